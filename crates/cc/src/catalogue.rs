@@ -1,0 +1,88 @@
+//! The controllers by name. Adding one is one line at the end of this file.
+
+use fairhaul_units::{Parameter, Settings};
+
+use crate::{AckEvent, Congestion, Controller, Pacing, Window};
+
+/// What the catalogue says of one controller.
+#[derive(Debug)]
+pub struct Entry {
+    /// Its word in TOML, its file, its page and its kernel twin.
+    pub name: &'static str,
+    /// One line of what it is.
+    pub title: &'static str,
+    /// The key of its source.
+    pub source: &'static str,
+    /// Its parameters.
+    pub parameters: &'static [Parameter],
+    build: fn(&Settings) -> Builtin,
+}
+
+/// A controller chosen for a flow, with its values.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// Which controller.
+    pub entry: &'static Entry,
+    /// The values of its parameters.
+    pub settings: Settings,
+}
+
+impl Choice {
+    /// The controller `name` with its defaults; `None` where the catalogue has no such name.
+    pub fn named(name: &str) -> Option<Choice> {
+        entry(name).map(|entry| Choice { entry, settings: Settings::defaults(entry.parameters) })
+    }
+
+    /// A fresh controller.
+    pub fn build(&self) -> Builtin {
+        (self.entry.build)(&self.settings)
+    }
+}
+
+/// The entry of `name`.
+pub fn entry(name: &str) -> Option<&'static Entry> {
+    entries().iter().find(|entry| entry.name == name)
+}
+
+macro_rules! catalogue {
+    ($($kind:ident = $name:literal),+ $(,)?) => {
+        /// The catalogue, in the order in which it is listed to users.
+        pub fn entries() -> &'static [Entry] {
+            static ENTRIES: &[Entry] = &[$(Entry {
+                name: $name,
+                title: crate::$kind::TITLE,
+                source: crate::$kind::SOURCE,
+                parameters: crate::$kind::PARAMETERS,
+                build: |settings| Builtin::$kind(crate::$kind::new(settings)),
+            }),+];
+            ENTRIES
+        }
+
+        /// Any controller of the catalogue, dispatched without a virtual call.
+        #[derive(Clone, Debug)]
+        #[allow(missing_docs, reason = "each variant is the controller of that name")]
+        pub enum Builtin { $($kind(crate::$kind)),+ }
+
+        impl Controller for Builtin {
+            fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
+                match self { $(Builtin::$kind(c) => c.on_ack(window, ack)),+ }
+            }
+            fn on_congestion(&mut self, window: &mut Window, event: &Congestion) {
+                match self { $(Builtin::$kind(c) => c.on_congestion(window, event)),+ }
+            }
+            fn on_slow_start(&mut self, window: &mut Window, ack: &AckEvent) {
+                match self { $(Builtin::$kind(c) => c.on_slow_start(window, ack)),+ }
+            }
+            fn on_timeout(&mut self, window: &mut Window, event: &Congestion) {
+                match self { $(Builtin::$kind(c) => c.on_timeout(window, event)),+ }
+            }
+            fn pacing(&self, window: &Window) -> Pacing {
+                match self { $(Builtin::$kind(c) => c.pacing(window)),+ }
+            }
+        }
+    };
+}
+
+catalogue! {
+    Reno = "reno",
+}

@@ -1,0 +1,174 @@
+//! The record of a run: plain columns, the same from every engine.
+//!
+//! Counters are binned by the time of their own event; levels are integrals over a bin divided by
+//! its length. Bins have the length of the tick and an edge at the end of the warm-up, so that
+//! figures over [warmup, duration] need no bin to be split.
+
+use fairhaul_units::{Span, Time};
+
+/// The bins of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grid {
+    /// Length of a bin; the first and the last may be shorter.
+    pub tick: Span,
+    /// Length of the first bin.
+    pub first: Span,
+    /// End of the run.
+    pub end: Time,
+}
+
+/// One flow during one bin.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FlowRow {
+    /// Payload that arrived, new or not, bytes.
+    pub delivered_bytes: u64,
+    /// New payload in order, bytes.
+    pub goodput_bytes: u64,
+    /// Data packets sent.
+    pub sent: u64,
+    /// Data packets sent again.
+    pub retransmitted: u64,
+    /// Data packets dropped at any stage.
+    pub lost: u64,
+    /// Mean over time, packets; zero while no connection is open.
+    pub cwnd_packets: f64,
+    /// Mean over time, packets; not a number where it was infinite or no connection was open.
+    pub ssthresh_packets: f64,
+    /// Mean over samples, seconds; not a number without one.
+    pub rtt_s: f64,
+    /// Mean over samples, seconds; not a number without one.
+    pub one_way_s: f64,
+    /// Samples behind the two means.
+    pub rtt_samples: u64,
+}
+
+/// One direction of a link during one bin.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LinkRow {
+    /// Time spent sending, seconds.
+    pub busy_s: f64,
+    /// Packets offered.
+    pub arrived: u64,
+    /// Packets dropped by the queue or lost behind it.
+    pub dropped: u64,
+    /// Packets marked.
+    pub marked: u64,
+    /// Mean over time.
+    pub backlog_packets: f64,
+    /// Mean over time.
+    pub backlog_bytes: f64,
+}
+
+/// A transfer from its first request to its last acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TransferRow {
+    /// Index of the flow.
+    pub flow: u32,
+    /// When its sender opened the connection, seconds.
+    pub start_s: f64,
+    /// When all of it had been acknowledged, seconds; not a number while unfinished.
+    pub end_s: f64,
+    /// Payload delivered in order, bytes.
+    pub bytes: u64,
+}
+
+/// Something that happened to a flow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EventRow {
+    /// When, seconds.
+    pub t_s: f64,
+    /// `"reduction"` (a loss event; value: the window after it) or `"timeout"` (value: the
+    /// retransmission timeout, seconds).
+    pub kind: &'static str,
+    /// Index of the flow.
+    pub flow: u32,
+    /// See `kind`.
+    pub value: f64,
+}
+
+/// The answer of an engine to a scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// `"sim"` or `"lab"`.
+    pub engine: &'static str,
+    /// The bins.
+    pub grid: Grid,
+    /// `flows[f][bin]`.
+    pub flows: Vec<Vec<FlowRow>>,
+    /// `links[l][bin]`.
+    pub links: Vec<Vec<LinkRow>>,
+    /// By flow, then start.
+    pub transfers: Vec<TransferRow>,
+    /// By time, then flow.
+    pub events: Vec<EventRow>,
+    /// Distinct data packets delivered in the whole run.
+    pub packets: u64,
+}
+
+impl Grid {
+    /// How many bins there are.
+    pub fn len(&self) -> usize {
+        self.bin(Time::from_ps(self.end.as_ps() - 1)) + 1
+    }
+
+    /// Whether there is no bin; never, since a run has a length.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// The bin that holds `time`.
+    pub fn bin(&self, time: Time) -> usize {
+        match time.since(Time::ZERO + self.first) {
+            _ if time < Time::ZERO + self.first => 0,
+            past => (past / self.tick) as usize + 1,
+        }
+    }
+
+    /// Where bin number `bin` starts; the end of the run for the number after the last.
+    pub fn start(&self, bin: usize) -> Time {
+        if bin == 0 {
+            return Time::ZERO;
+        }
+        (Time::ZERO + self.first + self.tick * (bin as u64 - 1)).min(self.end)
+    }
+}
+
+/// The bins for a run of `duration` with `flows` flows and `links` links: 0.1 s, or a tenth of a per cent of
+/// the run where that is less, unless that makes more than 10^6 rows; above 1000 flows one bin for
+/// the warm-up and one for the rest.
+pub fn grid(duration: Span, warmup: Span, flows: usize) -> Grid {
+    const MOST_ROWS: u64 = 1_000_000;
+    let end = Time::ZERO + duration;
+    let measured = duration - warmup;
+    if flows > 1000 {
+        let first = if warmup.is_zero() { measured } else { warmup };
+        return Grid { tick: measured, first, end };
+    }
+    let most_bins = (MOST_ROWS / flows.max(1) as u64 - 2).max(1);
+    let least = Span::from_ps(duration.as_ps().div_ceil(most_bins));
+    let tick = Span::from_ms(100).min(duration / 1000).max(least).max(Span::from_ps(1));
+    let first = if (warmup % tick).is_zero() { tick.min(duration) } else { warmup % tick };
+    Grid { tick, first, end }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bin_ends_where_the_warm_up_does() {
+        let grid = grid(Span::from_s(600), Span::from_ms(100_050), 3);
+        let bin = grid.bin(Time::ZERO + Span::from_ms(100_050));
+        assert_eq!(grid.start(bin), Time::ZERO + Span::from_ms(100_050));
+        assert_eq!(grid.len(), 6001);
+        assert_eq!(grid.start(grid.len()), grid.end);
+    }
+
+    #[test]
+    fn a_thousand_flows_widen_the_tick_and_more_are_totals() {
+        let wide = grid(Span::from_s(600), Span::from_s(100), 1000);
+        assert!(wide.len() <= 1000 && wide.len() > 900);
+        let totals = grid(Span::from_s(600), Span::from_s(100), 1001);
+        assert_eq!((totals.len(), totals.start(1)), (2, Time::ZERO + Span::from_s(100)));
+    }
+}

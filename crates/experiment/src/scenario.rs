@@ -1,0 +1,179 @@
+//! A scenario after it was read, checked and resolved: what an engine needs, in types.
+//!
+//! A dumbbell has become two links and an access hop at each end of every flow; `count` flows have
+//! become that many; a capacity in time or in bdp has become packets.
+
+use fairhaul_cc::Choice;
+use fairhaul_path::impair::LossRule;
+use fairhaul_path::queue::Capacity;
+use fairhaul_units::{Bytes, Rate, Span};
+
+/// One question, ready for an engine.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// What a person calls it.
+    pub title: String,
+    /// The key and place of its source, empty for none.
+    pub source: String,
+    /// Every random number of a run follows from it.
+    pub seed: u64,
+    /// How long a run lasts.
+    pub duration: Span,
+    /// What is left out of the figures; shorter than `duration`.
+    pub warmup: Span,
+    /// The links by name, one entry per direction.
+    pub links: Vec<LinkSpec>,
+    /// The flows, `count` of each `[[flow]]`, in the order of the file.
+    pub flows: Vec<Flow>,
+}
+
+/// One direction of a named link.
+#[derive(Clone, Debug)]
+pub struct LinkSpec {
+    /// Its name; the other direction has " (reverse)" behind it.
+    pub name: String,
+    /// What it can carry.
+    pub rate: Rate,
+    /// Propagation, one way.
+    pub delay: Span,
+    /// What its queue holds.
+    pub capacity: Capacity,
+    /// What it loses of the data packets that have left the queue.
+    pub loss: Option<LossRule>,
+}
+
+/// One step of a route.
+#[derive(Clone, Debug)]
+pub enum Hop {
+    /// Over the link of that index in [`Scenario::links`].
+    Link(u32),
+    /// Over a link without limit of its own, which every connection of the flow has for itself.
+    Access {
+        /// What it can carry.
+        rate: Rate,
+        /// Propagation, one way.
+        delay: Span,
+    },
+}
+
+/// Whether fairness is taken over a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Fairness is taken over it.
+    Measured,
+    /// It is there to disturb.
+    Background,
+}
+
+/// How a sender recovers from loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// Fast recovery that ends with the first new acknowledgement [RFC 5681].
+    Reno,
+    /// Partial acknowledgements retransmit [RFC 6582].
+    NewReno {
+        /// The retransmission timer is restarted by the first partial acknowledgement only
+        /// ("impatient"); otherwise by each ("slow but steady").
+        impatient: bool,
+    },
+    /// Selective acknowledgements [RFC 2018, RFC 6675].
+    Sack,
+}
+
+/// When a flow starts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Start {
+    /// At that time.
+    At(Span),
+    /// Uniform between two times.
+    Uniform(Span, Span),
+    /// Exponential with that mean.
+    Exponential(Span),
+}
+
+/// How large transfers are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SizeLaw {
+    /// Always that.
+    Fixed(Bytes),
+    /// Exponential with that mean.
+    Exponential(Bytes),
+    /// Pareto with that mean and shape (above 1).
+    Pareto(Bytes, f64),
+}
+
+/// The pages of web users.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pages {
+    /// New sessions per second, Poisson.
+    pub sessions_per_s: f64,
+    /// Mean pages in a session, geometric, at least 1.
+    pub pages: f64,
+    /// Mean time between the pages of a session, exponential.
+    pub think: Span,
+    /// Mean objects on a page, geometric, at least 1; each is a transfer.
+    pub objects: f64,
+    /// Size of an object.
+    pub size: SizeLaw,
+}
+
+/// What a flow has to send.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Traffic {
+    /// Without end.
+    Bulk,
+    /// That much, once.
+    Sized(Bytes),
+    /// Transfers that arrive as a Poisson process, each a connection of its own.
+    Short {
+        /// Arrivals per second.
+        per_s: f64,
+        /// Size of each.
+        size: SizeLaw,
+    },
+    /// Pages of web users, each object a connection of its own.
+    Web(Pages),
+}
+
+/// One sender and its receiver, or a source of short transfers between two hosts.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// Its name, `name[i]` where the file asks for several.
+    pub name: String,
+    /// The party of fairness that it belongs to.
+    pub group: String,
+    /// Whether fairness is taken over it.
+    pub role: Role,
+    /// Its controller and the controller's values.
+    pub controller: Choice,
+    /// How it recovers.
+    pub recovery: Recovery,
+    /// What it sends.
+    pub traffic: Traffic,
+    /// When it starts.
+    pub start: Start,
+    /// Two-way propagation of its whole path.
+    pub rtt: Span,
+    /// The way of its data.
+    pub forward: Vec<Hop>,
+    /// The way of its acknowledgements.
+    pub reverse: Vec<Hop>,
+    /// Data packet on the wire, headers included.
+    pub packet: Bytes,
+    /// Window after the handshake, packets.
+    pub initial_window: f64,
+    /// Slow-start threshold at the start, packets; infinite unless said.
+    pub initial_ssthresh: f64,
+    /// Bound of the congestion window, packets; infinite unless said.
+    pub max_window: f64,
+    /// How long the receiver may hold an acknowledgement; `None`: it never does.
+    pub delayed_ack: Option<Span>,
+    /// Least margin of the retransmission timer above the smoothed round-trip time.
+    pub min_rto: Span,
+    /// Payload that the sender may keep unacknowledged.
+    pub send_buffer: Option<Bytes>,
+    /// Payload that the receiver may hold.
+    pub receive_buffer: Option<Bytes>,
+    /// Largest processing time at the sender; each packet draws one, order is kept.
+    pub overhead: Span,
+}

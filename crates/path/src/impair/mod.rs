@@ -1,0 +1,5 @@
+//! Impairments of a link, one file each.
+
+mod loss;
+
+pub use loss::{Loss, LossRule};

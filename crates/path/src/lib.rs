@@ -1,0 +1,10 @@
+//! Between hosts: links, queue disciplines and impairments.
+//!
+//! Nothing here has a clock: a [`Link`] is driven by the `now` of whoever owns it, the simulator
+//! in virtual time or a router with its host's clock.
+
+pub mod impair;
+mod link;
+pub mod queue;
+
+pub use link::{Link, LinkTotals, Passage};

@@ -1,0 +1,171 @@
+//! A link: a rate, a queue before it, and the way to the next node.
+//!
+//! The queue's fate is decided on arrival and the rate is constant, so the whole passage of a
+//! packet is arithmetic: it leaves at max(now, last departure) + size / rate and arrives after the
+//! delay. What is still queued is known from the departures that lie ahead. A caller that is
+//! late (a router on a busy host) therefore delays a delivery, but never changes the rate.
+
+use std::collections::VecDeque;
+
+use fairhaul_units::{Bytes, Rate, Span, Time};
+
+use crate::queue::{Capacity, DropTail};
+
+/// What became of a packet that was offered to a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passage {
+    /// Its last bit leaves at `departs` and is at the other end at `arrives`.
+    Passes {
+        /// When the link is done with it.
+        departs: Time,
+        /// When it is at the other end.
+        arrives: Time,
+    },
+    /// The queue was full.
+    Dropped,
+}
+
+/// What a link has counted since the start; packets of every kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkTotals {
+    /// Packets offered.
+    pub arrived: u64,
+    /// Packets that the queue refused.
+    pub dropped: u64,
+}
+
+/// One direction of a link with a drop-tail queue.
+#[derive(Clone, Debug)]
+pub struct Link {
+    rate: Rate,
+    delay: Span,
+    queue: DropTail,
+    busy_until: Time,
+    /// Departure and size of what has been accepted and has not left.
+    ahead: VecDeque<(Time, u32)>,
+    bytes_ahead: Bytes,
+    totals: LinkTotals,
+    /// The size last sent and its time on the wire: most packets are of one size.
+    last: (u32, Span),
+    limited: bool,
+}
+
+impl Link {
+    /// An idle link.
+    pub fn new(rate: Rate, delay: Span, capacity: Capacity) -> Link {
+        Link {
+            rate,
+            delay,
+            queue: DropTail::new(capacity),
+            busy_until: Time::ZERO,
+            ahead: VecDeque::new(),
+            bytes_ahead: Bytes(0),
+            totals: LinkTotals::default(),
+            last: (0, Span::ZERO),
+            limited: capacity != Capacity::Unlimited,
+        }
+    }
+
+    /// Offers a packet of `size` at `now`, which must not run backwards.
+    pub fn offer(&mut self, size: u32, now: Time) -> Passage {
+        self.totals.arrived += 1;
+        if self.limited {
+            self.retire(now);
+            if !self.queue.admits(Bytes(size.into()), self.ahead.len() as u64, self.bytes_ahead) {
+                self.totals.dropped += 1;
+                return Passage::Dropped;
+            }
+        }
+        let departs = self.busy_until.max(now) + self.on_wire(size);
+        self.busy_until = departs;
+        if self.limited {
+            self.ahead.push_back((departs, size));
+            self.bytes_ahead += Bytes(size.into());
+        }
+        Passage::Passes { departs, arrives: departs + self.delay }
+    }
+
+    /// How long a packet of `size` occupies the link.
+    pub fn on_wire(&mut self, size: u32) -> Span {
+        if self.last.0 != size {
+            self.last = (size, self.rate.on_wire(Bytes(size.into())));
+        }
+        self.last.1
+    }
+
+    /// What the link has counted.
+    pub fn totals(&self) -> LinkTotals {
+        self.totals
+    }
+
+    /// Forgets what has left by `now`.
+    fn retire(&mut self, now: Time) {
+        while let Some(&(departs, size)) = self.ahead.front() {
+            if departs > now {
+                break;
+            }
+            self.bytes_ahead = self.bytes_ahead - Bytes(size.into());
+            self.ahead.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn link(capacity: Capacity) -> Link {
+        Link::new(Rate::from_bps(8_000_000).expect("not zero"), Span::from_ms(10), capacity)
+    }
+
+    #[test]
+    fn a_packet_leaves_after_those_before_it_and_arrives_a_delay_later() {
+        // 1000 B at 8 Mbit/s take 1 ms.
+        let mut link = link(Capacity::Unlimited);
+        let at = |ms| Time::ZERO + Span::from_ms(ms);
+        assert_eq!(link.offer(1000, at(0)), Passage::Passes { departs: at(1), arrives: at(11) });
+        assert_eq!(link.offer(1000, at(0)), Passage::Passes { departs: at(2), arrives: at(12) });
+        assert_eq!(link.offer(1000, at(5)), Passage::Passes { departs: at(6), arrives: at(16) });
+    }
+
+    #[test]
+    fn the_packet_being_sent_counts_until_its_last_bit_has_left() {
+        let mut link = link(Capacity::Packets(2));
+        let at = |us| Time::ZERO + Span::from_us(us);
+        link.offer(1000, at(0));
+        link.offer(1000, at(0));
+        assert_eq!(link.offer(1000, at(999)), Passage::Dropped);
+        assert!(matches!(link.offer(1000, at(1000)), Passage::Passes { .. }));
+    }
+
+    #[test]
+    fn a_queue_in_bytes_holds_25_small_packets_where_it_holds_one_large() {
+        let mut link = link(Capacity::Bytes(Bytes(1000)));
+        assert!((0..25).all(|_| link.offer(40, Time::ZERO) != Passage::Dropped));
+        assert_eq!(link.offer(40, Time::ZERO), Passage::Dropped);
+    }
+
+    proptest! {
+        #[test]
+        fn what_arrives_is_dropped_or_passes_in_order_and_the_limit_holds(
+            most in 1u64..8,
+            gaps_us in proptest::collection::vec(0u64..3000, 1..200),
+        ) {
+            let mut link = link(Capacity::Packets(most));
+            let (mut now, mut last, mut passed) = (Time::ZERO, Time::ZERO, Vec::new());
+            for gap in gaps_us {
+                now += Span::from_us(gap);
+                if let Passage::Passes { departs, .. } = link.offer(1000, now) {
+                    prop_assert!(departs > last && departs > now);
+                    last = departs;
+                    passed.push(departs);
+                    let inside = passed.iter().filter(|&&d| d > now).count() as u64;
+                    prop_assert!(inside <= most);
+                }
+            }
+            let totals = link.totals();
+            prop_assert_eq!(totals.arrived, totals.dropped + passed.len() as u64);
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Queue disciplines, one file each.
+
+mod droptail;
+
+pub use droptail::{Capacity, DropTail};

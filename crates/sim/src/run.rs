@@ -1,0 +1,60 @@
+//! The way in: a scenario goes in, a record comes out.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use fairhaul_experiment::{Record, Scenario};
+use fairhaul_units::Time;
+
+/// What another thread may see of a run, and do to it.
+#[derive(Debug, Default)]
+pub struct Control {
+    reached_ps: AtomicU64,
+    stop: AtomicBool,
+}
+
+impl Control {
+    /// How far virtual time has come.
+    pub fn reached(&self) -> Time {
+        Time::from_ps(self.reached_ps.load(Ordering::Relaxed))
+    }
+
+    /// Asks the run to end at once.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Why a run gave no record.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RunError {
+    /// Somebody asked it to stop.
+    Stopped,
+    /// An invariant broke: a fault of the engine.
+    Broken {
+        /// How far virtual time had come.
+        at: Time,
+        /// Which invariant.
+        what: String,
+    },
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::Stopped => f.write_str("stopped"),
+            RunError::Broken { at, what } => write!(f, "at {at} of virtual time: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+/// Runs `scenario` in virtual time. The same scenario gives the same record on every machine.
+///
+/// # Errors
+/// [`RunError::Stopped`] after [`Control::stop`]; [`RunError::Broken`] where an invariant broke.
+pub fn run(scenario: &Scenario, control: &Control) -> Result<Record, RunError> {
+    let _ = (scenario, control);
+    Err(RunError::Broken { at: Time::ZERO, what: "not built yet".into() })
+}

@@ -1,0 +1,16 @@
+//! The vocabulary that every room shares: quantities with stated rounding, packets, random
+//! streams, and the description of a named parameter.
+//!
+//! Nothing here knows a clock, a socket or a file.
+
+mod chance;
+mod packet;
+mod parameter;
+mod parse;
+mod quantity;
+
+pub use chance::Chance;
+pub use packet::{ACK_SIZE, Ack, Data, HEADER, SACK_BLOCKS, SackBlock};
+pub use parameter::{Kind, Parameter, Settings};
+pub use parse::ParseError;
+pub use quantity::{Bytes, Rate, Span, Time};
