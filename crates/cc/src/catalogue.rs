@@ -85,4 +85,7 @@ macro_rules! catalogue {
 
 catalogue! {
     Reno = "reno",
+    Highspeed = "highspeed",
+    Scalable = "scalable",
+    Fhstcp = "fhstcp",
 }

@@ -6,8 +6,17 @@
 
 mod catalogue;
 mod controller;
+mod fhstcp;
+mod highspeed;
+mod highspeed_law;
 mod reno;
+mod scalable;
+#[cfg(test)]
+mod workbench;
 
 pub use catalogue::{Builtin, Choice, Entry, entries, entry};
 pub use controller::{AckEvent, Congestion, Controller, Pacing, Window};
+pub use fhstcp::Fhstcp;
+pub use highspeed::Highspeed;
 pub use reno::Reno;
+pub use scalable::Scalable;

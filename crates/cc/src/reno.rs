@@ -27,3 +27,35 @@ impl Controller for Reno {
         window.give_up(0.5);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workbench::{CONGESTION, avoidance, close, mean_window, one_round};
+
+    /// 100 additions of 1/w while w goes from 100 to 101.
+    #[test]
+    fn a_round_at_100_packets_adds_one() {
+        let mut window = avoidance(100.0);
+        one_round(&mut Reno, &mut window);
+        assert!((window.cwnd - 101.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn a_loss_takes_half_and_leaves_two() {
+        let mut window = avoidance(100.0);
+        Reno.on_congestion(&mut window, &CONGESTION);
+        assert_eq!((window.cwnd, window.ssthresh), (50.0, 50.0));
+        let mut window = avoidance(3.0);
+        Reno.on_congestion(&mut window, &CONGESTION);
+        assert_eq!((window.cwnd, window.ssthresh), (2.0, 2.0));
+    }
+
+    /// From W/2 to W in W/2 rounds, 3/8 W^2 packets: the mean 3/4 W is sqrt(3/2) / sqrt(p).
+    #[test]
+    fn periodic_loss_gives_the_square_root_law() {
+        for p in [1e-2, 1e-3, 1e-4, 1e-5] {
+            close(mean_window(&mut Reno, p, 0.1), 1.225 / p.sqrt(), 0.03);
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! FHSTCP [FHSTCP]: HighSpeed TCP whose growth is multiplied by c x RTT, sent in blocks.
+//!
+//! With the factor, dw/dt = c a(w) whatever the round-trip time: flows that lose together hold
+//! equal windows, and their rates are as the inverse of their round-trip times. Since a long
+//! round then adds more at once, its window is sent in k blocks spread over the round.
+//!
+//! This file says how far the window goes and how many blocks it makes. The pacer that holds
+//! packets back (count, timer, first in first out, ceil(w/k) packets a block, a wait that is
+//! never negative, nothing paced in recovery) is the sender's: it is told [`Pacing::Blocks`].
+
+use fairhaul_units::{Kind, Parameter, Settings, Span};
+
+use crate::{AckEvent, Congestion, Controller, Pacing, Window, highspeed_law as law};
+
+/// Fair High-Speed TCP.
+#[derive(Clone, Debug)]
+pub struct Fhstcp {
+    c: f64,
+    estimate: Estimate,
+    factor: bool,
+    eta_floor: bool,
+    blocks: bool,
+    /// Blocks in a round; one, which is no pacing, until congestion avoidance has set it.
+    count: u32,
+    /// The round-trip time that the blocks divide.
+    round: Span,
+}
+
+/// Which round-trip time RTT stands for.
+#[derive(Clone, Copy, Debug)]
+enum Estimate {
+    Smoothed,
+    Sample,
+    Minimum,
+}
+
+impl Fhstcp {
+    pub(crate) const TITLE: &'static str = "FHSTCP: HighSpeed TCP with growth by time and block pacing";
+    pub(crate) const SOURCE: &'static str = "FHSTCP";
+    pub(crate) const PARAMETERS: &'static [Parameter] = &[
+        Parameter {
+            name: "c",
+            kind: Kind::Number { least: 0.0, most: 1000.0, unit: "1/s" },
+            default: 10.0,
+            help: "fair factor per second of round-trip time; at 1/c seconds growth is HighSpeed TCP's [FHSTCP]",
+        },
+        Parameter {
+            name: "rtt",
+            kind: Kind::Word(&["smoothed", "sample", "minimum"]),
+            default: 0.0,
+            help: "which round-trip time makes the factor and the blocks [FHSTCP]",
+        },
+        Parameter {
+            name: "eta_floor",
+            kind: Kind::Switch,
+            default: 0.0,
+            help: "hold the factor at 1 or more up to 38 packets, never below Reno [FHSTCP]",
+        },
+        Parameter {
+            name: "factor",
+            kind: Kind::Switch,
+            default: 1.0,
+            help: "multiply growth by c x RTT; off leaves HighSpeed TCP in blocks [FHSTCP]",
+        },
+        Parameter {
+            name: "blocks",
+            kind: Kind::Switch,
+            default: 1.0,
+            help: "send the window in blocks; off leaves the factor alone [FHSTCP]",
+        },
+    ];
+
+    pub(crate) fn new(settings: &Settings) -> Fhstcp {
+        Fhstcp {
+            c: settings.number("c"),
+            estimate: match settings.word("rtt") {
+                "sample" => Estimate::Sample,
+                "minimum" => Estimate::Minimum,
+                _ => Estimate::Smoothed,
+            },
+            factor: settings.switch("factor"),
+            eta_floor: settings.switch("eta_floor"),
+            blocks: settings.switch("blocks"),
+            count: 1,
+            round: Span::ZERO,
+        }
+    }
+
+    /// The RTT of the rule.
+    // Unclear in [FHSTCP, 2]: last sample, smoothed or smallest. Smoothed: one late
+    // acknowledgement must not change a share. It holds the queue's delay too, so that the
+    // factor rises under congestion, for all flows alike.
+    fn round(&self, ack: &AckEvent) -> Span {
+        match self.estimate {
+            Estimate::Smoothed => ack.srtt,
+            Estimate::Sample => ack.rtt,
+            Estimate::Minimum => ack.min_rtt,
+        }
+    }
+
+    /// The fair factor that multiplies a(w).
+    // Unclear in [FHSTCP, 2]: below 1/c seconds the factor is below one, and such a flow grows
+    // more slowly than Reno at small windows, where a(w) = 1. Taken literally; `eta_floor` is
+    // the other way.
+    fn eta(&self, round: Span, w: f64) -> f64 {
+        if !self.factor {
+            return 1.0;
+        }
+        let eta = self.c * round.as_secs();
+        if self.eta_floor && w <= law::LOW_WINDOW { eta.max(1.0) } else { eta }
+    }
+}
+
+/// What one delivered packet adds to the window `w` under the factor `eta`: no more than in slow
+/// start [FHSTCP, Fig. 1].
+fn per_packet(eta: f64, w: f64) -> f64 {
+    (eta * law::increase(w) / w).min(1.0)
+}
+
+/// k = (int) c x RTT + 1 [FHSTCP, Fig. 1].
+// Unclear in [FHSTCP, Fig. 1]: the cast binds to c alone. The product is what is cut, which is
+// the same for whole c. A billionth more keeps 10 x 0.2 s from falling to 1 by rounding.
+fn block_count(c: f64, round: Span) -> u32 {
+    ((c * round.as_secs() + 1e-9) as u32).saturating_add(1)
+}
+
+impl Controller for Fhstcp {
+    fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
+        let round = self.round(ack);
+        window.cwnd += per_packet(self.eta(round, window.cwnd), window.cwnd) * ack.packets;
+        self.count = block_count(self.c, round);
+        self.round = round;
+    }
+
+    /// The source also begins a new block here. The sender does so by itself, since it does not
+    /// pace in recovery.
+    // Unclear in [FHSTCP, Fig. 1]: which w is in b(w). The window before the loss [RFC 3649, 5].
+    fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
+        window.give_up(law::decrease(window.cwnd));
+    }
+
+    /// Standard TCP's, and no blocks until congestion avoidance is reached again.
+    // Unclear in [FHSTCP, Fig. 1]: timeouts are not mentioned. As at the start.
+    fn on_timeout(&mut self, window: &mut Window, _: &Congestion) {
+        window.ssthresh = (window.cwnd / 2.0).max(2.0);
+        window.cwnd = 1.0;
+        self.count = 1;
+    }
+
+    // Differs from [FHSTCP, Fig. 1]: read literally, k = 1 and block = 0 at the start hold every
+    // packet of slow start for a round, and k = 1 later waits once a window for nothing. Here
+    // there are no blocks before the first acknowledgement of congestion avoidance, nor of one.
+    // Differs from [FHSTCP, Fig. 1]: where k exceeds the window, block is left as it was; here
+    // it follows, since the sender divides by the count that it is given.
+    fn pacing(&self, window: &Window) -> Pacing {
+        let count = self.count.min(window.cwnd as u32);
+        if !self.blocks || count < 2 {
+            return Pacing::None;
+        }
+        Pacing::Blocks { count, round: self.round }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workbench::{CONGESTION, ack, avoidance, close, mean_window};
+
+    fn settings() -> Settings {
+        Settings::defaults(Fhstcp::PARAMETERS)
+    }
+
+    fn with_c(c: f64) -> Fhstcp {
+        Fhstcp::new(&settings().with("c", c))
+    }
+
+    /// The window after one packet delivered at `cwnd` and `ms`, under `settings`.
+    fn grown(settings: Settings, cwnd: f64, ms: u64) -> f64 {
+        let mut window = avoidance(cwnd);
+        Fhstcp::new(&settings).on_ack(&mut window, &ack(Span::from_ms(ms)));
+        window.cwnd - cwnd
+    }
+
+    const PATHS: [Span; 3] = [Span::from_ms(80), Span::from_ms(140), Span::from_ms(200)];
+
+    #[test]
+    fn the_factor_is_c_times_the_round_trip_time() {
+        let factors = [(5.0, [0.4, 0.7, 1.0]), (10.0, [0.8, 1.4, 2.0]), (20.0, [1.6, 2.8, 4.0])];
+        for (c, expected) in factors {
+            for (round, eta) in PATHS.into_iter().zip(expected) {
+                assert!((with_c(c).eta(round, 1000.0) - eta).abs() < 1e-12);
+            }
+        }
+    }
+
+    /// floor(c x RTT) + 1, for instance floor(10 x 0.14 s) + 1 = 2.
+    #[test]
+    fn the_number_of_blocks_follows_the_factor() {
+        for (c, expected) in [(5.0, [1, 1, 2]), (10.0, [1, 2, 3]), (20.0, [2, 3, 5])] {
+            assert_eq!(PATHS.map(|round| block_count(c, round)), expected);
+        }
+        assert_eq!(block_count(10.0, Span::from_ps(199_999_999_999)), 3, "a picosecond is rounding");
+        assert_eq!(block_count(10.0, Span::from_us(199_999)), 2, "a microsecond is not");
+        assert_eq!(block_count(0.0, PATHS[2]), 1);
+    }
+
+    /// 2 x a(1000) / 1000 = 2 x 7.752 / 1000.
+    #[test]
+    fn a_packet_at_1000_packets_and_200_ms_adds_twice_highspeeds_share() {
+        close(grown(settings(), 1000.0, 200), 0.015_504, 1e-4);
+    }
+
+    /// 100 ms x 10 / s = 1.
+    #[test]
+    fn at_100_ms_growth_is_highspeeds() {
+        assert_eq!(grown(settings(), 500.0, 100), 500.0 + law::increase(500.0) / 500.0 - 500.0);
+    }
+
+    /// 20 x 0.2 s x 1 / 2 packets = 2, cut to 1.
+    #[test]
+    fn a_packet_never_adds_more_than_one() {
+        assert_eq!(grown(settings().with("c", 20.0), 2.0, 200), 1.0);
+    }
+
+    /// 10 ms: 0.1 x 1/20 literally, 1/20 with the floor, which ends above 38 packets.
+    #[test]
+    fn the_floor_keeps_a_short_path_at_renos_growth() {
+        close(grown(settings(), 20.0, 10), 0.005, 1e-9);
+        close(grown(settings().with("eta_floor", 1.0), 20.0, 10), 0.05, 1e-9);
+        close(grown(settings().with("eta_floor", 1.0), 50.0, 10), 0.1 * law::increase(50.0) / 50.0, 1e-9);
+    }
+
+    #[test]
+    fn without_the_factor_growth_is_highspeeds_on_any_path() {
+        assert_eq!(grown(settings().with("factor", 0.0), 500.0, 10), grown(settings(), 500.0, 100));
+    }
+
+    #[test]
+    fn the_round_trip_time_is_the_one_asked_for() {
+        let event =
+            AckEvent { rtt: Span::from_ms(300), min_rtt: Span::from_ms(100), ..ack(Span::from_ms(200)) };
+        for (word, ms) in [(0.0, 200), (1.0, 300), (2.0, 100)] {
+            let controller = Fhstcp::new(&settings().with("rtt", word));
+            assert_eq!(controller.round(&event), Span::from_ms(ms));
+        }
+    }
+
+    #[test]
+    fn blocks_begin_with_congestion_avoidance_and_end_at_a_timeout() {
+        let mut controller = with_c(10.0);
+        let mut window = avoidance(100.0);
+        assert_eq!(controller.pacing(&window), Pacing::None);
+        controller.on_slow_start(&mut window, &ack(PATHS[2]));
+        assert_eq!(controller.pacing(&window), Pacing::None);
+        controller.on_ack(&mut window, &ack(PATHS[2]));
+        assert_eq!(controller.pacing(&window), Pacing::Blocks { count: 3, round: PATHS[2] });
+        controller.on_congestion(&mut window, &CONGESTION);
+        assert_eq!(controller.pacing(&window), Pacing::Blocks { count: 3, round: PATHS[2] });
+        controller.on_timeout(&mut window, &CONGESTION);
+        assert_eq!((window.cwnd, controller.pacing(&avoidance(100.0))), (1.0, Pacing::None));
+    }
+
+    #[test]
+    fn there_are_no_more_blocks_than_packets_and_none_on_a_short_path() {
+        let mut controller = with_c(20.0);
+        controller.on_ack(&mut avoidance(100.0), &ack(PATHS[2]));
+        assert_eq!(controller.pacing(&avoidance(3.9)), Pacing::Blocks { count: 3, round: PATHS[2] });
+        assert_eq!(controller.pacing(&avoidance(1.9)), Pacing::None);
+        let mut short = with_c(10.0);
+        short.on_ack(&mut avoidance(100.0), &ack(PATHS[0]));
+        assert_eq!(short.pacing(&avoidance(100.0)), Pacing::None);
+        let mut off = Fhstcp::new(&settings().with("blocks", 0.0));
+        off.on_ack(&mut avoidance(100.0), &ack(PATHS[2]));
+        assert_eq!(off.pacing(&avoidance(100.0)), Pacing::None);
+    }
+
+    /// b(1000) = 0.3299 on every path.
+    #[test]
+    fn a_loss_takes_what_highspeed_gives_up() {
+        let mut window = avoidance(1000.0);
+        with_c(10.0).on_congestion(&mut window, &CONGESTION);
+        assert!((window.cwnd - 670.1).abs() < 0.1);
+    }
+
+    /// One flow of the synchronised run: its acknowledgements come every RTT / w.
+    struct Flow {
+        controller: Fhstcp,
+        window: Window,
+        rtt_s: f64,
+        next_s: f64,
+        delivered: u64,
+    }
+
+    impl Flow {
+        fn run_until(&mut self, end_s: f64) {
+            let event = ack(Span::from_secs(self.rtt_s));
+            while self.next_s < end_s {
+                self.controller.on_ack(&mut self.window, &event);
+                self.next_s += self.rtt_s / self.window.cwnd;
+                self.delivered += 1;
+            }
+        }
+    }
+
+    /// All three lose every 4 s for 100 episodes, from windows 16 times apart. Between losses
+    /// dw/dt = c a(w) for each, so only the window itself is left to decide.
+    #[test]
+    fn flows_that_lose_together_end_with_equal_windows() {
+        let mut flows = [(0.08, 1600.0), (0.14, 400.0), (0.2, 100.0)].map(|(rtt_s, cwnd)| Flow {
+            controller: with_c(10.0),
+            window: avoidance(cwnd),
+            rtt_s,
+            next_s: 0.0,
+            delivered: 0,
+        });
+        for episode in 1..=100 {
+            for flow in &mut flows {
+                flow.delivered = 0;
+                flow.run_until(4.0 * f64::from(episode));
+                flow.controller.on_congestion(&mut flow.window, &CONGESTION);
+            }
+        }
+        for flow in &flows {
+            close(flow.window.cwnd, flows[0].window.cwnd, 0.05);
+            close(flow.delivered as f64 * flow.rtt_s, flows[0].delivered as f64 * flows[0].rtt_s, 0.05);
+        }
+    }
+
+    /// Under a common loss probability w^(1/0.835) is as eta / p: the window goes as RTT^0.835.
+    #[test]
+    fn under_a_common_loss_probability_the_window_goes_as_rtt_to_the_0_835() {
+        let exponent = |p, near, far| {
+            let ratio = mean_window(&mut with_c(10.0), p, far) / mean_window(&mut with_c(10.0), p, near);
+            libm::log(ratio) / libm::log(far / near)
+        };
+        for p in [1e-5, 1e-6] {
+            close(exponent(p, 0.08, 0.2), 0.835, 0.05 / 0.835);
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! The window law of HighSpeed TCP [RFC 3649]: how much a round adds and a loss takes, by window.
+//!
+//! Two controllers use it (`highspeed`, `fhstcp`), so it stands apart from both. It comes in the
+//! two forms of its source: the formulas, and the table of 73 rows printed in Appendix B.
+//!
+//! Both formulas need a logarithm and a power. One pair of these per acknowledgement would cost
+//! as much as the rest of the window rule, so [`Curves`] replaces them by parabolas, which are
+//! within 10^-6 of the formulas over the whole range; a test holds them to it.
+
+use std::sync::LazyLock;
+
+/// Up to this window the law is Reno's [RFC 3649, 5].
+pub(crate) const LOW_WINDOW: f64 = 38.0;
+/// The window at which `HIGH_DECREASE` is meant to hold [RFC 3649, 5].
+const HIGH_WINDOW: f64 = 83_000.0;
+/// The share given up at `HIGH_WINDOW` [RFC 3649, 5].
+const HIGH_DECREASE: f64 = 0.1;
+/// The share given up at `LOW_WINDOW`, as Reno does.
+const LOW_DECREASE: f64 = 0.5;
+/// 1 / (p(w) w^1.2): the constant of the program that printed the table. The text says 0.078,
+/// which is 1/12.8 rounded.
+// Unclear in [RFC 3649, 5 and Appendix B]: text, program and the line through (Low_Window, Low_P)
+// give increases up to 2 % apart. The program's, because the printed tables are its output.
+const PACKETS_PER_LOSS: f64 = 12.8;
+/// The window at which the program that printed the table ends.
+// Unclear in [RFC 3649, 5]: nothing is said of windows beyond the table, where the line of
+// decrease would reach zero at 567 000 packets and growth with it. The share given up stays at
+// its value here, and growth follows w^0.8, so that the response function goes on as it was.
+const LAST_WINDOW: f64 = 100_000.0;
+
+/// a(w): packets that a round adds to the window `w`.
+pub(crate) fn increase(w: f64) -> f64 {
+    if w <= LOW_WINDOW {
+        return 1.0;
+    }
+    let b = decrease(w);
+    // Unclear in [RFC 3649, 5]: just above the low window the formula is below one. One is the
+    // least, since the rule is never slower than Reno's, and Table 6 is printed so.
+    (CURVES.power_0_8(w) / PACKETS_PER_LOSS * (2.0 * b / (2.0 - b))).max(1.0)
+}
+
+/// b(w): the share of the window `w` that a loss event takes.
+pub(crate) fn decrease(w: f64) -> f64 {
+    if w <= LOW_WINDOW {
+        return LOW_DECREASE;
+    }
+    CURVES.offset - CURVES.slope * CURVES.ln(w.min(LAST_WINDOW))
+}
+
+/// Parabolas in place of ln(w) and w^0.8: 64 for each octave, of which only the first is kept,
+/// since both functions of another octave follow from the exponent of the number.
+struct Curves {
+    cells: [Cell; CELLS],
+    /// 2^(0.8 e) by the exponent e.
+    octave_power: [f64; OCTAVES],
+    /// b(w) = offset - slope ln(w).
+    offset: f64,
+    slope: f64,
+}
+
+/// Coefficients around the middle of one cell of [1, 2).
+#[derive(Clone, Copy)]
+struct Cell {
+    middle: f64,
+    ln: [f64; 3],
+    power: [f64; 3],
+}
+
+const CELL_BITS: u32 = 6;
+const CELLS: usize = 1 << CELL_BITS;
+const OCTAVES: usize = 64;
+const MANTISSA_BITS: u32 = f64::MANTISSA_DIGITS - 1;
+const MANTISSA: u64 = (1 << MANTISSA_BITS) - 1;
+const EXPONENT_BIAS: u64 = 1023;
+
+static CURVES: LazyLock<Curves> = LazyLock::new(Curves::new);
+
+impl Curves {
+    fn new() -> Curves {
+        let slope = (LOW_DECREASE - HIGH_DECREASE) / libm::log(HIGH_WINDOW / LOW_WINDOW);
+        Curves {
+            cells: std::array::from_fn(Cell::new),
+            octave_power: std::array::from_fn(|e| libm::pow(2.0, 0.8 * e as f64)),
+            offset: LOW_DECREASE + slope * libm::log(LOW_WINDOW),
+            slope,
+        }
+    }
+
+    fn ln(&self, w: f64) -> f64 {
+        let (exponent, cell, off) = self.locate(w);
+        exponent as f64 * std::f64::consts::LN_2 + parabola(&cell.ln, off)
+    }
+
+    fn power_0_8(&self, w: f64) -> f64 {
+        let (exponent, cell, off) = self.locate(w);
+        self.octave_power[exponent] * parabola(&cell.power, off)
+    }
+
+    /// The exponent of `w`, the cell of its mantissa, and where in the cell it lies.
+    fn locate(&self, w: f64) -> (usize, &Cell, f64) {
+        debug_assert!((1.0..1.8e19).contains(&w), "a window above the low one and below 2^64");
+        let bits = w.to_bits();
+        let exponent = (bits >> MANTISSA_BITS).wrapping_sub(EXPONENT_BIAS) as usize % OCTAVES;
+        let cell = &self.cells[(bits >> (MANTISSA_BITS - CELL_BITS)) as usize % CELLS];
+        let mantissa = f64::from_bits((bits & MANTISSA) | (EXPONENT_BIAS << MANTISSA_BITS));
+        (exponent, cell, mantissa - cell.middle)
+    }
+}
+
+impl Cell {
+    /// Taylor's coefficients of the two functions at the middle of the cell.
+    fn new(index: usize) -> Cell {
+        let m = 1.0 + (index as f64 + 0.5) / CELLS as f64;
+        let power = libm::pow(m, 0.8);
+        Cell {
+            middle: m,
+            ln: [libm::log(m), 1.0 / m, -0.5 / (m * m)],
+            power: [power, 0.8 * power / m, -0.08 * power / (m * m)],
+        }
+    }
+}
+
+fn parabola(c: &[f64; 3], x: f64) -> f64 {
+    c[0] + x * (c[1] + x * c[2])
+}
+
+/// One row of the table [RFC 3649, Appendix B, Table 12].
+pub(crate) struct Row {
+    /// The window at which the formula reaches the row's values.
+    pub window: f64,
+    /// a(w): packets that a round adds.
+    pub increase: f64,
+    /// b(w): the share that a loss event takes, as printed.
+    pub decrease: f64,
+}
+
+/// The row that holds from its own window to the next row's; the first below that too.
+pub(crate) fn row_from(w: f64) -> &'static Row {
+    let starting = TABLE.partition_point(|row| row.window <= w);
+    &TABLE[starting.saturating_sub(1)]
+}
+
+/// The row that holds up to its own window; the last beyond that too.
+pub(crate) fn row_up_to(w: f64) -> &'static Row {
+    let below = TABLE.partition_point(|row| row.window < w);
+    &TABLE[below.min(TABLE.len() - 1)]
+}
+
+const fn row(window: u32, increase: u32, decrease: f64) -> Row {
+    Row { window: window as f64, increase: increase as f64, decrease }
+}
+
+#[rustfmt::skip]
+static TABLE: [Row; 73] = [
+    row(38, 1, 0.50), row(118, 2, 0.44), row(221, 3, 0.41), row(347, 4, 0.38), row(495, 5, 0.37),
+    row(663, 6, 0.35), row(851, 7, 0.34), row(1058, 8, 0.33), row(1284, 9, 0.32), row(1529, 10, 0.31),
+    row(1793, 11, 0.30), row(2076, 12, 0.29), row(2378, 13, 0.28), row(2699, 14, 0.28), row(3039, 15, 0.27),
+    row(3399, 16, 0.27), row(3778, 17, 0.26), row(4177, 18, 0.26), row(4596, 19, 0.25), row(5036, 20, 0.25),
+    row(5497, 21, 0.24), row(5979, 22, 0.24), row(6483, 23, 0.23), row(7009, 24, 0.23), row(7558, 25, 0.22),
+    row(8130, 26, 0.22), row(8726, 27, 0.22), row(9346, 28, 0.21), row(9991, 29, 0.21), row(10_661, 30, 0.21),
+    row(11_358, 31, 0.20), row(12_082, 32, 0.20), row(12_834, 33, 0.20), row(13_614, 34, 0.19), row(14_424, 35, 0.19),
+    row(15_265, 36, 0.19), row(16_137, 37, 0.19), row(17_042, 38, 0.18), row(17_981, 39, 0.18), row(18_955, 40, 0.18),
+    row(19_965, 41, 0.17), row(21_013, 42, 0.17), row(22_101, 43, 0.17), row(23_230, 44, 0.17), row(24_402, 45, 0.16),
+    row(25_618, 46, 0.16), row(26_881, 47, 0.16), row(28_193, 48, 0.16), row(29_557, 49, 0.15), row(30_975, 50, 0.15),
+    row(32_450, 51, 0.15), row(33_986, 52, 0.15), row(35_586, 53, 0.14), row(37_253, 54, 0.14), row(38_992, 55, 0.14),
+    row(40_808, 56, 0.14), row(42_707, 57, 0.13), row(44_694, 58, 0.13), row(46_776, 59, 0.13), row(48_961, 60, 0.13),
+    row(51_258, 61, 0.13), row(53_677, 62, 0.12), row(56_230, 63, 0.12), row(58_932, 64, 0.12), row(61_799, 65, 0.12),
+    row(64_851, 66, 0.11), row(68_113, 67, 0.11), row(71_617, 68, 0.11), row(75_401, 69, 0.10), row(79_517, 70, 0.10),
+    row(84_035, 71, 0.10), row(89_053, 72, 0.10), row(94_717, 73, 0.09),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn formula_decrease(w: f64) -> f64 {
+        let span = libm::log(83_000.0) - libm::log(38.0);
+        0.5 + (0.1 - 0.5) * (libm::log(w) - libm::log(38.0)) / span
+    }
+
+    fn formula_increase(w: f64) -> f64 {
+        let b = formula_decrease(w);
+        let p = 1.0 / (12.8 * libm::pow(w, 1.2));
+        (w * w * p * 2.0 * b / (2.0 - b)).max(1.0)
+    }
+
+    #[test]
+    fn the_curves_are_within_a_millionth_of_the_formulas() {
+        let mut w = 38.001;
+        let (mut worst_a, mut worst_b) = (0.0_f64, 0.0_f64);
+        while w < LAST_WINDOW {
+            worst_a = worst_a.max((increase(w) / formula_increase(w) - 1.0).abs());
+            worst_b = worst_b.max((decrease(w) / formula_decrease(w) - 1.0).abs());
+            w *= 1.000_037;
+        }
+        assert!(worst_a < 1e-6 && worst_b < 1e-6, "increase {worst_a:e}, decrease {worst_b:e}");
+    }
+
+    #[test]
+    fn up_to_38_packets_the_law_is_renos() {
+        for w in [0.5, 1.0, 20.0, 38.0] {
+            assert_eq!((increase(w), decrease(w)), (1.0, 0.5));
+        }
+    }
+
+    #[test]
+    fn growth_goes_on_and_the_decrease_stays_beyond_the_table() {
+        // b(10^5) = 0.5 - 0.4 x ln(10^5/38) / ln(83000/38) = 0.5 - 0.4 x 7.8754 / 7.6890 = 0.0903.
+        // From 10^5 to 10^6 packets with that share: x 10^0.8 = 6.3096.
+        assert!((increase(1e6) / increase(1e5) - 6.3096).abs() < 1e-3);
+        assert_eq!(decrease(1e6), decrease(100_000.0));
+        assert!((decrease(1e6) - 0.0903).abs() < 5e-5);
+        assert!(increase(1e9).is_finite());
+    }
+
+    /// The source's program: a row starts where a(w) exceeds that of the row before by one.
+    #[test]
+    fn the_formulas_print_all_73_rows() {
+        let mut rows = vec![(38, 1, 0.5)];
+        let mut last = 1.0;
+        for w in 38..100_000 {
+            let a = increase(f64::from(w));
+            if a > last + 1.0 {
+                rows.push((w, a as u32, decrease(f64::from(w))));
+                last = a;
+            }
+        }
+        assert_eq!(rows.len(), TABLE.len());
+        for (found, printed) in rows.iter().zip(&TABLE) {
+            assert_eq!(f64::from(found.0), printed.window);
+            assert_eq!(f64::from(found.1), printed.increase);
+            assert_eq!(format!("{:.2}", found.2), format!("{:.2}", printed.decrease));
+        }
+    }
+
+    #[test]
+    fn the_table_has_the_printed_check_points() {
+        let check = [
+            (38.0, 1.0, 0.50),
+            (118.0, 2.0, 0.44),
+            (221.0, 3.0, 0.41),
+            (347.0, 4.0, 0.38),
+            (495.0, 5.0, 0.37),
+            (663.0, 6.0, 0.35),
+            (851.0, 7.0, 0.34),
+            (1058.0, 8.0, 0.33),
+            (1284.0, 9.0, 0.32),
+            (1529.0, 10.0, 0.31),
+            (3039.0, 15.0, 0.27),
+            (5036.0, 20.0, 0.25),
+            (7558.0, 25.0, 0.22),
+            (10_661.0, 30.0, 0.21),
+            (18_955.0, 40.0, 0.18),
+            (30_975.0, 50.0, 0.15),
+            (48_961.0, 60.0, 0.13),
+            (79_517.0, 70.0, 0.10),
+            (94_717.0, 73.0, 0.09),
+        ];
+        for (w, a, b) in check {
+            let row = row_from(w);
+            assert_eq!((row.window, row.increase, row.decrease), (w, a, b));
+        }
+    }
+
+    /// [RFC 3649, Table 9]: 100 Mbit/s, 1 Gbit/s and 10 Gbit/s at 1500 bytes and 100 ms.
+    #[test]
+    fn a_row_holds_from_its_window_on_in_the_example_paths() {
+        for (w, a, b) in [(833.0, 6.0, 0.35), (8333.0, 26.0, 0.22), (83_333.0, 70.0, 0.10)] {
+            let row = row_from(w);
+            assert_eq!((row.increase, row.decrease), (a, b));
+        }
+    }
+
+    #[test]
+    fn both_readings_of_the_table_meet_at_a_rows_window() {
+        assert_eq!((row_from(118.0).increase, row_up_to(118.0).increase), (2.0, 2.0));
+        assert_eq!((row_from(119.0).increase, row_up_to(119.0).increase), (2.0, 3.0));
+        assert_eq!((row_from(1.0).increase, row_up_to(1.0).increase), (1.0, 1.0));
+        assert_eq!((row_from(1e6).increase, row_up_to(1e6).increase), (73.0, 73.0));
+    }
+
+    /// [RFC 3649, Table 6]: the window in round n of congestion avoidance, one packet in round 1.
+    #[test]
+    fn the_window_grows_as_table_6_prints_it() {
+        let mut w = 1.0_f64;
+        let mut printed = [
+            (100, 131.0),
+            (200, 475.0),
+            (300, 1131.0),
+            (500, 3601.0),
+            (1000, 17_409.0),
+            (1500, 41_336.0),
+            (2000, 72_754.0),
+        ]
+        .into_iter()
+        .peekable();
+        for round in 1..=2000 {
+            if let Some((_, expected)) = printed.next_if(|row| row.0 == round) {
+                assert_eq!(w.trunc(), expected, "in round {round}");
+            }
+            w += increase(w);
+        }
+        assert!(printed.next().is_none());
+    }
+}

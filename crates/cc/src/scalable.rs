@@ -1,0 +1,179 @@
+//! Scalable TCP [STCP]: every packet delivered adds the same, every loss takes the same share.
+//!
+//! The time to regain what a loss took is the same number of rounds at any window: 13.4 with the
+//! published constants. Below the low window it is Reno.
+
+use fairhaul_units::{Kind, Parameter, Settings};
+
+use crate::{AckEvent, Congestion, Controller, Window};
+
+/// Scalable TCP.
+#[derive(Clone, Debug)]
+pub struct Scalable {
+    rule: Rule,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Rule {
+    /// As published: `increase` packets for each delivered, `decrease` of the window at a loss.
+    Kelly { increase: f64, decrease: f64, low_window: f64 },
+    /// As in Linux: one packet for every `ai_count` delivered, an eighth at a loss.
+    Linux { ai_count: f64 },
+}
+
+impl Scalable {
+    pub(crate) const TITLE: &'static str = "Scalable TCP: a fixed gain per packet, a fixed share per loss";
+    pub(crate) const SOURCE: &'static str = "STCP";
+    pub(crate) const PARAMETERS: &'static [Parameter] = &[
+        Parameter {
+            name: "variant",
+            kind: Kind::Word(&["kelly", "linux"]),
+            default: 0.0,
+            help: "the rule as published, with a, b and low_window, or Linux's, with ai_count [STCP]",
+        },
+        Parameter {
+            name: "a",
+            kind: Kind::Number { least: 0.0, most: 1.0, unit: "packets" },
+            default: 0.01,
+            help: "what each delivered packet adds to the window, variant kelly [STCP]",
+        },
+        Parameter {
+            name: "b",
+            kind: Kind::Number { least: 0.0, most: 0.9, unit: "" },
+            default: 0.125,
+            help: "the share of the window given up at a loss, variant kelly [STCP]",
+        },
+        Parameter {
+            name: "low_window",
+            kind: Kind::Number { least: 0.0, most: 1e6, unit: "packets" },
+            default: 16.0,
+            help: "below this window the rule is Reno's, variant kelly [STCP]",
+        },
+        Parameter {
+            name: "ai_count",
+            kind: Kind::Whole { least: 1, most: 1_000_000 },
+            default: 50.0,
+            help: "delivered packets for one packet more, or the window if that is less, variant linux; \
+                   newer kernels have 100 [LINUX]",
+        },
+    ];
+
+    pub(crate) fn new(settings: &Settings) -> Scalable {
+        let rule = match settings.word("variant") {
+            "linux" => Rule::Linux { ai_count: settings.number("ai_count") },
+            _ => Rule::Kelly {
+                increase: settings.number("a"),
+                decrease: settings.number("b"),
+                low_window: settings.number("low_window"),
+            },
+        };
+        Scalable { rule }
+    }
+
+    /// What one delivered packet adds to the window `w`.
+    fn per_packet(&self, w: f64) -> f64 {
+        match self.rule {
+            // Unclear in [STCP]: which rule holds at the low window itself. The scalable one.
+            Rule::Kelly { low_window, .. } if w < low_window => 1.0 / w,
+            Rule::Kelly { increase, .. } => increase,
+            // Differs from [LINUX]: there the window is whole and grows by one at every count;
+            // here the same packet arrives in parts.
+            Rule::Linux { ai_count } => 1.0 / w.min(ai_count),
+        }
+    }
+
+    /// The share of the window `w` that a loss takes.
+    fn decrease(&self, w: f64) -> f64 {
+        match self.rule {
+            Rule::Kelly { low_window, .. } if w < low_window => 0.5,
+            Rule::Kelly { decrease, .. } => decrease,
+            // Linux shifts the whole window right by three: below eight packets nothing goes.
+            Rule::Linux { .. } => (w / 8.0).floor() / w,
+        }
+    }
+}
+
+impl Controller for Scalable {
+    fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
+        window.cwnd += self.per_packet(window.cwnd) * ack.packets;
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
+        window.give_up(self.decrease(window.cwnd));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workbench::{CONGESTION, avoidance, close, mean_window, one_round};
+
+    fn kelly() -> Scalable {
+        Scalable::new(&Settings::defaults(Scalable::PARAMETERS))
+    }
+
+    fn linux() -> Scalable {
+        Scalable::new(&Settings::defaults(Scalable::PARAMETERS).with("variant", 1.0))
+    }
+
+    fn after_a_loss(mut controller: Scalable, cwnd: f64) -> f64 {
+        let mut window = avoidance(cwnd);
+        controller.on_congestion(&mut window, &CONGESTION);
+        window.cwnd
+    }
+
+    #[test]
+    fn a_round_adds_one_per_cent() {
+        let mut window = avoidance(1000.0);
+        one_round(&mut kelly(), &mut window);
+        assert!((window.cwnd - 1010.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_loss_takes_an_eighth_and_half_below_the_low_window() {
+        assert_eq!(after_a_loss(kelly(), 1000.0), 875.0);
+        assert_eq!(after_a_loss(kelly(), 16.0), 14.0);
+        assert_eq!(after_a_loss(kelly(), 15.0), 7.5);
+    }
+
+    /// ln(1 / 0.875) / ln(1.01) = 0.13353 / 0.00995 = 13.4 rounds.
+    #[test]
+    fn a_loss_is_made_good_in_the_14th_round_at_any_window() {
+        for cwnd in [1e3, 1e5] {
+            let mut window = avoidance(cwnd);
+            kelly().on_congestion(&mut window, &CONGESTION);
+            for _ in 0..13 {
+                one_round(&mut kelly(), &mut window);
+            }
+            assert!(window.cwnd < cwnd);
+            one_round(&mut kelly(), &mut window);
+            assert!(window.cwnd > cwnd);
+        }
+    }
+
+    /// Growth from 0.875 W to W takes 0.125 W / 0.01 = 12.5 W packets, so W = 0.08 / p is the
+    /// peak; the mean over time is 1/p packets in ln(1/0.875)/0.01 = 13.353 rounds, 0.0749 / p.
+    #[test]
+    fn periodic_loss_gives_a_mean_of_0_0749_by_p() {
+        for p in [1e-3, 1e-4, 1e-5] {
+            close(mean_window(&mut kelly(), p, 0.1) * p, 0.0749, 0.005);
+        }
+    }
+
+    #[test]
+    fn linux_adds_one_packet_for_every_fifty_or_every_window() {
+        let mut window = avoidance(1000.0);
+        one_round(&mut linux(), &mut window);
+        assert!((window.cwnd - 1020.0).abs() < 1e-6, "1000 / 50 = 20");
+        let mut window = avoidance(20.0);
+        one_round(&mut linux(), &mut window);
+        assert!((window.cwnd - 20.98).abs() < 0.01, "as Reno");
+    }
+
+    #[test]
+    fn linux_gives_up_a_whole_number_of_packets_and_none_below_eight() {
+        assert_eq!(after_a_loss(linux(), 1000.0), 875.0);
+        assert_eq!(after_a_loss(linux(), 15.0), 14.0);
+        assert_eq!(after_a_loss(linux(), 7.0), 7.0);
+    }
+}

@@ -1,0 +1,50 @@
+//! What the tests of several controllers share: events, rounds, and the mean under periodic loss.
+
+use fairhaul_units::{Span, Time};
+
+use crate::{AckEvent, Congestion, Controller, Window};
+
+pub(crate) const CONGESTION: Congestion =
+    Congestion { now: Time::ZERO, in_flight: 0.0, srtt: Span::from_ms(100) };
+
+/// A window in congestion avoidance.
+pub(crate) fn avoidance(cwnd: f64) -> Window {
+    Window { cwnd, ssthresh: 2.0 }
+}
+
+/// An acknowledgement of one packet on a path whose round trips all take `rtt`.
+pub(crate) fn ack(rtt: Span) -> AckEvent {
+    AckEvent { now: Time::ZERO, packets: 1.0, rtt, srtt: rtt, min_rtt: rtt, one_way: rtt / 2, in_flight: 0.0 }
+}
+
+/// One acknowledgement for every whole packet of the window, at 100 ms.
+pub(crate) fn one_round(controller: &mut impl Controller, window: &mut Window) {
+    for _ in 0..window.cwnd as u64 {
+        controller.on_ack(window, &ack(Span::from_ms(100)));
+    }
+}
+
+/// The mean over time of the window where every 1/p-th packet is lost: between two losses 1/p
+/// packets are acknowledged, each of which takes 1/w of a round. Recovery takes no time.
+pub(crate) fn mean_window(controller: &mut impl Controller, p: f64, rtt_s: f64) -> f64 {
+    let packets = (1.0 / p).round() as u64;
+    let event = ack(Span::from_secs(rtt_s));
+    let mut window = avoidance(0.08 / p);
+    for _ in 0..200 {
+        let (start, mut rounds) = (window.cwnd, 0.0);
+        for _ in 0..packets {
+            rounds += 1.0 / window.cwnd;
+            controller.on_ack(&mut window, &event);
+        }
+        controller.on_congestion(&mut window, &CONGESTION);
+        if (window.cwnd / start - 1.0).abs() < 1e-6 {
+            return packets as f64 / rounds;
+        }
+    }
+    panic!("the window under periodic loss did not settle");
+}
+
+/// Asserts that `found` is within the share `band` of `expected`.
+pub(crate) fn close(found: f64, expected: f64, band: f64) {
+    assert!((found / expected - 1.0).abs() <= band, "{found} is not within {band} of {expected}");
+}
