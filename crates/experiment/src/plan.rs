@@ -17,6 +17,25 @@ pub struct Transfer {
 
 /// The transfers of `scenario`, ordered by flow and then by start.
 pub fn plan(scenario: &Scenario) -> Vec<Transfer> {
-    let _ = scenario;
-    Vec::new()
+    use fairhaul_units::Span;
+    scenario
+        .flows
+        .iter()
+        .enumerate()
+        .map(|(f, flow)| Transfer {
+            flow: f as u32,
+            start: Time::ZERO
+                + match flow.start {
+                    crate::Start::At(s) => s,
+                    crate::Start::Uniform(a, b) => {
+                        a + fairhaul_units::Chance::stream(scenario.seed, "start", f as u64).span(b - a)
+                    }
+                    _ => Span::ZERO,
+                },
+            size: match flow.traffic {
+                crate::Traffic::Sized(b) => Some(b),
+                _ => None,
+            },
+        })
+        .collect()
 }

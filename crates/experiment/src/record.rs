@@ -134,10 +134,10 @@ impl Grid {
 }
 
 /// The bins for a run of `duration` with `flows` flows and `links` links: 0.1 s, or a tenth of a per cent of
-/// the run where that is less, unless that makes more than 10^6 rows; above 1000 flows one bin for
+/// the run where that is less, unless that makes more than 250 000 rows (20 MB); above 1000 flows one bin for
 /// the warm-up and one for the rest.
 pub fn grid(duration: Span, warmup: Span, flows: usize) -> Grid {
-    const MOST_ROWS: u64 = 1_000_000;
+    const MOST_ROWS: u64 = 250_000;
     let end = Time::ZERO + duration;
     let measured = duration - warmup;
     if flows > 1000 {
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn a_thousand_flows_widen_the_tick_and_more_are_totals() {
         let wide = grid(Span::from_s(600), Span::from_s(100), 1000);
-        assert!(wide.len() <= 1000 && wide.len() > 900);
+        assert!(wide.len() <= 250 && wide.len() > 200);
         let totals = grid(Span::from_s(600), Span::from_s(100), 1001);
         assert_eq!((totals.len(), totals.start(1)), (2, Time::ZERO + Span::from_s(100)));
     }

@@ -7,4 +7,4 @@ pub mod impair;
 mod link;
 pub mod queue;
 
-pub use link::{Link, LinkTotals, Passage};
+pub use link::{Link, LinkTotals, Passage, Wire};

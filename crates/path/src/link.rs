@@ -34,63 +34,80 @@ pub struct LinkTotals {
     pub dropped: u64,
 }
 
-/// One direction of a link with a drop-tail queue.
+/// A link without a limit: what is offered waits its turn, however long. A host's own interface
+/// is one, since it pushes back on its sender instead of dropping.
 #[derive(Clone, Debug)]
-pub struct Link {
+pub struct Wire {
     rate: Rate,
     delay: Span,
-    queue: DropTail,
     busy_until: Time,
+    /// The size last sent and its time on the wire: most packets are of one size.
+    last: (u32, Span),
+}
+
+impl Wire {
+    /// An idle wire.
+    pub fn new(rate: Rate, delay: Span) -> Wire {
+        Wire { rate, delay, busy_until: Time::ZERO, last: (0, Span::ZERO) }
+    }
+
+    /// Sends a packet of `size` offered at `now`, which must not run backwards: when its last bit
+    /// leaves, and when it is at the other end.
+    pub fn send(&mut self, size: u32, now: Time) -> (Time, Time) {
+        let departs = self.busy_until.max(now) + self.on_wire(size);
+        self.busy_until = departs;
+        (departs, departs + self.delay)
+    }
+
+    /// How long a packet of `size` occupies the wire.
+    pub fn on_wire(&mut self, size: u32) -> Span {
+        if self.last.0 != size {
+            self.last = (size, self.rate.on_wire(Bytes(size.into())));
+        }
+        self.last.1
+    }
+}
+
+/// One direction of a link with a drop-tail queue before it.
+#[derive(Clone, Debug)]
+pub struct Link {
+    wire: Wire,
+    queue: DropTail,
     /// Departure and size of what has been accepted and has not left.
     ahead: VecDeque<(Time, u32)>,
     bytes_ahead: Bytes,
     totals: LinkTotals,
-    /// The size last sent and its time on the wire: most packets are of one size.
-    last: (u32, Span),
-    limited: bool,
 }
 
 impl Link {
     /// An idle link.
     pub fn new(rate: Rate, delay: Span, capacity: Capacity) -> Link {
         Link {
-            rate,
-            delay,
+            wire: Wire::new(rate, delay),
             queue: DropTail::new(capacity),
-            busy_until: Time::ZERO,
             ahead: VecDeque::new(),
             bytes_ahead: Bytes(0),
             totals: LinkTotals::default(),
-            last: (0, Span::ZERO),
-            limited: capacity != Capacity::Unlimited,
         }
     }
 
     /// Offers a packet of `size` at `now`, which must not run backwards.
     pub fn offer(&mut self, size: u32, now: Time) -> Passage {
         self.totals.arrived += 1;
-        if self.limited {
-            self.retire(now);
-            if !self.queue.admits(Bytes(size.into()), self.ahead.len() as u64, self.bytes_ahead) {
-                self.totals.dropped += 1;
-                return Passage::Dropped;
-            }
+        self.retire(now);
+        if !self.queue.admits(Bytes(size.into()), self.ahead.len() as u64, self.bytes_ahead) {
+            self.totals.dropped += 1;
+            return Passage::Dropped;
         }
-        let departs = self.busy_until.max(now) + self.on_wire(size);
-        self.busy_until = departs;
-        if self.limited {
-            self.ahead.push_back((departs, size));
-            self.bytes_ahead += Bytes(size.into());
-        }
-        Passage::Passes { departs, arrives: departs + self.delay }
+        let (departs, arrives) = self.wire.send(size, now);
+        self.ahead.push_back((departs, size));
+        self.bytes_ahead += Bytes(size.into());
+        Passage::Passes { departs, arrives }
     }
 
     /// How long a packet of `size` occupies the link.
     pub fn on_wire(&mut self, size: u32) -> Span {
-        if self.last.0 != size {
-            self.last = (size, self.rate.on_wire(Bytes(size.into())));
-        }
-        self.last.1
+        self.wire.on_wire(size)
     }
 
     /// What the link has counted.

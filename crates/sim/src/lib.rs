@@ -1,5 +1,15 @@
 //! Virtual time: a packet-level simulator of TCP over the links of `path`.
+//!
+//! [`run`] is the way in. `tcp` holds the two ends of a connection, `ledger` the books; both are
+//! public so that another engine can be held against this one.
 
+mod agenda;
+mod connection;
+mod engine;
+pub mod ledger;
+mod route;
 mod run;
+pub mod tcp;
+mod world;
 
 pub use run::{Control, RunError, run};

@@ -1,10 +1,13 @@
 //! The way in: a scenario goes in, a record comes out.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use fairhaul_experiment::{Record, Scenario};
 use fairhaul_units::Time;
+
+use crate::engine::Engine;
 
 /// What another thread may see of a run, and do to it.
 #[derive(Debug, Default)]
@@ -17,6 +20,12 @@ impl Control {
     /// How far virtual time has come.
     pub fn reached(&self) -> Time {
         Time::from_ps(self.reached_ps.load(Ordering::Relaxed))
+    }
+
+    /// Says how far virtual time has come; whether somebody asked the run to end.
+    pub(crate) fn look(&self, now: Time) -> bool {
+        self.reached_ps.store(now.as_ps(), Ordering::Relaxed);
+        self.stop.load(Ordering::Relaxed)
     }
 
     /// Asks the run to end at once.
@@ -55,6 +64,10 @@ impl std::error::Error for RunError {}
 /// # Errors
 /// [`RunError::Stopped`] after [`Control::stop`]; [`RunError::Broken`] where an invariant broke.
 pub fn run(scenario: &Scenario, control: &Control) -> Result<Record, RunError> {
-    let _ = (scenario, control);
-    Err(RunError::Broken { at: Time::ZERO, what: "not built yet".into() })
+    let attempt = AssertUnwindSafe(|| Engine::new(scenario).run(control));
+    catch_unwind(attempt).unwrap_or_else(|panic| {
+        let what = panic.downcast_ref::<String>().cloned();
+        let what = what.or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string()));
+        Err(RunError::Broken { at: control.reached(), what: what.unwrap_or_default() })
+    })
 }

@@ -27,13 +27,14 @@ pub struct Data {
     pub again: bool,
 }
 
-/// Packets `from..to`, received beyond the cumulative acknowledgement.
+/// Packets that arrived beyond the cumulative acknowledgement, counted from it: packet `next + from`
+/// to before `next + to`. Offsets keep an acknowledgement within a cache line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlock {
     /// The first packet of the block.
-    pub from: u64,
+    pub from: u32,
     /// The first packet after it.
-    pub to: u64,
+    pub to: u32,
 }
 
 /// An acknowledgement.

@@ -1,0 +1,415 @@
+//! One connection: both ends, its own wires, and what waits for its turn where flows meet.
+
+use std::collections::VecDeque;
+
+use fairhaul_cc::{Builtin, Window};
+use fairhaul_experiment::{Flow, Recovery, Transfer, TransferRow};
+use fairhaul_path::Wire;
+use fairhaul_units::{ACK_SIZE, Ack, Bytes, Chance, Data, HEADER, Span, Time};
+
+use crate::route::{MOST_LANES, Route, Step};
+use crate::tcp::{Outcome, Poll, Profile, Receiver, Sender};
+use crate::world::World;
+
+/// What an entry of the agenda asks of a connection; at one time, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// The head of a lane of data takes its step.
+    Data(u8),
+    /// The head of a lane of acknowledgements takes its step.
+    Ack(u8),
+    /// The receiver's held acknowledgement is due.
+    Held,
+    /// The pacer lets the next packet go.
+    Paced,
+    /// The retransmission timer may have run out.
+    Timer,
+}
+
+impl Turn {
+    /// The order of this turn of connection `serial` among those of the same time.
+    pub fn order(self, serial: u32) -> u64 {
+        let low = match self {
+            Turn::Data(lane) => lane,
+            Turn::Ack(lane) => MOST_LANES as u8 + lane,
+            Turn::Held => 253,
+            Turn::Paced => 254,
+            Turn::Timer => 255,
+        };
+        u64::from(serial) << 8 | u64::from(low)
+    }
+
+    /// Whose turn an order says it is, and which.
+    pub fn of(order: u64) -> (u32, Turn) {
+        let turn = match order as u8 {
+            253 => Turn::Held,
+            254 => Turn::Paced,
+            255 => Turn::Timer,
+            low if low < MOST_LANES as u8 => Turn::Data(low),
+            low => Turn::Ack(low - MOST_LANES as u8),
+        };
+        ((order >> 8) as u32, turn)
+    }
+}
+
+/// How many packets of one kind were launched, and what became of them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Fates {
+    launched: u64,
+    arrived: u64,
+    dropped: u64,
+}
+
+/// See the module.
+pub struct Connection {
+    serial: u32,
+    flow: u32,
+    start: Time,
+    end: Option<Time>,
+    sender: Sender<Builtin>,
+    receiver: Receiver,
+    payload: u64,
+    size: Option<u64>,
+    in_order: u64,
+    wires: Vec<Wire>,
+    data_lanes: Vec<VecDeque<(Time, Data)>>,
+    ack_lanes: Vec<VecDeque<(Time, Ack)>>,
+    data: Fates,
+    acks: Fates,
+    overhead: Span,
+    chance: Chance,
+    last_departure: Time,
+    timer_at: Time,
+    paced_at: Time,
+    standing: Window,
+    standing_since: Time,
+}
+
+impl Connection {
+    /// The connection of `transfer`, which opens at its start.
+    pub fn new(serial: u32, transfer: &Transfer, flow: &Flow, route: &Route, seed: u64) -> Connection {
+        let payload = (flow.packet - HEADER).0;
+        let sender = Sender::new(profile(flow, transfer), flow.controller.build());
+        Connection {
+            serial,
+            flow: transfer.flow,
+            start: transfer.start,
+            end: None,
+            standing: sender.window(),
+            standing_since: transfer.start,
+            sender,
+            receiver: Receiver::new(flow.recovery == Recovery::Sack, flow.delayed_ack),
+            payload,
+            size: transfer.size.map(|size| size.0),
+            in_order: 0,
+            wires: route.wires.iter().map(|&(rate, delay)| Wire::new(rate, delay)).collect(),
+            data_lanes: vec![VecDeque::new(); route.data_lanes.len()],
+            ack_lanes: vec![VecDeque::new(); route.ack_lanes.len()],
+            data: Fates::default(),
+            acks: Fates::default(),
+            overhead: flow.overhead,
+            chance: Chance::stream(seed, "overhead", serial.into()),
+            last_departure: Time::ZERO,
+            timer_at: Time::NEVER,
+            paced_at: Time::NEVER,
+        }
+    }
+
+    /// Opens the connection.
+    pub fn open(&mut self, route: &Route, world: &mut World) {
+        self.pump(self.start, route, world);
+    }
+
+    /// Takes a turn. The entry has left the agenda, or for a lane, has been replaced by its next.
+    pub fn take_turn(&mut self, turn: Turn, now: Time, route: &Route, world: &mut World) {
+        match turn {
+            Turn::Data(lane) => {
+                let (_, data) = self.data_lanes[usize::from(lane)].pop_front().expect("a turn has a packet");
+                self.requeue(turn, world);
+                self.meet_data(route.data_lanes[usize::from(lane)], data, now, route, world);
+            }
+            Turn::Ack(lane) => {
+                let (_, ack) = self.ack_lanes[usize::from(lane)].pop_front().expect("a turn has an ACK");
+                self.requeue(turn, world);
+                self.meet_ack(route.ack_lanes[usize::from(lane)], ack, now, route, world);
+            }
+            Turn::Held => {
+                world.agenda.pop();
+                if self.receiver.deadline() == now {
+                    self.release_held(now, route, world);
+                }
+            }
+            Turn::Paced => {
+                world.agenda.pop();
+                if self.paced_at == now {
+                    self.paced_at = Time::NEVER;
+                    self.pump(now, route, world);
+                }
+            }
+            Turn::Timer => {
+                world.agenda.pop();
+                self.on_timer(now, route, world);
+            }
+        }
+    }
+
+    /// Whether all is acknowledged and nothing of it is on its way.
+    pub fn is_over(&self) -> bool {
+        self.end.is_some() && self.waiting() == (0, 0)
+    }
+
+    /// Closes the books at the end of the run.
+    pub fn close(&mut self, world: &mut World) {
+        if self.end.is_none() {
+            self.stand(world.ledger.end(), world);
+        }
+    }
+
+    /// Its transfer, as far as it came.
+    pub fn transfer(&self) -> TransferRow {
+        TransferRow {
+            flow: self.flow,
+            start_s: self.start.as_secs(),
+            end_s: self.end.map_or(f64::NAN, Time::as_secs),
+            bytes: self.in_order,
+        }
+    }
+
+    /// Whether every packet launched has arrived, was dropped or waits.
+    pub fn conserves(&self) -> bool {
+        let (data, acks) = self.waiting();
+        let kept = |fates: Fates, waits| fates.launched == fates.arrived + fates.dropped + waits;
+        kept(self.data, data) && kept(self.acks, acks)
+    }
+
+    fn waiting(&self) -> (u64, u64) {
+        let data: usize = self.data_lanes.iter().map(VecDeque::len).sum();
+        let acks: usize = self.ack_lanes.iter().map(VecDeque::len).sum();
+        (data as u64, acks as u64)
+    }
+
+    /// Puts the next head of a lane in the place of the one whose turn it is.
+    fn requeue(&self, turn: Turn, world: &mut World) {
+        let next = match turn {
+            Turn::Data(lane) => self.data_lanes[usize::from(lane)].front().map(|head| head.0),
+            Turn::Ack(lane) => self.ack_lanes[usize::from(lane)].front().map(|head| head.0),
+            _ => None,
+        };
+        match next {
+            Some(time) => world.agenda.replace_top(time, turn.order(self.serial)),
+            None => world.agenda.pop(),
+        }
+    }
+
+    /// Sends what may leave, and sees to the timer.
+    fn pump(&mut self, now: Time, route: &Route, world: &mut World) {
+        loop {
+            match self.sender.poll(now) {
+                Poll::Send(data) => self.launch(data, now, route, world),
+                Poll::Hold(until) => {
+                    if self.paced_at != until {
+                        self.paced_at = until;
+                        world.agenda.push(until, Turn::Paced.order(self.serial));
+                    }
+                    break;
+                }
+                Poll::Idle => break,
+            }
+        }
+        self.watch_timer(world);
+    }
+
+    /// The agenda holds one entry for the timer, at or before its time: a timer that moves on
+    /// moves nothing there.
+    fn watch_timer(&mut self, world: &mut World) {
+        let due = self.sender.timer();
+        if due < self.timer_at {
+            self.timer_at = due;
+            world.agenda.push(due, Turn::Timer.order(self.serial));
+        }
+    }
+
+    fn on_timer(&mut self, now: Time, route: &Route, world: &mut World) {
+        if self.timer_at != now {
+            return; // an entry that an earlier one has replaced
+        }
+        self.timer_at = Time::NEVER;
+        if self.sender.timer() <= now {
+            let outcome = self.sender.on_timer(now);
+            self.note(outcome, now, world);
+            self.pump(now, route, world);
+        } else {
+            self.watch_timer(world);
+        }
+    }
+
+    /// A packet leaves the sender, after a processing time that keeps the order.
+    fn launch(&mut self, mut data: Data, now: Time, route: &Route, world: &mut World) {
+        if !self.overhead.is_zero() {
+            self.last_departure = self.last_departure.max(now + self.chance.span(self.overhead));
+            data.stamped = self.last_departure;
+        }
+        if !data.opens {
+            world.ledger.sent(self.flow, data.again, data.stamped);
+        }
+        self.data.launched += 1;
+        self.carry_data(0, data, data.stamped, route, world);
+    }
+
+    /// Carries a data packet on from `step` until it must wait for its turn, or arrives.
+    fn carry_data(&mut self, step: usize, data: Data, mut now: Time, route: &Route, world: &mut World) {
+        for (at, step) in route.forward.iter().enumerate().skip(step) {
+            match *step {
+                Step::Wire(wire) => now = self.wires[usize::from(wire)].send(data.size, now).1,
+                Step::Alone(_) => return self.meet_data(at, data, now, route, world),
+                Step::Meet { lane, .. } => {
+                    let waiting = &mut self.data_lanes[usize::from(lane)];
+                    if waiting.is_empty() {
+                        world.agenda.push(now, Turn::Data(lane).order(self.serial));
+                    }
+                    return waiting.push_back((now, data));
+                }
+            }
+        }
+        self.arrive(data, now, route, world);
+    }
+
+    /// A data packet is at the link of step `at`.
+    fn meet_data(&mut self, at: usize, data: Data, now: Time, route: &Route, world: &mut World) {
+        let (Step::Alone(link) | Step::Meet { link, .. }) = route.forward[at] else {
+            unreachable!("a packet meets links only")
+        };
+        let may_lose = (!data.opens).then_some(self.flow);
+        match world.pass(link, data.size, may_lose, now) {
+            Ok(arrives) => self.carry_data(at + 1, data, arrives, route, world),
+            Err(when) => {
+                self.data.dropped += 1;
+                if !data.opens {
+                    world.ledger.lost(self.flow, when);
+                }
+            }
+        }
+    }
+
+    /// A data packet is at the receiver.
+    fn arrive(&mut self, data: Data, now: Time, route: &Route, world: &mut World) {
+        self.data.arrived += 1;
+        if self.receiver.deadline() < now {
+            self.release_held(self.receiver.deadline(), route, world);
+        }
+        let before = self.bytes_before(self.receiver.next());
+        let (fresh, ack) = self.receiver.take(&data, now);
+        if !data.opens {
+            let in_order = self.bytes_before(self.receiver.next()) - before;
+            let payload = u64::from(data.size) - HEADER.0;
+            world.ledger.delivered(self.flow, payload, fresh, in_order, now);
+            if now < world.ledger.end() {
+                self.in_order += in_order;
+            }
+        }
+        match ack {
+            Some(ack) => self.answer(ack, now, route, world),
+            None => world.agenda.push(self.receiver.deadline(), Turn::Held.order(self.serial)),
+        }
+    }
+
+    fn release_held(&mut self, now: Time, route: &Route, world: &mut World) {
+        if let Some(ack) = self.receiver.release() {
+            self.answer(ack, now, route, world);
+        }
+    }
+
+    fn answer(&mut self, ack: Ack, now: Time, route: &Route, world: &mut World) {
+        self.acks.launched += 1;
+        self.carry_ack(0, ack, now, route, world);
+    }
+
+    /// Carries an acknowledgement on from `step` until it must wait for its turn.
+    fn carry_ack(&mut self, step: usize, ack: Ack, mut now: Time, route: &Route, world: &mut World) {
+        let mut lane = route.ack_lanes.len() - 1;
+        for (at, step) in route.reverse.iter().enumerate().skip(step) {
+            match *step {
+                Step::Wire(wire) => now = self.wires[usize::from(wire)].send(ACK_SIZE.0 as u32, now).1,
+                Step::Alone(_) => return self.meet_ack(at, ack, now, route, world),
+                Step::Meet { lane: before, .. } => {
+                    lane = usize::from(before);
+                    break;
+                }
+            }
+        }
+        if self.ack_lanes[lane].is_empty() {
+            world.agenda.push(now, Turn::Ack(lane as u8).order(self.serial));
+        }
+        self.ack_lanes[lane].push_back((now, ack));
+    }
+
+    /// An acknowledgement is at the link of step `at`, or past the last, at the sender.
+    fn meet_ack(&mut self, at: usize, ack: Ack, now: Time, route: &Route, world: &mut World) {
+        match route.reverse.get(at) {
+            Some(Step::Alone(link) | Step::Meet { link, .. }) => {
+                match world.pass(*link, ACK_SIZE.0 as u32, None, now) {
+                    Ok(arrives) => self.carry_ack(at + 1, ack, arrives, route, world),
+                    Err(_) => self.acks.dropped += 1,
+                }
+            }
+            Some(Step::Wire(_)) => unreachable!("an acknowledgement meets links only"),
+            None => self.acknowledge(ack, now, route, world),
+        }
+    }
+
+    /// An acknowledgement is at the sender.
+    fn acknowledge(&mut self, ack: Ack, now: Time, route: &Route, world: &mut World) {
+        self.acks.arrived += 1;
+        if self.end.is_some() {
+            return;
+        }
+        if !ack.opens {
+            world.ledger.sampled(self.flow, now.since(ack.echo), ack.arrived.since(ack.echo), now);
+        }
+        let outcome = self.sender.on_ack(&ack, now);
+        self.note(outcome, now, world);
+        if self.end.is_none() {
+            self.pump(now, route, world);
+        }
+    }
+
+    /// Books what an acknowledgement or the timer has caused.
+    fn note(&mut self, outcome: Outcome, now: Time, world: &mut World) {
+        if self.sender.window() != self.standing || outcome == Outcome::Finished {
+            self.stand(now, world);
+        }
+        match outcome {
+            Outcome::Quiet => {}
+            Outcome::Reduced => world.ledger.event("reduction", self.flow, self.standing.cwnd, now),
+            Outcome::TimedOut(timeout) => world.ledger.event("timeout", self.flow, timeout.as_secs(), now),
+            Outcome::Finished => self.end = Some(now),
+        }
+    }
+
+    fn stand(&mut self, now: Time, world: &mut World) {
+        let Window { cwnd, ssthresh } = self.standing;
+        world.ledger.stood(self.flow, cwnd, ssthresh, self.standing_since, now);
+        self.standing = self.sender.window();
+        self.standing_since = now;
+    }
+
+    fn bytes_before(&self, packet: u64) -> u64 {
+        let full = packet * self.payload;
+        self.size.map_or(full, |size| full.min(size))
+    }
+}
+
+fn profile(flow: &Flow, transfer: &Transfer) -> Profile {
+    let payload = (flow.packet - HEADER).0;
+    let fits = |buffer: Option<Bytes>| buffer.map_or(u64::MAX, |b| (b.0 / payload).max(1));
+    Profile {
+        recovery: flow.recovery,
+        packet: flow.packet.0 as u32,
+        size: transfer.size.map(|size| size.0),
+        initial_window: flow.initial_window,
+        initial_ssthresh: flow.initial_ssthresh,
+        max_window: flow.max_window,
+        buffer: fits(flow.send_buffer).min(fits(flow.receive_buffer)),
+        min_rto: flow.min_rto,
+    }
+}

@@ -1,0 +1,116 @@
+//! The loop: takes what is next from the agenda and gives the connection its turn.
+
+use fairhaul_experiment::{Record, Scenario, Transfer, TransferRow, grid, plan};
+use fairhaul_units::Time;
+
+use crate::connection::{Connection, Turn};
+use crate::route::{self, Route};
+use crate::run::{Control, RunError};
+use crate::world::World;
+
+/// How many turns pass between two looks at the control.
+const TURNS_PER_LOOK: u32 = 8192;
+
+/// A run under way.
+pub struct Engine<'a> {
+    scenario: &'a Scenario,
+    routes: Vec<Route>,
+    transfers: Vec<Transfer>,
+    /// Transfers by start; those before `started` have begun.
+    starts: Vec<u32>,
+    started: usize,
+    connections: Vec<Option<Box<Connection>>>,
+    rows: Vec<TransferRow>,
+    world: World,
+}
+
+impl<'a> Engine<'a> {
+    pub fn new(scenario: &'a Scenario) -> Engine<'a> {
+        let transfers = plan(scenario);
+        let mut starts: Vec<u32> = (0..transfers.len() as u32).collect();
+        starts.sort_by_key(|&serial| (transfers[serial as usize].start, serial));
+        let grid = grid(scenario.duration, scenario.warmup, scenario.flows.len());
+        let never_begun = |t: &Transfer| TransferRow {
+            flow: t.flow,
+            start_s: t.start.as_secs(),
+            end_s: f64::NAN,
+            bytes: 0,
+        };
+        Engine {
+            routes: route::compile(scenario),
+            rows: transfers.iter().map(never_begun).collect(),
+            connections: transfers.iter().map(|_| None).collect(),
+            transfers,
+            starts,
+            started: 0,
+            world: World::new(scenario, grid),
+            scenario,
+        }
+    }
+
+    /// Runs to the end.
+    pub fn run(mut self, control: &Control) -> Result<Record, RunError> {
+        let end = self.world.ledger.end();
+        let mut turns = 0u32;
+        loop {
+            let next_start = self.next_start();
+            let (now, order) = self.world.agenda.top().unwrap_or((Time::NEVER, 0));
+            if now.min(next_start) >= end {
+                break;
+            }
+            turns += 1;
+            if turns.is_multiple_of(TURNS_PER_LOOK) && control.look(now.min(next_start)) {
+                return Err(RunError::Stopped);
+            }
+            if next_start <= now { self.begin() } else { self.turn(now, order) }
+        }
+        control.look(end);
+        self.close()
+    }
+
+    fn next_start(&self) -> Time {
+        let serial = self.starts.get(self.started);
+        serial.map_or(Time::NEVER, |&serial| self.transfers[serial as usize].start)
+    }
+
+    /// Begins the next transfer.
+    fn begin(&mut self) {
+        let serial = self.starts[self.started];
+        self.started += 1;
+        let transfer = &self.transfers[serial as usize];
+        let route = &self.routes[transfer.flow as usize];
+        let flow = &self.scenario.flows[transfer.flow as usize];
+        let mut connection = Connection::new(serial, transfer, flow, route, self.scenario.seed);
+        connection.open(route, &mut self.world);
+        self.connections[serial as usize] = Some(Box::new(connection));
+    }
+
+    fn turn(&mut self, now: Time, order: u64) {
+        let (serial, turn) = Turn::of(order);
+        let slot = &mut self.connections[serial as usize];
+        let Some(connection) = slot else {
+            return self.world.agenda.pop(); // a timer of a connection that is over
+        };
+        let route = &self.routes[self.transfers[serial as usize].flow as usize];
+        connection.take_turn(turn, now, route, &mut self.world);
+        if connection.is_over() {
+            assert!(connection.conserves(), "connection {serial} lost or made a packet");
+            self.rows[serial as usize] = connection.transfer();
+            *slot = None;
+        }
+    }
+
+    /// Closes the books and checks that no packet was lost or made unseen.
+    fn close(mut self) -> Result<Record, RunError> {
+        for (serial, connection) in self.connections.iter_mut().enumerate() {
+            if let Some(connection) = connection {
+                connection.close(&mut self.world);
+                assert!(connection.conserves(), "connection {serial} lost or made a packet");
+                self.rows[serial] = connection.transfer();
+            }
+        }
+        let crossings = self.world.crossings();
+        assert_eq!(crossings.offered, crossings.refused + crossings.passed, "a link lost a packet");
+        Ok(self.world.ledger.close(self.rows))
+    }
+}

@@ -1,0 +1,255 @@
+//! The books of a run: what happened, in bins of the time at which it happened.
+//!
+//! Parts of the engine run ahead of the clock, so nothing is read at a tick. A counter is added to
+//! the bin of its own event; a level (window, backlog) is added as the integral over the time that
+//! it stood. Links are booked in integers, so that the order of booking does not matter; a flow's
+//! sender and its receiver each book in the order of their own time.
+
+use fairhaul_experiment::{EventRow, FlowRow, Grid, LinkRow, Record, TransferRow};
+use fairhaul_units::{Span, Time};
+
+/// Finds the bin of a time quickly where times mostly stay in the bin of the one before.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cursor {
+    from: Time,
+    to: Time,
+    bin: usize,
+}
+
+impl Cursor {
+    fn at(&mut self, grid: &Grid, time: Time) -> usize {
+        if !(self.from <= time && time < self.to) {
+            self.bin = grid.bin(time);
+            (self.from, self.to) = (grid.start(self.bin), grid.start(self.bin + 1));
+        }
+        self.bin
+    }
+
+    /// Calls `book(bin, part)` for each part of `from..to` that lies in one bin.
+    fn split(&mut self, grid: &Grid, from: Time, to: Time, mut book: impl FnMut(usize, Span)) {
+        let (mut from, to) = (from, to.min(grid.end));
+        while from < to {
+            let bin = self.at(grid, from);
+            let until = self.to.min(to);
+            book(bin, until - from);
+            from = until;
+        }
+    }
+}
+
+/// The book of one flow. Until it is closed, means hold sums.
+#[derive(Clone, Debug)]
+struct FlowBook {
+    rows: Vec<FlowRow>,
+    sending: Cursor,
+    standing: Cursor,
+    arriving: Cursor,
+}
+
+/// The book of one direction of a link.
+#[derive(Clone, Debug)]
+struct LinkBook {
+    cells: Vec<LinkCell>,
+    arriving: Cursor,
+    waiting: Cursor,
+    busy: Cursor,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct LinkCell {
+    busy_ps: u64,
+    arrived: u64,
+    dropped: u64,
+    packets_ps: u128,
+    bytes_ps: u128,
+}
+
+/// The books of all flows and links.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    grid: Grid,
+    flows: Vec<FlowBook>,
+    links: Vec<LinkBook>,
+    events: Vec<EventRow>,
+    packets: u64,
+}
+
+impl Ledger {
+    /// Empty books.
+    pub fn new(grid: Grid, flows: usize, links: usize) -> Ledger {
+        let bins = grid.len();
+        let flow = FlowBook {
+            rows: vec![FlowRow::default(); bins],
+            sending: Cursor::default(),
+            standing: Cursor::default(),
+            arriving: Cursor::default(),
+        };
+        let link = LinkBook {
+            cells: vec![LinkCell::default(); bins],
+            arriving: Cursor::default(),
+            waiting: Cursor::default(),
+            busy: Cursor::default(),
+        };
+        Ledger { grid, flows: vec![flow; flows], links: vec![link; links], events: Vec::new(), packets: 0 }
+    }
+
+    /// The end of the run: what happens at or after it is not booked.
+    pub fn end(&self) -> Time {
+        self.grid.end
+    }
+
+    /// A data packet leaves its sender.
+    pub fn sent(&mut self, flow: u32, again: bool, now: Time) {
+        if now < self.grid.end {
+            let book = &mut self.flows[flow as usize];
+            let row = &mut book.rows[book.sending.at(&self.grid, now)];
+            row.sent += 1;
+            row.retransmitted += u64::from(again);
+        }
+    }
+
+    /// A data packet arrives: its payload, whether it is new, and the new payload in order.
+    pub fn delivered(&mut self, flow: u32, payload: u64, fresh: bool, in_order: u64, now: Time) {
+        if now < self.grid.end {
+            let book = &mut self.flows[flow as usize];
+            let row = &mut book.rows[book.arriving.at(&self.grid, now)];
+            row.delivered_bytes += payload;
+            row.goodput_bytes += in_order;
+            self.packets += u64::from(fresh);
+        }
+    }
+
+    /// A data packet is dropped, by a queue or behind it.
+    pub fn lost(&mut self, flow: u32, now: Time) {
+        if now < self.grid.end {
+            self.flows[flow as usize].rows[self.grid.bin(now)].lost += 1;
+        }
+    }
+
+    /// A sender's window stood at these values from `from` to `to`.
+    pub fn stood(&mut self, flow: u32, cwnd: f64, ssthresh: f64, from: Time, to: Time) {
+        let FlowBook { rows, standing, .. } = &mut self.flows[flow as usize];
+        standing.split(&self.grid, from, to, |bin, part| {
+            rows[bin].cwnd_packets += cwnd * part.as_secs();
+            rows[bin].ssthresh_packets += ssthresh * part.as_secs();
+        });
+    }
+
+    /// An acknowledgement brings a sample.
+    pub fn sampled(&mut self, flow: u32, rtt: Span, one_way: Span, now: Time) {
+        let book = &mut self.flows[flow as usize];
+        let row = &mut book.rows[book.sending.at(&self.grid, now)];
+        row.rtt_s += rtt.as_secs();
+        row.one_way_s += one_way.as_secs();
+        row.rtt_samples += 1;
+    }
+
+    /// Something happened to a flow.
+    pub fn event(&mut self, kind: &'static str, flow: u32, value: f64, now: Time) {
+        self.events.push(EventRow { t_s: now.as_secs(), kind, flow, value });
+    }
+
+    /// A packet is offered to a link; `dropped` where its queue refused it.
+    pub fn offered(&mut self, link: u32, dropped: bool, now: Time) {
+        if now < self.grid.end {
+            let book = &mut self.links[link as usize];
+            let cell = &mut book.cells[book.arriving.at(&self.grid, now)];
+            cell.arrived += 1;
+            cell.dropped += u64::from(dropped);
+        }
+    }
+
+    /// A packet of `size` was in a link's queue from `from` to `to`, and on its way out for the
+    /// last `on_wire` of it.
+    pub fn passed(&mut self, link: u32, size: u32, from: Time, to: Time, on_wire: Span) {
+        let LinkBook { cells, waiting, busy, .. } = &mut self.links[link as usize];
+        waiting.split(&self.grid, from, to, |bin, part| {
+            let part = u128::from(part.as_ps());
+            cells[bin].packets_ps += part;
+            cells[bin].bytes_ps += part * u128::from(size);
+        });
+        let began = Time::from_ps(to.as_ps() - on_wire.as_ps());
+        busy.split(&self.grid, began, to, |bin, part| cells[bin].busy_ps += part.as_ps());
+    }
+
+    /// A link loses a packet behind its queue.
+    pub fn lost_behind(&mut self, link: u32, now: Time) {
+        if now < self.grid.end {
+            self.links[link as usize].cells[self.grid.bin(now)].dropped += 1;
+        }
+    }
+
+    /// Closes the books of a run of the simulator that made these transfers.
+    pub fn close(mut self, transfers: Vec<TransferRow>) -> Record {
+        let grid = self.grid;
+        let length = |bin| (grid.start(bin + 1) - grid.start(bin)).as_secs();
+        let flows = self.flows.into_iter().map(|book| close_flow(book.rows, &length)).collect();
+        let links = self.links.into_iter().map(|book| close_link(&book.cells, &length)).collect();
+        self.events.sort_by(|a, b| {
+            let by_time = a.t_s.total_cmp(&b.t_s).then(a.flow.cmp(&b.flow));
+            by_time.then(a.kind.cmp(b.kind)).then(a.value.total_cmp(&b.value))
+        });
+        Record { engine: "sim", grid, flows, links, transfers, events: self.events, packets: self.packets }
+    }
+}
+
+fn close_flow(mut rows: Vec<FlowRow>, length: &impl Fn(usize) -> f64) -> Vec<FlowRow> {
+    for (bin, row) in rows.iter_mut().enumerate() {
+        row.cwnd_packets /= length(bin);
+        row.ssthresh_packets /= length(bin);
+        if !row.ssthresh_packets.is_finite() {
+            row.ssthresh_packets = f64::NAN;
+        }
+        row.rtt_s /= row.rtt_samples as f64; // not a number without a sample
+        row.one_way_s /= row.rtt_samples as f64;
+    }
+    rows
+}
+
+fn close_link(cells: &[LinkCell], length: &impl Fn(usize) -> f64) -> Vec<LinkRow> {
+    let close = |(bin, cell): (usize, &LinkCell)| LinkRow {
+        busy_s: Span::from_ps(cell.busy_ps).as_secs(),
+        arrived: cell.arrived,
+        dropped: cell.dropped,
+        marked: 0,
+        backlog_packets: cell.packets_ps as f64 * 1e-12 / length(bin),
+        backlog_bytes: cell.bytes_ps as f64 * 1e-12 / length(bin),
+    };
+    cells.iter().enumerate().map(close).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairhaul_experiment::grid;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_ms(ms)
+    }
+
+    #[test]
+    fn a_level_is_split_between_the_bins_that_it_stood_in() {
+        // 10 s in bins of 10 ms. Window 4 from 5 to 25 ms: 2 in the first bin, 4, 2.
+        let mut ledger = Ledger::new(grid(Span::from_s(10), Span::ZERO, 1), 1, 1);
+        ledger.stood(0, 4.0, f64::INFINITY, at(5), at(25));
+        ledger.passed(0, 1000, at(5), at(25), Span::from_ms(10));
+        let Record { flows, links, .. } = ledger.close(Vec::new());
+        let cwnd: Vec<f64> = flows[0][..4].iter().map(|r| r.cwnd_packets).collect();
+        assert_eq!(cwnd.iter().map(|c| (c * 1e9).round() / 1e9).collect::<Vec<_>>(), [2.0, 4.0, 2.0, 0.0]);
+        assert!(flows[0][0].ssthresh_packets.is_nan());
+        let busy: Vec<f64> = links[0][..4].iter().map(|r| r.busy_s).collect();
+        assert_eq!(busy, [0.0, 0.005, 0.005, 0.0]);
+        assert!((links[0][1].backlog_bytes - 1000.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_happens_at_the_end_or_later_is_not_booked() {
+        let mut ledger = Ledger::new(grid(Span::from_s(1), Span::ZERO, 1), 1, 1);
+        ledger.sent(0, false, at(1000));
+        ledger.delivered(0, 960, true, 960, at(1500));
+        ledger.passed(0, 1000, at(999), at(2000), Span::from_ms(1));
+        let Record { flows, links, packets, .. } = ledger.close(Vec::new());
+        assert!(flows[0].iter().all(|r| r.sent == 0 && r.delivered_bytes == 0) && packets == 0);
+        assert_eq!(links[0].iter().map(|r| r.busy_s).sum::<f64>(), 0.0);
+    }
+}

@@ -1,0 +1,92 @@
+//! The compiled path: where arithmetic will do, and where events are needed.
+//!
+//! Flows meet at a link that more than one connection feeds, and there a packet must wait for its
+//! turn in the order of time: an event. Everywhere else (a connection's own access, a link that one
+//! connection alone feeds and that draws no random numbers) the passage of a packet is arithmetic,
+//! done ahead of the clock.
+
+use fairhaul_experiment::{Hop, Scenario, Traffic};
+use fairhaul_units::{Rate, Span};
+
+/// Links where flows meet on one way of a route, at most.
+pub const MOST_LANES: usize = 80;
+
+/// One step of a compiled path.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Step {
+    /// Over the connection's own wire of that number.
+    Wire(u8),
+    /// Over a link that this connection alone feeds.
+    Alone(u32),
+    /// Over a link where flows meet; packets wait for it in the lane of that number.
+    Meet {
+        /// Index of the link.
+        link: u32,
+        /// The connection's lane before it.
+        lane: u8,
+    },
+}
+
+/// The compiled path of a flow's connections, both ways.
+#[derive(Clone, Debug, Default)]
+pub struct Route {
+    /// The way of data.
+    pub forward: Vec<Step>,
+    /// The way of acknowledgements; after it they wait for their sender in one more lane.
+    pub reverse: Vec<Step>,
+    /// Rate and delay of the connection's own wires.
+    pub wires: Vec<(Rate, Span)>,
+    /// For each lane of data, the step that it waits for.
+    pub data_lanes: Vec<usize>,
+    /// For each lane of acknowledgements, the step that it waits for; the last waits for the sender.
+    pub ack_lanes: Vec<usize>,
+}
+
+/// Compiles the path of every flow of `scenario`.
+pub fn compile(scenario: &Scenario) -> Vec<Route> {
+    let alone = fed_alone(scenario);
+    let compile_flow = |flow: &fairhaul_experiment::Flow| {
+        let mut route = Route::default();
+        let (forward, data_lanes) = steps(&flow.forward, &alone, &mut route.wires);
+        let (reverse, mut ack_lanes) = steps(&flow.reverse, &alone, &mut route.wires);
+        ack_lanes.push(reverse.len());
+        assert!(data_lanes.len().max(ack_lanes.len()) <= MOST_LANES, "a route is of bounded length");
+        Route { forward, reverse, data_lanes, ack_lanes, ..route }
+    };
+    scenario.flows.iter().map(compile_flow).collect()
+}
+
+fn steps(hops: &[Hop], alone: &[bool], wires: &mut Vec<(Rate, Span)>) -> (Vec<Step>, Vec<usize>) {
+    let mut lanes = Vec::new();
+    let step = |(at, hop): (usize, &Hop)| match *hop {
+        Hop::Access { rate, delay } => {
+            wires.push((rate, delay));
+            Step::Wire(wires.len() as u8 - 1)
+        }
+        Hop::Link(link) if alone[link as usize] => Step::Alone(link),
+        Hop::Link(link) => {
+            lanes.push(at);
+            Step::Meet { link, lane: lanes.len() as u8 - 1 }
+        }
+    };
+    let steps = hops.iter().enumerate().map(step).collect();
+    (steps, lanes)
+}
+
+/// Which links one connection alone feeds, in one direction, without a random stage.
+fn fed_alone(scenario: &Scenario) -> Vec<bool> {
+    let mut feeders = vec![0u32; scenario.links.len()];
+    for flow in &scenario.flows {
+        let single = matches!(flow.traffic, Traffic::Bulk | Traffic::Sized(_));
+        for hop in flow.forward.iter().chain(&flow.reverse) {
+            if let Hop::Link(link) = hop {
+                feeders[*link as usize] += if single { 1 } else { 2 };
+            }
+        }
+    }
+    let alone = |(link, &feeders): (_, &u32)| {
+        let link: &fairhaul_experiment::LinkSpec = link;
+        feeders <= 1 && link.loss.is_none()
+    };
+    scenario.links.iter().zip(&feeders).map(alone).collect()
+}

@@ -1,0 +1,16 @@
+//! TCP's two ends. Neither knows a link or an event queue: they are told the time and asked what
+//! to send.
+
+mod pacer;
+mod receiver;
+mod rtt;
+mod runs;
+mod scoreboard;
+mod sender;
+
+pub use pacer::Pacer;
+pub use receiver::Receiver;
+pub use rtt::RttEstimator;
+pub use runs::Runs;
+pub use scoreboard::{DUP_THRESHOLD, Scoreboard};
+pub use sender::{Outcome, Poll, Profile, Sender};

@@ -1,0 +1,165 @@
+//! The receiver: acknowledges what arrives [RFC 5681, 4.2], with SACK blocks [RFC 2018].
+
+use fairhaul_units::{Ack, Data, SACK_BLOCKS, SackBlock, Span, Time};
+
+use super::runs::Runs;
+
+/// The receiving end of one connection.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    /// The first packet that has not arrived.
+    next: u64,
+    beyond: Runs,
+    /// The runs reported last, the latest first; `from` and `to` are packet numbers.
+    recent: [(u64, u64); SACK_BLOCKS + 1],
+    reports: bool,
+    /// How long an acknowledgement may be held; `None`: never.
+    hold: Option<Span>,
+    held: Option<Held>,
+}
+
+/// An acknowledgement that is held back, for the packet that waits for it.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    stamped: Time,
+    arrived: Time,
+    until: Time,
+}
+
+impl Receiver {
+    /// A receiver that reports blocks if `reports`, and holds an acknowledgement for at most `hold`.
+    pub fn new(reports: bool, hold: Option<Span>) -> Receiver {
+        Receiver { next: 0, beyond: Runs::default(), recent: Default::default(), reports, hold, held: None }
+    }
+
+    /// The first packet that has not arrived: all before it are in order.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// When a held acknowledgement must go out.
+    pub fn deadline(&self) -> Time {
+        self.held.map_or(Time::NEVER, |held| held.until)
+    }
+
+    /// The time of a held acknowledgement has come.
+    pub fn release(&mut self) -> Option<Ack> {
+        let held = self.held.take()?;
+        Some(self.acknowledge(held.stamped, held.arrived))
+    }
+
+    /// A packet arrives at `now`: whether it is new, and the acknowledgement that it causes.
+    pub fn take(&mut self, data: &Data, now: Time) -> (bool, Option<Ack>) {
+        if data.opens {
+            return (false, Some(Ack { opens: true, ..self.acknowledge(data.stamped, now) }));
+        }
+        let in_order = data.number == self.next;
+        let fresh = data.number >= self.next && !self.beyond.contains(data.number);
+        let filled = in_order && !self.beyond.is_empty();
+        if in_order {
+            self.next += 1 + self.beyond.run_at(self.next + 1);
+            self.beyond.advance(self.next);
+        } else if fresh {
+            self.remember(data.number);
+        }
+        if let (true, false, Some(hold)) = (in_order, filled, self.hold)
+            && self.held.is_none()
+        {
+            self.held = Some(Held { stamped: data.stamped, arrived: now, until: now + hold });
+            return (fresh, None);
+        }
+        // The stamp echoed is that of the packet which waited longest [RFC 7323, 4.3].
+        let waited = self.held.take().map_or((data.stamped, now), |held| (held.stamped, held.arrived));
+        (fresh, Some(self.acknowledge(waited.0, waited.1)))
+    }
+
+    /// Puts the run that now holds `number` first among the recent ones.
+    fn remember(&mut self, number: u64) {
+        let run = self.beyond.insert(number);
+        if !self.reports {
+            return;
+        }
+        let mut latest = [run, (0, 0), (0, 0), (0, 0)];
+        let others = self.recent.iter().filter(|r| r.1 > self.next && (r.1 < run.0 || r.0 > run.1));
+        for (slot, other) in latest[1..].iter_mut().zip(others) {
+            *slot = *other;
+        }
+        self.recent = latest;
+    }
+
+    fn acknowledge(&self, stamped: Time, arrived: Time) -> Ack {
+        let mut ack = Ack {
+            next: self.next,
+            echo: stamped,
+            arrived,
+            sack: [SackBlock::default(); SACK_BLOCKS],
+            blocks: 0,
+            opens: false,
+        };
+        if self.reports && !self.beyond.is_empty() {
+            let live = self.recent.iter().filter(|run| run.0 > self.next);
+            for (block, run) in ack.sack.iter_mut().zip(live) {
+                *block = SackBlock { from: (run.0 - self.next) as u32, to: (run.1 - self.next) as u32 };
+                ack.blocks += 1;
+            }
+        }
+        ack
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data(number: u64) -> Data {
+        Data { number, stamped: Time::ZERO, size: 1000, opens: false, again: false }
+    }
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_ms(ms)
+    }
+
+    fn blocks(ack: &Ack) -> Vec<(u64, u64)> {
+        ack.sacked().iter().map(|b| (ack.next + u64::from(b.from), ack.next + u64::from(b.to))).collect()
+    }
+
+    #[test]
+    fn the_latest_block_comes_first_and_joined_blocks_are_one() {
+        let mut receiver = Receiver::new(true, None);
+        let mut take = |n| receiver.take(&data(n), at(0)).1.expect("no ACK is held");
+        assert_eq!(take(0).next, 1);
+        assert_eq!(blocks(&take(2)), [(2, 3)]);
+        assert_eq!(blocks(&take(6)), [(6, 7), (2, 3)]);
+        assert_eq!(blocks(&take(4)), [(4, 5), (6, 7), (2, 3)]);
+        assert_eq!(blocks(&take(8)), [(8, 9), (4, 5), (6, 7)]);
+        assert_eq!(blocks(&take(5)), [(4, 7), (8, 9), (2, 3)]);
+        let ack = take(1);
+        assert_eq!((ack.next, blocks(&ack)), (3, vec![(4, 7), (8, 9)]));
+    }
+
+    #[test]
+    fn every_second_packet_is_acknowledged_unless_the_first_waits_too_long() {
+        let mut receiver = Receiver::new(true, Some(Span::from_ms(40)));
+        assert_eq!(receiver.take(&data(0), at(1)).1, None);
+        assert_eq!(receiver.take(&data(1), at(2)).1.map(|a| (a.next, a.arrived)), Some((2, at(1))));
+        receiver.take(&data(2), at(3));
+        assert_eq!(receiver.deadline(), at(43));
+        assert_eq!(receiver.release().map(|a| a.next), Some(3));
+        assert_eq!(receiver.deadline(), Time::NEVER);
+    }
+
+    #[test]
+    fn a_gap_and_its_filling_are_acknowledged_at_once() {
+        let mut receiver = Receiver::new(true, Some(Span::from_ms(40)));
+        assert!(receiver.take(&data(1), at(0)).1.is_some());
+        assert_eq!(receiver.take(&data(0), at(1)).1.map(|a| a.next), Some(2));
+    }
+
+    #[test]
+    fn what_arrives_twice_is_acknowledged_and_not_new() {
+        let mut receiver = Receiver::new(true, None);
+        receiver.take(&data(0), at(0));
+        receiver.take(&data(2), at(0));
+        assert!(!receiver.take(&data(0), at(1)).0 && !receiver.take(&data(2), at(1)).0);
+    }
+}

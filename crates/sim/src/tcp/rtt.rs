@@ -1,0 +1,114 @@
+//! Round-trip time and retransmission timeout [RFC 6298].
+
+use fairhaul_units::Span;
+
+/// The timeout before the first sample [RFC 6298, 2.1].
+const FIRST_TIMEOUT: Span = Span::from_s(1);
+/// The longest timeout [RFC 6298, 2.5].
+const LONGEST_TIMEOUT: Span = Span::from_s(60);
+
+/// Smoothed round-trip time, its variation and the timeout that follows.
+#[derive(Clone, Debug)]
+pub struct RttEstimator {
+    /// Picoseconds; kept as a fraction, since a sample of a large window moves it by less than one.
+    smoothed: f64,
+    variation: f64,
+    smallest: Span,
+    least_margin: Span,
+    backoffs: u32,
+}
+
+impl RttEstimator {
+    /// No sample yet; a timeout lies at least `least_margin` above the smoothed time.
+    pub fn new(least_margin: Span) -> RttEstimator {
+        let smallest = Span::from_ps(u64::MAX);
+        RttEstimator { smoothed: 0.0, variation: 0.0, smallest, least_margin, backoffs: 0 }
+    }
+
+    /// Takes a sample, one of about `per_round` in a round trip.
+    ///
+    /// The gains 1/8 and 1/4 are meant for one sample a round; with more they are divided by their
+    /// number, so that the memory stays the same in time [RFC 7323, G].
+    pub fn sample(&mut self, rtt: Span, per_round: f64) {
+        let value = rtt.as_ps() as f64;
+        self.smallest = self.smallest.min(rtt);
+        if self.smoothed == 0.0 {
+            (self.smoothed, self.variation) = (value, value / 2.0);
+            return;
+        }
+        let share = 1.0 / per_round.max(1.0);
+        self.variation += share / 4.0 * ((self.smoothed - value).abs() - self.variation);
+        self.smoothed += share / 8.0 * (value - self.smoothed);
+    }
+
+    /// New data was acknowledged: the timeout is no longer backed off.
+    pub fn progress(&mut self) {
+        self.backoffs = 0;
+    }
+
+    /// The timer ran out: the next timeout is twice as long [RFC 6298, 5.5].
+    pub fn back_off(&mut self) {
+        self.backoffs += 1;
+    }
+
+    /// Whether the timer ran out since the last progress.
+    pub fn is_backed_off(&self) -> bool {
+        self.backoffs > 0
+    }
+
+    /// The retransmission timeout.
+    ///
+    // Differs from [RFC 6298, 2.4]: the floor holds for the margin above the smoothed time, not
+    // for the whole, as in Linux. With a floor below the round-trip time the RFC's reading leaves
+    // hardly any margin in a steady queue, and every retransmission would race its timer.
+    pub fn timeout(&self) -> Span {
+        if self.smoothed == 0.0 {
+            return (FIRST_TIMEOUT * (1 << self.backoffs.min(6))).min(LONGEST_TIMEOUT);
+        }
+        let margin = Span::from_ps((4.0 * self.variation) as u64).max(self.least_margin);
+        ((self.smoothed() + margin) * (1 << self.backoffs.min(9))).min(LONGEST_TIMEOUT)
+    }
+
+    /// The smoothed round-trip time, zero before the first sample.
+    pub fn smoothed(&self) -> Span {
+        Span::from_ps(self.smoothed as u64)
+    }
+
+    /// The smallest sample so far.
+    pub fn smallest(&self) -> Span {
+        self.smallest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_sample_gives_three_times_itself() {
+        // SRTT = R, RTTVAR = R/2, RTO = R + 4 R/2 = 3 R = 300 ms.
+        let mut rtt = RttEstimator::new(Span::from_ms(10));
+        assert_eq!(rtt.timeout(), Span::from_s(1));
+        rtt.sample(Span::from_ms(100), 1.0);
+        assert_eq!(rtt.timeout(), Span::from_ms(300));
+        rtt.back_off();
+        assert_eq!(rtt.timeout(), Span::from_ms(600));
+    }
+
+    #[test]
+    fn the_second_sample_moves_an_eighth_and_a_quarter() {
+        // SRTT = 100 + 80/8 = 110; RTTVAR = 50 + (80 - 50)/4 = 57.5; RTO = 110 + 230 = 340 ms.
+        let mut rtt = RttEstimator::new(Span::from_ms(10));
+        rtt.sample(Span::from_ms(100), 1.0);
+        rtt.sample(Span::from_ms(180), 1.0);
+        assert_eq!(rtt.smoothed(), Span::from_ms(110));
+        assert_eq!(rtt.timeout(), Span::from_ms(340));
+    }
+
+    #[test]
+    fn a_steady_path_keeps_the_least_margin() {
+        let mut rtt = RttEstimator::new(Span::from_ms(200));
+        (0..1000).for_each(|_| rtt.sample(Span::from_ms(80), 10.0));
+        assert_eq!(rtt.timeout(), Span::from_ms(280));
+    }
+}

@@ -1,0 +1,415 @@
+//! The sender: what may leave, and what an acknowledgement means.
+//!
+//! It owns what every controller shares: the handshake, slow start, recovery (Reno, NewReno
+//! [RFC 6582], SACK [RFC 6675]), limited transmit [RFC 3042], the retransmission timer [RFC 6298]
+//! and the pacer. The engine tells it of acknowledgements and of its timer, then polls it until it
+//! has nothing more to send.
+
+use fairhaul_cc::{AckEvent, Congestion, Controller, Pacing, Window};
+use fairhaul_experiment::Recovery;
+use fairhaul_units::{Ack, Data, HEADER, Span, Time};
+
+use super::{DUP_THRESHOLD, Pacer, RttEstimator, Scoreboard};
+
+/// What a sender is, apart from its controller.
+#[derive(Clone, Copy, Debug)]
+pub struct Profile {
+    /// How it recovers.
+    pub recovery: Recovery,
+    /// Full data packet on the wire, bytes.
+    pub packet: u32,
+    /// Payload of the whole transfer, bytes; `None`: without end.
+    pub size: Option<u64>,
+    /// Window after the handshake, packets.
+    pub initial_window: f64,
+    /// Slow-start threshold at the start, packets.
+    pub initial_ssthresh: f64,
+    /// Bound of the window, packets.
+    pub max_window: f64,
+    /// Packets that the smaller of both buffers holds.
+    pub buffer: u64,
+    /// Least margin of the retransmission timer.
+    pub min_rto: Span,
+}
+
+/// What a poll gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Poll {
+    /// This leaves now.
+    Send(Data),
+    /// The pacer holds the next packet until then.
+    Hold(Time),
+    /// Nothing may leave before something happens.
+    Idle,
+}
+
+/// What an acknowledgement or the timer has caused, for the record.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Outcome {
+    /// Nothing of note.
+    Quiet,
+    /// A loss event: the window was reduced.
+    Reduced,
+    /// The retransmission timer ran out; the timeout that had been set.
+    TimedOut(Span),
+    /// Everything was acknowledged.
+    Finished,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// The request to open has not been answered.
+    Opening { asked: bool },
+    /// All is well.
+    Open,
+    /// Fast recovery, until `recover` is acknowledged.
+    Recovery,
+    /// After a timeout, until `recover` is acknowledged.
+    Loss,
+}
+
+/// The sending end of one connection.
+#[derive(Clone, Debug)]
+pub struct Sender<C> {
+    profile: Profile,
+    /// Packets in the transfer.
+    total: u64,
+    controller: C,
+    window: Window,
+    board: Scoreboard,
+    rtt: RttEstimator,
+    pacer: Pacer,
+    state: State,
+    recover: u64,
+    /// No fast retransmit below this packet (without SACK) [RFC 6582, 4.1].
+    no_fast_below: u64,
+    dup_acks: u64,
+    partial_acks: u64,
+    /// A retransmission is due whatever is in flight: the first of a recovery, or the one that a
+    /// partial acknowledgement asks for.
+    urgent: bool,
+    /// Whether the window was the last thing to stop the sender.
+    window_limited: bool,
+    timer: Time,
+}
+
+impl<C: Controller> Sender<C> {
+    /// A sender that has not opened its connection.
+    pub fn new(profile: Profile, controller: C) -> Sender<C> {
+        let payload = u64::from(profile.packet) - HEADER.0;
+        Sender {
+            profile,
+            total: profile.size.map_or(u64::MAX, |size| size.div_ceil(payload)),
+            controller,
+            window: Window {
+                cwnd: profile.initial_window.min(profile.max_window),
+                ssthresh: profile.initial_ssthresh,
+            },
+            board: Scoreboard::default(),
+            rtt: RttEstimator::new(profile.min_rto),
+            pacer: Pacer::default(),
+            state: State::Opening { asked: false },
+            recover: 0,
+            no_fast_below: 0,
+            dup_acks: 0,
+            partial_acks: 0,
+            urgent: false,
+            window_limited: true,
+            timer: Time::NEVER,
+        }
+    }
+
+    /// The window and the slow-start threshold.
+    pub fn window(&self) -> Window {
+        self.window
+    }
+
+    /// When the retransmission timer runs out; [`Time::NEVER`] where it does not run.
+    pub fn timer(&self) -> Time {
+        self.timer
+    }
+
+    /// The smoothed round-trip time.
+    pub fn srtt(&self) -> Span {
+        self.rtt.smoothed()
+    }
+
+    /// What leaves at `now`. To be asked until it has nothing more.
+    pub fn poll(&mut self, now: Time) -> Poll {
+        match self.state {
+            State::Opening { asked: true } => Poll::Idle,
+            State::Opening { asked: false } => {
+                self.state = State::Opening { asked: true };
+                self.restart_timer(now);
+                let size = HEADER.0 as u32;
+                Poll::Send(Data { number: 0, stamped: now, size, opens: true, again: false })
+            }
+            _ => self.poll_data(now),
+        }
+    }
+
+    /// An acknowledgement arrives.
+    pub fn on_ack(&mut self, ack: &Ack, now: Time) -> Outcome {
+        if let State::Opening { .. } = self.state {
+            return self.on_opened(ack, now);
+        }
+        let una = self.board.una();
+        if ack.next < una || ack.opens {
+            return Outcome::Quiet;
+        }
+        let full = self.window_limited;
+        let delivered = self.board.take(ack);
+        let advanced = self.board.una() - una;
+        if delivered > 0 || advanced > 0 {
+            self.rtt.sample(now.since(ack.echo), self.board.in_flight() as f64);
+        }
+        if advanced > 0 {
+            self.rtt.progress();
+        }
+        let outcome = match self.state {
+            State::Open => self.in_open(ack, delivered, advanced, full, now),
+            State::Recovery => self.in_recovery(advanced, now),
+            State::Loss => self.in_loss(ack, delivered, advanced, now),
+            State::Opening { .. } => unreachable!("answered above"),
+        };
+        self.window.cwnd = self.window.cwnd.min(self.profile.max_window);
+        if self.board.una() == self.total {
+            self.timer = Time::NEVER;
+            return Outcome::Finished;
+        }
+        outcome
+    }
+
+    /// The retransmission timer has run out [RFC 6298, 5.4 to 5.6].
+    pub fn on_timer(&mut self, now: Time) -> Outcome {
+        let timeout = self.rtt.timeout();
+        let again = self.rtt.is_backed_off();
+        self.rtt.back_off();
+        if let State::Opening { .. } = self.state {
+            self.state = State::Opening { asked: false };
+            return Outcome::TimedOut(timeout);
+        }
+        if again {
+            self.window.cwnd = 1.0; // the threshold stays [RFC 5681, 3.1]
+        } else {
+            let event = self.congestion(now);
+            self.controller.on_timeout(&mut self.window, &event);
+        }
+        self.board.lose_all();
+        self.pacer.restart(now);
+        self.state = State::Loss;
+        self.recover = self.board.next();
+        self.no_fast_below = self.recover;
+        (self.dup_acks, self.partial_acks) = (0, 0);
+        self.restart_timer(now);
+        Outcome::TimedOut(timeout)
+    }
+
+    fn poll_data(&mut self, now: Time) -> Poll {
+        let urgent = std::mem::take(&mut self.urgent);
+        if !urgent && self.board.in_flight() as f64 + 1.0 > self.window.cwnd.max(1.0) {
+            self.window_limited = true;
+            return Poll::Idle;
+        }
+        let resent = if self.state == State::Open { None } else { self.board.lost_to_resend() };
+        if let Some(number) = resent {
+            return self.resend(number, now);
+        }
+        if self.may_send_new() {
+            return self.send_new(now);
+        }
+        self.window_limited = false;
+        if self.state == State::Recovery && self.profile.recovery == Recovery::Sack {
+            if let Some(number) = self.board.gap_to_resend() {
+                return self.resend(number, now);
+            }
+            if let Some(number) = self.board.rescue(self.recover) {
+                return Poll::Send(self.data(number, now, true));
+            }
+        }
+        Poll::Idle
+    }
+
+    fn may_send_new(&self) -> bool {
+        self.board.next() < self.total && self.board.outstanding() < self.profile.buffer
+    }
+
+    fn resend(&mut self, number: u64, now: Time) -> Poll {
+        self.board.resend(number);
+        // A retransmission of the first gap starts the timer anew: it has a round trip before it.
+        if number == self.board.una() || self.timer == Time::NEVER {
+            self.restart_timer(now);
+        }
+        Poll::Send(self.data(number, now, true))
+    }
+
+    fn send_new(&mut self, now: Time) -> Poll {
+        // Unclear in [FHSTCP, Fig. 1]: whether recovery is paced. It is not: a hole is filled at once.
+        let pacing =
+            if self.state == State::Open { self.controller.pacing(&self.window) } else { Pacing::None };
+        if let Err(until) = self.pacer.admit(pacing, self.window.cwnd, self.profile.packet, now) {
+            self.window_limited = true;
+            return Poll::Hold(until);
+        }
+        let number = self.board.send_new();
+        if self.timer == Time::NEVER {
+            self.restart_timer(now);
+        }
+        Poll::Send(self.data(number, now, false))
+    }
+
+    fn data(&self, number: u64, now: Time, again: bool) -> Data {
+        let mut size = self.profile.packet;
+        if number + 1 == self.total {
+            let full = u64::from(size) - HEADER.0;
+            let before = number * full;
+            size = (self.profile.size.unwrap_or(before + full) - before + HEADER.0) as u32;
+        }
+        Data { number, stamped: now, size, opens: false, again }
+    }
+
+    fn on_opened(&mut self, ack: &Ack, now: Time) -> Outcome {
+        if ack.opens {
+            self.rtt.sample(now.since(ack.echo), 1.0);
+            self.rtt.progress();
+            self.state = State::Open;
+            self.timer = Time::NEVER;
+        }
+        Outcome::Quiet
+    }
+
+    fn in_open(&mut self, ack: &Ack, delivered: u64, advanced: u64, full: bool, now: Time) -> Outcome {
+        if self.is_loss(advanced) {
+            return self.enter_recovery(now);
+        }
+        self.grow(ack, delivered, advanced, full, now);
+        Outcome::Quiet
+    }
+
+    /// Whether this acknowledgement, which advanced by that many packets, reveals a loss.
+    fn is_loss(&mut self, advanced: u64) -> bool {
+        if self.profile.recovery == Recovery::Sack {
+            return self.board.has_loss();
+        }
+        if advanced > 0 || self.board.outstanding() == 0 {
+            self.dup_acks = 0;
+            self.board.set_left(0);
+            return false;
+        }
+        self.dup_acks += 1;
+        // Limited transmit: each of the first two lets one more packet go [RFC 3042].
+        self.board.set_left(self.dup_acks.min(DUP_THRESHOLD));
+        let fast = self.dup_acks == DUP_THRESHOLD && self.board.una() >= self.no_fast_below;
+        if !fast && self.dup_acks >= DUP_THRESHOLD {
+            self.board.set_left(DUP_THRESHOLD - 1);
+        }
+        fast
+    }
+
+    fn enter_recovery(&mut self, now: Time) -> Outcome {
+        let event = self.congestion(now);
+        self.controller.on_congestion(&mut self.window, &event);
+        self.pacer.restart(now);
+        self.board.begin_recovery();
+        self.state = State::Recovery;
+        self.recover = self.board.next();
+        self.partial_acks = 0;
+        self.urgent = true;
+        match self.profile.recovery {
+            Recovery::Sack => {}
+            Recovery::Reno => self.board.lose_below(self.board.una() + 1),
+            Recovery::NewReno { .. } => {
+                self.no_fast_below = self.recover;
+                self.board.lose_below(self.board.una() + 1);
+            }
+        }
+        Outcome::Reduced
+    }
+
+    fn in_recovery(&mut self, advanced: u64, now: Time) -> Outcome {
+        if advanced == 0 {
+            if self.profile.recovery != Recovery::Sack {
+                self.board.set_left(self.board.left() + 1);
+            }
+            return Outcome::Quiet;
+        }
+        let done = self.board.una() >= self.recover;
+        if done || self.profile.recovery == Recovery::Reno {
+            self.leave_recovery(now);
+            return Outcome::Quiet;
+        }
+        if let Recovery::NewReno { impatient } = self.profile.recovery {
+            self.partial_acks += 1;
+            // All that the partial acknowledgement covers but the retransmission had left before.
+            self.board.set_left(self.board.left().saturating_sub(advanced - 1));
+            self.board.lose_below(self.board.una() + 1);
+            self.urgent = true;
+            if impatient && self.partial_acks > 1 {
+                return Outcome::Quiet;
+            }
+        }
+        self.restart_timer(now);
+        Outcome::Quiet
+    }
+
+    fn leave_recovery(&mut self, now: Time) {
+        self.state = State::Open;
+        self.dup_acks = 0;
+        self.board.set_left(0);
+        if let Recovery::NewReno { .. } = self.profile.recovery {
+            // No burst where little is in flight [RFC 6582, 3.2 step 3, option 1].
+            let in_flight = self.board.in_flight().max(1) as f64;
+            self.window.cwnd = self.window.ssthresh.min(in_flight + 1.0);
+        }
+        self.rearm(now);
+    }
+
+    fn in_loss(&mut self, ack: &Ack, delivered: u64, advanced: u64, now: Time) -> Outcome {
+        if advanced > 0 {
+            // What jumps forward was received before the timeout: it is no sign of room.
+            self.grow(ack, delivered.min(2), advanced, true, now);
+            if self.board.una() >= self.recover {
+                self.state = State::Open;
+            }
+        }
+        Outcome::Quiet
+    }
+
+    /// New data was acknowledged outside fast recovery: the window may grow.
+    fn grow(&mut self, ack: &Ack, delivered: u64, advanced: u64, full: bool, now: Time) {
+        if advanced == 0 {
+            return;
+        }
+        self.rearm(now);
+        if !full || delivered == 0 || self.window.cwnd >= self.profile.max_window {
+            return;
+        }
+        let event = AckEvent {
+            now,
+            packets: delivered as f64,
+            rtt: now.since(ack.echo),
+            srtt: self.rtt.smoothed(),
+            min_rtt: self.rtt.smallest(),
+            one_way: ack.arrived.since(ack.echo),
+            in_flight: self.board.in_flight() as f64,
+        };
+        if self.window.in_slow_start() {
+            self.controller.on_slow_start(&mut self.window, &event);
+        } else {
+            self.controller.on_ack(&mut self.window, &event);
+        }
+    }
+
+    fn congestion(&self, now: Time) -> Congestion {
+        Congestion { now, in_flight: self.board.outstanding() as f64, srtt: self.rtt.smoothed() }
+    }
+
+    /// Restarts the timer while something is outstanding, stops it otherwise [RFC 6298, 5.2, 5.3].
+    fn rearm(&mut self, now: Time) {
+        if self.board.outstanding() > 0 { self.restart_timer(now) } else { self.timer = Time::NEVER }
+    }
+
+    fn restart_timer(&mut self, now: Time) {
+        self.timer = now + self.rtt.timeout();
+    }
+}
