@@ -64,7 +64,7 @@ fn papers_and_use(tree: &Tree, what: &str, name: &str, complaints: &mut Vec<Stri
     if !tree.has(&page) {
         complaints.push(format!("the {what} `{name}` has no page: add {page}"));
     }
-    let index = format!("docs/{what}s/README.md");
+    let index = format!("docs/{what}s/index.md");
     if !tree.text(&index).is_some_and(|text| text.contains(&format!("{name}.md"))) {
         complaints.push(format!("the {what} `{name}` is not in the index: link {name}.md in {index}"));
     }
@@ -80,7 +80,7 @@ fn papers_and_use(tree: &Tree, what: &str, name: &str, complaints: &mut Vec<Stri
 fn strays(tree: &Tree, what: &str, names: &[String], complaints: &mut Vec<String>) {
     for (path, _) in tree.below(&format!("docs/{what}s"), ".md") {
         let name = stem(path);
-        if name != "README" && !names.iter().any(|known| known == name) {
+        if name != "index" && !names.iter().any(|known| known == name) {
             complaints.push(format!("{path}: there is no {what} `{name}`: rename the page or remove it"));
         }
     }
@@ -115,11 +115,11 @@ mod tests {
         ("crates/cc/src/reno.rs", "impl Controller for Reno {}"),
         ("crates/cc/tests/snapshots/staircase__reno.snap", ""),
         ("docs/controllers/reno.md", ""),
-        ("docs/controllers/README.md", "[reno](reno.md)"),
+        ("docs/controllers/index.md", "[reno](reno.md)"),
         ("scenarios/examples/a.toml", "controller = \"reno\"\nqueue = { kind = \"droptail\" }"),
         ("crates/path/src/queue/droptail.rs", "pub const TITLE: &'static str = \"x\";"),
         ("docs/queues/droptail.md", ""),
-        ("docs/queues/README.md", "[droptail](droptail.md)"),
+        ("docs/queues/index.md", "[droptail](droptail.md)"),
     ];
 
     fn judged(files: &[(&str, &str)]) -> usize {
