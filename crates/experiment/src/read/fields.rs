@@ -108,7 +108,7 @@ static LINK: Shape = Shape {
     ],
 };
 
-const QUEUE: Accepts = Words(&Words { tag: "kind", cases: &[DROPTAIL] });
+pub(crate) const QUEUE: Accepts = Words(&Words { tag: "kind", cases: &[DROPTAIL] });
 
 const DROPTAIL: Shape = Shape {
     name: "droptail",
@@ -243,7 +243,7 @@ pub(crate) const RECOVERY: Accepts = Words(&Words {
     ],
 });
 
-pub(crate) const TRAFFIC: Accepts = Either(&[VOLUME, TRAFFIC_WORDS]);
+const TRAFFIC: Accepts = Either(&[VOLUME, TRAFFIC_WORDS]);
 
 pub(crate) const TRAFFIC_WORDS: Accepts = Words(&Words {
     tag: "kind",
@@ -288,7 +288,7 @@ pub(crate) const TRAFFIC_WORDS: Accepts = Words(&Words {
     ],
 });
 
-pub(crate) const SIZE: Accepts = Either(&[VOLUME, SIZE_WORDS]);
+const SIZE: Accepts = Either(&[VOLUME, SIZE_WORDS]);
 
 pub(crate) const SIZE_WORDS: Accepts = Words(&Words {
     tag: "law",
