@@ -151,13 +151,8 @@ fn gather(prefix: &str, node: &Node, axes: &mut Vec<Axis>, notes: &mut Notes) {
             Value::List(values) if !values.is_empty() => {
                 axes.push(Axis { path, spot: entry.spot, values: values.clone() });
             }
-<<<<<<< HEAD
-            _ => wrong
-                .push((entry.node.spot, format!("\"{}\" wants a list of values to sweep over", clip(&path)))),
-=======
             _ => notes
                 .note(entry.node.spot, format!("\"{}\" wants a list of values to sweep over", clip(&path))),
->>>>>>> experiment
         }
     }
 }

@@ -131,11 +131,7 @@ pub(crate) fn way_out(word: &str, known: &[&str]) -> String {
         None if known.len() > MOST_SHOWN => {
             format!("; among those known are {}", known[..MOST_SHOWN].join(", "))
         }
-<<<<<<< HEAD
-        None => format!("; known: {}", known.join(", ")),
-=======
         None => format!("; choose from {}", known.join(", ")),
->>>>>>> experiment
     }
 }
 

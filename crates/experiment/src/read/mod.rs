@@ -148,29 +148,11 @@ fn scenario(tree: &Node, stem: &str, notes: &mut Notes) -> Option<Scenario> {
 }
 
 /// The runs of a sweep.
-<<<<<<< HEAD
-fn variants(
-    tree: &Node,
-    stem: &str,
-    axes: &[Axis],
-    base: Option<&Scenario>,
-    notes: &mut Notes,
-) -> Vec<Variant> {
-    let Some(first) = axes.first() else { return Vec::new() };
-    let runs = axes.iter().map(|axis| axis.values.len()).try_fold(1usize, usize::checked_mul);
-    let runs = runs.filter(|runs| *runs <= MOST_RUNS);
-    let flows = base.map_or(0, |base| base.flows.len());
-    let Some(runs) = runs.filter(|runs| runs * flows <= MOST_SWEPT_FLOWS) else {
-        let text =
-            format!("the sweep has too many runs; at most {MOST_RUNS}, and {MOST_SWEPT_FLOWS} flows in all");
-        notes.note(first.spot, text);
-=======
 fn variants(tree: &Node, stem: &str, axes: &[Axis], notes: &mut Notes) -> Vec<Variant> {
     let Some(first) = axes.first() else { return Vec::new() };
     let runs = axes.iter().map(|axis| axis.values.len()).try_fold(1usize, usize::checked_mul);
     let Some(runs) = runs.filter(|runs| *runs <= MOST_RUNS) else {
         notes.note(first.spot, format!("the sweep has too many runs; at most {MOST_RUNS}"));
->>>>>>> experiment
         return Vec::new();
     };
     let mut flows = 0;

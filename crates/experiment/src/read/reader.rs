@@ -215,11 +215,7 @@ fn single(node: &Node, accepts: &Accepts) -> Option<Result<Got, String>> {
 
 /// A name that a path of keys can hold.
 fn name(text: &str) -> Result<String, String> {
-<<<<<<< HEAD
-    let fits = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "-_+".contains(c));
-=======
     let fits = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "-_".contains(c));
->>>>>>> experiment
     if fits {
         Ok(text.to_owned())
     } else {

@@ -94,13 +94,8 @@ fn affordable(parties: &[Party], duration: Option<Span>, spot: Spot, notes: &mut
 fn links(net: &Net, flows: &Flows, notes: &mut Notes) -> Option<Vec<LinkSpec>> {
     let mut links = Vec::new();
     for (index, wire) in net.wires.iter().enumerate() {
-<<<<<<< HEAD
-        let loss = wire.loss.as_ref().map(|got| rule(got, parties, complete, notes));
-        let Some(capacity) = capacity(index, wire, largest, parties, notes) else { continue };
-=======
         let loss = wire.loss.as_ref().map(|got| rule(got, flows.tables, notes));
         let Some(capacity) = capacity(index, wire, flows, notes) else { continue };
->>>>>>> experiment
         let link =
             LinkSpec { name: wire.name.clone(), rate: wire.rate, delay: wire.delay, capacity, loss: None };
         let reverse = LinkSpec { name: format!("{} (reverse)", link.name), ..link.clone() };
@@ -121,19 +116,7 @@ fn capacity(index: usize, wire: &Wire, flows: &Flows, notes: &mut Notes) -> Opti
         // A mean is only right when all of its flows could be read.
         Asked::Bdp(_) if flows.parties.len() < flows.tables.len() => return None,
         Asked::Bdp(millionths) => {
-<<<<<<< HEAD
-            let crossing = |lasting: bool| -> Vec<Span> {
-                let on = parties.iter().filter(|p| p.way.crosses(index) && p.lasts() == lasting);
-                let on = on.filter(|p| lasting || matches!(p.traffic, crate::Traffic::Sized(_)));
-                on.flat_map(|p| p.rtts.iter().copied()).collect()
-            };
-            // Where no bulk flow crosses the link, the transfers of a fixed size stand in.
-            let rtts =
-                Some(crossing(true)).filter(|rtts| !rtts.is_empty()).unwrap_or_else(|| crossing(false));
-            bdp(millionths, wire.rate, &rtts, largest).map(Capacity::Packets)
-=======
             bdp(millionths, wire.rate, &round_trips(index, flows.parties), largest).map(Capacity::Packets)
->>>>>>> experiment
         }
     };
     capacity.map_err(|text| notes.note(wire.spot, format!("capacity: {text}"))).ok()
