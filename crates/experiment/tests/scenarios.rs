@@ -36,7 +36,6 @@ fn every_example_reads_and_gives_a_plan() {
 }
 
 #[test]
-#[ignore = "until fhstcp is in the catalogue"]
 fn every_scenario_reads_and_gives_a_plan() {
     let mut found = Vec::new();
     files(&folder(), &mut found);
@@ -47,7 +46,6 @@ fn every_scenario_reads_and_gives_a_plan() {
 }
 
 #[test]
-#[ignore = "until fhstcp is in the catalogue"]
 fn table_1_sweeps_c_of_all_three_flows_together() {
     let study = study(&folder().join("papers/fhstcp/table1.toml"));
     let c = |run: usize, flow: usize| study.sweep[run].scenario.flows[flow].controller.settings.number("c");
