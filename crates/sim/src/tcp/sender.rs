@@ -237,7 +237,8 @@ impl<C: Controller> Sender<C> {
     fn resend(&mut self, number: u64, now: Time) -> Poll {
         self.board.resend(number);
         // A retransmission of the first gap starts the timer anew: it has a round trip before it.
-        if number == self.board.una() || self.timer == Time::NEVER {
+        let first = number == self.board.una() && !self.is_impatient();
+        if first || self.timer == Time::NEVER {
             self.restart_timer(now);
         }
         Poll::Send(self.data(number, now, true))
@@ -338,18 +339,24 @@ impl<C: Controller> Sender<C> {
             self.leave_recovery(now);
             return Outcome::Quiet;
         }
-        if let Recovery::NewReno { impatient } = self.profile.recovery {
+        if let Recovery::NewReno { .. } = self.profile.recovery {
             self.partial_acks += 1;
             // All that the partial acknowledgement covers but the retransmission had left before.
             self.board.set_left(self.board.left().saturating_sub(advanced - 1));
             self.board.lose_below(self.board.una() + 1);
             self.urgent = true;
-            if impatient && self.partial_acks > 1 {
-                return Outcome::Quiet;
-            }
         }
-        self.restart_timer(now);
+        if !self.is_impatient() {
+            self.restart_timer(now);
+        }
         Outcome::Quiet
+    }
+
+    /// Whether the timer runs on since the first partial acknowledgement of this recovery
+    /// [RFC 6582, 4].
+    fn is_impatient(&self) -> bool {
+        let impatient = self.profile.recovery == Recovery::NewReno { impatient: true };
+        impatient && self.state == State::Recovery && self.partial_acks > 1
     }
 
     fn leave_recovery(&mut self, now: Time) {
