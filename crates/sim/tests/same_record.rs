@@ -105,6 +105,16 @@ fn an_acknowledgement_held_until_the_very_arrival_of_the_next_packet_agrees() {
 }
 
 #[test]
+fn a_start_at_the_very_arrival_of_anothers_packet_agrees() {
+    // Without wires before the link, the second flow's request takes 40 us and 5 ms, and so does
+    // the answer: its first packet is at the link at 10.08 ms, when the first flow begins.
+    let first = Leg { access: None, start: Start::At(Span::from_us(10_080)), ..Leg::plain() };
+    let second = Leg { access: None, ..Leg::plain() };
+    same(&Recipe::dumbbell(slow_link(20), vec![first.clone(), second.clone()], 1));
+    same(&Recipe::dumbbell(slow_link(2), vec![second, first], 1));
+}
+
+#[test]
 fn more_than_a_thousand_flows_agree_in_their_totals() {
     let leg = |i: u64| Leg {
         traffic: Traffic::Sized(Bytes(100 + 10 * i)),

@@ -62,7 +62,7 @@ impl Link {
     ) -> bool {
         let fits = match self.capacity {
             Capacity::Unlimited => true,
-            Capacity::Packets(most) => self.queue.len() as u64 + 1 <= most,
+            Capacity::Packets(most) => (self.queue.len() as u64) < most,
             Capacity::Bytes(most) => self.bytes() + size(&parcel) <= most.0,
         };
         if self.recorded {
