@@ -199,7 +199,9 @@ impl<C: Controller> Sender<C> {
         self.pacer.restart(now);
         self.state = State::Loss;
         self.recover = self.board.next();
-        self.no_fast_below = self.recover;
+        // More than `recover` must be acknowledged: what the timeout sends again needlessly makes
+        // duplicates of `recover` itself.
+        self.no_fast_below = self.recover + 1;
         (self.dup_acks, self.partial_acks) = (0, 0);
         self.restart_timer(now);
         Outcome::TimedOut(timeout)
