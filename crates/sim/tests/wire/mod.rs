@@ -52,7 +52,12 @@ pub struct Pipe {
 }
 
 impl Pipe {
-    pub fn new(profile: Profile, rtt: Span, gap: Span, fate: impl FnMut(&Data, u32) -> bool + 'static) -> Pipe {
+    pub fn new(
+        profile: Profile,
+        rtt: Span,
+        gap: Span,
+        fate: impl FnMut(&Data, u32) -> bool + 'static,
+    ) -> Pipe {
         let mut pipe = Pipe {
             sender: sender(profile),
             receiver: Receiver::new(profile.recovery == Recovery::Sack, None),
