@@ -5,52 +5,12 @@ use std::collections::VecDeque;
 use fairhaul_cc::{Builtin, Window};
 use fairhaul_experiment::{Flow, Recovery, Transfer, TransferRow};
 use fairhaul_path::Wire;
-use fairhaul_units::{ACK_SIZE, Ack, Bytes, Chance, Data, HEADER, Span, Time};
+use fairhaul_units::{ACK_SIZE, Ack, Chance, Data, HEADER, Span, Time};
 
-use crate::route::{MOST_LANES, Route, Step};
+use crate::route::{Route, Step};
 use crate::tcp::{Outcome, Poll, Profile, Receiver, Sender};
+use crate::turn::Turn;
 use crate::world::World;
-
-/// What an entry of the agenda asks of a connection; at one time, in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
-    /// The head of a lane of data takes its step.
-    Data(u8),
-    /// The head of a lane of acknowledgements takes its step.
-    Ack(u8),
-    /// The receiver's held acknowledgement is due.
-    Held,
-    /// The pacer lets the next packet go.
-    Paced,
-    /// The retransmission timer may have run out.
-    Timer,
-}
-
-impl Turn {
-    /// The order of this turn of connection `serial` among those of the same time.
-    pub fn order(self, serial: u32) -> u64 {
-        let low = match self {
-            Turn::Data(lane) => lane,
-            Turn::Ack(lane) => MOST_LANES as u8 + lane,
-            Turn::Held => 253,
-            Turn::Paced => 254,
-            Turn::Timer => 255,
-        };
-        u64::from(serial) << 8 | u64::from(low)
-    }
-
-    /// Whose turn an order says it is, and which.
-    pub fn of(order: u64) -> (u32, Turn) {
-        let turn = match order as u8 {
-            253 => Turn::Held,
-            254 => Turn::Paced,
-            255 => Turn::Timer,
-            low if low < MOST_LANES as u8 => Turn::Data(low),
-            low => Turn::Ack(low - MOST_LANES as u8),
-        };
-        ((order >> 8) as u32, turn)
-    }
-}
 
 /// How many packets of one kind were launched, and what became of them.
 #[derive(Clone, Copy, Debug, Default)]
@@ -68,8 +28,7 @@ pub struct Connection {
     end: Option<Time>,
     sender: Sender<Builtin>,
     receiver: Receiver,
-    payload: u64,
-    size: Option<u64>,
+    profile: Profile,
     in_order: u64,
     wires: Vec<Wire>,
     data_lanes: Vec<VecDeque<(Time, Data)>>,
@@ -88,8 +47,8 @@ pub struct Connection {
 impl Connection {
     /// The connection of `transfer`, which opens at its start.
     pub fn new(serial: u32, transfer: &Transfer, flow: &Flow, route: &Route, seed: u64) -> Connection {
-        let payload = (flow.packet - HEADER).0;
-        let sender = Sender::new(profile(flow, transfer), flow.controller.build());
+        let profile = Profile::of(flow, transfer);
+        let sender = Sender::new(profile, flow.controller.build());
         Connection {
             serial,
             flow: transfer.flow,
@@ -99,8 +58,7 @@ impl Connection {
             standing_since: transfer.start,
             sender,
             receiver: Receiver::new(flow.recovery == Recovery::Sack, flow.delayed_ack),
-            payload,
-            size: transfer.size.map(|size| size.0),
+            profile,
             in_order: 0,
             wires: route.wires.iter().map(|&(rate, delay)| Wire::new(rate, delay)).collect(),
             data_lanes: vec![VecDeque::new(); route.data_lanes.len()],
@@ -297,10 +255,10 @@ impl Connection {
         if self.receiver.deadline() < now {
             self.release_held(self.receiver.deadline(), route, world);
         }
-        let before = self.bytes_before(self.receiver.next());
+        let before = self.profile.bytes_before(self.receiver.next());
         let (fresh, ack) = self.receiver.take(&data, now);
         if !data.opens {
-            let in_order = self.bytes_before(self.receiver.next()) - before;
+            let in_order = self.profile.bytes_before(self.receiver.next()) - before;
             let payload = u64::from(data.size) - HEADER.0;
             world.ledger.delivered(self.flow, payload, fresh, in_order, now);
             if now < world.ledger.end() {
@@ -392,25 +350,5 @@ impl Connection {
         world.ledger.stood(self.flow, cwnd, ssthresh, self.standing_since, now);
         self.standing = self.sender.window();
         self.standing_since = now;
-    }
-
-    fn bytes_before(&self, packet: u64) -> u64 {
-        let full = packet * self.payload;
-        self.size.map_or(full, |size| full.min(size))
-    }
-}
-
-fn profile(flow: &Flow, transfer: &Transfer) -> Profile {
-    let payload = (flow.packet - HEADER).0;
-    let fits = |buffer: Option<Bytes>| buffer.map_or(u64::MAX, |b| (b.0 / payload).max(1));
-    Profile {
-        recovery: flow.recovery,
-        packet: flow.packet.0 as u32,
-        size: transfer.size.map(|size| size.0),
-        initial_window: flow.initial_window,
-        initial_ssthresh: flow.initial_ssthresh,
-        max_window: flow.max_window,
-        buffer: fits(flow.send_buffer).min(fits(flow.receive_buffer)),
-        min_rto: flow.min_rto,
     }
 }

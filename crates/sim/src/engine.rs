@@ -3,9 +3,10 @@
 use fairhaul_experiment::{Record, Scenario, Transfer, TransferRow, grid, plan};
 use fairhaul_units::Time;
 
-use crate::connection::{Connection, Turn};
+use crate::connection::Connection;
 use crate::route::{self, Route};
 use crate::run::{Control, RunError};
+use crate::turn::Turn;
 use crate::world::World;
 
 /// How many turns pass between two looks at the control.

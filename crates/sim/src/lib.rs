@@ -10,6 +10,7 @@ pub mod ledger;
 mod route;
 mod run;
 pub mod tcp;
+mod turn;
 mod world;
 
 pub use run::{Control, RunError, run};

@@ -2,6 +2,7 @@
 //! to send.
 
 mod pacer;
+mod profile;
 mod receiver;
 mod rtt;
 mod runs;
@@ -9,8 +10,9 @@ mod scoreboard;
 mod sender;
 
 pub use pacer::Pacer;
+pub use profile::Profile;
 pub use receiver::Receiver;
 pub use rtt::RttEstimator;
 pub use runs::Runs;
 pub use scoreboard::{DUP_THRESHOLD, Scoreboard};
-pub use sender::{Outcome, Poll, Profile, Sender};
+pub use sender::{Outcome, Poll, Sender};

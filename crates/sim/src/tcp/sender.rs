@@ -9,28 +9,7 @@ use fairhaul_cc::{AckEvent, Congestion, Controller, Pacing, Window};
 use fairhaul_experiment::Recovery;
 use fairhaul_units::{Ack, Data, HEADER, Span, Time};
 
-use super::{DUP_THRESHOLD, Pacer, RttEstimator, Scoreboard};
-
-/// What a sender is, apart from its controller.
-#[derive(Clone, Copy, Debug)]
-pub struct Profile {
-    /// How it recovers.
-    pub recovery: Recovery,
-    /// Full data packet on the wire, bytes.
-    pub packet: u32,
-    /// Payload of the whole transfer, bytes; `None`: without end.
-    pub size: Option<u64>,
-    /// Window after the handshake, packets.
-    pub initial_window: f64,
-    /// Slow-start threshold at the start, packets.
-    pub initial_ssthresh: f64,
-    /// Bound of the window, packets.
-    pub max_window: f64,
-    /// Packets that the smaller of both buffers holds.
-    pub buffer: u64,
-    /// Least margin of the retransmission timer.
-    pub min_rto: Span,
-}
+use super::{DUP_THRESHOLD, Pacer, Profile, RttEstimator, Scoreboard};
 
 /// What a poll gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,10 +77,9 @@ pub struct Sender<C> {
 impl<C: Controller> Sender<C> {
     /// A sender that has not opened its connection.
     pub fn new(profile: Profile, controller: C) -> Sender<C> {
-        let payload = u64::from(profile.packet) - HEADER.0;
         Sender {
+            total: profile.packets(),
             profile,
-            total: profile.size.map_or(u64::MAX, |size| size.div_ceil(payload)),
             controller,
             window: Window {
                 cwnd: profile.initial_window.min(profile.max_window),
@@ -264,13 +242,7 @@ impl<C: Controller> Sender<C> {
     }
 
     fn data(&self, number: u64, now: Time, again: bool) -> Data {
-        let mut size = self.profile.packet;
-        if number + 1 == self.total {
-            let full = u64::from(size) - HEADER.0;
-            let before = number * full;
-            size = (self.profile.size.unwrap_or(before + full) - before + HEADER.0) as u32;
-        }
-        Data { number, stamped: now, size, opens: false, again }
+        Data { number, stamped: now, size: self.profile.packet_size(number), opens: false, again }
     }
 
     fn on_opened(&mut self, ack: &Ack, now: Time) -> Outcome {

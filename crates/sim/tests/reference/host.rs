@@ -176,6 +176,7 @@ impl Host {
         match outcome {
             Outcome::Quiet => {}
             Outcome::Reduced => event("reduction", self.window.cwnd),
+            Outcome::Recovered => event("recovered", self.window.cwnd),
             Outcome::TimedOut(timeout) => event("timeout", timeout.as_secs()),
             Outcome::Finished => self.end = Some(now),
         }

@@ -84,9 +84,11 @@ impl Pipe {
             if now >= end {
                 return;
             }
-            let outcome = match self.acks.pop_front_if(|ack| ack.0 == now) {
-                Some((_, ack)) => self.sender.on_ack(&ack, now),
-                None => self.sender.on_timer(now),
+            let outcome = if ack == now {
+                let (_, ack) = self.acks.pop_front().expect("its time was read from it");
+                self.sender.on_ack(&ack, now)
+            } else {
+                self.sender.on_timer(now)
             };
             if outcome != Outcome::Quiet {
                 self.outcomes.push((now, outcome));

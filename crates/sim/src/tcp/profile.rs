@@ -1,0 +1,87 @@
+//! What a connection is told before it begins, and how its transfer is cut into packets.
+
+use fairhaul_experiment::{Flow, Recovery, Transfer};
+use fairhaul_units::{Bytes, HEADER, Span};
+
+/// What a sender is, apart from its controller.
+#[derive(Clone, Copy, Debug)]
+pub struct Profile {
+    /// How it recovers.
+    pub recovery: Recovery,
+    /// Full data packet on the wire, bytes.
+    pub packet: u32,
+    /// Payload of the whole transfer, bytes; `None`: without end.
+    pub size: Option<u64>,
+    /// Window after the handshake, packets.
+    pub initial_window: f64,
+    /// Slow-start threshold at the start, packets.
+    pub initial_ssthresh: f64,
+    /// Bound of the window, packets.
+    pub max_window: f64,
+    /// Packets that the smaller of both buffers holds.
+    pub buffer: u64,
+    /// Least margin of the retransmission timer.
+    pub min_rto: Span,
+}
+
+impl Profile {
+    /// The profile of the connection that makes `transfer` for `flow`.
+    pub fn of(flow: &Flow, transfer: &Transfer) -> Profile {
+        let payload = (flow.packet - HEADER).0;
+        let fits = |buffer: Option<Bytes>| buffer.map_or(u64::MAX, |b| (b.0 / payload).max(1));
+        Profile {
+            recovery: flow.recovery,
+            packet: flow.packet.0 as u32,
+            size: transfer.size.map(|size| size.0),
+            initial_window: flow.initial_window,
+            initial_ssthresh: flow.initial_ssthresh,
+            max_window: flow.max_window,
+            buffer: fits(flow.send_buffer).min(fits(flow.receive_buffer)),
+            min_rto: flow.min_rto,
+        }
+    }
+
+    /// How many packets the transfer is cut into.
+    pub fn packets(&self) -> u64 {
+        self.size.map_or(u64::MAX, |size| size.div_ceil(self.payload()))
+    }
+
+    /// Payload of the packets before that number, bytes.
+    pub fn bytes_before(&self, number: u64) -> u64 {
+        let full = number.saturating_mul(self.payload());
+        self.size.map_or(full, |size| full.min(size))
+    }
+
+    /// Size of that packet on the wire: every packet is full but the last.
+    pub fn packet_size(&self, number: u64) -> u32 {
+        match self.size {
+            Some(_) => (self.bytes_before(number + 1) - self.bytes_before(number) + HEADER.0) as u32,
+            None => self.packet,
+        }
+    }
+
+    fn payload(&self) -> u64 {
+        u64::from(self.packet) - HEADER.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ten_thousand_bytes_are_ten_packets_of_960_and_one_of_400() {
+        let profile = Profile {
+            recovery: Recovery::Sack,
+            packet: 1000,
+            size: Some(10_000),
+            initial_window: 2.0,
+            initial_ssthresh: f64::INFINITY,
+            max_window: f64::INFINITY,
+            buffer: u64::MAX,
+            min_rto: Span::from_ms(200),
+        };
+        assert_eq!((profile.packets(), profile.bytes_before(10)), (11, 9600));
+        assert_eq!((profile.packet_size(9), profile.packet_size(10)), (1000, 440));
+    }
+}

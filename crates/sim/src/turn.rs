@@ -1,0 +1,59 @@
+//! Whose turn it is, in 64 bits: the order of what happens at the same picosecond.
+
+use crate::route::MOST_LANES;
+
+/// What an entry of the agenda asks of a connection; at one time, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// The head of a lane of data takes its step.
+    Data(u8),
+    /// The head of a lane of acknowledgements takes its step.
+    Ack(u8),
+    /// The receiver's held acknowledgement is due.
+    Held,
+    /// The pacer lets the next packet go.
+    Paced,
+    /// The retransmission timer may have run out.
+    Timer,
+}
+
+impl Turn {
+    /// The order of this turn of connection `serial` among those of the same time.
+    pub fn order(self, serial: u32) -> u64 {
+        let low = match self {
+            Turn::Data(lane) => lane,
+            Turn::Ack(lane) => MOST_LANES as u8 + lane,
+            Turn::Held => 253,
+            Turn::Paced => 254,
+            Turn::Timer => 255,
+        };
+        u64::from(serial) << 8 | u64::from(low)
+    }
+
+    /// Whose turn an order says it is, and which.
+    pub fn of(order: u64) -> (u32, Turn) {
+        let turn = match order as u8 {
+            253 => Turn::Held,
+            254 => Turn::Paced,
+            255 => Turn::Timer,
+            low if low < MOST_LANES as u8 => Turn::Data(low),
+            low => Turn::Ack(low - MOST_LANES as u8),
+        };
+        ((order >> 8) as u32, turn)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_says_whose_turn_it_is() {
+        let turns = [Turn::Data(0), Turn::Data(79), Turn::Ack(0), Turn::Ack(80), Turn::Held, Turn::Paced];
+        for turn in turns.into_iter().chain([Turn::Timer]) {
+            assert_eq!(Turn::of(turn.order(70_000)), (70_000, turn));
+        }
+        assert!(turns.windows(2).all(|pair| pair[0].order(3) < pair[1].order(3)));
+        assert!(Turn::Timer.order(3) < Turn::Data(0).order(4));
+    }
+}
