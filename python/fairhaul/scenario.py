@@ -10,7 +10,16 @@ from pathlib import Path
 from fairhaul import _core
 from fairhaul._core import Scenario, ScenarioError
 
-__all__ = ["Scenario", "ScenarioError", "Settings", "Source", "read", "read_one", "toml"]
+__all__ = [
+    "Scenario",
+    "ScenarioError",
+    "Settings",
+    "Source",
+    "read",
+    "read_as_typed",
+    "read_one",
+    "toml",
+]
 
 Source = str | PathLike[str] | Mapping[str, object]
 Settings = Mapping[str, object]
@@ -22,8 +31,12 @@ def read(source: Source, set: Settings | None = None) -> list[Scenario]:  # noqa
     `source` is the path of a file, TOML text (anything with a line break), or a mapping. `set`
     changes keys, named as in `[sweep]`: `{"flow.F1.controller.c": 20}`.
     """
+    return read_as_typed(source, [(key, toml(value)) for key, value in (set or {}).items()])
+
+
+def read_as_typed(source: Source, overrides: Sequence[tuple[str, str]]) -> list[Scenario]:
+    """Read `source` with keys and values as a person types them: TOML, or a text without quotes."""
     text, file = _text(source)
-    overrides = [(key, toml(value)) for key, value in (set or {}).items()]
     return _core.read(text, file, overrides)
 
 

@@ -1,8 +1,8 @@
-//! A run that ends in a sentence, whatever happens inside it: a panic of the engine is caught, and
-//! what it said is kept instead of being printed.
+//! A run that ends in a sentence: where the engine panics, nothing is printed, and where it
+//! happened is added to what it said.
 
 use std::cell::{Cell, RefCell};
-use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
+use std::panic;
 use std::sync::Once;
 
 use fairhaul_experiment::{Record, Scenario};
@@ -10,38 +10,34 @@ use fairhaul_sim::{Control, RunError};
 
 thread_local! {
     static WATCHED: Cell<bool> = const { Cell::new(false) };
-    static SAID: RefCell<String> = const { RefCell::new(String::new()) };
+    static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Runs `scenario`; a panic becomes [`RunError::Broken`] at the virtual time that it reached.
+/// Runs `scenario` and keeps this thread from printing a panic.
 pub fn run(scenario: &Scenario, control: &Control) -> Result<Record, RunError> {
     listen();
     WATCHED.set(true);
-    let outcome = panic::catch_unwind(AssertUnwindSafe(|| fairhaul_sim::run(scenario, control)));
+    let outcome = fairhaul_sim::run(scenario, control);
     WATCHED.set(false);
-    outcome.unwrap_or_else(|_| Err(RunError::Broken { at: control.reached(), what: SAID.take() }))
+    outcome.map_err(|error| match (error, PLACE.take()) {
+        (RunError::Broken { at, what }, Some(place)) => {
+            RunError::Broken { at, what: format!("{} ({place})", what.replace('\n', " ")) }
+        }
+        (error, _) => error,
+    })
 }
 
-/// Keeps what a watched thread says when it panics; all others speak as before.
+/// Takes note of where a watched thread panics; all others speak as before.
 fn listen() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |panic| {
             if WATCHED.get() {
-                SAID.replace(sentence(panic));
+                PLACE.set(panic.location().map(|place| format!("{}:{}", place.file(), place.line())));
             } else {
                 before(panic);
             }
         }));
     });
-}
-
-fn sentence(panic: &PanicHookInfo<'_>) -> String {
-    let what = panic.payload_as_str().unwrap_or("an invariant broke");
-    let what = what.replace('\n', " ");
-    match panic.location() {
-        Some(place) => format!("{what} ({}:{})", place.file(), place.line()),
-        None => what,
-    }
 }

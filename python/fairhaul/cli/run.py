@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,23 +18,18 @@ if TYPE_CHECKING:
     from fairhaul.scenario import Scenario
 
 
-def setting(_ctx: click.Context, _option: click.Parameter, given: Sequence[str]) -> dict[str, Any]:
-    """Read the `key=value` of `--set`; what is not a TOML value is a string."""
-    found: dict[str, Any] = {}
+Overrides = list[tuple[str, str]]
+
+
+def split(_ctx: click.Context, _option: click.Parameter, given: Sequence[str]) -> Overrides:
+    """Split the `key=value` of `--set`."""
+    found = []
     for pair in given:
         key, equals, value = pair.partition("=")
         if not equals or not key.strip():
             raise click.BadParameter(f"{pair!r} is not of the form key=value")
-        found[key.strip()] = _value(value.strip())
+        found.append((key.strip(), value.strip()))
     return found
-
-
-def _value(text: str) -> object:
-    try:
-        value = tomllib.loads(f"x = {text}")["x"]
-    except tomllib.TOMLDecodeError:
-        return text
-    return value if isinstance(value, bool | int | float | str | list | dict) else text
 
 
 seeds_option = click.option(
@@ -55,10 +49,10 @@ json_option = click.option("--json", "json_", is_flag=True, help="Print one JSON
 @click.option("--on", type=click.Choice(["sim"]), default="sim", help="The engine.")
 @click.option(
     "--set",
-    "settings",
+    "overrides",
     multiple=True,
     metavar="KEY=VALUE",
-    callback=setting,
+    callback=split,
     help="Change a key of the scenario, as --set duration='60 s' or --set flow.F1.controller.c=20.",
 )
 @seeds_option
@@ -70,7 +64,7 @@ json_option = click.option("--json", "json_", is_flag=True, help="Print one JSON
 def run(
     files: tuple[str, ...],
     on: str,  # noqa: ARG001
-    settings: dict[str, Any],
+    overrides: Overrides,
     seeds: int | None,
     out: Path | None,
     jobs: int | None,
@@ -85,7 +79,7 @@ def run(
 
     if out is not None and not is_free(out):
         raise click.BadParameter(f"{out} is there already and is not empty", param_hint="--out")
-    scenarios = read_all(files, settings)
+    scenarios = read_all(files, overrides)
     plan = [seeded for scenario in scenarios for seeded in with_seeds(scenario, seeds or 1)]
     found = measure_all(plan, jobs, out)
     parts = [found[i : i + (seeds or 1)] for i in range(0, len(found), seeds or 1)]
@@ -97,15 +91,15 @@ def run(
         show.measures(part)
 
 
-def read_all(files: Sequence[str], settings: dict[str, Any]) -> list[Scenario]:
+def read_all(files: Sequence[str], overrides: Overrides) -> list[Scenario]:
     """Read every file; the mistakes of all of them are reported together."""
-    from fairhaul.scenario import ScenarioError, read
+    from fairhaul.scenario import ScenarioError, read_as_typed
 
     scenarios: list[Scenario] = []
     mistakes: list[str] = []
     for file in files:
         try:
-            scenarios += read(Path(file), settings)
+            scenarios += read_as_typed(Path(file), overrides)
         except ScenarioError as error:
             mistakes += error.args
     if mistakes:
