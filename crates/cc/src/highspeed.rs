@@ -67,7 +67,7 @@ impl Highspeed {
 
 impl Controller for Highspeed {
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
-        window.cwnd += self.increase(window.cwnd) * ack.packets / window.cwnd;
+        window.cwnd += self.increase(window.cwnd) * (ack.packets / window.cwnd);
     }
 
     fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {

@@ -23,6 +23,8 @@ impl Controller for Reno {
         window.cwnd += ack.packets / window.cwnd;
     }
 
+    // Differs from [RFC 5681, 3.1]: half of the window, not of what is in flight. They are the
+    // same for a flow that fills its window, and only such flows grow.
     fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
         window.give_up(0.5);
     }

@@ -29,7 +29,7 @@ pub(crate) fn one_round(controller: &mut impl Controller, window: &mut Window) {
 pub(crate) fn mean_window(controller: &mut impl Controller, p: f64, rtt_s: f64) -> f64 {
     let packets = (1.0 / p).round() as u64;
     let event = ack(Span::from_secs(rtt_s));
-    let mut window = avoidance(0.08 / p);
+    let mut window = avoidance(libm::pow(p, -0.8));
     for _ in 0..200 {
         let (start, mut rounds) = (window.cwnd, 0.0);
         for _ in 0..packets {
@@ -37,7 +37,7 @@ pub(crate) fn mean_window(controller: &mut impl Controller, p: f64, rtt_s: f64) 
             controller.on_ack(&mut window, &event);
         }
         controller.on_congestion(&mut window, &CONGESTION);
-        if (window.cwnd / start - 1.0).abs() < 1e-6 {
+        if (window.cwnd / start - 1.0).abs() < 1e-5 {
             return packets as f64 / rounds;
         }
     }

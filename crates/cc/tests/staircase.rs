@@ -18,7 +18,7 @@ use fairhaul_cc::{AckEvent, Builtin, Choice, Congestion, Controller, Pacing, Win
 use fairhaul_units::{Span, Time};
 
 const ROUNDS: u32 = 100;
-const SHORT: Span = Span::from_ms(100);
+const SHORT: Span = Span::from_ms(140);
 const LONG: Span = Span::from_ms(250);
 
 /// What happens in a round besides acknowledgements.
@@ -112,7 +112,8 @@ fn staircase(controller: Builtin) -> String {
         };
         let paced = pacing(sender.controller.pacing(&sender.window));
         let time_s = sender.now.as_secs();
-        writeln!(text, "{round:>5} {time_s:>8.3} {cwnd:>10.3} {ssthresh:>10.3}  {paced}{note}").unwrap();
+        writeln!(text, "{round:>5} {time_s:>8.3} {cwnd:>10.3} {ssthresh:>10.3}  {paced}{note}")
+            .expect("a string takes every line");
     }
     text
 }
