@@ -1,10 +1,12 @@
-//! The question and the answer: a checked [`Scenario`], the transfers drawn from it and its seed
-//! ([`plan`]), and the [`Record`] that every engine writes.
+//! The question and the answer: a checked [`Scenario`] ([`read`]), the transfers drawn from it and
+//! its seed ([`plan`]), and the [`Record`] that every engine writes.
 
 mod plan;
+mod read;
 mod record;
 mod scenario;
 
 pub use plan::{Transfer, plan};
+pub use read::{Mistake, Mistakes, Study, Variant, read};
 pub use record::{EventRow, FlowRow, Grid, LinkRow, Record, TransferRow, grid};
 pub use scenario::{Flow, Hop, LinkSpec, Pages, Recovery, Role, Scenario, SizeLaw, Start, Traffic};

@@ -1,8 +1,16 @@
 //! The transfers of a run, drawn before it starts: the same on every engine.
+//!
+//! Each flow draws from two streams of its own, one for its start and one for its traffic, so that
+//! what one flow sends never depends on the others.
 
-use fairhaul_units::{Bytes, Time};
+use fairhaul_units::{Bytes, Chance, Span, Time};
 
-use crate::Scenario;
+use crate::{Flow, Pages, Scenario, SizeLaw, Start, Traffic};
+
+/// Sizes are cut here, so that a heavy tail stays a number; no run delivers as much.
+const LARGEST: f64 = 1e15;
+/// Reading a scenario refuses more than 10^7 expected transfers; chance cannot double that.
+const MOST_TRANSFERS: usize = 20_000_000;
 
 /// One connection and what it carries.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,27 +23,101 @@ pub struct Transfer {
     pub size: Option<Bytes>,
 }
 
-/// The transfers of `scenario`, ordered by flow and then by start.
+/// The transfers of `scenario`, ordered by flow and then by start; all start before its end.
 pub fn plan(scenario: &Scenario) -> Vec<Transfer> {
-    use fairhaul_units::Span;
-    scenario
-        .flows
-        .iter()
-        .enumerate()
-        .map(|(f, flow)| Transfer {
-            flow: f as u32,
-            start: Time::ZERO
-                + match flow.start {
-                    crate::Start::At(s) => s,
-                    crate::Start::Uniform(a, b) => {
-                        a + fairhaul_units::Chance::stream(scenario.seed, "start", f as u64).span(b - a)
-                    }
-                    _ => Span::ZERO,
-                },
-            size: match flow.traffic {
-                crate::Traffic::Sized(b) => Some(b),
-                _ => None,
-            },
-        })
-        .collect()
+    let end = Time::ZERO + scenario.duration;
+    let mut transfers = Vec::new();
+    for (index, flow) in (0u32..).zip(&scenario.flows) {
+        let stream = |purpose| Chance::stream(scenario.seed, purpose, u64::from(index));
+        let start = Time::ZERO + begin(flow.start, &mut stream("start"));
+        let mut chance = stream("traffic");
+        let first = transfers.len();
+        let mut add = |start, size| {
+            if start < end {
+                transfers.push(Transfer { flow: index, start, size });
+            }
+        };
+        match flow.traffic {
+            Traffic::Bulk => add(start, None),
+            Traffic::Sized(size) => add(start, Some(size)),
+            Traffic::Short { per_s, size } => {
+                poisson(start, end, per_s, &mut chance, |at, chance| add(at, Some(draw(size, chance))));
+            }
+            Traffic::Web(pages) => poisson(start, end, pages.sessions_per_s, &mut chance, |at, chance| {
+                session(at, end, &pages, chance, &mut add);
+            }),
+        }
+        // Sessions overlap; a stable sort keeps the objects of one page in the order drawn.
+        transfers[first..].sort_by_key(|transfer| transfer.start);
+        assert!(transfers.len() <= MOST_TRANSFERS, "a scenario is refused when it expects half as many");
+    }
+    transfers
+}
+
+/// How many transfers `flow` is expected to make in `duration`, at most.
+pub(crate) fn expected(flow: &Flow, duration: Span) -> f64 {
+    match flow.traffic {
+        Traffic::Bulk | Traffic::Sized(_) => 1.0,
+        Traffic::Short { per_s, .. } => per_s * duration.as_secs(),
+        Traffic::Web(web) => web.sessions_per_s * duration.as_secs() * web.pages * web.objects,
+    }
+}
+
+fn begin(start: Start, chance: &mut Chance) -> Span {
+    match start {
+        Start::At(at) => at,
+        Start::Uniform(from, to) => from + chance.span(to - from),
+        Start::Exponential(mean) => wait(mean.as_secs(), chance),
+    }
+}
+
+/// Calls `arrival` at every instant of a Poisson process between `start` and `end`.
+fn poisson(start: Time, end: Time, per_s: f64, chance: &mut Chance, mut arrival: impl FnMut(Time, &mut Chance)) {
+    let mut at = start + wait(1.0 / per_s, chance);
+    while at < end {
+        arrival(at, chance);
+        at += wait(1.0 / per_s, chance);
+    }
+}
+
+/// A session: pages with think time between their starts, every object of a page at once.
+// Differs from [ns-2 webtraf]: its objects follow each other by a mean of 10 ms, and its sessions
+// have all the same number of pages; here both numbers are geometric and a page asks at once.
+fn session(start: Time, end: Time, web: &Pages, chance: &mut Chance, add: &mut impl FnMut(Time, Option<Bytes>)) {
+    let mut at = start;
+    for page in 0..geometric(web.pages, chance) {
+        if page > 0 {
+            at += wait(web.think.as_secs(), chance);
+        }
+        if at >= end {
+            break;
+        }
+        for _ in 0..geometric(web.objects, chance) {
+            add(at, Some(draw(web.size, chance)));
+        }
+    }
+}
+
+/// An exponential span, at least the smallest there is: time goes on.
+fn wait(mean_s: f64, chance: &mut Chance) -> Span {
+    Span::from_secs(chance.exponential(mean_s)).max(Span::from_ps(1))
+}
+
+/// Geometric on 1, 2, … with that mean, which is at least 1.
+fn geometric(mean: f64, chance: &mut Chance) -> u64 {
+    let unit = chance.unit();
+    if mean <= 1.0 {
+        return 1;
+    }
+    // P(N > n) = (1 - 1/mean)^n, inverted.
+    1 + (libm::log1p(-unit) / libm::log1p(-1.0 / mean)) as u64
+}
+
+fn draw(law: SizeLaw, chance: &mut Chance) -> Bytes {
+    let size = match law {
+        SizeLaw::Fixed(size) => return size,
+        SizeLaw::Exponential(mean) => chance.exponential(mean.0 as f64),
+        SizeLaw::Pareto(mean, shape) => chance.pareto(mean.0 as f64, shape),
+    };
+    Bytes(size.clamp(1.0, LARGEST) as u64)
 }

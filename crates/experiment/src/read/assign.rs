@@ -1,0 +1,155 @@
+//! Paths of keys: what `--set` and `[sweep]` name, and how they alter a tree before it is read.
+//!
+//! `flow.F1.controller.c` is the parameter of one flow, `flow.{F1,F2}.rtt` or `flow.F*.rtt` that of
+//! several. Whether a key exists and takes the value is for the reader to say, which blames the
+//! option or the line that brought it.
+
+use super::mistake::{Spot, clip, way_out};
+use super::tree::{Entry, Node, Value};
+
+/// The deepest path of a scenario has five keys (`flow.F1.traffic.size.mean`).
+const DEEPEST: usize = 8;
+/// Keys whose value may be a word alone; a parameter behind it makes it a table.
+const WORDS: &[(&str, &str)] =
+    &[("controller", "kind"), ("recovery", "kind"), ("traffic", "kind"), ("queue", "kind"), ("size", "law")];
+/// Arrays of tables, whose entries a path names.
+const NAMED: &[&str] = &["flow", "node", "link"];
+
+/// One step into a tree.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Step {
+    /// A key of a table.
+    Key(String),
+    /// An entry of a list.
+    Index(usize),
+}
+
+/// A place in a tree.
+pub(super) type Target = Vec<Step>;
+
+/// The places that a path names, or a phrase that says why there are none.
+pub(super) fn targets(tree: &Node, path: &str) -> Result<Vec<Target>, String> {
+    let steps = split(path)?;
+    let key = |step: &str| Step::Key(step.to_owned());
+    let Some(&list) = NAMED.iter().find(|list| **list == steps[0]) else {
+        return match steps[0] {
+            "sweep" => Err("[sweep] itself cannot be set".into()),
+            _ => Ok(vec![steps.iter().map(|s| key(s)).collect()]),
+        };
+    };
+    if steps.len() < 3 {
+        return Err(format!("\"{}\" ends too early; write {list}.NAME.key", clip(path)));
+    }
+    let Some(Value::List(nodes)) = tree.get(list).map(|n| &n.value) else {
+        return Err(format!("the scenario has no [[{list}]]"));
+    };
+    let names: Vec<Option<String>> = nodes.iter().map(name).collect();
+    let hits = names.iter().enumerate().filter(|(_, name)| {
+        name.as_ref().is_some_and(|name| name == steps[1] || fast_glob::glob_match(steps[1], name))
+    });
+    let rest = || steps[2..].iter().map(|s| key(s));
+    let found: Vec<Target> =
+        hits.map(|(index, _)| [key(list), Step::Index(index)].into_iter().chain(rest()).collect()).collect();
+    if found.is_empty() {
+        let known: Vec<&str> = names.iter().flatten().map(String::as_str).collect();
+        let wanted = clip(steps[1]);
+        return Err(format!("no {list} is called \"{wanted}\"{}", way_out(&wanted, &known)));
+    }
+    Ok(found)
+}
+
+/// What an entry of a list is called: its name, or that of a link without one.
+fn name(node: &Node) -> Option<String> {
+    let text = |key| node.get(key).and_then(Node::text);
+    let ends = || Some(format!("{}-{}", text("from")?, text("to")?));
+    text("name").map(str::to_owned).or_else(ends)
+}
+
+/// The steps of a path; a dot within braces separates nothing.
+fn split(path: &str) -> Result<Vec<&str>, String> {
+    let mut inside = false;
+    let steps: Vec<&str> = path
+        .split(|c: char| {
+            inside = (inside || c == '{') && c != '}';
+            c == '.' && !inside
+        })
+        .map(str::trim)
+        .collect();
+    if steps.iter().any(|step| step.is_empty()) {
+        return Err(format!("\"{}\" is not a path of keys; wanted one such as flow.F1.rtt", clip(path)));
+    }
+    if steps.len() > DEEPEST {
+        return Err(format!("\"{}\" is deeper than any key of a scenario", clip(path)));
+    }
+    Ok(steps)
+}
+
+/// Puts `value` in a place; tables on the way are made, and a word becomes a table with its kind.
+pub(super) fn put(tree: &mut Node, target: &[Step], value: &Node) -> Result<(), String> {
+    let Some((step, rest)) = target.split_first() else {
+        *tree = value.clone();
+        return Ok(());
+    };
+    match (step, &mut tree.value) {
+        (Step::Index(index), Value::List(nodes)) => put(&mut nodes[*index], rest, value),
+        (Step::Key(key), Value::Table(entries)) => {
+            let entry = match entries.iter().position(|e| e.key == *key) {
+                Some(found) => &mut entries[found],
+                None => {
+                    entries.push(Entry { key: key.clone(), spot: value.spot, node: Node::table(value.spot) });
+                    entries.last_mut().expect("one was pushed")
+                }
+            };
+            if rest.is_empty() {
+                entry.spot = value.spot;
+            } else {
+                unfold(key, &mut entry.node);
+            }
+            put(&mut entry.node, rest, value)
+        }
+        (Step::Key(key), _) => Err(format!("\"{}\" cannot be set: {} has no keys", clip(key), clip(&tree.to_string()))),
+        (Step::Index(_), _) => unreachable!("targets are taken from the tree"),
+    }
+}
+
+/// Turns a word alone into its table.
+fn unfold(key: &str, node: &mut Node) {
+    let Some((_, tag)) = WORDS.iter().find(|(word, _)| *word == key) else { return };
+    if matches!(node.value, Value::Text(_)) {
+        let word = node.clone();
+        node.value = Value::Table(vec![Entry { key: (*tag).to_owned(), spot: word.spot, node: word }]);
+    }
+}
+
+/// One key of a sweep: its places and its values.
+#[derive(Clone, Debug)]
+pub(super) struct Axis {
+    pub(super) path: String,
+    pub(super) spot: Spot,
+    pub(super) values: Vec<Node>,
+}
+
+/// The axes of `[sweep]`, in the order of the file. A path may stand in quotes, or as TOML's own
+/// dotted keys, which make tables.
+pub(super) fn axes(sweep: &Node) -> Result<Vec<Axis>, Vec<(Spot, String)>> {
+    let (mut axes, mut wrong) = (Vec::new(), Vec::new());
+    gather("", sweep, &mut axes, &mut wrong);
+    if wrong.is_empty() { Ok(axes) } else { Err(wrong) }
+}
+
+fn gather(prefix: &str, node: &Node, axes: &mut Vec<Axis>, wrong: &mut Vec<(Spot, String)>) {
+    let Value::Table(entries) = &node.value else {
+        wrong.push((node.spot, "sweep: wanted a table of paths of keys, each with a list of values".into()));
+        return;
+    };
+    for entry in entries {
+        let path = if prefix.is_empty() { entry.key.clone() } else { format!("{prefix}.{}", entry.key) };
+        match &entry.node.value {
+            Value::Table(_) => gather(&path, &entry.node, axes, wrong),
+            Value::List(values) if !values.is_empty() => {
+                axes.push(Axis { path, spot: entry.spot, values: values.clone() });
+            }
+            _ => wrong.push((entry.node.spot, format!("\"{}\" wants a list of values to sweep over", clip(&path)))),
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The language of the tables in `fields`: what a key is called, what it accepts, what holds where
+//! it is left out, and one line of help. Reader, JSON Schema, listing and page all follow them.
+
+use fairhaul_units::Span;
+
+/// A table of keys: `[bottleneck]`, one `[[flow]]`, or the parameters behind a word.
+#[derive(Debug)]
+pub(crate) struct Shape {
+    /// Its heading or its word.
+    pub(crate) name: &'static str,
+    /// One line of what it is.
+    pub(crate) help: &'static str,
+    /// Its keys.
+    pub(crate) fields: &'static [Field],
+}
+
+/// One key.
+#[derive(Debug)]
+pub(crate) struct Field {
+    /// The key in TOML.
+    pub(crate) name: &'static str,
+    /// What it accepts.
+    pub(crate) accepts: Accepts,
+    /// What holds where it is left out.
+    pub(crate) fallback: Fallback,
+    /// One line of help.
+    pub(crate) help: &'static str,
+}
+
+/// What holds where a key is left out.
+#[derive(Debug)]
+pub(crate) enum Fallback {
+    /// It must be there.
+    Required,
+    /// This value, as TOML.
+    Value(&'static str),
+    /// What these words say; the code that resolves the scenario does it.
+    Said(&'static str),
+}
+
+/// Words, each with keys of its own: `"web"`, or `{ kind = "web", … }`.
+#[derive(Debug)]
+pub(crate) struct Words {
+    /// The key that holds the word in the long form.
+    pub(crate) tag: &'static str,
+    /// The words.
+    pub(crate) cases: &'static [Shape],
+}
+
+/// What a key accepts.
+#[derive(Debug)]
+pub(crate) enum Accepts {
+    /// Any text.
+    Text,
+    /// A name that a path of keys can hold.
+    Name,
+    /// A time within bounds.
+    Span { least: Span, most: Span },
+    /// A rate.
+    Rate,
+    /// A size in bytes within bounds.
+    Size { least: u64, most: u64 },
+    /// A number within bounds; `open`: the lower bound itself is refused.
+    Number { least: f64, most: f64, open: bool },
+    /// A whole number within bounds.
+    Whole { least: u64, most: u64 },
+    /// True or false.
+    Switch,
+    /// So many per second, as `"20 /s"`.
+    Frequency,
+    /// One round-trip time, a range spread evenly, or one per flow.
+    RoundTrips,
+    /// A time, or a law to draw it from.
+    Start,
+    /// The largest processing time at the sender.
+    Overhead,
+    /// What a queue holds.
+    Capacity,
+    /// A controller of the catalogue and its parameters.
+    Controller,
+    /// A list of one kind.
+    List(&'static Accepts),
+    /// The first of these that a value looks like.
+    Either(&'static [Accepts]),
+    /// A word, alone or with parameters.
+    Words(&'static Words),
+    /// A table.
+    Table(&'static Shape),
+    /// An array of tables.
+    Tables(&'static Shape),
+    /// Paths of keys and lists of values.
+    Sweep,
+}
+
+impl Accepts {
+    /// What is wanted, as the object of "wanted".
+    pub(crate) fn wanted(&self) -> String {
+        match self {
+            Accepts::Text => "a text".into(),
+            Accepts::Name => "a name of letters, digits, \"-\" and \"_\"".into(),
+            Accepts::Span { .. } => "a time such as \"80 ms\"".into(),
+            Accepts::Rate => "a rate such as \"1 Gbit/s\"".into(),
+            Accepts::Size { .. } => "a size such as \"1000 B\" or \"64 kB\"".into(),
+            Accepts::Number { .. } => format!("a number{}", self.range()),
+            Accepts::Whole { .. } => format!("a whole number{}", self.range()),
+            Accepts::Switch => "true or false".into(),
+            Accepts::Frequency => "so many per second, as \"20 /s\"".into(),
+            Accepts::RoundTrips => "a time such as \"80 ms\", a range such as \"80 ms..200 ms\" or a list of times".into(),
+            Accepts::Start => "a time such as \"2 s\", \"uniform 0 s..2 s\" or \"exponential 1 s\"".into(),
+            Accepts::Overhead => "\"0 s\" or a range from zero such as \"uniform 0 s..8 us\"".into(),
+            Accepts::Capacity => {
+                "a time such as \"20 ms\", a size such as \"64 kB\", \"100 packets\", \"1 bdp\" or \"unlimited\"".into()
+            }
+            Accepts::Controller => "a controller such as \"reno\" or { kind = \"reno\" }".into(),
+            Accepts::List(of) => format!("a list, each entry {}", of.wanted()),
+            Accepts::Either(all) => all.iter().map(Accepts::wanted).collect::<Vec<_>>().join(", or "),
+            Accepts::Words(words) => {
+                let cases: Vec<String> = words.cases.iter().map(|c| format!("\"{}\"", c.name)).collect();
+                match words.cases.iter().all(|case| case.fields.is_empty()) {
+                    true => cases.join(" or "),
+                    false => format!("{}, or a table with {}", cases.join(", "), words.tag),
+                }
+            }
+            Accepts::Table(shape) => format!("a table {}", shape.name),
+            Accepts::Tables(shape) => format!("tables headed {}", shape.name),
+            Accepts::Sweep => "a table of paths of keys, each with a list of values".into(),
+        }
+    }
+
+    /// The bounds, as the end of a sentence.
+    pub(crate) fn range(&self) -> String {
+        match *self {
+            Accepts::Number { least, most, open } => bounds(least, most, open),
+            Accepts::Whole { least, most } if most == u64::MAX => format!(" of at least {least}"),
+            Accepts::Whole { least, most } if least == most => format!(": {least}"),
+            Accepts::Whole { least, most } => format!(" from {least} to {most}"),
+            _ => String::new(),
+        }
+    }
+}
+
+/// The bounds of a number, as the end of a sentence.
+pub(crate) fn bounds(least: f64, most: f64, open: bool) -> String {
+    match (open, most.is_finite()) {
+        (true, true) => format!(" above {least}, at most {most}"),
+        (true, false) => format!(" above {least}"),
+        (false, true) => format!(" from {least} to {most}"),
+        (false, false) => format!(" of at least {least}"),
+    }
+}

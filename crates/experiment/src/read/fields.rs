@@ -1,0 +1,275 @@
+//! Every key of a scenario. One table per struct; nothing else in Fairhaul lists keys.
+
+use fairhaul_units::Span;
+
+use super::field::Accepts::{self, *};
+use super::field::{Fallback, Field, Shape, Words};
+
+use Fallback::{Required, Said};
+
+/// Longest run: sums of times stay far below what a `Span` holds.
+const LONGEST_RUN: Span = Span::from_s(100 * 86_400);
+/// Longest way: longer than to Neptune.
+const LONGEST_WAY: Span = Span::from_s(36_000);
+/// The smallest span there is: "above zero".
+const INSTANT: Span = Span::from_ps(1);
+/// Largest window, packets: what ns-2 users write for "no limit", and a thousand times more.
+const WINDOW: Accepts = Number { least: 1.0, most: 1e9, open: false };
+/// A packet is more than its 40 bytes of headers; 64 kB is the largest that IP carries, rounded.
+const PACKET: Accepts = Size { least: 41, most: 64_000 };
+/// One PB: more than any run delivers.
+const VOLUME: Accepts = Size { least: 1, most: 1_000_000_000_000_000 };
+const WAY: Accepts = Accepts::Span { least: Span::ZERO, most: LONGEST_WAY };
+const COUNTED: Accepts = Number { least: 1.0, most: 1000.0, open: false };
+
+const fn field(name: &'static str, accepts: Accepts, fallback: Fallback, help: &'static str) -> Field {
+    Field { name, accepts, fallback, help }
+}
+
+const fn value(toml: &'static str) -> Fallback {
+    Fallback::Value(toml)
+}
+
+/// The file.
+pub(crate) static SCENARIO: Shape = Shape {
+    name: "a scenario",
+    help: "Top-level keys.",
+    fields: &[
+        field("schema", Whole { least: 1, most: 1 }, value("1"), "Number of this format."),
+        field("title", Text, Said("the file's name"), "What a person calls it."),
+        field("source", Text, value("\"\""), "Where it comes from: the key of a paper and the place in it."),
+        field("seed", Whole { least: 0, most: u64::MAX }, value("1"), "Every random number follows from it."),
+        field("duration", Accepts::Span { least: INSTANT, most: LONGEST_RUN }, Required, "How long a run lasts."),
+        field(
+            "warmup",
+            Accepts::Span { least: Span::ZERO, most: LONGEST_RUN },
+            value("\"0 s\""),
+            "What is left out of all figures; shorter than `duration`.",
+        ),
+        field("packet", PACKET, value("\"1000 B\""), "A data packet on the wire, 40 B of headers included. An ACK is 40 B."),
+        field("bottleneck", Table(&BOTTLENECK), Said("`[[node]]` and `[[link]]`"), "The one link of a dumbbell."),
+        field("node", Tables(&NODE), Said("`[bottleneck]`"), "The nodes of a graph."),
+        field("link", Tables(&LINK), Said("`[bottleneck]`"), "The links of a graph."),
+        field("flow", Tables(&FLOW), Required, "The flows, in order."),
+        field("sweep", Sweep, Said("one run"), "What a sweep varies."),
+    ],
+};
+
+static BOTTLENECK: Shape = Shape {
+    name: "[bottleneck]",
+    help: "A dumbbell: every flow crosses this link, named `bottleneck`. Both directions are real; the other is \
+           `bottleneck (reverse)`.",
+    fields: &[
+        field("rate", Rate, Required, "What the link can carry."),
+        field("delay", WAY, Required, "Propagation, one way."),
+        field("queue", QUEUE, Required, "The queue before it; the reverse direction has the same."),
+        field("loss", LOSS, Said("none"), "Data packets lost behind the queue, forward only."),
+        field("access_rate", Rate, Said("10 x `rate`"), "Of the access links, one on each side for every connection."),
+    ],
+};
+
+static NODE: Shape = Shape {
+    name: "[[node]]",
+    help: "A node of a graph.",
+    fields: &[field("name", Name, Required, "Its name.")],
+};
+
+static LINK: Shape = Shape {
+    name: "[[link]]",
+    help: "A link of a graph. Both directions are real; the other is named `<name> (reverse)`.",
+    fields: &[
+        field("name", Name, Said("`from-to`"), "Its name."),
+        field("from", Name, Required, "A node."),
+        field("to", Name, Required, "Another node."),
+        field("rate", Rate, Required, "What the link can carry."),
+        field("delay", WAY, Required, "Propagation, one way."),
+        field("queue", QUEUE, Required, "The queue before it; the reverse direction has the same."),
+        field("loss", LOSS, Said("none"), "Data packets lost behind the queue, from `from` to `to` only."),
+    ],
+};
+
+const QUEUE: Accepts = Words(&Words { tag: "kind", cases: &[DROPTAIL] });
+
+const DROPTAIL: Shape = Shape {
+    name: "droptail",
+    help: fairhaul_path::queue::DropTail::TITLE,
+    fields: &[field(
+        "capacity",
+        Capacity,
+        Required,
+        "A time (times the rate, in the largest packets, rounded up), a size on the wire, packets, multiples of \
+         the bandwidth-delay product, or no limit.",
+    )],
+};
+
+const LOSS: Accepts = Either(&[Number { least: 0.0, most: 1.0, open: false }, Table(&LOSS_TABLE)]);
+
+static LOSS_TABLE: Shape = Shape {
+    name: "{ every = … } or { at = […], flows = […] }",
+    help: "A number is the probability of each packet. Otherwise `every` or `at`.",
+    fields: &[
+        field("every", Whole { least: 1, most: u64::MAX }, Said("unused"), "Every N-th data packet."),
+        field(
+            "at",
+            List(&Accepts::Span { least: Span::ZERO, most: LONGEST_RUN }),
+            Said("unused"),
+            "Of each chosen flow the first packet at or after each of these times, which ascend.",
+        ),
+        field("flows", List(&Text), Said("all flows"), "The flows that `at` strikes, by name; `*` stands for anything."),
+    ],
+};
+
+static FLOW: Shape = Shape {
+    name: "[[flow]]",
+    help: "A flow, or `count` alike.",
+    fields: &[
+        field("name", Name, Required, "Its name; `name[0]`, `name[1]`, … where `count` is above 1."),
+        field("count", Whole { least: 1, most: 1_000_000 }, value("1"), "How many."),
+        field("role", ROLE, value("\"measured\""), "Fairness is taken over measured flows."),
+        field("group", Name, Said("each flow for itself"), "The party of fairness: flows of one group count as one."),
+        field(
+            "rtt",
+            RoundTrips,
+            Said("that of its links"),
+            "Two-way propagation of the whole path. What the links leave is split evenly over the access on both \
+             sides. A range is spread evenly over `count` flows, both ends included (one flow: the middle).",
+        ),
+        field("from", Name, Said("the dumbbell's left"), "The sender's node, in a graph."),
+        field("to", Name, Said("the dumbbell's right"), "The receiver's node, in a graph."),
+        field("direction", DIRECTION, value("\"forward\""), "Reverse: data and ACKs swap their ways."),
+        field("controller", Controller, Required, "The congestion controller."),
+        field("recovery", RECOVERY, value("\"sack\""), "How the sender recovers from loss."),
+        field("traffic", TRAFFIC, value("\"bulk\""), "What it sends; a size alone is that much, once."),
+        field(
+            "start",
+            Start,
+            value("\"0 s\""),
+            "When it starts. A flow that an exponential law starts after the end never does.",
+        ),
+        field("initial_window", WINDOW, value("2"), "Packets."),
+        field("initial_ssthresh", WINDOW, Said("no limit"), "Packets."),
+        field("max_window", WINDOW, Said("no limit"), "Bound of the congestion window, packets."),
+        field(
+            "delayed_ack",
+            Either(&[Switch, Accepts::Span { least: INSTANT, most: Span::from_ms(500) }]),
+            value("false"),
+            "How long the receiver may hold an ACK; `true` is 40 ms, as in Linux.",
+        ),
+        field(
+            "min_rto",
+            Accepts::Span { least: INSTANT, most: Span::from_s(60) },
+            value("\"0.2 s\""),
+            "Least margin of the retransmission timer above the smoothed round-trip time.",
+        ),
+        field("send_buffer", VOLUME, Said("no limit"), "Payload that the sender may keep unacknowledged."),
+        field("receive_buffer", VOLUME, Said("no limit"), "Payload that the receiver may hold."),
+        field("packet", PACKET, Said("the scenario's"), "A data packet on the wire, headers included."),
+        field(
+            "overhead",
+            Overhead,
+            Said("up to one packet time of the slowest link on its way"),
+            "Random processing time at the sender; keeps order. It breaks the phase effects of exact timing.",
+        ),
+    ],
+};
+
+const fn word(name: &'static str, help: &'static str) -> Shape {
+    Shape { name, help, fields: &[] }
+}
+
+const ROLE: Accepts = Words(&Words {
+    tag: "kind",
+    cases: &[word("measured", "Fairness is taken over it."), word("background", "It is there to disturb.")],
+});
+
+const DIRECTION: Accepts = Words(&Words {
+    tag: "kind",
+    cases: &[word("forward", "Data flows as written."), word("reverse", "Data flows against it.")],
+});
+
+const VARIANT: Accepts = Words(&Words {
+    tag: "kind",
+    cases: &[
+        word("impatient", "The first partial ACK alone restarts the timer."),
+        word("slow-but-steady", "Every partial ACK restarts the timer."),
+    ],
+});
+
+pub(crate) const RECOVERY: Accepts = Words(&Words {
+    tag: "kind",
+    cases: &[
+        word("sack", "Selective acknowledgements (RFC 2018, RFC 6675)."),
+        Shape {
+            name: "newreno",
+            help: "Partial acknowledgements retransmit (RFC 6582).",
+            fields: &[field("variant", VARIANT, value("\"impatient\""), "What partial ACKs do to the timer.")],
+        },
+        word("reno", "Fast recovery ends with the first new acknowledgement (RFC 5681)."),
+    ],
+});
+
+pub(crate) const TRAFFIC: Accepts = Either(&[VOLUME, TRAFFIC_WORDS]);
+
+pub(crate) const TRAFFIC_WORDS: Accepts = Words(&Words {
+    tag: "kind",
+    cases: &[
+        word("bulk", "Without end."),
+        Shape {
+            name: "sized",
+            help: "That much, once.",
+            fields: &[field("size", VOLUME, Required, "Payload.")],
+        },
+        Shape {
+            name: "short",
+            help: "Transfers that arrive as a Poisson process from the flow's start on, each a connection of its own.",
+            fields: &[
+                field("rate", Frequency, Required, "Transfers per second."),
+                field("size", SIZE, Required, "Payload of each: a size, or a law."),
+            ],
+        },
+        Shape {
+            name: "web",
+            // The values of ns-2's web-traffic example (its object size is 12 packets of 1000 B).
+            help: "Sessions arrive as a Poisson process; a session asks for pages, a page for objects, each a \
+                   connection of its own. The load is open: a slow network does not slow the users down.",
+            fields: &[
+                field("sessions", Frequency, Required, "New sessions per second."),
+                field("pages", COUNTED, value("5"), "Mean pages in a session, geometric."),
+                field("think", WAY, value("\"15 s\""), "Mean time between the pages of a session, exponential."),
+                field("objects", COUNTED, value("3"), "Mean objects on a page, geometric."),
+                field(
+                    "size",
+                    SIZE,
+                    value("{ law = \"pareto\", mean = \"12 kB\", shape = 1.2 }"),
+                    "Payload of an object: a size, or a law.",
+                ),
+            ],
+        },
+    ],
+});
+
+pub(crate) const SIZE: Accepts = Either(&[VOLUME, SIZE_WORDS]);
+
+pub(crate) const SIZE_WORDS: Accepts = Words(&Words {
+    tag: "law",
+    cases: &[
+        Shape {
+            name: "exponential",
+            help: "Exponential.",
+            fields: &[field("mean", VOLUME, Required, "Its mean.")],
+        },
+        Shape {
+            name: "pareto",
+            help: "Pareto: heavy-tailed. Sizes are cut at 1 PB.",
+            fields: &[
+                field("mean", VOLUME, Required, "Its mean."),
+                field(
+                    "shape",
+                    Number { least: 1.0, most: 100.0, open: true },
+                    value("1.2"),
+                    "The smaller, the heavier the tail.",
+                ),
+            ],
+        },
+    ],
+});

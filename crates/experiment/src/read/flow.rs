@@ -1,0 +1,221 @@
+//! One `[[flow]]`: its own values, and the flows that it stands for.
+
+use fairhaul_units::{Bytes, HEADER, Span};
+
+use super::mistake::Notes;
+use super::net::{Net, Way};
+use super::reader::{Got, Values};
+use super::value::RoundTrips;
+use crate::{Flow, Pages, Recovery, Role, SizeLaw, Start, Traffic};
+
+/// What a receiver holds an acknowledgement for where the file says `true`, as Linux does.
+const DELAYED_ACK: Span = Span::from_ms(40);
+
+/// A `[[flow]]` with its way, before its flows are written out.
+pub(super) struct Party {
+    pub(super) values: Values,
+    pub(super) name: String,
+    pub(super) count: u64,
+    pub(super) packet: Bytes,
+    pub(super) traffic: Traffic,
+    pub(super) way: Way,
+    /// Of each flow.
+    pub(super) rtts: Vec<Span>,
+}
+
+impl Party {
+    /// Checks what the values of one flow say together. `None`: it could not be understood, which
+    /// has been noted.
+    pub(super) fn read(
+        values: Values,
+        packet: Bytes,
+        duration: Option<Span>,
+        net: &Net,
+        notes: &mut Notes,
+    ) -> Option<Party> {
+        let packet = values.size("packet").unwrap_or(packet);
+        let count = values.whole("count").unwrap_or(1);
+        window(&values, notes);
+        buffers(&values, packet, notes);
+        if let (Some(duration), Some(start)) = (duration, values.start("start")) {
+            in_time(start, duration, &values, notes);
+        }
+        let way = net.way(&values, notes);
+        let reverse = values.table("direction").is_some_and(|word| word.shape.name == "reverse");
+        let way = way.map(|way| if reverse { way.turned() } else { way });
+        let rtts = round_trips(&values, count, way.as_ref().map(|way| net.two_way(way)), notes);
+        let (name, traffic) = (values.text("name"), traffic(&values));
+        Some(Party { name: name?, count, packet, traffic: traffic?, way: way?, rtts: rtts?, values })
+    }
+
+    /// Whether it sends for as long as it can.
+    pub(super) fn lasts(&self) -> bool {
+        matches!(self.traffic, Traffic::Bulk)
+    }
+
+    /// The name of its `index`-th flow.
+    pub(super) fn flow_name(&self, index: usize) -> String {
+        if self.count == 1 { self.name.clone() } else { format!("{}[{index}]", self.name) }
+    }
+
+    /// Its flows. `None`: one of its values was wrong, which has been noted.
+    pub(super) fn flows(&self, net: &Net) -> Option<Vec<Flow>> {
+        let v = &self.values;
+        let unlimited = |key| v.number(key).unwrap_or(f64::INFINITY);
+        let background = v.table("role")?.shape.name == "background";
+        let first = Flow {
+            name: String::new(),
+            group: v.text("group").unwrap_or_default(),
+            role: if background { Role::Background } else { Role::Measured },
+            controller: v.controller("controller")?,
+            recovery: recovery(&v.table("recovery")?)?,
+            traffic: self.traffic,
+            start: v.start("start")?,
+            rtt: Span::ZERO,
+            forward: Vec::new(),
+            reverse: Vec::new(),
+            packet: self.packet,
+            initial_window: v.number("initial_window")?,
+            initial_ssthresh: unlimited("initial_ssthresh"),
+            max_window: unlimited("max_window"),
+            delayed_ack: match v.get("delayed_ack")? {
+                Got::Span(span) => Some(*span),
+                held => matches!(held, Got::Switch(true)).then_some(DELAYED_ACK),
+            },
+            min_rto: v.span("min_rto")?,
+            send_buffer: v.size("send_buffer"),
+            receive_buffer: v.size("receive_buffer"),
+            overhead: v.span("overhead").unwrap_or_else(|| net.slowest(&self.way).on_wire(self.packet)),
+        };
+        let each = self.rtts.iter().enumerate().map(|(index, rtt)| {
+            let (forward, reverse) = net.hops(&self.way, *rtt);
+            let name = self.flow_name(index);
+            let group = if v.given("group") { first.group.clone() } else { name.clone() };
+            Flow { name, group, rtt: *rtt, forward, reverse, ..first.clone() }
+        });
+        Some(each.collect())
+    }
+}
+
+/// The windows of a flow fit each other.
+fn window(values: &Values, notes: &mut Notes) {
+    let (Some(initial), Some(most)) = (values.number("initial_window"), values.number("max_window")) else {
+        return;
+    };
+    if initial > most {
+        let text = format!("max_window: {most} packets are less than initial_window, {initial}");
+        notes.note(values.spot("max_window"), text);
+    }
+}
+
+/// A buffer holds the payload of a packet: a smaller one would stop the flow for good.
+fn buffers(values: &Values, packet: Bytes, notes: &mut Notes) {
+    let payload = packet - HEADER;
+    for key in ["send_buffer", "receive_buffer"] {
+        if let Some(size) = values.size(key).filter(|size| *size < payload) {
+            let text = format!("{key}: {size} are less than the {payload} of payload in one packet");
+            notes.note(values.spot(key), text);
+        }
+    }
+}
+
+/// A flow starts before the end.
+fn in_time(start: Start, duration: Span, values: &Values, notes: &mut Notes) {
+    let late = match start {
+        Start::At(at) => at >= duration,
+        Start::Uniform(from, to) => from >= duration || to > duration,
+        Start::Exponential(mean) => mean >= duration,
+    };
+    if late {
+        notes.note(values.spot("start"), format!("start: the run lasts only {duration}"));
+    }
+}
+
+/// The round-trip time of each flow; `links`: what the links need, where that is known.
+fn round_trips(values: &Values, count: u64, links: Option<Span>, notes: &mut Notes) -> Option<Vec<Span>> {
+    let spot = values.spot("rtt");
+    if !values.given("rtt") {
+        return Some(vec![links?; count as usize]);
+    }
+    let all = match values.round_trips("rtt")? {
+        RoundTrips::One(rtt) => vec![rtt; count as usize],
+        RoundTrips::Spread(from, to) => spread(from, to, count),
+        RoundTrips::Each(each) if each.len() as u64 != count => {
+            let (entries, flows) = (plural(each.len() as u64, "entry", "entries"), plural(count, "flow", "flows"));
+            notes.note(spot, format!("rtt: the list has {entries} for {flows}"));
+            return None;
+        }
+        RoundTrips::Each(each) => each,
+    };
+    let shortest = all.iter().min().copied().unwrap_or_default();
+    match links {
+        Some(links) if shortest < links => {
+            notes.note(spot, format!("rtt: {shortest} is less than the {links} that its links need both ways"));
+            None
+        }
+        _ => Some(all),
+    }
+}
+
+fn plural(n: u64, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
+/// `count` times from `from` to `to`, both included; for one flow the middle.
+fn spread(from: Span, to: Span, count: u64) -> Vec<Span> {
+    let width = u128::from((to - from).as_ps());
+    let part = |i: u64| match count {
+        1 => width / 2,
+        _ => width * u128::from(i) / u128::from(count - 1),
+    };
+    (0..count).map(|i| from + Span::from_ps(part(i) as u64)).collect()
+}
+
+fn recovery(word: &Values) -> Option<Recovery> {
+    Some(match word.shape.name {
+        "reno" => Recovery::Reno,
+        "newreno" => Recovery::NewReno { impatient: word.table("variant")?.shape.name == "impatient" },
+        _ => Recovery::Sack,
+    })
+}
+
+fn traffic(values: &Values) -> Option<Traffic> {
+    let word = match values.get("traffic")? {
+        Got::Size(size) => return Some(Traffic::Sized(*size)),
+        Got::Table(word) => word,
+        other => unreachable!("traffic is {other:?}"),
+    };
+    Some(match word.shape.name {
+        "bulk" => Traffic::Bulk,
+        "sized" => Traffic::Sized(word.size("size")?),
+        "short" => Traffic::Short { per_s: word.number("rate")?, size: size_law(word)? },
+        _ => Traffic::Web(Pages {
+            sessions_per_s: word.number("sessions")?,
+            pages: word.number("pages")?,
+            think: word.span("think")?,
+            objects: word.number("objects")?,
+            size: size_law(word)?,
+        }),
+    })
+}
+
+fn size_law(word: &Values) -> Option<SizeLaw> {
+    Some(match word.get("size")? {
+        Got::Size(size) => SizeLaw::Fixed(*size),
+        Got::Table(law) if law.shape.name == "pareto" => SizeLaw::Pareto(law.size("mean")?, law.number("shape")?),
+        Got::Table(law) => SizeLaw::Exponential(law.size("mean")?),
+        other => unreachable!("size is {other:?}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_flows_from_80_to_200_ms_are_40_ms_apart() {
+        let ms = |list: &[u64]| list.iter().map(|m| Span::from_ms(*m)).collect::<Vec<_>>();
+        assert_eq!(spread(Span::from_ms(80), Span::from_ms(200), 4), ms(&[80, 120, 160, 200]));
+        assert_eq!(spread(Span::from_ms(80), Span::from_ms(200), 1), ms(&[140]));
+    }
+}

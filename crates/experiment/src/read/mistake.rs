@@ -1,0 +1,161 @@
+//! Mistakes of a user: collected, not thrown one by one, each with its place, what was wanted and
+//! the nearest right word.
+
+use std::fmt;
+
+/// Where in what the user gave something stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Spot {
+    /// A line of the file, from 1.
+    Line(usize),
+    /// An override, by its index.
+    Override(usize),
+}
+
+/// One mistake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    /// `file:line`, or the option that brought it in.
+    pub place: String,
+    /// What is wrong, what was wanted, and the way out.
+    pub text: String,
+}
+
+/// All mistakes of a scenario, in the order of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistakes(pub Vec<Mistake>);
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.text)
+    }
+}
+
+impl fmt::Display for Mistakes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, mistake) in self.0.iter().enumerate() {
+            write!(f, "{}{mistake}", if index == 0 { "" } else { "\n" })?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Mistakes {}
+
+/// Where the reader writes down what it finds.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    found: Vec<(Spot, String)>,
+}
+
+impl Notes {
+    /// Writes down one mistake.
+    pub(crate) fn note(&mut self, spot: Spot, text: impl Into<String>) {
+        self.found.push((spot, text.into()));
+    }
+
+    /// Whether nothing was found.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// Takes over what another reading found.
+    pub(crate) fn extend(&mut self, other: Notes) {
+        self.found.extend(other.found);
+    }
+
+    /// The mistakes in the order of the file, each once: the runs of a sweep repeat those of the
+    /// file they vary.
+    pub(crate) fn finish(mut self, file: &str, overrides: &[(String, String)]) -> Mistakes {
+        self.found.sort();
+        self.found.dedup();
+        let place = |spot| match spot {
+            Spot::Line(line) => format!("{file}:{line}"),
+            Spot::Override(index) => {
+                let (key, value) = &overrides[index];
+                format!("--set {}={}", clip(key), clip(value))
+            }
+        };
+        Mistakes(self.found.into_iter().map(|(spot, text)| Mistake { place: place(spot), text }).collect())
+    }
+}
+
+/// Words that people bring along from papers and other tools, and ours.
+const SYNONYMS: &[(&str, &str)] = &[
+    ("hstcp", "highspeed"),
+    ("stcp", "scalable"),
+    ("tcp", "reno"),
+    ("newreno", "reno"),
+    ("standard", "reno"),
+    ("tail-drop", "droptail"),
+    ("taildrop", "droptail"),
+    ("fifo", "droptail"),
+    ("pfifo", "droptail"),
+    ("ftp", "bulk"),
+    ("http", "web"),
+    ("bandwidth", "rate"),
+    ("latency", "delay"),
+    ("buffer", "capacity"),
+    ("limit", "capacity"),
+    ("cc", "controller"),
+    ("mss", "packet"),
+    ("iw", "initial_window"),
+    ("ssthresh", "initial_ssthresh"),
+    ("rwnd", "receive_buffer"),
+];
+
+/// The word of `known` that `word` was probably meant to be.
+pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    let lower = clip(word).to_lowercase();
+    let find = |wanted: &str| known.iter().copied().find(|k| k.eq_ignore_ascii_case(wanted));
+    let synonym = SYNONYMS.iter().find(|s| s.0 == lower).and_then(|s| find(s.1));
+    synonym.or_else(|| find(&lower)).or_else(|| {
+        let scored = known.iter().map(|k| (strsim::damerau_levenshtein(&lower, &k.to_lowercase()), *k));
+        let (distance, best) = scored.min_by_key(|(distance, _)| *distance)?;
+        (distance <= (best.chars().count() / 3).max(1)).then_some(best)
+    })
+}
+
+/// `; did you mean "x"?`, or what there is to choose from.
+pub(crate) fn way_out(word: &str, known: &[&str]) -> String {
+    const MOST_SHOWN: usize = 30;
+    match nearest(word, known) {
+        Some(best) => format!("; did you mean \"{best}\"?"),
+        None if known.is_empty() => String::new(),
+        None if known.len() > MOST_SHOWN => format!("; among those known are {}", known[..MOST_SHOWN].join(", ")),
+        None => format!("; known: {}", known.join(", ")),
+    }
+}
+
+/// `text` short enough for a message.
+pub(crate) fn clip(text: &str) -> String {
+    const MOST: usize = 60;
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= MOST { line } else { line.chars().take(MOST).chain("…".chars()).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_synonym_beats_the_distance_and_a_far_word_has_no_neighbour() {
+        let known = ["reno", "highspeed", "scalable", "fhstcp"];
+        assert_eq!(nearest("hstcp", &known), Some("highspeed"));
+        assert_eq!(nearest("HighSpeed", &known), Some("highspeed"));
+        assert_eq!(nearest("scaleable", &known), Some("scalable"));
+        assert_eq!(nearest("quic", &known), None);
+        assert_eq!(way_out("quic", &known[..2]), "; known: reno, highspeed");
+    }
+
+    #[test]
+    fn the_same_mistake_is_told_once_and_lines_come_in_order() {
+        let mut notes = Notes::default();
+        notes.note(Spot::Override(0), "c");
+        notes.note(Spot::Line(10), "b");
+        notes.note(Spot::Line(9), "a");
+        notes.note(Spot::Line(10), "b");
+        let told = notes.finish("x.toml", &[("k".into(), "v".into())]).to_string();
+        assert_eq!(told, "x.toml:9: a\nx.toml:10: b\n--set k=v: c");
+    }
+}

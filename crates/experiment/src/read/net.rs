@@ -1,0 +1,255 @@
+//! The links of a scenario and the ways over them: a dumbbell, or a graph with shortest paths.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+
+use fairhaul_units::{Rate, Span};
+
+use super::mistake::{Notes, Spot, way_out};
+use super::reader::{Got, Values};
+use super::value::Asked;
+use crate::Hop;
+
+/// Routes are searched without an index of neighbours, so graphs are bounded.
+const MOST_NODES: usize = 1000;
+const MOST_LINKS: usize = 5000;
+
+/// A link as the file describes it, both directions in one.
+pub(super) struct Wire {
+    pub(super) name: String,
+    pub(super) rate: Rate,
+    pub(super) delay: Span,
+    pub(super) asked: Asked,
+    pub(super) loss: Option<Got>,
+    /// Where its queue's capacity stands.
+    pub(super) spot: Spot,
+    from: usize,
+    to: usize,
+}
+
+/// All links.
+pub(super) struct Net {
+    pub(super) wires: Vec<Wire>,
+    nodes: Vec<String>,
+    /// Of a dumbbell; a graph takes ten times the slowest link on the way.
+    access: Option<Rate>,
+    dumbbell: bool,
+    /// Whether every link could be read: otherwise an unreachable node proves nothing.
+    whole: bool,
+}
+
+/// The links from one end to another: numbers of directions, as in `Scenario::links`.
+pub(super) struct Way {
+    links: Vec<u32>,
+    /// Whether every connection has access hops of its own at both ends.
+    hops: bool,
+}
+
+impl Net {
+    /// Reads `[bottleneck]`, or `[[node]]` and `[[link]]`.
+    pub(super) fn read(root: &Values, notes: &mut Notes) -> Net {
+        let graph = root.given("node") || root.given("link");
+        if root.given("bottleneck") {
+            if graph {
+                let spot = root.spot(if root.given("link") { "link" } else { "node" });
+                notes.note(spot, "a scenario has either [bottleneck], or [[node]] and [[link]]");
+            }
+            return dumbbell(root.table("bottleneck"));
+        }
+        if !graph {
+            notes.note(root.spot, "a scenario needs [bottleneck], or [[node]] and [[link]]");
+        }
+        let mut net = Net { wires: Vec::new(), nodes: nodes(root, notes), access: None, dumbbell: false, whole: graph };
+        let links = root.tables("link").unwrap_or_default();
+        if links.is_empty() && root.given("node") && !root.given("link") {
+            notes.note(root.spot("node"), "a graph needs at least one [[link]]");
+        }
+        if links.len() > MOST_LINKS {
+            notes.note(root.spot("link"), format!("{} links are too many; at most {MOST_LINKS}", links.len()));
+            return Net { whole: false, ..net };
+        }
+        let mut names = BTreeSet::new();
+        for link in &links {
+            match wire(link, &net.nodes, notes) {
+                Some(wire) => {
+                    if !names.insert(wire.name.clone()) {
+                        notes.note(link.spot, format!("a second link is called \"{}\"; give it a name", wire.name));
+                    }
+                    net.wires.push(wire);
+                }
+                None => net.whole = false,
+            }
+        }
+        net
+    }
+
+    /// The way of a flow's data; `None` where there is none, which has been noted.
+    pub(super) fn way(&self, flow: &Values, notes: &mut Notes) -> Option<Way> {
+        if self.dumbbell {
+            for key in ["from", "to"].into_iter().filter(|key| flow.given(key)) {
+                notes.note(flow.spot(key), format!("{key}: there are no nodes in a dumbbell; use [[node]] and [[link]]"));
+            }
+            return (!self.wires.is_empty()).then(|| Way { links: vec![0], hops: true });
+        }
+        let mut end = |key: &str| match flow.text(key) {
+            Some(name) => node(&self.nodes, key, &name, flow.spot(key), notes),
+            None => {
+                if !flow.given(key) && self.whole {
+                    notes.note(flow.spot, format!("[[flow]] needs \"{key}\" in a graph: the name of a node"));
+                }
+                None
+            }
+        };
+        let (from, to) = (end("from"), end("to"));
+        let (from, to) = (from?, to?);
+        if from == to {
+            notes.note(flow.spot("to"), format!("to: the flow ends where it begins, at \"{}\"", self.nodes[to]));
+            return None;
+        }
+        let links = self.shortest(from, to);
+        if links.is_none() && self.whole {
+            let (from, to) = (&self.nodes[from], &self.nodes[to]);
+            notes.note(flow.spot("to"), format!("to: no links lead from \"{from}\" to \"{to}\""));
+        }
+        Some(Way { links: links?, hops: flow.given("rtt") })
+    }
+
+    /// The shortest path by delay; among equals that of fewer hops, then the first in the file.
+    fn shortest(&self, from: usize, to: usize) -> Option<Vec<u32>> {
+        let mut done = vec![false; self.nodes.len()];
+        let mut heap = BinaryHeap::from([Reverse((Span::ZERO, 0, Vec::new(), from))]);
+        while let Some(Reverse((delay, hops, path, node))) = heap.pop() {
+            if node == to {
+                return Some(path);
+            }
+            if std::mem::replace(&mut done[node], true) {
+                continue;
+            }
+            for (index, wire) in self.wires.iter().enumerate() {
+                let (next, direction) = match node {
+                    _ if wire.from == node => (wire.to, 0),
+                    _ if wire.to == node => (wire.from, 1),
+                    _ => continue,
+                };
+                if !done[next] {
+                    let path = path.iter().copied().chain([index as u32 * 2 + direction]).collect();
+                    heap.push(Reverse((delay + wire.delay, hops + 1, path, next)));
+                }
+            }
+        }
+        None
+    }
+
+    fn wire(&self, link: u32) -> &Wire {
+        &self.wires[link as usize / 2]
+    }
+
+    /// Two-way propagation of the links alone.
+    pub(super) fn two_way(&self, way: &Way) -> Span {
+        way.links.iter().fold(Span::ZERO, |sum, link| sum + self.wire(*link).delay) * 2
+    }
+
+    /// The rate of the slowest link on the way.
+    pub(super) fn slowest(&self, way: &Way) -> Rate {
+        let rates = way.links.iter().map(|link| self.wire(*link).rate);
+        rates.min().expect("a way has at least one link")
+    }
+
+    /// The hops of data and of acknowledgements for a round trip of `rtt`, at least that of the
+    /// links.
+    pub(super) fn hops(&self, way: &Way, rtt: Span) -> (Vec<Hop>, Vec<Hop>) {
+        let forward = way.links.iter().map(|link| Hop::Link(*link));
+        let reverse = way.links.iter().rev().map(|link| Hop::Link(link ^ 1));
+        if !way.hops {
+            return (forward.collect(), reverse.collect());
+        }
+        let rate = self.access.unwrap_or_else(|| self.slowest(way) * 10);
+        let rest = rtt.saturating_sub(self.two_way(way));
+        // Four access hops share what the links leave; the picoseconds that four do not divide go
+        // to the first, so that the sum is exact.
+        let quarter = rest / 4;
+        let first = rest - quarter * 3;
+        let side = |delay| [Hop::Access { rate, delay }];
+        let forward = side(first).into_iter().chain(forward).chain(side(quarter));
+        let reverse = side(quarter).into_iter().chain(reverse).chain(side(quarter));
+        (forward.collect(), reverse.collect())
+    }
+}
+
+impl Way {
+    /// Whether the way uses that wire, in either direction.
+    pub(super) fn crosses(&self, wire: usize) -> bool {
+        self.links.iter().any(|link| *link as usize / 2 == wire)
+    }
+
+    /// The way back.
+    pub(super) fn turned(self) -> Way {
+        Way { links: self.links.iter().rev().map(|link| link ^ 1).collect(), ..self }
+    }
+}
+
+fn dumbbell(table: Option<Values>) -> Net {
+    let mut net = Net { wires: Vec::new(), nodes: Vec::new(), access: None, dumbbell: true, whole: false };
+    let Some(table) = table else { return net };
+    let Some(wire) = described("bottleneck".into(), &table, 0, 1) else { return net };
+    net.access = Some(table.rate("access_rate").unwrap_or(wire.rate * 10));
+    net.wires.push(wire);
+    net.whole = true;
+    net
+}
+
+/// The link of a table; `None` where a part of it was wrong, which has been noted.
+fn described(name: String, table: &Values, from: usize, to: usize) -> Option<Wire> {
+    let queue = table.table("queue")?;
+    Some(Wire {
+        name,
+        rate: table.rate("rate")?,
+        delay: table.span("delay")?,
+        asked: queue.capacity("capacity")?,
+        loss: table.get("loss").cloned(),
+        spot: queue.spot("capacity"),
+        from,
+        to,
+    })
+}
+
+fn wire(link: &Values, nodes: &[String], notes: &mut Notes) -> Option<Wire> {
+    let ends = (link.text("from"), link.text("to"));
+    let mut end = |key: &str, name: Option<&String>| node(nodes, key, name?, link.spot(key), notes);
+    let (from, to) = (end("from", ends.0.as_ref()), end("to", ends.1.as_ref()));
+    let (from, to) = (from?, to?);
+    if from == to {
+        notes.note(link.spot("to"), format!("to: the link ends where it begins, at \"{}\"", nodes[to]));
+        return None;
+    }
+    let name = link.text("name").unwrap_or_else(|| format!("{}-{}", nodes[from], nodes[to]));
+    described(name, link, from, to)
+}
+
+fn nodes(root: &Values, notes: &mut Notes) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    let mut seen = BTreeSet::new();
+    let tables = root.tables("node").unwrap_or_default();
+    if tables.len() > MOST_NODES {
+        notes.note(root.spot("node"), format!("{} nodes are too many; at most {MOST_NODES}", tables.len()));
+    }
+    for table in tables.iter().take(MOST_NODES) {
+        let Some(name) = table.text("name") else { continue };
+        if !seen.insert(name.clone()) {
+            notes.note(table.spot("name"), format!("name: a second node is called \"{name}\""));
+            continue;
+        }
+        names.push(name);
+    }
+    names
+}
+
+/// The node of that name.
+fn node(nodes: &[String], key: &str, name: &str, spot: Spot, notes: &mut Notes) -> Option<usize> {
+    let found = nodes.iter().position(|n| n == name);
+    if found.is_none() {
+        let known: Vec<&str> = nodes.iter().map(String::as_str).collect();
+        notes.note(spot, format!("{key}: no node is called \"{name}\"{}", way_out(name, &known)));
+    }
+    found
+}

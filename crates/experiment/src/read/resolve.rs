@@ -1,0 +1,243 @@
+//! From checked values to a [`Scenario`]: what no single value shows is found here.
+
+use std::collections::BTreeSet;
+
+use fairhaul_path::impair::LossRule;
+use fairhaul_path::queue::Capacity;
+use fairhaul_units::{Bytes, Rate, Span, Time};
+
+use super::flow::Party;
+use super::mistake::{Notes, Spot, clip, way_out};
+use super::net::{Net, Wire};
+use super::reader::{Got, Values};
+use super::value::Asked;
+use crate::plan::expected;
+use crate::{LinkSpec, Scenario};
+
+/// Flows of one scenario, and transfers of one run.
+pub(super) const MOST_FLOWS: u64 = 1_000_000;
+const MOST_TRANSFERS: f64 = 1e7;
+
+/// The scenario of `root`; `None` where anything was wrong, which has been noted.
+pub(super) fn resolve(root: &Values, stem: &str, notes: &mut Notes) -> Option<Scenario> {
+    let duration = root.span("duration");
+    let warmup = root.span("warmup");
+    if let (Some(duration), Some(warmup)) = (duration, warmup)
+        && warmup >= duration
+    {
+        notes.note(root.spot("warmup"), format!("warmup: {warmup} leaves nothing of the {duration} of the run"));
+    }
+    let net = Net::read(root, notes);
+    let tables = root.tables("flow").unwrap_or_default();
+    let unknown = tables.len();
+    flows_fit(&tables, root.spot("flow"), root.given("flow"), notes)?;
+    let packet = root.size("packet").unwrap_or(Bytes(1000));
+    let parties: Vec<Party> =
+        tables.into_iter().filter_map(|t| Party::read(t, packet, duration, &net, notes)).collect();
+    // A figure over all flows is only right when all of them are known.
+    let complete = parties.len() == unknown;
+    let links = links(&net, &parties, complete, notes);
+    let flows: Option<Vec<_>> = parties.iter().map(|party| party.flows(&net)).collect();
+    let scenario = Scenario {
+        title: root.text("title").unwrap_or_else(|| stem.to_owned()),
+        source: root.text("source")?,
+        seed: root.whole("seed")?,
+        duration: duration?,
+        warmup: warmup?,
+        links: links?,
+        flows: flows?.into_iter().flatten().collect(),
+    };
+    affordable(&scenario, root.spot("flow"), notes);
+    Some(scenario)
+}
+
+/// There are flows, not too many, and no two of one name.
+fn flows_fit(tables: &[Values], spot: Spot, given: bool, notes: &mut Notes) -> Option<()> {
+    if tables.is_empty() && given {
+        notes.note(spot, "a scenario needs at least one [[flow]]");
+    }
+    let mut names = BTreeSet::new();
+    for table in tables {
+        if let Some(name) = table.text("name").filter(|name| !names.insert(name.clone())) {
+            notes.note(table.spot("name"), format!("name: a second flow is called \"{name}\""));
+        }
+    }
+    let count: u64 = tables.iter().filter_map(|table| table.whole("count")).sum();
+    if count > MOST_FLOWS {
+        notes.note(spot, format!("{count} flows are too many; at most {MOST_FLOWS}"));
+        return None;
+    }
+    Some(())
+}
+
+/// The transfers of a run have a bound.
+fn affordable(scenario: &Scenario, spot: Spot, notes: &mut Notes) {
+    let transfers: f64 = scenario.flows.iter().map(|flow| expected(flow, scenario.duration)).sum();
+    if transfers > MOST_TRANSFERS {
+        let text = format!("about {transfers:.0} transfers in a run are too many; at most {MOST_TRANSFERS:.0}");
+        notes.note(spot, text);
+    }
+}
+
+/// Both directions of every link, with capacities in packets and rules of loss.
+fn links(net: &Net, parties: &[Party], complete: bool, notes: &mut Notes) -> Option<Vec<LinkSpec>> {
+    let largest = parties.iter().map(|party| party.packet).max().filter(|_| complete);
+    let mut links = Vec::new();
+    for (index, wire) in net.wires.iter().enumerate() {
+        let loss = wire.loss.as_ref().map(|got| rule(got, parties, complete, notes));
+        let Some(capacity) = capacity(index, wire, largest, parties, notes) else { continue };
+        let link = LinkSpec { name: wire.name.clone(), rate: wire.rate, delay: wire.delay, capacity, loss: None };
+        let reverse = LinkSpec { name: format!("{} (reverse)", link.name), ..link.clone() };
+        links.push(LinkSpec { loss: loss.flatten(), ..link });
+        links.push(reverse);
+    }
+    (links.len() == 2 * net.wires.len()).then_some(links)
+}
+
+fn capacity(
+    index: usize,
+    wire: &Wire,
+    largest: Option<Bytes>,
+    parties: &[Party],
+    notes: &mut Notes,
+) -> Option<Capacity> {
+    // The largest packet is unknown where a flow was wrong.
+    let largest = largest?;
+    let capacity = match wire.asked {
+        Asked::Unlimited => Ok(Capacity::Unlimited),
+        Asked::Packets(packets) => Ok(Capacity::Packets(packets)),
+        Asked::Bytes(bytes) if bytes < largest => Err(format!("{bytes} do not hold a packet of {largest}")),
+        Asked::Bytes(bytes) => Ok(Capacity::Bytes(bytes)),
+        Asked::Time(time) => packets_in(time, wire.rate, largest).map(Capacity::Packets),
+        Asked::Bdp(millionths) => {
+            let crossing = |lasting: bool| -> Vec<Span> {
+                let on = parties.iter().filter(|p| p.way.crosses(index) && p.lasts() == lasting);
+                let on = on.filter(|p| lasting || matches!(p.traffic, crate::Traffic::Sized(_)));
+                on.flat_map(|p| p.rtts.iter().copied()).collect()
+            };
+            // Where no bulk flow crosses the link, the transfers of a fixed size stand in.
+            let rtts = Some(crossing(true)).filter(|rtts| !rtts.is_empty()).unwrap_or_else(|| crossing(false));
+            bdp(millionths, wire.rate, &rtts, largest).map(Capacity::Packets)
+        }
+    };
+    capacity.map_err(|text| notes.note(wire.spot, format!("capacity: {text}"))).ok()
+}
+
+/// Eight bits to the byte, 10^12 picoseconds to the second.
+const BIT_PS: u128 = 8_000_000_000_000;
+
+/// The packets that a link sends in `time`, rounded up.
+fn packets_in(time: Span, rate: Rate, packet: Bytes) -> Result<u64, String> {
+    let bit_ps = u128::from(rate.as_bps()) * u128::from(time.as_ps());
+    let packets = bit_ps.div_ceil(BIT_PS * u128::from(packet.0));
+    u64::try_from(packets).map_err(|_| format!("{time} at {rate} is too much to count"))
+}
+
+/// `millionths` of the rate times the mean of `rtts`, in packets, rounded up.
+fn bdp(millionths: u64, rate: Rate, rtts: &[Span], packet: Bytes) -> Result<u64, String> {
+    if rtts.is_empty() {
+        return Err("bdp is taken over bulk flows, and none crosses this link; give a time or packets".into());
+    }
+    let sum: u128 = rtts.iter().map(|rtt| u128::from(rtt.as_ps())).sum();
+    let (times, parts) = if millionths.is_multiple_of(1_000_000) { (millionths / 1_000_000, 1) } else { (millionths, 1_000_000) };
+    let product = u128::from(rate.as_bps()).checked_mul(sum).and_then(|p| p.checked_mul(times.into()));
+    let packets = product.map(|p| p.div_ceil(BIT_PS * u128::from(packet.0) * parts * rtts.len() as u128));
+    match packets.map(u64::try_from) {
+        Some(Ok(0)) => Err("the flows have no propagation delay, so that 1 bdp holds no packet".into()),
+        Some(Ok(packets)) => Ok(packets),
+        _ => Err(format!("so many bdp at {rate} are too much to count")),
+    }
+}
+
+/// What a link loses; `None` where that is nothing, or where a part of it was wrong.
+fn rule(got: &Got, parties: &[Party], complete: bool, notes: &mut Notes) -> Option<LossRule> {
+    let table = match got {
+        Got::Number(p) => return (*p > 0.0).then_some(LossRule::Probability(*p)),
+        Got::Table(table) => table,
+        other => unreachable!("loss is {other:?}"),
+    };
+    match (table.given("every"), table.given("at")) {
+        (true, false) => {
+            if table.given("flows") {
+                notes.note(table.spot("flows"), "flows: belongs to \"at\"; \"every\" counts all packets");
+            }
+            table.whole("every").map(LossRule::Every)
+        }
+        (false, true) => {
+            let times = times(table, notes)?;
+            let flows = chosen(table, parties, complete, notes)?;
+            Some(LossRule::At { times, flows })
+        }
+        _ => {
+            notes.note(table.spot, "loss: wanted a probability, { every = N } or { at = [times], flows = [names] }");
+            None
+        }
+    }
+}
+
+/// The instants of a rule, which ascend.
+fn times(table: &Values, notes: &mut Notes) -> Option<Vec<Time>> {
+    let mut times: Vec<Time> = Vec::new();
+    for (spot, got) in table.list("at")? {
+        let Got::Span(at) = got else { unreachable!("at is {got:?}") };
+        let at = Time::ZERO + at;
+        if times.last().is_some_and(|last| *last >= at) {
+            notes.note(spot, format!("at: {at} does not come after the time before it"));
+        }
+        times.push(at);
+    }
+    Some(times)
+}
+
+/// The indices of the flows that a rule strikes.
+fn chosen(table: &Values, parties: &[Party], complete: bool, notes: &mut Notes) -> Option<Vec<u32>> {
+    let names = parties.iter().flat_map(|party| {
+        party.rtts.iter().enumerate().map(|(index, _)| (party.name.as_str(), party.flow_name(index)))
+    });
+    let names: Vec<(&str, String)> = names.collect();
+    if !table.given("flows") {
+        return Some((0..names.len() as u32).collect());
+    }
+    let mut flows = BTreeSet::new();
+    for (spot, got) in table.list("flows")? {
+        let Got::Text(pattern) = got else { unreachable!("flows is {got:?}") };
+        let hit = |(party, flow): &(&str, String)| flow == &pattern || fast_glob::glob_match(&pattern, party);
+        let struck: Vec<u32> = (0..).zip(&names).filter(|(_, n)| hit(n)).map(|(index, _)| index).collect();
+        if struck.is_empty() && complete {
+            let known: Vec<&str> = parties.iter().map(|p| p.name.as_str()).collect();
+            let text = clip(&pattern);
+            notes.note(spot, format!("flows: no flow is called \"{text}\"{}", way_out(&text, &known)));
+        }
+        flows.extend(struck);
+    }
+    Some(flows.into_iter().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gigabit() -> Rate {
+        Rate::from_bps(1_000_000_000).unwrap()
+    }
+
+    #[test]
+    fn twenty_ms_at_a_gigabit_are_2500_packets_and_a_bit_more_is_2501() {
+        // 10^9 bit/s x 0.02 s = 2 x 10^7 bit = 2500 x 8000 bit.
+        assert_eq!(packets_in(Span::from_ms(20), gigabit(), Bytes(1000)), Ok(2500));
+        assert_eq!(packets_in(Span::from_ps(20_000_000_001), gigabit(), Bytes(1000)), Ok(2501));
+        assert_eq!(packets_in(Span::from_ps(1), gigabit(), Bytes(1000)), Ok(1));
+    }
+
+    #[test]
+    fn bdp_takes_the_mean_round_trip() {
+        // (80 + 140 + 200) / 3 = 140 ms; 10^9 x 0.14 / 8000 = 17 500.
+        let rtts = [80, 140, 200].map(Span::from_ms);
+        assert_eq!(bdp(1_000_000, gigabit(), &rtts, Bytes(1000)), Ok(17_500));
+        assert_eq!(bdp(10_000, gigabit(), &rtts, Bytes(1000)), Ok(175));
+        // 17 500 x 1000 / 1500 = 11 666.7
+        assert_eq!(bdp(1_000_000, gigabit(), &rtts, Bytes(1500)), Ok(11_667));
+        assert!(bdp(1_000_000, gigabit(), &[], Bytes(1000)).is_err());
+        assert!(bdp(1_000_000, gigabit(), &[Span::ZERO], Bytes(1000)).is_err());
+    }
+}

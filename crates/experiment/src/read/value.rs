@@ -1,0 +1,252 @@
+//! Single values: text, number or list to a quantity, or to a phrase that says what was wanted.
+
+use fairhaul_units::{Bytes, Rate, Span};
+
+use super::field::{Accepts, bounds};
+use super::mistake::clip;
+use super::tree::{Node, Value};
+use crate::Start;
+
+/// The highest rate; its bits in 100 days still fit the arithmetic.
+const FASTEST_BPS: u64 = 1_000_000_000_000_000;
+/// The most arrivals in a second.
+const MOST_PER_S: f64 = 1e6;
+
+/// Round-trip times as asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum RoundTrips {
+    /// The same for all.
+    One(Span),
+    /// Spread evenly, both ends included.
+    Spread(Span, Span),
+    /// One for each.
+    Each(Vec<Span>),
+}
+
+/// A capacity as asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Asked {
+    /// No limit.
+    Unlimited,
+    /// So many packets.
+    Packets(u64),
+    /// So many bytes.
+    Bytes(Bytes),
+    /// What the link sends in that time.
+    Time(Span),
+    /// So many millionths of the bandwidth-delay product.
+    Bdp(u64),
+}
+
+/// A value and what stands in its place: the phrase for a wrong type.
+pub(crate) fn unwanted(accepts: &Accepts, node: &Node) -> String {
+    let found = clip(&node.to_string());
+    let takes_unit = !matches!(accepts, Accepts::Number { .. } | Accepts::Whole { .. } | Accepts::Switch);
+    match node.value {
+        Value::Whole(_) | Value::Number(_) if takes_unit && quantity(accepts) => {
+            format!("{found} has no unit; wanted {}", accepts.wanted())
+        }
+        _ => format!("wanted {}, not {found}", accepts.wanted()),
+    }
+}
+
+/// Whether a text of this kind begins with a number.
+pub(crate) fn quantity(accepts: &Accepts) -> bool {
+    use Accepts::*;
+    match accepts {
+        Span { .. } | Rate | Size { .. } | Frequency | RoundTrips | Start | Overhead | Capacity => true,
+        Either(all) => all.iter().any(quantity),
+        _ => false,
+    }
+}
+
+/// Whether a text looks like a quantity.
+pub(crate) fn numeric(text: &str) -> bool {
+    text.trim_start().starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c))
+}
+
+/// A time within bounds.
+pub(crate) fn span(text: &str, least: Span, most: Span) -> Result<Span, String> {
+    let span: Span = text.parse().map_err(|e| format!("{e}"))?;
+    match () {
+        () if span < least && span.is_zero() => Err("must be above zero".into()),
+        () if span < least => Err(format!("{span} is too short; at least {least}")),
+        () if span > most => Err(format!("{span} is too long; at most {most}")),
+        () => Ok(span),
+    }
+}
+
+/// A size within bounds.
+pub(crate) fn size(text: &str, least: u64, most: u64) -> Result<Bytes, String> {
+    let size: Bytes = text.parse().map_err(|e| format!("{e}"))?;
+    match size.0 {
+        n if n < least => Err(format!("{size} is too small; at least {}", Bytes(least))),
+        n if n > most => Err(format!("{size} is too large; at most {}", Bytes(most))),
+        _ => Ok(size),
+    }
+}
+
+/// A rate.
+pub(crate) fn rate(text: &str) -> Result<Rate, String> {
+    let rate: Rate = text.parse().map_err(|e| format!("{e}"))?;
+    let fits = rate.as_bps() <= FASTEST_BPS;
+    if fits { Ok(rate) } else { Err(format!("{rate} is too fast; at most 1000 Tbit/s")) }
+}
+
+/// A number within bounds.
+pub(crate) fn number(node: &Node, least: f64, most: f64, open: bool) -> Option<Result<f64, String>> {
+    let number = match node.value {
+        Value::Number(number) => number,
+        Value::Whole(whole) => whole as f64,
+        _ => return None,
+    };
+    let fits = number.is_finite() && number <= most && if open { number > least } else { number >= least };
+    Some(if fits { Ok(number) } else { Err(format!("wanted a number{}, not {node}", bounds(least, most, open))) })
+}
+
+/// So many per second.
+pub(crate) fn frequency(text: &str) -> Result<f64, String> {
+    let wanted = || format!("\"{}\" is not a frequency; wanted {}", clip(text), Accepts::Frequency.wanted());
+    let number = text.trim().strip_suffix("/s").ok_or_else(wanted)?.trim_end();
+    if !number.chars().all(|c| c.is_ascii_digit() || c == '.') {
+        return Err(wanted());
+    }
+    match number.parse::<f64>() {
+        Ok(0.0) => Err("the frequency must be above zero".into()),
+        Ok(per_s) if per_s > MOST_PER_S => Err(format!("{per_s} /s is too many; at most {MOST_PER_S} /s")),
+        Ok(per_s) => Ok(per_s),
+        Err(_) => Err(wanted()),
+    }
+}
+
+/// Two ends of a range.
+fn range(text: &str, most: Span) -> Result<(Span, Span), String> {
+    let wanted = || format!("\"{}\" is not a range; wanted one such as \"0 s..2 s\"", clip(text));
+    let (from, to) = text.split_once("..").ok_or_else(wanted)?;
+    let (from, to) = (span(from, Span::ZERO, most)?, span(to, Span::ZERO, most)?);
+    if from <= to { Ok((from, to)) } else { Err(format!("the range \"{}\" runs backwards", clip(text))) }
+}
+
+/// Round-trip times.
+pub(crate) fn round_trips(node: &Node) -> Option<Result<RoundTrips, String>> {
+    const MOST: Span = Span::from_s(100_000);
+    let single = |text: &str| span(text, Span::ZERO, MOST);
+    Some(match &node.value {
+        Value::Text(text) if text.contains("..") => range(text, MOST).map(|(a, b)| RoundTrips::Spread(a, b)),
+        Value::Text(text) => single(text).map(RoundTrips::One),
+        Value::List(nodes) => {
+            let wanted = |n: &Node| format!("every entry wants a time such as \"80 ms\", not {}", clip(&n.to_string()));
+            let each = nodes.iter().map(|n| n.text().ok_or_else(|| wanted(n)).and_then(single));
+            each.collect::<Result<_, _>>().map(RoundTrips::Each)
+        }
+        _ => return None,
+    })
+}
+
+/// When a flow starts.
+pub(crate) fn start(text: &str) -> Result<Start, String> {
+    const MOST: Span = Span::from_s(100 * 86_400);
+    let text = text.trim();
+    if let Some(rest) = text.strip_prefix("uniform") {
+        return range(rest.trim(), MOST).map(|(a, b)| Start::Uniform(a, b));
+    }
+    if let Some(rest) = text.strip_prefix("exponential") {
+        return span(rest.trim(), Span::from_ps(1), MOST).map(Start::Exponential);
+    }
+    if !numeric(text) {
+        return Err(format!("\"{}\" is not a start; wanted {}", clip(text), Accepts::Start.wanted()));
+    }
+    span(text, Span::ZERO, MOST).map(Start::At)
+}
+
+/// The largest processing time.
+pub(crate) fn overhead(text: &str) -> Result<Span, String> {
+    const MOST: Span = Span::from_s(1);
+    let text = text.trim();
+    if let Some(rest) = text.strip_prefix("uniform") {
+        let (from, to) = range(rest.trim(), MOST)?;
+        let fits = from.is_zero();
+        return if fits { Ok(to) } else { Err(format!("wanted {}", Accepts::Overhead.wanted())) };
+    }
+    match span(text, Span::ZERO, MOST) {
+        Ok(span) if span.is_zero() => Ok(span),
+        Ok(span) => Err(format!("a constant time is part of rtt; wanted \"0 s\" or \"uniform 0 s..{span}\"")),
+        Err(error) => Err(error),
+    }
+}
+
+/// What a queue holds.
+pub(crate) fn capacity(text: &str) -> Result<Asked, String> {
+    let wanted = || format!("\"{}\" is not a capacity; wanted {}", clip(text), Accepts::Capacity.wanted());
+    let text = text.trim();
+    if text == "unlimited" {
+        return Ok(Asked::Unlimited);
+    }
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).ok_or_else(wanted)?;
+    let (number, unit) = (&text[..end], text[end..].trim_start());
+    match unit {
+        "packet" | "packets" => match number.parse() {
+            Ok(0) => Err("a queue that holds no packet lets nothing through; at least \"1 packet\"".into()),
+            Ok(packets) => Ok(Asked::Packets(packets)),
+            Err(_) => Err(format!("\"{}\" is not a whole number of packets", clip(text))),
+        },
+        // The decimal reader of times gives exact millionths: "0.5 us" is 500 000 ps.
+        "bdp" => match format!("{number} us").parse::<Span>() {
+            Ok(span) if span.is_zero() => Err("a queue of 0 bdp holds no packet".into()),
+            Ok(span) if span > Span::from_ms(1000) => Err(format!("{number} bdp is too much; at most 1000000 bdp")),
+            Ok(span) => Ok(Asked::Bdp(span.as_ps())),
+            Err(_) => Err(wanted()),
+        },
+        _ => match (text.parse::<Span>(), text.parse::<Bytes>()) {
+            (Ok(span), _) if span.is_zero() => Err("a queue of no time holds no packet".into()),
+            (Ok(span), _) => Ok(Asked::Time(span)),
+            (_, Ok(bytes)) => Ok(Asked::Bytes(bytes)),
+            _ => Err(wanted()),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn capacities_read_in_every_unit() {
+        assert_eq!(capacity("20 ms"), Ok(Asked::Time(Span::from_ms(20))));
+        assert_eq!(capacity("64 kB"), Ok(Asked::Bytes(Bytes(64_000))));
+        assert_eq!(capacity("100 packets"), Ok(Asked::Packets(100)));
+        assert_eq!(capacity("0.25 bdp"), Ok(Asked::Bdp(250_000)));
+        assert_eq!(capacity("unlimited"), Ok(Asked::Unlimited));
+        for wrong in ["", "100", "1.5 packets", "0 packets", "0 ms", "0 bdp", "-1 bdp", "1 Gbit/s", "lots"] {
+            assert!(capacity(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn starts_and_overheads_read_as_written() {
+        assert_eq!(start("uniform 0 s..2 s"), Ok(Start::Uniform(Span::ZERO, Span::from_s(2))));
+        assert_eq!(start("exponential 1 s"), Ok(Start::Exponential(Span::from_s(1))));
+        assert_eq!(start("3 s"), Ok(Start::At(Span::from_s(3))));
+        assert!(start("uniform 2 s..1 s").is_err() && start("later").is_err() && start("exponential 0 s").is_err());
+        assert_eq!(overhead("uniform 0 s..8 us"), Ok(Span::from_us(8)));
+        assert!(overhead("8 us").unwrap_err().contains("uniform 0 s..8 us"));
+        assert!(overhead("uniform 1 s..2 s").is_err());
+    }
+
+    #[test]
+    fn frequencies_have_a_unit() {
+        assert_eq!(frequency("20 /s"), Ok(20.0));
+        assert_eq!(frequency("0.5/s"), Ok(0.5));
+        for wrong in ["20", "0 /s", "-1 /s", "inf /s", "nan/s", "1e9 /s", "9999999 /s", "/s", "1.2.3 /s"] {
+            assert!(frequency(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_written_nothing_panics(text in "\\PC{0,20}|[0-9.]{0,12} ?(ms|s|bdp|packets|kB|/s|uniform|\\.\\.)?") {
+            let _ = (capacity(&text), start(&text), overhead(&text), frequency(&text));
+        }
+    }
+}
