@@ -1,6 +1,7 @@
 """The compiled half of the package: scenarios are read, runs are run, records become tables."""
 
 from collections.abc import Sequence
+from typing import Any
 
 __version__: str
 
@@ -60,4 +61,4 @@ class Table:
 
 def read(text: str, file: str, overrides: Sequence[tuple[str, str]]) -> list[Scenario]: ...
 def schema() -> str: ...
-def catalogue() -> str: ...
+def catalogue() -> dict[str, list[dict[str, Any]]]: ...

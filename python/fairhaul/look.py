@@ -9,8 +9,8 @@ from fairhaul import _core
 
 
 def catalogue() -> dict[str, list[dict[str, Any]]]:
-    """Give the controllers, queues and kinds of traffic, each with its parameters."""
-    return cast("dict[str, list[dict[str, Any]]]", json.loads(_core.catalogue()))
+    """Give the controllers, queues, ways to recover and kinds of traffic, each with its keys."""
+    return _core.catalogue()
 
 
 def schema() -> dict[str, Any]:

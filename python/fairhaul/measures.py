@@ -5,6 +5,7 @@ The keys are those of `fairhaul run --json`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -171,7 +172,7 @@ def _completions(record: Record) -> dict[str, float]:
     import polars as pl
 
     scenario = record.meta["scenario"]
-    sized = [flow["name"] for flow in scenario["flows"] if flow["traffic"] == "sized"]
+    sized = [flow["name"] for flow in scenario["flows"] if flow["traffic"]["kind"] == "sized"]
     name = pl.col("flow").cast(pl.String)
     counted = name.is_in(sized) | (pl.col("start_s") >= scenario["warmup_s"])
     means = (
@@ -184,8 +185,13 @@ def _completions(record: Record) -> dict[str, float]:
 
 def _bottleneck_bps(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> float | None:
     """The rate of the slowest link on the way of a flow's data."""
-    rates = [scenario["links"][link]["rate_bps"] for link in flow["route"]]
+    rates = [scenario["links"][link]["rate_bps"] for link in _route(flow)]
     return min(rates, default=None)
+
+
+def _route(flow: Mapping[str, Any]) -> list[int]:
+    """The links on the way of a flow's data, as indices."""
+    return [hop["link"] for hop in flow["forward"] if "link" in hop]
 
 
 def _fairness(record: Record, flows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -220,12 +226,12 @@ def _entitled(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]) -
     for flow in flows:
         sizes[flow["group"]] = sizes.get(flow["group"], 0) + 1
     caps = [
-        _cap_bps(spec) if spec["traffic"] == "bulk" else flow["goodput_bps"]
+        _cap_bps(spec) if spec["traffic"]["kind"] == "bulk" else flow["goodput_bps"]
         for spec, flow in zip(scenario["flows"], flows, strict=True)
     ]
     return max_min(
         [link["rate_bps"] for link in scenario["links"]],
-        [flow["route"] for flow in scenario["flows"]],
+        [_route(flow) for flow in scenario["flows"]],
         caps,
         [1 / sizes[flow["group"]] for flow in flows],
     )
@@ -234,10 +240,11 @@ def _entitled(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]) -
 def _cap_bps(flow: Mapping[str, Any]) -> float:
     """What the windows of a bulk flow and its access links let through."""
     windows = [flow["send_buffer_bytes"], flow["receive_buffer_bytes"]]
-    if flow["max_window_packets"] is not None:
-        windows.append(flow["max_window_packets"] * flow["packet_bytes"])
+    if flow["max_window"] is not None:
+        windows.append(flow["max_window"] * flow["packet_bytes"])
     caps = [window * 8 / flow["rtt_s"] for window in windows if window is not None]
-    return float(min([*caps, flow["access_bps"] or float("inf")]))
+    access = [hop["rate_bps"] for hop in flow["forward"] if "link" not in hop]
+    return float(min([*caps, *access], default=math.inf))
 
 
 def jain_by_window(record: Record, groups: Sequence[Sequence[int]]) -> dict[str, float]:

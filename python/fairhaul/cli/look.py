@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from fairhaul.cli.show import as_json
 
 
 @click.command("list")
-@click.argument("what", type=click.Choice(["controllers", "queues", "papers", "traffic"]))
+@click.argument(
+    "what", type=click.Choice(["controllers", "queues", "recoveries", "traffic", "papers"])
+)
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object.")
 def list_(what: str, json_: bool) -> None:
     """Say what there is to choose from, with parameters and sources."""
@@ -21,17 +21,12 @@ def list_(what: str, json_: bool) -> None:
         as_json({what: found})
         return
     for entry in found:
-        click.echo(f"{entry['name']:12} {entry['title']}{_source(entry)}")
-        for parameter in entry.get("parameters", []):
-            click.echo(f"    {parameter['name']:18} {_accepts(parameter)}; {parameter['help']}")
-
-
-def _source(entry: dict[str, Any]) -> str:
-    return f" [{entry['source']}]" if entry.get("source") else ""
-
-
-def _accepts(parameter: dict[str, Any]) -> str:
-    return f"{parameter['accepts']}, default {parameter['default']}"
+        source = f" [{entry['source']}]" if entry["source"] else ""
+        click.echo(f"{entry['name']:12} {entry['title']}{source}")
+        for key in entry.get("keys", []):
+            default = f"default {key['default']}" if key["default"] else "required"
+            click.echo(f"    {key['name']:18} {key['wanted']}, {default}")
+            click.echo(f"    {'':18} {key['help']}")
 
 
 @click.command()

@@ -56,7 +56,7 @@ def show_reproduction(done: papers.Reproduction) -> None:
         for row in table.rows:
             rows.append([row.label, "paper", *(c.paper_text() for c in row.cells)])
             rows.append(["", "ours", *(c.ours_text() for c in row.cells)])
-        screen.print(show.table(table.title, header, rows))
+        screen.print(show.table(table.title, header, rows, words=2))
     for heading, lines in done.remarks.items():
         screen.print(f"{heading}:" if lines else f"{heading}: nothing")
         for line in lines:

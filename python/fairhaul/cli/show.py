@@ -31,8 +31,10 @@ def console() -> Console:
     return found if found.is_terminal else Console(width=160, highlight=False, markup=False)
 
 
-def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """Lay out a table whose first column is words and the rest numbers."""
+def table(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1
+) -> Table:
+    """Lay out a table whose first columns are words and the rest numbers."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -45,7 +47,7 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
         padding=(0, 1, 0, 0),
     )
     for i, column in enumerate(columns):
-        found.add_column(Text(column), justify="left" if i == 0 else "right", overflow="fold")
+        found.add_column(Text(column), justify="left" if i < words else "right", overflow="fold")
     for row in rows:
         found.add_row(*(Text(cell) for cell in row))
     return found
@@ -63,7 +65,7 @@ def measures(runs: Sequence[Mapping[str, Any]]) -> None:
     screen = console()
     between = " " if screen.width >= ONE_LINE else "\n"
     title = titled(first["title"], first.get("variant", {}))
-    screen.print(table(f"{title} ({which})", *_flow_rows(found["flows"], between)))
+    screen.print(table(f"{title} ({which})", *_flow_rows(found["flows"], between), words=2))
     screen.print(table("Links", *_link_rows(found["links"], between)))
     screen.print(_fairness_line(found))
     if len(runs) > 1:

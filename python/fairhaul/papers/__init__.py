@@ -42,7 +42,7 @@ class Cell:
 
     def paper_text(self) -> str:
         """Write what the paper says."""
-        return " to ".join(format(value, self.form) for value in self.paper)
+        return " to ".join(self._number(value) for value in self.paper)
 
     def ours_text(self) -> str:
         """Write what we found."""
@@ -50,8 +50,11 @@ class Cell:
 
     def _text(self, ours: Estimate) -> str:
         if ours.high is None:
-            return format(ours.mean, self.form)
-        return f"{ours.mean:{self.form}} ±{ours.high - ours.mean:{self.form}}"
+            return self._number(ours.mean)
+        return f"{self._number(ours.mean)} ±{self._number(ours.high - ours.mean)}"
+
+    def _number(self, value: float) -> str:
+        return format(value, self.form).replace("e-0", "e-")
 
     def to_dict(self) -> dict[str, Any]:
         """Give both as they stand in JSON."""

@@ -13,13 +13,13 @@ from fairhaul.fairness import jain
 from fairhaul.measures import measure
 from fairhaul.papers import Cell, Reproduction, Row, Table, scenario_file
 from fairhaul.runs import for_each, with_seeds
-from fairhaul.scenario import read_one
+from fairhaul.scenario import read
 
 if TYPE_CHECKING:
     from fairhaul.record import Record
     from fairhaul.runs import Watch
 
-SEEDS, QUICK_SEEDS = 10, 4
+SEEDS, QUICK_SEEDS = 20, 8
 QUICK_DURATION = "200 s"
 
 FLOWS = ("F1", "F2", "F3")
@@ -56,11 +56,8 @@ def reproduce(
     file = scenario_file("fhstcp", "table1.toml")
     shorter = {"duration": QUICK_DURATION} if quick else {}
     count = seeds or (QUICK_SEEDS if quick else SEEDS)
-    scenarios = [
-        read_one(file, {**shorter, **(set or {}), **{f"flow.{f}.controller.c": c for f in FLOWS}})
-        for c in PAPER
-    ]
-    plan = [seeded for scenario in scenarios for seeded in with_seeds(scenario, count)]
+    scenarios = dict(zip(PAPER, read(file, {**shorter, **(set or {})}), strict=True))
+    plan = [seeded for scenario in scenarios.values() for seeded in with_seeds(scenario, count)]
     found = for_each(plan, lambda _, record: figures(record), jobs=jobs, watch=watch)
     rows = [_row(c, found[i * count : (i + 1) * count]) for i, c in enumerate(PAPER)]
     table = Table(
@@ -69,7 +66,7 @@ def reproduce(
         columns=COLUMNS,
         rows=rows,
     )
-    duration_s = scenarios[0].duration_s
+    duration_s = scenarios[5].duration_s
     return Reproduction(
         paper="fhstcp",
         quick=quick,
@@ -84,7 +81,7 @@ def reproduce(
 def figures(record: Record) -> list[tuple[float, ...]]:
     """Compute what stands in one run's row of the table: a number for each column, or a range."""
     found = measure(record)["flows"]
-    traffic = {flow["name"]: flow["traffic"] for flow in record.meta["scenario"]["flows"]}
+    traffic = {flow["name"]: flow["traffic"]["kind"] for flow in record.meta["scenario"]["flows"]}
     by_name = {flow["name"]: flow for flow in found}
     measured = [100 * by_name[name]["link_share"] for name in FLOWS]
     background = [flow for flow in found if flow["role"] == "background"]
@@ -118,7 +115,7 @@ def _step(value: float) -> float:
 def _how(quick: bool, seeds: int, duration_s: float) -> str:
     runs = f"{seeds} seed{'s' if seeds > 1 else ''}, {duration_s:g} s each"
     form = "Short form" if quick else "Full form"
-    note = "; the full form has 10 seeds of 600 s and narrower intervals" if quick else ""
+    note = f"; the full form has {SEEDS} seeds of 600 s and narrower intervals" if quick else ""
     return f"FHSTCP, Table 1. {form}: {runs}, mean and 95 % interval{note}."
 
 
