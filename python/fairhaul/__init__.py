@@ -58,7 +58,7 @@ _HOME = {
 }
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401
+def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'fairhaul' has no attribute {name!r}")
     module, attribute = _HOME[name]

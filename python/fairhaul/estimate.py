@@ -71,7 +71,7 @@ def summary(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {key: _summary([run.get(key) for run in runs]) for key in keys}
 
 
-def _summary(values: Sequence[Any]) -> Any:  # noqa: ANN401
+def _summary(values: Sequence[Any]) -> Any:
     there = [value for value in values if value is not None]
     if not there:
         return None

@@ -72,7 +72,7 @@ def measures(runs: Sequence[Mapping[str, Any]]) -> None:
         screen.print("Means and the half width of their 95 % interval.")
 
 
-def cell(value: Any, form: Number, between: str = " ") -> str:  # noqa: ANN401
+def cell(value: Any, form: Number, between: str = " ") -> str:
     """Write a number, or a mean and the half width of its interval; a dash where there is none."""
     if value is None:
         return "-"

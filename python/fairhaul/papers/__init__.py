@@ -147,7 +147,7 @@ def reproduce(
     seeds: int | None = None,
     jobs: int | None = None,
     watch: Watch | None = None,
-    **more: Any,  # noqa: ANN401
+    **more: Any,
 ) -> Reproduction:
     """Reproduce the tables of `paper`; `more` is handed to the paper's own function."""
     if paper not in PAPERS:
