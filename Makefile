@@ -1,0 +1,90 @@
+# Everything a person does here starts with `make`. Each target sets up what it needs.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+
+# Which Python makes the environment: make PYTHON=python3.12 demo
+PYTHON ?= python3
+
+VENV := .venv
+LOGS := target/test-logs
+export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+export PYO3_PYTHON := $(VIRTUAL_ENV)/bin/python
+
+# What the extension is built from.
+SOURCES := Cargo.toml Cargo.lock pyproject.toml \
+    $(shell find crates -path crates/tidy -prune -o \( -path '*/src/*' -o -name Cargo.toml \) -type f -print)
+
+# The engine's tests that link no Python.
+CRATES := --workspace --exclude fairhaul-py
+
+.PHONY: help demo test check bench papers fmt clean tools rust
+
+help: ## this text
+	@echo 'Fairhaul: who gets how much of a fast, long path, how soon, and at whose cost'
+	@echo
+	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1|\2/p' Makefile | awk -F '|' '{ printf "%-14s %s\n", $$1, $$2 }'
+	@echo
+	@echo 'Needs Rust, Python 3.11 or later (another one: make PYTHON=python3.12 demo), cc and make.'
+	@echo 'The first call makes .venv and builds the engine; later calls only what has changed.'
+
+demo: $(VENV)/.extension ## Table 1 of the FHSTCP paper beside its own numbers, short form
+	$(VENV)/bin/fairhaul reproduce fhstcp --quick
+
+test: tools $(VENV)/.extension ## everything that has to pass before a commit
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	mkdir -p $(LOGS)
+	cargo test $(CRATES) --locked 2>&1 | tee $(LOGS)/rust
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/pytest 2>&1 | tee $(LOGS)/python
+	@scripts/tally $(LOGS)/rust $(LOGS)/python
+
+check: tools $(VENV)/.packages ## the quick part of it: formats, lints, the house's rules, the small rooms
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo test --quiet --locked -p fairhaul-tidy -p fairhaul-units -p fairhaul-cc -p fairhaul-path
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	@echo 'make check: passed (make test runs everything)'
+
+bench: rust ## data packets per CPU second and peak memory of the engine
+	cargo run --release --locked -p fairhaul-sim --example bench
+
+papers: $(VENV)/.extension ## every paper in full, and the checks too slow for `make test`
+	$(VENV)/bin/fairhaul reproduce all
+	cargo test --release --locked -p fairhaul-sim --features slow
+
+fmt: tools $(VENV)/.packages ## lay the sources out as the checks want them
+	cargo fmt --all
+	$(VENV)/bin/ruff check --fix --quiet .
+	$(VENV)/bin/ruff format .
+
+clean: ## remove everything that was built
+	rm -rf target $(VENV) .mypy_cache .ruff_cache .pytest_cache
+	find python tests -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+	rm -f python/fairhaul/_core*.so
+
+rust:
+	@scripts/require
+
+tools:
+	@FAIRHAUL_FOR=tests scripts/require $(PYTHON)
+
+$(VENV)/.packages: requirements.lock
+	@scripts/require $(PYTHON)
+	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install -q --disable-pip-version-check -r requirements.lock
+	@touch $@
+
+$(VENV)/.extension: $(VENV)/.packages $(SOURCES)
+	@scripts/require $(PYTHON)
+	$(VENV)/bin/maturin develop --release --locked
+	@touch $@

@@ -1,0 +1,126 @@
+//! Words that may not stand in the sources: those that end a program without a sentence, those
+//! that break a room's promise, and names of somebody's machine.
+
+use crate::Tree;
+use crate::rust::{layers, line_of, test_items, without};
+use crate::size::is_test;
+
+const ABRUPT: [(&str, &str); 4] = [
+    (".unwrap()", "use expect(\"the invariant\") or return an error"),
+    ("todo!", "finish it, or return an error that says what does not exist yet"),
+    ("unimplemented!", "finish it, or return an error that says what does not exist yet"),
+    ("dbg!", "take it out"),
+];
+
+/// Rooms without a clock, a socket or a file: both engines use the very same code.
+const PURE: [&str; 3] = ["units", "cc", "path"];
+
+const OUTSIDE: [&str; 7] =
+    ["std::fs", "std::net", "std::env", "std::process", "Instant::now", "SystemTime", "std::io"];
+
+/// Folders at the root of a machine that tell whose machine it was.
+const MACHINE: [&str; 2] = ["work", "root"];
+
+/// Outside tests nothing ends the program without saying why.
+pub fn abrupt(tree: &Tree) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for (path, text) in tree.below("crates", ".rs").filter(|(path, _)| !is_test(path)) {
+        let code = untested(text);
+        for (word, instead) in ABRUPT {
+            for at in whole_words(&code, word) {
+                complaints.push(format!("{path}:{}: `{word}`: {instead}", line_of(&code, at)));
+            }
+        }
+    }
+    complaints
+}
+
+/// The rooms of the models know no clock, socket or file.
+pub fn pure(tree: &Tree) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for room in PURE {
+        for (path, text) in tree.below(&format!("crates/{room}/src"), ".rs") {
+            let code = untested(text);
+            for word in OUTSIDE {
+                for at in whole_words(&code, word) {
+                    let line = line_of(&code, at);
+                    complaints.push(format!(
+                        "{path}:{line}: `{word}`: {room} has no clock, socket or file; let the caller pass it in"
+                    ));
+                }
+            }
+        }
+    }
+    complaints
+}
+
+/// No file names the folders of the machine that it was written on.
+pub fn machine_paths(tree: &Tree) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for (path, text) in tree.files() {
+        for word in MACHINE.map(|folder| format!("/{folder}/")) {
+            for (at, _) in text.match_indices(&word) {
+                // `a/work/b` is a folder of something else.
+                if !text[..at].ends_with(|c: char| c.is_alphanumeric() || "_-.})".contains(c)) {
+                    let line = line_of(text, at);
+                    complaints.push(format!("{path}:{line}: `{word}`: name no folder of a machine"));
+                }
+            }
+        }
+    }
+    complaints
+}
+
+/// The code of a Rust file without its tests.
+fn untested(text: &str) -> String {
+    let code = layers(text).code;
+    let tests = test_items(&code);
+    without(&code, &tests)
+}
+
+/// Where `word` stands and is not the end of a longer one.
+fn whole_words<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let cut = |at: usize| code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+    code.match_indices(word).map(|(at, _)| at).filter(move |&at| word.starts_with('.') || !cut(at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(path: &str, text: &str) -> Tree {
+        Tree::of(&[(path, text)])
+    }
+
+    #[test]
+    fn unwrap_is_found_outside_tests_only() {
+        let bad = "//! A.\nfn a() {\n    b()\n        .unwrap();\n}\n";
+        assert_eq!(
+            abrupt(&one("crates/a/src/b.rs", bad)),
+            ["crates/a/src/b.rs:4: `.unwrap()`: use expect(\"the invariant\") or return an error"]
+        );
+        let fine = "// .unwrap()\nfn a() { b(\".unwrap()\").unwrap_or(0) }\n#[cfg(test)]\nmod tests { fn c() { d().unwrap(); } }";
+        assert!(abrupt(&one("crates/a/src/b.rs", fine)).is_empty());
+        assert!(abrupt(&one("crates/a/tests/b.rs", bad)).is_empty());
+    }
+
+    #[test]
+    fn unfinished_work_is_found() {
+        let bad = "fn a() { todo!() }\nfn b() { unimplemented!() }\nfn c() { dbg!(1); my_dbg!(2); }";
+        assert_eq!(abrupt(&one("crates/a/src/b.rs", bad)).len(), 3);
+    }
+
+    #[test]
+    fn a_clock_in_a_model_is_found() {
+        let bad = "fn a() { let now = std::time::Instant::now(); }";
+        assert_eq!(pure(&one("crates/cc/src/b.rs", bad)).len(), 1);
+        assert!(pure(&one("crates/host/src/b.rs", bad)).is_empty());
+    }
+
+    #[test]
+    fn a_folder_of_a_machine_is_found() {
+        let folder = MACHINE[0];
+        assert_eq!(machine_paths(&one("docs/a.md", &format!("see `/{folder}/b`"))).len(), 1);
+        assert!(machine_paths(&one("docs/a.md", &format!("see docs/{folder}/b"))).is_empty());
+    }
+}

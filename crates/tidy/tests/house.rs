@@ -1,0 +1,77 @@
+//! Holds the repository against the rules of the house, one test a rule.
+
+use std::path::{Path, PathBuf};
+
+use fairhaul_tidy::{Tree, arrows, furniture, names, size, sources, words};
+
+/// The repository, as cargo says when it runs the tests: clones may share one target folder.
+fn root() -> PathBuf {
+    let here = std::env::var("CARGO_MANIFEST_DIR").expect("run this with cargo test");
+    Path::new(&here).join("../..")
+}
+
+fn keep(rule: fn(&Tree) -> Vec<String>) {
+    let complaints = rule(&Tree::read(&root()));
+    assert!(complaints.is_empty(), "\n\n{}\n", complaints.join("\n"));
+}
+
+#[test]
+fn rooms_import_what_the_map_allows() {
+    keep(arrows::arrows);
+}
+
+#[test]
+fn every_source_opens_with_what_it_is() {
+    keep(size::openings);
+}
+
+#[test]
+fn files_and_functions_are_short() {
+    keep(size::lengths);
+}
+
+#[test]
+fn every_cited_source_is_listed() {
+    keep(sources::keys);
+}
+
+#[test]
+fn every_controller_is_complete() {
+    keep(names::controllers);
+}
+
+#[test]
+fn every_queue_is_complete() {
+    keep(names::queues);
+}
+
+#[test]
+fn nothing_ends_without_saying_why() {
+    keep(words::abrupt);
+}
+
+#[test]
+fn the_models_know_no_clock_socket_or_file() {
+    keep(words::pure);
+}
+
+#[test]
+fn no_file_names_a_folder_of_a_machine() {
+    keep(words::machine_paths);
+}
+
+#[test]
+fn the_furniture_is_there() {
+    keep(furniture::furniture);
+}
+
+#[cfg(unix)]
+#[test]
+fn scripts_can_be_run() {
+    use std::os::unix::fs::PermissionsExt;
+    for script in [".ci/run", "scripts/require", "scripts/tally"] {
+        let file = root().join(script);
+        let mode = file.metadata().expect("the script is there").permissions().mode();
+        assert!(mode & 0o111 != 0, "chmod +x {script}");
+    }
+}
