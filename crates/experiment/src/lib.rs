@@ -1,11 +1,16 @@
 //! The question and the answer: a checked [`Scenario`] ([`read`]), the transfers drawn from it and
-//! its seed ([`plan`]), and the [`Record`] that every engine writes.
+//! its seed ([`plan`]), and the [`Record`] that every engine writes, with its scenario as JSON
+//! ([`describe`]). What a scenario can say is listed from the tables that the reader follows.
 
+mod describe;
+mod listing;
 mod plan;
 mod read;
 mod record;
 mod scenario;
 
+pub use describe::describe;
+pub use listing::{Key, Word, controllers, page, queues, recoveries, schema, traffics};
 pub use plan::{Transfer, plan};
 pub use read::{Mistake, Mistakes, Study, Variant, read};
 pub use record::{EventRow, FlowRow, Grid, LinkRow, Record, TransferRow, grid};

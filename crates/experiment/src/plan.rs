@@ -72,7 +72,13 @@ fn begin(start: Start, chance: &mut Chance) -> Span {
 }
 
 /// Calls `arrival` at every instant of a Poisson process between `start` and `end`.
-fn poisson(start: Time, end: Time, per_s: f64, chance: &mut Chance, mut arrival: impl FnMut(Time, &mut Chance)) {
+fn poisson(
+    start: Time,
+    end: Time,
+    per_s: f64,
+    chance: &mut Chance,
+    mut arrival: impl FnMut(Time, &mut Chance),
+) {
     let mut at = start + wait(1.0 / per_s, chance);
     while at < end {
         arrival(at, chance);
@@ -83,7 +89,13 @@ fn poisson(start: Time, end: Time, per_s: f64, chance: &mut Chance, mut arrival:
 /// A session: pages with think time between their starts, every object of a page at once.
 // Differs from [ns-2 webtraf]: its objects follow each other by a mean of 10 ms, and its sessions
 // have all the same number of pages; here both numbers are geometric and a page asks at once.
-fn session(start: Time, end: Time, web: &Pages, chance: &mut Chance, add: &mut impl FnMut(Time, Option<Bytes>)) {
+fn session(
+    start: Time,
+    end: Time,
+    web: &Pages,
+    chance: &mut Chance,
+    add: &mut impl FnMut(Time, Option<Bytes>),
+) {
     let mut at = start;
     for page in 0..geometric(web.pages, chance) {
         if page > 0 {

@@ -107,7 +107,9 @@ pub(super) fn put(tree: &mut Node, target: &[Step], value: &Node) -> Result<(), 
             }
             put(&mut entry.node, rest, value)
         }
-        (Step::Key(key), _) => Err(format!("\"{}\" cannot be set: {} has no keys", clip(key), clip(&tree.to_string()))),
+        (Step::Key(key), _) => {
+            Err(format!("\"{}\" cannot be set: {} has no keys", clip(key), clip(&tree.to_string())))
+        }
         (Step::Index(_), _) => unreachable!("targets are taken from the tree"),
     }
 }
@@ -149,7 +151,8 @@ fn gather(prefix: &str, node: &Node, axes: &mut Vec<Axis>, wrong: &mut Vec<(Spot
             Value::List(values) if !values.is_empty() => {
                 axes.push(Axis { path, spot: entry.spot, values: values.clone() });
             }
-            _ => wrong.push((entry.node.spot, format!("\"{}\" wants a list of values to sweep over", clip(&path)))),
+            _ => wrong
+                .push((entry.node.spot, format!("\"{}\" wants a list of values to sweep over", clip(&path)))),
         }
     }
 }

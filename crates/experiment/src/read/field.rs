@@ -92,6 +92,13 @@ pub(crate) enum Accepts {
     Sweep,
 }
 
+impl Shape {
+    /// Whether the word needs nothing beside it.
+    pub(crate) fn stands_alone(&self) -> bool {
+        !self.fields.iter().any(|field| matches!(field.fallback, Fallback::Required))
+    }
+}
+
 impl Accepts {
     /// What is wanted, as the object of "wanted".
     pub(crate) fn wanted(&self) -> String {
@@ -115,11 +122,11 @@ impl Accepts {
             Accepts::List(of) => format!("a list, each entry {}", of.wanted()),
             Accepts::Either(all) => all.iter().map(Accepts::wanted).collect::<Vec<_>>().join(", or "),
             Accepts::Words(words) => {
-                let cases: Vec<String> = words.cases.iter().map(|c| format!("\"{}\"", c.name)).collect();
-                match words.cases.iter().all(|case| case.fields.is_empty()) {
-                    true => cases.join(" or "),
-                    false => format!("{}, or a table with {}", cases.join(", "), words.tag),
-                }
+                let case = |case: &Shape| match case.stands_alone() {
+                    true => format!("\"{}\"", case.name),
+                    false => format!("{{ {} = \"{}\", … }}", words.tag, case.name),
+                };
+                words.cases.iter().map(case).collect::<Vec<_>>().join(" or ")
             }
             Accepts::Table(shape) => format!("a table {}", shape.name),
             Accepts::Tables(shape) => format!("tables headed {}", shape.name),

@@ -39,15 +39,30 @@ pub(crate) static SCENARIO: Shape = Shape {
         field("title", Text, Said("the file's name"), "What a person calls it."),
         field("source", Text, value("\"\""), "Where it comes from: the key of a paper and the place in it."),
         field("seed", Whole { least: 0, most: u64::MAX }, value("1"), "Every random number follows from it."),
-        field("duration", Accepts::Span { least: INSTANT, most: LONGEST_RUN }, Required, "How long a run lasts."),
+        field(
+            "duration",
+            Accepts::Span { least: INSTANT, most: LONGEST_RUN },
+            Required,
+            "How long a run lasts.",
+        ),
         field(
             "warmup",
             Accepts::Span { least: Span::ZERO, most: LONGEST_RUN },
             value("\"0 s\""),
             "What is left out of all figures; shorter than `duration`.",
         ),
-        field("packet", PACKET, value("\"1000 B\""), "A data packet on the wire, 40 B of headers included. An ACK is 40 B."),
-        field("bottleneck", Table(&BOTTLENECK), Said("`[[node]]` and `[[link]]`"), "The one link of a dumbbell."),
+        field(
+            "packet",
+            PACKET,
+            value("\"1000 B\""),
+            "A data packet on the wire, 40 B of headers included. An ACK is 40 B.",
+        ),
+        field(
+            "bottleneck",
+            Table(&BOTTLENECK),
+            Said("`[[node]]` and `[[link]]`"),
+            "The one link of a dumbbell.",
+        ),
         field("node", Tables(&NODE), Said("`[bottleneck]`"), "The nodes of a graph."),
         field("link", Tables(&LINK), Said("`[bottleneck]`"), "The links of a graph."),
         field("flow", Tables(&FLOW), Required, "The flows, in order."),
@@ -64,7 +79,12 @@ static BOTTLENECK: Shape = Shape {
         field("delay", WAY, Required, "Propagation, one way."),
         field("queue", QUEUE, Required, "The queue before it; the reverse direction has the same."),
         field("loss", LOSS, Said("none"), "Data packets lost behind the queue, forward only."),
-        field("access_rate", Rate, Said("10 x `rate`"), "Of the access links, one on each side for every connection."),
+        field(
+            "access_rate",
+            Rate,
+            Said("10 x `rate`"),
+            "Of the access links, one on each side for every connection.",
+        ),
     ],
 };
 
@@ -88,7 +108,7 @@ static LINK: Shape = Shape {
     ],
 };
 
-const QUEUE: Accepts = Words(&Words { tag: "kind", cases: &[DROPTAIL] });
+pub(crate) const QUEUE: Accepts = Words(&Words { tag: "kind", cases: &[DROPTAIL] });
 
 const DROPTAIL: Shape = Shape {
     name: "droptail",
@@ -115,7 +135,12 @@ static LOSS_TABLE: Shape = Shape {
             Said("unused"),
             "Of each chosen flow the first packet at or after each of these times, which ascend.",
         ),
-        field("flows", List(&Text), Said("all flows"), "The flows that `at` strikes, by name; `*` stands for anything."),
+        field(
+            "flows",
+            List(&Text),
+            Said("all flows"),
+            "The flows that `at` strikes, by name; `*` stands for anything.",
+        ),
     ],
 };
 
@@ -126,7 +151,12 @@ static FLOW: Shape = Shape {
         field("name", Name, Required, "Its name; `name[0]`, `name[1]`, … where `count` is above 1."),
         field("count", Whole { least: 1, most: 1_000_000 }, value("1"), "How many."),
         field("role", ROLE, value("\"measured\""), "Fairness is taken over measured flows."),
-        field("group", Name, Said("each flow for itself"), "The party of fairness: flows of one group count as one."),
+        field(
+            "group",
+            Name,
+            Said("each flow for itself"),
+            "The party of fairness: flows of one group count as one.",
+        ),
         field(
             "rtt",
             RoundTrips,
@@ -202,13 +232,18 @@ pub(crate) const RECOVERY: Accepts = Words(&Words {
         Shape {
             name: "newreno",
             help: "Partial acknowledgements retransmit (RFC 6582).",
-            fields: &[field("variant", VARIANT, value("\"impatient\""), "What partial ACKs do to the timer.")],
+            fields: &[field(
+                "variant",
+                VARIANT,
+                value("\"impatient\""),
+                "What partial ACKs do to the timer.",
+            )],
         },
         word("reno", "Fast recovery ends with the first new acknowledgement (RFC 5681)."),
     ],
 });
 
-pub(crate) const TRAFFIC: Accepts = Either(&[VOLUME, TRAFFIC_WORDS]);
+const TRAFFIC: Accepts = Either(&[VOLUME, TRAFFIC_WORDS]);
 
 pub(crate) const TRAFFIC_WORDS: Accepts = Words(&Words {
     tag: "kind",
@@ -235,7 +270,12 @@ pub(crate) const TRAFFIC_WORDS: Accepts = Words(&Words {
             fields: &[
                 field("sessions", Frequency, Required, "New sessions per second."),
                 field("pages", COUNTED, value("5"), "Mean pages in a session, geometric."),
-                field("think", WAY, value("\"15 s\""), "Mean time between the pages of a session, exponential."),
+                field(
+                    "think",
+                    WAY,
+                    value("\"15 s\""),
+                    "Mean time between the pages of a session, exponential.",
+                ),
                 field("objects", COUNTED, value("3"), "Mean objects on a page, geometric."),
                 field(
                     "size",
@@ -248,7 +288,7 @@ pub(crate) const TRAFFIC_WORDS: Accepts = Words(&Words {
     ],
 });
 
-pub(crate) const SIZE: Accepts = Either(&[VOLUME, SIZE_WORDS]);
+const SIZE: Accepts = Either(&[VOLUME, SIZE_WORDS]);
 
 pub(crate) const SIZE_WORDS: Accepts = Words(&Words {
     tag: "law",

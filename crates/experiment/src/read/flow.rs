@@ -141,7 +141,8 @@ fn round_trips(values: &Values, count: u64, links: Option<Span>, notes: &mut Not
         RoundTrips::One(rtt) => vec![rtt; count as usize],
         RoundTrips::Spread(from, to) => spread(from, to, count),
         RoundTrips::Each(each) if each.len() as u64 != count => {
-            let (entries, flows) = (plural(each.len() as u64, "entry", "entries"), plural(count, "flow", "flows"));
+            let (entries, flows) =
+                (plural(each.len() as u64, "entry", "entries"), plural(count, "flow", "flows"));
             notes.note(spot, format!("rtt: the list has {entries} for {flows}"));
             return None;
         }
@@ -150,7 +151,10 @@ fn round_trips(values: &Values, count: u64, links: Option<Span>, notes: &mut Not
     let shortest = all.iter().min().copied().unwrap_or_default();
     match links {
         Some(links) if shortest < links => {
-            notes.note(spot, format!("rtt: {shortest} is less than the {links} that its links need both ways"));
+            notes.note(
+                spot,
+                format!("rtt: {shortest} is less than the {links} that its links need both ways"),
+            );
             None
         }
         _ => Some(all),
@@ -202,7 +206,9 @@ fn traffic(values: &Values) -> Option<Traffic> {
 fn size_law(word: &Values) -> Option<SizeLaw> {
     Some(match word.get("size")? {
         Got::Size(size) => SizeLaw::Fixed(*size),
-        Got::Table(law) if law.shape.name == "pareto" => SizeLaw::Pareto(law.size("mean")?, law.number("shape")?),
+        Got::Table(law) if law.shape.name == "pareto" => {
+            SizeLaw::Pareto(law.size("mean")?, law.number("shape")?)
+        }
         Got::Table(law) => SizeLaw::Exponential(law.size("mean")?),
         other => unreachable!("size is {other:?}"),
     })

@@ -122,7 +122,9 @@ pub(crate) fn way_out(word: &str, known: &[&str]) -> String {
     match nearest(word, known) {
         Some(best) => format!("; did you mean \"{best}\"?"),
         None if known.is_empty() => String::new(),
-        None if known.len() > MOST_SHOWN => format!("; among those known are {}", known[..MOST_SHOWN].join(", ")),
+        None if known.len() > MOST_SHOWN => {
+            format!("; among those known are {}", known[..MOST_SHOWN].join(", "))
+        }
         None => format!("; known: {}", known.join(", ")),
     }
 }

@@ -19,8 +19,8 @@ use std::path::Path;
 
 use crate::Scenario;
 use assign::{Axis, Target, axes, put, targets};
-pub(crate) use field::{Accepts, Fallback, Field, Shape, Words};
-pub(crate) use fields::{RECOVERY, SCENARIO, SIZE_WORDS, TRAFFIC_WORDS};
+pub(crate) use field::{Accepts, Fallback, Field, Shape};
+pub(crate) use fields::{QUEUE, RECOVERY, SCENARIO, SIZE_WORDS, TRAFFIC_WORDS};
 pub use mistake::{Mistake, Mistakes};
 use mistake::{Notes, Spot};
 use tree::{Node, Value, fragment, parse};
@@ -51,7 +51,8 @@ pub struct Variant {
 impl Variant {
     /// The settings in one line.
     pub fn label(&self) -> String {
-        let parts: Vec<String> = self.settings.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+        let parts: Vec<String> =
+            self.settings.iter().map(|(key, value)| format!("{key} = {value}")).collect();
         parts.join(", ")
     }
 }
@@ -128,7 +129,10 @@ fn free(axes: Vec<Axis>, tree: &Node, fixed: &[(Spot, Vec<Target>)], notes: &mut
         } else if fixed_here < targets.len() {
             let by = fixed.iter().find(|(_, by)| by.iter().any(|t| targets.contains(t)));
             let spot = by.map_or(axis.spot, |(spot, _)| *spot);
-            notes.note(spot, format!("[sweep] varies \"{0}\", which sets this too; set \"{0}\" as a whole", axis.path));
+            notes.note(
+                spot,
+                format!("[sweep] varies \"{0}\", which sets this too; set \"{0}\" as a whole", axis.path),
+            );
         }
     }
     free
@@ -141,13 +145,20 @@ fn scenario(tree: &Node, stem: &str, notes: &mut Notes) -> Option<Scenario> {
 }
 
 /// The runs of a sweep.
-fn variants(tree: &Node, stem: &str, axes: &[Axis], base: Option<&Scenario>, notes: &mut Notes) -> Vec<Variant> {
+fn variants(
+    tree: &Node,
+    stem: &str,
+    axes: &[Axis],
+    base: Option<&Scenario>,
+    notes: &mut Notes,
+) -> Vec<Variant> {
     let Some(first) = axes.first() else { return Vec::new() };
     let runs = axes.iter().map(|axis| axis.values.len()).try_fold(1usize, usize::checked_mul);
     let runs = runs.filter(|runs| *runs <= MOST_RUNS);
     let flows = base.map_or(0, |base| base.flows.len());
     let Some(runs) = runs.filter(|runs| runs * flows <= MOST_SWEPT_FLOWS) else {
-        let text = format!("the sweep has too many runs; at most {MOST_RUNS}, and {MOST_SWEPT_FLOWS} flows in all");
+        let text =
+            format!("the sweep has too many runs; at most {MOST_RUNS}, and {MOST_SWEPT_FLOWS} flows in all");
         notes.note(first.spot, text);
         return Vec::new();
     };

@@ -59,13 +59,15 @@ impl Net {
         if !graph {
             notes.note(root.spot, "a scenario needs [bottleneck], or [[node]] and [[link]]");
         }
-        let mut net = Net { wires: Vec::new(), nodes: nodes(root, notes), access: None, dumbbell: false, whole: graph };
+        let mut net =
+            Net { wires: Vec::new(), nodes: nodes(root, notes), access: None, dumbbell: false, whole: graph };
         let links = root.tables("link").unwrap_or_default();
         if links.is_empty() && root.given("node") && !root.given("link") {
             notes.note(root.spot("node"), "a graph needs at least one [[link]]");
         }
         if links.len() > MOST_LINKS {
-            notes.note(root.spot("link"), format!("{} links are too many; at most {MOST_LINKS}", links.len()));
+            notes
+                .note(root.spot("link"), format!("{} links are too many; at most {MOST_LINKS}", links.len()));
             return Net { whole: false, ..net };
         }
         let mut names = BTreeSet::new();
@@ -73,7 +75,10 @@ impl Net {
             match wire(link, &net.nodes, notes) {
                 Some(wire) => {
                     if !names.insert(wire.name.clone()) {
-                        notes.note(link.spot, format!("a second link is called \"{}\"; give it a name", wire.name));
+                        notes.note(
+                            link.spot,
+                            format!("a second link is called \"{}\"; give it a name", wire.name),
+                        );
                     }
                     net.wires.push(wire);
                 }
@@ -87,7 +92,10 @@ impl Net {
     pub(super) fn way(&self, flow: &Values, notes: &mut Notes) -> Option<Way> {
         if self.dumbbell {
             for key in ["from", "to"].into_iter().filter(|key| flow.given(key)) {
-                notes.note(flow.spot(key), format!("{key}: there are no nodes in a dumbbell; use [[node]] and [[link]]"));
+                notes.note(
+                    flow.spot(key),
+                    format!("{key}: there are no nodes in a dumbbell; use [[node]] and [[link]]"),
+                );
             }
             return (!self.wires.is_empty()).then(|| Way { links: vec![0], hops: true });
         }
@@ -103,7 +111,10 @@ impl Net {
         let (from, to) = (end("from"), end("to"));
         let (from, to) = (from?, to?);
         if from == to {
-            notes.note(flow.spot("to"), format!("to: the flow ends where it begins, at \"{}\"", self.nodes[to]));
+            notes.note(
+                flow.spot("to"),
+                format!("to: the flow ends where it begins, at \"{}\"", self.nodes[to]),
+            );
             return None;
         }
         let links = self.shortest(from, to);

@@ -103,9 +103,12 @@ pub(crate) fn table(node: &Node, shape: &'static Shape, skip: &[&str], notes: &m
         return None;
     };
     let known: Vec<&str> = shape.fields.iter().map(|f| f.name).collect();
-    for entry in entries.iter().filter(|e| !known.contains(&e.key.as_str()) && !skip.contains(&e.key.as_str())) {
+    for entry in
+        entries.iter().filter(|e| !known.contains(&e.key.as_str()) && !skip.contains(&e.key.as_str()))
+    {
         let key = clip(&entry.key);
-        notes.note(entry.spot, format!("\"{key}\" is not a key of {}{}", title(shape), way_out(&key, &known)));
+        notes
+            .note(entry.spot, format!("\"{key}\" is not a key of {}{}", title(shape), way_out(&key, &known)));
     }
     Some(values(entries, node.spot, shape, notes))
 }
@@ -212,8 +215,12 @@ fn single(node: &Node, accepts: &Accepts) -> Option<Result<Got, String>> {
 
 /// A name that a path of keys can hold.
 fn name(text: &str) -> Result<String, String> {
-    let fits = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "-_+".contains(c));
-    if fits { Ok(text.to_owned()) } else { Err(format!("wanted {}, not \"{}\"", Accepts::Name.wanted(), clip(text))) }
+    let fits = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "-_".contains(c));
+    if fits {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("wanted {}, not \"{}\"", Accepts::Name.wanted(), clip(text)))
+    }
 }
 
 /// Whether a value looks like one of this kind, rightly written or not.
@@ -230,13 +237,26 @@ fn fits(node: &Node, accepts: &Accepts) -> bool {
 }
 
 /// A word, alone or in a table with its parameters.
-fn word(node: &Node, key: &str, words: &'static Words, accepts: &Accepts, notes: &mut Notes) -> Option<Values> {
+fn word(
+    node: &Node,
+    key: &str,
+    words: &'static Words,
+    accepts: &Accepts,
+    notes: &mut Notes,
+) -> Option<Values> {
     let known: Vec<&str> = words.cases.iter().map(|c| c.name).collect();
     let (chosen, entries): (&Node, &[Entry]) = match &node.value {
         Value::Text(_) => (node, &[]),
         Value::Table(entries) => match node.get(words.tag) {
             Some(tag) => (tag, entries),
-            None => return refuse(node, key, format!("needs \"{}\": one of {}", words.tag, known.join(", ")), notes),
+            None => {
+                return refuse(
+                    node,
+                    key,
+                    format!("needs \"{}\": one of {}", words.tag, known.join(", ")),
+                    notes,
+                );
+            }
         },
         _ => return refuse(node, key, unwanted(accepts, node), notes),
     };
@@ -258,7 +278,14 @@ fn controller(node: &Node, notes: &mut Notes) -> Option<Choice> {
     let (chosen, given): (&Node, &[Entry]) = match &node.value {
         Value::Table(entries) => match node.get("kind") {
             Some(kind) => (kind, entries),
-            None => return refuse(node, "controller", format!("needs \"kind\": one of {}", known.join(", ")), notes),
+            None => {
+                return refuse(
+                    node,
+                    "controller",
+                    format!("needs \"kind\": one of {}", known.join(", ")),
+                    notes,
+                );
+            }
         },
         _ => (node, &[]),
     };
@@ -275,7 +302,10 @@ fn controller(node: &Node, notes: &mut Notes) -> Option<Choice> {
     for entry in given.iter().filter(|e| e.key != "kind") {
         let Some(parameter) = keys.iter().position(|k| *k == entry.key) else {
             let key = clip(&entry.key);
-            notes.note(entry.spot, format!("controller \"{name}\" has no parameter \"{key}\"{}", way_out(&key, &keys)));
+            notes.note(
+                entry.spot,
+                format!("controller \"{name}\" has no parameter \"{key}\"{}", way_out(&key, &keys)),
+            );
             continue;
         };
         let parameter = &parameters(name)[parameter];
@@ -296,7 +326,11 @@ fn setting(node: &Node, parameter: &Parameter) -> Result<f64, String> {
     let wrong = |wanted: String| format!("wanted {wanted}, not {}", clip(&node.to_string()));
     match parameter.kind {
         Kind::Number { least, most, unit } => {
-            let range = format!("a number{}{}{unit}", super::field::bounds(least, most, false), if unit.is_empty() { "" } else { " " });
+            let range = format!(
+                "a number{}{}{unit}",
+                super::field::bounds(least, most, false),
+                if unit.is_empty() { "" } else { " " }
+            );
             value::number(node, least, most, false).and_then(Result::ok).ok_or_else(|| wrong(range))
         }
         Kind::Whole { least, most } => {

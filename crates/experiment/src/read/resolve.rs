@@ -25,7 +25,10 @@ pub(super) fn resolve(root: &Values, stem: &str, notes: &mut Notes) -> Option<Sc
     if let (Some(duration), Some(warmup)) = (duration, warmup)
         && warmup >= duration
     {
-        notes.note(root.spot("warmup"), format!("warmup: {warmup} leaves nothing of the {duration} of the run"));
+        notes.note(
+            root.spot("warmup"),
+            format!("warmup: {warmup} leaves nothing of the {duration} of the run"),
+        );
     }
     let net = Net::read(root, notes);
     let tables = root.tables("flow").unwrap_or_default();
@@ -74,7 +77,8 @@ fn flows_fit(tables: &[Values], spot: Spot, given: bool, notes: &mut Notes) -> O
 fn affordable(scenario: &Scenario, spot: Spot, notes: &mut Notes) {
     let transfers: f64 = scenario.flows.iter().map(|flow| expected(flow, scenario.duration)).sum();
     if transfers > MOST_TRANSFERS {
-        let text = format!("about {transfers:.0} transfers in a run are too many; at most {MOST_TRANSFERS:.0}");
+        let text =
+            format!("about {transfers:.0} transfers in a run are too many; at most {MOST_TRANSFERS:.0}");
         notes.note(spot, text);
     }
 }
@@ -86,7 +90,8 @@ fn links(net: &Net, parties: &[Party], complete: bool, notes: &mut Notes) -> Opt
     for (index, wire) in net.wires.iter().enumerate() {
         let loss = wire.loss.as_ref().map(|got| rule(got, parties, complete, notes));
         let Some(capacity) = capacity(index, wire, largest, parties, notes) else { continue };
-        let link = LinkSpec { name: wire.name.clone(), rate: wire.rate, delay: wire.delay, capacity, loss: None };
+        let link =
+            LinkSpec { name: wire.name.clone(), rate: wire.rate, delay: wire.delay, capacity, loss: None };
         let reverse = LinkSpec { name: format!("{} (reverse)", link.name), ..link.clone() };
         links.push(LinkSpec { loss: loss.flatten(), ..link });
         links.push(reverse);
@@ -116,7 +121,8 @@ fn capacity(
                 on.flat_map(|p| p.rtts.iter().copied()).collect()
             };
             // Where no bulk flow crosses the link, the transfers of a fixed size stand in.
-            let rtts = Some(crossing(true)).filter(|rtts| !rtts.is_empty()).unwrap_or_else(|| crossing(false));
+            let rtts =
+                Some(crossing(true)).filter(|rtts| !rtts.is_empty()).unwrap_or_else(|| crossing(false));
             bdp(millionths, wire.rate, &rtts, largest).map(Capacity::Packets)
         }
     };
@@ -139,7 +145,11 @@ fn bdp(millionths: u64, rate: Rate, rtts: &[Span], packet: Bytes) -> Result<u64,
         return Err("bdp is taken over bulk flows, and none crosses this link; give a time or packets".into());
     }
     let sum: u128 = rtts.iter().map(|rtt| u128::from(rtt.as_ps())).sum();
-    let (times, parts) = if millionths.is_multiple_of(1_000_000) { (millionths / 1_000_000, 1) } else { (millionths, 1_000_000) };
+    let (times, parts) = if millionths.is_multiple_of(1_000_000) {
+        (millionths / 1_000_000, 1)
+    } else {
+        (millionths, 1_000_000)
+    };
     let product = u128::from(rate.as_bps()).checked_mul(sum).and_then(|p| p.checked_mul(times.into()));
     let packets = product.map(|p| p.div_ceil(BIT_PS * u128::from(packet.0) * parts * rtts.len() as u128));
     match packets.map(u64::try_from) {
@@ -169,7 +179,10 @@ fn rule(got: &Got, parties: &[Party], complete: bool, notes: &mut Notes) -> Opti
             Some(LossRule::At { times, flows })
         }
         _ => {
-            notes.note(table.spot, "loss: wanted a probability, { every = N } or { at = [times], flows = [names] }");
+            notes.note(
+                table.spot,
+                "loss: wanted a probability, { every = N } or { at = [times], flows = [names] }",
+            );
             None
         }
     }

@@ -101,7 +101,11 @@ pub(crate) fn number(node: &Node, least: f64, most: f64, open: bool) -> Option<R
         _ => return None,
     };
     let fits = number.is_finite() && number <= most && if open { number > least } else { number >= least };
-    Some(if fits { Ok(number) } else { Err(format!("wanted a number{}, not {node}", bounds(least, most, open))) })
+    Some(if fits {
+        Ok(number)
+    } else {
+        Err(format!("wanted a number{}, not {node}", bounds(least, most, open)))
+    })
 }
 
 /// So many per second.
@@ -135,7 +139,9 @@ pub(crate) fn round_trips(node: &Node) -> Option<Result<RoundTrips, String>> {
         Value::Text(text) if text.contains("..") => range(text, MOST).map(|(a, b)| RoundTrips::Spread(a, b)),
         Value::Text(text) => single(text).map(RoundTrips::One),
         Value::List(nodes) => {
-            let wanted = |n: &Node| format!("every entry wants a time such as \"80 ms\", not {}", clip(&n.to_string()));
+            let wanted = |n: &Node| {
+                format!("every entry wants a time such as \"80 ms\", not {}", clip(&n.to_string()))
+            };
             let each = nodes.iter().map(|n| n.text().ok_or_else(|| wanted(n)).and_then(single));
             each.collect::<Result<_, _>>().map(RoundTrips::Each)
         }
@@ -193,7 +199,9 @@ pub(crate) fn capacity(text: &str) -> Result<Asked, String> {
         // The decimal reader of times gives exact millionths: "0.5 us" is 500 000 ps.
         "bdp" => match format!("{number} us").parse::<Span>() {
             Ok(span) if span.is_zero() => Err("a queue of 0 bdp holds no packet".into()),
-            Ok(span) if span > Span::from_ms(1000) => Err(format!("{number} bdp is too much; at most 1000000 bdp")),
+            Ok(span) if span > Span::from_ms(1000) => {
+                Err(format!("{number} bdp is too much; at most 1000000 bdp"))
+            }
             Ok(span) => Ok(Asked::Bdp(span.as_ps())),
             Err(_) => Err(wanted()),
         },
@@ -228,7 +236,11 @@ mod tests {
         assert_eq!(start("uniform 0 s..2 s"), Ok(Start::Uniform(Span::ZERO, Span::from_s(2))));
         assert_eq!(start("exponential 1 s"), Ok(Start::Exponential(Span::from_s(1))));
         assert_eq!(start("3 s"), Ok(Start::At(Span::from_s(3))));
-        assert!(start("uniform 2 s..1 s").is_err() && start("later").is_err() && start("exponential 0 s").is_err());
+        assert!(
+            start("uniform 2 s..1 s").is_err()
+                && start("later").is_err()
+                && start("exponential 0 s").is_err()
+        );
         assert_eq!(overhead("uniform 0 s..8 us"), Ok(Span::from_us(8)));
         assert!(overhead("8 us").unwrap_err().contains("uniform 0 s..8 us"));
         assert!(overhead("uniform 1 s..2 s").is_err());

@@ -1,0 +1,188 @@
+//! A resolved scenario as JSON: the part of every record that says what was asked.
+//!
+//! Seconds are printed with as many digits as give the same picoseconds back (for all times below
+//! an hour), so that nothing is lost; what has no limit is null.
+
+use fairhaul_cc::Choice;
+use fairhaul_path::impair::LossRule;
+use fairhaul_path::queue::Capacity;
+use fairhaul_units::{Bytes, Kind, Span};
+use serde_json::{Map, Value, json};
+
+use crate::{Flow, Hop, LinkSpec, Recovery, Role, Scenario, SizeLaw, Start, Traffic};
+
+/// `scenario` as JSON, in one line.
+pub fn describe(scenario: &Scenario) -> String {
+    let largest = scenario.flows.iter().map(|flow| flow.packet).max().unwrap_or(Bytes(1));
+    json!({
+        "schema": 1,
+        "title": scenario.title,
+        "source": scenario.source,
+        "seed": scenario.seed,
+        "duration_s": scenario.duration.as_secs(),
+        "warmup_s": scenario.warmup.as_secs(),
+        "links": scenario.links.iter().map(|spec| link(spec, largest)).collect::<Vec<_>>(),
+        "flows": scenario.flows.iter().map(flow).collect::<Vec<_>>(),
+    })
+    .to_string()
+}
+
+fn link(link: &LinkSpec, largest: Bytes) -> Value {
+    let (packets, bytes) = match link.capacity {
+        Capacity::Unlimited => (None, None),
+        Capacity::Packets(packets) => (Some(packets), None),
+        Capacity::Bytes(bytes) => (Some(bytes.0 / largest.0), Some(bytes.0)),
+    };
+    // In f64: so many packets may be more bytes than an integer counts.
+    let full = bytes.map(|b| b as f64).or(packets.map(|p| p as f64 * largest.0 as f64));
+    json!({
+        "name": link.name,
+        "rate_bps": link.rate.as_bps(),
+        "delay_s": link.delay.as_secs(),
+        "capacity_packets": packets,
+        "capacity_bytes": bytes,
+        "capacity_s": full.map(|bytes| bytes * 8.0 / link.rate.as_bps() as f64),
+        "loss": link.loss.as_ref().map(loss),
+    })
+}
+
+fn loss(rule: &LossRule) -> Value {
+    match rule {
+        LossRule::Probability(p) => json!({ "probability": p }),
+        LossRule::Every(n) => json!({ "every": n }),
+        LossRule::At { times, flows } => {
+            json!({ "at_s": times.iter().map(|t| t.as_secs()).collect::<Vec<_>>(), "flows": flows })
+        }
+    }
+}
+
+fn flow(flow: &Flow) -> Value {
+    json!({
+        "name": flow.name,
+        "group": flow.group,
+        "role": match flow.role { Role::Measured => "measured", Role::Background => "background" },
+        "controller": flow.controller.entry.name,
+        "parameters": parameters(&flow.controller),
+        "recovery": match flow.recovery {
+            Recovery::Reno => json!({ "kind": "reno" }),
+            Recovery::NewReno { impatient } => {
+                json!({ "kind": "newreno", "variant": if impatient { "impatient" } else { "slow-but-steady" } })
+            }
+            Recovery::Sack => json!({ "kind": "sack" }),
+        },
+        "traffic": traffic(&flow.traffic),
+        "start": match flow.start {
+            Start::At(at) => json!({ "law": "at", "at_s": at.as_secs() }),
+            Start::Uniform(from, to) => json!({ "law": "uniform", "from_s": from.as_secs(), "to_s": to.as_secs() }),
+            Start::Exponential(mean) => json!({ "law": "exponential", "mean_s": mean.as_secs() }),
+        },
+        "rtt_s": flow.rtt.as_secs(),
+        "forward": hops(&flow.forward),
+        "reverse": hops(&flow.reverse),
+        "packet_bytes": flow.packet.0,
+        "initial_window": flow.initial_window,
+        "initial_ssthresh": finite(flow.initial_ssthresh),
+        "max_window": finite(flow.max_window),
+        "delayed_ack_s": flow.delayed_ack.map(Span::as_secs),
+        "min_rto_s": flow.min_rto.as_secs(),
+        "send_buffer_bytes": flow.send_buffer.map(|b| b.0),
+        "receive_buffer_bytes": flow.receive_buffer.map(|b| b.0),
+        "overhead_s": flow.overhead.as_secs(),
+    })
+}
+
+/// JSON has no infinity.
+fn finite(number: f64) -> Option<f64> {
+    number.is_finite().then_some(number)
+}
+
+fn hops(hops: &[Hop]) -> Vec<Value> {
+    let hop = |hop: &Hop| match hop {
+        Hop::Link(link) => json!({ "link": link }),
+        Hop::Access { rate, delay } => json!({ "rate_bps": rate.as_bps(), "delay_s": delay.as_secs() }),
+    };
+    hops.iter().map(hop).collect()
+}
+
+fn traffic(traffic: &Traffic) -> Value {
+    match traffic {
+        Traffic::Bulk => json!({ "kind": "bulk" }),
+        Traffic::Sized(size) => json!({ "kind": "sized", "size_bytes": size.0 }),
+        Traffic::Short { per_s, size } => json!({ "kind": "short", "per_s": per_s, "size": law(*size) }),
+        Traffic::Web(web) => json!({
+            "kind": "web",
+            "sessions_per_s": web.sessions_per_s,
+            "pages": web.pages,
+            "think_s": web.think.as_secs(),
+            "objects": web.objects,
+            "size": law(web.size),
+        }),
+    }
+}
+
+fn law(law: SizeLaw) -> Value {
+    match law {
+        SizeLaw::Fixed(size) => json!({ "law": "fixed", "bytes": size.0 }),
+        SizeLaw::Exponential(mean) => json!({ "law": "exponential", "mean_bytes": mean.0 }),
+        SizeLaw::Pareto(mean, shape) => json!({ "law": "pareto", "mean_bytes": mean.0, "shape": shape }),
+    }
+}
+
+/// The values of a controller, in the types that TOML would have them in.
+fn parameters(choice: &Choice) -> Value {
+    let typed = |(parameter, value): (&fairhaul_units::Parameter, f64)| {
+        let value = match parameter.kind {
+            Kind::Number { .. } => json!(value),
+            Kind::Whole { .. } => json!(value as u64),
+            Kind::Switch => json!(value != 0.0),
+            Kind::Word(words) => json!(words[value as usize]),
+        };
+        (parameter.name.to_owned(), value)
+    };
+    Value::Object(choice.settings.pairs().map(typed).collect::<Map<_, _>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read;
+
+    const TEXT: &str = r#"
+        duration = "10 s"
+        [bottleneck]
+        rate = "100 Mbit/s"
+        delay = "10 ms"
+        queue = { kind = "droptail", capacity = "64 kB" }
+        loss = { at = ["1 s", "2.5 s"], flows = ["b"] }
+        [[flow]]
+        name = "a"
+        rtt = "40.000000000003 ms"
+        controller = "reno"
+        traffic = "1 MB"
+        [[flow]]
+        name = "b"
+        count = 2
+        packet = "1500 B"
+        controller = "reno"
+        recovery = "newreno"
+        delayed_ack = true
+        overhead = "0 s"
+        traffic = { kind = "short", rate = "20 /s", size = { law = "pareto", mean = "12 kB" } }
+    "#;
+
+    #[test]
+    fn a_description_holds_everything_that_an_engine_is_told() {
+        let study = read(TEXT, "pair.toml", &[]).unwrap();
+        let value: Value = serde_json::from_str(&describe(&study.base)).unwrap();
+        insta::assert_snapshot!(serde_json::to_string_pretty(&value).unwrap());
+    }
+
+    #[test]
+    fn seconds_give_their_picoseconds_back() {
+        for ps in [1, 40_000_000_003, 3_599_999_999_999_999, 123_456_789_012_345] {
+            let text = json!(Span::from_ps(ps).as_secs()).to_string();
+            let back: f64 = text.parse().unwrap();
+            assert_eq!(Span::from_secs(back), Span::from_ps(ps));
+        }
+    }
+}

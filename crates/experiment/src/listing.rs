@@ -1,0 +1,123 @@
+//! What a scenario can say, from the tables of keys: as lists for people, as a JSON Schema for
+//! editors, and as the page `docs/scenario.md`.
+
+mod page;
+mod schema;
+
+pub use page::page;
+pub use schema::schema;
+
+use fairhaul_cc::entries;
+use fairhaul_units::{Kind, Parameter};
+
+use crate::read::{Accepts, Fallback, Field, QUEUE, RECOVERY, Shape, TRAFFIC_WORDS};
+
+/// A word that a scenario may use, and what it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// As it stands in TOML.
+    pub name: &'static str,
+    /// One line.
+    pub title: &'static str,
+    /// The key of its source, empty for none.
+    pub source: &'static str,
+    /// What may stand beside it.
+    pub keys: Vec<Key>,
+}
+
+/// A key beside a word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// As it stands in TOML.
+    pub name: &'static str,
+    /// What it accepts.
+    pub wanted: String,
+    /// What holds without it; empty where it is required.
+    pub default: String,
+    /// One line.
+    pub help: &'static str,
+}
+
+/// The congestion controllers.
+pub fn controllers() -> Vec<Word> {
+    let word = |entry: &'static fairhaul_cc::Entry| Word {
+        name: entry.name,
+        title: entry.title,
+        source: entry.source,
+        keys: entry.parameters.iter().map(parameter).collect(),
+    };
+    entries().iter().map(word).collect()
+}
+
+/// The queue disciplines.
+pub fn queues() -> Vec<Word> {
+    words(&QUEUE)
+}
+
+/// The ways to recover from loss.
+pub fn recoveries() -> Vec<Word> {
+    words(&RECOVERY)
+}
+
+/// The kinds of traffic.
+pub fn traffics() -> Vec<Word> {
+    words(&TRAFFIC_WORDS)
+}
+
+fn words(accepts: &Accepts) -> Vec<Word> {
+    let Accepts::Words(words) = accepts else { unreachable!("{accepts:?} has words") };
+    let word = |case: &'static Shape| Word {
+        name: case.name,
+        title: case.help,
+        source: "",
+        keys: case.fields.iter().map(key).collect(),
+    };
+    words.cases.iter().map(word).collect()
+}
+
+fn key(field: &Field) -> Key {
+    Key { name: field.name, wanted: field.accepts.wanted(), default: default(field), help: field.help }
+}
+
+fn default(field: &Field) -> String {
+    match field.fallback {
+        Fallback::Required => String::new(),
+        Fallback::Value(toml) => toml.to_owned(),
+        Fallback::Said(words) => words.to_owned(),
+    }
+}
+
+/// A controller's parameter as a key.
+fn parameter(parameter: &'static Parameter) -> Key {
+    let (wanted, default) = match parameter.kind {
+        Kind::Number { least, most, unit } => {
+            let range = Accepts::Number { least, most, open: false }.wanted();
+            let unit = if unit.is_empty() { String::new() } else { format!(", in {unit}") };
+            (format!("{range}{unit}"), parameter.default.to_string())
+        }
+        Kind::Whole { least, most } => {
+            (Accepts::Whole { least, most }.wanted(), parameter.default.to_string())
+        }
+        Kind::Switch => (Accepts::Switch.wanted(), (parameter.default != 0.0).to_string()),
+        Kind::Word(words) => {
+            let all: Vec<String> = words.iter().map(|w| format!("\"{w}\"")).collect();
+            (all.join(" or "), format!("\"{}\"", words[parameter.default as usize]))
+        }
+    };
+    Key { name: parameter.name, wanted, default, help: parameter.help }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lists_come_from_the_catalogue_and_the_tables() {
+        let names = |words: Vec<Word>| words.iter().map(|w| w.name).collect::<Vec<_>>();
+        assert!(names(controllers()).contains(&"reno"));
+        assert_eq!(names(queues()), ["droptail"]);
+        assert_eq!(names(recoveries()), ["sack", "newreno", "reno"]);
+        assert_eq!(names(traffics()), ["bulk", "sized", "short", "web"]);
+        assert_eq!(traffics()[3].keys[1].default, "5");
+    }
+}

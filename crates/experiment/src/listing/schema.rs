@@ -1,0 +1,162 @@
+//! The JSON Schema of a scenario, which editors use to complete and check while typing.
+//!
+//! It says what a single value may be; what values must be to each other only the reader knows.
+
+use fairhaul_cc::entries;
+use fairhaul_units::{Kind, Parameter};
+use serde_json::{Map, Value, json};
+
+use crate::read::{Accepts, Fallback, Field, SCENARIO, Shape};
+
+const NUMBER: &str = r"\d+(\.\d+)?|\.\d+";
+const TIME: &str = "(ps|ns|us|µs|ms|s|min|h)";
+const SIZE: &str = "(B|kB|KiB|MB|MiB|GB|GiB|TB)";
+
+/// The schema, draft 2020-12.
+pub fn schema() -> String {
+    let mut root = shape(&SCENARIO, None);
+    let head = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A Fairhaul scenario",
+        "description": "One question to the simulator or the lab.",
+    });
+    if let (Value::Object(root), Value::Object(head)) = (&mut root, head) {
+        let rest = std::mem::replace(root, head);
+        root.extend(rest);
+        let alternatives = json!([{ "required": ["bottleneck"] }, { "required": ["node", "link"] }]);
+        root.insert("oneOf".into(), alternatives);
+    }
+    serde_json::to_string_pretty(&root).expect("a value is always text")
+}
+
+/// A table; `tag`: the key that holds its word.
+fn shape(shape: &Shape, tag: Option<&str>) -> Value {
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    if let Some(tag) = tag {
+        properties.insert(tag.into(), json!({ "const": shape.name }));
+        required.push(tag);
+    }
+    for field in shape.fields {
+        properties.insert(field.name.into(), property(field));
+        if matches!(field.fallback, Fallback::Required) {
+            required.push(field.name);
+        }
+    }
+    json!({
+        "type": "object",
+        "description": shape.help,
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+}
+
+fn property(field: &Field) -> Value {
+    let mut value = accepted(&field.accepts);
+    if let Value::Object(object) = &mut value {
+        let default = match field.fallback {
+            Fallback::Value(text) => format!(" Default: {text}."),
+            Fallback::Said(words) => format!(" Default: {words}."),
+            Fallback::Required => String::new(),
+        };
+        object.insert("description".into(), json!(format!("{}{default}", field.help)));
+    }
+    value
+}
+
+fn pattern(alternatives: &str) -> Value {
+    json!({ "type": "string", "pattern": format!("^\\s*({alternatives})\\s*$") })
+}
+
+/// A quantity as a pattern.
+fn quantity(unit: &str) -> String {
+    format!(r"({NUMBER})\s*{unit}")
+}
+
+fn accepted(accepts: &Accepts) -> Value {
+    let time = quantity(TIME);
+    match accepts {
+        Accepts::Text => json!({ "type": "string" }),
+        Accepts::Name => json!({ "type": "string", "pattern": r"^[\p{L}\p{N}_+-]+$" }),
+        Accepts::Span { .. } => pattern(&time),
+        Accepts::Rate => pattern(&quantity("[kMGT]?bit/s")),
+        Accepts::Size { .. } => pattern(&quantity(SIZE)),
+        Accepts::Number { least, most, open } => {
+            let mut value = json!({ "type": "number" });
+            value[if *open { "exclusiveMinimum" } else { "minimum" }] = json!(least);
+            value["maximum"] = json!(most);
+            value
+        }
+        Accepts::Whole { least, most } => json!({ "type": "integer", "minimum": least, "maximum": most }),
+        Accepts::Switch => json!({ "type": "boolean" }),
+        Accepts::Frequency => pattern(&quantity("/s")),
+        Accepts::RoundTrips => {
+            let list = json!({ "type": "array", "minItems": 1, "items": pattern(&time) });
+            json!({ "anyOf": [pattern(&format!(r"{time}(\s*\.\.\s*{time})?")), list] })
+        }
+        Accepts::Start => pattern(&format!(r"{time}|uniform\s*{time}\s*\.\.\s*{time}|exponential\s*{time}")),
+        Accepts::Overhead => pattern(&format!(r"{time}|uniform\s*{time}\s*\.\.\s*{time}")),
+        Accepts::Capacity => {
+            let unit = format!("({TIME}|{SIZE}|packets?|bdp)");
+            pattern(&format!("unlimited|{}", quantity(&unit)))
+        }
+        Accepts::Controller => controller(),
+        Accepts::List(of) => json!({ "type": "array", "minItems": 1, "items": accepted(of) }),
+        Accepts::Either(all) => json!({ "anyOf": all.iter().map(accepted).collect::<Vec<_>>() }),
+        Accepts::Words(words) => {
+            let alone: Vec<&str> = words.cases.iter().filter(|c| c.stands_alone()).map(|c| c.name).collect();
+            if words.cases.iter().all(|case| case.fields.is_empty()) {
+                return json!({ "enum": alone });
+            }
+            let alone = (!alone.is_empty()).then(|| json!({ "enum": alone }));
+            let tables = words.cases.iter().map(|case| shape(case, Some(words.tag)));
+            json!({ "anyOf": alone.into_iter().chain(tables).collect::<Vec<_>>() })
+        }
+        Accepts::Table(of) => shape(of, None),
+        Accepts::Tables(of) => json!({ "type": "array", "minItems": 1, "items": shape(of, None) }),
+        Accepts::Sweep => json!({ "type": "object" }),
+    }
+}
+
+fn controller() -> Value {
+    let names: Vec<&str> = entries().iter().map(|e| e.name).collect();
+    let tables = entries().iter().map(|entry| {
+        let mut properties = Map::from_iter([("kind".to_owned(), json!({ "const": entry.name }))]);
+        properties.extend(entry.parameters.iter().map(|p| (p.name.to_owned(), parameter(p))));
+        json!({
+            "type": "object",
+            "description": entry.title,
+            "properties": properties,
+            "required": ["kind"],
+            "additionalProperties": false,
+        })
+    });
+    json!({ "anyOf": std::iter::once(json!({ "enum": names })).chain(tables).collect::<Vec<_>>() })
+}
+
+fn parameter(parameter: &Parameter) -> Value {
+    let mut value = match parameter.kind {
+        Kind::Number { least, most, .. } => accepted(&Accepts::Number { least, most, open: false }),
+        Kind::Whole { least, most } => accepted(&Accepts::Whole { least, most }),
+        Kind::Switch => json!({ "type": "boolean" }),
+        Kind::Word(words) => json!({ "enum": words }),
+    };
+    value["description"] = json!(parameter.help);
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_schema_is_json_and_names_every_key_of_a_flow() {
+        let schema: Value = serde_json::from_str(&schema()).unwrap();
+        let flow = &schema["properties"]["flow"]["items"];
+        assert_eq!(flow["required"], json!(["name", "controller"]));
+        assert_eq!(flow["additionalProperties"], json!(false));
+        assert_eq!(schema["properties"]["seed"]["type"], "integer");
+        assert_eq!(schema["required"], json!(["duration", "flow"]));
+    }
+}

@@ -1,0 +1,482 @@
+//! What a scenario means, worked out by hand, and what is said of a wrong one.
+
+use fairhaul_experiment::{Hop, Recovery, Scenario, SizeLaw, Start, Study, Traffic, plan, read};
+use fairhaul_path::impair::LossRule;
+use fairhaul_path::queue::Capacity;
+use fairhaul_units::{Bytes, Rate, Span, Time};
+use proptest::prelude::*;
+
+const DUMBBELL: &str = r#"
+duration = "10 s"
+[bottleneck]
+rate = "1 Gbit/s"
+delay = "20 ms"
+queue = { kind = "droptail", capacity = "1 bdp" }
+[[flow]]
+name = "F1"
+rtt = "80 ms"
+controller = "reno"
+[[flow]]
+name = "F2"
+count = 2
+rtt = ["140 ms", "200 ms"]
+controller = { kind = "reno" }
+"#;
+
+const GRAPH: &str = r#"
+duration = "10 s"
+[[node]]
+name = "a"
+[[node]]
+name = "b"
+[[node]]
+name = "c"
+[[link]]
+from = "a"
+to = "c"
+rate = "10 Mbit/s"
+delay = "20 ms"
+queue = { kind = "droptail", capacity = "10 packets" }
+[[link]]
+from = "a"
+to = "b"
+rate = "20 Mbit/s"
+delay = "10 ms"
+queue = { kind = "droptail", capacity = "10 packets" }
+[[link]]
+name = "second"
+from = "c"
+to = "b"
+rate = "5 Mbit/s"
+delay = "9 ms"
+queue = { kind = "droptail", capacity = "unlimited" }
+loss = 0.5
+[[flow]]
+name = "f"
+from = "a"
+to = "c"
+controller = "reno"
+"#;
+
+fn study(text: &str, overrides: &[(&str, &str)]) -> Study {
+    let overrides: Vec<_> = overrides.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+    read(text, "test.toml", &overrides).unwrap_or_else(|mistakes| panic!("{mistakes}"))
+}
+
+fn base(text: &str, overrides: &[(&str, &str)]) -> Scenario {
+    study(text, overrides).base
+}
+
+fn mistakes(text: &str, overrides: &[(&str, &str)]) -> String {
+    let overrides: Vec<_> = overrides.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+    read(text, "test.toml", &overrides).expect_err("this is wrong").to_string()
+}
+
+/// The hops as text: `0` a link, `10000M+10ms` an access hop.
+fn way(hops: &[Hop]) -> String {
+    let hop = |hop: &Hop| match hop {
+        Hop::Link(link) => link.to_string(),
+        Hop::Access { rate, delay } => format!("{rate}+{delay}"),
+    };
+    hops.iter().map(hop).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_round_trip_of_80_ms_over_a_link_of_20_leaves_10_ms_for_each_access_hop() {
+    let scenario = base(DUMBBELL, &[]);
+    assert_eq!(way(&scenario.flows[0].forward), "10 Gbit/s+10 ms 0 10 Gbit/s+10 ms");
+    assert_eq!(way(&scenario.flows[0].reverse), "10 Gbit/s+10 ms 1 10 Gbit/s+10 ms");
+    assert_eq!(scenario.links[1].name, "bottleneck (reverse)");
+    assert_eq!(scenario.title, "test");
+}
+
+#[test]
+fn bdp_weighs_every_flow_alike_and_takes_the_largest_packet() {
+    // (80 + 140 + 200) / 3 = 140 ms: 17 500 packets of 1000 B, 8750 of 2000 B.
+    assert_eq!(base(DUMBBELL, &[]).links[0].capacity, Capacity::Packets(17_500));
+    let scenario = base(DUMBBELL, &[("flow.F1.packet", "2000 B")]);
+    assert_eq!(scenario.links[1].capacity, Capacity::Packets(8_750));
+    // Only F1 is bulk: 80 ms are 10 000 packets.
+    let scenario = base(DUMBBELL, &[("flow.F2.traffic", "1 MB")]);
+    assert_eq!(scenario.links[0].capacity, Capacity::Packets(10_000));
+    // None is: those of a fixed size stand in.
+    let scenario = base(DUMBBELL, &[("flow.F*.traffic", "1 MB")]);
+    assert_eq!(scenario.links[0].capacity, Capacity::Packets(17_500));
+}
+
+#[test]
+fn a_capacity_in_time_is_packets_and_in_bytes_stays_bytes() {
+    let capacity = |text| base(DUMBBELL, &[("bottleneck.queue.capacity", text)]).links[0].capacity;
+    assert_eq!(capacity("20 ms"), Capacity::Packets(2500));
+    assert_eq!(capacity("20001 us"), Capacity::Packets(2501)); // 2500.125
+    assert_eq!(capacity("64 kB"), Capacity::Bytes(Bytes(64_000)));
+    assert_eq!(capacity("unlimited"), Capacity::Unlimited);
+}
+
+#[test]
+fn what_is_left_out_has_its_default() {
+    let flow = &base(DUMBBELL, &[]).flows[2];
+    assert_eq!((flow.name.as_str(), flow.group.as_str()), ("F2[1]", "F2[1]"));
+    assert_eq!(
+        (flow.recovery, flow.traffic, flow.start),
+        (Recovery::Sack, Traffic::Bulk, Start::At(Span::ZERO))
+    );
+    assert_eq!((flow.initial_window, flow.initial_ssthresh), (2.0, f64::INFINITY));
+    assert_eq!((flow.delayed_ack, flow.min_rto), (None, Span::from_ms(200)));
+    assert_eq!(flow.overhead, Span::from_us(8)); // 1000 B at 1 Gbit/s
+    assert_eq!((flow.packet, flow.send_buffer), (Bytes(1000), None));
+}
+
+#[test]
+fn every_key_of_a_flow_arrives() {
+    let flow = &base(
+        DUMBBELL,
+        &[
+            ("flow.F1.group", "party"),
+            ("flow.F1.role", "background"),
+            ("flow.F1.recovery", "{ kind = \"newreno\", variant = \"slow-but-steady\" }"),
+            ("flow.F1.traffic", "{ kind = \"web\", sessions = \"2 /s\", size = \"1 kB\" }"),
+            ("flow.F1.start", "uniform 0 s..2 s"),
+            ("flow.F1.delayed_ack", "true"),
+            ("flow.F1.receive_buffer", "64 kB"),
+            ("flow.F1.overhead", "uniform 0 s..1 ms"),
+            ("flow.F1.max_window", "100"),
+            ("flow.F1.direction", "reverse"),
+            ("bottleneck.access_rate", "1 Tbit/s"),
+        ],
+    )
+    .flows[0];
+    assert_eq!(flow.group, "party");
+    assert_eq!(flow.recovery, Recovery::NewReno { impatient: false });
+    let Traffic::Web(web) = flow.traffic else { panic!("{:?}", flow.traffic) };
+    assert_eq!((web.sessions_per_s, web.pages, web.objects, web.think), (2.0, 5.0, 3.0, Span::from_s(15)));
+    assert_eq!(web.size, SizeLaw::Fixed(Bytes(1000)));
+    assert_eq!(flow.start, Start::Uniform(Span::ZERO, Span::from_s(2)));
+    assert_eq!((flow.delayed_ack, flow.receive_buffer), (Some(Span::from_ms(40)), Some(Bytes(64_000))));
+    assert_eq!((flow.overhead, flow.max_window), (Span::from_ms(1), 100.0));
+    assert_eq!(way(&flow.forward), "1 Tbit/s+10 ms 1 1 Tbit/s+10 ms");
+    assert_eq!(way(&flow.reverse), "1 Tbit/s+10 ms 0 1 Tbit/s+10 ms");
+}
+
+#[test]
+fn shortest_paths_go_by_delay_and_acknowledgements_take_the_same_way_back() {
+    let scenario = base(GRAPH, &[]);
+    // a-b-c takes 10 + 9 ms, a-c 20 ms; "second" is crossed against its direction.
+    assert_eq!(way(&scenario.flows[0].forward), "2 5");
+    assert_eq!(way(&scenario.flows[0].reverse), "4 3");
+    assert_eq!(scenario.flows[0].rtt, Span::from_ms(38));
+    assert_eq!(scenario.flows[0].overhead, Span::from_us(1600)); // 1000 B at 5 Mbit/s
+    let names: Vec<&str> = scenario.links.iter().map(|l| l.name.as_str()).collect();
+    assert_eq!(names, ["a-c", "a-c (reverse)", "a-b", "a-b (reverse)", "second", "second (reverse)"]);
+    assert_eq!(
+        (&scenario.links[4].loss, &scenario.links[5].loss),
+        (&Some(LossRule::Probability(0.5)), &None)
+    );
+}
+
+#[test]
+fn among_equal_delays_fewer_hops_win() {
+    let scenario = base(GRAPH, &[("link.second.delay", "10 ms")]);
+    assert_eq!(way(&scenario.flows[0].forward), "0");
+}
+
+#[test]
+fn in_a_graph_a_round_trip_time_adds_access_hops() {
+    let flow = &base(GRAPH, &[("flow.f.rtt", "50 ms")]).flows[0];
+    // 50 - 38 = 12 ms over four hops, at ten times the slowest link.
+    assert_eq!(way(&flow.forward), "50 Mbit/s+3 ms 2 5 50 Mbit/s+3 ms");
+    assert_eq!(way(&flow.reverse), "50 Mbit/s+3 ms 4 3 50 Mbit/s+3 ms");
+}
+
+#[test]
+fn instants_of_loss_strike_flows_by_name() {
+    let loss = |text| base(DUMBBELL, &[("bottleneck.loss", text)]).links[0].loss.clone();
+    let at = |flows: &[u32]| {
+        Some(LossRule::At { times: vec![Time::ZERO + Span::from_s(1)], flows: flows.to_vec() })
+    };
+    assert_eq!(loss("{ at = [\"1 s\"], flows = [\"F2\"] }"), at(&[1, 2]));
+    assert_eq!(loss("{ at = [\"1 s\"], flows = [\"F2[1]\", \"F1\"] }"), at(&[0, 2]));
+    assert_eq!(loss("{ at = [\"1 s\"] }"), at(&[0, 1, 2]));
+    assert_eq!(loss("{ every = 100 }"), Some(LossRule::Every(100)));
+    assert_eq!(loss("0"), None);
+}
+
+#[test]
+fn an_override_replaces_what_the_file_says() {
+    let scenario = base(DUMBBELL, &[("bottleneck.rate", "622 Mbit/s"), ("seed", "3"), ("duration", "60 s")]);
+    assert_eq!(scenario.links[0].rate, Rate::from_bps(622_000_000).unwrap());
+    assert_eq!((scenario.seed, scenario.duration), (3, Span::from_s(60)));
+    // A parameter behind a word makes it a table.
+    let scenario = base(
+        DUMBBELL,
+        &[("flow.{F1,F2}.recovery", "newreno"), ("flow.F1.recovery.variant", "slow-but-steady")],
+    );
+    assert_eq!(scenario.flows[0].recovery, Recovery::NewReno { impatient: false });
+    assert_eq!(scenario.flows[1].recovery, Recovery::NewReno { impatient: true });
+}
+
+#[test]
+fn a_sweep_is_every_combination_and_an_override_takes_its_key_out() {
+    let text = format!("{DUMBBELL}\n[sweep]\nseed = [1, 2]\n\"flow.F*.initial_window\" = [2, 10]\n");
+    let labels = |study: &Study| study.sweep.iter().map(|run| run.label()).collect::<Vec<_>>();
+    let all = study(&text, &[]);
+    assert_eq!(
+        labels(&all),
+        [
+            "seed = 1, flow.F*.initial_window = 2",
+            "seed = 1, flow.F*.initial_window = 10",
+            "seed = 2, flow.F*.initial_window = 2",
+            "seed = 2, flow.F*.initial_window = 10",
+        ]
+    );
+    assert_eq!(all.sweep[3].scenario.seed, 2);
+    assert!(all.sweep[3].scenario.flows.iter().all(|flow| flow.initial_window == 10.0));
+    let fixed = study(&text, &[("flow.{F1,F2}.initial_window", "4")]);
+    assert_eq!(labels(&fixed), ["seed = 1", "seed = 2"]);
+    assert_eq!(fixed.sweep[0].scenario.flows[2].initial_window, 4.0);
+    let partly = mistakes(&text, &[("flow.F1.initial_window", "4")]);
+    assert!(
+        partly.contains("--set flow.F1.initial_window=4: [sweep] varies \"flow.F*.initial_window\""),
+        "{partly}"
+    );
+}
+
+#[test]
+fn swept_values_are_checked_where_they_stand() {
+    let text = format!(
+        "{DUMBBELL}[sweep]\nflow.F1.rtt = [\n\"80 ms\",\n\"30 ms\"]\nflow.F9.rtt = [\"80 ms\"]\nseed = 3\n"
+    );
+    insta::assert_snapshot!(mistakes(&text, &[]));
+}
+
+#[test]
+fn all_mistakes_of_a_file_are_told_at_once() {
+    let text = r#"schema = 2
+titel = "x"
+duration = 10
+warmup = "10 s"
+packet = "40 B"
+seed = -1
+[bottleneck]
+rate = "0 Mbit/s"
+delay = "-20 ms"
+queue = { kind = "tail-drop", capacity = "20 ms" }
+loss = 1.5
+[[flow]]
+name = "F1"
+rtt = "80"
+controller = "cubik"
+recovery = { kind = "newreno", variant = "steady" }
+traffic = { kind = "short", rate = 20, size = { law = "paretto", mean = "12 kB" } }
+[[flow]]
+name = "F1"
+count = 0
+initial_window = 0.5
+start = "soon"
+delayed_ack = "1 s"
+controller = { kind = "reno", c = 10 }
+max_windw = 3
+send_buffer = "10 B"
+[[flow]]
+name = "a.b"
+min_rto = "0 s"
+overhead = "8 us"
+traffic = "web"
+max_window = inf
+from = "x"
+"#;
+    insta::assert_snapshot!(mistakes(
+        text,
+        &[("flow.F7.rtt", "80 ms"), ("bottleneck.rat", "1 Gbit/s"), ("..", "1")]
+    ));
+}
+
+#[test]
+fn mistakes_between_values_are_told_too() {
+    let text = r#"duration = "10 s"
+warmup = "10 s"
+[bottleneck]
+rate = "1 Gbit/s"
+delay = "20 ms"
+queue = { kind = "droptail", capacity = "500 B" }
+loss = { at = ["2 s", "1 s"], flows = ["F9"] }
+[[flow]]
+name = "F1"
+rtt = ["80 ms"]
+count = 2
+controller = "reno"
+[[flow]]
+name = "F2"
+rtt = "39 ms..80 ms"
+count = 3
+controller = "reno"
+[[flow]]
+name = "F3"
+controller = "reno"
+initial_window = 10
+max_window = 5
+receive_buffer = "959 B"
+start = "uniform 0 s..11 s"
+traffic = { kind = "short", rate = "1000000 /s", size = "12 kB" }
+"#;
+    insta::assert_snapshot!("between_flows_unread", mistakes(text, &[]));
+    // With the flows mended, what depends on all of them can be said.
+    let mended = text.replace("count = 2\n", "").replace("39 ms", "40 ms");
+    insta::assert_snapshot!("between_flows_read", mistakes(&mended, &[]));
+}
+
+#[test]
+fn mistakes_in_a_graph() {
+    let text = r#"
+duration = "10 s"
+node = [{ name = "a" }, { name = "b" }, { name = "b" }, { name = "island" }]
+[[link]]
+from = "a"
+to = "b"
+rate = "10 Mbit/s"
+delay = "20 ms"
+queue = { kind = "droptail", capacity = "10" }
+[[link]]
+from = "a"
+to = "bb"
+rate = "10 Mbit/s"
+delay = "20 ms"
+queue = "droptail"
+[[flow]]
+name = "f"
+from = "a"
+to = "island"
+controller = "reno"
+[[flow]]
+name = "g"
+from = "nowhere"
+controller = "reno"
+"#;
+    insta::assert_snapshot!("graph_unread", mistakes(text, &[]));
+    let mended = text
+        .replace("\"10\"", "\"10 packets\"")
+        .replace("\"bb\"", "\"b\"")
+        .replace("\"droptail\"\n", "{ kind = \"droptail\", capacity = \"1 bdp\" }\n");
+    insta::assert_snapshot!("graph_read", mistakes(&mended, &[]));
+}
+
+#[test]
+fn broken_toml_is_told_with_its_lines() {
+    insta::assert_snapshot!(mistakes(
+        "duration = 10 s\n[bottleneck\nrate = \"1 Gbit/s\"\nrate = 3\n[[flow]]\nname = \"\n",
+        &[]
+    ));
+    insta::assert_snapshot!("an_empty_file", mistakes("", &[]));
+}
+
+#[test]
+fn short_transfers_are_poisson_from_the_start_of_their_flow() {
+    let scenario = base(
+        DUMBBELL,
+        &[
+            ("duration", "1000 s"),
+            ("flow.F1.start", "100 s"),
+            (
+                "flow.F1.traffic",
+                "{ kind = \"short\", rate = \"20 /s\", size = { law = \"exponential\", mean = \"12 kB\" } }",
+            ),
+        ],
+    );
+    let plan = plan(&scenario);
+    let short: Vec<_> = plan.iter().filter(|t| t.flow == 0).collect();
+    // 20 x 900 = 18 000 arrivals, standard deviation 134; mean size 12 000 +- 89.
+    assert!((17_600..18_400).contains(&short.len()), "{}", short.len());
+    let mean = short.iter().map(|t| t.size.unwrap().0 as f64).sum::<f64>() / short.len() as f64;
+    assert!((11_700.0..12_300.0).contains(&mean), "{mean}");
+    // Gaps of a Poisson process: as many shorter than the mean as 1 - 1/e, 63.2 % +- 0.4.
+    let gaps: Vec<f64> = short.windows(2).map(|w| (w[1].start - w[0].start).as_secs()).collect();
+    let below = gaps.iter().filter(|gap| **gap < 0.05).count() as f64 / gaps.len() as f64;
+    assert!((0.62..0.645).contains(&below), "{below}");
+    assert!(short[0].start >= Time::ZERO + Span::from_s(100));
+    assert!(short.iter().all(|t| t.start < Time::ZERO + Span::from_s(1000)));
+    assert_eq!(plan.iter().filter(|t| t.flow > 0 && t.size.is_none()).count(), 2);
+}
+
+#[test]
+fn web_sessions_ask_for_pages_of_objects() {
+    let scenario = base(
+        DUMBBELL,
+        &[
+            ("duration", "10000 s"),
+            (
+                "flow.F1.traffic",
+                "{ kind = \"web\", sessions = \"1 /s\", pages = 5, think = \"1 s\", objects = 3, size = \"10 kB\" }",
+            ),
+        ],
+    );
+    let starts: Vec<Time> = plan(&scenario).iter().filter(|t| t.flow == 0).map(|t| t.start).collect();
+    // 10 000 sessions of 5 pages of 3 objects: 150 000, standard deviation about 2200.
+    assert!((143_000..157_000).contains(&starts.len()), "{}", starts.len());
+    assert!(starts.is_sorted());
+    let mut pages = starts.clone();
+    pages.dedup();
+    let objects = starts.len() as f64 / pages.len() as f64;
+    assert!((2.9..3.1).contains(&objects), "{objects}");
+}
+
+#[test]
+fn what_one_flow_sends_does_not_depend_on_the_others() {
+    let short = ("flow.F2.traffic", "{ kind = \"short\", rate = \"20 /s\", size = \"12 kB\" }");
+    let of_f2 = |overrides: &[_]| {
+        plan(&base(DUMBBELL, overrides)).into_iter().filter(|t| t.flow == 2).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        of_f2(&[short]),
+        of_f2(&[short, ("flow.F1.traffic", "1 MB"), ("flow.F1.start", "exponential 1 s")])
+    );
+    assert_ne!(of_f2(&[short]), of_f2(&[short, ("seed", "2")]));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn the_way_of_any_round_trip_adds_up_to_the_picosecond(rtt_ps in 40_000_000_000u64..1_000_000_000_000) {
+        let text = format!("{rtt_ps} ps");
+        let scenario = base(DUMBBELL, &[("flow.F1.rtt", text.as_str())]);
+        let flow = &scenario.flows[0];
+        let hops = flow.forward.iter().chain(&flow.reverse);
+        let sum = hops.fold(Span::ZERO, |sum, hop| sum + match hop {
+            Hop::Link(link) => scenario.links[*link as usize].delay,
+            Hop::Access { delay, .. } => *delay,
+        });
+        prop_assert_eq!(sum, Span::from_ps(rtt_ps));
+        prop_assert_eq!(flow.rtt, sum);
+    }
+
+    #[test]
+    fn whatever_comes_in_nothing_panics(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        let text = String::from_utf8_lossy(&bytes);
+        prop_assert!(read(&text, "x", &[]).is_err());
+    }
+
+    #[test]
+    fn a_file_with_a_piece_cut_out_or_put_in_never_panics(
+        from in 0usize..600, length in 0usize..40, piece in "\\PC{0,12}|[\\[\\]{}\"=.0-9 \\n]{0,12}", graph in any::<bool>(),
+    ) {
+        let text: Vec<char> = if graph { GRAPH } else { DUMBBELL }.chars().collect();
+        let from = from.min(text.len());
+        let to = (from + length).min(text.len());
+        let text: String = text[..from].iter().copied().chain(piece.chars()).chain(text[to..].iter().copied()).collect();
+        if let Err(mistakes) = read(&text, "x", &[]) {
+            let lines = text.lines().count() + 1;
+            for mistake in &mistakes.0 {
+                let line: usize = mistake.place.strip_prefix("x:").unwrap().parse().unwrap();
+                prop_assert!((1..=lines).contains(&line), "{mistake}");
+            }
+        }
+    }
+
+    #[test]
+    fn whatever_is_set_nothing_panics(
+        key in "\\PC{0,20}|(flow|node|link|bottleneck|sweep)(\\.(F1|F\\*|\\{F1,F2\\}|queue|controller|loss|at|rtt|size|traffic|kind)){0,9}",
+        value in "\\PC{0,20}|[0-9]{1,25} ?(ms|Gbit/s|B|bdp|packets)?|\\[1, \"a\"\\]|\\{ kind = \"web\", sessions = \"1 /s\" \\}",
+    ) {
+        let _ = read(DUMBBELL, "x", &[(key, value)]);
+    }
+}
