@@ -98,6 +98,7 @@ def test_what_is_no_text_is_told(small: Path, fairhaul: Fairhaul) -> None:
         (["--set", "flow.neer.rtt=50 ms"], "near"),
         (["--set", "duration=long"], "duration"),
         (["--seeds", "0"], "--seeds"),
+        (["--seeds", "2", "--set", "seed=18446744073709551615"], "2^64"),
         (["--jobs", "none"], "--jobs"),
         (["--on", "moon"], "--on"),
         (["--jsn"], "--json"),

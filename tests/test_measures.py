@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 import pytest
 
-from fairhaul.measures import measure
+from fairhaul.measures import jain_by_window, measure
 from fairhaul.record import Record
 
 # Three bins: [0, 1) is the warm-up, [1, 2) and [2, 4) are measured: 3 s.
@@ -166,6 +167,21 @@ def test_an_index_by_window_is_the_mean_over_whole_windows() -> None:
     found = measure(record())["fairness"]["jain_by_window"]
     assert list(found) == ["2"]
     assert found["2"] == pytest.approx((600 + 225) ** 2 / (2 * (600**2 + 225**2)))
+
+
+def test_a_window_of_one_bin_is_used_whatever_its_rounding() -> None:
+    # 0.3 - 0.2 is a little less than 0.1, and 0.4 - 0.3 a little more.
+    starts = [i * 0.1 for i in range(10)]
+    flows = pl.DataFrame(
+        {
+            "t_s": starts * 2,
+            "flow": ["a"] * 10 + ["b"] * 10,
+            "goodput_bytes": [4] * 10 + [2] * 10,
+        }
+    )
+    whole = {**SCENARIO, "duration_s": 1.0, "warmup_s": 0.0, "flows": [flow("a"), flow("b")]}
+    found = jain_by_window(replace(record(whole), flow_series=flows), [[0], [1]])
+    assert found == dict.fromkeys(["0.1", "0.2", "0.5", "1"], pytest.approx(36 / (2 * 20)))
 
 
 def test_the_entitlement_follows_the_caps() -> None:

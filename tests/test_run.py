@@ -181,8 +181,13 @@ def test_a_stopped_run_says_so() -> None:
         run.run()
 
 
-@pytest.mark.parametrize("args", [[], ["--seeds", "3", "--json"]])
-def test_an_interrupt_ends_at_once_and_leaves_nothing(tmp_path: Path, args: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("args", "how"),
+    [([], signal.SIGINT), (["--seeds", "3", "--json"], signal.SIGINT), ([], signal.SIGTERM)],
+)
+def test_an_interrupt_ends_at_once_and_leaves_nothing(
+    tmp_path: Path, args: list[str], how: signal.Signals
+) -> None:
     file = tmp_path / "endless.toml"
     file.write_text(ENDLESS)
     command = [sys.executable, "-m", "fairhaul", "run", str(file), "--out", "out", *args]
@@ -194,7 +199,7 @@ def test_an_interrupt_ends_at_once_and_leaves_nothing(tmp_path: Path, args: list
         time.sleep(0.05)
     time.sleep(0.5)
     before = time.monotonic()
-    os.kill(process.pid, signal.SIGINT)
+    os.kill(process.pid, how)
     out, err = process.communicate(timeout=10)
     assert time.monotonic() - before < 2
     assert process.returncode == 130

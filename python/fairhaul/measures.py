@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 # Lengths of the windows of `jain_by_window`, seconds; those between a bin and the run are used.
 WINDOWS_S = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
+# Times are sums of binary fractions.
+ROUNDING = 1e-9
+
 # With fewer loss events a flow has not forgotten how it started.
 ENOUGH_LOSS_EVENTS = 20
 
@@ -263,9 +266,9 @@ def jain_by_window(record: Record, groups: Sequence[Sequence[int]]) -> dict[str,
     sums = [np.concatenate([[0.0], np.cumsum(row)]) for row in goodput]
     found = {}
     for window in WINDOWS_S:
-        if window < rows.lengths_s.max() or window > edges[-1]:
+        if not rows.lengths_s.max() * (1 - ROUNDING) <= window <= edges[-1] * (1 + ROUNDING):
             continue
-        ends = window * np.arange(int(edges[-1] / window * (1 + 1e-12)) + 1)
+        ends = window * np.arange(int(edges[-1] / window * (1 + ROUNDING)) + 1)
         shares = np.diff([np.interp(ends, edges, row) for row in sums], axis=1)
         squares = (shares**2).sum(axis=0)
         busy = squares > 0

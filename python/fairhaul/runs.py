@@ -20,11 +20,12 @@ from fairhaul import _core
 from fairhaul.estimate import summary
 from fairhaul.measures import measure
 from fairhaul.record import SCHEMA, Record
-from fairhaul.scenario import Scenario, Settings, Source, read_one
+from fairhaul.scenario import Scenario, ScenarioError, Settings, Source, read_one
 
 T = TypeVar("T")
 
 LOOK_EVERY_S = 0.1
+LARGEST_SEED = 2**64 - 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +95,8 @@ def with_seeds(scenario: Scenario, seeds: int) -> list[Scenario]:
     """Give `scenario` with its own seed and those after it."""
     if seeds < 1:
         raise ValueError("at least one seed is wanted")
+    if scenario.seed + seeds - 1 > LARGEST_SEED:
+        raise ScenarioError(f"--seeds {seeds}: counted up from {scenario.seed} they pass 2^64 - 1")
     return [scenario.with_seed(scenario.seed + i) for i in range(seeds)]
 
 

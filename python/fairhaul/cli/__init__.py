@@ -7,7 +7,7 @@ input was wrong, 130 interrupted.
 
 from __future__ import annotations
 
-import os
+import signal
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -48,9 +48,8 @@ for verb in (run, reproduce, list_, schema):
 
 def main(args: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit status."""
-    status = status_of(args)
-    sys.stdout.flush()
-    sys.exit(status)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    sys.exit(status_of(args))
 
 
 def status_of(args: Sequence[str] | None = None) -> int:
@@ -64,9 +63,6 @@ def status_of(args: Sequence[str] | None = None) -> int:
         for mistake in error.args:
             click.echo(mistake, err=True)
         return WRONG_INPUT
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
     except (RunError, OSError) as error:
         click.echo(f"fairhaul: {error}", err=True)
         return FAILED
