@@ -5,7 +5,7 @@
 
 use fairhaul_units::{Bytes, Chance, Span, Time};
 
-use crate::{Flow, Pages, Scenario, SizeLaw, Start, Traffic};
+use crate::{Pages, Scenario, SizeLaw, Start, Traffic};
 
 /// Sizes are cut here, so that a heavy tail stays a number; no run delivers as much.
 const LARGEST: f64 = 1e15;
@@ -54,9 +54,9 @@ pub fn plan(scenario: &Scenario) -> Vec<Transfer> {
     transfers
 }
 
-/// How many transfers `flow` is expected to make in `duration`, at most.
-pub(crate) fn expected(flow: &Flow, duration: Span) -> f64 {
-    match flow.traffic {
+/// How many transfers a flow of `traffic` is expected to make in `duration`, at most.
+pub(crate) fn expected(traffic: &Traffic, duration: Span) -> f64 {
+    match traffic {
         Traffic::Bulk | Traffic::Sized(_) => 1.0,
         Traffic::Short { per_s, .. } => per_s * duration.as_secs(),
         Traffic::Web(web) => web.sessions_per_s * duration.as_secs() * web.pages * web.objects,

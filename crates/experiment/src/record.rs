@@ -77,8 +77,9 @@ pub struct TransferRow {
 pub struct EventRow {
     /// When, seconds.
     pub t_s: f64,
-    /// `"reduction"` (a loss event; value: the window after it) or `"timeout"` (value: the
-    /// retransmission timeout, seconds).
+    /// `"reduction"` (a loss event; value: the window after it), `"timeout"` (value: the
+    /// retransmission timeout, seconds) or `"recovered"` (what was outstanding at the one or the
+    /// other is acknowledged; value: the window).
     pub kind: &'static str,
     /// Index of the flow.
     pub flow: u32,

@@ -265,7 +265,7 @@ loss = 1.5
 [[flow]]
 name = "F1"
 rtt = "80"
-controller = "cubik"
+controller = "renno"
 recovery = { kind = "newreno", variant = "steady" }
 traffic = { kind = "short", rate = 20, size = { law = "paretto", mean = "12 kB" } }
 [[flow]]

@@ -4,7 +4,7 @@
 //! several. Whether a key exists and takes the value is for the reader to say, which blames the
 //! option or the line that brought it.
 
-use super::mistake::{Spot, clip, way_out};
+use super::mistake::{Notes, Spot, clip, way_out};
 use super::tree::{Entry, Node, Value};
 
 /// The deepest path of a scenario has five keys (`flow.F1.traffic.size.mean`).
@@ -133,26 +133,26 @@ pub(super) struct Axis {
 
 /// The axes of `[sweep]`, in the order of the file. A path may stand in quotes, or as TOML's own
 /// dotted keys, which make tables.
-pub(super) fn axes(sweep: &Node) -> Result<Vec<Axis>, Vec<(Spot, String)>> {
-    let (mut axes, mut wrong) = (Vec::new(), Vec::new());
-    gather("", sweep, &mut axes, &mut wrong);
-    if wrong.is_empty() { Ok(axes) } else { Err(wrong) }
+pub(super) fn axes(sweep: &Node, notes: &mut Notes) -> Vec<Axis> {
+    let mut axes = Vec::new();
+    gather("", sweep, &mut axes, notes);
+    axes
 }
 
-fn gather(prefix: &str, node: &Node, axes: &mut Vec<Axis>, wrong: &mut Vec<(Spot, String)>) {
+fn gather(prefix: &str, node: &Node, axes: &mut Vec<Axis>, notes: &mut Notes) {
     let Value::Table(entries) = &node.value else {
-        wrong.push((node.spot, "sweep: wanted a table of paths of keys, each with a list of values".into()));
+        notes.note(node.spot, "sweep: wanted a table of paths of keys, each with a list of values");
         return;
     };
     for entry in entries {
         let path = if prefix.is_empty() { entry.key.clone() } else { format!("{prefix}.{}", entry.key) };
         match &entry.node.value {
-            Value::Table(_) => gather(&path, &entry.node, axes, wrong),
+            Value::Table(_) => gather(&path, &entry.node, axes, notes),
             Value::List(values) if !values.is_empty() => {
                 axes.push(Axis { path, spot: entry.spot, values: values.clone() });
             }
-            _ => wrong
-                .push((entry.node.spot, format!("\"{}\" wants a list of values to sweep over", clip(&path)))),
+            _ => notes
+                .note(entry.node.spot, format!("\"{}\" wants a list of values to sweep over", clip(&path))),
         }
     }
 }

@@ -6,61 +6,57 @@ use super::mistake::Notes;
 use super::net::{Net, Way};
 use super::reader::{Got, Values};
 use super::value::RoundTrips;
+use crate::plan::expected;
 use crate::{Flow, Pages, Recovery, Role, SizeLaw, Start, Traffic};
 
 /// What a receiver holds an acknowledgement for where the file says `true`, as Linux does.
 const DELAYED_ACK: Span = Span::from_ms(40);
 
 /// A `[[flow]]` with its way, before its flows are written out.
-pub(super) struct Party {
-    pub(super) values: Values,
-    pub(super) name: String,
-    pub(super) count: u64,
-    pub(super) packet: Bytes,
+pub(super) struct Party<'a> {
+    values: &'a Values,
+    name: String,
+    count: u64,
+    packet: Bytes,
     pub(super) traffic: Traffic,
     pub(super) way: Way,
     /// Of each flow.
     pub(super) rtts: Vec<Span>,
 }
 
-impl Party {
+impl<'a> Party<'a> {
     /// Checks what the values of one flow say together. `None`: it could not be understood, which
     /// has been noted.
     pub(super) fn read(
-        values: Values,
+        values: &'a Values,
         packet: Bytes,
         duration: Option<Span>,
         net: &Net,
         notes: &mut Notes,
-    ) -> Option<Party> {
+    ) -> Option<Party<'a>> {
         let packet = values.size("packet").unwrap_or(packet);
         let count = values.whole("count").unwrap_or(1);
-        window(&values, notes);
-        buffers(&values, packet, notes);
+        window(values, notes);
+        buffers(values, packet, notes);
         if let (Some(duration), Some(start)) = (duration, values.start("start")) {
-            in_time(start, duration, &values, notes);
+            in_time(start, duration, values, notes);
         }
-        let way = net.way(&values, notes);
+        let way = net.way(values, notes);
         let reverse = values.table("direction").is_some_and(|word| word.shape.name == "reverse");
         let way = way.map(|way| if reverse { way.turned() } else { way });
-        let rtts = round_trips(&values, count, way.as_ref().map(|way| net.two_way(way)), notes);
-        let (name, traffic) = (values.text("name"), traffic(&values));
+        let rtts = round_trips(values, count, way.as_ref().map(|way| net.two_way(way)), notes);
+        let (name, traffic) = (values.text("name"), traffic(values));
         Some(Party { name: name?, count, packet, traffic: traffic?, way: way?, rtts: rtts?, values })
     }
 
-    /// Whether it sends for as long as it can.
-    pub(super) fn lasts(&self) -> bool {
-        matches!(self.traffic, Traffic::Bulk)
-    }
-
-    /// The name of its `index`-th flow.
-    pub(super) fn flow_name(&self, index: usize) -> String {
-        if self.count == 1 { self.name.clone() } else { format!("{}[{index}]", self.name) }
+    /// The transfers that it is expected to make.
+    pub(super) fn transfers(&self, duration: Span) -> f64 {
+        self.count as f64 * expected(&self.traffic, duration)
     }
 
     /// Its flows. `None`: one of its values was wrong, which has been noted.
     pub(super) fn flows(&self, net: &Net) -> Option<Vec<Flow>> {
-        let v = &self.values;
+        let v = self.values;
         let unlimited = |key| v.number(key).unwrap_or(f64::INFINITY);
         let background = v.table("role")?.shape.name == "background";
         let first = Flow {
@@ -89,12 +85,17 @@ impl Party {
         };
         let each = self.rtts.iter().enumerate().map(|(index, rtt)| {
             let (forward, reverse) = net.hops(&self.way, *rtt);
-            let name = self.flow_name(index);
+            let name = flow_name(&self.name, self.count, index as u64);
             let group = if v.given("group") { first.group.clone() } else { name.clone() };
             Flow { name, group, rtt: *rtt, forward, reverse, ..first.clone() }
         });
         Some(each.collect())
     }
+}
+
+/// The name of the `index`-th of `count` flows.
+pub(super) fn flow_name(name: &str, count: u64, index: u64) -> String {
+    if count == 1 { name.to_owned() } else { format!("{name}[{index}]") }
 }
 
 /// The windows of a flow fit each other.

@@ -109,11 +109,17 @@ pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let lower = clip(word).to_lowercase();
     let find = |wanted: &str| known.iter().copied().find(|k| k.eq_ignore_ascii_case(wanted));
     let synonym = SYNONYMS.iter().find(|s| s.0 == lower).and_then(|s| find(s.1));
-    synonym.or_else(|| find(&lower)).or_else(|| {
+    let close = || {
         let scored = known.iter().map(|k| (strsim::damerau_levenshtein(&lower, &k.to_lowercase()), *k));
         let (distance, best) = scored.min_by_key(|(distance, _)| *distance)?;
-        (distance <= (best.chars().count() / 3).max(1)).then_some(best)
-    })
+        // One letter in three: of two letters neither may differ, as F1 is not F2.
+        (distance <= best.chars().count().max(lower.chars().count()) / 3).then_some(best)
+    };
+    let part = || {
+        let holds = |k: &&&str| lower.len() > 2 && (k.contains(&lower) || k.len() > 2 && lower.contains(**k));
+        known.iter().find(holds).copied()
+    };
+    synonym.or_else(|| find(&lower)).or_else(close).or_else(part)
 }
 
 /// `; did you mean "x"?`, or what there is to choose from.
@@ -125,7 +131,7 @@ pub(crate) fn way_out(word: &str, known: &[&str]) -> String {
         None if known.len() > MOST_SHOWN => {
             format!("; among those known are {}", known[..MOST_SHOWN].join(", "))
         }
-        None => format!("; known: {}", known.join(", ")),
+        None => format!("; choose from {}", known.join(", ")),
     }
 }
 
@@ -147,7 +153,9 @@ mod tests {
         assert_eq!(nearest("HighSpeed", &known), Some("highspeed"));
         assert_eq!(nearest("scaleable", &known), Some("scalable"));
         assert_eq!(nearest("quic", &known), None);
-        assert_eq!(way_out("quic", &known[..2]), "; known: reno, highspeed");
+        assert_eq!(nearest("F7", &["F1", "F2"]), None);
+        assert_eq!(nearest("steady", &["impatient", "slow-but-steady"]), Some("slow-but-steady"));
+        assert_eq!(way_out("quic", &known[..2]), "; choose from reno, highspeed");
     }
 
     #[test]

@@ -89,7 +89,7 @@ fn study(text: &str, file: &str, overrides: &[(String, String)], notes: &mut Not
     }
     let axes = free(axes, &tree, &fixed, notes);
     let base = scenario(&tree, stem, notes);
-    let sweep = variants(&tree, stem, &axes, base.as_ref(), notes);
+    let sweep = variants(&tree, stem, &axes, notes);
     Some(Study { base: base?, sweep })
 }
 
@@ -98,10 +98,7 @@ fn sweep(tree: &mut Node, notes: &mut Notes) -> Vec<Axis> {
     let Value::Table(entries) = &mut tree.value else { return Vec::new() };
     let Some(found) = entries.iter().position(|e| e.key == "sweep") else { return Vec::new() };
     let sweep = entries.remove(found);
-    axes(&sweep.node).unwrap_or_else(|wrong| {
-        wrong.into_iter().for_each(|(spot, text)| notes.note(spot, text));
-        Vec::new()
-    })
+    axes(&sweep.node, notes)
 }
 
 /// Sets what a path names, and says which places that were.
@@ -111,9 +108,11 @@ fn set(tree: &mut Node, path: &str, value: &Node) -> Result<Vec<Target>, String>
     Ok(targets)
 }
 
-/// The axes that no override fixes. One that is fixed in part would undo the override silently.
+/// The axes that no override fixes. One that is fixed in part would undo the override silently, and
+/// so would an axis do to another that sets the same.
 fn free(axes: Vec<Axis>, tree: &Node, fixed: &[(Spot, Vec<Target>)], notes: &mut Notes) -> Vec<Axis> {
     let mut free = Vec::new();
+    let mut seen: Vec<Target> = Vec::new();
     for axis in axes {
         let targets = match targets(tree, &axis.path) {
             Ok(targets) => targets,
@@ -122,6 +121,10 @@ fn free(axes: Vec<Axis>, tree: &Node, fixed: &[(Spot, Vec<Target>)], notes: &mut
                 continue;
             }
         };
+        if targets.iter().any(|target| seen.contains(target)) {
+            notes.note(axis.spot, format!("\"{}\" sets what another key of the sweep sets", axis.path));
+        }
+        seen.extend_from_slice(&targets);
         let is_fixed = |target: &&Target| fixed.iter().any(|(_, by)| by.contains(target));
         let fixed_here = targets.iter().filter(is_fixed).count();
         if fixed_here == 0 {
@@ -145,23 +148,14 @@ fn scenario(tree: &Node, stem: &str, notes: &mut Notes) -> Option<Scenario> {
 }
 
 /// The runs of a sweep.
-fn variants(
-    tree: &Node,
-    stem: &str,
-    axes: &[Axis],
-    base: Option<&Scenario>,
-    notes: &mut Notes,
-) -> Vec<Variant> {
+fn variants(tree: &Node, stem: &str, axes: &[Axis], notes: &mut Notes) -> Vec<Variant> {
     let Some(first) = axes.first() else { return Vec::new() };
     let runs = axes.iter().map(|axis| axis.values.len()).try_fold(1usize, usize::checked_mul);
-    let runs = runs.filter(|runs| *runs <= MOST_RUNS);
-    let flows = base.map_or(0, |base| base.flows.len());
-    let Some(runs) = runs.filter(|runs| runs * flows <= MOST_SWEPT_FLOWS) else {
-        let text =
-            format!("the sweep has too many runs; at most {MOST_RUNS}, and {MOST_SWEPT_FLOWS} flows in all");
-        notes.note(first.spot, text);
+    let Some(runs) = runs.filter(|runs| *runs <= MOST_RUNS) else {
+        notes.note(first.spot, format!("the sweep has too many runs; at most {MOST_RUNS}"));
         return Vec::new();
     };
+    let mut flows = 0;
     let mut variants = Vec::new();
     for run in 0..runs {
         let mut varied = tree.clone();
@@ -177,9 +171,17 @@ fn variants(
         }
         let mut own = Notes::default();
         if let Some(scenario) = scenario(&varied, stem, &mut own) {
+            flows += scenario.flows.len();
             variants.push(Variant { settings, scenario });
         }
         notes.extend(own);
+        if flows > MOST_SWEPT_FLOWS {
+            notes.note(
+                first.spot,
+                format!("the runs of the sweep have more than {MOST_SWEPT_FLOWS} flows in all"),
+            );
+            break;
+        }
     }
     variants
 }

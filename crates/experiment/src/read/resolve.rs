@@ -6,13 +6,12 @@ use fairhaul_path::impair::LossRule;
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Rate, Span, Time};
 
-use super::flow::Party;
+use super::flow::{Party, flow_name};
 use super::mistake::{Notes, Spot, clip, way_out};
 use super::net::{Net, Wire};
 use super::reader::{Got, Values};
 use super::value::Asked;
-use crate::plan::expected;
-use crate::{LinkSpec, Scenario};
+use crate::{LinkSpec, Scenario, Traffic};
 
 /// Flows of one scenario, and transfers of one run.
 pub(super) const MOST_FLOWS: u64 = 1_000_000;
@@ -32,26 +31,34 @@ pub(super) fn resolve(root: &Values, stem: &str, notes: &mut Notes) -> Option<Sc
     }
     let net = Net::read(root, notes);
     let tables = root.tables("flow").unwrap_or_default();
-    let unknown = tables.len();
     flows_fit(&tables, root.spot("flow"), root.given("flow"), notes)?;
     let packet = root.size("packet").unwrap_or(Bytes(1000));
     let parties: Vec<Party> =
-        tables.into_iter().filter_map(|t| Party::read(t, packet, duration, &net, notes)).collect();
-    // A figure over all flows is only right when all of them are known.
-    let complete = parties.len() == unknown;
-    let links = links(&net, &parties, complete, notes);
+        tables.iter().filter_map(|t| Party::read(t, packet, duration, &net, notes)).collect();
+    affordable(&parties, duration, root.spot("flow"), notes);
+    let largest = tables.iter().map(|table| table.size("packet").unwrap_or(packet)).max().unwrap_or(packet);
+    let links = links(&net, &Flows { tables: &tables, parties: &parties, largest }, notes);
+    // Where a flow could not be read, the rest is no scenario; why has been noted.
     let flows: Option<Vec<_>> = parties.iter().map(|party| party.flows(&net)).collect();
-    let scenario = Scenario {
+    let flows = flows.filter(|_| parties.len() == tables.len())?;
+    Some(Scenario {
         title: root.text("title").unwrap_or_else(|| stem.to_owned()),
         source: root.text("source")?,
         seed: root.whole("seed")?,
         duration: duration?,
         warmup: warmup?,
         links: links?,
-        flows: flows?.into_iter().flatten().collect(),
-    };
-    affordable(&scenario, root.spot("flow"), notes);
-    Some(scenario)
+        flows: flows.into_iter().flatten().collect(),
+    })
+}
+
+/// What links must know of the flows.
+struct Flows<'a> {
+    tables: &'a [Values],
+    /// Those that could be read.
+    parties: &'a [Party<'a>],
+    /// The largest packet.
+    largest: Bytes,
 }
 
 /// There are flows, not too many, and no two of one name.
@@ -74,8 +81,8 @@ fn flows_fit(tables: &[Values], spot: Spot, given: bool, notes: &mut Notes) -> O
 }
 
 /// The transfers of a run have a bound.
-fn affordable(scenario: &Scenario, spot: Spot, notes: &mut Notes) {
-    let transfers: f64 = scenario.flows.iter().map(|flow| expected(flow, scenario.duration)).sum();
+fn affordable(parties: &[Party], duration: Option<Span>, spot: Spot, notes: &mut Notes) {
+    let transfers: f64 = parties.iter().map(|party| party.transfers(duration.unwrap_or_default())).sum();
     if transfers > MOST_TRANSFERS {
         let text =
             format!("about {transfers:.0} transfers in a run are too many; at most {MOST_TRANSFERS:.0}");
@@ -84,12 +91,11 @@ fn affordable(scenario: &Scenario, spot: Spot, notes: &mut Notes) {
 }
 
 /// Both directions of every link, with capacities in packets and rules of loss.
-fn links(net: &Net, parties: &[Party], complete: bool, notes: &mut Notes) -> Option<Vec<LinkSpec>> {
-    let largest = parties.iter().map(|party| party.packet).max().filter(|_| complete);
+fn links(net: &Net, flows: &Flows, notes: &mut Notes) -> Option<Vec<LinkSpec>> {
     let mut links = Vec::new();
     for (index, wire) in net.wires.iter().enumerate() {
-        let loss = wire.loss.as_ref().map(|got| rule(got, parties, complete, notes));
-        let Some(capacity) = capacity(index, wire, largest, parties, notes) else { continue };
+        let loss = wire.loss.as_ref().map(|got| rule(got, flows.tables, notes));
+        let Some(capacity) = capacity(index, wire, flows, notes) else { continue };
         let link =
             LinkSpec { name: wire.name.clone(), rate: wire.rate, delay: wire.delay, capacity, loss: None };
         let reverse = LinkSpec { name: format!("{} (reverse)", link.name), ..link.clone() };
@@ -99,34 +105,32 @@ fn links(net: &Net, parties: &[Party], complete: bool, notes: &mut Notes) -> Opt
     (links.len() == 2 * net.wires.len()).then_some(links)
 }
 
-fn capacity(
-    index: usize,
-    wire: &Wire,
-    largest: Option<Bytes>,
-    parties: &[Party],
-    notes: &mut Notes,
-) -> Option<Capacity> {
-    // The largest packet is unknown where a flow was wrong.
-    let largest = largest?;
+fn capacity(index: usize, wire: &Wire, flows: &Flows, notes: &mut Notes) -> Option<Capacity> {
+    let largest = flows.largest;
     let capacity = match wire.asked {
         Asked::Unlimited => Ok(Capacity::Unlimited),
         Asked::Packets(packets) => Ok(Capacity::Packets(packets)),
         Asked::Bytes(bytes) if bytes < largest => Err(format!("{bytes} do not hold a packet of {largest}")),
         Asked::Bytes(bytes) => Ok(Capacity::Bytes(bytes)),
         Asked::Time(time) => packets_in(time, wire.rate, largest).map(Capacity::Packets),
+        // A mean is only right when all of its flows could be read.
+        Asked::Bdp(_) if flows.parties.len() < flows.tables.len() => return None,
         Asked::Bdp(millionths) => {
-            let crossing = |lasting: bool| -> Vec<Span> {
-                let on = parties.iter().filter(|p| p.way.crosses(index) && p.lasts() == lasting);
-                let on = on.filter(|p| lasting || matches!(p.traffic, crate::Traffic::Sized(_)));
-                on.flat_map(|p| p.rtts.iter().copied()).collect()
-            };
-            // Where no bulk flow crosses the link, the transfers of a fixed size stand in.
-            let rtts =
-                Some(crossing(true)).filter(|rtts| !rtts.is_empty()).unwrap_or_else(|| crossing(false));
-            bdp(millionths, wire.rate, &rtts, largest).map(Capacity::Packets)
+            bdp(millionths, wire.rate, &round_trips(index, flows.parties), largest).map(Capacity::Packets)
         }
     };
     capacity.map_err(|text| notes.note(wire.spot, format!("capacity: {text}"))).ok()
+}
+
+/// The round trips of the bulk flows that cross a wire; where there are none, those of the
+/// transfers of a fixed size stand in.
+fn round_trips(wire: usize, parties: &[Party]) -> Vec<Span> {
+    let of = |wanted: fn(&Traffic) -> bool| -> Vec<Span> {
+        let crossing = parties.iter().filter(|party| party.way.crosses(wire) && wanted(&party.traffic));
+        crossing.flat_map(|party| party.rtts.iter().copied()).collect()
+    };
+    let bulk = of(|traffic| matches!(traffic, Traffic::Bulk));
+    if bulk.is_empty() { of(|traffic| matches!(traffic, Traffic::Sized(_))) } else { bulk }
 }
 
 /// Eight bits to the byte, 10^12 picoseconds to the second.
@@ -160,7 +164,7 @@ fn bdp(millionths: u64, rate: Rate, rtts: &[Span], packet: Bytes) -> Result<u64,
 }
 
 /// What a link loses; `None` where that is nothing, or where a part of it was wrong.
-fn rule(got: &Got, parties: &[Party], complete: bool, notes: &mut Notes) -> Option<LossRule> {
+fn rule(got: &Got, tables: &[Values], notes: &mut Notes) -> Option<LossRule> {
     let table = match got {
         Got::Number(p) => return (*p > 0.0).then_some(LossRule::Probability(*p)),
         Got::Table(table) => table,
@@ -175,7 +179,7 @@ fn rule(got: &Got, parties: &[Party], complete: bool, notes: &mut Notes) -> Opti
         }
         (false, true) => {
             let times = times(table, notes)?;
-            let flows = chosen(table, parties, complete, notes)?;
+            let flows = chosen(table, tables, notes)?;
             Some(LossRule::At { times, flows })
         }
         _ => {
@@ -203,9 +207,13 @@ fn times(table: &Values, notes: &mut Notes) -> Option<Vec<Time>> {
 }
 
 /// The indices of the flows that a rule strikes.
-fn chosen(table: &Values, parties: &[Party], complete: bool, notes: &mut Notes) -> Option<Vec<u32>> {
-    let names = parties.iter().flat_map(|party| {
-        party.rtts.iter().enumerate().map(|(index, _)| (party.name.as_str(), party.flow_name(index)))
+fn chosen(table: &Values, tables: &[Values], notes: &mut Notes) -> Option<Vec<u32>> {
+    let known: Option<Vec<String>> = tables.iter().map(|flow| flow.text("name")).collect();
+    // Where a name could not be read, none can be missed.
+    let known = known?;
+    let names = known.iter().zip(tables).flat_map(|(name, flow)| {
+        let count = flow.whole("count").unwrap_or(1);
+        (0..count).map(move |index| (name.as_str(), flow_name(name, count, index)))
     });
     let names: Vec<(&str, String)> = names.collect();
     if !table.given("flows") {
@@ -216,8 +224,8 @@ fn chosen(table: &Values, parties: &[Party], complete: bool, notes: &mut Notes) 
         let Got::Text(pattern) = got else { unreachable!("flows is {got:?}") };
         let hit = |(party, flow): &(&str, String)| flow == &pattern || fast_glob::glob_match(&pattern, party);
         let struck: Vec<u32> = (0..).zip(&names).filter(|(_, n)| hit(n)).map(|(index, _)| index).collect();
-        if struck.is_empty() && complete {
-            let known: Vec<&str> = parties.iter().map(|p| p.name.as_str()).collect();
+        if struck.is_empty() {
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
             let text = clip(&pattern);
             notes.note(spot, format!("flows: no flow is called \"{text}\"{}", way_out(&text, &known)));
         }

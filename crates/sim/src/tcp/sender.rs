@@ -50,6 +50,8 @@ pub enum Outcome {
     Quiet,
     /// A loss event: the window was reduced.
     Reduced,
+    /// All that was outstanding at the loss event or the timeout is acknowledged.
+    Recovered,
     /// The retransmission timer ran out; the timeout that had been set.
     TimedOut(Span),
     /// Everything was acknowledged.
@@ -336,7 +338,7 @@ impl<C: Controller> Sender<C> {
         let done = self.board.una() >= self.recover;
         if done || self.profile.recovery == Recovery::Reno {
             self.leave_recovery(now);
-            return Outcome::Quiet;
+            return Outcome::Recovered;
         }
         if let Recovery::NewReno { impatient } = self.profile.recovery {
             self.partial_acks += 1;
@@ -370,6 +372,7 @@ impl<C: Controller> Sender<C> {
             self.grow(ack, delivered.min(2), advanced, true, now);
             if self.board.una() >= self.recover {
                 self.state = State::Open;
+                return Outcome::Recovered;
             }
         }
         Outcome::Quiet
