@@ -1,11 +1,10 @@
-//! A run that ends in a sentence: where the engine panics, nothing is printed, and where it
-//! happened is added to what it said.
+//! A run that ends in a sentence: where anything panics, nothing is printed, and where it happened
+//! is added to what it said.
 
 use std::cell::{Cell, RefCell};
-use std::panic;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 
-use fairhaul_experiment::{Record, Scenario};
 use fairhaul_sim::{Control, RunError};
 
 thread_local! {
@@ -13,13 +12,19 @@ thread_local! {
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Runs `scenario` and keeps this thread from printing a panic.
-pub fn run(scenario: &Scenario, control: &Control) -> Result<Record, RunError> {
+/// Does `work`, part of the run behind `control`; a panic becomes [`RunError::Broken`].
+pub fn watch<T>(control: &Control, work: impl FnOnce() -> Result<T, RunError>) -> Result<T, RunError> {
     listen();
+    PLACE.set(None);
     WATCHED.set(true);
-    let outcome = fairhaul_sim::run(scenario, control);
+    let done = panic::catch_unwind(AssertUnwindSafe(work));
     WATCHED.set(false);
-    outcome.map_err(|error| match (error, PLACE.take()) {
+    let done = done.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        Err(RunError::Broken { at: control.reached(), what: text.unwrap_or("a panic").to_owned() })
+    });
+    done.map_err(|error| match (error, PLACE.take()) {
         (RunError::Broken { at, what }, Some(place)) => {
             RunError::Broken { at, what: format!("{} ({place})", what.replace('\n', " ")) }
         }

@@ -48,8 +48,15 @@ impl Run {
 
 impl Run {
     fn outcome(&self) -> PyResult<Outcome> {
-        let record = guard::run(&self.question, &self.control).map_err(|why| self.error(&why))?;
-        let tables = tables(&self.question, &record)?;
+        let (record, tables) = guard::watch(&self.control, || {
+            let record = fairhaul_sim::run(&self.question, &self.control)?;
+            let tables = tables(&self.question, &record).map_err(|error| Failure::Broken {
+                at: self.control.reached(),
+                what: format!("a table could not be built: {error}"),
+            })?;
+            Ok((record, tables))
+        })
+        .map_err(|why| self.error(&why))?;
         Python::attach(|py| {
             Ok(Outcome {
                 engine: record.engine,

@@ -11,7 +11,6 @@ use arrow_array::{
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use fairhaul_experiment::{FlowRow, LinkRow, Record, Scenario};
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
@@ -99,12 +98,7 @@ pub struct Tables {
 }
 
 /// Turns the rows of `record` into tables.
-pub fn tables(scenario: &Scenario, record: &Record) -> PyResult<Tables> {
-    build(scenario, record)
-        .map_err(|error| PyRuntimeError::new_err(format!("a table could not be built: {error}")))
-}
-
-fn build(scenario: &Scenario, record: &Record) -> Result<Tables, ArrowError> {
+pub fn tables(scenario: &Scenario, record: &Record) -> Result<Tables, ArrowError> {
     Ok(Tables {
         flow_series: flow_series(scenario, record)?,
         link_series: link_series(scenario, record)?,
@@ -179,14 +173,18 @@ fn transfer(scenario: &Scenario, record: &Record) -> Result<Table, ArrowError> {
 }
 
 fn event(scenario: &Scenario, record: &Record) -> Result<Table, ArrowError> {
-    const KINDS: [&str; 2] = ["reduction", "timeout"];
     let rows = || record.events.iter();
-    let kind = |word: &str| {
-        KINDS.iter().position(|kind| *kind == word).expect("an engine writes the kinds of a record")
+    let mut kinds: Vec<&str> = Vec::new();
+    let mut kind = |word| {
+        kinds.iter().position(|kind| *kind == word).unwrap_or_else(|| {
+            kinds.push(word);
+            kinds.len() - 1
+        })
     };
+    let keys: Vec<usize> = rows().map(|row| kind(row.kind)).collect();
     Columns::new()
         .real("t_s", rows().map(|row| row.t_s))
-        .words("kind", KINDS.into_iter(), rows().map(|row| kind(row.kind)))?
+        .words("kind", kinds.into_iter(), keys.into_iter())?
         .words("flow", flow_names(scenario), rows().map(|row| row.flow as usize))?
         .real("value", rows().map(|row| row.value))
         .table()

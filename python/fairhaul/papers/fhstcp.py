@@ -118,10 +118,12 @@ def _step(value: float) -> float:
 
 
 def _how(quick: bool, seeds: int, duration_s: float) -> str:
-    runs = f"{seeds} seed{'s' if seeds > 1 else ''}, {duration_s:g} s each"
     form = "Short form" if quick else "Full form"
+    runs = f"{seeds} seeds of {duration_s:g} s, mean and 95 % interval"
+    if seeds == 1:
+        runs = f"one seed of {duration_s:g} s"
     note = f"; the full form has {SEEDS} seeds of 600 s and narrower intervals" if quick else ""
-    return f"FHSTCP, Table 1. {form}: {runs}, mean and 95 % interval{note}."
+    return f"FHSTCP, Table 1. {form}: {runs}{note}."
 
 
 def _differences(table: Table, seeds: int) -> list[str]:
