@@ -206,3 +206,10 @@ def test_an_interrupt_ends_at_once_and_leaves_nothing(
     assert out == ""
     assert err.strip() == "fairhaul: interrupted"
     assert sorted(tmp_path.iterdir()) == [file]
+
+
+def test_a_bar_says_what_runs_in_a_few_words() -> None:
+    (alone,) = package.read(SMALL)
+    swept = package.read(SMALL + '[sweep]\n"flow.near.rtt" = ["40 ms", "60 ms"]\n')
+    assert runs.label(alone) == "Two flows, seed 1"
+    assert runs.label(swept[1].with_seed(7)) == "rtt = 60 ms, seed 7"

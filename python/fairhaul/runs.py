@@ -188,8 +188,9 @@ def variant(scenario: Scenario) -> dict[str, Any]:
 
 
 def label(scenario: Scenario) -> str:
-    """Say what runs: title, variant and seed."""
-    return ", ".join([titled(scenario.title, variant(scenario)), f"seed {scenario.seed}"])
+    """Say in a few words what runs: what was set for a variant, or the title; and the seed."""
+    settings = [f"{key.rpartition('.')[2]} = {value}" for key, value in variant(scenario).items()]
+    return ", ".join([*(settings or [scenario.title]), f"seed {scenario.seed}"])
 
 
 def titled(title: str, variant: Mapping[str, Any]) -> str:

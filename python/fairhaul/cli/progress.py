@@ -20,14 +20,16 @@ def progress() -> Iterator[Callable[[Progress], None] | None]:
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
+    from rich.table import Column
 
+    rest = Column(ratio=1, no_wrap=True, overflow="ellipsis")
     columns = (
-        BarColumn(bar_width=30),
+        BarColumn(bar_width=20),
         TextColumn("{task.percentage:3.0f} %"),
         TimeRemainingColumn(elapsed_when_finished=True),
-        TextColumn("{task.description}", markup=False),
+        TextColumn("{task.description}", markup=False, table_column=rest),
     )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Bar(*columns, console=Console(stderr=True), expand=True, transient=True) as bar:
         task = bar.add_task("", total=None)
 
         def watch(seen: Progress) -> None:

@@ -54,7 +54,7 @@ class Cell:
         return f"{self._number(ours.mean)} ±{self._number(ours.high - ours.mean)}"
 
     def _number(self, value: float) -> str:
-        return format(value, self.form).replace("e-0", "e-")
+        return format(value, self.form).replace("e-0", "e-").replace("0.0e+00", "0")
 
     def to_dict(self) -> dict[str, Any]:
         """Give both as they stand in JSON."""
