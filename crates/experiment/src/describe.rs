@@ -3,6 +3,8 @@
 //! Seconds are printed with as many digits as give the same picoseconds back (for all times below
 //! an hour), so that nothing is lost; what has no limit is null.
 
+use std::fmt::Write;
+
 use fairhaul_cc::Choice;
 use fairhaul_path::impair::LossRule;
 use fairhaul_path::queue::Capacity;
@@ -14,7 +16,7 @@ use crate::{Flow, Hop, LinkSpec, Recovery, Role, Scenario, SizeLaw, Start, Traff
 /// `scenario` as JSON, in one line.
 pub fn describe(scenario: &Scenario) -> String {
     let largest = scenario.flows.iter().map(|flow| flow.packet).max().unwrap_or(Bytes(1));
-    json!({
+    let head = json!({
         "schema": 1,
         "title": scenario.title,
         "source": scenario.source,
@@ -22,9 +24,17 @@ pub fn describe(scenario: &Scenario) -> String {
         "duration_s": scenario.duration.as_secs(),
         "warmup_s": scenario.warmup.as_secs(),
         "links": scenario.links.iter().map(|spec| link(spec, largest)).collect::<Vec<_>>(),
-        "flows": scenario.flows.iter().map(flow).collect::<Vec<_>>(),
-    })
-    .to_string()
+    });
+    // Flow by flow: a million flows as one tree of values would take gigabytes.
+    let mut text = head.to_string();
+    text.truncate(text.len() - 1);
+    text.push_str(",\"flows\":[");
+    for (index, spec) in scenario.flows.iter().enumerate() {
+        let comma = if index == 0 { "" } else { "," };
+        let _ = write!(text, "{comma}{}", flow(spec));
+    }
+    text.push_str("]}");
+    text
 }
 
 fn link(link: &LinkSpec, largest: Bytes) -> Value {

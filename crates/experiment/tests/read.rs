@@ -250,6 +250,32 @@ fn swept_values_are_checked_where_they_stand() {
 }
 
 #[test]
+fn two_keys_of_a_sweep_that_set_the_same_are_refused() {
+    let text =
+        format!("{DUMBBELL}[sweep]\n\"flow.F1.initial_window\" = [2]\n\"flow.F*.initial_window\" = [4]\n");
+    let told = mistakes(&text, &[]);
+    assert_eq!(told, "test.toml:18: \"flow.F*.initial_window\" sets what another key of the sweep sets");
+}
+
+#[test]
+fn a_sweep_has_a_bound() {
+    let many = vec!["1"; 101].join(", ");
+    let text = format!("{DUMBBELL}[sweep]\nseed = [{many}]\n\"flow.F1.initial_window\" = [{many}]\n");
+    assert!(mistakes(&text, &[]).contains("too many runs; at most 10000"));
+}
+
+#[test]
+fn a_path_reaches_into_a_law_of_size() {
+    let short = (
+        "flow.F1.traffic",
+        "{ kind = \"short\", rate = \"2 /s\", size = { law = \"pareto\", mean = \"12 kB\" } }",
+    );
+    let scenario = base(DUMBBELL, &[short, ("flow.F1.traffic.size.mean", "24 kB")]);
+    let size = SizeLaw::Pareto(Bytes(24_000), 1.2);
+    assert_eq!(scenario.flows[0].traffic, Traffic::Short { per_s: 2.0, size });
+}
+
+#[test]
 fn all_mistakes_of_a_file_are_told_at_once() {
     let text = r#"schema = 2
 titel = "x"

@@ -10,8 +10,8 @@ fn folder() -> PathBuf {
 }
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
+    for entry in std::fs::read_dir(folder).expect("the folder is in the repository") {
+        let path = entry.expect("it can be listed").path();
         match path.extension() {
             _ if path.is_dir() => files(&path, found),
             Some(extension) if extension == "toml" => found.push(path),
@@ -21,7 +21,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 fn study(path: &Path) -> Study {
-    let text = std::fs::read_to_string(path).unwrap();
+    let text = std::fs::read_to_string(path).expect("it is a text");
     read(&text, &path.display().to_string(), &[]).unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }
 
@@ -36,7 +36,6 @@ fn every_example_reads_and_gives_a_plan() {
 }
 
 #[test]
-#[ignore = "until fhstcp is in the catalogue"]
 fn every_scenario_reads_and_gives_a_plan() {
     let mut found = Vec::new();
     files(&folder(), &mut found);
@@ -47,7 +46,6 @@ fn every_scenario_reads_and_gives_a_plan() {
 }
 
 #[test]
-#[ignore = "until fhstcp is in the catalogue"]
 fn table_1_sweeps_c_of_all_three_flows_together() {
     let study = study(&folder().join("papers/fhstcp/table1.toml"));
     let c = |run: usize, flow: usize| study.sweep[run].scenario.flows[flow].controller.settings.number("c");

@@ -1,107 +1,98 @@
-//! tmp
-use fairhaul_experiment::*;
-use fairhaul_path::queue::Capacity;
-use fairhaul_units::*;
-fn flow(name: &str, cc: &str, rtt_ms: u64, rate: u64, delay_ms: u64, dur: u64, ss: f64) -> Flow {
-    let a = Rate::from_bps(rate * 10).unwrap();
-    let d = Span::from_ms(rtt_ms) / 4 - Span::from_ms(delay_ms) / 2;
-    let _ = dur;
-    Flow {
-        name: name.into(),
-        group: name.into(),
-        role: Role::Measured,
-        controller: fairhaul_cc::Choice::named(cc).unwrap(),
-        recovery: Recovery::Sack,
-        traffic: Traffic::Bulk,
-        start: Start::Uniform(Span::ZERO, Span::from_s(1)),
-        rtt: Span::from_ms(rtt_ms),
-        forward: vec![Hop::Access { rate: a, delay: d }, Hop::Link(0), Hop::Access { rate: a, delay: d }],
-        reverse: vec![Hop::Access { rate: a, delay: d }, Hop::Link(1), Hop::Access { rate: a, delay: d }],
-        packet: Bytes(1000),
-        initial_window: 2.0,
-        initial_ssthresh: ss,
-        max_window: f64::INFINITY,
-        delayed_ack: None,
-        min_rto: Span::from_ms(200),
-        send_buffer: None,
-        receive_buffer: None,
-        overhead: Span::from_ps(8000 * 1000 * 1000_000_000 / (rate / 1000)) / 1000,
-    }
+//! How fast the engine is: four workloads, delivered data packets per CPU second and peak memory.
+//!
+//! `cargo run --release -p fairhaul-sim --example bench` runs each workload in a process of its
+//! own, so that the peak is the workload's; with the name of one, only that, in this process.
+
+use std::process::{Command, ExitCode};
+
+use fairhaul_experiment::read;
+use fairhaul_sim::{Control, run};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+
+/// Times that a workload is run; the best counts, since the machine's speed drifts.
+const RUNS: usize = 3;
+
+/// Name, what it is, and its scenario.
+fn workloads() -> Vec<(&'static str, &'static str, String)> {
+    let flows = |name: &str, count: u32, controller: &str, rtt: &str, ssthresh: f64| {
+        format!(
+            "[[flow]]\nname = \"{name}\"\ncount = {count}\ncontroller = \"{controller}\"\nrtt = \"{rtt}\"\n\
+             start = \"uniform 0 s..1 s\"\ninitial_ssthresh = {ssthresh:.1}\n"
+        )
+    };
+    let dumbbell = |seconds: u32, rate: &str, delay: &str| {
+        format!(
+            "duration = \"{seconds} s\"\n[bottleneck]\nrate = \"{rate}\"\ndelay = \"{delay}\"\n\
+             queue = {{ kind = \"droptail\", capacity = \"1 bdp\" }}\n"
+        )
+    };
+    let ten_rtts: String =
+        (1..=10).map(|n| flows(&format!("r{n}"), 100, "reno", &format!("{} ms", 20 * n), 13.75)).collect();
+    let share = 17_500.0 / 8.0;
+    vec![
+        (
+            "W1",
+            "1 highspeed, 1 Gbit/s, 100 ms, 60 s",
+            dumbbell(60, "1 Gbit/s", "20 ms") + &flows("F", 1, "highspeed", "100 ms", 12_500.0),
+        ),
+        (
+            "W2",
+            "3 highspeed (80, 140, 200 ms) + 5 reno (140 ms), 1 Gbit/s, 100 s",
+            dumbbell(100, "1 Gbit/s", "20 ms")
+                + &flows("F1", 1, "highspeed", "80 ms", share)
+                + &flows("F2", 1, "highspeed", "140 ms", share)
+                + &flows("F3", 1, "highspeed", "200 ms", share)
+                + &flows("reno", 5, "reno", "140 ms", share),
+        ),
+        (
+            "W3",
+            "100 highspeed, 10 Gbit/s, 50 ms, 10 s",
+            dumbbell(10, "10 Gbit/s", "10 ms") + &flows("F", 100, "highspeed", "50 ms", 625.0),
+        ),
+        (
+            "W4",
+            "1000 reno, 1 Gbit/s, ten RTTs 20 to 200 ms, 20 s",
+            dumbbell(20, "1 Gbit/s", "5 ms") + &ten_rtts,
+        ),
+    ]
 }
-fn scen(flows: Vec<Flow>, rate: u64, delay_ms: u64, cap: u64, dur: u64) -> Scenario {
-    let l = |n: &str| LinkSpec {
-        name: n.into(),
-        rate: Rate::from_bps(rate).unwrap(),
-        delay: Span::from_ms(delay_ms),
-        capacity: Capacity::Packets(cap),
-        loss: None,
-    };
-    Scenario {
-        title: "b".into(),
-        source: "".into(),
-        seed: 1,
-        duration: Span::from_s(dur),
-        warmup: Span::ZERO,
-        links: vec![l("f"), l("r")],
-        flows,
-    }
+
+fn cpu_s() -> f64 {
+    let usage = getrusage(UsageWho::RUSAGE_SELF).expect("a process knows its own usage");
+    (usage.user_time().num_microseconds() + usage.system_time().num_microseconds()) as f64 * 1e-6
 }
-fn main() {
-    let g = 1_000_000_000u64;
-    let which = std::env::args().nth(1);
-    let w1 = || scen(vec![flow("a", "highspeed", 100, g, 20, 60, 12500.0)], g, 20, 12500, 60);
-    let w2 = || {
-        let mut v = vec![];
-        for (i, r) in [80, 140, 200].iter().enumerate() {
-            v.push(flow(&format!("h{i}"), "highspeed", *r, g, 20, 100, 17500.0 / 8.0))
-        }
-        for i in 0..5 {
-            v.push(flow(&format!("r{i}"), "reno", 140, g, 20, 100, 17500.0 / 8.0))
-        }
-        scen(v, g, 20, 17500, 100)
-    };
-    let w3 = || {
-        let v = (0..100).map(|i| flow(&format!("r{i}"), "highspeed", 50, 10 * g, 10, 10, 625.0)).collect();
-        scen(v, 10 * g, 10, 62500, 10)
-    };
-    let w4 = || {
-        let v =
-            (0..1000).map(|i| flow(&format!("r{i}"), "reno", 20 + (i % 10) * 20, g, 5, 20, 13.75)).collect();
-        scen(v, g, 5, 13750, 20)
-    };
-    let all: Vec<(&str, Box<dyn Fn() -> Scenario>)> =
-        vec![("w1", Box::new(w1)), ("w2", Box::new(w2)), ("w3", Box::new(w3)), ("w4", Box::new(w4))];
-    for (n, f) in all {
-        if let Some(w) = &which {
-            if w != n {
-                continue;
-            }
-        }
-        let s = f();
-        let t = std::time::Instant::now();
-        let r = fairhaul_sim::run(&s, &Default::default()).unwrap();
-        let e = t.elapsed().as_secs_f64();
-        let red = r.events.iter().filter(|e| e.kind == "reduction").count();
-        let to = r.events.iter().filter(|e| e.kind == "timeout").count();
-        let lost: u64 = r.flows.iter().flatten().map(|x| x.lost).sum();
-        let sent: u64 = r.flows.iter().flatten().map(|x| x.sent).sum();
-        let util: f64 = r.links[0].iter().map(|x| x.busy_s).sum::<f64>() / s.duration.as_secs();
-        println!(
-            "{n}: {} packets {:.2} M/s, {:.2}s wall, util {util:.3} sent {sent} lost {lost} reductions {red} timeouts {to}",
-            r.packets,
-            r.packets as f64 / e / 1e6,
-            e
-        );
-        if s.flows.len() < 10 {
-            for (i, f) in s.flows.iter().enumerate() {
-                let gp: u64 = r.flows[i].iter().map(|x| x.goodput_bytes).sum();
-                println!(
-                    "   {} {} {:.2} Mbit/s",
-                    f.name,
-                    f.controller.entry.name,
-                    gp as f64 * 8.0 / s.duration.as_secs() / 1e6
-                )
-            }
-        }
+
+/// Runs one workload here and prints its row.
+fn measure(name: &str, what: &str, text: &str) {
+    let study = read(text, name, &[]).unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    let mut best = f64::INFINITY;
+    let mut packets = 0;
+    for _ in 0..RUNS {
+        let begun = cpu_s();
+        let record = run(&study.base, &Control::default()).expect("the engine keeps its invariants");
+        best = best.min(cpu_s() - begun);
+        packets = record.packets;
     }
+    let peak_kb = getrusage(UsageWho::RUSAGE_SELF).expect("a process knows its own usage").max_rss();
+    let million = packets as f64 / best / 1e6;
+    println!("{name}  {million:5.2} M/s  {packets:9} packets  {best:6.3} s  {:4} MB  {what}", peak_kb / 1000);
+}
+
+fn main() -> ExitCode {
+    let wanted = std::env::args().nth(1);
+    if let Some((name, what, text)) = workloads().iter().find(|w| Some(w.0) == wanted.as_deref()) {
+        measure(name, what, text);
+        return ExitCode::SUCCESS;
+    }
+    if let Some(name) = wanted {
+        eprintln!("bench: no workload {name:?}; there are W1, W2, W3 and W4");
+        return ExitCode::from(2);
+    }
+    println!("delivered data packets per CPU second, best of {RUNS}; peak memory of the process");
+    let here = std::env::current_exe().expect("a running program has a path");
+    let runs = workloads()
+        .iter()
+        .all(|(name, ..)| Command::new(&here).arg(name).status().is_ok_and(|status| status.success()));
+    if runs { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

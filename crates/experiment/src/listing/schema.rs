@@ -78,7 +78,8 @@ fn accepted(accepts: &Accepts) -> Value {
     let time = quantity(TIME);
     match accepts {
         Accepts::Text => json!({ "type": "string" }),
-        Accepts::Name => json!({ "type": "string", "pattern": r"^[\p{L}\p{N}_+-]+$" }),
+        // All but space and the punctuation of ASCII, in a form that every dialect of patterns has.
+        Accepts::Name => json!({ "type": "string", "pattern": r"^[^\s!-,./:-@\[-^`{-~]+$" }),
         Accepts::Span { .. } => pattern(&time),
         Accepts::Rate => pattern(&quantity("[kMGT]?bit/s")),
         Accepts::Size { .. } => pattern(&quantity(SIZE)),

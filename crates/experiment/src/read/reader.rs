@@ -350,3 +350,25 @@ fn setting(node: &Node, parameter: &Parameter) -> Result<f64, String> {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parameter_takes_what_its_kind_says() {
+        let parameter = |kind| Parameter { name: "p", kind, default: 0.0, help: "" };
+        let set = |text: &str, kind| setting(&fragment(text, Spot::Line(1)), &parameter(kind));
+        let number = Kind::Number { least: 0.0, most: 100.0, unit: "/s" };
+        assert_eq!(set("10", number), Ok(10.0));
+        assert_eq!(set("0.5", number), Ok(0.5));
+        assert_eq!(set("101", number), Err("wanted a number from 0 to 100 /s, not 101".into()));
+        assert_eq!(set("nan", number), Err("wanted a number from 0 to 100 /s, not NaN".into()));
+        assert_eq!(set("3", Kind::Whole { least: 1, most: 4 }), Ok(3.0));
+        assert!(set("3.5", Kind::Whole { least: 1, most: 4 }).is_err());
+        assert_eq!(set("true", Kind::Switch), Ok(1.0));
+        assert!(set("1", Kind::Switch).is_err());
+        assert_eq!(set("linux", Kind::Word(&["kelly", "linux"])), Ok(1.0));
+        assert_eq!(set("x", Kind::Word(&["a", "b"])), Err("wanted one of a, b, not \"x\"".into()));
+    }
+}

@@ -219,3 +219,279 @@ impl Scoreboard {
         u64::from(self.rescued.is_some_and(|n| (from..to).contains(&n)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairhaul_units::{SACK_BLOCKS, SackBlock, Time};
+    use proptest::prelude::*;
+
+    fn ack(next: u64, blocks: &[(u64, u64)]) -> Ack {
+        let mut sack = [SackBlock::default(); SACK_BLOCKS];
+        for (slot, &(from, to)) in sack.iter_mut().zip(blocks) {
+            *slot = SackBlock { from: (from - next) as u32, to: (to - next) as u32 };
+        }
+        let blocks = blocks.len().min(SACK_BLOCKS) as u8;
+        Ack { next, echo: Time::ZERO, arrived: Time::ZERO, sack, blocks, opens: false }
+    }
+
+    fn sent(packets: u64) -> Scoreboard {
+        let mut board = Scoreboard::default();
+        (0..packets).for_each(|number| assert_eq!(board.send_new(), number));
+        board
+    }
+
+    #[test]
+    fn three_reports_above_a_gap_lose_it() {
+        // Of ten, 0 and 3 are missing; 1, 2, 4 are reported: three above 0, but one above 3.
+        let mut board = sent(10);
+        assert_eq!(board.take(&ack(0, &[(1, 3)])), 2);
+        assert!(!board.has_loss() && board.lost_to_resend().is_none());
+        assert_eq!(board.take(&ack(0, &[(4, 5), (1, 3)])), 1);
+        assert!(board.has_loss());
+        assert_eq!(board.in_flight(), 6); // 10, less 3 reported, less 1 lost
+        assert_eq!(board.lost_to_resend(), Some(0));
+        board.resend(0);
+        assert_eq!((board.in_flight(), board.lost_to_resend()), (7, None));
+        assert_eq!(board.gap_to_resend(), Some(3)); // below the report of 4
+        assert_eq!(board.take(&ack(3, &[(4, 5)])), 1);
+        assert_eq!((board.in_flight(), board.has_loss()), (6, false)); // 3 and 5..10
+    }
+
+    #[test]
+    fn one_packet_is_rescued_in_a_recovery() {
+        let mut board = sent(5);
+        board.take(&ack(0, &[(1, 3)]));
+        assert_eq!(board.rescue(5), Some(4));
+        assert_eq!((board.rescue(5), board.in_flight()), (None, 4)); // 0, 3, and 4 twice
+        board.take(&ack(5, &[]));
+        assert_eq!(board.in_flight(), 0);
+        board.begin_recovery();
+        assert_eq!(board.rescue(5), None); // nothing is outstanding
+    }
+
+    #[test]
+    fn after_a_timeout_all_that_was_not_reported_is_sent_again_in_order() {
+        let mut board = sent(6);
+        board.take(&ack(0, &[(2, 4)]));
+        board.lose_all();
+        assert_eq!(board.in_flight(), 0);
+        let again = std::iter::from_fn(|| board.lost_to_resend().inspect(|&n| board.resend(n)));
+        assert_eq!(again.collect::<Vec<_>>(), [0, 1, 4, 5]);
+        assert_eq!(board.in_flight(), 4);
+        assert_eq!(board.take(&ack(4, &[])), 2);
+        assert_eq!(board.in_flight(), 2);
+    }
+
+    /// [RFC 6675] packet by packet: every question is answered by going through all of them.
+    #[derive(Default)]
+    struct Plain {
+        una: u64,
+        high_rxt: u64,
+        packets: Vec<Marks>,
+        rescued: Option<u64>,
+    }
+
+    #[derive(Clone, Copy, Default)]
+    struct Marks {
+        sacked: bool,
+        /// Believed lost by a timeout, or because somebody said so.
+        lost: bool,
+    }
+
+    impl Plain {
+        fn next(&self) -> u64 {
+            self.packets.len() as u64
+        }
+
+        /// Packets that were neither acknowledged nor reported, ascending.
+        fn open(&self) -> impl DoubleEndedIterator<Item = u64> {
+            (self.una..self.next()).filter(|&n| !self.packets[n as usize].sacked)
+        }
+
+        fn reported_above(&self, number: u64) -> usize {
+            let above = &self.packets[(number + 1).min(self.next()) as usize..];
+            above.iter().filter(|marks| marks.sacked).count()
+        }
+
+        fn is_lost(&self, number: u64) -> bool {
+            self.packets[number as usize].lost || self.reported_above(number) >= 3
+        }
+
+        fn pipe(&self) -> u64 {
+            let copies = |n| {
+                let rescued = self.rescued == Some(n);
+                u64::from(!self.is_lost(n)) + u64::from(n < self.high_rxt) + u64::from(rescued)
+            };
+            self.open().map(copies).sum()
+        }
+
+        /// NextSeg, rule 1.
+        fn lost_to_resend(&self) -> Option<u64> {
+            self.open().find(|&n| n >= self.high_rxt && self.is_lost(n))
+        }
+
+        /// NextSeg, rule 3.
+        fn gap_to_resend(&self) -> Option<u64> {
+            self.open().find(|&n| n >= self.high_rxt && self.reported_above(n) > 0)
+        }
+
+        /// NextSeg, rule 4.
+        fn rescue(&mut self, recover: u64) -> Option<u64> {
+            if self.rescued.is_some() {
+                return None;
+            }
+            let highest = self.open().rfind(|&n| n < recover);
+            self.rescued = highest;
+            highest
+        }
+
+        fn take(&mut self, next: u64, blocks: &[(u64, u64)]) -> u64 {
+            let before = self.open().count();
+            self.una = self.una.max(next);
+            for &(from, to) in blocks {
+                self.packets[from as usize..to as usize].iter_mut().for_each(|marks| marks.sacked = true);
+            }
+            (before - self.open().count()) as u64
+        }
+
+        fn lose_all(&mut self) {
+            self.packets.iter_mut().for_each(|marks| marks.lost = true);
+            self.high_rxt = self.una;
+            self.rescued = None;
+        }
+    }
+
+    /// A receiver that sees packets in any order, and reports up to three of its runs, the one that
+    /// was touched last first.
+    #[derive(Default)]
+    struct Far {
+        arrived: Vec<bool>,
+        touched: Vec<u64>,
+    }
+
+    impl Far {
+        fn take(&mut self, number: u64) -> (u64, Vec<(u64, u64)>) {
+            self.arrived.resize(self.arrived.len().max(number as usize + 1), false);
+            self.arrived[number as usize] = true;
+            self.touched.insert(0, number);
+            let has = |n: u64| self.arrived.get(n as usize).copied().unwrap_or(false);
+            let next = (0..).find(|&n| !has(n)).unwrap_or(0);
+            let mut runs: Vec<(u64, u64)> = Vec::new();
+            for &number in self.touched.iter().filter(|&&n| n > next) {
+                let from = (next..=number).rev().find(|&n| !has(n)).map_or(next, |gap| gap + 1);
+                let to = (number..).find(|&n| !has(n)).unwrap_or(number);
+                if !runs.contains(&(from, to)) && runs.len() < SACK_BLOCKS {
+                    runs.push((from, to));
+                }
+            }
+            (next, runs)
+        }
+    }
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Send(u64),
+        /// The packet of that place among those outstanding arrives, and makes an ACK.
+        Arrive(prop::sample::Index),
+        /// The sender gets one of the latest ACKs, perhaps not for the first time.
+        Ack(prop::sample::Index),
+        Resend,
+        Fill,
+        Rescue(prop::sample::Index),
+        LoseFirst,
+        Timeout,
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let step = prop_oneof![
+            6 => (1u64..12).prop_map(Step::Send),
+            20 => any::<prop::sample::Index>().prop_map(Step::Arrive),
+            14 => any::<prop::sample::Index>().prop_map(Step::Ack),
+            6 => Just(Step::Resend),
+            3 => Just(Step::Fill),
+            2 => any::<prop::sample::Index>().prop_map(Step::Rescue),
+            1 => Just(Step::LoseFirst),
+            1 => Just(Step::Timeout),
+        ];
+        proptest::collection::vec(step, 1..250)
+    }
+
+    /// The two boards, and the far end.
+    #[derive(Default)]
+    struct Bench {
+        board: Scoreboard,
+        plain: Plain,
+        far: Far,
+        acks: Vec<(u64, Vec<(u64, u64)>)>,
+    }
+
+    impl Bench {
+        fn step(&mut self, step: &Step) -> Result<(), TestCaseError> {
+            let Bench { board, plain, far, acks } = self;
+            let outstanding = (plain.next() - plain.una) as usize;
+            match step {
+                Step::Send(packets) => (0..*packets).for_each(|_| {
+                    assert_eq!(board.send_new(), plain.next());
+                    plain.packets.push(Marks::default());
+                }),
+                Step::Arrive(which) if outstanding > 0 => {
+                    acks.push(far.take(plain.una + which.index(outstanding) as u64));
+                }
+                Step::Ack(which) if !acks.is_empty() => {
+                    let latest = &acks[acks.len().saturating_sub(6)..];
+                    let (next, blocks) = &latest[which.index(latest.len())];
+                    prop_assert_eq!(board.take(&ack(*next, blocks)), plain.take(*next, blocks));
+                }
+                Step::Resend | Step::Fill => {
+                    let (ours, theirs) = if matches!(step, Step::Resend) {
+                        (board.lost_to_resend(), plain.lost_to_resend())
+                    } else {
+                        (board.gap_to_resend(), plain.gap_to_resend())
+                    };
+                    prop_assert_eq!(ours, theirs);
+                    if let Some(number) = ours {
+                        board.resend(number);
+                        plain.high_rxt = number + 1;
+                    }
+                }
+                Step::Rescue(which) => {
+                    if plain.rescued.is_some_and(|n| n < plain.una) {
+                        board.begin_recovery(); // the one before is over: all of it is acknowledged
+                        plain.rescued = None;
+                    }
+                    let recover = plain.una + which.index(outstanding + 1) as u64;
+                    prop_assert_eq!(board.rescue(recover), plain.rescue(recover));
+                }
+                Step::LoseFirst if outstanding > 0 => {
+                    board.lose_below(plain.una + 1);
+                    plain.packets[plain.una as usize].lost = true;
+                }
+                Step::Timeout => {
+                    board.lose_all();
+                    plain.lose_all();
+                }
+                _ => {}
+            }
+            Ok(())
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+        #[test]
+        fn it_knows_what_a_plain_board_finds_packet_by_packet(steps in steps()) {
+            let mut bench = Bench::default();
+            for step in &steps {
+                bench.step(step)?;
+                let Bench { board, plain, .. } = &bench;
+                prop_assert_eq!((board.una(), board.next()), (plain.una, plain.next()));
+                prop_assert_eq!(board.in_flight(), plain.pipe(), "after {:?}", step);
+                let first_lost = plain.una < plain.next() && plain.is_lost(plain.una);
+                prop_assert_eq!(board.has_loss(), first_lost);
+                let reports = plain.una < plain.next() && plain.reported_above(plain.una) > 0;
+                prop_assert_eq!(board.has_reports(), reports);
+            }
+        }
+    }
+}

@@ -201,7 +201,9 @@ impl<C: Controller> Sender<C> {
         self.pacer.restart(now);
         self.state = State::Loss;
         self.recover = self.board.next();
-        self.no_fast_below = self.recover;
+        // More than `recover` must be acknowledged: what the timeout sends again needlessly makes
+        // duplicates of `recover` itself.
+        self.no_fast_below = self.recover + 1;
         (self.dup_acks, self.partial_acks) = (0, 0);
         self.restart_timer(now);
         Outcome::TimedOut(timeout)
@@ -239,7 +241,8 @@ impl<C: Controller> Sender<C> {
     fn resend(&mut self, number: u64, now: Time) -> Poll {
         self.board.resend(number);
         // A retransmission of the first gap starts the timer anew: it has a round trip before it.
-        if number == self.board.una() || self.timer == Time::NEVER {
+        let first = number == self.board.una() && !self.is_impatient();
+        if first || self.timer == Time::NEVER {
             self.restart_timer(now);
         }
         Poll::Send(self.data(number, now, true))
@@ -340,18 +343,24 @@ impl<C: Controller> Sender<C> {
             self.leave_recovery(now);
             return Outcome::Recovered;
         }
-        if let Recovery::NewReno { impatient } = self.profile.recovery {
+        if let Recovery::NewReno { .. } = self.profile.recovery {
             self.partial_acks += 1;
             // All that the partial acknowledgement covers but the retransmission had left before.
             self.board.set_left(self.board.left().saturating_sub(advanced - 1));
             self.board.lose_below(self.board.una() + 1);
             self.urgent = true;
-            if impatient && self.partial_acks > 1 {
-                return Outcome::Quiet;
-            }
         }
-        self.restart_timer(now);
+        if !self.is_impatient() {
+            self.restart_timer(now);
+        }
         Outcome::Quiet
+    }
+
+    /// Whether the timer runs on since the first partial acknowledgement of this recovery
+    /// [RFC 6582, 4].
+    fn is_impatient(&self) -> bool {
+        let impatient = self.profile.recovery == Recovery::NewReno { impatient: true };
+        impatient && self.state == State::Recovery && self.partial_acks > 1
     }
 
     fn leave_recovery(&mut self, now: Time) {

@@ -1,0 +1,202 @@
+//! The books: a list of all that happened, sorted into bins when the run is over.
+
+use fairhaul_cc::Window;
+use fairhaul_experiment::{EventRow, FlowRow, Grid, LinkRow, Record, Scenario, TransferRow, grid};
+use fairhaul_units::{Span, Time};
+
+/// One thing that happened. A flow's means are sums of fractions, so the order of the list is part
+/// of the record: it is the order of the clock.
+#[derive(Clone, Copy, Debug)]
+pub enum Fact {
+    /// A data packet left its sender.
+    Sent { flow: u32, again: bool },
+    /// A data packet reached its receiver.
+    Delivered { flow: u32, payload: u64, in_order: u64, fresh: bool },
+    /// A data packet was dropped.
+    Lost { flow: u32 },
+    /// An acknowledgement reached its sender.
+    Sampled { flow: u32, rtt: Span, one_way: Span },
+    /// The window was this until now.
+    Window { flow: u32, window: Window, since: Time },
+    /// A row of the table of events.
+    Event { flow: u32, kind: &'static str, value: f64 },
+    /// A packet was offered to a link.
+    Offered { link: usize, refused: bool },
+    /// A link lost a packet that had left its queue.
+    LostBehind { link: usize },
+    /// The queue of a link held this until now, and something was being sent.
+    Stood { link: usize, packets: u64, bytes: u64, since: Time },
+}
+
+/// See the module.
+pub struct Books {
+    grid: Grid,
+    /// Edges of the bins, the end of the run last.
+    edges: Vec<Time>,
+    facts: Vec<(Time, Fact)>,
+    flows: usize,
+    links: usize,
+}
+
+/// Sums over the time of a link's bin, in picoseconds.
+#[derive(Clone, Copy, Default)]
+struct Integrals {
+    busy: u128,
+    packets: u128,
+    bytes: u128,
+}
+
+/// The tables while they are filled.
+struct Tables {
+    flows: Vec<Vec<FlowRow>>,
+    links: Vec<Vec<(LinkRow, Integrals)>>,
+    events: Vec<EventRow>,
+    packets: u64,
+}
+
+impl Books {
+    pub fn new(scenario: &Scenario) -> Books {
+        let grid = grid(scenario.duration, scenario.warmup, scenario.flows.len());
+        let mut edges = vec![Time::ZERO];
+        let mut edge = Time::ZERO + grid.first;
+        while edge < grid.end {
+            edges.push(edge);
+            edge += grid.tick;
+        }
+        edges.push(grid.end);
+        Books { grid, edges, facts: Vec::new(), flows: scenario.flows.len(), links: scenario.links.len() }
+    }
+
+    pub fn end(&self) -> Time {
+        self.grid.end
+    }
+
+    pub fn note(&mut self, time: Time, fact: Fact) {
+        self.facts.push((time, fact));
+    }
+
+    /// Sorts everything into bins.
+    pub fn close(self, transfers: Vec<TransferRow>) -> Record {
+        let bins = self.edges.len() - 1;
+        let mut tables = Tables {
+            flows: vec![vec![FlowRow::default(); bins]; self.flows],
+            links: vec![vec![Default::default(); bins]; self.links],
+            events: Vec::new(),
+            packets: 0,
+        };
+        for &(time, fact) in &self.facts {
+            match fact {
+                Fact::Window { .. } | Fact::Stood { .. } => self.lasted(time, fact, &mut tables),
+                _ if time < self.end() => self.happened(time, fact, &mut tables),
+                _ => {} // a packet that a sender would have let go after the end
+            }
+        }
+        let lengths: Vec<f64> = self.edges.windows(2).map(|edge| (edge[1] - edge[0]).as_secs()).collect();
+        let mean_flow = |rows: Vec<FlowRow>| rows.into_iter().zip(&lengths).map(flow_means).collect();
+        let mean_link = |rows: Vec<_>| rows.into_iter().zip(&lengths).map(link_means).collect();
+        tables.events.sort_by(|a, b| {
+            let key = |e: &EventRow| (e.t_s.to_bits(), e.flow, e.kind, e.value.to_bits());
+            key(a).cmp(&key(b)) // none is negative
+        });
+        Record {
+            engine: "sim",
+            grid: self.grid,
+            flows: tables.flows.into_iter().map(mean_flow).collect(),
+            links: tables.links.into_iter().map(mean_link).collect(),
+            transfers,
+            events: tables.events,
+            packets: tables.packets,
+        }
+    }
+
+    fn bin(&self, time: Time) -> usize {
+        self.edges.partition_point(|&edge| edge <= time) - 1
+    }
+
+    /// The bins that `from..to` touches, each with what it holds of it.
+    fn parts(&self, from: Time, to: Time) -> Vec<(usize, Span)> {
+        let mut parts = Vec::new();
+        let mut from = from;
+        while from < to {
+            let bin = self.bin(from);
+            let until = self.edges[bin + 1].min(to);
+            parts.push((bin, until - from));
+            from = until;
+        }
+        parts
+    }
+
+    fn happened(&self, time: Time, fact: Fact, tables: &mut Tables) {
+        let bin = self.bin(time);
+        match fact {
+            Fact::Sent { flow, again } => {
+                let row = &mut tables.flows[flow as usize][bin];
+                row.sent += 1;
+                row.retransmitted += u64::from(again);
+            }
+            Fact::Delivered { flow, payload, in_order, fresh } => {
+                let row = &mut tables.flows[flow as usize][bin];
+                row.delivered_bytes += payload;
+                row.goodput_bytes += in_order;
+                tables.packets += u64::from(fresh);
+            }
+            Fact::Lost { flow } => tables.flows[flow as usize][bin].lost += 1,
+            Fact::Sampled { flow, rtt, one_way } => {
+                let row = &mut tables.flows[flow as usize][bin];
+                row.rtt_s += rtt.as_secs();
+                row.one_way_s += one_way.as_secs();
+                row.rtt_samples += 1;
+            }
+            Fact::Event { flow, kind, value } => {
+                tables.events.push(EventRow { t_s: time.as_secs(), kind, flow, value });
+            }
+            Fact::Offered { link, refused } => {
+                let row = &mut tables.links[link][bin].0;
+                row.arrived += 1;
+                row.dropped += u64::from(refused);
+            }
+            Fact::LostBehind { link } => tables.links[link][bin].0.dropped += 1,
+            Fact::Window { .. } | Fact::Stood { .. } => unreachable!("these last"),
+        }
+    }
+
+    fn lasted(&self, until: Time, fact: Fact, tables: &mut Tables) {
+        match fact {
+            Fact::Window { flow, window, since } => {
+                for (bin, part) in self.parts(since, until) {
+                    let row = &mut tables.flows[flow as usize][bin];
+                    row.cwnd_packets += window.cwnd * part.as_secs();
+                    row.ssthresh_packets += window.ssthresh * part.as_secs();
+                }
+            }
+            Fact::Stood { link, packets, bytes, since } => {
+                for (bin, part) in self.parts(since, until) {
+                    let part = u128::from(part.as_ps());
+                    let integrals = &mut tables.links[link][bin].1;
+                    integrals.busy += part;
+                    integrals.packets += part * u128::from(packets);
+                    integrals.bytes += part * u128::from(bytes);
+                }
+            }
+            _ => unreachable!("only levels last"),
+        }
+    }
+}
+
+fn flow_means((mut row, length): (FlowRow, &f64)) -> FlowRow {
+    row.cwnd_packets /= length;
+    row.ssthresh_packets /= length;
+    if row.ssthresh_packets.is_infinite() {
+        row.ssthresh_packets = f64::NAN;
+    }
+    row.rtt_s /= row.rtt_samples as f64;
+    row.one_way_s /= row.rtt_samples as f64;
+    row
+}
+
+fn link_means(((mut row, sums), length): ((LinkRow, Integrals), &f64)) -> LinkRow {
+    row.busy_s = Span::from_ps(sums.busy as u64).as_secs();
+    row.backlog_packets = sums.packets as f64 * 1e-12 / length;
+    row.backlog_bytes = sums.bytes as f64 * 1e-12 / length;
+    row
+}

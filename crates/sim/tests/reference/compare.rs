@@ -1,0 +1,84 @@
+//! Where two records differ.
+
+use std::fmt::Debug;
+
+use fairhaul_experiment::{EventRow, FlowRow, LinkRow, Record, TransferRow};
+
+/// The first difference, in words; `None` where the records are equal bit by bit (what is not a
+/// number equals itself). Of two bins of the series the earlier is the nearer to the cause.
+pub fn difference(fast: &Record, plain: &Record) -> Option<String> {
+    let whole = |r: &Record| (r.engine, r.grid, r.flows.len(), r.links.len());
+    let series = || {
+        (0..fast.grid.len()).find_map(|bin| {
+            let flow =
+                |f: usize| one(&format!("flow {f}, bin {bin}"), &fast.flows[f], &plain.flows[f], bin, flow);
+            let link =
+                |l: usize| one(&format!("link {l}, bin {bin}"), &fast.links[l], &plain.links[l], bin, link);
+            (0..fast.flows.len()).find_map(flow).or_else(|| (0..fast.links.len()).find_map(link))
+        })
+    };
+    let rest = || {
+        list("event", &fast.events, &plain.events, event)
+            .or_else(|| list("transfer", &fast.transfers, &plain.transfers, transfer))
+            .or_else(|| differ("packets", &fast.packets, &plain.packets, |&n| n))
+    };
+    differ("shape", &whole(fast), &whole(plain), |&shape| shape).or_else(series).or_else(rest)
+}
+
+/// The difference of two lists, if any.
+fn list<T: Debug, K: PartialEq>(
+    name: &str,
+    fast: &[T],
+    plain: &[T],
+    key: impl Fn(&T) -> K,
+) -> Option<String> {
+    let rows = fast.len().max(plain.len());
+    (0..rows).find_map(|row| one(&format!("{name} {row}"), fast, plain, row, &key))
+}
+
+fn one<T: Debug, K: PartialEq>(
+    name: &str,
+    fast: &[T],
+    plain: &[T],
+    row: usize,
+    key: impl Fn(&T) -> K,
+) -> Option<String> {
+    differ(name, &fast.get(row), &plain.get(row), |row| row.map(&key))
+}
+
+fn differ<T: Debug, K: PartialEq>(name: &str, fast: &T, plain: &T, key: impl Fn(&T) -> K) -> Option<String> {
+    (key(fast) != key(plain)).then(|| format!("{name}:\n  fast  {fast:?}\n  plain {plain:?}"))
+}
+
+/// The bits of a number, the same for all that are none.
+fn bits(value: f64) -> u64 {
+    if value.is_nan() { u64::MAX } else { value.to_bits() }
+}
+
+fn flow(row: &FlowRow) -> [u64; 10] {
+    [
+        row.delivered_bytes,
+        row.goodput_bytes,
+        row.sent,
+        row.retransmitted,
+        row.lost,
+        bits(row.cwnd_packets),
+        bits(row.ssthresh_packets),
+        bits(row.rtt_s),
+        bits(row.one_way_s),
+        row.rtt_samples,
+    ]
+}
+
+fn link(row: &LinkRow) -> [u64; 6] {
+    let backlog = [bits(row.backlog_packets), bits(row.backlog_bytes)];
+    [bits(row.busy_s), row.arrived, row.dropped, row.marked, backlog[0], backlog[1]]
+}
+
+fn event(row: &EventRow) -> (u64, &'static str, u32, u64) {
+    (bits(row.t_s), row.kind, row.flow, bits(row.value))
+}
+
+fn transfer(row: &TransferRow) -> (u32, u64, u64, u64) {
+    (row.flow, bits(row.start_s), bits(row.end_s), row.bytes)
+}

@@ -1,0 +1,156 @@
+//! What proptest draws: round numbers that make ties, odd ones that make none, and the extremes.
+
+use fairhaul_cc::entries;
+use fairhaul_experiment::{Pages, Recovery, SizeLaw, Start, Traffic};
+use fairhaul_path::impair::LossRule;
+use fairhaul_path::queue::Capacity;
+use fairhaul_units::{Bytes, Span, Time};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::recipe::{Leg, Recipe, Stretch};
+
+/// Data that a run may carry at most, so that the cases stay short: 6 Mbyte a link.
+const MOST_BITS: u64 = 48_000_000;
+
+/// Any recipe.
+pub fn recipes() -> impl Strategy<Value = Recipe> {
+    (1usize..=4, any::<bool>()).prop_flat_map(|(links, exact)| {
+        let chain = proptest::collection::vec(stretches(), links);
+        let flows = proptest::collection::vec(legs(links, exact), 1..=6);
+        (chain, flows, any::<u64>(), 500u64..5000, 0u64..3).prop_map(|(chain, flows, seed, most_ms, warm)| {
+            let fastest = chain.iter().map(|s| s.kbps).max().unwrap_or(1);
+            let duration = Span::from_ms(most_ms.min(MOST_BITS / fastest).max(500));
+            Recipe { seed, duration, warmup: duration * warm / 5, chain, flows }
+        })
+    })
+}
+
+fn stretches() -> impl Strategy<Value = Stretch> {
+    let rate = prop_oneof![3 => select(vec![100u64, 1000, 8000, 10_000, 100_000]), 2 => 100u64..20_000];
+    (rate, delays(), capacities(), capacities(), losses()).prop_map(
+        |(kbps, delay, capacity, back_capacity, loss)| Stretch { kbps, delay, capacity, back_capacity, loss },
+    )
+}
+
+fn delays() -> impl Strategy<Value = Span> {
+    prop_oneof![
+        1 => Just(Span::ZERO),
+        3 => (1u64..30).prop_map(Span::from_ms),
+        1 => (1u64..30_000_000_000).prop_map(Span::from_ps),
+    ]
+}
+
+fn capacities() -> impl Strategy<Value = Capacity> {
+    prop_oneof![
+        1 => Just(Capacity::Packets(1)),
+        3 => (2u64..10).prop_map(Capacity::Packets),
+        3 => (10u64..300).prop_map(Capacity::Packets),
+        2 => (1500u64..60_000).prop_map(|bytes| Capacity::Bytes(Bytes(bytes))),
+        1 => Just(Capacity::Unlimited),
+    ]
+}
+
+fn losses() -> impl Strategy<Value = Option<LossRule>> {
+    let times = |ms: Vec<u64>| ms.into_iter().map(|ms| Time::ZERO + Span::from_ms(ms)).collect::<Vec<_>>();
+    let at = (proptest::collection::btree_set(0u64..3000, 1..5), proptest::collection::vec(0u32..6, 1..4));
+    prop_oneof![
+        6 => Just(None),
+        1 => (0.0005f64..0.2).prop_map(|p| Some(LossRule::Probability(p))),
+        1 => (2u64..300).prop_map(|n| Some(LossRule::Every(n))),
+        1 => at.prop_map(move |(ms, flows)| {
+            Some(LossRule::At { times: times(ms.into_iter().collect()), flows })
+        }),
+    ]
+}
+
+prop_compose! {
+    /// A flow over some of `links`; `exact`: without processing time, so that much ties.
+    fn legs(links: usize, exact: bool)(
+        (from, to, whole) in (0..links, 1..=links, any::<bool>()),
+        (backwards, acks_meet) in (prop::bool::weighted(0.3), prop::bool::weighted(0.85)),
+        access in accesses(),
+        controller in select(entries().iter().map(|entry| entry.name).collect::<Vec<_>>()),
+        recovery in recoveries(),
+        (traffic, start) in (traffics(), starts()),
+        packet in prop_oneof![4 => Just(1000u64), 1 => Just(1500u64), 1 => 100u64..1500],
+        (initial_window, initial_ssthresh, max_window) in windows(),
+        delayed_ack in holds(),
+        min_rto in select(vec![1u64, 10, 200, 1000]).prop_map(Span::from_ms),
+        (send_buffer, receive_buffer) in (buffers(), buffers()),
+        overhead in prop_oneof![Just(Span::ZERO), (1u64..5_000_000_000).prop_map(Span::from_ps)],
+    ) -> Leg {
+        let (from, to) = if whole { (0, links) } else { (from.min(to - 1), to) };
+        let overhead = if exact { Span::ZERO } else { overhead };
+        Leg {
+            from, to, backwards, access, acks_meet, controller, recovery, traffic, start, packet,
+            initial_window, initial_ssthresh, max_window, delayed_ack, min_rto, send_buffer,
+            receive_buffer, overhead,
+        }
+    }
+}
+
+fn accesses() -> impl Strategy<Value = Option<(u64, Span)>> {
+    let rate = select(vec![1000u64, 10_000, 100_000, 1_000_000]);
+    prop_oneof![1 => Just(None), 5 => (rate, delays()).prop_map(Some)]
+}
+
+fn recoveries() -> impl Strategy<Value = Recovery> {
+    select(vec![
+        Recovery::Sack,
+        Recovery::Sack,
+        Recovery::Reno,
+        Recovery::NewReno { impatient: true },
+        Recovery::NewReno { impatient: false },
+    ])
+}
+
+fn traffics() -> impl Strategy<Value = Traffic> {
+    let size = prop_oneof![
+        (1u64..40_000).prop_map(|bytes| SizeLaw::Fixed(Bytes(bytes))),
+        (100u64..40_000).prop_map(|bytes| SizeLaw::Exponential(Bytes(bytes))),
+        (100u64..40_000, 1.1f64..3.0).prop_map(|(bytes, shape)| SizeLaw::Pareto(Bytes(bytes), shape)),
+    ];
+    let short = (1.0f64..30.0, size.clone()).prop_map(|(per_s, size)| Traffic::Short { per_s, size });
+    let web = (0.5f64..4.0, 1.0f64..4.0, 1u64..300, 1.0f64..5.0, size).prop_map(
+        |(sessions_per_s, pages, think, objects, size)| {
+            Traffic::Web(Pages { sessions_per_s, pages, think: Span::from_ms(think), objects, size })
+        },
+    );
+    prop_oneof![
+        5 => Just(Traffic::Bulk),
+        3 => (1u64..300_000).prop_map(|bytes| Traffic::Sized(Bytes(bytes))),
+        1 => short,
+        1 => web,
+    ]
+}
+
+fn starts() -> impl Strategy<Value = Start> {
+    prop_oneof![
+        4 => Just(Start::At(Span::ZERO)),
+        2 => (0u64..1000).prop_map(|ms| Start::At(Span::from_ms(ms))),
+        2 => (0u64..300, 1u64..500).prop_map(|(a, b)| Start::Uniform(Span::from_ms(a), Span::from_ms(a + b))),
+        1 => (1u64..300).prop_map(|ms| Start::Exponential(Span::from_ms(ms))),
+    ]
+}
+
+fn windows() -> impl Strategy<Value = (f64, f64, f64)> {
+    (
+        select(vec![1.0, 2.0, 3.0, 4.5, 10.0]),
+        prop_oneof![3 => Just(f64::INFINITY), 1 => (2u32..100).prop_map(f64::from)],
+        prop_oneof![3 => Just(f64::INFINITY), 1 => (1u32..60).prop_map(f64::from)],
+    )
+}
+
+fn holds() -> impl Strategy<Value = Option<Span>> {
+    prop_oneof![
+        4 => Just(None),
+        1 => Just(Some(Span::ZERO)),
+        1 => Just(Some(Span::from_ms(1))), // a packet of 1000 B at 8 Mbit/s
+        1 => (1u64..200).prop_map(|ms| Some(Span::from_ms(ms))),
+    ]
+}
+
+fn buffers() -> impl Strategy<Value = Option<Bytes>> {
+    prop_oneof![5 => Just(None), 1 => (1u64..60_000).prop_map(|bytes| Some(Bytes(bytes)))]
+}

@@ -1,0 +1,233 @@
+//! A connection's two hosts: each does at its own time what its events ask of it.
+
+use fairhaul_cc::{Builtin, Window};
+use fairhaul_experiment::{Flow, Hop, Recovery, Scenario, Transfer, TransferRow};
+use fairhaul_sim::tcp::{Outcome, Poll, Profile, Receiver, Sender};
+use fairhaul_units::{Ack, Bytes, Chance, Data, HEADER, Span, Time};
+
+use super::books::{Books, Fact};
+use super::calendar::What;
+use super::link::Link;
+use super::{Load, Parcel, Shared};
+
+/// See the module.
+pub struct Host {
+    serial: u32,
+    flow: u32,
+    /// Numbers of the links that data and acknowledgements take.
+    forward: Vec<usize>,
+    reverse: Vec<usize>,
+    sender: Sender<Builtin>,
+    receiver: Receiver,
+    /// Payload of a full packet, and of the whole transfer.
+    payload: u64,
+    size: Option<u64>,
+    in_order: u64,
+    overhead: Span,
+    chance: Chance,
+    last_launch: Time,
+    /// The window, and since when it has been that.
+    window: Window,
+    since: Time,
+    end: Option<Time>,
+}
+
+impl Host {
+    /// Begins a transfer.
+    pub fn begin(serial: u32, transfer: &Transfer, scenario: &Scenario, shared: &mut Shared) -> Host {
+        let flow = &scenario.flows[transfer.flow as usize];
+        let sender = Sender::new(profile(flow, transfer), flow.controller.build());
+        let mut host = Host {
+            serial,
+            flow: transfer.flow,
+            forward: lay(&flow.forward, &mut shared.links),
+            reverse: lay(&flow.reverse, &mut shared.links),
+            window: sender.window(),
+            since: transfer.start,
+            sender,
+            receiver: Receiver::new(matches!(flow.recovery, Recovery::Sack), flow.delayed_ack),
+            payload: flow.packet.0 - HEADER.0,
+            size: transfer.size.map(|size| size.0),
+            in_order: 0,
+            overhead: flow.overhead,
+            chance: Chance::stream(scenario.seed, "overhead", serial.into()),
+            last_launch: Time::ZERO,
+            end: None,
+        };
+        host.send(transfer.start, shared);
+        host
+    }
+
+    pub fn flow(&self) -> u32 {
+        self.flow
+    }
+
+    /// The link that a packet takes next; `None` at its end.
+    pub fn hop(&self, parcel: &Parcel) -> Option<usize> {
+        let way = if let Load::Data(_) = parcel.load { &self.forward } else { &self.reverse };
+        way.get(parcel.hop).copied()
+    }
+
+    /// One of its packets is gone.
+    pub fn dropped(&self, parcel: &Parcel, now: Time, books: &mut Books) {
+        if let Load::Data(Data { opens: false, .. }) = parcel.load {
+            books.note(now, Fact::Lost { flow: self.flow });
+        }
+    }
+
+    /// A data packet reaches the receiver.
+    pub fn on_data(&mut self, data: &Data, now: Time, shared: &mut Shared) {
+        let before = self.bytes_before(self.receiver.next());
+        let (fresh, ack) = self.receiver.take(data, now);
+        let in_order = self.bytes_before(self.receiver.next()) - before;
+        if !data.opens {
+            let payload = u64::from(data.size) - HEADER.0;
+            shared.books.note(now, Fact::Delivered { flow: self.flow, payload, in_order, fresh });
+            self.in_order += in_order;
+        }
+        match ack {
+            Some(ack) => self.reply(ack, now, shared),
+            None => shared.calendar.add(self.receiver.deadline(), What::Held(self.serial)),
+        }
+    }
+
+    /// An acknowledgement may have been held long enough.
+    pub fn on_held(&mut self, now: Time, shared: &mut Shared) {
+        if self.receiver.deadline() == now {
+            let ack = self.receiver.release().expect("what has a deadline is held");
+            self.reply(ack, now, shared);
+        }
+    }
+
+    /// An acknowledgement reaches the sender.
+    pub fn on_ack(&mut self, ack: &Ack, now: Time, shared: &mut Shared) {
+        if self.end.is_some() {
+            return;
+        }
+        if !ack.opens {
+            let (rtt, one_way) = (now.since(ack.echo), ack.arrived.since(ack.echo));
+            shared.books.note(now, Fact::Sampled { flow: self.flow, rtt, one_way });
+        }
+        let outcome = self.sender.on_ack(ack, now);
+        self.note(outcome, now, &mut shared.books);
+        self.send(now, shared);
+    }
+
+    /// The pacer may let a packet go.
+    pub fn on_paced(&mut self, now: Time, shared: &mut Shared) {
+        self.send(now, shared);
+    }
+
+    /// The retransmission timer may have run out.
+    pub fn on_timer(&mut self, now: Time, shared: &mut Shared) {
+        if self.sender.timer() == now {
+            let outcome = self.sender.on_timer(now);
+            self.note(outcome, now, &mut shared.books);
+            self.send(now, shared);
+        }
+    }
+
+    /// The run is over.
+    pub fn close(&mut self, books: &mut Books) {
+        if self.end.is_none() {
+            self.stand(books.end(), books);
+        }
+    }
+
+    fn send(&mut self, now: Time, shared: &mut Shared) {
+        if self.end.is_some() {
+            return;
+        }
+        loop {
+            match self.sender.poll(now) {
+                Poll::Send(data) => self.launch(data, now, shared),
+                Poll::Hold(until) => break shared.calendar.add(until, What::Paced(self.serial)),
+                Poll::Idle => break,
+            }
+        }
+        if self.sender.timer() != Time::NEVER {
+            shared.calendar.add(self.sender.timer(), What::Timer(self.serial));
+        }
+    }
+
+    fn launch(&mut self, mut data: Data, now: Time, shared: &mut Shared) {
+        if !self.overhead.is_zero() {
+            self.last_launch = self.last_launch.max(now + self.chance.span(self.overhead));
+            data.stamped = self.last_launch;
+        }
+        if !data.opens {
+            shared.books.note(data.stamped, Fact::Sent { flow: self.flow, again: data.again });
+        }
+        let parcel = Parcel { serial: self.serial, hop: 0, load: Load::Data(data) };
+        shared.calendar.add(data.stamped, What::Arrival(parcel));
+    }
+
+    fn reply(&mut self, ack: Ack, now: Time, shared: &mut Shared) {
+        let parcel = Parcel { serial: self.serial, hop: 0, load: Load::Ack(ack) };
+        shared.calendar.add(now, What::Arrival(parcel));
+    }
+
+    fn note(&mut self, outcome: Outcome, now: Time, books: &mut Books) {
+        let changed = self.sender.window() != self.window;
+        if changed || outcome == Outcome::Finished {
+            self.stand(now, books);
+        }
+        let mut event = |kind, value| books.note(now, Fact::Event { flow: self.flow, kind, value });
+        match outcome {
+            Outcome::Quiet => {}
+            Outcome::Reduced => event("reduction", self.window.cwnd),
+            Outcome::TimedOut(timeout) => event("timeout", timeout.as_secs()),
+            Outcome::Finished => self.end = Some(now),
+        }
+    }
+
+    /// Notes that the window has been as it was until `now`.
+    fn stand(&mut self, now: Time, books: &mut Books) {
+        books.note(now, Fact::Window { flow: self.flow, window: self.window, since: self.since });
+        (self.window, self.since) = (self.sender.window(), now);
+    }
+
+    /// The payload of all packets before that number.
+    fn bytes_before(&self, number: u64) -> u64 {
+        let bytes = number * self.payload;
+        self.size.map_or(bytes, |size| size.min(bytes))
+    }
+}
+
+/// What the record says of a transfer.
+pub fn row(transfer: &Transfer, host: Option<&Host>) -> TransferRow {
+    TransferRow {
+        flow: transfer.flow,
+        start_s: transfer.start.as_secs(),
+        end_s: host.and_then(|host| host.end).map_or(f64::NAN, Time::as_secs),
+        bytes: host.map_or(0, |host| host.in_order),
+    }
+}
+
+/// The links of a way: those of the scenario by their number, wires laid anew.
+fn lay(hops: &[Hop], links: &mut Vec<Link>) -> Vec<usize> {
+    let number = |hop: &Hop| match *hop {
+        Hop::Link(link) => link as usize,
+        Hop::Access { rate, delay } => {
+            links.push(Link::wire(rate, delay));
+            links.len() - 1
+        }
+    };
+    hops.iter().map(number).collect()
+}
+
+fn profile(flow: &Flow, transfer: &Transfer) -> Profile {
+    let payload = flow.packet.0 - HEADER.0;
+    let packets = |buffer: &Option<Bytes>| buffer.map(|bytes| (bytes.0 / payload).max(1));
+    let buffers = [packets(&flow.send_buffer), packets(&flow.receive_buffer)];
+    Profile {
+        recovery: flow.recovery,
+        packet: flow.packet.0 as u32,
+        size: transfer.size.map(|size| size.0),
+        initial_window: flow.initial_window,
+        initial_ssthresh: flow.initial_ssthresh,
+        max_window: flow.max_window,
+        buffer: buffers.into_iter().flatten().min().unwrap_or(u64::MAX),
+        min_rto: flow.min_rto,
+    }
+}

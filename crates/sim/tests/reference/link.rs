@@ -1,0 +1,124 @@
+//! A link: a queue in which every packet stays until its own departure.
+
+use std::collections::VecDeque;
+
+use fairhaul_experiment::Scenario;
+use fairhaul_path::impair::Loss;
+use fairhaul_path::queue::Capacity;
+use fairhaul_units::{ACK_SIZE, Bytes, Chance, Rate, Span, Time};
+
+use super::books::{Books, Fact};
+use super::calendar::{Calendar, What};
+use super::{Load, Parcel};
+
+/// See the module.
+pub struct Link {
+    rate: Rate,
+    delay: Span,
+    capacity: Capacity,
+    loss: Option<Loss>,
+    /// The first is being sent.
+    queue: VecDeque<Parcel>,
+    /// Since when the queue has been as it is.
+    since: Time,
+    /// Whether the scenario names it: a connection's own wire is not recorded.
+    recorded: bool,
+}
+
+impl Link {
+    /// A link of the scenario.
+    pub fn of_scenario(scenario: &Scenario, index: usize) -> Link {
+        let spec = &scenario.links[index];
+        let chance = Chance::stream(scenario.seed, "loss", index as u64);
+        let loss = spec.loss.clone().map(|rule| Loss::new(rule, chance));
+        Link { capacity: spec.capacity, loss, recorded: true, ..Link::wire(spec.rate, spec.delay) }
+    }
+
+    /// A connection's own wire.
+    pub fn wire(rate: Rate, delay: Span) -> Link {
+        Link {
+            rate,
+            delay,
+            capacity: Capacity::Unlimited,
+            loss: None,
+            queue: VecDeque::new(),
+            since: Time::ZERO,
+            recorded: false,
+        }
+    }
+
+    pub fn delay(&self) -> Span {
+        self.delay
+    }
+
+    /// A packet arrives; whether it finds room. `me` is the number of this link.
+    pub fn offer(
+        &mut self,
+        parcel: Parcel,
+        now: Time,
+        me: usize,
+        calendar: &mut Calendar,
+        books: &mut Books,
+    ) -> bool {
+        let fits = match self.capacity {
+            Capacity::Unlimited => true,
+            Capacity::Packets(most) => (self.queue.len() as u64) < most,
+            Capacity::Bytes(most) => self.bytes() + size(&parcel) <= most.0,
+        };
+        if self.recorded {
+            books.note(now, Fact::Offered { link: me, refused: !fits });
+        }
+        if !fits {
+            return false;
+        }
+        self.stand(now, me, books);
+        self.queue.push_back(parcel);
+        if self.queue.len() == 1 {
+            self.send_first(now, me, calendar);
+        }
+        true
+    }
+
+    /// The first packet has been sent.
+    pub fn depart(&mut self, now: Time, me: usize, calendar: &mut Calendar, books: &mut Books) -> Parcel {
+        self.stand(now, me, books);
+        let parcel = self.queue.pop_front().expect("a departure has a packet");
+        if !self.queue.is_empty() {
+            self.send_first(now, me, calendar);
+        }
+        parcel
+    }
+
+    /// Whether a packet that has been sent is lost.
+    pub fn loses(&mut self, parcel: &Parcel, flow: u32, now: Time) -> bool {
+        match (&mut self.loss, &parcel.load) {
+            (Some(loss), Load::Data(data)) if !data.opens => loss.takes(flow, now),
+            _ => false,
+        }
+    }
+
+    /// Notes that the queue has been as it is until `now`.
+    pub fn stand(&mut self, now: Time, me: usize, books: &mut Books) {
+        if self.recorded && !self.queue.is_empty() {
+            let (packets, bytes) = (self.queue.len() as u64, self.bytes());
+            books.note(now, Fact::Stood { link: me, packets, bytes, since: self.since });
+        }
+        self.since = now;
+    }
+
+    fn send_first(&mut self, now: Time, me: usize, calendar: &mut Calendar) {
+        let on_wire = self.rate.on_wire(Bytes(size(&self.queue[0])));
+        calendar.add(now + on_wire, What::Departure(me));
+    }
+
+    fn bytes(&self) -> u64 {
+        self.queue.iter().map(size).sum()
+    }
+}
+
+fn size(parcel: &Parcel) -> u64 {
+    match parcel.load {
+        Load::Data(data) => data.size.into(),
+        Load::Ack(_) => ACK_SIZE.0,
+    }
+}

@@ -1,0 +1,126 @@
+//! A plain engine, against which the fast one is held.
+//!
+//! One heap, one event for each packet at each hop and one for each departure, nothing ahead of the
+//! clock: slow, and simple enough to believe. It shares with the fast engine what is under no test
+//! here: TCP's two ends (which have no clock), the rule of random loss, the random streams, the
+//! plan of transfers and the bins. It has links, hosts, timers and books of its own.
+
+mod books;
+mod calendar;
+pub mod compare;
+pub mod draw;
+mod host;
+mod link;
+pub mod recipe;
+
+use fairhaul_experiment::{Record, Scenario, Transfer, plan};
+use fairhaul_units::Time;
+
+use books::{Books, Fact};
+use calendar::{Calendar, What};
+use host::Host;
+use link::Link;
+
+/// What travels.
+#[derive(Clone, Copy, Debug)]
+pub enum Load {
+    Data(fairhaul_units::Data),
+    Ack(fairhaul_units::Ack),
+}
+
+/// A packet on its way: whose it is, and the hop that it takes next.
+#[derive(Clone, Copy, Debug)]
+pub struct Parcel {
+    pub serial: u32,
+    pub hop: usize,
+    pub load: Load,
+}
+
+/// What all parts of a run share.
+pub struct Shared {
+    pub calendar: Calendar,
+    pub books: Books,
+    /// The links of the scenario, then the wires of the connections.
+    pub links: Vec<Link>,
+}
+
+/// Runs `scenario` the plain way.
+pub fn run(scenario: &Scenario) -> Record {
+    let transfers = plan(scenario);
+    let links = (0..scenario.links.len()).map(|index| Link::of_scenario(scenario, index)).collect();
+    let mut shared = Shared { calendar: Calendar::default(), books: Books::new(scenario), links };
+    for (serial, transfer) in transfers.iter().enumerate() {
+        shared.calendar.add(transfer.start, What::Start(serial as u32));
+    }
+    let mut hosts: Vec<Option<Host>> = transfers.iter().map(|_| None).collect();
+    while let Some((now, what)) = shared.calendar.next() {
+        if now >= shared.books.end() {
+            break;
+        }
+        happen(what, now, scenario, &transfers, &mut hosts, &mut shared);
+    }
+    close(&transfers, hosts, shared)
+}
+
+fn happen(
+    what: What,
+    now: Time,
+    scenario: &Scenario,
+    transfers: &[Transfer],
+    hosts: &mut [Option<Host>],
+    shared: &mut Shared,
+) {
+    match what {
+        What::Start(serial) => {
+            let begun = Host::begin(serial, &transfers[serial as usize], scenario, shared);
+            hosts[serial as usize] = Some(begun);
+        }
+        What::Departure(link) => depart(link, now, hosts, shared),
+        What::Arrival(parcel) => arrive(parcel, now, host(hosts, parcel.serial), shared),
+        What::Held(serial) => host(hosts, serial).on_held(now, shared),
+        What::Paced(serial) => host(hosts, serial).on_paced(now, shared),
+        What::Timer(serial) => host(hosts, serial).on_timer(now, shared),
+    }
+}
+
+fn host(hosts: &mut [Option<Host>], serial: u32) -> &mut Host {
+    hosts[serial as usize].as_mut().expect("it has started")
+}
+
+/// A packet is at its next hop, or at its end.
+fn arrive(parcel: Parcel, now: Time, host: &mut Host, shared: &mut Shared) {
+    let Some(link) = host.hop(&parcel) else {
+        return match parcel.load {
+            Load::Data(data) => host.on_data(&data, now, shared),
+            Load::Ack(ack) => host.on_ack(&ack, now, shared),
+        };
+    };
+    let Shared { calendar, books, links } = shared;
+    if !links[link].offer(parcel, now, link, calendar, books) {
+        host.dropped(&parcel, now, books);
+    }
+}
+
+/// The last bit of the packet at the head of a link leaves it.
+fn depart(link: usize, now: Time, hosts: &mut [Option<Host>], shared: &mut Shared) {
+    let Shared { calendar, books, links } = shared;
+    let mut parcel = links[link].depart(now, link, calendar, books);
+    let host = host(hosts, parcel.serial);
+    if links[link].loses(&parcel, host.flow(), now) {
+        books.note(now, Fact::LostBehind { link });
+        return host.dropped(&parcel, now, books);
+    }
+    parcel.hop += 1;
+    calendar.add(now + links[link].delay(), What::Arrival(parcel));
+}
+
+fn close(transfers: &[Transfer], mut hosts: Vec<Option<Host>>, mut shared: Shared) -> Record {
+    for (index, link) in shared.links.iter_mut().enumerate() {
+        link.stand(shared.books.end(), index, &mut shared.books);
+    }
+    for host in hosts.iter_mut().flatten() {
+        host.close(&mut shared.books);
+    }
+    let rows = transfers.iter().zip(&hosts).map(|(transfer, host)| host::row(transfer, host.as_ref()));
+    shared.books.close(rows.collect())
+}

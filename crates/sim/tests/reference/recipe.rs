@@ -1,0 +1,152 @@
+//! Scenarios made from few small numbers: written by hand in a test, or drawn by proptest.
+
+use fairhaul_cc::Choice;
+use fairhaul_experiment::{Flow, Hop, LinkSpec, Recovery, Role, Scenario, Start, Traffic};
+use fairhaul_path::impair::LossRule;
+use fairhaul_path::queue::Capacity;
+use fairhaul_units::{Bytes, Rate, Span};
+
+/// A chain of links, each with its other direction, and flows over parts of it.
+#[derive(Clone, Debug)]
+pub struct Recipe {
+    pub seed: u64,
+    pub duration: Span,
+    pub warmup: Span,
+    pub chain: Vec<Stretch>,
+    pub flows: Vec<Leg>,
+}
+
+/// A link of the chain, the same both ways but for the loss, which is forward only.
+#[derive(Clone, Debug)]
+pub struct Stretch {
+    pub kbps: u64,
+    pub delay: Span,
+    pub capacity: Capacity,
+    pub back_capacity: Capacity,
+    pub loss: Option<LossRule>,
+}
+
+/// A flow over the links `from..to` of the chain.
+#[derive(Clone, Debug)]
+pub struct Leg {
+    pub from: usize,
+    pub to: usize,
+    /// Its data go the other way of the chain.
+    pub backwards: bool,
+    /// Wires before and behind the chain; none: the hosts are at its nodes.
+    pub access: Option<(u64, Span)>,
+    /// Acknowledgements come back over the chain, or else over wires alone.
+    pub acks_meet: bool,
+    pub controller: &'static str,
+    pub recovery: Recovery,
+    pub traffic: Traffic,
+    pub start: Start,
+    pub packet: u64,
+    pub initial_window: f64,
+    pub initial_ssthresh: f64,
+    pub max_window: f64,
+    pub delayed_ack: Option<Span>,
+    pub min_rto: Span,
+    pub send_buffer: Option<Bytes>,
+    pub receive_buffer: Option<Bytes>,
+    pub overhead: Span,
+}
+
+impl Recipe {
+    /// `flows` over one link.
+    pub fn dumbbell(stretch: Stretch, flows: Vec<Leg>, seconds: u64) -> Recipe {
+        Recipe { seed: 1, duration: Span::from_s(seconds), warmup: Span::ZERO, chain: vec![stretch], flows }
+    }
+
+    /// The scenario.
+    pub fn cook(&self) -> Scenario {
+        let link = |name: String, s: &Stretch, capacity, loss| LinkSpec {
+            name,
+            rate: kbps(s.kbps),
+            delay: s.delay,
+            capacity,
+            loss,
+        };
+        let there = |(i, s): (usize, &Stretch)| link(format!("L{i}"), s, s.capacity, s.loss.clone());
+        let back = |(i, s): (usize, &Stretch)| link(format!("L{i} (reverse)"), s, s.back_capacity, None);
+        let links = self.chain.iter().enumerate().map(there).chain(self.chain.iter().enumerate().map(back));
+        Scenario {
+            title: "drawn".into(),
+            source: String::new(),
+            seed: self.seed,
+            duration: self.duration,
+            warmup: self.warmup,
+            links: links.collect(),
+            flows: self.flows.iter().map(|leg| leg.cook(&self.chain)).collect(),
+        }
+    }
+}
+
+impl Stretch {
+    /// A link with the same queue both ways and no loss.
+    pub fn new(kbps: u64, delay: Span, capacity: Capacity) -> Stretch {
+        Stretch { kbps, delay, capacity, back_capacity: capacity, loss: None }
+    }
+}
+
+impl Leg {
+    /// An endless Reno flow with SACK over the first link, with an access of 10 ms at 1 Gbit/s at
+    /// each end, packets of 1000 B and nothing that is out of the ordinary.
+    pub fn plain() -> Leg {
+        Leg {
+            from: 0,
+            to: 1,
+            backwards: false,
+            access: Some((1_000_000, Span::from_ms(10))),
+            acks_meet: true,
+            controller: "reno",
+            recovery: Recovery::Sack,
+            traffic: Traffic::Bulk,
+            start: Start::At(Span::ZERO),
+            packet: 1000,
+            initial_window: 2.0,
+            initial_ssthresh: f64::INFINITY,
+            max_window: f64::INFINITY,
+            delayed_ack: None,
+            min_rto: Span::from_ms(200),
+            send_buffer: None,
+            receive_buffer: None,
+            overhead: Span::ZERO,
+        }
+    }
+
+    fn cook(&self, chain: &[Stretch]) -> Flow {
+        let n = chain.len() as u32;
+        let (from, to) = (self.from.min(chain.len()) as u32, self.to.min(chain.len()) as u32);
+        let there: Vec<Hop> = (from..to).map(Hop::Link).collect();
+        let back: Vec<Hop> = (from..to).rev().map(|link| Hop::Link(n + link)).collect();
+        let (data, acks) = if self.backwards { (back, there) } else { (there, back) };
+        let wire = self.access.map(|(rate, delay)| Hop::Access { rate: kbps(rate), delay });
+        let between = |hops: Vec<Hop>| wire.iter().cloned().chain(hops).chain(wire.clone()).collect();
+        Flow {
+            name: "drawn".into(),
+            group: "drawn".into(),
+            role: Role::Measured,
+            controller: Choice::named(self.controller).expect("a name of the catalogue"),
+            recovery: self.recovery,
+            traffic: self.traffic,
+            start: self.start,
+            rtt: Span::ZERO, // no engine asks
+            forward: between(data),
+            reverse: if self.acks_meet { between(acks) } else { wire.iter().cloned().collect() },
+            packet: Bytes(self.packet),
+            initial_window: self.initial_window,
+            initial_ssthresh: self.initial_ssthresh,
+            max_window: self.max_window,
+            delayed_ack: self.delayed_ack,
+            min_rto: self.min_rto,
+            send_buffer: self.send_buffer,
+            receive_buffer: self.receive_buffer,
+            overhead: self.overhead,
+        }
+    }
+}
+
+fn kbps(kbps: u64) -> Rate {
+    Rate::from_bps(kbps * 1000).expect("not zero")
+}

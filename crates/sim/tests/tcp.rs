@@ -1,0 +1,252 @@
+//! What TCP's sender does with what it is told, by the letter of the RFCs.
+
+mod wire;
+
+use fairhaul_cc::Builtin;
+use fairhaul_experiment::Recovery;
+use fairhaul_sim::tcp::{Outcome, Poll, Profile, Sender};
+use fairhaul_units::{Ack, Data, SACK_BLOCKS, SackBlock, Span, Time};
+use wire::{Pipe, at, profile, sender};
+
+const STEADY: Recovery = Recovery::NewReno { impatient: false };
+const IMPATIENT: Recovery = Recovery::NewReno { impatient: true };
+const ALL: [Recovery; 4] = [Recovery::Sack, Recovery::Reno, STEADY, IMPATIENT];
+
+/// What a poll until it has nothing more lets go: number, and whether it is sent again.
+fn leaves(sender: &mut Sender<Builtin>, now: Time) -> Vec<(u64, bool)> {
+    std::iter::from_fn(|| match sender.poll(now) {
+        Poll::Send(data) => Some((data.number, data.again)),
+        _ => None,
+    })
+    .collect()
+}
+
+fn ack(next: u64, sack: &[(u32, u32)]) -> Ack {
+    let mut blocks = [SackBlock::default(); SACK_BLOCKS];
+    for (block, &(from, to)) in blocks.iter_mut().zip(sack) {
+        *block = SackBlock { from, to };
+    }
+    Ack { next, echo: Time::ZERO, arrived: Time::ZERO, sack: blocks, blocks: sack.len() as u8, opens: false }
+}
+
+/// A sender whose connection was opened at 100 ms and that then sent its initial window.
+fn opened(recovery: Recovery, window: f64) -> Sender<Builtin> {
+    let mut sender = sender(Profile { initial_window: window, ..profile(recovery) });
+    assert_eq!(leaves(&mut sender, Time::ZERO), [(0, false)]);
+    sender.on_ack(&Ack { opens: true, ..ack(0, &[]) }, at(100));
+    assert_eq!(leaves(&mut sender, at(100)).len(), window as usize);
+    sender
+}
+
+fn no_loss(_: &Data, _: u32) -> bool {
+    false
+}
+
+#[test]
+fn the_handshake_takes_one_round_trip_and_the_initial_window_follows() {
+    for (window, packets) in [(1.0, 1), (3.0, 3), (4.5, 4), (10.0, 10)] {
+        let profile = Profile { initial_window: window, ..profile(Recovery::Sack) };
+        let mut pipe = Pipe::new(profile, Span::from_ms(100), Span::ZERO, no_loss);
+        pipe.run(at(200));
+        assert!(pipe.sent[0].1.opens && pipe.sent[0].0 == Time::ZERO);
+        assert!(pipe.sent[1..].iter().all(|&(time, data)| time == at(100) && !data.opens));
+        assert_eq!(pipe.sent.len(), 1 + packets);
+    }
+}
+
+#[test]
+fn slow_start_doubles_each_round() {
+    let mut pipe = Pipe::new(profile(Recovery::Sack), Span::from_ms(100), Span::ZERO, no_loss);
+    pipe.run(at(701));
+    let in_round = |round: u64| pipe.sent.iter().filter(|(time, _)| *time == at(round * 100)).count();
+    assert_eq!((1..8).map(in_round).collect::<Vec<_>>(), [2, 4, 8, 16, 32, 64, 128]);
+}
+
+#[test]
+fn the_first_two_duplicates_let_one_new_packet_go_each_and_the_third_sends_again() {
+    for recovery in ALL {
+        let sack = recovery == Recovery::Sack;
+        let mut sender = opened(recovery, 10.0);
+        let mut leaves_after = |duplicates: u32| {
+            let blocks = [(1, 1 + duplicates)];
+            let outcome = sender.on_ack(&ack(0, if sack { &blocks } else { &[] }), at(200));
+            (outcome, leaves(&mut sender, at(200)))
+        };
+        assert_eq!(leaves_after(1), (Outcome::Quiet, vec![(10, false)]), "{recovery:?}");
+        assert_eq!(leaves_after(2), (Outcome::Quiet, vec![(11, false)]), "{recovery:?}");
+        assert_eq!(leaves_after(3), (Outcome::Reduced, vec![(0, true)]), "{recovery:?}");
+        assert_eq!(sender.window().cwnd, 5.0);
+    }
+}
+
+#[test]
+fn two_duplicates_and_progress_are_no_loss() {
+    for recovery in ALL {
+        let mut sender = opened(recovery, 10.0);
+        for next in [0, 0, 3, 3, 3, 6, 6, 6] {
+            let blocks: &[_] = if recovery == Recovery::Sack && next == 0 { &[(1, 3)] } else { &[] };
+            assert_eq!(sender.on_ack(&ack(next, blocks), at(200)), Outcome::Quiet);
+            assert!(leaves(&mut sender, at(200)).iter().all(|&(_, again)| !again));
+        }
+    }
+}
+
+/// A run of 5 s over a pipe of 100 ms and 1 ms a packet, of which the listed numbers are lost once.
+fn losing(recovery: Recovery, ssthresh: f64, lost: impl IntoIterator<Item = u64>) -> Pipe {
+    let lost: std::collections::HashSet<u64> = lost.into_iter().collect();
+    let profile = Profile { initial_ssthresh: ssthresh, ..profile(recovery) };
+    let fate = move |data: &Data, tries: u32| tries == 1 && !data.opens && lost.contains(&data.number);
+    let mut pipe = Pipe::new(profile, Span::from_ms(100), Span::from_ms(1), fate);
+    pipe.run(at(5000));
+    pipe
+}
+
+#[test]
+fn newreno_and_sack_halve_once_for_two_or_three_losses_in_a_window() {
+    for recovery in [Recovery::Sack, STEADY, IMPATIENT] {
+        for lost in [vec![60], vec![60, 65], vec![60, 65, 70]] {
+            let pipe = losing(recovery, 32.0, lost.clone());
+            assert_eq!((pipe.reductions(), pipe.timeouts()), (1, 0), "{recovery:?} {lost:?}");
+            assert_eq!(pipe.resent(), lost.len() as u64, "{recovery:?}");
+        }
+    }
+}
+
+#[test]
+fn reno_halves_for_each_loss_or_times_out() {
+    let two = losing(Recovery::Reno, 32.0, [60, 65]);
+    assert_eq!((two.reductions(), two.timeouts()), (2, 0));
+    let three = losing(Recovery::Reno, 32.0, [60, 65, 70]);
+    assert!(three.reductions() > 2 || three.timeouts() > 0, "{:?}", three.outcomes);
+}
+
+#[test]
+fn slow_but_steady_fills_a_hole_each_round_trip_and_impatient_gives_up() {
+    // 16 holes at one in 100 ms: 1.6 s. The timer that the first partial ACK starts runs out
+    // after srtt + 200 ms, about 0.33 s.
+    let lost = || (60..92).step_by(2);
+    let steady = losing(STEADY, 64.0, lost());
+    assert_eq!((steady.reductions(), steady.timeouts(), steady.resent()), (1, 0, 16));
+    let impatient = losing(IMPATIENT, 64.0, lost());
+    assert!(impatient.timeouts() >= 1, "{:?}", impatient.outcomes);
+}
+
+#[test]
+fn sack_fills_a_hundred_holes_in_a_few_round_trips() {
+    // A window of 256 of which every second of 200 is lost. After the first report at the latest
+    // 256 ms later all is filled within two round trips (each 100 ms and 256 x 1 ms).
+    let pipe = losing(Recovery::Sack, 256.0, (600..800).step_by(2));
+    assert_eq!((pipe.reductions(), pipe.timeouts(), pipe.resent()), (1, 0, 100));
+    let again = || pipe.sent.iter().filter(|(_, data)| data.again).map(|&(time, _)| time);
+    let took = again().max().unwrap() - again().min().unwrap();
+    assert!(took < Span::from_ms(2 * 356), "{took}");
+}
+
+#[test]
+fn a_whole_window_lost_in_slow_start_makes_no_storm() {
+    for recovery in ALL {
+        // The window has reached 64: all of 62..126 is lost.
+        let pipe = losing(recovery, f64::INFINITY, 62..126);
+        assert_eq!(pipe.lost, 64, "{recovery:?}");
+        assert!(pipe.timeouts() <= 2, "{recovery:?} {:?}", pipe.outcomes);
+        assert!(pipe.resent() <= 64 + 8, "{recovery:?} resent {}", pipe.resent());
+        assert!(pipe.sent.iter().any(|(_, data)| data.number > 500), "{recovery:?} recovered");
+    }
+}
+
+#[test]
+fn half_a_window_lost_in_slow_start_makes_no_storm() {
+    for recovery in ALL {
+        let pipe = losing(recovery, f64::INFINITY, (62..190).step_by(2));
+        // Without reports, what arrived is sent again after a timeout: as much as was lost, at most.
+        let most = if recovery == Recovery::Sack { 64 } else { 2 * 64 + 8 };
+        assert!(pipe.resent() <= most, "{recovery:?} resent {}, {:?}", pipe.resent(), pipe.outcomes);
+    }
+}
+
+#[test]
+fn what_a_timeout_sends_again_needlessly_is_no_sign_of_loss() {
+    // Of 64..128, the even ones up to 96 are lost, the first of them twice: a timeout. Without
+    // reports, 97..128 are on their way again when 96 fills the last hole, and each makes a
+    // duplicate. "More than recover" was not acknowledged by then [RFC 6582, 3.2, step 2].
+    for recovery in [Recovery::Reno, STEADY, IMPATIENT] {
+        let fate = |data: &Data, tries: u32| {
+            let hole = (64..=96).contains(&data.number) && data.number % 2 == 0;
+            hole && !data.opens && (tries == 1 || data.number == 64 && tries == 2)
+        };
+        let profile = Profile { initial_window: 64.0, ..profile(recovery) };
+        let mut pipe = Pipe::new(profile, Span::from_ms(100), Span::from_us(100), fate);
+        pipe.run(at(3000));
+        let last_timeout = pipe.outcomes.iter().rposition(|(_, o)| matches!(o, Outcome::TimedOut(_)));
+        let after = &pipe.outcomes[last_timeout.expect("the first hole needs one") + 1..];
+        assert!(after.is_empty(), "{recovery:?} {:?}", pipe.outcomes);
+    }
+}
+
+#[test]
+fn the_timeout_doubles_and_keeps_its_least_margin() {
+    for least in [10u64, 200, 1000] {
+        let profile = Profile { min_rto: Span::from_ms(least), ..profile(Recovery::Sack) };
+        let silent = |data: &Data, _| data.number >= 30;
+        let mut pipe = Pipe::new(profile, Span::from_ms(100), Span::ZERO, silent);
+        pipe.run(at(200_000));
+        let timeout = |&(time, outcome): &(Time, Outcome)| match outcome {
+            Outcome::TimedOut(timeout) => Some((time, timeout)),
+            _ => None,
+        };
+        let timeouts: Vec<_> = pipe.outcomes.iter().filter_map(timeout).collect();
+        // Every sample is 100 ms: what is left of the first variation is below the least margin of
+        // 200 ms and more.
+        assert!(timeouts[0].1 >= Span::from_ms(100 + least), "{timeouts:?}");
+        assert!(least < 200 || timeouts[0].1 == Span::from_ms(100 + least), "{timeouts:?}");
+        for pair in timeouts.windows(2) {
+            assert_eq!(pair[1].1, (pair[0].1 * 2).min(Span::from_s(60)));
+            assert_eq!(pair[1].0 - pair[0].0, pair[1].1);
+        }
+        assert_eq!(pipe.sender.window().cwnd, 1.0);
+    }
+}
+
+#[test]
+fn a_lost_request_to_open_is_sent_again_after_1_2_and_4_seconds() {
+    let fate = |data: &Data, tries| data.opens && tries <= 3;
+    let mut pipe = Pipe::new(profile(Recovery::Sack), Span::from_ms(100), Span::ZERO, fate);
+    pipe.run(at(7101));
+    let opens = pipe.sent.iter().filter(|(_, data)| data.opens).map(|sent| sent.0);
+    assert_eq!(opens.collect::<Vec<_>>(), [at(0), at(1000), at(3000), at(7000)]);
+    assert_eq!(pipe.sent.iter().filter(|(time, data)| *time == at(7100) && !data.opens).count(), 2);
+}
+
+#[test]
+fn a_sized_transfer_sends_every_byte_and_a_short_last_packet() {
+    // 960 B of payload each: 10 000 B are ten full packets and one of 400 B and its header.
+    let profile = Profile { size: Some(10_000), ..profile(Recovery::Sack) };
+    let mut pipe = Pipe::new(profile, Span::from_ms(100), Span::ZERO, no_loss);
+    pipe.run(at(10_000));
+    let sizes: Vec<u32> = pipe.received.iter().filter(|d| !d.opens).map(|d| d.size).collect();
+    assert_eq!(sizes, [[1000; 10].as_slice(), &[440]].concat());
+    // The handshake, 2, 4 and 5 packets: four round trips.
+    assert_eq!(pipe.outcomes, [(at(400), Outcome::Finished)]);
+    assert_eq!(pipe.sender.timer(), Time::NEVER);
+}
+
+#[test]
+fn a_full_multiple_of_the_payload_and_a_single_byte_have_no_empty_packet() {
+    for (size, last) in [(1920, 1000), (1, 41), (960, 1000), (961, 41)] {
+        let profile = Profile { size: Some(size), ..profile(Recovery::Sack) };
+        let mut pipe = Pipe::new(profile, Span::from_ms(100), Span::ZERO, no_loss);
+        pipe.run(at(10_000));
+        assert_eq!(pipe.received.last().map(|data| data.size), Some(last));
+        assert_eq!(pipe.received.len() as u64, 1 + size.div_ceil(960));
+    }
+}
+
+#[test]
+fn a_sender_that_its_buffer_limits_does_not_grow_its_window() {
+    let profile = Profile { buffer: 10, ..profile(Recovery::Sack) };
+    let mut pipe = Pipe::new(profile, Span::from_ms(100), Span::ZERO, no_loss);
+    pipe.run(at(10_000));
+    // A window of 10 still stops the sender, one of 11 never does.
+    assert_eq!(pipe.sender.window().cwnd, 11.0);
+    assert_eq!(pipe.sent.iter().filter(|(time, _)| *time == at(5000)).count(), 10);
+}

@@ -1,0 +1,128 @@
+//! A sender, a receiver, and between them a pipe that a test can see through.
+
+use std::collections::{HashMap, VecDeque};
+
+use fairhaul_cc::{Builtin, Choice};
+use fairhaul_experiment::Recovery;
+use fairhaul_sim::tcp::{Outcome, Poll, Profile, Receiver, Sender};
+use fairhaul_units::{Ack, Data, Span, Time};
+
+/// A profile of packets of 1000 B without end, an initial window of 2 and a margin of 200 ms.
+pub fn profile(recovery: Recovery) -> Profile {
+    Profile {
+        recovery,
+        packet: 1000,
+        size: None,
+        initial_window: 2.0,
+        initial_ssthresh: f64::INFINITY,
+        max_window: f64::INFINITY,
+        buffer: u64::MAX,
+        min_rto: Span::from_ms(200),
+    }
+}
+
+/// A Reno sender of that profile.
+pub fn sender(profile: Profile) -> Sender<Builtin> {
+    Sender::new(profile, Choice::named("reno").expect("in the catalogue").build())
+}
+
+pub fn at(ms: u64) -> Time {
+    Time::ZERO + Span::from_ms(ms)
+}
+
+/// Says whether a packet that is sent for the n-th time (from 1) is lost.
+type Fate = Box<dyn FnMut(&Data, u32) -> bool>;
+
+/// Packets leave the pipe `gap` apart, and their acknowledgements are back `rtt` after that.
+pub struct Pipe {
+    pub sender: Sender<Builtin>,
+    receiver: Receiver,
+    rtt: Span,
+    gap: Span,
+    free: Time,
+    fate: Fate,
+    acks: VecDeque<(Time, Ack)>,
+    tries: HashMap<(u64, bool), u32>,
+    /// Everything that left the sender.
+    pub sent: Vec<(Time, Data)>,
+    /// Every outcome but the quiet ones.
+    pub outcomes: Vec<(Time, Outcome)>,
+    pub lost: u64,
+    pub received: Vec<Data>,
+}
+
+impl Pipe {
+    pub fn new(
+        profile: Profile,
+        rtt: Span,
+        gap: Span,
+        fate: impl FnMut(&Data, u32) -> bool + 'static,
+    ) -> Pipe {
+        let mut pipe = Pipe {
+            sender: sender(profile),
+            receiver: Receiver::new(profile.recovery == Recovery::Sack, None),
+            rtt,
+            gap,
+            free: Time::ZERO,
+            fate: Box::new(fate),
+            acks: VecDeque::new(),
+            tries: HashMap::new(),
+            sent: Vec::new(),
+            outcomes: Vec::new(),
+            lost: 0,
+            received: Vec::new(),
+        };
+        pipe.pump(Time::ZERO);
+        pipe
+    }
+
+    /// Runs up to `end`, not including it.
+    pub fn run(&mut self, end: Time) {
+        loop {
+            let ack = self.acks.front().map_or(Time::NEVER, |ack| ack.0);
+            let now = ack.min(self.sender.timer());
+            if now >= end {
+                return;
+            }
+            let outcome = match self.acks.pop_front_if(|ack| ack.0 == now) {
+                Some((_, ack)) => self.sender.on_ack(&ack, now),
+                None => self.sender.on_timer(now),
+            };
+            if outcome != Outcome::Quiet {
+                self.outcomes.push((now, outcome));
+            }
+            if outcome == Outcome::Finished {
+                return;
+            }
+            self.pump(now);
+        }
+    }
+
+    pub fn reductions(&self) -> usize {
+        self.outcomes.iter().filter(|(_, outcome)| *outcome == Outcome::Reduced).count()
+    }
+
+    pub fn timeouts(&self) -> usize {
+        self.outcomes.iter().filter(|(_, outcome)| matches!(outcome, Outcome::TimedOut(_))).count()
+    }
+
+    pub fn resent(&self) -> u64 {
+        self.sent.iter().filter(|(_, data)| data.again).count() as u64
+    }
+
+    fn pump(&mut self, now: Time) {
+        while let Poll::Send(data) = self.sender.poll(now) {
+            self.sent.push((now, data));
+            let tries = self.tries.entry((data.number, data.opens)).or_default();
+            *tries += 1;
+            self.free = self.free.max(now) + self.gap;
+            if (self.fate)(&data, *tries) {
+                self.lost += 1;
+                continue;
+            }
+            self.received.push(data);
+            let ack = self.receiver.take(&data, self.free).1.expect("no acknowledgement is held");
+            self.acks.push_back((self.free + self.rtt, ack));
+        }
+    }
+}
