@@ -1,0 +1,26 @@
+//! The module `fairhaul._core`: scenarios are read, runs are run, records become Arrow tables.
+//! Conversions only; what a number means is decided in `experiment` and `sim`, what is made of it
+//! in Python.
+
+mod guard;
+mod run;
+mod study;
+mod table;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("ScenarioError", py.get_type::<study::ScenarioError>())?;
+    module.add("RunError", py.get_type::<run::RunError>())?;
+    module.add("Stopped", py.get_type::<run::Stopped>())?;
+    module.add_class::<study::Scenario>()?;
+    module.add_class::<run::Run>()?;
+    module.add_class::<run::Outcome>()?;
+    module.add_class::<table::Table>()?;
+    module.add_function(wrap_pyfunction!(study::read, module)?)?;
+    module.add_function(wrap_pyfunction!(study::schema, module)?)?;
+    module.add_function(wrap_pyfunction!(study::catalogue, module)?)
+}

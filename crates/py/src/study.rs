@@ -1,0 +1,125 @@
+//! Scenarios for Python: read, described, given another seed; and what a scenario can say.
+
+use std::sync::Arc;
+
+use fairhaul_experiment::{
+    Key, Scenario as Question, Variant, Word, controllers, describe, queues, recoveries, traffics,
+};
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+create_exception!(
+    fairhaul._core,
+    ScenarioError,
+    PyValueError,
+    "A scenario is wrong; `args` are its mistakes, one line each."
+);
+
+/// A scenario that was read, checked and resolved.
+#[pyclass(frozen, module = "fairhaul._core")]
+pub struct Scenario {
+    question: Arc<Question>,
+    /// What `[sweep]` set for this one: pairs of key and value, the value as TOML.
+    #[pyo3(get)]
+    variant: Vec<(String, String)>,
+}
+
+impl Scenario {
+    /// What an engine takes.
+    pub fn question(&self) -> Arc<Question> {
+        Arc::clone(&self.question)
+    }
+}
+
+#[pymethods]
+impl Scenario {
+    #[getter]
+    fn title(&self) -> &str {
+        &self.question.title
+    }
+
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.question.seed
+    }
+
+    #[getter]
+    fn duration_s(&self) -> f64 {
+        self.question.duration.as_secs()
+    }
+
+    /// The same with another seed.
+    fn with_seed(&self, seed: u64) -> Scenario {
+        let question = Question { seed, ..Question::clone(&self.question) };
+        Scenario { question: Arc::new(question), variant: self.variant.clone() }
+    }
+
+    /// The resolved scenario as JSON.
+    fn describe(&self) -> String {
+        describe(&self.question)
+    }
+}
+
+/// Reads the scenarios of a TOML text: one, or one for every combination of its `[sweep]`.
+/// `overrides` are pairs of key and value as a person types them behind `--set`.
+#[pyfunction]
+pub fn read(
+    py: Python<'_>,
+    text: &str,
+    file: &str,
+    overrides: Vec<(String, String)>,
+) -> PyResult<Vec<Scenario>> {
+    let study = fairhaul_experiment::read(text, file, &overrides).map_err(|mistakes| {
+        let lines = mistakes.0.iter().map(ToString::to_string);
+        PyTuple::new(py, lines).map_or_else(|error| error, |lines| ScenarioError::new_err(lines.unbind()))
+    })?;
+    if study.sweep.is_empty() {
+        return Ok(vec![Scenario { question: Arc::new(study.base), variant: Vec::new() }]);
+    }
+    let swept = |Variant { settings, scenario }| Scenario { question: Arc::new(scenario), variant: settings };
+    Ok(study.sweep.into_iter().map(swept).collect())
+}
+
+/// The JSON Schema of scenario files.
+#[pyfunction]
+pub fn schema() -> String {
+    fairhaul_experiment::schema()
+}
+
+/// The controllers, queues, ways to recover and kinds of traffic, each with its keys.
+#[pyfunction]
+pub fn catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let lists = [
+        ("controllers", controllers()),
+        ("queues", queues()),
+        ("recoveries", recoveries()),
+        ("traffic", traffics()),
+    ];
+    let found = PyDict::new(py);
+    for (name, words) in lists {
+        let words: Vec<_> = words.iter().map(|it| word(py, it)).collect::<PyResult<_>>()?;
+        found.set_item(name, words)?;
+    }
+    Ok(found)
+}
+
+fn word<'py>(py: Python<'py>, word: &Word) -> PyResult<Bound<'py, PyDict>> {
+    let found = PyDict::new(py);
+    found.set_item("name", word.name)?;
+    found.set_item("title", word.title)?;
+    found.set_item("source", word.source)?;
+    let keys: Vec<_> = word.keys.iter().map(|it| key(py, it)).collect::<PyResult<_>>()?;
+    found.set_item("keys", keys)?;
+    Ok(found)
+}
+
+fn key<'py>(py: Python<'py>, key: &Key) -> PyResult<Bound<'py, PyDict>> {
+    let found = PyDict::new(py);
+    found.set_item("name", key.name)?;
+    found.set_item("wanted", &key.wanted)?;
+    found.set_item("default", &key.default)?;
+    found.set_item("help", key.help)?;
+    Ok(found)
+}

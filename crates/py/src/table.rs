@@ -1,0 +1,191 @@
+//! The tables of a record, handed to Python without a copy through the Arrow PyCapsule interface,
+//! so that polars, pyarrow, duckdb and pandas take them as they are.
+
+use std::sync::Arc;
+
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::types::Int32Type;
+use arrow_array::{
+    ArrayRef, DictionaryArray, Float64Array, Int32Array, RecordBatch, RecordBatchIterator, StringArray,
+    UInt64Array,
+};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+use fairhaul_experiment::{FlowRow, LinkRow, Record, Scenario};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+/// A table of a record.
+#[pyclass(frozen, module = "fairhaul._core")]
+pub struct Table(RecordBatch);
+
+#[pymethods]
+impl Table {
+    /// The Arrow PyCapsule interface. The schema that a caller may ask for is only a wish, and is
+    /// not followed.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        let batches = RecordBatchIterator::new([Ok(self.0.clone())], self.0.schema());
+        let stream = FFI_ArrowArrayStream::new(Box::new(batches));
+        // Whoever takes the stream clears its `release`; dropping the capsule then frees nothing.
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.num_rows()
+    }
+}
+
+/// Columns while they are gathered: name, whether a value may be missing, values.
+struct Columns(Vec<(&'static str, bool, ArrayRef)>);
+
+impl Columns {
+    fn new() -> Columns {
+        Columns(Vec::new())
+    }
+
+    fn whole(mut self, name: &'static str, values: impl Iterator<Item = u64>) -> Columns {
+        self.0.push((name, false, Arc::new(UInt64Array::from_iter_values(values))));
+        self
+    }
+
+    fn real(mut self, name: &'static str, values: impl Iterator<Item = f64>) -> Columns {
+        self.0.push((name, false, Arc::new(Float64Array::from_iter_values(values))));
+        self
+    }
+
+    /// Numbers that may be missing: what is not a number becomes null.
+    fn maybe(mut self, name: &'static str, values: impl Iterator<Item = f64>) -> Columns {
+        let values: Float64Array = values.map(|x| (!x.is_nan()).then_some(x)).collect();
+        self.0.push((name, true, Arc::new(values)));
+        self
+    }
+
+    /// Words that repeat, by their index in `words`.
+    fn words<'a>(
+        mut self,
+        name: &'static str,
+        words: impl Iterator<Item = &'a str>,
+        keys: impl Iterator<Item = usize>,
+    ) -> Result<Columns, ArrowError> {
+        let keys = Int32Array::from_iter_values(keys.map(|key| key as i32));
+        let words = Arc::new(StringArray::from_iter_values(words));
+        self.0.push((name, false, Arc::new(DictionaryArray::<Int32Type>::try_new(keys, words)?)));
+        Ok(self)
+    }
+
+    fn table(self) -> Result<Table, ArrowError> {
+        let field = |(name, missing, values): &(&str, bool, ArrayRef)| {
+            let kind: DataType = values.data_type().clone();
+            Field::new(*name, kind, *missing)
+        };
+        let schema = Schema::new(self.0.iter().map(field).collect::<Vec<_>>());
+        let arrays = self.0.into_iter().map(|(_, _, values)| values).collect();
+        RecordBatch::try_new(Arc::new(schema), arrays).map(Table)
+    }
+}
+
+/// The tables of one run.
+pub struct Tables {
+    pub flow_series: Table,
+    pub link_series: Table,
+    pub transfer: Table,
+    pub event: Table,
+}
+
+/// Turns the rows of `record` into tables.
+pub fn tables(scenario: &Scenario, record: &Record) -> Result<Tables, ArrowError> {
+    Ok(Tables {
+        flow_series: flow_series(scenario, record)?,
+        link_series: link_series(scenario, record)?,
+        transfer: transfer(scenario, record)?,
+        event: event(scenario, record)?,
+    })
+}
+
+fn flow_names(scenario: &Scenario) -> impl Iterator<Item = &str> {
+    scenario.flows.iter().map(|flow| flow.name.as_str())
+}
+
+/// The start of every bin of every one of `parts` parts, in seconds.
+fn starts(record: &Record, parts: usize) -> impl Iterator<Item = f64> {
+    let bins = record.grid.len();
+    let grid = record.grid;
+    (0..parts).flat_map(move |_| (0..bins).map(move |bin| grid.start(bin).as_secs()))
+}
+
+/// The index of each part, as often as it has bins.
+fn owners(parts: usize, bins: usize) -> impl Iterator<Item = usize> {
+    (0..parts).flat_map(move |part| std::iter::repeat_n(part, bins))
+}
+
+fn flow_series(scenario: &Scenario, record: &Record) -> Result<Table, ArrowError> {
+    let rows = || record.flows.iter().flatten();
+    let count = |of: fn(&FlowRow) -> u64| rows().map(of);
+    let level = |of: fn(&FlowRow) -> f64| rows().map(of);
+    let flows = record.flows.len();
+    Columns::new()
+        .real("t_s", starts(record, flows))
+        .words("flow", flow_names(scenario), owners(flows, record.grid.len()))?
+        .whole("delivered_bytes", count(|row| row.delivered_bytes))
+        .whole("goodput_bytes", count(|row| row.goodput_bytes))
+        .whole("sent", count(|row| row.sent))
+        .whole("retransmitted", count(|row| row.retransmitted))
+        .whole("lost", count(|row| row.lost))
+        .real("cwnd_packets", level(|row| row.cwnd_packets))
+        .maybe("ssthresh_packets", level(|row| row.ssthresh_packets))
+        .maybe("rtt_s", level(|row| row.rtt_s))
+        .maybe("one_way_s", level(|row| row.one_way_s))
+        .whole("rtt_samples", count(|row| row.rtt_samples))
+        .table()
+}
+
+fn link_series(scenario: &Scenario, record: &Record) -> Result<Table, ArrowError> {
+    let rows = || record.links.iter().flatten();
+    let count = |of: fn(&LinkRow) -> u64| rows().map(of);
+    let level = |of: fn(&LinkRow) -> f64| rows().map(of);
+    let links = record.links.len();
+    let names = scenario.links.iter().map(|link| link.name.as_str());
+    Columns::new()
+        .real("t_s", starts(record, links))
+        .words("link", names, owners(links, record.grid.len()))?
+        .real("busy_s", level(|row| row.busy_s))
+        .whole("arrived", count(|row| row.arrived))
+        .whole("dropped", count(|row| row.dropped))
+        .whole("marked", count(|row| row.marked))
+        .real("backlog_packets", level(|row| row.backlog_packets))
+        .real("backlog_bytes", level(|row| row.backlog_bytes))
+        .table()
+}
+
+fn transfer(scenario: &Scenario, record: &Record) -> Result<Table, ArrowError> {
+    let rows = || record.transfers.iter();
+    Columns::new()
+        .words("flow", flow_names(scenario), rows().map(|row| row.flow as usize))?
+        .real("start_s", rows().map(|row| row.start_s))
+        .maybe("end_s", rows().map(|row| row.end_s))
+        .whole("bytes", rows().map(|row| row.bytes))
+        .table()
+}
+
+fn event(scenario: &Scenario, record: &Record) -> Result<Table, ArrowError> {
+    let rows = || record.events.iter();
+    let mut kinds: Vec<&str> = Vec::new();
+    let mut kind = |word| {
+        kinds.iter().position(|kind| *kind == word).unwrap_or_else(|| {
+            kinds.push(word);
+            kinds.len() - 1
+        })
+    };
+    let keys: Vec<usize> = rows().map(|row| kind(row.kind)).collect();
+    Columns::new()
+        .real("t_s", rows().map(|row| row.t_s))
+        .words("kind", kinds.into_iter(), keys.into_iter())?
+        .words("flow", flow_names(scenario), rows().map(|row| row.flow as usize))?
+        .real("value", rows().map(|row| row.value))
+        .table()
+}

@@ -1,0 +1,72 @@
+"""The command line: `fairhaul VERB`.
+
+Verbs import heavy libraries where they use them, so that help is there at once. What goes wrong is
+turned into a line and an exit status here, in one place: 0 done, 1 failed while running, 2 the
+input was wrong, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+import click
+
+from fairhaul import RunError, ScenarioError, __version__
+from fairhaul.cli.look import list_, schema
+from fairhaul.cli.reproduce import reproduce
+from fairhaul.cli.run import run
+
+FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
+
+
+class Verbs(click.Group):
+    """The verbs, with the nearest one named where somebody mistypes."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the verb."""
+        if args[0] not in self.commands and not args[0].startswith("-"):
+            near = get_close_matches(args[0], self.commands, n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(self.commands)}"
+            ctx.fail(f"{args[0]!r} is not a verb; {hint}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="fairhaul %(version)s")
+def fairhaul() -> None:
+    """Find a fair congestion control for bulk data: who gets how much, how soon, at whose cost."""
+
+
+for verb in (run, reproduce, list_, schema):
+    fairhaul.add_command(verb)
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Run the command line and leave with its exit status."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    sys.exit(status_of(args))
+
+
+def status_of(args: Sequence[str] | None = None) -> int:
+    """Run the command line and give its exit status."""
+    try:
+        fairhaul.main(args=args, prog_name="fairhaul", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return WRONG_INPUT
+    except ScenarioError as error:
+        for mistake in error.args:
+            click.echo(mistake, err=True)
+        return WRONG_INPUT
+    except (RunError, OSError) as error:
+        click.echo(f"fairhaul: {error}", err=True)
+        return FAILED
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("fairhaul: interrupted", err=True)
+        return INTERRUPTED
+    return 0

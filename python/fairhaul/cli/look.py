@@ -1,0 +1,37 @@
+"""The verbs that look things up: `list` and `schema`."""
+
+from __future__ import annotations
+
+import click
+
+from fairhaul.cli.show import as_json
+
+
+@click.command("list")
+@click.argument(
+    "what", type=click.Choice(["controllers", "queues", "recoveries", "traffic", "papers"])
+)
+@click.option("--json", "json_", is_flag=True, help="Print one JSON object.")
+def list_(what: str, json_: bool) -> None:
+    """Say what there is to choose from, with parameters and sources."""
+    from fairhaul import look, papers
+
+    found = papers.catalogue() if what == "papers" else look.catalogue()[what]
+    if json_:
+        as_json({what: found})
+        return
+    for entry in found:
+        source = f" [{entry['source']}]" if entry["source"] else ""
+        click.echo(f"{entry['name']:12} {entry['title']}{source}")
+        for key in entry.get("keys", []):
+            default = f"default {key['default']}" if key["default"] else "required"
+            click.echo(f"    {key['name']:18} {key['wanted']}, {default}")
+            click.echo(f"    {'':18} {key['help']}")
+
+
+@click.command()
+def schema() -> None:
+    """Print the JSON Schema of scenario files."""
+    from fairhaul import look
+
+    as_json(look.schema())

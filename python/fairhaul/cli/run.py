@@ -1,0 +1,135 @@
+"""The verb `run`: scenarios in, a table on the screen, JSON or Parquet out."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fairhaul.cli import show
+from fairhaul.cli.progress import progress
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fairhaul.record import Record
+    from fairhaul.scenario import Scenario
+
+
+Overrides = list[tuple[str, str]]
+
+
+def split(_ctx: click.Context, _option: click.Parameter, given: Sequence[str]) -> Overrides:
+    """Split the `key=value` of `--set`."""
+    found = []
+    for pair in given:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise click.BadParameter(f"{pair!r} is not of the form key=value")
+        found.append((key.strip(), value.strip()))
+    return found
+
+
+seeds_option = click.option(
+    "--seeds",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Run with N seeds, counted up from the file's; give means and 95 % intervals.",
+)
+jobs_option = click.option(
+    "--jobs", type=click.IntRange(min=1), metavar="N", help="Runs at a time; all cores by default."
+)
+json_option = click.option("--json", "json_", is_flag=True, help="Print one JSON object, no table.")
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--on", type=click.Choice(["sim"]), default="sim", help="The engine.")
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    callback=split,
+    help="Change a key of the scenario, as --set duration='60 s' or --set flow.F1.controller.c=20.",
+)
+@seeds_option
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="DIR", help="Write the record there."
+)
+@jobs_option
+@json_option
+def run(
+    files: tuple[str, ...],
+    on: str,  # noqa: ARG001
+    overrides: Overrides,
+    seeds: int | None,
+    out: Path | None,
+    jobs: int | None,
+    json_: bool,
+) -> None:
+    """Run scenarios and say who got how much.
+
+    A file with a [sweep] is run once for every combination of its values.
+    """
+    from fairhaul.record import is_free
+    from fairhaul.runs import together, with_seeds
+
+    if out is not None and not is_free(out):
+        raise click.BadParameter(f"{out} is there already and is not empty", param_hint="--out")
+    scenarios = read_all(files, overrides)
+    plan = [seeded for scenario in scenarios for seeded in with_seeds(scenario, seeds or 1)]
+    found = measure_all(plan, jobs, out)
+    parts = [found[i : i + (seeds or 1)] for i in range(0, len(found), seeds or 1)]
+    if json_:
+        objects = [part[0] if seeds is None else together(part) for part in parts]
+        show.as_json(objects[0] if len(objects) == 1 else {"scenarios": objects})
+        return
+    for part in parts:
+        show.measures(part)
+
+
+def read_all(files: Sequence[str], overrides: Overrides) -> list[Scenario]:
+    """Read every file; the mistakes of all of them are reported together."""
+    from fairhaul.scenario import ScenarioError, read_as_typed
+
+    scenarios: list[Scenario] = []
+    mistakes: list[str] = []
+    for file in files:
+        try:
+            scenarios += read_as_typed(Path(file), overrides)
+        except ScenarioError as error:
+            mistakes += error.args
+    if mistakes:
+        raise ScenarioError(*mistakes)
+    return scenarios
+
+
+def measure_all(
+    plan: Sequence[Scenario], jobs: int | None, out: Path | None
+) -> list[dict[str, Any]]:
+    """Run the whole plan; write the records where `out` says so."""
+    from fairhaul.measures import measure
+    from fairhaul.record import new_directory, write_files
+    from fairhaul.runs import for_each
+
+    if out is None:
+        with progress() as watch:
+            return for_each(plan, lambda _, record: measure(record), jobs=jobs, watch=watch)
+    with new_directory(out) as draft, progress() as watch:
+
+        def keep(index: int, record: Record) -> dict[str, Any]:
+            write_files(record, draft / place(plan, index))
+            return measure(record)
+
+        return for_each(plan, keep, jobs=jobs, watch=watch)
+
+
+def place(plan: Sequence[Scenario], index: int) -> str:
+    """Name the directory of a run within that of all: one run alone needs none of its own."""
+    if len(plan) == 1:
+        return "."
+    title = re.sub(r"[^a-z0-9]+", "-", plan[index].title.lower()).strip("-")[:40]
+    return f"{index + 1:03}-{title}-seed-{plan[index].seed}"

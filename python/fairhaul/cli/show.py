@@ -1,0 +1,148 @@
+"""What people see: tables of measures, and JSON for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+Number = Callable[[float], str]
+
+# Columns of a screen on which a mean and its interval fit into one line.
+ONE_LINE = 140
+
+
+def as_json(value: object) -> None:
+    """Print one JSON object and nothing else."""
+    click.echo(json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False))
+
+
+def console() -> Console:
+    """Give the console of the standard output, wide enough for a table where it is no terminal."""
+    from rich.console import Console
+
+    found = Console(highlight=False, markup=False, emoji=False)
+    return found if found.is_terminal else Console(width=160, highlight=False, markup=False)
+
+
+def table(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1
+) -> Table:
+    """Lay out a table whose first columns are words and the rest numbers."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    found = Table(
+        title=Text(title, style="bold"),
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+    for i, column in enumerate(columns):
+        found.add_column(Text(column), justify="left" if i < words else "right", overflow="fold")
+    for row in rows:
+        found.add_row(*(Text(cell) for cell in row))
+    return found
+
+
+def measures(runs: Sequence[Mapping[str, Any]]) -> None:
+    """Print the figures of one scenario's runs: those of one, or the means over several."""
+    from fairhaul.estimate import summary
+    from fairhaul.runs import titled
+
+    first = runs[0]
+    found = first if len(runs) == 1 else summary(runs)
+    seeds = [run["seed"] for run in runs]
+    which = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
+    screen = console()
+    between = " " if screen.width >= ONE_LINE else "\n"
+    title = titled(first["title"], first.get("variant", {}))
+    screen.print(table(f"{title} ({which})", *_flow_rows(found["flows"], between), words=2))
+    screen.print(table("Links", *_link_rows(found["links"], between)))
+    screen.print(_fairness_line(found))
+    if len(runs) > 1:
+        screen.print("Means and the half width of their 95 % interval.")
+
+
+def cell(value: Any, form: Number, between: str = " ") -> str:
+    """Write a number, or a mean and the half width of its interval; a dash where there is none."""
+    if value is None:
+        return "-"
+    if not isinstance(value, Mapping):
+        return form(value)
+    if value["high"] is None:
+        return form(value["mean"])
+    return f"{form(value['mean'])}{between}±{form(value['high'] - value['mean'])}"
+
+
+def _plain(digits: int, scale: float = 1.0) -> Number:
+    return lambda value: f"{value * scale:.{digits}f}"
+
+
+def _scientific(value: float) -> str:
+    return f"{value:.1e}".replace("e-0", "e-") if value else "0"
+
+
+FLOW_COLUMNS: dict[str, tuple[str, Number]] = {
+    "goodput_bps": ("Mbit/s", _plain(2, 1e-6)),
+    "link_share": ("of link %", _plain(2, 100)),
+    "loss_rate": ("loss", _scientific),
+    "loss_events": ("loss events", _plain(0)),
+    "timeouts": ("RTOs", _plain(0)),
+    "rtt_mean_s": ("RTT ms", _plain(1, 1000)),
+    "cwnd_mean": ("cwnd", _plain(1)),
+    "completion_s": ("done in s", _plain(3)),
+}
+
+LINK_COLUMNS: dict[str, tuple[str, Number]] = {
+    "utilization": ("busy %", _plain(2, 100)),
+    "drop_rate": ("drops", _scientific),
+    "queue_mean_packets": ("queue packets", _plain(1)),
+    "queue_mean_s": ("queue ms", _plain(2, 1000)),
+    "capacity_packets": ("capacity packets", _plain(0)),
+}
+
+Rows = tuple[list[str], list[list[str]]]
+
+
+def _flow_rows(flows: Sequence[Mapping[str, Any]], between: str) -> Rows:
+    return _rows(flows, ["name", "controller"], FLOW_COLUMNS, between)
+
+
+def _link_rows(links: Sequence[Mapping[str, Any]], between: str) -> Rows:
+    return _rows(links, ["name"], LINK_COLUMNS, between)
+
+
+def _rows(
+    parts: Sequence[Mapping[str, Any]],
+    words: Sequence[str],
+    columns: Mapping[str, tuple[str, Number]],
+    between: str,
+) -> Rows:
+    """Lay out the columns that have anything in them."""
+    used = [key for key in columns if any(part[key] is not None for part in parts)]
+    header = [*words, *(columns[key][0] for key in used)]
+    rows = [
+        [*(part[word] for word in words), *(cell(part[k], columns[k][1], between) for k in used)]
+        for part in parts
+    ]
+    return header, rows
+
+
+def _fairness_line(found: Mapping[str, Any]) -> str:
+    fairness = found["fairness"]
+    parts = [
+        f"Jain's index {cell(fairness['jain'], _plain(3))}",
+        f"largest over smallest {cell(fairness['max_min_ratio'], _plain(2))}",
+    ]
+    if not found["stationary"]:
+        parts.append("not stationary: a measured flow saw fewer than 20 loss events")
+    return "; ".join(parts)

@@ -1,0 +1,278 @@
+"""Every figure of a run, computed from its record alone, over [warmup, duration].
+
+The keys are those of `fairhaul run --json`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fairhaul.fairness import entitlement, jain, max_min, max_min_ratio
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from fairhaul.record import Record
+
+    Floats = NDArray[np.float64]
+
+# Lengths of the windows of `jain_by_window`, seconds; those between a bin and the run are used.
+WINDOWS_S = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+
+# Times are sums of binary fractions.
+ROUNDING = 1e-9
+
+# With fewer loss events a flow has not forgotten how it started.
+ENOUGH_LOSS_EVENTS = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Series:
+    """The columns of a series as arrays (part, bin), the bins before the warm-up left out."""
+
+    columns: Mapping[str, Floats]
+    starts_s: Floats
+    lengths_s: Floats
+
+    def total(self, name: str) -> Floats:
+        """The sum over time of a counter, per part."""
+        total: Floats = self.columns[name].sum(axis=1)
+        return total
+
+    def mean(self, name: str) -> Floats:
+        """The mean over time of a level, per part."""
+        mean: Floats = self.columns[name] @ self.lengths_s / self.lengths_s.sum()
+        return mean
+
+
+def measure(record: Record) -> dict[str, Any]:
+    """Compute every figure of `record`: the object that `--json` prints."""
+    meta = record.meta
+    scenario = meta["scenario"]
+    flows = _flows(record)
+    return {
+        "title": scenario["title"],
+        **({"variant": meta["variant"]} if meta["variant"] else {}),
+        "engine": meta["engine"],
+        "seed": meta["seed"],
+        "version": meta["version"],
+        "packets": meta["packets"],
+        "cpu_s": meta["cpu_s"],
+        "flows": flows,
+        "links": _links(record),
+        "fairness": _fairness(record, flows),
+        "stationary": all(
+            flow["loss_events"] >= ENOUGH_LOSS_EVENTS
+            for flow in flows
+            if flow["role"] == "measured"
+        ),
+    }
+
+
+def measured_s(record: Record) -> float:
+    """How long the window is over which figures are taken."""
+    scenario = record.meta["scenario"]
+    return float(scenario["duration_s"] - scenario["warmup_s"])
+
+
+def series(table: pl.DataFrame, parts: int, scenario: Mapping[str, Any]) -> Series:
+    """Turn a series table, whose rows stand by part and then time, into arrays."""
+    import numpy as np
+
+    starts = table["t_s"].to_numpy()[: table.height // max(parts, 1)]
+    lengths = np.diff(np.append(starts, scenario["duration_s"]))
+    inside = starts >= scenario["warmup_s"]
+    numbers = [name for name, kind in table.schema.items() if kind.is_numeric()]
+    columns = {
+        name: table[name].to_numpy().astype(np.float64).reshape(parts, -1)[:, inside]
+        for name in numbers
+    }
+    return Series(columns=columns, starts_s=starts[inside], lengths_s=lengths[inside])
+
+
+def _flows(record: Record) -> list[dict[str, Any]]:
+    import numpy as np
+
+    scenario = record.meta["scenario"]
+    rows = series(record.flow_series, len(scenario["flows"]), scenario)
+    length = measured_s(record)
+    goodput = rows.total("goodput_bytes") * 8 / length
+    throughput = rows.total("delivered_bytes") * 8 / length
+    samples = rows.total("rtt_samples")
+    rtt_sum = np.nansum(rows.columns["rtt_s"] * rows.columns["rtt_samples"], axis=1)
+    sent, lost = rows.total("sent"), rows.total("lost")
+    retransmitted, cwnd = rows.total("retransmitted"), rows.mean("cwnd_packets")
+    reductions, timeouts = _counts(record, "reduction"), _counts(record, "timeout")
+    completions = _completions(record)
+    all_goodput = float(goodput.sum())
+    return [
+        {
+            "name": flow["name"],
+            "group": flow["group"],
+            "role": flow["role"],
+            "controller": flow["controller"],
+            "goodput_bps": float(goodput[i]),
+            "throughput_bps": float(throughput[i]),
+            "share": _over(goodput[i], all_goodput),
+            "link_share": _over(goodput[i], _bottleneck_bps(scenario, flow)),
+            "loss_rate": _over(lost[i], sent[i]),
+            "retransmits": int(retransmitted[i]),
+            "loss_events": reductions.get(flow["name"], 0),
+            "timeouts": timeouts.get(flow["name"], 0),
+            "rtt_mean_s": _over(rtt_sum[i], samples[i]),
+            "cwnd_mean": float(cwnd[i]),
+            "completion_s": completions.get(flow["name"]),
+        }
+        for i, flow in enumerate(scenario["flows"])
+    ]
+
+
+def _links(record: Record) -> list[dict[str, Any]]:
+    scenario = record.meta["scenario"]
+    rows = series(record.link_series, len(scenario["links"]), scenario)
+    length = measured_s(record)
+    busy, arrived, dropped = rows.total("busy_s"), rows.total("arrived"), rows.total("dropped")
+    packets, size = rows.mean("backlog_packets"), rows.mean("backlog_bytes")
+    return [
+        {
+            "name": link["name"],
+            "utilization": float(busy[i]) / length,
+            "drop_rate": _over(dropped[i], arrived[i]),
+            "queue_mean_packets": float(packets[i]),
+            "queue_mean_s": float(size[i]) * 8 / link["rate_bps"],
+            "capacity_packets": link["capacity_packets"],
+            "capacity_s": link["capacity_s"],
+        }
+        for i, link in enumerate(scenario["links"])
+    ]
+
+
+def _over(part: float, whole: float | None) -> float | None:
+    return float(part) / float(whole) if whole else None
+
+
+def _counts(record: Record, kind: str) -> dict[str, int]:
+    """How many events of `kind` each flow had in the window."""
+    import polars as pl
+
+    warmup = record.meta["scenario"]["warmup_s"]
+    inside = (pl.col("t_s") >= warmup) & (pl.col("kind").cast(pl.String) == kind)
+    counts = record.event.filter(inside).group_by("flow").len()
+    return {str(flow): int(count) for flow, count in counts.iter_rows()}
+
+
+def _completions(record: Record) -> dict[str, float]:
+    """How long the transfers of each flow took, in the mean.
+
+    A flow of one given size is one transfer, whenever that ran. Of a source of many transfers
+    those count that started in the window and were completed.
+    """
+    import polars as pl
+
+    scenario = record.meta["scenario"]
+    sized = [flow["name"] for flow in scenario["flows"] if flow["traffic"]["kind"] == "sized"]
+    name = pl.col("flow").cast(pl.String)
+    counted = name.is_in(sized) | (pl.col("start_s") >= scenario["warmup_s"])
+    means = (
+        record.transfer.filter(counted & pl.col("end_s").is_not_null())
+        .group_by(name)
+        .agg((pl.col("end_s") - pl.col("start_s")).mean())
+    )
+    return {str(flow): float(mean) for flow, mean in means.iter_rows()}
+
+
+def _bottleneck_bps(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> float | None:
+    """The rate of the slowest link on the way of a flow's data."""
+    rates = [scenario["links"][link]["rate_bps"] for link in _route(flow)]
+    return min(rates, default=None)
+
+
+def _route(flow: Mapping[str, Any]) -> list[int]:
+    """The links on the way of a flow's data, as indices."""
+    return [hop["link"] for hop in flow["forward"] if "link" in hop]
+
+
+def _fairness(record: Record, flows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Fairness over the groups of role "measured"."""
+    groups = _measured_groups(flows)
+    shares = [sum(flows[i]["goodput_bps"] for i in members) for members in groups.values()]
+    due = _entitled(record.meta["scenario"], flows)
+    entitled = [sum(due[i] for i in members) for members in groups.values()]
+    return {
+        "jain": jain(shares),
+        "jain_by_window": jain_by_window(record, list(groups.values())),
+        "max_min_ratio": max_min_ratio(shares),
+        "entitlement": entitlement(shares, entitled),
+    }
+
+
+def _measured_groups(flows: Sequence[Mapping[str, Any]]) -> dict[str, list[int]]:
+    groups: dict[str, list[int]] = {}
+    for i, flow in enumerate(flows):
+        if flow["role"] == "measured":
+            groups.setdefault(flow["group"], []).append(i)
+    return groups
+
+
+def _entitled(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]) -> list[float]:
+    """The max-min share of each flow, bit/s, the flows of one group at the pace of one.
+
+    A bulk flow is capped by its windows over its round-trip propagation time, one that does not
+    always have something to send by what it took.
+    """
+    sizes: dict[str, int] = {}
+    for flow in flows:
+        sizes[flow["group"]] = sizes.get(flow["group"], 0) + 1
+    caps = [
+        _cap_bps(spec) if spec["traffic"]["kind"] == "bulk" else flow["goodput_bps"]
+        for spec, flow in zip(scenario["flows"], flows, strict=True)
+    ]
+    return max_min(
+        [link["rate_bps"] for link in scenario["links"]],
+        [_route(flow) for flow in scenario["flows"]],
+        caps,
+        [1 / sizes[flow["group"]] for flow in flows],
+    )
+
+
+def _cap_bps(flow: Mapping[str, Any]) -> float:
+    """What the windows of a bulk flow and its access links let through."""
+    windows = [flow["send_buffer_bytes"], flow["receive_buffer_bytes"]]
+    if flow["max_window"] is not None:
+        windows.append(flow["max_window"] * flow["packet_bytes"])
+    caps = [window * 8 / flow["rtt_s"] for window in windows if window is not None]
+    access = [hop["rate_bps"] for hop in flow["forward"] if "link" not in hop]
+    return float(min([*caps, *access], default=math.inf))
+
+
+def jain_by_window(record: Record, groups: Sequence[Sequence[int]]) -> dict[str, float]:
+    """Jain's index in windows of several lengths, the mean over the whole windows of a run.
+
+    A window's edge within a bin shares the bin in proportion.
+    """
+    import numpy as np
+
+    if not groups:
+        return {}
+    scenario = record.meta["scenario"]
+    rows = series(record.flow_series, len(scenario["flows"]), scenario)
+    edges = np.append(rows.starts_s, scenario["duration_s"]) - scenario["warmup_s"]
+    goodput = [rows.columns["goodput_bytes"][members].sum(axis=0) for members in groups]
+    sums = [np.concatenate([[0.0], np.cumsum(row)]) for row in goodput]
+    found = {}
+    for window in WINDOWS_S:
+        if not rows.lengths_s.max() * (1 - ROUNDING) <= window <= edges[-1] * (1 + ROUNDING):
+            continue
+        ends = window * np.arange(int(edges[-1] / window * (1 + ROUNDING)) + 1)
+        shares = np.diff([np.interp(ends, edges, row) for row in sums], axis=1)
+        squares = (shares**2).sum(axis=0)
+        busy = squares > 0
+        if busy.any():
+            indices = shares[:, busy].sum(axis=0) ** 2 / (len(groups) * squares[busy])
+            found[f"{window:g}"] = float(indices.mean())
+    return found

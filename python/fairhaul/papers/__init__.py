@@ -1,0 +1,162 @@
+"""The papers that are reproduced: their numbers beside ours, and what is to be said of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fairhaul.estimate import Estimate
+    from fairhaul.runs import Watch
+
+# Each is a module of this package.
+PAPERS = {
+    "fhstcp": ("A Fair Bulk Data Transmission Protocol in Grid Environments", "FHSTCP"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """A number of a paper beside ours, or the two ends of a range.
+
+    `steps` is how far apart two neighbours of the printed precision are: the paper's value is only
+    known to half of that.
+    """
+
+    paper: Sequence[float]
+    steps: Sequence[float]
+    ours: Sequence[Estimate]
+    form: str
+
+    def agrees(self) -> bool | None:
+        """Whether the paper's value lies in our interval; nothing where one run gives none."""
+        found = True
+        for value, step, ours in zip(self.paper, self.steps, self.ours, strict=True):
+            if ours.low is None or ours.high is None:
+                return None
+            found = found and ours.low - step / 2 <= value <= ours.high + step / 2
+        return found
+
+    def paper_text(self) -> str:
+        """Write what the paper says."""
+        return " to ".join(self._number(value) for value in self.paper)
+
+    def ours_text(self) -> str:
+        """Write what we found."""
+        return " to ".join(self._text(ours) for ours in self.ours)
+
+    def _text(self, ours: Estimate) -> str:
+        if ours.high is None:
+            return self._number(ours.mean)
+        return f"{self._number(ours.mean)} ±{self._number(ours.high - ours.mean)}"
+
+    def _number(self, value: float) -> str:
+        return format(value, self.form).replace("e-0", "e-").replace("0.0e+00", "0")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give both as they stand in JSON."""
+        paper, ours = list(self.paper), [estimate.to_dict() for estimate in self.ours]
+        one = len(paper) == 1
+        return {
+            "paper": paper[0] if one else paper,
+            "ours": ours[0] if one else ours,
+            "agrees": self.agrees(),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One row of a paper's table."""
+
+    label: str
+    cells: Sequence[Cell]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """One table of a paper."""
+
+    title: str
+    parameter: str
+    columns: Sequence[str]
+    rows: Sequence[Row]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the table as it stands in JSON."""
+        return {
+            "title": self.title,
+            "rows": [
+                {
+                    self.parameter: row.label,
+                    **{c: v.to_dict() for c, v in zip(self.columns, row.cells, strict=True)},
+                }
+                for row in self.rows
+            ],
+        }
+
+    def differences(self) -> list[str]:
+        """Say, a line each, where the paper's value lies outside our interval."""
+        return [
+            f"{self.parameter} = {row.label}, {column}: the paper has {cell.paper_text()}, "
+            f"ours is {cell.ours_text()}"
+            for row in self.rows
+            for column, cell in zip(self.columns, row.cells, strict=True)
+            if cell.agrees() is False
+        ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reproduction:
+    """A paper reproduced: how it was run, its tables, and remarks under headings."""
+
+    paper: str
+    quick: bool
+    seeds: int
+    duration_s: float
+    how: str
+    tables: Sequence[Table]
+    remarks: Mapping[str, Sequence[str]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the object that `--json` prints."""
+        return {
+            "paper": self.paper,
+            "quick": self.quick,
+            "seeds": self.seeds,
+            "duration_s": self.duration_s,
+            "how": self.how,
+            "tables": [table.to_dict() for table in self.tables],
+            "remarks": {heading: list(lines) for heading, lines in self.remarks.items()},
+        }
+
+
+def catalogue() -> list[dict[str, Any]]:
+    """Give the papers by name, title and key."""
+    return [
+        {"name": name, "title": title, "source": source} for name, (title, source) in PAPERS.items()
+    ]
+
+
+def reproduce(
+    paper: str,
+    *,
+    quick: bool = False,
+    seeds: int | None = None,
+    jobs: int | None = None,
+    watch: Watch | None = None,
+    **more: Any,
+) -> Reproduction:
+    """Reproduce the tables of `paper`; `more` is handed to the paper's own function."""
+    if paper not in PAPERS:
+        raise ValueError(f"{paper!r} is not a paper; there are {', '.join(PAPERS)}")
+    module = import_module(f"fairhaul.papers.{paper}")
+    found: Callable[..., Reproduction] = module.reproduce
+    return found(quick=quick, seeds=seeds, jobs=jobs, watch=watch, **more)
+
+
+def scenario_file(paper: str, name: str) -> Path:
+    """Where a scenario of a paper lies in the package."""
+    return Path(__file__).parents[1] / "scenarios" / "papers" / paper / name

@@ -1,0 +1,224 @@
+"""Runs: one, or many on all cores.
+
+Each run is a thread: the engine lets go of the interpreter's lock. The main thread only waits,
+so that Ctrl-C reaches it, and then stops every run at once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from fairhaul import _core
+from fairhaul.estimate import summary
+from fairhaul.measures import measure
+from fairhaul.record import SCHEMA, Record
+from fairhaul.scenario import Scenario, ScenarioError, Settings, Source, read_one
+
+T = TypeVar("T")
+
+LOOK_EVERY_S = 0.1
+LARGEST_SEED = 2**64 - 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """How far many runs have come, in seconds of virtual time."""
+
+    reached_s: float
+    total_s: float
+    finished: int
+    runs: int
+    running: tuple[str, ...]
+
+
+Watch = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What the runs of one scenario gave, one entry per seed."""
+
+    records: tuple[Record, ...]
+    measures: tuple[dict[str, Any], ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the object that `--json` prints: bare for one run, else with a summary."""
+        return self.measures[0] if len(self.measures) == 1 else together(self.measures)
+
+
+def together(measures: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Put the measures of one scenario's runs into one object, with their summary."""
+    same: dict[str, Any] = {
+        key: measures[0][key] for key in ("title", "variant") if key in measures[0]
+    }
+    return {**same, "runs": list(measures), "summary": summary(measures)}
+
+
+def run(
+    source: Source,
+    set: Settings | None = None,  # noqa: A002
+    *,
+    seeds: int = 1,
+    jobs: int | None = None,
+    watch: Watch | None = None,
+) -> Answer:
+    """Run the one scenario of `source` with as many seeds, counted up from its own."""
+    return run_many([read_one(source, set)], seeds=seeds, jobs=jobs, watch=watch)[0]
+
+
+def run_many(
+    scenarios: Sequence[Scenario],
+    *,
+    seeds: int = 1,
+    jobs: int | None = None,
+    watch: Watch | None = None,
+) -> list[Answer]:
+    """Run every scenario with as many seeds, on all cores or on `jobs` of them."""
+    plan = [seeded for scenario in scenarios for seeded in with_seeds(scenario, seeds)]
+    found = for_each(plan, lambda _, record: (record, measure(record)), jobs=jobs, watch=watch)
+    answers = []
+    for start in range(0, len(found), seeds):
+        records, measures = zip(*found[start : start + seeds], strict=True)
+        answers.append(Answer(records=records, measures=measures))
+    return answers
+
+
+def with_seeds(scenario: Scenario, seeds: int) -> list[Scenario]:
+    """Give `scenario` with its own seed and those after it."""
+    if seeds < 1:
+        raise ValueError("at least one seed is wanted")
+    if scenario.seed + seeds - 1 > LARGEST_SEED:
+        raise ScenarioError(f"--seeds {seeds}: counted up from {scenario.seed} they pass 2^64 - 1")
+    return [scenario.with_seed(scenario.seed + i) for i in range(seeds)]
+
+
+def for_each(
+    plan: Sequence[Scenario],
+    then: Callable[[int, Record], T],
+    *,
+    jobs: int | None = None,
+    watch: Watch | None = None,
+) -> list[T]:
+    """Run every scenario of `plan` and give what `then` makes of each record, in order.
+
+    `then` is called in the thread of its run with the index in `plan` and the record.
+
+    The first failure stops all others and is raised; so is an interrupt.
+    """
+    fleet = _Fleet(plan)
+    with ThreadPoolExecutor(max_workers=jobs or cores()) as pool:
+        futures = [pool.submit(fleet.run, i, then) for i in range(len(plan))]
+        try:
+            _wait(futures, fleet, watch)
+        finally:
+            fleet.stop()
+            pool.shutdown(cancel_futures=True)
+    return [future.result() for future in futures]
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _wait(futures: Sequence[Future[T]], fleet: _Fleet, watch: Watch | None) -> None:
+    """Wait until all is done; raise the first failure as soon as it is there."""
+    left = set(futures)
+    while left:
+        done, left = wait(left, timeout=LOOK_EVERY_S, return_when=FIRST_EXCEPTION)
+        if watch is not None:
+            watch(fleet.progress())
+        for future in done:
+            future.result()
+
+
+class _Fleet:
+    """Runs that are under way, seen and stopped from another thread."""
+
+    def __init__(self, plan: Sequence[Scenario]) -> None:
+        self._plan = plan
+        self._lock = threading.Lock()
+        self._runs: dict[int, _core.Run] = {}
+        self._done_s: dict[int, float] = {}
+        self._stopped = False
+
+    def run(self, index: int, then: Callable[[int, Record], T]) -> T:
+        scenario = self._plan[index]
+        run = _core.Run(scenario)
+        with self._lock:
+            if self._stopped:
+                raise _core.Stopped("stopped before it began")
+            self._runs[index] = run
+        try:
+            return then(index, _record(scenario, run))
+        finally:
+            with self._lock:
+                del self._runs[index]
+                self._done_s[index] = scenario.duration_s
+
+    def stop(self) -> None:
+        with self._lock:
+            self._stopped = True
+            for run in self._runs.values():
+                run.stop()
+
+    def progress(self) -> Progress:
+        with self._lock:
+            reached = sum(self._done_s.values()) + sum(r.reached_s for r in self._runs.values())
+            return Progress(
+                reached_s=reached,
+                total_s=sum(scenario.duration_s for scenario in self._plan),
+                finished=len(self._done_s),
+                runs=len(self._plan),
+                running=tuple(label(self._plan[i]) for i in sorted(self._runs)),
+            )
+
+
+def variant(scenario: Scenario) -> dict[str, Any]:
+    """What `[sweep]` set for `scenario`."""
+    return {key: tomllib.loads(f"x = {value}")["x"] for key, value in scenario.variant}
+
+
+def label(scenario: Scenario) -> str:
+    """Say in a few words what runs: what was set for a variant, or the title; and the seed."""
+    settings = [f"{key.rpartition('.')[2]} = {value}" for key, value in variant(scenario).items()]
+    return ", ".join([*(settings or [scenario.title]), f"seed {scenario.seed}"])
+
+
+def titled(title: str, variant: Mapping[str, Any]) -> str:
+    """Put what was set for a variant behind a title."""
+    return ", ".join([title, *(f"{key} = {value}" for key, value in variant.items())])
+
+
+def _record(scenario: Scenario, run: _core.Run) -> Record:
+    """Run and gather the record; the time is that of the engine's call alone."""
+    import polars as pl
+
+    before = time.thread_time()
+    outcome = run.run()
+    cpu_s = time.thread_time() - before
+    meta = {
+        "schema": SCHEMA,
+        "engine": outcome.engine,
+        "version": _core.__version__,
+        "seed": scenario.seed,
+        "packets": outcome.packets,
+        "cpu_s": cpu_s,
+        "variant": variant(scenario),
+        "scenario": json.loads(scenario.describe()),
+    }
+    return Record(
+        meta=meta,
+        flow_series=pl.DataFrame(outcome.flow_series),
+        link_series=pl.DataFrame(outcome.link_series),
+        transfer=pl.DataFrame(outcome.transfer),
+        event=pl.DataFrame(outcome.event),
+    )

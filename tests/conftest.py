@@ -1,0 +1,71 @@
+"""What several tests share: a scenario that runs in milliseconds, and the command line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+SMALL = """\
+title    = "Two flows"
+seed     = 1
+duration = "20 s"
+warmup   = "5 s"
+
+[bottleneck]
+rate  = "10 Mbit/s"
+delay = "10 ms"
+queue = { kind = "droptail", capacity = "20 ms" }
+
+[[flow]]
+name       = "near"
+rtt        = "40 ms"
+controller = "reno"
+
+[[flow]]
+name       = "far"
+rtt        = "80 ms"
+controller = "reno"
+start      = "uniform 0 s..1 s"
+"""
+
+ENDLESS = """\
+duration = "8000000 s"
+
+[bottleneck]
+rate  = "100 Gbit/s"
+delay = "10 ms"
+queue = { kind = "droptail", capacity = "10 ms" }
+
+[[flow]]
+name       = "one"
+controller = "reno"
+
+[[flow]]
+name       = "two"
+controller = "reno"
+"""
+
+Fairhaul = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """The file of a small scenario, in a directory with nothing else."""
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL)
+    return file
+
+
+@pytest.fixture
+def fairhaul(tmp_path: Path) -> Fairhaul:
+    """The command line, as a person calls it in an empty directory."""
+
+    def call(*args: str | Path) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "fairhaul", *map(str, args)]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    return call

@@ -1,0 +1,173 @@
+"""What a user can get wrong: one line each with file and line, exit status 2, and no files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import fairhaul as package
+from fairhaul.scenario import read_one, toml
+
+from .conftest import SMALL, Fairhaul
+
+# What stands in the scenario, what stands there instead, the line, and a word of the message.
+WRONG = {
+    "syntax": ('rate  = "10 Mbit/s"', "rate  = 10 Mbit/s", 7, "TOML"),
+    "key": ("rtt        =", "rrt        =", 13, "rtt"),
+    "table": ("[bottleneck]", "[bottelneck]", 6, "bottleneck"),
+    "unit": ('"10 Mbit/s"', '"10 Mbits"', 7, "Mbit/s"),
+    "bare number": ('"20 s"', "20", 3, "duration"),
+    "word": ('controller = "reno"', 'controller = "renno"', 14, "reno"),
+    "queue": ('kind = "droptail"', 'kind = "fifo"', 9, "droptail"),
+    "zero rate": ('"10 Mbit/s"', '"0 Mbit/s"', 7, "rate"),
+    "negative time": ('"5 s"', '"-5 s"', 4, "warmup"),
+    "warm-up without end": ('"5 s"', '"50 s"', 4, "warmup"),
+    "queue without room": ('capacity = "20 ms"', 'capacity = "0 packets"', 9, "packet"),
+    "round trip too short": ('"40 ms"', '"4 ms"', 13, "rtt"),
+    "name twice": ('"far"', '"near"', 17, "near"),
+    "seed": ("seed     = 1", "seed     = -1", 2, "seed"),
+}
+
+NOWHERE = """\
+duration = "1 s"
+[[node]]
+name = "here"
+[[node]]
+name = "there"
+[[link]]
+from  = "here"
+to    = "there"
+rate  = "1 Mbit/s"
+delay = "1 ms"
+queue = { kind = "droptail", capacity = "10 packets" }
+[[flow]]
+name       = "lost"
+from       = "here"
+to         = "nowhere"
+controller = "reno"
+"""
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_mistake_is_told_with_its_line(what: str, small: Path, fairhaul: Fairhaul) -> None:
+    right, wrong, line, word = WRONG[what]
+    assert right in SMALL
+    small.write_text(SMALL.replace(right, wrong, 1))
+    done = fairhaul("run", small, "--out", "out", "--json")
+    assert done.returncode == 2, done.stderr
+    assert f"{small}:{line}: " in done.stderr
+    assert word in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert sorted(small.parent.iterdir()) == [small]
+
+
+def test_a_flow_to_nowhere_is_told(small: Path, fairhaul: Fairhaul) -> None:
+    small.write_text(NOWHERE)
+    done = fairhaul("run", small)
+    assert done.returncode == 2
+    assert f"{small}:15: " in done.stderr
+    assert "nowhere" in done.stderr
+
+
+def test_all_mistakes_of_all_files_are_told_at_once(small: Path, fairhaul: Fairhaul) -> None:
+    small.write_text(SMALL.replace('"20 s"', "20").replace('"near"', "3").replace("80 ms", "80"))
+    done = fairhaul("run", small, "missing.toml")
+    lines = done.stderr.splitlines()
+    assert done.returncode == 2
+    assert [line.partition(": ")[0] for line in lines] == [
+        *(f"{small}:{n}" for n in (3, 12, 18)),
+        "missing.toml",
+    ]
+
+
+def test_what_is_no_text_is_told(small: Path, fairhaul: Fairhaul) -> None:
+    small.write_bytes(b"title = '\xff'\n")
+    done = fairhaul("run", small, ".")
+    assert done.returncode == 2
+    assert "not UTF-8" in done.stderr
+    assert "directory" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "word"),
+    [
+        (["--set", "duration"], "key=value"),
+        (["--set", "duraton=1 s"], "duration"),
+        (["--set", "flow.neer.rtt=50 ms"], "near"),
+        (["--set", "duration=long"], "duration"),
+        (["--seeds", "0"], "--seeds"),
+        (["--seeds", "2", "--set", "seed=18446744073709551615"], "2^64"),
+        (["--jobs", "none"], "--jobs"),
+        (["--on", "moon"], "--on"),
+        (["--jsn"], "--json"),
+    ],
+)
+def test_a_wrong_option_is_told(
+    args: list[str], word: str, small: Path, fairhaul: Fairhaul
+) -> None:
+    done = fairhaul("run", small, *args)
+    assert done.returncode == 2
+    assert word in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "word"),
+    [
+        (["rum"], "'run'"),
+        (["xyzzy"], "run, reproduce"),
+        (["list", "contollers"], "controllers"),
+        (["reproduce", "fhtcp"], "fhstcp"),
+        (["run"], "FILE"),
+    ],
+)
+def test_a_wrong_verb_or_word_is_told(args: list[str], word: str, fairhaul: Fairhaul) -> None:
+    done = fairhaul(*args)
+    assert done.returncode == 2
+    assert word in done.stderr
+
+
+def test_a_directory_in_use_is_left_alone(small: Path, fairhaul: Fairhaul) -> None:
+    done = fairhaul("run", small, "--out", small.parent)
+    assert done.returncode == 2
+    assert "not empty" in done.stderr
+    assert sorted(small.parent.iterdir()) == [small]
+
+
+def test_mistakes_reach_python_as_a_list() -> None:
+    with pytest.raises(package.ScenarioError) as caught:
+        package.read(SMALL.replace('"20 s"', "20").replace("80 ms", "80"))
+    assert len(caught.value.args) == 2
+    assert caught.value.args[0].startswith("scenario:3: ")
+
+
+def test_text_file_and_mapping_are_the_same_scenario(small: Path) -> None:
+    queue = {"kind": "droptail", "capacity": "20 ms"}
+    mapping = {
+        "title": "Two flows",
+        "duration": "20 s",
+        "warmup": "5 s",
+        "bottleneck": {"rate": "10 Mbit/s", "delay": "10 ms", "queue": queue},
+        "flow": [
+            {"name": "near", "rtt": "40 ms", "controller": "reno"},
+            {"name": "far", "rtt": "80 ms", "controller": "reno", "start": "uniform 0 s..1 s"},
+        ],
+    }
+    texts = {read_one(source).describe() for source in (SMALL, small, mapping)}
+    assert len(texts) == 1
+
+
+def test_values_are_written_as_toml() -> None:
+    value = {"a b": [1, 2.5, True], "c": 'say "x"'}
+    assert toml(value) == '{"a b" = [1, 2.5, true], "c" = "say \\"x\\""}'
+    with pytest.raises(package.ScenarioError, match="NoneType"):
+        toml(None)
+
+
+def test_one_scenario_is_not_several() -> None:
+    swept = SMALL + '[sweep]\n"flow.near.rtt" = ["40 ms", "60 ms"]\n'
+    assert len(package.read(swept)) == 2
+    with pytest.raises(package.ScenarioError, match="makes 2 of it"):
+        package.run(swept)

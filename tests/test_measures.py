@@ -1,0 +1,207 @@
+"""Every key of `--json` against a record small enough to work out by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+import pytest
+
+from fairhaul.measures import jain_by_window, measure
+from fairhaul.record import Record
+
+# Three bins: [0, 1) is the warm-up, [1, 2) and [2, 4) are measured: 3 s.
+STARTS = [0.0, 1.0, 2.0]
+
+
+def flow(name: str, **more: Any) -> dict[str, Any]:
+    return {
+        "name": name,
+        "group": name,
+        "role": "measured",
+        "controller": "reno",
+        "traffic": {"kind": "bulk"},
+        "rtt_s": 0.1,
+        "packet_bytes": 1000,
+        "forward": [{"rate_bps": 10_000, "delay_s": 0}, {"link": 0}],
+        "max_window": None,
+        "send_buffer_bytes": None,
+        "receive_buffer_bytes": None,
+        **more,
+    }
+
+
+SCENARIO: dict[str, Any] = {
+    "title": "By hand",
+    "duration_s": 4.0,
+    "warmup_s": 1.0,
+    "links": [{"name": "wire", "rate_bps": 4000, "capacity_packets": 5, "capacity_s": 10.0}],
+    "flows": [
+        flow("a"),
+        flow("b", receive_buffer_bytes=10),
+        flow("c", role="background", traffic={"kind": "sized", "size_bytes": 90}),
+    ],
+}
+
+
+def record(scenario: dict[str, Any] = SCENARIO) -> Record:
+    flows = pl.DataFrame(
+        {
+            "t_s": STARTS * 3,
+            "flow": ["a"] * 3 + ["b"] * 3 + ["c"] * 3,
+            "delivered_bytes": [999, 300, 630, 999, 300, 0, 0, 90, 0],
+            "goodput_bytes": [999, 300, 600, 999, 150, 150, 0, 90, 0],
+            "sent": [50, 10, 10, 50, 5, 5, 0, 1, 0],
+            "retransmitted": [9, 1, 2, 9, 0, 0, 0, 0, 0],
+            "lost": [9, 2, 3, 9, 0, 1, 0, 0, 0],
+            "cwnd_packets": [99.0, 6.0, 9.0, 99.0, 1.0, 1.0, 0.0, 3.0, 0.0],
+            "ssthresh_packets": [None] * 9,
+            "rtt_s": [9.0, 0.1, 0.2, 9.0, None, 0.3, None, None, None],
+            "one_way_s": [None] * 9,
+            "rtt_samples": [7, 3, 1, 7, 0, 2, 0, 0, 0],
+        }
+    )
+    links = pl.DataFrame(
+        {
+            "t_s": STARTS,
+            "link": ["wire"] * 3,
+            "busy_s": [1.0, 0.9, 1.2],
+            "arrived": [99, 10, 30],
+            "dropped": [99, 1, 3],
+            "marked": [0, 0, 0],
+            "backlog_packets": [9.0, 3.0, 0.0],
+            "backlog_bytes": [9000.0, 300.0, 0.0],
+        }
+    )
+    transfers = pl.DataFrame(
+        {
+            "flow": ["a", "b", "c"],
+            "start_s": [0.0, 0.0, 0.5],
+            "end_s": [None, None, 2.0],
+            "bytes": [1899, 1299, 90],
+        }
+    )
+    events = pl.DataFrame(
+        {
+            "t_s": [0.5, 1.0, 1.5, 3.0, 3.5],
+            "kind": ["reduction", "reduction", "reduction", "timeout", "reduction"],
+            "flow": ["a", "a", "b", "a", "a"],
+            "value": [1.0] * 5,
+        }
+    )
+    meta = {
+        "schema": 1,
+        "engine": "sim",
+        "version": "0",
+        "seed": 7,
+        "packets": 42,
+        "cpu_s": 0.5,
+        "variant": {},
+        "scenario": scenario,
+    }
+    return Record(meta=meta, flow_series=flows, link_series=links, transfer=transfers, event=events)
+
+
+def test_the_keys_are_those_of_the_design() -> None:
+    found = measure(record())
+    assert list(found) == [
+        *("title", "engine", "seed", "version", "packets", "cpu_s"),
+        *("flows", "links", "fairness", "stationary"),
+    ]
+    assert list(found["flows"][0]) == [
+        *("name", "group", "role", "controller", "goodput_bps", "throughput_bps"),
+        *("share", "link_share", "loss_rate", "retransmits", "loss_events", "timeouts"),
+        *("rtt_mean_s", "cwnd_mean", "completion_s"),
+    ]
+    assert list(found["links"][0]) == [
+        *("name", "utilization", "drop_rate", "queue_mean_packets", "queue_mean_s"),
+        *("capacity_packets", "capacity_s"),
+    ]
+    assert list(found["fairness"]) == ["jain", "jain_by_window", "max_min_ratio", "entitlement"]
+
+
+def test_a_flow_is_measured_after_the_warm_up() -> None:
+    a = measure(record())["flows"][0]
+    assert a["goodput_bps"] == 900 * 8 / 3
+    assert a["throughput_bps"] == 930 * 8 / 3
+    assert a["share"] == pytest.approx(900 / 1290)
+    assert a["link_share"] == pytest.approx(2400 / 4000)
+    assert a["loss_rate"] == 5 / 20
+    assert (a["retransmits"], a["loss_events"], a["timeouts"]) == (3, 2, 1)
+    assert a["completion_s"] is None
+
+
+def test_a_round_trip_is_a_mean_over_samples_and_a_window_one_over_time() -> None:
+    a, b, c = measure(record())["flows"]
+    assert a["rtt_mean_s"] == pytest.approx((3 * 0.1 + 1 * 0.2) / 4)
+    assert a["cwnd_mean"] == pytest.approx((6 * 1 + 9 * 2) / 3)
+    assert b["rtt_mean_s"] == 0.3
+    assert c["rtt_mean_s"] is None
+
+
+def test_a_flow_of_one_size_is_complete_when_its_transfer_is() -> None:
+    c = measure(record())["flows"][2]
+    assert c["completion_s"] == 1.5
+    assert c["loss_rate"] == 0
+
+
+def test_a_link_is_measured_by_time() -> None:
+    (wire,) = measure(record())["links"]
+    assert wire["utilization"] == pytest.approx(2.1 / 3)
+    assert wire["drop_rate"] == 0.1
+    assert wire["queue_mean_packets"] == pytest.approx(1.0)
+    assert wire["queue_mean_s"] == pytest.approx(100 * 8 / 4000)
+    assert (wire["capacity_packets"], wire["capacity_s"]) == (5, 10.0)
+
+
+def test_fairness_is_over_the_measured_flows() -> None:
+    found = measure(record())["fairness"]
+    assert found["jain"] == pytest.approx((900 + 300) ** 2 / (2 * (900**2 + 300**2)))
+    assert found["max_min_ratio"] == pytest.approx(3)
+
+
+def test_an_index_by_window_is_the_mean_over_whole_windows() -> None:
+    # Bins of 2 s split in proportion: windows of 2 s are [1, 3) and the rest, which is not whole.
+    # There a has 300 + 300, b has 150 + 75.
+    found = measure(record())["fairness"]["jain_by_window"]
+    assert list(found) == ["2"]
+    assert found["2"] == pytest.approx((600 + 225) ** 2 / (2 * (600**2 + 225**2)))
+
+
+def test_a_window_of_one_bin_is_used_whatever_its_rounding() -> None:
+    # 0.3 - 0.2 is a little less than 0.1, and 0.4 - 0.3 a little more.
+    starts = [i * 0.1 for i in range(10)]
+    flows = pl.DataFrame(
+        {
+            "t_s": starts * 2,
+            "flow": ["a"] * 10 + ["b"] * 10,
+            "goodput_bytes": [4] * 10 + [2] * 10,
+        }
+    )
+    whole = {**SCENARIO, "duration_s": 1.0, "warmup_s": 0.0, "flows": [flow("a"), flow("b")]}
+    found = jain_by_window(replace(record(whole), flow_series=flows), [[0], [1]])
+    assert found == dict.fromkeys(["0.1", "0.2", "0.5", "1"], pytest.approx(36 / (2 * 20)))
+
+
+def test_the_entitlement_follows_the_caps() -> None:
+    # b may take 10 B a round trip: 800 bit/s, and got 800. c took 90 * 8 / 3 = 240. a is due the
+    # rest of 4000, 2960, and got 2400.
+    found = measure(record())["fairness"]["entitlement"]
+    x, y = 2400 / 2960, 1.0
+    assert found == pytest.approx((x + y) ** 2 / (2 * (x * x + y * y)))
+
+
+def test_flows_of_a_group_are_one_party() -> None:
+    together = [flow("a", group="g"), flow("b", group="g"), flow("c")]
+    found = measure(record({**SCENARIO, "flows": together}))["fairness"]
+    assert found["jain"] == pytest.approx((1200 + 90) ** 2 / (2 * (1200**2 + 90**2)))
+
+
+def test_few_loss_events_are_not_stationary() -> None:
+    assert measure(record())["stationary"] is False
+    nobody = [{**spec, "role": "background"} for spec in SCENARIO["flows"]]
+    found = measure(record({**SCENARIO, "flows": nobody}))
+    assert found["stationary"] is True
+    assert found["fairness"]["jain"] is None
+    assert found["fairness"]["jain_by_window"] == {}

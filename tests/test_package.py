@@ -1,0 +1,118 @@
+"""The package as a whole: its stub, its lists, how soon it starts, and its paper."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fairhaul as package
+from fairhaul import _core, papers
+from fairhaul.estimate import Estimate
+from fairhaul.papers.fhstcp import DIFFERS
+
+from .conftest import Fairhaul
+
+SOURCE = Path(package.__file__).parent
+
+
+def test_the_stub_lists_what_the_module_has() -> None:
+    tree = ast.parse((SOURCE / "_core.pyi").read_text())
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    there = {name for name in dir(_core) if not name.startswith("_")}
+    assert there == classes.keys() | functions.keys()
+    for name, function in functions.items():
+        assert _arguments(function) == _signature(getattr(_core, name)), name
+    for name, node in classes.items():
+        real = getattr(_core, name)
+        methods = {item.name: item for item in node.body if isinstance(item, ast.FunctionDef)}
+        own = {item for item in vars(real) if not item.startswith("_")}
+        assert own == {method for method in methods if not method.startswith("_")}, name
+        for method, function in methods.items():
+            assert hasattr(real, method), f"{name}.{method}"
+            if method in own and not function.decorator_list:
+                assert _arguments(function) == _signature(getattr(real, method)), f"{name}.{method}"
+
+
+def _arguments(function: ast.FunctionDef) -> list[str]:
+    return [argument.arg for argument in function.args.args]
+
+
+def _signature(function: object) -> list[str]:
+    text = str(getattr(function, "__text_signature__", "()"))
+    names = (part.partition("=")[0].strip(" $") for part in text.strip("()").split(","))
+    return [name for name in names if name and name != "/"]
+
+
+def test_every_name_of_the_package_can_be_had() -> None:
+    for name in package.__all__:
+        assert getattr(package, name) is not None
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = package.nonsense
+
+
+@pytest.mark.parametrize("module", ["fairhaul", "fairhaul.cli"])
+def test_nothing_heavy_is_imported_before_it_is_used(module: str) -> None:
+    code = f"import sys, {module}; print(*sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"polars", "numpy", "rich"} & set(out.stdout.split())
+
+
+def test_lists_name_what_a_scenario_may_say(fairhaul: Fairhaul) -> None:
+    assert "fhstcp" in fairhaul("list", "controllers").stdout
+    for what, word in [("queues", "droptail"), ("traffic", "web"), ("papers", "fhstcp")]:
+        found = json.loads(fairhaul("list", what, "--json").stdout)[what]
+        assert word in [entry["name"] for entry in found]
+    assert package.catalogue()["recoveries"][0]["name"] == "sack"
+
+
+def test_the_schema_is_json(fairhaul: Fairhaul) -> None:
+    found = json.loads(fairhaul("schema").stdout)
+    assert found == package.schema()
+    assert "bottleneck" in found["properties"]
+
+
+def test_help_and_version(fairhaul: Fairhaul) -> None:
+    assert fairhaul("--version").stdout == f"fairhaul {package.__version__}\n"
+    for verb in ("run", "reproduce", "list", "schema"):
+        assert verb in fairhaul("--help").stdout
+        assert fairhaul(verb, "--help").returncode == 0
+
+
+def test_a_number_agrees_up_to_its_printed_precision() -> None:
+    ours = Estimate(mean=0.91, low=0.9049, high=0.915)
+    near = papers.Cell(paper=[0.90], steps=[0.01], ours=[ours], form=".3f")
+    far = papers.Cell(paper=[0.89], steps=[0.01], ours=[ours], form=".3f")
+    alone = Estimate(mean=0.9, low=None, high=None)
+    assert near.agrees() is True
+    assert far.agrees() is False
+    assert papers.Cell(paper=[0.9], steps=[0.01], ours=[alone], form=".3f").agrees() is None
+    assert near.ours_text() == "0.910 ±0.005"
+
+
+def test_table_1_is_reproduced_in_a_short_form() -> None:
+    slower = {"bottleneck.rate": "20 Mbit/s", "duration": "12 s", "warmup": "2 s"}
+    done = papers.reproduce("fhstcp", quick=True, seeds=2, set=slower)
+    (table,) = done.tables
+    assert [row.label for row in table.rows] == ["5", "10", "20"]
+    first = done.to_dict()["tables"][0]["rows"][0]
+    assert first["F1"]["paper"] == 29.79
+    assert first["background loss"]["paper"] == [7e-5, 1e-4]
+    shares = [first[name]["ours"]["mean"] for name in ("F1", "F2", "F3", "F4")]
+    assert sum(shares) == pytest.approx(first["total"]["ours"]["mean"])
+    assert 50 < sum(shares) < 97
+    # Ten seconds at a fiftieth of the rate are another question: most of it differs, and is said.
+    assert done.remarks[DIFFERS]
+    json.dumps(done.to_dict(), allow_nan=False)
+
+
+def test_papers_are_listed(fairhaul: Fairhaul) -> None:
+    assert "FHSTCP" in fairhaul("reproduce").stdout
+    assert json.loads(fairhaul("reproduce", "list", "--json").stdout)["papers"]
+    with pytest.raises(ValueError, match="there are fhstcp"):
+        papers.reproduce("nothing")

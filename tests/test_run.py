@@ -1,0 +1,215 @@
+"""Runs, from the command line and from Python: what they print, write and leave."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import fairhaul as package
+from fairhaul import runs
+from fairhaul.cli import status_of
+from fairhaul.record import TABLES
+
+from .conftest import ENDLESS, SMALL, Fairhaul
+
+COLUMNS = {
+    "flow_series": [
+        *("t_s", "flow", "delivered_bytes", "goodput_bytes", "sent", "retransmitted", "lost"),
+        *("cwnd_packets", "ssthresh_packets", "rtt_s", "one_way_s", "rtt_samples"),
+    ],
+    "link_series": [
+        *("t_s", "link", "busy_s", "arrived", "dropped", "marked"),
+        *("backlog_packets", "backlog_bytes"),
+    ],
+    "transfer": ["flow", "start_s", "end_s", "bytes"],
+    "event": ["t_s", "kind", "flow", "value"],
+}
+
+
+def test_a_run_prints_one_object(small: Path, fairhaul: Fairhaul) -> None:
+    done = fairhaul("run", small, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    assert found["title"] == "Two flows"
+    assert (found["engine"], found["seed"]) == ("sim", 1)
+    assert found["version"] == package.__version__
+    assert [flow["name"] for flow in found["flows"]] == ["near", "far"]
+    assert [link["name"] for link in found["links"]] == ["bottleneck", "bottleneck (reverse)"]
+    # Two flows that never stop fill 10 Mbit/s; of 1000 bytes 960 are payload.
+    assert 0.8 < found["links"][0]["utilization"] <= 1
+    assert 7.5e6 < sum(flow["goodput_bps"] for flow in found["flows"]) <= 9.6e6
+    assert sum(flow["share"] for flow in found["flows"]) == pytest.approx(1)
+    # What may wait in front of the bottleneck is 20 ms at the most.
+    assert 0.04 < found["flows"][0]["rtt_mean_s"] < 0.065
+    assert 0.5 < found["fairness"]["jain"] <= 1
+    assert found["cpu_s"] > 0
+
+
+def test_a_run_prints_a_table(small: Path, fairhaul: Fairhaul) -> None:
+    done = fairhaul("run", small)
+    assert (done.returncode, done.stderr) == (0, "")
+    for word in ("Two flows (seed 1)", "near", "far", "bottleneck (reverse)", "Jain's index"):
+        assert word in done.stdout
+
+
+def test_seeds_give_runs_and_a_summary(small: Path, fairhaul: Fairhaul) -> None:
+    found = json.loads(fairhaul("run", small, "--seeds", 3, "--json").stdout)
+    assert [run["seed"] for run in found["runs"]] == [1, 2, 3]
+    rates = [run["flows"][1]["goodput_bps"] for run in found["runs"]]
+    mean = found["summary"]["flows"][1]["goodput_bps"]
+    assert mean["mean"] == pytest.approx(sum(rates) / 3)
+    assert mean["low"] < mean["mean"] < mean["high"]
+    assert len(set(rates)) == 3
+
+
+def test_settings_change_the_scenario(small: Path, fairhaul: Fairhaul) -> None:
+    args = ("--set", "flow.near.controller=scalable", "--set", "duration=10 s", "--set", "seed=9")
+    found = json.loads(fairhaul("run", small, *args, "--json").stdout)
+    assert found["flows"][0]["controller"] == "scalable"
+    assert found["seed"] == 9
+    assert found["fairness"]["jain_by_window"].keys() == {"0.1", "0.2", "0.5", "1", "2", "5"}
+
+
+def test_a_sweep_runs_every_variant(small: Path, fairhaul: Fairhaul) -> None:
+    small.write_text(SMALL + '[sweep]\n"flow.near.rtt" = ["40 ms", "60 ms"]\n')
+    found = json.loads(fairhaul("run", small, "--json").stdout)["scenarios"]
+    assert [one["variant"] for one in found] == [
+        {"flow.near.rtt": "40 ms"},
+        {"flow.near.rtt": "60 ms"},
+    ]
+
+
+def test_a_transfer_has_a_completion_time(small: Path, fairhaul: Fairhaul) -> None:
+    # 960 kB at 10 Mbit/s take at least 1000 packets x 0.8 ms.
+    args = ("--set", "flow.near.traffic=960 kB", "--set", "flow.far.start=6 s")
+    found = json.loads(fairhaul("run", small, *args, "--json").stdout)
+    assert 0.8 < found["flows"][0]["completion_s"] < 3
+    assert found["flows"][1]["completion_s"] is None
+
+
+def test_a_record_is_written_and_read_back(small: Path, fairhaul: Fairhaul) -> None:
+    done = fairhaul("run", small, "--out", "deep/out", "--json")
+    out = small.parent / "deep" / "out"
+    names = {"meta.json", *(f"{name}.parquet" for name in TABLES)}
+    assert {file.name for file in out.iterdir()} == names
+    for name, columns in COLUMNS.items():
+        assert pl.read_parquet(out / f"{name}.parquet").columns == columns
+    again = package.measure(package.read_record(out))
+    assert again == json.loads(done.stdout)
+    assert sorted(out.parent.iterdir()) == [out]
+
+
+def test_many_records_get_a_directory_each(small: Path, fairhaul: Fairhaul) -> None:
+    done = fairhaul("run", small, "--seeds", 2, "--out", "out")
+    assert done.returncode == 0
+    out = small.parent / "out"
+    names = ["001-two-flows-seed-1", "002-two-flows-seed-2"]
+    assert sorted(place.name for place in out.iterdir()) == names
+    assert package.read_record(out / names[1]).meta["seed"] == 2
+
+
+def test_the_same_scenario_and_seed_give_the_same_tables() -> None:
+    one, other = (package.run(SMALL).records[0] for _ in range(2))
+    for name, table in one.tables().items():
+        assert table.equals(other.tables()[name], null_equal=True), name
+    different = package.run(SMALL, {"seed": 2}).records[0]
+    assert not one.flow_series.equals(different.flow_series)
+
+
+def test_many_runs_are_those_run_alone() -> None:
+    scenarios = package.read(SMALL) + package.read(SMALL, {"seed": 5})
+    answers = package.run_many(scenarios, seeds=2, jobs=3)
+    assert [[m["seed"] for m in answer.measures] for answer in answers] == [[1, 2], [5, 6]]
+    alone = package.run(SMALL, {"seed": 6}).records[0]
+    assert answers[1].records[1].flow_series.equals(alone.flow_series)
+
+
+def test_a_value_that_is_missing_is_null() -> None:
+    record = package.run(SMALL, {"flow.far.start": "10 s"}).records[0]
+    before = record.flow_series.filter((pl.col("flow") == "far") & (pl.col("t_s") < 9))
+    assert before["rtt_s"].null_count() == before.height
+    assert record.transfer["end_s"].null_count() == 2
+
+
+def test_progress_is_seen_and_ends_at_the_whole() -> None:
+    seen: list[runs.Progress] = []
+    package.run(SMALL, seeds=2, watch=seen.append)
+    assert seen[-1].runs == 2
+    assert seen[-1].total_s == 40
+    assert seen[-1].reached_s == 40
+
+
+def test_a_failing_run_is_one_line(
+    small: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reason = "Two flows, seed 1, at 3 s of virtual time: a packet is missing"
+
+    class Broken:
+        reached_s = 3.0
+
+        def __init__(self, _scenario: package.Scenario) -> None:
+            pass
+
+        def run(self) -> None:
+            raise package.RunError(reason)
+
+        def stop(self) -> None:
+            pass
+
+    monkeypatch.setattr("fairhaul._core.Run", Broken)
+    assert status_of(["run", str(small), "--out", str(small.parent / "out")]) == 1
+    said = capsys.readouterr()
+    assert said.err == f"fairhaul: {reason}\n"
+    assert said.out == ""
+    assert sorted(small.parent.iterdir()) == [small]
+
+
+def test_a_stopped_run_says_so() -> None:
+    from fairhaul import _core
+
+    run = _core.Run(package.read(ENDLESS)[0])
+    run.stop()
+    with pytest.raises(package.Stopped, match="seed 1: stopped"):
+        run.run()
+
+
+@pytest.mark.parametrize(
+    ("args", "how"),
+    [([], signal.SIGINT), (["--seeds", "3", "--json"], signal.SIGINT), ([], signal.SIGTERM)],
+)
+def test_an_interrupt_ends_at_once_and_leaves_nothing(
+    tmp_path: Path, args: list[str], how: signal.Signals
+) -> None:
+    file = tmp_path / "endless.toml"
+    file.write_text(ENDLESS)
+    command = [sys.executable, "-m", "fairhaul", "run", str(file), "--out", "out", *args]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    while len(list(tmp_path.iterdir())) == 1:  # until the draft of `out` is there
+        assert process.poll() is None
+        time.sleep(0.05)
+    time.sleep(0.5)
+    before = time.monotonic()
+    os.kill(process.pid, how)
+    out, err = process.communicate(timeout=10)
+    assert time.monotonic() - before < 2
+    assert process.returncode == 130
+    assert out == ""
+    assert err.strip() == "fairhaul: interrupted"
+    assert sorted(tmp_path.iterdir()) == [file]
+
+
+def test_a_bar_says_what_runs_in_a_few_words() -> None:
+    (alone,) = package.read(SMALL)
+    swept = package.read(SMALL + '[sweep]\n"flow.near.rtt" = ["40 ms", "60 ms"]\n')
+    assert runs.label(alone) == "Two flows, seed 1"
+    assert runs.label(swept[1].with_seed(7)) == "rtt = 60 ms, seed 7"
