@@ -171,7 +171,7 @@ fn what_a_timeout_sends_again_needlessly_is_no_sign_of_loss() {
     // duplicate. "More than recover" was not acknowledged by then [RFC 6582, 3.2, step 2].
     for recovery in [Recovery::Reno, STEADY, IMPATIENT] {
         let fate = |data: &Data, tries: u32| {
-            let hole = (64..=96).contains(&data.number) && data.number % 2 == 0;
+            let hole = (64..=96).contains(&data.number) && data.number.is_multiple_of(2);
             hole && !data.opens && (tries == 1 || data.number == 64 && tries == 2)
         };
         let profile = Profile { initial_window: 64.0, ..profile(recovery) };

@@ -84,7 +84,8 @@ impl Pipe {
             if now >= end {
                 return;
             }
-            let outcome = match self.acks.pop_front_if(|ack| ack.0 == now) {
+            let due = if ack == now { self.acks.pop_front() } else { None };
+            let outcome = match due {
                 Some((_, ack)) => self.sender.on_ack(&ack, now),
                 None => self.sender.on_timer(now),
             };
