@@ -113,6 +113,27 @@ fn newreno_and_sack_halve_once_for_two_or_three_losses_in_a_window() {
 }
 
 #[test]
+fn a_partial_acknowledgement_keeps_the_window_full_and_the_full_one_makes_no_burst() {
+    // 0 and 4 of ten are lost. Three duplicates let 10, 11 and 0 again go, and halve the window.
+    let mut sender = opened(STEADY, 10.0);
+    let mut take = |next| {
+        sender.on_ack(&ack(next, &[]), at(200));
+        (leaves(&mut sender, at(200)), sender.window().cwnd)
+    };
+    (0..3).for_each(|_| drop(take(0)));
+    // Duplicates 4 to 7 (of 5, 6, 7, 8): at the 7th, 0, 9, 10, 11 and one too many are in flight.
+    assert!((0..4).all(|_| take(0).0.is_empty()));
+    // 9, 10 and 11 arrive: one new packet for each.
+    for new in 12..15 {
+        assert_eq!(take(0), (vec![(new, false)], 5.0));
+    }
+    // 0 has arrived. In flight are 12, 13 and 14; with 4 again and 15 there are five.
+    assert_eq!(take(4), (vec![(4, true), (15, false)], 5.0));
+    // All has arrived at once: not five packets, but two [RFC 6582, 3.2, step 3].
+    assert_eq!(take(16), (vec![(16, false), (17, false)], 2.0));
+}
+
+#[test]
 fn reno_halves_for_each_loss_or_times_out() {
     let two = losing(Recovery::Reno, 32.0, [60, 65]);
     assert_eq!((two.reductions(), two.timeouts()), (2, 0));

@@ -167,6 +167,7 @@ impl<C: Controller> Sender<C> {
         self.rtt.back_off();
         if let State::Opening { .. } = self.state {
             self.state = State::Opening { asked: false };
+            self.window.cwnd = 1.0; // a lost request leaves one packet to begin with [RFC 5681, 3.1]
             return Outcome::TimedOut(timeout);
         }
         if again {

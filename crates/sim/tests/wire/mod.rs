@@ -84,11 +84,10 @@ impl Pipe {
             if now >= end {
                 return;
             }
-            let outcome = if ack == now {
-                let (_, ack) = self.acks.pop_front().expect("its time was read from it");
-                self.sender.on_ack(&ack, now)
-            } else {
-                self.sender.on_timer(now)
+            let due = if ack == now { self.acks.pop_front() } else { None };
+            let outcome = match due {
+                Some((_, ack)) => self.sender.on_ack(&ack, now),
+                None => self.sender.on_timer(now),
             };
             if outcome != Outcome::Quiet {
                 self.outcomes.push((now, outcome));
