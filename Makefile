@@ -39,7 +39,7 @@ test: tools $(VENV)/.extension ## everything that has to pass before a commit
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	mkdir -p $(LOGS)
-	cargo test $(CRATES) --locked 2>&1 | tee $(LOGS)/rust
+	cargo test $(CRATES) --locked --no-fail-fast 2>&1 | tee $(LOGS)/rust
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
