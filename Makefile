@@ -77,6 +77,7 @@ rust:
 
 tools:
 	@FAIRHAUL_FOR=tests scripts/require $(PYTHON)
+	@scripts/debian
 
 $(VENV)/.packages: requirements.lock
 	@scripts/require $(PYTHON)

@@ -31,6 +31,8 @@ class Record:
     link_series: pl.DataFrame
     transfer: pl.DataFrame
     event: pl.DataFrame
+    trace: pl.DataFrame | None = None
+    """Evidence per packet, where a run was asked for it; it is written by `fairhaul.trace`."""
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """The tables by name."""

@@ -6,6 +6,7 @@ so that Ctrl-C reaches it, and then stops every run at once.
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import threading
@@ -106,14 +107,17 @@ def for_each(
     *,
     jobs: int | None = None,
     watch: Watch | None = None,
+    trace: str | None = None,
 ) -> list[T]:
     """Run every scenario of `plan` and give what `then` makes of each record, in order.
+
+    `trace` names a flow whose packets the records hold as evidence.
 
     `then` is called in the thread of its run with the index in `plan` and the record.
 
     The first failure stops all others and is raised; so is an interrupt.
     """
-    fleet = _Fleet(plan)
+    fleet = _Fleet(plan, trace)
     with ThreadPoolExecutor(max_workers=jobs or cores()) as pool:
         futures = [pool.submit(fleet.run, i, then) for i in range(len(plan))]
         try:
@@ -143,8 +147,9 @@ def _wait(futures: Sequence[Future[T]], fleet: _Fleet, watch: Watch | None) -> N
 class _Fleet:
     """Runs that are under way, seen and stopped from another thread."""
 
-    def __init__(self, plan: Sequence[Scenario]) -> None:
+    def __init__(self, plan: Sequence[Scenario], trace: str | None) -> None:
         self._plan = plan
+        self._traced = [None if trace is None else flow_index(one, trace) for one in plan]
         self._lock = threading.Lock()
         self._runs: dict[int, _core.Run] = {}
         self._done_s: dict[int, float] = {}
@@ -152,7 +157,7 @@ class _Fleet:
 
     def run(self, index: int, then: Callable[[int, Record], T]) -> T:
         scenario = self._plan[index]
-        run = _core.Run(scenario)
+        run = _core.Run(scenario, self._traced[index])
         with self._lock:
             if self._stopped:
                 raise _core.Stopped("stopped before it began")
@@ -180,6 +185,16 @@ class _Fleet:
                 runs=len(self._plan),
                 running=tuple(label(self._plan[i]) for i in sorted(self._runs)),
             )
+
+
+def flow_index(scenario: Scenario, name: str) -> int:
+    """Find the flow `name` of `scenario`."""
+    names = [flow["name"] for flow in json.loads(scenario.describe())["flows"]]
+    if name in names:
+        return names.index(name)
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names[:20])}"
+    raise ScenarioError(f"{scenario.title}: there is no flow {name!r}; {hint}")
 
 
 def variant(scenario: Scenario) -> dict[str, Any]:
@@ -213,6 +228,7 @@ def _record(scenario: Scenario, run: _core.Run) -> Record:
         "packets": outcome.packets,
         "cpu_s": cpu_s,
         "variant": variant(scenario),
+        "trace_is_full": outcome.trace_is_full,
         "scenario": json.loads(scenario.describe()),
     }
     return Record(
@@ -221,4 +237,5 @@ def _record(scenario: Scenario, run: _core.Run) -> Record:
         link_series=pl.DataFrame(outcome.link_series),
         transfer=pl.DataFrame(outcome.transfer),
         event=pl.DataFrame(outcome.event),
+        trace=None if outcome.trace is None else pl.DataFrame(outcome.trace),
     )

@@ -13,5 +13,5 @@ pub use describe::describe;
 pub use listing::{Key, Word, controllers, page, queues, recoveries, schema, traffics};
 pub use plan::{Transfer, plan};
 pub use read::{Mistake, Mistakes, Study, Variant, read};
-pub use record::{EventRow, FlowRow, Grid, LinkRow, Record, TransferRow, grid};
+pub use record::{EventRow, FlowRow, Grid, LinkRow, PacketRow, PacketWhat, Record, TransferRow, grid};
 pub use scenario::{Flow, Hop, LinkSpec, Pages, Recovery, Role, Scenario, SizeLaw, Start, Traffic};

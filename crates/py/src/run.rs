@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use fairhaul_experiment::Scenario as Question;
-use fairhaul_sim::{Control, RunError as Failure};
+use fairhaul_experiment::{Record, Scenario as Question};
+use fairhaul_sim::{Control, Evidence, RunError as Failure};
 use pyo3::create_exception;
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::guard;
 use crate::study::Scenario;
-use crate::table::{Table, tables};
+use crate::table::{Table, packets, tables};
 
 create_exception!(fairhaul._core, RunError, PyRuntimeError, "A run failed: scenario, seed, time and reason.");
 create_exception!(fairhaul._core, Stopped, PyRuntimeError, "A run was asked to stop.");
@@ -19,14 +19,21 @@ create_exception!(fairhaul._core, Stopped, PyRuntimeError, "A run was asked to s
 #[pyclass(frozen, module = "fairhaul._core")]
 pub struct Run {
     question: Arc<Question>,
+    trace: Option<u32>,
     control: Control,
 }
 
 #[pymethods]
 impl Run {
+    /// `trace`: the index of a flow whose packets are kept as evidence.
     #[new]
-    fn new(scenario: &Scenario) -> Run {
-        Run { question: scenario.question(), control: Control::default() }
+    #[pyo3(signature = (scenario, trace=None))]
+    fn new(scenario: &Scenario, trace: Option<u32>) -> PyResult<Run> {
+        let question = scenario.question();
+        if trace.is_some_and(|flow| flow as usize >= question.flows.len()) {
+            return Err(PyValueError::new_err("there is no flow of that index"));
+        }
+        Ok(Run { question, trace, control: Control::default() })
     }
 
     /// Runs to the end with the interpreter's lock released.
@@ -48,15 +55,18 @@ impl Run {
 
 impl Run {
     fn outcome(&self) -> PyResult<Outcome> {
-        let (record, tables) = guard::watch(&self.control, || {
-            let record = fairhaul_sim::run(&self.question, &self.control)?;
-            let tables = tables(&self.question, &record).map_err(|error| Failure::Broken {
-                at: self.control.reached(),
-                what: format!("a table could not be built: {error}"),
-            })?;
-            Ok((record, tables))
+        let broken = |error| Failure::Broken {
+            at: self.control.reached(),
+            what: format!("a table could not be built: {error}"),
+        };
+        let (record, tables, trace) = guard::watch(&self.control, || {
+            let (record, trace) = self.answer()?;
+            let tables = tables(&self.question, &record).map_err(broken)?;
+            let trace = trace.map(|trace| Ok((packets(&trace.rows)?, trace.full))).transpose();
+            Ok((record, tables, trace.map_err(broken)?))
         })
         .map_err(|why| self.error(&why))?;
+        let (trace, trace_is_full) = trace.map_or((None, false), |(table, full)| (Some(table), full));
         Python::attach(|py| {
             Ok(Outcome {
                 engine: record.engine,
@@ -65,8 +75,19 @@ impl Run {
                 link_series: Py::new(py, tables.link_series)?,
                 transfer: Py::new(py, tables.transfer)?,
                 event: Py::new(py, tables.event)?,
+                trace: trace.map(|table| Py::new(py, table)).transpose()?,
+                trace_is_full,
             })
         })
+    }
+
+    /// The record, and the evidence per packet where it was asked for.
+    fn answer(&self) -> Result<(Record, Option<Evidence>), Failure> {
+        let Some(flow) = self.trace else {
+            return Ok((fairhaul_sim::run(&self.question, &self.control)?, None));
+        };
+        let (record, evidence) = fairhaul_sim::run_traced(&self.question, flow, &self.control)?;
+        Ok((record, Some(evidence)))
     }
 
     fn error(&self, why: &Failure) -> PyErr {
@@ -93,4 +114,8 @@ pub struct Outcome {
     transfer: Py<Table>,
     /// One row per event.
     event: Py<Table>,
+    /// One row per packet of the traced flow and place; none without one.
+    trace: Option<Py<Table>>,
+    /// Whether later packets were left out for their number.
+    trace_is_full: bool,
 }

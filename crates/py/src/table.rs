@@ -6,11 +6,11 @@ use std::sync::Arc;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::Int32Type;
 use arrow_array::{
-    ArrayRef, DictionaryArray, Float64Array, Int32Array, RecordBatch, RecordBatchIterator, StringArray,
-    UInt64Array,
+    ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, RecordBatch, RecordBatchIterator,
+    StringArray, UInt64Array,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema};
-use fairhaul_experiment::{FlowRow, LinkRow, Record, Scenario};
+use fairhaul_experiment::{FlowRow, LinkRow, PacketRow, PacketWhat, Record, Scenario};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
@@ -65,6 +65,17 @@ impl Columns {
         self
     }
 
+    fn flag(mut self, name: &'static str, values: impl Iterator<Item = bool>) -> Columns {
+        let values: BooleanArray = values.map(Some).collect();
+        self.0.push((name, false, Arc::new(values)));
+        self
+    }
+
+    fn text(mut self, name: &'static str, values: impl Iterator<Item = String>) -> Columns {
+        self.0.push((name, false, Arc::new(StringArray::from_iter_values(values))));
+        self
+    }
+
     /// Words that repeat, by their index in `words`.
     fn words<'a>(
         mut self,
@@ -105,6 +116,27 @@ pub fn tables(scenario: &Scenario, record: &Record) -> Result<Tables, ArrowError
         transfer: transfer(scenario, record)?,
         event: event(scenario, record)?,
     })
+}
+
+/// Turns the evidence of a traced flow into a table; `sack` reads as `from-to from-to`, where `to`
+/// is the first packet after a run.
+pub fn packets(rows: &[PacketRow]) -> Result<Table, ArrowError> {
+    let runs = |row: &PacketRow| {
+        let runs: Vec<String> = row.blocks.iter().map(|(from, to)| format!("{from}-{to}")).collect();
+        runs.join(" ")
+    };
+    Columns::new()
+        .real("t_s", rows.iter().map(|row| row.t_s))
+        .words("what", PacketWhat::WORDS.into_iter(), rows.iter().map(|row| row.what.index()))?
+        .whole("connection", rows.iter().map(|row| row.connection.into()))
+        .whole("number", rows.iter().map(|row| row.number))
+        .whole("bytes", rows.iter().map(|row| row.size.into()))
+        .flag("opens", rows.iter().map(|row| row.opens))
+        .flag("again", rows.iter().map(|row| row.again))
+        .text("sack", rows.iter().map(runs))
+        .maybe("cwnd_packets", rows.iter().map(|row| row.cwnd_packets))
+        .maybe("srtt_s", rows.iter().map(|row| row.srtt_s))
+        .table()
 }
 
 fn flow_names(scenario: &Scenario) -> impl Iterator<Item = &str> {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use fairhaul_cc::{Builtin, Window};
-use fairhaul_experiment::{Flow, Recovery, Transfer, TransferRow};
+use fairhaul_experiment::{Flow, PacketWhat, Recovery, Transfer, TransferRow};
 use fairhaul_path::Wire;
 use fairhaul_units::{ACK_SIZE, Ack, Chance, Data, HEADER, Span, Time};
 
@@ -210,6 +210,7 @@ impl Connection {
         if !data.opens {
             world.ledger.sent(self.flow, data.again, data.stamped);
         }
+        self.see_data(PacketWhat::Sent, &data, data.stamped, world);
         self.data.launched += 1;
         self.carry_data(0, data, data.stamped, route, world);
     }
@@ -242,6 +243,7 @@ impl Connection {
             Ok(arrives) => self.carry_data(at + 1, data, arrives, route, world),
             Err(when) => {
                 self.data.dropped += 1;
+                self.see_data(PacketWhat::Dropped, &data, when, world);
                 if !data.opens {
                     world.ledger.lost(self.flow, when);
                 }
@@ -252,6 +254,7 @@ impl Connection {
     /// A data packet is at the receiver.
     fn arrive(&mut self, data: Data, now: Time, route: &Route, world: &mut World) {
         self.data.arrived += 1;
+        self.see_data(PacketWhat::Received, &data, now, world);
         if self.receiver.deadline() < now {
             self.release_held(self.receiver.deadline(), route, world);
         }
@@ -279,6 +282,7 @@ impl Connection {
 
     fn answer(&mut self, ack: Ack, now: Time, route: &Route, world: &mut World) {
         self.acks.launched += 1;
+        self.see_ack(PacketWhat::AckSent, &ack, now, world);
         self.carry_ack(0, ack, now, route, world);
     }
 
@@ -307,7 +311,10 @@ impl Connection {
             Some(Step::Alone(link) | Step::Meet { link, .. }) => {
                 match world.pass(*link, ACK_SIZE.0 as u32, None, now) {
                     Ok(arrives) => self.carry_ack(at + 1, ack, arrives, route, world),
-                    Err(_) => self.acks.dropped += 1,
+                    Err(when) => {
+                        self.acks.dropped += 1;
+                        self.see_ack(PacketWhat::AckDropped, &ack, when, world);
+                    }
                 }
             }
             Some(Step::Wire(_)) => unreachable!("an acknowledgement meets links only"),
@@ -325,9 +332,24 @@ impl Connection {
             world.ledger.sampled(self.flow, now.since(ack.echo), ack.arrived.since(ack.echo), now);
         }
         let outcome = self.sender.on_ack(&ack, now);
+        self.see_ack(PacketWhat::AckReceived, &ack, now, world);
         self.note(outcome, now, world);
         if self.end.is_none() {
             self.pump(now, route, world);
+        }
+    }
+
+    fn see_data(&self, what: PacketWhat, data: &Data, now: Time, world: &mut World) {
+        if let Some(trace) = &mut world.trace {
+            trace.data(self.flow, self.serial, what, data, now);
+        }
+    }
+
+    fn see_ack(&self, what: PacketWhat, ack: &Ack, now: Time, world: &mut World) {
+        if let Some(trace) = &mut world.trace {
+            let took = what == PacketWhat::AckReceived;
+            let sender = took.then(|| (self.sender.window().cwnd, self.sender.srtt().as_secs()));
+            trace.ack(self.flow, self.serial, what, ack, now, sender);
         }
     }
 

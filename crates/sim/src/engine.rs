@@ -6,6 +6,7 @@ use fairhaul_units::Time;
 use crate::connection::Connection;
 use crate::route::{self, Route};
 use crate::run::{Control, RunError};
+use crate::trace::Trace;
 use crate::turn::Turn;
 use crate::world::World;
 
@@ -49,8 +50,14 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Runs to the end.
-    pub fn run(mut self, control: &Control) -> Result<Record, RunError> {
+    /// Keeps evidence of every packet of `flow`.
+    pub fn tracing(mut self, flow: u32) -> Engine<'a> {
+        self.world.trace = Some(Trace::new(flow, self.world.ledger.end()));
+        self
+    }
+
+    /// Runs to the end: the record, and the evidence.
+    pub fn run(mut self, control: &Control) -> Result<(Record, Option<Trace>), RunError> {
         let end = self.world.ledger.end();
         let mut turns = 0u32;
         loop {
@@ -102,7 +109,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Closes the books and checks that no packet was lost or made unseen.
-    fn close(mut self) -> Result<Record, RunError> {
+    fn close(mut self) -> Result<(Record, Option<Trace>), RunError> {
         for (serial, connection) in self.connections.iter_mut().enumerate() {
             if let Some(connection) = connection {
                 connection.close(&mut self.world);
@@ -112,6 +119,6 @@ impl<'a> Engine<'a> {
         }
         let crossings = self.world.crossings();
         assert_eq!(crossings.offered, crossings.refused + crossings.passed, "a link lost a packet");
-        Ok(self.world.ledger.close(self.rows))
+        Ok((self.world.ledger.close(self.rows), self.world.trace))
     }
 }

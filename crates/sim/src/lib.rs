@@ -10,7 +10,9 @@ pub mod ledger;
 mod route;
 mod run;
 pub mod tcp;
+mod trace;
 mod turn;
 mod world;
 
-pub use run::{Control, RunError, run};
+pub use run::{Control, RunError, run, run_traced};
+pub use trace::Evidence;

@@ -8,6 +8,7 @@ use fairhaul_experiment::{Record, Scenario};
 use fairhaul_units::Time;
 
 use crate::engine::Engine;
+use crate::trace::Evidence;
 
 /// What another thread may see of a run, and do to it.
 #[derive(Debug, Default)]
@@ -64,8 +65,21 @@ impl std::error::Error for RunError {}
 /// # Errors
 /// [`RunError::Stopped`] after [`Control::stop`]; [`RunError::Broken`] where an invariant broke.
 pub fn run(scenario: &Scenario, control: &Control) -> Result<Record, RunError> {
-    let attempt = AssertUnwindSafe(|| Engine::new(scenario).run(control));
-    catch_unwind(attempt).unwrap_or_else(|panic| {
+    guarded(control, || Engine::new(scenario).run(control)).map(|(record, _)| record)
+}
+
+/// The same, with evidence of every packet of the flow of that index.
+///
+/// # Errors
+/// Those of [`run`].
+pub fn run_traced(scenario: &Scenario, flow: u32, control: &Control) -> Result<(Record, Evidence), RunError> {
+    let (record, trace) = guarded(control, || Engine::new(scenario).tracing(flow).run(control))?;
+    Ok((record, trace.expect("the engine was asked to trace").close()))
+}
+
+/// Turns a broken invariant into an error that says when.
+fn guarded<T>(control: &Control, attempt: impl FnOnce() -> Result<T, RunError>) -> Result<T, RunError> {
+    catch_unwind(AssertUnwindSafe(attempt)).unwrap_or_else(|panic| {
         let what = panic.downcast_ref::<String>().cloned();
         let what = what.or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string()));
         Err(RunError::Broken { at: control.reached(), what: what.unwrap_or_default() })

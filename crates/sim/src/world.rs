@@ -7,6 +7,7 @@ use fairhaul_units::{Chance, Time};
 
 use crate::agenda::Agenda;
 use crate::ledger::Ledger;
+use crate::trace::Trace;
 
 /// A link and what it loses.
 struct Stage {
@@ -20,6 +21,7 @@ pub struct World {
     stages: Vec<Stage>,
     pub agenda: Agenda,
     pub ledger: Ledger,
+    pub trace: Option<Trace>,
 }
 
 /// What the links of a run have seen, for the check that nothing was lost unseen.
@@ -44,6 +46,7 @@ impl World {
             stages: scenario.links.iter().enumerate().map(stage).collect(),
             agenda: Agenda::default(),
             ledger: Ledger::new(grid, scenario.flows.len(), scenario.links.len()),
+            trace: None,
         }
     }
 

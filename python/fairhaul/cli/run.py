@@ -10,6 +10,7 @@ import click
 
 from fairhaul.cli import show
 from fairhaul.cli.progress import progress
+from fairhaul.trace import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,14 +60,26 @@ json_option = click.option("--json", "json_", is_flag=True, help="Print one JSON
 @click.option(
     "--out", type=click.Path(path_type=Path), metavar="DIR", help="Write the record there."
 )
+@click.option(
+    "--trace", metavar="FLOW", help="Write evidence of every packet of a flow beside the record."
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="pcapng",
+    help="That of the trace: for Wireshark, for qvis, or a table; pcapng by default.",
+)
 @jobs_option
 @json_option
-def run(
+def run(  # noqa: PLR0913, PLR0917
     files: tuple[str, ...],
     on: str,  # noqa: ARG001
     overrides: Overrides,
     seeds: int | None,
     out: Path | None,
+    trace: str | None,
+    form: str,
     jobs: int | None,
     json_: bool,
 ) -> None:
@@ -79,9 +92,11 @@ def run(
 
     if out is not None and not is_free(out):
         raise click.BadParameter(f"{out} is there already and is not empty", param_hint="--out")
+    if trace is not None and out is None:
+        raise click.BadParameter("it needs --out DIR, to write to", param_hint="--trace")
     scenarios = read_all(files, overrides)
     plan = [seeded for scenario in scenarios for seeded in with_seeds(scenario, seeds or 1)]
-    found = measure_all(plan, jobs, out)
+    found = measure_all(plan, jobs, out, (trace, form) if trace else None)
     parts = [found[i : i + (seeds or 1)] for i in range(0, len(found), seeds or 1)]
     if json_:
         objects = [part[0] if seeds is None else together(part) for part in parts]
@@ -108,12 +123,16 @@ def read_all(files: Sequence[str], overrides: Overrides) -> list[Scenario]:
 
 
 def measure_all(
-    plan: Sequence[Scenario], jobs: int | None, out: Path | None
+    plan: Sequence[Scenario],
+    jobs: int | None,
+    out: Path | None,
+    traced: tuple[str, str] | None = None,
 ) -> list[dict[str, Any]]:
-    """Run the whole plan; write the records where `out` says so."""
+    """Run the whole plan; write the records, and the trace of a flow, where `out` says so."""
     from fairhaul.measures import measure
     from fairhaul.record import new_directory, write_files
     from fairhaul.runs import for_each
+    from fairhaul.trace import write as write_trace
 
     if out is None:
         with progress() as watch:
@@ -121,10 +140,14 @@ def measure_all(
     with new_directory(out) as draft, progress() as watch:
 
         def keep(index: int, record: Record) -> dict[str, Any]:
-            write_files(record, draft / place(plan, index))
+            directory = draft / place(plan, index)
+            write_files(record, directory)
+            if traced is not None:
+                write_trace(record, *traced, directory / f"{traced[0]}.{traced[1]}")
             return measure(record)
 
-        return for_each(plan, keep, jobs=jobs, watch=watch)
+        flow = None if traced is None else traced[0]
+        return for_each(plan, keep, jobs=jobs, watch=watch, trace=flow)
 
 
 def place(plan: Sequence[Scenario], index: int) -> str:

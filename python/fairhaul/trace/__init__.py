@@ -1,0 +1,46 @@
+"""Evidence per packet: what one flow's hosts sent and received, as files of other people's tools.
+
+The table has a row per packet and place: `t_s`, `what` (`sent`, `received`, `dropped`, `ack_sent`,
+`ack_received`, `ack_dropped`), `connection`, `number` (of a data packet; of an acknowledgement, the
+next that is waited for), `bytes` on the wire, `opens`, `again`, `sack` (runs `from-to`, `to` not
+included), and after an acknowledgement the sender's `cwnd_packets` and `srtt_s`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fairhaul.record import Record
+
+FORMATS = ("pcapng", "qlog", "csv")
+
+
+def write(record: Record, flow: str, form: str, file: Path) -> None:
+    """Write the trace of `record`, which is that of `flow`, to `file` in one of `FORMATS`.
+
+    Raises `ValueError` where the record has no trace, or for another format.
+    """
+    from fairhaul.trace import pcapng, qlog
+
+    table = record.trace
+    if table is None:
+        raise ValueError("this run was not traced")
+    described = next(f for f in record.meta["scenario"]["flows"] if f["name"] == flow)
+    match form:
+        case "csv":
+            table.write_csv(file)
+        case "pcapng":
+            file.write_bytes(pcapng.capture(table, int(described["packet_bytes"])))
+        case "qlog":
+            file.write_text(qlog.log(table, flow, described), encoding="utf-8")
+        case _:
+            raise ValueError(f"{form!r} is not one of {', '.join(FORMATS)}")
+
+
+def runs(sack: str) -> list[tuple[int, int]]:
+    """Read the `sack` column: the first packet of each run, and the first after it."""
+    pairs = (run.split("-") for run in sack.split())
+    return [(int(first), int(after)) for first, after in pairs]

@@ -1,0 +1,86 @@
+"""A log in the qlog format at the sender, for qvis.
+
+qlog was made for QUIC; TCP's data packets become its 1-RTT packets with one stream frame, and
+acknowledgements become packets with an ACK frame. What was dropped is told as lost when it was
+dropped, which a real sender learns only later. Only the first connection of the flow is told,
+since a qlog trace has one vantage point and one connection.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from fairhaul.trace import runs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+HEADER = 40
+
+
+def log(table: pl.DataFrame, flow: str, described: Mapping[str, Any]) -> str:
+    """Give the log of the first connection of a trace, as JSON text."""
+    payload = int(described["packet_bytes"]) - HEADER
+    first = table.filter((table["connection"] == table["connection"].min()) & ~table["opens"])
+    events = [event for row in first.iter_rows(named=True) for event in _events(row, payload)]
+    trace = {
+        "title": flow,
+        "vantage_point": {"name": flow, "type": "client"},
+        "common_fields": {"ODCID": "00", "time_format": "absolute", "reference_time": 0},
+        "events": events,
+    }
+    return json.dumps(
+        {"qlog_version": "0.3", "qlog_format": "JSON", "title": flow, "traces": [trace]}
+    )
+
+
+def _events(row: Mapping[str, Any], payload: int) -> list[dict[str, Any]]:
+    match row["what"]:
+        case "sent":
+            return [_event(row, "transport:packet_sent", _packet(row, [_stream(row, payload)]))]
+        case "dropped":
+            header = {"packet_type": "1RTT", "packet_number": row["number"]}
+            return [_event(row, "recovery:packet_lost", {"header": header})]
+        case "ack_received":
+            metrics = {
+                "congestion_window": round(row["cwnd_packets"] * payload),
+                "smoothed_rtt": row["srtt_s"] * 1000,
+            }
+            return [
+                _event(row, "transport:packet_received", _packet(row, [_acknowledged(row)])),
+                _event(row, "recovery:metrics_updated", metrics),
+            ]
+        case _:
+            return []
+
+
+def _event(row: Mapping[str, Any], name: str, data: dict[str, Any]) -> dict[str, Any]:
+    return {"time": row["t_s"] * 1000, "name": name, "data": data}
+
+
+def _packet(row: Mapping[str, Any], frames: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "header": {"packet_type": "1RTT", "packet_number": row["number"]},
+        "raw": {"length": row["bytes"]},
+        "frames": frames,
+    }
+
+
+def _stream(row: Mapping[str, Any], payload: int) -> dict[str, Any]:
+    return {
+        "frame_type": "stream",
+        "stream_id": 0,
+        "offset": row["number"] * payload,
+        "length": row["bytes"] - HEADER,
+    }
+
+
+def _acknowledged(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Give an ACK frame: everything before the next packet, and the runs that are reported."""
+    ranges = [[first, after - 1] for first, after in runs(row["sack"])]
+    if row["number"] > 0:
+        ranges.append([0, row["number"] - 1])
+    return {"frame_type": "ack", "acked_ranges": ranges}
