@@ -155,7 +155,7 @@ def test_a_failing_run_is_one_line(
     class Broken:
         reached_s = 3.0
 
-        def __init__(self, _scenario: package.Scenario) -> None:
+        def __init__(self, _scenario: package.Scenario, _trace: int | None) -> None:
             pass
 
         def run(self) -> None:
