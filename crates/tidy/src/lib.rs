@@ -5,6 +5,7 @@
 //! rule stand tests that feed it a bad tree: a rule that cannot fail keeps nothing.
 
 pub mod arrows;
+pub mod choices;
 pub mod furniture;
 pub mod names;
 mod python;

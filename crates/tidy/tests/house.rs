@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fairhaul_tidy::{Tree, arrows, furniture, names, size, sources, words};
+use fairhaul_tidy::{Tree, arrows, choices, furniture, names, size, sources, words};
 
 /// The repository, as cargo says when it runs the tests: clones may share one target folder.
 fn root() -> PathBuf {
@@ -33,6 +33,11 @@ fn files_and_functions_are_short() {
 #[test]
 fn every_cited_source_is_listed() {
     keep(sources::keys);
+}
+
+#[test]
+fn the_page_of_choices_is_what_the_code_says() {
+    keep(choices::choices);
 }
 
 #[test]
@@ -69,7 +74,7 @@ fn the_furniture_is_there() {
 #[test]
 fn scripts_can_be_run() {
     use std::os::unix::fs::PermissionsExt;
-    for script in [".ci/run", "scripts/require", "scripts/tally"] {
+    for script in [".ci/run", "scripts/require", "scripts/tally", "scripts/debian"] {
         let file = root().join(script);
         let mode = file.metadata().expect("the script is there").permissions().mode();
         assert!(mode & 0o111 != 0, "chmod +x {script}");
