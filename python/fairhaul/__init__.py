@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from fairhaul._core import RunError, Scenario, ScenarioError, Stopped, __version__
 
 if TYPE_CHECKING:
+    from fairhaul.comparison import Comparison, compare
     from fairhaul.look import catalogue, schema
     from fairhaul.measures import measure
     from fairhaul.papers import reproduce
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer",
+    "Comparison",
     "Record",
     "RunError",
     "Scenario",
@@ -33,6 +35,7 @@ __all__ = [
     "Stopped",
     "__version__",
     "catalogue",
+    "compare",
     "measure",
     "read",
     "read_record",
@@ -45,8 +48,10 @@ __all__ = [
 
 _HOME = {
     "Answer": ("runs", "Answer"),
+    "Comparison": ("comparison", "Comparison"),
     "Record": ("record", "Record"),
     "catalogue": ("look", "catalogue"),
+    "compare": ("comparison", "compare"),
     "measure": ("measures", "measure"),
     "read": ("scenario", "read"),
     "read_record": ("record", "read"),

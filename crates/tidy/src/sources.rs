@@ -1,6 +1,6 @@
 //! Keys of sources: whatever is cited as `[RFC 3649, 5]` or `[FHSTCP, Table 1]` stands in `docs/sources.md`.
 //!
-//! A key is `RFC` and a number, or a word with two capitals in a row. It is listed where a line of
+//! A key is `RFC` and a number, or a word with two capitals in a row, with a year where it needs one. It is listed where a line of
 //! the page begins with it, in a heading, a list or a table.
 
 use crate::rust::{layers, line_of};
@@ -84,9 +84,14 @@ fn is_key(part: &str) -> bool {
     if let Some(number) = part.strip_prefix("RFC ") {
         return !number.is_empty() && number.chars().all(|c| c.is_ascii_digit());
     }
+    let part = part.rsplit_once(' ').filter(|(_, year)| is_year(year)).map_or(part, |(word, _)| word);
     let word = part.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
     let capitals = part.as_bytes().windows(2).any(|pair| pair.iter().all(u8::is_ascii_uppercase));
     word && capitals && part.starts_with(|c: char| c.is_ascii_alphabetic())
+}
+
+fn is_year(word: &str) -> bool {
+    word.len() == 4 && word.chars().all(|c| c.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -115,6 +120,7 @@ mod tests {
         assert_eq!(unlisted("crates/cc/src/a.rs", "const SOURCE: &'static str = \"RFC 5681\";"), 1);
         assert_eq!(unlisted("python/a.py", "a = 1  # [CUBIC-fairness]"), 1);
         assert_eq!(unlisted("docs/controllers/a.md", "see [XCP]"), 1);
+        assert_eq!(unlisted("docs/controllers/a.md", "see [FHSTCP 2005]"), 1);
         assert_eq!(unlisted("scenarios/a.toml", "c = 1 # as in [XCP, 4]"), 1);
         assert_eq!(keys(&Tree::default()).len(), 1);
     }

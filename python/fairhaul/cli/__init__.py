@@ -15,6 +15,7 @@ from difflib import get_close_matches
 import click
 
 from fairhaul import RunError, ScenarioError, __version__
+from fairhaul.cli.compare import compare
 from fairhaul.cli.look import list_, schema
 from fairhaul.cli.reproduce import reproduce
 from fairhaul.cli.run import run
@@ -42,7 +43,7 @@ def fairhaul() -> None:
     """Find a fair congestion control for bulk data: who gets how much, how soon, at whose cost."""
 
 
-for verb in (run, reproduce, list_, schema):
+for verb in (run, compare, reproduce, list_, schema):
     fairhaul.add_command(verb)
 
 

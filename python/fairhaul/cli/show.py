@@ -83,7 +83,8 @@ def cell(value: Any, form: Number, between: str = " ") -> str:
     return f"{form(value['mean'])}{between}±{form(value['high'] - value['mean'])}"
 
 
-def _plain(digits: int, scale: float = 1.0) -> Number:
+def plain(digits: int, scale: float = 1.0) -> Number:
+    """Write a number, times `scale`, with so many digits behind the point."""
     return lambda value: f"{value * scale:.{digits}f}"
 
 
@@ -92,22 +93,22 @@ def _scientific(value: float) -> str:
 
 
 FLOW_COLUMNS: dict[str, tuple[str, Number]] = {
-    "goodput_bps": ("Mbit/s", _plain(2, 1e-6)),
-    "link_share": ("of link %", _plain(2, 100)),
+    "goodput_bps": ("Mbit/s", plain(2, 1e-6)),
+    "link_share": ("of link %", plain(2, 100)),
     "loss_rate": ("loss", _scientific),
-    "loss_events": ("loss events", _plain(0)),
-    "timeouts": ("RTOs", _plain(0)),
-    "rtt_mean_s": ("RTT ms", _plain(1, 1000)),
-    "cwnd_mean": ("cwnd", _plain(1)),
-    "completion_s": ("done in s", _plain(3)),
+    "loss_events": ("loss events", plain(0)),
+    "timeouts": ("RTOs", plain(0)),
+    "rtt_mean_s": ("RTT ms", plain(1, 1000)),
+    "cwnd_mean": ("cwnd", plain(1)),
+    "completion_s": ("done in s", plain(3)),
 }
 
 LINK_COLUMNS: dict[str, tuple[str, Number]] = {
-    "utilization": ("busy %", _plain(2, 100)),
+    "utilization": ("busy %", plain(2, 100)),
     "drop_rate": ("drops", _scientific),
-    "queue_mean_packets": ("queue packets", _plain(1)),
-    "queue_mean_s": ("queue ms", _plain(2, 1000)),
-    "capacity_packets": ("capacity packets", _plain(0)),
+    "queue_mean_packets": ("queue packets", plain(1)),
+    "queue_mean_s": ("queue ms", plain(2, 1000)),
+    "capacity_packets": ("capacity packets", plain(0)),
 }
 
 Rows = tuple[list[str], list[list[str]]]
@@ -140,8 +141,8 @@ def _rows(
 def _fairness_line(found: Mapping[str, Any]) -> str:
     fairness = found["fairness"]
     parts = [
-        f"Jain's index {cell(fairness['jain'], _plain(3))}",
-        f"largest over smallest {cell(fairness['max_min_ratio'], _plain(2))}",
+        f"Jain's index {cell(fairness['jain'], plain(3))}",
+        f"largest over smallest {cell(fairness['max_min_ratio'], plain(2))}",
     ]
     if not found["stationary"]:
         parts.append("not stationary: a measured flow saw fewer than 20 loss events")

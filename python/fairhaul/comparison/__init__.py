@@ -1,0 +1,129 @@
+"""Controllers compared over one bottleneck: shares, harm to others, completion times.
+
+The parts: `question` reads what is asked, `plan` runs it long enough, `figures` computes, `answer`
+says it in a sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fairhaul import _core
+from fairhaul.comparison.answer import answer
+from fairhaul.comparison.figures import HARM, rows
+from fairhaul.comparison.plan import MOST_PACKETS, Done, run_cases
+from fairhaul.comparison.question import Question, read_question
+from fairhaul.scenario import ScenarioError
+
+if TYPE_CHECKING:
+    from fairhaul.runs import Watch
+
+__all__ = ["Comparison", "compare"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """What a comparison gave: `rows` has the figures of each controller, in the order asked.
+
+    `duration_s` and `warmup_s` are those of every run; figures are over the time between.
+    `stationary` is false where a flow saw fewer than 20 loss events within the packets that a
+    comparison may cost: then nothing is claimed of the long term.
+    """
+
+    question: Question
+    rows: Sequence[dict[str, Any]]
+    answer: str
+    seeds: int
+    duration_s: float
+    warmup_s: float
+    packets: int
+    cpu_s: float
+    stationary: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the object that `--json` prints; keys carry their units."""
+        return {
+            "question": self.question.to_dict(),
+            "answer": self.answer,
+            "stationary": self.stationary,
+            "controllers": list(self.rows),
+            "harm_is": HARM if self.question.others is not None else None,
+            "engine": "sim",
+            "version": _core.__version__,
+            "seeds": self.seeds,
+            "duration_s": self.duration_s,
+            "warmup_s": self.warmup_s,
+            "packets": self.packets,
+            "cpu_s": self.cpu_s,
+        }
+
+
+def compare(  # noqa: PLR0913 - one argument for each word of the question
+    controllers: Sequence[str],
+    *,
+    rate: str,
+    rtt: str | Sequence[str],
+    buffer: str,
+    size: str = "1TB",
+    against: str | None = None,
+    seeds: int = 1,
+    jobs: int | None = None,
+    watch: Watch | None = None,
+    most_packets: int = MOST_PACKETS,
+) -> Comparison:
+    """Compare congestion controllers over one DropTail bottleneck.
+
+    Each controller runs alone, one flow for each round trip, and with `against` also beside those
+    flows, whose round trips are spread evenly from the shortest to the longest of `rtt`. All runs
+    are equally long: until the slowest flow saw 20 loss events, or until all runs together, probes
+    included, have carried `most_packets` packets of 1000 bytes.
+
+    Args:
+        controllers: names, with parameters where wanted: `"fhstcp"`, `"fhstcp:c=20"`.
+        rate: of the bottleneck, such as `"622 Mbit/s"`.
+        rtt: two-way propagation of the flows: `"80ms,140ms"` or `["80 ms", "140 ms"]`.
+        buffer: of the bottleneck: `"20 ms"`, `"64 kB"`, `"100 packets"` or `"1 bdp"`.
+        size: of the transfer whose completion time is asked, such as `"1 TB"`.
+        against: what else shares the bottleneck, such as `"4xreno"`.
+        seeds: runs of each case; above 1 every figure is a mean with its 95 % interval.
+        jobs: runs at a time; all cores where left out.
+        watch: called with the progress of the runs.
+        most_packets: bound on what all runs together may carry.
+
+    Returns:
+        A row for each controller, with `rtt_s` in seconds, `goodput_bps` in bit/s, `share` of what
+        the compared flows have, `completion_s` of `size` at the measured rate, `jain`, and beside
+        others `harm`: (their goodput beside as many standard TCP flows - their goodput beside this
+        controller) / the former.
+
+    Raises:
+        ScenarioError: `args` are all mistakes of the question, one line each.
+        RunError: a run failed.
+
+    Source: Jain's index [JAIN]; harm [WARE 2019], with another reference.
+
+    """
+    if seeds < 1:
+        raise ScenarioError("--seeds: at least one seed is wanted")
+    question = read_question(
+        controllers, rate=rate, rtt=rtt, buffer=buffer, size=size, against=against
+    )
+    done = run_cases(question, seeds=seeds, most_packets=most_packets, jobs=jobs, watch=watch)
+    return _comparison(question, done, seeds)
+
+
+def _comparison(question: Question, done: Done, seeds: int) -> Comparison:
+    found = rows(question, done)
+    return Comparison(
+        question=question,
+        rows=found,
+        answer=answer(question, found, done),
+        seeds=seeds,
+        duration_s=done.duration_s,
+        warmup_s=done.warmup_s,
+        packets=done.packets,
+        cpu_s=done.cpu_s,
+        stationary=done.stationary,
+    )

@@ -1,0 +1,156 @@
+"""The sentence that answers a comparison, and the words for its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fairhaul.comparison.plan import Done
+from fairhaul.comparison.question import STANDARD, Question
+from fairhaul.measures import ENOUGH_LOSS_EVENTS
+
+Row = Mapping[str, Any]
+
+# From the largest unit down; a length is said in two neighbours of them.
+UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A figure of one controller; where one seed is all there is, both ends are the mean."""
+
+    name: str
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Theme:
+    """What controllers are ranked by, and the words for the only one, the best and the last."""
+
+    only: str
+    best: str
+    last: str
+    figure: str
+    form: Callable[[float], str]
+    more_is_better: bool = False
+
+
+def answer(question: Question, rows: Sequence[Row], done: Done) -> str:
+    """Say who shares most evenly, who is done first and who harms the others least."""
+    size = size_text(question.size_bytes)
+    alone = _ranking(rows, "alone")
+    parts = []
+    if len(question.rtts_s) > 1:
+        theme = Theme(
+            only="shares among its own flows",
+            best="shares most evenly among its own flows",
+            last="least evenly",
+            figure="Jain's index {}",
+            form=lambda index: f"{index:.3f}",
+            more_is_better=True,
+        )
+        parts.append(_ranked([_figure(row, row["alone"]["jain"]) for row in alone], theme))
+    theme = Theme(
+        only=f"brings {size} over on its slowest flow",
+        best=f"brings {size} over soonest on its slowest flow",
+        last="last",
+        figure="{}",
+        form=duration_text,
+    )
+    parts.append(_ranked([_figure(row, slowest(row["alone"])) for row in alone], theme))
+    if question.others is not None:
+        theme = Theme(
+            only=f"harms {others_text(question)}",
+            best=f"harms {others_text(question)} least",
+            last="most",
+            figure="harm {}",
+            form=lambda harm: f"{harm:.2f}",
+        )
+        # What standard TCP does to others is the reference, and 0 by definition.
+        judged = _ranking([r for r in rows if r["controller"] != STANDARD] or rows, "beside")
+        parts.append(_ranked([_figure(row, row["beside"]["harm"]) for row in judged], theme))
+    said = " ".join(part for part in parts if part)
+    return said if done.stationary else f"{said} {not_stationary(question, rows, done)}"
+
+
+def not_stationary(question: Question, rows: Sequence[Row], done: Done) -> str:
+    """Say of which controllers the runs tell nothing about the long term."""
+    places = {"alone": "alone", "beside": f"beside {others_text(question)}"}
+    short = {
+        place: [row["controller"] for row in rows if row[case] and not row[case]["stationary"]]
+        for case, place in places.items()
+    }
+    which = "; ".join(f"{place}, {', '.join(names)}" for place, names in short.items() if names)
+    return (
+        f"Not stationary: {which}. A flow saw fewer than {ENOUGH_LOSS_EVENTS} loss events, so that "
+        f"this holds for {duration_text(done.duration_s)}, not for the long term; such a case is "
+        "ranked only where no other is left."
+    )
+
+
+def _ranking(rows: Sequence[Row], case: str) -> Sequence[Row]:
+    """What can be ranked: the stationary cases, or all where there is none."""
+    return [row for row in rows if row[case]["stationary"]] or rows
+
+
+def slowest(case: Mapping[str, Any]) -> Any:
+    """The completion time of the slowest flow; nothing where a flow never completes."""
+    times = [flow["completion_s"] for flow in case["flows"]]
+    return None if None in times else max(times, key=_mean)
+
+
+def _figure(row: Row, value: Any) -> Figure | None:
+    name = row["controller"]
+    if value is None:
+        return None
+    if not isinstance(value, Mapping):
+        return Figure(name=name, mean=value, low=value, high=value)
+    mean = value["mean"]
+    low, high = (mean if value[end] is None else value[end] for end in ("low", "high"))
+    return Figure(name=name, mean=mean, low=low, high=high)
+
+
+def _mean(value: Any) -> float:
+    return float(value["mean"] if isinstance(value, Mapping) else value)
+
+
+def _ranked(found: Sequence[Figure | None], theme: Theme) -> str:
+    """Name the best and the last of `found`, or say that they cannot be told apart."""
+    up = theme.more_is_better
+    ranked = sorted((f for f in found if f is not None), key=lambda f: f.mean, reverse=up)
+    if not ranked:
+        return ""
+    best, last = ranked[0], ranked[-1]
+    first, end = (theme.figure.format(theme.form(f.mean)) for f in (best, last))
+    if len(ranked) == 1:
+        return f"{best.name} {theme.only}: {first}."
+    told = f"{best.name} {theme.best} ({first}), {last.name} {theme.last} ({end})"
+    apart = best.low > last.high if up else best.high < last.low
+    return f"{told}." if apart else f"{told}, but these runs do not tell them apart."
+
+
+def others_text(question: Question) -> str:
+    """Write what the compared flows run beside, such as "4 reno"."""
+    others = question.others
+    return f"{others.count} {others.name}" if others is not None else "nothing"
+
+
+def size_text(size_bytes: int) -> str:
+    """Write a size in the largest unit that leaves a number of 1 or more."""
+    for power, unit in ((12, "TB"), (9, "GB"), (6, "MB"), (3, "kB")):
+        if size_bytes >= 10**power:
+            return f"{size_bytes / 10**power:g} {unit}"
+    return f"{size_bytes} B"
+
+
+def duration_text(seconds: float) -> str:
+    """Write a length of time in its two largest units, such as "3 h 26 min"."""
+    if seconds < 60:
+        return f"{seconds:.3g} s"
+    at = next(i for i, (unit, _) in enumerate(UNITS) if seconds >= unit)
+    (large, large_name), (small, small_name) = UNITS[at : at + 2]
+    whole, rest = divmod(round(seconds / small), large // small)
+    return f"{whole} {large_name} {rest} {small_name}" if rest else f"{whole} {large_name}"

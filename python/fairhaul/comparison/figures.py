@@ -1,0 +1,106 @@
+"""The figures of a comparison, computed from the measures of its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fairhaul.comparison.plan import Case, Done, least_loss_events
+from fairhaul.comparison.question import STANDARD, Question
+from fairhaul.estimate import summary
+from fairhaul.fairness import jain
+from fairhaul.measures import ENOUGH_LOSS_EVENTS
+
+# Differs from [WARE 2019]: there the goodput without the newcomer is what the others have all
+# alone. Here they have the same number of standard TCP flows beside them, so that what is counted
+# is what this controller takes beyond what anybody who joins would take.
+HARM = (
+    "(goodput of the others beside standard TCP in the same number - their goodput beside this "
+    "controller) / the former"
+)
+
+Run = Mapping[str, Any]
+
+
+def rows(question: Question, done: Done) -> list[dict[str, Any]]:
+    """Give the figures of each controller, one seed's as numbers, several seeds' as estimates."""
+    found = []
+    for name in question.controllers:
+        alone = [_case(question, run, done) for run in done.measures[Case(name=name, beside=False)]]
+        row: dict[str, Any] = {"controller": name, "alone": _together(question, alone)}
+        row["beside"] = None
+        if question.others is not None:
+            beside = done.measures[Case(name=name, beside=True)]
+            standard = done.measures[Case(name=STANDARD, beside=True)]
+            pairs = zip(beside, standard, strict=True)
+            cases = [_case(question, run, done) | _harm(run, usual) for run, usual in pairs]
+            row["beside"] = _together(question, cases)
+        found.append(row)
+    return found
+
+
+def harm(usual_bps: float, beside_bps: float) -> float | None:
+    """Give the harm of flows beside which others have `beside_bps` of their usual goodput.
+
+    0 for no harm, 1 where nothing is left, below 0 where the others have more than usual. Nothing
+    where they usually have nothing. Source: [WARE 2019], with another reference (`HARM`).
+    """
+    return (usual_bps - beside_bps) / usual_bps if usual_bps > 0 else None
+
+
+def _case(question: Question, run: Run, done: Done) -> dict[str, Any]:
+    """The figures of one run: those of the compared flows, over round trips in their order."""
+    flows = [flow for flow in run["flows"] if flow["role"] == "measured"]
+    goodputs = [flow["goodput_bps"] for flow in flows]
+    events = least_loss_events(run)
+    return {
+        "jain": jain(goodputs),
+        "utilization": run["links"][0]["utilization"],
+        "least_loss_events": events,
+        "stationary": events >= ENOUGH_LOSS_EVENTS,
+        "flows": [_flow(question, flow, sum(goodputs), done.duration_s) for flow in flows],
+    }
+
+
+def _flow(question: Question, flow: Run, of_bps: float, duration_s: float) -> dict[str, Any]:
+    """The figures of one flow; its share is that among the compared flows."""
+    goodput = flow["goodput_bps"]
+    completion = question.size_bytes * 8 / goodput if goodput > 0 else None
+    return {
+        "goodput_bps": goodput,
+        "share": goodput / of_bps if of_bps > 0 else None,
+        "link_share": flow["link_share"],
+        "loss_rate": flow["loss_rate"],
+        "completion_s": completion,
+        "extrapolated": completion is None or completion > duration_s,
+    }
+
+
+def _harm(run: Run, usual: Run) -> dict[str, Any]:
+    """What the compared flows take, and what is left to the others.
+
+    Harm is settled only where the run beside standard TCP is, too.
+    """
+    others, own = _goodput(run, "background"), _goodput(run, "measured")
+    events = min(least_loss_events(run), least_loss_events(usual))
+    return {
+        "stationary": events >= ENOUGH_LOSS_EVENTS,
+        "share": own / (own + others) if own + others > 0 else None,
+        "others_goodput_bps": others,
+        "harm": harm(_goodput(usual, "background"), others),
+    }
+
+
+def _goodput(run: Run, role: str) -> float:
+    return sum(float(flow["goodput_bps"]) for flow in run["flows"] if flow["role"] == role)
+
+
+def _together(question: Question, runs: Sequence[Run]) -> dict[str, Any]:
+    """One run as it is, several as estimates; round trips are known, not estimated."""
+    found = dict(runs[0]) if len(runs) == 1 else summary(runs)
+    found["least_loss_events"] = min(run["least_loss_events"] for run in runs)
+    found["flows"] = [
+        {"rtt_s": rtt} | dict(flow)
+        for rtt, flow in zip(question.rtts_s, found["flows"], strict=True)
+    ]
+    return found

@@ -1,0 +1,181 @@
+"""What is run for a comparison, and for how long.
+
+All runs of a comparison last equally long, so that their figures stand side by side. A short probe
+counts loss events; the length is then extended until the slowest flow sees enough of them, or
+until the packets that a comparison may cost are spent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fairhaul.comparison.question import STANDARD, Controller, Question
+from fairhaul.measures import ENOUGH_LOSS_EVENTS, measure
+from fairhaul.runs import for_each, with_seeds
+from fairhaul.scenario import Scenario, ScenarioError, read_one
+
+if TYPE_CHECKING:
+    from fairhaul.runs import Watch
+
+# Full-size packets that all runs of a comparison may carry together, probes included. At 1.5
+# million packets a second on each of two cores, a third of what the engine does on a machine of
+# today, that is within a minute. It is a number of packets, not a time, so that the same question
+# has the same answer on every machine.
+MOST_PACKETS = 150_000_000
+
+PACKET_BYTES = 1000
+
+# A probe is so many of the longest round trips, and at least so many seconds.
+PROBE_ROUND_TRIPS, PROBE_S = 100, 10.0
+
+# Below this a run is over before its flows have left slow start.
+LEAST_ROUND_TRIPS = 20
+
+# Slow links cost few packets; their runs end here.
+LONGEST_S = 100_000.0
+
+# What is left out at the start of a run.
+WARMUP = 0.2
+
+# Loss events do not come at even distances: what the count so far asks for, and a little more.
+MARGIN, LEAST_STEP, LARGEST_STEP = 1.25, 1.5, 10.0
+LEAST_GAIN = 1.2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """What runs together: one flow per round trip of a controller, alone or beside the others."""
+
+    name: str
+    beside: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Done:
+    """The measures of every case, one for each seed, and what all of it cost."""
+
+    measures: Mapping[Case, Sequence[Mapping[str, Any]]]
+    duration_s: float
+    warmup_s: float
+    packets: int
+    cpu_s: float
+    stationary: bool
+
+
+def run_cases(
+    question: Question, *, seeds: int, most_packets: int, jobs: int | None, watch: Watch | None
+) -> Done:
+    """Run every case of `question` long enough."""
+    controllers = _cases(question)
+    left_s = _most_s(question, len(controllers) * seeds, most_packets)
+    duration_s = _tidy(min(max(PROBE_S, PROBE_ROUND_TRIPS * max(question.rtts_s)), left_s))
+    packets, cpu_s = 0, 0.0
+    while True:
+        plan = [
+            seeded
+            for case, controller in controllers.items()
+            for seeded in with_seeds(_scenario(question, case, controller, duration_s), seeds)
+        ]
+        found = for_each(plan, lambda _, record: measure(record), jobs=jobs, watch=watch)
+        packets += sum(run["packets"] for run in found)
+        cpu_s += sum(run["cpu_s"] for run in found)
+        left_s -= duration_s
+        events = min(least_loss_events(run) for run in found)
+        longer_s = _tidy(min(duration_s * _step(events), left_s))
+        # A run that would hardly be longer than the last tells nothing new.
+        if events >= ENOUGH_LOSS_EVENTS or longer_s < LEAST_GAIN * duration_s:
+            break
+        duration_s = longer_s
+    cases = {case: found[i * seeds : (i + 1) * seeds] for i, case in enumerate(controllers)}
+    return Done(
+        measures=cases,
+        duration_s=duration_s,
+        warmup_s=WARMUP * duration_s,
+        packets=packets,
+        cpu_s=cpu_s,
+        stationary=events >= ENOUGH_LOSS_EVENTS,
+    )
+
+
+def _most_s(question: Question, runs: int, most_packets: int) -> float:
+    """How long `runs` runs may last, all of them together, probes included, within the bound."""
+    per_second = question.rate_bps / 8 / PACKET_BYTES * runs
+    left_s = min(most_packets / per_second, LONGEST_S)
+    if left_s < LEAST_ROUND_TRIPS * max(question.rtts_s):
+        raise ScenarioError(
+            f"{runs} runs of {most_packets} packets in all end after {left_s:.2g} s, too soon for "
+            f"a round trip of {max(question.rtts_s):g} s: compare fewer, or at a lower rate"
+        )
+    return left_s
+
+
+def least_loss_events(run: Mapping[str, Any]) -> int:
+    """The loss events of the flow that saw the fewest."""
+    return min(int(flow["loss_events"]) for flow in run["flows"])
+
+
+def _step(events: int) -> float:
+    """How many times longer a run has to be whose slowest flow saw `events` loss events."""
+    wanted = MARGIN * ENOUGH_LOSS_EVENTS / events if events else LARGEST_STEP
+    return min(max(wanted, LEAST_STEP), LARGEST_STEP)
+
+
+def _tidy(seconds: float) -> float:
+    """Cut a length to two or three digits, so that it can be said."""
+    step = 10.0 if seconds >= 1000 else 1.0 if seconds >= 10 else 0.01
+    return round(seconds // step * step, 2)
+
+
+def _cases(question: Question) -> dict[Case, Controller]:
+    """Every case with its controller; beside the others standard TCP is one in any event."""
+    found = {Case(name=n, beside=False): c for n, c in question.controllers.items()}
+    if question.others is not None:
+        with_standard = {**question.controllers, STANDARD: {"kind": STANDARD}}
+        found |= {Case(name=n, beside=True): c for n, c in with_standard.items()}
+    return found
+
+
+def _scenario(
+    question: Question, case: Case, controller: Controller, duration_s: float
+) -> Scenario:
+    """Write the scenario of one case and read it.
+
+    A quarter of the shortest round trip is the bottleneck's way there, a quarter its way back, and
+    half is left for the access links. Flows start within a second, at times that are drawn.
+    """
+    rtts = [_picoseconds(rtt) for rtt in question.rtts_s]
+    start = f"uniform 0 s..{min(1.0, duration_s / 20):g} s"
+    flows: list[dict[str, object]] = [
+        {"name": f"F{i + 1}", "rtt": f"{rtt} ps", "controller": controller, "start": start}
+        for i, rtt in enumerate(rtts)
+    ]
+    if case.beside and question.others is not None:
+        others = {
+            "name": "others",
+            "role": "background",
+            "count": question.others.count,
+            "rtt": f"{min(rtts)} ps..{max(rtts)} ps",
+            "controller": question.others.controller,
+            "start": start,
+        }
+        flows.append(others)
+    beside = "beside the others" if case.beside else "alone"
+    scenario = {
+        "title": f"{case.name} {beside}",
+        "duration": f"{duration_s:g} s",
+        "warmup": f"{WARMUP * duration_s:.6g} s",
+        "packet": f"{PACKET_BYTES} B",
+        "bottleneck": {
+            "rate": question.rate,
+            "delay": f"{min(rtts) // 4} ps",
+            "queue": {"kind": "droptail", "capacity": question.buffer},
+        },
+        "flow": flows,
+    }
+    return read_one(scenario)
+
+
+def _picoseconds(seconds: float) -> int:
+    return round(seconds * 1e12)

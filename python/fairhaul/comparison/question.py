@@ -1,0 +1,202 @@
+"""What is to be compared, read from the words that a person types.
+
+Each word is put alone into a small scenario and read by the reader of scenarios, so that its
+mistakes are told in the same sentences and with the same nearest words, all of them at once.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fairhaul.scenario import ScenarioError, read_as_typed, toml
+
+# What others are measured beside, for harm: the controller that everybody calls standard TCP.
+STANDARD = "reno"
+
+MOST_CONTROLLERS, MOST_ROUND_TRIPS, MOST_OTHERS = 32, 16, 1000
+
+# What to write where an option is missing.
+WANTED = {
+    "--rate": "the rate of the bottleneck, such as 622Mbit/s",
+    "--rtt": "round-trip times, such as 80ms,200ms",
+    "--buffer": "the room before the bottleneck, such as 20ms",
+    "--size": "the size of a transfer, such as 1TB",
+}
+
+Controller = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Others:
+    """The flows that the compared ones run beside: so many of one controller."""
+
+    name: str
+    count: int
+    controller: Controller
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A question that was read: `rate` and `buffer` as they stand in a scenario."""
+
+    controllers: dict[str, Controller]
+    rate: str
+    rate_bps: int
+    rtts_s: tuple[float, ...]
+    buffer: str
+    size_bytes: int
+    others: Others | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the question as it stands in JSON."""
+        others = self.others
+        return {
+            "controllers": list(self.controllers),
+            "rate_bps": self.rate_bps,
+            "rtts_s": list(self.rtts_s),
+            "buffer": self.buffer,
+            "size_bytes": self.size_bytes,
+            "against": others and {"controller": others.name, "count": others.count},
+            "standard": STANDARD,
+        }
+
+
+def read_question(
+    controllers: Sequence[str],
+    *,
+    rate: str,
+    rtt: str | Sequence[str],
+    buffer: str,
+    size: str,
+    against: str | None,
+) -> Question:
+    """Read a question; every mistake in it is told at once, by the option that brought it."""
+    reading = _Reading()
+    kinds = reading.controllers(controllers)
+    link = reading.ask("--rate", rate, "bottleneck.rate")
+    rtts = reading.rtts(rtt.split(",") if isinstance(rtt, str) else rtt)
+    reading.ask("--buffer", buffer, "bottleneck.queue.capacity", {"rate": rate} if link else {})
+    size_bytes = reading.size(size)
+    others = None if against is None else reading.others(against)
+    if reading.mistakes:
+        raise ScenarioError(*reading.mistakes)
+    assert link is not None
+    return Question(
+        controllers=kinds,
+        rate=rate,
+        rate_bps=link["links"][0]["rate_bps"],
+        rtts_s=tuple(rtts),
+        buffer=buffer,
+        size_bytes=size_bytes,
+        others=others,
+    )
+
+
+class _Reading:
+    """Mistakes while they are gathered."""
+
+    def __init__(self) -> None:
+        self.mistakes: list[str] = []
+
+    def ask(
+        self, option: str, given: str, key: str, link: dict[str, str] | None = None
+    ) -> dict[str, Any] | None:
+        """Read a scenario with `given` at `key`, and give its description."""
+        if not given.strip():
+            self.mistakes.append(f"{option}: is missing; wanted {WANTED[option]}")
+            return None
+        return self._read(f"{option} {given}", key, toml(given), link or {})
+
+    def controllers(self, given: Sequence[str]) -> dict[str, Controller]:
+        found: dict[str, Controller] = {}
+        for text in given:
+            name = text.strip()
+            if name in found:
+                self.mistakes.append(f"{name}: is named twice")
+            found[name] = self._controller(name or "CC", name)
+        if not 1 <= len(found) <= MOST_CONTROLLERS:
+            self.mistakes.append(f"CC: from 1 to {MOST_CONTROLLERS} controllers are wanted")
+        return found
+
+    def rtts(self, given: Sequence[str]) -> list[float]:
+        if len(given) > MOST_ROUND_TRIPS:
+            self.mistakes.append(f"--rtt: {MOST_ROUND_TRIPS} round trips at most")
+            return []
+        found = []
+        for text in given:
+            if ".." in text:
+                self.mistakes.append(f"--rtt {text}: write single times, with commas between them")
+            elif described := self.ask("--rtt", text, "flow.F1.rtt"):
+                found.append(described["flows"][0]["rtt_s"])
+                if found[-1] <= 0:
+                    self.mistakes.append(f"--rtt {text}: a round trip takes time")
+        return found
+
+    def size(self, given: str) -> int:
+        described = self.ask("--size", given, "flow.F1.traffic")
+        if described is None:
+            return 0
+        traffic = described["flows"][0]["traffic"]
+        if traffic["kind"] != "sized":
+            self.mistakes.append(f'--size {given}: wanted a size such as "1 TB"')
+            return 0
+        return int(traffic["size_bytes"])
+
+    def others(self, given: str) -> Others | None:
+        parts = re.fullmatch(r"(?:(\d+)\s*[x*])?\s*(\S.*)", given.strip())
+        if parts is None:
+            self.mistakes.append(f"--against {given}: wanted flows such as 4x{STANDARD}")
+            return None
+        count = int(parts[1] or 1)
+        if not 1 <= count <= MOST_OTHERS:
+            self.mistakes.append(f"--against {given}: from 1 to {MOST_OTHERS} flows are wanted")
+        controller = self._controller(f"--against {given}", parts[2])
+        return Others(name=parts[2], count=count, controller=controller)
+
+    def _controller(self, place: str, text: str) -> Controller:
+        """Read `kind` or `kind:key=value,key=value`."""
+        kind, colon, rest = text.partition(":")
+        found: Controller = {"kind": kind.strip()}
+        for pair in rest.split(",") if colon else ():
+            key, equals, value = pair.partition("=")
+            if not equals or not key.strip() or key.strip() in found:
+                wrong = "is there twice" if key.strip() in found else "is not of the form key=value"
+                self.mistakes.append(f"{place}: {pair.strip()!r} {wrong}")
+            else:
+                found[key.strip()] = _typed(value.strip())
+        self._read(place, "flow.F1.controller", toml(found), {})
+        return found
+
+    def _read(
+        self, place: str, key: str, value: str, link: dict[str, str]
+    ) -> dict[str, Any] | None:
+        queue = {"kind": "droptail", "capacity": "1 bdp"}
+        scenario = {
+            "duration": "1 s",
+            "bottleneck": {"rate": "1 Gbit/s", "delay": "0 s", "queue": queue} | link,
+            "flow": [{"name": "F1", "rtt": "100 ms", "controller": STANDARD}],
+        }
+        try:
+            (found,) = read_as_typed(scenario, [(key, value)])
+        except ScenarioError as error:
+            before = f"--set {key}={value}: "
+            for mistake in error.args:
+                text = mistake.removeprefix(before)
+                told = text if text != mistake else mistake.partition(": ")[2]
+                self.mistakes.append(f"{place}: {told}")
+            return None
+        described: dict[str, Any] = json.loads(found.describe())
+        return described
+
+
+def _typed(text: str) -> Any:
+    """What `text` says: a TOML value, or a word without quotes."""
+    try:
+        return tomllib.loads(f"x = {text}")["x"]
+    except tomllib.TOMLDecodeError:
+        return text

@@ -1,0 +1,134 @@
+"""Controllers compared in one line: what is asked, how long it runs, and what is answered."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import fairhaul as package
+from fairhaul.comparison.answer import duration_text, size_text
+from fairhaul.comparison.figures import harm
+from fairhaul.comparison.question import read_question
+
+from .conftest import Fairhaul
+
+PATH = ("--rate", "10Mbit/s", "--rtt", "20ms,60ms", "--buffer", "20ms")
+
+
+def test_one_line_gives_one_object(fairhaul: Fairhaul) -> None:
+    line = ("compare", "fhstcp:c=20", "reno", *PATH, "--size", "1GB", "--against", "2xscalable")
+    done = fairhaul(*line, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    assert found["question"]["against"] == {"controller": "scalable", "count": 2}
+    assert found["question"]["rtts_s"] == [0.02, 0.06]
+    first, standard = found["controllers"]
+    assert first["controller"] == "fhstcp:c=20"
+    assert found["stationary"]
+    for case in (first["alone"], first["beside"], standard["alone"], standard["beside"]):
+        assert case["least_loss_events"] >= 20
+        assert 0.8 < case["utilization"] <= 1
+        assert sum(flow["share"] for flow in case["flows"]) == pytest.approx(1)
+    # 1 GB are 8e9 bit; two flows have at most 9.6 Mbit/s of payload.
+    for flow in first["alone"]["flows"]:
+        assert flow["completion_s"] == pytest.approx(8e9 / flow["goodput_bps"])
+        assert flow["extrapolated"]
+    assert standard["beside"]["harm"] == 0
+    usual, left = (row["beside"]["others_goodput_bps"] for row in (standard, first))
+    assert first["beside"]["harm"] == pytest.approx((usual - left) / usual)
+    # `reno` adds a packet a round trip, three times as often at 20 ms as at 60 ms; `fhstcp` adds the
+    # same at both.
+    assert first["alone"]["jain"] > standard["alone"]["jain"]
+
+
+def test_the_answer_is_a_sentence_below_a_table(fairhaul: Fairhaul) -> None:
+    done = fairhaul("compare", "fhstcp", "reno", *PATH, "--against", "reno", "--seeds", "2")
+    assert (done.returncode, done.stderr) == (0, "")
+    for words in ("Alone", "Beside 1 reno", "% at 60 ms", "1 TB at 20 ms", "±", "2 seeds"):
+        assert words in done.stdout
+    said = " ".join(done.stdout.split())
+    assert "shares most evenly among its own flows (Jain's index" in said
+    assert "harm = (goodput of the others beside standard TCP in the same number" in said
+    assert "extrapolated" in said
+
+
+def test_what_too_few_packets_cannot_settle_is_not_ranked_or_said_to_be_so() -> None:
+    # A full window is 750 packets under way and 250 in the buffer. `reno` needs 500 round trips of
+    # 60 ms from half of it back to the next loss; 20 000 packets at 100 Mbit/s are sent in 1.6 s.
+    done = package.compare(
+        ["reno"], rate="100 Mbit/s", rtt="60 ms", buffer="20 ms", most_packets=20_000
+    )
+    assert not done.stationary
+    assert not done.rows[0]["alone"]["stationary"]
+    assert done.duration_s <= 1.6
+    assert done.packets <= 20_000
+    assert "Not stationary: alone, reno." in done.answer
+
+
+def test_a_bound_too_low_for_any_run_is_told() -> None:
+    with pytest.raises(package.ScenarioError, match=r"too soon for a round trip of 0\.2 s"):
+        package.compare(["reno"], rate="1 Gbit/s", rtt="200 ms", buffer="1 bdp", most_packets=1000)
+
+
+def test_the_same_question_has_the_same_answer() -> None:
+    def ask() -> list[dict[str, object]]:
+        done = package.compare(["fhstcp"], rate="5 Mbit/s", rtt=["20 ms"], buffer="20 packets")
+        return list(done.rows)
+
+    assert ask() == ask()
+
+
+def test_all_mistakes_are_told_at_once(fairhaul: Fairhaul) -> None:
+    wrong = ("--rate", "622", "--rtt", "80ms,1400", "--buffer", "20m", "--size", "bulk")
+    names = ("fhstcp:d=3,c", "renno", "reno", "reno")
+    done = fairhaul("compare", *names, *wrong, "--against", "0xhstcp")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert [line.partition(": ")[0] for line in lines] == [
+        *("fhstcp:d=3,c", "fhstcp:d=3,c", "renno", "reno"),
+        *("--rate 622", "--rtt 1400", "--buffer 20m", "--size bulk"),
+        *("--against 0xhstcp", "--against 0xhstcp"),
+    ]
+    assert 'did you mean "reno"?' in lines[2]
+    assert 'did you mean "highspeed"?' in lines[-1]
+
+
+def test_what_is_missing_is_told_with_an_example(fairhaul: Fairhaul) -> None:
+    done = fairhaul("compare", "reno")
+    assert done.returncode == 2
+    assert [line.partition(":")[0] for line in done.stderr.splitlines()] == [
+        *("--rate", "--rtt", "--buffer"),
+    ]
+    assert "622Mbit/s" in done.stderr
+
+
+def test_a_controller_carries_parameters() -> None:
+    asked = read_question(
+        ["fhstcp:c=20,rtt=minimum"],
+        rate="1 Gbit/s",
+        rtt="80 ms",
+        buffer="1 bdp",
+        size="1 TB",
+        against="3 x fhstcp:blocks=false",
+    )
+    kind = {"kind": "fhstcp", "c": 20, "rtt": "minimum"}
+    assert asked.controllers == {"fhstcp:c=20,rtt=minimum": kind}
+    assert asked.others is not None
+    assert asked.others.count == 3
+    assert asked.others.controller == {"kind": "fhstcp", "blocks": False}
+    assert (asked.rate_bps, asked.size_bytes) == (10**9, 10**12)
+
+
+def test_harm_is_what_is_missing_over_what_is_usual() -> None:
+    assert harm(8.0, 2.0) == 0.75
+    assert harm(8.0, 10.0) == -0.25
+    assert harm(0.0, 0.0) is None
+
+
+def test_lengths_and_sizes_are_said_in_large_units() -> None:
+    assert [duration_text(s) for s in (0.8333, 59.94, 60, 3725, 2 * 86_400 + 7200)] == [
+        *("0.833 s", "59.9 s", "1 min", "1 h 2 min", "2 d 2 h"),
+    ]
+    assert [size_text(b) for b in (10**12, 2_500_000, 999)] == ["1 TB", "2.5 MB", "999 B"]
