@@ -63,6 +63,12 @@ fn loss(rule: &LossRule) -> Value {
         LossRule::At { times, flows } => {
             json!({ "at_s": times.iter().map(|t| t.as_secs()).collect::<Vec<_>>(), "flows": flows })
         }
+        LossRule::Bursts(bursts) => json!({
+            "good_to_bad": bursts.good_to_bad,
+            "bad_to_good": bursts.bad_to_good,
+            "loss_good": bursts.loss_good,
+            "loss_bad": bursts.loss_bad,
+        }),
     }
 }
 

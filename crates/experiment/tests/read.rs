@@ -1,7 +1,7 @@
 //! What a scenario means, worked out by hand, and what is said of a wrong one.
 
 use fairhaul_experiment::{Hop, Recovery, Scenario, SizeLaw, Start, Study, Traffic, plan, read};
-use fairhaul_path::impair::LossRule;
+use fairhaul_path::impair::{Bursts, LossRule};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
@@ -199,6 +199,8 @@ fn instants_of_loss_strike_flows_by_name() {
     assert_eq!(loss("{ at = [\"1 s\"] }"), at(&[0, 1, 2]));
     assert_eq!(loss("{ every = 100 }"), Some(LossRule::Every(100)));
     assert_eq!(loss("0"), None);
+    let bursts = Bursts { good_to_bad: 0.01, bad_to_good: 0.25, loss_good: 0.0, loss_bad: 1.0 };
+    assert_eq!(loss("{ good_to_bad = 0.01, bad_to_good = 0.25 }"), Some(LossRule::Bursts(bursts)));
 }
 
 #[test]

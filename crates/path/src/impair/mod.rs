@@ -2,4 +2,4 @@
 
 mod loss;
 
-pub use loss::{Loss, LossRule};
+pub use loss::{Bursts, Loss, LossRule};

@@ -2,7 +2,7 @@
 
 use fairhaul_cc::entries;
 use fairhaul_experiment::{Pages, Recovery, SizeLaw, Start, Traffic};
-use fairhaul_path::impair::LossRule;
+use fairhaul_path::impair::{Bursts, LossRule};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Span, Time};
 use proptest::prelude::*;
@@ -54,8 +54,14 @@ fn capacities() -> impl Strategy<Value = Capacity> {
 fn losses() -> impl Strategy<Value = Option<LossRule>> {
     let times = |ms: Vec<u64>| ms.into_iter().map(|ms| Time::ZERO + Span::from_ms(ms)).collect::<Vec<_>>();
     let at = (proptest::collection::btree_set(0u64..3000, 1..5), proptest::collection::vec(0u32..6, 1..4));
+    let bursts = (0.001f64..0.1, 0.1f64..1.0, 0.0f64..0.01, 0.2f64..1.0).prop_map(
+        |(good_to_bad, bad_to_good, loss_good, loss_bad)| {
+            Some(LossRule::Bursts(Bursts { good_to_bad, bad_to_good, loss_good, loss_bad }))
+        },
+    );
     prop_oneof![
         6 => Just(None),
+        1 => bursts,
         1 => (0.0005f64..0.2).prop_map(|p| Some(LossRule::Probability(p))),
         1 => (2u64..300).prop_map(|n| Some(LossRule::Every(n))),
         1 => at.prop_map(move |(ms, flows)| {
