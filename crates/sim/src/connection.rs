@@ -10,7 +10,7 @@ use fairhaul_units::{ACK_SIZE, Ack, Chance, Data, HEADER, Span, Time};
 use crate::route::{Route, Step};
 use crate::tcp::{Outcome, Poll, Profile, Receiver, Sender};
 use crate::turn::Turn;
-use crate::world::World;
+use crate::world::{Crossing, World};
 
 /// How many packets of one kind were launched, and what became of them.
 #[derive(Clone, Copy, Debug, Default)]
@@ -82,12 +82,16 @@ impl Connection {
     pub fn take_turn(&mut self, turn: Turn, now: Time, route: &Route, world: &mut World) {
         match turn {
             Turn::Data(lane) => {
-                let (_, data) = self.data_lanes[usize::from(lane)].pop_front().expect("a turn has a packet");
+                let Some(data) = step_out(&mut self.data_lanes[usize::from(lane)], now) else {
+                    return world.agenda.pop();
+                };
                 self.requeue(turn, world);
                 self.meet_data(route.data_lanes[usize::from(lane)], data, now, route, world);
             }
             Turn::Ack(lane) => {
-                let (_, ack) = self.ack_lanes[usize::from(lane)].pop_front().expect("a turn has an ACK");
+                let Some(ack) = step_out(&mut self.ack_lanes[usize::from(lane)], now) else {
+                    return world.agenda.pop();
+                };
                 self.requeue(turn, world);
                 self.meet_ack(route.ack_lanes[usize::from(lane)], ack, now, route, world);
             }
@@ -220,26 +224,33 @@ impl Connection {
             match *step {
                 Step::Wire(wire) => now = self.wires[usize::from(wire)].send(data.size, now).1,
                 Step::Alone(_) => return self.meet_data(at, data, now, route, world),
-                Step::Meet { lane, .. } => {
-                    let waiting = &mut self.data_lanes[usize::from(lane)];
-                    if waiting.is_empty() {
+                Step::Meet { lane, .. } | Step::Wait { lane } => {
+                    if line_up(&mut self.data_lanes[usize::from(lane)], now, data) {
                         world.agenda.push(now, Turn::Data(lane).order(self.serial));
                     }
-                    return waiting.push_back((now, data));
+                    return;
                 }
             }
         }
         self.arrive(data, now, route, world);
     }
 
-    /// A data packet is at the link of step `at`.
+    /// A data packet is at the link of step `at`, or has waited there.
     fn meet_data(&mut self, at: usize, data: Data, now: Time, route: &Route, world: &mut World) {
-        let (Step::Alone(link) | Step::Meet { link, .. }) = route.forward[at] else {
-            unreachable!("a packet meets links only")
+        let link = match route.forward[at] {
+            Step::Alone(link) | Step::Meet { link, .. } => link,
+            Step::Wait { .. } => return self.carry_data(at + 1, data, now, route, world),
+            Step::Wire(_) => unreachable!("a wire is crossed at once"),
         };
         let may_lose = (!data.opens).then_some(self.flow);
         match world.pass(link, data.size, may_lose, now) {
-            Ok(arrives) => self.carry_data(at + 1, data, arrives, route, world),
+            Ok(Crossing { arrives, twice }) => {
+                self.carry_data(at + 1, data, arrives, route, world);
+                if twice {
+                    self.data.launched += 1;
+                    self.carry_data(at + 1, data, arrives, route, world);
+                }
+            }
             Err(when) => {
                 self.data.dropped += 1;
                 if !data.opens {
@@ -289,16 +300,15 @@ impl Connection {
             match *step {
                 Step::Wire(wire) => now = self.wires[usize::from(wire)].send(ACK_SIZE.0 as u32, now).1,
                 Step::Alone(_) => return self.meet_ack(at, ack, now, route, world),
-                Step::Meet { lane: before, .. } => {
+                Step::Meet { lane: before, .. } | Step::Wait { lane: before } => {
                     lane = usize::from(before);
                     break;
                 }
             }
         }
-        if self.ack_lanes[lane].is_empty() {
+        if line_up(&mut self.ack_lanes[lane], now, ack) {
             world.agenda.push(now, Turn::Ack(lane as u8).order(self.serial));
         }
-        self.ack_lanes[lane].push_back((now, ack));
     }
 
     /// An acknowledgement is at the link of step `at`, or past the last, at the sender.
@@ -306,11 +316,18 @@ impl Connection {
         match route.reverse.get(at) {
             Some(Step::Alone(link) | Step::Meet { link, .. }) => {
                 match world.pass(*link, ACK_SIZE.0 as u32, None, now) {
-                    Ok(arrives) => self.carry_ack(at + 1, ack, arrives, route, world),
+                    Ok(Crossing { arrives, twice }) => {
+                        self.carry_ack(at + 1, ack, arrives, route, world);
+                        if twice {
+                            self.acks.launched += 1;
+                            self.carry_ack(at + 1, ack, arrives, route, world);
+                        }
+                    }
                     Err(_) => self.acks.dropped += 1,
                 }
             }
-            Some(Step::Wire(_)) => unreachable!("an acknowledgement meets links only"),
+            Some(Step::Wait { .. }) => self.carry_ack(at + 1, ack, now, route, world),
+            Some(Step::Wire(_)) => unreachable!("a wire is crossed at once"),
             None => self.acknowledge(ack, now, route, world),
         }
     }
@@ -351,4 +368,25 @@ impl Connection {
         self.standing = self.sender.window();
         self.standing_since = now;
     }
+}
+
+/// Puts a packet that is there at `time` in its place in a lane, behind all that are there no
+/// later; whether it is the first. Only what has overtaken others is not the last.
+fn line_up<T>(lane: &mut VecDeque<(Time, T)>, time: Time, packet: T) -> bool {
+    if lane.back().is_none_or(|last| last.0 <= time) {
+        lane.push_back((time, packet));
+        return lane.len() == 1;
+    }
+    let ahead = lane.partition_point(|waiting| waiting.0 <= time);
+    lane.insert(ahead, (time, packet));
+    ahead == 0
+}
+
+/// The head of a lane if it is its turn `now`. A head that was overtaken leaves its entry in the
+/// agenda, beside the one that it gets when it is the head again: the second comes up in vain.
+fn step_out<T>(lane: &mut VecDeque<(Time, T)>, now: Time) -> Option<T> {
+    if lane.front()?.0 > now {
+        return None;
+    }
+    lane.pop_front().map(|(_, packet)| packet)
 }

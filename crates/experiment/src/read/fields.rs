@@ -7,7 +7,7 @@ use super::field::{Fallback, Field, Shape, Words};
 
 mod impair;
 
-use impair::LOSS;
+use impair::{DUPLICATE, JITTER, LOSS, POLICER, REORDER};
 
 use Fallback::{Required, Said};
 
@@ -83,6 +83,10 @@ static BOTTLENECK: Shape = Shape {
         field("delay", WAY, Required, "Propagation, one way."),
         field("queue", QUEUE, Required, "The queue before it; the reverse direction has the same."),
         field("loss", LOSS, Said("none"), "Data packets lost behind the queue, forward only."),
+        POLICER,
+        JITTER,
+        REORDER,
+        DUPLICATE,
         field(
             "access_rate",
             Rate,
@@ -109,6 +113,10 @@ static LINK: Shape = Shape {
         field("delay", WAY, Required, "Propagation, one way."),
         field("queue", QUEUE, Required, "The queue before it; the reverse direction has the same."),
         field("loss", LOSS, Said("none"), "Data packets lost behind the queue, from `from` to `to` only."),
+        POLICER,
+        JITTER,
+        REORDER,
+        DUPLICATE,
     ],
 };
 

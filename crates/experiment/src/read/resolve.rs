@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use fairhaul_path::impair::{Bursts, LossRule};
+use fairhaul_path::impair::{Bursts, Impairments, LossRule};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Rate, Span, Time};
 
 use super::flow::{Party, flow_name};
+use super::impair::impairments;
 use super::mistake::{Notes, Spot, clip, way_out};
 use super::net::{Net, Wire};
 use super::reader::{Got, Values};
@@ -95,11 +96,18 @@ fn links(net: &Net, flows: &Flows, notes: &mut Notes) -> Option<Vec<LinkSpec>> {
     let mut links = Vec::new();
     for (index, wire) in net.wires.iter().enumerate() {
         let loss = wire.loss.as_ref().map(|got| rule(got, flows.tables, notes));
+        let impair = impairments(&wire.table, flows.largest, notes);
         let Some(capacity) = capacity(index, wire, flows, notes) else { continue };
-        let link =
-            LinkSpec { name: wire.name.clone(), rate: wire.rate, delay: wire.delay, capacity, loss: None };
+        let link = LinkSpec {
+            name: wire.name.clone(),
+            rate: wire.rate,
+            delay: wire.delay,
+            capacity,
+            loss: None,
+            impair: Impairments::default(),
+        };
         let reverse = LinkSpec { name: format!("{} (reverse)", link.name), ..link.clone() };
-        links.push(LinkSpec { loss: loss.flatten(), ..link });
+        links.push(LinkSpec { loss: loss.flatten(), impair, ..link });
         links.push(reverse);
     }
     (links.len() == 2 * net.wires.len()).then_some(links)

@@ -3,10 +3,10 @@
 use fairhaul_units::Span;
 
 use super::super::field::Accepts::{self, *};
-use super::super::field::{Fallback, Shape};
-use super::{LONGEST_RUN, field, value};
+use super::super::field::{Fallback, Field, Shape};
+use super::{INSTANT, LONGEST_RUN, VOLUME, field, value};
 
-use Fallback::Said;
+use Fallback::{Required, Said};
 
 const PROBABILITY: Accepts = Number { least: 0.0, most: 1.0, open: false };
 /// A chain that never leaves a state has no law.
@@ -44,3 +44,67 @@ static LOSS_TABLE: Shape = Shape {
         field("loss_bad", PROBABILITY, value("1"), "Of a chain: probability of each packet while it is bad."),
     ],
 };
+
+pub(super) const POLICER: Field = field(
+    "policer",
+    Table(&POLICER_TABLE),
+    Said("none"),
+    "Drops data packets beyond a rate, before the queue; in the direction of `loss`.",
+);
+
+static POLICER_TABLE: Shape = Shape {
+    name: "{ rate = …, burst = … }",
+    help: "A bucket of tokens, full at the start. A data packet that finds fewer tokens than its size on the wire is \
+           dropped; it counts as dropped by the link.",
+    fields: &[
+        field("rate", Rate, Required, "At which the bucket fills."),
+        field("burst", VOLUME, Required, "What the bucket holds, at least the largest packet."),
+    ],
+};
+
+const DELAYS: Accepts = Either(&[Overhead, Table(&JITTER_TABLE)]);
+
+pub(super) const JITTER: Field = field(
+    "jitter",
+    DELAYS,
+    Said("none"),
+    "Random delay of every packet behind the queue, in the direction of `loss`.",
+);
+
+static JITTER_TABLE: Shape = Shape {
+    name: "{ delay = …, keep_order = … }",
+    help: "A text alone is the `delay`. Each packet draws its own. Where the order is kept, one that would overtake \
+           arrives with the one before it.",
+    fields: &[
+        field("delay", Overhead, Required, "On top of the link's."),
+        field("keep_order", Switch, value("true"), "Whether no packet overtakes another."),
+    ],
+};
+
+pub(super) const REORDER: Field = field(
+    "reorder",
+    Table(&REORDER_TABLE),
+    Said("none"),
+    "Packets held behind the queue so that others overtake them, in the direction of `loss`.",
+);
+
+static REORDER_TABLE: Shape = Shape {
+    name: "{ probability = …, delay = … }",
+    help: "Some packets are longer on their way.",
+    fields: &[
+        field("probability", PROBABILITY, Required, "Of each packet."),
+        field(
+            "delay",
+            Accepts::Span { least: INSTANT, most: Span::from_s(60) },
+            Required,
+            "By how much longer.",
+        ),
+    ],
+};
+
+pub(super) const DUPLICATE: Field = field(
+    "duplicate",
+    PROBABILITY,
+    Said("none"),
+    "Probability that a packet arrives twice, in the direction of `loss`.",
+);
