@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 use fairhaul_cc::Choice;
-use fairhaul_path::impair::LossRule;
+use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Kind, Span};
 use serde_json::{Map, Value, json};
@@ -45,7 +45,7 @@ fn link(link: &LinkSpec, largest: Bytes) -> Value {
     };
     // In f64: so many packets may be more bytes than an integer counts.
     let full = bytes.map(|b| b as f64).or(packets.map(|p| p as f64 * largest.0 as f64));
-    json!({
+    let mut described = json!({
         "name": link.name,
         "rate_bps": link.rate.as_bps(),
         "delay_s": link.delay.as_secs(),
@@ -53,6 +53,19 @@ fn link(link: &LinkSpec, largest: Bytes) -> Value {
         "capacity_bytes": bytes,
         "capacity_s": full.map(|bytes| bytes * 8.0 / link.rate.as_bps() as f64),
         "loss": link.loss.as_ref().map(loss),
+    });
+    if !link.impair.is_none() {
+        described["impairments"] = impairments(&link.impair);
+    }
+    described
+}
+
+fn impairments(impair: &Impairments) -> Value {
+    json!({
+        "policer": impair.policer.map(|rule| json!({ "rate_bps": rule.rate.as_bps(), "burst_bytes": rule.burst.0 })),
+        "jitter": impair.jitter.map(|rule| json!({ "most_s": rule.most.as_secs(), "keeps_order": rule.keeps_order })),
+        "reorder": impair.reorder.map(|rule| json!({ "probability": rule.probability, "delay_s": rule.delay.as_secs() })),
+        "duplicate": impair.duplicate,
     })
 }
 
@@ -63,6 +76,12 @@ fn loss(rule: &LossRule) -> Value {
         LossRule::At { times, flows } => {
             json!({ "at_s": times.iter().map(|t| t.as_secs()).collect::<Vec<_>>(), "flows": flows })
         }
+        LossRule::Bursts(bursts) => json!({
+            "good_to_bad": bursts.good_to_bad,
+            "bad_to_good": bursts.bad_to_good,
+            "loss_good": bursts.loss_good,
+            "loss_bad": bursts.loss_bad,
+        }),
     }
 }
 

@@ -4,7 +4,7 @@
 //! become that many; a capacity in time or in bdp has become packets.
 
 use fairhaul_cc::Choice;
-use fairhaul_path::impair::LossRule;
+use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Rate, Span};
 
@@ -40,6 +40,8 @@ pub struct LinkSpec {
     pub capacity: Capacity,
     /// What it loses of the data packets that have left the queue.
     pub loss: Option<LossRule>,
+    /// What else it does to packets.
+    pub impair: Impairments,
 }
 
 /// One step of a route.

@@ -1,7 +1,7 @@
 //! What a scenario means, worked out by hand, and what is said of a wrong one.
 
 use fairhaul_experiment::{Hop, Recovery, Scenario, SizeLaw, Start, Study, Traffic, plan, read};
-use fairhaul_path::impair::LossRule;
+use fairhaul_path::impair::{Bursts, Impairments, JitterRule, LossRule, PolicerRule, ReorderRule};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
@@ -199,6 +199,8 @@ fn instants_of_loss_strike_flows_by_name() {
     assert_eq!(loss("{ at = [\"1 s\"] }"), at(&[0, 1, 2]));
     assert_eq!(loss("{ every = 100 }"), Some(LossRule::Every(100)));
     assert_eq!(loss("0"), None);
+    let bursts = Bursts { good_to_bad: 0.01, bad_to_good: 0.25, loss_good: 0.0, loss_bad: 1.0 };
+    assert_eq!(loss("{ good_to_bad = 0.01, bad_to_good = 0.25 }"), Some(LossRule::Bursts(bursts)));
 }
 
 #[test]
@@ -273,6 +275,40 @@ fn a_path_reaches_into_a_law_of_size() {
     let scenario = base(DUMBBELL, &[short, ("flow.F1.traffic.size.mean", "24 kB")]);
     let size = SizeLaw::Pareto(Bytes(24_000), 1.2);
     assert_eq!(scenario.flows[0].traffic, Traffic::Short { per_s: 2.0, size });
+}
+
+#[test]
+fn a_link_is_impaired_in_the_direction_of_its_loss_only() {
+    let keys = [
+        ("bottleneck.policer", "{ rate = \"8 Mbit/s\", burst = \"64 kB\" }"),
+        ("bottleneck.jitter", "uniform 0 s..1 ms"),
+        ("bottleneck.reorder", "{ probability = 0.01, delay = \"5 ms\" }"),
+        ("bottleneck.duplicate", "0.5"),
+    ];
+    let scenario = base(DUMBBELL, &keys);
+    let wanted = Impairments {
+        policer: Some(PolicerRule { rate: Rate::from_bps(8_000_000).unwrap(), burst: Bytes(64_000) }),
+        jitter: Some(JitterRule { most: Span::from_ms(1), keeps_order: true }),
+        reorder: Some(ReorderRule { probability: 0.01, delay: Span::from_ms(5) }),
+        duplicate: 0.5,
+    };
+    assert_eq!(scenario.links[0].impair, wanted);
+    assert!(scenario.links[1].impair.is_none());
+    let jitter = |text| base(DUMBBELL, &[("bottleneck.jitter", text)]).links[0].impair.jitter;
+    let mixed = JitterRule { most: Span::from_us(8), keeps_order: false };
+    assert_eq!(jitter("{ delay = \"uniform 0 s..8 us\", keep_order = false }"), Some(mixed));
+    assert_eq!(jitter("0 s"), None);
+}
+
+#[test]
+fn a_bucket_that_holds_no_packet_and_half_a_chain_of_losses_are_mistakes() {
+    let told = |key, text| mistakes(DUMBBELL, &[(key, text)]);
+    let bucket = told("bottleneck.policer", "{ rate = \"8 Mbit/s\", burst = \"500 B\" }");
+    assert!(bucket.contains("burst: 500 B do not hold a packet of"), "{bucket}");
+    assert!(told("bottleneck.loss", "{ good_to_bad = 0.1 }").contains("bad_to_good = P"));
+    let stray = told("bottleneck.loss", "{ every = 3, loss_bad = 0.5 }");
+    assert!(stray.contains("loss_bad: does not belong here"), "{stray}");
+    assert!(told("bottleneck.reorder", "{ probability = 2, delay = \"1 ms\" }").contains("from 0 to 1"));
 }
 
 #[test]

@@ -1,24 +1,15 @@
 //! One connection: both ends, its own wires, and what waits for its turn where flows meet.
 
-use std::collections::VecDeque;
-
 use fairhaul_cc::{Builtin, Window};
 use fairhaul_experiment::{Flow, PacketWhat, Recovery, Transfer, TransferRow};
 use fairhaul_path::Wire;
 use fairhaul_units::{ACK_SIZE, Ack, Chance, Data, HEADER, Span, Time};
 
+use crate::lane::{Fates, Lane};
 use crate::route::{Route, Step};
 use crate::tcp::{Outcome, Poll, Profile, Receiver, Sender};
 use crate::turn::Turn;
-use crate::world::World;
-
-/// How many packets of one kind were launched, and what became of them.
-#[derive(Clone, Copy, Debug, Default)]
-struct Fates {
-    launched: u64,
-    arrived: u64,
-    dropped: u64,
-}
+use crate::world::{Crossing, World};
 
 /// See the module.
 pub struct Connection {
@@ -31,8 +22,8 @@ pub struct Connection {
     profile: Profile,
     in_order: u64,
     wires: Vec<Wire>,
-    data_lanes: Vec<VecDeque<(Time, Data)>>,
-    ack_lanes: Vec<VecDeque<(Time, Ack)>>,
+    data_lanes: Vec<Lane<Data>>,
+    ack_lanes: Vec<Lane<Ack>>,
     data: Fates,
     acks: Fates,
     overhead: Span,
@@ -61,8 +52,8 @@ impl Connection {
             profile,
             in_order: 0,
             wires: route.wires.iter().map(|&(rate, delay)| Wire::new(rate, delay)).collect(),
-            data_lanes: vec![VecDeque::new(); route.data_lanes.len()],
-            ack_lanes: vec![VecDeque::new(); route.ack_lanes.len()],
+            data_lanes: vec![Lane::default(); route.data_lanes.len()],
+            ack_lanes: vec![Lane::default(); route.ack_lanes.len()],
             data: Fates::default(),
             acks: Fates::default(),
             overhead: flow.overhead,
@@ -82,12 +73,16 @@ impl Connection {
     pub fn take_turn(&mut self, turn: Turn, now: Time, route: &Route, world: &mut World) {
         match turn {
             Turn::Data(lane) => {
-                let (_, data) = self.data_lanes[usize::from(lane)].pop_front().expect("a turn has a packet");
+                let Some(data) = self.data_lanes[usize::from(lane)].step_out(now) else {
+                    return world.agenda.pop();
+                };
                 self.requeue(turn, world);
                 self.meet_data(route.data_lanes[usize::from(lane)], data, now, route, world);
             }
             Turn::Ack(lane) => {
-                let (_, ack) = self.ack_lanes[usize::from(lane)].pop_front().expect("a turn has an ACK");
+                let Some(ack) = self.ack_lanes[usize::from(lane)].step_out(now) else {
+                    return world.agenda.pop();
+                };
                 self.requeue(turn, world);
                 self.meet_ack(route.ack_lanes[usize::from(lane)], ack, now, route, world);
             }
@@ -136,21 +131,20 @@ impl Connection {
     /// Whether every packet launched has arrived, was dropped or waits.
     pub fn conserves(&self) -> bool {
         let (data, acks) = self.waiting();
-        let kept = |fates: Fates, waits| fates.launched == fates.arrived + fates.dropped + waits;
-        kept(self.data, data) && kept(self.acks, acks)
+        self.data.are_told(data) && self.acks.are_told(acks)
     }
 
     fn waiting(&self) -> (u64, u64) {
-        let data: usize = self.data_lanes.iter().map(VecDeque::len).sum();
-        let acks: usize = self.ack_lanes.iter().map(VecDeque::len).sum();
+        let data: usize = self.data_lanes.iter().map(Lane::len).sum();
+        let acks: usize = self.ack_lanes.iter().map(Lane::len).sum();
         (data as u64, acks as u64)
     }
 
     /// Puts the next head of a lane in the place of the one whose turn it is.
     fn requeue(&self, turn: Turn, world: &mut World) {
         let next = match turn {
-            Turn::Data(lane) => self.data_lanes[usize::from(lane)].front().map(|head| head.0),
-            Turn::Ack(lane) => self.ack_lanes[usize::from(lane)].front().map(|head| head.0),
+            Turn::Data(lane) => self.data_lanes[usize::from(lane)].head(),
+            Turn::Ack(lane) => self.ack_lanes[usize::from(lane)].head(),
             _ => None,
         };
         match next {
@@ -221,26 +215,33 @@ impl Connection {
             match *step {
                 Step::Wire(wire) => now = self.wires[usize::from(wire)].send(data.size, now).1,
                 Step::Alone(_) => return self.meet_data(at, data, now, route, world),
-                Step::Meet { lane, .. } => {
-                    let waiting = &mut self.data_lanes[usize::from(lane)];
-                    if waiting.is_empty() {
+                Step::Meet { lane, .. } | Step::Wait { lane } => {
+                    if self.data_lanes[usize::from(lane)].line_up(now, data) {
                         world.agenda.push(now, Turn::Data(lane).order(self.serial));
                     }
-                    return waiting.push_back((now, data));
+                    return;
                 }
             }
         }
         self.arrive(data, now, route, world);
     }
 
-    /// A data packet is at the link of step `at`.
+    /// A data packet is at the link of step `at`, or has waited there.
     fn meet_data(&mut self, at: usize, data: Data, now: Time, route: &Route, world: &mut World) {
-        let (Step::Alone(link) | Step::Meet { link, .. }) = route.forward[at] else {
-            unreachable!("a packet meets links only")
+        let link = match route.forward[at] {
+            Step::Alone(link) | Step::Meet { link, .. } => link,
+            Step::Wait { .. } => return self.carry_data(at + 1, data, now, route, world),
+            Step::Wire(_) => unreachable!("a wire is crossed at once"),
         };
         let may_lose = (!data.opens).then_some(self.flow);
         match world.pass(link, data.size, may_lose, now) {
-            Ok(arrives) => self.carry_data(at + 1, data, arrives, route, world),
+            Ok(Crossing { arrives, twice }) => {
+                self.carry_data(at + 1, data, arrives, route, world);
+                if twice {
+                    self.data.launched += 1;
+                    self.carry_data(at + 1, data, arrives, route, world);
+                }
+            }
             Err(when) => {
                 self.data.dropped += 1;
                 self.see_data(PacketWhat::Dropped, &data, when, world);
@@ -293,16 +294,15 @@ impl Connection {
             match *step {
                 Step::Wire(wire) => now = self.wires[usize::from(wire)].send(ACK_SIZE.0 as u32, now).1,
                 Step::Alone(_) => return self.meet_ack(at, ack, now, route, world),
-                Step::Meet { lane: before, .. } => {
+                Step::Meet { lane: before, .. } | Step::Wait { lane: before } => {
                     lane = usize::from(before);
                     break;
                 }
             }
         }
-        if self.ack_lanes[lane].is_empty() {
+        if self.ack_lanes[lane].line_up(now, ack) {
             world.agenda.push(now, Turn::Ack(lane as u8).order(self.serial));
         }
-        self.ack_lanes[lane].push_back((now, ack));
     }
 
     /// An acknowledgement is at the link of step `at`, or past the last, at the sender.
@@ -310,14 +310,21 @@ impl Connection {
         match route.reverse.get(at) {
             Some(Step::Alone(link) | Step::Meet { link, .. }) => {
                 match world.pass(*link, ACK_SIZE.0 as u32, None, now) {
-                    Ok(arrives) => self.carry_ack(at + 1, ack, arrives, route, world),
+                    Ok(Crossing { arrives, twice }) => {
+                        self.carry_ack(at + 1, ack, arrives, route, world);
+                        if twice {
+                            self.acks.launched += 1;
+                            self.carry_ack(at + 1, ack, arrives, route, world);
+                        }
+                    }
                     Err(when) => {
                         self.acks.dropped += 1;
                         self.see_ack(PacketWhat::AckDropped, &ack, when, world);
                     }
                 }
             }
-            Some(Step::Wire(_)) => unreachable!("an acknowledgement meets links only"),
+            Some(Step::Wait { .. }) => self.carry_ack(at + 1, ack, now, route, world),
+            Some(Step::Wire(_)) => unreachable!("a wire is crossed at once"),
             None => self.acknowledge(ack, now, route, world),
         }
     }

@@ -6,6 +6,7 @@
 mod agenda;
 mod connection;
 mod engine;
+mod lane;
 pub mod ledger;
 mod route;
 mod run;

@@ -2,14 +2,14 @@
 //!
 //! Flows meet at a link that more than one connection feeds, and there a packet must wait for its
 //! turn in the order of time: an event. Everywhere else (a connection's own access, a link that one
-//! connection alone feeds and that draws no random numbers) the passage of a packet is arithmetic,
+//! connection alone feeds and that does nothing but carry) the passage of a packet is arithmetic,
 //! done ahead of the clock.
 
 use fairhaul_experiment::{Hop, Scenario, Traffic};
 use fairhaul_units::{Rate, Span};
 
-/// Links where flows meet on one way of a route, at most.
-pub const MOST_LANES: usize = 80;
+/// Places where packets wait on one way of a route, at most.
+pub const MOST_LANES: usize = 120;
 
 /// One step of a compiled path.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,6 +23,11 @@ pub enum Step {
         /// Index of the link.
         link: u32,
         /// The connection's lane before it.
+        lane: u8,
+    },
+    /// Behind a link where packets overtake each other: what follows takes them in order of time.
+    Wait {
+        /// The connection's lane.
         lane: u8,
     },
 }
@@ -42,13 +47,21 @@ pub struct Route {
     pub ack_lanes: Vec<usize>,
 }
 
+/// What a path must know of each link.
+struct Links {
+    alone: Vec<bool>,
+    /// Packets overtake each other there.
+    disorders: Vec<bool>,
+}
+
 /// Compiles the path of every flow of `scenario`.
 pub fn compile(scenario: &Scenario) -> Vec<Route> {
-    let alone = fed_alone(scenario);
+    let disorders = scenario.links.iter().map(|link| link.impair.disorders()).collect();
+    let links = Links { alone: fed_alone(scenario), disorders };
     let compile_flow = |flow: &fairhaul_experiment::Flow| {
         let mut route = Route::default();
-        let (forward, data_lanes) = steps(&flow.forward, &alone, &mut route.wires);
-        let (reverse, mut ack_lanes) = steps(&flow.reverse, &alone, &mut route.wires);
+        let (forward, data_lanes) = steps(&flow.forward, &links, false, &mut route.wires);
+        let (reverse, mut ack_lanes) = steps(&flow.reverse, &links, true, &mut route.wires);
         ack_lanes.push(reverse.len());
         assert!(data_lanes.len().max(ack_lanes.len()) <= MOST_LANES, "a route is of bounded length");
         Route { forward, reverse, data_lanes, ack_lanes, ..route }
@@ -56,24 +69,43 @@ pub fn compile(scenario: &Scenario) -> Vec<Route> {
     scenario.flows.iter().map(compile_flow).collect()
 }
 
-fn steps(hops: &[Hop], alone: &[bool], wires: &mut Vec<(Rate, Span)>) -> (Vec<Step>, Vec<usize>) {
-    let mut lanes = Vec::new();
-    let step = |(at, hop): (usize, &Hop)| match *hop {
-        Hop::Access { rate, delay } => {
-            wires.push((rate, delay));
-            Step::Wire(wires.len() as u8 - 1)
-        }
-        Hop::Link(link) if alone[link as usize] => Step::Alone(link),
-        Hop::Link(link) => {
-            lanes.push(at);
-            Step::Meet { link, lane: lanes.len() as u8 - 1 }
-        }
+/// The steps of a way, and for each lane the step that it waits for. `ends_in_lane`: behind the last
+/// step packets wait anyway.
+fn steps(
+    hops: &[Hop],
+    links: &Links,
+    ends_in_lane: bool,
+    wires: &mut Vec<(Rate, Span)>,
+) -> (Vec<Step>, Vec<usize>) {
+    let (mut steps, mut lanes) = (Vec::new(), Vec::new());
+    let waits = |hop: Option<&Hop>| match hop {
+        Some(Hop::Link(link)) => !links.alone[*link as usize],
+        Some(Hop::Access { .. }) => false,
+        None => ends_in_lane,
     };
-    let steps = hops.iter().enumerate().map(step).collect();
+    let mut lane = |step| {
+        lanes.push(step);
+        lanes.len() as u8 - 1
+    };
+    for (at, hop) in hops.iter().enumerate() {
+        match *hop {
+            Hop::Access { rate, delay } => {
+                wires.push((rate, delay));
+                steps.push(Step::Wire(wires.len() as u8 - 1));
+            }
+            Hop::Link(link) if links.alone[link as usize] => steps.push(Step::Alone(link)),
+            Hop::Link(link) => {
+                steps.push(Step::Meet { link, lane: lane(steps.len()) });
+                if links.disorders[link as usize] && !waits(hops.get(at + 1)) {
+                    steps.push(Step::Wait { lane: lane(steps.len()) });
+                }
+            }
+        }
+    }
     (steps, lanes)
 }
 
-/// Which links one connection alone feeds, in one direction, without a random stage.
+/// Which links one connection alone feeds, in one direction, without loss or another impairment.
 fn fed_alone(scenario: &Scenario) -> Vec<bool> {
     let mut feeders = vec![0u32; scenario.links.len()];
     for flow in &scenario.flows {
@@ -86,7 +118,7 @@ fn fed_alone(scenario: &Scenario) -> Vec<bool> {
     }
     let alone = |(link, &feeders): (_, &u32)| {
         let link: &fairhaul_experiment::LinkSpec = link;
-        feeders <= 1 && link.loss.is_none()
+        feeders <= 1 && link.loss.is_none() && link.impair.is_none()
     };
     scenario.links.iter().zip(&feeders).map(alone).collect()
 }

@@ -1,19 +1,60 @@
 //! What connections share: the links, the agenda and the books.
 
 use fairhaul_experiment::{Grid, LinkSpec, Scenario};
-use fairhaul_path::impair::Loss;
+use fairhaul_path::impair::{Duplicate, Impairments, Jitter, Loss, Policer, Reorder};
 use fairhaul_path::{Link, Passage};
-use fairhaul_units::{Chance, Time};
+use fairhaul_units::{Bytes, Chance, Time};
 
 use crate::agenda::Agenda;
 use crate::ledger::Ledger;
 use crate::trace::Trace;
 
-/// A link and what it loses.
+/// A link and what it does to packets beside carrying them.
 struct Stage {
     link: Link,
     loss: Option<Loss>,
+    /// Apart, since most links have none.
+    impaired: Option<Box<Impaired>>,
     passed: u64,
+    policed: u64,
+}
+
+/// The impairments of a link at work.
+struct Impaired {
+    policer: Option<Policer>,
+    jitter: Option<Jitter>,
+    reorder: Option<Reorder>,
+    duplicate: Duplicate,
+}
+
+impl Impaired {
+    fn new(rules: &Impairments, stream: impl Fn(&str) -> Chance) -> Impaired {
+        Impaired {
+            policer: rules.policer.map(Policer::new),
+            jitter: rules.jitter.map(|rule| Jitter::new(rule, stream("jitter"))),
+            reorder: rules.reorder.map(|rule| Reorder::new(rule, stream("reorder"))),
+            duplicate: Duplicate::new(rules.duplicate, stream("duplicate")),
+        }
+    }
+
+    fn admits(&mut self, size: u32, now: Time) -> bool {
+        self.policer.as_mut().is_none_or(|policer| policer.admits(Bytes(size.into()), now))
+    }
+
+    fn cross(&mut self, arrives: Time) -> Crossing {
+        let jittered = self.jitter.as_mut().map_or(arrives, |jitter| jitter.delays(arrives));
+        let arrives = self.reorder.as_mut().map_or(jittered, |reorder| jittered + reorder.holds());
+        Crossing { arrives, twice: self.duplicate.doubles() }
+    }
+}
+
+/// A packet that gets over a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Crossing {
+    /// When it is at the other end.
+    pub arrives: Time,
+    /// Whether a copy of it is right behind it.
+    pub twice: bool,
 }
 
 /// See the module.
@@ -40,7 +81,12 @@ impl World {
                 .loss
                 .clone()
                 .map(|rule| Loss::new(rule, Chance::stream(scenario.seed, "loss", index as u64))),
+            impaired: (!spec.impair.is_none()).then(|| {
+                let stream = |purpose: &str| Chance::stream(scenario.seed, purpose, index as u64);
+                Box::new(Impaired::new(&spec.impair, stream))
+            }),
             passed: 0,
+            policed: 0,
         };
         World {
             stages: scenario.links.iter().enumerate().map(stage).collect(),
@@ -50,10 +96,17 @@ impl World {
         }
     }
 
-    /// A packet of `size` is offered to `link` at `now`: when it is at the other end, or else when
+    /// A packet of `size` is offered to `link` at `now`: how it gets to the other end, or else when
     /// it was dropped. `may_lose`: it is a data packet of that flow, which the link may lose.
-    pub fn pass(&mut self, link: u32, size: u32, may_lose: Option<u32>, now: Time) -> Result<Time, Time> {
+    pub fn pass(&mut self, link: u32, size: u32, may_lose: Option<u32>, now: Time) -> Result<Crossing, Time> {
         let stage = &mut self.stages[link as usize];
+        if let (Some(impaired), Some(_)) = (&mut stage.impaired, may_lose)
+            && !impaired.admits(size, now)
+        {
+            stage.policed += 1;
+            self.ledger.offered(link, true, now);
+            return Err(now);
+        }
         let Passage::Passes { departs, arrives } = stage.link.offer(size, now) else {
             self.ledger.offered(link, true, now);
             return Err(now);
@@ -68,7 +121,10 @@ impl World {
             self.ledger.lost_behind(link, departs);
             return Err(departs);
         }
-        Ok(arrives)
+        match &mut stage.impaired {
+            Some(impaired) => Ok(impaired.cross(arrives)),
+            None => Ok(Crossing { arrives, twice: false }),
+        }
     }
 
     /// The sum over all links.
@@ -76,8 +132,8 @@ impl World {
         self.stages.iter().fold(Crossings::default(), |sum, stage| {
             let totals = stage.link.totals();
             Crossings {
-                offered: sum.offered + totals.arrived,
-                refused: sum.refused + totals.dropped,
+                offered: sum.offered + totals.arrived + stage.policed,
+                refused: sum.refused + totals.dropped + stage.policed,
                 passed: sum.passed + stage.passed,
             }
         })

@@ -84,7 +84,7 @@ pub fn page() -> String {
             section(&mut page, shape.name, shape);
         }
     }
-    loss(&mut page);
+    impairments(&mut page);
     page.push_str(CONTROLLERS);
     words(&mut page, "Queues", "queue", "kind", &queues());
     words(&mut page, "Recovery", "recovery", "kind", &recoveries());
@@ -103,12 +103,15 @@ fn section(page: &mut String, title: &str, shape: &Shape) {
 /// What a key accepts, or the section that says it.
 fn wanted(field: &Field) -> String {
     match field.accepts {
+        Accepts::Table(_) if field.name == "policer" => "see [Policer](#policer)".into(),
+        Accepts::Table(_) if field.name == "reorder" => "see [Reordering](#reordering)".into(),
         Accepts::Controller => "see [Controllers](#controllers)".into(),
         Accepts::Tables(_) | Accepts::Table(_) => "see below".into(),
         Accepts::Sweep => "see [Paths of keys](#paths-of-keys)".into(),
         _ => match field.name {
             "queue" => "see [Queues](#queues)".into(),
             "loss" => "a probability, or see [Loss](#loss)".into(),
+            "jitter" => "\"uniform 0 s..1 ms\", or see [Jitter](#jitter)".into(),
             "recovery" => "see [Recovery](#recovery)".into(),
             "traffic" => "a size such as \"100 MB\", or see [Traffic](#traffic)".into(),
             _ => field.accepts.wanted(),
@@ -116,15 +119,27 @@ fn wanted(field: &Field) -> String {
     }
 }
 
-fn loss(page: &mut String) {
-    let link = SCENARIO.fields.iter().find_map(|field| match field.accepts {
-        Accepts::Table(shape) => shape.fields.iter().find(|f| f.name == "loss"),
-        _ => None,
-    });
-    let Some(Field { accepts: Accepts::Either(all), .. }) = link else { return };
-    for accepts in *all {
-        if let Accepts::Table(shape) = accepts {
-            section(page, "Loss", shape);
+/// The keys of a link that have tables of their own, and the titles of their sections.
+const IMPAIRMENTS: [(&str, &str); 4] =
+    [("loss", "Loss"), ("policer", "Policer"), ("jitter", "Jitter"), ("reorder", "Reordering")];
+
+fn impairments(page: &mut String) {
+    let of_link = |key: &str| {
+        SCENARIO.fields.iter().find_map(|field| match field.accepts {
+            Accepts::Table(shape) => shape.fields.iter().find(|f| f.name == key),
+            _ => None,
+        })
+    };
+    for (key, title) in IMPAIRMENTS {
+        let forms = match of_link(key) {
+            Some(Field { accepts: Accepts::Either(all), .. }) => *all,
+            Some(Field { accepts, .. }) => std::slice::from_ref(accepts),
+            None => continue,
+        };
+        for accepts in forms {
+            if let Accepts::Table(shape) = accepts {
+                section(page, title, shape);
+            }
         }
     }
 }

@@ -5,6 +5,10 @@ use fairhaul_units::Span;
 use super::field::Accepts::{self, *};
 use super::field::{Fallback, Field, Shape, Words};
 
+mod impair;
+
+use impair::{DUPLICATE, JITTER, LOSS, POLICER, REORDER};
+
 use Fallback::{Required, Said};
 
 /// Longest run: sums of times stay far below what a `Span` holds.
@@ -79,6 +83,10 @@ static BOTTLENECK: Shape = Shape {
         field("delay", WAY, Required, "Propagation, one way."),
         field("queue", QUEUE, Required, "The queue before it; the reverse direction has the same."),
         field("loss", LOSS, Said("none"), "Data packets lost behind the queue, forward only."),
+        POLICER,
+        JITTER,
+        REORDER,
+        DUPLICATE,
         field(
             "access_rate",
             Rate,
@@ -105,6 +113,10 @@ static LINK: Shape = Shape {
         field("delay", WAY, Required, "Propagation, one way."),
         field("queue", QUEUE, Required, "The queue before it; the reverse direction has the same."),
         field("loss", LOSS, Said("none"), "Data packets lost behind the queue, from `from` to `to` only."),
+        POLICER,
+        JITTER,
+        REORDER,
+        DUPLICATE,
     ],
 };
 
@@ -120,28 +132,6 @@ const DROPTAIL: Shape = Shape {
         "A time (times the rate, in the largest packets, rounded up), a size on the wire, packets, multiples of \
          the bandwidth-delay product, or no limit.",
     )],
-};
-
-const LOSS: Accepts = Either(&[Number { least: 0.0, most: 1.0, open: false }, Table(&LOSS_TABLE)]);
-
-static LOSS_TABLE: Shape = Shape {
-    name: "{ every = … } or { at = […], flows = […] }",
-    help: "A number is the probability of each packet. Otherwise `every` or `at`.",
-    fields: &[
-        field("every", Whole { least: 1, most: u64::MAX }, Said("unused"), "Every N-th data packet."),
-        field(
-            "at",
-            List(&Accepts::Span { least: Span::ZERO, most: LONGEST_RUN }),
-            Said("unused"),
-            "Of each chosen flow the first packet at or after each of these times, which ascend.",
-        ),
-        field(
-            "flows",
-            List(&Text),
-            Said("all flows"),
-            "The flows that `at` strikes, by name; `*` stands for anything.",
-        ),
-    ],
 };
 
 static FLOW: Shape = Shape {

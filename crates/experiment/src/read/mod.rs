@@ -2,12 +2,13 @@
 //!
 //! The text becomes a tree (`tree`), `--set` and `[sweep]` alter it (`assign`), the tables of keys
 //! (`fields`, written in the language of `field`) say what is read from it (`reader`, `value`), and
-//! what is left is resolved (`resolve`, `net`, `flow`).
+//! what is left is resolved (`resolve`, `net`, `impair`, `flow`).
 
 mod assign;
 mod field;
 mod fields;
 mod flow;
+mod impair;
 mod mistake;
 mod net;
 mod reader;

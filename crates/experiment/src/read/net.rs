@@ -21,6 +21,8 @@ pub(super) struct Wire {
     pub(super) delay: Span,
     pub(super) asked: Asked,
     pub(super) loss: Option<Got>,
+    /// Its table, for what else it does to packets.
+    pub(super) table: Values,
     /// Where its queue's capacity stands.
     pub(super) spot: Spot,
     from: usize,
@@ -218,6 +220,7 @@ fn described(name: String, table: &Values, from: usize, to: usize) -> Option<Wir
         delay: table.span("delay")?,
         asked: queue.capacity("capacity")?,
         loss: table.get("loss").cloned(),
+        table: table.clone(),
         spot: queue.spot("capacity"),
         from,
         to,

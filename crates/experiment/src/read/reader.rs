@@ -228,6 +228,7 @@ fn fits(node: &Node, accepts: &Accepts) -> bool {
     match (&node.value, accepts) {
         (Value::Text(_), Accepts::Either(all)) => all.iter().any(|a| fits(node, a)),
         (Value::Text(text), Accepts::Words(_)) => !numeric(text),
+        (Value::Text(_), Accepts::Overhead) => true, // "uniform …" begins with a word
         (Value::Text(text), _) => value::quantity(accepts) && numeric(text),
         (Value::Whole(_) | Value::Number(_), _) => matches!(accepts, Accepts::Number { .. }),
         (Value::Switch(_), _) => matches!(accepts, Accepts::Switch),

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use fairhaul_path::impair::LossRule;
+use fairhaul_path::impair::{Bursts, Impairments, LossRule};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Rate, Span, Time};
 
 use super::flow::{Party, flow_name};
+use super::impair::impairments;
 use super::mistake::{Notes, Spot, clip, way_out};
 use super::net::{Net, Wire};
 use super::reader::{Got, Values};
@@ -95,11 +96,18 @@ fn links(net: &Net, flows: &Flows, notes: &mut Notes) -> Option<Vec<LinkSpec>> {
     let mut links = Vec::new();
     for (index, wire) in net.wires.iter().enumerate() {
         let loss = wire.loss.as_ref().map(|got| rule(got, flows.tables, notes));
+        let impair = impairments(&wire.table, flows.largest, notes);
         let Some(capacity) = capacity(index, wire, flows, notes) else { continue };
-        let link =
-            LinkSpec { name: wire.name.clone(), rate: wire.rate, delay: wire.delay, capacity, loss: None };
+        let link = LinkSpec {
+            name: wire.name.clone(),
+            rate: wire.rate,
+            delay: wire.delay,
+            capacity,
+            loss: None,
+            impair: Impairments::default(),
+        };
         let reverse = LinkSpec { name: format!("{} (reverse)", link.name), ..link.clone() };
-        links.push(LinkSpec { loss: loss.flatten(), ..link });
+        links.push(LinkSpec { loss: loss.flatten(), impair, ..link });
         links.push(reverse);
     }
     (links.len() == 2 * net.wires.len()).then_some(links)
@@ -170,25 +178,42 @@ fn rule(got: &Got, tables: &[Values], notes: &mut Notes) -> Option<LossRule> {
         Got::Table(table) => table,
         other => unreachable!("loss is {other:?}"),
     };
-    match (table.given("every"), table.given("at")) {
-        (true, false) => {
-            if table.given("flows") {
-                notes.note(table.spot("flows"), "flows: belongs to \"at\"; \"every\" counts all packets");
-            }
+    let chain = ["good_to_bad", "bad_to_good"].map(|key| table.given(key));
+    match (table.given("every"), table.given("at"), chain) {
+        (true, false, [false, false]) => {
+            strays(table, &["flows", "loss_good", "loss_bad"], "\"every\" counts all packets", notes);
             table.whole("every").map(LossRule::Every)
         }
-        (false, true) => {
+        (false, true, [false, false]) => {
+            strays(table, &["loss_good", "loss_bad"], "\"at\" takes one packet for each time", notes);
             let times = times(table, notes)?;
             let flows = chosen(table, tables, notes)?;
             Some(LossRule::At { times, flows })
         }
+        (false, false, [true, true]) => {
+            strays(table, &["flows"], "a chain strikes all packets", notes);
+            Some(LossRule::Bursts(Bursts {
+                good_to_bad: table.number("good_to_bad")?,
+                bad_to_good: table.number("bad_to_good")?,
+                loss_good: table.number("loss_good")?,
+                loss_bad: table.number("loss_bad")?,
+            }))
+        }
         _ => {
             notes.note(
                 table.spot,
-                "loss: wanted a probability, { every = N } or { at = [times], flows = [names] }",
+                "loss: wanted a probability, { every = N }, { at = [times], flows = [names] } or \
+                 { good_to_bad = P, bad_to_good = P }",
             );
             None
         }
+    }
+}
+
+/// Keys that belong to another form of loss.
+fn strays(table: &Values, keys: &[&str], because: &str, notes: &mut Notes) {
+    for key in keys.iter().filter(|key| table.given(key)) {
+        notes.note(table.spot(key), format!("{key}: does not belong here; {because}"));
     }
 }
 

@@ -1,4 +1,6 @@
 //! Loss after the queue: the packet has used the link and does not arrive.
+//!
+//! Losses that come in bursts follow a chain of two states [GILBERT, ELLIOTT].
 
 use fairhaul_units::{Chance, Time};
 
@@ -16,6 +18,33 @@ pub enum LossRule {
         /// Indices of flows in the scenario.
         flows: Vec<u32>,
     },
+    /// In bursts.
+    Bursts(Bursts),
+}
+
+/// A chain of two states that takes a step with each data packet, and loses it as its state says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bursts {
+    /// Probability that a packet finds the state bad after one that found it good.
+    pub good_to_bad: f64,
+    /// Probability that a packet finds the state good after one that found it bad.
+    pub bad_to_good: f64,
+    /// Probability that a packet is lost in the good state.
+    pub loss_good: f64,
+    /// Probability that a packet is lost in the bad state.
+    pub loss_bad: f64,
+}
+
+impl Bursts {
+    /// The share of packets that find the state bad.
+    pub fn bad(&self) -> f64 {
+        self.good_to_bad / (self.good_to_bad + self.bad_to_good)
+    }
+
+    /// The share of packets that are lost.
+    pub fn loss_rate(&self) -> f64 {
+        self.loss_bad * self.bad() + self.loss_good * (1.0 - self.bad())
+    }
 }
 
 /// A rule at work.
@@ -26,13 +55,18 @@ pub struct Loss {
     seen: u64,
     /// For `At`: how many instants each flow of the rule has paid for.
     paid: Vec<usize>,
+    /// For `Bursts`: whether the last packet found the state bad.
+    bad: bool,
 }
 
 impl Loss {
     /// A fresh start of `rule`, which draws from `chance`.
-    pub fn new(rule: LossRule, chance: Chance) -> Loss {
+    pub fn new(rule: LossRule, mut chance: Chance) -> Loss {
         let flows = if let LossRule::At { flows, .. } = &rule { flows.len() } else { 0 };
-        Loss { rule, chance, seen: 0, paid: vec![0; flows] }
+        // Unclear in [ELLIOTT]: the state at the start. It is drawn, so that the first packets of a run
+        // are lost as often as all others.
+        let bad = matches!(&rule, LossRule::Bursts(bursts) if chance.hits(bursts.bad()));
+        Loss { rule, chance, seen: 0, paid: vec![0; flows], bad }
     }
 
     /// Whether the data packet of `flow` that reaches the link at `now` is lost.
@@ -49,6 +83,11 @@ impl Loss {
                 let lost = due > self.paid[which];
                 self.paid[which] = self.paid[which].max(due);
                 lost
+            }
+            LossRule::Bursts(bursts) => {
+                let leaves = if self.bad { bursts.bad_to_good } else { bursts.good_to_bad };
+                self.bad ^= self.chance.hits(leaves);
+                self.chance.hits(if self.bad { bursts.loss_bad } else { bursts.loss_good })
             }
         }
     }
@@ -86,5 +125,32 @@ mod tests {
         assert!(!loss.takes(1, second(1)) && loss.takes(2, second(1)));
         // Flow 0 was silent at 2 s: one instant, one packet.
         assert!(loss.takes(0, second(3)) && !loss.takes(0, second(3)));
+    }
+
+    #[test]
+    fn a_chain_from_good_to_bad_1_in_90_and_back_1_in_10_loses_a_tenth_in_bursts_of_10() {
+        // Bad: (1/90) / (1/90 + 1/10) = 0.1. A burst ends with probability 1/10 at each packet: 10 on average.
+        let bursts = Bursts { good_to_bad: 1.0 / 90.0, bad_to_good: 0.1, loss_good: 0.0, loss_bad: 1.0 };
+        assert!((bursts.loss_rate() - 0.1).abs() < 1e-12);
+        let mut loss = loss(LossRule::Bursts(bursts));
+        let n = 1_000_000;
+        let taken: Vec<bool> = (0..n).map(|_| loss.takes(0, Time::ZERO)).collect();
+        let lost = taken.iter().filter(|&&t| t).count() as f64;
+        let bursts = taken.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64;
+        // Packets k apart correlate as r^k with r = 1 - 1/90 - 1/10 = 0.8889: the variance of the share is
+        // 0.1 x 0.9 x (1 + r) / (1 - r) / n = 1.53e-6, 3 sigma = 0.0037.
+        assert!((lost / f64::from(n) - 0.1).abs() < 0.0037, "{lost}");
+        // 10 000 geometric lengths of mean 10: sigma = sqrt(90) / 100 = 0.095.
+        assert!((lost / bursts - 10.0).abs() < 0.285, "{}", lost / bursts);
+    }
+
+    #[test]
+    fn each_state_loses_with_its_own_probability() {
+        // Half of the packets find each state: 0.5 x 0.02 + 0.5 x 0.3 = 0.16.
+        let bursts = Bursts { good_to_bad: 0.5, bad_to_good: 0.5, loss_good: 0.02, loss_bad: 0.3 };
+        assert!((bursts.loss_rate() - 0.16).abs() < 1e-12);
+        let mut loss = loss(LossRule::Bursts(bursts));
+        let lost = (0..100_000).filter(|_| loss.takes(0, Time::ZERO)).count();
+        assert!((15_652..16_348).contains(&lost), "{lost}"); // 3 sigma = 348: the states are independent
     }
 }

@@ -2,7 +2,7 @@
 
 use fairhaul_cc::entries;
 use fairhaul_experiment::{Pages, Recovery, SizeLaw, Start, Traffic};
-use fairhaul_path::impair::LossRule;
+use fairhaul_path::impair::{Bursts, Impairments, JitterRule, LossRule, PolicerRule, ReorderRule};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Span, Time};
 use proptest::prelude::*;
@@ -28,9 +28,40 @@ pub fn recipes() -> impl Strategy<Value = Recipe> {
 
 fn stretches() -> impl Strategy<Value = Stretch> {
     let rate = prop_oneof![3 => select(vec![100u64, 1000, 8000, 10_000, 100_000]), 2 => 100u64..20_000];
-    (rate, delays(), capacities(), capacities(), losses()).prop_map(
-        |(kbps, delay, capacity, back_capacity, loss)| Stretch { kbps, delay, capacity, back_capacity, loss },
+    (rate, delays(), capacities(), capacities(), losses(), impairments()).prop_map(
+        |(kbps, delay, capacity, back_capacity, loss, impair)| Stretch {
+            kbps,
+            delay,
+            capacity,
+            back_capacity,
+            loss,
+            impair,
+        },
     )
+}
+
+fn impairments() -> impl Strategy<Value = Impairments> {
+    let policer = (100u64..20_000, 1500u64..60_000)
+        .prop_map(|(kbps, burst)| PolicerRule { rate: super::recipe::kbps(kbps), burst: Bytes(burst) });
+    let jitter = (1u64..20_000_000_000, any::<bool>())
+        .prop_map(|(ps, keeps_order)| JitterRule { most: Span::from_ps(ps), keeps_order });
+    // In whole milliseconds, so that what is held ties with what is not.
+    let reorder = (0.001f64..0.3, 1u64..40)
+        .prop_map(|(probability, ms)| ReorderRule { probability, delay: Span::from_ms(ms) });
+    let duplicate = prop_oneof![3 => Just(0.0), 1 => 0.001f64..0.5];
+    let some = (
+        prop::option::weighted(0.3, policer),
+        prop::option::weighted(0.4, jitter),
+        prop::option::weighted(0.4, reorder),
+        duplicate,
+    );
+    let some = some.prop_map(|(policer, jitter, reorder, duplicate)| Impairments {
+        policer,
+        jitter,
+        reorder,
+        duplicate,
+    });
+    prop_oneof![3 => Just(Impairments::default()), 2 => some]
 }
 
 fn delays() -> impl Strategy<Value = Span> {
@@ -54,8 +85,14 @@ fn capacities() -> impl Strategy<Value = Capacity> {
 fn losses() -> impl Strategy<Value = Option<LossRule>> {
     let times = |ms: Vec<u64>| ms.into_iter().map(|ms| Time::ZERO + Span::from_ms(ms)).collect::<Vec<_>>();
     let at = (proptest::collection::btree_set(0u64..3000, 1..5), proptest::collection::vec(0u32..6, 1..4));
+    let bursts = (0.001f64..0.1, 0.1f64..1.0, 0.0f64..0.01, 0.2f64..1.0).prop_map(
+        |(good_to_bad, bad_to_good, loss_good, loss_bad)| {
+            Some(LossRule::Bursts(Bursts { good_to_bad, bad_to_good, loss_good, loss_bad }))
+        },
+    );
     prop_oneof![
         6 => Just(None),
+        1 => bursts,
         1 => (0.0005f64..0.2).prop_map(|p| Some(LossRule::Probability(p))),
         1 => (2u64..300).prop_map(|n| Some(LossRule::Every(n))),
         1 => at.prop_map(move |(ms, flows)| {

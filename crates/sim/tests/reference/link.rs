@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use fairhaul_experiment::Scenario;
-use fairhaul_path::impair::Loss;
+use fairhaul_path::impair::{Duplicate, Jitter, Loss, Policer, Reorder};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{ACK_SIZE, Bytes, Chance, Rate, Span, Time};
 
@@ -17,6 +17,10 @@ pub struct Link {
     delay: Span,
     capacity: Capacity,
     loss: Option<Loss>,
+    policer: Option<Policer>,
+    jitter: Option<Jitter>,
+    reorder: Option<Reorder>,
+    duplicate: Option<Duplicate>,
     /// The first is being sent.
     queue: VecDeque<Parcel>,
     /// Since when the queue has been as it is.
@@ -29,9 +33,17 @@ impl Link {
     /// A link of the scenario.
     pub fn of_scenario(scenario: &Scenario, index: usize) -> Link {
         let spec = &scenario.links[index];
-        let chance = Chance::stream(scenario.seed, "loss", index as u64);
-        let loss = spec.loss.clone().map(|rule| Loss::new(rule, chance));
-        Link { capacity: spec.capacity, loss, recorded: true, ..Link::wire(spec.rate, spec.delay) }
+        let chance = |purpose| Chance::stream(scenario.seed, purpose, index as u64);
+        Link {
+            capacity: spec.capacity,
+            loss: spec.loss.clone().map(|rule| Loss::new(rule, chance("loss"))),
+            policer: spec.impair.policer.map(Policer::new),
+            jitter: spec.impair.jitter.map(|rule| Jitter::new(rule, chance("jitter"))),
+            reorder: spec.impair.reorder.map(|rule| Reorder::new(rule, chance("reorder"))),
+            duplicate: Some(Duplicate::new(spec.impair.duplicate, chance("duplicate"))),
+            recorded: true,
+            ..Link::wire(spec.rate, spec.delay)
+        }
     }
 
     /// A connection's own wire.
@@ -41,14 +53,27 @@ impl Link {
             delay,
             capacity: Capacity::Unlimited,
             loss: None,
+            policer: None,
+            jitter: None,
+            reorder: None,
+            duplicate: None,
             queue: VecDeque::new(),
             since: Time::ZERO,
             recorded: false,
         }
     }
 
-    pub fn delay(&self) -> Span {
-        self.delay
+    /// When a packet that has been sent at `now` is at the other end, and how many of it.
+    pub fn way(&mut self, now: Time) -> (Time, usize) {
+        let mut arrives = now + self.delay;
+        if let Some(jitter) = &mut self.jitter {
+            arrives = jitter.delays(arrives);
+        }
+        if let Some(reorder) = &mut self.reorder {
+            arrives += reorder.holds();
+        }
+        let twice = self.duplicate.as_mut().is_some_and(Duplicate::doubles);
+        (arrives, if twice { 2 } else { 1 })
     }
 
     /// A packet arrives; whether it finds room. `me` is the number of this link.
@@ -60,7 +85,10 @@ impl Link {
         calendar: &mut Calendar,
         books: &mut Books,
     ) -> bool {
+        let polices = self.policer.as_mut().filter(|_| matches!(parcel.load, Load::Data(d) if !d.opens));
+        let policed = polices.is_some_and(|policer| !policer.admits(Bytes(size(&parcel)), now));
         let fits = match self.capacity {
+            _ if policed => false,
             Capacity::Unlimited => true,
             Capacity::Packets(most) => (self.queue.len() as u64) < most,
             Capacity::Bytes(most) => self.bytes() + size(&parcel) <= most.0,

@@ -2,7 +2,7 @@
 //!
 //! One heap, one event for each packet at each hop and one for each departure, nothing ahead of the
 //! clock: slow, and simple enough to believe. It shares with the fast engine what is under no test
-//! here: TCP's two ends (which have no clock), the rule of random loss, the random streams, the
+//! here: TCP's two ends (which have no clock), the rules of loss and of impairments, the random streams, the
 //! plan of transfers and the bins. It has links, hosts, timers and books of its own.
 
 mod books;
@@ -111,7 +111,10 @@ fn depart(link: usize, now: Time, hosts: &mut [Option<Host>], shared: &mut Share
         return host.dropped(&parcel, now, books);
     }
     parcel.hop += 1;
-    calendar.add(now + links[link].delay(), What::Arrival(parcel));
+    let (arrives, copies) = links[link].way(now);
+    for _ in 0..copies {
+        calendar.add(arrives, What::Arrival(parcel));
+    }
 }
 
 fn close(transfers: &[Transfer], mut hosts: Vec<Option<Host>>, mut shared: Shared) -> Record {

@@ -2,7 +2,7 @@
 
 use fairhaul_cc::Choice;
 use fairhaul_experiment::{Flow, Hop, LinkSpec, Recovery, Role, Scenario, Start, Traffic};
-use fairhaul_path::impair::LossRule;
+use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Rate, Span};
 
@@ -16,7 +16,7 @@ pub struct Recipe {
     pub flows: Vec<Leg>,
 }
 
-/// A link of the chain, the same both ways but for the loss, which is forward only.
+/// A link of the chain, the same both ways but for the loss and the impairments, which are forward only.
 #[derive(Clone, Debug)]
 pub struct Stretch {
     pub kbps: u64,
@@ -24,6 +24,7 @@ pub struct Stretch {
     pub capacity: Capacity,
     pub back_capacity: Capacity,
     pub loss: Option<LossRule>,
+    pub impair: Impairments,
 }
 
 /// A flow over the links `from..to` of the chain.
@@ -60,15 +61,20 @@ impl Recipe {
 
     /// The scenario.
     pub fn cook(&self) -> Scenario {
-        let link = |name: String, s: &Stretch, capacity, loss| LinkSpec {
+        let link = |name: String, s: &Stretch, capacity, loss, impair| LinkSpec {
             name,
             rate: kbps(s.kbps),
             delay: s.delay,
             capacity,
             loss,
+            impair,
         };
-        let there = |(i, s): (usize, &Stretch)| link(format!("L{i}"), s, s.capacity, s.loss.clone());
-        let back = |(i, s): (usize, &Stretch)| link(format!("L{i} (reverse)"), s, s.back_capacity, None);
+        let there = |(i, s): (usize, &Stretch)| {
+            link(format!("L{i}"), s, s.capacity, s.loss.clone(), s.impair.clone())
+        };
+        let back = |(i, s): (usize, &Stretch)| {
+            link(format!("L{i} (reverse)"), s, s.back_capacity, None, Impairments::default())
+        };
         let links = self.chain.iter().enumerate().map(there).chain(self.chain.iter().enumerate().map(back));
         Scenario {
             title: "drawn".into(),
@@ -85,7 +91,7 @@ impl Recipe {
 impl Stretch {
     /// A link with the same queue both ways and no loss.
     pub fn new(kbps: u64, delay: Span, capacity: Capacity) -> Stretch {
-        Stretch { kbps, delay, capacity, back_capacity: capacity, loss: None }
+        Stretch { kbps, delay, capacity, back_capacity: capacity, loss: None, impair: Impairments::default() }
     }
 }
 
@@ -147,6 +153,7 @@ impl Leg {
     }
 }
 
-fn kbps(kbps: u64) -> Rate {
+/// That many kbit/s.
+pub fn kbps(kbps: u64) -> Rate {
     Rate::from_bps(kbps * 1000).expect("not zero")
 }

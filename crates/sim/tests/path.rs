@@ -1,0 +1,146 @@
+//! What links do to packets, seen from the ends: each impairment against its law.
+
+mod support;
+
+use support::{Run, run_text, within};
+
+/// One flow of reno over 80 Mbit/s and a round trip of 20 ms, at most `window` packets of 1000 B (0.1 ms) in
+/// flight, so that it never fills the queue; `link` are further keys of the link.
+fn alone(link: &str, window: u32, recovery: &str) -> Run {
+    run_text(&format!(
+        r#"
+        duration = "40 s"
+        [bottleneck]
+        rate = "80 Mbit/s"
+        delay = "10 ms"
+        queue = {{ kind = "droptail", capacity = "unlimited" }}
+        {link}
+        [[flow]]
+        name = "F"
+        controller = "reno"
+        recovery = "{recovery}"
+        initial_window = 1
+        max_window = {window}
+        overhead = "0 s"
+        "#
+    ))
+}
+
+fn total(run: &Run, of: impl Fn(&fairhaul_experiment::FlowRow) -> u64) -> f64 {
+    run.record.flows[0].iter().map(of).sum::<u64>() as f64
+}
+
+/// Mean over all samples, seconds.
+fn rtt_mean_s(run: &Run) -> f64 {
+    let rows = run.record.flows[0].iter().filter(|row| row.rtt_samples > 0);
+    let sum: f64 = rows.map(|row| row.rtt_s * row.rtt_samples as f64).sum();
+    sum / total(run, |row| row.rtt_samples)
+}
+
+#[test]
+fn a_link_that_loses_in_bursts_loses_as_often_as_its_chain_says() {
+    // 0.002 / (0.002 + 0.198) = 0.01.
+    let run = alone("loss = { good_to_bad = 0.002, bad_to_good = 0.198 }", 20, "sack");
+    let (lost, sent) = (total(&run, |row| row.lost), total(&run, |row| row.sent));
+    // Neighbours correlate by r = 0.8: the variance of the share is 0.01 x 0.99 x (1 + r) / (1 - r) / n.
+    let sigma = (0.01 * 0.99 * 9.0 / sent).sqrt();
+    assert!(sent > 10_000.0 && (lost / sent - 0.01).abs() < 3.0 * sigma, "{lost} of {sent}");
+}
+
+#[test]
+fn jitter_of_up_to_4_ms_makes_the_round_trip_2_ms_longer() {
+    // A packet at a time: 0.1 ms + 10 ms, back 4 us + 10 ms, and the access of 10 times the rate on both sides
+    // (2 x 10 us + 2 x 0.4 us).
+    let still = rtt_mean_s(&alone("", 1, "sack"));
+    assert!((still - 20.1248e-3).abs() < 1e-9, "{still}");
+    let run = alone("jitter = \"uniform 0 s..4 ms\"", 1, "sack");
+    // sigma of a uniform on 4 ms is 4 / sqrt(12) = 1.155 ms.
+    let band = 3.0 * 1.155e-3 / total(&run, |row| row.rtt_samples).sqrt();
+    let longer = rtt_mean_s(&run) - still;
+    assert!((longer - 2e-3).abs() < band, "{longer}");
+}
+
+#[test]
+fn jitter_that_keeps_the_order_retransmits_nothing_and_jitter_that_does_not_does() {
+    for recovery in ["sack", "newreno", "reno"] {
+        let ordered = alone("jitter = \"uniform 0 s..4 ms\"", 50, recovery);
+        assert_eq!(total(&ordered, |row| row.retransmitted), 0.0);
+        assert!(ordered.events("reduction").is_empty());
+        let mixed = alone("jitter = { delay = \"uniform 0 s..4 ms\", keep_order = false }", 50, recovery);
+        assert!(mixed.events("reduction").len() > 10 && total(&mixed, |row| row.lost) == 0.0);
+    }
+}
+
+#[test]
+fn a_packet_overtaken_by_two_is_no_loss_and_one_overtaken_by_twenty_is() {
+    // Packets leave 0.1 ms apart. Held for 0.25 ms, a packet makes two duplicate acknowledgements: one too few.
+    for recovery in ["sack", "newreno", "reno"] {
+        let little = alone("reorder = { probability = 0.001, delay = \"0.25 ms\" }", 50, recovery);
+        assert!(little.events("reduction").is_empty());
+        assert_eq!(total(&little, |row| row.retransmitted), 0.0);
+        let much = alone("reorder = { probability = 0.001, delay = \"2 ms\" }", 50, recovery);
+        assert!(much.events("reduction").len() > 10);
+    }
+}
+
+#[test]
+fn of_what_a_link_doubles_the_receiver_gets_one_copy_more_and_the_goodput_stays() {
+    let run = alone("duplicate = 0.1", 50, "sack");
+    let (sent, payload) = (total(&run, |row| row.sent), 960.0);
+    let delivered = total(&run, |row| row.delivered_bytes) / payload;
+    // All that was sent arrives but what is on its way at the end, at most 50 packets and their copies.
+    let sigma = (0.1 * 0.9 * sent).sqrt();
+    assert!((delivered - 1.1 * sent).abs() < 3.0 * sigma + 55.0, "{delivered} of {sent}");
+    assert!((total(&run, |row| row.goodput_bytes) / payload - sent).abs() <= 50.0);
+    assert!(run.events("reduction").is_empty());
+}
+
+#[test]
+fn through_a_policer_goes_no_more_than_its_rate_and_its_burst() {
+    let run = alone("policer = { rate = \"8 Mbit/s\", burst = \"50 kB\" }", 1000, "sack");
+    let delivered = total(&run, |row| row.delivered_bytes) / 960.0;
+    // 40 s x 1000 packets/s + 50.
+    assert!(delivered <= 40_050.0, "{delivered}");
+    assert!(delivered > 0.7 * 40_050.0, "{delivered}"); // a burst of 2.5 times the product of rate and delay
+    let link: u64 = run.record.links[0].iter().map(|row| row.dropped).sum();
+    assert_eq!(link as f64, total(&run, |row| row.lost));
+}
+
+/// Three links of 10 Mbit/s in a row, one flow over all of them and one over each, all with a
+/// round trip of 60 ms.
+fn parking_lot(short: u32) -> Run {
+    let links = (0..3).map(|i| {
+        format!(
+            "[[link]]\nfrom = \"n{i}\"\nto = \"n{}\"\nrate = \"10 Mbit/s\"\ndelay = \"1 ms\"\n\
+             queue = {{ kind = \"droptail\", capacity = \"10 packets\" }}\n",
+            i + 1
+        )
+    });
+    let nodes = (0..4).map(|i| format!("[[node]]\nname = \"n{i}\"\n"));
+    let flow = |name: String, count: u32, from: u32, to: u32| {
+        format!(
+            "[[flow]]\nname = \"{name}\"\ncount = {count}\nfrom = \"n{from}\"\nto = \"n{to}\"\nrtt = \"60 ms\"\n\
+             controller = \"reno\"\nstart = \"uniform 0 s..2 s\"\n"
+        )
+    };
+    let flows = (0..3).map(|i| flow(format!("short{i}"), short, i, i + 1));
+    let parts: String =
+        nodes.chain(links).chain([flow("long".into(), 1, 0, 3)]).chain(flows).collect::<Vec<_>>().concat();
+    run_text(&format!("duration = \"400 s\"\nwarmup = \"40 s\"\n{parts}"))
+}
+
+#[test]
+fn in_a_parking_lot_the_long_flow_gets_between_a_third_and_1_by_root_3_of_a_short_one() {
+    // It meets three times as many losses. Were each packet lost by chance of its own, rates would go
+    // as 1 / sqrt(p) [MATHIS]: 1 / sqrt(3) = 0.577. Did each loss strike both flows of a link, windows
+    // would go as the time between losses: 1 / 3.
+    let run = parking_lot(1);
+    let long = run.goodput_bps(0);
+    let short = (1..4).map(|flow| run.goodput_bps(flow)).sum::<f64>() / 3.0;
+    println!("long / short = {:.3}", long / short);
+    assert!((0.333..0.577).contains(&(long / short)), "{}", long / short);
+    for link in 0..3 {
+        let both = (long + run.goodput_bps(1 + link)) / 0.96;
+        within(0.01, run.utilization(2 * link) * 1e7, both, "what the two flows of a link carry");
+    }
+}
