@@ -37,8 +37,8 @@ def test_one_line_gives_one_object(fairhaul: Fairhaul) -> None:
     assert standard["beside"]["harm"] == 0
     usual, left = (row["beside"]["others_goodput_bps"] for row in (standard, first))
     assert first["beside"]["harm"] == pytest.approx((usual - left) / usual)
-    # `reno` adds a packet a round trip, three times as often at 20 ms as at 60 ms; `fhstcp` adds the
-    # same at both.
+    # `reno` adds a packet a round trip, three times as often at 20 ms as at 60 ms; `fhstcp` adds
+    # the same at both.
     assert first["alone"]["jain"] > standard["alone"]["jain"]
 
 
