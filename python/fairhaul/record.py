@@ -80,7 +80,12 @@ def _for_pandas(column: pl.Series) -> Any:
 
 
 def write(record: Record, directory: str | Path) -> None:
-    """Write `record` into the new directory `directory`."""
+    """Write `record` into the new directory `directory`: Parquet tables and `meta.json`.
+
+    Raises:
+        FileExistsError: `directory` is there and is not empty.
+        OSError: it cannot be written; then nothing of it is left.
+    """
     with new_directory(directory) as draft:
         write_files(record, draft)
 
@@ -99,7 +104,12 @@ def write_json(value: object, file: Path) -> None:
 
 
 def read(directory: str | Path) -> Record:
-    """Read the record in `directory`."""
+    """Read the record in `directory`.
+
+    Raises:
+        OSError: a file is missing or cannot be read.
+        ValueError: `directory` holds a record of another schema.
+    """
     import polars as pl
 
     directory = Path(directory)
