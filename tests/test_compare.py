@@ -104,6 +104,22 @@ def test_what_is_missing_is_told_with_an_example(fairhaul: Fairhaul) -> None:
     assert "622Mbit/s" in done.stderr
 
 
+def test_from_python_mistakes_are_one_error() -> None:
+    with pytest.raises(package.ScenarioError) as caught:
+        package.compare([], rate="1 Gbit/s", rtt=[], buffer="1 bdp", against="", seeds=1)
+    assert [line.partition(":")[0] for line in caught.value.args] == ["CC", "--rtt", "--against "]
+    with pytest.raises(package.ScenarioError, match="at least one seed"):
+        package.compare(["reno"], rate="1 Gbit/s", rtt="80 ms", buffer="1 bdp", seeds=0)
+
+
+def test_one_round_trip_needs_no_index(fairhaul: Fairhaul) -> None:
+    path = ("--rate", "5Mbit/s", "--rtt", "20ms", "--buffer", "1bdp")
+    done = fairhaul("compare", "reno", *path, "--against", "2xreno")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Jain" not in done.stdout
+    assert "reno harms 2 reno: harm 0.00." in " ".join(done.stdout.split())
+
+
 def test_a_controller_carries_parameters() -> None:
     asked = read_question(
         ["fhstcp:c=20,rtt=minimum"],

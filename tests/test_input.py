@@ -117,7 +117,7 @@ def test_a_wrong_option_is_told(
     ("args", "word"),
     [
         (["rum"], "'run'"),
-        (["xyzzy"], "run, compare"),
+        (["xyzzy"], "run, compare, reproduce"),
         (["list", "contollers"], "controllers"),
         (["reproduce", "fhtcp"], "fhstcp"),
         (["run"], "FILE"),

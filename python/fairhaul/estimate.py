@@ -37,7 +37,10 @@ class Estimate:
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """Estimate the mean of what `values` were drawn from."""
+    """Estimate the mean of what `values` were drawn from; at least one is wanted.
+
+    The interval is Student's: `values` are taken to be independent and nearly normal.
+    """
     count = len(values)
     mean = math.fsum(values) / count
     if count == 1:

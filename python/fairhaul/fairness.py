@@ -30,7 +30,11 @@ def max_min(
     """Give each flow its max-min fair rate, by filling all of them at the same pace.
 
     A flow stops at its cap or when a link of its route (indices into `capacities`) is full. One
-    link is the well-known filling with water. `weights` set the pace.
+    link is the well-known filling with water. `weights` set the pace. `capacities` (a value for
+    each link), `caps` and what is given (a value for each flow) are in one unit, such as bit/s.
+
+    Raises:
+        ValueError: a flow that crosses no link has no cap.
     """
     rates = [0.0] * len(routes)
     spare = list(capacities)

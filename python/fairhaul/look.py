@@ -9,10 +9,16 @@ from fairhaul import _core
 
 
 def catalogue() -> dict[str, list[dict[str, Any]]]:
-    """Give the controllers, queues, ways to recover and kinds of traffic, each with its keys."""
+    """Give the controllers, queues, ways to recover and kinds of traffic, each with its keys.
+
+    Returns:
+        Lists under `controllers`, `queues`, `recoveries` and `traffic`. An entry has `name`,
+        `title`, `source` (the key of its source, or nothing) and `keys`: what may stand beside it,
+        each with `name`, `wanted`, `default` and `help`.
+    """
     return _core.catalogue()
 
 
 def schema() -> dict[str, Any]:
-    """Give the JSON Schema of scenario files."""
+    """Give the JSON Schema of scenario files, with which editors complete and check them."""
     return cast("dict[str, Any]", json.loads(_core.schema()))

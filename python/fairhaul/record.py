@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import pandas as pd
     import polars as pl
 
 SCHEMA = 1
@@ -24,7 +25,21 @@ TABLES = ("flow_series", "link_series", "transfer", "event")
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """What one run gave: `meta` says of what, the tables say what happened."""
+    """What one run gave: `meta` says of what, the tables say what happened.
+
+    The tables are polars frames over the engine's own Arrow columns, taken without a copy; whatever
+    knows the Arrow PyCapsule interface takes them from here in the same way.
+
+    | table | one row for each | columns |
+    |---|---|---|
+    | `flow_series` | flow and bin, by flow | `t_s` (start of the bin, s), `flow`; in the bin:
+      `delivered_bytes`, `goodput_bytes`, `sent`, `retransmitted`, `lost` (packets), `rtt_samples`;
+      means over the bin: `cwnd_packets`, `ssthresh_packets`, `rtt_s`, `one_way_s` (s) |
+    | `link_series` | link and bin, by link | `t_s`, `link`; in the bin: `busy_s`, `arrived`,
+      `dropped`, `marked` (packets); means: `backlog_packets`, `backlog_bytes` |
+    | `transfer` | transfer | `flow`, `start_s`, `end_s` (null while unfinished), `bytes` |
+    | `event` | event | `t_s`, `kind`, `flow`, `value` |
+    """
 
     meta: Mapping[str, Any]
     flow_series: pl.DataFrame
@@ -38,9 +53,41 @@ class Record:
         """The tables by name."""
         return {name: getattr(self, name) for name in TABLES}
 
+    def to_pandas(self) -> dict[str, pd.DataFrame]:
+        """The tables by name as pandas frames of the same shapes and units.
+
+        What is missing is NaN, names are categories.
+
+        Raises:
+            ImportError: pandas is not there; it comes with the extra `fairhaul[pandas]`.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError("pandas is missing: pip install 'fairhaul[pandas]'") from None
+        return {
+            name: pd.DataFrame({column.name: _for_pandas(column) for column in table})
+            for name, table in self.tables().items()
+        }
+
+
+def _for_pandas(column: pl.Series) -> Any:
+    """The values of a column as pandas takes them, without pyarrow between."""
+    import pandas as pd
+
+    if column.dtype.is_numeric():
+        return column.to_numpy()
+    names = column.unique(maintain_order=True).to_list()
+    return pd.Categorical(column.to_list(), categories=names)
+
 
 def write(record: Record, directory: str | Path) -> None:
-    """Write `record` into the new directory `directory`."""
+    """Write `record` into the new directory `directory`: Parquet tables and `meta.json`.
+
+    Raises:
+        FileExistsError: `directory` is there and is not empty.
+        OSError: it cannot be written; then nothing of it is left.
+    """
     with new_directory(directory) as draft:
         write_files(record, draft)
 
@@ -59,7 +106,12 @@ def write_json(value: object, file: Path) -> None:
 
 
 def read(directory: str | Path) -> Record:
-    """Read the record in `directory`."""
+    """Read the record in `directory`.
+
+    Raises:
+        OSError: a file is missing or cannot be read.
+        ValueError: `directory` holds a record of another schema.
+    """
     import polars as pl
 
     directory = Path(directory)

@@ -45,7 +45,10 @@ Watch = Callable[[Progress], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What the runs of one scenario gave, one entry per seed."""
+    """What the runs of one scenario gave, one entry per seed.
+
+    `records` are what happened, `measures` the figures of each: the objects of `measure`.
+    """
 
     records: tuple[Record, ...]
     measures: tuple[dict[str, Any], ...]
@@ -71,7 +74,20 @@ def run(
     jobs: int | None = None,
     watch: Watch | None = None,
 ) -> Answer:
-    """Run the one scenario of `source` with as many seeds, counted up from its own."""
+    """Run the one scenario of `source` with as many seeds, counted up from its own.
+
+    Args:
+        source: the path of a file, TOML text (anything with a line break), or a mapping.
+        set: keys to change, named as in `[sweep]`: `{"flow.F1.controller.c": 20}`.
+        seeds: how many runs.
+        jobs: runs at a time; all cores where left out.
+        watch: called with the progress about ten times a second, in the calling thread.
+
+    Raises:
+        ScenarioError: `args` are all mistakes, one line each; also where `[sweep]` makes several
+            scenarios of `source`.
+        RunError: a run failed; all others were stopped.
+    """
     return run_many([read_one(source, set)], seeds=seeds, jobs=jobs, watch=watch)[0]
 
 
@@ -82,7 +98,21 @@ def run_many(
     jobs: int | None = None,
     watch: Watch | None = None,
 ) -> list[Answer]:
-    """Run every scenario with as many seeds, on all cores or on `jobs` of them."""
+    """Run every scenario with as many seeds, on all cores or on `jobs` of them.
+
+    Args:
+        scenarios: what `read` gave, or several of that.
+        seeds: runs of each, counted up from its own seed.
+        jobs: runs at a time; all cores where left out.
+        watch: called with the progress about ten times a second, in the calling thread.
+
+    Returns:
+        An answer for each scenario, in their order.
+
+    Raises:
+        ScenarioError: the seeds counted up pass 2^64 - 1.
+        RunError: a run failed; all others were stopped.
+    """
     plan = [seeded for scenario in scenarios for seeded in with_seeds(scenario, seeds)]
     found = for_each(plan, lambda _, record: (record, measure(record)), jobs=jobs, watch=watch)
     answers = []

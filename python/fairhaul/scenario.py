@@ -30,6 +30,9 @@ def read(source: Source, set: Settings | None = None) -> list[Scenario]:  # noqa
 
     `source` is the path of a file, TOML text (anything with a line break), or a mapping. `set`
     changes keys, named as in `[sweep]`: `{"flow.F1.controller.c": 20}`.
+
+    Raises:
+        ScenarioError: `args` are all mistakes of the scenario, one line each, with file and line.
     """
     return read_as_typed(source, [(key, toml(value)) for key, value in (set or {}).items()])
 

@@ -35,22 +35,25 @@ impl Scenario {
 
 #[pymethods]
 impl Scenario {
+    /// What a person calls it.
     #[getter]
     fn title(&self) -> &str {
         &self.question.title
     }
 
+    /// What every random number of its run follows from.
     #[getter]
     fn seed(&self) -> u64 {
         self.question.seed
     }
 
+    /// How long its run lasts, in seconds of virtual time.
     #[getter]
     fn duration_s(&self) -> f64 {
         self.question.duration.as_secs()
     }
 
-    /// The same with another seed.
+    /// The same with another seed, from 0 to 2^64 - 1.
     fn with_seed(&self, seed: u64) -> Scenario {
         let question = Question { seed, ..Question::clone(&self.question) };
         Scenario { question: Arc::new(question), variant: self.variant.clone() }

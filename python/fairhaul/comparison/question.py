@@ -124,8 +124,8 @@ class _Reading:
         return found
 
     def rtts(self, given: Sequence[str]) -> list[float]:
-        if len(given) > MOST_ROUND_TRIPS:
-            self.mistakes.append(f"--rtt: {MOST_ROUND_TRIPS} round trips at most")
+        if not 1 <= len(given) <= MOST_ROUND_TRIPS:
+            self.mistakes.append(f"--rtt: from 1 to {MOST_ROUND_TRIPS} round trips are wanted")
             return []
         found = []
         for text in given:

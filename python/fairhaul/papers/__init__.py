@@ -149,7 +149,20 @@ def reproduce(
     watch: Watch | None = None,
     **more: Any,
 ) -> Reproduction:
-    """Reproduce the tables of `paper`; `more` is handed to the paper's own function."""
+    """Reproduce the tables of `paper` beside its own numbers.
+
+    Args:
+        paper: one of `PAPERS`, such as `"fhstcp"`.
+        quick: fewer seeds and shorter runs.
+        seeds: runs of each scenario; the paper's own number where left out.
+        jobs: runs at a time; all cores where left out.
+        watch: called with the progress of the runs.
+        more: handed to the paper's own function.
+
+    Raises:
+        ValueError: there is no such paper.
+        RunError: a run failed.
+    """
     if paper not in PAPERS:
         raise ValueError(f"{paper!r} is not a paper; there are {', '.join(PAPERS)}")
     module = import_module(f"fairhaul.papers.{paper}")

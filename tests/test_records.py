@@ -1,0 +1,72 @@
+"""Records outside the package: polars takes the engine's columns as they are, pandas the same."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import fairhaul as package
+from fairhaul import _core
+from fairhaul.record import TABLES
+
+from .conftest import SMALL
+
+
+def _address(column: pl.Series) -> int:
+    """Where the values of a column lie; refused where showing them would need a copy."""
+    pointer, _ = column.to_numpy(allow_copy=False).__array_interface__["data"]
+    return int(pointer)
+
+
+def test_polars_takes_the_columns_of_the_engine_without_a_copy() -> None:
+    outcome = _core.Run(package.read(SMALL)[0]).run()
+    for table in (outcome.flow_series, outcome.link_series, outcome.transfer, outcome.event):
+        # Had either frame copied, they could not lie at the same place.
+        one, other = pl.DataFrame(table), pl.DataFrame(table)
+        numbers = [c.name for c in one if c.dtype.is_numeric() and not c.null_count()]
+        assert numbers
+        for name in numbers:
+            assert _address(one[name]) == _address(other[name]), name
+
+
+def test_whoever_knows_arrow_takes_a_record() -> None:
+    record = package.run(SMALL).records[0]
+    for name, table in record.tables().items():
+        assert hasattr(table, "__arrow_c_stream__")
+        assert pl.DataFrame(table).equals(table, null_equal=True), name
+
+
+def test_pandas_gets_the_same_numbers() -> None:
+    record = package.run(SMALL, {"flow.far.start": "10 s"}).records[0]
+    frames = record.to_pandas()
+    assert tuple(frames) == TABLES
+    for name, table in record.tables().items():
+        frame = frames[name]
+        assert list(frame.columns) == table.columns
+        assert len(frame) == table.height
+        for column in table:
+            found = frame[column.name].to_numpy()
+            if column.dtype.is_numeric():
+                np.testing.assert_array_equal(found, column.to_numpy())
+            else:
+                assert found.tolist() == column.to_list()
+    early = frames["flow_series"].query("flow == 'far' and t_s < 9")
+    assert early["rtt_s"].isna().all()
+
+
+def test_a_missing_pandas_is_told_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    record = package.run(SMALL).records[0]
+    real = builtins.__import__
+
+    def without_pandas(name: str, *args: Any, **kwargs: Any) -> Any:
+        if name == "pandas":
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without_pandas)
+    with pytest.raises(ImportError, match=r"fairhaul\[pandas\]"):
+        record.to_pandas()

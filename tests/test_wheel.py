@@ -1,0 +1,65 @@
+"""The wheel in an empty environment, where there is no compiler, as somebody gets it who only uses
+the package.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+COMPARE = (
+    *("compare", "fhstcp", "reno", "--rate", "5Mbit/s", "--rtt", "20ms,40ms", "--buffer", "20ms"),
+    *("--size", "1GB", "--against", "reno", "--json"),
+)
+
+
+def test_the_wheel_runs_where_there_is_no_compiler(tmp_path: Path) -> None:
+    wheel = _build(tmp_path / "wheel")
+    home = tmp_path / "empty"
+    venv.create(home, with_pip=True)
+    there = home / ("Scripts" if os.name == "nt" else "bin")
+    bare = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "VIRTUAL_ENV", "CC"}}
+    bare["PATH"] = str(there)
+    for tool in ("cc", "gcc", "clang", "cargo", "rustc"):
+        assert shutil.which(tool, path=bare["PATH"]) is None
+
+    def call(*command: str | Path) -> str:
+        done = subprocess.run(
+            command, cwd=tmp_path, env=bare, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    # `--only-binary`: a dependency that would have to be compiled is refused.
+    install = ("install", "-q", "--only-binary", ":all:", "-c", ROOT / "requirements.lock")
+    call(there / "python", "-m", "pip", *install, wheel)
+    place = call(there / "python", "-c", "import fairhaul; print(fairhaul.__file__)")
+    assert Path(place.strip()).is_relative_to(home)
+    found = json.loads(call(there / "fairhaul", *COMPARE))
+    assert found["stationary"]
+    assert [row["controller"] for row in found["controllers"]] == ["fhstcp", "reno"]
+    # The scenarios of the papers are in the wheel, too.
+    papers = "from fairhaul.papers import scenario_file as f; print(f('fhstcp', 'table1.toml'))"
+    assert Path(call(there / "python", "-c", papers).strip()).is_file()
+    shutil.rmtree(home)
+
+
+def _build(out: Path) -> Path:
+    """Build the wheel: after `make` has built the extension nothing is left to compile."""
+    rust = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo")) / "bin"
+    environment = {**os.environ, "PATH": f"{os.environ['PATH']}{os.pathsep}{rust}"}
+    options = ("--release", "--locked", "--interpreter", sys.executable, "--out", str(out))
+    command = [sys.executable, "-m", "maturin", "build", *options]
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    (wheel,) = out.glob("*.whl")
+    return wheel
