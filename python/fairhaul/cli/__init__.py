@@ -16,6 +16,7 @@ import click
 
 from fairhaul import RunError, ScenarioError, __version__
 from fairhaul.cli.look import list_, schema
+from fairhaul.cli.report import report
 from fairhaul.cli.reproduce import reproduce
 from fairhaul.cli.run import run
 
@@ -42,7 +43,7 @@ def fairhaul() -> None:
     """Find a fair congestion control for bulk data: who gets how much, how soon, at whose cost."""
 
 
-for verb in (run, reproduce, list_, schema):
+for verb in (run, reproduce, report, list_, schema):
     fairhaul.add_command(verb)
 
 

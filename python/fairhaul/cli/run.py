@@ -59,14 +59,21 @@ json_option = click.option("--json", "json_", is_flag=True, help="Print one JSON
 @click.option(
     "--out", type=click.Path(path_type=Path), metavar="DIR", help="Write the record there."
 )
+@click.option(
+    "--report",
+    "report_",
+    is_flag=True,
+    help="Write report.html and its figures beside the record; without --out into out/NAME.",
+)
 @jobs_option
 @json_option
-def run(
+def run(  # noqa: PLR0913, PLR0917 - one for each option
     files: tuple[str, ...],
     on: str,  # noqa: ARG001
     overrides: Overrides,
     seeds: int | None,
     out: Path | None,
+    report_: bool,
     jobs: int | None,
     json_: bool,
 ) -> None:
@@ -81,8 +88,12 @@ def run(
         raise click.BadParameter(f"{out} is there already and is not empty", param_hint="--out")
     scenarios = read_all(files, overrides)
     plan = [seeded for scenario in scenarios for seeded in with_seeds(scenario, seeds or 1)]
-    found = measure_all(plan, jobs, out)
+    if report_ and out is None:
+        out = free_place(Path("out") / Path(files[0]).stem)
+    found = measure_all(plan, jobs, out, report=report_)
     parts = [found[i : i + (seeds or 1)] for i in range(0, len(found), seeds or 1)]
+    if report_:
+        click.echo(f"Report: {out}/report.html", err=json_)
     if json_:
         objects = [part[0] if seeds is None else together(part) for part in parts]
         show.as_json(objects[0] if len(objects) == 1 else {"scenarios": objects})
@@ -107,10 +118,20 @@ def read_all(files: Sequence[str], overrides: Overrides) -> list[Scenario]:
     return scenarios
 
 
+def free_place(wanted: Path) -> Path:
+    """Give `wanted`, or the first of `wanted-2`, `wanted-3` … that is free."""
+    from itertools import count
+
+    from fairhaul.record import is_free
+
+    places = (wanted.with_name(f"{wanted.name}-{number}") for number in count(2))
+    return wanted if is_free(wanted) else next(place for place in places if is_free(place))
+
+
 def measure_all(
-    plan: Sequence[Scenario], jobs: int | None, out: Path | None
+    plan: Sequence[Scenario], jobs: int | None, out: Path | None, *, report: bool = False
 ) -> list[dict[str, Any]]:
-    """Run the whole plan; write the records where `out` says so."""
+    """Run the whole plan; write the records, and their report, where `out` says so."""
     from fairhaul.measures import measure
     from fairhaul.record import new_directory, write_files
     from fairhaul.runs import for_each
@@ -124,7 +145,12 @@ def measure_all(
             write_files(record, draft / place(plan, index))
             return measure(record)
 
-        return for_each(plan, keep, jobs=jobs, watch=watch)
+        found = for_each(plan, keep, jobs=jobs, watch=watch)
+        if report:
+            from fairhaul.report import write_report
+
+            write_report([draft], draft)
+        return found
 
 
 def place(plan: Sequence[Scenario], index: int) -> str:
