@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from importlib.metadata import version
 from importlib.resources import files as resources
 from pathlib import Path
 
@@ -91,7 +92,7 @@ def _bundle() -> str:
     import vl_convert
 
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fairhaul"
-    kept = home / f"vega-{vl_convert.__version__}.js"
+    kept = home / f"vega-{version('vl-convert-python')}.js"
     try:
         return kept.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
