@@ -193,7 +193,7 @@ def scales(
         )
         drawn.append(path.encode(x=x, y=y))
         if any(row["low"] is not None for row in line):
-            bar = alt.Chart(data).mark_rule(color=look.colour, opacity=0.45, strokeWidth=5)
+            bar = alt.Chart(data).mark_area(color=look.colour, opacity=0.13, line=False)
             drawn.append(bar.encode(x=x, y=alt.Y("low:Q", scale=scale, axis=axis), y2="high:Q"))
         spot = alt.Chart(data).mark_point(
             color=look.colour, filled=True, fill=look.colour, size=46, opacity=1
@@ -245,8 +245,9 @@ def strip(looks: Sequence[Look], rows: Sequence[Row], span: Span) -> Spec:
 
 def dots(looks: Sequence[Look], rows: Sequence[Row], names: Sequence[str], unit: str) -> Spec:
     """Draw a row for each of `names` with a dot for each of `looks`: `v` of `of` in `row`."""
-    height = max(44 * len(names), 90)
+    height = (16 * len(looks) + 16) * len(names)
     labels = [look.label for look in looks]
+    lane = alt.YOffset("of:N", scale=alt.Scale(domain=labels), sort=None)
     y = alt.Y(
         "row:N",
         sort=None,
@@ -264,13 +265,15 @@ def dots(looks: Sequence[Look], rows: Sequence[Row], names: Sequence[str], unit:
         alt.Tooltip("v:Q", title=unit, format=",.4~g"),
     ]
     base = alt.Chart(values(rows))
-    spot = base.mark_point(filled=True, size=110, opacity=1)
-    text = base.mark_text(dy=-13, fontSize=11, fontWeight="bold")
+    spot = base.mark_point(filled=True, size=80, opacity=1)
+    text = base.mark_text(align="left", dx=9, fontSize=11, fontWeight="bold")
     bar = base.mark_rule(strokeWidth=3, opacity=0.4).transform_filter("isValid(datum.low)")
     parts = [
-        bar.encode(x=alt.X("low:Q", scale=scale, axis=axis), x2="high:Q", y=y, color=colours),
-        spot.encode(x=x, y=y, color=colours, tooltip=tips),
-        text.encode(x=x, y=y, color=colours, text="of:N"),
+        bar.encode(
+            x=alt.X("low:Q", scale=scale, axis=axis), x2="high:Q", y=y, yOffset=lane, color=colours
+        ),
+        spot.encode(x=x, y=y, yOffset=lane, color=colours, tooltip=tips),
+        text.encode(x=x, y=y, yOffset=lane, color=colours, text="of:N"),
     ]
     return _spec(alt.layer(*parts).properties(width=WIDTH, height=height))
 
@@ -299,5 +302,5 @@ def apart(at: Sequence[float], gap: float, end: float) -> list[float]:
 
 
 def _spec(chart: Any) -> Spec:
-    found: Spec = chart.to_dict()
+    found: Spec = chart.to_dict(validate=False)
     return found

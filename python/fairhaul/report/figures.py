@@ -219,7 +219,7 @@ def jain(
         f"and the vertical scale begins at {bottom:.1f}."
     )
     if count > 1:
-        caption += " Points are means over seeds, bars their 95 % interval."
+        caption += " Points are means over seeds, bands their 95 % interval."
     rows = [
         [{**row, "low": None if row["low"] is None else max(bottom, row["low"])} for row in line]
         for line in rows

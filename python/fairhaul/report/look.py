@@ -88,11 +88,11 @@ def _answers_pointer(value: Any) -> bool:
     return isinstance(value, Mapping) and str(value.get("name", "")).startswith("hover")
 
 
-def svg(chart: Mapping[str, Any], font: str) -> str:
+def svg(chart: Mapping[str, Any]) -> str:
     """Draw `chart`, its colours still names."""
     import vl_convert
 
-    return str(vl_convert.vegalite_to_svg(json.dumps(still(styled(chart, font)))))
+    return str(vl_convert.vegalite_to_svg(json.dumps(still(styled(chart, FILE_TYPE)))))
 
 
 def in_light(text: str) -> str:
@@ -100,11 +100,11 @@ def in_light(text: str) -> str:
     return re.sub(r"var\(--(\w+)\)", lambda name: LIGHT[name[1]], text)
 
 
-def files(chart: Mapping[str, Any]) -> dict[str, bytes]:
-    """Draw `chart` for a paper: the bytes of a file for each ending."""
+def files(named: str) -> dict[str, bytes]:
+    """Make the files for a paper of what `svg` drew: their bytes by ending."""
     import vl_convert
 
-    drawn = in_light(svg(chart, FILE_TYPE))
+    drawn = in_light(named)
     return {
         "svg": drawn.encode(),
         "png": vl_convert.svg_to_png(drawn, scale=PNG_SCALE, ppi=72),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from importlib.resources import files as resources
 from pathlib import Path
@@ -18,14 +18,15 @@ def write(path: Path, title: str, question: str, answer: str, sections: Sequence
     names = [figure.name for figure in figures]
     if len(set(names)) < len(names):
         raise ValueError("two figures of a report have the same name")
+    pictures = {figure.name: look.svg(figure.chart) for figure in figures}
     path.parent.mkdir(parents=True, exist_ok=True)
     folder = path.parent / "figures"
     drafts = {
         folder / f"{figure.name}.{ending}": content
         for figure in figures
-        for ending, content in look.files(figure.chart).items()
+        for ending, content in look.files(pictures[figure.name]).items()
     }
-    page = _page(title, question, answer, sections)
+    page = _page(title, question, answer, sections, pictures)
     if drafts:
         folder.mkdir(exist_ok=True)
     for file, content in drafts.items():
@@ -44,7 +45,13 @@ def _replace(file: Path, content: bytes) -> None:
         draft.unlink(missing_ok=True)
 
 
-def _page(title: str, question: str, answer: str, sections: Sequence[Section]) -> str:
+def _page(
+    title: str,
+    question: str,
+    answer: str,
+    sections: Sequence[Section],
+    pictures: Mapping[str, str],
+) -> str:
     import jinja2
 
     from fairhaul import _core
@@ -67,14 +74,9 @@ def _page(title: str, question: str, answer: str, sections: Sequence[Section]) -
         style=(home / "page.css").read_text(encoding="utf-8"),
         script=(home / "page.js").read_text(encoding="utf-8"),
         bundle=_script(_bundle()) if drawn else "",
-        picture=_picture,
+        pictures=pictures,
         chart=_chart,
     )
-
-
-def _picture(figure: Figure) -> str:
-    """Draw what stands there before, or without, the script."""
-    return look.svg(figure.chart, look.SCREEN_TYPE)
 
 
 def _chart(figure: Figure) -> str:

@@ -47,9 +47,19 @@ def write(directories: Sequence[Path], out: Path | None) -> Path:
         raise ScenarioError("for several directories, say where the report goes: --out DIR")
     if out is not None and out.exists() and not out.is_dir():
         raise ScenarioError(f"{out}: is there already and is no directory")
+    from altair.utils.schemapi import debug_mode
+
     studies = gather([record for directory in directories for record in records_in(directory)])
     found = [study.found for study in studies]
     labels = labels_of(studies)
+    # To check a chart takes longer than to draw it, and a wrong one cannot be drawn.
+    with debug_mode(False):
+        return _write(studies, labels, found, (out or directories[0]) / PAGE)
+
+
+def _write(
+    studies: Sequence[Study], labels: Sequence[str], found: list[dict[str, Any]], path: Path
+) -> Path:
     title = studies[0].record.meta["scenario"]["title"]
     scenario = studies[0].record.meta["scenario"]
     if len(studies) == 1:
@@ -63,7 +73,7 @@ def write(directories: Sequence[Path], out: Path | None) -> Path:
         if len(titles) > 1:
             question = "How do these compare: who gets how much?"
             title = "; ".join(titles[:3]) + ("; …" if len(titles) > 3 else "")
-    return write_page((out or directories[0]) / PAGE, title, question, answer, sections)
+    return write_page(path, title, question, answer, sections)
 
 
 def records_in(directory: Path) -> list[Path]:
