@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fairhaul.record import Record
     from fairhaul.record import read as read_record
     from fairhaul.record import write as write_record
+    from fairhaul.report import write_report
     from fairhaul.runs import Answer, run, run_many
     from fairhaul.scenario import read
 
@@ -44,6 +45,7 @@ __all__ = [
     "run_many",
     "schema",
     "write_record",
+    "write_report",
 ]
 
 _HOME = {
@@ -60,6 +62,7 @@ _HOME = {
     "run_many": ("runs", "run_many"),
     "schema": ("look", "schema"),
     "write_record": ("record", "write"),
+    "write_report": ("report", "write_report"),
 }
 
 

@@ -17,6 +17,7 @@ import click
 from fairhaul import RunError, ScenarioError, __version__
 from fairhaul.cli.compare import compare
 from fairhaul.cli.look import list_, schema
+from fairhaul.cli.report import report
 from fairhaul.cli.reproduce import reproduce
 from fairhaul.cli.run import run
 
@@ -43,7 +44,7 @@ def fairhaul() -> None:
     """Find a fair congestion control for bulk data: who gets how much, how soon, at whose cost."""
 
 
-for verb in (run, compare, reproduce, list_, schema):
+for verb in (run, compare, reproduce, report, list_, schema):
     fairhaul.add_command(verb)
 
 

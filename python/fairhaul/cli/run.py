@@ -70,6 +70,12 @@ json_option = click.option("--json", "json_", is_flag=True, help="Print one JSON
     default="pcapng",
     help="That of the trace: for Wireshark, for qvis, or a table; pcapng by default.",
 )
+@click.option(
+    "--report",
+    "report_",
+    is_flag=True,
+    help="Write report.html and its figures beside the record; without --out into out/NAME.",
+)
 @jobs_option
 @json_option
 def run(  # noqa: PLR0913, PLR0917
@@ -80,6 +86,7 @@ def run(  # noqa: PLR0913, PLR0917
     out: Path | None,
     trace: str | None,
     form: str,
+    report_: bool,
     jobs: int | None,
     json_: bool,
 ) -> None:
@@ -92,12 +99,17 @@ def run(  # noqa: PLR0913, PLR0917
 
     if out is not None and not is_free(out):
         raise click.BadParameter(f"{out} is there already and is not empty", param_hint="--out")
-    if trace is not None and out is None:
+    if trace is not None and out is None and not report_:
         raise click.BadParameter("it needs --out DIR, to write to", param_hint="--trace")
     scenarios = read_all(files, overrides)
     plan = [seeded for scenario in scenarios for seeded in with_seeds(scenario, seeds or 1)]
-    found = measure_all(plan, jobs, out, (trace, form) if trace else None)
+    if report_ and out is None:
+        out = free_place(Path("out") / Path(files[0]).stem)
+    traced = (trace, form) if trace else None
+    found = measure_all(plan, jobs, out, traced=traced, report=report_)
     parts = [found[i : i + (seeds or 1)] for i in range(0, len(found), seeds or 1)]
+    if report_:
+        click.echo(f"Report: {out}/report.html", err=json_)
     if json_:
         objects = [part[0] if seeds is None else together(part) for part in parts]
         show.as_json(objects[0] if len(objects) == 1 else {"scenarios": objects})
@@ -122,13 +134,25 @@ def read_all(files: Sequence[str], overrides: Overrides) -> list[Scenario]:
     return scenarios
 
 
+def free_place(wanted: Path) -> Path:
+    """Give `wanted`, or the first of `wanted-2`, `wanted-3` … that is free."""
+    from itertools import count
+
+    from fairhaul.record import is_free
+
+    places = (wanted.with_name(f"{wanted.name}-{number}") for number in count(2))
+    return wanted if is_free(wanted) else next(place for place in places if is_free(place))
+
+
 def measure_all(
     plan: Sequence[Scenario],
     jobs: int | None,
     out: Path | None,
+    *,
     traced: tuple[str, str] | None = None,
+    report: bool = False,
 ) -> list[dict[str, Any]]:
-    """Run the whole plan; write the records, and the trace of a flow, where `out` says so."""
+    """Run the whole plan; write the records, a flow's trace and a report where `out` says so."""
     from fairhaul.measures import measure
     from fairhaul.record import new_directory, write_files
     from fairhaul.runs import for_each
@@ -147,7 +171,12 @@ def measure_all(
             return measure(record)
 
         flow = None if traced is None else traced[0]
-        return for_each(plan, keep, jobs=jobs, watch=watch, trace=flow)
+        found = for_each(plan, keep, jobs=jobs, watch=watch, trace=flow)
+        if report:
+            from fairhaul.report import write_report
+
+            write_report([draft], draft)
+        return found
 
 
 def place(plan: Sequence[Scenario], index: int) -> str:

@@ -65,8 +65,8 @@ def measures(runs: Sequence[Mapping[str, Any]]) -> None:
     screen = console()
     between = " " if screen.width >= ONE_LINE else "\n"
     title = titled(first["title"], first.get("variant", {}))
-    screen.print(table(f"{title} ({which})", *_flow_rows(found["flows"], between), words=2))
-    screen.print(table("Links", *_link_rows(found["links"], between)))
+    screen.print(table(f"{title} ({which})", *flow_rows(found["flows"], between), words=2))
+    screen.print(table("Links", *link_rows(found["links"], between)))
     screen.print(_fairness_line(found))
     if len(runs) > 1:
         screen.print("Means and the half width of their 95 % interval.")
@@ -114,11 +114,13 @@ LINK_COLUMNS: dict[str, tuple[str, Number]] = {
 Rows = tuple[list[str], list[list[str]]]
 
 
-def _flow_rows(flows: Sequence[Mapping[str, Any]], between: str) -> Rows:
+def flow_rows(flows: Sequence[Mapping[str, Any]], between: str) -> Rows:
+    """Lay out flows, a row each."""
     return _rows(flows, ["name", "controller"], FLOW_COLUMNS, between)
 
 
-def _link_rows(links: Sequence[Mapping[str, Any]], between: str) -> Rows:
+def link_rows(links: Sequence[Mapping[str, Any]], between: str) -> Rows:
+    """Lay out links, a row each."""
     return _rows(links, ["name"], LINK_COLUMNS, between)
 
 
@@ -136,6 +138,20 @@ def _rows(
         for part in parts
     ]
     return header, rows
+
+
+FAIRNESS_COLUMNS: dict[str, tuple[str, Number]] = {
+    "jain": ("Jain's index", plain(3)),
+    "max_min_ratio": ("largest / smallest", plain(2)),
+    "entitlement": ("of max-min fair share", plain(3)),
+}
+
+
+def fairness_rows(found: Sequence[Mapping[str, Any]]) -> Rows:
+    """Lay out the fairness of several scenarios, a row each."""
+    header, rows = _rows([one["fairness"] for one in found], [], FAIRNESS_COLUMNS, " ")
+    verdicts = ["yes" if one["stationary"] else "no" for one in found]
+    return [*header, "stationary"], [[*r, v] for r, v in zip(rows, verdicts, strict=True)]
 
 
 def _fairness_line(found: Mapping[str, Any]) -> str:

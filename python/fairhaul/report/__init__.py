@@ -1,0 +1,82 @@
+"""Reports: one HTML file that opens without a network, and its figures as SVG, PNG and PDF.
+
+`write` lays out any question with its answer; `write_report` asks and answers for records of runs.
+A figure is a Vega-Lite chart whose colours are names from `look.LIGHT`, as `var(--c1)`: the page
+turns them light or dark, the files are always light.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Figure", "Section", "Table", "write", "write_report"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table whose first `words` columns are words and the rest numbers.
+
+    `colours` puts a spot of the figures' colour before each row, `bars` a bar of a share in [0, 1].
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    title: str = ""
+    words: int = 1
+    colours: Sequence[str] = ()
+    bars: Sequence[float] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A figure: `name` is that of its files, `chart` a Vega-Lite specification."""
+
+    name: str
+    title: str
+    caption: str
+    chart: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """A part of a report: a heading, and what of the rest there is."""
+
+    heading: str
+    text: Sequence[str] = ()
+    tables: Sequence[Table] = ()
+    figures: Sequence[Figure] = ()
+
+
+def write(
+    path: str | PathLike[str],
+    title: str,
+    question: str,
+    answer: str,
+    sections: Sequence[Section],
+) -> Path:
+    """Write the page `path`, and its figures into `figures` beside it; give the path.
+
+    Files of an earlier report are replaced, each at once; the page comes last.
+    """
+    from fairhaul.report.page import write as write_page
+
+    return write_page(Path(path), title, question, answer, sections)
+
+
+def write_report(
+    directories: Iterable[str | PathLike[str]], out: str | PathLike[str] | None = None
+) -> Path:
+    """Write the report of records, or of directories that hold some; give the path of its page.
+
+    It goes into `out`, or into the one directory there is. A `ScenarioError` says which directory
+    is none of a record.
+    """
+    from fairhaul.report.runs import write as write_runs
+
+    return write_runs(
+        [Path(directory) for directory in directories], None if out is None else Path(out)
+    )

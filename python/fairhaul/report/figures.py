@@ -1,0 +1,297 @@
+"""The figures of one run, drawn from its record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from fairhaul.measures import Series
+from fairhaul.record import Record
+from fairhaul.report import Figure, charts
+from fairhaul.report.bins import Bins, level, rate, tidy, whole_run
+from fairhaul.report.charts import Lane, Look, Row, Span
+from fairhaul.report.look import colour, dash
+from fairhaul.report.words import mean, milliseconds
+
+# More lines than this cannot be told apart.
+MOST_LINES = 12
+MOST_LINKS = 3
+# Shares are read from wider bins: what a window or two got is noise.
+SHARE_BINS = 100
+STRIP_BINS = 370
+
+GREY = "var(--quiet)"
+
+
+def of_run(record: Record, prefix: str) -> list[Figure]:
+    """Draw the series of one run; `prefix` sets its files apart."""
+    scenario = record.meta["scenario"]
+    flows = scenario["flows"]
+    looks = looks_of(flows)
+    shown = drawn(flows)
+    span = Span(end_s=scenario["duration_s"], warmup_s=scenario["warmup_s"])
+    rows = whole_run(record.flow_series, len(flows), scenario)
+    return [
+        _shares(rows, flows, looks, shown, span, prefix),
+        _windows(rows, flows, looks, shown, span, prefix),
+        _queues(record, span, prefix),
+        _losses(record, looks, shown, span, prefix),
+    ]
+
+
+def looks_of(flows: Sequence[Mapping[str, Any]]) -> list[Look]:
+    """Give measured flows a colour each, and those of the background grey."""
+    found, number = [], 0
+    for flow in flows:
+        measured = flow["role"] == "measured"
+        found.append(
+            Look(label=flow["name"], colour=colour(number), dash=dash(number))
+            if measured
+            else Look(label=flow["name"], colour=GREY, thin=True)
+        )
+        number += measured
+    return found
+
+
+def drawn(flows: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Choose the flows that are drawn, measured ones first: evenly over the file's order."""
+    measured = [i for i, flow in enumerate(flows) if flow["role"] == "measured"]
+    others = [i for i, flow in enumerate(flows) if flow["role"] != "measured"]
+    chosen = _evenly(measured, MOST_LINES)
+    return chosen + _evenly(others, MOST_LINES - len(chosen))
+
+
+def _evenly(items: Sequence[int], most: int) -> list[int]:
+    if len(items) <= most:
+        return list(items)
+    return [items[round(k)] for k in np.linspace(0, len(items) - 1, most)] if most > 0 else []
+
+
+def _shares(
+    rows: Series,
+    flows: Sequence[Mapping[str, Any]],
+    looks: Sequence[Look],
+    shown: Sequence[int],
+    span: Span,
+    prefix: str,
+) -> Figure:
+    found = rate(rows, "goodput_bytes", SHARE_BINS)
+    each = [i for i in shown if flows[i]["role"] == "measured"]
+    rest = [i for i, flow in enumerate(flows) if flow["role"] != "measured"]
+    lines = [(looks[i], found.mean[i] * 8e-6) for i in each]
+    if rest:
+        name = looks[rest[0]].label if len(rest) == 1 else "background"
+        grey = Look(label=name, colour=GREY, thin=True)
+        lines.append((grey, found.mean[rest].sum(axis=0) * 8e-6))
+    top = 1.06 * max(max((float(line.max()) for _, line in lines), default=0), 1e-3)
+    data = [
+        {"t": tidy(t), **{f"v{k}": tidy(line[b]) for k, (_, line) in enumerate(lines)}}
+        for b, t in enumerate(found.middle_s)
+    ]
+    caption = f"New payload in order, the mean over {_s(found.width_s)}."
+    if len(rest) > 1:
+        caption += f" Grey: the {len(rest)} flows of the background together."
+    caption += _missing(len(each), len(flows) - len(rest))
+    chart = charts.lines([look for look, _ in lines], data, span, "Goodput (Mbit/s)", top)
+    return Figure(name=f"{prefix}shares", title="Shares over time", caption=caption, chart=chart)
+
+
+def _windows(
+    rows: Series,
+    flows: Sequence[Mapping[str, Any]],
+    looks: Sequence[Look],
+    shown: Sequence[int],
+    span: Span,
+    prefix: str,
+) -> Figure:
+    found = level(rows, "cwnd_packets")
+    tops: dict[str, float] = {}
+    for i in shown:
+        role = flows[i]["role"]
+        tops[role] = max(tops.get(role, 1.0), float(found.high[i].max()))
+    drawn_lanes = [
+        Lane(
+            look=Look(label=looks[i].label, colour=looks[i].colour),
+            rows=_rows(found, i),
+            top=tops[flows[i]["role"]],
+            note=f"{flows[i]['controller']}, {milliseconds(flows[i])}",
+        )
+        for i in shown
+    ]
+    scale = "All on one scale." if len(tops) == 1 else "One scale for all measured flows, another "
+    caption = scale if len(tops) == 1 else scale + "for the background."
+    caption += " " + _band(found) + _missing(len(shown), len(flows))
+    chart = charts.lanes(drawn_lanes, span, "cwnd (packets)")
+    return Figure(
+        name=f"{prefix}cwnd", title="Congestion window over time", caption=caption, chart=chart
+    )
+
+
+def _queues(record: Record, span: Span, prefix: str) -> Figure:
+    scenario = record.meta["scenario"]
+    links = scenario["links"]
+    rows = whole_run(record.link_series, len(links), scenario)
+    found = level(rows, "backlog_packets")
+    busy = rows.total("busy_s")
+    most = float(busy.max()) if len(busy) else 0.0
+    # A link that only takes acknowledgements has no queue worth a picture.
+    loaded = [i for i in range(len(links)) if busy[i] >= 0.25 * most]
+    shown = sorted(sorted(loaded, key=lambda i: -busy[i])[:MOST_LINKS])
+    lanes = []
+    for i in shown:
+        capacity = links[i]["capacity_packets"]
+        peak = max(float(found.high[i].max()), 1.0)
+        near = capacity is not None and capacity <= 4 * peak
+        lanes.append(
+            Lane(
+                look=Look(label=links[i]["name"], colour="var(--c1)"),
+                rows=_rows(found, i),
+                top=max(peak, capacity * 1.12) if near else peak,
+                note=_rate(links[i]),
+                limit=(capacity, f"capacity: {capacity} packets") if near else None,
+            )
+        )
+    caption = f"Packets that wait. {_band(found)}"
+    if len(shown) < len(links):
+        caption += f" The {len(links) - len(shown)} links with less traffic are left out."
+    caption = caption.replace("The 1 links with less traffic are", "One link with less traffic is")
+    chart = charts.lanes(lanes, span, "Queue (packets)")
+    return Figure(name=f"{prefix}queue", title="Queue over time", caption=caption, chart=chart)
+
+
+def _losses(
+    record: Record, looks: Sequence[Look], shown: Sequence[int], span: Span, prefix: str
+) -> Figure:
+    """Draw loss events; those of one flow and kind that would fall on one pixel are one tick."""
+    numbers = {looks[i].label: i for i in shown}
+    width = span.end_s / STRIP_BINS
+    seen: dict[tuple[str, bool, int], tuple[float, int]] = {}
+    total = 0
+    for t, kind, flow in record.event.select("t_s", "kind", "flow").iter_rows():
+        if kind not in ("reduction", "timeout") or flow not in numbers:
+            continue
+        total += 1
+        key = (flow, kind == "timeout", int(t / width))
+        first, count = seen.get(key, (t, 0))
+        seen[key] = (first, count + 1)
+    data = [
+        {
+            "t": float(f"{t:.6g}"),
+            "of": flow,
+            "timeout": timeout,
+            "what": ("timeout" if timeout else "loss event") + (f", {n} of them" if n > 1 else ""),
+        }
+        for (flow, timeout, _), (t, n) in seen.items()
+    ]
+    caption = (
+        f"A tick is a loss event, one reduction of the window however many packets were lost; a "
+        f"cross is a timeout. {total} in all, warm-up included; those of a flow within "
+        f"{_s(width)} are one mark."
+    )
+    caption += _missing(len(shown), len(looks))
+    chart = charts.strip([looks[i] for i in shown], data, span)
+    return Figure(name=f"{prefix}losses", title="Loss events", caption=caption, chart=chart)
+
+
+def jain(
+    labels: Sequence[str], found: Sequence[Mapping[str, Any]], name: str, count: int
+) -> Figure | None:
+    """Draw Jain's index over time scale, a line for each label; nothing without two flows."""
+    lines: list[tuple[str, list[Row]]] = []
+    for label, one in zip(labels, found, strict=True):
+        windows = one["fairness"]["jain_by_window"]
+        parties = {flow["group"] for flow in one["flows"] if flow["role"] == "measured"}
+        if windows and len(parties) > 1:
+            lines.append((label, [_point(s, value) for s, value in windows.items()]))
+    if not lines:
+        return None
+    looks = [
+        Look(label=label, colour=colour(i), dash=dash(i)) for i, (label, _) in enumerate(lines)
+    ]
+    rows = [line for _, line in lines]
+    lowest = min(row["mean"] for line in rows for row in line)
+    bottom = max(0.0, np.floor(lowest * 10 - 0.2) / 10)
+    caption = (
+        "Jain's index of the measured flows in windows of so many seconds, the mean over all "
+        "windows: 1 when all get the same. Further right is slower, "
+        f"and the vertical scale begins at {bottom:.1f}."
+    )
+    if count > 1:
+        caption += " Points are means over seeds, bands their 95 % interval."
+    rows = [
+        [{**row, "low": None if row["low"] is None else max(bottom, row["low"])} for row in line]
+        for line in rows
+    ]
+    chart = charts.scales(looks, rows, float(bottom), "Window (s)", "Jain's index")
+    return Figure(name=name, title="Fairness over time scale", caption=caption, chart=chart)
+
+
+def _point(seconds: str, value: Any) -> Row:
+    low = value["low"] if isinstance(value, Mapping) else None
+    high = value["high"] if isinstance(value, Mapping) else None
+    return {
+        "s": float(seconds),
+        "mean": float(f"{mean(value):.5g}"),
+        "low": low,
+        "high": None if high is None else min(1.0, high),
+    }
+
+
+def shares(labels: Sequence[str], found: Sequence[Mapping[str, Any]], name: str) -> Figure:
+    """Draw what each measured flow got in each of several scenarios."""
+    looks: dict[str, Look] = {}
+    data = []
+    for label, one in zip(labels, found, strict=True):
+        for look, flow in zip(looks_of(one["flows"]), one["flows"], strict=True):
+            if flow["role"] == "measured" and (look.label in looks or len(looks) < MOST_LINES):
+                looks.setdefault(look.label, look)
+                value = flow["goodput_bps"]
+                ends: Mapping[str, Any] = value if isinstance(value, Mapping) else {}
+                data.append(
+                    {
+                        **{"row": label, "of": look.label, "v": tidy(mean(value) * 1e-6)},
+                        **{
+                            end: None if ends.get(end) is None else max(0.0, ends[end] * 1e-6)
+                            for end in ("low", "high")
+                        },
+                    }
+                )
+    caption = "What each measured flow got in the mean over the measured time."
+    if any(row["low"] is not None for row in data):
+        caption += " Dots are means over seeds, bars their 95 % interval."
+    chart = charts.dots(list(looks.values()), data, labels, "Goodput (Mbit/s)")
+    return Figure(name=name, title="Who got how much", caption=caption, chart=chart)
+
+
+def _rows(found: Bins, part: int) -> list[Row]:
+    return [
+        {"t": tidy(t), "mean": tidy(mean), "low": tidy(low), "high": tidy(high)}
+        for t, mean, low, high in zip(
+            found.middle_s, found.mean[part], found.low[part], found.high[part], strict=True
+        )
+    ]
+
+
+def _band(found: Bins) -> str:
+    if found.width_s <= found.tick_s * 1.01:
+        return f"The mean over {_s(found.tick_s)}."
+    return (
+        f"Line: the mean over {_s(found.width_s)}; band: from the smallest to the largest mean "
+        f"over {_s(found.tick_s)} within."
+    )
+
+
+def _missing(shown: int, there: int) -> str:
+    return f" {shown} of {there} flows are drawn." if shown < there else ""
+
+
+def _s(seconds: float) -> str:
+    return f"{seconds:.3g} s" if seconds >= 0.1 else f"{seconds * 1000:.3g} ms"
+
+
+def _rate(link: Mapping[str, Any]) -> str:
+    from fairhaul.report.words import quantity
+
+    return quantity(link["rate_bps"], "bit/s")

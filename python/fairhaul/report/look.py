@@ -1,0 +1,112 @@
+"""How figures look: colours, type, and a chart drawn as SVG, PNG and PDF.
+
+The eight colours are told apart with any kind of colour vision; each has a lighter form for a dark
+page. A ninth line begins again with dashes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+# Light: as dark on white as a label needs to be. Dark: the same hues on a dark page.
+LIGHT = {
+    **{"c1": "#0067a5", "c2": "#c44f00", "c3": "#00805c", "c4": "#a8377f"},
+    **{"c5": "#8a6100", "c6": "#3a8fc4", "c7": "#7a5fc0", "c8": "#5f5f1f"},
+    **{"ink": "#1b1f24", "soft": "#5c6670", "quiet": "#7d8791", "line": "#c9ced4"},
+    **{"grid": "#eaedf0", "shade": "#f1f3f5", "paper": "#ffffff"},
+}
+DARK = {
+    **{"c1": "#5cb3f0", "c2": "#ff8d4d", "c3": "#35c79b", "c4": "#ee8cc4"},
+    **{"c5": "#e3b341", "c6": "#9bd3f5", "c7": "#b5a2f2", "c8": "#c9c97a"},
+    **{"ink": "#e8eaed", "soft": "#a5adb6", "quiet": "#8b949e", "line": "#444c56"},
+    **{"grid": "#262c33", "shade": "#1c2127", "paper": "#14171b"},
+}
+COLOURS = 8
+DASHES = ([1, 0], [6, 3], [2, 2])
+
+SCREEN_TYPE = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif'
+FILE_TYPE = "Helvetica, Arial, Liberation Sans, sans-serif"
+
+# Pixels per unit of a figure's file: 8 inches wide at 300 dots an inch.
+PNG_SCALE = 3
+
+
+def colour(index: int) -> str:
+    """Name the colour of the line `index`."""
+    return f"var(--c{index % COLOURS + 1})"
+
+
+def dash(index: int) -> list[int]:
+    """Give the dashes of the line `index`."""
+    return DASHES[index // COLOURS % len(DASHES)]
+
+
+def styled(chart: Mapping[str, Any], font: str) -> dict[str, Any]:
+    """Give `chart` in the type and lines of a report."""
+    spec = {key: value for key, value in chart.items() if key != "$schema"}
+    text = {"font": font, "fontSize": 12}
+    axis = {
+        **{"labelFont": font, "labelFontSize": 11.5, "labelColor": "var(--soft)"},
+        **{"titleFont": font, "titleFontSize": 12, "titleFontWeight": "normal"},
+        **{"titleColor": "var(--soft)", "titlePadding": 8, "labelPadding": 5},
+        **{"domainColor": "var(--line)", "tickColor": "var(--line)", "tickSize": 4},
+        **{"gridColor": "var(--grid)", "labelOverlap": True},
+    }
+    spec["config"] = {
+        "font": font,
+        "axis": axis,
+        "axisY": {"domain": False, "ticks": False, "minExtent": 44},
+        "axisX": {"grid": False},
+        "view": {"stroke": None},
+        "text": text,
+        "line": {"strokeCap": "round", "strokeJoin": "round"},
+        "legend": {"disable": True},
+    }
+    spec["background"] = "var(--paper)"
+    spec["padding"] = 4
+    return spec
+
+
+def still(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out what only answers the pointer: layers and parameters named `hover…`."""
+
+    def kept(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {key: kept(inner) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [kept(inner) for inner in value if not _answers_pointer(inner)]
+        return value
+
+    found: dict[str, Any] = kept(spec)
+    return found
+
+
+def _answers_pointer(value: Any) -> bool:
+    return isinstance(value, Mapping) and str(value.get("name", "")).startswith("hover")
+
+
+def svg(chart: Mapping[str, Any]) -> str:
+    """Draw `chart`, its colours still names."""
+    import vl_convert
+
+    return str(vl_convert.vegalite_to_svg(json.dumps(still(styled(chart, FILE_TYPE)))))
+
+
+def in_light(text: str) -> str:
+    """Put the light colours in the place of their names."""
+    return re.sub(r"var\(--(\w+)\)", lambda name: LIGHT[name[1]], text)
+
+
+def files(named: str) -> dict[str, bytes]:
+    """Make the files for a paper of what `svg` drew: their bytes by ending."""
+    import vl_convert
+
+    drawn = in_light(named)
+    return {
+        "svg": drawn.encode(),
+        "png": vl_convert.svg_to_png(drawn, scale=PNG_SCALE, ppi=72),
+        "pdf": vl_convert.svg_to_pdf(drawn),
+    }

@@ -1,0 +1,222 @@
+"""The report of runs: records read, put together by scenario, asked and answered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fairhaul.estimate import summary
+from fairhaul.measures import measure
+from fairhaul.record import Record, read
+from fairhaul.report import Figure, Section, Table, words
+from fairhaul.report import figures as draw
+from fairhaul.report import write as write_page
+from fairhaul.runs import titled
+from fairhaul.scenario import ScenarioError
+
+PAGE = "report.html"
+
+# More scenarios than this are compared, but not each drawn in full.
+MOST_IN_FULL = 8
+
+
+@dataclass(kw_only=True)
+class Study:
+    """The runs of one scenario: the record of the first, the measures of all, one per seed."""
+
+    record: Record
+    runs: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def found(self) -> dict[str, Any]:
+        """The measures of the one run, or their summary."""
+        if len(self.runs) == 1:
+            return self.runs[0]
+        # What has no mean is the same in all of them.
+        return {**summary(self.runs), "title": self.runs[0]["title"]}
+
+
+def write(directories: Sequence[Path], out: Path | None) -> Path:
+    """Write the report of the records in `directories`."""
+    if not directories:
+        raise ScenarioError("a directory with a record is wanted")
+    if out is None and len(directories) > 1:
+        raise ScenarioError("for several directories, say where the report goes: --out DIR")
+    if out is not None and out.exists() and not out.is_dir():
+        raise ScenarioError(f"{out}: is there already and is no directory")
+    from altair.utils.schemapi import debug_mode
+
+    studies = gather([record for directory in directories for record in records_in(directory)])
+    found = [study.found for study in studies]
+    labels = labels_of(studies)
+    # To check a chart takes longer than to draw it, and a wrong one cannot be drawn.
+    with debug_mode(False):
+        return _write(studies, labels, found, (out or directories[0]) / PAGE)
+
+
+def _write(
+    studies: Sequence[Study], labels: Sequence[str], found: list[dict[str, Any]], path: Path
+) -> Path:
+    title = studies[0].record.meta["scenario"]["title"]
+    scenario = studies[0].record.meta["scenario"]
+    if len(studies) == 1:
+        question, answer = words.question(scenario, []), words.answer(found[0])
+        sections = _one(studies[0])
+    else:
+        question = words.question(scenario, labels)
+        answer = words.comparison(labels, found)
+        sections = _several(studies, labels, found)
+        titles = list(dict.fromkeys(study.record.meta["scenario"]["title"] for study in studies))
+        if len(titles) > 1:
+            question = "How do these compare: who gets how much?"
+            title = "; ".join(titles[:3]) + ("; …" if len(titles) > 3 else "")
+    return write_page(path, title, question, answer, sections)
+
+
+def records_in(directory: Path) -> list[Path]:
+    """Find the record in `directory`, or those one level below."""
+    if (directory / "meta.json").is_file():
+        return [directory]
+    found = sorted(file.parent for file in directory.glob("*/meta.json"))
+    if not found:
+        raise ScenarioError(
+            f"{directory}: not the directory of a record: there is no meta.json, here or one level "
+            "below; `fairhaul run FILE --out DIR` writes one"
+        )
+    return found
+
+
+def gather(places: Sequence[Path]) -> list[Study]:
+    """Read every record, and put those together that differ in their seed only."""
+    studies: dict[str, Study] = {}
+    seen: dict[tuple[str, int], Path] = {}
+    for place in places:
+        record = _read(place)
+        meta = record.meta
+        scenario = {key: value for key, value in meta["scenario"].items() if key != "seed"}
+        key = json.dumps([meta["engine"], meta["version"], meta["variant"], scenario])
+        twin = seen.setdefault((key, meta["seed"]), place)
+        if twin is not place:
+            raise ScenarioError(f"{place}: the same run as {twin}")
+        studies.setdefault(key, Study(record=record)).runs.append(measure(record))
+    return list(studies.values())
+
+
+def _read(place: Path) -> Record:
+    import polars as pl
+
+    try:
+        return read(place)
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+        raise ScenarioError(f"{place}: not a record that can be read: {error}") from None
+
+
+def labels_of(studies: Sequence[Study]) -> list[str]:
+    """Name each scenario in a few words; no two alike."""
+    titles = {study.record.meta["scenario"]["title"] for study in studies}
+    found: list[str] = []
+    for study in studies:
+        meta = study.record.meta
+        short = {key.rpartition(".")[2]: value for key, value in meta["variant"].items()}
+        label = ", ".join(
+            str(value) if key == "controller" else f"{key} = {value}"
+            for key, value in short.items()
+        )
+        if len(titles) > 1 or not label or len(short) < len(meta["variant"]):
+            label = titled(meta["scenario"]["title"], meta["variant"])
+        again = sum(other == label or other.startswith(f"{label} (") for other in found)
+        found.append(f"{label} ({again + 1})" if again else label)
+    return found
+
+
+def _one(study: Study) -> list[Section]:
+    figures = {figure.name: figure for figure in draw.of_run(study.record, "")}
+    jain = draw.jain([""], [study.found], "jain", len(study.runs))
+    return [
+        Section(heading="Results", text=[_how(study)], tables=_tables(study)),
+        Section(
+            heading="Who got how much, and how soon it is fair",
+            figures=[figures["shares"], *([jain] if jain else [])],
+        ),
+        Section(heading="What the senders did", figures=[figures["cwnd"], figures["losses"]]),
+        Section(heading="What the link saw", figures=[figures["queue"]]),
+    ]
+
+
+def _several(
+    studies: Sequence[Study], labels: Sequence[str], found: Sequence[Mapping[str, Any]]
+) -> list[Section]:
+    together: list[Figure] = [draw.shares(labels, found, "goodput")]
+    seeds = max(len(study.runs) for study in studies)
+    jain = draw.jain(labels[:MOST_IN_FULL], found[:MOST_IN_FULL], "jain", seeds)
+    together += [jain] if jain else []
+    text = [_how(studies[0])]
+    if len(studies) > MOST_IN_FULL:
+        text.append(f"Of {len(studies)} scenarios the first {MOST_IN_FULL} are drawn in full.")
+    sections = [
+        Section(
+            heading="Side by side", text=text, tables=[_overview(labels, found)], figures=together
+        )
+    ]
+    for i, (study, label) in enumerate(zip(studies, labels, strict=True)):
+        full = i < MOST_IN_FULL
+        figures = draw.of_run(study.record, f"{i + 1}-") if full else []
+        text = [words.answer(found[i])]
+        sections.append(Section(heading=label, text=text, tables=_tables(study), figures=figures))
+    return sections
+
+
+def _how(study: Study) -> str:
+    """Say how it was run."""
+    scenario = study.record.meta["scenario"]
+    seeds = [run["seed"] for run in study.runs]
+    measured = f"{scenario['duration_s']:g} s of virtual time"
+    if study.record.meta["engine"] != "sim":
+        measured = f"{scenario['duration_s']:g} s"
+    if scenario["warmup_s"]:
+        measured += f", of which the first {scenario['warmup_s']:g} s are not measured"
+    if len(seeds) == 1:
+        return f"{measured}; seed {seeds[0]}."
+    return (
+        f"{measured}; {len(seeds)} seeds. Tables hold means and the half width of their 95 % "
+        f"interval; figures over time show seed {seeds[0]}."
+    )
+
+
+def _tables(study: Study) -> list[Table]:
+    from fairhaul.cli import show
+
+    found = study.found
+    columns, rows = show.flow_rows(found["flows"], " ")
+    looks = draw.looks_of(study.record.meta["scenario"]["flows"])
+    shares = [words.mean(flow["link_share"]) for flow in found["flows"]]
+    tables = [
+        Table(
+            title="Flows",
+            columns=columns,
+            rows=rows,
+            words=2,
+            colours=[look.colour for look in looks],
+            bars=[min(1.0, share) for share in shares],
+        )
+    ]
+    columns, rows = show.link_rows(found["links"], " ")
+    tables.append(Table(title="Links", columns=columns, rows=rows))
+    columns, rows = show.fairness_rows([found])
+    fairness = [["measured flows", *row] for row in rows]
+    return [*tables, Table(title="Fairness", columns=["over", *columns], rows=fairness)]
+
+
+def _overview(labels: Sequence[str], found: Sequence[Mapping[str, Any]]) -> Table:
+    from fairhaul.cli import show
+
+    columns, rows = show.fairness_rows(found)
+    busy = [max(one["links"], key=lambda link: words.mean(link["utilization"])) for one in found]
+    shown = [show.cell(link["utilization"], show.LINK_COLUMNS["utilization"][1]) for link in busy]
+    return Table(
+        columns=["", *columns, "busiest link %"],
+        rows=[[label, *row, link] for label, row, link in zip(labels, rows, shown, strict=True)],
+    )

@@ -1,0 +1,110 @@
+"""A report's question and its answer, in sentences made from the scenario and the measures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Object = Mapping[str, Any]
+
+
+def quantity(value: float, unit: str) -> str:
+    """Write a number with three digits and the prefix that suits it: `622 Mbit/s`."""
+    for prefix, scale in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if value >= scale:
+            return f"{value / scale:.3g} {prefix}{unit}"
+    return f"{value:.3g} {unit}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Join words as in a sentence."""
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def milliseconds(flow: Object) -> str:
+    """Write a flow's round-trip propagation time."""
+    return f"{flow['rtt_s'] * 1000:.4g} ms"
+
+
+def question(scenario: Object, settings: Sequence[str]) -> str:
+    """Ask what `scenario` asks; `settings` are the values of what was varied."""
+    measured = [flow for flow in scenario["flows"] if flow["role"] == "measured"]
+    others = len(scenario["flows"]) - len(measured)
+    flows = measured or scenario["flows"]
+    kinds = list(dict.fromkeys(flow["controller"] for flow in flows))
+    trips = sorted({flow["rtt_s"] for flow in flows})
+    span = f"{trips[0] * 1000:.4g}" + (f" to {trips[-1] * 1000:.4g}" if len(trips) > 1 else "")
+    who = "one flow" if len(flows) == 1 else f"{len(flows)} flows"
+    kind = f" of {listed(kinds)}" if not settings or len(kinds) > 1 else ""
+    rates = sorted({link["rate_bps"] for link in scenario["links"]}, reverse=True)
+    link = quantity(rates[0], "bit/s") if len(rates) == 1 else "several links"
+    trip = f"a round trip of {span} ms" if len(flows) == 1 else f"round trips of {span} ms"
+    besides = f", beside {others} in the background" if others and measured else ""
+    if len(flows) == 1:
+        return f"What does {who}{kind} with {trip} get of {link}{besides}?"
+    return f"Who gets how much of {link} when {who}{kind} with {trip} share it{besides}?"
+
+
+def answer(found: Object) -> str:
+    """Answer it from the measures of one run, or from their means over several."""
+    flows = [flow for flow in found["flows"] if flow["role"] == "measured"] or found["flows"]
+    busy = max((mean(link["utilization"]) for link in found["links"]), default=0.0)
+    link = f"the busiest link was {100 * busy:.0f} % busy"
+    ordered = sorted(flows, key=lambda flow: mean(flow["goodput_bps"]))
+    low, high = ordered[0], ordered[-1]
+    got = quantity(mean(high["goodput_bps"]), "bit/s")
+    parts = [f"{high['name']} got {got}; {link}."]
+    if len(flows) > 1:
+        least, most = mean(low["goodput_bps"]), mean(high["goodput_bps"])
+        if least <= 0:
+            gap = f"{low['name']} got nothing"
+        elif most / least < 1.05:
+            gap = "all got the same to within 5 %"
+        else:
+            gap = f"{most / least:.3g} times as much as {low['name']}, which got the least"
+        index = found["fairness"]["jain"]
+        jain = f"; Jain's index is {mean(index):.2f}" if index is not None else ""
+        parts = [f"{high['name']} got the most, {got}: {gap}{jain}, and {link}."]
+        if least > 0 and most / least < 1.05:
+            parts = [f"All got the same to within 5 %, {got} at the most{jain}, and {link}."]
+    if not found["stationary"]:
+        parts.append(NOT_STATIONARY)
+    return " ".join(parts)
+
+
+NOT_STATIONARY = (
+    "This says nothing about the long term: a measured flow saw fewer than 20 loss events."
+)
+
+
+def comparison(labels: Sequence[str], found: Sequence[Object]) -> str:
+    """Answer for several scenarios: which is the fairest, and which is not."""
+    indices = [
+        (mean(one["fairness"]["jain"]), label)
+        for label, one in zip(labels, found, strict=True)
+        if one["fairness"]["jain"] is not None
+    ]
+    shared = any(sum(f["role"] == "measured" for f in one["flows"]) > 1 for one in found)
+    if not indices or not shared:
+        busy = [max(mean(link["utilization"]) for link in one["links"]) for one in found]
+        pairs = list(zip(busy, labels, strict=True))
+        best, worst = max(pairs), min(pairs)
+        said = (
+            f"The busiest link was {100 * best[0]:.0f} % busy with {best[1]}, the most, and "
+            f"{100 * worst[0]:.0f} % with {worst[1]}, the least."
+        )
+    else:
+        best, worst = max(indices), min(indices)
+        said = (
+            f"{best[1]} is the fairest, with a Jain's index of {best[0]:.2f}; "
+            f"{worst[1]} the least fair, with {worst[0]:.2f}."
+        )
+    if not all(one["stationary"] for one in found):
+        said += " Not all of it holds for the long term: in some runs a measured flow saw fewer "
+        said += "than 20 loss events."
+    return said
+
+
+def mean(value: Any) -> float:
+    """Give a number, or the mean of an estimate."""
+    return float(value["mean"] if isinstance(value, Mapping) else value or 0.0)

@@ -1,0 +1,164 @@
+"""The report: what stands in its page, its figures, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import fairhaul as package
+from fairhaul import report
+from fairhaul.report import bins, look
+
+from .conftest import SMALL, Fairhaul
+
+FIGURES = {"shares", "jain", "cwnd", "losses", "queue"}
+VOID = {"meta", "link", "br", "img", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """A page taken apart: every element closed, what it fetches, its cells and figures."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.fetched: list[str] = []
+        self.figures: set[str] = set()
+        self.text = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "figure":
+            self.figures.add(str(given["id"]))
+        self.fetched += [str(v) for k, v in attrs if k in ("src", "srcset", "data", "poster")]
+        if tag in ("a", "link", "image", "use"):
+            self.fetched.append(str(given.get("href") or given.get("xlink:href")))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not {"script", "style"} & set(self.open):
+            self.text += f" {data}"
+
+
+def read(path: Path) -> Page:
+    page = Page(path.read_text(encoding="utf-8"))
+    assert page.open == []
+    return page
+
+
+def test_a_run_writes_a_report_that_needs_no_network(small: Path, fairhaul: Fairhaul) -> None:
+    done = fairhaul("run", small, "--out", "out", "--report")
+    assert (done.returncode, done.stderr) == (0, "")
+    out = small.parent / "out"
+    page = read(out / "report.html")
+    assert all(found.startswith(("#", "figures/")) for found in page.fetched)
+    style = re.findall(r"<style>.*?</style>", (out / "report.html").read_text(), re.DOTALL)
+    assert not re.search(r"url\(|@import", "".join(style))
+    assert page.figures == FIGURES
+    for name in FIGURES:
+        svg, png, pdf = (out / "figures" / f"{name}.{end}" for end in ("svg", "png", "pdf"))
+        assert "var(" not in svg.read_text()
+        assert svg.read_text().startswith("<svg")
+        assert png.read_bytes().startswith(b"\x89PNG")
+        assert pdf.read_bytes().startswith(b"%PDF")
+    # Every word and number of the tables on the screen stands in the page.
+    tables = done.stdout[done.stdout.index("name") : done.stdout.index("Jain")]
+    for word in re.findall(r"[\w().%-]*\w[\w().%-]*", tables):
+        assert word in page.text, word
+    assert "Who gets how much of 10 Mbit/s" in page.text
+    assert package.measure(package.read_record(out))["flows"]
+
+
+def test_a_report_without_a_place_gets_one(small: Path, fairhaul: Fairhaul) -> None:
+    for place in ("out/small", "out/small-2"):
+        done = fairhaul("run", small, "--report", "--json")
+        assert done.stderr == f"Report: {place}/report.html\n"
+        json.loads(done.stdout)
+        assert (small.parent / place / "report.html").is_file()
+
+
+def test_several_runs_are_put_side_by_side(small: Path, fairhaul: Fairhaul) -> None:
+    assert fairhaul("run", small, "--set", "flow.far.rtt=90 ms", "--out", "far").returncode == 0
+    small.write_text(SMALL + '[sweep]\n"flow.*.controller" = ["reno", "scalable"]\n')
+    assert fairhaul("run", small, "--seeds", 2, "--out", "all").returncode == 0
+    done = fairhaul("report", "all", "far", "--out", "both")
+    assert (done.returncode, done.stderr) == (0, "")
+    page = read(small.parent / "both" / "report.html")
+    each = {f"{i}-{name}" for i in range(1, 4) for name in FIGURES - {"jain"}}
+    assert page.figures == {"goodput", "jain", *each}
+    for word in ("scalable", "Two flows", "95 % interval", "±"):
+        assert word in page.text
+    assert len(list((small.parent / "both" / "figures").iterdir())) == 3 * len(page.figures)
+    again = fairhaul("report", "all", "all", "--out", "twice")
+    assert again.returncode == 2
+    assert "the same run as" in again.stderr
+
+
+def test_what_is_no_record_is_refused(small: Path, fairhaul: Fairhaul) -> None:
+    empty = small.parent / "empty"
+    empty.mkdir()
+    broken = small.parent / "broken"
+    broken.mkdir()
+    (broken / "meta.json").write_text('{"schema": 1}')
+    for args, reason in [
+        (["empty"], "not the directory of a record"),
+        (["nowhere"], "not the directory of a record"),
+        (["broken"], "not a record that can be read"),
+        (["empty", "broken"], "--out DIR"),
+    ]:
+        done = fairhaul("report", *args)
+        assert done.returncode == 2, args
+        assert reason in done.stderr
+    assert list(empty.iterdir()) == []
+
+
+def test_any_question_can_be_laid_out(tmp_path: Path) -> None:
+    table = report.Table(columns=["c", "index"], rows=[["<5>", "0.90"]])
+    section = report.Section(heading="One & all", text=["It says a < b."], tables=[table])
+    path = report.write(tmp_path / "new" / "a.html", "T", "Is 1 < 2?", "Yes.", [section])
+    page = read(path)
+    for word in ("Is 1 < 2?", "One & all", "<5>", "0.90", "a < b"):
+        assert word in page.text
+    assert [file.name for file in path.parent.iterdir()] == ["a.html"]
+    figure = report.Figure(name="a", title="A", caption="", chart={})
+    with pytest.raises(ValueError, match="same name"):
+        report.write(path, "T", "Q", "A", [report.Section(heading="H", figures=[figure, figure])])
+
+
+def test_bins_keep_peaks_and_totals() -> None:
+    import numpy as np
+
+    from fairhaul.measures import Series
+
+    # Five bins of 1 s, the last of 0.5 s, in pairs: means (1+3)/2, (9+1)/2 and 4 alone.
+    rows = Series(
+        columns={"v": np.array([[1.0, 3.0, 9.0, 1.0, 4.0]])},
+        starts_s=np.arange(5.0),
+        lengths_s=np.array([1, 1, 1, 1, 0.5]),
+    )
+    found = bins.level(rows, "v", 3)
+    assert found.mean.tolist() == [[2, 5, 4]]
+    assert found.low.tolist() == [[1, 1, 4]]
+    assert found.high.tolist() == [[3, 9, 4]]
+    assert found.middle_s.tolist() == [1, 3, 4.25]
+    assert found.width_s == 2
+
+
+def test_labels_are_moved_apart_in_their_order() -> None:
+    from fairhaul.report.charts import apart
+
+    assert apart([10, 12, 50], 15, 100) == [10, 25, 50]
+    assert apart([98, 99], 15, 100) == [85, 100]
+
+
+def test_both_palettes_have_the_same_names() -> None:
+    assert look.LIGHT.keys() == look.DARK.keys()
