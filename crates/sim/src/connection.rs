@@ -3,12 +3,15 @@
 use std::collections::VecDeque;
 
 use fairhaul_cc::{Builtin, Window};
-use fairhaul_experiment::{Flow, Recovery, Transfer, TransferRow};
+use fairhaul_experiment::{Flow, Recovery, Source, Traffic, Transfer, TransferRow};
 use fairhaul_path::Wire;
 use fairhaul_units::{ACK_SIZE, Ack, Chance, Data, HEADER, Span, Time};
 
+mod application;
+
+use crate::lane::{line_up, step_out};
 use crate::route::{Route, Step};
-use crate::tcp::{Outcome, Poll, Profile, Receiver, Sender};
+use crate::tcp::{Datagrams, Outcome, Poll, Profile, Receiver, Sender};
 use crate::turn::Turn;
 use crate::world::{Crossing, World};
 
@@ -29,6 +32,11 @@ pub struct Connection {
     sender: Sender<Builtin>,
     receiver: Receiver,
     profile: Profile,
+    /// When the application has packets ready, and how many it has had; `None`: all at once.
+    source: Option<Source>,
+    ready: u64,
+    /// The receiving end of datagrams, which have no other sender than the source.
+    datagrams: Option<Datagrams>,
     in_order: u64,
     wires: Vec<Wire>,
     data_lanes: Vec<VecDeque<(Time, Data)>>,
@@ -59,6 +67,9 @@ impl Connection {
             sender,
             receiver: Receiver::new(flow.recovery == Recovery::Sack, flow.delayed_ack),
             profile,
+            source: Source::of(flow, transfer.flow, transfer.start, seed),
+            ready: 0,
+            datagrams: matches!(flow.traffic, Traffic::Cbr { .. }).then(Datagrams::default),
             in_order: 0,
             wires: route.wires.iter().map(|&(rate, delay)| Wire::new(rate, delay)).collect(),
             data_lanes: vec![VecDeque::new(); route.data_lanes.len()],
@@ -71,11 +82,6 @@ impl Connection {
             timer_at: Time::NEVER,
             paced_at: Time::NEVER,
         }
-    }
-
-    /// Opens the connection.
-    pub fn open(&mut self, route: &Route, world: &mut World) {
-        self.pump(self.start, route, world);
     }
 
     /// Takes a turn. The entry has left the agenda, or for a lane, has been replaced by its next.
@@ -94,6 +100,10 @@ impl Connection {
                 };
                 self.requeue(turn, world);
                 self.meet_ack(route.ack_lanes[usize::from(lane)], ack, now, route, world);
+            }
+            Turn::Ready => {
+                world.agenda.pop();
+                self.on_ready(now, route, world);
             }
             Turn::Held => {
                 world.agenda.pop();
@@ -122,7 +132,7 @@ impl Connection {
 
     /// Closes the books at the end of the run.
     pub fn close(&mut self, world: &mut World) {
-        if self.end.is_none() {
+        if self.end.is_none() && self.datagrams.is_none() {
             self.stand(world.ledger.end(), world);
         }
     }
@@ -263,6 +273,16 @@ impl Connection {
     /// A data packet is at the receiver.
     fn arrive(&mut self, data: Data, now: Time, route: &Route, world: &mut World) {
         self.data.arrived += 1;
+        if let Some(datagrams) = &mut self.datagrams {
+            let fresh = datagrams.take(data.number);
+            return self.deliver(
+                &data,
+                fresh,
+                if fresh { u64::from(data.size) - HEADER.0 } else { 0 },
+                now,
+                world,
+            );
+        }
         if self.receiver.deadline() < now {
             self.release_held(self.receiver.deadline(), route, world);
         }
@@ -270,15 +290,19 @@ impl Connection {
         let (fresh, ack) = self.receiver.take(&data, now);
         if !data.opens {
             let in_order = self.profile.bytes_before(self.receiver.next()) - before;
-            let payload = u64::from(data.size) - HEADER.0;
-            world.ledger.delivered(self.flow, payload, fresh, in_order, now);
-            if now < world.ledger.end() {
-                self.in_order += in_order;
-            }
+            self.deliver(&data, fresh, in_order, now, world);
         }
         match ack {
             Some(ack) => self.answer(ack, now, route, world),
             None => world.agenda.push(self.receiver.deadline(), Turn::Held.order(self.serial)),
+        }
+    }
+
+    fn deliver(&mut self, data: &Data, fresh: bool, in_order: u64, now: Time, world: &mut World) {
+        let payload = u64::from(data.size) - HEADER.0;
+        world.ledger.delivered(self.flow, payload, fresh, in_order, now);
+        if now < world.ledger.end() {
+            self.in_order += in_order;
         }
     }
 
@@ -368,25 +392,4 @@ impl Connection {
         self.standing = self.sender.window();
         self.standing_since = now;
     }
-}
-
-/// Puts a packet that is there at `time` in its place in a lane, behind all that are there no
-/// later; whether it is the first. Only what has overtaken others is not the last.
-fn line_up<T>(lane: &mut VecDeque<(Time, T)>, time: Time, packet: T) -> bool {
-    if lane.back().is_none_or(|last| last.0 <= time) {
-        lane.push_back((time, packet));
-        return lane.len() == 1;
-    }
-    let ahead = lane.partition_point(|waiting| waiting.0 <= time);
-    lane.insert(ahead, (time, packet));
-    ahead == 0
-}
-
-/// The head of a lane if it is its turn `now`. A head that was overtaken leaves its entry in the
-/// agenda, beside the one that it gets when it is the head again: the second comes up in vain.
-fn step_out<T>(lane: &mut VecDeque<(Time, T)>, now: Time) -> Option<T> {
-    if lane.front()?.0 > now {
-        return None;
-    }
-    lane.pop_front().map(|(_, packet)| packet)
 }

@@ -6,7 +6,8 @@
 mod agenda;
 mod connection;
 mod engine;
-pub mod ledger;
+pub mod lane;
+mod ledger;
 mod route;
 mod run;
 pub mod tcp;
