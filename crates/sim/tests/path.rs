@@ -213,3 +213,13 @@ fn an_application_on_for_a_third_of_the_time_gets_a_third_of_its_rate_through() 
     assert_eq!(total(&run, |row| row.lost), 0.0);
     assert!((total(&run, |row| row.goodput_bytes) / 960.0 - sent).abs() < 100.0);
 }
+
+#[test]
+fn on_the_rough_path_of_the_examples_datagrams_do_not_slow_down() {
+    let run = run_text(include_str!("../../../scenarios/examples/rough.toml"));
+    // 5 Mbit/s x 960 / 1000 of payload, less a loss of 1 in 3000 packets and what the queue drops.
+    within(0.02, 4.8e6, run.goodput_bps(2), "goodput of the datagrams");
+    // 10 Mbit/s for a third of the time: 3.2 Mbit/s of payload, three sigma of 50 s are half of it.
+    within(0.5, 3.2e6, run.goodput_bps(1), "goodput of the application");
+    assert!(run.goodput_bps(0) > run.goodput_bps(1));
+}
