@@ -86,12 +86,13 @@ fn loss(rule: &LossRule) -> Value {
 }
 
 fn flow(flow: &Flow) -> Value {
+    let controlled = !matches!(flow.traffic, Traffic::Cbr { .. });
     json!({
         "name": flow.name,
         "group": flow.group,
         "role": match flow.role { Role::Measured => "measured", Role::Background => "background" },
-        "controller": flow.controller.entry.name,
-        "parameters": parameters(&flow.controller),
+        "controller": if controlled { flow.controller.entry.name } else { "none" },
+        "parameters": if controlled { parameters(&flow.controller) } else { json!({}) },
         "recovery": match flow.recovery {
             Recovery::Reno => json!({ "kind": "reno" }),
             Recovery::NewReno { impatient } => {
@@ -146,6 +147,13 @@ fn traffic(traffic: &Traffic) -> Value {
             "objects": web.objects,
             "size": law(web.size),
         }),
+        Traffic::OnOff { rate, on, off } => json!({
+            "kind": "onoff",
+            "rate_bps": rate.as_bps(),
+            "on_s": on.as_secs(),
+            "off_s": off.as_secs(),
+        }),
+        Traffic::Cbr { rate } => json!({ "kind": "cbr", "rate_bps": rate.as_bps() }),
     }
 }
 

@@ -1,5 +1,5 @@
 //! The question and the answer: a checked [`Scenario`] ([`read`]), the transfers drawn from it and
-//! its seed ([`plan`]), and the [`Record`] that every engine writes, with its scenario as JSON
+//! its seed ([`plan`], [`Source`]), and the [`Record`] that every engine writes, with its scenario as JSON
 //! ([`describe`]). What a scenario can say is listed from the tables that the reader follows.
 
 mod describe;
@@ -8,6 +8,7 @@ mod plan;
 mod read;
 mod record;
 mod scenario;
+mod source;
 
 pub use describe::describe;
 pub use listing::{Key, Word, controllers, page, queues, recoveries, schema, traffics};
@@ -15,3 +16,4 @@ pub use plan::{Transfer, plan};
 pub use read::{Mistake, Mistakes, Study, Variant, read};
 pub use record::{EventRow, FlowRow, Grid, LinkRow, PacketRow, PacketWhat, Record, TransferRow, grid};
 pub use scenario::{Flow, Hop, LinkSpec, Pages, Recovery, Role, Scenario, SizeLaw, Start, Traffic};
+pub use source::Source;

@@ -117,7 +117,7 @@ mod tests {
         assert!(names(controllers()).contains(&"reno"));
         assert_eq!(names(queues()), ["droptail"]);
         assert_eq!(names(recoveries()), ["sack", "newreno", "reno"]);
-        assert_eq!(names(traffics()), ["bulk", "sized", "short", "web"]);
+        assert_eq!(names(traffics()), ["bulk", "sized", "short", "web", "onoff", "cbr"]);
         assert_eq!(traffics()[3].keys[1].default, "5");
     }
 }

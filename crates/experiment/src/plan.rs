@@ -38,7 +38,7 @@ pub fn plan(scenario: &Scenario) -> Vec<Transfer> {
             }
         };
         match flow.traffic {
-            Traffic::Bulk => add(start, None),
+            Traffic::Bulk | Traffic::OnOff { .. } | Traffic::Cbr { .. } => add(start, None),
             Traffic::Sized(size) => add(start, Some(size)),
             Traffic::Short { per_s, size } => {
                 poisson(start, end, per_s, &mut chance, |at, chance| add(at, Some(draw(size, chance))));
@@ -57,7 +57,7 @@ pub fn plan(scenario: &Scenario) -> Vec<Transfer> {
 /// How many transfers a flow of `traffic` is expected to make in `duration`, at most.
 pub(crate) fn expected(traffic: &Traffic, duration: Span) -> f64 {
     match traffic {
-        Traffic::Bulk | Traffic::Sized(_) => 1.0,
+        Traffic::Bulk | Traffic::Sized(_) | Traffic::OnOff { .. } | Traffic::Cbr { .. } => 1.0,
         Traffic::Short { per_s, .. } => per_s * duration.as_secs(),
         Traffic::Web(web) => web.sessions_per_s * duration.as_secs() * web.pages * web.objects,
     }
@@ -111,7 +111,7 @@ fn session(
 }
 
 /// An exponential span, at least the smallest there is: time goes on.
-fn wait(mean_s: f64, chance: &mut Chance) -> Span {
+pub(crate) fn wait(mean_s: f64, chance: &mut Chance) -> Span {
     Span::from_secs(chance.exponential(mean_s)).max(Span::from_ps(1))
 }
 

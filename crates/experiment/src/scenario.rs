@@ -135,6 +135,20 @@ pub enum Traffic {
     },
     /// Pages of web users, each object a connection of its own.
     Web(Pages),
+    /// An application that writes at a rate while it is on, over one connection.
+    OnOff {
+        /// While it is on, in packets on the wire.
+        rate: Rate,
+        /// Mean time on, exponential.
+        on: Span,
+        /// Mean time off, exponential.
+        off: Span,
+    },
+    /// Datagrams at a constant rate, without congestion control and without acknowledgements.
+    Cbr {
+        /// In packets on the wire.
+        rate: Rate,
+    },
 }
 
 /// One sender and its receiver, or a source of short transfers between two hosts.

@@ -301,6 +301,27 @@ fn a_link_is_impaired_in_the_direction_of_its_loss_only() {
 }
 
 #[test]
+fn datagrams_have_no_controller_and_everything_else_has_one() {
+    let flow = |keys: &str| {
+        let head = "duration = \"9 s\"\n[bottleneck]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
+                    queue = { kind = \"droptail\", capacity = \"9 packets\" }\n[[flow]]\nname = \"a\"\n";
+        format!("{head}{keys}\n")
+    };
+    let cbr = "traffic = { kind = \"cbr\", rate = \"8 kbit/s\" }";
+    let scenario = base(&flow(cbr), &[]);
+    assert_eq!(scenario.flows[0].traffic, Traffic::Cbr { rate: Rate::from_bps(8000).unwrap() });
+    assert!(fairhaul_experiment::describe(&scenario).contains("\"controller\":\"none\""));
+    let both = mistakes(&flow(&format!("{cbr}\ncontroller = \"reno\"")), &[]);
+    assert!(both.contains("\"cbr\" traffic has no congestion control"), "{both}");
+    let neither = mistakes(&flow("traffic = \"bulk\""), &[]);
+    assert!(neither.contains("[[flow]] needs \"controller\""), "{neither}");
+    let onoff = "{ kind = \"onoff\", rate = \"8 kbit/s\", on = \"1 s\", off = \"2 s\" }";
+    let wanted =
+        Traffic::OnOff { rate: Rate::from_bps(8000).unwrap(), on: Span::from_s(1), off: Span::from_s(2) };
+    assert_eq!(base(DUMBBELL, &[("flow.F1.traffic", onoff)]).flows[0].traffic, wanted);
+}
+
+#[test]
 fn a_bucket_that_holds_no_packet_and_half_a_chain_of_losses_are_mistakes() {
     let told = |key, text| mistakes(DUMBBELL, &[(key, text)]);
     let bucket = told("bottleneck.policer", "{ rate = \"8 Mbit/s\", burst = \"500 B\" }");

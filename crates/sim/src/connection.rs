@@ -1,13 +1,16 @@
 //! One connection: both ends, its own wires, and what waits for its turn where flows meet.
 
 use fairhaul_cc::{Builtin, Window};
-use fairhaul_experiment::{Flow, PacketWhat, Recovery, Transfer, TransferRow};
+use fairhaul_experiment::{Flow, PacketWhat, Recovery, Source, Traffic, Transfer, TransferRow};
 use fairhaul_path::Wire;
 use fairhaul_units::{ACK_SIZE, Ack, Chance, Data, HEADER, Span, Time};
 
+mod application;
+mod booking;
+
 use crate::lane::{Fates, Lane};
 use crate::route::{Route, Step};
-use crate::tcp::{Outcome, Poll, Profile, Receiver, Sender};
+use crate::tcp::{Datagrams, Poll, Profile, Receiver, Sender};
 use crate::turn::Turn;
 use crate::world::{Crossing, World};
 
@@ -20,6 +23,11 @@ pub struct Connection {
     sender: Sender<Builtin>,
     receiver: Receiver,
     profile: Profile,
+    /// When the application has packets ready, and how many it has had; `None`: all at once.
+    source: Option<Source>,
+    ready: u64,
+    /// The receiving end of datagrams, which have no other sender than the source.
+    datagrams: Option<Datagrams>,
     in_order: u64,
     wires: Vec<Wire>,
     data_lanes: Vec<Lane<Data>>,
@@ -50,6 +58,9 @@ impl Connection {
             sender,
             receiver: Receiver::new(flow.recovery == Recovery::Sack, flow.delayed_ack),
             profile,
+            source: Source::of(flow, transfer.flow, transfer.start, seed),
+            ready: 0,
+            datagrams: matches!(flow.traffic, Traffic::Cbr { .. }).then(Datagrams::default),
             in_order: 0,
             wires: route.wires.iter().map(|&(rate, delay)| Wire::new(rate, delay)).collect(),
             data_lanes: vec![Lane::default(); route.data_lanes.len()],
@@ -62,11 +73,6 @@ impl Connection {
             timer_at: Time::NEVER,
             paced_at: Time::NEVER,
         }
-    }
-
-    /// Opens the connection.
-    pub fn open(&mut self, route: &Route, world: &mut World) {
-        self.pump(self.start, route, world);
     }
 
     /// Takes a turn. The entry has left the agenda, or for a lane, has been replaced by its next.
@@ -85,6 +91,10 @@ impl Connection {
                 };
                 self.requeue(turn, world);
                 self.meet_ack(route.ack_lanes[usize::from(lane)], ack, now, route, world);
+            }
+            Turn::Ready => {
+                world.agenda.pop();
+                self.on_ready(now, route, world);
             }
             Turn::Held => {
                 world.agenda.pop();
@@ -113,7 +123,7 @@ impl Connection {
 
     /// Closes the books at the end of the run.
     pub fn close(&mut self, world: &mut World) {
-        if self.end.is_none() {
+        if self.end.is_none() && self.datagrams.is_none() {
             self.stand(world.ledger.end(), world);
         }
     }
@@ -256,6 +266,11 @@ impl Connection {
     fn arrive(&mut self, data: Data, now: Time, route: &Route, world: &mut World) {
         self.data.arrived += 1;
         self.see_data(PacketWhat::Received, &data, now, world);
+        if let Some(datagrams) = &mut self.datagrams {
+            let fresh = datagrams.take(data.number);
+            let payload = if fresh { u64::from(data.size) - HEADER.0 } else { 0 };
+            return self.deliver(&data, fresh, payload, now, world);
+        }
         if self.receiver.deadline() < now {
             self.release_held(self.receiver.deadline(), route, world);
         }
@@ -263,11 +278,7 @@ impl Connection {
         let (fresh, ack) = self.receiver.take(&data, now);
         if !data.opens {
             let in_order = self.profile.bytes_before(self.receiver.next()) - before;
-            let payload = u64::from(data.size) - HEADER.0;
-            world.ledger.delivered(self.flow, payload, fresh, in_order, now);
-            if now < world.ledger.end() {
-                self.in_order += in_order;
-            }
+            self.deliver(&data, fresh, in_order, now, world);
         }
         match ack {
             Some(ack) => self.answer(ack, now, route, world),
@@ -344,40 +355,5 @@ impl Connection {
         if self.end.is_none() {
             self.pump(now, route, world);
         }
-    }
-
-    fn see_data(&self, what: PacketWhat, data: &Data, now: Time, world: &mut World) {
-        if let Some(trace) = &mut world.trace {
-            trace.data(self.flow, self.serial, what, data, now);
-        }
-    }
-
-    fn see_ack(&self, what: PacketWhat, ack: &Ack, now: Time, world: &mut World) {
-        if let Some(trace) = &mut world.trace {
-            let took = what == PacketWhat::AckReceived;
-            let sender = took.then(|| (self.sender.window().cwnd, self.sender.srtt().as_secs()));
-            trace.ack(self.flow, self.serial, what, ack, now, sender);
-        }
-    }
-
-    /// Books what an acknowledgement or the timer has caused.
-    fn note(&mut self, outcome: Outcome, now: Time, world: &mut World) {
-        if self.sender.window() != self.standing || outcome == Outcome::Finished {
-            self.stand(now, world);
-        }
-        match outcome {
-            Outcome::Quiet => {}
-            Outcome::Reduced => world.ledger.event("reduction", self.flow, self.standing.cwnd, now),
-            Outcome::Recovered => world.ledger.event("recovered", self.flow, self.standing.cwnd, now),
-            Outcome::TimedOut(timeout) => world.ledger.event("timeout", self.flow, timeout.as_secs(), now),
-            Outcome::Finished => self.end = Some(now),
-        }
-    }
-
-    fn stand(&mut self, now: Time, world: &mut World) {
-        let Window { cwnd, ssthresh } = self.standing;
-        world.ledger.stood(self.flow, cwnd, ssthresh, self.standing_since, now);
-        self.standing = self.sender.window();
-        self.standing_since = now;
     }
 }

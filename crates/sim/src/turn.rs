@@ -9,6 +9,8 @@ pub enum Turn {
     Data(u8),
     /// The head of a lane of acknowledgements takes its step.
     Ack(u8),
+    /// The application has the next packet ready.
+    Ready,
     /// The receiver's held acknowledgement is due.
     Held,
     /// The pacer lets the next packet go.
@@ -23,6 +25,7 @@ impl Turn {
         let low = match self {
             Turn::Data(lane) => lane,
             Turn::Ack(lane) => MOST_LANES as u8 + lane,
+            Turn::Ready => 252,
             Turn::Held => 253,
             Turn::Paced => 254,
             Turn::Timer => 255,
@@ -33,6 +36,7 @@ impl Turn {
     /// Whose turn an order says it is, and which.
     pub fn of(order: u64) -> (u32, Turn) {
         let turn = match order as u8 {
+            252 => Turn::Ready,
             253 => Turn::Held,
             254 => Turn::Paced,
             255 => Turn::Timer,
@@ -49,7 +53,15 @@ mod tests {
 
     #[test]
     fn an_order_says_whose_turn_it_is() {
-        let turns = [Turn::Data(0), Turn::Data(79), Turn::Ack(0), Turn::Ack(80), Turn::Held, Turn::Paced];
+        let turns = [
+            Turn::Data(0),
+            Turn::Data(119),
+            Turn::Ack(0),
+            Turn::Ack(119),
+            Turn::Ready,
+            Turn::Held,
+            Turn::Paced,
+        ];
         for turn in turns.into_iter().chain([Turn::Timer]) {
             assert_eq!(Turn::of(turn.order(70_000)), (70_000, turn));
         }

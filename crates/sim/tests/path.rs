@@ -144,3 +144,82 @@ fn in_a_parking_lot_the_long_flow_gets_between_a_third_and_1_by_root_3_of_a_shor
         within(0.01, run.utilization(2 * link) * 1e7, both, "what the two flows of a link carry");
     }
 }
+
+/// A flow over 80 Mbit/s that sends as `traffic` says; `link` are further keys of the link.
+fn sending(traffic: &str, link: &str, controller: &str) -> Run {
+    run_text(&format!(
+        r#"
+        duration = "100 s"
+        [bottleneck]
+        rate = "80 Mbit/s"
+        delay = "10 ms"
+        queue = {{ kind = "droptail", capacity = "100 packets" }}
+        {link}
+        [[flow]]
+        name = "F"
+        traffic = {traffic}
+        overhead = "0 s"
+        {controller}
+        "#
+    ))
+}
+
+const CONSTANT: &str = r#"{ kind = "cbr", rate = "16 Mbit/s" }"#;
+
+#[test]
+fn datagrams_leave_at_their_rate_whatever_is_lost() {
+    // 16 Mbit/s: 2000 packets of 1000 B a second, the first at the start.
+    let run = sending(CONSTANT, "loss = 0.05", "");
+    let (sent, lost) = (total(&run, |row| row.sent), total(&run, |row| row.lost));
+    assert_eq!(sent, 200_000.0);
+    assert!((lost - 10_000.0).abs() < 293.0, "{lost}"); // 3 sigma = 3 x sqrt(200 000 x 0.05 x 0.95)
+    // What left in the last 10.12 ms (10 ms, 0.1 ms and 2 x 10 us) is on its way: 21 packets, less what was lost.
+    let arrived = total(&run, |row| row.goodput_bytes) / 960.0;
+    assert!((0.0..=21.0).contains(&(sent - lost - arrived)), "{arrived}");
+    assert_eq!(run.record.transfers[0].bytes as f64, arrived * 960.0);
+    assert_eq!((total(&run, |row| row.retransmitted), total(&run, |row| row.rtt_samples)), (0.0, 0.0));
+    assert!(run.record.events.is_empty() && run.record.links[1].iter().all(|row| row.arrived == 0));
+}
+
+#[test]
+fn a_policer_of_half_their_rate_takes_half_of_the_datagrams() {
+    // 1000 packets/s x 100 s pass, and the 10 of the full bucket.
+    let run = sending(CONSTANT, "policer = { rate = \"8 Mbit/s\", burst = \"10 kB\" }", "");
+    let passed = 200_000.0 - total(&run, |row| row.lost);
+    assert!((passed - 100_010.0).abs() <= 1.0, "{passed}");
+}
+
+#[test]
+fn copies_and_late_datagrams_are_no_loss_and_no_goodput() {
+    let link = "duplicate = 0.2\njitter = { delay = \"uniform 0 s..20 ms\", keep_order = false }";
+    let run = sending(CONSTANT, link, "");
+    let packets = total(&run, |row| row.goodput_bytes) / 960.0;
+    assert!((199_920.0..=200_000.0).contains(&packets), "{packets}"); // at most 30.12 ms are on their way
+    let copies = total(&run, |row| row.delivered_bytes) / 960.0 - packets;
+    assert!((copies - 40_000.0).abs() < 537.0 + 20.0, "{copies}"); // 3 sigma = 537
+}
+
+#[test]
+fn an_application_on_for_a_third_of_the_time_gets_a_third_of_its_rate_through() {
+    let run = sending(
+        r#"{ kind = "onoff", rate = "16 Mbit/s", on = "50 ms", off = "100 ms" }"#,
+        "",
+        "controller = \"reno\"",
+    );
+    // 100 s hold 667 cycles. The time on in t has variance 2 x (50 x 100)^2 / 150^3 x t ms^2 (renewal theory):
+    // sigma = 1.217 s, of 33.3 s.
+    let sent = total(&run, |row| row.sent);
+    assert!((sent - 66_667.0).abs() < 3.0 * 2434.0, "{sent}");
+    assert_eq!(total(&run, |row| row.lost), 0.0);
+    assert!((total(&run, |row| row.goodput_bytes) / 960.0 - sent).abs() < 100.0);
+}
+
+#[test]
+fn on_the_rough_path_of_the_examples_datagrams_do_not_slow_down() {
+    let run = run_text(include_str!("../../../scenarios/examples/rough.toml"));
+    // 5 Mbit/s x 960 / 1000 of payload, less a loss of 1 in 3000 packets and what the queue drops.
+    within(0.02, 4.8e6, run.goodput_bps(2), "goodput of the datagrams");
+    // 10 Mbit/s for a third of the time: 3.2 Mbit/s of payload, three sigma of 50 s are half of it.
+    within(0.5, 3.2e6, run.goodput_bps(1), "goodput of the application");
+    assert!(run.goodput_bps(0) > run.goodput_bps(1));
+}

@@ -24,6 +24,8 @@ const PACKET: Accepts = Size { least: 41, most: 64_000 };
 /// One PB: more than any run delivers.
 const VOLUME: Accepts = Size { least: 1, most: 1_000_000_000_000_000 };
 const WAY: Accepts = Accepts::Span { least: Span::ZERO, most: LONGEST_WAY };
+/// From where a period is many packets on a fast link.
+const PERIOD: Accepts = Accepts::Span { least: Span::from_ms(1), most: LONGEST_WAY };
 const COUNTED: Accepts = Number { least: 1.0, most: 1000.0, open: false };
 
 const fn field(name: &'static str, accepts: Accepts, fallback: Fallback, help: &'static str) -> Field {
@@ -157,7 +159,12 @@ static FLOW: Shape = Shape {
         field("from", Name, Said("the dumbbell's left"), "The sender's node, in a graph."),
         field("to", Name, Said("the dumbbell's right"), "The receiver's node, in a graph."),
         field("direction", DIRECTION, value("\"forward\""), "Reverse: data and ACKs swap their ways."),
-        field("controller", Controller, Required, "The congestion controller."),
+        field(
+            "controller",
+            Controller,
+            Said("required, but for \"cbr\""),
+            "The congestion controller; `cbr` traffic has none.",
+        ),
         field("recovery", RECOVERY, value("\"sack\""), "How the sender recovers from loss."),
         field("traffic", TRAFFIC, value("\"bulk\""), "What it sends; a size alone is that much, once."),
         field(
@@ -274,6 +281,23 @@ pub(crate) const TRAFFIC_WORDS: Accepts = Words(&Words {
                     "Payload of an object: a size, or a law.",
                 ),
             ],
+        },
+        Shape {
+            name: "onoff",
+            help: "An application on one connection that writes at a rate while it is on, on at its start. The window \
+                   is kept while it is off.",
+            fields: &[
+                field("rate", Rate, Required, "While it is on, in packets on the wire."),
+                field("on", PERIOD, Required, "Mean time on, exponential."),
+                field("off", PERIOD, Required, "Mean time off, exponential."),
+            ],
+        },
+        Shape {
+            name: "cbr",
+            help: "Datagrams at a constant rate, of no congestion control and never acknowledged. A flow of them has no \
+                   round trip, no window and no loss events in the record: as a measured flow it would never count as \
+                   stationary, so give it the role `background`.",
+            fields: &[field("rate", Rate, Required, "In packets on the wire.")],
         },
     ],
 });

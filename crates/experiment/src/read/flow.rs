@@ -1,7 +1,9 @@
 //! One `[[flow]]`: its own values, and the flows that it stands for.
 
+use fairhaul_cc::Choice;
 use fairhaul_units::{Bytes, HEADER, Span};
 
+use super::field::Accepts;
 use super::mistake::Notes;
 use super::net::{Net, Way};
 use super::reader::{Got, Values};
@@ -46,6 +48,7 @@ impl<'a> Party<'a> {
         let way = way.map(|way| if reverse { way.turned() } else { way });
         let rtts = round_trips(values, count, way.as_ref().map(|way| net.two_way(way)), notes);
         let (name, traffic) = (values.text("name"), traffic(values));
+        controlled(values, traffic.as_ref(), notes);
         Some(Party { name: name?, count, packet, traffic: traffic?, way: way?, rtts: rtts?, values })
     }
 
@@ -63,7 +66,10 @@ impl<'a> Party<'a> {
             name: String::new(),
             group: v.text("group").unwrap_or_default(),
             role: if background { Role::Background } else { Role::Measured },
-            controller: v.controller("controller")?,
+            controller: match self.traffic {
+                Traffic::Cbr { .. } => Choice::named("reno")?, // no engine asks
+                _ => v.controller("controller")?,
+            },
             recovery: recovery(&v.table("recovery")?)?,
             traffic: self.traffic,
             start: v.start("start")?,
@@ -106,6 +112,21 @@ fn window(values: &Values, notes: &mut Notes) {
     if initial > most {
         let text = format!("max_window: {most} packets are less than initial_window, {initial}");
         notes.note(values.spot("max_window"), text);
+    }
+}
+
+/// What has congestion control says which, and what has none does not.
+fn controlled(values: &Values, traffic: Option<&Traffic>, notes: &mut Notes) {
+    let datagrams = matches!(traffic, Some(Traffic::Cbr { .. }));
+    match (datagrams, values.given("controller")) {
+        (false, false) => {
+            let wanted = Accepts::Controller.wanted();
+            notes.note(values.spot, format!("[[flow]] needs \"controller\": {wanted}"));
+        }
+        (true, true) => {
+            notes.note(values.spot("controller"), "controller: \"cbr\" traffic has no congestion control");
+        }
+        _ => {}
     }
 }
 
@@ -194,6 +215,8 @@ fn traffic(values: &Values) -> Option<Traffic> {
         "bulk" => Traffic::Bulk,
         "sized" => Traffic::Sized(word.size("size")?),
         "short" => Traffic::Short { per_s: word.number("rate")?, size: size_law(word)? },
+        "onoff" => Traffic::OnOff { rate: word.rate("rate")?, on: word.span("on")?, off: word.span("off")? },
+        "cbr" => Traffic::Cbr { rate: word.rate("rate")? },
         _ => Traffic::Web(Pages {
             sessions_per_s: word.number("sessions")?,
             pages: word.number("pages")?,

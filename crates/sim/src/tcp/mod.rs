@@ -1,6 +1,7 @@
 //! TCP's two ends. Neither knows a link or an event queue: they are told the time and asked what
 //! to send.
 
+mod datagrams;
 mod pacer;
 mod profile;
 mod receiver;
@@ -9,6 +10,7 @@ mod runs;
 mod scoreboard;
 mod sender;
 
+pub use datagrams::Datagrams;
 pub use pacer::Pacer;
 pub use profile::Profile;
 pub use receiver::Receiver;

@@ -1,5 +1,6 @@
 //! What a connection is told before it begins, and how its transfer is cut into packets.
 
+use fairhaul_cc::Window;
 use fairhaul_experiment::{Flow, Recovery, Transfer};
 use fairhaul_units::{Bytes, HEADER, Span};
 
@@ -39,6 +40,11 @@ impl Profile {
             buffer: fits(flow.send_buffer).min(fits(flow.receive_buffer)),
             min_rto: flow.min_rto,
         }
+    }
+
+    /// The window after the handshake.
+    pub fn window(&self) -> Window {
+        Window { cwnd: self.initial_window.min(self.max_window), ssthresh: self.initial_ssthresh }
     }
 
     /// How many packets the transfer is cut into.

@@ -2,8 +2,7 @@
 //!
 //! It owns what every controller shares: the handshake, slow start, recovery (Reno, NewReno
 //! [RFC 6582], SACK [RFC 6675]), limited transmit [RFC 3042], the retransmission timer [RFC 6298]
-//! and the pacer. The engine tells it of acknowledgements and of its timer, then polls it until it
-//! has nothing more to send.
+//! and the pacer. The engine tells it of what happens, then polls it until it has nothing to send.
 
 use fairhaul_cc::{AckEvent, Congestion, Controller, Pacing, Window};
 use fairhaul_experiment::Recovery;
@@ -55,6 +54,8 @@ pub struct Sender<C> {
     profile: Profile,
     /// Packets in the transfer.
     total: u64,
+    /// Packets that the application has ready.
+    ready: u64,
     controller: C,
     window: Window,
     board: Scoreboard,
@@ -66,8 +67,7 @@ pub struct Sender<C> {
     no_fast_below: u64,
     dup_acks: u64,
     partial_acks: u64,
-    /// A retransmission is due whatever is in flight: the first of a recovery, or the one that a
-    /// partial acknowledgement asks for.
+    /// A retransmission is due whatever is in flight: a recovery's first, or for a partial acknowledgement.
     urgent: bool,
     /// Whether the window was the last thing to stop the sender.
     window_limited: bool,
@@ -79,12 +79,10 @@ impl<C: Controller> Sender<C> {
     pub fn new(profile: Profile, controller: C) -> Sender<C> {
         Sender {
             total: profile.packets(),
+            ready: u64::MAX,
             profile,
             controller,
-            window: Window {
-                cwnd: profile.initial_window.min(profile.max_window),
-                ssthresh: profile.initial_ssthresh,
-            },
+            window: profile.window(),
             board: Scoreboard::default(),
             rtt: RttEstimator::new(profile.min_rto),
             pacer: Pacer::default(),
@@ -97,6 +95,11 @@ impl<C: Controller> Sender<C> {
             window_limited: true,
             timer: Time::NEVER,
         }
+    }
+
+    /// The application has so many packets ready, the sent included; all of them unless said.
+    pub fn ready(&mut self, packets: u64) {
+        self.ready = packets;
     }
 
     /// The window and the slow-start threshold.
@@ -121,8 +124,7 @@ impl<C: Controller> Sender<C> {
             State::Opening { asked: false } => {
                 self.state = State::Opening { asked: true };
                 self.restart_timer(now);
-                let size = HEADER.0 as u32;
-                Poll::Send(Data { number: 0, stamped: now, size, opens: true, again: false })
+                Poll::Send(Data { number: 0, stamped: now, size: HEADER.0 as u32, opens: true, again: false })
             }
             _ => self.poll_data(now),
         }
@@ -214,7 +216,7 @@ impl<C: Controller> Sender<C> {
     }
 
     fn may_send_new(&self) -> bool {
-        self.board.next() < self.total && self.board.outstanding() < self.profile.buffer
+        self.board.next() < self.total.min(self.ready) && self.board.outstanding() < self.profile.buffer
     }
 
     fn resend(&mut self, number: u64, now: Time) -> Poll {
@@ -329,16 +331,14 @@ impl<C: Controller> Sender<C> {
         Outcome::Quiet
     }
 
-    /// Whether the timer runs on since the first partial acknowledgement of this recovery
-    /// [RFC 6582, 4].
+    /// Whether the timer runs on since this recovery's first partial acknowledgement [RFC 6582, 4].
     fn is_impatient(&self) -> bool {
         let impatient = self.profile.recovery == Recovery::NewReno { impatient: true };
         impatient && self.state == State::Recovery && self.partial_acks > 1
     }
 
     fn leave_recovery(&mut self, now: Time) {
-        self.state = State::Open;
-        self.dup_acks = 0;
+        (self.state, self.dup_acks) = (State::Open, 0);
         self.board.set_left(0);
         if let Recovery::NewReno { .. } = self.profile.recovery {
             // No burst where little is in flight [RFC 6582, 3.2 step 3, option 1].

@@ -16,6 +16,8 @@ pub enum What {
     Departure(usize),
     /// A packet is at its next hop.
     Arrival(Parcel),
+    /// The application of a connection has the next packet ready.
+    Ready(u32),
     /// The held acknowledgement of a connection may be due.
     Held(u32),
     /// The pacer of a connection may let a packet go.
@@ -25,7 +27,7 @@ pub enum What {
 }
 
 /// The order at one time: starts, departures, then by connection, data before acknowledgements
-/// before what is held before the pacer before the timer; then by hop.
+/// before the application before what is held before the pacer before the timer; then by hop.
 type Rank = (u8, u32, u8, usize);
 
 fn rank(what: &What) -> Rank {
@@ -34,9 +36,10 @@ fn rank(what: &What) -> Rank {
         What::Departure(link) => (1, 0, 0, link),
         What::Arrival(Parcel { serial, hop, load: Load::Data(_) }) => (2, serial, 0, hop),
         What::Arrival(Parcel { serial, hop, load: Load::Ack(_) }) => (2, serial, 1, hop),
-        What::Held(serial) => (2, serial, 2, 0),
-        What::Paced(serial) => (2, serial, 3, 0),
-        What::Timer(serial) => (2, serial, 4, 0),
+        What::Ready(serial) => (2, serial, 2, 0),
+        What::Held(serial) => (2, serial, 3, 0),
+        What::Paced(serial) => (2, serial, 4, 0),
+        What::Timer(serial) => (2, serial, 5, 0),
     }
 }
 

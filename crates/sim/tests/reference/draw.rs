@@ -159,6 +159,12 @@ fn traffics() -> impl Strategy<Value = Traffic> {
         3 => (1u64..300_000).prop_map(|bytes| Traffic::Sized(Bytes(bytes))),
         1 => short,
         1 => web,
+        1 => (100u64..5000, 1u64..300, 1u64..300).prop_map(|(kbps, on, off)| Traffic::OnOff {
+            rate: super::recipe::kbps(kbps),
+            on: Span::from_ms(on),
+            off: Span::from_ms(off),
+        }),
+        1 => select(vec![100u64, 300, 777, 1000]).prop_map(|kbps| Traffic::Cbr { rate: super::recipe::kbps(kbps) }),
     ]
 }
 

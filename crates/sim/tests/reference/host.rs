@@ -1,8 +1,8 @@
 //! A connection's two hosts: each does at its own time what its events ask of it.
 
 use fairhaul_cc::{Builtin, Window};
-use fairhaul_experiment::{Flow, Hop, Recovery, Scenario, Transfer, TransferRow};
-use fairhaul_sim::tcp::{Outcome, Poll, Profile, Receiver, Sender};
+use fairhaul_experiment::{Flow, Hop, Recovery, Scenario, Source, Traffic, Transfer, TransferRow};
+use fairhaul_sim::tcp::{Datagrams, Outcome, Poll, Profile, Receiver, Sender};
 use fairhaul_units::{Ack, Bytes, Chance, Data, HEADER, Span, Time};
 
 use super::books::{Books, Fact};
@@ -23,6 +23,10 @@ pub struct Host {
     payload: u64,
     size: Option<u64>,
     in_order: u64,
+    source: Option<Source>,
+    written: u64,
+    /// What receives in place of TCP where the flow sends datagrams.
+    datagrams: Option<Datagrams>,
     overhead: Span,
     chance: Chance,
     last_launch: Time,
@@ -49,12 +53,21 @@ impl Host {
             payload: flow.packet.0 - HEADER.0,
             size: transfer.size.map(|size| size.0),
             in_order: 0,
+            source: Source::of(flow, transfer.flow, transfer.start, scenario.seed),
+            written: 0,
+            datagrams: matches!(flow.traffic, Traffic::Cbr { .. }).then(Datagrams::default),
             overhead: flow.overhead,
             chance: Chance::stream(scenario.seed, "overhead", serial.into()),
             last_launch: Time::ZERO,
             end: None,
         };
-        host.send(transfer.start, shared);
+        if host.source.is_some() {
+            host.sender.ready(0);
+        }
+        host.await_ready(shared);
+        if host.datagrams.is_none() {
+            host.send(transfer.start, shared);
+        }
         host
     }
 
@@ -75,8 +88,34 @@ impl Host {
         }
     }
 
+    fn await_ready(&mut self, shared: &mut Shared) {
+        if let Some(source) = &mut self.source {
+            shared.calendar.add(source.next_at(), What::Ready(self.serial));
+        }
+    }
+
+    /// The application has one more packet ready.
+    pub fn on_ready(&mut self, now: Time, shared: &mut Shared) {
+        self.written += 1;
+        if self.datagrams.is_some() {
+            let (number, size) = (self.written - 1, (self.payload + HEADER.0) as u32);
+            self.launch(Data { number, stamped: now, size, opens: false, again: false }, now, shared);
+        } else {
+            self.sender.ready(self.written);
+            self.send(now, shared);
+        }
+        self.await_ready(shared);
+    }
+
     /// A data packet reaches the receiver.
     pub fn on_data(&mut self, data: &Data, now: Time, shared: &mut Shared) {
+        if let Some(datagrams) = &mut self.datagrams {
+            let fresh = datagrams.take(data.number);
+            let in_order = if fresh { self.payload } else { 0 };
+            self.in_order += in_order;
+            let fact = Fact::Delivered { flow: self.flow, payload: self.payload, in_order, fresh };
+            return shared.books.note(now, fact);
+        }
         let before = self.bytes_before(self.receiver.next());
         let (fresh, ack) = self.receiver.take(data, now);
         let in_order = self.bytes_before(self.receiver.next()) - before;
@@ -129,7 +168,7 @@ impl Host {
 
     /// The run is over.
     pub fn close(&mut self, books: &mut Books) {
-        if self.end.is_none() {
+        if self.end.is_none() && self.datagrams.is_none() {
             self.stand(books.end(), books);
         }
     }

@@ -77,6 +77,7 @@ fn happen(
         }
         What::Departure(link) => depart(link, now, hosts, shared),
         What::Arrival(parcel) => arrive(parcel, now, host(hosts, parcel.serial), shared),
+        What::Ready(serial) => host(hosts, serial).on_ready(now, shared),
         What::Held(serial) => host(hosts, serial).on_held(now, shared),
         What::Paced(serial) => host(hosts, serial).on_paced(now, shared),
         What::Timer(serial) => host(hosts, serial).on_timer(now, shared),

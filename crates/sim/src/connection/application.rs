@@ -1,0 +1,41 @@
+//! The application's side of a connection: what it has to send, and when.
+
+use fairhaul_units::{Data, Time};
+
+use super::Connection;
+use crate::route::Route;
+use crate::turn::Turn;
+use crate::world::World;
+
+impl Connection {
+    /// Opens the connection.
+    pub fn open(&mut self, route: &Route, world: &mut World) {
+        if self.source.is_some() {
+            self.sender.ready(0);
+            self.await_ready(world);
+        }
+        if self.datagrams.is_none() {
+            self.pump(self.start, route, world);
+        }
+    }
+
+    fn await_ready(&mut self, world: &mut World) {
+        let next = self.source.as_mut().expect("who waits has a source").next_at();
+        world.agenda.push(next, Turn::Ready.order(self.serial));
+    }
+
+    /// The application has one more packet ready: it waits for the window, or leaves as a datagram.
+    pub(super) fn on_ready(&mut self, now: Time, route: &Route, world: &mut World) {
+        let number = self.ready;
+        self.ready += 1;
+        if self.datagrams.is_some() {
+            let size = self.profile.packet;
+            let data = Data { number, stamped: now, size, opens: false, again: false };
+            self.launch(data, now, route, world);
+        } else {
+            self.sender.ready(self.ready);
+            self.pump(now, route, world);
+        }
+        self.await_ready(world);
+    }
+}

@@ -1,0 +1,55 @@
+//! What a connection enters into the books of the run, and into the trace of its flow.
+
+use fairhaul_cc::Window;
+use fairhaul_experiment::PacketWhat;
+use fairhaul_units::{Ack, Data, HEADER, Time};
+
+use super::Connection;
+use crate::tcp::Outcome;
+use crate::world::World;
+
+impl Connection {
+    /// A data packet was delivered.
+    pub(super) fn deliver(&mut self, data: &Data, fresh: bool, in_order: u64, now: Time, world: &mut World) {
+        let payload = u64::from(data.size) - HEADER.0;
+        world.ledger.delivered(self.flow, payload, fresh, in_order, now);
+        if now < world.ledger.end() {
+            self.in_order += in_order;
+        }
+    }
+
+    pub(super) fn see_data(&self, what: PacketWhat, data: &Data, now: Time, world: &mut World) {
+        if let Some(trace) = &mut world.trace {
+            trace.data(self.flow, self.serial, what, data, now);
+        }
+    }
+
+    pub(super) fn see_ack(&self, what: PacketWhat, ack: &Ack, now: Time, world: &mut World) {
+        if let Some(trace) = &mut world.trace {
+            let took = what == PacketWhat::AckReceived;
+            let sender = took.then(|| (self.sender.window().cwnd, self.sender.srtt().as_secs()));
+            trace.ack(self.flow, self.serial, what, ack, now, sender);
+        }
+    }
+
+    /// Books what an acknowledgement or the timer has caused.
+    pub(super) fn note(&mut self, outcome: Outcome, now: Time, world: &mut World) {
+        if self.sender.window() != self.standing || outcome == Outcome::Finished {
+            self.stand(now, world);
+        }
+        match outcome {
+            Outcome::Quiet => {}
+            Outcome::Reduced => world.ledger.event("reduction", self.flow, self.standing.cwnd, now),
+            Outcome::Recovered => world.ledger.event("recovered", self.flow, self.standing.cwnd, now),
+            Outcome::TimedOut(timeout) => world.ledger.event("timeout", self.flow, timeout.as_secs(), now),
+            Outcome::Finished => self.end = Some(now),
+        }
+    }
+
+    pub(super) fn stand(&mut self, now: Time, world: &mut World) {
+        let Window { cwnd, ssthresh } = self.standing;
+        world.ledger.stood(self.flow, cwnd, ssthresh, self.standing_since, now);
+        self.standing = self.sender.window();
+        self.standing_since = now;
+    }
+}
