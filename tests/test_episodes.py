@@ -27,7 +27,7 @@ def found(events: list[tuple[float, str, str, float]], **rounds: float) -> Any:
 
 
 def test_a_loss_is_dated_back_by_a_round_of_its_flow() -> None:
-    # Both were dropped at 2.0 s, and seen 0.08 s and 0.20 s later; then "a" alone, dropped at 3.0 s.
+    # Both were dropped at 2.0 s, seen 0.08 s and 0.20 s later; then "a" alone, dropped at 3.0 s.
     events = [
         (2.08, "reduction", "a", 50.0),
         (2.16, "recovered", "a", 50.0),
