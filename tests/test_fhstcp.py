@@ -78,6 +78,24 @@ def test_two_flows_share_as_the_inverse_of_their_rounds_under_fhstcp_alone() -> 
     assert run.mean(("6", "scalable"), "ratio") > 100
 
 
+def test_shares_lie_between_flows_that_lose_apart_and_flows_that_lose_together() -> None:
+    # F1/F3 is 1.66 in [FHSTCP, Table 1], 1.16 where losses are independent, 2.5 where they
+    # coincide. Ours is at the upper end, as its losses nearly coincide. It takes hundreds of
+    # seconds: in two minutes at 1 Gbit/s single seeds are still anywhere from 0.7 to 5.7.
+    longer = {"duration": "300 s", "warmup": "100 s", "bottleneck__rate": "200 Mbit/s"}
+    run = found("sensitivity", 4, lambda key: key == ("as in Table 1",), **longer)
+    assert 1.1 < run.mean(("as in Table 1",), "F1/F3") < 2.5
+    assert 0.8 < run.mean(("as in Table 1",), "fairness index") < 0.95
+
+
+def test_the_background_loses_less_than_one_in_a_thousand() -> None:
+    # [FHSTCP, Table 1], c = 10: 7e-5 to 8e-4. Each long-lived flow, at 1000 and 622 Mbit/s.
+    keep = ("as in Table 1", "622 Mbit/s")
+    run = found("sensitivity", 2, lambda key: key[0] in keep, duration="160 s", warmup="40 s")
+    for name in keep:
+        assert max(run.values((name,), "most background loss")) < 1e-3
+
+
 def test_one_fhstcp_flow_fills_a_link_sooner_on_long_rounds_and_later_on_short() -> None:
     # "keeping the advantages of HSTCP" [FHSTCP]: true of utilisation and of long rounds. The factor
     # is 0.2 at 20 ms, where FHSTCP takes several times as long, and longer than standard TCP.
