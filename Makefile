@@ -33,7 +33,7 @@ help: ## this text
 	@echo 'The first call makes .venv and builds the engine; later calls only what has changed.'
 
 demo: $(VENV)/.extension ## Table 1 of the FHSTCP paper beside its own numbers, short form
-	$(VENV)/bin/fairhaul reproduce fhstcp --quick
+	$(VENV)/bin/fairhaul reproduce fhstcp --quick --only table1
 
 test: tools $(VENV)/.extension ## everything that has to pass before a commit
 	cargo fmt --all --check

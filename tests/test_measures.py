@@ -107,12 +107,12 @@ def test_the_keys_are_those_of_the_design() -> None:
     found = measure(record())
     assert list(found) == [
         *("title", "engine", "seed", "version", "packets", "cpu_s"),
-        *("flows", "links", "fairness", "stationary"),
+        *("flows", "links", "fairness", "loss_episodes", "stationary"),
     ]
     assert list(found["flows"][0]) == [
         *("name", "group", "role", "controller", "goodput_bps", "throughput_bps"),
         *("share", "link_share", "loss_rate", "retransmits", "loss_events", "timeouts"),
-        *("rtt_mean_s", "cwnd_mean", "completion_s"),
+        *("rtt_mean_s", "cwnd_mean", "completion_s", "loss_sync"),
     ]
     assert list(found["links"][0]) == [
         *("name", "utilization", "drop_rate", "queue_mean_packets", "queue_mean_s"),

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fairhaul.episodes import episodes
 from fairhaul.fairness import entitlement, jain, max_min, max_min_ratio
 
 if TYPE_CHECKING:
@@ -67,6 +68,9 @@ def measure(record: Record) -> dict[str, Any]:
     meta = record.meta
     scenario = meta["scenario"]
     flows = _flows(record)
+    coincidence = episodes(record, flows)
+    for flow in flows:
+        flow["loss_sync"] = coincidence.joined.get(flow["name"])
     return {
         "title": scenario["title"],
         **({"variant": meta["variant"]} if meta["variant"] else {}),
@@ -78,6 +82,7 @@ def measure(record: Record) -> dict[str, Any]:
         "flows": flows,
         "links": _links(record),
         "fairness": _fairness(record, flows),
+        "loss_episodes": coincidence.to_dict(),
         "stationary": all(
             flow["loss_events"] >= ENOUGH_LOSS_EVENTS
             for flow in flows

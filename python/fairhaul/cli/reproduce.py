@@ -14,6 +14,7 @@ from fairhaul.cli.run import jobs_option, json_option
 @click.argument("paper", default="list", type=click.Choice([*papers.PAPERS, "all", "list"]))
 @click.option("--on", type=click.Choice(["sim"]), default="sim", help="The engine.")
 @click.option("--quick", is_flag=True, help="Fewer seeds and shorter runs.")
+@click.option("--only", multiple=True, metavar="NAME", help="One experiment of the paper.")
 @click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Run with N seeds.")
 @jobs_option
 @json_option
@@ -21,6 +22,7 @@ def reproduce(
     paper: str,
     on: str,  # noqa: ARG001
     quick: bool,
+    only: tuple[str, ...],
     seeds: int | None,
     jobs: int | None,
     json_: bool,
@@ -33,10 +35,13 @@ def reproduce(
         for entry in () if json_ else found:
             click.echo(f"{entry['name']:12} {entry['title']} [{entry['source']}]")
         return
+    if only and paper == "all":
+        raise click.UsageError("--only needs the name of a paper")
     names = list(papers.PAPERS) if paper == "all" else [paper]
     with progress() as watch:
         done = [
-            papers.reproduce(n, quick=quick, seeds=seeds, jobs=jobs, watch=watch) for n in names
+            papers.reproduce(n, quick=quick, seeds=seeds, jobs=jobs, watch=watch, only=only)
+            for n in names
         ]
     if json_:
         objects = [reproduction.to_dict() for reproduction in done]
@@ -54,9 +59,13 @@ def show_reproduction(done: papers.Reproduction) -> None:
         header = [table.parameter, "", *table.columns]
         rows: list[list[str]] = []
         for row in table.rows:
-            rows.append([row.label, "paper", *(c.paper_text() for c in row.cells)])
-            rows.append(["", "ours", *(c.ours_text() for c in row.cells)])
+            if row.has_paper():
+                rows.append([row.label, "paper", *(c.paper_text() for c in row.cells)])
+            label = "" if row.has_paper() else row.label
+            rows.append([label, "ours", *(c.ours_text() for c in row.cells)])
         screen.print(show.table(table.title, header, rows, words=2))
+        for note in table.notes:
+            screen.print(f"  {note}")
     for heading, lines in done.remarks.items():
         screen.print(f"{heading}:" if lines else f"{heading}: nothing")
         for line in lines:

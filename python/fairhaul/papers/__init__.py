@@ -22,6 +22,7 @@ PAPERS = {
 class Cell:
     """A number of a paper beside ours, or the two ends of a range.
 
+    `paper` and `steps` are empty where the paper has no number, `ours` where no run gave one.
     `steps` is how far apart two neighbours of the printed precision are: the paper's value is only
     known to half of that.
     """
@@ -32,7 +33,9 @@ class Cell:
     form: str
 
     def agrees(self) -> bool | None:
-        """Whether the paper's value lies in our interval; nothing where one run gives none."""
+        """Whether the paper's value lies in our interval; nothing where either is missing."""
+        if not self.paper or not self.ours:
+            return None
         found = True
         for value, step, ours in zip(self.paper, self.steps, self.ours, strict=True):
             if ours.low is None or ours.high is None:
@@ -42,11 +45,11 @@ class Cell:
 
     def paper_text(self) -> str:
         """Write what the paper says."""
-        return " to ".join(self._number(value) for value in self.paper)
+        return " to ".join(self._number(value) for value in self.paper) or "-"
 
     def ours_text(self) -> str:
         """Write what we found."""
-        return " to ".join(self._text(ours) for ours in self.ours)
+        return " to ".join(self._text(ours) for ours in self.ours) or "-"
 
     def _text(self, ours: Estimate) -> str:
         if ours.high is None:
@@ -59,12 +62,16 @@ class Cell:
     def to_dict(self) -> dict[str, Any]:
         """Give both as they stand in JSON."""
         paper, ours = list(self.paper), [estimate.to_dict() for estimate in self.ours]
-        one = len(paper) == 1
         return {
-            "paper": paper[0] if one else paper,
-            "ours": ours[0] if one else ours,
+            "paper": _bare(paper),
+            "ours": _bare(ours),
             "agrees": self.agrees(),
         }
+
+
+def _bare(values: Sequence[Any]) -> Any:
+    """Give a single value without its list, and nothing for none."""
+    return values[0] if len(values) == 1 else values or None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,15 +81,20 @@ class Row:
     label: str
     cells: Sequence[Cell]
 
+    def has_paper(self) -> bool:
+        """Whether the paper has any number for this row."""
+        return any(cell.paper for cell in self.cells)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """One table of a paper."""
+    """One table of a paper, and what is to be said of it."""
 
     title: str
     parameter: str
     columns: Sequence[str]
     rows: Sequence[Row]
+    notes: Sequence[str] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Give the table as it stands in JSON."""
@@ -95,6 +107,7 @@ class Table:
                 }
                 for row in self.rows
             ],
+            "notes": list(self.notes),
         }
 
     def differences(self) -> list[str]:
