@@ -1,0 +1,33 @@
+//! Growth of the window, outside fast recovery.
+
+use fairhaul_cc::{AckEvent, Controller};
+use fairhaul_units::{Ack, Time};
+
+use super::Sender;
+
+impl<C: Controller> Sender<C> {
+    /// New data was acknowledged outside fast recovery: the window may grow.
+    pub(super) fn grow(&mut self, ack: &Ack, delivered: u64, advanced: u64, full: bool, now: Time) {
+        if advanced == 0 {
+            return;
+        }
+        self.rearm(now);
+        if !full || delivered == 0 || self.window.cwnd >= self.profile.max_window {
+            return;
+        }
+        let event = AckEvent {
+            now,
+            packets: delivered as f64,
+            rtt: now.since(ack.echo),
+            srtt: self.rtt.smoothed(),
+            min_rtt: self.rtt.smallest(),
+            one_way: ack.arrived.since(ack.echo),
+            in_flight: self.board.in_flight() as f64,
+        };
+        if self.window.in_slow_start() {
+            self.controller.on_slow_start(&mut self.window, &event);
+        } else {
+            self.controller.on_ack(&mut self.window, &event);
+        }
+    }
+}
