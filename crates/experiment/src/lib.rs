@@ -14,4 +14,6 @@ pub use listing::{Key, Word, controllers, page, queues, recoveries, schema, traf
 pub use plan::{Transfer, plan};
 pub use read::{Mistake, Mistakes, Study, Variant, read};
 pub use record::{EventRow, FlowRow, Grid, LinkRow, Record, TransferRow, grid};
-pub use scenario::{Flow, Hop, LinkSpec, Pages, Recovery, Role, Scenario, SizeLaw, Start, Traffic};
+pub use scenario::{
+    Flow, Hop, LinkSpec, Pages, Recovery, Role, Scenario, SizeLaw, SlowStart, Start, Traffic,
+};

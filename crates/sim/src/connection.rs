@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use fairhaul_cc::{Builtin, Window};
-use fairhaul_experiment::{Flow, Recovery, Transfer, TransferRow};
+use fairhaul_experiment::{Flow, Transfer, TransferRow};
 use fairhaul_path::Wire;
 use fairhaul_units::{ACK_SIZE, Ack, Chance, Data, HEADER, Span, Time};
 
@@ -57,7 +57,7 @@ impl Connection {
             standing: sender.window(),
             standing_since: transfer.start,
             sender,
-            receiver: Receiver::new(flow.recovery == Recovery::Sack, flow.delayed_ack),
+            receiver: Receiver::new(flow.recovery.reports(), flow.delayed_ack),
             profile,
             in_order: 0,
             wires: route.wires.iter().map(|&(rate, delay)| Wire::new(rate, delay)).collect(),

@@ -3,6 +3,7 @@
 
 mod pacer;
 mod profile;
+mod proportion;
 mod receiver;
 mod rtt;
 mod runs;
@@ -11,6 +12,7 @@ mod sender;
 
 pub use pacer::Pacer;
 pub use profile::Profile;
+pub use proportion::Proportion;
 pub use receiver::Receiver;
 pub use rtt::RttEstimator;
 pub use runs::Runs;

@@ -9,10 +9,9 @@ mod growth;
 mod recovery;
 
 use fairhaul_cc::{Congestion, Controller, Pacing, Window};
-use fairhaul_experiment::Recovery;
 use fairhaul_units::{Ack, Data, HEADER, Span, Time};
 
-use super::{Pacer, Profile, RttEstimator, Scoreboard};
+use super::{Pacer, Profile, Proportion, RttEstimator, Scoreboard};
 
 /// What a poll gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +62,8 @@ pub struct Sender<C> {
     board: Scoreboard,
     rtt: RttEstimator,
     pacer: Pacer,
+    /// Of the recovery under way, where it is proportional.
+    proportion: Proportion,
     state: State,
     recover: u64,
     /// No fast retransmit below this packet (without SACK) [RFC 6582, 4.1].
@@ -90,7 +91,8 @@ impl<C: Controller> Sender<C> {
             },
             board: Scoreboard::default(),
             rtt: RttEstimator::new(profile.min_rto),
-            pacer: Pacer::default(),
+            pacer: Pacer::new(profile.max_pacing_rate),
+            proportion: Proportion::default(),
             state: State::Opening { asked: false },
             recover: 0,
             no_fast_below: 0,
@@ -151,7 +153,7 @@ impl<C: Controller> Sender<C> {
         }
         let outcome = match self.state {
             State::Open => self.in_open(ack, delivered, advanced, full, now),
-            State::Recovery => self.in_recovery(advanced, now),
+            State::Recovery => self.in_recovery(delivered, advanced, now),
             State::Loss => self.in_loss(ack, delivered, advanced, now),
             State::Opening { .. } => unreachable!("answered above"),
         };
@@ -168,6 +170,7 @@ impl<C: Controller> Sender<C> {
         let timeout = self.rtt.timeout();
         let again = self.rtt.is_backed_off();
         self.rtt.back_off();
+        self.settle();
         if let State::Opening { .. } = self.state {
             self.state = State::Opening { asked: false };
             self.window.cwnd = 1.0; // a lost request leaves one packet to begin with [RFC 5681, 3.1]
@@ -197,6 +200,20 @@ impl<C: Controller> Sender<C> {
             self.window_limited = true;
             return Poll::Idle;
         }
+        if let Err(until) = self.pacer.ready(now) {
+            // Not the window holds it, so the window must not grow.
+            (self.urgent, self.window_limited) = (urgent, false);
+            return Poll::Hold(until);
+        }
+        let poll = self.next_data(now);
+        if let Poll::Send(data) = &poll {
+            self.pacer.sent(data.size, now);
+            self.proportion.sent();
+        }
+        poll
+    }
+
+    fn next_data(&mut self, now: Time) -> Poll {
         let resent = if self.state == State::Open { None } else { self.board.lost_to_resend() };
         if let Some(number) = resent {
             return self.resend(number, now);
@@ -205,7 +222,7 @@ impl<C: Controller> Sender<C> {
             return self.send_new(now);
         }
         self.window_limited = false;
-        if self.state == State::Recovery && self.profile.recovery == Recovery::Sack {
+        if self.state == State::Recovery && self.profile.recovery.reports() {
             if let Some(number) = self.board.gap_to_resend() {
                 return self.resend(number, now);
             }

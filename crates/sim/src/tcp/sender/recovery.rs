@@ -5,7 +5,7 @@ use fairhaul_experiment::Recovery;
 use fairhaul_units::{Ack, Time};
 
 use super::{Outcome, Sender, State};
-use crate::tcp::DUP_THRESHOLD;
+use crate::tcp::{DUP_THRESHOLD, Proportion};
 
 impl<C: Controller> Sender<C> {
     pub(super) fn in_open(
@@ -17,7 +17,7 @@ impl<C: Controller> Sender<C> {
         now: Time,
     ) -> Outcome {
         if self.is_loss(advanced) {
-            return self.enter_recovery(now);
+            return self.enter_recovery(delivered, advanced, now);
         }
         self.grow(ack, delivered, advanced, full, now);
         Outcome::Quiet
@@ -25,7 +25,7 @@ impl<C: Controller> Sender<C> {
 
     /// Whether this acknowledgement, which advanced by that many packets, reveals a loss.
     fn is_loss(&mut self, advanced: u64) -> bool {
-        if self.profile.recovery == Recovery::Sack {
+        if self.profile.recovery.reports() {
             return self.board.has_loss();
         }
         if advanced > 0 || self.board.outstanding() == 0 {
@@ -43,7 +43,7 @@ impl<C: Controller> Sender<C> {
         fast
     }
 
-    fn enter_recovery(&mut self, now: Time) -> Outcome {
+    fn enter_recovery(&mut self, delivered: u64, advanced: u64, now: Time) -> Outcome {
         let event = self.congestion(now);
         self.controller.on_congestion(&mut self.window, &event);
         self.pacer.restart(now);
@@ -54,6 +54,10 @@ impl<C: Controller> Sender<C> {
         self.urgent = true;
         match self.profile.recovery {
             Recovery::Sack => {}
+            Recovery::SackProportional => {
+                self.proportion = Proportion::new(self.board.outstanding());
+                self.reduce(delivered, advanced > 0);
+            }
             Recovery::Reno => self.board.lose_below(self.board.una() + 1),
             Recovery::NewReno { .. } => {
                 self.no_fast_below = self.recover;
@@ -63,9 +67,10 @@ impl<C: Controller> Sender<C> {
         Outcome::Reduced
     }
 
-    pub(super) fn in_recovery(&mut self, advanced: u64, now: Time) -> Outcome {
+    pub(super) fn in_recovery(&mut self, delivered: u64, advanced: u64, now: Time) -> Outcome {
+        self.reduce(delivered, advanced > 0);
         if advanced == 0 {
-            if self.profile.recovery != Recovery::Sack {
+            if !self.profile.recovery.reports() {
                 self.board.set_left(self.board.left() + 1);
             }
             return Outcome::Quiet;
@@ -96,6 +101,7 @@ impl<C: Controller> Sender<C> {
     }
 
     fn leave_recovery(&mut self, now: Time) {
+        self.settle();
         self.state = State::Open;
         self.dup_acks = 0;
         self.board.set_left(0);
@@ -105,6 +111,22 @@ impl<C: Controller> Sender<C> {
             self.window.cwnd = self.window.ssthresh.min(in_flight + 1.0);
         }
         self.rearm(now);
+    }
+
+    /// Proportional: moves the window with what an acknowledgement delivers.
+    fn reduce(&mut self, delivered: u64, advanced: bool) {
+        if self.profile.recovery == Recovery::SackProportional {
+            let in_flight = self.board.in_flight();
+            let more = self.proportion.delivered(delivered, in_flight, self.window.ssthresh, advanced);
+            self.window.cwnd = (in_flight + more) as f64;
+        }
+    }
+
+    /// Proportional: a recovery that ends leaves the window at its threshold [RFC 6937, 3].
+    pub(super) fn settle(&mut self) {
+        if self.profile.recovery == Recovery::SackProportional && self.state == State::Recovery {
+            self.window.cwnd = self.window.ssthresh;
+        }
     }
 
     pub(super) fn in_loss(&mut self, ack: &Ack, delivered: u64, advanced: u64, now: Time) -> Outcome {
