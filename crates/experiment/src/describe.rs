@@ -11,7 +11,7 @@ use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Kind, Span};
 use serde_json::{Map, Value, json};
 
-use crate::{Flow, Hop, LinkSpec, Recovery, Role, Scenario, SizeLaw, Start, Traffic};
+use crate::{Flow, Hop, LinkSpec, Recovery, Role, Scenario, SizeLaw, SlowStart, Start, Traffic};
 
 /// `scenario` as JSON, in one line.
 pub fn describe(scenario: &Scenario) -> String {
@@ -99,6 +99,7 @@ fn flow(flow: &Flow) -> Value {
                 json!({ "kind": "newreno", "variant": if impatient { "impatient" } else { "slow-but-steady" } })
             }
             Recovery::Sack => json!({ "kind": "sack" }),
+            Recovery::SackProportional => json!({ "kind": "sack", "prr": true }),
         },
         "traffic": traffic(&flow.traffic),
         "start": match flow.start {
@@ -113,6 +114,11 @@ fn flow(flow: &Flow) -> Value {
         "initial_window": flow.initial_window,
         "initial_ssthresh": finite(flow.initial_ssthresh),
         "max_window": finite(flow.max_window),
+        "slow_start": match flow.slow_start {
+            SlowStart::Standard => json!({ "kind": "standard" }),
+            SlowStart::Limited { max_ssthresh } => json!({ "kind": "limited", "max_ssthresh": max_ssthresh }),
+        },
+        "max_pacing_rate_bps": flow.max_pacing_rate.map(|rate| rate.as_bps()),
         "delayed_ack_s": flow.delayed_ack.map(Span::as_secs),
         "min_rto_s": flow.min_rto.as_secs(),
         "send_buffer_bytes": flow.send_buffer.map(|b| b.0),

@@ -15,5 +15,7 @@ pub use listing::{Key, Word, controllers, page, queues, recoveries, schema, traf
 pub use plan::{Transfer, plan};
 pub use read::{Mistake, Mistakes, Study, Variant, read};
 pub use record::{EventRow, FlowRow, Grid, LinkRow, PacketRow, PacketWhat, Record, TransferRow, grid};
-pub use scenario::{Flow, Hop, LinkSpec, Pages, Recovery, Role, Scenario, SizeLaw, Start, Traffic};
+pub use scenario::{
+    Flow, Hop, LinkSpec, Pages, Recovery, Role, Scenario, SizeLaw, SlowStart, Start, Traffic,
+};
 pub use source::Source;

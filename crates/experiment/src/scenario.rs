@@ -80,6 +80,28 @@ pub enum Recovery {
     },
     /// Selective acknowledgements [RFC 2018, RFC 6675].
     Sack,
+    /// The same, and the window comes down to its threshold in proportion to what is delivered
+    /// [RFC 6937].
+    SackProportional,
+}
+
+impl Recovery {
+    /// Whether the receiver reports what arrives out of order.
+    pub fn reports(self) -> bool {
+        matches!(self, Recovery::Sack | Recovery::SackProportional)
+    }
+}
+
+/// How the window grows before it has met its threshold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SlowStart {
+    /// Doubling each round [RFC 5681].
+    Standard,
+    /// Above that window by half of it each round, at most [RFC 3742].
+    Limited {
+        /// Packets.
+        max_ssthresh: f64,
+    },
 }
 
 /// When a flow starts.
@@ -182,6 +204,10 @@ pub struct Flow {
     pub initial_ssthresh: f64,
     /// Bound of the congestion window, packets; infinite unless said.
     pub max_window: f64,
+    /// How the window grows in slow start.
+    pub slow_start: SlowStart,
+    /// The fastest that its packets leave, headers included.
+    pub max_pacing_rate: Option<Rate>,
     /// How long the receiver may hold an acknowledgement; `None`: it never does.
     pub delayed_ack: Option<Span>,
     /// Least margin of the retransmission timer above the smoothed round-trip time.

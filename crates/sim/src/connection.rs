@@ -1,7 +1,7 @@
 //! One connection: both ends, its own wires, and what waits for its turn where flows meet.
 
 use fairhaul_cc::{Builtin, Window};
-use fairhaul_experiment::{Flow, PacketWhat, Recovery, Source, Traffic, Transfer, TransferRow};
+use fairhaul_experiment::{Flow, PacketWhat, Source, Traffic, Transfer, TransferRow};
 use fairhaul_path::Wire;
 use fairhaul_units::{ACK_SIZE, Ack, Chance, Data, HEADER, Span, Time};
 
@@ -56,7 +56,7 @@ impl Connection {
             standing: sender.window(),
             standing_since: transfer.start,
             sender,
-            receiver: Receiver::new(flow.recovery == Recovery::Sack, flow.delayed_ack),
+            receiver: Receiver::new(flow.recovery.reports(), flow.delayed_ack),
             profile,
             source: Source::of(flow, transfer.flow, transfer.start, seed),
             ready: 0,

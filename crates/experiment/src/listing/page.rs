@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{Word, default, queues, recoveries, traffics};
-use crate::read::{Accepts, Field, SCENARIO, SIZE_WORDS, Shape};
+use crate::read::{Accepts, Field, SCENARIO, SIZE_WORDS, SLOW_START, Shape};
 
 const HEAD: &str = r#"# Scenarios
 
@@ -88,6 +88,7 @@ pub fn page() -> String {
     page.push_str(CONTROLLERS);
     words(&mut page, "Queues", "queue", "kind", &queues());
     words(&mut page, "Recovery", "recovery", "kind", &recoveries());
+    words(&mut page, "Slow start", "slow_start", "kind", &super::words(&SLOW_START));
     words(&mut page, "Traffic", "traffic", "kind", &traffics());
     words(&mut page, "Laws of size", "size", "law", &super::words(&SIZE_WORDS));
     page.push_str(RULES);
@@ -113,6 +114,7 @@ fn wanted(field: &Field) -> String {
             "loss" => "a probability, or see [Loss](#loss)".into(),
             "jitter" => "\"uniform 0 s..1 ms\", or see [Jitter](#jitter)".into(),
             "recovery" => "see [Recovery](#recovery)".into(),
+            "slow_start" => "see [Slow start](#slow-start)".into(),
             "traffic" => "a size such as \"100 MB\", or see [Traffic](#traffic)".into(),
             _ => field.accepts.wanted(),
         },

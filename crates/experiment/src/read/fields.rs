@@ -176,6 +176,13 @@ static FLOW: Shape = Shape {
         field("initial_window", WINDOW, value("2"), "Packets."),
         field("initial_ssthresh", WINDOW, Said("no limit"), "Packets."),
         field("max_window", WINDOW, Said("no limit"), "Bound of the congestion window, packets."),
+        field("slow_start", SLOW_START, value("\"standard\""), "How the window grows in slow start."),
+        field(
+            "max_pacing_rate",
+            Rate,
+            Said("no limit"),
+            "The fastest that its packets leave, evenly spaced, headers included.",
+        ),
         field(
             "delayed_ack",
             Either(&[Switch, Accepts::Span { least: INSTANT, most: Span::from_ms(500) }]),
@@ -225,7 +232,16 @@ const VARIANT: Accepts = Words(&Words {
 pub(crate) const RECOVERY: Accepts = Words(&Words {
     tag: "kind",
     cases: &[
-        word("sack", "Selective acknowledgements (RFC 2018, RFC 6675)."),
+        Shape {
+            name: "sack",
+            help: "Selective acknowledgements (RFC 2018, RFC 6675).",
+            fields: &[field(
+                "prr",
+                Switch,
+                value("false"),
+                "Proportional rate reduction (RFC 6937): what recovery sends is spread over its round trip.",
+            )],
+        },
         Shape {
             name: "newreno",
             help: "Partial acknowledgements retransmit (RFC 6582).",
@@ -237,6 +253,18 @@ pub(crate) const RECOVERY: Accepts = Words(&Words {
             )],
         },
         word("reno", "Fast recovery ends with the first new acknowledgement (RFC 5681)."),
+    ],
+});
+
+pub(crate) const SLOW_START: Accepts = Words(&Words {
+    tag: "kind",
+    cases: &[
+        word("standard", "Doubles each round (RFC 5681)."),
+        Shape {
+            name: "limited",
+            help: "Above `max_ssthresh` the window grows by at most half of that each round (RFC 3742).",
+            fields: &[field("max_ssthresh", WINDOW, value("100"), "Packets.")],
+        },
     ],
 });
 

@@ -9,7 +9,7 @@ use super::net::{Net, Way};
 use super::reader::{Got, Values};
 use super::value::RoundTrips;
 use crate::plan::expected;
-use crate::{Flow, Pages, Recovery, Role, SizeLaw, Start, Traffic};
+use crate::{Flow, Pages, Recovery, Role, SizeLaw, SlowStart, Start, Traffic};
 
 /// What a receiver holds an acknowledgement for where the file says `true`, as Linux does.
 const DELAYED_ACK: Span = Span::from_ms(40);
@@ -80,6 +80,8 @@ impl<'a> Party<'a> {
             initial_window: v.number("initial_window")?,
             initial_ssthresh: unlimited("initial_ssthresh"),
             max_window: unlimited("max_window"),
+            slow_start: slow_start(&v.table("slow_start")?)?,
+            max_pacing_rate: v.rate("max_pacing_rate"),
             delayed_ack: match v.get("delayed_ack")? {
                 Got::Span(span) => Some(*span),
                 held => matches!(held, Got::Switch(true)).then_some(DELAYED_ACK),
@@ -201,7 +203,15 @@ fn recovery(word: &Values) -> Option<Recovery> {
     Some(match word.shape.name {
         "reno" => Recovery::Reno,
         "newreno" => Recovery::NewReno { impatient: word.table("variant")?.shape.name == "impatient" },
+        _ if matches!(word.get("prr")?, Got::Switch(true)) => Recovery::SackProportional,
         _ => Recovery::Sack,
+    })
+}
+
+fn slow_start(word: &Values) -> Option<SlowStart> {
+    Some(match word.shape.name {
+        "limited" => SlowStart::Limited { max_ssthresh: word.number("max_ssthresh")? },
+        _ => SlowStart::Standard,
     })
 }
 

@@ -21,7 +21,7 @@ use std::path::Path;
 use crate::Scenario;
 use assign::{Axis, Target, axes, put, targets};
 pub(crate) use field::{Accepts, Fallback, Field, Shape};
-pub(crate) use fields::{QUEUE, RECOVERY, SCENARIO, SIZE_WORDS, TRAFFIC_WORDS};
+pub(crate) use fields::{QUEUE, RECOVERY, SCENARIO, SIZE_WORDS, SLOW_START, TRAFFIC_WORDS};
 pub use mistake::{Mistake, Mistakes};
 use mistake::{Notes, Spot};
 use tree::{Node, Value, fragment, parse};

@@ -4,6 +4,7 @@
 mod datagrams;
 mod pacer;
 mod profile;
+mod proportion;
 mod receiver;
 mod rtt;
 mod runs;
@@ -13,6 +14,7 @@ mod sender;
 pub use datagrams::Datagrams;
 pub use pacer::Pacer;
 pub use profile::Profile;
+pub use proportion::Proportion;
 pub use receiver::Receiver;
 pub use rtt::RttEstimator;
 pub use runs::Runs;

@@ -1,7 +1,7 @@
 //! The pacer: holds back what the window would let go.
 
 use fairhaul_cc::Pacing;
-use fairhaul_units::{Bytes, Span, Time};
+use fairhaul_units::{Bytes, Rate, Span, Time};
 
 /// When the next packet may leave.
 #[derive(Clone, Debug, Default)]
@@ -12,9 +12,29 @@ pub struct Pacer {
     in_block: u64,
     /// When the current block began.
     block_began: Time,
+    /// The fastest that anything leaves, whatever the controller says, and until when it holds.
+    most: Option<Rate>,
+    full_until: Time,
 }
 
 impl Pacer {
+    /// A pacer that lets nothing pass faster than `most`.
+    pub fn new(most: Option<Rate>) -> Pacer {
+        Pacer { most, ..Pacer::default() }
+    }
+
+    /// Whether the fastest rate lets a packet leave at `now`; if not, when to ask again.
+    pub fn ready(&self, now: Time) -> Result<(), Time> {
+        if now < self.full_until { Err(self.full_until) } else { Ok(()) }
+    }
+
+    /// A packet of `size` leaves: the fastest rate counts it.
+    pub fn sent(&mut self, size: u32, now: Time) {
+        if let Some(rate) = self.most {
+            self.full_until = now + rate.on_wire(Bytes(size.into()));
+        }
+    }
+
     /// Whether a packet of `size` may leave at `now` under `pacing` with window `cwnd`; if not,
     /// when to ask again. A packet that may leave counts as sent.
     pub fn admit(&mut self, pacing: Pacing, cwnd: f64, size: u32, now: Time) -> Result<(), Time> {
@@ -36,7 +56,7 @@ impl Pacer {
 
     /// A loss event: a new block begins at once [FHSTCP, Fig. 1].
     pub fn restart(&mut self, now: Time) {
-        *self = Pacer { release: now, in_block: 0, block_began: now };
+        *self = Pacer { release: now, in_block: 0, block_began: now, ..*self };
     }
 
     fn wait(&self, now: Time) -> Result<(), Time> {

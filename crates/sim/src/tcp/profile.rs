@@ -1,8 +1,8 @@
 //! What a connection is told before it begins, and how its transfer is cut into packets.
 
 use fairhaul_cc::Window;
-use fairhaul_experiment::{Flow, Recovery, Transfer};
-use fairhaul_units::{Bytes, HEADER, Span};
+use fairhaul_experiment::{Flow, Recovery, SlowStart, Transfer};
+use fairhaul_units::{Bytes, HEADER, Rate, Span};
 
 /// What a sender is, apart from its controller.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +19,10 @@ pub struct Profile {
     pub initial_ssthresh: f64,
     /// Bound of the window, packets.
     pub max_window: f64,
+    /// How the window grows in slow start.
+    pub slow_start: SlowStart,
+    /// The fastest that packets leave.
+    pub max_pacing_rate: Option<Rate>,
     /// Packets that the smaller of both buffers holds.
     pub buffer: u64,
     /// Least margin of the retransmission timer.
@@ -37,6 +41,8 @@ impl Profile {
             initial_window: flow.initial_window,
             initial_ssthresh: flow.initial_ssthresh,
             max_window: flow.max_window,
+            slow_start: flow.slow_start,
+            max_pacing_rate: flow.max_pacing_rate,
             buffer: fits(flow.send_buffer).min(fits(flow.receive_buffer)),
             min_rto: flow.min_rto,
         }
@@ -84,6 +90,8 @@ mod tests {
             initial_window: 2.0,
             initial_ssthresh: f64::INFINITY,
             max_window: f64::INFINITY,
+            slow_start: SlowStart::Standard,
+            max_pacing_rate: None,
             buffer: u64::MAX,
             min_rto: Span::from_ms(200),
         };

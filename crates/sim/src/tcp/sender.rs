@@ -4,11 +4,13 @@
 //! [RFC 6582], SACK [RFC 6675]), limited transmit [RFC 3042], the retransmission timer [RFC 6298]
 //! and the pacer. The engine tells it of what happens, then polls it until it has nothing to send.
 
-use fairhaul_cc::{AckEvent, Congestion, Controller, Pacing, Window};
-use fairhaul_experiment::Recovery;
+mod growth;
+mod recovery;
+
+use fairhaul_cc::{Congestion, Controller, Pacing, Window};
 use fairhaul_units::{Ack, Data, HEADER, Span, Time};
 
-use super::{DUP_THRESHOLD, Pacer, Profile, RttEstimator, Scoreboard};
+use super::{Pacer, Profile, Proportion, RttEstimator, Scoreboard};
 
 /// What a poll gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +63,8 @@ pub struct Sender<C> {
     board: Scoreboard,
     rtt: RttEstimator,
     pacer: Pacer,
+    /// Of the recovery under way, where it is proportional.
+    proportion: Proportion,
     state: State,
     recover: u64,
     /// No fast retransmit below this packet (without SACK) [RFC 6582, 4.1].
@@ -85,7 +89,8 @@ impl<C: Controller> Sender<C> {
             window: profile.window(),
             board: Scoreboard::default(),
             rtt: RttEstimator::new(profile.min_rto),
-            pacer: Pacer::default(),
+            pacer: Pacer::new(profile.max_pacing_rate),
+            proportion: Proportion::default(),
             state: State::Opening { asked: false },
             recover: 0,
             no_fast_below: 0,
@@ -150,7 +155,7 @@ impl<C: Controller> Sender<C> {
         }
         let outcome = match self.state {
             State::Open => self.in_open(ack, delivered, advanced, full, now),
-            State::Recovery => self.in_recovery(advanced, now),
+            State::Recovery => self.in_recovery(delivered, advanced, now),
             State::Loss => self.in_loss(ack, delivered, advanced, now),
             State::Opening { .. } => unreachable!("answered above"),
         };
@@ -167,6 +172,7 @@ impl<C: Controller> Sender<C> {
         let timeout = self.rtt.timeout();
         let again = self.rtt.is_backed_off();
         self.rtt.back_off();
+        self.settle();
         if let State::Opening { .. } = self.state {
             self.state = State::Opening { asked: false };
             self.window.cwnd = 1.0; // a lost request leaves one packet to begin with [RFC 5681, 3.1]
@@ -196,6 +202,20 @@ impl<C: Controller> Sender<C> {
             self.window_limited = true;
             return Poll::Idle;
         }
+        if let Err(until) = self.pacer.ready(now) {
+            // Not the window holds it, so the window must not grow.
+            (self.urgent, self.window_limited) = (urgent, false);
+            return Poll::Hold(until);
+        }
+        let poll = self.next_data(now);
+        if let Poll::Send(data) = &poll {
+            self.pacer.sent(data.size, now);
+            self.proportion.sent();
+        }
+        poll
+    }
+
+    fn next_data(&mut self, now: Time) -> Poll {
         let resent = if self.state == State::Open { None } else { self.board.lost_to_resend() };
         if let Some(number) = resent {
             return self.resend(number, now);
@@ -204,7 +224,7 @@ impl<C: Controller> Sender<C> {
             return self.send_new(now);
         }
         self.window_limited = false;
-        if self.state == State::Recovery && self.profile.recovery == Recovery::Sack {
+        if self.state == State::Recovery && self.profile.recovery.reports() {
             if let Some(number) = self.board.gap_to_resend() {
                 return self.resend(number, now);
             }
@@ -256,133 +276,6 @@ impl<C: Controller> Sender<C> {
             self.timer = Time::NEVER;
         }
         Outcome::Quiet
-    }
-
-    fn in_open(&mut self, ack: &Ack, delivered: u64, advanced: u64, full: bool, now: Time) -> Outcome {
-        if self.is_loss(advanced) {
-            return self.enter_recovery(now);
-        }
-        self.grow(ack, delivered, advanced, full, now);
-        Outcome::Quiet
-    }
-
-    /// Whether this acknowledgement, which advanced by that many packets, reveals a loss.
-    fn is_loss(&mut self, advanced: u64) -> bool {
-        if self.profile.recovery == Recovery::Sack {
-            return self.board.has_loss();
-        }
-        if advanced > 0 || self.board.outstanding() == 0 {
-            self.dup_acks = 0;
-            self.board.set_left(0);
-            return false;
-        }
-        self.dup_acks += 1;
-        // Limited transmit: each of the first two lets one more packet go [RFC 3042].
-        self.board.set_left(self.dup_acks.min(DUP_THRESHOLD));
-        let fast = self.dup_acks == DUP_THRESHOLD && self.board.una() >= self.no_fast_below;
-        if !fast && self.dup_acks >= DUP_THRESHOLD {
-            self.board.set_left(DUP_THRESHOLD - 1);
-        }
-        fast
-    }
-
-    fn enter_recovery(&mut self, now: Time) -> Outcome {
-        let event = self.congestion(now);
-        self.controller.on_congestion(&mut self.window, &event);
-        self.pacer.restart(now);
-        self.board.begin_recovery();
-        self.state = State::Recovery;
-        self.recover = self.board.next();
-        self.partial_acks = 0;
-        self.urgent = true;
-        match self.profile.recovery {
-            Recovery::Sack => {}
-            Recovery::Reno => self.board.lose_below(self.board.una() + 1),
-            Recovery::NewReno { .. } => {
-                self.no_fast_below = self.recover;
-                self.board.lose_below(self.board.una() + 1);
-            }
-        }
-        Outcome::Reduced
-    }
-
-    fn in_recovery(&mut self, advanced: u64, now: Time) -> Outcome {
-        if advanced == 0 {
-            if self.profile.recovery != Recovery::Sack {
-                self.board.set_left(self.board.left() + 1);
-            }
-            return Outcome::Quiet;
-        }
-        let done = self.board.una() >= self.recover;
-        if done || self.profile.recovery == Recovery::Reno {
-            self.leave_recovery(now);
-            return Outcome::Recovered;
-        }
-        if let Recovery::NewReno { .. } = self.profile.recovery {
-            self.partial_acks += 1;
-            // All that the partial acknowledgement covers but the retransmission had left before.
-            self.board.set_left(self.board.left().saturating_sub(advanced - 1));
-            self.board.lose_below(self.board.una() + 1);
-            self.urgent = true;
-        }
-        if !self.is_impatient() {
-            self.restart_timer(now);
-        }
-        Outcome::Quiet
-    }
-
-    /// Whether the timer runs on since this recovery's first partial acknowledgement [RFC 6582, 4].
-    fn is_impatient(&self) -> bool {
-        let impatient = self.profile.recovery == Recovery::NewReno { impatient: true };
-        impatient && self.state == State::Recovery && self.partial_acks > 1
-    }
-
-    fn leave_recovery(&mut self, now: Time) {
-        (self.state, self.dup_acks) = (State::Open, 0);
-        self.board.set_left(0);
-        if let Recovery::NewReno { .. } = self.profile.recovery {
-            // No burst where little is in flight [RFC 6582, 3.2 step 3, option 1].
-            let in_flight = self.board.in_flight().max(1) as f64;
-            self.window.cwnd = self.window.ssthresh.min(in_flight + 1.0);
-        }
-        self.rearm(now);
-    }
-
-    fn in_loss(&mut self, ack: &Ack, delivered: u64, advanced: u64, now: Time) -> Outcome {
-        if advanced > 0 {
-            // What jumps forward was received before the timeout: it is no sign of room.
-            self.grow(ack, delivered.min(2), advanced, true, now);
-            if self.board.una() >= self.recover {
-                self.state = State::Open;
-                return Outcome::Recovered;
-            }
-        }
-        Outcome::Quiet
-    }
-
-    /// New data was acknowledged outside fast recovery: the window may grow.
-    fn grow(&mut self, ack: &Ack, delivered: u64, advanced: u64, full: bool, now: Time) {
-        if advanced == 0 {
-            return;
-        }
-        self.rearm(now);
-        if !full || delivered == 0 || self.window.cwnd >= self.profile.max_window {
-            return;
-        }
-        let event = AckEvent {
-            now,
-            packets: delivered as f64,
-            rtt: now.since(ack.echo),
-            srtt: self.rtt.smoothed(),
-            min_rtt: self.rtt.smallest(),
-            one_way: ack.arrived.since(ack.echo),
-            in_flight: self.board.in_flight() as f64,
-        };
-        if self.window.in_slow_start() {
-            self.controller.on_slow_start(&mut self.window, &event);
-        } else {
-            self.controller.on_ack(&mut self.window, &event);
-        }
     }
 
     fn congestion(&self, now: Time) -> Congestion {

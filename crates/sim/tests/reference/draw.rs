@@ -1,7 +1,7 @@
 //! What proptest draws: round numbers that make ties, odd ones that make none, and the extremes.
 
 use fairhaul_cc::entries;
-use fairhaul_experiment::{Pages, Recovery, SizeLaw, Start, Traffic};
+use fairhaul_experiment::{Pages, Recovery, SizeLaw, SlowStart, Start, Traffic};
 use fairhaul_path::impair::{Bursts, Impairments, JitterRule, LossRule, PolicerRule, ReorderRule};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Span, Time};
@@ -112,6 +112,7 @@ prop_compose! {
         (traffic, start) in (traffics(), starts()),
         packet in prop_oneof![4 => Just(1000u64), 1 => Just(1500u64), 1 => 100u64..1500],
         (initial_window, initial_ssthresh, max_window) in windows(),
+        (slow_start, pacing_kbps) in (slow_starts(), ceilings()),
         delayed_ack in holds(),
         min_rto in select(vec![1u64, 10, 200, 1000]).prop_map(Span::from_ms),
         (send_buffer, receive_buffer) in (buffers(), buffers()),
@@ -121,8 +122,8 @@ prop_compose! {
         let overhead = if exact { Span::ZERO } else { overhead };
         Leg {
             from, to, backwards, access, acks_meet, controller, recovery, traffic, start, packet,
-            initial_window, initial_ssthresh, max_window, delayed_ack, min_rto, send_buffer,
-            receive_buffer, overhead,
+            initial_window, initial_ssthresh, max_window, slow_start, pacing_kbps, delayed_ack, min_rto,
+            send_buffer, receive_buffer, overhead,
         }
     }
 }
@@ -135,7 +136,7 @@ fn accesses() -> impl Strategy<Value = Option<(u64, Span)>> {
 fn recoveries() -> impl Strategy<Value = Recovery> {
     select(vec![
         Recovery::Sack,
-        Recovery::Sack,
+        Recovery::SackProportional,
         Recovery::Reno,
         Recovery::NewReno { impatient: true },
         Recovery::NewReno { impatient: false },
@@ -183,6 +184,15 @@ fn windows() -> impl Strategy<Value = (f64, f64, f64)> {
         prop_oneof![3 => Just(f64::INFINITY), 1 => (2u32..100).prop_map(f64::from)],
         prop_oneof![3 => Just(f64::INFINITY), 1 => (1u32..60).prop_map(f64::from)],
     )
+}
+
+fn slow_starts() -> impl Strategy<Value = SlowStart> {
+    let limited = (1u32..60).prop_map(|most| SlowStart::Limited { max_ssthresh: most.into() });
+    prop_oneof![3 => Just(SlowStart::Standard), 1 => limited]
+}
+
+fn ceilings() -> impl Strategy<Value = Option<u64>> {
+    prop_oneof![5 => Just(None), 1 => (50u64..20_000).prop_map(Some)]
 }
 
 fn holds() -> impl Strategy<Value = Option<Span>> {

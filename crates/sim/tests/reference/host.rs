@@ -1,7 +1,7 @@
 //! A connection's two hosts: each does at its own time what its events ask of it.
 
 use fairhaul_cc::{Builtin, Window};
-use fairhaul_experiment::{Flow, Hop, Recovery, Scenario, Source, Traffic, Transfer, TransferRow};
+use fairhaul_experiment::{Flow, Hop, Scenario, Source, Traffic, Transfer, TransferRow};
 use fairhaul_sim::tcp::{Datagrams, Outcome, Poll, Profile, Receiver, Sender};
 use fairhaul_units::{Ack, Bytes, Chance, Data, HEADER, Span, Time};
 
@@ -49,7 +49,7 @@ impl Host {
             window: sender.window(),
             since: transfer.start,
             sender,
-            receiver: Receiver::new(matches!(flow.recovery, Recovery::Sack), flow.delayed_ack),
+            receiver: Receiver::new(flow.recovery.reports(), flow.delayed_ack),
             payload: flow.packet.0 - HEADER.0,
             size: transfer.size.map(|size| size.0),
             in_order: 0,
@@ -267,6 +267,8 @@ fn profile(flow: &Flow, transfer: &Transfer) -> Profile {
         initial_window: flow.initial_window,
         initial_ssthresh: flow.initial_ssthresh,
         max_window: flow.max_window,
+        slow_start: flow.slow_start,
+        max_pacing_rate: flow.max_pacing_rate,
         buffer: buffers.into_iter().flatten().min().unwrap_or(u64::MAX),
         min_rto: flow.min_rto,
     }

@@ -1,7 +1,7 @@
 //! Scenarios made from few small numbers: written by hand in a test, or drawn by proptest.
 
 use fairhaul_cc::Choice;
-use fairhaul_experiment::{Flow, Hop, LinkSpec, Recovery, Role, Scenario, Start, Traffic};
+use fairhaul_experiment::{Flow, Hop, LinkSpec, Recovery, Role, Scenario, SlowStart, Start, Traffic};
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Rate, Span};
@@ -46,6 +46,8 @@ pub struct Leg {
     pub initial_window: f64,
     pub initial_ssthresh: f64,
     pub max_window: f64,
+    pub slow_start: SlowStart,
+    pub pacing_kbps: Option<u64>,
     pub delayed_ack: Option<Span>,
     pub min_rto: Span,
     pub send_buffer: Option<Bytes>,
@@ -113,6 +115,8 @@ impl Leg {
             initial_window: 2.0,
             initial_ssthresh: f64::INFINITY,
             max_window: f64::INFINITY,
+            slow_start: SlowStart::Standard,
+            pacing_kbps: None,
             delayed_ack: None,
             min_rto: Span::from_ms(200),
             send_buffer: None,
@@ -144,6 +148,8 @@ impl Leg {
             initial_window: self.initial_window,
             initial_ssthresh: self.initial_ssthresh,
             max_window: self.max_window,
+            slow_start: self.slow_start,
+            max_pacing_rate: self.pacing_kbps.map(kbps),
             delayed_ack: self.delayed_ack,
             min_rto: self.min_rto,
             send_buffer: self.send_buffer,

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use fairhaul_cc::{Builtin, Choice};
-use fairhaul_experiment::Recovery;
+use fairhaul_experiment::{Recovery, SlowStart};
 use fairhaul_sim::tcp::{Outcome, Poll, Profile, Receiver, Sender};
 use fairhaul_units::{Ack, Data, Span, Time};
 
@@ -16,6 +16,8 @@ pub fn profile(recovery: Recovery) -> Profile {
         initial_window: 2.0,
         initial_ssthresh: f64::INFINITY,
         max_window: f64::INFINITY,
+        slow_start: SlowStart::Standard,
+        max_pacing_rate: None,
         buffer: u64::MAX,
         min_rto: Span::from_ms(200),
     }
@@ -41,6 +43,8 @@ pub struct Pipe {
     gap: Span,
     free: Time,
     fate: Fate,
+    /// When the pacer lets the next packet go.
+    held: Time,
     acks: VecDeque<(Time, Ack)>,
     tries: HashMap<(u64, bool), u32>,
     /// Everything that left the sender.
@@ -60,11 +64,12 @@ impl Pipe {
     ) -> Pipe {
         let mut pipe = Pipe {
             sender: sender(profile),
-            receiver: Receiver::new(profile.recovery == Recovery::Sack, None),
+            receiver: Receiver::new(profile.recovery.reports(), None),
             rtt,
             gap,
             free: Time::ZERO,
             fate: Box::new(fate),
+            held: Time::NEVER,
             acks: VecDeque::new(),
             tries: HashMap::new(),
             sent: Vec::new(),
@@ -80,9 +85,14 @@ impl Pipe {
     pub fn run(&mut self, end: Time) {
         loop {
             let ack = self.acks.front().map_or(Time::NEVER, |ack| ack.0);
-            let now = ack.min(self.sender.timer());
+            let now = ack.min(self.sender.timer()).min(self.held);
             if now >= end {
                 return;
+            }
+            if now == self.held {
+                self.held = Time::NEVER;
+                self.pump(now);
+                continue;
             }
             let due = if ack == now { self.acks.pop_front() } else { None };
             let outcome = match due {
@@ -112,7 +122,12 @@ impl Pipe {
     }
 
     fn pump(&mut self, now: Time) {
-        while let Poll::Send(data) = self.sender.poll(now) {
+        loop {
+            let data = match self.sender.poll(now) {
+                Poll::Send(data) => data,
+                Poll::Hold(until) => break self.held = until,
+                Poll::Idle => break,
+            };
             self.sent.push((now, data));
             let tries = self.tries.entry((data.number, data.opens)).or_default();
             *tries += 1;

@@ -1,0 +1,143 @@
+//! Loss and recovery: what reveals a loss, and how each kind of recovery goes on.
+
+use fairhaul_cc::Controller;
+use fairhaul_experiment::Recovery;
+use fairhaul_units::{Ack, Time};
+
+use super::{Outcome, Sender, State};
+use crate::tcp::{DUP_THRESHOLD, Proportion};
+
+impl<C: Controller> Sender<C> {
+    pub(super) fn in_open(
+        &mut self,
+        ack: &Ack,
+        delivered: u64,
+        advanced: u64,
+        full: bool,
+        now: Time,
+    ) -> Outcome {
+        if self.is_loss(advanced) {
+            return self.enter_recovery(delivered, advanced, now);
+        }
+        self.grow(ack, delivered, advanced, full, now);
+        Outcome::Quiet
+    }
+
+    /// Whether this acknowledgement, which advanced by that many packets, reveals a loss.
+    fn is_loss(&mut self, advanced: u64) -> bool {
+        if self.profile.recovery.reports() {
+            return self.board.has_loss();
+        }
+        if advanced > 0 || self.board.outstanding() == 0 {
+            self.dup_acks = 0;
+            self.board.set_left(0);
+            return false;
+        }
+        self.dup_acks += 1;
+        // Limited transmit: each of the first two lets one more packet go [RFC 3042].
+        self.board.set_left(self.dup_acks.min(DUP_THRESHOLD));
+        let fast = self.dup_acks == DUP_THRESHOLD && self.board.una() >= self.no_fast_below;
+        if !fast && self.dup_acks >= DUP_THRESHOLD {
+            self.board.set_left(DUP_THRESHOLD - 1);
+        }
+        fast
+    }
+
+    fn enter_recovery(&mut self, delivered: u64, advanced: u64, now: Time) -> Outcome {
+        let event = self.congestion(now);
+        self.controller.on_congestion(&mut self.window, &event);
+        self.pacer.restart(now);
+        self.board.begin_recovery();
+        self.state = State::Recovery;
+        self.recover = self.board.next();
+        self.partial_acks = 0;
+        self.urgent = true;
+        match self.profile.recovery {
+            Recovery::Sack => {}
+            Recovery::SackProportional => {
+                self.proportion = Proportion::new(self.board.outstanding());
+                self.reduce(delivered, advanced > 0);
+            }
+            Recovery::Reno => self.board.lose_below(self.board.una() + 1),
+            Recovery::NewReno { .. } => {
+                self.no_fast_below = self.recover;
+                self.board.lose_below(self.board.una() + 1);
+            }
+        }
+        Outcome::Reduced
+    }
+
+    pub(super) fn in_recovery(&mut self, delivered: u64, advanced: u64, now: Time) -> Outcome {
+        self.reduce(delivered, advanced > 0);
+        if advanced == 0 {
+            if !self.profile.recovery.reports() {
+                self.board.set_left(self.board.left() + 1);
+            }
+            return Outcome::Quiet;
+        }
+        let done = self.board.una() >= self.recover;
+        if done || self.profile.recovery == Recovery::Reno {
+            self.leave_recovery(now);
+            return Outcome::Recovered;
+        }
+        if let Recovery::NewReno { .. } = self.profile.recovery {
+            self.partial_acks += 1;
+            // All that the partial acknowledgement covers but the retransmission had left before.
+            self.board.set_left(self.board.left().saturating_sub(advanced - 1));
+            self.board.lose_below(self.board.una() + 1);
+            self.urgent = true;
+        }
+        if !self.is_impatient() {
+            self.restart_timer(now);
+        }
+        Outcome::Quiet
+    }
+
+    /// Whether the timer runs on since the first partial acknowledgement of this recovery
+    /// [RFC 6582, 4].
+    pub(super) fn is_impatient(&self) -> bool {
+        let impatient = self.profile.recovery == Recovery::NewReno { impatient: true };
+        impatient && self.state == State::Recovery && self.partial_acks > 1
+    }
+
+    fn leave_recovery(&mut self, now: Time) {
+        self.settle();
+        self.state = State::Open;
+        self.dup_acks = 0;
+        self.board.set_left(0);
+        if let Recovery::NewReno { .. } = self.profile.recovery {
+            // No burst where little is in flight [RFC 6582, 3.2 step 3, option 1].
+            let in_flight = self.board.in_flight().max(1) as f64;
+            self.window.cwnd = self.window.ssthresh.min(in_flight + 1.0);
+        }
+        self.rearm(now);
+    }
+
+    /// Proportional: moves the window with what an acknowledgement delivers.
+    fn reduce(&mut self, delivered: u64, advanced: bool) {
+        if self.profile.recovery == Recovery::SackProportional {
+            let in_flight = self.board.in_flight();
+            let more = self.proportion.delivered(delivered, in_flight, self.window.ssthresh, advanced);
+            self.window.cwnd = (in_flight + more) as f64;
+        }
+    }
+
+    /// Proportional: a recovery that ends leaves the window at its threshold [RFC 6937, 3].
+    pub(super) fn settle(&mut self) {
+        if self.profile.recovery == Recovery::SackProportional && self.state == State::Recovery {
+            self.window.cwnd = self.window.ssthresh;
+        }
+    }
+
+    pub(super) fn in_loss(&mut self, ack: &Ack, delivered: u64, advanced: u64, now: Time) -> Outcome {
+        if advanced > 0 {
+            // What jumps forward was received before the timeout: it is no sign of room.
+            self.grow(ack, delivered.min(2), advanced, true, now);
+            if self.board.una() >= self.recover {
+                self.state = State::Open;
+                return Outcome::Recovered;
+            }
+        }
+        Outcome::Quiet
+    }
+}

@@ -1,0 +1,118 @@
+//! The options of TCP's sender, each with its law: limited slow start, a fastest rate, and recovery
+//! in proportion.
+
+mod support;
+mod wire;
+
+use fairhaul_experiment::{Recovery, SlowStart};
+use fairhaul_sim::tcp::{Outcome, Profile};
+use fairhaul_units::{Data, Rate, Span, Time};
+use wire::{Pipe, at, profile};
+
+/// Windows at the start of each round of a limited slow start without loss.
+fn limited(max_ssthresh: f64, rounds: u64) -> Vec<f64> {
+    let profile = Profile {
+        slow_start: SlowStart::Limited { max_ssthresh },
+        min_rto: Span::from_s(1),
+        ..profile(Recovery::Sack)
+    };
+    let mut pipe = Pipe::new(profile, Span::from_ms(100), Span::ZERO, |_, _| false);
+    let after = |round| {
+        pipe.run(at(100 * round + 1));
+        pipe.sender.window().cwnd
+    };
+    (1..=rounds).map(after).collect()
+}
+
+#[test]
+fn limited_slow_start_adds_half_its_bound_in_a_round_and_no_more() {
+    // [RFC 3742, 2]: log2(m) + (w - m) / (m / 2) rounds to w. For m = 20 and w = 1000:
+    // 4.3 + 980 / 10 = 102.3; from a window of 2 rather than 1, one round less. The window grows
+    // while its round lasts, so a round adds sqrt(w^2 + m w) - w, about m/2 - m^2 / 8w: over all
+    // rounds ln(50) / 2, two rounds more.
+    let windows = limited(20.0, 110);
+    let rounds = windows.iter().position(|&cwnd| cwnd >= 1000.0).expect("it grows that far");
+    assert!((102..=104).contains(&rounds), "{rounds}");
+    for pair in windows.windows(2).filter(|pair| pair[0] > 20.0) {
+        assert!(pair[1] - pair[0] <= 10.0 + 1e-9, "{pair:?}");
+    }
+    assert_eq!(windows[..4], [2.0, 4.0, 8.0, 16.0]); // as ever, below the bound
+}
+
+#[test]
+fn a_fastest_rate_spaces_packets_evenly_and_stops_the_window() {
+    // 1000 B at 4 Mbit/s: 2 ms, 50 packets in 100 ms.
+    let rate = Rate::from_bps(4_000_000).expect("not zero");
+    let profile = Profile { max_pacing_rate: Some(rate), initial_window: 10.0, ..profile(Recovery::Sack) };
+    let mut pipe = Pipe::new(profile, Span::from_ms(100), Span::ZERO, |_, _| false);
+    pipe.run(at(5000));
+    let data = || pipe.sent.iter().filter(|(_, data)| !data.opens).map(|sent| sent.0);
+    let times: Vec<Time> = data().collect();
+    assert!(times.windows(2).all(|pair| pair[1] - pair[0] >= Span::from_ms(2)));
+    let last_second = data().filter(|&time| time >= at(4000)).count();
+    assert!((495..=500).contains(&last_second), "{last_second} packets, not 500");
+    assert!(pipe.sender.window().cwnd < 200.0, "{:?}", pipe.sender.window());
+}
+
+#[test]
+fn a_flow_gets_its_fastest_rate_and_with_blocks_the_slower_of_the_two() {
+    let goodput = |controller: &str, most: &str| {
+        support::run_text(&format!(
+            "duration = \"12 s\"\nwarmup = \"2 s\"\n[bottleneck]\nrate = \"100 Mbit/s\"\ndelay = \"10 ms\"\n\
+             queue = {{ kind = \"droptail\", capacity = \"1 bdp\" }}\n[[flow]]\nname = \"F\"\nrtt = \"40 ms\"\n\
+             controller = {controller}\nmax_window = 100\n{most}"
+        ))
+        .goodput_bps(0)
+    };
+    // 960 of 1000 bytes are payload.
+    for controller in ["\"reno\"", "{ kind = \"fhstcp\", c = 10 }"] {
+        let slow = goodput(controller, "max_pacing_rate = \"5 Mbit/s\"");
+        assert!((slow / 4.8e6 - 1.0).abs() < 0.01, "{controller} {slow}");
+        let free = goodput(controller, "");
+        let fast = goodput(controller, "max_pacing_rate = \"90 Mbit/s\"");
+        assert!((fast / free - 1.0).abs() < 0.03, "{controller} {fast} {free}");
+    }
+}
+
+/// A window of 100 of which those packets are lost once; the recovery, and what left in it.
+fn recovering(recovery: Recovery, lost: std::ops::Range<u64>) -> (Pipe, Vec<Time>) {
+    let fate = move |data: &Data, tries: u32| tries == 1 && !data.opens && lost.contains(&data.number);
+    let profile = Profile { initial_window: 100.0, initial_ssthresh: 100.0, ..profile(recovery) };
+    let mut pipe = Pipe::new(profile, Span::from_ms(100), Span::from_ms(1), fate);
+    let over = |pipe: &Pipe| pipe.outcomes.iter().any(|(_, outcome)| *outcome == Outcome::Recovered);
+    let mut ms = 0;
+    while !over(&pipe) && ms < 2000 {
+        ms += 1; // acknowledgements are that far apart: it stops at the one that ends the recovery
+        pipe.run(at(ms) + Span::from_us(1));
+    }
+    let when = |wanted| pipe.outcomes.iter().find(|(_, outcome)| *outcome == wanted).map(|found| found.0);
+    let began = when(Outcome::Reduced).expect("a loss");
+    let ended = when(Outcome::Recovered).expect("an end");
+    let within = |time: &Time| *time >= began && *time < ended;
+    let left = pipe.sent.iter().map(|sent| sent.0).filter(within).collect();
+    (pipe, left)
+}
+
+#[test]
+fn recovery_in_proportion_sends_one_packet_for_two_and_ends_at_the_threshold() {
+    let (pipe, left) = recovering(Recovery::SackProportional, 100..101);
+    assert_eq!((pipe.reductions(), pipe.timeouts(), pipe.resent()), (1, 0, 1));
+    // Acknowledgements are 1 ms apart, and the threshold is half of what was outstanding: 2 ms
+    // between packets, from the start on. Without it, half a round trip of silence.
+    assert!(left[..48].windows(2).all(|pair| pair[1] - pair[0] <= Span::from_ms(3)), "{left:?}");
+    let (_, plain) = recovering(Recovery::Sack, 100..101);
+    assert!(plain.windows(2).any(|pair| pair[1] - pair[0] > Span::from_ms(30)), "{plain:?}");
+    let window = pipe.sender.window();
+    assert_eq!(window.cwnd, window.ssthresh);
+    assert!((49.0..=51.0).contains(&window.ssthresh), "{window:?}");
+}
+
+#[test]
+fn recovery_in_proportion_makes_no_burst_after_heavy_loss() {
+    let burst = |left: &[Time]| left.iter().map(|t| left.iter().filter(|u| *u == t).count()).max();
+    let (pipe, left) = recovering(Recovery::SackProportional, 100..180);
+    assert_eq!((pipe.timeouts(), pipe.resent()), (0, 80));
+    assert!(burst(&left) <= Some(2), "{left:?}");
+    let (_, plain) = recovering(Recovery::Sack, 100..180);
+    assert!(burst(&plain) > Some(10), "{:?}", burst(&plain));
+}
