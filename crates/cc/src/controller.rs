@@ -23,6 +23,12 @@ impl Window {
         self.ssthresh = (self.cwnd * (1.0 - decrease)).max(2.0);
         self.cwnd = self.ssthresh;
     }
+
+    /// Starts again from one packet, towards half the window, as at a timeout [RFC 5681, 3.1].
+    pub fn start_over(&mut self) {
+        self.ssthresh = (self.cwnd / 2.0).max(2.0);
+        self.cwnd = 1.0;
+    }
 }
 
 /// An acknowledgement that delivered something new, outside recovery.
@@ -89,8 +95,7 @@ pub trait Controller {
     /// packet, towards half the window [RFC 5681, 3.1].
     fn on_timeout(&mut self, window: &mut Window, event: &Congestion) {
         let _ = event;
-        window.ssthresh = (window.cwnd / 2.0).max(2.0);
-        window.cwnd = 1.0;
+        window.start_over();
     }
 
     /// How to spread what the window lets go; asked outside recovery.

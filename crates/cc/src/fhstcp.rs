@@ -142,8 +142,7 @@ impl Controller for Fhstcp {
     /// Standard TCP's, and no blocks until congestion avoidance is reached again.
     // Unclear in [FHSTCP, Fig. 1]: timeouts are not mentioned. As at the start.
     fn on_timeout(&mut self, window: &mut Window, _: &Congestion) {
-        window.ssthresh = (window.cwnd / 2.0).max(2.0);
-        window.cwnd = 1.0;
+        window.start_over();
         self.count = 1;
     }
 
