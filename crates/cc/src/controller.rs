@@ -50,7 +50,7 @@ pub struct AckEvent {
     pub in_flight: f64,
 }
 
-/// A loss event: one or more packets of a window were lost; told once per window.
+/// A loss event: one or more packets of a window were lost, or arrived marked; told once per window.
 #[derive(Clone, Copy, Debug)]
 pub struct Congestion {
     /// When the sender saw it.
@@ -82,7 +82,7 @@ pub trait Controller {
     /// Something new was delivered in congestion avoidance, by a flow that used its window.
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent);
 
-    /// A loss event, told on entering recovery.
+    /// A loss event, told on entering recovery or with the echo of a mark.
     fn on_congestion(&mut self, window: &mut Window, event: &Congestion);
 
     /// Something new was delivered in slow start: one packet more for each, at most two an ACK

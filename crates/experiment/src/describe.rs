@@ -54,6 +54,11 @@ fn link(link: &LinkSpec, largest: Bytes) -> Value {
         "capacity_s": full.map(|bytes| bytes * 8.0 / link.rate.as_bps() as f64),
         "loss": link.loss.as_ref().map(loss),
     });
+    match link.mark {
+        Capacity::Unlimited => {}
+        Capacity::Packets(packets) => described["mark_packets"] = packets.into(),
+        Capacity::Bytes(bytes) => described["mark_bytes"] = bytes.0.into(),
+    }
     if !link.impair.is_none() {
         described["impairments"] = impairments(&link.impair);
     }
@@ -87,7 +92,7 @@ fn loss(rule: &LossRule) -> Value {
 
 fn flow(flow: &Flow) -> Value {
     let controlled = !matches!(flow.traffic, Traffic::Cbr { .. });
-    json!({
+    let mut described = json!({
         "name": flow.name,
         "group": flow.group,
         "role": match flow.role { Role::Measured => "measured", Role::Background => "background" },
@@ -124,7 +129,11 @@ fn flow(flow: &Flow) -> Value {
         "send_buffer_bytes": flow.send_buffer.map(|b| b.0),
         "receive_buffer_bytes": flow.receive_buffer.map(|b| b.0),
         "overhead_s": flow.overhead.as_secs(),
-    })
+    });
+    if flow.ecn {
+        described["ecn"] = true.into();
+    }
+    described
 }
 
 /// JSON has no infinity.

@@ -4,7 +4,7 @@
 //! its length. Bins have the length of the tick and an edge at the end of the warm-up, so that
 //! figures over [warmup, duration] need no bin to be split.
 
-use fairhaul_units::{Span, Time};
+use fairhaul_units::{Ecn, Span, Time};
 
 /// The bins of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub struct LinkRow {
     pub arrived: u64,
     /// Packets dropped by the queue or lost behind it.
     pub dropped: u64,
-    /// Packets marked.
+    /// Packets that the queue marked.
     pub marked: u64,
     /// Mean over time.
     pub backlog_packets: f64,
@@ -77,9 +77,10 @@ pub struct TransferRow {
 pub struct EventRow {
     /// When, seconds.
     pub t_s: f64,
-    /// `"reduction"` (a loss event; value: the window after it), `"timeout"` (value: the
-    /// retransmission timeout, seconds) or `"recovered"` (what was outstanding at the one or the
-    /// other is acknowledged; value: the window).
+    /// `"reduction"` (a loss event; value: the window after it), `"marked"` (a reduction that the
+    /// echo of a mark caused; the same value), `"timeout"` (value: the retransmission timeout,
+    /// seconds) or `"recovered"` (what was outstanding when a packet was found lost or the timer
+    /// ran out is acknowledged; value: the window).
     pub kind: &'static str,
     /// Index of the flow.
     pub flow: u32,
@@ -131,6 +132,12 @@ pub struct PacketRow {
     pub opens: bool,
     /// Whether it was sent before.
     pub again: bool,
+    /// Its codepoint, there and then.
+    pub ecn: Ecn,
+    /// Whether it says that the window was reduced.
+    pub cwr: bool,
+    /// Whether it echoes a mark.
+    pub ece: bool,
     /// Runs of packets that an acknowledgement reports: the first, and the first after it.
     pub blocks: Vec<(u64, u64)>,
     /// The sender's window after an acknowledgement, packets; else not a number.

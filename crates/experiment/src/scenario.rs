@@ -38,6 +38,8 @@ pub struct LinkSpec {
     pub delay: Span,
     /// What its queue holds.
     pub capacity: Capacity,
+    /// What its queue holds before it marks; without limit: it never does.
+    pub mark: Capacity,
     /// What it loses of the data packets that have left the queue.
     pub loss: Option<LossRule>,
     /// What else it does to packets.
@@ -206,6 +208,8 @@ pub struct Flow {
     pub max_window: f64,
     /// How the window grows in slow start.
     pub slow_start: SlowStart,
+    /// Whether queues may mark its new data instead of dropping them [RFC 3168].
+    pub ecn: bool,
     /// The fastest that its packets leave, headers included.
     pub max_pacing_rate: Option<Rate>,
     /// How long the receiver may hold an acknowledgement; `None`: it never does.

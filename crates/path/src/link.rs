@@ -7,9 +7,9 @@
 
 use std::collections::VecDeque;
 
-use fairhaul_units::{Bytes, Rate, Span, Time};
+use fairhaul_units::{Bytes, Ecn, Rate, Span, Time};
 
-use crate::queue::{Capacity, DropTail};
+use crate::queue::{DropTail, Verdict};
 
 /// What became of a packet that was offered to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub enum Passage {
         departs: Time,
         /// When it is at the other end.
         arrives: Time,
+        /// Whether the queue has marked it.
+        marked: bool,
     },
     /// The queue was full.
     Dropped,
@@ -32,6 +34,8 @@ pub struct LinkTotals {
     pub arrived: u64,
     /// Packets that the queue refused.
     pub dropped: u64,
+    /// Packets that the queue marked.
+    pub marked: u64,
 }
 
 /// A link without a limit: what is offered waits its turn, however long. A host's own interface
@@ -81,10 +85,10 @@ pub struct Link {
 
 impl Link {
     /// An idle link.
-    pub fn new(rate: Rate, delay: Span, capacity: Capacity) -> Link {
+    pub fn new(rate: Rate, delay: Span, queue: DropTail) -> Link {
         Link {
             wire: Wire::new(rate, delay),
-            queue: DropTail::new(capacity),
+            queue,
             ahead: VecDeque::new(),
             bytes_ahead: Bytes(0),
             totals: LinkTotals::default(),
@@ -92,17 +96,20 @@ impl Link {
     }
 
     /// Offers a packet of `size` at `now`, which must not run backwards.
-    pub fn offer(&mut self, size: u32, now: Time) -> Passage {
+    pub fn offer(&mut self, size: u32, ecn: Ecn, now: Time) -> Passage {
         self.totals.arrived += 1;
         self.retire(now);
-        if !self.queue.admits(Bytes(size.into()), self.ahead.len() as u64, self.bytes_ahead) {
+        let verdict = self.queue.judge(Bytes(size.into()), ecn, self.ahead.len() as u64, self.bytes_ahead);
+        if verdict == Verdict::Drops {
             self.totals.dropped += 1;
             return Passage::Dropped;
         }
+        let marked = verdict == Verdict::Marks;
+        self.totals.marked += u64::from(marked);
         let (departs, arrives) = self.wire.send(size, now);
         self.ahead.push_back((departs, size));
         self.bytes_ahead += Bytes(size.into());
-        Passage::Passes { departs, arrives }
+        Passage::Passes { departs, arrives, marked }
     }
 
     /// How long a packet of `size` occupies the link.
@@ -130,10 +137,16 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queue::Capacity;
     use proptest::prelude::*;
 
+    fn marking(capacity: Capacity, mark: Capacity) -> Link {
+        let queue = DropTail::new(capacity, mark);
+        Link::new(Rate::from_bps(8_000_000).expect("not zero"), Span::from_ms(10), queue)
+    }
+
     fn link(capacity: Capacity) -> Link {
-        Link::new(Rate::from_bps(8_000_000).expect("not zero"), Span::from_ms(10), capacity)
+        marking(capacity, Capacity::Unlimited)
     }
 
     #[test]
@@ -141,39 +154,63 @@ mod tests {
         // 1000 B at 8 Mbit/s take 1 ms.
         let mut link = link(Capacity::Unlimited);
         let at = |ms| Time::ZERO + Span::from_ms(ms);
-        assert_eq!(link.offer(1000, at(0)), Passage::Passes { departs: at(1), arrives: at(11) });
-        assert_eq!(link.offer(1000, at(0)), Passage::Passes { departs: at(2), arrives: at(12) });
-        assert_eq!(link.offer(1000, at(5)), Passage::Passes { departs: at(6), arrives: at(16) });
+        let mut passes = |ms| match link.offer(1000, Ecn::NotCapable, at(ms)) {
+            Passage::Passes { departs, arrives, marked } => (departs, arrives, marked),
+            Passage::Dropped => panic!("there is no limit"),
+        };
+        assert_eq!(passes(0), (at(1), at(11), false));
+        assert_eq!(passes(0), (at(2), at(12), false));
+        assert_eq!(passes(5), (at(6), at(16), false));
     }
 
     #[test]
     fn the_packet_being_sent_counts_until_its_last_bit_has_left() {
         let mut link = link(Capacity::Packets(2));
         let at = |us| Time::ZERO + Span::from_us(us);
-        link.offer(1000, at(0));
-        link.offer(1000, at(0));
-        assert_eq!(link.offer(1000, at(999)), Passage::Dropped);
-        assert!(matches!(link.offer(1000, at(1000)), Passage::Passes { .. }));
+        link.offer(1000, Ecn::NotCapable, at(0));
+        link.offer(1000, Ecn::NotCapable, at(0));
+        assert_eq!(link.offer(1000, Ecn::NotCapable, at(999)), Passage::Dropped);
+        assert!(matches!(link.offer(1000, Ecn::NotCapable, at(1000)), Passage::Passes { .. }));
     }
 
     #[test]
     fn a_queue_in_bytes_holds_25_small_packets_where_it_holds_one_large() {
         let mut link = link(Capacity::Bytes(Bytes(1000)));
-        assert!((0..25).all(|_| link.offer(40, Time::ZERO) != Passage::Dropped));
-        assert_eq!(link.offer(40, Time::ZERO), Passage::Dropped);
+        assert!((0..25).all(|_| link.offer(40, Ecn::NotCapable, Time::ZERO) != Passage::Dropped));
+        assert_eq!(link.offer(40, Ecn::NotCapable, Time::ZERO), Passage::Dropped);
+    }
+
+    #[test]
+    fn a_mark_of_2000_bytes_is_reached_by_two_packets_and_leaves_what_cannot_be_marked_alone() {
+        let mut link = marking(Capacity::Bytes(Bytes(3000)), Capacity::Bytes(Bytes(2000)));
+        let mut marked = |ecn| match link.offer(1000, ecn, Time::ZERO) {
+            Passage::Passes { marked, .. } => Some(marked),
+            Passage::Dropped => None,
+        };
+        assert_eq!(marked(Ecn::Capable), Some(false));
+        assert_eq!(marked(Ecn::Capable), Some(false));
+        assert_eq!(marked(Ecn::Capable), Some(true));
+        assert_eq!(marked(Ecn::Capable), None);
+        assert_eq!(link.totals(), LinkTotals { arrived: 4, dropped: 1, marked: 1 });
     }
 
     proptest! {
         #[test]
-        fn what_arrives_is_dropped_or_passes_in_order_and_the_limit_holds(
+        fn what_arrives_is_dropped_or_passes_in_order_and_the_limit_and_the_mark_hold(
             most in 1u64..8,
+            mark in 1u64..8,
             gaps_us in proptest::collection::vec(0u64..3000, 1..200),
         ) {
-            let mut link = link(Capacity::Packets(most));
+            let mut link = marking(Capacity::Packets(most), Capacity::Packets(mark));
             let (mut now, mut last, mut passed) = (Time::ZERO, Time::ZERO, Vec::new());
-            for gap in gaps_us {
+            let mut marks = 0;
+            for (n, gap) in gaps_us.into_iter().enumerate() {
                 now += Span::from_us(gap);
-                if let Passage::Passes { departs, .. } = link.offer(1000, now) {
+                let ecn = [Ecn::NotCapable, Ecn::Capable, Ecn::Marked][n % 3];
+                let found = passed.iter().filter(|&&d| d > now).count() as u64;
+                if let Passage::Passes { departs, marked, .. } = link.offer(1000, ecn, now) {
+                    prop_assert_eq!(marked, ecn == Ecn::Capable && found >= mark);
+                    marks += u64::from(marked);
                     prop_assert!(departs > last && departs > now);
                     last = departs;
                     passed.push(departs);
@@ -183,6 +220,7 @@ mod tests {
             }
             let totals = link.totals();
             prop_assert_eq!(totals.arrived, totals.dropped + passed.len() as u64);
+            prop_assert_eq!(totals.marked, marks);
         }
     }
 }

@@ -100,6 +100,9 @@ impl Columns {
     }
 }
 
+/// The codepoints as [RFC 3168, 5] prints them, in the order of `Ecn`.
+const ECN: [&str; 3] = ["Not-ECT", "ECT(0)", "CE"];
+
 /// The tables of one run.
 pub struct Tables {
     pub flow_series: Table,
@@ -133,6 +136,9 @@ pub fn packets(rows: &[PacketRow]) -> Result<Table, ArrowError> {
         .whole("bytes", rows.iter().map(|row| row.size.into()))
         .flag("opens", rows.iter().map(|row| row.opens))
         .flag("again", rows.iter().map(|row| row.again))
+        .words("ecn", ECN.into_iter(), rows.iter().map(|row| row.ecn as usize))?
+        .flag("cwr", rows.iter().map(|row| row.cwr))
+        .flag("ece", rows.iter().map(|row| row.ece))
         .text("sack", rows.iter().map(runs))
         .maybe("cwnd_packets", rows.iter().map(|row| row.cwnd_packets))
         .maybe("srtt_s", rows.iter().map(|row| row.srtt_s))

@@ -3,7 +3,7 @@
 use fairhaul_cc::{Builtin, Window};
 use fairhaul_experiment::{Flow, PacketWhat, Source, Traffic, Transfer, TransferRow};
 use fairhaul_path::Wire;
-use fairhaul_units::{ACK_SIZE, Ack, Chance, Data, HEADER, Span, Time};
+use fairhaul_units::{ACK_SIZE, Ack, Chance, Data, Ecn, HEADER, Span, Time};
 
 mod application;
 mod booking;
@@ -237,15 +237,18 @@ impl Connection {
     }
 
     /// A data packet is at the link of step `at`, or has waited there.
-    fn meet_data(&mut self, at: usize, data: Data, now: Time, route: &Route, world: &mut World) {
+    fn meet_data(&mut self, at: usize, mut data: Data, now: Time, route: &Route, world: &mut World) {
         let link = match route.forward[at] {
             Step::Alone(link) | Step::Meet { link, .. } => link,
             Step::Wait { .. } => return self.carry_data(at + 1, data, now, route, world),
             Step::Wire(_) => unreachable!("a wire is crossed at once"),
         };
         let may_lose = (!data.opens).then_some(self.flow);
-        match world.pass(link, data.size, may_lose, now) {
-            Ok(Crossing { arrives, twice }) => {
+        match world.pass(link, data.size, data.ecn, may_lose, now) {
+            Ok(Crossing { arrives, marked, twice }) => {
+                if marked {
+                    data.ecn = Ecn::Marked;
+                }
                 self.carry_data(at + 1, data, arrives, route, world);
                 if twice {
                     self.data.launched += 1;
@@ -320,8 +323,9 @@ impl Connection {
     fn meet_ack(&mut self, at: usize, ack: Ack, now: Time, route: &Route, world: &mut World) {
         match route.reverse.get(at) {
             Some(Step::Alone(link) | Step::Meet { link, .. }) => {
-                match world.pass(*link, ACK_SIZE.0 as u32, None, now) {
-                    Ok(Crossing { arrives, twice }) => {
+                // An acknowledgement is never ECN-capable [RFC 3168, 6.1.4].
+                match world.pass(*link, ACK_SIZE.0 as u32, Ecn::NotCapable, None, now) {
+                    Ok(Crossing { arrives, twice, .. }) => {
                         self.carry_ack(at + 1, ack, arrives, route, world);
                         if twice {
                             self.acks.launched += 1;

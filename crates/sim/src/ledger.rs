@@ -60,6 +60,7 @@ struct LinkCell {
     busy_ps: u64,
     arrived: u64,
     dropped: u64,
+    marked: u64,
     packets_ps: u128,
     bytes_ps: u128,
 }
@@ -159,6 +160,14 @@ impl Ledger {
         }
     }
 
+    /// A link's queue marks the packet that was offered last.
+    pub fn marked(&mut self, link: u32, now: Time) {
+        if now < self.grid.end {
+            let book = &mut self.links[link as usize];
+            book.cells[book.arriving.at(&self.grid, now)].marked += 1;
+        }
+    }
+
     /// A packet of `size` was in a link's queue from `from` to `to`, and on its way out for the
     /// last `on_wire` of it.
     pub fn passed(&mut self, link: u32, size: u32, from: Time, to: Time, on_wire: Span) {
@@ -211,7 +220,7 @@ fn close_link(cells: &[LinkCell], length: &impl Fn(usize) -> f64) -> Vec<LinkRow
         busy_s: Span::from_ps(cell.busy_ps).as_secs(),
         arrived: cell.arrived,
         dropped: cell.dropped,
-        marked: 0,
+        marked: cell.marked,
         backlog_packets: cell.packets_ps as f64 * 1e-12 / length(bin),
         backlog_bytes: cell.bytes_ps as f64 * 1e-12 / length(bin),
     };

@@ -1,7 +1,7 @@
 //! Evidence per packet: what one flow's hosts send and receive, and what is dropped between them.
 
 use fairhaul_experiment::{PacketRow, PacketWhat};
-use fairhaul_units::{ACK_SIZE, Ack, Data, Time};
+use fairhaul_units::{ACK_SIZE, Ack, Data, Ecn, Time};
 
 /// Rows kept at most; a gigabit makes as many in four seconds.
 const MOST_ROWS: usize = 1_000_000;
@@ -39,6 +39,9 @@ impl Trace {
             size: data.size,
             opens: data.opens,
             again: data.again,
+            ecn: data.ecn,
+            cwr: data.cwr,
+            ece: false,
             blocks: Vec::new(),
             cwnd_packets: f64::NAN,
             srtt_s: f64::NAN,
@@ -65,6 +68,9 @@ impl Trace {
             size: ACK_SIZE.0 as u32,
             opens: ack.opens,
             again: false,
+            ecn: Ecn::NotCapable,
+            cwr: false,
+            ece: ack.ece,
             blocks: ack
                 .sacked()
                 .iter()

@@ -2,8 +2,9 @@
 
 use fairhaul_experiment::{Grid, LinkSpec, Scenario};
 use fairhaul_path::impair::{Duplicate, Impairments, Jitter, Loss, Policer, Reorder};
+use fairhaul_path::queue::DropTail;
 use fairhaul_path::{Link, Passage};
-use fairhaul_units::{Bytes, Chance, Time};
+use fairhaul_units::{Bytes, Chance, Ecn, Time};
 
 use crate::agenda::Agenda;
 use crate::ledger::Ledger;
@@ -41,10 +42,10 @@ impl Impaired {
         self.policer.as_mut().is_none_or(|policer| policer.admits(Bytes(size.into()), now))
     }
 
-    fn cross(&mut self, arrives: Time) -> Crossing {
+    fn cross(&mut self, arrives: Time, marked: bool) -> Crossing {
         let jittered = self.jitter.as_mut().map_or(arrives, |jitter| jitter.delays(arrives));
         let arrives = self.reorder.as_mut().map_or(jittered, |reorder| jittered + reorder.holds());
-        Crossing { arrives, twice: self.duplicate.doubles() }
+        Crossing { arrives, marked, twice: self.duplicate.doubles() }
     }
 }
 
@@ -53,6 +54,8 @@ impl Impaired {
 pub struct Crossing {
     /// When it is at the other end.
     pub arrives: Time,
+    /// Whether the queue has marked it.
+    pub marked: bool,
     /// Whether a copy of it is right behind it.
     pub twice: bool,
 }
@@ -76,7 +79,7 @@ pub struct Crossings {
 impl World {
     pub fn new(scenario: &Scenario, grid: Grid) -> World {
         let stage = |(index, spec): (usize, &LinkSpec)| Stage {
-            link: Link::new(spec.rate, spec.delay, spec.capacity),
+            link: Link::new(spec.rate, spec.delay, DropTail::new(spec.capacity, spec.mark)),
             loss: spec
                 .loss
                 .clone()
@@ -98,7 +101,14 @@ impl World {
 
     /// A packet of `size` is offered to `link` at `now`: how it gets to the other end, or else when
     /// it was dropped. `may_lose`: it is a data packet of that flow, which the link may lose.
-    pub fn pass(&mut self, link: u32, size: u32, may_lose: Option<u32>, now: Time) -> Result<Crossing, Time> {
+    pub fn pass(
+        &mut self,
+        link: u32,
+        size: u32,
+        ecn: Ecn,
+        may_lose: Option<u32>,
+        now: Time,
+    ) -> Result<Crossing, Time> {
         let stage = &mut self.stages[link as usize];
         if let (Some(impaired), Some(_)) = (&mut stage.impaired, may_lose)
             && !impaired.admits(size, now)
@@ -107,13 +117,16 @@ impl World {
             self.ledger.offered(link, true, now);
             return Err(now);
         }
-        let Passage::Passes { departs, arrives } = stage.link.offer(size, now) else {
+        let Passage::Passes { departs, arrives, marked } = stage.link.offer(size, ecn, now) else {
             self.ledger.offered(link, true, now);
             return Err(now);
         };
         stage.passed += 1;
         let on_wire = stage.link.on_wire(size);
         self.ledger.offered(link, false, now);
+        if marked {
+            self.ledger.marked(link, now);
+        }
         self.ledger.passed(link, size, now, departs, on_wire);
         if let (Some(loss), Some(flow)) = (&mut stage.loss, may_lose)
             && loss.takes(flow, departs)
@@ -122,8 +135,8 @@ impl World {
             return Err(departs);
         }
         match &mut stage.impaired {
-            Some(impaired) => Ok(impaired.cross(arrives)),
-            None => Ok(Crossing { arrives, twice: false }),
+            Some(impaired) => Ok(impaired.cross(arrives, marked)),
+            None => Ok(Crossing { arrives, marked, twice: false }),
         }
     }
 

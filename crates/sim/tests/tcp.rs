@@ -26,7 +26,15 @@ fn ack(next: u64, sack: &[(u32, u32)]) -> Ack {
     for (block, &(from, to)) in blocks.iter_mut().zip(sack) {
         *block = SackBlock { from, to };
     }
-    Ack { next, echo: Time::ZERO, arrived: Time::ZERO, sack: blocks, blocks: sack.len() as u8, opens: false }
+    Ack {
+        next,
+        echo: Time::ZERO,
+        arrived: Time::ZERO,
+        sack: blocks,
+        blocks: sack.len() as u8,
+        opens: false,
+        ece: false,
+    }
 }
 
 /// A sender whose connection was opened at 100 ms and that then sent its initial window.

@@ -10,7 +10,7 @@ mod parse;
 mod quantity;
 
 pub use chance::Chance;
-pub use packet::{ACK_SIZE, Ack, Data, HEADER, SACK_BLOCKS, SackBlock};
+pub use packet::{ACK_SIZE, Ack, Data, Ecn, HEADER, SACK_BLOCKS, SackBlock};
 pub use parameter::{Kind, Parameter, Settings};
 pub use parse::ParseError;
 pub use quantity::{Bytes, Rate, Span, Time};

@@ -12,6 +12,21 @@ pub const ACK_SIZE: Bytes = HEADER;
 /// SACK blocks in one acknowledgement: what fits beside a timestamp option [RFC 2018, 3].
 pub const SACK_BLOCKS: usize = 3;
 
+// Rings of packets in flight are what a run touches most.
+const _: () = assert!(size_of::<Data>() <= 64 && size_of::<Ack>() <= 64);
+
+/// The two bits of the IP header for explicit congestion notification [RFC 3168, 5].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// Not-ECT: a queue can only drop it.
+    #[default]
+    NotCapable,
+    /// ECT(0): a queue may mark it instead.
+    Capable,
+    /// CE: a queue has marked it.
+    Marked,
+}
+
 /// A data packet, or the request that opens a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data {
@@ -25,6 +40,10 @@ pub struct Data {
     pub opens: bool,
     /// Whether the sender has sent this number before.
     pub again: bool,
+    /// What queues may do to it, or have done.
+    pub ecn: Ecn,
+    /// CWR: the sender has reduced its window, and no echo of an earlier mark is needed.
+    pub cwr: bool,
 }
 
 /// Packets that arrived beyond the cumulative acknowledgement, counted from it: packet `next + from`
@@ -52,6 +71,8 @@ pub struct Ack {
     pub blocks: u8,
     /// Whether this answers the request that opens the connection.
     pub opens: bool,
+    /// ECE: a marked packet has arrived, and none with CWR since.
+    pub ece: bool,
 }
 
 impl Ack {

@@ -127,13 +127,22 @@ pub(crate) const QUEUE: Accepts = Words(&Words { tag: "kind", cases: &[DROPTAIL]
 const DROPTAIL: Shape = Shape {
     name: "droptail",
     help: fairhaul_path::queue::DropTail::TITLE,
-    fields: &[field(
-        "capacity",
-        Capacity,
-        Required,
-        "A time (times the rate, in the largest packets, rounded up), a size on the wire, packets, multiples of \
-         the bandwidth-delay product, or no limit.",
-    )],
+    fields: &[
+        field(
+            "capacity",
+            Capacity,
+            Required,
+            "A time (times the rate, in the largest packets, rounded up), a size on the wire, packets, multiples of \
+             the bandwidth-delay product, or no limit.",
+        ),
+        field(
+            "mark",
+            Capacity,
+            Said("none"),
+            "A data packet of a flow with `ecn` that finds so much in the queue is marked (RFC 3168). The same forms, \
+             below `capacity`.",
+        ),
+    ],
 };
 
 static FLOW: Shape = Shape {
@@ -177,6 +186,13 @@ static FLOW: Shape = Shape {
         field("initial_ssthresh", WINDOW, Said("no limit"), "Packets."),
         field("max_window", WINDOW, Said("no limit"), "Bound of the congestion window, packets."),
         field("slow_start", SLOW_START, value("\"standard\""), "How the window grows in slow start."),
+        field(
+            "ecn",
+            Switch,
+            value("false"),
+            "Whether queues may mark its new data instead of dropping them (RFC 3168); an echoed mark reduces the \
+             window once a round, as a loss would.",
+        ),
         field(
             "max_pacing_rate",
             Rate,

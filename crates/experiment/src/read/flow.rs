@@ -81,6 +81,7 @@ impl<'a> Party<'a> {
             initial_ssthresh: unlimited("initial_ssthresh"),
             max_window: unlimited("max_window"),
             slow_start: slow_start(&v.table("slow_start")?)?,
+            ecn: matches!(v.get("ecn")?, Got::Switch(true)),
             max_pacing_rate: v.rate("max_pacing_rate"),
             delayed_ack: match v.get("delayed_ack")? {
                 Got::Span(span) => Some(*span),
@@ -120,6 +121,9 @@ fn window(values: &Values, notes: &mut Notes) {
 /// What has congestion control says which, and what has none does not.
 fn controlled(values: &Values, traffic: Option<&Traffic>, notes: &mut Notes) {
     let datagrams = matches!(traffic, Some(Traffic::Cbr { .. }));
+    if datagrams && matches!(values.get("ecn"), Some(Got::Switch(true))) {
+        notes.note(values.spot("ecn"), "ecn: \"cbr\" traffic has nobody who echoes a mark");
+    }
     match (datagrams, values.given("controller")) {
         (false, false) => {
             let wanted = Accepts::Controller.wanted();

@@ -19,14 +19,21 @@ pub(super) struct Wire {
     pub(super) name: String,
     pub(super) rate: Rate,
     pub(super) delay: Span,
-    pub(super) asked: Asked,
+    pub(super) capacity: Limit,
+    /// From where its queue marks.
+    pub(super) mark: Option<Limit>,
     pub(super) loss: Option<Got>,
     /// Its table, for what else it does to packets.
     pub(super) table: Values,
-    /// Where its queue's capacity stands.
-    pub(super) spot: Spot,
     from: usize,
     to: usize,
+}
+
+/// A limit of a queue, and where it stands.
+pub(super) struct Limit {
+    pub(super) key: &'static str,
+    pub(super) asked: Asked,
+    pub(super) spot: Spot,
 }
 
 /// All links.
@@ -214,14 +221,15 @@ fn dumbbell(table: Option<Values>) -> Net {
 /// The link of a table; `None` where a part of it was wrong, which has been noted.
 fn described(name: String, table: &Values, from: usize, to: usize) -> Option<Wire> {
     let queue = table.table("queue")?;
+    let limit = |key| Some(Limit { key, asked: queue.capacity(key)?, spot: queue.spot(key) });
     Some(Wire {
         name,
         rate: table.rate("rate")?,
         delay: table.span("delay")?,
-        asked: queue.capacity("capacity")?,
+        capacity: limit("capacity")?,
+        mark: limit("mark"),
         loss: table.get("loss").cloned(),
         table: table.clone(),
-        spot: queue.spot("capacity"),
         from,
         to,
     })

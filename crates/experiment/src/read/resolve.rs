@@ -9,7 +9,7 @@ use fairhaul_units::{Bytes, Rate, Span, Time};
 use super::flow::{Party, flow_name};
 use super::impair::impairments;
 use super::mistake::{Notes, Spot, clip, way_out};
-use super::net::{Net, Wire};
+use super::net::{Limit, Net, Wire};
 use super::reader::{Got, Values};
 use super::value::Asked;
 use crate::{LinkSpec, Scenario, Traffic};
@@ -97,12 +97,17 @@ fn links(net: &Net, flows: &Flows, notes: &mut Notes) -> Option<Vec<LinkSpec>> {
     for (index, wire) in net.wires.iter().enumerate() {
         let loss = wire.loss.as_ref().map(|got| rule(got, flows.tables, notes));
         let impair = impairments(&wire.table, flows.largest, notes);
-        let Some(capacity) = capacity(index, wire, flows, notes) else { continue };
+        let Some(capacity) = limit(index, wire, &wire.capacity, flows, notes) else { continue };
+        let mark = wire.mark.as_ref().and_then(|mark| limit(index, wire, mark, flows, notes));
+        if let (Some(of), Some(mark)) = (&wire.mark, mark) {
+            below(mark, capacity, of.spot, flows.largest, notes);
+        }
         let link = LinkSpec {
             name: wire.name.clone(),
             rate: wire.rate,
             delay: wire.delay,
             capacity,
+            mark: mark.unwrap_or(Capacity::Unlimited),
             loss: None,
             impair: Impairments::default(),
         };
@@ -113,9 +118,10 @@ fn links(net: &Net, flows: &Flows, notes: &mut Notes) -> Option<Vec<LinkSpec>> {
     (links.len() == 2 * net.wires.len()).then_some(links)
 }
 
-fn capacity(index: usize, wire: &Wire, flows: &Flows, notes: &mut Notes) -> Option<Capacity> {
+/// A limit of the queue before a wire, in packets or bytes.
+fn limit(index: usize, wire: &Wire, of: &Limit, flows: &Flows, notes: &mut Notes) -> Option<Capacity> {
     let largest = flows.largest;
-    let capacity = match wire.asked {
+    let found = match of.asked {
         Asked::Unlimited => Ok(Capacity::Unlimited),
         Asked::Packets(packets) => Ok(Capacity::Packets(packets)),
         Asked::Bytes(bytes) if bytes < largest => Err(format!("{bytes} do not hold a packet of {largest}")),
@@ -127,7 +133,30 @@ fn capacity(index: usize, wire: &Wire, flows: &Flows, notes: &mut Notes) -> Opti
             bdp(millionths, wire.rate, &round_trips(index, flows.parties), largest).map(Capacity::Packets)
         }
     };
-    capacity.map_err(|text| notes.note(wire.spot, format!("capacity: {text}"))).ok()
+    found.map_err(|text| notes.note(of.spot, format!("{}: {text}", of.key))).ok()
+}
+
+/// A queue marks before it drops; bytes are held against the largest packets.
+fn below(mark: Capacity, capacity: Capacity, spot: Spot, largest: Bytes, notes: &mut Notes) {
+    let (what, bytes) = match mark {
+        Capacity::Unlimited => {
+            return notes.note(spot, "mark: without a limit it marks nothing; leave it out");
+        }
+        Capacity::Packets(packets) => (format!("{packets} packets"), in_bytes(packets, largest)),
+        Capacity::Bytes(bytes) => (bytes.to_string(), bytes.0.into()),
+    };
+    let (whole, most) = match capacity {
+        Capacity::Unlimited => return,
+        Capacity::Packets(packets) => (format!("{packets} packets"), in_bytes(packets, largest)),
+        Capacity::Bytes(size) => (size.to_string(), size.0.into()),
+    };
+    if bytes >= most {
+        notes.note(spot, format!("mark: {what} are not below the capacity, {whole}"));
+    }
+}
+
+fn in_bytes(packets: u64, largest: Bytes) -> u128 {
+    u128::from(packets) * u128::from(largest.0)
 }
 
 /// The round trips of the bulk flows that cross a wire; where there are none, those of the

@@ -1,11 +1,14 @@
-//! DropTail: first in, first out, and what finds the queue full is dropped.
+//! DropTail: first in, first out, and what finds the queue full is dropped; what finds it at its
+//! mark is marked, where the sender understands marks [RFC 3168].
 //!
 //! The packet being sent still counts as in the queue, as on a router whose buffer holds it until
 //! its last bit has left.
 
-use fairhaul_units::Bytes;
+use fairhaul_units::{Bytes, Ecn};
 
-/// What a queue holds at most.
+use super::Verdict;
+
+/// What a queue holds at most, or before it marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capacity {
     /// No limit, as in a host's own interface that pushes back on its sender.
@@ -16,27 +19,41 @@ pub enum Capacity {
     Bytes(Bytes),
 }
 
+impl Capacity {
+    /// Whether `size` still fits beside `packets` packets of `bytes` in all.
+    fn admits(self, size: Bytes, packets: u64, bytes: Bytes) -> bool {
+        match self {
+            Capacity::Unlimited => true,
+            Capacity::Packets(most) => packets < most,
+            Capacity::Bytes(most) => bytes + size <= most,
+        }
+    }
+}
+
 /// The arrival law of a drop-tail queue.
 #[derive(Clone, Copy, Debug)]
 pub struct DropTail {
     capacity: Capacity,
+    mark: Capacity,
 }
 
 impl DropTail {
     /// One line of what it is.
     pub const TITLE: &'static str = "First in, first out; what finds the queue full is dropped";
 
-    /// A queue that holds at most `capacity`.
-    pub fn new(capacity: Capacity) -> DropTail {
-        DropTail { capacity }
+    /// A queue that holds at most `capacity`, and marks what finds `mark` or more in it;
+    /// [`Capacity::Unlimited`]: nothing.
+    pub fn new(capacity: Capacity, mark: Capacity) -> DropTail {
+        DropTail { capacity, mark }
     }
 
-    /// Whether a packet of `size` still fits beside `packets` packets of `bytes` in all.
-    pub fn admits(&self, size: Bytes, packets: u64, bytes: Bytes) -> bool {
-        match self.capacity {
-            Capacity::Unlimited => true,
-            Capacity::Packets(most) => packets < most,
-            Capacity::Bytes(most) => bytes + size <= most,
+    /// What becomes of a packet of `size` that finds `packets` packets of `bytes` in all.
+    pub fn judge(&self, size: Bytes, ecn: Ecn, packets: u64, bytes: Bytes) -> Verdict {
+        if !self.capacity.admits(size, packets, bytes) {
+            return Verdict::Drops;
         }
+        // The mark is reached where not a byte more would fit below it.
+        let reached = ecn == Ecn::Capable && !self.mark.admits(Bytes(1), packets, bytes);
+        if reached { Verdict::Marks } else { Verdict::Takes }
     }
 }

@@ -1,6 +1,6 @@
 //! The application's side of a connection: what it has to send, and when.
 
-use fairhaul_units::{Data, Time};
+use fairhaul_units::{Data, Ecn, Time};
 
 use super::Connection;
 use crate::route::Route;
@@ -30,7 +30,8 @@ impl Connection {
         self.ready += 1;
         if self.datagrams.is_some() {
             let size = self.profile.packet;
-            let data = Data { number, stamped: now, size, opens: false, again: false };
+            let ecn = Ecn::NotCapable; // nobody would echo a mark
+            let data = Data { number, stamped: now, size, opens: false, again: false, ecn, cwr: false };
             self.launch(data, now, route, world);
         } else {
             self.sender.ready(self.ready);

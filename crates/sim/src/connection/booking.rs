@@ -40,6 +40,7 @@ impl Connection {
         match outcome {
             Outcome::Quiet => {}
             Outcome::Reduced => world.ledger.event("reduction", self.flow, self.standing.cwnd, now),
+            Outcome::Marked => world.ledger.event("marked", self.flow, self.standing.cwnd, now),
             Outcome::Recovered => world.ledger.event("recovered", self.flow, self.standing.cwnd, now),
             Outcome::TimedOut(timeout) => world.ledger.event("timeout", self.flow, timeout.as_secs(), now),
             Outcome::Finished => self.end = Some(now),

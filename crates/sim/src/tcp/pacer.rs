@@ -12,8 +12,9 @@ pub struct Pacer {
     in_block: u64,
     /// When the current block began.
     block_began: Time,
-    /// The fastest that anything leaves, whatever the controller says, and until when it holds.
+    /// The fastest that anything leaves, whatever the controller says.
     most: Option<Rate>,
+    /// Until when that rate, or a pause, holds everything.
     full_until: Time,
 }
 
@@ -21,6 +22,11 @@ impl Pacer {
     /// A pacer that lets nothing pass faster than `most`.
     pub fn new(most: Option<Rate>) -> Pacer {
         Pacer { most, ..Pacer::default() }
+    }
+
+    /// Nothing at all leaves before `until`.
+    pub fn pause(&mut self, until: Time) {
+        self.full_until = self.full_until.max(until);
     }
 
     /// Whether the fastest rate lets a packet leave at `now`; if not, when to ask again.

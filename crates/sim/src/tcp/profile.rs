@@ -2,7 +2,7 @@
 
 use fairhaul_cc::Window;
 use fairhaul_experiment::{Flow, Recovery, SlowStart, Transfer};
-use fairhaul_units::{Bytes, HEADER, Rate, Span};
+use fairhaul_units::{Bytes, Ecn, HEADER, Rate, Span};
 
 /// What a sender is, apart from its controller.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +21,8 @@ pub struct Profile {
     pub max_window: f64,
     /// How the window grows in slow start.
     pub slow_start: SlowStart,
+    /// What its new data carry [RFC 3168].
+    pub ecn: Ecn,
     /// The fastest that packets leave.
     pub max_pacing_rate: Option<Rate>,
     /// Packets that the smaller of both buffers holds.
@@ -42,6 +44,7 @@ impl Profile {
             initial_ssthresh: flow.initial_ssthresh,
             max_window: flow.max_window,
             slow_start: flow.slow_start,
+            ecn: if flow.ecn { Ecn::Capable } else { Ecn::NotCapable },
             max_pacing_rate: flow.max_pacing_rate,
             buffer: fits(flow.send_buffer).min(fits(flow.receive_buffer)),
             min_rto: flow.min_rto,
@@ -91,6 +94,7 @@ mod tests {
             initial_ssthresh: f64::INFINITY,
             max_window: f64::INFINITY,
             slow_start: SlowStart::Standard,
+            ecn: Ecn::NotCapable,
             max_pacing_rate: None,
             buffer: u64::MAX,
             min_rto: Span::from_ms(200),

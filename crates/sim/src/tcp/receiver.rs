@@ -1,6 +1,7 @@
-//! The receiver: acknowledges what arrives [RFC 5681, 4.2], with SACK blocks [RFC 2018].
+//! The receiver: acknowledges what arrives [RFC 5681, 4.2], with SACK blocks [RFC 2018], and echoes
+//! marks [RFC 3168].
 
-use fairhaul_units::{Ack, Data, SACK_BLOCKS, SackBlock, Span, Time};
+use fairhaul_units::{Ack, Data, Ecn, SACK_BLOCKS, SackBlock, Span, Time};
 
 use super::runs::Runs;
 
@@ -16,6 +17,8 @@ pub struct Receiver {
     /// How long an acknowledgement may be held; `None`: never.
     hold: Option<Span>,
     held: Option<Held>,
+    /// A marked packet has arrived, and none with CWR since [RFC 3168, 6.1.3].
+    echoes: bool,
 }
 
 /// An acknowledgement that is held back, for the packet that waits for it.
@@ -29,7 +32,15 @@ struct Held {
 impl Receiver {
     /// A receiver that reports blocks if `reports`, and holds an acknowledgement for at most `hold`.
     pub fn new(reports: bool, hold: Option<Span>) -> Receiver {
-        Receiver { next: 0, beyond: Runs::default(), recent: Default::default(), reports, hold, held: None }
+        Receiver {
+            next: 0,
+            beyond: Runs::default(),
+            recent: Default::default(),
+            reports,
+            hold,
+            held: None,
+            echoes: false,
+        }
     }
 
     /// The first packet that has not arrived: all before it are in order.
@@ -56,13 +67,20 @@ impl Receiver {
         let in_order = data.number == self.next;
         let fresh = data.number >= self.next && !self.beyond.contains(data.number);
         let filled = in_order && !self.beyond.is_empty();
+        let marked = data.ecn == Ecn::Marked;
+        if fresh && (marked || data.cwr) {
+            self.echoes = marked; // that has both is marked again, after the reduction
+        }
         if in_order {
             self.next += 1 + self.beyond.run_at(self.next + 1);
             self.beyond.advance(self.next);
         } else if fresh {
             self.remember(data.number);
         }
-        if let (true, false, Some(hold)) = (in_order, filled, self.hold)
+        // Unclear in [RFC 3168, 6.1.3]: whether the acknowledgement of a marked packet may be held.
+        // It may not: the sender hears of the mark at once, and no acknowledgement covers both a
+        // mark and a CWR behind it.
+        if let (true, false, false, Some(hold)) = (in_order, filled, marked, self.hold)
             && self.held.is_none()
         {
             self.held = Some(Held { stamped: data.stamped, arrived: now, until: now + hold });
@@ -95,6 +113,7 @@ impl Receiver {
             sack: [SackBlock::default(); SACK_BLOCKS],
             blocks: 0,
             opens: false,
+            ece: self.echoes,
         };
         if self.reports && !self.beyond.is_empty() {
             let live = self.recent.iter().filter(|run| run.0 > self.next);
@@ -112,7 +131,16 @@ mod tests {
     use super::*;
 
     fn data(number: u64) -> Data {
-        Data { number, stamped: Time::ZERO, size: 1000, opens: false, again: false }
+        let (stamped, ecn) = (Time::ZERO, Ecn::Capable);
+        Data { number, stamped, size: 1000, opens: false, again: false, ecn, cwr: false }
+    }
+
+    fn marked(number: u64) -> Data {
+        Data { ecn: Ecn::Marked, ..data(number) }
+    }
+
+    fn reduced(number: u64) -> Data {
+        Data { cwr: true, ..data(number) }
     }
 
     fn at(ms: u64) -> Time {

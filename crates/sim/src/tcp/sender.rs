@@ -1,14 +1,15 @@
 //! The sender: what may leave, and what an acknowledgement means.
 //!
 //! It owns what every controller shares: the handshake, slow start, recovery (Reno, NewReno
-//! [RFC 6582], SACK [RFC 6675]), limited transmit [RFC 3042], the retransmission timer [RFC 6298]
-//! and the pacer. The engine tells it of what happens, then polls it until it has nothing to send.
+//! [RFC 6582], SACK [RFC 6675]), limited transmit [RFC 3042], the retransmission timer [RFC 6298],
+//! echoes of marks [RFC 3168] and the pacer. The engine tells it of what happens, then polls it until it has nothing to send.
 
+mod echo;
 mod growth;
 mod recovery;
 
 use fairhaul_cc::{Congestion, Controller, Pacing, Window};
-use fairhaul_units::{Ack, Data, HEADER, Span, Time};
+use fairhaul_units::{Ack, Data, Ecn, HEADER, Span, Time};
 
 use super::{Pacer, Profile, Proportion, RttEstimator, Scoreboard};
 
@@ -30,6 +31,8 @@ pub enum Outcome {
     Quiet,
     /// A loss event: the window was reduced.
     Reduced,
+    /// The echo of a mark: the window was reduced.
+    Marked,
     /// All that was outstanding at the loss event or the timeout is acknowledged.
     Recovered,
     /// The retransmission timer ran out; the timeout that had been set.
@@ -67,6 +70,10 @@ pub struct Sender<C> {
     proportion: Proportion,
     state: State,
     recover: u64,
+    /// The first packet that had not been sent when an echo last reduced the window.
+    marked_below: u64,
+    /// The window was reduced, and no new data have said so yet.
+    cwr: bool,
     /// No fast retransmit below this packet (without SACK) [RFC 6582, 4.1].
     no_fast_below: u64,
     dup_acks: u64,
@@ -93,6 +100,8 @@ impl<C: Controller> Sender<C> {
             proportion: Proportion::default(),
             state: State::Opening { asked: false },
             recover: 0,
+            marked_below: 0,
+            cwr: false,
             no_fast_below: 0,
             dup_acks: 0,
             partial_acks: 0,
@@ -129,7 +138,9 @@ impl<C: Controller> Sender<C> {
             State::Opening { asked: false } => {
                 self.state = State::Opening { asked: true };
                 self.restart_timer(now);
-                Poll::Send(Data { number: 0, stamped: now, size: HEADER.0 as u32, opens: true, again: false })
+                let (ecn, size) = (Ecn::NotCapable, HEADER.0 as u32); // [RFC 3168, 6.1.1]
+                let (opens, again, cwr) = (true, false, false);
+                Poll::Send(Data { number: 0, stamped: now, size, opens, again, ecn, cwr })
             }
             _ => self.poll_data(now),
         }
@@ -186,6 +197,7 @@ impl<C: Controller> Sender<C> {
         }
         self.board.lose_all();
         self.pacer.restart(now);
+        self.cwr = true;
         self.state = State::Loss;
         self.recover = self.board.next();
         // More than `recover` must be acknowledged: what the timeout sends again needlessly makes
@@ -229,7 +241,7 @@ impl<C: Controller> Sender<C> {
                 return self.resend(number, now);
             }
             if let Some(number) = self.board.rescue(self.recover) {
-                return Poll::Send(self.data(number, now, true));
+                return Poll::Send(self.retransmission(number, now));
             }
         }
         Poll::Idle
@@ -246,7 +258,7 @@ impl<C: Controller> Sender<C> {
         if first || self.timer == Time::NEVER {
             self.restart_timer(now);
         }
-        Poll::Send(self.data(number, now, true))
+        Poll::Send(self.retransmission(number, now))
     }
 
     fn send_new(&mut self, now: Time) -> Poll {
@@ -261,11 +273,14 @@ impl<C: Controller> Sender<C> {
         if self.timer == Time::NEVER {
             self.restart_timer(now);
         }
-        Poll::Send(self.data(number, now, false))
+        let cwr = std::mem::take(&mut self.cwr) && self.profile.ecn == Ecn::Capable;
+        Poll::Send(Data { again: false, ecn: self.profile.ecn, cwr, ..self.retransmission(number, now) })
     }
 
-    fn data(&self, number: u64, now: Time, again: bool) -> Data {
-        Data { number, stamped: now, size: self.profile.packet_size(number), opens: false, again }
+    /// What is sent again is not ECN-capable [RFC 3168, 6.1.5].
+    fn retransmission(&self, number: u64, now: Time) -> Data {
+        let (ecn, size) = (Ecn::NotCapable, self.profile.packet_size(number));
+        Data { number, stamped: now, size, opens: false, again: true, ecn, cwr: false }
     }
 
     fn on_opened(&mut self, ack: &Ack, now: Time) -> Outcome {

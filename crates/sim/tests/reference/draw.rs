@@ -28,12 +28,13 @@ pub fn recipes() -> impl Strategy<Value = Recipe> {
 
 fn stretches() -> impl Strategy<Value = Stretch> {
     let rate = prop_oneof![3 => select(vec![100u64, 1000, 8000, 10_000, 100_000]), 2 => 100u64..20_000];
-    (rate, delays(), capacities(), capacities(), losses(), impairments()).prop_map(
-        |(kbps, delay, capacity, back_capacity, loss, impair)| Stretch {
+    (rate, delays(), capacities(), capacities(), marks(), losses(), impairments()).prop_map(
+        |(kbps, delay, capacity, back_capacity, mark, loss, impair)| Stretch {
             kbps,
             delay,
             capacity,
             back_capacity,
+            mark,
             loss,
             impair,
         },
@@ -82,6 +83,14 @@ fn capacities() -> impl Strategy<Value = Capacity> {
     ]
 }
 
+fn marks() -> impl Strategy<Value = Capacity> {
+    prop_oneof![
+        3 => Just(Capacity::Unlimited),
+        2 => (1u64..30).prop_map(Capacity::Packets),
+        1 => (1u64..30_000).prop_map(|bytes| Capacity::Bytes(Bytes(bytes))),
+    ]
+}
+
 fn losses() -> impl Strategy<Value = Option<LossRule>> {
     let times = |ms: Vec<u64>| ms.into_iter().map(|ms| Time::ZERO + Span::from_ms(ms)).collect::<Vec<_>>();
     let at = (proptest::collection::btree_set(0u64..3000, 1..5), proptest::collection::vec(0u32..6, 1..4));
@@ -112,7 +121,7 @@ prop_compose! {
         (traffic, start) in (traffics(), starts()),
         packet in prop_oneof![4 => Just(1000u64), 1 => Just(1500u64), 1 => 100u64..1500],
         (initial_window, initial_ssthresh, max_window) in windows(),
-        (slow_start, pacing_kbps) in (slow_starts(), ceilings()),
+        (slow_start, ecn, pacing_kbps) in (slow_starts(), any::<bool>(), ceilings()),
         delayed_ack in holds(),
         min_rto in select(vec![1u64, 10, 200, 1000]).prop_map(Span::from_ms),
         (send_buffer, receive_buffer) in (buffers(), buffers()),
@@ -122,7 +131,7 @@ prop_compose! {
         let overhead = if exact { Span::ZERO } else { overhead };
         Leg {
             from, to, backwards, access, acks_meet, controller, recovery, traffic, start, packet,
-            initial_window, initial_ssthresh, max_window, slow_start, pacing_kbps, delayed_ack, min_rto,
+            initial_window, initial_ssthresh, max_window, slow_start, ecn, pacing_kbps, delayed_ack, min_rto,
             send_buffer, receive_buffer, overhead,
         }
     }

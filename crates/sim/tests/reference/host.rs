@@ -3,7 +3,7 @@
 use fairhaul_cc::{Builtin, Window};
 use fairhaul_experiment::{Flow, Hop, Scenario, Source, Traffic, Transfer, TransferRow};
 use fairhaul_sim::tcp::{Datagrams, Outcome, Poll, Profile, Receiver, Sender};
-use fairhaul_units::{Ack, Bytes, Chance, Data, HEADER, Span, Time};
+use fairhaul_units::{Ack, Bytes, Chance, Data, Ecn, HEADER, Span, Time};
 
 use super::books::{Books, Fact};
 use super::calendar::What;
@@ -99,7 +99,12 @@ impl Host {
         self.written += 1;
         if self.datagrams.is_some() {
             let (number, size) = (self.written - 1, (self.payload + HEADER.0) as u32);
-            self.launch(Data { number, stamped: now, size, opens: false, again: false }, now, shared);
+            let (ecn, cwr) = (Ecn::NotCapable, false);
+            self.launch(
+                Data { number, stamped: now, size, opens: false, again: false, ecn, cwr },
+                now,
+                shared,
+            );
         } else {
             self.sender.ready(self.written);
             self.send(now, shared);
@@ -215,6 +220,7 @@ impl Host {
         match outcome {
             Outcome::Quiet => {}
             Outcome::Reduced => event("reduction", self.window.cwnd),
+            Outcome::Marked => event("marked", self.window.cwnd),
             Outcome::Recovered => event("recovered", self.window.cwnd),
             Outcome::TimedOut(timeout) => event("timeout", timeout.as_secs()),
             Outcome::Finished => self.end = Some(now),
@@ -268,6 +274,7 @@ fn profile(flow: &Flow, transfer: &Transfer) -> Profile {
         initial_ssthresh: flow.initial_ssthresh,
         max_window: flow.max_window,
         slow_start: flow.slow_start,
+        ecn: [Ecn::NotCapable, Ecn::Capable][usize::from(flow.ecn)],
         max_pacing_rate: flow.max_pacing_rate,
         buffer: buffers.into_iter().flatten().min().unwrap_or(u64::MAX),
         min_rto: flow.min_rto,

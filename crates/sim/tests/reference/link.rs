@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use fairhaul_experiment::Scenario;
 use fairhaul_path::impair::{Duplicate, Jitter, Loss, Policer, Reorder};
 use fairhaul_path::queue::Capacity;
-use fairhaul_units::{ACK_SIZE, Bytes, Chance, Rate, Span, Time};
+use fairhaul_units::{ACK_SIZE, Bytes, Chance, Data, Ecn, Rate, Span, Time};
 
 use super::books::{Books, Fact};
 use super::calendar::{Calendar, What};
@@ -16,6 +16,7 @@ pub struct Link {
     rate: Rate,
     delay: Span,
     capacity: Capacity,
+    mark: Capacity,
     loss: Option<Loss>,
     policer: Option<Policer>,
     jitter: Option<Jitter>,
@@ -36,6 +37,7 @@ impl Link {
         let chance = |purpose| Chance::stream(scenario.seed, purpose, index as u64);
         Link {
             capacity: spec.capacity,
+            mark: spec.mark,
             loss: spec.loss.clone().map(|rule| Loss::new(rule, chance("loss"))),
             policer: spec.impair.policer.map(Policer::new),
             jitter: spec.impair.jitter.map(|rule| Jitter::new(rule, chance("jitter"))),
@@ -52,6 +54,7 @@ impl Link {
             rate,
             delay,
             capacity: Capacity::Unlimited,
+            mark: Capacity::Unlimited,
             loss: None,
             policer: None,
             jitter: None,
@@ -79,7 +82,7 @@ impl Link {
     /// A packet arrives; whether it finds room. `me` is the number of this link.
     pub fn offer(
         &mut self,
-        parcel: Parcel,
+        mut parcel: Parcel,
         now: Time,
         me: usize,
         calendar: &mut Calendar,
@@ -98,6 +101,17 @@ impl Link {
         }
         if !fits {
             return false;
+        }
+        let reached = match self.mark {
+            Capacity::Unlimited => false,
+            Capacity::Packets(least) => self.queue.len() as u64 >= least,
+            Capacity::Bytes(least) => self.bytes() >= least.0,
+        };
+        if let Load::Data(Data { ecn: ecn @ Ecn::Capable, .. }) = &mut parcel.load
+            && reached
+        {
+            *ecn = Ecn::Marked;
+            books.note(now, Fact::Marked { link: me });
         }
         self.stand(now, me, books);
         self.queue.push_back(parcel);

@@ -23,6 +23,8 @@ pub struct Stretch {
     pub delay: Span,
     pub capacity: Capacity,
     pub back_capacity: Capacity,
+    /// Of both queues.
+    pub mark: Capacity,
     pub loss: Option<LossRule>,
     pub impair: Impairments,
 }
@@ -47,6 +49,7 @@ pub struct Leg {
     pub initial_ssthresh: f64,
     pub max_window: f64,
     pub slow_start: SlowStart,
+    pub ecn: bool,
     pub pacing_kbps: Option<u64>,
     pub delayed_ack: Option<Span>,
     pub min_rto: Span,
@@ -68,6 +71,7 @@ impl Recipe {
             rate: kbps(s.kbps),
             delay: s.delay,
             capacity,
+            mark: s.mark,
             loss,
             impair,
         };
@@ -93,7 +97,15 @@ impl Recipe {
 impl Stretch {
     /// A link with the same queue both ways and no loss.
     pub fn new(kbps: u64, delay: Span, capacity: Capacity) -> Stretch {
-        Stretch { kbps, delay, capacity, back_capacity: capacity, loss: None, impair: Impairments::default() }
+        Stretch {
+            kbps,
+            delay,
+            capacity,
+            back_capacity: capacity,
+            mark: Capacity::Unlimited,
+            loss: None,
+            impair: Impairments::default(),
+        }
     }
 }
 
@@ -116,6 +128,7 @@ impl Leg {
             initial_ssthresh: f64::INFINITY,
             max_window: f64::INFINITY,
             slow_start: SlowStart::Standard,
+            ecn: false,
             pacing_kbps: None,
             delayed_ack: None,
             min_rto: Span::from_ms(200),
@@ -149,6 +162,7 @@ impl Leg {
             initial_ssthresh: self.initial_ssthresh,
             max_window: self.max_window,
             slow_start: self.slow_start,
+            ecn: self.ecn,
             max_pacing_rate: self.pacing_kbps.map(kbps),
             delayed_ack: self.delayed_ack,
             min_rto: self.min_rto,

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use fairhaul_cc::{Builtin, Choice};
 use fairhaul_experiment::{Recovery, SlowStart};
 use fairhaul_sim::tcp::{Outcome, Poll, Profile, Receiver, Sender};
-use fairhaul_units::{Ack, Data, Span, Time};
+use fairhaul_units::{Ack, Data, Ecn, Span, Time};
 
 /// A profile of packets of 1000 B without end, an initial window of 2 and a margin of 200 ms.
 pub fn profile(recovery: Recovery) -> Profile {
@@ -17,6 +17,7 @@ pub fn profile(recovery: Recovery) -> Profile {
         initial_ssthresh: f64::INFINITY,
         max_window: f64::INFINITY,
         slow_start: SlowStart::Standard,
+        ecn: Ecn::NotCapable,
         max_pacing_rate: None,
         buffer: u64::MAX,
         min_rto: Span::from_ms(200),

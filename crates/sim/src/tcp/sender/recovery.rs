@@ -19,8 +19,9 @@ impl<C: Controller> Sender<C> {
         if self.is_loss(advanced) {
             return self.enter_recovery(delivered, advanced, now);
         }
-        self.grow(ack, delivered, advanced, full, now);
-        Outcome::Quiet
+        // An echo of a mark never lets the window grow.
+        self.grow(ack, delivered, advanced, full && !ack.ece, now);
+        if ack.ece { self.heed_echo(now) } else { Outcome::Quiet }
     }
 
     /// Whether this acknowledgement, which advanced by that many packets, reveals a loss.
@@ -44,9 +45,13 @@ impl<C: Controller> Sender<C> {
     }
 
     fn enter_recovery(&mut self, delivered: u64, advanced: u64, now: Time) -> Outcome {
-        let event = self.congestion(now);
-        self.controller.on_congestion(&mut self.window, &event);
-        self.pacer.restart(now);
+        let heeded = self.is_heeded();
+        if !heeded {
+            let event = self.congestion(now);
+            self.controller.on_congestion(&mut self.window, &event);
+            self.pacer.restart(now);
+            self.cwr = true;
+        }
         self.board.begin_recovery();
         self.state = State::Recovery;
         self.recover = self.board.next();
@@ -64,7 +69,7 @@ impl<C: Controller> Sender<C> {
                 self.board.lose_below(self.board.una() + 1);
             }
         }
-        Outcome::Reduced
+        if heeded { Outcome::Quiet } else { Outcome::Reduced }
     }
 
     pub(super) fn in_recovery(&mut self, delivered: u64, advanced: u64, now: Time) -> Outcome {
@@ -132,6 +137,8 @@ impl<C: Controller> Sender<C> {
     pub(super) fn in_loss(&mut self, ack: &Ack, delivered: u64, advanced: u64, now: Time) -> Outcome {
         if advanced > 0 {
             // What jumps forward was received before the timeout: it is no sign of room.
+            // Differs from [RFC 3168, 6.1.2]: an echo does not stop this growth. It goes on until
+            // new data say CWR, and all that leaves before them is sent again, one packet a round.
             self.grow(ack, delivered.min(2), advanced, true, now);
             if self.board.una() >= self.recover {
                 self.state = State::Open;

@@ -1,0 +1,37 @@
+//! What the echo of a mark does: it reduces the window as a loss would, and nothing is sent again
+//! [RFC 3168, 6.1.2].
+
+use fairhaul_cc::Controller;
+use fairhaul_units::Time;
+
+use super::{Outcome, Sender};
+
+impl<C: Controller> Sender<C> {
+    /// An acknowledgement outside recovery echoes a mark.
+    ///
+    /// Data that were outstanding at the last reduction, for whatever reason, give no other. What
+    /// follows them says CWR, so that its acknowledgement is the first whose echo is news.
+    pub(super) fn heed_echo(&mut self, now: Time) -> Outcome {
+        if self.board.una() <= self.recover.max(self.marked_below) {
+            return Outcome::Quiet;
+        }
+        let single = self.window.cwnd < 2.0;
+        let event = self.congestion(now);
+        self.controller.on_congestion(&mut self.window, &event);
+        self.pacer.restart(now);
+        if single {
+            // One packet cannot be halved: the next leaves when the timer would run out.
+            self.window.cwnd = 1.0;
+            self.pacer.pause(now + self.rtt.timeout());
+        }
+        self.marked_below = self.board.next();
+        self.cwr = true;
+        Outcome::Marked
+    }
+
+    /// Whether the first gap was outstanding when an echo reduced the window: a series of marks
+    /// and losses in one window of data reduces it once.
+    pub(super) fn is_heeded(&self) -> bool {
+        self.board.una() < self.marked_below
+    }
+}
