@@ -31,7 +31,7 @@ def test_a_loss_is_dated_back_by_a_round_of_its_flow() -> None:
     events = [
         (2.08, "reduction", "a", 50.0),
         (2.16, "recovered", "a", 50.0),
-        (2.20, "reduction", "b", 50.0),
+        (2.20, "marked", "b", 50.0),
         (3.08, "reduction", "a", 50.0),
     ]
     what = found(events, a=0.08, b=0.2)

@@ -69,7 +69,7 @@ def record(scenario: dict[str, Any] = SCENARIO) -> Record:
             "busy_s": [1.0, 0.9, 1.2],
             "arrived": [99, 10, 30],
             "dropped": [99, 1, 3],
-            "marked": [0, 0, 0],
+            "marked": [7, 0, 2],
             "backlog_packets": [9.0, 3.0, 0.0],
             "backlog_bytes": [9000.0, 300.0, 0.0],
         }
@@ -85,7 +85,7 @@ def record(scenario: dict[str, Any] = SCENARIO) -> Record:
     events = pl.DataFrame(
         {
             "t_s": [0.5, 1.0, 1.5, 3.0, 3.5],
-            "kind": ["reduction", "reduction", "reduction", "timeout", "reduction"],
+            "kind": ["reduction", "marked", "reduction", "timeout", "reduction"],
             "flow": ["a", "a", "b", "a", "a"],
             "value": [1.0] * 5,
         }
@@ -115,7 +115,7 @@ def test_the_keys_are_those_of_the_design() -> None:
         *("rtt_mean_s", "cwnd_mean", "completion_s", "loss_sync"),
     ]
     assert list(found["links"][0]) == [
-        *("name", "utilization", "drop_rate", "queue_mean_packets", "queue_mean_s"),
+        *("name", "utilization", "drop_rate", "mark_rate", "queue_mean_packets", "queue_mean_s"),
         *("capacity_packets", "capacity_s"),
     ]
     assert list(found["fairness"]) == ["jain", "jain_by_window", "max_min_ratio", "entitlement"]
@@ -150,6 +150,7 @@ def test_a_link_is_measured_by_time() -> None:
     (wire,) = measure(record())["links"]
     assert wire["utilization"] == pytest.approx(2.1 / 3)
     assert wire["drop_rate"] == 0.1
+    assert wire["mark_rate"] == 2 / 40
     assert wire["queue_mean_packets"] == pytest.approx(1.0)
     assert wire["queue_mean_s"] == pytest.approx(100 * 8 / 4000)
     assert (wire["capacity_packets"], wire["capacity_s"]) == (5, 10.0)

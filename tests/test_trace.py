@@ -70,6 +70,50 @@ def test_wireshark_finds_no_error_in_the_tcp_that_it_sees(traced: Path) -> None:
     assert count("tcp") == table.filter(pl.col("what").is_in(["sent", "ack_received"])).height
 
 
+def test_marks_stand_in_the_headers_of_a_capture(fairhaul: Fairhaul, tmp_path: Path) -> None:
+    tshark = shutil.which("tshark")
+    if tshark is None:
+        pytest.skip("tshark is not installed (Debian: tshark)")
+    file = tmp_path / "marks.toml"
+    marking = LOSSY.replace("[[flow]]", "[[flow]]\necn = true").replace(
+        "capacity =", 'mark = "10 packets", capacity ='
+    )
+    file.write_text(marking)
+    for form in ("pcapng", "csv"):
+        done = fairhaul("run", str(file), "--trace", "near", "--format", form, "--out", str(tmp_path))
+        assert done.returncode == 0, done.stderr
+    fields = ("opens", "ip.src", "ip.dsfield.ecn", "tcp.flags.syn", "tcp.flags.ece", "tcp.flags.cwr")
+    command = [tshark, "-r", str(tmp_path / "near.pcapng"), "-T", "fields"]
+    command += [part for field in fields[1:] for part in ("-e", field)]
+    lines = subprocess.run(command, capture_output=True, check=True, text=True).stdout.splitlines()
+    told = [
+        (source == "192.0.2.1", int(ecn), *(flag in ("1", "True") for flag in flags))
+        for source, ecn, *flags in (line.split("\t") for line in lines)
+    ]
+    table = pl.read_csv(tmp_path / "near.csv")
+    codes = {"Not-ECT": 0, "ECT(0)": 2}
+    seen = table.filter(pl.col("what").is_in(["sent", "ack_received"])).select(
+        "what", "opens", "ecn", "cwr", "ece"
+    )
+    expected = [
+        (
+            what == "sent",
+            codes[ecn],
+            opens,
+            ece or opens,
+            cwr or (opens and what == "sent"),
+        )
+        for what, opens, ecn, cwr, ece in seen.iter_rows()
+    ]
+    assert told == expected
+    assert table.filter(what="received", ecn="CE").height > 0
+    assert table.filter("again")["ecn"].unique().to_list() == ["Not-ECT"]
+    assert table["cwr"].sum() > 0
+    assert table["ece"].sum() > 0
+    command = [tshark, "-r", str(tmp_path / "near.pcapng"), "-Y", "_ws.expert.severity == error"]
+    assert subprocess.run(command, capture_output=True, check=True).stdout == b""
+
+
 def test_the_log_tells_every_packet_of_the_connection(traced: Path) -> None:
     log = json.loads((traced / "qlog" / "near.qlog").read_text())
     events = log["traces"][0]["events"]

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.episodes import episodes
+from fairhaul.episodes import REDUCTIONS, episodes
 from fairhaul.fairness import entitlement, jain, max_min, max_min_ratio
 
 if TYPE_CHECKING:
@@ -57,10 +57,11 @@ def measure(record: Record) -> dict[str, Any]:
     Returns:
         A mapping. `flows` has one entry for each connection: `goodput_bps` and `throughput_bps` in
         bit/s, `share`, `link_share` and `loss_rate` from 0 to 1, counts of `retransmits`,
-        `loss_events` and `timeouts`, `rtt_mean_s`, `cwnd_mean` in packets, `completion_s` (None
+        `loss_events` (reductions of the window, whether for a loss or for the echo of a mark) and
+        `timeouts`, `rtt_mean_s`, `cwnd_mean` in packets, `completion_s` (None
         while unfinished). `links` has one for each direction of a link: `utilization` and
-        `drop_rate` from 0 to 1, `queue_mean_packets`, `queue_mean_s`, `capacity_packets`,
-        `capacity_s`. `fairness` has `jain`, `jain_by_window` by the length of the window in
+        `drop_rate` and `mark_rate` from 0 to 1, `queue_mean_packets`, `queue_mean_s`,
+        `capacity_packets`, `capacity_s`. `fairness` has `jain`, `jain_by_window` by the length of the window in
         seconds, `max_min_ratio` and `entitlement`, over the measured groups.
 
     Source: Jain's index [JAIN].
@@ -124,7 +125,7 @@ def _flows(record: Record) -> list[dict[str, Any]]:
     rtt_sum = np.nansum(rows.columns["rtt_s"] * rows.columns["rtt_samples"], axis=1)
     sent, lost = rows.total("sent"), rows.total("lost")
     retransmitted, cwnd = rows.total("retransmitted"), rows.mean("cwnd_packets")
-    reductions, timeouts = _counts(record, "reduction"), _counts(record, "timeout")
+    reductions, timeouts = _counts(record, *REDUCTIONS), _counts(record, "timeout")
     completions = _completions(record)
     all_goodput = float(goodput.sum())
     return [
@@ -153,13 +154,15 @@ def _links(record: Record) -> list[dict[str, Any]]:
     scenario = record.meta["scenario"]
     rows = series(record.link_series, len(scenario["links"]), scenario)
     length = measured_s(record)
-    busy, arrived, dropped = rows.total("busy_s"), rows.total("arrived"), rows.total("dropped")
+    busy, arrived = rows.total("busy_s"), rows.total("arrived")
+    dropped, marked = rows.total("dropped"), rows.total("marked")
     packets, size = rows.mean("backlog_packets"), rows.mean("backlog_bytes")
     return [
         {
             "name": link["name"],
             "utilization": float(busy[i]) / length,
             "drop_rate": _over(dropped[i], arrived[i]),
+            "mark_rate": _over(marked[i], arrived[i]),
             "queue_mean_packets": float(packets[i]),
             "queue_mean_s": float(size[i]) * 8 / link["rate_bps"],
             "capacity_packets": link["capacity_packets"],
@@ -173,12 +176,12 @@ def _over(part: float, whole: float | None) -> float | None:
     return float(part) / float(whole) if whole else None
 
 
-def _counts(record: Record, kind: str) -> dict[str, int]:
-    """How many events of `kind` each flow had in the window."""
+def _counts(record: Record, *kinds: str) -> dict[str, int]:
+    """How many events of `kinds` each flow had in the window."""
     import polars as pl
 
     warmup = record.meta["scenario"]["warmup_s"]
-    inside = (pl.col("t_s") >= warmup) & (pl.col("kind").cast(pl.String) == kind)
+    inside = (pl.col("t_s") >= warmup) & pl.col("kind").cast(pl.String).is_in(kinds)
     counts = record.event.filter(inside).group_by("flow").len()
     return {str(flow): int(count) for flow, count in counts.iter_rows()}
 

@@ -38,7 +38,8 @@ class Record:
     | `link_series` | link and bin, by link | `t_s`, `link`; in the bin: `busy_s`, `arrived`,
       `dropped`, `marked` (packets); means: `backlog_packets`, `backlog_bytes` |
     | `transfer` | transfer | `flow`, `start_s`, `end_s` (null while unfinished), `bytes` |
-    | `event` | event | `t_s`, `kind`, `flow`, `value` |
+    | `event` | event | `t_s`, `kind` (`reduction`, `marked`: a reduction that the echo of a mark
+      caused, `timeout`, `recovered`), `flow`, `value` |
     """
 
     meta: Mapping[str, Any]

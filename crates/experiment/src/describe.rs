@@ -230,6 +230,16 @@ mod tests {
     }
 
     #[test]
+    fn a_mark_and_who_can_be_marked_are_told_where_there_are_any() {
+        let text = TEXT.replace("\"64 kB\"", "\"64 kB\", mark = \"20 packets\"");
+        let text = text.replace("traffic = \"1 MB\"", "ecn = true");
+        let value: Value =
+            serde_json::from_str(&describe(&read(&text, "pair.toml", &[]).unwrap().base)).unwrap();
+        assert_eq!(value["links"][1]["mark_packets"], 20);
+        assert_eq!((&value["flows"][0]["ecn"], value["flows"][1].get("ecn")), (&json!(true), None));
+    }
+
+    #[test]
     fn seconds_give_their_picoseconds_back() {
         for ps in [1, 40_000_000_003, 3_599_999_999_999_999, 123_456_789_012_345] {
             let text = json!(Span::from_ps(ps).as_secs()).to_string();

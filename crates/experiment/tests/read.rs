@@ -105,6 +105,41 @@ fn bdp_weighs_every_flow_alike_and_takes_the_largest_packet() {
 }
 
 #[test]
+fn a_mark_has_the_forms_of_a_capacity_and_holds_for_both_directions() {
+    let links = |text| {
+        let marked = DUMBBELL.replace("\"1 bdp\" }", &format!("\"1 bdp\", mark = \"{text}\" }}"));
+        base(&marked, &[]).links
+    };
+    // Of the 17 500 packets of the bandwidth-delay product; a quarter of it are 4375.
+    assert_eq!(links("50 packets")[0].mark, Capacity::Packets(50));
+    assert_eq!(links("0.25 bdp")[1].mark, Capacity::Packets(4375));
+    assert_eq!(links("20 ms")[0].mark, Capacity::Packets(2500));
+    assert_eq!(links("64 kB")[0].mark, Capacity::Bytes(Bytes(64_000)));
+    assert_eq!(links("50 packets")[0].capacity, Capacity::Packets(17_500));
+    assert_eq!(base(DUMBBELL, &[]).links[0].mark, Capacity::Unlimited);
+}
+
+#[test]
+fn a_queue_marks_before_it_drops_and_only_what_has_an_echo() {
+    let told = |capacity: &str, mark: &str| {
+        let queue = format!("capacity = \"{capacity}\", mark = \"{mark}\"");
+        mistakes(&DUMBBELL.replace("capacity = \"1 bdp\"", &queue), &[])
+    };
+    let text = told("50 packets", "50 packets");
+    assert_eq!(text, "test.toml:6: mark: 50 packets are not below the capacity, 50 packets");
+    // 64 packets of 1000 B are as much as 64 kB.
+    assert!(told("64 kB", "64 packets").ends_with("mark: 64 packets are not below the capacity, 64 kB"));
+    assert!(told("9 packets", "9 kB").contains("mark: 9 kB are not below"));
+    assert!(told("1 bdp", "2 bdp").contains("mark: 35000 packets are not below the capacity, 17500 packets"));
+    assert!(told("unlimited", "unlimited").contains("leave it out"));
+    assert!(told("1 bdp", "0 packets").contains("mark: 0 packets are too few; at least \"1 packet\""));
+    let cbr = "controller = \"reno\"\n[[flow]]\nname = \"D\"\necn = true\n\
+               traffic = { kind = \"cbr\", rate = \"1 Mbit/s\" }\n";
+    let text = mistakes(&DUMBBELL.replacen("controller = \"reno\"\n", cbr, 1), &[]);
+    assert!(text.contains("ecn: \"cbr\" traffic has nobody who echoes a mark"), "{text}");
+}
+
+#[test]
 fn a_capacity_in_time_is_packets_and_in_bytes_stays_bytes() {
     let capacity = |text| base(DUMBBELL, &[("bottleneck.queue.capacity", text)]).links[0].capacity;
     assert_eq!(capacity("20 ms"), Capacity::Packets(2500));

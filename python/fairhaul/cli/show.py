@@ -106,6 +106,7 @@ FLOW_COLUMNS: dict[str, tuple[str, Number]] = {
 LINK_COLUMNS: dict[str, tuple[str, Number]] = {
     "utilization": ("busy %", plain(2, 100)),
     "drop_rate": ("drops", _scientific),
+    "mark_rate": ("marks", _scientific),
     "queue_mean_packets": ("queue packets", plain(1)),
     "queue_mean_s": ("queue ms", plain(2, 1000)),
     "capacity_packets": ("capacity packets", plain(0)),

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fairhaul.episodes import LOSSES
 from fairhaul.measures import Series
 from fairhaul.record import Record
 from fairhaul.report import Figure, charts
@@ -170,7 +171,7 @@ def _losses(
     seen: dict[tuple[str, bool, int], tuple[float, int]] = {}
     total = 0
     for t, kind, flow in record.event.select("t_s", "kind", "flow").iter_rows():
-        if kind not in ("reduction", "timeout") or flow not in numbers:
+        if kind not in LOSSES or flow not in numbers:
             continue
         total += 1
         key = (flow, kind == "timeout", int(t / width))
@@ -186,8 +187,8 @@ def _losses(
         for (flow, timeout, _), (t, n) in seen.items()
     ]
     caption = (
-        f"A tick is a loss event, one reduction of the window however many packets were lost; a "
-        f"cross is a timeout. {total} in all, warm-up included; those of a flow within "
+        f"A tick is a loss event, one reduction of the window however many packets were lost or "
+        f"marked; a cross is a timeout. {total} in all, warm-up included; those of a flow within "
         f"{_s(width)} are one mark."
     )
     caption += _missing(len(shown), len(looks))

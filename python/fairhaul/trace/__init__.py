@@ -3,7 +3,8 @@
 The table has a row per packet and place: `t_s`, `what` (`sent`, `received`, `dropped`, `ack_sent`,
 `ack_received`, `ack_dropped`), `connection`, `number` (of a data packet; of an acknowledgement, the
 next that is waited for), `bytes` on the wire, `opens`, `again`, `sack` (runs `from-to`, `to` not
-included), and after an acknowledgement the sender's `cwnd_packets` and `srtt_s`.
+included), `ecn` (the codepoint of a data packet there and then: `Not-ECT`, `ECT(0)` or `CE`), `cwr`,
+`ece` (flags of RFC 3168), and after an acknowledgement the sender's `cwnd_packets` and `srtt_s`.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def write(record: Record, flow: str, form: str, file: Path) -> None:
         case "csv":
             table.write_csv(file)
         case "pcapng":
-            file.write_bytes(pcapng.capture(table, int(described["packet_bytes"])))
+            file.write_bytes(pcapng.capture(table, described))
         case "qlog":
             file.write_text(qlog.log(table, flow, described), encoding="utf-8")
         case _:

@@ -3,7 +3,8 @@
 Headers are IPv4 and TCP with the sizes of the model: 40 bytes, no timestamps. The requests that
 open a connection carry the options that the rest relies on (segment size, window scale, SACK),
 and an acknowledgement with reports carries its SACK blocks, so these are longer here than in the
-model. The payload is cut off, as a capture of headers does.
+model. The payload is cut off, as a capture of headers does. Of a flow with ECN the requests
+negotiate it, and data and acknowledgements carry its bits [RFC 3168].
 
 Unlike the model, TCP acknowledges the answer to the request by a packet of its own; it is not in
 the capture. Addresses are of the range for documentation (RFC 5737).
@@ -13,18 +14,21 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairhaul.trace import runs
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import polars as pl
 
 SENDER, RECEIVER = bytes([192, 0, 2, 1]), bytes([198, 51, 100, 1])
 PORT = 5001
 FIRST_CLIENT_PORT = 10_000
 HEADER = 40
-SYN, PSH, ACK = 0x02, 0x08, 0x10
+SYN, PSH, ACK, ECE, CWR = 0x02, 0x08, 0x10, 0x40, 0x80
+CODEPOINTS = {"Not-ECT": 0b00, "ECT(0)": 0b10, "CE": 0b11}
 WINDOW_SCALE = 14
 RAW_IP = 101
 NANOSECONDS = 9
@@ -32,19 +36,21 @@ NANOSECONDS = 9
 OPTIONS = struct.pack("!BBHBBBBBBBB", 2, 4, 0, 1, 1, 4, 2, 1, 3, 3, WINDOW_SCALE)
 
 
-def capture(table: pl.DataFrame, packet_bytes: int) -> bytes:
-    """Give the capture of a trace whose full data packets have `packet_bytes` on the wire."""
-    payload = packet_bytes - HEADER
+def capture(table: pl.DataFrame, described: Mapping[str, Any]) -> bytes:
+    """Give the capture of a trace of the flow that is `described` in its record."""
+    payload = int(described["packet_bytes"]) - HEADER
+    # The request asks with both flags, the answer agrees with one [RFC 3168, 6.1.1].
+    asks, agrees = (ECE | CWR, ECE) if described.get("ecn") else (0, 0)
     parts = [_section(), _interface()]
     seen = table.filter(table["what"].cast(str).is_in(["sent", "ack_received"]))
-    columns = ("t_s", "what", "connection", "number", "bytes", "opens", "sack")
-    for t_s, what, connection, number, size, opens, sack in seen.select(columns).iter_rows():
-        port = FIRST_CLIENT_PORT + connection % 50_000
-        if what == "sent":
-            packet, length = _data(port, number, size, opens, payload)
+    for row in seen.iter_rows(named=True):
+        if row["what"] == "sent":
+            segment = _request(row, payload, asks) if row["opens"] else _data(row, payload)
+            packet, length = _packet(segment, outgoing=True)
         else:
-            packet, length = _ack(port, number, opens, sack, payload)
-        parts.append(_enhanced(t_s, packet, length))
+            segment = _answer(row, payload, agrees) if row["opens"] else _ack(row, payload)
+            packet, length = _packet(segment, outgoing=False)
+        parts.append(_enhanced(row["t_s"], packet, length))
     return b"".join(parts)
 
 
@@ -58,37 +64,44 @@ class _Segment:
     flags: int
     options: bytes = b""
     carried: int = 0
+    codepoint: int = 0
 
 
-def _data(port: int, number: int, size: int, opens: bool, payload: int) -> tuple[bytes, int]:
-    """Give the headers of what the sender sends, and the packet's whole length."""
-    if opens:
-        segment = _Segment(port=port, sequence=0, acknowledged=0, flags=SYN, options=_open(payload))
-    else:
-        segment = _Segment(
-            port=port,
-            sequence=1 + number * payload,
-            acknowledged=1,
-            flags=ACK | PSH,
-            carried=size - HEADER,
-        )
-    return _packet(segment, outgoing=True)
+def _request(row: Mapping[str, Any], payload: int, asks: int) -> _Segment:
+    """Give what opens a connection."""
+    flags, options = SYN | asks, _open(payload)
+    return _Segment(port=_port(row), sequence=0, acknowledged=0, flags=flags, options=options)
 
 
-def _ack(port: int, number: int, opens: bool, sack: str, payload: int) -> tuple[bytes, int]:
-    """Give the headers of what the sender receives, and the packet's whole length."""
-    if opens:
-        options = _open(payload)
-        segment = _Segment(port=port, sequence=0, acknowledged=1, flags=SYN | ACK, options=options)
-    else:
-        segment = _Segment(
-            port=port,
-            sequence=1,
-            acknowledged=1 + number * payload,
-            flags=ACK,
-            options=_blocks(sack, payload),
-        )
-    return _packet(segment, outgoing=False)
+def _answer(row: Mapping[str, Any], payload: int, agrees: int) -> _Segment:
+    """Give the answer to that."""
+    flags, options = SYN | ACK | agrees, _open(payload)
+    return _Segment(port=_port(row), sequence=0, acknowledged=1, flags=flags, options=options)
+
+
+def _data(row: Mapping[str, Any], payload: int) -> _Segment:
+    return _Segment(
+        port=_port(row),
+        sequence=1 + row["number"] * payload,
+        acknowledged=1,
+        flags=ACK | PSH | (CWR if row["cwr"] else 0),
+        carried=row["bytes"] - HEADER,
+        codepoint=CODEPOINTS[row["ecn"]],
+    )
+
+
+def _ack(row: Mapping[str, Any], payload: int) -> _Segment:
+    return _Segment(
+        port=_port(row),
+        sequence=1,
+        acknowledged=1 + row["number"] * payload,
+        flags=ACK | (ECE if row["ece"] else 0),
+        options=_blocks(row["sack"], payload),
+    )
+
+
+def _port(row: Mapping[str, Any]) -> int:
+    return FIRST_CLIENT_PORT + int(row["connection"]) % 50_000
 
 
 def _open(payload: int) -> bytes:
@@ -112,7 +125,8 @@ def _packet(segment: _Segment, *, outgoing: bool) -> tuple[bytes, int]:
     length = HEADER + len(segment.options) + segment.carried
     hosts = (SENDER, RECEIVER) if outgoing else (RECEIVER, SENDER)
     ports = (segment.port, PORT) if outgoing else (PORT, segment.port)
-    ip = struct.pack("!BBHHHBBH4s4s", 0x45, 0, length, 0, 0x4000, 64, 6, 0, *hosts)
+    service = segment.codepoint
+    ip = struct.pack("!BBHHHBBH4s4s", 0x45, service, length, 0, 0x4000, 64, 6, 0, *hosts)
     ip = ip[:10] + struct.pack("!H", _checksum(ip)) + ip[12:]
     tcp = struct.pack(
         "!HHIIBBHHH",

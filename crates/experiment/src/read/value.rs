@@ -192,13 +192,13 @@ pub(crate) fn capacity(text: &str) -> Result<Asked, String> {
     let (number, unit) = (&text[..end], text[end..].trim_start());
     match unit {
         "packet" | "packets" => match number.parse() {
-            Ok(0) => Err("a queue that holds no packet lets nothing through; at least \"1 packet\"".into()),
+            Ok(0) => Err("0 packets are too few; at least \"1 packet\"".into()),
             Ok(packets) => Ok(Asked::Packets(packets)),
             Err(_) => Err(format!("\"{}\" is not a whole number of packets", clip(text))),
         },
         // The decimal reader of times gives exact millionths: "0.5 us" is 500 000 ps.
         "bdp" => match format!("{number} us").parse::<Span>() {
-            Ok(span) if span.is_zero() => Err("a queue of 0 bdp holds no packet".into()),
+            Ok(span) if span.is_zero() => Err("0 bdp hold no packet".into()),
             Ok(span) if span > Span::from_ms(1000) => {
                 Err(format!("{number} bdp is too much; at most 1000000 bdp"))
             }
@@ -206,7 +206,7 @@ pub(crate) fn capacity(text: &str) -> Result<Asked, String> {
             Err(_) => Err(wanted()),
         },
         _ => match (text.parse::<Span>(), text.parse::<Bytes>()) {
-            (Ok(span), _) if span.is_zero() => Err("a queue of no time holds no packet".into()),
+            (Ok(span), _) if span.is_zero() => Err("no time holds no packet".into()),
             (Ok(span), _) => Ok(Asked::Time(span)),
             (_, Ok(bytes)) => Ok(Asked::Bytes(bytes)),
             _ => Err(wanted()),

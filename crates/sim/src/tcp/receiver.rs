@@ -184,6 +184,34 @@ mod tests {
     }
 
     #[test]
+    fn a_mark_is_echoed_until_a_packet_says_that_the_window_was_reduced() {
+        let mut receiver = Receiver::new(true, None);
+        let arrivals =
+            [data(0), marked(1), data(2), data(4), marked(3), reduced(5), data(6), marked(7), reduced(8)];
+        let echoed = arrivals.map(|data| receiver.take(&data, at(0)).1.expect("no ACK is held").ece);
+        assert_eq!(echoed, [false, true, true, true, true, false, false, true, false]);
+        // A reduction is said by a packet that is itself marked: the mark is the later of the two.
+        let both = Data { cwr: true, ..marked(9) };
+        assert!(receiver.take(&both, at(0)).1.is_some_and(|ack| ack.ece));
+        // A copy of what has arrived says nothing new.
+        assert!(receiver.take(&reduced(8), at(0)).1.is_some_and(|ack| ack.ece));
+    }
+
+    #[test]
+    fn a_marked_packet_is_acknowledged_at_once_and_those_after_it_wait_as_ever() {
+        let mut receiver = Receiver::new(true, Some(Span::from_ms(40)));
+        let mut take = |data: Data| receiver.take(&data, at(0)).1.map(|ack| (ack.next, ack.ece));
+        assert_eq!(take(marked(0)), Some((1, true)));
+        assert_eq!(take(data(1)), None);
+        assert_eq!(take(data(2)), Some((3, true)));
+        assert_eq!(take(data(3)), None);
+        // With the one that waits: it was not marked.
+        assert_eq!(take(reduced(4)), Some((5, false)));
+        assert_eq!(take(data(5)), None);
+        assert_eq!(take(marked(6)), Some((7, true)));
+    }
+
+    #[test]
     fn what_arrives_twice_is_acknowledged_and_not_new() {
         let mut receiver = Receiver::new(true, None);
         receiver.take(&data(0), at(0));

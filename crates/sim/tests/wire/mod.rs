@@ -44,6 +44,8 @@ pub struct Pipe {
     gap: Span,
     free: Time,
     fate: Fate,
+    /// Says whether a queue marks a packet that can be marked.
+    pub marks: Box<dyn FnMut(&Data) -> bool>,
     /// When the pacer lets the next packet go.
     held: Time,
     acks: VecDeque<(Time, Ack)>,
@@ -54,6 +56,8 @@ pub struct Pipe {
     pub outcomes: Vec<(Time, Outcome)>,
     pub lost: u64,
     pub received: Vec<Data>,
+    /// What the sender got, and its window after it.
+    pub acked: Vec<(Time, Ack, f64)>,
 }
 
 impl Pipe {
@@ -70,6 +74,7 @@ impl Pipe {
             gap,
             free: Time::ZERO,
             fate: Box::new(fate),
+            marks: Box::new(|_| false),
             held: Time::NEVER,
             acks: VecDeque::new(),
             tries: HashMap::new(),
@@ -77,6 +82,7 @@ impl Pipe {
             outcomes: Vec::new(),
             lost: 0,
             received: Vec::new(),
+            acked: Vec::new(),
         };
         pipe.pump(Time::ZERO);
         pipe
@@ -100,6 +106,7 @@ impl Pipe {
                 Some((_, ack)) => self.sender.on_ack(&ack, now),
                 None => self.sender.on_timer(now),
             };
+            self.acked.extend(due.map(|(_, ack)| (now, ack, self.sender.window().cwnd)));
             if outcome != Outcome::Quiet {
                 self.outcomes.push((now, outcome));
             }
@@ -124,7 +131,7 @@ impl Pipe {
 
     fn pump(&mut self, now: Time) {
         loop {
-            let data = match self.sender.poll(now) {
+            let mut data = match self.sender.poll(now) {
                 Poll::Send(data) => data,
                 Poll::Hold(until) => break self.held = until,
                 Poll::Idle => break,
@@ -136,6 +143,9 @@ impl Pipe {
             if (self.fate)(&data, *tries) {
                 self.lost += 1;
                 continue;
+            }
+            if data.ecn == Ecn::Capable && (self.marks)(&data) {
+                data.ecn = Ecn::Marked;
             }
             self.received.push(data);
             let ack = self.receiver.take(&data, self.free).1.expect("no acknowledgement is held");

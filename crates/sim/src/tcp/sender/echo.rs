@@ -19,8 +19,10 @@ impl<C: Controller> Sender<C> {
         let event = self.congestion(now);
         self.controller.on_congestion(&mut self.window, &event);
         self.pacer.restart(now);
+        // Differs from [RFC 3168, 6.1.2]: two packets stay, as at a loss, so that marks alone never
+        // make the window one. Where it is (at the start, after a timeout, or by `max_window`) it
+        // cannot be halved: the next packet leaves when the timer would run out.
         if single {
-            // One packet cannot be halved: the next leaves when the timer would run out.
             self.window.cwnd = 1.0;
             self.pacer.pause(now + self.rtt.timeout());
         }
