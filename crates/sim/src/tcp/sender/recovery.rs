@@ -1,8 +1,8 @@
 //! Loss and recovery: what reveals a loss, and how each kind of recovery goes on.
 
-use fairhaul_cc::Controller;
+use fairhaul_cc::{AckEvent, Controller};
 use fairhaul_experiment::Recovery;
-use fairhaul_units::{Ack, Time};
+use fairhaul_units::Time;
 
 use super::{Outcome, Sender, State};
 use crate::tcp::{DUP_THRESHOLD, Proportion};
@@ -10,7 +10,7 @@ use crate::tcp::{DUP_THRESHOLD, Proportion};
 impl<C: Controller> Sender<C> {
     pub(super) fn in_open(
         &mut self,
-        ack: &Ack,
+        event: Option<AckEvent>,
         delivered: u64,
         advanced: u64,
         full: bool,
@@ -19,7 +19,10 @@ impl<C: Controller> Sender<C> {
         if self.is_loss(advanced) {
             return self.enter_recovery(delivered, advanced, now);
         }
-        self.grow(ack, delivered, advanced, full, now);
+        if advanced > 0 {
+            self.rearm(now);
+            self.grow(event, full);
+        }
         Outcome::Quiet
     }
 
@@ -110,6 +113,7 @@ impl<C: Controller> Sender<C> {
             let in_flight = self.board.in_flight().max(1) as f64;
             self.window.cwnd = self.window.ssthresh.min(in_flight + 1.0);
         }
+        self.controller.on_recovered(&mut self.window, now);
         self.rearm(now);
     }
 
@@ -129,12 +133,14 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    pub(super) fn in_loss(&mut self, ack: &Ack, delivered: u64, advanced: u64, now: Time) -> Outcome {
+    pub(super) fn in_loss(&mut self, event: Option<AckEvent>, advanced: u64, now: Time) -> Outcome {
         if advanced > 0 {
+            self.rearm(now);
             // What jumps forward was received before the timeout: it is no sign of room.
-            self.grow(ack, delivered.min(2), advanced, true, now);
+            self.grow(event.map(|event| AckEvent { packets: event.packets.min(2.0), ..event }), true);
             if self.board.una() >= self.recover {
                 self.state = State::Open;
+                self.controller.on_recovered(&mut self.window, now);
                 return Outcome::Recovered;
             }
         }
