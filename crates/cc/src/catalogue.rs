@@ -1,6 +1,6 @@
 //! The controllers by name. Adding one is one line at the end of this file.
 
-use fairhaul_units::{Parameter, Settings};
+use fairhaul_units::{Parameter, Settings, Time};
 
 use crate::{AckEvent, Congestion, Controller, Pacing, Window};
 
@@ -75,6 +75,18 @@ macro_rules! catalogue {
             }
             fn on_timeout(&mut self, window: &mut Window, event: &Congestion) {
                 match self { $(Builtin::$kind(c) => c.on_timeout(window, event)),+ }
+            }
+            fn on_delivery(&mut self, window: &mut Window, ack: &AckEvent) {
+                match self { $(Builtin::$kind(c) => c.on_delivery(window, ack)),+ }
+            }
+            fn on_recovered(&mut self, window: &mut Window, now: Time) {
+                match self { $(Builtin::$kind(c) => c.on_recovered(window, now)),+ }
+            }
+            fn exact_echo(&self) -> bool {
+                match self { $(Builtin::$kind(c) => c.exact_echo()),+ }
+            }
+            fn samples_rate(&self) -> bool {
+                match self { $(Builtin::$kind(c) => c.samples_rate()),+ }
             }
             fn pacing(&self, window: &Window) -> Pacing {
                 match self { $(Builtin::$kind(c) => c.pacing(window)),+ }

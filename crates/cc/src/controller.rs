@@ -1,6 +1,6 @@
 //! What a controller is told, and what it may move.
 
-use fairhaul_units::{Rate, Span, Time};
+use fairhaul_units::{Span, Time};
 
 /// The two numbers that every controller moves, in packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,13 +31,18 @@ impl Window {
     }
 }
 
-/// An acknowledgement that delivered something new, outside recovery.
+/// An acknowledgement that delivered something new.
 #[derive(Clone, Copy, Debug)]
 pub struct AckEvent {
     /// When the sender got it.
     pub now: Time,
     /// Packets that it newly reports as delivered.
     pub packets: f64,
+    /// Of these, the packets that it reports as marked by a queue, for a controller that wants an
+    /// [exact echo](Controller::exact_echo).
+    pub marked: f64,
+    /// Packets that the sender has come to believe lost since the last event.
+    pub lost: f64,
     /// The round-trip sample that it carries.
     pub rtt: Span,
     /// Smoothed round-trip time [RFC 6298].
@@ -48,11 +53,49 @@ pub struct AckEvent {
     pub one_way: Span,
     /// Packets in flight after it.
     pub in_flight: f64,
+    /// Whether it is the first of another round: all that was outstanding at the first of the
+    /// last round has been delivered.
+    pub new_round: bool,
+    /// Whether the sender is recovering from a loss event or a timeout.
+    pub recovering: bool,
+    /// How fast the path delivers, for a controller that [asks](Controller::samples_rate).
+    pub rate: Option<RateSample>,
+}
+
+/// How fast the path delivered between the sending of a packet and its acknowledgement
+/// [DELIVERY-RATE].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateSample {
+    /// Packets delivered in `interval`.
+    pub delivered: f64,
+    /// The longer of the times in which they were sent and acknowledged.
+    pub interval: Span,
+    /// All that had been delivered when the packet was sent.
+    pub delivered_before: f64,
+    /// All that has been delivered now.
+    pub delivered_total: f64,
+    /// Packets in flight when it was sent, itself included.
+    pub in_flight_then: f64,
+    /// Packets believed lost since it was sent.
+    pub lost_since: f64,
+    /// Whether the application, not the network, limited the sender when it was sent.
+    pub app_limited: bool,
+}
+
+/// What revealed congestion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A loss.
+    Loss,
+    /// A mark [RFC 3168].
+    Mark,
 }
 
 /// A loss event: one or more packets of a window were lost, or arrived marked; told once per window.
 #[derive(Clone, Copy, Debug)]
 pub struct Congestion {
+    /// What revealed it.
+    pub cause: Cause,
     /// When the sender saw it.
     pub now: Time,
     /// Packets in flight, the lost ones included.
@@ -66,8 +109,8 @@ pub struct Congestion {
 pub enum Pacing {
     /// At once, as acknowledgements arrive.
     None,
-    /// Packet by packet at this rate.
-    Even(Rate),
+    /// Packet by packet, one every so often, in recovery as well.
+    Even(Span),
     /// In `count` blocks of ceil(cwnd / count) packets each, one block every `round / count`.
     Blocks {
         /// Blocks in a round; at least 2.
@@ -98,7 +141,29 @@ pub trait Controller {
         window.start_over();
     }
 
-    /// How to spread what the window lets go; asked outside recovery.
+    /// Something new was delivered, in whatever state the sender is and whether or not the window
+    /// limits it; told before the window grows by one of the methods above.
+    fn on_delivery(&mut self, window: &mut Window, ack: &AckEvent) {
+        let _ = (window, ack);
+    }
+
+    /// Fast recovery, or what follows a timeout, is over.
+    fn on_recovered(&mut self, window: &mut Window, now: Time) {
+        let _ = (window, now);
+    }
+
+    /// Whether acknowledgements are to say exactly which packets were marked [RFC 8257, 3.2], and
+    /// not, as usual, that some were [RFC 3168, 6.1.3].
+    fn exact_echo(&self) -> bool {
+        false
+    }
+
+    /// Whether [`AckEvent::rate`] is to be kept.
+    fn samples_rate(&self) -> bool {
+        false
+    }
+
+    /// How to spread what the window lets go. Blocks are for times outside recovery.
     fn pacing(&self, window: &Window) -> Pacing {
         let _ = window;
         Pacing::None

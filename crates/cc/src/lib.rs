@@ -10,12 +10,13 @@ mod fhstcp;
 mod highspeed;
 mod highspeed_law;
 mod reno;
+mod round;
 mod scalable;
 #[cfg(test)]
 mod workbench;
 
 pub use catalogue::{Builtin, Choice, Entry, entries, entry};
-pub use controller::{AckEvent, Congestion, Controller, Pacing, Window};
+pub use controller::{AckEvent, Cause, Congestion, Controller, Pacing, RateSample, Window};
 pub use fhstcp::Fhstcp;
 pub use highspeed::Highspeed;
 pub use reno::Reno;

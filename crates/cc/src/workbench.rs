@@ -2,10 +2,10 @@
 
 use fairhaul_units::{Span, Time};
 
-use crate::{AckEvent, Congestion, Controller, Window};
+use crate::{AckEvent, Cause, Congestion, Controller, Window};
 
 pub(crate) const CONGESTION: Congestion =
-    Congestion { now: Time::ZERO, in_flight: 0.0, srtt: Span::from_ms(100) };
+    Congestion { cause: Cause::Loss, now: Time::ZERO, in_flight: 0.0, srtt: Span::from_ms(100) };
 
 /// A window in congestion avoidance.
 pub(crate) fn avoidance(cwnd: f64) -> Window {
@@ -14,7 +14,20 @@ pub(crate) fn avoidance(cwnd: f64) -> Window {
 
 /// An acknowledgement of one packet on a path whose round trips all take `rtt`.
 pub(crate) fn ack(rtt: Span) -> AckEvent {
-    AckEvent { now: Time::ZERO, packets: 1.0, rtt, srtt: rtt, min_rtt: rtt, one_way: rtt / 2, in_flight: 0.0 }
+    AckEvent {
+        now: Time::ZERO,
+        packets: 1.0,
+        marked: 0.0,
+        lost: 0.0,
+        rtt,
+        srtt: rtt,
+        min_rtt: rtt,
+        one_way: rtt / 2,
+        in_flight: 0.0,
+        new_round: false,
+        recovering: false,
+        rate: None,
+    }
 }
 
 /// One acknowledgement for every whole packet of the window, at 100 ms.
@@ -42,6 +55,57 @@ pub(crate) fn mean_window(controller: &mut impl Controller, p: f64, rtt_s: f64) 
         }
     }
     panic!("the window under periodic loss did not settle");
+}
+
+/// Flows of one base round-trip time behind one queue without limit, a round of all at a time.
+pub(crate) struct Path {
+    pub(crate) base: Span,
+    pub(crate) packets_per_s: f64,
+    pub(crate) now: Time,
+}
+
+impl Path {
+    /// An idle path.
+    #[allow(dead_code, reason = "for the tests of controllers that watch the delay")]
+    pub(crate) fn new(base: Span, packets_per_s: f64) -> Path {
+        Path { base, packets_per_s, now: Time::ZERO }
+    }
+
+    /// One round: every flow gets an acknowledgement for each whole packet of its window, all with
+    /// the round-trip time that the windows together make. Gives the packets queued.
+    #[allow(dead_code, reason = "for the tests of controllers that watch the delay")]
+    pub(crate) fn round<C: Controller>(&mut self, flows: &mut [(C, Window)]) -> f64 {
+        let in_flight: f64 = flows.iter().map(|(_, window)| window.cwnd.floor()).sum();
+        let queued = (in_flight - self.packets_per_s * self.base.as_secs()).max(0.0);
+        let rtt = self.base + Span::from_secs(queued / self.packets_per_s);
+        for (controller, window) in flows {
+            let packets = window.cwnd as u64;
+            for number in 0..packets {
+                let event = AckEvent {
+                    now: self.now + rtt * number / packets,
+                    min_rtt: self.base,
+                    one_way: rtt - self.base / 2,
+                    in_flight: packets as f64 - 1.0,
+                    new_round: number == 0,
+                    ..ack(rtt)
+                };
+                acknowledge(controller, window, &event);
+            }
+        }
+        self.now += rtt;
+        queued
+    }
+}
+
+/// What the sender does with an acknowledgement outside recovery.
+#[allow(dead_code, reason = "for the tests of controllers that watch the delay")]
+pub(crate) fn acknowledge(controller: &mut impl Controller, window: &mut Window, event: &AckEvent) {
+    controller.on_delivery(window, event);
+    if window.in_slow_start() {
+        controller.on_slow_start(window, event);
+    } else {
+        controller.on_ack(window, event);
+    }
 }
 
 /// Asserts that `found` is within the share `band` of `expected`.

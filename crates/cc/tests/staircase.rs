@@ -1,8 +1,12 @@
-//! The staircase of every controller: the window in each round under one script of losses.
+//! The staircase of every controller: the window in each round under one script of drops and delays.
 //!
 //! Every entry of the catalogue is driven through the same script, and the text is compared with
 //! the snapshot of its name. A new controller needs no line here: its catalogue line brings the
 //! test, and `INSTA_UPDATE=always cargo test -p fairhaul-cc` its snapshot, to be read and kept.
+//!
+//! The path holds 300 packets (at 140 ms, and as many packets more as it is longer); what a sender
+//! has in flight beyond that waits in a queue, so that every round takes as long as its window
+//! makes it. Controllers that read marks see those of a queue that marks beyond 30 packets.
 //!
 //! ```text
 //!  cwnd      loss     loss, loss       longer path     timeout
@@ -14,12 +18,17 @@
 
 use std::fmt::Write as _;
 
-use fairhaul_cc::{AckEvent, Builtin, Choice, Congestion, Controller, Pacing, Window, entries};
+use fairhaul_cc::{
+    AckEvent, Builtin, Cause, Choice, Congestion, Controller, Pacing, RateSample, Window, entries,
+};
 use fairhaul_units::{Span, Time};
 
 const ROUNDS: u32 = 100;
 const SHORT: Span = Span::from_ms(140);
 const LONG: Span = Span::from_ms(250);
+/// 300 packets in 140 ms.
+const PACKETS_PER_S: f64 = 300.0 / 0.140;
+const MARKED_BEYOND: f64 = 30.0;
 
 /// What happens in a round besides acknowledgements.
 #[derive(PartialEq)]
@@ -37,7 +46,7 @@ fn step(round: u32) -> Step {
     }
 }
 
-/// The round-trip time of a round: longer for a while.
+/// The round-trip time of the idle path: longer for a while.
 fn path(round: u32) -> Span {
     if (55..=70).contains(&round) { LONG } else { SHORT }
 }
@@ -47,46 +56,118 @@ struct Sender {
     controller: Builtin,
     window: Window,
     now: Time,
+    rtt: Span,
     srtt: Span,
     min_rtt: Span,
+    delivered: f64,
+    lost: f64,
 }
 
 impl Sender {
     fn new(controller: Builtin) -> Sender {
         let window = Window { cwnd: 2.0, ssthresh: 400.0 };
-        Sender { controller, window, now: Time::ZERO, srtt: SHORT, min_rtt: SHORT }
+        let rtt = SHORT;
+        Sender {
+            controller,
+            window,
+            now: Time::ZERO,
+            rtt,
+            srtt: rtt,
+            min_rtt: rtt,
+            delivered: 0.0,
+            lost: 0.0,
+        }
     }
 
     /// One round: a loss is recovered from in it, otherwise each whole packet is acknowledged.
     fn round(&mut self, round: u32) {
-        let rtt = path(round);
-        let packets = self.window.cwnd as u64;
-        let event = Congestion { now: self.now, in_flight: packets as f64, srtt: self.srtt };
+        let packets = self.sends(path(round));
+        let capacity = PACKETS_PER_S * path(round).as_secs();
+        self.rtt = path(round) + Span::from_secs((packets as f64 - capacity).max(0.0) / PACKETS_PER_S);
         match step(round) {
-            Step::Loss => self.controller.on_congestion(&mut self.window, &event),
-            Step::Timeout => self.controller.on_timeout(&mut self.window, &event),
-            Step::Nothing => (0..packets).for_each(|number| self.acknowledge(rtt, packets, number)),
+            Step::Loss => {
+                self.congestion(Cause::Loss, packets);
+                self.lost = 1.0;
+                self.controller.on_recovered(&mut self.window, self.now + self.rtt);
+            }
+            Step::Timeout => {
+                let event = self.event(Cause::Loss, packets);
+                self.controller.on_timeout(&mut self.window, &event);
+                self.lost = packets as f64;
+            }
+            Step::Nothing => self.deliver(packets, capacity),
         }
-        self.now += rtt;
+        self.now += self.rtt;
     }
 
-    /// Acknowledgement `number` of a round that spreads them evenly.
-    fn acknowledge(&mut self, rtt: Span, packets: u64, number: u64) {
+    /// What the window and the pacer let go in a round of a path without a queue.
+    fn sends(&self, rtt: Span) -> u64 {
+        let paced = match self.controller.pacing(&self.window) {
+            Pacing::Even(gap) => rtt / gap,
+            Pacing::None | Pacing::Blocks { .. } => u64::MAX,
+        };
+        (self.window.cwnd as u64).min(paced).max(1)
+    }
+
+    /// Acknowledges the packets of a round, spread evenly over it.
+    fn deliver(&mut self, packets: u64, capacity: f64) {
+        let unmarked =
+            if self.controller.exact_echo() { (capacity + MARKED_BEYOND) as u64 } else { u64::MAX };
+        for number in 0..packets {
+            if number == unmarked {
+                self.congestion(Cause::Mark, packets);
+            }
+            self.acknowledge(packets, number, number >= unmarked);
+        }
+    }
+
+    fn event(&self, cause: Cause, packets: u64) -> Congestion {
+        Congestion { cause, now: self.now, in_flight: packets as f64, srtt: self.srtt }
+    }
+
+    fn congestion(&mut self, cause: Cause, packets: u64) {
+        let event = self.event(cause, packets);
+        self.controller.on_congestion(&mut self.window, &event);
+    }
+
+    /// Acknowledgement `number` of a round.
+    fn acknowledge(&mut self, packets: u64, number: u64, marked: bool) {
+        let rtt = self.rtt;
         self.srtt = (self.srtt * 7 + rtt) / 8;
         self.min_rtt = self.min_rtt.min(rtt);
+        self.delivered += 1.0;
         let ack = AckEvent {
             now: self.now + rtt * number / packets,
             packets: 1.0,
+            marked: if marked { 1.0 } else { 0.0 },
+            lost: std::mem::take(&mut self.lost),
             rtt,
             srtt: self.srtt,
             min_rtt: self.min_rtt,
-            one_way: rtt / 2,
+            one_way: rtt - SHORT / 2,
             in_flight: packets as f64 - 1.0,
+            new_round: number == 0,
+            recovering: false,
+            rate: Some(self.rate(packets)),
         };
+        self.controller.on_delivery(&mut self.window, &ack);
         if self.window.in_slow_start() {
             self.controller.on_slow_start(&mut self.window, &ack);
         } else {
             self.controller.on_ack(&mut self.window, &ack);
+        }
+    }
+
+    /// A window in every round trip.
+    fn rate(&self, packets: u64) -> RateSample {
+        RateSample {
+            delivered: packets as f64,
+            interval: self.rtt,
+            delivered_before: (self.delivered - packets as f64).max(0.0),
+            delivered_total: self.delivered,
+            in_flight_then: packets as f64,
+            lost_since: 0.0,
+            app_limited: false,
         }
     }
 }
@@ -94,7 +175,7 @@ impl Sender {
 fn pacing(pacing: Pacing) -> String {
     match pacing {
         Pacing::None => "-".into(),
-        Pacing::Even(rate) => rate.to_string(),
+        Pacing::Even(gap) => format!("one in {gap}"),
         Pacing::Blocks { count, round } => format!("{count} blocks in {round}"),
     }
 }

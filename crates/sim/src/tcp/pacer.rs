@@ -41,14 +41,14 @@ impl Pacer {
         }
     }
 
-    /// Whether a packet of `size` may leave at `now` under `pacing` with window `cwnd`; if not,
-    /// when to ask again. A packet that may leave counts as sent.
-    pub fn admit(&mut self, pacing: Pacing, cwnd: f64, size: u32, now: Time) -> Result<(), Time> {
+    /// Whether a packet may leave at `now` under `pacing` with window `cwnd`; if not, when to ask
+    /// again. A packet that may leave counts as sent.
+    pub fn admit(&mut self, pacing: Pacing, cwnd: f64, now: Time) -> Result<(), Time> {
         match pacing {
             Pacing::None => Ok(()),
-            Pacing::Even(rate) => {
+            Pacing::Even(gap) => {
                 self.wait(now)?;
-                self.release = now + rate.on_wire(Bytes(size.into()));
+                self.release = now + gap;
                 Ok(())
             }
             Pacing::Blocks { count, round } => {
@@ -95,7 +95,7 @@ mod tests {
         let (mut pacer, mut now) = (Pacer::default(), Time::ZERO);
         let mut left = Vec::new();
         while left.len() < n {
-            match pacer.admit(pacing, cwnd, 1000, now) {
+            match pacer.admit(pacing, cwnd, now) {
                 Ok(()) => left.push(now.as_ps() / 1_000_000_000),
                 Err(until) => now = until,
             }
@@ -117,8 +117,6 @@ mod tests {
 
     #[test]
     fn even_pacing_keeps_its_rate() {
-        // 1000 B at 1 Mbit/s: 8 ms.
-        let rate = fairhaul_units::Rate::from_bps(1_000_000).expect("not zero");
-        assert_eq!(departures(Pacing::Even(rate), 5.0, 3), [0, 8, 16]);
+        assert_eq!(departures(Pacing::Even(Span::from_ms(8)), 5.0, 3), [0, 8, 16]);
     }
 }

@@ -8,7 +8,7 @@ mod echo;
 mod growth;
 mod recovery;
 
-use fairhaul_cc::{Congestion, Controller, Pacing, Window};
+use fairhaul_cc::{Cause, Congestion, Controller, Pacing, Window};
 use fairhaul_units::{Ack, Data, Ecn, HEADER, Span, Time};
 
 use super::{Pacer, Profile, Proportion, RttEstimator, Scoreboard};
@@ -76,6 +76,8 @@ pub struct Sender<C> {
     cwr: bool,
     /// No fast retransmit below this packet (without SACK) [RFC 6582, 4.1].
     no_fast_below: u64,
+    /// The round under way is over when all below this packet is acknowledged.
+    round_end: u64,
     dup_acks: u64,
     partial_acks: u64,
     /// A retransmission is due whatever is in flight: a recovery's first, or for a partial acknowledgement.
@@ -103,6 +105,7 @@ impl<C: Controller> Sender<C> {
             marked_below: 0,
             cwr: false,
             no_fast_below: 0,
+            round_end: 0,
             dup_acks: 0,
             partial_acks: 0,
             urgent: false,
@@ -164,10 +167,14 @@ impl<C: Controller> Sender<C> {
         if advanced > 0 {
             self.rtt.progress();
         }
+        let event = (delivered > 0).then(|| self.event(ack, delivered, now));
+        if let Some(event) = &event {
+            self.controller.on_delivery(&mut self.window, event);
+        }
         let outcome = match self.state {
-            State::Open => self.in_open(ack, delivered, advanced, full, now),
+            State::Open => self.in_open(event, ack.ece, delivered, advanced, full, now),
             State::Recovery => self.in_recovery(delivered, advanced, now),
-            State::Loss => self.in_loss(ack, delivered, advanced, now),
+            State::Loss => self.in_loss(event, advanced, now),
             State::Opening { .. } => unreachable!("answered above"),
         };
         self.window.cwnd = self.window.cwnd.min(self.profile.max_window);
@@ -192,7 +199,7 @@ impl<C: Controller> Sender<C> {
         if again {
             self.window.cwnd = 1.0; // the threshold stays [RFC 5681, 3.1]
         } else {
-            let event = self.congestion(now);
+            let event = self.congestion(Cause::Loss, now);
             self.controller.on_timeout(&mut self.window, &event);
         }
         self.board.lose_all();
@@ -265,7 +272,7 @@ impl<C: Controller> Sender<C> {
         // Unclear in [FHSTCP, Fig. 1]: whether recovery is paced. It is not: a hole is filled at once.
         let pacing =
             if self.state == State::Open { self.controller.pacing(&self.window) } else { Pacing::None };
-        if let Err(until) = self.pacer.admit(pacing, self.window.cwnd, self.profile.packet, now) {
+        if let Err(until) = self.pacer.admit(pacing, self.window.cwnd, now) {
             self.window_limited = true;
             return Poll::Hold(until);
         }
@@ -293,8 +300,8 @@ impl<C: Controller> Sender<C> {
         Outcome::Quiet
     }
 
-    fn congestion(&self, now: Time) -> Congestion {
-        Congestion { now, in_flight: self.board.outstanding() as f64, srtt: self.rtt.smoothed() }
+    fn congestion(&self, cause: Cause, now: Time) -> Congestion {
+        Congestion { cause, now, in_flight: self.board.outstanding() as f64, srtt: self.rtt.smoothed() }
     }
 
     /// Restarts the timer while something is outstanding, stops it otherwise [RFC 6298, 5.2, 5.3].

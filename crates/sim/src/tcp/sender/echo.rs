@@ -1,7 +1,7 @@
 //! What the echo of a mark does: it reduces the window as a loss would, and nothing is sent again
 //! [RFC 3168, 6.1.2].
 
-use fairhaul_cc::Controller;
+use fairhaul_cc::{Cause, Controller};
 use fairhaul_units::Time;
 
 use super::{Outcome, Sender};
@@ -16,7 +16,7 @@ impl<C: Controller> Sender<C> {
             return Outcome::Quiet;
         }
         let single = self.window.cwnd < 2.0;
-        let event = self.congestion(now);
+        let event = self.congestion(Cause::Mark, now);
         self.controller.on_congestion(&mut self.window, &event);
         self.pacer.restart(now);
         // Differs from [RFC 3168, 6.1.2]: two packets stay, as at a loss, so that marks alone never

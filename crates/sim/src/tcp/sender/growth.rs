@@ -4,26 +4,35 @@ use fairhaul_cc::{AckEvent, Controller};
 use fairhaul_experiment::SlowStart;
 use fairhaul_units::{Ack, Time};
 
-use super::Sender;
+use super::{Sender, State};
 
 impl<C: Controller> Sender<C> {
-    /// New data was acknowledged outside fast recovery: the window may grow.
-    pub(super) fn grow(&mut self, ack: &Ack, delivered: u64, advanced: u64, full: bool, now: Time) {
-        if advanced == 0 {
-            return;
+    /// What the controller is told of an acknowledgement that delivered something.
+    pub(super) fn event(&mut self, ack: &Ack, delivered: u64, now: Time) -> AckEvent {
+        let new_round = self.board.una() >= self.round_end;
+        if new_round {
+            self.round_end = self.board.next();
         }
-        self.rearm(now);
-        if !full || delivered == 0 || self.window.cwnd >= self.profile.max_window {
-            return;
-        }
-        let event = AckEvent {
+        AckEvent {
             now,
             packets: delivered as f64,
+            marked: 0.0,
+            lost: 0.0,
             rtt: now.since(ack.echo),
             srtt: self.rtt.smoothed(),
             min_rtt: self.rtt.smallest(),
             one_way: ack.arrived.since(ack.echo),
             in_flight: self.board.in_flight() as f64,
+            new_round,
+            recovering: self.state != State::Open,
+            rate: None,
+        }
+    }
+
+    /// New data was acknowledged outside fast recovery: the window may grow.
+    pub(super) fn grow(&mut self, event: Option<AckEvent>, full: bool) {
+        let Some(event) = event.filter(|_| full && self.window.cwnd < self.profile.max_window) else {
+            return;
         };
         if self.window.in_slow_start() {
             self.slow_start(&event);

@@ -1,8 +1,8 @@
 //! Loss and recovery: what reveals a loss, and how each kind of recovery goes on.
 
-use fairhaul_cc::Controller;
+use fairhaul_cc::{AckEvent, Cause, Controller};
 use fairhaul_experiment::Recovery;
-use fairhaul_units::{Ack, Time};
+use fairhaul_units::Time;
 
 use super::{Outcome, Sender, State};
 use crate::tcp::{DUP_THRESHOLD, Proportion};
@@ -10,7 +10,8 @@ use crate::tcp::{DUP_THRESHOLD, Proportion};
 impl<C: Controller> Sender<C> {
     pub(super) fn in_open(
         &mut self,
-        ack: &Ack,
+        event: Option<AckEvent>,
+        ece: bool,
         delivered: u64,
         advanced: u64,
         full: bool,
@@ -19,9 +20,12 @@ impl<C: Controller> Sender<C> {
         if self.is_loss(advanced) {
             return self.enter_recovery(delivered, advanced, now);
         }
-        // An echo of a mark never lets the window grow.
-        self.grow(ack, delivered, advanced, full && !ack.ece, now);
-        if ack.ece { self.heed_echo(now) } else { Outcome::Quiet }
+        if advanced > 0 {
+            self.rearm(now);
+            // An echo of a mark never lets the window grow.
+            self.grow(event, full && !ece);
+        }
+        if ece { self.heed_echo(now) } else { Outcome::Quiet }
     }
 
     /// Whether this acknowledgement, which advanced by that many packets, reveals a loss.
@@ -47,7 +51,7 @@ impl<C: Controller> Sender<C> {
     fn enter_recovery(&mut self, delivered: u64, advanced: u64, now: Time) -> Outcome {
         let heeded = self.is_heeded();
         if !heeded {
-            let event = self.congestion(now);
+            let event = self.congestion(Cause::Loss, now);
             self.controller.on_congestion(&mut self.window, &event);
             self.pacer.restart(now);
             self.cwr = true;
@@ -115,6 +119,7 @@ impl<C: Controller> Sender<C> {
             let in_flight = self.board.in_flight().max(1) as f64;
             self.window.cwnd = self.window.ssthresh.min(in_flight + 1.0);
         }
+        self.controller.on_recovered(&mut self.window, now);
         self.rearm(now);
     }
 
@@ -134,14 +139,16 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    pub(super) fn in_loss(&mut self, ack: &Ack, delivered: u64, advanced: u64, now: Time) -> Outcome {
+    pub(super) fn in_loss(&mut self, event: Option<AckEvent>, advanced: u64, now: Time) -> Outcome {
         if advanced > 0 {
+            self.rearm(now);
             // What jumps forward was received before the timeout: it is no sign of room.
             // Differs from [RFC 3168, 6.1.2]: an echo does not stop this growth. It goes on until
             // new data say CWR, and all that leaves before them is sent again, one packet a round.
-            self.grow(ack, delivered.min(2), advanced, true, now);
+            self.grow(event.map(|event| AckEvent { packets: event.packets.min(2.0), ..event }), true);
             if self.board.una() >= self.recover {
                 self.state = State::Open;
+                self.controller.on_recovered(&mut self.window, now);
                 return Outcome::Recovered;
             }
         }
