@@ -61,8 +61,8 @@ def measure(record: Record) -> dict[str, Any]:
         `timeouts`, `rtt_mean_s`, `cwnd_mean` in packets, `completion_s` (None
         while unfinished). `links` has one for each direction of a link: `utilization` and
         `drop_rate` and `mark_rate` from 0 to 1, `queue_mean_packets`, `queue_mean_s`,
-        `capacity_packets`, `capacity_s`. `fairness` has `jain`, `jain_by_window` by the length of the window in
-        seconds, `max_min_ratio` and `entitlement`, over the measured groups.
+        `capacity_packets`, `capacity_s`. `fairness` has `jain`, `jain_by_window` by the length of
+        the window in seconds, `max_min_ratio` and `entitlement`, over the measured groups.
 
     Source: Jain's index [JAIN].
     """

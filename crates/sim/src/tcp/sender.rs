@@ -2,7 +2,8 @@
 //!
 //! It owns what every controller shares: the handshake, slow start, recovery (Reno, NewReno
 //! [RFC 6582], SACK [RFC 6675]), limited transmit [RFC 3042], the retransmission timer [RFC 6298],
-//! echoes of marks [RFC 3168] and the pacer. The engine tells it of what happens, then polls it until it has nothing to send.
+//! echoes of marks [RFC 3168] and the pacer. The engine tells it of what happens, then polls it
+//! until it has nothing to send.
 
 mod echo;
 mod growth;

@@ -137,8 +137,8 @@ impl<C: Controller> Sender<C> {
     pub(super) fn in_loss(&mut self, ack: &Ack, delivered: u64, advanced: u64, now: Time) -> Outcome {
         if advanced > 0 {
             // What jumps forward was received before the timeout: it is no sign of room.
-            // Differs from [RFC 3168, 6.1.2]: an echo does not stop this growth. It goes on until
-            // new data say CWR, and all that leaves before them is sent again, one packet a round.
+            // Differs from [RFC 3168, 6.1.2]: after a timeout an echo does not stop growth. It
+            // goes on until new data say CWR; what leaves before them would go one packet a round.
             self.grow(ack, delivered.min(2), advanced, true, now);
             if self.board.una() >= self.recover {
                 self.state = State::Open;
