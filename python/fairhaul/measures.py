@@ -59,7 +59,7 @@ def measure(record: Record) -> dict[str, Any]:
         bit/s, `share`, `link_share` and `loss_rate` from 0 to 1, counts of `retransmits`,
         `loss_events` (reductions of the window, whether for a loss or for the echo of a mark) and
         `timeouts`, `rtt_mean_s`, `cwnd_mean` in packets, `completion_s` (None
-        while unfinished). `links` has one for each direction of a link: `utilization` and
+        while unfinished). `links` has one for each direction of a link: `utilization`,
         `drop_rate` and `mark_rate` from 0 to 1, `queue_mean_packets`, `queue_mean_s`,
         `capacity_packets`, `capacity_s`. `fairness` has `jain`, `jain_by_window` by the length of
         the window in seconds, `max_min_ratio` and `entitlement`, over the measured groups.
