@@ -38,8 +38,8 @@ def episodes(record: Record, flows: Sequence[Mapping[str, Any]]) -> Episodes:
     The event table has what senders did, not what the queue dropped. A reduction follows its drop
     (or mark) by about a round, a timeout by the length of the timer, so each is dated back by
     that much: else two flows of 80 and 200 ms that lost together would seem to have lost apart.
-    An episode begins with the first drop so dated and lasts one round of the slowest bulk flow, which is how
-    long a full queue goes on dropping until the last sender has heard of it.
+    An episode begins with the first drop so dated and lasts one round of the slowest bulk flow,
+    which is how long a full queue goes on dropping until the last sender has heard of it.
     """
     import polars as pl
 
