@@ -22,6 +22,8 @@ pub enum Fact {
     Event { flow: u32, kind: &'static str, value: f64 },
     /// A packet was offered to a link.
     Offered { link: usize, refused: bool },
+    /// The last bit of a packet of that size left a link's queue.
+    Left { link: usize, size: u64 },
     /// A link lost a packet that had left its queue.
     LostBehind { link: usize },
     /// The queue of a link held this until now, and something was being sent.
@@ -155,6 +157,7 @@ impl Books {
                 row.arrived += 1;
                 row.dropped += u64::from(refused);
             }
+            Fact::Left { link, size } => tables.links[link][bin].0.sent_bytes += size,
             Fact::LostBehind { link } => tables.links[link][bin].0.dropped += 1,
             Fact::Window { .. } | Fact::Stood { .. } => unreachable!("these last"),
         }

@@ -2,6 +2,7 @@
 
 use fairhaul_cc::Choice;
 use fairhaul_experiment::{Flow, Hop, LinkSpec, Recovery, Role, Scenario, SlowStart, Start, Traffic};
+use fairhaul_path::Schedule;
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Rate, Span};
@@ -16,7 +17,7 @@ pub struct Recipe {
     pub flows: Vec<Leg>,
 }
 
-/// A link of the chain, the same both ways but for the loss and the impairments, which are forward only.
+/// A link of the chain, the same both ways but for losses and the impairments, which are forward only.
 #[derive(Clone, Debug)]
 pub struct Stretch {
     pub kbps: u64,
@@ -25,6 +26,7 @@ pub struct Stretch {
     pub back_capacity: Capacity,
     pub loss: Option<LossRule>,
     pub impair: Impairments,
+    pub schedule: Schedule,
 }
 
 /// A flow over the links `from..to` of the chain.
@@ -63,19 +65,21 @@ impl Recipe {
 
     /// The scenario.
     pub fn cook(&self) -> Scenario {
-        let link = |name: String, s: &Stretch, capacity, loss, impair| LinkSpec {
+        let link = |name: String, s: &Stretch, capacity, loss, impair, schedule| LinkSpec {
             name,
             rate: kbps(s.kbps),
             delay: s.delay,
             capacity,
             loss,
             impair,
+            schedule,
         };
         let there = |(i, s): (usize, &Stretch)| {
-            link(format!("L{i}"), s, s.capacity, s.loss.clone(), s.impair.clone())
+            link(format!("L{i}"), s, s.capacity, s.loss.clone(), s.impair.clone(), s.schedule.clone())
         };
         let back = |(i, s): (usize, &Stretch)| {
-            link(format!("L{i} (reverse)"), s, s.back_capacity, None, Impairments::default())
+            let schedule = Schedule { losses: Vec::new(), ..s.schedule.clone() };
+            link(format!("L{i} (reverse)"), s, s.back_capacity, None, Impairments::default(), schedule)
         };
         let links = self.chain.iter().enumerate().map(there).chain(self.chain.iter().enumerate().map(back));
         Scenario {
@@ -93,7 +97,15 @@ impl Recipe {
 impl Stretch {
     /// A link with the same queue both ways and no loss.
     pub fn new(kbps: u64, delay: Span, capacity: Capacity) -> Stretch {
-        Stretch { kbps, delay, capacity, back_capacity: capacity, loss: None, impair: Impairments::default() }
+        Stretch {
+            kbps,
+            delay,
+            capacity,
+            back_capacity: capacity,
+            loss: None,
+            impair: Impairments::default(),
+            schedule: Schedule::default(),
+        }
     }
 }
 
