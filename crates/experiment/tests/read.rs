@@ -566,9 +566,9 @@ proptest! {
 
 /// A folder with the file `cell.csv`, beside which a scenario would stand.
 fn beside(name: &str, trace: &str) -> String {
-    let folder = std::env::temp_dir().join(format!("fairhaul-read-{}-{name}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("cell.csv"), trace).unwrap();
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("read-{name}"));
+    std::fs::create_dir_all(&folder).expect("there is room");
+    std::fs::write(folder.join("cell.csv"), trace).expect("there is room");
     folder.join("x.toml").display().to_string()
 }
 

@@ -133,7 +133,7 @@ fn loss_begins_and_ends_as_it_is_told_to() {
 
 /// A run over the trace `text`, which is put beside its scenario, with more to send than it carries.
 fn traced(name: &str, text: &str, keys: &str) -> Run {
-    let folder = std::env::temp_dir().join(format!("fairhaul-{}-{name}", std::process::id()));
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("schedule-{name}"));
     std::fs::create_dir_all(&folder).expect("there is room");
     std::fs::write(folder.join("trace"), text).expect("there is room");
     let scenario = format!(
@@ -143,7 +143,6 @@ fn traced(name: &str, text: &str, keys: &str) -> Run {
     );
     let file = folder.join("traced.toml").display().to_string();
     let study = read(&scenario, &file, &[]).unwrap_or_else(|mistakes| panic!("{mistakes}"));
-    std::fs::remove_dir_all(&folder).expect("it is ours");
     let record = fairhaul_sim::run(&study.base, &fairhaul_sim::Control::default()).expect("the run ends");
     Run { scenario: study.base, record }
 }

@@ -80,8 +80,8 @@ impl Link {
 
     /// When a packet that has been sent at `now` is at the other end, and how many of it.
     pub fn way(&mut self, now: Time) -> (Time, usize) {
-        let changes = self.schedule.delays.iter().filter(|change| change.0 <= now);
-        let mut arrives = now + changes.last().map_or(self.delay, |change| change.1);
+        let mut changes = self.schedule.delays.iter().rev().filter(|change| change.0 <= now);
+        let mut arrives = now + changes.next().map_or(self.delay, |change| change.1);
         if let Some(jitter) = &mut self.jitter {
             arrives = jitter.delays(arrives);
         }
