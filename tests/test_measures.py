@@ -211,7 +211,10 @@ def test_a_link_that_changes_is_measured_by_what_it_could_send() -> None:
     # 250 bytes of 500 in [1, 2), all of 100 in [2, 4): 350 of 600 bytes in 3 s.
     made = record()
     link = {**SCENARIO["links"][0], "schedule": {"rate": {"steps": 2}, "delay_s": [], "loss": []}}
-    columns = {"sent_bytes": [999, 250, 100], "capacity_bytes": [999.0, 500.0, 100.0]}
+    columns: dict[str, list[float]] = {
+        "sent_bytes": [999, 250, 100],
+        "capacity_bytes": [999.0, 500.0, 100.0],
+    }
     series = made.link_series.with_columns(**{k: pl.Series(v) for k, v in columns.items()})
     meta = {**made.meta, "scenario": {**SCENARIO, "links": [link]}}
     found = measure(replace(made, meta=meta, link_series=series))
