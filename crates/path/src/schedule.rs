@@ -139,14 +139,13 @@ impl Rates {
 
     /// The rate at `time`, and until when it stays.
     fn at(&self, time: Time) -> (Option<Rate>, Time) {
-        let (laps, within) = self.place(time);
+        let (_, within) = self.place(time);
         let index = self.piece(within);
         let ends = match self.pieces.get(index + 1) {
             Some(next) => Some(next.at),
             None => self.lap.map(|lap| lap.span),
         };
         let until = ends.map_or(Time::NEVER, |ends| time + (ends - within));
-        debug_assert!(laps == 0 || self.lap.is_some(), "only what repeats has laps");
         (Rate::from_bps(self.pieces[index].bps), until)
     }
 }
