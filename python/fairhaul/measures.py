@@ -127,7 +127,7 @@ def _flows(record: Record) -> list[dict[str, Any]]:
     retransmitted, cwnd = rows.total("retransmitted"), rows.mean("cwnd_packets")
     reductions, timeouts = _counts(record, *REDUCTIONS), _counts(record, "timeout")
     completions = _completions(record)
-    all_goodput = float(goodput.sum())
+    all_goodput, rates = float(goodput.sum()), offered_bps(record)
     return [
         {
             "name": flow["name"],
@@ -137,7 +137,7 @@ def _flows(record: Record) -> list[dict[str, Any]]:
             "goodput_bps": float(goodput[i]),
             "throughput_bps": float(throughput[i]),
             "share": _over(goodput[i], all_goodput),
-            "link_share": _over(goodput[i], _bottleneck_bps(scenario, flow)),
+            "link_share": _over(goodput[i], _bottleneck_bps(rates, flow)),
             "loss_rate": _over(lost[i], sent[i]),
             "retransmits": int(retransmitted[i]),
             "loss_events": reductions.get(flow["name"], 0),
@@ -157,19 +157,40 @@ def _links(record: Record) -> list[dict[str, Any]]:
     busy, arrived = rows.total("busy_s"), rows.total("arrived")
     dropped, marked = rows.total("dropped"), rows.total("marked")
     packets, size = rows.mean("backlog_packets"), rows.mean("backlog_bytes")
+    rates = offered_bps(record)
+    used = [
+        (_over(rows.total("sent_bytes")[i] * 8, rates[i] * length) or 0.0)
+        if varies(link)
+        else float(busy[i]) / length
+        for i, link in enumerate(scenario["links"])
+    ]
     return [
         {
             "name": link["name"],
-            "utilization": float(busy[i]) / length,
+            "utilization": used[i],
             "drop_rate": _over(dropped[i], arrived[i]),
             "mark_rate": _over(marked[i], arrived[i]),
             "queue_mean_packets": float(packets[i]),
-            "queue_mean_s": float(size[i]) * 8 / link["rate_bps"],
+            "queue_mean_s": _over(float(size[i]) * 8, rates[i]),
             "capacity_packets": link["capacity_packets"],
             "capacity_s": link["capacity_s"],
         }
         for i, link in enumerate(scenario["links"])
     ]
+
+
+def varies(link: Mapping[str, Any]) -> bool:
+    """Whether the rate of a link changes while the run lasts."""
+    return bool(link.get("schedule", {}).get("rate"))
+
+
+def offered_bps(record: Record) -> list[float]:
+    """What each link could send in the measured time, the mean in bit/s."""
+    scenario = record.meta["scenario"]
+    if "capacity_bytes" not in record.link_series.columns:
+        return [link["rate_bps"] for link in scenario["links"]]
+    rows = series(record.link_series, len(scenario["links"]), scenario)
+    return [float(size) * 8 / measured_s(record) for size in rows.total("capacity_bytes")]
 
 
 def _over(part: float, whole: float | None) -> float | None:
@@ -206,10 +227,9 @@ def _completions(record: Record) -> dict[str, float]:
     return {str(flow): float(mean) for flow, mean in means.iter_rows()}
 
 
-def _bottleneck_bps(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> float | None:
+def _bottleneck_bps(rates: Sequence[float], flow: Mapping[str, Any]) -> float | None:
     """The rate of the slowest link on the way of a flow's data."""
-    rates = [scenario["links"][link]["rate_bps"] for link in _route(flow)]
-    return min(rates, default=None)
+    return min((rates[link] for link in _route(flow)), default=None)
 
 
 def _route(flow: Mapping[str, Any]) -> list[int]:
@@ -221,7 +241,7 @@ def _fairness(record: Record, flows: Sequence[Mapping[str, Any]]) -> dict[str, A
     """Fairness over the groups of role "measured"."""
     groups = _measured_groups(flows)
     shares = [sum(flows[i]["goodput_bps"] for i in members) for members in groups.values()]
-    due = _entitled(record.meta["scenario"], flows)
+    due = _entitled(record, flows)
     entitled = [sum(due[i] for i in members) for members in groups.values()]
     return {
         "jain": jain(shares),
@@ -239,12 +259,13 @@ def _measured_groups(flows: Sequence[Mapping[str, Any]]) -> dict[str, list[int]]
     return groups
 
 
-def _entitled(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]) -> list[float]:
+def _entitled(record: Record, flows: Sequence[Mapping[str, Any]]) -> list[float]:
     """The max-min share of each flow, bit/s, the flows of one group at the pace of one.
 
     A bulk flow is capped by its windows over its round-trip propagation time, one that does not
     always have something to send by what it took.
     """
+    scenario = record.meta["scenario"]
     sizes: dict[str, int] = {}
     for flow in flows:
         sizes[flow["group"]] = sizes.get(flow["group"], 0) + 1
@@ -253,7 +274,7 @@ def _entitled(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]) -
         for spec, flow in zip(scenario["flows"], flows, strict=True)
     ]
     return max_min(
-        [link["rate_bps"] for link in scenario["links"]],
+        offered_bps(record),
         [_route(flow) for flow in scenario["flows"]],
         caps,
         [1 / sizes[flow["group"]] for flow in flows],

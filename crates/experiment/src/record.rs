@@ -45,7 +45,7 @@ pub struct FlowRow {
 /// One direction of a link during one bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkRow {
-    /// Time spent sending, seconds.
+    /// Time with a packet to send, seconds: spent sending, but for outages.
     pub busy_s: f64,
     /// Packets offered.
     pub arrived: u64,
@@ -57,6 +57,8 @@ pub struct LinkRow {
     pub backlog_packets: f64,
     /// Mean over time.
     pub backlog_bytes: f64,
+    /// What has left the queue, on the wire; counted only where the rate of some link changes.
+    pub sent_bytes: u64,
 }
 
 /// A transfer from its first request to its last acknowledgement.

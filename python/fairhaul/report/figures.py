@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fairhaul.episodes import LOSSES
-from fairhaul.measures import Series
+from fairhaul.measures import Series, varies
 from fairhaul.record import Record
 from fairhaul.report import Figure, charts
 from fairhaul.report.bins import Bins, level, rate, tidy, whole_run
@@ -35,7 +35,7 @@ def of_run(record: Record, prefix: str) -> list[Figure]:
     span = Span(end_s=scenario["duration_s"], warmup_s=scenario["warmup_s"])
     rows = whole_run(record.flow_series, len(flows), scenario)
     return [
-        _shares(rows, flows, looks, shown, span, prefix),
+        _shares(record, rows, looks, shown, span, prefix),
         _windows(rows, flows, looks, shown, span, prefix),
         _queues(record, span, prefix),
         _losses(record, looks, shown, span, prefix),
@@ -71,13 +71,14 @@ def _evenly(items: Sequence[int], most: int) -> list[int]:
 
 
 def _shares(
+    record: Record,
     rows: Series,
-    flows: Sequence[Mapping[str, Any]],
     looks: Sequence[Look],
     shown: Sequence[int],
     span: Span,
     prefix: str,
 ) -> Figure:
+    flows = record.meta["scenario"]["flows"]
     found = rate(rows, "goodput_bytes", SHARE_BINS)
     each = [i for i in shown if flows[i]["role"] == "measured"]
     rest = [i for i, flow in enumerate(flows) if flow["role"] != "measured"]
@@ -86,6 +87,8 @@ def _shares(
         name = looks[rest[0]].label if len(rest) == 1 else "background"
         grey = Look(label=name, colour=GREY, thin=True)
         lines.append((grey, found.mean[rest].sum(axis=0) * 8e-6))
+    changing = _changing(record)
+    lines += changing
     top = 1.06 * max(max((float(line.max()) for _, line in lines), default=0), 1e-3)
     data = [
         {"t": tidy(t), **{f"v{k}": tidy(line[b]) for k, (_, line) in enumerate(lines)}}
@@ -94,9 +97,24 @@ def _shares(
     caption = f"New payload in order, the mean over {_s(found.width_s)}."
     if len(rest) > 1:
         caption += f" Grey: the {len(rest)} flows of the background together."
+    if changing:
+        caption += " Dashed grey: what the changing links can carry, headers included."
     caption += _missing(len(each), len(flows) - len(rest))
     chart = charts.lines([look for look, _ in lines], data, span, "Goodput (Mbit/s)", top)
     return Figure(name=f"{prefix}shares", title="Shares over time", caption=caption, chart=chart)
+
+
+def _changing(record: Record) -> list[tuple[Look, Any]]:
+    """Give lines of what the links can carry whose rate changes, one direction of each, Mbit/s."""
+    scenario = record.meta["scenario"]
+    links = scenario["links"]
+    there = [i for i, link in enumerate(links) if varies(link)][::2][:MOST_LINKS]
+    if not there:
+        return []
+    rows = whole_run(record.link_series, len(links), scenario)
+    found = rate(rows, "capacity_bytes", SHARE_BINS)
+    look = [Look(label=links[i]["name"], colour=GREY, dash=(4, 3), thin=True) for i in there]
+    return [(look[k], found.mean[i] * 8e-6) for k, i in enumerate(there)]
 
 
 def _windows(
@@ -295,4 +313,4 @@ def _s(seconds: float) -> str:
 def _rate(link: Mapping[str, Any]) -> str:
     from fairhaul.report.words import quantity
 
-    return quantity(link["rate_bps"], "bit/s")
+    return ("at first or on average " if varies(link) else "") + quantity(link["rate_bps"], "bit/s")

@@ -81,7 +81,7 @@ fn accepted(accepts: &Accepts) -> Value {
         // All but space and the punctuation of ASCII, in a form that every dialect of patterns has.
         Accepts::Name => json!({ "type": "string", "pattern": r"^[^\s!-,./:-@\[-^`{-~]+$" }),
         Accepts::Span { .. } => pattern(&time),
-        Accepts::Rate => pattern(&quantity("[kMGT]?bit/s")),
+        Accepts::Rate | Accepts::RateOrZero => pattern(&quantity("[kMGT]?bit/s")),
         Accepts::Size { .. } => pattern(&quantity(SIZE)),
         Accepts::Number { least, most, open } => {
             let mut value = json!({ "type": "number" });

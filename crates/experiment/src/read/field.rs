@@ -58,6 +58,8 @@ pub(crate) enum Accepts {
     Span { least: Span, most: Span },
     /// A rate.
     Rate,
+    /// A rate, or zero in an outage.
+    RateOrZero,
     /// A size in bytes within bounds.
     Size { least: u64, most: u64 },
     /// A number within bounds; `open`: the lower bound itself is refused.
@@ -107,6 +109,7 @@ impl Accepts {
             Accepts::Name => "a name of letters, digits, \"-\" and \"_\"".into(),
             Accepts::Span { .. } => "a time such as \"80 ms\"".into(),
             Accepts::Rate => "a rate such as \"1 Gbit/s\"".into(),
+            Accepts::RateOrZero => "a rate such as \"1 Gbit/s\" or \"0 bit/s\"".into(),
             Accepts::Size { .. } => "a size such as \"1000 B\" or \"64 kB\"".into(),
             Accepts::Number { .. } => format!("a number{}", self.range()),
             Accepts::Whole { .. } => format!("a whole number{}", self.range()),

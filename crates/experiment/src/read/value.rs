@@ -8,7 +8,9 @@ use super::tree::{Node, Value};
 use crate::Start;
 
 /// The highest rate; its bits in 100 days still fit the arithmetic.
-const FASTEST_BPS: u64 = 1_000_000_000_000_000;
+pub(crate) const FASTEST_BPS: u64 = 1_000_000_000_000_000;
+/// Longest run: sums of times stay far below what a `Span` holds.
+pub(crate) const LONGEST_RUN: Span = Span::from_s(100 * 86_400);
 /// The most arrivals in a second.
 const MOST_PER_S: f64 = 1e6;
 
@@ -54,7 +56,15 @@ pub(crate) fn unwanted(accepts: &Accepts, node: &Node) -> String {
 pub(crate) fn quantity(accepts: &Accepts) -> bool {
     use Accepts::*;
     match accepts {
-        Span { .. } | Rate | Size { .. } | Frequency | RoundTrips | Start | Overhead | Capacity => true,
+        Span { .. }
+        | Rate
+        | RateOrZero
+        | Size { .. }
+        | Frequency
+        | RoundTrips
+        | Start
+        | Overhead
+        | Capacity => true,
         Either(all) => all.iter().any(quantity),
         _ => false,
     }
@@ -88,7 +98,15 @@ pub(crate) fn size(text: &str, least: u64, most: u64) -> Result<Bytes, String> {
 
 /// A rate.
 pub(crate) fn rate(text: &str) -> Result<Rate, String> {
-    let rate: Rate = text.parse().map_err(|e| format!("{e}"))?;
+    bounded(text.parse().map_err(|e| format!("{e}"))?)
+}
+
+/// A rate, or none where it is zero.
+pub(crate) fn rate_or_zero(text: &str) -> Result<Option<Rate>, String> {
+    Rate::or_zero(text).map_err(|e| format!("{e}"))?.map(bounded).transpose()
+}
+
+fn bounded(rate: Rate) -> Result<Rate, String> {
     let fits = rate.as_bps() <= FASTEST_BPS;
     if fits { Ok(rate) } else { Err(format!("{rate} is too fast; at most 1000 Tbit/s")) }
 }

@@ -2,6 +2,7 @@
 
 use fairhaul_cc::Choice;
 use fairhaul_experiment::{Flow, Hop, LinkSpec, Recovery, Role, Scenario, SlowStart, Start, Traffic};
+use fairhaul_path::Schedule;
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Rate, Span};
@@ -16,7 +17,7 @@ pub struct Recipe {
     pub flows: Vec<Leg>,
 }
 
-/// A link of the chain, the same both ways but for the loss and the impairments, which are forward only.
+/// A link of the chain, the same both ways but for losses and the impairments, which are forward only.
 #[derive(Clone, Debug)]
 pub struct Stretch {
     pub kbps: u64,
@@ -27,6 +28,7 @@ pub struct Stretch {
     pub mark: Capacity,
     pub loss: Option<LossRule>,
     pub impair: Impairments,
+    pub schedule: Schedule,
 }
 
 /// A flow over the links `from..to` of the chain.
@@ -66,7 +68,7 @@ impl Recipe {
 
     /// The scenario.
     pub fn cook(&self) -> Scenario {
-        let link = |name: String, s: &Stretch, capacity, loss, impair| LinkSpec {
+        let link = |name: String, s: &Stretch, capacity, loss, impair, schedule| LinkSpec {
             name,
             rate: kbps(s.kbps),
             delay: s.delay,
@@ -74,12 +76,14 @@ impl Recipe {
             mark: s.mark,
             loss,
             impair,
+            schedule,
         };
         let there = |(i, s): (usize, &Stretch)| {
-            link(format!("L{i}"), s, s.capacity, s.loss.clone(), s.impair.clone())
+            link(format!("L{i}"), s, s.capacity, s.loss.clone(), s.impair.clone(), s.schedule.clone())
         };
         let back = |(i, s): (usize, &Stretch)| {
-            link(format!("L{i} (reverse)"), s, s.back_capacity, None, Impairments::default())
+            let schedule = Schedule { losses: Vec::new(), ..s.schedule.clone() };
+            link(format!("L{i} (reverse)"), s, s.back_capacity, None, Impairments::default(), schedule)
         };
         let links = self.chain.iter().enumerate().map(there).chain(self.chain.iter().enumerate().map(back));
         Scenario {
@@ -105,6 +109,7 @@ impl Stretch {
             mark: Capacity::Unlimited,
             loss: None,
             impair: Impairments::default(),
+            schedule: Schedule::default(),
         }
     }
 }
