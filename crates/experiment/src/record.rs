@@ -78,8 +78,10 @@ pub struct EventRow {
     /// When, seconds.
     pub t_s: f64,
     /// `"reduction"` (a loss event; value: the window after it), `"timeout"` (value: the
-    /// retransmission timeout, seconds) or `"recovered"` (what was outstanding at the one or the
-    /// other is acknowledged; value: the window).
+    /// retransmission timeout, seconds), `"recovered"` (what was outstanding at the one or the
+    /// other is acknowledged; value: the window) or `"undone"` (nothing was lost, and the window is
+    /// again what it was; value: when the first of the reductions and timeouts was that this takes
+    /// back, seconds).
     pub kind: &'static str,
     /// Index of the flow.
     pub flow: u32,

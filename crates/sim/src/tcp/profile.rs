@@ -23,6 +23,10 @@ pub struct Profile {
     pub slow_start: SlowStart,
     /// The fastest that packets leave.
     pub max_pacing_rate: Option<Rate>,
+    /// Packets that leave in one burst.
+    pub offload: u64,
+    /// Whether it takes back what it did for packets that were merely late.
+    pub undo: bool,
     /// Packets that the smaller of both buffers holds.
     pub buffer: u64,
     /// Least margin of the retransmission timer.
@@ -43,6 +47,8 @@ impl Profile {
             max_window: flow.max_window,
             slow_start: flow.slow_start,
             max_pacing_rate: flow.max_pacing_rate,
+            offload: flow.offload,
+            undo: flow.undo,
             buffer: fits(flow.send_buffer).min(fits(flow.receive_buffer)),
             min_rto: flow.min_rto,
         }
@@ -92,6 +98,8 @@ mod tests {
             max_window: f64::INFINITY,
             slow_start: SlowStart::Standard,
             max_pacing_rate: None,
+            offload: 1,
+            undo: true,
             buffer: u64::MAX,
             min_rto: Span::from_ms(200),
         };

@@ -18,6 +18,8 @@ pub fn profile(recovery: Recovery) -> Profile {
         max_window: f64::INFINITY,
         slow_start: SlowStart::Standard,
         max_pacing_rate: None,
+        offload: 1,
+        undo: true,
         buffer: u64::MAX,
         min_rto: Span::from_ms(200),
     }
