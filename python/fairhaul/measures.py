@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairhaul.episodes import episodes
 from fairhaul.fairness import entitlement, jain, max_min, max_min_ratio
+from fairhaul.losses import stood
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,7 +58,7 @@ def measure(record: Record) -> dict[str, Any]:
     Returns:
         A mapping. `flows` has one entry for each connection: `goodput_bps` and `throughput_bps` in
         bit/s, `share`, `link_share` and `loss_rate` from 0 to 1, counts of `retransmits`,
-        `loss_events` and `timeouts`, `rtt_mean_s`, `cwnd_mean` in packets, `completion_s` (None
+        `loss_events` and `timeouts` (those that stood), `rtt_mean_s`, `cwnd_mean` in packets, `completion_s` (None
         while unfinished). `links` has one for each direction of a link: `utilization` and
         `drop_rate` from 0 to 1, `queue_mean_packets`, `queue_mean_s`, `capacity_packets`,
         `capacity_s`. `fairness` has `jain`, `jain_by_window` by the length of the window in
@@ -124,7 +125,10 @@ def _flows(record: Record) -> list[dict[str, Any]]:
     rtt_sum = np.nansum(rows.columns["rtt_s"] * rows.columns["rtt_samples"], axis=1)
     sent, lost = rows.total("sent"), rows.total("lost")
     retransmitted, cwnd = rows.total("retransmitted"), rows.mean("cwnd_packets")
-    reductions, timeouts = _counts(record, "reduction"), _counts(record, "timeout")
+    losses = stood(record)
+    reductions, timeouts = (
+        _counts(losses, kind, scenario["warmup_s"]) for kind in ("reduction", "timeout")
+    )
     completions = _completions(record)
     all_goodput = float(goodput.sum())
     return [
@@ -173,13 +177,12 @@ def _over(part: float, whole: float | None) -> float | None:
     return float(part) / float(whole) if whole else None
 
 
-def _counts(record: Record, kind: str) -> dict[str, int]:
-    """How many events of `kind` each flow had in the window."""
+def _counts(losses: pl.DataFrame, kind: str, warmup_s: float) -> dict[str, int]:
+    """How many of `losses` are of `kind` and in the window, for each flow."""
     import polars as pl
 
-    warmup = record.meta["scenario"]["warmup_s"]
-    inside = (pl.col("t_s") >= warmup) & (pl.col("kind").cast(pl.String) == kind)
-    counts = record.event.filter(inside).group_by("flow").len()
+    inside = (pl.col("t_s") >= warmup_s) & (pl.col("kind") == kind)
+    counts = losses.filter(inside).group_by("flow").len()
     return {str(flow): int(count) for flow, count in counts.iter_rows()}
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fairhaul.losses import stood
 from fairhaul.measures import Series
 from fairhaul.record import Record
 from fairhaul.report import Figure, charts
@@ -169,8 +170,8 @@ def _losses(
     width = span.end_s / STRIP_BINS
     seen: dict[tuple[str, bool, int], tuple[float, int]] = {}
     total = 0
-    for t, kind, flow in record.event.select("t_s", "kind", "flow").iter_rows():
-        if kind not in ("reduction", "timeout") or flow not in numbers:
+    for t, kind, flow in stood(record).select("t_s", "kind", "flow").iter_rows():
+        if flow not in numbers:
             continue
         total += 1
         key = (flow, kind == "timeout", int(t / width))
