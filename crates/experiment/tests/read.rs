@@ -139,7 +139,7 @@ fn a_burst_is_so_many_packets_and_a_size_is_those_that_it_holds() {
     assert_eq!(of("16 packets", "1500 B"), 16);
     assert_eq!((of("64 kB", "1500 B"), of("64 kB", "9000 B")), (42, 7)); // 42.7 and 7.1
     let told = |text| mistakes(DUMBBELL, &[("flow.F1.offload", text)]);
-    assert!(told("500 B").contains("offload: 500 B do not hold a packet of 1000 B"), "{}", told("500 B"));
+    assert!(told("500 B").contains("offload: 500 B do not hold a packet of 1 kB"), "{}", told("500 B"));
     assert!(told("0 packets").contains("at least \"1 packet\""));
     assert!(told("20 ms").contains("wanted \"16 packets\" or a size such as \"64 kB\""), "{}", told("20 ms"));
     assert!(told("16").contains("has no unit; wanted \"16 packets\""), "{}", told("16"));
