@@ -59,10 +59,10 @@ def measure(record: Record) -> dict[str, Any]:
         A mapping. `flows` has one entry for each connection: `goodput_bps` and `throughput_bps` in
         bit/s, `share`, `link_share` and `loss_rate` from 0 to 1, counts of `retransmits`,
         `loss_events` and `timeouts` (those that stood), `rtt_mean_s`, `cwnd_mean` in packets,
-        `completion_s` (None while unfinished). `links` has one for each direction of a link: `utilization` and
-        `drop_rate` from 0 to 1, `queue_mean_packets`, `queue_mean_s`, `capacity_packets`,
-        `capacity_s`. `fairness` has `jain`, `jain_by_window` by the length of the window in
-        seconds, `max_min_ratio` and `entitlement`, over the measured groups.
+        `completion_s` (None while unfinished). `links` has one for each direction of a link:
+        `utilization` and `drop_rate` from 0 to 1, `queue_mean_packets`, `queue_mean_s`,
+        `capacity_packets`, `capacity_s`. `fairness` has `jain`, `jain_by_window` by the length of
+        the window in seconds, `max_min_ratio` and `entitlement`, over the measured groups.
 
     Source: Jain's index [JAIN].
     """
