@@ -132,6 +132,15 @@ def test_a_flow_is_measured_after_the_warm_up() -> None:
     assert a["completion_s"] is None
 
 
+def test_what_a_sender_took_back_is_no_loss_event() -> None:
+    plain = record()
+    # The reduction of 1.0 s was undone; that of 3.5 s and the timeout of 3.0 s stand.
+    undone = pl.DataFrame({"t_s": [1.2], "kind": ["undone"], "flow": ["a"], "value": [1.0]})
+    event = pl.concat([plain.event, undone]).sort("t_s")
+    a, b, _ = measure(replace(plain, event=event))["flows"]
+    assert (a["loss_events"], a["timeouts"], b["loss_events"]) == (1, 1, 1)
+
+
 def test_a_round_trip_is_a_mean_over_samples_and_a_window_one_over_time() -> None:
     a, b, c = measure(record())["flows"]
     assert a["rtt_mean_s"] == pytest.approx((3 * 0.1 + 1 * 0.2) / 4)

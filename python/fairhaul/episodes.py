@@ -11,12 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fairhaul.losses import stood
+
 if TYPE_CHECKING:
     from fairhaul.record import Record
-
-# A loss, or the echo of a mark that a queue sets instead of a drop: one reduction of the window.
-REDUCTIONS = ("reduction", "marked")
-LOSSES = (*REDUCTIONS, "timeout")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,10 +50,8 @@ def episodes(record: Record, flows: Sequence[Mapping[str, Any]]) -> Episodes:
     if not rounds:
         return Episodes(count=0, window_s=None, joined={})
     window = max(rounds.values())
-    kind, name = pl.col("kind").cast(pl.String), pl.col("flow").cast(pl.String)
-    losses = record.event.filter(
-        kind.is_in(LOSSES) & name.is_in(list(rounds)) & (pl.col("t_s") >= scenario["warmup_s"])
-    ).select(pl.col("t_s"), kind.alias("kind"), name.alias("flow"), pl.col("value"))
+    inside = pl.col("flow").is_in(list(rounds)) & (pl.col("t_s") >= scenario["warmup_s"])
+    losses = stood(record).filter(inside).select("t_s", "kind", "flow", "value")
     dated = sorted(
         (at - (value if what == "timeout" else rounds[flow]), flow)
         for at, what, flow, value in losses.iter_rows()

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.episodes import REDUCTIONS, episodes
+from fairhaul.episodes import episodes
 from fairhaul.fairness import entitlement, jain, max_min, max_min_ratio
+from fairhaul.losses import REDUCTIONS, stood
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,10 +58,9 @@ def measure(record: Record) -> dict[str, Any]:
     Returns:
         A mapping. `flows` has one entry for each connection: `goodput_bps` and `throughput_bps` in
         bit/s, `share`, `link_share` and `loss_rate` from 0 to 1, counts of `retransmits`,
-        `loss_events` (reductions of the window, whether for a loss or for the echo of a mark) and
-        `timeouts`, `rtt_mean_s`, `cwnd_mean` in packets, `completion_s` (None
-        while unfinished). `links` has one for each direction of a link: `utilization`,
-        `drop_rate` and `mark_rate` from 0 to 1, `queue_mean_packets`, `queue_mean_s`,
+        `loss_events` and `timeouts` (those that stood), `rtt_mean_s`, `cwnd_mean` in packets,
+        `completion_s` (None while unfinished). `links` has one for each direction of a link:
+        `utilization` and `drop_rate` from 0 to 1, `queue_mean_packets`, `queue_mean_s`,
         `capacity_packets`, `capacity_s`. `fairness` has `jain`, `jain_by_window` by the length of
         the window in seconds, `max_min_ratio` and `entitlement`, over the measured groups.
 
@@ -125,7 +125,10 @@ def _flows(record: Record) -> list[dict[str, Any]]:
     rtt_sum = np.nansum(rows.columns["rtt_s"] * rows.columns["rtt_samples"], axis=1)
     sent, lost = rows.total("sent"), rows.total("lost")
     retransmitted, cwnd = rows.total("retransmitted"), rows.mean("cwnd_packets")
-    reductions, timeouts = _counts(record, *REDUCTIONS), _counts(record, "timeout")
+        `loss_events` (reductions of the window, whether for a loss or for the echo of a mark) and
+        `timeouts`, of those that stood, `rtt_mean_s`, `cwnd_mean` in packets, `completion_s` (None
+        while unfinished). `links` has one for each direction of a link: `utilization`,
+        `drop_rate` and `mark_rate` from 0 to 1, `queue_mean_packets`, `queue_mean_s`,
     completions = _completions(record)
     all_goodput, rates = float(goodput.sum()), offered_bps(record)
     return [
@@ -197,13 +200,9 @@ def _over(part: float, whole: float | None) -> float | None:
     return float(part) / float(whole) if whole else None
 
 
-def _counts(record: Record, *kinds: str) -> dict[str, int]:
-    """How many events of `kinds` each flow had in the window."""
-    import polars as pl
-
-    warmup = record.meta["scenario"]["warmup_s"]
-    inside = (pl.col("t_s") >= warmup) & pl.col("kind").cast(pl.String).is_in(kinds)
-    counts = record.event.filter(inside).group_by("flow").len()
+    losses, warmup_s = stood(record), scenario["warmup_s"]
+    reductions = _counts(losses, REDUCTIONS, warmup_s)
+    timeouts = _counts(losses, ("timeout",), warmup_s)
     return {str(flow): int(count) for flow, count in counts.iter_rows()}
 
 

@@ -159,6 +159,8 @@ fn flow(flow: &Flow) -> Value {
             SlowStart::Limited { max_ssthresh } => json!({ "kind": "limited", "max_ssthresh": max_ssthresh }),
         },
         "max_pacing_rate_bps": flow.max_pacing_rate.map(|rate| rate.as_bps()),
+        "offload_packets": flow.offload,
+        "undo": flow.undo,
         "delayed_ack_s": flow.delayed_ack.map(Span::as_secs),
         "min_rto_s": flow.min_rto.as_secs(),
         "send_buffer_bytes": flow.send_buffer.map(|b| b.0),

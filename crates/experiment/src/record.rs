@@ -81,8 +81,10 @@ pub struct EventRow {
     pub t_s: f64,
     /// `"reduction"` (a loss event; value: the window after it), `"marked"` (a reduction that the
     /// echo of a mark caused; the same value), `"timeout"` (value: the retransmission timeout,
-    /// seconds) or `"recovered"` (what was outstanding when a packet was found lost or the timer
-    /// ran out is acknowledged; value: the window).
+    /// seconds), `"recovered"` (what was outstanding when a packet was found lost or the timer
+    /// ran out is acknowledged; value: the window) or `"undone"` (nothing was lost, and the window
+    /// is again what it was; value: when the first of the reductions and timeouts was that this
+    /// takes back, seconds).
     pub kind: &'static str,
     /// Index of the flow.
     pub flow: u32,

@@ -237,6 +237,10 @@ pub struct Flow {
     pub ecn: bool,
     /// The fastest that its packets leave, headers included.
     pub max_pacing_rate: Option<Rate>,
+    /// Packets that its sender hands over in one burst; 1: it does not wait for more.
+    pub offload: u64,
+    /// Whether its sender takes back a reduction for packets that were merely late.
+    pub undo: bool,
     /// How long the receiver may hold an acknowledgement; `None`: it never does.
     pub delayed_ack: Option<Span>,
     /// Least margin of the retransmission timer above the smoothed round-trip time.

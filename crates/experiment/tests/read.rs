@@ -160,6 +160,24 @@ fn what_is_left_out_has_its_default() {
     assert_eq!((flow.delayed_ack, flow.min_rto), (None, Span::from_ms(200)));
     assert_eq!(flow.overhead, Span::from_us(8)); // 1000 B at 1 Gbit/s
     assert_eq!((flow.packet, flow.send_buffer), (Bytes(1000), None));
+    assert_eq!((flow.offload, flow.undo), (1, true));
+}
+
+#[test]
+fn a_burst_is_so_many_packets_and_a_size_is_those_that_it_holds() {
+    let of = |offload, packet| {
+        let set = [("flow.F1.offload", offload), ("flow.F1.packet", packet), ("flow.F1.undo", "false")];
+        let flow = &base(DUMBBELL, &set).flows[0];
+        assert!(!flow.undo);
+        flow.offload
+    };
+    assert_eq!(of("16 packets", "1500 B"), 16);
+    assert_eq!((of("64 kB", "1500 B"), of("64 kB", "9000 B")), (42, 7)); // 42.7 and 7.1
+    let told = |text| mistakes(DUMBBELL, &[("flow.F1.offload", text)]);
+    assert!(told("500 B").contains("offload: 500 B do not hold a packet of 1 kB"), "{}", told("500 B"));
+    assert!(told("0 packets").contains("at least \"1 packet\""));
+    assert!(told("20 ms").contains("wanted \"16 packets\" or a size such as \"64 kB\""), "{}", told("20 ms"));
+    assert!(told("16").contains("has no unit; wanted \"16 packets\""), "{}", told("16"));
 }
 
 #[test]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fairhaul.episodes import LOSSES
+from fairhaul.losses import stood
 from fairhaul.measures import Series, varies
 from fairhaul.record import Record
 from fairhaul.report import Figure, charts
@@ -188,8 +188,8 @@ def _losses(
     width = span.end_s / STRIP_BINS
     seen: dict[tuple[str, bool, int], tuple[float, int]] = {}
     total = 0
-    for t, kind, flow in record.event.select("t_s", "kind", "flow").iter_rows():
-        if kind not in LOSSES or flow not in numbers:
+    for t, kind, flow in stood(record).select("t_s", "kind", "flow").iter_rows():
+        if flow not in numbers:
             continue
         total += 1
         key = (flow, kind == "timeout", int(t / width))

@@ -102,6 +102,7 @@ fn accepted(accepts: &Accepts) -> Value {
             let unit = format!("({TIME}|{SIZE}|packets?|bdp)");
             pattern(&format!("unlimited|{}", quantity(&unit)))
         }
+        Accepts::Burst => pattern(&quantity(&format!("({SIZE}|packets?)"))),
         Accepts::Controller => controller(),
         Accepts::List(of) => json!({ "type": "array", "minItems": 1, "items": accepted(of) }),
         Accepts::Either(all) => json!({ "anyOf": all.iter().map(accepted).collect::<Vec<_>>() }),

@@ -78,6 +78,8 @@ pub(crate) enum Accepts {
     Overhead,
     /// What a queue holds.
     Capacity,
+    /// What leaves in one burst.
+    Burst,
     /// A controller of the catalogue and its parameters.
     Controller,
     /// A list of one kind.
@@ -121,6 +123,7 @@ impl Accepts {
             Accepts::Capacity => {
                 "a time such as \"20 ms\", a size such as \"64 kB\", \"100 packets\", \"1 bdp\" or \"unlimited\"".into()
             }
+            Accepts::Burst => "\"16 packets\" or a size such as \"64 kB\"".into(),
             Accepts::Controller => "a controller such as \"reno\" or { kind = \"reno\" }".into(),
             Accepts::List(of) => format!("a list, each entry {}", of.wanted()),
             Accepts::Either(all) => all.iter().map(Accepts::wanted).collect::<Vec<_>>().join(", or "),

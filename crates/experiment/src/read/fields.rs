@@ -203,6 +203,20 @@ static FLOW: Shape = Shape {
             "The fastest that its packets leave, evenly spaced, headers included.",
         ),
         field(
+            "offload",
+            Burst,
+            value("\"1 packet\""),
+            "Bursts of segmentation offload: the sender waits until so much may leave, or a third of its window, or \
+             the last that it has, and hands it over at once; a pacer spaces bursts. Not in recovery.",
+        ),
+        field(
+            "undo",
+            Switch,
+            value("true"),
+            "Whether the sender takes back a reduction or a timeout when time stamps show that the packets were only \
+             late (RFC 3522, RFC 4015).",
+        ),
+        field(
             "delayed_ack",
             Either(&[Switch, Accepts::Span { least: INSTANT, most: Span::from_ms(500) }]),
             value("false"),

@@ -211,6 +211,7 @@ fn single(node: &Node, accepts: &Accepts) -> Option<Result<Got, String>> {
         Accepts::RoundTrips => value::round_trips(node)?.map(Got::RoundTrips),
         Accepts::Start => value::start(text()?).map(Got::Start),
         Accepts::Overhead => value::overhead(text()?).map(Got::Span),
+        Accepts::Burst => value::burst(text()?).map(Got::Capacity),
         Accepts::Capacity => value::capacity(text()?).map(Got::Capacity),
         _ => unreachable!("{accepts:?} has parts"),
     })

@@ -150,9 +150,10 @@ prop_compose! {
         controller in select(entries().iter().map(|entry| entry.name).collect::<Vec<_>>()),
         recovery in recoveries(),
         (traffic, start) in (traffics(), starts()),
-        packet in prop_oneof![4 => Just(1000u64), 1 => Just(1500u64), 1 => 100u64..1500],
+        packet in prop_oneof![4 => Just(1000u64), 1 => Just(1500u64), 1 => 100u64..1500, 1 => Just(9000u64)],
         (initial_window, initial_ssthresh, max_window) in windows(),
         (slow_start, ecn, pacing_kbps) in (slow_starts(), any::<bool>(), ceilings()),
+        (offload, undo) in (bursts(), prop::bool::weighted(0.7)),
         delayed_ack in holds(),
         min_rto in select(vec![1u64, 10, 200, 1000]).prop_map(Span::from_ms),
         (send_buffer, receive_buffer) in (buffers(), buffers()),
@@ -162,8 +163,8 @@ prop_compose! {
         let overhead = if exact { Span::ZERO } else { overhead };
         Leg {
             from, to, backwards, access, acks_meet, controller, recovery, traffic, start, packet,
-            initial_window, initial_ssthresh, max_window, slow_start, ecn, pacing_kbps, delayed_ack, min_rto,
-            send_buffer, receive_buffer, overhead,
+            initial_window, initial_ssthresh, max_window, slow_start, ecn, pacing_kbps, offload, undo,
+            delayed_ack, min_rto, send_buffer, receive_buffer, overhead,
         }
     }
 }
@@ -233,6 +234,10 @@ fn slow_starts() -> impl Strategy<Value = SlowStart> {
 
 fn ceilings() -> impl Strategy<Value = Option<u64>> {
     prop_oneof![5 => Just(None), 1 => (50u64..20_000).prop_map(Some)]
+}
+
+fn bursts() -> impl Strategy<Value = u64> {
+    prop_oneof![3 => Just(1u64), 1 => 2u64..70]
 }
 
 fn holds() -> impl Strategy<Value = Option<Span>> {

@@ -6,7 +6,7 @@ use fairhaul_units::{Ack, Time};
 
 use super::Sender;
 
-impl<C: Controller> Sender<C> {
+impl<C: Controller + Clone> Sender<C> {
     /// New data was acknowledged outside fast recovery: the window may grow.
     pub(super) fn grow(&mut self, ack: &Ack, delivered: u64, advanced: u64, full: bool, now: Time) {
         if advanced == 0 {

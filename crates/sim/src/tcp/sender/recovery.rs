@@ -7,7 +7,7 @@ use fairhaul_units::{Ack, Time};
 use super::{Outcome, Sender, State};
 use crate::tcp::{DUP_THRESHOLD, Proportion};
 
-impl<C: Controller> Sender<C> {
+impl<C: Controller + Clone> Sender<C> {
     pub(super) fn in_open(
         &mut self,
         ack: &Ack,
@@ -45,6 +45,7 @@ impl<C: Controller> Sender<C> {
     }
 
     fn enter_recovery(&mut self, delivered: u64, advanced: u64, now: Time) -> Outcome {
+        self.remember(now);
         let heeded = self.is_heeded();
         if !heeded {
             let event = self.congestion(now);
