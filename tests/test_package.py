@@ -13,7 +13,7 @@ import pytest
 import fairhaul as package
 from fairhaul import _core, papers
 from fairhaul.estimate import Estimate
-from fairhaul.papers.fhstcp import DIFFERS
+from fairhaul.papers.run import DIFFERS
 
 from .conftest import Fairhaul
 
@@ -109,7 +109,7 @@ def test_table_1_is_reproduced_in_a_short_form() -> None:
     assert sum(shares) == pytest.approx(first["total"]["ours"]["mean"])
     assert 50 < sum(shares) < 97
     # Ten seconds at a fiftieth of the rate are another question: most of it differs, and is said.
-    assert done.remarks[DIFFERS]
+    assert done.remarks()[DIFFERS]
     json.dumps(done.to_dict(), allow_nan=False)
 
 
