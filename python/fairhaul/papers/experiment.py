@@ -105,7 +105,7 @@ def judged(parts: Sequence[bool | None]) -> Verdict:
 class Claim:
     """What a paper claims, in words that follow "it", and what is seen of it here.
 
-    `why` is said where the claim does not hold; the numbers are in `seen`.
+    `why` is said where it does not hold, or in part only.
     """
 
     text: str

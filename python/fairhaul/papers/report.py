@@ -48,7 +48,7 @@ def _claims(done: Reproduction) -> Section | None:
 
 def _part(part: Part) -> Section:
     one = part.experiment
-    text = [one.about, f"{part.how()[:1].upper()}{part.how()[1:]}."]
+    text = [f"{one.about} {part.how()}."]
     text += [LEGEND] if any(row.has_paper() for t in part.tables for row in t.rows) else []
     return Section(
         heading=one.heading,
@@ -67,9 +67,9 @@ def table_of(table: Table) -> report.Table:
         groups.append(len(rows))
         who = ["ours"] if paired else []
         if row.has_paper():
-            rows.append([row.label, "paper", *(cell.paper_text() for cell in row.cells)])
+            rows.append([row.label, "paper", *(_lines(cell.paper_text()) for cell in row.cells)])
         label = "" if row.has_paper() else row.label
-        rows.append([label, *who, *(cell.ours_text() for cell in row.cells)])
+        rows.append([label, *who, *(_lines(cell.ours_text()) for cell in row.cells)])
         if row.has_paper() and any(cell.agrees() is not None for cell in row.cells):
             rows.append(["", "", *(_verdict(cell) for cell in row.cells)])
     return report.Table(
@@ -82,6 +82,11 @@ def table_of(table: Table) -> report.Table:
     )
 
 
+def _lines(text: str) -> str:
+    """Put the two ends of a range below each other."""
+    return text.replace(" to ", " to\n")
+
+
 def _verdict(cell: Cell) -> str:
     return AGREES[cell.agrees()]
 
@@ -90,7 +95,7 @@ def _differences(done: Reproduction) -> Section | None:
     text = [
         f"{claim.verdict}: {claim.text}. {claim.seen} {claim.why}".strip()
         for claim in done.claims
-        if claim.why and claim.verdict is not Verdict.HOLDS
+        if claim.verdict in {Verdict.PART, Verdict.NOT}
     ]
     lines = done.differences()
     if lines:
@@ -107,7 +112,7 @@ def _choices(done: Reproduction) -> Section | None:
 def _again(done: Reproduction) -> Section:
     cost = done.cost
     text = [
-        f"{done.command}, with Fairhaul {_core.__version__}.",
+        f"Fairhaul {_core.__version__}: {done.command}",
         f"{done.how} Seeds are counted up from that of each scenario; the same version gives the "
         "same record, to the last bit, on every machine.",
         f"{cost.runs} runs with {cost.packets / 1e6:.4g} million packets took "

@@ -34,7 +34,7 @@ INK = "var(--ink)"
 class Scale:
     """What an axis is called, where it ends, where it has its ticks, and whether it is in powers.
 
-    `form` is that of its numbers, as in Vega.
+    `form` is that of its numbers, as in Vega; left out, it suits the ticks.
     """
 
     title: str
@@ -42,7 +42,7 @@ class Scale:
     high: float
     log: bool = False
     ticks: Sequence[float] = ()
-    form: str = "~g"
+    form: str = ""
 
     def place(self, value: float) -> float:
         """How far along the axis a value lies: from 0 to 1."""
@@ -64,8 +64,10 @@ class Scale:
         return alt.Y(field, axis=self._axis(), scale=self._scale())
 
     def _axis(self) -> alt.Axis:
-        given = {"values": list(self.ticks)} if self.ticks else {"tickCount": 6}
-        return alt.Axis(title=self.title, format=self.form, **given)
+        given: dict[str, Any] = {"values": list(self.ticks)} if self.ticks else {"tickCount": 6}
+        if self.form or self.log:
+            given["format"] = self.form or "~g"
+        return alt.Axis(title=self.title, **given)
 
     def _scale(self) -> alt.Scale:
         kind: Literal["log", "linear"] = "log" if self.log else "linear"
@@ -80,8 +82,10 @@ class Curve:
     points: Sequence[Row]
 
 
-def ends(found: Sequence[float | None], *, log: bool = False) -> tuple[float, float]:
-    """Give the ends of an axis that has room for `found`: rounded powers of ten, or 5 % more."""
+def ends(
+    found: Sequence[float | None], *, log: bool = False, most: float = math.inf
+) -> tuple[float, float]:
+    """Give the ends of an axis that has room for `found`, up to `most` of what cannot be more."""
     there = [value for value in found if value is not None and (value > 0 or not log)]
     if not there:
         return (0.1, 1.0) if log else (0.0, 1.0)
@@ -89,7 +93,7 @@ def ends(found: Sequence[float | None], *, log: bool = False) -> tuple[float, fl
     if log:
         return low / 1.25, high * 1.25
     room = 0.05 * (high - low) or 0.05 * abs(high) or 0.05
-    return low - room, high + room
+    return (low if low < 0 else max(0.0, low - room)), min(high + room, most)
 
 
 def ticks(low: float, high: float, steps: Sequence[float] = (1, 2, 5)) -> list[float]:
@@ -218,7 +222,7 @@ def dots(looks: Sequence[Look], rows: Sequence[Row], names: Sequence[str], x: Sc
     parts = [
         bar.encode(x=x.x("from:Q"), x2="to:Q"),
         spot.encode(x=x.x("mean:Q"), tooltip=_tips([("row:N", ""), ("of:N", "")])),
-        text.encode(x=x.x("mean:Q"), text="of:N"),
+        text.encode(x=x.x("end:Q"), text="of:N"),
     ]
     height = (16 * len(looks) + 16) * len(names)
     return spec(alt.layer(*parts).properties(width=WIDTH, height=height))
@@ -227,7 +231,13 @@ def dots(looks: Sequence[Look], rows: Sequence[Row], names: Sequence[str], x: Sc
 def _clipped(rows: Sequence[Row], scale: Scale) -> list[Row]:
     """Add the ends of each interval, as far as the axis reaches."""
     return [
-        {**row, "from": scale.inside(row["low"]), "to": scale.inside(row["high"])} for row in rows
+        {
+            **row,
+            "from": scale.inside(row["low"]),
+            "to": scale.inside(row["high"]),
+            "end": scale.inside(row["mean"] if row["high"] is None else row["high"]),
+        }
+        for row in rows
     ]
 
 

@@ -153,14 +153,14 @@ def _figures(found: Found) -> list[Figure]:
             for one in CONTROLLERS
             if (value := found.estimate((ms, one), number)) is not None
         ]
-        low, high = plots.ends([row["mean"] for row in rows], log=fill)
+        low, high = plots.ends([row["mean"] for row in rows], log=fill, most=1e9 if fill else 100)
         never = [
             f"{one} at {label}"
             for ms, label in cases.items()
             for one in CONTROLLERS
             if not found.values((ms, one), number)
         ]
-        x = plots.Scale(title=title, low=low, high=high if fill else min(high, 101), log=fill)
+        x = plots.Scale(title=title, low=low, high=high, log=fill)
         caption = f"fhstcp against highspeed: {_seen(found, number, '.1f', 's' if fill else '%')}"
         caption += f" {figures.INTERVALS}"
         caption += f" Never within the run: {', '.join(never)}." if never else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from fairhaul.papers import Row, Table, losses
@@ -104,9 +105,9 @@ def _figures(found: Found) -> list[Figure]:
             if (one := found.estimate(key, name)) is not None
         ]
         means = [row["mean"] for row in rows] + [row["paper"] for row in rows]
-        low, high = plots.ends([*means, *(row[end] for row in rows for end in ("low", "high"))])
-        low = max(low, 0.0)
-        x = plots.Scale(title=title, low=low, high=high, form=".1e" if "loss" in name else "~g")
+        both = [row[end] for row in rows for end in ("low", "high")]
+        low, high = plots.ends([*means, *both], most=1.0 if "Jain" in title else math.inf)
+        x = plots.Scale(title=title, low=low, high=high, form=".1e" if "loss" in name else "")
         each.append(plots.Panel(scale=x, rows=rows))
     indices = {key[0]: found.mean(key, "fairness index") for key in found.runs}
     most, least = max(indices, key=lambda k: indices[k]), min(indices, key=lambda k: indices[k])
