@@ -9,6 +9,7 @@ import click
 
 from fairhaul import papers
 from fairhaul.cli import show
+from fairhaul.cli.manners import Count, Verb, Word
 from fairhaul.cli.progress import progress
 from fairhaul.cli.run import jobs_option, json_option
 
@@ -16,12 +17,15 @@ if TYPE_CHECKING:
     from fairhaul.papers.run import Reproduction
 
 
-@click.command()
-@click.argument("paper", default="list", type=click.Choice([*papers.PAPERS, "all", "list"]))
-@click.option("--on", type=click.Choice(["sim"]), default="sim", help="The engine.")
+PAPERS = (*papers.PAPERS, "all", "list")
+
+
+@click.command(cls=Verb, example="fairhaul reproduce fhstcp")
+@click.argument("paper", default="list", metavar="[PAPER|all|list]", type=Word(PAPERS))
+@click.option("--on", type=Word(["sim"]), default="sim", help="The engine.")
 @click.option("--quick", is_flag=True, help="Fewer seeds and shorter runs.")
 @click.option("--only", multiple=True, metavar="NAME", help="One experiment of the paper.")
-@click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Run with N seeds.")
+@click.option("--seeds", type=Count(), metavar="N", help="Run with N seeds.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -41,6 +45,9 @@ def reproduce(  # noqa: PLR0913, PLR0917
     json_: bool,
 ) -> None:
     """Reproduce the tables of a PAPER, of all of them, or list them; write a report of it."""
+    if only and paper in {"all", "list"}:
+        names = " or ".join(papers.PAPERS)
+        raise click.UsageError(f"--only needs the name of a paper before it: {names}")
     if paper == "list":
         found = papers.catalogue()
         if json_:
@@ -48,8 +55,6 @@ def reproduce(  # noqa: PLR0913, PLR0917
         for entry in () if json_ else found:
             click.echo(f"{entry['name']:12} {entry['title']} [{entry['source']}]")
         return
-    if only and paper == "all":
-        raise click.UsageError("--only needs the name of a paper")
     places = _places(paper, out)
     with progress() as watch:
         done = [

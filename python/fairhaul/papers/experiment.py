@@ -94,11 +94,11 @@ class Verdict(Enum):
 
 def judged(parts: Sequence[bool | None]) -> Verdict:
     """Judge a claim by its parts: those that hold, that do not, and that runs do not settle."""
-    if all(parts):
+    if parts and all(parts):
         return Verdict.HOLDS
     if True in parts and False in parts:
         return Verdict.PART
-    return Verdict.OPEN if None in parts else Verdict.NOT
+    return Verdict.NOT if parts and None not in parts else Verdict.OPEN
 
 
 @dataclass(frozen=True, kw_only=True)

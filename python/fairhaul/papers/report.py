@@ -12,6 +12,7 @@ from fairhaul.papers.run import CHOSEN, DIFFERS, Part, Reproduction
 from fairhaul.papers.table import Cell, Table
 from fairhaul.report import Section
 
+UNKNOWN = "Why is not settled here."
 PAGE = "report.html"
 AGREES = {True: "✓ agrees", False: "≠ differs", None: ""}
 LEGEND = (
@@ -93,7 +94,7 @@ def _verdict(cell: Cell) -> str:
 
 def _differences(done: Reproduction) -> Section | None:
     text = [
-        f"{claim.verdict}: {claim.text}. {claim.seen} {claim.why}".strip()
+        f"{claim.verdict}: {claim.text}. {claim.seen} {claim.why or UNKNOWN}"
         for claim in done.claims
         if claim.verdict in {Verdict.PART, Verdict.NOT}
     ]

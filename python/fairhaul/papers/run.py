@@ -58,7 +58,7 @@ class Part:
         """Say how many seeds it had, and how long its runs were."""
         lengths = [scenario.duration_s for scenario in self.scenarios]
         least, most = min(lengths), max(lengths)
-        length = f"{least:g} s" if least == most else f"{least:.3g} to {most:.3g} s"
+        length = f"{least:.4g} s" if least == most else f"{least:.4g} to {most:.4g} s"
         return f"{self.seeds} seed{'s' * (self.seeds > 1)} of {length}"
 
 

@@ -116,7 +116,6 @@ def _claims(found: Found) -> list[Claim]:
             text="it uses a link as well as HSTCP",
             verdict=judged([None] if single else busy),
             seen=_seen(found, "utilisation", ".1f", "%"),
-            why="On short rounds its factor c x RTT is below 1, so that it comes back more slowly.",
         ),
         Claim(
             text="it fills a link as soon as HSTCP",

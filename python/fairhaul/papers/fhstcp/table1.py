@@ -119,9 +119,9 @@ def _why(found: Found) -> str:
     parts = ", ".join(found.text(("10",), f"{name} reduces in", ".2f") for name in FLOWS)
     counts = ", ".join(found.text((str(c),), "episodes", ".0f") for c in PAPER)
     return (
-        f"F1, F2 and F3 reduce in {parts} of the loss episodes at c = 10. Where all reduce in all, "
+        f"F1, F2 and F3 reduce in {parts} of the loss episodes at c = 10. Where all do in all, "
         "the law of HSTCP makes F1/F3 = 2.5 and the index 0.87; where they lose independently, "
-        f"1.16. There are {counts} episodes in a run at c = 5, 10, 20, and each makes a flow forget "
+        f"1.16. There are {counts} episodes in a run at c = 5, 10, 20, and in each a flow forgets "
         "a little of how its slow start ended."
     )
 
