@@ -13,7 +13,7 @@ from fairhaul import papers
 from fairhaul.cli import status_of
 from fairhaul.estimate import Estimate
 from fairhaul.papers import report
-from fairhaul.papers.experiment import Claim, Found, Key, Numbers, Verdict, judged, within
+from fairhaul.papers.experiment import Claim, Found, Key, Numbers, Verdict, every, judged, within
 from fairhaul.papers.fhstcp import PAPER
 from fairhaul.papers.fhstcp.rtt import exponent
 from fairhaul.papers.run import Reproduction
@@ -105,6 +105,8 @@ def test_a_claim_is_judged_by_its_parts() -> None:
     assert judged([False, False]) is Verdict.NOT
     assert judged([True, None]) is Verdict.OPEN
     assert judged([]) is Verdict.OPEN
+    # "The fairest of three" is refuted by one that is fairer.
+    assert (every([None, False]), every([True, None]), every([True])) == (False, None, True)
     assert str(Verdict.NOT) == "✗ does not hold"
     claim = Claim(text="fair", verdict=Verdict.PART, seen="0.9.")
     assert claim.to_dict() == {"claim": "fair", "verdict": "in part", "seen": "0.9."}

@@ -101,6 +101,13 @@ def judged(parts: Sequence[bool | None]) -> Verdict:
     return Verdict.NOT if parts and None not in parts else Verdict.OPEN
 
 
+def every(parts: Sequence[bool | None]) -> bool | None:
+    """Whether all of `parts` hold, where one that does not is enough to refute a claim."""
+    if False in parts:
+        return False
+    return None if None in parts else True
+
+
 @dataclass(frozen=True, kw_only=True)
 class Claim:
     """What a paper claims, in words that follow "it", and what is seen of it here.

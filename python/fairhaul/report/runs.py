@@ -83,7 +83,7 @@ def records_in(directory: Path) -> list[Path]:
     if not directory.is_dir():
         what = "a file, not a directory" if directory.exists() else "no such directory"
         raise ScenarioError(
-            f"{directory}: {what}; wanted that of a record; `fairhaul run FILE --out DIR` writes one"
+            f"{directory}: {what}; wanted that of a record: `fairhaul run FILE --out DIR`"
         )
     found = sorted(file.parent for file in directory.glob("*/meta.json"))
     if not found:

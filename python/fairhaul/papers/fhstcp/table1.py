@@ -9,7 +9,17 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fairhaul.papers import Cell, Row, Table, losses
-from fairhaul.papers.experiment import Case, Claim, Experiment, Found, Key, Settings, case, judged
+from fairhaul.papers.experiment import (
+    Case,
+    Claim,
+    Experiment,
+    Found,
+    Key,
+    Settings,
+    case,
+    every,
+    judged,
+)
 from fairhaul.papers.fhstcp.flows import FLOWS, three_flows
 
 if TYPE_CHECKING:
@@ -96,7 +106,7 @@ def _claims(found: Found) -> list[Claim]:
     return [
         Claim(
             text="fairest at c = 10",
-            verdict=judged(fairest),
+            verdict=judged([every(fairest)]),
             seen=f"Jain's index is {indices} at c = 5, 10, 20; the paper has 0.90, 0.96, 0.88.",
             why=_why(found),
         ),
