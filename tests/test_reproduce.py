@@ -61,7 +61,8 @@ def test_the_answer_counts_the_claims(done: Reproduction) -> None:
     held = [claim for claim in done.claims if claim.verdict is Verdict.HOLDS]
     assert len(done.claims) == 11
     assert done.answer().startswith(f"{len(held) or 'None'} of 11 claims of the paper hold")
-    assert all(claim.text in done.answer() for claim in done.claims)
+    for claim in done.claims:
+        assert (claim.text in done.answer()) is (claim.verdict is not Verdict.OPEN)
     assert json.loads(json.dumps(done.to_dict(), allow_nan=False))["claims"][0]["claim"]
 
 

@@ -27,12 +27,13 @@ def figure(found: Found, name: str, flows: Sequence[str], rows: Mapping[str, str
 
     numbers = {flow: f"{flow} reduces in" for flow in flows}
     labels: dict[Key, str] = {(key,): label for key, label in rows.items() if (key,) in found.runs}
-    x = Scale(title="Part of the loss episodes in which a flow reduced its window", low=0, high=1)
+    x = Scale(title="Part of the loss episodes", low=0, high=1)
     rows_of = figures.dots(found, labels, numbers)
     chart = draw(figures.looks(flows), rows_of, list(labels.values()), x)
     counts = ", ".join(f"{found.mean(key, 'episodes'):.0f} with {labels[key]}" for key in labels)
     caption = (
-        "At 1 a flow is hit whenever any is: losses coincide. Flows that lose together share by "
+        "The part of the loss episodes in which a flow reduced its window; at 1 it is hit whenever "
+        "any is: losses coincide. Flows that lose together share by "
         f"other laws than flows that lose apart. Loss episodes in a run: {counts}. "
         f"{figures.INTERVALS}"
     )

@@ -104,21 +104,24 @@ class Reproduction:
 
     def answer(self) -> str:
         """Answer the paper's question: which of its claims hold here, and which do not."""
-        held = {v: [c.text for c in self.claims if c.verdict is v] for v in Verdict}
         if not self.claims:
             return "The paper claims nothing of this experiment, and has no number for it."
-        first = held.pop(Verdict.HOLDS)
-        count = f"{len(first)} of {len(self.claims)}" if first else f"None of {len(self.claims)}"
+        held = self._said(Verdict.HOLDS)
+        fallen = self._said(Verdict.PART, Verdict.NOT)
+        left = len(self._said(Verdict.OPEN))
+        count = f"{len(held) or 'None'} of {len(self.claims)}"
         of = "claim" if len(self.claims) == 1 else "claims"
-        hold = "holds" if len(first) == 1 else "hold"
-        said = [f"{count} {of} of the paper {hold} here{': ' * bool(first)}{'; '.join(first)}."]
-        forms = {
-            Verdict.PART: "In part only: {}.",
-            Verdict.NOT: "Not seen here: {}.",
-            Verdict.OPEN: "Not settled by these runs: {}.",
-        }
-        said += [forms[v].format("; ".join(texts)) for v, texts in held.items() if texts]
-        return " ".join(said)
+        said = f"{count} {of} of the paper hold{'s' * (len(held) == 1)} here"
+        said += f": {'; '.join(held)}." if held else "."
+        if fallen:
+            said += f" In part only, or not at all: {'; '.join(fallen)}."
+        if left:
+            said += f" These runs do not settle {left} more." if held or fallen else ""
+            said += "" if held or fallen else " These runs are too few to settle any."
+        return said
+
+    def _said(self, *verdicts: Verdict) -> list[str]:
+        return [claim.text for claim in self.claims if claim.verdict in verdicts]
 
     def remarks(self) -> dict[str, list[str]]:
         """Give under headings what is to be said of all tables."""

@@ -167,7 +167,7 @@ def _shares(found: Found) -> Figure:
     ]
     caption = (
         "F1, F2 and F3 are FHSTCP flows of 80, 140 and 200 ms, F4 is all of the background. Of the "
-        f"paper's {len(rows)} shares {len(near)} lie in our interval."
+        f"paper's {len(rows)} shares {len(near) or 'none'} lie in our intervals."
     )
     chart = plots.bars(figures.looks(names), rows, "c", y)
     return Figure(name="table1", title="Shares of the link by c", caption=caption, chart=chart)
