@@ -70,7 +70,8 @@ def test_one_seed_settles_nothing_that_has_an_interval(tmp_path: Path) -> None:
     only = ["figure3", "rtt", "ablation", "table1"]
     done = papers.reproduce("fhstcp", quick=True, seeds=1, set=SHORT, only=only)
     assert {claim.verdict for claim in done.claims} == {Verdict.OPEN}
-    assert report.write(done, tmp_path).is_file()
+    one = replace(done, parts=done.parts[-1:])
+    assert report.write(one, tmp_path).is_file()
 
 
 def test_the_command_says_where_the_report_is(

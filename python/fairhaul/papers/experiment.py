@@ -62,12 +62,23 @@ class Found:
 
     def above(self, key: Key, other: Key, name: str) -> bool | None:
         """Whether a case has more of `name` than another; nothing where runs do not tell."""
-        ours, theirs = self.estimate(key, name), self.estimate(other, name)
-        if ours is None or theirs is None:
-            return None
-        if ours.low is None or ours.high is None or theirs.low is None or theirs.high is None:
-            return None
-        return True if ours.low > theirs.high else False if ours.high < theirs.low else None
+        return below(self.estimate(other, name), self.estimate(key, name))
+
+
+def below(
+    ours: Estimate | None, theirs: Estimate | None, *, factor: float = 1.0, more: float = 0.0
+) -> bool | None:
+    """Whether a mean is below `factor` times another, and `more`; nothing where runs do not tell.
+
+    They tell where the intervals lie apart.
+    """
+    if ours is None or ours.low is None or ours.high is None:
+        return None
+    if theirs is None or theirs.low is None or theirs.high is None:
+        return None
+    if ours.high < factor * theirs.low + more:
+        return True
+    return False if ours.low > factor * theirs.high + more else None
 
 
 def within(found: Estimate | None, low: float, high: float) -> bool | None:

@@ -43,7 +43,7 @@ def _claims(done: Reproduction) -> Section | None:
         return None
     rows = [[claim.text, str(claim.verdict), claim.seen] for claim in done.claims]
     table = report.Table(columns=["claim", "here", "seen"], rows=rows, words=3, prose=True)
-    text = ["Each is judged by the 95 % intervals; where they leave it open, it is not settled."]
+    text = ["Each is judged by the 95 % intervals; where these overlap, it is not settled."]
     return Section(heading="What the paper claims", text=text, tables=[table])
 
 

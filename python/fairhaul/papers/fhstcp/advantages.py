@@ -12,6 +12,7 @@ from fairhaul.papers.experiment import (
     Experiment,
     Found,
     Settings,
+    below,
     case,
     cell,
     judged,
@@ -103,23 +104,23 @@ BEHIND, SLOWER = 1.0, 1.25
 def _claims(found: Found) -> list[Claim]:
     pairs = {
         name: [
-            [found.mean((str(ms), one), name) for one in ("fhstcp", "highspeed")]
+            [found.estimate((str(ms), one), name) for one in ("fhstcp", "highspeed")]
             for ms in ROUNDS_MS
         ]
         for name in ("utilisation", "time to fill")
     }
-    busy = [ours > theirs - BEHIND for ours, theirs in pairs["utilisation"]]
-    soon = [ours < SLOWER * theirs for ours, theirs in pairs["time to fill"]]
-    single = min(len(runs) for runs in found.runs.values()) == 1
+    idle = [below(ours, theirs, more=-BEHIND) for ours, theirs in pairs["utilisation"]]
+    busy = [None if worse is None else not worse for worse in idle]
+    soon = [below(ours, theirs, factor=SLOWER) for ours, theirs in pairs["time to fill"]]
     return [
         Claim(
             text="it uses a link as well as HSTCP",
-            verdict=judged([None] if single else busy),
+            verdict=judged(busy),
             seen=_seen(found, "utilisation", ".1f", "%"),
         ),
         Claim(
             text="it fills a link as soon as HSTCP",
-            verdict=judged([None] if single else soon),
+            verdict=judged(soon),
             seen=_seen(found, "time to fill", ".1f", "s"),
             why="The factor c x RTT is below 1 on rounds of less than 100 ms, where it grows more "
             "slowly than HighSpeed TCP, and above 1 on longer ones, where it is sooner.",

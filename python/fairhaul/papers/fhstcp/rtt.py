@@ -18,6 +18,7 @@ from fairhaul.papers.experiment import (
     Experiment,
     Found,
     Settings,
+    below,
     case,
     cell,
     judged,
@@ -41,6 +42,11 @@ NEAR = 0.25
 CHOSEN = (
     "RTT unfairness: 622 Mbit/s, a buffer of 20 ms, the near flow at 40 ms, no background; the "
     "paper has no such figure.",
+)
+
+QUEUE = (
+    "The queue, in which both flows wait, brings their round trips closer than propagation says, "
+    "so that the power is below 1."
 )
 
 
@@ -121,27 +127,14 @@ def _claims(found: Found) -> list[Claim]:
             text="throughputs are as the inverse of the round trips",
             verdict=judged([within(ours, 1 - NEAR, 1 + NEAR)]),
             seen=_seen(found),
-            why="The queue, in which both flows wait, brings their round trips closer than "
-            "propagation says, so the power is below 1.",
+            why=QUEUE if ours is not None and ours.mean < 1 else "",
         ),
         Claim(
             text="less RTT-unfair than HSTCP, STCP and standard TCP",
-            verdict=judged([_less(ours, exponent(found, other)) for other in CONTROLLERS[1:]]),
+            verdict=judged([below(ours, exponent(found, other)) for other in CONTROLLERS[1:]]),
             seen="By the same powers.",
         ),
     ]
-
-
-def _less(ours: Estimate | None, theirs: Estimate | None) -> bool | None:
-    if ours is None or theirs is None or ours.high is None or theirs.low is None:
-        return None
-    if ours.high < theirs.low:
-        return True
-    return (
-        False
-        if ours.low is not None and theirs.high is not None and ours.low > theirs.high
-        else None
-    )
 
 
 def _seen(found: Found) -> str:
