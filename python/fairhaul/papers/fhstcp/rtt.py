@@ -42,6 +42,7 @@ NEAR = 0.25
 CHOSEN = (
     "RTT unfairness: 622 Mbit/s, a buffer of 20 ms, the near flow at 40 ms, no background; the "
     "paper has no such figure.",
+    f"RTT unfairness: a power within {NEAR:g} of 1 counts as the inverse of the round trips.",
 )
 
 QUEUE = (
