@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -79,11 +80,12 @@ def _places(paper: str, out: Path | None) -> dict[str, Path]:
     each = out is None or paper == "all"
     places = {name: (out or Path()) / f"{name}-report" if each else out or Path() for name in names}
     for place in places.values():
-        taken = next((p for p in (place, *place.parents) if p.exists() and not p.is_dir()), None)
-        if taken is not None:
-            raise click.BadParameter(
-                f"{taken} is there already and is no directory", None, None, "--out"
-            )
+        there = next(p for p in (place.absolute(), *place.absolute().parents) if p.exists())
+        wrong = "is there already and is no directory" if not there.is_dir() else None
+        if wrong is None and not os.access(there, os.W_OK):
+            wrong = "may not be written to"
+        if wrong is not None:
+            raise click.BadParameter(f"{there} {wrong}", None, None, "--out")
     return places
 
 
