@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from fairhaul.report import Figure, charts
 from fairhaul.report.bins import Bins, level, rate, tidy, whole_run
 from fairhaul.report.charts import Lane, Look, Row, Span
 from fairhaul.report.look import colour, dash
+from fairhaul.report.plots import Curve, Scale, curves, dots
 from fairhaul.report.words import mean, milliseconds
 
 # More lines than this cannot be told apart.
@@ -231,7 +233,7 @@ def jain(
     ]
     rows = [line for _, line in lines]
     lowest = min(row["mean"] for line in rows for row in line)
-    bottom = max(0.0, np.floor(lowest * 10 - 0.2) / 10)
+    bottom = bottom_of(lowest)
     caption = (
         "Jain's index of the measured flows in windows of so many seconds, the mean over all "
         "windows: 1 when all get the same. Further right is slower, "
@@ -239,19 +241,33 @@ def jain(
     )
     if count > 1:
         caption += " Points are means over seeds, bands their 95 % interval."
-    rows = [
-        [{**row, "low": None if row["low"] is None else max(bottom, row["low"])} for row in line]
-        for line in rows
-    ]
-    chart = charts.scales(looks, rows, float(bottom), "Window (s)", "Jain's index")
+    chart = of_scales([Curve(look=k, points=r) for k, r in zip(looks, rows, strict=True)], bottom)
     return Figure(name=name, title="Fairness over time scale", caption=caption, chart=chart)
+
+
+def bottom_of(lowest: float) -> float:
+    """Give the tenth at which an axis of indices begins."""
+    return float(max(0.0, np.floor(lowest * 10 - 0.2) / 10))
+
+
+def of_scales(lines: Sequence[Curve], bottom: float) -> charts.Spec:
+    """Draw Jain's index over windows of `x` seconds, from `bottom` up."""
+    lengths = sorted({float(row["x"]) for line in lines for row in line.points})
+    low, high = lengths[0] / 1.1, lengths[-1] * 1.1
+    if len(lines) == 1:
+        lines = [Curve(look=replace(line.look, label=""), points=line.points) for line in lines]
+    return curves(
+        lines,
+        Scale(title="Window (s)", low=low, high=high, log=True, ticks=lengths),
+        Scale(title="Jain's index", low=bottom, high=1),
+    )
 
 
 def _point(seconds: str, value: Any) -> Row:
     low = value["low"] if isinstance(value, Mapping) else None
     high = value["high"] if isinstance(value, Mapping) else None
     return {
-        "s": float(seconds),
+        "x": float(seconds),
         "mean": float(f"{mean(value):.5g}"),
         "low": low,
         "high": None if high is None else min(1.0, high),
@@ -261,7 +277,7 @@ def _point(seconds: str, value: Any) -> Row:
 def shares(labels: Sequence[str], found: Sequence[Mapping[str, Any]], name: str) -> Figure:
     """Draw what each measured flow got in each of several scenarios."""
     looks: dict[str, Look] = {}
-    data = []
+    data: list[dict[str, Any]] = []
     for label, one in zip(labels, found, strict=True):
         for look, flow in zip(looks_of(one["flows"]), one["flows"], strict=True):
             if flow["role"] == "measured" and (look.label in looks or len(looks) < MOST_LINES):
@@ -270,7 +286,7 @@ def shares(labels: Sequence[str], found: Sequence[Mapping[str, Any]], name: str)
                 ends: Mapping[str, Any] = value if isinstance(value, Mapping) else {}
                 data.append(
                     {
-                        **{"row": label, "of": look.label, "v": tidy(mean(value) * 1e-6)},
+                        **{"row": label, "of": look.label, "mean": tidy(mean(value) * 1e-6)},
                         **{
                             end: None if ends.get(end) is None else max(0.0, ends[end] * 1e-6)
                             for end in ("low", "high")
@@ -280,7 +296,9 @@ def shares(labels: Sequence[str], found: Sequence[Mapping[str, Any]], name: str)
     caption = "What each measured flow got in the mean over the measured time."
     if any(row["low"] is not None for row in data):
         caption += " Dots are means over seeds, bars their 95 % interval."
-    chart = charts.dots(list(looks.values()), data, labels, "Goodput (Mbit/s)")
+    top = 1.05 * max(row["high"] or row["mean"] for row in data) or 1.0
+    x = Scale(title="Goodput (Mbit/s)", low=0, high=top, form="~s")
+    chart = dots(list(looks.values()), data, labels, x)
     return Figure(name=name, title="Who got how much", caption=caption, chart=chart)
 
 
