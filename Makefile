@@ -32,8 +32,8 @@ help: ## this text
 	@echo 'Needs Rust, Python 3.11 or later (another one: make PYTHON=python3.12 demo), cc and make.'
 	@echo 'The first call makes .venv and builds the engine; later calls only what has changed.'
 
-demo: $(VENV)/.extension ## Table 1 of the FHSTCP paper beside its own numbers, short form
-	$(VENV)/bin/fairhaul reproduce fhstcp --quick --only table1
+demo: $(VENV)/.extension ## Table 1 of the FHSTCP paper beside its own numbers, short form, and a report in out/demo
+	$(VENV)/bin/fairhaul reproduce fhstcp --quick --only table1 --out out/demo
 
 test: tools $(VENV)/.extension ## everything that has to pass before a commit
 	cargo fmt --all --check
@@ -58,8 +58,8 @@ check: tools $(VENV)/.packages ## the quick part of it: formats, lints, the hous
 bench: rust ## data packets per CPU second and peak memory of the engine
 	cargo run --release --locked -p fairhaul-sim --example bench
 
-papers: $(VENV)/.extension ## every paper in full, and the checks too slow for `make test`
-	$(VENV)/bin/fairhaul reproduce all
+papers: $(VENV)/.extension ## every paper in full, reports in out/papers, and the checks too slow for `make test`
+	$(VENV)/bin/fairhaul reproduce all --out out/papers
 	cargo test --release --locked -p fairhaul-sim --features slow
 
 fmt: tools $(VENV)/.packages ## lay the sources out as the checks want them

@@ -95,6 +95,29 @@ def test_all_mistakes_are_told_at_once(fairhaul: Fairhaul) -> None:
     assert 'did you mean "highspeed"?' in lines[-1]
 
 
+@pytest.mark.parametrize(
+    ("given", "way_out"),
+    [
+        (("--rate", "622"), 'a unit is wanted, for example "622 Mbit/s"'),
+        (("--rate", "622Mbits"), 'did you mean "622 Mbit/s"?'),
+        (("--rate", "fast"), "for example 622Mbit/s"),
+        (("--rtt", "80"), 'a unit is wanted, for example "80 ms"'),
+        (("--rtt", "80msec"), 'did you mean "80 ms"?'),
+        (("--buffer", "20"), 'a unit is wanted, for example "20 ms"'),
+        (("--buffer", "100 paket"), 'did you mean "100 packets"?'),
+        (("--size", "1"), 'a unit is wanted, for example "1 GB"'),
+        (("--against", "4xrenno"), 'did you mean "reno"?'),
+    ],
+)
+def test_each_mistake_shows_a_way_out(
+    given: tuple[str, str], way_out: str, fairhaul: Fairhaul
+) -> None:
+    done = fairhaul("compare", "reno", *PATH, *given)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert way_out in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_what_is_missing_is_told_with_an_example(fairhaul: Fairhaul) -> None:
     done = fairhaul("compare", "reno")
     assert done.returncode == 2

@@ -53,6 +53,19 @@ def test_a_timeout_is_dated_back_by_its_timer() -> None:
     assert what.count == 1
 
 
+def test_what_was_undone_is_no_loss() -> None:
+    # "a" reduced and timed out for late packets, undone at 2.9 s; the loss at 3.0 s stands.
+    events = [
+        (2.1, "reduction", "a", 50.0),
+        (2.8, "timeout", "a", 0.4),
+        (2.85, "reduction", "b", 50.0),
+        (2.9, "undone", "a", 2.1),
+        (3.0, "reduction", "a", 50.0),
+    ]
+    what = found(events, a=0.1, b=0.1)
+    assert (what.count, what.joined) == (2, {"a": 0.5, "b": 0.5})
+
+
 def test_warm_up_and_short_transfers_make_no_episode() -> None:
     events = [(0.5, "reduction", "a", 1.0), (2.0, "timeout", "web", 1.0)]
     assert found(events, a=0.1).to_dict() == {"count": 0, "window_s": pytest.approx(0.1)}

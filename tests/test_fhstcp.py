@@ -12,9 +12,11 @@ from functools import cache
 import polars as pl
 import pytest
 
-from fairhaul.papers.fhstcp import EXPERIMENTS, reproduce
+from fairhaul.papers import reproduce
+from fairhaul.papers.experiment import Found
+from fairhaul.papers.fhstcp import PAPER
 from fairhaul.papers.fhstcp.advantages import time_to_fill
-from fairhaul.papers.fhstcp.experiment import Found
+from fairhaul.papers.run import CHOSEN
 from fairhaul.record import Record
 from fairhaul.runs import for_each, with_seeds
 
@@ -23,11 +25,11 @@ Key = tuple[str, ...]
 
 def found(name: str, seeds: int, keep: Callable[[Key], bool], **settings: str) -> Found:
     """Run the cases of an experiment whose key `keep` keeps; `__` stands for a dot."""
-    experiment = EXPERIMENTS[name]
+    experiment = PAPER.experiments[name]
     changed = {key.replace("__", "."): value for key, value in settings.items()}
     cases = [case for case in experiment.cases(True, changed) if keep(case.key)]
     plan = [(case.key, one) for case in cases for one in with_seeds(case.scenario, seeds)]
-    figures = for_each([one for _, one in plan], lambda _, record: experiment.figures(record))
+    figures = for_each([one for _, one in plan], lambda _, record: experiment.numbers(record))
     runs: dict[Key, list[dict[str, float | None]]] = {}
     for (key, _), one in zip(plan, figures, strict=True):
         runs.setdefault(key, []).append(dict(one))
@@ -151,13 +153,13 @@ def test_a_link_is_filled_once_it_was_busy_for_a_second() -> None:
 
 def test_experiments_are_chosen_and_explained() -> None:
     slower = {"bottleneck.rate": "20 Mbit/s", "duration": "20 s", "warmup": "5 s"}
-    done = reproduce(quick=True, seeds=2, only=["ablation", "figure3"], set=slower)
+    done = reproduce("fhstcp", quick=True, seeds=2, only=["ablation", "figure3"], set=slower)
     titles = [table.title for table in done.tables]
     assert titles[0].startswith("Figure 3")
     assert titles[2].startswith("Ablation")
     assert all("synchronisation" in title for title in titles[1::2])
-    assert "HighSpeed" in " ".join(done.remarks["Left out there, chosen here"])
+    assert "HighSpeed" in " ".join(done.remarks()[CHOSEN])
     assert "figure3: 2 seeds of 20 s" in done.how
     assert json.loads(json.dumps(done.to_dict(), allow_nan=False))["tables"][0]["notes"]
-    with pytest.raises(ValueError, match="there are table1, figure3"):
-        reproduce(only=["figure4"])
+    with pytest.raises(ValueError, match="did you mean 'figure3'"):
+        reproduce("fhstcp", only=["figure4"])

@@ -132,6 +132,15 @@ def test_a_flow_is_measured_after_the_warm_up() -> None:
     assert a["completion_s"] is None
 
 
+def test_what_a_sender_took_back_is_no_loss_event() -> None:
+    plain = record()
+    # The reduction of 1.0 s was undone; that of 3.5 s and the timeout of 3.0 s stand.
+    undone = pl.DataFrame({"t_s": [1.2], "kind": ["undone"], "flow": ["a"], "value": [1.0]})
+    event = pl.concat([plain.event, undone]).sort("t_s")
+    a, b, _ = measure(replace(plain, event=event))["flows"]
+    assert (a["loss_events"], a["timeouts"], b["loss_events"]) == (1, 1, 1)
+
+
 def test_a_round_trip_is_a_mean_over_samples_and_a_window_one_over_time() -> None:
     a, b, c = measure(record())["flows"]
     assert a["rtt_mean_s"] == pytest.approx((3 * 0.1 + 1 * 0.2) / 4)
@@ -206,3 +215,22 @@ def test_few_loss_events_are_not_stationary() -> None:
     assert found["stationary"] is True
     assert found["fairness"]["jain"] is None
     assert found["fairness"]["jain_by_window"] == {}
+
+
+def test_a_link_that_changes_is_measured_by_what_it_could_send() -> None:
+    # 250 bytes of 500 in [1, 2), all of 100 in [2, 4): 350 of 600 bytes in 3 s.
+    made = record()
+    link = {**SCENARIO["links"][0], "schedule": {"rate": {"steps": 2}, "delay_s": [], "loss": []}}
+    columns: dict[str, list[float]] = {
+        "sent_bytes": [999, 250, 100],
+        "capacity_bytes": [999.0, 500.0, 100.0],
+    }
+    series = made.link_series.with_columns(**{k: pl.Series(v) for k, v in columns.items()})
+    meta = {**made.meta, "scenario": {**SCENARIO, "links": [link]}}
+    found = measure(replace(made, meta=meta, link_series=series))
+    wire = found["links"][0]
+    assert wire["utilization"] == pytest.approx(350 / 600)
+    # The mean of 300 bytes in [1, 2) and none in [2, 4), over 200 bytes/s.
+    assert wire["queue_mean_s"] == pytest.approx(100 / 200)
+    # 900 bytes in 3 s, over 600.
+    assert found["flows"][0]["link_share"] == pytest.approx(900 / 600)

@@ -6,16 +6,18 @@ import ast
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
 import fairhaul as package
 from fairhaul import _core, papers
 from fairhaul.estimate import Estimate
-from fairhaul.papers.fhstcp import DIFFERS
+from fairhaul.papers.run import DIFFERS
 
-from .conftest import Fairhaul
+from .conftest import SMALL, Fairhaul
 
 SOURCE = Path(package.__file__).parent
 
@@ -79,6 +81,39 @@ def test_the_schema_is_json(fairhaul: Fairhaul) -> None:
     assert "bottleneck" in found["properties"]
 
 
+def test_the_schema_takes_every_scenario_there_is_and_no_wrong_sweep() -> None:
+    schema = package.schema()
+    Draft202012Validator.check_schema(schema)
+    check = Draft202012Validator(schema)
+    files = sorted((Path(package.__file__).parent / "scenarios").glob("*/**/*.toml"))
+    assert len(files) > 8
+    for file in files:
+        check.validate(tomllib.loads(file.read_text()))
+    right = [
+        "seed = [1, 2]",
+        '"flow.{near,far}.rtt" = ["40 ms"]',
+        'bottleneck.rate = ["1 Mbit/s", "2 Mbit/s"]',
+        "flow.near.controller.c = [5, 10]",
+        '"flow.near.controller" = [{ kind = "fhstcp", c = 5 }, "reno"]',
+        '"flow.n*.traffic.size.mean" = ["30 kB"]',
+        '"bottleneck.queue.capacity" = ["20 ms", "1 bdp"]',
+    ]
+    wrong = [
+        "seed = 1",
+        "seed = []",
+        '"flow.near.rtt" = ["40"]',
+        '"flow.near.rrt" = ["40 ms"]',
+        '"flow.near" = ["40 ms"]',
+        '"bottelneck.rate" = ["1 Mbit/s"]',
+        '"bottleneck.rate" = [10]',
+        'bottleneck.rate = "1 Mbit/s"',
+    ]
+    for line in right:
+        check.validate(tomllib.loads(f"{SMALL}[sweep]\n{line}\n"))
+    for line in wrong:
+        assert not check.is_valid(tomllib.loads(f"{SMALL}[sweep]\n{line}\n")), line
+
+
 def test_help_and_version(fairhaul: Fairhaul) -> None:
     assert fairhaul("--version").stdout == f"fairhaul {package.__version__}\n"
     for verb in ("run", "reproduce", "report", "list", "schema"):
@@ -109,7 +144,7 @@ def test_table_1_is_reproduced_in_a_short_form() -> None:
     assert sum(shares) == pytest.approx(first["total"]["ours"]["mean"])
     assert 50 < sum(shares) < 97
     # Ten seconds at a fiftieth of the rate are another question: most of it differs, and is said.
-    assert done.remarks[DIFFERS]
+    assert done.remarks()[DIFFERS]
     json.dumps(done.to_dict(), allow_nan=False)
 
 

@@ -111,7 +111,7 @@ def test_what_is_no_record_is_refused(small: Path, fairhaul: Fairhaul) -> None:
     (broken / "meta.json").write_text('{"schema": 1}')
     for args, reason in [
         (["empty"], "not the directory of a record"),
-        (["nowhere"], "not the directory of a record"),
+        (["nowhere"], "nowhere: no such directory"),
         (["broken"], "not a record that can be read"),
         (["empty", "broken"], "--out DIR"),
     ]:

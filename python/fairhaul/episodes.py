@@ -11,12 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fairhaul.losses import stood
+
 if TYPE_CHECKING:
     from fairhaul.record import Record
-
-# A loss, or the echo of a mark that a queue sets instead of a drop: one reduction of the window.
-REDUCTIONS = ("reduction", "marked")
-LOSSES = (*REDUCTIONS, "timeout")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,10 +34,10 @@ def episodes(record: Record, flows: Sequence[Mapping[str, Any]]) -> Episodes:
     """Find the loss episodes of `record`, whose measured `flows` say how long a round was.
 
     The event table has what senders did, not what the queue dropped. A reduction follows its drop
-    (or mark) by about a round, a timeout by the length of the timer, so each is dated back by that much:
-    else two flows of 80 and 200 ms that lost together would seem to have lost apart. An episode
-    begins with the first drop so dated and lasts one round of the slowest bulk flow, which is how
-    long a full queue goes on dropping until the last sender has heard of it.
+    (or mark) by about a round, a timeout by the length of the timer, so each is dated back by
+    that much: else two flows of 80 and 200 ms that lost together would seem to have lost apart.
+    An episode begins with the first drop so dated and lasts one round of the slowest bulk flow,
+    which is how long a full queue goes on dropping until the last sender has heard of it.
     """
     import polars as pl
 
@@ -52,10 +50,8 @@ def episodes(record: Record, flows: Sequence[Mapping[str, Any]]) -> Episodes:
     if not rounds:
         return Episodes(count=0, window_s=None, joined={})
     window = max(rounds.values())
-    kind, name = pl.col("kind").cast(pl.String), pl.col("flow").cast(pl.String)
-    losses = record.event.filter(
-        kind.is_in(LOSSES) & name.is_in(list(rounds)) & (pl.col("t_s") >= scenario["warmup_s"])
-    ).select(pl.col("t_s"), kind.alias("kind"), name.alias("flow"), pl.col("value"))
+    inside = pl.col("flow").is_in(list(rounds)) & (pl.col("t_s") >= scenario["warmup_s"])
+    losses = stood(record).filter(inside).select("t_s", "kind", "flow", "value")
     dated = sorted(
         (at - (value if what == "timeout" else rounds[flow]), flow)
         for at, what, flow, value in losses.iter_rows()

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.episodes import REDUCTIONS, episodes
+from fairhaul.episodes import episodes
 from fairhaul.fairness import entitlement, jain, max_min, max_min_ratio
+from fairhaul.losses import REDUCTIONS, stood
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,12 +58,11 @@ def measure(record: Record) -> dict[str, Any]:
     Returns:
         A mapping. `flows` has one entry for each connection: `goodput_bps` and `throughput_bps` in
         bit/s, `share`, `link_share` and `loss_rate` from 0 to 1, counts of `retransmits`,
-        `loss_events` (reductions of the window, whether for a loss or for the echo of a mark) and
-        `timeouts`, `rtt_mean_s`, `cwnd_mean` in packets, `completion_s` (None
-        while unfinished). `links` has one for each direction of a link: `utilization` and
-        `drop_rate` and `mark_rate` from 0 to 1, `queue_mean_packets`, `queue_mean_s`,
-        `capacity_packets`, `capacity_s`. `fairness` has `jain`, `jain_by_window` by the length of the window in
-        seconds, `max_min_ratio` and `entitlement`, over the measured groups.
+        `loss_events` and `timeouts` (those that stood), `rtt_mean_s`, `cwnd_mean` in packets,
+        `completion_s` (None while unfinished). `links` has one for each direction of a link:
+        `utilization` and `drop_rate` from 0 to 1, `queue_mean_packets`, `queue_mean_s`,
+        `capacity_packets`, `capacity_s`. `fairness` has `jain`, `jain_by_window` by the length of
+        the window in seconds, `max_min_ratio` and `entitlement`, over the measured groups.
 
     Source: Jain's index [JAIN].
     """
@@ -125,9 +125,12 @@ def _flows(record: Record) -> list[dict[str, Any]]:
     rtt_sum = np.nansum(rows.columns["rtt_s"] * rows.columns["rtt_samples"], axis=1)
     sent, lost = rows.total("sent"), rows.total("lost")
     retransmitted, cwnd = rows.total("retransmitted"), rows.mean("cwnd_packets")
-    reductions, timeouts = _counts(record, *REDUCTIONS), _counts(record, "timeout")
+        `loss_events` (reductions of the window, whether for a loss or for the echo of a mark) and
+        `timeouts`, of those that stood, `rtt_mean_s`, `cwnd_mean` in packets, `completion_s` (None
+        while unfinished). `links` has one for each direction of a link: `utilization`,
+        `drop_rate` and `mark_rate` from 0 to 1, `queue_mean_packets`, `queue_mean_s`,
     completions = _completions(record)
-    all_goodput = float(goodput.sum())
+    all_goodput, rates = float(goodput.sum()), offered_bps(record)
     return [
         {
             "name": flow["name"],
@@ -137,7 +140,7 @@ def _flows(record: Record) -> list[dict[str, Any]]:
             "goodput_bps": float(goodput[i]),
             "throughput_bps": float(throughput[i]),
             "share": _over(goodput[i], all_goodput),
-            "link_share": _over(goodput[i], _bottleneck_bps(scenario, flow)),
+            "link_share": _over(goodput[i], _bottleneck_bps(rates, flow)),
             "loss_rate": _over(lost[i], sent[i]),
             "retransmits": int(retransmitted[i]),
             "loss_events": reductions.get(flow["name"], 0),
@@ -157,14 +160,21 @@ def _links(record: Record) -> list[dict[str, Any]]:
     busy, arrived = rows.total("busy_s"), rows.total("arrived")
     dropped, marked = rows.total("dropped"), rows.total("marked")
     packets, size = rows.mean("backlog_packets"), rows.mean("backlog_bytes")
+    rates = offered_bps(record)
+    used = [
+        (_over(rows.total("sent_bytes")[i] * 8, rates[i] * length) or 0.0)
+        if varies(link)
+        else float(busy[i]) / length
+        for i, link in enumerate(scenario["links"])
+    ]
     return [
         {
             "name": link["name"],
-            "utilization": float(busy[i]) / length,
+            "utilization": used[i],
             "drop_rate": _over(dropped[i], arrived[i]),
             "mark_rate": _over(marked[i], arrived[i]),
             "queue_mean_packets": float(packets[i]),
-            "queue_mean_s": float(size[i]) * 8 / link["rate_bps"],
+            "queue_mean_s": _over(float(size[i]) * 8, rates[i]),
             "capacity_packets": link["capacity_packets"],
             "capacity_s": link["capacity_s"],
         }
@@ -172,17 +182,27 @@ def _links(record: Record) -> list[dict[str, Any]]:
     ]
 
 
+def varies(link: Mapping[str, Any]) -> bool:
+    """Whether the rate of a link changes while the run lasts."""
+    return bool(link.get("schedule", {}).get("rate"))
+
+
+def offered_bps(record: Record) -> list[float]:
+    """What each link could send in the measured time, the mean in bit/s."""
+    scenario = record.meta["scenario"]
+    if "capacity_bytes" not in record.link_series.columns:
+        return [link["rate_bps"] for link in scenario["links"]]
+    rows = series(record.link_series, len(scenario["links"]), scenario)
+    return [float(size) * 8 / measured_s(record) for size in rows.total("capacity_bytes")]
+
+
 def _over(part: float, whole: float | None) -> float | None:
     return float(part) / float(whole) if whole else None
 
 
-def _counts(record: Record, *kinds: str) -> dict[str, int]:
-    """How many events of `kinds` each flow had in the window."""
-    import polars as pl
-
-    warmup = record.meta["scenario"]["warmup_s"]
-    inside = (pl.col("t_s") >= warmup) & pl.col("kind").cast(pl.String).is_in(kinds)
-    counts = record.event.filter(inside).group_by("flow").len()
+    losses, warmup_s = stood(record), scenario["warmup_s"]
+    reductions = _counts(losses, REDUCTIONS, warmup_s)
+    timeouts = _counts(losses, ("timeout",), warmup_s)
     return {str(flow): int(count) for flow, count in counts.iter_rows()}
 
 
@@ -206,10 +226,9 @@ def _completions(record: Record) -> dict[str, float]:
     return {str(flow): float(mean) for flow, mean in means.iter_rows()}
 
 
-def _bottleneck_bps(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> float | None:
+def _bottleneck_bps(rates: Sequence[float], flow: Mapping[str, Any]) -> float | None:
     """The rate of the slowest link on the way of a flow's data."""
-    rates = [scenario["links"][link]["rate_bps"] for link in _route(flow)]
-    return min(rates, default=None)
+    return min((rates[link] for link in _route(flow)), default=None)
 
 
 def _route(flow: Mapping[str, Any]) -> list[int]:
@@ -221,7 +240,7 @@ def _fairness(record: Record, flows: Sequence[Mapping[str, Any]]) -> dict[str, A
     """Fairness over the groups of role "measured"."""
     groups = _measured_groups(flows)
     shares = [sum(flows[i]["goodput_bps"] for i in members) for members in groups.values()]
-    due = _entitled(record.meta["scenario"], flows)
+    due = _entitled(record, flows)
     entitled = [sum(due[i] for i in members) for members in groups.values()]
     return {
         "jain": jain(shares),
@@ -239,12 +258,13 @@ def _measured_groups(flows: Sequence[Mapping[str, Any]]) -> dict[str, list[int]]
     return groups
 
 
-def _entitled(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]) -> list[float]:
+def _entitled(record: Record, flows: Sequence[Mapping[str, Any]]) -> list[float]:
     """The max-min share of each flow, bit/s, the flows of one group at the pace of one.
 
     A bulk flow is capped by its windows over its round-trip propagation time, one that does not
     always have something to send by what it took.
     """
+    scenario = record.meta["scenario"]
     sizes: dict[str, int] = {}
     for flow in flows:
         sizes[flow["group"]] = sizes.get(flow["group"], 0) + 1
@@ -253,7 +273,7 @@ def _entitled(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]) -
         for spec, flow in zip(scenario["flows"], flows, strict=True)
     ]
     return max_min(
-        [link["rate_bps"] for link in scenario["links"]],
+        offered_bps(record),
         [_route(flow) for flow in scenario["flows"]],
         caps,
         [1 / sizes[flow["group"]] for flow in flows],

@@ -36,7 +36,8 @@ class Record:
       `delivered_bytes`, `goodput_bytes`, `sent`, `retransmitted`, `lost` (packets), `rtt_samples`;
       means over the bin: `cwnd_packets`, `ssthresh_packets`, `rtt_s`, `one_way_s` (s) |
     | `link_series` | link and bin, by link | `t_s`, `link`; in the bin: `busy_s`, `arrived`,
-      `dropped`, `marked` (packets); means: `backlog_packets`, `backlog_bytes` |
+      `dropped`, `marked` (packets); means: `backlog_packets`, `backlog_bytes`;
+      where the rate of a link changes also `sent_bytes` and `capacity_bytes` (what it could send) |
     | `transfer` | transfer | `flow`, `start_s`, `end_s` (null while unfinished), `bytes` |
     | `event` | event | `t_s`, `kind` (`reduction`, `marked`: a reduction that the echo of a mark
       caused, `timeout`, `recovered`), `flow`, `value` |

@@ -6,7 +6,6 @@ so that Ctrl-C reaches it, and then stops every run at once.
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import threading
@@ -20,6 +19,7 @@ from typing import Any, TypeVar
 from fairhaul import _core
 from fairhaul.estimate import summary
 from fairhaul.measures import measure
+from fairhaul.nearest import hint
 from fairhaul.record import SCHEMA, Record
 from fairhaul.scenario import Scenario, ScenarioError, Settings, Source, read_one
 
@@ -222,9 +222,7 @@ def flow_index(scenario: Scenario, name: str) -> int:
     names = [flow["name"] for flow in json.loads(scenario.describe())["flows"]]
     if name in names:
         return names.index(name)
-    near = difflib.get_close_matches(name, names, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names[:20])}"
-    raise ScenarioError(f"{scenario.title}: there is no flow {name!r}; {hint}")
+    raise ScenarioError(f"{scenario.title}: there is no flow {name!r}; {hint(name, names)}")
 
 
 def variant(scenario: Scenario) -> dict[str, Any]:

@@ -8,6 +8,7 @@ use std::fmt::Write;
 use fairhaul_cc::Choice;
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::Capacity;
+use fairhaul_path::{Rates, Schedule};
 use fairhaul_units::{Bytes, Kind, Span};
 use serde_json::{Map, Value, json};
 
@@ -62,7 +63,41 @@ fn link(link: &LinkSpec, largest: Bytes) -> Value {
     if !link.impair.is_none() {
         described["impairments"] = impairments(&link.impair);
     }
+    if !link.schedule.is_none() {
+        described["schedule"] = schedule(&link.schedule);
+    }
     described
+}
+
+fn schedule(schedule: &Schedule) -> Value {
+    let delays = schedule.delays.iter().map(|(at, delay)| json!([at.as_secs(), delay.as_secs()]));
+    let losses = schedule.losses.iter().map(|(at, rule)| json!([at.as_secs(), loss(rule)]));
+    json!({
+        "rate": schedule.rates.as_ref().map(|changes| rates(changes)),
+        "delay_s": delays.collect::<Vec<_>>(),
+        "loss": losses.collect::<Vec<_>>(),
+    })
+}
+
+/// A short course in full, a long one by its length and a digest.
+fn rates(rates: &Rates) -> Value {
+    const MOST_TOLD: usize = 100;
+    let pairs = || rates.steps().map(|(at, bps)| json!([at.as_secs(), bps]));
+    json!({
+        "steps": rates.steps().len(),
+        "digest": digest(rates),
+        "repeats_after_s": rates.lap().map(Span::as_secs),
+        "bps": (rates.steps().len() <= MOST_TOLD).then(|| pairs().collect::<Vec<_>>()),
+    })
+}
+
+/// FNV-1a over times in picoseconds and rates in bits per second, in hexadecimal.
+fn digest(rates: &Rates) -> String {
+    let numbers = rates.steps().flat_map(|(at, bps)| [at.as_ps(), bps]);
+    let hash = numbers.flat_map(u64::to_le_bytes).fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    format!("{hash:016x}")
 }
 
 fn impairments(impair: &Impairments) -> Value {
@@ -124,6 +159,8 @@ fn flow(flow: &Flow) -> Value {
             SlowStart::Limited { max_ssthresh } => json!({ "kind": "limited", "max_ssthresh": max_ssthresh }),
         },
         "max_pacing_rate_bps": flow.max_pacing_rate.map(|rate| rate.as_bps()),
+        "offload_packets": flow.offload,
+        "undo": flow.undo,
         "delayed_ack_s": flow.delayed_ack.map(Span::as_secs),
         "min_rto_s": flow.min_rto.as_secs(),
         "send_buffer_bytes": flow.send_buffer.map(|b| b.0),

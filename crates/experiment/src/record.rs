@@ -45,7 +45,7 @@ pub struct FlowRow {
 /// One direction of a link during one bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkRow {
-    /// Time spent sending, seconds.
+    /// Time with a packet to send, seconds: spent sending, but for outages.
     pub busy_s: f64,
     /// Packets offered.
     pub arrived: u64,
@@ -57,6 +57,8 @@ pub struct LinkRow {
     pub backlog_packets: f64,
     /// Mean over time.
     pub backlog_bytes: f64,
+    /// What has left the queue, on the wire; counted only where the rate of some link changes.
+    pub sent_bytes: u64,
 }
 
 /// A transfer from its first request to its last acknowledgement.
@@ -79,8 +81,10 @@ pub struct EventRow {
     pub t_s: f64,
     /// `"reduction"` (a loss event; value: the window after it), `"marked"` (a reduction that the
     /// echo of a mark caused; the same value), `"timeout"` (value: the retransmission timeout,
-    /// seconds) or `"recovered"` (what was outstanding when a packet was found lost or the timer
-    /// ran out is acknowledged; value: the window).
+    /// seconds), `"recovered"` (what was outstanding when a packet was found lost or the timer
+    /// ran out is acknowledged; value: the window) or `"undone"` (nothing was lost, and the window
+    /// is again what it was; value: when the first of the reductions and timeouts was that this
+    /// takes back, seconds).
     pub kind: &'static str,
     /// Index of the flow.
     pub flow: u32,

@@ -4,9 +4,10 @@
 //! become that many; a capacity in time or in bdp has become packets.
 
 use fairhaul_cc::Choice;
+use fairhaul_path::Schedule;
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::Capacity;
-use fairhaul_units::{Bytes, Rate, Span};
+use fairhaul_units::{Bytes, Rate, Span, Time};
 
 /// One question, ready for an engine.
 #[derive(Clone, Debug)]
@@ -27,23 +28,47 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
 }
 
+impl Scenario {
+    /// Whether the rate of any link changes, so that what links have sent is counted in bytes.
+    pub fn counts_bytes(&self) -> bool {
+        self.links.iter().any(|link| link.schedule.rates.is_some())
+    }
+}
+
 /// One direction of a named link.
 #[derive(Clone, Debug)]
 pub struct LinkSpec {
     /// Its name; the other direction has " (reverse)" behind it.
     pub name: String,
-    /// What it can carry.
+    /// What it can carry: at the start, or the mean of a trace.
     pub rate: Rate,
-    /// Propagation, one way.
+    /// Propagation, one way, at the start.
     pub delay: Span,
     /// What its queue holds.
     pub capacity: Capacity,
     /// What its queue holds before it marks; without limit: it never does.
     pub mark: Capacity,
-    /// What it loses of the data packets that have left the queue.
+    /// What it loses of the data packets that have left the queue, at the start.
     pub loss: Option<LossRule>,
     /// What else it does to packets.
     pub impair: Impairments,
+    /// What of this changes.
+    pub schedule: Schedule,
+}
+
+impl LinkSpec {
+    /// Whether packets may arrive in another order than that in which they left the queue.
+    pub fn disorders(&self) -> bool {
+        self.impair.disorders() || self.schedule.disorders(self.delay)
+    }
+
+    /// What it can send from `from` to `to`, in bytes.
+    pub fn offers(&self, from: Time, to: Time) -> f64 {
+        match &self.schedule.rates {
+            Some(rates) => rates.bytes_between(from, to),
+            None => self.rate.as_bps() as f64 * to.since(from).as_secs() / 8.0,
+        }
+    }
 }
 
 /// One step of a route.
@@ -212,6 +237,10 @@ pub struct Flow {
     pub ecn: bool,
     /// The fastest that its packets leave, headers included.
     pub max_pacing_rate: Option<Rate>,
+    /// Packets that its sender hands over in one burst; 1: it does not wait for more.
+    pub offload: u64,
+    /// Whether its sender takes back a reduction for packets that were merely late.
+    pub undo: bool,
     /// How long the receiver may hold an acknowledgement; `None`: it never does.
     pub delayed_ack: Option<Span>,
     /// Least margin of the retransmission timer above the smoothed round-trip time.

@@ -1,6 +1,6 @@
 //! What a scenario means, worked out by hand, and what is said of a wrong one.
 
-use fairhaul_experiment::{Hop, Recovery, Scenario, SizeLaw, Start, Study, Traffic, plan, read};
+use fairhaul_experiment::{Hop, Recovery, Scenario, SizeLaw, Start, Study, Traffic, describe, plan, read};
 use fairhaul_path::impair::{Bursts, Impairments, JitterRule, LossRule, PolicerRule, ReorderRule};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Rate, Span, Time};
@@ -160,6 +160,24 @@ fn what_is_left_out_has_its_default() {
     assert_eq!((flow.delayed_ack, flow.min_rto), (None, Span::from_ms(200)));
     assert_eq!(flow.overhead, Span::from_us(8)); // 1000 B at 1 Gbit/s
     assert_eq!((flow.packet, flow.send_buffer), (Bytes(1000), None));
+    assert_eq!((flow.offload, flow.undo), (1, true));
+}
+
+#[test]
+fn a_burst_is_so_many_packets_and_a_size_is_those_that_it_holds() {
+    let of = |offload, packet| {
+        let set = [("flow.F1.offload", offload), ("flow.F1.packet", packet), ("flow.F1.undo", "false")];
+        let flow = &base(DUMBBELL, &set).flows[0];
+        assert!(!flow.undo);
+        flow.offload
+    };
+    assert_eq!(of("16 packets", "1500 B"), 16);
+    assert_eq!((of("64 kB", "1500 B"), of("64 kB", "9000 B")), (42, 7)); // 42.7 and 7.1
+    let told = |text| mistakes(DUMBBELL, &[("flow.F1.offload", text)]);
+    assert!(told("500 B").contains("offload: 500 B do not hold a packet of 1 kB"), "{}", told("500 B"));
+    assert!(told("0 packets").contains("at least \"1 packet\""));
+    assert!(told("20 ms").contains("wanted \"16 packets\" or a size such as \"64 kB\""), "{}", told("20 ms"));
+    assert!(told("16").contains("has no unit; wanted \"16 packets\""), "{}", told("16"));
 }
 
 #[test]
@@ -597,4 +615,76 @@ proptest! {
     ) {
         let _ = read(DUMBBELL, "x", &[(key, value)]);
     }
+}
+
+/// A folder with the file `cell.csv`, beside which a scenario would stand.
+fn beside(name: &str, trace: &str) -> String {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("read-{name}"));
+    std::fs::create_dir_all(&folder).expect("there is room");
+    std::fs::write(folder.join("cell.csv"), trace).expect("there is room");
+    folder.join("x.toml").display().to_string()
+}
+
+#[test]
+fn a_schedule_changes_rate_and_delay_both_ways_and_loss_in_its_own() {
+    let schedule = "[{ at = \"1 s\", rate = \"0 bit/s\" }, { at = \"2 s\", rate = \"2 Gbit/s\", delay = \"30 ms\", loss = 0.1 }, \
+                    { at = \"3 s\", loss = 0 }]";
+    let scenario = base(DUMBBELL, &[("bottleneck.schedule", schedule)]);
+    let [forward, reverse] = &scenario.links[..] else { panic!("a dumbbell has two links") };
+    let steps: Vec<(Span, u64)> = forward.schedule.rates.as_ref().unwrap().steps().collect();
+    let s = Span::from_s;
+    assert_eq!(steps, [(s(0), 1_000_000_000), (s(1), 0), (s(2), 2_000_000_000)]);
+    assert_eq!(forward.schedule.delays, [(Time::ZERO + s(2), Span::from_ms(30))]);
+    assert_eq!(
+        forward.schedule.losses,
+        [(Time::ZERO + s(2), LossRule::Probability(0.1)), (Time::ZERO + s(3), LossRule::Probability(0.0))]
+    );
+    assert_eq!(
+        (&reverse.schedule.rates, &reverse.schedule.delays),
+        (&forward.schedule.rates, &forward.schedule.delays)
+    );
+    assert!(reverse.schedule.losses.is_empty());
+    // Ten times the fastest.
+    assert!(
+        matches!(scenario.flows[0].forward[0], Hop::Access { rate, .. } if rate.as_bps() == 20_000_000_000)
+    );
+}
+
+#[test]
+fn a_trace_is_read_beside_its_scenario_and_counts_by_its_mean() {
+    let file = beside("trace", "0,8e6\n1,4e6\n");
+    let set = [("bottleneck.rate".to_owned(), "{ trace = \"cell.csv\" }".to_owned())];
+    let scenario = read(DUMBBELL, &file, &set).unwrap_or_else(|mistakes| panic!("{mistakes}")).base;
+    assert_eq!(scenario.links[1].rate, Rate::from_bps(6_000_000).unwrap());
+    let told: String = describe(&scenario);
+    assert!(
+        told.contains("\"bps\":[[0.0,8000000],[1.0,4000000]]") && told.contains("\"repeats_after_s\":2.0"),
+        "{told}"
+    );
+}
+
+#[test]
+fn what_is_wrong_with_a_schedule_or_a_trace_is_told_with_its_place() {
+    let file = beside("wrong", "0,8e6\n1,fast\n");
+    let told = |key: &str, value: &str| {
+        read(DUMBBELL, &file, &[(key.to_owned(), value.to_owned())]).unwrap_err().0[0].text.clone()
+    };
+    assert_eq!(
+        told("bottleneck.rate", "{ trace = \"cell.csv\" }"),
+        "trace: cell.csv:2: \"fast\" is not a rate in bit/s, at most 1000 Tbit/s"
+    );
+    assert_eq!(told("bottleneck.rate", "{ trace = \"sell.csv\" }"), "trace: sell.csv: there is no such file");
+    assert_eq!(told("bottleneck.rate", "{ trace = \".\" }"), "trace: .: this is no file");
+    let schedule = |value: &str| told("bottleneck.schedule", value);
+    assert_eq!(
+        schedule("[{ at = \"2 s\", loss = 0.1 }, { at = \"1 s\", loss = 0 }]"),
+        "at: 1 s does not come after the 2 s of the entry before"
+    );
+    assert_eq!(
+        schedule("[{ at = \"2 s\" }]"),
+        "schedule: nothing changes here; give \"rate\", \"delay\" or \"loss\""
+    );
+    assert_eq!(schedule("[{ at = \"0 s\", loss = 0 }]"), "at: must be above zero");
+    assert!(schedule("[{ at = \"2 s\", dleay = \"1 ms\" }]").contains("did you mean \"delay\"?"));
+    assert!(schedule("\"later\"").starts_with("schedule: wanted a list, each entry a table { at = …"));
 }

@@ -6,5 +6,7 @@
 pub mod impair;
 mod link;
 pub mod queue;
+mod schedule;
 
 pub use link::{Link, LinkTotals, Passage, Wire};
+pub use schedule::{Rates, Schedule};

@@ -1,8 +1,8 @@
 //! A link: a rate, a queue before it, and the way to the next node.
 //!
-//! The queue's fate is decided on arrival and the rate is constant, so the whole passage of a
-//! packet is arithmetic: it leaves at max(now, last departure) + size / rate and arrives after the
-//! delay. What is still queued is known from the departures that lie ahead. A caller that is
+//! The queue's fate is decided on arrival and the rate is constant, or changes at times known in
+//! advance (`schedule`), so the whole passage of a packet is arithmetic: it leaves at
+//! max(now, last departure) + size / rate and arrives after the delay. What is still queued is known from the departures that lie ahead. A caller that is
 //! late (a router on a busy host) therefore delays a delivery, but never changes the rate.
 
 use std::collections::VecDeque;
@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use fairhaul_units::{Bytes, Ecn, Rate, Span, Time};
 
 use crate::queue::{DropTail, Verdict};
+use crate::schedule::{Pace, Schedule};
 
 /// What became of a packet that was offered to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +77,8 @@ impl Wire {
 #[derive(Clone, Debug)]
 pub struct Link {
     wire: Wire,
+    /// In the place of the wire, where something about it changes.
+    pace: Option<Box<Pace>>,
     queue: DropTail,
     /// Departure and size of what has been accepted and has not left.
     ahead: VecDeque<(Time, u32)>,
@@ -88,11 +91,19 @@ impl Link {
     pub fn new(rate: Rate, delay: Span, queue: DropTail) -> Link {
         Link {
             wire: Wire::new(rate, delay),
+            pace: None,
             queue,
             ahead: VecDeque::new(),
             bytes_ahead: Bytes(0),
             totals: LinkTotals::default(),
         }
+    }
+
+    /// The same with the rates and delays of `schedule`; its losses are not the link's concern.
+    pub fn following(self, schedule: &Schedule) -> Link {
+        let changes = schedule.rates.is_some() || !schedule.delays.is_empty();
+        let pace = || Box::new(Pace::new(self.wire.rate, self.wire.delay, schedule));
+        Link { pace: changes.then(pace), ..self }
     }
 
     /// Offers a packet of `size` at `now`, which must not run backwards.
@@ -106,15 +117,22 @@ impl Link {
         }
         let marked = verdict == Verdict::Marks;
         self.totals.marked += u64::from(marked);
-        let (departs, arrives) = self.wire.send(size, now);
+        let (departs, arrives) = match &mut self.pace {
+            None => self.wire.send(size, now),
+            Some(pace) => pace.send(size, now),
+        };
         self.ahead.push_back((departs, size));
         self.bytes_ahead += Bytes(size.into());
         Passage::Passes { departs, arrives, marked }
     }
 
-    /// How long a packet of `size` occupies the link.
+    /// How long the packet of `size` that was just accepted occupies the link; an outage in which it
+    /// is at the head of the queue counts.
     pub fn on_wire(&mut self, size: u32) -> Span {
-        self.wire.on_wire(size)
+        match &self.pace {
+            None => self.wire.on_wire(size),
+            Some(pace) => pace.occupied(),
+        }
     }
 
     /// What the link has counted.

@@ -188,7 +188,7 @@ fn link_series(scenario: &Scenario, record: &Record) -> Result<Table, ArrowError
     let level = |of: fn(&LinkRow) -> f64| rows().map(of);
     let links = record.links.len();
     let names = scenario.links.iter().map(|link| link.name.as_str());
-    Columns::new()
+    let columns = Columns::new()
         .real("t_s", starts(record, links))
         .words("link", names, owners(links, record.grid.len()))?
         .real("busy_s", level(|row| row.busy_s))
@@ -196,8 +196,14 @@ fn link_series(scenario: &Scenario, record: &Record) -> Result<Table, ArrowError
         .whole("dropped", count(|row| row.dropped))
         .whole("marked", count(|row| row.marked))
         .real("backlog_packets", level(|row| row.backlog_packets))
-        .real("backlog_bytes", level(|row| row.backlog_bytes))
-        .table()
+        .real("backlog_bytes", level(|row| row.backlog_bytes));
+    if !scenario.counts_bytes() {
+        return columns.table();
+    }
+    let grid = record.grid;
+    let bins = || (0..grid.len()).map(|bin| (grid.start(bin), grid.start(bin + 1)));
+    let offered = scenario.links.iter().flat_map(|link| bins().map(|(from, to)| link.offers(from, to)));
+    columns.whole("sent_bytes", count(|row| row.sent_bytes)).real("capacity_bytes", offered).table()
 }
 
 fn transfer(scenario: &Scenario, record: &Record) -> Result<Table, ArrowError> {

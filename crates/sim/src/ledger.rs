@@ -61,6 +61,7 @@ struct LinkCell {
     arrived: u64,
     dropped: u64,
     marked: u64,
+    sent_bytes: u64,
     packets_ps: u128,
     bytes_ps: u128,
 }
@@ -181,6 +182,13 @@ impl Ledger {
         busy.split(&self.grid, began, to, |bin, part| cells[bin].busy_ps += part.as_ps());
     }
 
+    /// The last bit of a packet of `size` leaves a link's queue.
+    pub fn left(&mut self, link: u32, size: u32, now: Time) {
+        if now < self.grid.end {
+            self.links[link as usize].cells[self.grid.bin(now)].sent_bytes += u64::from(size);
+        }
+    }
+
     /// A link loses a packet behind its queue.
     pub fn lost_behind(&mut self, link: u32, now: Time) {
         if now < self.grid.end {
@@ -223,6 +231,7 @@ fn close_link(cells: &[LinkCell], length: &impl Fn(usize) -> f64) -> Vec<LinkRow
         marked: cell.marked,
         backlog_packets: cell.packets_ps as f64 * 1e-12 / length(bin),
         backlog_bytes: cell.bytes_ps as f64 * 1e-12 / length(bin),
+        sent_bytes: cell.sent_bytes,
     };
     cells.iter().enumerate().map(close).collect()
 }

@@ -5,7 +5,7 @@
 //! connection alone feeds and that does nothing but carry) the passage of a packet is arithmetic,
 //! done ahead of the clock.
 
-use fairhaul_experiment::{Hop, Scenario, Traffic};
+use fairhaul_experiment::{Hop, LinkSpec, Scenario, Traffic};
 use fairhaul_units::{Rate, Span};
 
 /// Places where packets wait on one way of a route, at most.
@@ -56,7 +56,7 @@ struct Links {
 
 /// Compiles the path of every flow of `scenario`.
 pub fn compile(scenario: &Scenario) -> Vec<Route> {
-    let disorders = scenario.links.iter().map(|link| link.impair.disorders()).collect();
+    let disorders = scenario.links.iter().map(LinkSpec::disorders).collect();
     let links = Links { alone: fed_alone(scenario), disorders };
     let compile_flow = |flow: &fairhaul_experiment::Flow| {
         let mut route = Route::default();
@@ -105,7 +105,8 @@ fn steps(
     (steps, lanes)
 }
 
-/// Which links one connection alone feeds, in one direction, without loss or another impairment.
+/// Which links one connection alone feeds, in one direction, without loss or another impairment. Rates
+/// and delays may change there, unless packets then overtake each other.
 fn fed_alone(scenario: &Scenario) -> Vec<bool> {
     let mut feeders = vec![0u32; scenario.links.len()];
     for flow in &scenario.flows {
@@ -116,9 +117,9 @@ fn fed_alone(scenario: &Scenario) -> Vec<bool> {
             }
         }
     }
-    let alone = |(link, &feeders): (_, &u32)| {
-        let link: &fairhaul_experiment::LinkSpec = link;
-        feeders <= 1 && link.loss.is_none() && link.impair.is_none()
+    let alone = |(link, &feeders): (&LinkSpec, &u32)| {
+        let loses = link.loss.is_some() || !link.schedule.losses.is_empty();
+        feeders <= 1 && !loses && link.impair.is_none() && !link.disorders()
     };
     scenario.links.iter().zip(&feeders).map(alone).collect()
 }

@@ -1,7 +1,7 @@
 //! What connections share: the links, the agenda and the books.
 
 use fairhaul_experiment::{Grid, LinkSpec, Scenario};
-use fairhaul_path::impair::{Duplicate, Impairments, Jitter, Loss, Policer, Reorder};
+use fairhaul_path::impair::{Duplicate, Impairments, Jitter, Loss, LossRule, Policer, Reorder};
 use fairhaul_path::queue::DropTail;
 use fairhaul_path::{Link, Passage};
 use fairhaul_units::{Bytes, Chance, Ecn, Time};
@@ -49,6 +49,13 @@ impl Impaired {
     }
 }
 
+/// What `spec` loses now or later.
+fn loss(spec: &LinkSpec, chance: Chance) -> Option<Loss> {
+    let changes = &spec.schedule.losses;
+    let rule = spec.loss.clone().or_else(|| (!changes.is_empty()).then_some(LossRule::Probability(0.0)));
+    rule.map(|rule| Loss::new(rule, chance).then(changes))
+}
+
 /// A packet that gets over a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Crossing {
@@ -63,6 +70,8 @@ pub struct Crossing {
 /// See the module.
 pub struct World {
     stages: Vec<Stage>,
+    /// Whether the books hold what links have sent.
+    counts_bytes: bool,
     pub agenda: Agenda,
     pub ledger: Ledger,
     pub trace: Option<Trace>,
@@ -79,11 +88,9 @@ pub struct Crossings {
 impl World {
     pub fn new(scenario: &Scenario, grid: Grid) -> World {
         let stage = |(index, spec): (usize, &LinkSpec)| Stage {
-            link: Link::new(spec.rate, spec.delay, DropTail::new(spec.capacity, spec.mark)),
-            loss: spec
-                .loss
-                .clone()
-                .map(|rule| Loss::new(rule, Chance::stream(scenario.seed, "loss", index as u64))),
+            link: Link::new(spec.rate, spec.delay, DropTail::new(spec.capacity, spec.mark))
+                .following(&spec.schedule),
+            loss: loss(spec, Chance::stream(scenario.seed, "loss", index as u64)),
             impaired: (!spec.impair.is_none()).then(|| {
                 let stream = |purpose: &str| Chance::stream(scenario.seed, purpose, index as u64);
                 Box::new(Impaired::new(&spec.impair, stream))
@@ -93,6 +100,7 @@ impl World {
         };
         World {
             stages: scenario.links.iter().enumerate().map(stage).collect(),
+            counts_bytes: scenario.counts_bytes(),
             agenda: Agenda::default(),
             ledger: Ledger::new(grid, scenario.flows.len(), scenario.links.len()),
             trace: None,
@@ -128,6 +136,9 @@ impl World {
             self.ledger.marked(link, now);
         }
         self.ledger.passed(link, size, now, departs, on_wire);
+        if self.counts_bytes {
+            self.ledger.left(link, size, departs);
+        }
         if let (Some(loss), Some(flow)) = (&mut stage.loss, may_lose)
             && loss.takes(flow, departs)
         {

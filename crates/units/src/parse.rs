@@ -58,8 +58,17 @@ impl FromStr for Span {
 impl FromStr for Rate {
     type Err = ParseError;
     fn from_str(text: &str) -> Result<Rate, ParseError> {
-        let bps = quantity(text, "a rate", "1 Gbit/s", RATES)?;
-        Rate::from_bps(bps).ok_or_else(|| ParseError("the rate must be above zero".into()))
+        Rate::or_zero(text)?.ok_or_else(|| ParseError("the rate must be above zero".into()))
+    }
+}
+
+impl Rate {
+    /// Reads a rate that may be zero, which is none.
+    ///
+    /// # Errors
+    /// Those of reading a rate that may not.
+    pub fn or_zero(text: &str) -> Result<Option<Rate>, ParseError> {
+        quantity(text, "a rate", "1 Gbit/s", RATES).map(Rate::from_bps)
     }
 }
 
@@ -123,6 +132,7 @@ mod tests {
         assert!(said("80 Ms").starts_with("\"Ms\" is not a unit of a time"));
         assert!(said("-3 s").contains("wanted one such as \"80 ms\""));
         assert!("0 bit/s".parse::<Rate>().is_err());
+        assert_eq!(Rate::or_zero("0.0 Mbit/s"), Ok(None));
         assert!("99999999999999999999 s".parse::<Span>().is_err());
         assert!("1.2.3 s".parse::<Span>().is_err());
     }

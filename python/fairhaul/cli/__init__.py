@@ -10,7 +10,6 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 import click
 
@@ -20,6 +19,7 @@ from fairhaul.cli.look import list_, schema
 from fairhaul.cli.report import report
 from fairhaul.cli.reproduce import reproduce
 from fairhaul.cli.run import run
+from fairhaul.nearest import hint
 
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
 
@@ -32,9 +32,7 @@ class Verbs(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the verb."""
         if args[0] not in self.commands and not args[0].startswith("-"):
-            near = get_close_matches(args[0], self.commands, n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(self.commands)}"
-            ctx.fail(f"{args[0]!r} is not a verb; {hint}")
+            ctx.fail(f"{args[0]!r} is not a verb; {hint(args[0], self.commands, cutoff=0.5)}")
         return super().resolve_command(ctx, args)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairhaul.cli import show
+from fairhaul.cli.manners import Count, Verb
 from fairhaul.cli.progress import progress
 from fairhaul.cli.run import jobs_option, json_option
 
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
     from fairhaul.comparison import Comparison
 
 
-@click.command()
+@click.command(
+    cls=Verb,
+    example="fairhaul compare fhstcp reno --rate 622Mbit/s --rtt 80ms,200ms --buffer 20ms",
+)
 @click.argument("controllers", nargs=-1, required=True, metavar="CC...")
 @click.option("--rate", default="", metavar="RATE", help="Of the bottleneck, as 622Mbit/s.")
 @click.option("--rtt", default="", metavar="TIME,...", help="One flow for each, as 80ms,200ms.")
@@ -24,7 +28,7 @@ if TYPE_CHECKING:
 @click.option("--against", metavar="NxCC", help="Beside what else, as 4xreno.")
 @click.option(
     "--seeds",
-    type=click.IntRange(min=1),
+    type=Count(),
     default=1,
     metavar="N",
     help="Run with N seeds; give means and 95 % intervals.",

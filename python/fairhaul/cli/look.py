@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import click
 
+from fairhaul.cli.manners import Verb, Word
 from fairhaul.cli.show import as_json
 
+WHAT = ("controllers", "queues", "recoveries", "traffic", "papers")
 
-@click.command("list")
-@click.argument(
-    "what", type=click.Choice(["controllers", "queues", "recoveries", "traffic", "papers"])
-)
+
+@click.command("list", cls=Verb, example="fairhaul list controllers")
+@click.argument("what", metavar="WHAT", type=Word(WHAT))
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object.")
 def list_(what: str, json_: bool) -> None:
-    """Say what there is to choose from, with parameters and sources."""
+    """Say what there is to choose from, with parameters and sources.
+
+    WHAT is controllers, queues, recoveries, traffic or papers.
+    """
     from fairhaul import look, papers
 
     found = papers.catalogue() if what == "papers" else look.catalogue()[what]

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import click
 
+from fairhaul.cli.manners import Verb
 
-@click.command()
+
+@click.command(cls=Verb, example="fairhaul report out/first")
 @click.argument(
     "directories", nargs=-1, required=True, metavar="DIR...", type=click.Path(path_type=Path)
 )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairhaul.cli import show
+from fairhaul.cli.manners import Count, Verb, Word
 from fairhaul.cli.progress import progress
 from fairhaul.trace import FORMATS
 
@@ -35,19 +36,19 @@ def split(_ctx: click.Context, _option: click.Parameter, given: Sequence[str]) -
 
 seeds_option = click.option(
     "--seeds",
-    type=click.IntRange(min=1),
+    type=Count(),
     metavar="N",
     help="Run with N seeds, counted up from the file's; give means and 95 % intervals.",
 )
 jobs_option = click.option(
-    "--jobs", type=click.IntRange(min=1), metavar="N", help="Runs at a time; all cores by default."
+    "--jobs", type=Count(), metavar="N", help="Runs at a time; all cores by default."
 )
 json_option = click.option("--json", "json_", is_flag=True, help="Print one JSON object, no table.")
 
 
-@click.command()
+@click.command(cls=Verb, example="fairhaul run first.toml")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--on", type=click.Choice(["sim"]), default="sim", help="The engine.")
+@click.option("--on", type=Word(["sim"]), default="sim", help="The engine.")
 @click.option(
     "--set",
     "overrides",
@@ -66,7 +67,7 @@ json_option = click.option("--json", "json_", is_flag=True, help="Print one JSON
 @click.option(
     "--format",
     "form",
-    type=click.Choice(FORMATS),
+    type=Word(FORMATS),
     default="pcapng",
     help="That of the trace: for Wireshark, for qvis, or a table; pcapng by default.",
 )

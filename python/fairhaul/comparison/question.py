@@ -11,6 +11,7 @@ import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from fairhaul.scenario import ScenarioError, read_as_typed, toml
@@ -26,6 +27,16 @@ WANTED = {
     "--rtt": "round-trip times, such as 80ms,200ms",
     "--buffer": "the room before the bottleneck, such as 20ms",
     "--size": "the size of a transfer, such as 1TB",
+}
+
+TIMES = ("ps", "ns", "us", "ms", "s", "min", "h")
+SIZES = ("B", "kB", "KiB", "MB", "MiB", "GB", "GiB", "TB")
+# The units that each takes, the likeliest first.
+UNITS = {
+    "--rate": ("Mbit/s", "bit/s", "kbit/s", "Gbit/s", "Tbit/s"),
+    "--rtt": ("ms", *TIMES),
+    "--buffer": ("ms", "packets", "bdp", *TIMES, *SIZES),
+    "--size": ("GB", *SIZES),
 }
 
 Controller = dict[str, Any]
@@ -110,7 +121,10 @@ class _Reading:
         if not given.strip():
             self.mistakes.append(f"{option}: is missing; wanted {WANTED[option]}")
             return None
-        return self._read(f"{option} {given}", key, toml(given), link or {})
+        before = len(self.mistakes)
+        found = self._read(f"{option} {given}", key, toml(given), link or {})
+        self.mistakes[before:] = [f"{m}{_way_out(option, given)}" for m in self.mistakes[before:]]
+        return found
 
     def controllers(self, given: Sequence[str]) -> dict[str, Controller]:
         found: dict[str, Controller] = {}
@@ -192,6 +206,21 @@ class _Reading:
             return None
         described: dict[str, Any] = json.loads(found.describe())
         return described
+
+
+def _way_out(option: str, given: str) -> str:
+    """Say how a quantity is written that has no unit or a wrong one; nothing where it has one."""
+    parts = re.fullmatch(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*(\S*)\s*", given)
+    if parts is None:
+        return f"; for example {WANTED[option].rpartition('such as ')[2].partition(',')[0]}"
+    number, unit = parts.groups()
+    units = UNITS[option]
+    if unit in units:
+        return ""
+    if not unit:
+        return f'; a unit is wanted, for example "{number} {units[0]}"'
+    near = get_close_matches(unit, units, n=1, cutoff=0.4)
+    return f'; did you mean "{number} {near[0]}"?' if near else ""
 
 
 def _typed(text: str) -> Any:

@@ -1,149 +1,29 @@
-"""The papers that are reproduced: their numbers beside ours, and what is to be said of both."""
+"""The papers that are reproduced: their numbers beside ours, and what is to be said of both.
+
+A paper is a module of this package with a `PAPER`: its question and its experiments. An experiment
+gives cases to run, the numbers of a run, and from those of all seeds tables, claims and figures.
+All the rest is here: `run` runs everything, `report` writes the page.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairhaul.papers.table import Cell, Row, Table
+
 if TYPE_CHECKING:
-    from fairhaul.estimate import Estimate
+    from fairhaul.papers.run import Reproduction
     from fairhaul.runs import Watch
+
+__all__ = ["PAPERS", "Cell", "Row", "Table", "catalogue", "reproduce", "scenario_file"]
 
 # Each is a module of this package.
 PAPERS = {
     "fhstcp": ("A Fair Bulk Data Transmission Protocol in Grid Environments", "FHSTCP"),
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cell:
-    """A number of a paper beside ours, or the two ends of a range.
-
-    `paper` and `steps` are empty where the paper has no number, `ours` where no run gave one.
-    `steps` is how far apart two neighbours of the printed precision are: the paper's value is only
-    known to half of that.
-    """
-
-    paper: Sequence[float]
-    steps: Sequence[float]
-    ours: Sequence[Estimate]
-    form: str
-
-    def agrees(self) -> bool | None:
-        """Whether the paper's value lies in our interval; nothing where either is missing."""
-        if not self.paper or not self.ours:
-            return None
-        found = True
-        for value, step, ours in zip(self.paper, self.steps, self.ours, strict=True):
-            if ours.low is None or ours.high is None:
-                return None
-            found = found and ours.low - step / 2 <= value <= ours.high + step / 2
-        return found
-
-    def paper_text(self) -> str:
-        """Write what the paper says."""
-        return " to ".join(self._number(value) for value in self.paper) or "-"
-
-    def ours_text(self) -> str:
-        """Write what we found."""
-        return " to ".join(self._text(ours) for ours in self.ours) or "-"
-
-    def _text(self, ours: Estimate) -> str:
-        if ours.high is None:
-            return self._number(ours.mean)
-        return f"{self._number(ours.mean)} ±{self._number(ours.high - ours.mean)}"
-
-    def _number(self, value: float) -> str:
-        return format(value, self.form).replace("e-0", "e-").replace("0.0e+00", "0")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give both as they stand in JSON."""
-        paper, ours = list(self.paper), [estimate.to_dict() for estimate in self.ours]
-        return {
-            "paper": _bare(paper),
-            "ours": _bare(ours),
-            "agrees": self.agrees(),
-        }
-
-
-def _bare(values: Sequence[Any]) -> Any:
-    """Give a single value without its list, and nothing for none."""
-    return values[0] if len(values) == 1 else values or None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """One row of a paper's table."""
-
-    label: str
-    cells: Sequence[Cell]
-
-    def has_paper(self) -> bool:
-        """Whether the paper has any number for this row."""
-        return any(cell.paper for cell in self.cells)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Table:
-    """One table of a paper, and what is to be said of it."""
-
-    title: str
-    parameter: str
-    columns: Sequence[str]
-    rows: Sequence[Row]
-    notes: Sequence[str] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the table as it stands in JSON."""
-        return {
-            "title": self.title,
-            "rows": [
-                {
-                    self.parameter: row.label,
-                    **{c: v.to_dict() for c, v in zip(self.columns, row.cells, strict=True)},
-                }
-                for row in self.rows
-            ],
-            "notes": list(self.notes),
-        }
-
-    def differences(self) -> list[str]:
-        """Say, a line each, where the paper's value lies outside our interval."""
-        return [
-            f"{self.parameter} = {row.label}, {column}: the paper has {cell.paper_text()}, "
-            f"ours is {cell.ours_text()}"
-            for row in self.rows
-            for column, cell in zip(self.columns, row.cells, strict=True)
-            if cell.agrees() is False
-        ]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reproduction:
-    """A paper reproduced: how it was run, its tables, and remarks under headings."""
-
-    paper: str
-    quick: bool
-    seeds: int
-    duration_s: float
-    how: str
-    tables: Sequence[Table]
-    remarks: Mapping[str, Sequence[str]]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the object that `--json` prints."""
-        return {
-            "paper": self.paper,
-            "quick": self.quick,
-            "seeds": self.seeds,
-            "duration_s": self.duration_s,
-            "how": self.how,
-            "tables": [table.to_dict() for table in self.tables],
-            "remarks": {heading: list(lines) for heading, lines in self.remarks.items()},
-        }
 
 
 def catalogue() -> list[dict[str, Any]]:
@@ -160,9 +40,12 @@ def reproduce(
     seeds: int | None = None,
     jobs: int | None = None,
     watch: Watch | None = None,
-    **more: Any,
+    only: Sequence[str] = (),
+    set: Mapping[str, object] | None = None,  # noqa: A002
 ) -> Reproduction:
     """Reproduce the tables of `paper` beside its own numbers.
+
+    `fairhaul.papers.report.write` makes a report of what this gives.
 
     Args:
         paper: one of `PAPERS`, such as `"fhstcp"`.
@@ -170,17 +53,23 @@ def reproduce(
         seeds: runs of each scenario; the paper's own number where left out.
         jobs: runs at a time; all cores where left out.
         watch: called with the progress of the runs.
-        more: handed to the paper's own function.
+        only: some of the paper's experiments by name; all where left out.
+        set: changes further keys of their scenarios.
 
     Raises:
-        ValueError: there is no such paper.
+        ValueError: there is no such paper or experiment.
         RunError: a run failed.
     """
+    from fairhaul.nearest import hint
+    from fairhaul.papers import run
+    from fairhaul.scenario import ScenarioError
+
     if paper not in PAPERS:
-        raise ValueError(f"{paper!r} is not a paper; there are {', '.join(PAPERS)}")
+        raise ScenarioError(f"{paper!r} is not a paper; {hint(paper, PAPERS)}")
     module = import_module(f"fairhaul.papers.{paper}")
-    found: Callable[..., Reproduction] = module.reproduce
-    return found(quick=quick, seeds=seeds, jobs=jobs, watch=watch, **more)
+    return run.reproduce(
+        module.PAPER, quick=quick, seeds=seeds, jobs=jobs, watch=watch, only=only, set=set or {}
+    )
 
 
 def scenario_file(paper: str, name: str) -> Path:

@@ -21,6 +21,8 @@ class Table:
     """A table whose first `words` columns are words and the rest numbers.
 
     `colours` puts a spot of the figures' colour before each row, `bars` a bar of a share in [0, 1].
+    `groups` are the rows at which something new begins, if not each does; `prose`: its cells are
+    sentences, to be broken into lines; `notes` stand below it.
     """
 
     columns: Sequence[str]
@@ -29,6 +31,9 @@ class Table:
     words: int = 1
     colours: Sequence[str] = ()
     bars: Sequence[float] = ()
+    groups: Sequence[int] = ()
+    prose: bool = False
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +52,7 @@ class Section:
 
     heading: str
     text: Sequence[str] = ()
+    points: Sequence[str] = ()
     tables: Sequence[Table] = ()
     figures: Sequence[Figure] = ()
 

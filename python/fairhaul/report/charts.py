@@ -82,7 +82,7 @@ def lanes(lanes: Sequence[Lane], span: Span, unit: str) -> Spec:
         _lane(lane, span, unit if i == last // 2 else "", i, last, height)
         for i, lane in enumerate(lanes)
     ]
-    return _spec(alt.vconcat(*drawn, spacing=26))
+    return spec(alt.vconcat(*drawn, spacing=26))
 
 
 def _lane(lane: Lane, span: Span, unit: str, number: int, last: int, height: int) -> Any:
@@ -96,8 +96,8 @@ def _lane(lane: Lane, span: Span, unit: str, number: int, last: int, height: int
         *span.shade(labelled=number == 0),
         band.encode(x=x, y=alt.Y("low:Q", axis=axis, scale=scale, title=unit or None), y2="high:Q"),
         line.encode(x=x, y=y),
-        _head(lane.look.label, lane.look.colour, bold=True),
-        _head(lane.note, "var(--soft)", right=True),
+        head(lane.look.label, lane.look.colour, bold=True),
+        head(lane.note, "var(--soft)", right=True),
     ]
     if lane.limit is not None:
         parts += _limit(*lane.limit)
@@ -107,12 +107,12 @@ def _lane(lane: Lane, span: Span, unit: str, number: int, last: int, height: int
         alt.Tooltip("low:Q", title="smallest", format=",.4~g"),
         alt.Tooltip("high:Q", title="largest", format=",.4~g"),
     ]
-    parts.append(_hover(x, tips, number))
+    parts.append(hover(x, tips, number))
     rows = values(lane.rows)
     return alt.layer(*parts, data=rows).properties(width=WIDTH, height=height)
 
 
-def _head(text: str, colour: str, *, bold: bool = False, right: bool = False) -> Any:
+def head(text: str, colour: str, *, bold: bool = False, right: bool = False) -> Any:
     """Write above a lane, at its left or its right end."""
     mark = alt.Chart(values([{"word": text}])).mark_text(
         align="right" if right else "left",
@@ -133,7 +133,7 @@ def _limit(value: float, label: str) -> list[alt.Chart]:
     return [rule, text.encode(x=alt.value("width"), y="limit:Q", text="word:N")]
 
 
-def _hover(x: Any, tips: Sequence[alt.Tooltip], number: int = 0) -> Any:
+def hover(x: Any, tips: Sequence[alt.Tooltip], number: int = 0) -> Any:
     """Give the line that follows the pointer, with the numbers where it stands."""
     nearest = alt.selection_point(
         name=f"hover{number}", on="pointerover", clear="pointerout", nearest=True, encodings=["x"]
@@ -158,51 +158,13 @@ def lines(looks: Sequence[Look], rows: Sequence[Row], span: Span, unit: str, top
         )
         drawn.append(mark.encode(x=x, y=alt.Y(f"v{i}:Q", axis=y_axis, scale=scale)))
     ends = [float(rows[-1][f"v{i}"]) for i in range(len(looks))]
-    drawn += _labels(looks, [height * (1 - end / top) for end in ends], height)
+    drawn += labels(looks, [height * (1 - end / top) for end in ends], height)
     tips = [alt.Tooltip("t:Q", title="time (s)", format=".4~g")]
     tips += [
         alt.Tooltip(f"v{i}:Q", title=look.label, format=",.4~g") for i, look in enumerate(looks)
     ]
-    drawn.append(_hover(x, tips))
-    return _spec(alt.layer(*drawn, data=values(rows)).properties(width=WIDTH, height=height))
-
-
-def scales(
-    looks: Sequence[Look], rows: Sequence[Sequence[Row]], bottom: float, unit: str, title: str
-) -> Spec:
-    """Draw an index over lengths of time: points `s`, `mean`, `low`, `high` for each of `looks`."""
-    height = 300
-    lengths = [float(row["s"]) for line in rows for row in line]
-    x = alt.X(
-        "s:Q",
-        scale=alt.Scale(type="log", domain=[min(lengths) / 1.1, max(lengths) * 1.1], nice=False),
-        axis=alt.Axis(title=unit, values=sorted(set(lengths)), format="~g"),
-    )
-    scale = alt.Scale(domain=[bottom, 1], nice=False, zero=False)
-    axis = alt.Axis(title=title, tickCount=6, format="~g")
-    y = alt.Y("mean:Q", axis=axis, scale=scale)
-    tips = [
-        alt.Tooltip("s:Q", title="window (s)"),
-        alt.Tooltip("mean:Q", title="Jain's index", format=".4f"),
-    ]
-    drawn: list[Any] = []
-    for look, line in zip(looks, rows, strict=True):
-        data = values(line)
-        path = alt.Chart(data).mark_line(
-            color=look.colour, strokeDash=list(look.dash), strokeWidth=2.2
-        )
-        drawn.append(path.encode(x=x, y=y))
-        if any(row["low"] is not None for row in line):
-            bar = alt.Chart(data).mark_area(color=look.colour, opacity=0.13, line=False)
-            drawn.append(bar.encode(x=x, y=alt.Y("low:Q", scale=scale, axis=axis), y2="high:Q"))
-        spot = alt.Chart(data).mark_point(
-            color=look.colour, filled=True, fill=look.colour, size=46, opacity=1
-        )
-        drawn.append(spot.encode(x=x, y=y, tooltip=tips))
-    if len(looks) > 1:
-        ends = [height * (1 - (float(line[-1]["mean"]) - bottom) / (1 - bottom)) for line in rows]
-        drawn += _labels(looks, ends, height)
-    return _spec(alt.layer(*drawn).properties(width=WIDTH, height=height))
+    drawn.append(hover(x, tips))
+    return spec(alt.layer(*drawn, data=values(rows)).properties(width=WIDTH, height=height))
 
 
 def strip(looks: Sequence[Look], rows: Sequence[Row], span: Span) -> Spec:
@@ -240,45 +202,10 @@ def strip(looks: Sequence[Look], rows: Sequence[Row], span: Span) -> Spec:
             x=x, y=y, color=colours, tooltip=tips
         ),
     ]
-    return _spec(alt.layer(*parts).properties(width=WIDTH, height=height))
+    return spec(alt.layer(*parts).properties(width=WIDTH, height=height))
 
 
-def dots(looks: Sequence[Look], rows: Sequence[Row], names: Sequence[str], unit: str) -> Spec:
-    """Draw a row for each of `names` with a dot for each of `looks`: `v` of `of` in `row`."""
-    height = (16 * len(looks) + 16) * len(names)
-    labels = [look.label for look in looks]
-    lane = alt.YOffset("of:N", scale=alt.Scale(domain=labels), sort=None)
-    y = alt.Y(
-        "row:N",
-        sort=None,
-        scale=alt.Scale(domain=list(names)),
-        axis=alt.Axis(title=None, labelLimit=190, labelColor="var(--ink)", grid=True),
-    )
-    axis, scale = alt.Axis(title=unit, tickCount=7, format="~s"), alt.Scale(zero=True)
-    x = alt.X("v:Q", axis=axis, scale=scale)
-    colours = alt.Color(
-        "of:N", scale=alt.Scale(domain=labels, range=[look.colour for look in looks]), legend=None
-    )
-    tips = [
-        alt.Tooltip("row:N", title="run"),
-        alt.Tooltip("of:N", title="flow"),
-        alt.Tooltip("v:Q", title=unit, format=",.4~g"),
-    ]
-    base = alt.Chart(values(rows))
-    spot = base.mark_point(filled=True, size=80, opacity=1)
-    text = base.mark_text(align="left", dx=9, fontSize=11, fontWeight="bold")
-    bar = base.mark_rule(strokeWidth=3, opacity=0.4).transform_filter("isValid(datum.low)")
-    parts = [
-        bar.encode(
-            x=alt.X("low:Q", scale=scale, axis=axis), x2="high:Q", y=y, yOffset=lane, color=colours
-        ),
-        spot.encode(x=x, y=y, yOffset=lane, color=colours, tooltip=tips),
-        text.encode(x=x, y=y, yOffset=lane, color=colours, text="of:N"),
-    ]
-    return _spec(alt.layer(*parts).properties(width=WIDTH, height=height))
-
-
-def _labels(looks: Sequence[Look], at: Sequence[float], height: int) -> list[alt.Chart]:
+def labels(looks: Sequence[Look], at: Sequence[float], height: int) -> list[alt.Chart]:
     """Write the names of lines behind their ends, moved apart where they would overlap."""
     found = []
     for look, y in zip(looks, apart(at, LABEL_GAP, height), strict=True):
@@ -301,6 +228,7 @@ def apart(at: Sequence[float], gap: float, end: float) -> list[float]:
     return [found[order.index(i)] for i in range(len(at))]
 
 
-def _spec(chart: Any) -> Spec:
+def spec(chart: Any) -> Spec:
+    """Give `chart` as the specification that a figure holds."""
     found: Spec = chart.to_dict(validate=False)
     return found

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from fairhaul.episodes import LOSSES
-from fairhaul.measures import Series
+from fairhaul.losses import stood
+from fairhaul.measures import Series, varies
 from fairhaul.record import Record
 from fairhaul.report import Figure, charts
 from fairhaul.report.bins import Bins, level, rate, tidy, whole_run
 from fairhaul.report.charts import Lane, Look, Row, Span
 from fairhaul.report.look import colour, dash
+from fairhaul.report.plots import Curve, Scale, curves, dots
 from fairhaul.report.words import mean, milliseconds
 
 # More lines than this cannot be told apart.
@@ -35,7 +37,7 @@ def of_run(record: Record, prefix: str) -> list[Figure]:
     span = Span(end_s=scenario["duration_s"], warmup_s=scenario["warmup_s"])
     rows = whole_run(record.flow_series, len(flows), scenario)
     return [
-        _shares(rows, flows, looks, shown, span, prefix),
+        _shares(record, rows, looks, shown, span, prefix),
         _windows(rows, flows, looks, shown, span, prefix),
         _queues(record, span, prefix),
         _losses(record, looks, shown, span, prefix),
@@ -71,13 +73,14 @@ def _evenly(items: Sequence[int], most: int) -> list[int]:
 
 
 def _shares(
+    record: Record,
     rows: Series,
-    flows: Sequence[Mapping[str, Any]],
     looks: Sequence[Look],
     shown: Sequence[int],
     span: Span,
     prefix: str,
 ) -> Figure:
+    flows = record.meta["scenario"]["flows"]
     found = rate(rows, "goodput_bytes", SHARE_BINS)
     each = [i for i in shown if flows[i]["role"] == "measured"]
     rest = [i for i, flow in enumerate(flows) if flow["role"] != "measured"]
@@ -86,6 +89,8 @@ def _shares(
         name = looks[rest[0]].label if len(rest) == 1 else "background"
         grey = Look(label=name, colour=GREY, thin=True)
         lines.append((grey, found.mean[rest].sum(axis=0) * 8e-6))
+    changing = _changing(record)
+    lines += changing
     top = 1.06 * max(max((float(line.max()) for _, line in lines), default=0), 1e-3)
     data = [
         {"t": tidy(t), **{f"v{k}": tidy(line[b]) for k, (_, line) in enumerate(lines)}}
@@ -94,9 +99,24 @@ def _shares(
     caption = f"New payload in order, the mean over {_s(found.width_s)}."
     if len(rest) > 1:
         caption += f" Grey: the {len(rest)} flows of the background together."
+    if changing:
+        caption += " Dashed grey: what the changing links can carry, headers included."
     caption += _missing(len(each), len(flows) - len(rest))
     chart = charts.lines([look for look, _ in lines], data, span, "Goodput (Mbit/s)", top)
     return Figure(name=f"{prefix}shares", title="Shares over time", caption=caption, chart=chart)
+
+
+def _changing(record: Record) -> list[tuple[Look, Any]]:
+    """Give lines of what the links can carry whose rate changes, one direction of each, Mbit/s."""
+    scenario = record.meta["scenario"]
+    links = scenario["links"]
+    there = [i for i, link in enumerate(links) if varies(link)][::2][:MOST_LINKS]
+    if not there:
+        return []
+    rows = whole_run(record.link_series, len(links), scenario)
+    found = rate(rows, "capacity_bytes", SHARE_BINS)
+    look = [Look(label=links[i]["name"], colour=GREY, dash=(4, 3), thin=True) for i in there]
+    return [(look[k], found.mean[i] * 8e-6) for k, i in enumerate(there)]
 
 
 def _windows(
@@ -170,8 +190,8 @@ def _losses(
     width = span.end_s / STRIP_BINS
     seen: dict[tuple[str, bool, int], tuple[float, int]] = {}
     total = 0
-    for t, kind, flow in record.event.select("t_s", "kind", "flow").iter_rows():
-        if kind not in LOSSES or flow not in numbers:
+    for t, kind, flow in stood(record).select("t_s", "kind", "flow").iter_rows():
+        if flow not in numbers:
             continue
         total += 1
         key = (flow, kind == "timeout", int(t / width))
@@ -213,7 +233,7 @@ def jain(
     ]
     rows = [line for _, line in lines]
     lowest = min(row["mean"] for line in rows for row in line)
-    bottom = max(0.0, np.floor(lowest * 10 - 0.2) / 10)
+    bottom = bottom_of(lowest)
     caption = (
         "Jain's index of the measured flows in windows of so many seconds, the mean over all "
         "windows: 1 when all get the same. Further right is slower, "
@@ -221,19 +241,33 @@ def jain(
     )
     if count > 1:
         caption += " Points are means over seeds, bands their 95 % interval."
-    rows = [
-        [{**row, "low": None if row["low"] is None else max(bottom, row["low"])} for row in line]
-        for line in rows
-    ]
-    chart = charts.scales(looks, rows, float(bottom), "Window (s)", "Jain's index")
+    chart = of_scales([Curve(look=k, points=r) for k, r in zip(looks, rows, strict=True)], bottom)
     return Figure(name=name, title="Fairness over time scale", caption=caption, chart=chart)
+
+
+def bottom_of(lowest: float) -> float:
+    """Give the tenth at which an axis of indices begins."""
+    return float(max(0.0, np.floor(lowest * 10 - 0.2) / 10))
+
+
+def of_scales(lines: Sequence[Curve], bottom: float) -> charts.Spec:
+    """Draw Jain's index over windows of `x` seconds, from `bottom` up."""
+    lengths = sorted({float(row["x"]) for line in lines for row in line.points})
+    low, high = lengths[0] / 1.1, lengths[-1] * 1.1
+    if len(lines) == 1:
+        lines = [Curve(look=replace(line.look, label=""), points=line.points) for line in lines]
+    return curves(
+        lines,
+        Scale(title="Window (s)", low=low, high=high, log=True, ticks=lengths),
+        Scale(title="Jain's index", low=bottom, high=1),
+    )
 
 
 def _point(seconds: str, value: Any) -> Row:
     low = value["low"] if isinstance(value, Mapping) else None
     high = value["high"] if isinstance(value, Mapping) else None
     return {
-        "s": float(seconds),
+        "x": float(seconds),
         "mean": float(f"{mean(value):.5g}"),
         "low": low,
         "high": None if high is None else min(1.0, high),
@@ -243,7 +277,7 @@ def _point(seconds: str, value: Any) -> Row:
 def shares(labels: Sequence[str], found: Sequence[Mapping[str, Any]], name: str) -> Figure:
     """Draw what each measured flow got in each of several scenarios."""
     looks: dict[str, Look] = {}
-    data = []
+    data: list[dict[str, Any]] = []
     for label, one in zip(labels, found, strict=True):
         for look, flow in zip(looks_of(one["flows"]), one["flows"], strict=True):
             if flow["role"] == "measured" and (look.label in looks or len(looks) < MOST_LINES):
@@ -252,7 +286,7 @@ def shares(labels: Sequence[str], found: Sequence[Mapping[str, Any]], name: str)
                 ends: Mapping[str, Any] = value if isinstance(value, Mapping) else {}
                 data.append(
                     {
-                        **{"row": label, "of": look.label, "v": tidy(mean(value) * 1e-6)},
+                        **{"row": label, "of": look.label, "mean": tidy(mean(value) * 1e-6)},
                         **{
                             end: None if ends.get(end) is None else max(0.0, ends[end] * 1e-6)
                             for end in ("low", "high")
@@ -262,7 +296,9 @@ def shares(labels: Sequence[str], found: Sequence[Mapping[str, Any]], name: str)
     caption = "What each measured flow got in the mean over the measured time."
     if any(row["low"] is not None for row in data):
         caption += " Dots are means over seeds, bars their 95 % interval."
-    chart = charts.dots(list(looks.values()), data, labels, "Goodput (Mbit/s)")
+    top = 1.05 * max(row["high"] or row["mean"] for row in data) or 1.0
+    x = Scale(title="Goodput (Mbit/s)", low=0, high=top, form="~s")
+    chart = dots(list(looks.values()), data, labels, x)
     return Figure(name=name, title="Who got how much", caption=caption, chart=chart)
 
 
@@ -295,4 +331,4 @@ def _s(seconds: float) -> str:
 def _rate(link: Mapping[str, Any]) -> str:
     from fairhaul.report.words import quantity
 
-    return quantity(link["rate_bps"], "bit/s")
+    return ("at first or on average " if varies(link) else "") + quantity(link["rate_bps"], "bit/s")

@@ -80,6 +80,11 @@ def records_in(directory: Path) -> list[Path]:
     """Find the record in `directory`, or those one level below."""
     if (directory / "meta.json").is_file():
         return [directory]
+    if not directory.is_dir():
+        what = "a file, not a directory" if directory.exists() else "no such directory"
+        raise ScenarioError(
+            f"{directory}: {what}; wanted that of a record: `fairhaul run FILE --out DIR`"
+        )
     found = sorted(file.parent for file in directory.glob("*/meta.json"))
     if not found:
         raise ScenarioError(

@@ -3,8 +3,9 @@
 The table has a row per packet and place: `t_s`, `what` (`sent`, `received`, `dropped`, `ack_sent`,
 `ack_received`, `ack_dropped`), `connection`, `number` (of a data packet; of an acknowledgement, the
 next that is waited for), `bytes` on the wire, `opens`, `again`, `sack` (runs `from-to`, `to` not
-included), `ecn` (the codepoint of a data packet there and then: `Not-ECT`, `ECT(0)` or `CE`), `cwr`,
-`ece` (flags of RFC 3168), and after an acknowledgement the sender's `cwnd_packets` and `srtt_s`.
+included), `ecn` (the codepoint of a data packet there and then: `Not-ECT`, `ECT(0)` or `CE`), the
+flags `cwr` and `ece` (RFC 3168), and after an acknowledgement the sender's `cwnd_packets`
+and `srtt_s`.
 """
 
 from __future__ import annotations

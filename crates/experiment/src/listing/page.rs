@@ -53,9 +53,12 @@ const RULES: &str = r#"
   flow has the propagation of its links alone.
 - **bdp** is rate x mean two-way propagation of the bulk flows that cross the link (each of `count` flows weighs the same), in
   packets of the largest `packet` of the scenario, rounded up. Where no bulk flow crosses the link, transfers of a fixed size stand in.
+- **A link that changes** counts by its `rate` and its `delay` wherever one number is wanted (bdp, a capacity in time, the
+  round trip, routes, overhead), and one that follows a trace by the mean of the trace.
 - **A capacity in time** is rate x time in packets of the largest `packet`, rounded up.
 - **Routes** in a graph are shortest paths by delay; among equals that of fewer hops, then the first in the file. ACKs take the same way back.
-- **Access hops** in a graph exist for flows with `rtt`, at 10 x the rate of the slowest link on their way.
+- **Access hops** in a graph exist for flows with `rtt`, at 10 x the rate of the slowest link on their way (of one that changes, its
+  fastest).
 
 ## Paths of keys
 
@@ -84,7 +87,7 @@ pub fn page() -> String {
             section(&mut page, shape.name, shape);
         }
     }
-    impairments(&mut page);
+    tables_of_link(&mut page);
     page.push_str(CONTROLLERS);
     words(&mut page, "Queues", "queue", "kind", &queues());
     words(&mut page, "Recovery", "recovery", "kind", &recoveries());
@@ -104,6 +107,10 @@ fn section(page: &mut String, title: &str, shape: &Shape) {
 /// What a key accepts, or the section that says it.
 fn wanted(field: &Field) -> String {
     match field.accepts {
+        Accepts::List(_) if field.name == "schedule" => "a list, see [Schedule](#schedule)".into(),
+        Accepts::Either(_) if field.name == "rate" => {
+            "a rate such as \"1 Gbit/s\", or see [Trace](#trace)".into()
+        }
         Accepts::Table(_) if field.name == "policer" => "see [Policer](#policer)".into(),
         Accepts::Table(_) if field.name == "reorder" => "see [Reordering](#reordering)".into(),
         Accepts::Controller => "see [Controllers](#controllers)".into(),
@@ -122,19 +129,26 @@ fn wanted(field: &Field) -> String {
 }
 
 /// The keys of a link that have tables of their own, and the titles of their sections.
-const IMPAIRMENTS: [(&str, &str); 4] =
-    [("loss", "Loss"), ("policer", "Policer"), ("jitter", "Jitter"), ("reorder", "Reordering")];
+const OF_LINK: [(&str, &str); 6] = [
+    ("loss", "Loss"),
+    ("policer", "Policer"),
+    ("jitter", "Jitter"),
+    ("reorder", "Reordering"),
+    ("schedule", "Schedule"),
+    ("rate", "Trace"),
+];
 
-fn impairments(page: &mut String) {
+fn tables_of_link(page: &mut String) {
     let of_link = |key: &str| {
         SCENARIO.fields.iter().find_map(|field| match field.accepts {
             Accepts::Table(shape) => shape.fields.iter().find(|f| f.name == key),
             _ => None,
         })
     };
-    for (key, title) in IMPAIRMENTS {
+    for (key, title) in OF_LINK {
         let forms = match of_link(key) {
             Some(Field { accepts: Accepts::Either(all), .. }) => *all,
+            Some(Field { accepts: Accepts::List(each), .. }) => std::slice::from_ref(*each),
             Some(Field { accepts, .. }) => std::slice::from_ref(accepts),
             None => continue,
         };

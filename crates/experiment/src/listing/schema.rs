@@ -2,6 +2,8 @@
 //!
 //! It says what a single value may be; what values must be to each other only the reader knows.
 
+use std::collections::BTreeMap;
+
 use fairhaul_cc::entries;
 use fairhaul_units::{Kind, Parameter};
 use serde_json::{Map, Value, json};
@@ -11,6 +13,8 @@ use crate::read::{Accepts, Fallback, Field, SCENARIO, Shape};
 const NUMBER: &str = r"\d+(\.\d+)?|\.\d+";
 const TIME: &str = "(ps|ns|us|µs|ms|s|min|h)";
 const SIZE: &str = "(B|kB|KiB|MB|MiB|GB|GiB|TB)";
+/// A name in a path of keys, or a pattern of names; a dot within braces separates nothing.
+const NAMES: &str = r"([^.{}]|\{[^{}]*\})+";
 
 /// The schema, draft 2020-12.
 pub fn schema() -> String {
@@ -25,6 +29,7 @@ pub fn schema() -> String {
         root.extend(rest);
         let alternatives = json!([{ "required": ["bottleneck"] }, { "required": ["node", "link"] }]);
         root.insert("oneOf".into(), alternatives);
+        root.insert("$defs".into(), json!({ "keys": keys() }));
     }
     serde_json::to_string_pretty(&root).expect("a value is always text")
 }
@@ -81,12 +86,14 @@ fn accepted(accepts: &Accepts) -> Value {
         // All but space and the punctuation of ASCII, in a form that every dialect of patterns has.
         Accepts::Name => json!({ "type": "string", "pattern": r"^[^\s!-,./:-@\[-^`{-~]+$" }),
         Accepts::Span { .. } => pattern(&time),
-        Accepts::Rate => pattern(&quantity("[kMGT]?bit/s")),
+        Accepts::Rate | Accepts::RateOrZero => pattern(&quantity("[kMGT]?bit/s")),
         Accepts::Size { .. } => pattern(&quantity(SIZE)),
         Accepts::Number { least, most, open } => {
             let mut value = json!({ "type": "number" });
             value[if *open { "exclusiveMinimum" } else { "minimum" }] = json!(least);
-            value["maximum"] = json!(most);
+            if most.is_finite() {
+                value["maximum"] = json!(most);
+            }
             value
         }
         Accepts::Whole { least, most } => json!({ "type": "integer", "minimum": least, "maximum": most }),
@@ -102,6 +109,7 @@ fn accepted(accepts: &Accepts) -> Value {
             let unit = format!("({TIME}|{SIZE}|packets?|bdp)");
             pattern(&format!("unlimited|{}", quantity(&unit)))
         }
+        Accepts::Burst => pattern(&quantity(&format!("({SIZE}|packets?)"))),
         Accepts::Controller => controller(),
         Accepts::List(of) => json!({ "type": "array", "minItems": 1, "items": accepted(of) }),
         Accepts::Either(all) => json!({ "anyOf": all.iter().map(accepted).collect::<Vec<_>>() }),
@@ -116,8 +124,85 @@ fn accepted(accepts: &Accepts) -> Value {
         }
         Accepts::Table(of) => shape(of, None),
         Accepts::Tables(of) => json!({ "type": "array", "minItems": 1, "items": shape(of, None) }),
-        Accepts::Sweep => json!({ "type": "object" }),
+        Accepts::Sweep => sweep(),
     }
+}
+
+/// `[sweep]`: each path of a key, and a list of what that key accepts.
+fn sweep() -> Value {
+    let mut axes = Axes::new();
+    for field in SCENARIO.fields {
+        gather(&field.accepts, field.name, &mut axes);
+    }
+    let above = |path: &str| axes.keys().any(|other| other.starts_with(&format!(r"{path}\.")));
+    let patterns = axes.iter().map(|(path, values)| {
+        let list = json!({ "type": "array", "minItems": 1, "items": any(values) });
+        // A path with keys behind it may also be a table of those.
+        let value = if above(path) { json!({ "anyOf": [list, parts()] }) } else { list };
+        (format!("^{path}$"), value)
+    });
+    json!({
+        "type": "object",
+        "patternProperties": patterns.collect::<Map<_, _>>(),
+        "additionalProperties": parts(),
+    })
+}
+
+/// What may stand in the lists of a sweep, by the pattern of the path.
+type Axes = BTreeMap<String, Vec<Value>>;
+
+/// Gathers the paths of a key and of the keys behind it.
+fn gather(accepts: &Accepts, path: &str, axes: &mut Axes) {
+    let behind = |name: &str| format!(r"{path}\.{name}");
+    match accepts {
+        // Neither can be set as a whole.
+        Accepts::Sweep => return,
+        Accepts::Tables(of) => {
+            let one = behind(NAMES);
+            return of.fields.iter().for_each(|f| gather(&f.accepts, &format!(r"{one}\.{}", f.name), axes));
+        }
+        Accepts::Table(of) => of.fields.iter().for_each(|f| gather(&f.accepts, &behind(f.name), axes)),
+        Accepts::Either(all) => return all.iter().for_each(|one| gather(one, path, axes)),
+        Accepts::Words(words) => {
+            let names: Vec<&str> = words.cases.iter().map(|case| case.name).collect();
+            add(&behind(words.tag), json!({ "enum": names }), axes);
+            let fields = words.cases.iter().flat_map(|case| case.fields);
+            fields.for_each(|f| gather(&f.accepts, &behind(f.name), axes));
+        }
+        Accepts::Controller => {
+            let names: Vec<&str> = entries().iter().map(|e| e.name).collect();
+            add(&behind("kind"), json!({ "enum": names }), axes);
+            let parameters = entries().iter().flat_map(|entry| entry.parameters);
+            parameters.for_each(|p| add(&behind(p.name), parameter(p), axes));
+        }
+        _ => {}
+    }
+    add(path, accepted(accepts), axes);
+}
+
+fn add(path: &str, value: Value, axes: &mut Axes) {
+    let values = axes.entry(path.to_owned()).or_default();
+    if !values.contains(&value) {
+        values.push(value);
+    }
+}
+
+fn any(values: &[Value]) -> Value {
+    match values {
+        [one] => one.clone(),
+        several => json!({ "anyOf": several }),
+    }
+}
+
+/// A part of a path whose rest stands in a table: TOML's own dotted keys make such.
+fn parts() -> Value {
+    json!({ "$ref": "#/$defs/keys" })
+}
+
+/// Tables within `[sweep]`; what their keys are is for the reader to say.
+fn keys() -> Value {
+    let list = json!({ "type": "array", "minItems": 1 });
+    json!({ "type": "object", "additionalProperties": { "anyOf": [list, parts()] } })
 }
 
 fn controller() -> Value {
@@ -160,5 +245,21 @@ mod tests {
         assert_eq!(flow["additionalProperties"], json!(false));
         assert_eq!(schema["properties"]["seed"]["type"], "integer");
         assert_eq!(schema["required"], json!(["duration", "flow"]));
+    }
+
+    #[test]
+    fn a_sweep_has_a_path_for_every_key_and_lists_of_what_it_accepts() {
+        let schema: Value = serde_json::from_str(&schema()).unwrap();
+        let sweep = &schema["properties"]["sweep"];
+        let paths = sweep["patternProperties"].as_object().unwrap();
+        let seed = &paths["^seed$"];
+        assert_eq!((&seed["type"], &seed["minItems"]), (&json!("array"), &json!(1)));
+        assert_eq!(seed["items"]["type"], "integer");
+        let factor = &paths[&format!(r"^flow\.{NAMES}\.controller\.factor$")];
+        assert_eq!(factor["items"]["type"], "boolean");
+        // A law behind a word behind a word, and no path that ends at a list of tables.
+        assert!(paths.contains_key(&format!(r"^flow\.{NAMES}\.traffic\.size\.mean$")));
+        assert!(paths.contains_key(r"^bottleneck\.queue\.capacity$"));
+        assert!(!paths.contains_key("^flow$") && !paths.contains_key("^sweep$"));
     }
 }

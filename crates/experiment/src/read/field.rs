@@ -58,6 +58,8 @@ pub(crate) enum Accepts {
     Span { least: Span, most: Span },
     /// A rate.
     Rate,
+    /// A rate, or zero in an outage.
+    RateOrZero,
     /// A size in bytes within bounds.
     Size { least: u64, most: u64 },
     /// A number within bounds; `open`: the lower bound itself is refused.
@@ -76,6 +78,8 @@ pub(crate) enum Accepts {
     Overhead,
     /// What a queue holds.
     Capacity,
+    /// What leaves in one burst.
+    Burst,
     /// A controller of the catalogue and its parameters.
     Controller,
     /// A list of one kind.
@@ -107,6 +111,7 @@ impl Accepts {
             Accepts::Name => "a name of letters, digits, \"-\" and \"_\"".into(),
             Accepts::Span { .. } => "a time such as \"80 ms\"".into(),
             Accepts::Rate => "a rate such as \"1 Gbit/s\"".into(),
+            Accepts::RateOrZero => "a rate such as \"1 Gbit/s\" or \"0 bit/s\"".into(),
             Accepts::Size { .. } => "a size such as \"1000 B\" or \"64 kB\"".into(),
             Accepts::Number { .. } => format!("a number{}", self.range()),
             Accepts::Whole { .. } => format!("a whole number{}", self.range()),
@@ -118,6 +123,7 @@ impl Accepts {
             Accepts::Capacity => {
                 "a time such as \"20 ms\", a size such as \"64 kB\", \"100 packets\", \"1 bdp\" or \"unlimited\"".into()
             }
+            Accepts::Burst => "\"16 packets\" or a size such as \"64 kB\"".into(),
             Accepts::Controller => "a controller such as \"reno\" or { kind = \"reno\" }".into(),
             Accepts::List(of) => format!("a list, each entry {}", of.wanted()),
             Accepts::Either(all) => all.iter().map(Accepts::wanted).collect::<Vec<_>>().join(", or "),

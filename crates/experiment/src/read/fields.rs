@@ -4,15 +4,16 @@ use fairhaul_units::Span;
 
 use super::field::Accepts::{self, *};
 use super::field::{Fallback, Field, Shape, Words};
+use super::value::LONGEST_RUN;
 
 mod impair;
+mod schedule;
 
 use impair::{DUPLICATE, JITTER, LOSS, POLICER, REORDER};
+use schedule::{RATE, SCHEDULE};
 
 use Fallback::{Required, Said};
 
-/// Longest run: sums of times stay far below what a `Span` holds.
-const LONGEST_RUN: Span = Span::from_s(100 * 86_400);
 /// Longest way: longer than to Neptune.
 const LONGEST_WAY: Span = Span::from_s(36_000);
 /// The smallest span there is: "above zero".
@@ -81,7 +82,7 @@ static BOTTLENECK: Shape = Shape {
     help: "A dumbbell: every flow crosses this link, named `bottleneck`. Both directions are real; the other is \
            `bottleneck (reverse)`.",
     fields: &[
-        field("rate", Rate, Required, "What the link can carry."),
+        RATE,
         field("delay", WAY, Required, "Propagation, one way."),
         field("queue", QUEUE, Required, "The queue before it; the reverse direction has the same."),
         field("loss", LOSS, Said("none"), "Data packets lost behind the queue, forward only."),
@@ -89,10 +90,11 @@ static BOTTLENECK: Shape = Shape {
         JITTER,
         REORDER,
         DUPLICATE,
+        SCHEDULE,
         field(
             "access_rate",
             Rate,
-            Said("10 x `rate`"),
+            Said("10 x `rate`, or the fastest of a schedule or a trace"),
             "Of the access links, one on each side for every connection.",
         ),
     ],
@@ -111,7 +113,7 @@ static LINK: Shape = Shape {
         field("name", Name, Said("`from-to`"), "Its name."),
         field("from", Name, Required, "A node."),
         field("to", Name, Required, "Another node."),
-        field("rate", Rate, Required, "What the link can carry."),
+        RATE,
         field("delay", WAY, Required, "Propagation, one way."),
         field("queue", QUEUE, Required, "The queue before it; the reverse direction has the same."),
         field("loss", LOSS, Said("none"), "Data packets lost behind the queue, from `from` to `to` only."),
@@ -119,6 +121,7 @@ static LINK: Shape = Shape {
         JITTER,
         REORDER,
         DUPLICATE,
+        SCHEDULE,
     ],
 };
 
@@ -198,6 +201,20 @@ static FLOW: Shape = Shape {
             Rate,
             Said("no limit"),
             "The fastest that its packets leave, evenly spaced, headers included.",
+        ),
+        field(
+            "offload",
+            Burst,
+            value("\"1 packet\""),
+            "Bursts of segmentation offload: the sender waits until so much may leave, or a third of its window, or \
+             the last that it has, and hands it over at once; a pacer spaces bursts. Not in recovery.",
+        ),
+        field(
+            "undo",
+            Switch,
+            value("true"),
+            "Whether the sender takes back a reduction or a timeout when time stamps show that the packets were only \
+             late (RFC 3522, RFC 4015).",
         ),
         field(
             "delayed_ack",

@@ -7,7 +7,7 @@ use super::field::Accepts;
 use super::mistake::Notes;
 use super::net::{Net, Way};
 use super::reader::{Got, Values};
-use super::value::RoundTrips;
+use super::value::{Asked, RoundTrips};
 use crate::plan::expected;
 use crate::{Flow, Pages, Recovery, Role, SizeLaw, SlowStart, Start, Traffic};
 
@@ -40,6 +40,7 @@ impl<'a> Party<'a> {
         let count = values.whole("count").unwrap_or(1);
         window(values, notes);
         buffers(values, packet, notes);
+        bursts(values, packet, notes);
         if let (Some(duration), Some(start)) = (duration, values.start("start")) {
             in_time(start, duration, values, notes);
         }
@@ -83,6 +84,8 @@ impl<'a> Party<'a> {
             slow_start: slow_start(&v.table("slow_start")?)?,
             ecn: matches!(v.get("ecn")?, Got::Switch(true)),
             max_pacing_rate: v.rate("max_pacing_rate"),
+            offload: burst(v, self.packet)?,
+            undo: matches!(v.get("undo")?, Got::Switch(true)),
             delayed_ack: match v.get("delayed_ack")? {
                 Got::Span(span) => Some(*span),
                 held => matches!(held, Got::Switch(true)).then_some(DELAYED_ACK),
@@ -144,6 +147,24 @@ fn buffers(values: &Values, packet: Bytes, notes: &mut Notes) {
             let text = format!("{key}: {size} are less than the {payload} of payload in one packet");
             notes.note(values.spot(key), text);
         }
+    }
+}
+
+/// Packets in a burst of offload; a size is rounded down.
+fn burst(values: &Values, packet: Bytes) -> Option<u64> {
+    match values.capacity("offload")? {
+        Asked::Packets(packets) => Some(packets),
+        Asked::Bytes(size) => Some(size.0 / packet.0),
+        other => unreachable!("offload is {other:?}"),
+    }
+}
+
+/// A burst holds a packet.
+fn bursts(values: &Values, packet: Bytes, notes: &mut Notes) {
+    if let Some(0) = burst(values, packet)
+        && let Some(Asked::Bytes(size)) = values.capacity("offload")
+    {
+        notes.note(values.spot("offload"), format!("offload: {size} do not hold a packet of {packet}"));
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The text becomes a tree (`tree`), `--set` and `[sweep]` alter it (`assign`), the tables of keys
 //! (`fields`, written in the language of `field`) say what is read from it (`reader`, `value`), and
-//! what is left is resolved (`resolve`, `net`, `impair`, `flow`).
+//! what is left is resolved (`resolve`, `net`, `schedule`, `trace`, `impair`, `flow`).
 
 mod assign;
 mod field;
@@ -13,6 +13,8 @@ mod mistake;
 mod net;
 mod reader;
 mod resolve;
+mod schedule;
+mod trace;
 mod tree;
 mod value;
 
@@ -24,6 +26,7 @@ pub(crate) use field::{Accepts, Fallback, Field, Shape};
 pub(crate) use fields::{QUEUE, RECOVERY, SCENARIO, SIZE_WORDS, SLOW_START, TRAFFIC_WORDS};
 pub use mistake::{Mistake, Mistakes};
 use mistake::{Notes, Spot};
+use trace::Traces;
 use tree::{Node, Value, fragment, parse};
 
 /// Runs of one sweep, and flows over all of them.
@@ -59,7 +62,7 @@ impl Variant {
 }
 
 /// Reads the text of a scenario. `file` is what mistakes call it; `overrides` are paths of keys and
-/// values that replace what the file says, as `--set` gives them. An override of a swept key takes
+/// values that replace what the file says, as `--set` gives them. Traces are looked for beside `file`. An override of a swept key takes
 /// it out of the sweep.
 ///
 /// # Errors
@@ -76,9 +79,16 @@ pub fn read(text: &str, file: &str, overrides: &[(String, String)]) -> Result<St
     }
 }
 
+/// What a scenario takes from its file beside the text.
+struct Home<'a> {
+    stem: &'a str,
+    traces: Traces,
+}
+
 fn study(text: &str, file: &str, overrides: &[(String, String)], notes: &mut Notes) -> Option<Study> {
     let mut tree = parse(text, notes)?;
     let stem = Path::new(file).file_stem().and_then(|s| s.to_str()).unwrap_or("scenario");
+    let home = Home { stem, traces: Traces::beside(Path::new(file)) };
     let axes = sweep(&mut tree, notes);
     let mut fixed = Vec::new();
     for (index, (key, value)) in overrides.iter().enumerate() {
@@ -89,8 +99,8 @@ fn study(text: &str, file: &str, overrides: &[(String, String)], notes: &mut Not
         }
     }
     let axes = free(axes, &tree, &fixed, notes);
-    let base = scenario(&tree, stem, notes);
-    let sweep = variants(&tree, stem, &axes, notes);
+    let base = scenario(&tree, &home, notes);
+    let sweep = variants(&tree, &home, &axes, notes);
     Some(Study { base: base?, sweep })
 }
 
@@ -143,13 +153,13 @@ fn free(axes: Vec<Axis>, tree: &Node, fixed: &[(Spot, Vec<Target>)], notes: &mut
 }
 
 /// The scenario of a tree.
-fn scenario(tree: &Node, stem: &str, notes: &mut Notes) -> Option<Scenario> {
+fn scenario(tree: &Node, home: &Home, notes: &mut Notes) -> Option<Scenario> {
     let values = reader::table(tree, &SCENARIO, &[], notes)?;
-    resolve::resolve(&values, stem, notes)
+    resolve::resolve(&values, home.stem, &home.traces, notes)
 }
 
 /// The runs of a sweep.
-fn variants(tree: &Node, stem: &str, axes: &[Axis], notes: &mut Notes) -> Vec<Variant> {
+fn variants(tree: &Node, home: &Home, axes: &[Axis], notes: &mut Notes) -> Vec<Variant> {
     let Some(first) = axes.first() else { return Vec::new() };
     let runs = axes.iter().map(|axis| axis.values.len()).try_fold(1usize, usize::checked_mul);
     let Some(runs) = runs.filter(|runs| *runs <= MOST_RUNS) else {
@@ -171,7 +181,7 @@ fn variants(tree: &Node, stem: &str, axes: &[Axis], notes: &mut Notes) -> Vec<Va
             settings.push((axis.path.clone(), value.to_string()));
         }
         let mut own = Notes::default();
-        if let Some(scenario) = scenario(&varied, stem, &mut own) {
+        if let Some(scenario) = scenario(&varied, home, &mut own) {
             flows += scenario.flows.len();
             variants.push(Variant { settings, scenario });
         }

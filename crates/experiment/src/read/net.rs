@@ -3,10 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
+use fairhaul_path::Schedule;
 use fairhaul_units::{Rate, Span};
 
 use super::mistake::{Notes, Spot, way_out};
 use super::reader::{Got, Values};
+use super::schedule::{Course, course};
+use super::trace::Traces;
 use super::value::Asked;
 use crate::Hop;
 
@@ -19,6 +22,10 @@ pub(super) struct Wire {
     pub(super) name: String,
     pub(super) rate: Rate,
     pub(super) delay: Span,
+    /// What changes, but for what it loses.
+    pub(super) schedule: Schedule,
+    /// Of the rates that it ever has.
+    fastest: Rate,
     pub(super) capacity: Limit,
     /// From where its queue marks.
     pub(super) mark: Option<Limit>,
@@ -56,14 +63,14 @@ pub(super) struct Way {
 
 impl Net {
     /// Reads `[bottleneck]`, or `[[node]]` and `[[link]]`.
-    pub(super) fn read(root: &Values, notes: &mut Notes) -> Net {
+    pub(super) fn read(root: &Values, traces: &Traces, notes: &mut Notes) -> Net {
         let graph = root.given("node") || root.given("link");
         if root.given("bottleneck") {
             if graph {
                 let spot = root.spot(if root.given("link") { "link" } else { "node" });
                 notes.note(spot, "a scenario has either [bottleneck], or [[node]] and [[link]]");
             }
-            return dumbbell(root.table("bottleneck"));
+            return dumbbell(root.table("bottleneck"), traces, notes);
         }
         if !graph {
             notes.note(root.spot, "a scenario needs [bottleneck], or [[node]] and [[link]]");
@@ -81,7 +88,7 @@ impl Net {
         }
         let mut names = BTreeSet::new();
         for link in &links {
-            match wire(link, &net.nodes, notes) {
+            match wire(link, &net.nodes, traces, notes) {
                 Some(wire) => {
                     if !names.insert(wire.name.clone()) {
                         notes.note(
@@ -183,7 +190,8 @@ impl Net {
         if !way.hops {
             return (forward.collect(), reverse.collect());
         }
-        let rate = self.access.unwrap_or_else(|| self.slowest(way) * 10);
+        let fastest = way.links.iter().map(|link| self.wire(*link).fastest);
+        let rate = self.access.or(fastest.min().map(|rate| rate * 10)).expect("a way has at least one link");
         let rest = rtt.saturating_sub(self.two_way(way));
         // Four access hops share what the links leave; the picoseconds that four do not divide go
         // to the first, so that the sum is exact.
@@ -208,23 +216,33 @@ impl Way {
     }
 }
 
-fn dumbbell(table: Option<Values>) -> Net {
+fn dumbbell(table: Option<Values>, traces: &Traces, notes: &mut Notes) -> Net {
     let mut net = Net { wires: Vec::new(), nodes: Vec::new(), access: None, dumbbell: true, whole: false };
     let Some(table) = table else { return net };
-    let Some(wire) = described("bottleneck".into(), &table, 0, 1) else { return net };
-    net.access = Some(table.rate("access_rate").unwrap_or(wire.rate * 10));
+    let Some(wire) = described("bottleneck".into(), &table, (0, 1), traces, notes) else { return net };
+    net.access = Some(table.rate("access_rate").unwrap_or(wire.fastest * 10));
     net.wires.push(wire);
     net.whole = true;
     net
 }
 
 /// The link of a table; `None` where a part of it was wrong, which has been noted.
-fn described(name: String, table: &Values, from: usize, to: usize) -> Option<Wire> {
+fn described(
+    name: String,
+    table: &Values,
+    (from, to): (usize, usize),
+    traces: &Traces,
+    notes: &mut Notes,
+) -> Option<Wire> {
+    let course = course(table, traces, notes);
     let queue = table.table("queue")?;
     let limit = |key| Some(Limit { key, asked: queue.capacity(key)?, spot: queue.spot(key) });
+    let Course { rate, fastest, schedule } = course?;
     Some(Wire {
         name,
-        rate: table.rate("rate")?,
+        rate,
+        fastest,
+        schedule,
         delay: table.span("delay")?,
         capacity: limit("capacity")?,
         mark: limit("mark"),
@@ -235,7 +253,7 @@ fn described(name: String, table: &Values, from: usize, to: usize) -> Option<Wir
     })
 }
 
-fn wire(link: &Values, nodes: &[String], notes: &mut Notes) -> Option<Wire> {
+fn wire(link: &Values, nodes: &[String], traces: &Traces, notes: &mut Notes) -> Option<Wire> {
     let ends = (link.text("from"), link.text("to"));
     let mut end = |key: &str, name: Option<&String>| node(nodes, key, name?, link.spot(key), notes);
     let (from, to) = (end("from", ends.0.as_ref()), end("to", ends.1.as_ref()));
@@ -245,7 +263,7 @@ fn wire(link: &Values, nodes: &[String], notes: &mut Notes) -> Option<Wire> {
         return None;
     }
     let name = link.text("name").unwrap_or_else(|| format!("{}-{}", nodes[from], nodes[to]));
-    described(name, link, from, to)
+    described(name, link, (from, to), traces, notes)
 }
 
 fn nodes(root: &Values, notes: &mut Notes) -> Vec<String> {

@@ -18,6 +18,7 @@ pub(crate) enum Got {
     Text(String),
     Span(Span),
     Rate(Rate),
+    RateOrZero(Option<Rate>),
     Size(Bytes),
     Number(f64),
     Whole(u64),
@@ -84,6 +85,7 @@ access! {
     text: Text -> String,
     span: Span -> Span,
     rate: Rate -> Rate,
+    rate_or_zero: RateOrZero -> Option<Rate>,
     size: Size -> Bytes,
     number: Number -> f64,
     whole: Whole -> u64,
@@ -193,6 +195,7 @@ fn single(node: &Node, accepts: &Accepts) -> Option<Result<Got, String>> {
         Accepts::Name => name(text()?).map(Got::Text),
         Accepts::Span { least, most } => value::span(text()?, least, most).map(Got::Span),
         Accepts::Rate => value::rate(text()?).map(Got::Rate),
+        Accepts::RateOrZero => value::rate_or_zero(text()?).map(Got::RateOrZero),
         Accepts::Size { least, most } => value::size(text()?, least, most).map(Got::Size),
         Accepts::Number { least, most, open } => value::number(node, least, most, open)?.map(Got::Number),
         Accepts::Whole { least, most } => {
@@ -208,6 +211,7 @@ fn single(node: &Node, accepts: &Accepts) -> Option<Result<Got, String>> {
         Accepts::RoundTrips => value::round_trips(node)?.map(Got::RoundTrips),
         Accepts::Start => value::start(text()?).map(Got::Start),
         Accepts::Overhead => value::overhead(text()?).map(Got::Span),
+        Accepts::Burst => value::burst(text()?).map(Got::Capacity),
         Accepts::Capacity => value::capacity(text()?).map(Got::Capacity),
         _ => unreachable!("{accepts:?} has parts"),
     })

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use fairhaul_path::Schedule;
 use fairhaul_path::impair::{Bursts, Impairments, LossRule};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Rate, Span, Time};
@@ -11,6 +12,8 @@ use super::impair::impairments;
 use super::mistake::{Notes, Spot, clip, way_out};
 use super::net::{Limit, Net, Wire};
 use super::reader::{Got, Values};
+use super::schedule::losses;
+use super::trace::Traces;
 use super::value::Asked;
 use crate::{LinkSpec, Scenario, Traffic};
 
@@ -19,7 +22,7 @@ pub(super) const MOST_FLOWS: u64 = 1_000_000;
 const MOST_TRANSFERS: f64 = 1e7;
 
 /// The scenario of `root`; `None` where anything was wrong, which has been noted.
-pub(super) fn resolve(root: &Values, stem: &str, notes: &mut Notes) -> Option<Scenario> {
+pub(super) fn resolve(root: &Values, stem: &str, traces: &Traces, notes: &mut Notes) -> Option<Scenario> {
     let duration = root.span("duration");
     let warmup = root.span("warmup");
     if let (Some(duration), Some(warmup)) = (duration, warmup)
@@ -30,7 +33,7 @@ pub(super) fn resolve(root: &Values, stem: &str, notes: &mut Notes) -> Option<Sc
             format!("warmup: {warmup} leaves nothing of the {duration} of the run"),
         );
     }
-    let net = Net::read(root, notes);
+    let net = Net::read(root, traces, notes);
     let tables = root.tables("flow").unwrap_or_default();
     flows_fit(&tables, root.spot("flow"), root.given("flow"), notes)?;
     let packet = root.size("packet").unwrap_or(Bytes(1000));
@@ -96,6 +99,7 @@ fn links(net: &Net, flows: &Flows, notes: &mut Notes) -> Option<Vec<LinkSpec>> {
     let mut links = Vec::new();
     for (index, wire) in net.wires.iter().enumerate() {
         let loss = wire.loss.as_ref().map(|got| rule(got, flows.tables, notes));
+        let losses = losses(&wire.table, flows.tables, notes);
         let impair = impairments(&wire.table, flows.largest, notes);
         let Some(capacity) = limit(index, wire, &wire.capacity, flows, notes) else { continue };
         let mark = wire.mark.as_ref().and_then(|mark| limit(index, wire, mark, flows, notes));
@@ -110,9 +114,11 @@ fn links(net: &Net, flows: &Flows, notes: &mut Notes) -> Option<Vec<LinkSpec>> {
             mark: mark.unwrap_or(Capacity::Unlimited),
             loss: None,
             impair: Impairments::default(),
+            schedule: wire.schedule.clone(),
         };
         let reverse = LinkSpec { name: format!("{} (reverse)", link.name), ..link.clone() };
-        links.push(LinkSpec { loss: loss.flatten(), impair, ..link });
+        let schedule = Schedule { losses, ..link.schedule.clone() };
+        links.push(LinkSpec { loss: loss.flatten(), impair, schedule, ..link });
         links.push(reverse);
     }
     (links.len() == 2 * net.wires.len()).then_some(links)
@@ -201,7 +207,7 @@ fn bdp(millionths: u64, rate: Rate, rtts: &[Span], packet: Bytes) -> Result<u64,
 }
 
 /// What a link loses; `None` where that is nothing, or where a part of it was wrong.
-fn rule(got: &Got, tables: &[Values], notes: &mut Notes) -> Option<LossRule> {
+pub(super) fn rule(got: &Got, tables: &[Values], notes: &mut Notes) -> Option<LossRule> {
     let table = match got {
         Got::Number(p) => return (*p > 0.0).then_some(LossRule::Probability(*p)),
         Got::Table(table) => table,

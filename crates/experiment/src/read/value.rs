@@ -1,5 +1,7 @@
 //! Single values: text, number or list to a quantity, or to a phrase that says what was wanted.
 
+use std::fmt::Display;
+
 use fairhaul_units::{Bytes, Rate, Span};
 
 use super::field::{Accepts, bounds};
@@ -8,7 +10,13 @@ use super::tree::{Node, Value};
 use crate::Start;
 
 /// The highest rate; its bits in 100 days still fit the arithmetic.
-const FASTEST_BPS: u64 = 1_000_000_000_000_000;
+pub(crate) const FASTEST_BPS: u64 = 1_000_000_000_000_000;
+/// Longest run: sums of times stay far below what a `Span` holds.
+pub(crate) const LONGEST_RUN: Span = Span::from_s(100 * 86_400);
+/// The largest burst: a thousand times what Linux hands over.
+const LARGEST_BURST: Bytes = Bytes(64_000_000);
+/// The same in packets, of the smallest size.
+const MOST_IN_BURST: u64 = LARGEST_BURST.0 / 64;
 /// The most arrivals in a second.
 const MOST_PER_S: f64 = 1e6;
 
@@ -54,7 +62,16 @@ pub(crate) fn unwanted(accepts: &Accepts, node: &Node) -> String {
 pub(crate) fn quantity(accepts: &Accepts) -> bool {
     use Accepts::*;
     match accepts {
-        Span { .. } | Rate | Size { .. } | Frequency | RoundTrips | Start | Overhead | Capacity => true,
+        Span { .. }
+        | Rate
+        | RateOrZero
+        | Size { .. }
+        | Frequency
+        | RoundTrips
+        | Start
+        | Overhead
+        | Capacity
+        | Burst => true,
         Either(all) => all.iter().any(quantity),
         _ => false,
     }
@@ -88,7 +105,15 @@ pub(crate) fn size(text: &str, least: u64, most: u64) -> Result<Bytes, String> {
 
 /// A rate.
 pub(crate) fn rate(text: &str) -> Result<Rate, String> {
-    let rate: Rate = text.parse().map_err(|e| format!("{e}"))?;
+    bounded(text.parse().map_err(|e| format!("{e}"))?)
+}
+
+/// A rate, or none where it is zero.
+pub(crate) fn rate_or_zero(text: &str) -> Result<Option<Rate>, String> {
+    Rate::or_zero(text).map_err(|e| format!("{e}"))?.map(bounded).transpose()
+}
+
+fn bounded(rate: Rate) -> Result<Rate, String> {
     let fits = rate.as_bps() <= FASTEST_BPS;
     if fits { Ok(rate) } else { Err(format!("{rate} is too fast; at most 1000 Tbit/s")) }
 }
@@ -214,6 +239,30 @@ pub(crate) fn capacity(text: &str) -> Result<Asked, String> {
     }
 }
 
+/// What leaves in one burst: packets, or bytes.
+pub(crate) fn burst(text: &str) -> Result<Asked, String> {
+    let bounds = |fits: bool, most: &dyn Display| {
+        if fits { Ok(()) } else { Err(format!("\"{}\" is too much; at most {most}", clip(text))) }
+    };
+    match text.trim().strip_suffix("packets").or_else(|| text.trim().strip_suffix("packet")) {
+        Some(number) => match number.trim_end().parse() {
+            Ok(0) => Err("a burst of no packet sends nothing; at least \"1 packet\"".into()),
+            Ok(packets) => {
+                bounds(packets <= MOST_IN_BURST, &format!("{MOST_IN_BURST} packets"))?;
+                Ok(Asked::Packets(packets))
+            }
+            Err(_) => Err(format!("\"{}\" is not a whole number of packets", clip(text))),
+        },
+        None => match text.parse::<Bytes>() {
+            Ok(size) => {
+                bounds(size <= LARGEST_BURST, &LARGEST_BURST)?;
+                Ok(Asked::Bytes(size))
+            }
+            Err(_) => Err(format!("\"{}\" is not a burst; wanted {}", clip(text), Accepts::Burst.wanted())),
+        },
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -247,6 +296,18 @@ mod tests {
     }
 
     #[test]
+    fn bursts_are_packets_or_bytes() {
+        assert_eq!(burst("16 packets"), Ok(Asked::Packets(16)));
+        assert_eq!(burst("1 packet"), Ok(Asked::Packets(1)));
+        assert_eq!(burst("64 kB"), Ok(Asked::Bytes(Bytes(64_000))));
+        for wrong in
+            ["", "16", "0 packets", "1.5 packets", "-1 packets", "2 ms", "1 bdp", "1 GB", "9999999 packets"]
+        {
+            assert!(burst(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn frequencies_have_a_unit() {
         assert_eq!(frequency("20 /s"), Ok(20.0));
         assert_eq!(frequency("0.5/s"), Ok(0.5));
@@ -258,7 +319,7 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_is_written_nothing_panics(text in "\\PC{0,20}|[0-9.]{0,12} ?(ms|s|bdp|packets|kB|/s|uniform|\\.\\.)?") {
-            let _ = (capacity(&text), start(&text), overhead(&text), frequency(&text));
+            let _ = (capacity(&text), start(&text), overhead(&text), frequency(&text), burst(&text));
         }
     }
 }

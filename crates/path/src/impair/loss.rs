@@ -2,6 +2,8 @@
 //!
 //! Losses that come in bursts follow a chain of two states [GILBERT, ELLIOTT].
 
+use std::collections::VecDeque;
+
 use fairhaul_units::{Chance, Time};
 
 /// Which data packets a link loses.
@@ -57,6 +59,8 @@ pub struct Loss {
     paid: Vec<usize>,
     /// For `Bursts`: whether the last packet found the state bad.
     bad: bool,
+    /// From when on the rule is another, the next first.
+    changes: VecDeque<(Time, LossRule)>,
 }
 
 impl Loss {
@@ -66,11 +70,31 @@ impl Loss {
         // Unclear in [ELLIOTT]: the state at the start. It is drawn, so that the first packets of a run
         // are lost as often as all others.
         let bad = matches!(&rule, LossRule::Bursts(bursts) if chance.hits(bursts.bad()));
-        Loss { rule, chance, seen: 0, paid: vec![0; flows], bad }
+        Loss { rule, chance, seen: 0, paid: vec![0; flows], bad, changes: VecDeque::new() }
+    }
+
+    /// The same, and from each of these times on, which ascend, another rule.
+    pub fn then(self, changes: &[(Time, LossRule)]) -> Loss {
+        Loss { changes: changes.iter().cloned().collect(), ..self }
+    }
+
+    /// Starts `rule` afresh at `now`, with the numbers that follow. Instants that have passed strike
+    /// nobody.
+    pub fn turn(&mut self, rule: LossRule, now: Time) {
+        let changes = std::mem::take(&mut self.changes);
+        let passed =
+            if let LossRule::At { times, .. } = &rule { times.partition_point(|&t| t < now) } else { 0 };
+        *self = Loss { changes, ..Loss::new(rule, self.chance.clone()) };
+        self.paid.fill(passed);
     }
 
     /// Whether the data packet of `flow` that reaches the link at `now` is lost.
     pub fn takes(&mut self, flow: u32, now: Time) -> bool {
+        while self.changes.front().is_some_and(|change| change.0 <= now) {
+            if let Some((at, rule)) = self.changes.pop_front() {
+                self.turn(rule, at);
+            }
+        }
         match &self.rule {
             LossRule::Probability(p) => self.chance.hits(*p),
             LossRule::Every(n) => {
@@ -142,6 +166,19 @@ mod tests {
         assert!((lost / f64::from(n) - 0.1).abs() < 0.0037, "{lost}");
         // 10 000 geometric lengths of mean 10: sigma = sqrt(90) / 100 = 0.095.
         assert!((lost / bursts - 10.0).abs() < 0.285, "{}", lost / bursts);
+    }
+
+    #[test]
+    fn a_rule_holds_until_the_next_one_does() {
+        let second = |s| Time::ZERO + Span::from_s(s);
+        let instants = LossRule::At { times: vec![second(1), second(3)], flows: vec![0] };
+        let changes = [(second(1), LossRule::Probability(0.0)), (second(2), instants)];
+        let mut loss = loss(LossRule::Every(2)).then(&changes);
+        let lost = |loss: &mut Loss, s| (0..4).map(|_| loss.takes(0, second(s))).collect::<Vec<_>>();
+        assert_eq!(lost(&mut loss, 0), [false, true, false, true]);
+        assert_eq!(lost(&mut loss, 1), [false; 4]);
+        assert_eq!(lost(&mut loss, 2), [false; 4]); // the instant at 1 s is past
+        assert_eq!(lost(&mut loss, 3), [true, false, false, false]);
     }
 
     #[test]

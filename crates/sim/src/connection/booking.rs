@@ -34,7 +34,7 @@ impl Connection {
 
     /// Books what an acknowledgement or the timer has caused.
     pub(super) fn note(&mut self, outcome: Outcome, now: Time, world: &mut World) {
-        if self.sender.window() != self.standing || outcome == Outcome::Finished {
+        if self.sender.window() != self.standing || outcome.finishes() {
             self.stand(now, world);
         }
         match outcome {
@@ -43,7 +43,11 @@ impl Connection {
             Outcome::Marked => world.ledger.event("marked", self.flow, self.standing.cwnd, now),
             Outcome::Recovered => world.ledger.event("recovered", self.flow, self.standing.cwnd, now),
             Outcome::TimedOut(timeout) => world.ledger.event("timeout", self.flow, timeout.as_secs(), now),
-            Outcome::Finished => self.end = Some(now),
+            Outcome::Undone { since, .. } => world.ledger.event("undone", self.flow, since.as_secs(), now),
+            Outcome::Finished => {}
+        }
+        if outcome.finishes() {
+            self.end = Some(now);
         }
     }
 

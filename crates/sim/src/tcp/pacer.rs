@@ -12,6 +12,8 @@ pub struct Pacer {
     in_block: u64,
     /// When the current block began.
     block_began: Time,
+    /// Packets of the burst under way that have not left: they need not wait.
+    burst: u64,
     /// The fastest that anything leaves, whatever the controller says.
     most: Option<Rate>,
     /// Until when that rate, or a pause, holds everything.
@@ -31,13 +33,23 @@ impl Pacer {
 
     /// Whether the fastest rate lets a packet leave at `now`; if not, when to ask again.
     pub fn ready(&self, now: Time) -> Result<(), Time> {
-        if now < self.full_until { Err(self.full_until) } else { Ok(()) }
+        if self.burst == 0 && now < self.full_until { Err(self.full_until) } else { Ok(()) }
+    }
+
+    /// So many packets more of a burst leave at once: what follows the burst waits for all of it.
+    pub fn go_on(&mut self, packets: u64) {
+        self.burst = packets;
+    }
+
+    /// Packets of the burst under way that have not left.
+    pub fn burst(&self) -> u64 {
+        self.burst
     }
 
     /// A packet of `size` leaves: the fastest rate counts it.
     pub fn sent(&mut self, size: u32, now: Time) {
         if let Some(rate) = self.most {
-            self.full_until = now + rate.on_wire(Bytes(size.into()));
+            self.full_until = self.full_until.max(now) + rate.on_wire(Bytes(size.into()));
         }
     }
 
@@ -47,11 +59,15 @@ impl Pacer {
         match pacing {
             Pacing::None => Ok(()),
             Pacing::Even(gap) => {
-                self.wait(now)?;
-                self.release = now + gap;
+                if self.burst == 0 {
+                    self.wait(now)?;
+                }
+                self.release = self.release.max(now) + gap;
                 Ok(())
             }
             Pacing::Blocks { count, round } => {
+                // A block is a burst, and cuts those of offload.
+                self.burst = 0;
                 self.wait(now)?;
                 self.next_block(count, round, cwnd, now)?;
                 self.in_block += 1;
@@ -62,7 +78,7 @@ impl Pacer {
 
     /// A loss event: a new block begins at once [FHSTCP, Fig. 1].
     pub fn restart(&mut self, now: Time) {
-        *self = Pacer { release: now, in_block: 0, block_began: now, ..*self };
+        *self = Pacer { release: now, in_block: 0, block_began: now, burst: 0, ..*self };
     }
 
     fn wait(&self, now: Time) -> Result<(), Time> {

@@ -25,6 +25,10 @@ pub struct Profile {
     pub ecn: Ecn,
     /// The fastest that packets leave.
     pub max_pacing_rate: Option<Rate>,
+    /// Packets that leave in one burst.
+    pub offload: u64,
+    /// Whether it takes back what it did for packets that were merely late.
+    pub undo: bool,
     /// Packets that the smaller of both buffers holds.
     pub buffer: u64,
     /// Least margin of the retransmission timer.
@@ -46,6 +50,8 @@ impl Profile {
             slow_start: flow.slow_start,
             ecn: if flow.ecn { Ecn::Capable } else { Ecn::NotCapable },
             max_pacing_rate: flow.max_pacing_rate,
+            offload: flow.offload,
+            undo: flow.undo,
             buffer: fits(flow.send_buffer).min(fits(flow.receive_buffer)),
             min_rto: flow.min_rto,
         }
@@ -96,6 +102,8 @@ mod tests {
             slow_start: SlowStart::Standard,
             ecn: Ecn::NotCapable,
             max_pacing_rate: None,
+            offload: 1,
+            undo: true,
             buffer: u64::MAX,
             min_rto: Span::from_ms(200),
         };

@@ -69,7 +69,7 @@ impl Receiver {
         let filled = in_order && !self.beyond.is_empty();
         let marked = data.ecn == Ecn::Marked;
         if fresh && (marked || data.cwr) {
-            self.echoes = marked; // that has both is marked again, after the reduction
+            self.echoes = marked; // one with both was marked after the reduction
         }
         if in_order {
             self.next += 1 + self.beyond.run_at(self.next + 1);

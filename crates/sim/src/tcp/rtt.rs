@@ -41,6 +41,14 @@ impl RttEstimator {
         self.smoothed += share / 8.0 * (value - self.smoothed);
     }
 
+    /// A timeout was spurious: takes the first sample of what was sent after it, and neither falls
+    /// below what was known `before` it nor trusts the variation since [RFC 4015, 3.5].
+    pub fn distrust(&mut self, before: &RttEstimator, rtt: Span) {
+        let value = rtt.as_ps() as f64;
+        self.smoothed = before.smoothed.max(value);
+        self.variation = before.variation.max(value / 2.0);
+    }
+
     /// New data was acknowledged: the timeout is no longer backed off.
     pub fn progress(&mut self) {
         self.backoffs = 0;
@@ -103,6 +111,19 @@ mod tests {
         rtt.sample(Span::from_ms(180), 1.0);
         assert_eq!(rtt.smoothed(), Span::from_ms(110));
         assert_eq!(rtt.timeout(), Span::from_ms(340));
+    }
+
+    #[test]
+    fn after_a_spurious_timeout_the_next_sample_counts_as_a_first_one_that_cannot_shorten() {
+        // Before: SRTT = 100 ms, RTTVAR = 50 ms. A sample of 180 ms: 180 + 4 x 90 = 540 ms; one of
+        // 60 ms: 100 + 4 x 50 = 300 ms, as before.
+        let mut before = RttEstimator::new(Span::from_ms(10));
+        before.sample(Span::from_ms(100), 1.0);
+        for (sample, timeout) in [(180, 540), (60, 300)] {
+            let mut rtt = before.clone();
+            rtt.distrust(&before, Span::from_ms(sample));
+            assert_eq!(rtt.timeout(), Span::from_ms(timeout));
+        }
     }
 
     #[test]

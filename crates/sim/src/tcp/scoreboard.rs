@@ -1,10 +1,10 @@
 //! What the sender knows of the packets it has sent [RFC 6675], with or without SACK.
 //!
 //! Instead of a mark on each packet there are two boundaries that only move forward within a
-//! recovery: what lies below `lost_below` and was not reported is lost, and what lies below
-//! `resent_below` has been sent again. `pipe` counts, for each packet that was not reported, one if
-//! it is not lost and one if it was sent again. Each packet is passed once by each boundary, so an
-//! ACK costs O(1), amortised, at any window.
+//! recovery, unless it is undone: what lies below `lost_below` and was not reported is lost, and
+//! what lies below `resent_below` has been sent again. `pipe` counts, for each packet that was not
+//! reported, one if it is not lost and one if it was sent again. Each packet is passed once by each
+//! boundary, so an ACK costs O(1), amortised, at any window.
 
 use fairhaul_units::Ack;
 
@@ -145,6 +145,21 @@ impl Scoreboard {
         self.resent_below = self.una;
         self.rescued = None;
         self.pipe = 0;
+        self.left = 0;
+    }
+
+    /// Whether all that was sent again is acknowledged.
+    pub fn resent_is_done(&self) -> bool {
+        self.resent_below <= self.una && self.rescued.is_none_or(|number| number < self.una)
+    }
+
+    /// What was believed to be lost is late, but for what reports still say is lost.
+    pub fn forget_losses(&mut self) {
+        let lost_below = self.top[DUP_THRESHOLD as usize - 1].max(self.una);
+        for late in lost_below..self.lost_below {
+            self.pipe += u64::from(!self.sacked.contains(late));
+        }
+        self.lost_below = self.lost_below.min(lost_below);
         self.left = 0;
     }
 
@@ -360,6 +375,14 @@ mod tests {
             self.high_rxt = self.una;
             self.rescued = None;
         }
+
+        fn resent_is_done(&self) -> bool {
+            (self.una..self.next()).all(|n| n >= self.high_rxt && self.rescued != Some(n))
+        }
+
+        fn forget_losses(&mut self) {
+            self.packets.iter_mut().for_each(|marks| marks.lost = false);
+        }
     }
 
     /// A receiver that sees packets in any order, and reports up to three of its runs, the one that
@@ -401,6 +424,7 @@ mod tests {
         Rescue(prop::sample::Index),
         LoseFirst,
         Timeout,
+        Forget,
     }
 
     fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -413,6 +437,7 @@ mod tests {
             2 => any::<prop::sample::Index>().prop_map(Step::Rescue),
             1 => Just(Step::LoseFirst),
             1 => Just(Step::Timeout),
+            2 => Just(Step::Forget),
         ];
         proptest::collection::vec(step, 1..250)
     }
@@ -471,6 +496,10 @@ mod tests {
                     board.lose_all();
                     plain.lose_all();
                 }
+                Step::Forget => {
+                    board.forget_losses();
+                    plain.forget_losses();
+                }
                 _ => {}
             }
             Ok(())
@@ -489,6 +518,7 @@ mod tests {
                 prop_assert_eq!(board.in_flight(), plain.pipe(), "after {:?}", step);
                 let first_lost = plain.una < plain.next() && plain.is_lost(plain.una);
                 prop_assert_eq!(board.has_loss(), first_lost);
+                prop_assert_eq!(board.resent_is_done(), plain.resent_is_done());
                 let reports = plain.una < plain.next() && plain.reported_above(plain.una) > 0;
                 prop_assert_eq!(board.has_reports(), reports);
             }

@@ -1,15 +1,19 @@
 //! The sender: what may leave, and what an acknowledgement means.
 //!
 //! It owns what every controller shares: the handshake, slow start, recovery (Reno, NewReno
-//! [RFC 6582], SACK [RFC 6675]), limited transmit [RFC 3042], the retransmission timer [RFC 6298],
-//! echoes of marks [RFC 3168] and the pacer. The engine tells it of what happens, then polls it until it has nothing to send.
+//! [RFC 6582], SACK [RFC 6675]), its undo [RFC 4015], limited transmit [RFC 3042], the
+//! retransmission timer [RFC 6298], echoes of marks [RFC 3168] and the pacer. The engine tells it
+//! of what happens, then polls it until it has nothing to send.
 
 mod echo;
 mod growth;
+mod offload;
 mod recovery;
+mod undo;
 
 use fairhaul_cc::{Cause, Congestion, Controller, Pacing, Window};
 use fairhaul_units::{Ack, Data, Ecn, HEADER, Span, Time};
+use undo::Before;
 
 use super::{Pacer, Profile, Proportion, RttEstimator, Scoreboard};
 
@@ -37,8 +41,22 @@ pub enum Outcome {
     Recovered,
     /// The retransmission timer ran out; the timeout that had been set.
     TimedOut(Span),
+    /// What was believed to be lost was late: the window is what it was before.
+    Undone {
+        /// When the first reduction or timeout was that did not stand.
+        since: Time,
+        /// Whether everything was acknowledged, too.
+        finished: bool,
+    },
     /// Everything was acknowledged.
     Finished,
+}
+
+impl Outcome {
+    /// Whether everything was acknowledged.
+    pub fn finishes(self) -> bool {
+        matches!(self, Outcome::Finished | Outcome::Undone { finished: true, .. })
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,9 +103,13 @@ pub struct Sender<C> {
     /// Whether the window was the last thing to stop the sender.
     window_limited: bool,
     timer: Time,
+    /// What is restored if nothing was lost, while that may be.
+    before: Option<Box<Before<C>>>,
+    /// After a spurious timeout, until the timer has learnt from it.
+    wary: Option<Box<Before<C>>>,
 }
 
-impl<C: Controller> Sender<C> {
+impl<C: Controller + Clone> Sender<C> {
     /// A sender that has not opened its connection.
     pub fn new(profile: Profile, controller: C) -> Sender<C> {
         Sender {
@@ -111,6 +133,8 @@ impl<C: Controller> Sender<C> {
             urgent: false,
             window_limited: true,
             timer: Time::NEVER,
+            before: None,
+            wary: None,
         }
     }
 
@@ -164,14 +188,18 @@ impl<C: Controller> Sender<C> {
         if delivered > 0 || advanced > 0 {
             self.rtt.sample(now.since(ack.echo), self.board.in_flight() as f64);
         }
+        let mut undone = None;
         if advanced > 0 {
             self.rtt.progress();
+            self.learn(ack, now);
+            undone = self.undo(ack, now);
         }
         let event = (delivered > 0).then(|| self.event(ack, delivered, now));
         if let Some(event) = &event {
             self.controller.on_delivery(&mut self.window, event);
         }
         let outcome = match self.state {
+            _ if undone.is_some() => undone.unwrap_or(Outcome::Quiet),
             State::Open => self.in_open(event, ack.ece, delivered, advanced, full, now),
             State::Recovery => self.in_recovery(delivered, advanced, now),
             State::Loss => self.in_loss(event, advanced, now),
@@ -180,7 +208,10 @@ impl<C: Controller> Sender<C> {
         self.window.cwnd = self.window.cwnd.min(self.profile.max_window);
         if self.board.una() == self.total {
             self.timer = Time::NEVER;
-            return Outcome::Finished;
+            return match outcome {
+                Outcome::Undone { since, .. } => Outcome::Undone { since, finished: true },
+                _ => Outcome::Finished,
+            };
         }
         outcome
     }
@@ -196,6 +227,8 @@ impl<C: Controller> Sender<C> {
             self.window.cwnd = 1.0; // a lost request leaves one packet to begin with [RFC 5681, 3.1]
             return Outcome::TimedOut(timeout);
         }
+        self.remember(now);
+        self.remember_timeout();
         if again {
             self.window.cwnd = 1.0; // the threshold stays [RFC 5681, 3.1]
         } else {
@@ -248,6 +281,7 @@ impl<C: Controller> Sender<C> {
                 return self.resend(number, now);
             }
             if let Some(number) = self.board.rescue(self.recover) {
+                self.remember_resent(now);
                 return Poll::Send(self.retransmission(number, now));
             }
         }
@@ -260,6 +294,7 @@ impl<C: Controller> Sender<C> {
 
     fn resend(&mut self, number: u64, now: Time) -> Poll {
         self.board.resend(number);
+        self.remember_resent(now);
         // A retransmission of the first gap starts the timer anew: it has a round trip before it.
         let first = number == self.board.una() && !self.is_impatient();
         if first || self.timer == Time::NEVER {
@@ -269,6 +304,7 @@ impl<C: Controller> Sender<C> {
     }
 
     fn send_new(&mut self, now: Time) -> Poll {
+        let Some(burst) = self.burst() else { return Poll::Idle };
         // Unclear in [FHSTCP, Fig. 1]: whether recovery is paced. It is not: a hole is filled at once.
         let pacing =
             if self.state == State::Open { self.controller.pacing(&self.window) } else { Pacing::None };
@@ -276,6 +312,7 @@ impl<C: Controller> Sender<C> {
             self.window_limited = true;
             return Poll::Hold(until);
         }
+        self.pacer.go_on(burst - 1);
         let number = self.board.send_new();
         if self.timer == Time::NEVER {
             self.restart_timer(now);

@@ -24,6 +24,8 @@ pub enum Fact {
     Offered { link: usize, refused: bool },
     /// The queue of a link marked a packet.
     Marked { link: usize },
+    /// The last bit of a packet of that size left a link's queue.
+    Left { link: usize, size: u64 },
     /// A link lost a packet that had left its queue.
     LostBehind { link: usize },
     /// The queue of a link held this until now, and something was being sent.
@@ -158,6 +160,7 @@ impl Books {
                 row.dropped += u64::from(refused);
             }
             Fact::Marked { link } => tables.links[link][bin].0.marked += 1,
+            Fact::Left { link, size } => tables.links[link][bin].0.sent_bytes += size,
             Fact::LostBehind { link } => tables.links[link][bin].0.dropped += 1,
             Fact::Window { .. } | Fact::Stood { .. } => unreachable!("these last"),
         }

@@ -70,9 +70,9 @@ fn flow(row: &FlowRow) -> [u64; 10] {
     ]
 }
 
-fn link(row: &LinkRow) -> [u64; 6] {
+fn link(row: &LinkRow) -> [u64; 7] {
     let backlog = [bits(row.backlog_packets), bits(row.backlog_bytes)];
-    [bits(row.busy_s), row.arrived, row.dropped, row.marked, backlog[0], backlog[1]]
+    [bits(row.busy_s), row.arrived, row.dropped, row.marked, backlog[0], backlog[1], row.sent_bytes]
 }
 
 fn event(row: &EventRow) -> (u64, &'static str, u32, u64) {

@@ -1,10 +1,13 @@
 //! What proptest draws: round numbers that make ties, odd ones that make none, and the extremes.
 
+use std::sync::Arc;
+
 use fairhaul_cc::entries;
 use fairhaul_experiment::{Pages, Recovery, SizeLaw, SlowStart, Start, Traffic};
 use fairhaul_path::impair::{Bursts, Impairments, JitterRule, LossRule, PolicerRule, ReorderRule};
 use fairhaul_path::queue::Capacity;
-use fairhaul_units::{Bytes, Span, Time};
+use fairhaul_path::{Rates, Schedule};
+use fairhaul_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -19,7 +22,8 @@ pub fn recipes() -> impl Strategy<Value = Recipe> {
         let chain = proptest::collection::vec(stretches(), links);
         let flows = proptest::collection::vec(legs(links, exact), 1..=6);
         (chain, flows, any::<u64>(), 500u64..5000, 0u64..3).prop_map(|(chain, flows, seed, most_ms, warm)| {
-            let fastest = chain.iter().map(|s| s.kbps).max().unwrap_or(1);
+            let peak = |s: &Stretch| s.schedule.rates.as_ref()?.fastest().map(|rate| rate.as_bps() / 1000);
+            let fastest = chain.iter().map(|s| s.kbps.max(peak(s).unwrap_or(0))).max().unwrap_or(1);
             let duration = Span::from_ms(most_ms.min(MOST_BITS / fastest).max(500));
             Recipe { seed, duration, warmup: duration * warm / 5, chain, flows }
         })
@@ -28,8 +32,9 @@ pub fn recipes() -> impl Strategy<Value = Recipe> {
 
 fn stretches() -> impl Strategy<Value = Stretch> {
     let rate = prop_oneof![3 => select(vec![100u64, 1000, 8000, 10_000, 100_000]), 2 => 100u64..20_000];
-    (rate, delays(), capacities(), capacities(), marks(), losses(), impairments()).prop_map(
-        |(kbps, delay, capacity, back_capacity, mark, loss, impair)| Stretch {
+    (rate, delays(), capacities(), capacities(), marks(), losses(), impairments(), schedules()).prop_map(
+        |(kbps, delay, capacity, back_capacity, mark, loss, impair, schedule)| Stretch {
+            schedule,
             kbps,
             delay,
             capacity,
@@ -63,6 +68,32 @@ fn impairments() -> impl Strategy<Value = Impairments> {
         duplicate,
     });
     prop_oneof![3 => Just(Impairments::default()), 2 => some]
+}
+
+/// Changes on the milliseconds, where packets leave too, and off them; outages, also without end.
+fn schedules() -> impl Strategy<Value = Schedule> {
+    let times = |most| proptest::collection::btree_set(prop_oneof![1u64..3000, Just(500)], 0..most);
+    let moment = |ms: u64| Time::ZERO + Span::from_ms(ms);
+    let rate = prop_oneof![1 => Just(0u64), 3 => select(vec![100u64, 1000, 8000]), 2 => 100u64..20_000];
+    let steps = (rate.clone(), proptest::collection::btree_map(1u64..2_000_000, rate, 0..6));
+    let rates = (steps, proptest::option::of(2_000_000u64..3_000_000)).prop_map(|((first, steps), lap)| {
+        let steps = std::iter::once((0, first)).chain(steps);
+        let steps = steps.map(|(us, kbps)| (Span::from_us(us), Rate::from_bps(kbps * 1000)));
+        Arc::new(Rates::new(&steps.collect::<Vec<_>>(), lap.map(Span::from_us)))
+    });
+    let delays = (times(4), proptest::collection::vec(delays(), 4))
+        .prop_map(move |(ms, delays)| ms.into_iter().map(moment).zip(delays).collect());
+    let losses = (times(4), proptest::collection::vec(losses(), 4)).prop_map(move |(ms, rules)| {
+        let rules = rules.into_iter().map(|rule| rule.unwrap_or(LossRule::Probability(0.0)));
+        ms.into_iter().map(moment).zip(rules).collect()
+    });
+    let some = (
+        prop::option::weighted(0.6, rates),
+        prop_oneof![Just(Vec::new()), delays],
+        prop_oneof![2 => Just(Vec::new()), 1 => losses],
+    );
+    let some = some.prop_map(|(rates, delays, losses)| Schedule { rates, delays, losses });
+    prop_oneof![3 => Just(Schedule::default()), 2 => some]
 }
 
 fn delays() -> impl Strategy<Value = Span> {
@@ -119,9 +150,10 @@ prop_compose! {
         controller in select(entries().iter().map(|entry| entry.name).collect::<Vec<_>>()),
         recovery in recoveries(),
         (traffic, start) in (traffics(), starts()),
-        packet in prop_oneof![4 => Just(1000u64), 1 => Just(1500u64), 1 => 100u64..1500],
+        packet in prop_oneof![4 => Just(1000u64), 1 => Just(1500u64), 1 => 100u64..1500, 1 => Just(9000u64)],
         (initial_window, initial_ssthresh, max_window) in windows(),
         (slow_start, ecn, pacing_kbps) in (slow_starts(), any::<bool>(), ceilings()),
+        (offload, undo) in (bursts(), prop::bool::weighted(0.7)),
         delayed_ack in holds(),
         min_rto in select(vec![1u64, 10, 200, 1000]).prop_map(Span::from_ms),
         (send_buffer, receive_buffer) in (buffers(), buffers()),
@@ -131,8 +163,8 @@ prop_compose! {
         let overhead = if exact { Span::ZERO } else { overhead };
         Leg {
             from, to, backwards, access, acks_meet, controller, recovery, traffic, start, packet,
-            initial_window, initial_ssthresh, max_window, slow_start, ecn, pacing_kbps, delayed_ack, min_rto,
-            send_buffer, receive_buffer, overhead,
+            initial_window, initial_ssthresh, max_window, slow_start, ecn, pacing_kbps, offload, undo,
+            delayed_ack, min_rto, send_buffer, receive_buffer, overhead,
         }
     }
 }
@@ -202,6 +234,10 @@ fn slow_starts() -> impl Strategy<Value = SlowStart> {
 
 fn ceilings() -> impl Strategy<Value = Option<u64>> {
     prop_oneof![5 => Just(None), 1 => (50u64..20_000).prop_map(Some)]
+}
+
+fn bursts() -> impl Strategy<Value = u64> {
+    prop_oneof![3 => Just(1u64), 1 => 2u64..70]
 }
 
 fn holds() -> impl Strategy<Value = Option<Span>> {

@@ -213,7 +213,7 @@ impl Host {
 
     fn note(&mut self, outcome: Outcome, now: Time, books: &mut Books) {
         let changed = self.sender.window() != self.window;
-        if changed || outcome == Outcome::Finished {
+        if changed || outcome.finishes() {
             self.stand(now, books);
         }
         let mut event = |kind, value| books.note(now, Fact::Event { flow: self.flow, kind, value });
@@ -223,7 +223,11 @@ impl Host {
             Outcome::Marked => event("marked", self.window.cwnd),
             Outcome::Recovered => event("recovered", self.window.cwnd),
             Outcome::TimedOut(timeout) => event("timeout", timeout.as_secs()),
-            Outcome::Finished => self.end = Some(now),
+            Outcome::Undone { since, .. } => event("undone", since.as_secs()),
+            Outcome::Finished => {}
+        }
+        if outcome.finishes() {
+            self.end = Some(now);
         }
     }
 
@@ -276,6 +280,8 @@ fn profile(flow: &Flow, transfer: &Transfer) -> Profile {
         slow_start: flow.slow_start,
         ecn: [Ecn::NotCapable, Ecn::Capable][usize::from(flow.ecn)],
         max_pacing_rate: flow.max_pacing_rate,
+        offload: flow.offload,
+        undo: flow.undo,
         buffer: buffers.into_iter().flatten().min().unwrap_or(u64::MAX),
         min_rto: flow.min_rto,
     }

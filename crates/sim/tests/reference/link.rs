@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 
 use fairhaul_experiment::Scenario;
-use fairhaul_path::impair::{Duplicate, Jitter, Loss, Policer, Reorder};
+use fairhaul_path::impair::{Duplicate, Jitter, Loss, LossRule, Policer, Reorder};
 use fairhaul_path::queue::Capacity;
+use fairhaul_path::{Rates, Schedule};
 use fairhaul_units::{ACK_SIZE, Bytes, Chance, Data, Ecn, Rate, Span, Time};
 
 use super::books::{Books, Fact};
@@ -22,6 +23,11 @@ pub struct Link {
     jitter: Option<Jitter>,
     reorder: Option<Reorder>,
     duplicate: Option<Duplicate>,
+    schedule: Schedule,
+    /// How many changes of the rule of loss are behind.
+    turned: usize,
+    /// Whether the books hold what it has sent.
+    counted: bool,
     /// The first is being sent.
     queue: VecDeque<Parcel>,
     /// Since when the queue has been as it is.
@@ -35,10 +41,16 @@ impl Link {
     pub fn of_scenario(scenario: &Scenario, index: usize) -> Link {
         let spec = &scenario.links[index];
         let chance = |purpose| Chance::stream(scenario.seed, purpose, index as u64);
+        let rule = match (&spec.loss, spec.schedule.losses.len()) {
+            (None, 1..) => Some(LossRule::Probability(0.0)),
+            (rule, _) => rule.clone(),
+        };
         Link {
             capacity: spec.capacity,
             mark: spec.mark,
-            loss: spec.loss.clone().map(|rule| Loss::new(rule, chance("loss"))),
+            loss: rule.map(|rule| Loss::new(rule, chance("loss"))),
+            schedule: spec.schedule.clone(),
+            counted: scenario.links.iter().any(|link| link.schedule.rates.is_some()),
             policer: spec.impair.policer.map(Policer::new),
             jitter: spec.impair.jitter.map(|rule| Jitter::new(rule, chance("jitter"))),
             reorder: spec.impair.reorder.map(|rule| Reorder::new(rule, chance("reorder"))),
@@ -60,6 +72,9 @@ impl Link {
             jitter: None,
             reorder: None,
             duplicate: None,
+            schedule: Schedule::default(),
+            turned: 0,
+            counted: false,
             queue: VecDeque::new(),
             since: Time::ZERO,
             recorded: false,
@@ -68,7 +83,8 @@ impl Link {
 
     /// When a packet that has been sent at `now` is at the other end, and how many of it.
     pub fn way(&mut self, now: Time) -> (Time, usize) {
-        let mut arrives = now + self.delay;
+        let mut changes = self.schedule.delays.iter().rev().filter(|change| change.0 <= now);
+        let mut arrives = now + changes.next().map_or(self.delay, |change| change.1);
         if let Some(jitter) = &mut self.jitter {
             arrives = jitter.delays(arrives);
         }
@@ -125,6 +141,9 @@ impl Link {
     pub fn depart(&mut self, now: Time, me: usize, calendar: &mut Calendar, books: &mut Books) -> Parcel {
         self.stand(now, me, books);
         let parcel = self.queue.pop_front().expect("a departure has a packet");
+        if self.counted {
+            books.note(now, Fact::Left { link: me, size: size(&parcel) });
+        }
         if !self.queue.is_empty() {
             self.send_first(now, me, calendar);
         }
@@ -134,7 +153,13 @@ impl Link {
     /// Whether a packet that has been sent is lost.
     pub fn loses(&mut self, parcel: &Parcel, flow: u32, now: Time) -> bool {
         match (&mut self.loss, &parcel.load) {
-            (Some(loss), Load::Data(data)) if !data.opens => loss.takes(flow, now),
+            (Some(loss), Load::Data(data)) if !data.opens => {
+                while let Some((at, rule)) = self.schedule.losses.get(self.turned).filter(|c| c.0 <= now) {
+                    loss.turn(rule.clone(), *at);
+                    self.turned += 1;
+                }
+                loss.takes(flow, now)
+            }
             _ => false,
         }
     }
@@ -149,13 +174,39 @@ impl Link {
     }
 
     fn send_first(&mut self, now: Time, me: usize, calendar: &mut Calendar) {
-        let on_wire = self.rate.on_wire(Bytes(size(&self.queue[0])));
-        calendar.add(now + on_wire, What::Departure(me));
+        let bytes = size(&self.queue[0]);
+        let departs = match &self.schedule.rates {
+            None => now + self.rate.on_wire(Bytes(bytes)),
+            Some(rates) => stepped(rates, bytes, now),
+        };
+        calendar.add(departs, What::Departure(me));
     }
 
     fn bytes(&self) -> u64 {
         self.queue.iter().map(size).sum()
     }
+}
+
+/// When `bytes` have left that begin to leave at `now`, piece by piece of the rate; never, where nothing
+/// has been sent for an hour.
+fn stepped(rates: &Rates, bytes: u64, now: Time) -> Time {
+    const HOUR: u64 = 3_600_000_000_000_000;
+    let steps: Vec<(u64, u64)> = rates.steps().map(|(at, bps)| (at.as_ps(), bps)).collect();
+    let lap = rates.lap().map(Span::as_ps);
+    let (mut at, mut left) = (now.as_ps(), u128::from(bytes) * 8 * 1_000_000_000_000);
+    while at < now.as_ps().saturating_add(HOUR) {
+        let begun = lap.map_or(0, |lap| at / lap * lap);
+        let (_, bps) = *steps.iter().rev().find(|step| begun + step.0 <= at).expect("one is at zero");
+        let next = steps.iter().map(|step| begun + step.0).find(|&from| from > at);
+        let ends = next.or(lap.map(|lap| begun + lap)).unwrap_or(u64::MAX);
+        let able = u128::from(bps) * u128::from(ends - at);
+        if able >= left {
+            return Time::from_ps(at + left.div_ceil(bps.into()) as u64);
+        }
+        left -= able;
+        at = ends;
+    }
+    Time::NEVER
 }
 
 fn size(parcel: &Parcel) -> u64 {

@@ -2,6 +2,7 @@
 
 use fairhaul_cc::Choice;
 use fairhaul_experiment::{Flow, Hop, LinkSpec, Recovery, Role, Scenario, SlowStart, Start, Traffic};
+use fairhaul_path::Schedule;
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Rate, Span};
@@ -16,7 +17,7 @@ pub struct Recipe {
     pub flows: Vec<Leg>,
 }
 
-/// A link of the chain, the same both ways but for the loss and the impairments, which are forward only.
+/// A link of the chain, the same both ways but for losses and the impairments, which are forward only.
 #[derive(Clone, Debug)]
 pub struct Stretch {
     pub kbps: u64,
@@ -27,6 +28,7 @@ pub struct Stretch {
     pub mark: Capacity,
     pub loss: Option<LossRule>,
     pub impair: Impairments,
+    pub schedule: Schedule,
 }
 
 /// A flow over the links `from..to` of the chain.
@@ -51,6 +53,8 @@ pub struct Leg {
     pub slow_start: SlowStart,
     pub ecn: bool,
     pub pacing_kbps: Option<u64>,
+    pub offload: u64,
+    pub undo: bool,
     pub delayed_ack: Option<Span>,
     pub min_rto: Span,
     pub send_buffer: Option<Bytes>,
@@ -66,7 +70,7 @@ impl Recipe {
 
     /// The scenario.
     pub fn cook(&self) -> Scenario {
-        let link = |name: String, s: &Stretch, capacity, loss, impair| LinkSpec {
+        let link = |name: String, s: &Stretch, capacity, loss, impair, schedule| LinkSpec {
             name,
             rate: kbps(s.kbps),
             delay: s.delay,
@@ -74,12 +78,14 @@ impl Recipe {
             mark: s.mark,
             loss,
             impair,
+            schedule,
         };
         let there = |(i, s): (usize, &Stretch)| {
-            link(format!("L{i}"), s, s.capacity, s.loss.clone(), s.impair.clone())
+            link(format!("L{i}"), s, s.capacity, s.loss.clone(), s.impair.clone(), s.schedule.clone())
         };
         let back = |(i, s): (usize, &Stretch)| {
-            link(format!("L{i} (reverse)"), s, s.back_capacity, None, Impairments::default())
+            let schedule = Schedule { losses: Vec::new(), ..s.schedule.clone() };
+            link(format!("L{i} (reverse)"), s, s.back_capacity, None, Impairments::default(), schedule)
         };
         let links = self.chain.iter().enumerate().map(there).chain(self.chain.iter().enumerate().map(back));
         Scenario {
@@ -105,6 +111,7 @@ impl Stretch {
             mark: Capacity::Unlimited,
             loss: None,
             impair: Impairments::default(),
+            schedule: Schedule::default(),
         }
     }
 }
@@ -130,6 +137,8 @@ impl Leg {
             slow_start: SlowStart::Standard,
             ecn: false,
             pacing_kbps: None,
+            offload: 1,
+            undo: true,
             delayed_ack: None,
             min_rto: Span::from_ms(200),
             send_buffer: None,
@@ -164,6 +173,8 @@ impl Leg {
             slow_start: self.slow_start,
             ecn: self.ecn,
             max_pacing_rate: self.pacing_kbps.map(kbps),
+            offload: self.offload,
+            undo: self.undo,
             delayed_ack: self.delayed_ack,
             min_rto: self.min_rto,
             send_buffer: self.send_buffer,

@@ -19,6 +19,8 @@ pub fn profile(recovery: Recovery) -> Profile {
         slow_start: SlowStart::Standard,
         ecn: Ecn::NotCapable,
         max_pacing_rate: None,
+        offload: 1,
+        undo: true,
         buffer: u64::MAX,
         min_rto: Span::from_ms(200),
     }

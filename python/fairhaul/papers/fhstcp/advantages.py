@@ -6,23 +6,38 @@ from typing import TYPE_CHECKING
 
 from fairhaul.measures import measure
 from fairhaul.papers import Row, Table
-from fairhaul.papers.fhstcp.experiment import Case, Experiment, Found, Settings, case, cell
+from fairhaul.papers.experiment import (
+    Case,
+    Claim,
+    Experiment,
+    Found,
+    Settings,
+    below,
+    case,
+    cell,
+    judged,
+)
+from fairhaul.papers.fhstcp.flows import CONTROLLERS
 
 if TYPE_CHECKING:
     from fairhaul.record import Record
+    from fairhaul.report import Figure
 
 FILE = "advantages.toml"
 QUICK = {"duration": "300 s", "warmup": "200 s"}
 ROUNDS_MS = (20, 80, 200)
-CONTROLLERS = ("fhstcp", "highspeed", "scalable", "reno")
 
 # A link counts as filled when it was this busy for a second.
 FILLED, OVER_S = 0.9, 1.0
+
+# How far the utilisation may be behind HighSpeed TCP's, and how many times as long it may take.
+BEHIND, SLOWER = 1.0, 1.25
 
 CHOSEN = (
     "Advantages: one flow on 622 Mbit/s with a buffer of 20 ms leaves slow start at 100 packets, "
     "so that the controller and not slow start fills the link; it is filled when 90 % busy for "
     "1 s. Utilisation is that of the time after the warm-up.",
+    f"Advantages: {BEHIND:g} % of the link less, or {SLOWER:g} times as long, counts as the same.",
 )
 
 
@@ -32,11 +47,11 @@ def _cases(quick: bool, settings: Settings) -> list[Case]:
         for name in CONTROLLERS:
             pair = {"flow.one.rtt": f"{ms} ms", "flow.one.controller": name}
             key = [str(ms), name]
-            cases.append(case(FILE, key, QUICK if quick else {}, pair, settings))
+            cases.append(case("fhstcp", FILE, key, QUICK if quick else {}, pair, settings))
     return cases
 
 
-def _figures(record: Record) -> dict[str, float | None]:
+def _numbers(record: Record) -> dict[str, float | None]:
     links = measure(record)["links"]
     return {"utilisation": 100 * links[0]["utilization"], "time to fill": time_to_fill(record)}
 
@@ -65,15 +80,15 @@ def _tables(found: Found) -> list[Table]:
     ]
 
 
-def _table(found: Found, figure: str, title: str, form: str) -> Table:
+def _table(found: Found, number: str, title: str, form: str) -> Table:
     rows = [
         Row(
             label=str(ms),
-            cells=[cell(found.estimate((str(ms), n), figure), form) for n in CONTROLLERS],
+            cells=[cell(found.estimate((str(ms), n), number), form) for n in CONTROLLERS],
         )
         for ms in ROUNDS_MS
     ]
-    notes = _notes(found) if figure == "utilisation" else ["A dash: not within the run."]
+    notes = _notes(found) if number == "utilisation" else ["A dash: not within the run."]
     return Table(title=title, parameter="RTT in ms", columns=CONTROLLERS, rows=rows, notes=notes)
 
 
@@ -86,6 +101,84 @@ def _notes(found: Found) -> list[str]:
     return [f"More than 1 % of the link behind HighSpeed TCP: {', '.join(worse) or 'nowhere'}."]
 
 
+def _claims(found: Found) -> list[Claim]:
+    pairs = {
+        name: [
+            [found.estimate((str(ms), one), name) for one in ("fhstcp", "highspeed")]
+            for ms in ROUNDS_MS
+        ]
+        for name in ("utilisation", "time to fill")
+    }
+    idle = [below(ours, theirs, more=-BEHIND) for ours, theirs in pairs["utilisation"]]
+    busy = [None if worse is None else not worse for worse in idle]
+    soon = [below(ours, theirs, factor=SLOWER) for ours, theirs in pairs["time to fill"]]
+    return [
+        Claim(
+            text="it uses a link as well as HSTCP",
+            verdict=judged(busy),
+            seen=_seen(found, "utilisation", ".1f", "%"),
+        ),
+        Claim(
+            text="it fills a link as soon as HSTCP",
+            verdict=judged(soon),
+            seen=_seen(found, "time to fill", ".1f", "s"),
+            why="The factor c x RTT is below 1 on rounds of less than 100 ms, where it grows more "
+            "slowly than HighSpeed TCP, and above 1 on longer ones, where it is sooner.",
+        ),
+    ]
+
+
+def _seen(found: Found, name: str, form: str, unit: str) -> str:
+    parts = []
+    for ms in ROUNDS_MS:
+        ours, theirs = (found.text((str(ms), one), name, form) for one in ("fhstcp", "highspeed"))
+        parts.append(f"{ours} against {theirs} {unit} at {ms} ms")
+    return f"{', '.join(parts).capitalize()}."
+
+
+def _figures(found: Found) -> list[Figure]:
+    from fairhaul.papers import figures
+    from fairhaul.report import Figure, plots
+
+    cases = {str(ms): f"{ms} ms" for ms in ROUNDS_MS}
+    drawn = []
+    for name, number, title in (
+        ("advantages-fill", "time to fill", "Seconds until one flow fills the link"),
+        ("advantages-use", "utilisation", "Utilisation of the link by one flow (%)"),
+    ):
+        fill = number == "time to fill"
+        rows = [
+            figures.point(value, row=label, of=one)
+            for ms, label in cases.items()
+            for one in CONTROLLERS
+            if (value := found.estimate((ms, one), number)) is not None
+        ]
+        low, high = plots.ends([row["mean"] for row in rows], log=fill, most=1e9 if fill else 100)
+        never = [
+            f"{one} at {label}"
+            for ms, label in cases.items()
+            for one in CONTROLLERS
+            if not found.values((ms, one), number)
+        ]
+        x = plots.Scale(title=title, low=low, high=high, log=fill)
+        caption = f"fhstcp against highspeed: {_seen(found, number, '.1f', 's' if fill else '%')}"
+        caption += f" {figures.INTERVALS}"
+        caption += f" Never within the run: {', '.join(never)}." if never else ""
+        chart = plots.dots(figures.looks(CONTROLLERS), rows, list(cases.values()), x)
+        heading = "How soon one flow fills the link" if fill else "How well one flow uses the link"
+        drawn.append(Figure(name=name, title=heading, caption=caption, chart=chart))
+    return drawn
+
+
 EXPERIMENT = Experiment(
-    seeds=3, quick_seeds=2, cases=_cases, figures=_figures, tables=_tables, chosen=CHOSEN
+    heading="The advantages of HSTCP",
+    about='"Keeping the advantages of HSTCP": one flow alone on a link, at three round trips.',
+    seeds=3,
+    quick_seeds=2,
+    cases=_cases,
+    numbers=_numbers,
+    tables=_tables,
+    figures=_figures,
+    claims=_claims,
+    chosen=CHOSEN,
 )

@@ -11,10 +11,21 @@ from typing import TYPE_CHECKING
 
 from fairhaul.measures import measure
 from fairhaul.papers import Row, Table
-from fairhaul.papers.fhstcp.experiment import Case, Experiment, Found, Settings, case, cell
+from fairhaul.papers.experiment import (
+    Case,
+    Claim,
+    Experiment,
+    Found,
+    Settings,
+    case,
+    cell,
+    judged,
+    within,
+)
 
 if TYPE_CHECKING:
     from fairhaul.record import Record
+    from fairhaul.report import Figure
 
 FILE = "friendliness.toml"
 ROUNDS_MS = (10, 30, 100, 300)
@@ -47,7 +58,7 @@ def _cases(quick: bool, settings: Settings) -> list[Case]:
                 "duration": f"{length:.3f} s",
                 "warmup": f"{length * WARM_PART:.3f} s",
             }
-            cases.append(case(FILE, [p, str(ms)], loss, settings))
+            cases.append(case("fhstcp", FILE, [p, str(ms)], loss, settings))
     return cases
 
 
@@ -56,7 +67,7 @@ def _length_s(p: float, rtt_s: float, losses: float) -> float:
     return losses * rtt_s / (math.sqrt(1.5 * p))
 
 
-def _figures(record: Record) -> dict[str, float | None]:
+def _numbers(record: Record) -> dict[str, float | None]:
     ours, standard = (flow["goodput_bps"] for flow in measure(record)["flows"])
     return {"ratio": ours / standard if standard else None}
 
@@ -82,16 +93,83 @@ def _tables(found: Found) -> list[Table]:
 def _notes(found: Found) -> list[str]:
     """Say on which rounds the standard flow is left alone where the paper wants it to be."""
     ratios = {ms: found.mean((LOW_P, str(ms)), "ratio") for ms in ROUNDS_MS}
-    seen = ", ".join(f"{ratio:.2f} at {ms} ms" for ms, ratio in ratios.items())
     above = [f"{ms} ms" for ms, ratio in ratios.items() if ratio > FRIENDLY]
     return [
-        f"At p = {LOW_P}, where the paper wants standard TCP to be left alone: {seen}.",
+        f"At p = {LOW_P}, where the paper wants standard TCP to be left alone: {_seen(found)}.",
         f"More than {FRIENDLY:g} times the standard flow there, against the paper: "
         f"{', '.join(above) or 'nowhere'}. The factor c x RTT is above 1 on rounds of more than "
         "100 ms, and below 1 on shorter ones, where FHSTCP is the one that falls behind.",
     ]
 
 
+def _seen(found: Found) -> str:
+    return ", ".join(
+        f"{found.text((LOW_P, str(ms)), 'ratio', '.2f')} at {ms} ms" for ms in ROUNDS_MS
+    )
+
+
+def _claims(found: Found) -> list[Claim]:
+    parts = [within(found.estimate((LOW_P, str(ms)), "ratio"), 0, FRIENDLY) for ms in ROUNDS_MS]
+    return [
+        Claim(
+            text=f"it leaves standard TCP alone at p = {LOW_P}",
+            verdict=judged(parts),
+            seen=f"FHSTCP has {_seen(found)} times what the standard flow has; up to {FRIENDLY:g} "
+            "counts as the same.",
+            why="Growth is c x RTT times that of standard TCP, so the window is about as large as "
+            "the root of that: FHSTCP takes more on rounds above 100 ms, and falls behind on "
+            "shorter ones.",
+        )
+    ]
+
+
+def _figures(found: Found) -> list[Figure]:
+    from fairhaul.papers import figures
+    from fairhaul.report import Figure, plots
+
+    looks = figures.looks([f"p = {p}" for p in LOSSES])
+    lines = [
+        figures.curve(found, look, {float(ms): ((p, str(ms)), "ratio") for ms in ROUNDS_MS})
+        for p, look in zip(LOSSES, looks, strict=True)
+    ]
+    # c is 10, and w^2 p is the growth of a round up to a factor that both have.
+    root = figures.reference("root of c x RTT", {ms: math.sqrt(ms / 100) for ms in ROUNDS_MS})
+    same = figures.reference("the same", dict.fromkeys(map(float, ROUNDS_MS), 1.0))
+    low, high = plots.ends([p["mean"] for line in lines for p in line.points], log=True)
+    x = plots.Scale(
+        title="Round-trip time (ms)",
+        low=ROUNDS_MS[0] / 1.08,
+        high=ROUNDS_MS[-1] * 1.08,
+        log=True,
+        ticks=ROUNDS_MS,
+    )
+    y = plots.Scale(
+        title="FHSTCP over standard TCP",
+        low=low,
+        high=high,
+        log=True,
+        ticks=plots.ticks(low, high),
+    )
+    caption = (
+        f"At p = {LOW_P} FHSTCP has {_seen(found)} times what the standard flow has. Dashed: the "
+        "same throughput for both, and the root of c x RTT, which growth in proportion to c x RTT "
+        f"makes of windows below 38 packets. {figures.BANDS}"
+    )
+    chart = plots.curves([*lines, root, same], x, y)
+    title = "Throughput beside a standard flow"
+    return [Figure(name="friendliness", title=title, caption=caption, chart=chart)]
+
+
 EXPERIMENT = Experiment(
-    seeds=5, quick_seeds=2, cases=_cases, figures=_figures, tables=_tables, chosen=CHOSEN
+    heading="Friendliness to standard TCP",
+    about="One FHSTCP flow beside one standard flow of the same round trip; both meet the same "
+    "random loss p. The paper wants standard TCP left alone at p = 1e-3 and above.",
+    seeds=5,
+    quick_seeds=2,
+    cases=_cases,
+    numbers=_numbers,
+    tables=_tables,
+    figures=_figures,
+    claims=_claims,
+    chosen=CHOSEN,
 )

@@ -6,7 +6,7 @@ use fairhaul_units::Time;
 
 use super::{Outcome, Sender};
 
-impl<C: Controller> Sender<C> {
+impl<C: Controller + Clone> Sender<C> {
     /// An acknowledgement outside recovery echoes a mark.
     ///
     /// Data that were outstanding at the last reduction, for whatever reason, give no other. What

@@ -6,7 +6,7 @@ use fairhaul_units::{Ack, Time};
 
 use super::{Sender, State};
 
-impl<C: Controller> Sender<C> {
+impl<C: Controller + Clone> Sender<C> {
     /// What the controller is told of an acknowledgement that delivered something.
     pub(super) fn event(&mut self, ack: &Ack, delivered: u64, now: Time) -> AckEvent {
         let new_round = self.board.una() >= self.round_end;

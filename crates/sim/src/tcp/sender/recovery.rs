@@ -7,7 +7,7 @@ use fairhaul_units::Time;
 use super::{Outcome, Sender, State};
 use crate::tcp::{DUP_THRESHOLD, Proportion};
 
-impl<C: Controller> Sender<C> {
+impl<C: Controller + Clone> Sender<C> {
     pub(super) fn in_open(
         &mut self,
         event: Option<AckEvent>,
@@ -49,6 +49,7 @@ impl<C: Controller> Sender<C> {
     }
 
     fn enter_recovery(&mut self, delivered: u64, advanced: u64, now: Time) -> Outcome {
+        self.remember(now);
         let heeded = self.is_heeded();
         if !heeded {
             let event = self.congestion(Cause::Loss, now);
@@ -143,8 +144,8 @@ impl<C: Controller> Sender<C> {
         if advanced > 0 {
             self.rearm(now);
             // What jumps forward was received before the timeout: it is no sign of room.
-            // Differs from [RFC 3168, 6.1.2]: an echo does not stop this growth. It goes on until
-            // new data say CWR, and all that leaves before them is sent again, one packet a round.
+            // Differs from [RFC 3168, 6.1.2]: after a timeout an echo does not stop growth. It
+            // goes on until new data say CWR; what leaves before them would go one packet a round.
             self.grow(event.map(|event| AckEvent { packets: event.packets.min(2.0), ..event }), true);
             if self.board.una() >= self.recover {
                 self.state = State::Open;

@@ -1,0 +1,224 @@
+//! Undo: what was done for packets that were merely late is taken back, and for lost ones never.
+
+mod support;
+mod wire;
+
+use fairhaul_experiment::Recovery;
+use fairhaul_sim::tcp::{Outcome, Poll, Profile, Receiver, Sender};
+use fairhaul_units::{Ack, Data, Span, Time};
+use wire::{Pipe, at, profile, sender};
+
+const ALL: [Recovery; 5] = [
+    Recovery::Sack,
+    Recovery::SackProportional,
+    Recovery::Reno,
+    Recovery::NewReno { impatient: true },
+    Recovery::NewReno { impatient: false },
+];
+
+/// Both ends, with every packet and acknowledgement in the hands of the test.
+struct Hands {
+    sender: Sender<fairhaul_cc::Builtin>,
+    receiver: Receiver,
+}
+
+impl Hands {
+    /// Opened at 100 ms, with a window of 10 that has left; the packets.
+    fn opened(recovery: Recovery, undo: bool) -> (Hands, Vec<Data>) {
+        let profile = Profile { initial_window: 10.0, initial_ssthresh: 10.0, undo, ..profile(recovery) };
+        let receiver = Receiver::new(recovery.reports(), None);
+        let mut hands = Hands { sender: sender(profile), receiver };
+        let request = hands.leaves(Time::ZERO);
+        hands.arrives(&request[0], at(100));
+        let packets = hands.leaves(at(100));
+        assert_eq!(packets.len(), 10);
+        (hands, packets)
+    }
+
+    fn leaves(&mut self, now: Time) -> Vec<Data> {
+        std::iter::from_fn(|| match self.sender.poll(now) {
+            Poll::Send(data) => Some(data),
+            _ => None,
+        })
+        .collect()
+    }
+
+    /// A packet arrives, and its acknowledgement too: what that causes.
+    fn arrives(&mut self, data: &Data, now: Time) -> Outcome {
+        let ack: Ack = self.receiver.take(data, now).1.expect("none is held");
+        self.sender.on_ack(&ack, now)
+    }
+
+    /// The timer runs out: when that was, and what leaves.
+    fn times_out(&mut self) -> (Time, Vec<Data>) {
+        let now = self.sender.timer();
+        assert!(matches!(self.sender.on_timer(now), Outcome::TimedOut(_)));
+        (now, self.leaves(now))
+    }
+}
+
+fn later(time: Time, ms: u64) -> Time {
+    time + Span::from_ms(ms)
+}
+
+#[test]
+fn a_spurious_timeout_is_undone_and_sends_nothing_again_but_its_first_packet() {
+    for recovery in ALL {
+        let (mut hands, packets) = Hands::opened(recovery, true);
+        let before = hands.sender.window();
+        let (first, again) = hands.times_out();
+        assert_eq!(again.iter().map(|d| (d.number, d.again)).collect::<Vec<_>>(), [(0, true)]);
+        // A second timeout in a row belongs to it.
+        let (second, again) = hands.times_out();
+        assert_eq!((again.len(), hands.sender.window().cwnd), (1, 1.0));
+        let undone = Outcome::Undone { since: first, finished: false };
+        assert_eq!(hands.arrives(&packets[0], later(second, 10)), undone, "{recovery:?}");
+        assert_eq!(hands.sender.window(), before);
+        // 9 of 10 are in flight: one new packet, and one for each that arrives.
+        let mut left = hands.leaves(later(second, 10));
+        for (i, packet) in packets[1..].iter().enumerate() {
+            let now = later(second, 11 + i as u64);
+            assert_eq!(hands.arrives(packet, now), Outcome::Quiet, "{recovery:?}");
+            left.extend(hands.leaves(now));
+        }
+        assert!(left.iter().all(|data| !data.again), "{recovery:?}");
+        assert_eq!(left[0].number, 10);
+        // Nine of ten grew it, by 1/10 each: it is at its threshold.
+        assert!((hands.sender.window().cwnd - 10.9).abs() < 0.05, "{:?}", hands.sender.window());
+        // The two that were sent again make duplicates, which are no sign of loss.
+        for copy in &again {
+            assert_eq!(hands.arrives(copy, later(second, 30)), Outcome::Quiet);
+        }
+    }
+}
+
+#[test]
+fn without_undo_a_spurious_timeout_costs_the_window() {
+    for recovery in ALL {
+        let (mut hands, packets) = Hands::opened(recovery, false);
+        let (when, _) = hands.times_out();
+        assert_eq!(hands.arrives(&packets[0], later(when, 10)), Outcome::Quiet);
+        assert_eq!(hands.sender.window().ssthresh, 5.0);
+        let again = hands.leaves(later(when, 10));
+        assert!(!again.is_empty() && again.iter().all(|data| data.again), "{recovery:?}");
+    }
+}
+
+#[test]
+fn a_spurious_timeout_makes_the_timer_careful() {
+    // Before: SRTT = 100 ms and RTTVAR = 50 ms from the handshake. The first sample of what is sent
+    // after the timeout is 260 ms: 260 + 4 x 130 = 780 ms [RFC 4015, 3.5].
+    let (mut hands, packets) = Hands::opened(Recovery::Sack, true);
+    let (when, _) = hands.times_out();
+    for packet in &packets {
+        hands.arrives(packet, later(when, 10));
+    }
+    let new = hands.leaves(later(when, 10));
+    assert_eq!(new[0].number, 10);
+    let now = new[0].stamped + Span::from_ms(260);
+    hands.arrives(&new[0], now);
+    assert_eq!(hands.sender.srtt(), Span::from_ms(260));
+    assert_eq!(hands.sender.timer() - now, Span::from_ms(780));
+}
+
+#[test]
+fn a_lost_packet_is_never_undone_though_others_are_late() {
+    for recovery in ALL {
+        // 0 is lost; 1 is late.
+        let (mut hands, packets) = Hands::opened(recovery, true);
+        let mut outcomes: Vec<_> = packets[2..].iter().map(|p| hands.arrives(p, at(200))).collect();
+        let resent = hands.leaves(at(200));
+        outcomes.push(hands.arrives(&packets[1], at(210)));
+        let first = resent.iter().find(|data| data.again).expect("a retransmission");
+        assert_eq!(first.number, 0);
+        outcomes.push(hands.arrives(first, at(300)));
+        assert!(outcomes.contains(&Outcome::Reduced), "{recovery:?}");
+        assert!(!outcomes.iter().any(|o| matches!(o, Outcome::Undone { .. })), "{recovery:?} {outcomes:?}");
+        assert!(hands.sender.window().cwnd <= 5.0 + 1.0);
+    }
+}
+
+#[test]
+fn of_a_late_packet_and_a_lost_one_behind_it_the_loss_is_charged() {
+    // 0 is late, 1 is lost, and both are sent again: 0 closes its gap itself, 1 does not.
+    for recovery in [Recovery::Sack, Recovery::SackProportional] {
+        let (mut hands, packets) = Hands::opened(recovery, true);
+        let mut resent = Vec::new();
+        let mut outcomes = Vec::new();
+        for packet in &packets[2..] {
+            outcomes.push(hands.arrives(packet, at(200)));
+            resent.extend(hands.leaves(at(200)).into_iter().filter(|data| data.again));
+        }
+        assert_eq!(resent.iter().map(|data| data.number).collect::<Vec<_>>(), [0, 1]);
+        outcomes.push(hands.arrives(&packets[0], at(210)));
+        outcomes.push(hands.arrives(&resent[1], at(300)));
+        let reduced = outcomes.iter().filter(|o| **o == Outcome::Reduced).count();
+        let undone = outcomes.iter().filter(|o| matches!(o, Outcome::Undone { .. })).count();
+        assert_eq!((reduced, undone), (1, 0), "{recovery:?} {outcomes:?}");
+        assert_eq!(hands.sender.window().ssthresh, 5.0);
+    }
+}
+
+#[test]
+fn a_late_packet_that_ends_the_transfer_is_undone_too() {
+    let (mut hands, packets) = {
+        let size = Some(10 * 960);
+        let profile = Profile { size, initial_window: 10.0, ..profile(Recovery::Sack) };
+        let mut hands = Hands { sender: sender(profile), receiver: Receiver::new(true, None) };
+        let request = hands.leaves(Time::ZERO);
+        hands.arrives(&request[0], at(100));
+        let packets = hands.leaves(at(100));
+        (hands, packets)
+    };
+    for packet in &packets[..9] {
+        hands.arrives(packet, at(200));
+    }
+    let (when, _) = hands.times_out();
+    let outcome = hands.arrives(&packets[9], later(when, 1));
+    assert_eq!(outcome, Outcome::Undone { since: when, finished: true });
+    assert!(outcome.finishes());
+}
+
+#[test]
+fn losses_alone_leave_the_same_trail_with_undo_and_without() {
+    for recovery in ALL {
+        let trail = |undo| {
+            let fate = |data: &Data, tries: u32| !data.opens && (data.number * 7 + u64::from(tries)) % 97 < 2;
+            let profile = Profile { undo, ..profile(recovery) };
+            let mut pipe = Pipe::new(profile, Span::from_ms(100), Span::from_ms(1), fate);
+            pipe.run(at(30_000));
+            assert!(pipe.reductions() + pipe.timeouts() > 10 && pipe.resent() > 20, "{recovery:?}");
+            (pipe.sent, pipe.outcomes)
+        };
+        assert!(trail(true) == trail(false), "{recovery:?}");
+    }
+}
+
+/// Goodput of one flow over 20 Mbit/s and 60 ms, in Mbit/s, and its reductions and undone ones.
+/// A fiftieth of the packets is 6 ms late: 15 packet times.
+fn goodput(recovery: &str, undo: bool, reorder: bool) -> (f64, usize, usize) {
+    let reorder = if reorder { "reorder = { probability = 0.02, delay = \"6 ms\" }" } else { "" };
+    let run = support::run_text(&format!(
+        "duration = \"30 s\"\nwarmup = \"5 s\"\n[bottleneck]\nrate = \"20 Mbit/s\"\ndelay = \"10 ms\"\n{reorder}\n\
+         queue = {{ kind = \"droptail\", capacity = \"1 bdp\" }}\n[[flow]]\nname = \"F\"\nrtt = \"60 ms\"\n\
+         controller = \"reno\"\nrecovery = {recovery}\nundo = {undo}"
+    ));
+    (run.goodput_bps(0) / 1e6, run.events("reduction").len(), run.events("undone").len())
+}
+
+#[test]
+fn reordering_costs_little_with_undo_and_most_of_the_throughput_without() {
+    for recovery in ["\"sack\"", "{ kind = \"sack\", prr = true }", "{ kind = \"newreno\" }"] {
+        let ((plain, ..), (kept, reduced, undone), (fallen, ..)) =
+            (goodput(recovery, true, false), goodput(recovery, true, true), goodput(recovery, false, true));
+        println!(
+            "{recovery}: {plain:.2} plain, {kept:.2} with undo ({undone} of {reduced}), {fallen:.2} without"
+        );
+        assert!(kept > 0.85 * plain, "{recovery}: {kept} of {plain}");
+        // By the square-root law at p = 0.02: 1.22 / sqrt(p) = 8.7 packets in 60 ms are 1.1 Mbit/s.
+        assert!(fallen < 0.25 * plain, "{recovery}: {fallen} of {plain}");
+    }
+    // Without reordering nothing is undone, and nothing changes.
+    let (on, off) = (goodput("\"sack\"", true, false), goodput("\"sack\"", false, false));
+    assert_eq!((on, on.2), (off, 0));
+}

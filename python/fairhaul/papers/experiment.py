@@ -1,0 +1,196 @@
+"""An experiment of a paper: its cases, what their runs gave, and what is claimed of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from fairhaul.estimate import Estimate, estimate
+from fairhaul.papers import scenario_file
+from fairhaul.papers.table import Cell, Row, Table
+from fairhaul.scenario import Scenario, read_one
+
+if TYPE_CHECKING:
+    from fairhaul.record import Record
+    from fairhaul.report import Figure
+
+# The numbers of one run by name; nothing where a run cannot say.
+Numbers = Mapping[str, float | None]
+Settings = Mapping[str, object]
+Key = tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One scenario of an experiment, under the words by which its tables find it."""
+
+    key: Key
+    scenario: Scenario
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """What the runs of an experiment gave: the numbers of each seed, by the key of the case.
+
+    `kept` is what `Experiment.keep` made of the first seed of each case.
+    """
+
+    runs: Mapping[Key, Sequence[Numbers]]
+    kept: Mapping[Key, Any] = field(default_factory=dict)
+
+    def values(self, key: Key, name: str) -> list[float]:
+        """Give the number `name` of every seed that has it."""
+        found = [run.get(name) for run in self.runs[key]]
+        return [value for value in found if value is not None]
+
+    def estimate(self, key: Key, name: str) -> Estimate | None:
+        """Estimate the number `name`; nothing where no run has it."""
+        values = self.values(key, name)
+        return estimate(values) if values else None
+
+    def mean(self, key: Key, name: str) -> float:
+        """Give the mean of the number `name`; not a number where no run has it."""
+        found = self.estimate(key, name)
+        return found.mean if found else float("nan")
+
+    def text(self, key: Key, name: str, form: str) -> str:
+        """Write the mean of the number `name`; a dash where no run has it."""
+        found = self.estimate(key, name)
+        return cell(found, form).mean_text()
+
+    def above(self, key: Key, other: Key, name: str) -> bool | None:
+        """Whether a case has more of `name` than another; nothing where runs do not tell."""
+        return below(self.estimate(other, name), self.estimate(key, name))
+
+
+def below(
+    ours: Estimate | None, theirs: Estimate | None, *, factor: float = 1.0, more: float = 0.0
+) -> bool | None:
+    """Whether a mean is below `factor` times another, and `more`; nothing where runs do not tell.
+
+    They tell where the intervals lie apart.
+    """
+    if ours is None or ours.low is None or ours.high is None:
+        return None
+    if theirs is None or theirs.low is None or theirs.high is None:
+        return None
+    if ours.high < factor * theirs.low + more:
+        return True
+    return False if ours.low > factor * theirs.high + more else None
+
+
+def within(found: Estimate | None, low: float, high: float) -> bool | None:
+    """Whether a mean lies in a band; nothing where its interval crosses an end of that."""
+    if found is None or found.low is None or found.high is None:
+        return None
+    if low <= found.low and found.high <= high:
+        return True
+    return False if found.high < low or found.low > high else None
+
+
+class Verdict(Enum):
+    """What is to be said of a claim: a sign, and the words beside it."""
+
+    HOLDS = ("✓", "holds")
+    PART = ("◐", "in part")
+    NOT = ("✗", "does not hold")
+    OPEN = ("?", "not settled")
+
+    def __str__(self) -> str:
+        """Write the sign and the words."""
+        return " ".join(self.value)
+
+
+def judged(parts: Sequence[bool | None]) -> Verdict:
+    """Judge a claim by its parts: those that hold, that do not, and that runs do not settle."""
+    if parts and all(parts):
+        return Verdict.HOLDS
+    if True in parts and False in parts:
+        return Verdict.PART
+    return Verdict.NOT if parts and None not in parts else Verdict.OPEN
+
+
+def every(parts: Sequence[bool | None]) -> bool | None:
+    """Whether all of `parts` hold, where one that does not is enough to refute a claim."""
+    if False in parts:
+        return False
+    return None if None in parts else True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """What a paper claims, in words that follow "it", and what is seen of it here.
+
+    `why` is said where it does not hold, or in part only.
+    """
+
+    text: str
+    verdict: Verdict
+    seen: str
+    why: str = ""
+
+    def to_dict(self) -> dict[str, str]:
+        """Give the claim as it stands in JSON."""
+        return {"claim": self.text, "verdict": self.verdict.value[1], "seen": self.seen}
+
+
+def _nothing(_: Found) -> Sequence[Any]:
+    return ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """One experiment of a paper.
+
+    `about` says under `heading` what is run; `chosen` what the paper leaves out and was chosen.
+    `keep` takes what a figure needs of the record of each case's first seed.
+    """
+
+    heading: str
+    about: str
+    seeds: int
+    quick_seeds: int
+    cases: Callable[[bool, Settings], Sequence[Case]]
+    numbers: Callable[[Record], Numbers]
+    tables: Callable[[Found], Sequence[Table]]
+    figures: Callable[[Found], Sequence[Figure]]
+    claims: Callable[[Found], Sequence[Claim]] = _nothing
+    keep: Callable[[Record], Any] | None = None
+    chosen: Sequence[str] = ()
+
+
+def case(paper: str, file: str, key: Sequence[str], *settings: Settings) -> Case:
+    """Read the one scenario of `file` under `settings`, the last of which weigh most."""
+    merged = {name: value for one in settings for name, value in one.items()}
+    scenario = read_one(scenario_file(paper, file), merged)
+    return Case(key=tuple(key), scenario=scenario)
+
+
+def cell(ours: Estimate | None, form: str, paper: float | None = None, step: float = 0.01) -> Cell:
+    """Put our number into a cell, beside the paper's where it has one."""
+    return Cell(
+        paper=[] if paper is None else [paper],
+        steps=[] if paper is None else [step],
+        ours=[] if ours is None else [ours],
+        form=form,
+    )
+
+
+def sheet(
+    found: Found,
+    title: str,
+    parameter: str,
+    columns: Mapping[str, str],
+    notes: Sequence[str] = (),
+) -> Table:
+    """Lay out a table with a row for every case and a column for every number and its form."""
+    rows = [
+        Row(
+            label=", ".join(key),
+            cells=[cell(found.estimate(key, name), form) for name, form in columns.items()],
+        )
+        for key in found.runs
+    ]
+    return Table(title=title, parameter=parameter, columns=list(columns), rows=rows, notes=notes)

@@ -1,0 +1,82 @@
+"""From what runs gave to what charts draw: points with intervals, and windows over time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from fairhaul.report.bins import level, tidy, whole_run
+from fairhaul.report.charts import Look, Span
+from fairhaul.report.look import colour
+from fairhaul.report.plots import Curve
+
+if TYPE_CHECKING:
+    from fairhaul.estimate import Estimate
+    from fairhaul.papers.experiment import Found, Key
+    from fairhaul.record import Record
+
+INTERVALS = "Means over seeds with their 95 % intervals."
+BANDS = "Points are means over seeds, bands their 95 % intervals."
+GREY = "var(--quiet)"
+
+# Over time a figure has room for so many values of each flow.
+MOST_BINS = 240
+
+
+def looks(labels: Sequence[str], grey: Sequence[str] = ("others", "F4")) -> list[Look]:
+    """Give each label a colour, and those of the background grey."""
+    return [
+        Look(label=label, colour=GREY if label in grey else colour(i))
+        for i, label in enumerate(labels)
+    ]
+
+
+def point(found: Estimate, **more: Any) -> dict[str, Any]:
+    """Give a mean and the ends of its interval, with the digits that a chart shows, and `more`."""
+    ends = {"low": found.low, "high": found.high}
+    tidied = {key: value if value is None else tidy(value) for key, value in ends.items()}
+    return {**more, "mean": tidy(found.mean), **tidied}
+
+
+def curve(found: Found, look: Look, points: Mapping[float, tuple[Key, str]]) -> Curve:
+    """Put a number of several cases on a line: for each x the case and the number's name."""
+    rows = [
+        point(one, x=x)
+        for x, (key, name) in points.items()
+        if key in found.runs and (one := found.estimate(key, name)) is not None
+    ]
+    return Curve(look=look, points=rows)
+
+
+def reference(label: str, points: Mapping[float, float]) -> Curve:
+    """Give a line of theory, to hold the others against."""
+    rows = [{"x": x, "mean": tidy(y), "low": None, "high": None} for x, y in points.items()]
+    return Curve(look=Look(label=label, colour=GREY, dash=(4, 4), thin=True), points=rows)
+
+
+def dots(
+    found: Found, cases: Mapping[Key, str], numbers: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Give the rows of `plots.dots`: for each case and each label the number of that name."""
+    rows: list[dict[str, Any]] = []
+    for key, row in cases.items():
+        for label, name in numbers.items():
+            one = found.estimate(key, name)
+            if one is not None:
+                rows.append(point(one, row=row, of=label))
+    return rows
+
+
+def windows(record: Record, names: Sequence[str]) -> tuple[Span, list[dict[str, float]]]:
+    """Keep of a record the congestion windows of the flows `names` over time, packets."""
+    scenario = record.meta["scenario"]
+    flows = [flow["name"] for flow in scenario["flows"]]
+    found = level(whole_run(record.flow_series, len(flows), scenario), "cwnd_packets", MOST_BINS)
+    rows = [
+        {
+            "t": tidy(t),
+            **{f"v{i}": tidy(found.mean[flows.index(n)][k]) for i, n in enumerate(names)},
+        }
+        for k, t in enumerate(found.middle_s)
+    ]
+    return Span(end_s=scenario["duration_s"], warmup_s=scenario["warmup_s"]), rows

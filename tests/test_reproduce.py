@@ -1,0 +1,145 @@
+"""The report of a paper reproduced: a section, a table and a figure for every experiment."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fairhaul import papers
+from fairhaul.cli import status_of
+from fairhaul.estimate import Estimate
+from fairhaul.papers import report
+from fairhaul.papers.experiment import Claim, Found, Key, Numbers, Verdict, every, judged, within
+from fairhaul.papers.fhstcp import PAPER
+from fairhaul.papers.fhstcp.rtt import exponent
+from fairhaul.papers.run import Reproduction
+
+from .conftest import Fairhaul
+from .test_report import read
+
+# Short enough for a fraction of a second each; says nothing of any protocol.
+SHORT = {"bottleneck.rate": "10 Mbit/s", "duration": "8 s", "warmup": "2 s"}
+
+
+@pytest.fixture(scope="module")
+def done() -> Reproduction:
+    return papers.reproduce("fhstcp", quick=True, seeds=2, set=SHORT)
+
+
+def test_every_experiment_has_its_section_table_and_figure(
+    done: Reproduction, tmp_path: Path
+) -> None:
+    path = report.write(done, tmp_path / "out" / "fhstcp-report")
+    html = path.read_text(encoding="utf-8")
+    page = read(path)
+    assert all(found.startswith(("#", "figures/")) for found in page.fetched)
+    assert not re.search(r"url\(|@import", "".join(re.findall(r"<style>.*?</style>", html, re.S)))
+    sections = re.findall(r"<section.*?</section>", html, re.S)
+    assert [part.name for part in done.parts] == list(PAPER.experiments)
+    for one in PAPER.experiments.values():
+        (section,) = [text for text in sections if f"<h2>{one.heading}</h2>" in text]
+        assert "<table" in section, one.heading
+        assert "<figure" in section, one.heading
+    for name in page.figures:
+        for ending in ("svg", "png", "pdf"):
+            assert (path.parent / "figures" / f"{name}.{ending}").stat().st_size > 1000
+    for words in (PAPER.question, "What the paper claims", "Where ours differs, and why"):
+        assert words in page.text
+    for words in ("Left out there, chosen here", "fairhaul reproduce fhstcp --quick --seeds 2"):
+        assert words in page.text
+    # Table 1, c = 10 and F1: the paper's number, and a word for whether ours agrees.
+    assert "32.22" in page.text
+    assert re.search(r"(✓ agrees|≠ differs)", page.text)
+    assert "nan" not in page.text
+
+
+def test_the_answer_counts_the_claims(done: Reproduction) -> None:
+    held = [claim for claim in done.claims if claim.verdict is Verdict.HOLDS]
+    assert len(done.claims) == 11
+    assert done.answer().startswith(f"{len(held) or 'None'} of 11 claims of the paper hold")
+    for claim in done.claims:
+        assert (claim.text in done.answer()) is (claim.verdict is not Verdict.OPEN)
+    assert json.loads(json.dumps(done.to_dict(), allow_nan=False))["claims"][0]["claim"]
+
+
+def test_one_seed_settles_nothing_that_has_an_interval(tmp_path: Path) -> None:
+    only = ["figure3", "rtt", "ablation", "table1"]
+    done = papers.reproduce("fhstcp", quick=True, seeds=1, set=SHORT, only=only)
+    assert {claim.verdict for claim in done.claims} == {Verdict.OPEN}
+    one = replace(done, parts=done.parts[-1:])
+    assert report.write(one, tmp_path).is_file()
+
+
+def test_the_command_says_where_the_report_is(
+    done: Reproduction,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    one = replace(done, parts=done.parts[:1])
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(papers, "reproduce", lambda *_, **__: one)
+    assert status_of(["reproduce", "fhstcp"]) == 0
+    assert capsys.readouterr().out.endswith("\nReport: fhstcp-report/report.html\n")
+    assert status_of(["reproduce", "all", "--out", "all", "--json"]) == 0
+    (paper,) = json.loads(capsys.readouterr().out)["papers"]
+    assert paper["report"] == "all/fhstcp-report/report.html"
+    assert Path(paper["report"]).is_file()
+
+
+def test_a_place_that_is_taken_is_told_before_anything_runs(
+    fairhaul: Fairhaul, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    for place in ("file", "file/below"):
+        told = fairhaul("reproduce", "fhstcp", "--out", place)
+        assert told.returncode == 2
+        assert "file is there already and is no directory" in told.stderr
+
+
+def test_a_claim_is_judged_by_its_parts() -> None:
+    assert judged([True, True]) is Verdict.HOLDS
+    assert judged([True, False, None]) is Verdict.PART
+    assert judged([False, False]) is Verdict.NOT
+    assert judged([True, None]) is Verdict.OPEN
+    assert judged([]) is Verdict.OPEN
+    # "The fairest of three" is refuted by one that is fairer.
+    assert (every([None, False]), every([True, None]), every([True])) == (False, None, True)
+    assert str(Verdict.NOT) == "✗ does not hold"
+    claim = Claim(text="fair", verdict=Verdict.PART, seen="0.9.")
+    assert claim.to_dict() == {"claim": "fair", "verdict": "in part", "seen": "0.9."}
+
+
+def test_an_interval_across_the_end_of_a_band_settles_nothing() -> None:
+    assert within(Estimate(mean=1, low=0.9, high=1.1), 0.75, 1.25) is True
+    assert within(Estimate(mean=1, low=0.7, high=1.3), 0.75, 1.25) is None
+    assert within(Estimate(mean=2, low=1.9, high=2.1), 0.75, 1.25) is False
+    assert within(Estimate(mean=1, low=None, high=None), 0.75, 1.25) is None
+
+
+def test_means_are_told_apart_by_their_intervals() -> None:
+    # Two seeds: 12.706 times the standard error, half of the difference: 1 ± 0.13, 2 ± 0.13.
+    near = [{"x": 0.99}, {"x": 1.01}]
+    far = [{"x": 1.99}, {"x": 2.01}]
+    wide = [{"x": 0.0}, {"x": 2.0}]
+    found = Found(runs={("a",): near, ("b",): far, ("c",): wide})
+    assert found.above(("b",), ("a",), "x") is True
+    assert found.above(("a",), ("b",), "x") is False
+    assert found.above(("a",), ("c",), "x") is None
+    assert found.above(("a",), ("b",), "y") is None
+
+
+def test_the_power_of_the_round_trip_is_fitted_per_seed() -> None:
+    # 2 and 3 times the round trip: ratios of 4 and 9 are the power 2, of 2 and 3 the power 1.
+    runs: dict[Key, list[Numbers]] = {("1", "fhstcp"): [{"ratio": 1.0}] * 2}
+    for n in (2.0, 3.0):
+        runs[f"{n:g}", "fhstcp"] = [{"ratio": n * n}, {"ratio": n}]
+    found = exponent(Found(runs=runs), "fhstcp")
+    assert found is not None
+    assert found.mean == pytest.approx(1.5)
+    # 1.5 ± 12.706 x 0.5.
+    assert found.high == pytest.approx(7.853)
