@@ -8,9 +8,10 @@ mod growth;
 mod recovery;
 
 use fairhaul_cc::{Cause, Congestion, Controller, Pacing, Window};
+use fairhaul_experiment::SlowStart;
 use fairhaul_units::{Ack, Data, HEADER, Span, Time};
 
-use super::{Pacer, Profile, Proportion, RttEstimator, Scoreboard};
+use super::{HyStart, Pacer, Profile, Proportion, RttEstimator, Scoreboard};
 
 /// What a poll gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +64,8 @@ pub struct Sender<C> {
     board: Scoreboard,
     rtt: RttEstimator,
     pacer: Pacer,
+    /// Of the first slow start, where it ends by delay; boxed, since few have it and none for long.
+    hystart: Option<Box<HyStart>>,
     /// Of the recovery under way, where it is proportional.
     proportion: Proportion,
     state: State,
@@ -83,6 +86,7 @@ pub struct Sender<C> {
 impl<C: Controller> Sender<C> {
     /// A sender that has not opened its connection.
     pub fn new(profile: Profile, controller: C) -> Sender<C> {
+        let hystart = (profile.slow_start == SlowStart::HyStart).then(Box::default);
         Sender {
             total: profile.packets(),
             ready: u64::MAX,
@@ -92,6 +96,7 @@ impl<C: Controller> Sender<C> {
             board: Scoreboard::default(),
             rtt: RttEstimator::new(profile.min_rto),
             pacer: Pacer::new(profile.max_pacing_rate),
+            hystart,
             proportion: Proportion::default(),
             state: State::Opening { asked: false },
             recover: 0,
@@ -191,6 +196,7 @@ impl<C: Controller> Sender<C> {
             let event = self.congestion(now);
             self.controller.on_timeout(&mut self.window, &event);
         }
+        self.hystart = None;
         self.board.lose_all();
         self.pacer.restart(now);
         self.state = State::Loss;

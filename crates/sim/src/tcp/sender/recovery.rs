@@ -23,6 +23,9 @@ impl<C: Controller> Sender<C> {
             self.rearm(now);
             self.grow(event, full);
         }
+        if let Some(event) = &event {
+            self.watch_delay(event);
+        }
         Outcome::Quiet
     }
 
@@ -49,6 +52,7 @@ impl<C: Controller> Sender<C> {
     fn enter_recovery(&mut self, delivered: u64, advanced: u64, now: Time) -> Outcome {
         let event = self.congestion(now);
         self.controller.on_congestion(&mut self.window, &event);
+        self.hystart = None;
         self.pacer.restart(now);
         self.board.begin_recovery();
         self.state = State::Recovery;
