@@ -100,4 +100,6 @@ catalogue! {
     Highspeed = "highspeed",
     Scalable = "scalable",
     Fhstcp = "fhstcp",
+    Bic = "bic",
+    Cubic = "cubic",
 }

@@ -4,8 +4,10 @@
 //! (slow start, recovery, retransmission timer, packets in flight, the pacer). No controller
 //! knows a clock, a socket or another controller: `now` comes with each event.
 
+mod bic;
 mod catalogue;
 mod controller;
+mod cubic;
 mod fhstcp;
 mod highspeed;
 mod highspeed_law;
@@ -15,8 +17,10 @@ mod scalable;
 #[cfg(test)]
 mod workbench;
 
+pub use bic::Bic;
 pub use catalogue::{Builtin, Choice, Entry, entries, entry};
 pub use controller::{AckEvent, Cause, Congestion, Controller, Pacing, RateSample, Window};
+pub use cubic::Cubic;
 pub use fhstcp::Fhstcp;
 pub use highspeed::Highspeed;
 pub use reno::Reno;

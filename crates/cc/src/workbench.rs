@@ -40,21 +40,47 @@ pub(crate) fn one_round(controller: &mut impl Controller, window: &mut Window) {
 /// The mean over time of the window where every 1/p-th packet is lost: between two losses 1/p
 /// packets are acknowledged, each of which takes 1/w of a round. Recovery takes no time.
 pub(crate) fn mean_window(controller: &mut impl Controller, p: f64, rtt_s: f64) -> f64 {
-    let packets = (1.0 / p).round() as u64;
-    let event = ack(Span::from_secs(rtt_s));
     let mut window = avoidance(libm::pow(p, -0.8));
+    let mut cycles = Cycles::new(p, rtt_s, 1);
     for _ in 0..200 {
-        let (start, mut rounds) = (window.cwnd, 0.0);
-        for _ in 0..packets {
-            rounds += 1.0 / window.cwnd;
-            controller.on_ack(&mut window, &event);
-        }
-        controller.on_congestion(&mut window, &CONGESTION);
+        let start = window.cwnd;
+        let mean = cycles.next(controller, &mut window);
         if (window.cwnd / start - 1.0).abs() < 1e-5 {
-            return packets as f64 / rounds;
+            return mean;
         }
     }
     panic!("the window under periodic loss did not settle");
+}
+
+/// Losses of every 1/p-th packet, one after the other.
+pub(crate) struct Cycles {
+    packets: u64,
+    /// Packets that one acknowledgement delivers.
+    batch: u64,
+    event: AckEvent,
+    rtt_s: f64,
+    now_s: f64,
+}
+
+impl Cycles {
+    pub(crate) fn new(p: f64, rtt_s: f64, batch: u64) -> Cycles {
+        let packets = (1.0 / p).round() as u64;
+        let event = AckEvent { packets: batch as f64, ..ack(Span::from_secs(rtt_s)) };
+        Cycles { packets, batch, event, rtt_s, now_s: 0.0 }
+    }
+
+    /// Up to the next loss, and what it does: the mean window before it.
+    pub(crate) fn next(&mut self, controller: &mut impl Controller, window: &mut Window) -> f64 {
+        let mut rounds = 0.0;
+        for _ in 0..self.packets / self.batch {
+            rounds += self.event.packets / window.cwnd;
+            let now = Time::ZERO + Span::from_secs(self.now_s + rounds * self.rtt_s);
+            controller.on_ack(window, &AckEvent { now, ..self.event });
+        }
+        self.now_s += rounds * self.rtt_s;
+        controller.on_congestion(window, &CONGESTION);
+        self.packets as f64 / rounds
+    }
 }
 
 /// Flows of one base round-trip time behind one queue without limit, a round of all at a time.

@@ -157,6 +157,7 @@ fn flow(flow: &Flow) -> Value {
         "slow_start": match flow.slow_start {
             SlowStart::Standard => json!({ "kind": "standard" }),
             SlowStart::Limited { max_ssthresh } => json!({ "kind": "limited", "max_ssthresh": max_ssthresh }),
+            SlowStart::HyStart => json!({ "kind": "hystart++" }),
         },
         "max_pacing_rate_bps": flow.max_pacing_rate.map(|rate| rate.as_bps()),
         "offload_packets": flow.offload,

@@ -129,6 +129,8 @@ pub enum SlowStart {
         /// Packets.
         max_ssthresh: f64,
     },
+    /// Ended by a rising round-trip time [RFC 9406].
+    HyStart,
 }
 
 /// When a flow starts.

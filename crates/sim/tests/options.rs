@@ -1,5 +1,5 @@
-//! The options of TCP's sender, each with its law: limited slow start, a fastest rate, and recovery
-//! in proportion.
+//! The options of TCP's sender, each with its law: slow start that is limited or watches the delay,
+//! a fastest rate, and recovery in proportion.
 
 mod support;
 mod wire;
@@ -115,4 +115,51 @@ fn recovery_in_proportion_makes_no_burst_after_heavy_loss() {
     assert!(burst(&left) <= Some(2), "{left:?}");
     let (_, plain) = recovering(Recovery::Sack, 100..180);
     assert!(burst(&plain) > Some(10), "{:?}", burst(&plain));
+}
+
+/// The first four seconds of a flow on 375 packets (50 Mbit/s, 60 ms): packets lost, and where slow
+/// start ended.
+fn first_slow_start(slow_start: &str, capacity: &str) -> (u64, f64) {
+    let run = support::run_text(&format!(
+        "duration = \"4 s\"\n[bottleneck]\nrate = \"50 Mbit/s\"\ndelay = \"10 ms\"\n\
+         queue = {{ kind = \"droptail\", capacity = \"{capacity}\" }}\n[[flow]]\nname = \"F\"\nrtt = \"60 ms\"\n\
+         controller = \"reno\"\nslow_start = \"{slow_start}\"\n"
+    ));
+    let rows = &run.record.flows[0];
+    let threshold = rows.iter().map(|row| row.ssthresh_packets).find(|packets| packets.is_finite());
+    let lost = rows.iter().map(|row| row.lost).sum();
+    println!("{slow_start}, {capacity}: {lost} lost, {threshold:?}");
+    (lost, threshold.unwrap_or(f64::INFINITY))
+}
+
+/// Standard slow start is told of the first loss when a round has doubled what filled path and
+/// queue: it loses as much as both hold.
+#[test]
+fn standard_slow_start_loses_what_path_and_queue_hold() {
+    for (capacity, wanted) in [("1 bdp", 750.0), ("2 bdp", 1125.0), ("4 bdp", 1875.0), ("8 bdp", 3375.0)] {
+        let (lost, _) = first_slow_start("standard", capacity);
+        assert!((lost as f64 / wanted - 1.0).abs() < 0.01, "{capacity}: {lost}, not {wanted}");
+    }
+}
+
+/// The first samples of a round are of packets that left a round before, when the window was half
+/// as large. They show 60 / 8 = 7.5 ms, or 47 packets, where that half is 375 + 47 or more: 512.
+/// The window is then 1024, and 1032 with the eighth sample; five rounds of a quarter make 3.05
+/// times as much of it, which a queue of 8 times the path holds.
+#[test]
+fn slow_start_that_watches_the_delay_ends_without_a_loss_in_a_deep_queue() {
+    let (lost, threshold) = first_slow_start("hystart++", "8 bdp");
+    assert_eq!(lost, 0);
+    assert!((threshold / (1032.0 * 3.052) - 1.0).abs() < 0.01, "{threshold}");
+}
+
+/// In a queue that 1024 packets or the rounds after them overflow it loses a part of the window
+/// that it came with, and not as much as the path holds.
+#[test]
+fn slow_start_that_watches_the_delay_loses_less_in_a_shallow_queue() {
+    for (capacity, share) in [("1 bdp", 0.6), ("2 bdp", 0.3), ("4 bdp", 0.3), ("6 bdp", 0.25)] {
+        let lost = |slow_start| first_slow_start(slow_start, capacity).0 as f64;
+        let found = lost("hystart++") / lost("standard");
+        assert!(found < share, "{capacity}: {found}");
+    }
 }

@@ -298,6 +298,7 @@ pub(crate) const SLOW_START: Accepts = Words(&Words {
             help: "Above `max_ssthresh` the window grows by at most half of that each round (RFC 3742).",
             fields: &[field("max_ssthresh", WINDOW, value("100"), "Packets.")],
         },
+        word("hystart++", "The first ends where the round-trip time rises, before a loss (RFC 9406)."),
     ],
 });
 

@@ -2,6 +2,7 @@
 //! to send.
 
 mod datagrams;
+mod hystart;
 mod pacer;
 mod profile;
 mod proportion;
@@ -12,6 +13,7 @@ mod scoreboard;
 mod sender;
 
 pub use datagrams::Datagrams;
+pub use hystart::HyStart;
 pub use pacer::Pacer;
 pub use profile::Profile;
 pub use proportion::Proportion;

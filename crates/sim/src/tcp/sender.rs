@@ -12,10 +12,11 @@ mod recovery;
 mod undo;
 
 use fairhaul_cc::{Cause, Congestion, Controller, Pacing, Window};
+use fairhaul_experiment::SlowStart;
 use fairhaul_units::{Ack, Data, Ecn, HEADER, Span, Time};
 use undo::Before;
 
-use super::{Pacer, Profile, Proportion, RttEstimator, Scoreboard};
+use super::{HyStart, Pacer, Profile, Proportion, RttEstimator, Scoreboard};
 
 /// What a poll gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +85,8 @@ pub struct Sender<C> {
     board: Scoreboard,
     rtt: RttEstimator,
     pacer: Pacer,
+    /// Of the first slow start, where it ends by delay; boxed, since few have it and none for long.
+    hystart: Option<Box<HyStart>>,
     /// Of the recovery under way, where it is proportional.
     proportion: Proportion,
     state: State,
@@ -112,6 +115,7 @@ pub struct Sender<C> {
 impl<C: Controller + Clone> Sender<C> {
     /// A sender that has not opened its connection.
     pub fn new(profile: Profile, controller: C) -> Sender<C> {
+        let hystart = (profile.slow_start == SlowStart::HyStart).then(Box::default);
         Sender {
             total: profile.packets(),
             ready: u64::MAX,
@@ -121,6 +125,7 @@ impl<C: Controller + Clone> Sender<C> {
             board: Scoreboard::default(),
             rtt: RttEstimator::new(profile.min_rto),
             pacer: Pacer::new(profile.max_pacing_rate),
+            hystart,
             proportion: Proportion::default(),
             state: State::Opening { asked: false },
             recover: 0,
@@ -235,6 +240,7 @@ impl<C: Controller + Clone> Sender<C> {
             let event = self.congestion(Cause::Loss, now);
             self.controller.on_timeout(&mut self.window, &event);
         }
+        self.hystart = None;
         self.board.lose_all();
         self.pacer.restart(now);
         self.cwr = true;

@@ -26,6 +26,7 @@ impl<C: Controller + Clone> Sender<C> {
             self.window.cwnd = 1.0;
             self.pacer.pause(now + self.rtt.timeout());
         }
+        self.hystart = None;
         self.marked_below = self.board.next();
         self.cwr = true;
         Outcome::Marked

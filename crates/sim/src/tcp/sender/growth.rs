@@ -1,6 +1,6 @@
 //! Growth of the window, outside fast recovery.
 
-use fairhaul_cc::{AckEvent, Controller};
+use fairhaul_cc::{AckEvent, Controller, Pacing};
 use fairhaul_experiment::SlowStart;
 use fairhaul_units::{Ack, Time};
 
@@ -41,19 +41,42 @@ impl<C: Controller + Clone> Sender<C> {
         }
     }
 
-    /// As the controller would, but above `max_ssthresh` by the K-th part of it, so that a round
-    /// adds at most max_ssthresh / 2 [RFC 3742, 2].
-    //
-    // Differs from [RFC 3742, 2]: K = cwnd / (max_ssthresh / 2) is not rounded down. Rounded, a
-    // window just below a multiple would grow by up to half as much again in a round.
+    /// As the controller would, or by a part of that.
     fn slow_start(&mut self, event: &AckEvent) {
         let before = self.window.cwnd;
         self.controller.on_slow_start(&mut self.window, event);
-        if let SlowStart::Limited { max_ssthresh } = self.profile.slow_start
-            && before > max_ssthresh
-        {
-            let k = before / (0.5 * max_ssthresh);
-            self.window.cwnd = before + (self.window.cwnd - before) / k;
+        let divisor = self.divisor(before, event.packets);
+        if divisor != 1.0 && self.window.cwnd > before {
+            self.window.cwnd = before + (self.window.cwnd - before) / divisor;
         }
+    }
+
+    /// Limited: above `max_ssthresh` the K-th part, so that a round adds at most max_ssthresh / 2
+    /// [RFC 3742, 2].
+    //
+    // Differs from [RFC 3742, 2]: K = cwnd / (max_ssthresh / 2) is not rounded down. Rounded, a
+    // window just below a multiple would grow by up to half as much again in a round.
+    fn divisor(&self, cwnd: f64, packets: f64) -> f64 {
+        if let SlowStart::Limited { max_ssthresh } = self.profile.slow_start
+            && cwnd > max_ssthresh
+        {
+            return cwnd / (0.5 * max_ssthresh);
+        }
+        self.hystart.as_ref().map_or(1.0, |hystart| hystart.divisor(packets, self.is_paced()))
+    }
+
+    fn is_paced(&self) -> bool {
+        self.profile.max_pacing_rate.is_some() || self.controller.pacing(&self.window) != Pacing::None
+    }
+
+    /// Ends the first slow start where the round-trip time says so; later ones know a threshold,
+    /// and are standard [RFC 9406, 4.3].
+    pub(super) fn watch_delay(&mut self, event: &AckEvent) {
+        let Some(hystart) = &mut self.hystart else { return };
+        if self.window.in_slow_start() && !hystart.is_over(event) {
+            return;
+        }
+        self.window.ssthresh = self.window.ssthresh.min(self.window.cwnd);
+        self.hystart = None;
     }
 }

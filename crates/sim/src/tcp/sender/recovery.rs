@@ -25,6 +25,9 @@ impl<C: Controller + Clone> Sender<C> {
             // An echo of a mark never lets the window grow.
             self.grow(event, full && !ece);
         }
+        if let Some(event) = &event {
+            self.watch_delay(event);
+        }
         if ece { self.heed_echo(now) } else { Outcome::Quiet }
     }
 
@@ -57,6 +60,7 @@ impl<C: Controller + Clone> Sender<C> {
             self.pacer.restart(now);
             self.cwr = true;
         }
+        self.hystart = None;
         self.board.begin_recovery();
         self.state = State::Recovery;
         self.recover = self.board.next();

@@ -1,0 +1,388 @@
+//! BIC [BIC]: the window at which the last loss came is searched for as in a dictionary.
+//!
+//! Far below that maximum a round adds Smax packets. Nearer it goes half of the way, so that the
+//! window lingers where it fits. Beyond it the search begins anew, by 1, 2, 4, ... packets a round
+//! up to Smax. Below the low window it is Reno.
+
+use fairhaul_units::{Kind, Parameter, Settings};
+
+use crate::{AckEvent, Congestion, Controller, Window};
+
+/// Binary Increase Congestion control.
+#[derive(Clone, Debug)]
+pub struct Bic {
+    rule: Rule,
+    low_window: f64,
+    fast_convergence: bool,
+    /// The maximum that the search is for; minus infinity where no loss has shown one.
+    max: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Rule {
+    /// As published: at most `smax` packets a round, at least `smin` from the maximum; a loss
+    /// takes the share `beta`.
+    Paper { smax: f64, smin: f64, beta: f64 },
+    /// As in Linux 2.6.22.
+    Linux,
+}
+
+/// Linux's constants [LINUX]: the most that a round adds, the share of the distance that it goes,
+/// the rounds for a distance of 4 packets (smooth_part), and what a loss leaves.
+const MAX_INCREMENT: f64 = 16.0;
+const DIVISOR: f64 = 4.0;
+const SMOOTH_PART: f64 = 20.0;
+const KEPT: f64 = 819.0 / 1024.0;
+
+impl Bic {
+    pub(crate) const TITLE: &'static str = "BIC: binary search for the window of the last loss";
+    pub(crate) const SOURCE: &'static str = "BIC";
+    pub(crate) const PARAMETERS: &'static [Parameter] = &[
+        Parameter {
+            name: "variant",
+            kind: Kind::Word(&["paper", "linux"]),
+            default: 0.0,
+            help: "the rule as published, with smax, smin and beta, or Linux's, which has its own [BIC, LINUX]",
+        },
+        Parameter {
+            name: "smax",
+            kind: Kind::Number { least: 1.0, most: 1e6, unit: "packets" },
+            default: 32.0,
+            help: "the most that a round adds, variant paper [BIC]",
+        },
+        Parameter {
+            name: "smin",
+            kind: Kind::Number { least: 1e-6, most: 1.0, unit: "packets" },
+            default: 0.01,
+            help: "so near to the maximum the search has found it, variant paper [BIC]",
+        },
+        Parameter {
+            name: "beta",
+            kind: Kind::Number { least: 0.01, most: 0.9, unit: "" },
+            default: 0.125,
+            help: "the share of the window given up at a loss, variant paper [BIC]",
+        },
+        Parameter {
+            name: "low_window",
+            kind: Kind::Number { least: 0.0, most: 1e6, unit: "packets" },
+            default: 14.0,
+            help: "below this window the rule is Reno's [BIC]",
+        },
+        Parameter {
+            name: "fast_convergence",
+            kind: Kind::Switch,
+            default: 1.0,
+            help: "aim lower after a loss below the last maximum, to leave room for others [BIC]",
+        },
+    ];
+
+    pub(crate) fn new(settings: &Settings) -> Bic {
+        let rule = match settings.word("variant") {
+            "linux" => Rule::Linux,
+            _ => Rule::Paper {
+                smax: settings.number("smax"),
+                smin: settings.number("smin"),
+                beta: settings.number("beta"),
+            },
+        };
+        Bic {
+            rule,
+            low_window: settings.number("low_window"),
+            fast_convergence: settings.switch("fast_convergence"),
+            max: f64::NEG_INFINITY,
+        }
+    }
+
+    /// What a round is to add to the window `w`, at the low window or above.
+    fn step(&self, w: f64) -> f64 {
+        match self.rule {
+            Rule::Paper { smax, .. } => paper_step(w - self.max, smax),
+            Rule::Linux if self.max == f64::NEG_INFINITY => MAX_INCREMENT.max(w / SMOOTH_PART),
+            Rule::Linux => linux_step(w - self.max),
+        }
+    }
+}
+
+/// What a round adds at that distance `above` the maximum, as published.
+// Unclear in [BIC]: the text goes to the middle once in a round, the pseudocode sets a new middle
+// with every acknowledgement. The pseudocode: half of what is left in a round, of which e^-1/2 is
+// left at its end.
+// Differs from [BIC]: beyond the maximum each goal of the pseudocode, one step from where the last
+// was met, is counted from the maximum: 1, 3, 7, ... packets above it. That saves its state and
+// moves a goal by less than what one acknowledgement adds.
+fn paper_step(above: f64, smax: f64) -> f64 {
+    let step = if above < 0.0 { -above / 2.0 } else { (1u64 << ((above + 1.0) as u64).ilog2()) as f64 };
+    step.min(smax)
+}
+
+/// What a round adds at that distance `above` the maximum, in Linux.
+// Differs from [LINUX]: there the window is whole, and so is the number of acknowledgements for
+// one packet more.
+fn linux_step(above: f64) -> f64 {
+    let smooth = DIVISOR / SMOOTH_PART;
+    match above {
+        _ if above < -DIVISOR => (-above / DIVISOR).min(MAX_INCREMENT),
+        _ if above < DIVISOR => smooth,
+        _ if above < MAX_INCREMENT * (DIVISOR - 1.0) => above / (DIVISOR - 1.0),
+        _ => MAX_INCREMENT,
+    }
+}
+
+impl Controller for Bic {
+    fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
+        let w = window.cwnd;
+        if w < self.low_window {
+            window.cwnd += ack.packets / w;
+            return;
+        }
+        window.cwnd += self.step(w) * (ack.packets / w);
+        if let Rule::Paper { smin, .. } = self.rule
+            && (0.0..smin).contains(&(self.max - window.cwnd))
+        {
+            window.cwnd = self.max;
+        }
+    }
+
+    // Unclear in [BIC]: after a search beyond the maximum the pseudocode compares with the largest
+    // number there is, so that fast convergence would follow every search that went well. Compared
+    // is the maximum of the loss before, as the text has it and Linux too.
+    fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
+        let w = window.cwnd;
+        let small = w < self.low_window;
+        let decrease = match self.rule {
+            Rule::Paper { .. } if small => return window.give_up(0.5), // the maximum stays
+            Rule::Paper { beta, .. } => beta,
+            Rule::Linux => 1.0 - KEPT,
+        };
+        let falling = self.fast_convergence && w < self.max;
+        self.max = if falling { w * (1.0 - decrease / 2.0) } else { w };
+        window.give_up(if small { 0.5 } else { decrease });
+    }
+
+    /// Standard TCP's, and the maximum is forgotten.
+    // Unclear in [BIC]: timeouts are not mentioned. As at the start. Linux forgets as well, but
+    // slow start ends where a loss would have left the window.
+    fn on_timeout(&mut self, window: &mut Window, event: &Congestion) {
+        match self.rule {
+            Rule::Paper { .. } => window.start_over(),
+            Rule::Linux => {
+                self.on_congestion(window, event);
+                window.cwnd = 1.0;
+            }
+        }
+        self.max = f64::NEG_INFINITY;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workbench::{CONGESTION, Cycles, avoidance, close, one_round};
+
+    fn settings() -> Settings {
+        Settings::defaults(Bic::PARAMETERS)
+    }
+
+    fn bic() -> Bic {
+        Bic::new(&settings())
+    }
+
+    fn linux() -> Bic {
+        Bic::new(&settings().with("variant", 1.0))
+    }
+
+    /// A search for 1000 packets, that far above it.
+    fn searching(mut bic: Bic, above: f64) -> (Bic, Window) {
+        bic.on_congestion(&mut avoidance(1000.0), &CONGESTION);
+        (bic, avoidance(1000.0 + above))
+    }
+
+    /// What one round adds there.
+    fn gained(bic: Bic, above: f64) -> f64 {
+        let (mut bic, mut window) = searching(bic, above);
+        let before = window.cwnd;
+        one_round(&mut bic, &mut window);
+        window.cwnd - before
+    }
+
+    #[test]
+    fn a_loss_at_1000_packets_leaves_875() {
+        let mut window = avoidance(1000.0);
+        let mut bic = bic();
+        bic.on_congestion(&mut window, &CONGESTION);
+        assert_eq!((window.cwnd, window.ssthresh, bic.max), (875.0, 875.0, 1000.0));
+    }
+
+    /// Half of 125 is more than 32. 875 times 32/w with w from 875: sqrt(875^2 + 64 x 875) = 906.4.
+    #[test]
+    fn far_below_the_maximum_a_round_adds_32() {
+        close(gained(bic(), -125.0), 31.4, 0.003);
+    }
+
+    /// 20 packets below, a round leaves 20 e^-1/2 = 12.13.
+    #[test]
+    fn near_the_maximum_a_round_goes_half_of_the_way_and_again_half() {
+        close(gained(bic(), -20.0), 7.87, 0.02);
+    }
+
+    #[test]
+    fn a_hundredth_of_a_packet_below_the_maximum_it_is_found() {
+        let (mut bic, mut window) = searching(bic(), -0.01);
+        one_round(&mut bic, &mut window);
+        assert!((1000.0..1001.0).contains(&window.cwnd), "{window:?}");
+    }
+
+    /// 1, 2, 4, 8, 16 and then 32 a round; a little less, since each round acknowledges the window
+    /// that it began with.
+    #[test]
+    fn beyond_the_maximum_the_step_doubles_up_to_32() {
+        let steps = [0.0, 0.99, 1.0, 2.9, 3.0, 7.0, 15.0, 31.0, 500.0, f64::INFINITY];
+        let expected = [1.0, 1.0, 2.0, 2.0, 4.0, 8.0, 16.0, 32.0, 32.0, 32.0];
+        assert_eq!(steps.map(|above| paper_step(above, 32.0)), expected);
+        let (mut bic, mut window) = searching(bic(), 0.0);
+        for goal in [1.0, 3.0, 7.0, 15.0, 31.0, 63.0] {
+            one_round(&mut bic, &mut window);
+            close(window.cwnd, 1000.0 + goal, 0.002);
+        }
+    }
+
+    /// Before a loss there is no maximum to go slowly at.
+    #[test]
+    fn without_a_maximum_a_round_adds_32_and_in_linux_a_twentieth() {
+        assert_eq!((bic().step(100.0), linux().step(100.0), linux().step(1000.0)), (32.0, 16.0, 50.0));
+    }
+
+    /// 1000, then 900: (900 + 787.5) / 2 = 843.75; without it 900. In Linux 900 (1 + 0.7998) / 2.
+    #[test]
+    fn a_second_loss_lower_than_the_first_aims_lower_still() {
+        let again = |bic| {
+            let (mut bic, mut window) = searching(bic, -100.0);
+            bic.on_congestion(&mut window, &CONGESTION);
+            bic.max
+        };
+        assert_eq!(again(bic()), 843.75);
+        assert_eq!(again(Bic::new(&settings().with("fast_convergence", 0.0))), 900.0);
+        close(again(linux()), 809.91, 1e-5);
+    }
+
+    #[test]
+    fn a_small_window_is_renos() {
+        let (mut bic, mut window) = (bic(), avoidance(10.0));
+        one_round(&mut bic, &mut window);
+        close(window.cwnd, 10.95, 0.01);
+        window.cwnd = 12.0;
+        bic.on_congestion(&mut window, &CONGESTION);
+        assert_eq!((window.cwnd, bic.max), (6.0, f64::NEG_INFINITY));
+    }
+
+    /// [LINUX]: (max - w) / 4 within 1 and 16, 4 / 20 within 4 packets, (w - max) / 3 up to 48.
+    #[test]
+    fn linux_has_steps_of_its_own() {
+        let above = [-200.0, -64.0, -40.0, -4.0, 0.0, 3.9, 6.0, 30.0, 48.0, 1e6];
+        let expected = [16.0, 16.0, 10.0, 0.2, 0.2, 0.2, 2.0, 10.0, 16.0, 16.0];
+        assert_eq!(above.map(linux_step), expected);
+        let (mut linux, mut window) = searching(linux(), 0.0);
+        linux.on_congestion(&mut window, &CONGESTION);
+        close(window.cwnd, 799.8, 1e-4);
+        window.cwnd = 14.0;
+        linux.on_congestion(&mut window, &CONGESTION);
+        close(window.cwnd, 11.2, 1e-3);
+    }
+
+    #[test]
+    fn a_timeout_forgets_the_maximum() {
+        for (bic, threshold) in [(bic(), 500.0), (linux(), 799.8)] {
+            let (mut bic, mut window) = searching(bic, 0.0);
+            bic.on_timeout(&mut window, &CONGESTION);
+            assert_eq!((window.cwnd, bic.max), (1.0, f64::NEG_INFINITY));
+            close(window.ssthresh, threshold, 1e-4);
+        }
+    }
+
+    /// One cycle of the published rule phase by phase, a round being a continuous quantity.
+    struct Phases {
+        window: f64,
+        rounds: f64,
+        packets: f64,
+    }
+
+    impl Phases {
+        /// Grows by `slope` a round up to `end`: an area of (w + end) / 2 a round.
+        fn straight(&mut self, slope: f64, end: f64) {
+            let (start, left) = (self.window, self.packets);
+            let all = (end * end - start * start) / (2.0 * slope);
+            self.window = if all < left { end } else { (start * start + 2.0 * slope * left).sqrt() };
+            self.rounds += (self.window - start).max(0.0) / slope;
+            self.packets -= all.clamp(0.0, left);
+        }
+
+        /// Half of the distance d to `max` a round: d e^(-r/2) after r rounds, and an area of
+        /// max r - 2 d (1 - e^(-r/2)), until a hundredth is left.
+        fn halving(&mut self, max: f64) {
+            let distance = max - self.window;
+            let left = |rounds: f64| distance * libm::exp(-rounds / 2.0);
+            let area = |rounds: f64| max * rounds - 2.0 * (distance - left(rounds));
+            let (mut low, mut high) = (0.0, 2.0 * libm::log(distance / 0.01));
+            if area(high) < self.packets {
+                self.window = max;
+                low = high;
+            } else {
+                for _ in 0..60 {
+                    let middle = (low + high) / 2.0;
+                    if area(middle) < self.packets { low = middle } else { high = middle }
+                }
+                self.window = max - left(low);
+            }
+            self.rounds += low;
+            self.packets -= area(low);
+        }
+    }
+
+    /// From `start` for `packets`: the window at the end, and the rounds that it took.
+    fn cycle(start: f64, max: f64, packets: f64) -> (f64, f64) {
+        let mut phases = Phases { window: start, rounds: 0.0, packets };
+        if start < max - 64.0 {
+            phases.straight(32.0, max - 64.0);
+        }
+        if phases.packets > 0.0 && start < max {
+            phases.halving(max);
+        }
+        for k in 0..5 {
+            let step = f64::from(1 << k);
+            if phases.packets > 1e-6 && phases.window < max + 2.0 * step - 1.0 {
+                phases.straight(step, max + 2.0 * step - 1.0);
+            }
+        }
+        if phases.packets > 1e-6 {
+            phases.straight(32.0, f64::INFINITY);
+        }
+        (phases.window, phases.rounds)
+    }
+
+    /// The mean window over 40 cycles after 20, by the phases.
+    fn mean_by_phases(p: f64, first: f64) -> f64 {
+        let (mut start, mut max, mut rounds) = (first * 0.875, first, 0.0);
+        for number in 0..60 {
+            let (end, took) = cycle(start, max, 1.0 / p);
+            rounds += if number < 20 { 0.0 } else { took };
+            max = if end < max { end * (1.0 + 0.875) / 2.0 } else { end };
+            start = end * 0.875;
+        }
+        40.0 / p / rounds
+    }
+
+    /// Below, where a round adds less than 32: 40 packets at 1e-3. Above, a line of 32 a round.
+    #[test]
+    fn periodic_loss_gives_the_mean_of_the_phases() {
+        for p in [1e-3, 1e-4, 1e-5, 1e-6] {
+            let first = 0.5 * libm::pow(p, -0.7);
+            let (mut bic, mut window) = (bic(), avoidance(first));
+            bic.on_congestion(&mut window, &CONGESTION);
+            let mut cycles = Cycles::new(p, 0.1, 1);
+            let means: Vec<f64> = (0..60).map(|_| cycles.next(&mut bic, &mut window)).collect();
+            let mean = 40.0 / means[20..].iter().map(|mean| 1.0 / mean).sum::<f64>();
+            println!("bic at {p:e}: {mean:.1}, {:.1} by phases", mean_by_phases(p, first));
+            close(mean, mean_by_phases(p, first), 0.02);
+        }
+    }
+}
