@@ -38,7 +38,9 @@ class Record:
     | `link_series` | link and bin, by link | `t_s`, `link`; in the bin: `busy_s`, `arrived`,
       `dropped`, `marked` (packets); means: `backlog_packets`, `backlog_bytes` |
     | `transfer` | transfer | `flow`, `start_s`, `end_s` (null while unfinished), `bytes` |
-    | `event` | event | `t_s`, `kind`, `flow`, `value` |
+    | `event` | event | `t_s`, `kind`, `flow`, `value`: `reduction` (the window after it),
+      `timeout` (the timeout, s), `recovered` (the window), `mode` (what the controller does from
+      then on, by the number on its page) |
     """
 
     meta: Mapping[str, Any]

@@ -88,6 +88,9 @@ macro_rules! catalogue {
             fn samples_rate(&self) -> bool {
                 match self { $(Builtin::$kind(c) => c.samples_rate()),+ }
             }
+            fn mode(&self) -> Option<u8> {
+                match self { $(Builtin::$kind(c) => c.mode()),+ }
+            }
             fn pacing(&self, window: &Window) -> Pacing {
                 match self { $(Builtin::$kind(c) => c.pacing(window)),+ }
             }
@@ -100,4 +103,6 @@ catalogue! {
     Highspeed = "highspeed",
     Scalable = "scalable",
     Fhstcp = "fhstcp",
+    Ghstcp = "ghstcp",
+    Synctcp = "synctcp",
 }

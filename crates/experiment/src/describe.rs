@@ -87,7 +87,7 @@ fn loss(rule: &LossRule) -> Value {
 
 fn flow(flow: &Flow) -> Value {
     let controlled = !matches!(flow.traffic, Traffic::Cbr { .. });
-    json!({
+    let mut described = json!({
         "name": flow.name,
         "group": flow.group,
         "role": match flow.role { Role::Measured => "measured", Role::Background => "background" },
@@ -124,7 +124,15 @@ fn flow(flow: &Flow) -> Value {
         "send_buffer_bytes": flow.send_buffer.map(|b| b.0),
         "receive_buffer_bytes": flow.receive_buffer.map(|b| b.0),
         "overhead_s": flow.overhead.as_secs(),
-    })
+    });
+    if !flow.clock.is_exact() {
+        described["clock"] = json!({
+            "offset_s": flow.clock.offset.as_secs(),
+            "drift_ppm": flow.clock.drift_ppb as f64 / 1000.0,
+            "stamp_s": flow.clock.stamp.as_secs(),
+        });
+    }
+    described
 }
 
 /// JSON has no infinity.
@@ -218,6 +226,17 @@ mod tests {
         let study = read(TEXT, "pair.toml", &[]).unwrap();
         let value: Value = serde_json::from_str(&describe(&study.base)).unwrap();
         insta::assert_snapshot!(serde_json::to_string_pretty(&value).unwrap());
+    }
+
+    #[test]
+    fn a_clock_is_described_where_it_is_not_the_senders() {
+        let clock = "clock_offset = \"2 s\"\n        clock_drift = -50\n        clock_stamp = \"1 ms\"";
+        let text = TEXT.replace("traffic = \"1 MB\"", clock);
+        let value: Value =
+            serde_json::from_str(&describe(&read(&text, "x.toml", &[]).unwrap().base)).unwrap();
+        let wanted = json!({ "offset_s": 2.0, "drift_ppm": -50.0, "stamp_s": 0.001 });
+        assert_eq!(value["flows"][0]["clock"], wanted);
+        assert!(value["flows"][1].get("clock").is_none());
     }
 
     #[test]

@@ -78,8 +78,9 @@ pub struct EventRow {
     /// When, seconds.
     pub t_s: f64,
     /// `"reduction"` (a loss event; value: the window after it), `"timeout"` (value: the
-    /// retransmission timeout, seconds) or `"recovered"` (what was outstanding at the one or the
-    /// other is acknowledged; value: the window).
+    /// retransmission timeout, seconds), `"recovered"` (what was outstanding at the one or the
+    /// other is acknowledged; value: the window) or `"mode"` (the controller does something else
+    /// from now on; value: the number that its page explains).
     pub kind: &'static str,
     /// Index of the flow.
     pub flow: u32,

@@ -1,7 +1,7 @@
 //! What a connection is told before it begins, and how its transfer is cut into packets.
 
 use fairhaul_cc::Window;
-use fairhaul_experiment::{Flow, Recovery, SlowStart, Transfer};
+use fairhaul_experiment::{Clock, Flow, Recovery, SlowStart, Transfer};
 use fairhaul_units::{Bytes, HEADER, Rate, Span};
 
 /// What a sender is, apart from its controller.
@@ -23,6 +23,8 @@ pub struct Profile {
     pub slow_start: SlowStart,
     /// The fastest that packets leave.
     pub max_pacing_rate: Option<Rate>,
+    /// By what the receiver stamps arrivals.
+    pub clock: Clock,
     /// Packets that the smaller of both buffers holds.
     pub buffer: u64,
     /// Least margin of the retransmission timer.
@@ -43,6 +45,7 @@ impl Profile {
             max_window: flow.max_window,
             slow_start: flow.slow_start,
             max_pacing_rate: flow.max_pacing_rate,
+            clock: flow.clock,
             buffer: fits(flow.send_buffer).min(fits(flow.receive_buffer)),
             min_rto: flow.min_rto,
         }
@@ -92,6 +95,7 @@ mod tests {
             max_window: f64::INFINITY,
             slow_start: SlowStart::Standard,
             max_pacing_rate: None,
+            clock: Clock::default(),
             buffer: u64::MAX,
             min_rto: Span::from_ms(200),
         };

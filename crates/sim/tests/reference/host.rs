@@ -33,6 +33,8 @@ pub struct Host {
     /// The window, and since when it has been that.
     window: Window,
     since: Time,
+    /// What its controller was last seen to do.
+    mode: Option<u8>,
     end: Option<Time>,
 }
 
@@ -48,6 +50,7 @@ impl Host {
             reverse: lay(&flow.reverse, &mut shared.links),
             window: sender.window(),
             since: transfer.start,
+            mode: None,
             sender,
             receiver: Receiver::new(flow.recovery.reports(), flow.delayed_ack),
             payload: flow.packet.0 - HEADER.0,
@@ -211,6 +214,11 @@ impl Host {
         if changed || outcome == Outcome::Finished {
             self.stand(now, books);
         }
+        let before = std::mem::replace(&mut self.mode, self.sender.mode());
+        if self.mode != before {
+            let value = self.mode.map_or(f64::NAN, f64::from);
+            books.note(now, Fact::Event { flow: self.flow, kind: "mode", value });
+        }
         let mut event = |kind, value| books.note(now, Fact::Event { flow: self.flow, kind, value });
         match outcome {
             Outcome::Quiet => {}
@@ -269,6 +277,7 @@ fn profile(flow: &Flow, transfer: &Transfer) -> Profile {
         max_window: flow.max_window,
         slow_start: flow.slow_start,
         max_pacing_rate: flow.max_pacing_rate,
+        clock: flow.clock,
         buffer: buffers.into_iter().flatten().min().unwrap_or(u64::MAX),
         min_rto: flow.min_rto,
     }

@@ -1,7 +1,7 @@
 //! Scenarios made from few small numbers: written by hand in a test, or drawn by proptest.
 
 use fairhaul_cc::Choice;
-use fairhaul_experiment::{Flow, Hop, LinkSpec, Recovery, Role, Scenario, SlowStart, Start, Traffic};
+use fairhaul_experiment::{Clock, Flow, Hop, LinkSpec, Recovery, Role, Scenario, SlowStart, Start, Traffic};
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Rate, Span};
@@ -49,6 +49,7 @@ pub struct Leg {
     pub slow_start: SlowStart,
     pub pacing_kbps: Option<u64>,
     pub delayed_ack: Option<Span>,
+    pub clock: Clock,
     pub min_rto: Span,
     pub send_buffer: Option<Bytes>,
     pub receive_buffer: Option<Bytes>,
@@ -118,6 +119,7 @@ impl Leg {
             slow_start: SlowStart::Standard,
             pacing_kbps: None,
             delayed_ack: None,
+            clock: Clock::default(),
             min_rto: Span::from_ms(200),
             send_buffer: None,
             receive_buffer: None,
@@ -151,6 +153,7 @@ impl Leg {
             slow_start: self.slow_start,
             max_pacing_rate: self.pacing_kbps.map(kbps),
             delayed_ack: self.delayed_ack,
+            clock: self.clock,
             min_rto: self.min_rto,
             send_buffer: self.send_buffer,
             receive_buffer: self.receive_buffer,

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use fairhaul_cc::{Builtin, Choice};
-use fairhaul_experiment::{Recovery, SlowStart};
+use fairhaul_experiment::{Clock, Recovery, SlowStart};
 use fairhaul_sim::tcp::{Outcome, Poll, Profile, Receiver, Sender};
 use fairhaul_units::{Ack, Data, Span, Time};
 
@@ -18,6 +18,7 @@ pub fn profile(recovery: Recovery) -> Profile {
         max_window: f64::INFINITY,
         slow_start: SlowStart::Standard,
         max_pacing_rate: None,
+        clock: Clock::default(),
         buffer: u64::MAX,
         min_rto: Span::from_ms(200),
     }
