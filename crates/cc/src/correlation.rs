@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn a_hundred_pairs_need_a_correlation_of_0_16() {
         let found = |k: f64| {
-            let noise = |x: u32| if x % 4 == 0 || x % 4 == 3 { 1.0 } else { -1.0 };
+            let noise = |x: u32| if matches!(x % 4, 0 | 3) { 1.0 } else { -1.0 };
             of(&(0..102).map(|x| k * f64::from(x) + noise(x)).collect::<Vec<_>>())
         };
         let r = |c: &Correlation| c.xy / (c.xx * c.yy).sqrt();

@@ -30,6 +30,8 @@ pub struct Host {
     overhead: Span,
     chance: Chance,
     last_launch: Time,
+    /// What the pacer was last waited for.
+    paced: Option<Time>,
     /// The window, and since when it has been that.
     window: Window,
     since: Time,
@@ -62,6 +64,7 @@ impl Host {
             overhead: flow.overhead,
             chance: Chance::stream(scenario.seed, "overhead", serial.into()),
             last_launch: Time::ZERO,
+            paced: None,
             end: None,
         };
         if host.source.is_some() {
@@ -183,12 +186,21 @@ impl Host {
         loop {
             match self.sender.poll(now) {
                 Poll::Send(data) => self.launch(data, now, shared),
-                Poll::Hold(until) => break shared.calendar.add(until, What::Paced(self.serial)),
+                Poll::Hold(until) => break self.await_pacer(until, shared),
                 Poll::Idle => break,
             }
         }
         if self.sender.timer() != Time::NEVER {
             shared.calendar.add(self.sender.timer(), What::Timer(self.serial));
+        }
+    }
+
+    /// Once for each time, else every acknowledgement while the pacer holds would add an entry that
+    /// adds itself anew for as long as it does.
+    fn await_pacer(&mut self, until: Time, shared: &mut Shared) {
+        if self.paced != Some(until) {
+            self.paced = Some(until);
+            shared.calendar.add(until, What::Paced(self.serial));
         }
     }
 
