@@ -160,7 +160,8 @@ impl Ghstcp {
     /// Takes a round that is over, and the trend in it.
     // Unclear in [GHSTCP]: when to decide, and on what. Once in each round, on the mean of its
     // round-trip times; a round of fewer than 8 leaves the mode as it is, since neither a trend
-    // nor a deviation can be told from so few.
+    // nor a deviation can be told from so few. Where the round-trip time stands still there is no
+    // correlation: "otherwise", which is HighSpeed TCP's mode.
     fn decide(&mut self, round: &Round, trend: &Correlation) {
         if round.samples < FEWEST {
             return;
