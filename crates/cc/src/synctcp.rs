@@ -23,7 +23,6 @@ pub struct Synctcp {
     /// Whether a loss or an early decrease has ended the start.
     reduced: bool,
     tie: Trend,
-    deskews: bool,
     /// Below this largest queueing delay the average is in the lowest region, seconds.
     qmax_floor_s: f64,
     phase: Phase,
@@ -83,7 +82,8 @@ struct Seen {
     /// The first sample and the smallest above it, for what is told in seconds.
     first: Option<(f64, Span)>,
     least_s: f64,
-    skew: Skew,
+    /// The line under the transit times, where the clocks' drift is taken out.
+    skew: Option<Skew>,
     /// The largest queueing delay and the average, seconds.
     most_s: f64,
     average_s: f64,
@@ -172,11 +172,10 @@ impl Synctcp {
             always: settings.word("phases") == "always",
             reduced: false,
             tie: if settings.word("tie") == "increasing" { Trend::Rising } else { Trend::Falling },
-            deskews: settings.switch("deskew"),
             qmax_floor_s: settings.number("qmax_floor") / 1000.0,
             phase: Phase::Reno,
             hold: 0.0,
-            seen: Box::default(),
+            seen: Box::new(Seen { skew: settings.switch("deskew").then(Skew::default), ..Seen::default() }),
         }
     }
 
@@ -237,8 +236,8 @@ impl Seen {
     // it is the one that waited longer, whose stamp is echoed.
     // Differs from [WEIGLE]: the stamps take no room. Its option of 14 bytes would stand in place of
     // the time stamps that every sender here has for nothing.
-    fn take(&mut self, ack: &AckEvent, deskews: bool) {
-        let queued_s = self.queued_s(ack, deskews);
+    fn take(&mut self, ack: &AckEvent) {
+        let queued_s = self.queued_s(ack);
         self.most_s = self.most_s.max(queued_s);
         self.average_s += WEIGHT * (queued_s - self.average_s);
         self.groups.take(self.average_s);
@@ -246,13 +245,13 @@ impl Seen {
 
     /// The queueing delay of a sample, seconds. Transit times count from the first one, so that an
     /// offset between the clocks is gone before anything is rounded.
-    fn queued_s(&mut self, ack: &AckEvent, deskews: bool) -> f64 {
+    fn queued_s(&mut self, ack: &AckEvent) -> f64 {
         let now_s = ack.now.as_secs();
         let (began_s, first) = *self.first.get_or_insert((now_s, ack.one_way));
         let above_s =
             ack.one_way.saturating_sub(first).as_secs() - first.saturating_sub(ack.one_way).as_secs();
-        if deskews {
-            return self.skew.take(now_s - began_s, above_s);
+        if let Some(skew) = &mut self.skew {
+            return skew.take(now_s - began_s, above_s);
         }
         self.least_s = self.least_s.min(above_s);
         above_s - self.least_s
@@ -296,7 +295,7 @@ fn median([a, b, c]: [f64; 3]) -> f64 {
 
 impl Controller for Synctcp {
     fn on_delivery(&mut self, window: &mut Window, ack: &AckEvent) {
-        self.seen.take(ack, self.deskews);
+        self.seen.take(ack);
         self.phase = self.phase_of(window.cwnd);
         self.early(window, ack);
     }
@@ -429,13 +428,13 @@ mod tests {
     fn the_average_takes_an_eighth_of_each_sample() {
         let mut seen = Seen::default();
         for (transit_us, average_s) in [(30_000, 0.0), (38_000, 0.001), (38_000, 0.001_875)] {
-            seen.take(&at(0, transit_us), false);
+            seen.take(&at(0, transit_us));
             assert!((seen.average_s - average_s).abs() < 1e-12);
         }
         assert!((seen.most_s - 0.008).abs() < 1e-12);
         // A faster packet lowers the base: the next one at 38 ms has waited 10 ms.
-        seen.take(&at(0, 28_000), false);
-        seen.take(&at(0, 38_000), false);
+        seen.take(&at(0, 28_000));
+        seen.take(&at(0, 38_000));
         assert!((seen.most_s - 0.010).abs() < 1e-12);
     }
 
