@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import itertools
 from typing import Any
 
 import numpy as np
@@ -70,3 +71,14 @@ def test_a_missing_pandas_is_told_with_its_extra(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(builtins, "__import__", without_pandas)
     with pytest.raises(ImportError, match=r"fairhaul\[pandas\]"):
         record.to_pandas()
+
+
+def test_the_event_table_tells_what_a_controller_does_and_each_change_of_it() -> None:
+    told = (
+        package.run(SMALL, {"flow.near.controller": "ghstcp"}).records[0].event.filter(kind="mode")
+    )
+    modes = told["value"].to_list()
+    assert modes[0] == 1.0
+    assert all(one != other for one, other in itertools.pairwise(modes))
+    assert set(modes) <= {0.0, 1.0}
+    assert not package.run(SMALL).records[0].event.filter(kind="mode").height

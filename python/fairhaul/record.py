@@ -39,8 +39,10 @@ class Record:
       `dropped`, `marked` (packets); means: `backlog_packets`, `backlog_bytes`;
       where the rate of a link changes also `sent_bytes` and `capacity_bytes` (what it could send) |
     | `transfer` | transfer | `flow`, `start_s`, `end_s` (null while unfinished), `bytes` |
-    | `event` | event | `t_s`, `kind` (`reduction`, `marked`: a reduction that the echo of a mark
-      caused, `timeout`, `recovered`), `flow`, `value` |
+    | `event` | event | `t_s`, `kind`, `flow`, `value`: `reduction` (the window after it), `marked`
+      (the same, for the echo of a mark), `timeout` (the timeout, s), `recovered` (the window),
+      `undone` (since when a sender takes back what it did, s), `mode` (what the controller does
+      from then on, by the number on its page) |
     """
 
     meta: Mapping[str, Any]

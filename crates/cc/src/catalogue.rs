@@ -88,6 +88,9 @@ macro_rules! catalogue {
             fn samples_rate(&self) -> bool {
                 match self { $(Builtin::$kind(c) => c.samples_rate()),+ }
             }
+            fn mode(&self) -> Option<u8> {
+                match self { $(Builtin::$kind(c) => c.mode()),+ }
+            }
             fn pacing(&self, window: &Window) -> Pacing {
                 match self { $(Builtin::$kind(c) => c.pacing(window)),+ }
             }
@@ -102,4 +105,6 @@ catalogue! {
     Fhstcp = "fhstcp",
     Bic = "bic",
     Cubic = "cubic",
+    Ghstcp = "ghstcp",
+    Synctcp = "synctcp",
 }

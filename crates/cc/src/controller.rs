@@ -49,7 +49,8 @@ pub struct AckEvent {
     pub srtt: Span,
     /// The smallest sample so far.
     pub min_rtt: Span,
-    /// One-way transit time of the packet that caused it.
+    /// One-way transit time of the packet that caused it, by the receiver's clock less the
+    /// sender's: where they are not one clock, only its changes mean something.
     pub one_way: Span,
     /// Packets in flight after it.
     pub in_flight: f64,
@@ -161,6 +162,12 @@ pub trait Controller {
     /// Whether [`AckEvent::rate`] is to be kept.
     fn samples_rate(&self) -> bool {
         false
+    }
+
+    /// What it is doing, for a controller with several manners: a number that its page explains.
+    /// The record tells each change of it.
+    fn mode(&self) -> Option<u8> {
+        None
     }
 
     /// How to spread what the window lets go. Blocks are for times outside recovery.

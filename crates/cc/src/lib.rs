@@ -7,13 +7,17 @@
 mod bic;
 mod catalogue;
 mod controller;
+mod correlation;
 mod cubic;
 mod fhstcp;
+mod ghstcp;
 mod highspeed;
 mod highspeed_law;
 mod reno;
 mod round;
 mod scalable;
+mod skew;
+mod synctcp;
 #[cfg(test)]
 mod workbench;
 
@@ -22,6 +26,8 @@ pub use catalogue::{Builtin, Choice, Entry, entries, entry};
 pub use controller::{AckEvent, Cause, Congestion, Controller, Pacing, RateSample, Window};
 pub use cubic::Cubic;
 pub use fhstcp::Fhstcp;
+pub use ghstcp::Ghstcp;
 pub use highspeed::Highspeed;
 pub use reno::Reno;
 pub use scalable::Scalable;
+pub use synctcp::Synctcp;

@@ -171,6 +171,13 @@ fn flow(flow: &Flow) -> Value {
     if flow.ecn {
         described["ecn"] = true.into();
     }
+    if !flow.clock.is_exact() {
+        described["clock"] = json!({
+            "offset_s": flow.clock.offset.as_secs(),
+            "drift_ppm": flow.clock.drift_ppb as f64 / 1000.0,
+            "stamp_s": flow.clock.stamp.as_secs(),
+        });
+    }
     described
 }
 
@@ -275,6 +282,17 @@ mod tests {
             serde_json::from_str(&describe(&read(&text, "pair.toml", &[]).unwrap().base)).unwrap();
         assert_eq!(value["links"][1]["mark_packets"], 20);
         assert_eq!((&value["flows"][0]["ecn"], value["flows"][1].get("ecn")), (&json!(true), None));
+    }
+
+    #[test]
+    fn a_clock_is_described_where_it_is_not_the_senders() {
+        let clock = "clock_offset = \"2 s\"\n        clock_drift = -50\n        clock_stamp = \"1 ms\"";
+        let text = TEXT.replace("traffic = \"1 MB\"", clock);
+        let value: Value =
+            serde_json::from_str(&describe(&read(&text, "x.toml", &[]).unwrap().base)).unwrap();
+        let wanted = json!({ "offset_s": 2.0, "drift_ppm": -50.0, "stamp_s": 0.001 });
+        assert_eq!(value["flows"][0]["clock"], wanted);
+        assert!(value["flows"][1].get("clock").is_none());
     }
 
     #[test]

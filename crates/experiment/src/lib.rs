@@ -2,6 +2,7 @@
 //! its seed ([`plan`], [`Source`]), and the [`Record`] that every engine writes, with its scenario as JSON
 //! ([`describe`]). What a scenario can say is listed from the tables that the reader follows.
 
+mod clock;
 mod describe;
 mod listing;
 mod plan;
@@ -10,6 +11,7 @@ mod record;
 mod scenario;
 mod source;
 
+pub use clock::Clock;
 pub use describe::describe;
 pub use listing::{Key, Word, controllers, page, queues, recoveries, schema, traffics};
 pub use plan::{Transfer, plan};

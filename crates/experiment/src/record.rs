@@ -82,9 +82,10 @@ pub struct EventRow {
     /// `"reduction"` (a loss event; value: the window after it), `"marked"` (a reduction that the
     /// echo of a mark caused; the same value), `"timeout"` (value: the retransmission timeout,
     /// seconds), `"recovered"` (what was outstanding when a packet was found lost or the timer
-    /// ran out is acknowledged; value: the window) or `"undone"` (nothing was lost, and the window
+    /// ran out is acknowledged; value: the window) `"undone"` (nothing was lost, and the window
     /// is again what it was; value: when the first of the reductions and timeouts was that this
-    /// takes back, seconds).
+    /// takes back, seconds) or `"mode"` (the controller does something else from now on; value:
+    /// the number that its page explains).
     pub kind: &'static str,
     /// Index of the flow.
     pub flow: u32,

@@ -9,6 +9,8 @@ use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Rate, Span, Time};
 
+use crate::Clock;
+
 /// One question, ready for an engine.
 #[derive(Clone, Debug)]
 pub struct Scenario {
@@ -245,6 +247,8 @@ pub struct Flow {
     pub undo: bool,
     /// How long the receiver may hold an acknowledgement; `None`: it never does.
     pub delayed_ack: Option<Span>,
+    /// By what the receiver stamps arrivals.
+    pub clock: Clock,
     /// Least margin of the retransmission timer above the smoothed round-trip time.
     pub min_rto: Span,
     /// Payload that the sender may keep unacknowledged.

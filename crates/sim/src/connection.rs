@@ -41,6 +41,7 @@ pub struct Connection {
     paced_at: Time,
     standing: Window,
     standing_since: Time,
+    mode: Option<u8>,
 }
 
 impl Connection {
@@ -55,6 +56,7 @@ impl Connection {
             end: None,
             standing: sender.window(),
             standing_since: transfer.start,
+            mode: None,
             sender,
             receiver: Receiver::new(flow.recovery.reports(), flow.delayed_ack),
             profile,

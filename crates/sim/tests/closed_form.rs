@@ -84,6 +84,11 @@ fn highspeed_under_periodic_loss_follows_its_response_function() {
 }
 
 #[test]
+fn gentle_highspeed_without_a_queue_follows_highspeeds_response_function() {
+    [1e-4, 1e-5].into_iter().for_each(|p| periodic("ghstcp", p, highspeed, 0.03));
+}
+
+#[test]
 fn scalable_under_periodic_loss_follows_the_linear_law() {
     [1e-3, 1e-4, 1e-5].into_iter().for_each(|p| periodic("scalable", p, scalable, 0.03));
 }

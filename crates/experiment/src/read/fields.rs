@@ -223,6 +223,24 @@ static FLOW: Shape = Shape {
             "How long the receiver may hold an ACK; `true` is 40 ms, as in Linux.",
         ),
         field(
+            "clock_offset",
+            WAY,
+            value("\"0 s\""),
+            "How far the receiver's clock is ahead of the sender's, for controllers that read one-way times.",
+        ),
+        field(
+            "clock_drift",
+            Number { least: -1000.0, most: 1000.0, open: false },
+            value("0"),
+            "What it gains, parts per million; below zero, what it loses.",
+        ),
+        field(
+            "clock_stamp",
+            Accepts::Span { least: Span::ZERO, most: Span::from_s(1) },
+            value("\"0 s\""),
+            "The unit in which it is read, as \"1 ms\"; `0 s` is exact.",
+        ),
+        field(
             "min_rto",
             Accepts::Span { least: INSTANT, most: Span::from_s(60) },
             value("\"0.2 s\""),

@@ -9,7 +9,7 @@ use super::net::{Net, Way};
 use super::reader::{Got, Values};
 use super::value::{Asked, RoundTrips};
 use crate::plan::expected;
-use crate::{Flow, Pages, Recovery, Role, SizeLaw, SlowStart, Start, Traffic};
+use crate::{Clock, Flow, Pages, Recovery, Role, SizeLaw, SlowStart, Start, Traffic};
 
 /// What a receiver holds an acknowledgement for where the file says `true`, as Linux does.
 const DELAYED_ACK: Span = Span::from_ms(40);
@@ -89,6 +89,11 @@ impl<'a> Party<'a> {
             delayed_ack: match v.get("delayed_ack")? {
                 Got::Span(span) => Some(*span),
                 held => matches!(held, Got::Switch(true)).then_some(DELAYED_ACK),
+            },
+            clock: Clock {
+                offset: v.span("clock_offset")?,
+                drift_ppb: libm::round(v.number("clock_drift")? * 1000.0) as i64,
+                stamp: v.span("clock_stamp")?,
             },
             min_rto: v.span("min_rto")?,
             send_buffer: v.size("send_buffer"),

@@ -37,6 +37,11 @@ impl Connection {
         if self.sender.window() != self.standing || outcome.finishes() {
             self.stand(now, world);
         }
+        let mode = self.sender.mode();
+        if mode != self.mode {
+            self.mode = mode;
+            world.ledger.event("mode", self.flow, mode.map_or(f64::NAN, f64::from), now);
+        }
         match outcome {
             Outcome::Quiet => {}
             Outcome::Reduced => world.ledger.event("reduction", self.flow, self.standing.cwnd, now),

@@ -1,7 +1,7 @@
 //! What a connection is told before it begins, and how its transfer is cut into packets.
 
 use fairhaul_cc::Window;
-use fairhaul_experiment::{Flow, Recovery, SlowStart, Transfer};
+use fairhaul_experiment::{Clock, Flow, Recovery, SlowStart, Transfer};
 use fairhaul_units::{Bytes, Ecn, HEADER, Rate, Span};
 
 /// What a sender is, apart from its controller.
@@ -29,6 +29,8 @@ pub struct Profile {
     pub offload: u64,
     /// Whether it takes back what it did for packets that were merely late.
     pub undo: bool,
+    /// By what the receiver stamps arrivals.
+    pub clock: Clock,
     /// Packets that the smaller of both buffers holds.
     pub buffer: u64,
     /// Least margin of the retransmission timer.
@@ -52,6 +54,7 @@ impl Profile {
             max_pacing_rate: flow.max_pacing_rate,
             offload: flow.offload,
             undo: flow.undo,
+            clock: flow.clock,
             buffer: fits(flow.send_buffer).min(fits(flow.receive_buffer)),
             min_rto: flow.min_rto,
         }
@@ -104,6 +107,7 @@ mod tests {
             max_pacing_rate: None,
             offload: 1,
             undo: true,
+            clock: Clock::default(),
             buffer: u64::MAX,
             min_rto: Span::from_ms(200),
         };

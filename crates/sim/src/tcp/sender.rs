@@ -153,6 +153,11 @@ impl<C: Controller + Clone> Sender<C> {
         self.window
     }
 
+    /// What the controller is doing, where it has several manners.
+    pub fn mode(&self) -> Option<u8> {
+        self.controller.mode()
+    }
+
     /// When the retransmission timer runs out; [`Time::NEVER`] where it does not run.
     pub fn timer(&self) -> Time {
         self.timer

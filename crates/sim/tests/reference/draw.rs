@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fairhaul_cc::entries;
-use fairhaul_experiment::{Pages, Recovery, SizeLaw, SlowStart, Start, Traffic};
+use fairhaul_experiment::{Clock, Pages, Recovery, SizeLaw, SlowStart, Start, Traffic};
 use fairhaul_path::impair::{Bursts, Impairments, JitterRule, LossRule, PolicerRule, ReorderRule};
 use fairhaul_path::queue::Capacity;
 use fairhaul_path::{Rates, Schedule};
@@ -154,7 +154,7 @@ prop_compose! {
         (initial_window, initial_ssthresh, max_window) in windows(),
         (slow_start, ecn, pacing_kbps) in (slow_starts(), any::<bool>(), ceilings()),
         (offload, undo) in (bursts(), prop::bool::weighted(0.7)),
-        delayed_ack in holds(),
+        (delayed_ack, clock) in (holds(), clocks()),
         min_rto in select(vec![1u64, 10, 200, 1000]).prop_map(Span::from_ms),
         (send_buffer, receive_buffer) in (buffers(), buffers()),
         overhead in prop_oneof![Just(Span::ZERO), (1u64..5_000_000_000).prop_map(Span::from_ps)],
@@ -164,7 +164,7 @@ prop_compose! {
         Leg {
             from, to, backwards, access, acks_meet, controller, recovery, traffic, start, packet,
             initial_window, initial_ssthresh, max_window, slow_start, ecn, pacing_kbps, offload, undo,
-            delayed_ack, min_rto, send_buffer, receive_buffer, overhead,
+            delayed_ack, clock, min_rto, send_buffer, receive_buffer, overhead,
         }
     }
 }
@@ -247,6 +247,16 @@ fn holds() -> impl Strategy<Value = Option<Span>> {
         1 => Just(Some(Span::from_ms(1))), // a packet of 1000 B at 8 Mbit/s
         1 => (1u64..200).prop_map(|ms| Some(Span::from_ms(ms))),
     ]
+}
+
+fn clocks() -> impl Strategy<Value = Clock> {
+    let stamp = select(vec![Span::ZERO, Span::from_us(1), Span::from_ms(1), Span::from_ms(10)]);
+    let some = (0u64..100_000, -1_000_000i64..1_000_000, stamp).prop_map(|(us, drift_ppb, stamp)| Clock {
+        offset: Span::from_us(us),
+        drift_ppb,
+        stamp,
+    });
+    prop_oneof![3 => Just(Clock::default()), 1 => some]
 }
 
 fn buffers() -> impl Strategy<Value = Option<Bytes>> {

@@ -30,9 +30,13 @@ pub struct Host {
     overhead: Span,
     chance: Chance,
     last_launch: Time,
+    /// What the pacer was last waited for.
+    paced: Option<Time>,
     /// The window, and since when it has been that.
     window: Window,
     since: Time,
+    /// What its controller was last seen to do.
+    mode: Option<u8>,
     end: Option<Time>,
 }
 
@@ -48,6 +52,7 @@ impl Host {
             reverse: lay(&flow.reverse, &mut shared.links),
             window: sender.window(),
             since: transfer.start,
+            mode: None,
             sender,
             receiver: Receiver::new(flow.recovery.reports(), flow.delayed_ack),
             payload: flow.packet.0 - HEADER.0,
@@ -59,6 +64,7 @@ impl Host {
             overhead: flow.overhead,
             chance: Chance::stream(scenario.seed, "overhead", serial.into()),
             last_launch: Time::ZERO,
+            paced: None,
             end: None,
         };
         if host.source.is_some() {
@@ -185,12 +191,21 @@ impl Host {
         loop {
             match self.sender.poll(now) {
                 Poll::Send(data) => self.launch(data, now, shared),
-                Poll::Hold(until) => break shared.calendar.add(until, What::Paced(self.serial)),
+                Poll::Hold(until) => break self.await_pacer(until, shared),
                 Poll::Idle => break,
             }
         }
         if self.sender.timer() != Time::NEVER {
             shared.calendar.add(self.sender.timer(), What::Timer(self.serial));
+        }
+    }
+
+    /// Once for each time, else every acknowledgement while the pacer holds would add an entry that
+    /// adds itself anew for as long as it does.
+    fn await_pacer(&mut self, until: Time, shared: &mut Shared) {
+        if self.paced != Some(until) {
+            self.paced = Some(until);
+            shared.calendar.add(until, What::Paced(self.serial));
         }
     }
 
@@ -215,6 +230,11 @@ impl Host {
         let changed = self.sender.window() != self.window;
         if changed || outcome.finishes() {
             self.stand(now, books);
+        }
+        let before = std::mem::replace(&mut self.mode, self.sender.mode());
+        if self.mode != before {
+            let value = self.mode.map_or(f64::NAN, f64::from);
+            books.note(now, Fact::Event { flow: self.flow, kind: "mode", value });
         }
         let mut event = |kind, value| books.note(now, Fact::Event { flow: self.flow, kind, value });
         match outcome {
@@ -282,6 +302,7 @@ fn profile(flow: &Flow, transfer: &Transfer) -> Profile {
         max_pacing_rate: flow.max_pacing_rate,
         offload: flow.offload,
         undo: flow.undo,
+        clock: flow.clock,
         buffer: buffers.into_iter().flatten().min().unwrap_or(u64::MAX),
         min_rto: flow.min_rto,
     }

@@ -1,7 +1,7 @@
 //! Scenarios made from few small numbers: written by hand in a test, or drawn by proptest.
 
 use fairhaul_cc::Choice;
-use fairhaul_experiment::{Flow, Hop, LinkSpec, Recovery, Role, Scenario, SlowStart, Start, Traffic};
+use fairhaul_experiment::{Clock, Flow, Hop, LinkSpec, Recovery, Role, Scenario, SlowStart, Start, Traffic};
 use fairhaul_path::Schedule;
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::Capacity;
@@ -56,6 +56,7 @@ pub struct Leg {
     pub offload: u64,
     pub undo: bool,
     pub delayed_ack: Option<Span>,
+    pub clock: Clock,
     pub min_rto: Span,
     pub send_buffer: Option<Bytes>,
     pub receive_buffer: Option<Bytes>,
@@ -140,6 +141,7 @@ impl Leg {
             offload: 1,
             undo: true,
             delayed_ack: None,
+            clock: Clock::default(),
             min_rto: Span::from_ms(200),
             send_buffer: None,
             receive_buffer: None,
@@ -176,6 +178,7 @@ impl Leg {
             offload: self.offload,
             undo: self.undo,
             delayed_ack: self.delayed_ack,
+            clock: self.clock,
             min_rto: self.min_rto,
             send_buffer: self.send_buffer,
             receive_buffer: self.receive_buffer,

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use fairhaul_cc::{Builtin, Choice};
-use fairhaul_experiment::{Recovery, SlowStart};
+use fairhaul_experiment::{Clock, Recovery, SlowStart};
 use fairhaul_sim::tcp::{Outcome, Poll, Profile, Receiver, Sender};
 use fairhaul_units::{Ack, Data, Ecn, Span, Time};
 
@@ -21,6 +21,7 @@ pub fn profile(recovery: Recovery) -> Profile {
         max_pacing_rate: None,
         offload: 1,
         undo: true,
+        clock: Clock::default(),
         buffer: u64::MAX,
         min_rto: Span::from_ms(200),
     }

@@ -21,7 +21,7 @@ impl<C: Controller + Clone> Sender<C> {
             rtt: now.since(ack.echo),
             srtt: self.rtt.smoothed(),
             min_rtt: self.rtt.smallest(),
-            one_way: ack.arrived.since(ack.echo),
+            one_way: self.profile.clock.reads(ack.arrived).since(ack.echo),
             in_flight: self.board.in_flight() as f64,
             new_round,
             recovering: self.state != State::Open,

@@ -1,0 +1,448 @@
+//! Gentle HighSpeed TCP [GHSTCP]: HighSpeed TCP while the path is free, Reno while a queue grows.
+//!
+//! Once in each round the controller looks at the round-trip times that the round brought. The
+//! original rule asks whether they rose with the time at which their packets left. The refined rule
+//! first asks how far their mean lies above the smallest there was: below two standard deviations
+//! the path is free, above four it is full, and between them the original rule decides.
+
+use fairhaul_units::{Kind, Parameter, Settings};
+
+use crate::correlation::{Correlation, FEWEST};
+use crate::round::{Round, Rounds};
+use crate::{AckEvent, Congestion, Controller, Window, highspeed_law as law};
+
+/// Gentle HighSpeed TCP.
+#[derive(Clone, Debug)]
+pub struct Ghstcp {
+    refined: bool,
+    tested: bool,
+    cycles: Cycles,
+    sigma: Sigma,
+    halves: bool,
+    mode: Mode,
+    /// Standard deviations above the minimum below which the path is free.
+    free: f64,
+    /// And from which on it is full.
+    full: f64,
+    /// The least standard deviation, seconds.
+    floor_s: f64,
+    seen: Box<Seen>,
+}
+
+/// How the window grows; the number is what the record tells.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Mode {
+    Reno = 0,
+    HighSpeed = 1,
+}
+
+/// What the minimum is taken over.
+#[derive(Clone, Copy, Debug)]
+enum Cycles {
+    Two,
+    Lifetime,
+}
+
+/// Which standard deviation is meant.
+#[derive(Clone, Copy, Debug)]
+enum Sigma {
+    Minimum,
+    Round,
+    Cycle,
+}
+
+/// What the path has shown.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    round: Rounds,
+    trend: Correlation,
+    /// The fastest round of the cycle under way, and of those before it.
+    current: Option<Level>,
+    earlier: Option<Level>,
+    /// Samples of the cycle under way, their mean and the sum of squared differences from it.
+    samples: f64,
+    mean_s: f64,
+    squares: f64,
+}
+
+/// A round's mean and standard deviation, seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Level {
+    mean_s: f64,
+    deviation_s: f64,
+}
+
+impl Ghstcp {
+    pub(crate) const TITLE: &'static str = "Gentle HighSpeed TCP: Reno's growth while the delay rises";
+    pub(crate) const SOURCE: &'static str = "GHSTCP";
+    pub(crate) const PARAMETERS: &'static [Parameter] = &[
+        Parameter {
+            name: "variant",
+            kind: Kind::Word(&["refined", "original"]),
+            default: 0.0,
+            help: "thresholds above the smallest round-trip time, or its trend alone [GHSTCP]",
+        },
+        // Unclear in [GHSTCP]: what makes a correlation positive. A one-sided t test at 5 %, since
+        // by the sign alone every second round of an idle path, which has no trend, would be one
+        // of Reno; `none` is that.
+        Parameter {
+            name: "significance",
+            kind: Kind::Word(&["0.05", "none"]),
+            default: 0.0,
+            help: "the trend rises by a one-sided t test at 5 %, or by the sign of its correlation [GHSTCP]",
+        },
+        Parameter {
+            name: "free",
+            kind: Kind::Number { least: 0.0, most: 1000.0, unit: "" },
+            default: 2.0,
+            help: "standard deviations above the smallest round-trip time below which growth is HighSpeed TCP's [GHSTCP]",
+        },
+        Parameter {
+            name: "full",
+            kind: Kind::Number { least: 0.0, most: 1000.0, unit: "" },
+            default: 4.0,
+            help: "standard deviations above it from which on growth is Reno's [GHSTCP]",
+        },
+        // Unclear in [GHSTCP]: what a cycle is. From one reduction of the window to the next; the
+        // minimum is over this one and the one before, so that a change of the path is forgotten.
+        Parameter {
+            name: "cycle",
+            kind: Kind::Word(&["two", "lifetime"]),
+            default: 0.0,
+            help: "the smallest round-trip time is that of this and the last cycle, or of all [GHSTCP]",
+        },
+        // Unclear in [GHSTCP]: the standard deviation of which round-trip times. Those of the round
+        // that gave the minimum: the noise of a free path. Over a cycle it would hold the swing of
+        // the queue itself, and the thresholds would lie above what the buffer can make.
+        Parameter {
+            name: "sigma",
+            kind: Kind::Word(&["minimum", "round", "cycle"]),
+            default: 0.0,
+            help: "standard deviation of the round of the minimum, of the last round, or of the cycle [GHSTCP]",
+        },
+        // Unclear in [GHSTCP]: a path without noise has no deviation, and the first packet queued
+        // would end its HighSpeed TCP. A tenth of a millisecond is that of a kernel's clock then.
+        Parameter {
+            name: "sigma_floor",
+            kind: Kind::Number { least: 0.0, most: 1000.0, unit: "ms" },
+            default: 0.1,
+            help: "the least that the standard deviation counts as [GHSTCP]",
+        },
+        // Unclear in [GHSTCP]: what a loss takes in Reno's mode. b(w), since only growth is told
+        // to have modes.
+        Parameter {
+            name: "reno_decrease",
+            kind: Kind::Word(&["highspeed", "half"]),
+            default: 0.0,
+            help: "a loss in Reno's mode takes HighSpeed TCP's b(w), or half [GHSTCP]",
+        },
+    ];
+
+    pub(crate) fn new(settings: &Settings) -> Ghstcp {
+        Ghstcp {
+            refined: settings.word("variant") == "refined",
+            tested: settings.word("significance") == "0.05",
+            cycles: if settings.word("cycle") == "two" { Cycles::Two } else { Cycles::Lifetime },
+            sigma: match settings.word("sigma") {
+                "round" => Sigma::Round,
+                "cycle" => Sigma::Cycle,
+                _ => Sigma::Minimum,
+            },
+            halves: settings.word("reno_decrease") == "half",
+            mode: Mode::HighSpeed,
+            free: settings.number("free"),
+            full: settings.number("full"),
+            floor_s: settings.number("sigma_floor") / 1000.0,
+            seen: Box::default(),
+        }
+    }
+
+    /// Takes a round that is over, and the trend in it.
+    // Unclear in [GHSTCP]: when to decide, and on what. Once in each round, on the mean of its
+    // round-trip times; a round of fewer than 8 leaves the mode as it is, since neither a trend
+    // nor a deviation can be told from so few. Where the round-trip time stands still there is no
+    // correlation: "otherwise", which is HighSpeed TCP's mode.
+    fn decide(&mut self, round: &Round, trend: &Correlation) {
+        if round.samples < FEWEST {
+            return;
+        }
+        let level = Level { mean_s: round.mean().as_secs(), deviation_s: round.deviation_s() };
+        self.seen.level(level);
+        self.mode = if self.is_full(level, trend) { Mode::Reno } else { Mode::HighSpeed };
+    }
+
+    /// Whether a round of that level and trend has met a queue that grows.
+    fn is_full(&self, level: Level, trend: &Correlation) -> bool {
+        let rises = if self.tested { trend.rises_clearly() } else { trend.rises() };
+        if !self.refined {
+            return rises;
+        }
+        let least = self.seen.least();
+        let sigma_s = match self.sigma {
+            Sigma::Minimum => least.deviation_s,
+            Sigma::Round => level.deviation_s,
+            Sigma::Cycle => self.seen.deviation_s(),
+        };
+        let above = level.mean_s - least.mean_s;
+        let sigma_s = sigma_s.max(self.floor_s);
+        above >= self.free * sigma_s && (above >= self.full * sigma_s || rises)
+    }
+
+    /// The window was reduced: another cycle begins.
+    fn reduced(&mut self) {
+        self.seen.next_cycle(self.cycles);
+    }
+}
+
+impl Seen {
+    /// Takes an acknowledgement: the round that it closes, and the trend in that round.
+    fn take(&mut self, ack: &AckEvent) -> Option<(Round, Correlation)> {
+        let closed = self.round.take(ack).map(|round| (round, self.trend));
+        if ack.new_round {
+            self.trend = Correlation::default();
+        }
+        let rtt_s = ack.rtt.as_secs();
+        self.trend.add(ack.now.as_secs() - rtt_s, rtt_s);
+        self.samples += 1.0;
+        let off = rtt_s - self.mean_s;
+        self.mean_s += off / self.samples;
+        self.squares += off * (rtt_s - self.mean_s);
+        closed
+    }
+
+    fn level(&mut self, level: Level) {
+        self.current = Some(lower(self.current, level));
+    }
+
+    /// The fastest round that counts; there is one after the first [`level`](Self::level).
+    fn least(&self) -> Level {
+        let current = self.current.expect("a round was taken before it is asked about");
+        lower(self.earlier, current)
+    }
+
+    /// Of all samples of the cycle under way, seconds.
+    fn deviation_s(&self) -> f64 {
+        if self.samples < 2.0 { 0.0 } else { (self.squares / (self.samples - 1.0)).sqrt() }
+    }
+
+    /// The round under way is left out, for it belongs to neither cycle.
+    fn next_cycle(&mut self, cycles: Cycles) {
+        if let Some(current) = self.current.take() {
+            self.earlier = Some(match cycles {
+                Cycles::Two => current,
+                Cycles::Lifetime => lower(self.earlier, current),
+            });
+        }
+        (self.samples, self.mean_s, self.squares) = (0.0, 0.0, 0.0);
+        self.round.restart();
+        self.trend = Correlation::default();
+    }
+}
+
+fn lower(one: Option<Level>, other: Level) -> Level {
+    one.filter(|one| one.mean_s <= other.mean_s).unwrap_or(other)
+}
+
+impl Controller for Ghstcp {
+    fn on_delivery(&mut self, _: &mut Window, ack: &AckEvent) {
+        if let Some((round, trend)) = self.seen.take(ack) {
+            self.decide(&round, &trend);
+        }
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
+        let increase = match self.mode {
+            Mode::Reno => 1.0,
+            Mode::HighSpeed => law::increase(window.cwnd),
+        };
+        window.cwnd += increase * (ack.packets / window.cwnd);
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
+        let halves = self.halves && self.mode == Mode::Reno;
+        window.give_up(if halves { 0.5 } else { law::decrease(window.cwnd) });
+        self.reduced();
+    }
+
+    // Unclear in [GHSTCP]: timeouts. As standard TCP; the mode stays.
+    fn on_timeout(&mut self, window: &mut Window, _: &Congestion) {
+        window.start_over();
+        self.reduced();
+    }
+
+    fn mode(&self) -> Option<u8> {
+        Some(self.mode as u8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workbench::{CONGESTION, Path, ack, avoidance, close};
+    use fairhaul_units::{Span, Time};
+
+    fn settings() -> Settings {
+        Settings::defaults(Ghstcp::PARAMETERS)
+    }
+
+    fn original() -> Settings {
+        settings().with("variant", 1.0)
+    }
+
+    /// Tells the controller of one round that begins at `start_ms` and whose round-trip times are
+    /// those, a packet a millisecond.
+    fn round(controller: &mut Ghstcp, start_ms: u64, rtts_us: &[u64]) {
+        for (number, &us) in rtts_us.iter().enumerate() {
+            let rtt = Span::from_us(us);
+            let now = Time::ZERO + Span::from_ms(start_ms + number as u64) + rtt;
+            let event = AckEvent { now, new_round: number == 0, ..ack(rtt) };
+            controller.on_delivery(&mut avoidance(100.0), &event);
+        }
+    }
+
+    /// The mode after a round of each of these lists.
+    fn after(settings: &Settings, rounds: &[&[u64]]) -> Mode {
+        let mut controller = Ghstcp::new(settings);
+        for (number, rtts) in rounds.iter().chain(&[&[0u64][..]]).enumerate() {
+            round(&mut controller, 1000 * number as u64, rtts);
+        }
+        controller.mode
+    }
+
+    const RISING: [u64; 10] =
+        [100_000, 100_100, 100_200, 100_300, 100_400, 100_500, 100_600, 100_700, 100_800, 100_900];
+    const STILL: [u64; 10] = [100_000; 10];
+    /// 100 ms with a noise of +-1 ms that has no trend: deviation sqrt(8/7) = 1.069 ms.
+    const NOISE: [u64; 8] = [101_000, 99_000, 99_000, 101_000, 101_000, 99_000, 99_000, 101_000];
+
+    fn raised(by_us: u64) -> [u64; 8] {
+        NOISE.map(|us| us + by_us)
+    }
+
+    #[test]
+    fn the_original_follows_the_trend() {
+        assert_eq!(after(&original(), &[&RISING]), Mode::Reno);
+        let falling = {
+            let mut f = RISING;
+            f.reverse();
+            f
+        };
+        assert_eq!(after(&original(), &[&RISING, &falling]), Mode::HighSpeed);
+        assert_eq!(after(&original(), &[&RISING, &NOISE]), Mode::HighSpeed);
+    }
+
+    #[test]
+    fn where_the_round_trip_stands_still_there_is_no_trend() {
+        assert_eq!(after(&original(), &[&RISING, &STILL]), Mode::HighSpeed);
+    }
+
+    #[test]
+    fn a_round_of_seven_samples_leaves_the_mode() {
+        assert_eq!(after(&original(), &[&RISING, &STILL[..7]]), Mode::Reno);
+        assert_eq!(after(&original(), &[&RISING[..7]]), Mode::HighSpeed);
+        assert_eq!(after(&original(), &[&RISING[..8]]), Mode::Reno);
+    }
+
+    /// 0, 1, 0, 1, ...: r = 0.218, which is positive and not significant (see `correlation`).
+    #[test]
+    fn by_the_sign_alone_a_slight_rise_is_one() {
+        let wave = [0u64, 1, 0, 1, 0, 1, 0, 1].map(|ms| 100_000 + 10 * ms);
+        assert_eq!(after(&original(), &[&wave]), Mode::HighSpeed);
+        assert_eq!(after(&original().with("significance", 1.0), &[&wave]), Mode::Reno);
+    }
+
+    /// Minimum 100 ms, sigma 1.069 ms: free below 102.14 ms, full from 104.28 ms on.
+    #[test]
+    fn the_refined_rule_has_two_thresholds() {
+        for (by_us, mode) in [(2_130, Mode::HighSpeed), (4_270, Mode::HighSpeed), (4_280, Mode::Reno)] {
+            assert_eq!(after(&settings(), &[&NOISE, &raised(by_us)]), mode, "{by_us} us above");
+        }
+        // Between them the trend decides: 102 to 102.9 ms and 102.5 to 103.4 ms, rising.
+        assert_eq!(after(&settings(), &[&NOISE, &RISING.map(|us| us + 1_500)]), Mode::HighSpeed);
+        assert_eq!(after(&settings(), &[&NOISE, &RISING.map(|us| us + 2_500)]), Mode::Reno);
+    }
+
+    /// Without noise sigma is its floor: thresholds 0.2 and 0.4 ms above.
+    #[test]
+    fn a_path_without_noise_has_the_floor() {
+        for (by_us, mode) in [(190, Mode::HighSpeed), (390, Mode::HighSpeed), (410, Mode::Reno)] {
+            let above = STILL.map(|us| us + by_us);
+            assert_eq!(after(&settings(), &[&STILL, &above]), mode, "{by_us} us above");
+        }
+        let wide = settings().with("sigma_floor", 10.0);
+        assert_eq!(after(&wide, &[&STILL, &STILL.map(|us| us + 30_000)]), Mode::HighSpeed);
+    }
+
+    /// The last round without noise has the floor of 0.1 ms; the cycle of both, ten at 100 and ten
+    /// at 101 ms, 0.513 ms, so that 1 ms above is less than two of it.
+    #[test]
+    fn sigma_is_the_one_asked_for() {
+        let above = STILL.map(|us| us + 1_000);
+        for (word, mode) in [(1.0, Mode::Reno), (2.0, Mode::HighSpeed)] {
+            assert_eq!(after(&settings().with("sigma", word), &[&STILL, &above]), mode);
+        }
+        let noisy = settings().with("sigma", 1.0);
+        assert_eq!(after(&noisy, &[&STILL, &raised(2_000)]), Mode::HighSpeed);
+    }
+
+    /// A path that becomes 50 ms longer is full for two cycles, then the new minimum counts.
+    #[test]
+    fn a_longer_path_is_learned_after_two_cycles_or_never() {
+        let longer = STILL.map(|us| us + 50_000);
+        for (word, modes) in [(0.0, [Mode::Reno, Mode::Reno, Mode::HighSpeed]), (1.0, [Mode::Reno; 3])] {
+            let mut controller = Ghstcp::new(&settings().with("cycle", word));
+            round(&mut controller, 0, &STILL);
+            for (number, mode) in modes.into_iter().enumerate() {
+                round(&mut controller, 1000 + 1000 * number as u64, &longer);
+                round(&mut controller, 1500 + 1000 * number as u64, &longer[..1]);
+                assert_eq!(controller.mode, mode, "cycle {number}");
+                controller.on_congestion(&mut avoidance(100.0), &CONGESTION);
+            }
+        }
+    }
+
+    /// a(1000) = 7.752, b(1000) = 0.3299; Reno adds 1 and keeps b(w) unless told to halve.
+    #[test]
+    fn the_modes_grow_as_their_names_say() {
+        let grown = |mode| {
+            let (mut controller, mut window) = (Ghstcp::new(&settings()), avoidance(1000.0));
+            controller.mode = mode;
+            controller.on_ack(&mut window, &ack(Span::from_ms(100)));
+            1000.0 * (window.cwnd - 1000.0)
+        };
+        close(grown(Mode::HighSpeed), 7.752, 1e-4);
+        close(grown(Mode::Reno), 1.0, 1e-9);
+        let lost = |mode, halves| {
+            let (mut controller, mut window) =
+                (Ghstcp::new(&settings().with("reno_decrease", halves)), avoidance(1000.0));
+            controller.mode = mode;
+            controller.on_congestion(&mut window, &CONGESTION);
+            window.cwnd
+        };
+        close(lost(Mode::Reno, 0.0), 670.1, 2e-4);
+        close(lost(Mode::HighSpeed, 1.0), 670.1, 2e-4);
+        assert_eq!(lost(Mode::Reno, 1.0), 500.0);
+    }
+
+    /// A path of 1000 packets, from 800 on: HighSpeed TCP's growth up to it, and Reno's above, where
+    /// each round is longer than the last. a(w) from 800 to 1000 is 6.8 to 7.75: some 28 rounds.
+    #[test]
+    fn growth_is_highspeeds_up_to_the_path_and_renos_beyond() {
+        let mut path = Path::new(Span::from_ms(100), 10_000.0);
+        let mut flows = [(Ghstcp::new(&settings()), avoidance(800.0))];
+        let mut rounds = 0;
+        while path.round(&mut flows) == 0.0 {
+            rounds += 1;
+        }
+        assert!((26..=30).contains(&rounds), "{rounds} rounds");
+        (0..8).for_each(|_| {
+            path.round(&mut flows);
+        });
+        assert_eq!(flows[0].0.mode, Mode::Reno);
+        let before = flows[0].1.cwnd;
+        (0..10).for_each(|_| {
+            path.round(&mut flows);
+        });
+        close(flows[0].1.cwnd - before, 10.0, 0.02);
+    }
+}

@@ -1,0 +1,553 @@
+//! Sync-TCP [SYNC-TCP]: grows and gives up by how long data waits on its way out, before any loss.
+//!
+//! Every acknowledgement brings the transit time of a data packet. What it exceeds the smallest by
+//! is the queue on the way of the data; acknowledgements that wait on their way back do not count.
+//! Its average stands in one of four regions of the largest queueing delay seen, and rises or
+//! falls; a table of eight rows says what each of the eight means for the window.
+
+use fairhaul_units::{Kind, Parameter, Settings, Span};
+
+use crate::skew::Skew;
+use crate::{AckEvent, Congestion, Controller, Window};
+
+/// Sync-TCP, and its modification for high speed.
+#[derive(Clone, Debug)]
+pub struct Synctcp {
+    /// Reno up to here, packets.
+    c_low: f64,
+    /// By `alpha0` for each packet up to here, packets.
+    c_high: f64,
+    alpha0: f64,
+    /// Whether the phases of the start come again after a loss.
+    always: bool,
+    /// Whether a loss or an early decrease has ended the start.
+    reduced: bool,
+    tie: Trend,
+    /// Below this largest queueing delay the average is in the lowest region, seconds.
+    qmax_floor_s: f64,
+    phase: Phase,
+    /// Packets to be delivered before another early decrease: those in flight at the last.
+    hold: f64,
+    seen: Box<Seen>,
+}
+
+/// What the average queueing delay does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Trend {
+    Rising,
+    Falling,
+}
+
+/// What a row of the table asks for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Reaction {
+    /// So many packets more in a round.
+    Add(f64),
+    /// That share of the window more in a round.
+    Grow(f64),
+    /// That share of the window less, at once.
+    GiveUp(f64),
+    /// Nothing.
+    Stay,
+}
+
+use Reaction::{Add, GiveUp, Grow, Stay};
+
+/// The regions of the largest queueing delay, lowest first: where the average rises, and falls.
+// Unclear in [SYNC-TCP, Fig. 1]: the figure is lost. These are the reactions of [WEIGLE], as far as
+// they are known; the paper's largest increase, half of the window, is among them, and its alpha0
+// is the mean of the two largest.
+#[rustfmt::skip]
+static REACTIONS: [(Reaction, Reaction); 4] = [
+    (Add(1.0),     Grow(0.50)),
+    (GiveUp(0.10), Grow(0.25)),
+    (GiveUp(0.25), Grow(0.10)),
+    (GiveUp(0.50), Stay),
+];
+
+/// Weight of a new sample in the average.
+const WEIGHT: f64 = 1.0 / 8.0;
+
+/// The phases of the start; the number is what the record tells.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Phase {
+    Reno = 0,
+    Even = 1,
+    Sync = 2,
+}
+
+/// What the transit times have shown.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    /// The first sample and the smallest above it, for what is told in seconds.
+    first: Option<(f64, Span)>,
+    least_s: f64,
+    /// The line under the transit times, where the clocks' drift is taken out.
+    skew: Option<Skew>,
+    /// The largest queueing delay and the average, seconds.
+    most_s: f64,
+    average_s: f64,
+    groups: Groups,
+}
+
+/// Averages in groups of three: the medians of the last three groups.
+#[derive(Clone, Copy, Debug, Default)]
+struct Groups {
+    under_way: [f64; 3],
+    taken: usize,
+    medians: [f64; 3],
+    closed: usize,
+}
+
+impl Synctcp {
+    pub(crate) const TITLE: &'static str = "Sync-TCP: reacts to one-way queueing delay before a loss";
+    pub(crate) const SOURCE: &'static str = "SYNC-TCP";
+    pub(crate) const PARAMETERS: &'static [Parameter] = &[
+        Parameter {
+            name: "variant",
+            kind: Kind::Word(&["modified", "original"]),
+            default: 0.0,
+            help: "a start as Reno's up to c_low and an even growth up to c_high, or none of it [SYNC-TCP]",
+        },
+        Parameter {
+            name: "c_low",
+            kind: Kind::Number { least: 0.0, most: 1e9, unit: "packets" },
+            default: 100.0,
+            help: "modified: Reno below this window [SYNC-TCP]",
+        },
+        Parameter {
+            name: "c_high",
+            kind: Kind::Number { least: 0.0, most: 1e9, unit: "packets" },
+            default: 150.0,
+            help: "modified: an even growth from c_low up to this window [SYNC-TCP]",
+        },
+        // Unclear in [SYNC-TCP, 3]: of what 0.375 is a part. Of the window in a round, hence of a
+        // packet for each delivered: as packets a round, c_low to c_high would last 133 rounds, 8 s
+        // of the 4 s that the paper reports for the whole start.
+        Parameter {
+            name: "alpha0",
+            kind: Kind::Number { least: 0.0, most: 1.0, unit: "" },
+            default: 0.375,
+            help: "modified: that even growth, the share of the window in a round [SYNC-TCP]",
+        },
+        // Unclear in [SYNC-TCP, 3]: whether a window that falls below c_low is Reno's again. No: the
+        // phases are meant for the start, which the first loss or early decrease ends.
+        Parameter {
+            name: "phases",
+            kind: Kind::Word(&["start", "always"]),
+            default: 0.0,
+            help: "modified: its phases hold up to the first reduction, or always [SYNC-TCP]",
+        },
+        // Unclear in [SYNC-TCP, 2]: the trend of two equal medians. Falling, so that a path without
+        // a queue, where all are zero, is taken quickly.
+        Parameter {
+            name: "tie",
+            kind: Kind::Word(&["decreasing", "increasing"]),
+            default: 0.0,
+            help: "the trend of equal medians [SYNC-TCP]",
+        },
+        // Unclear in [SYNC-TCP, 2]: regions of a largest delay that is hardly any. The lowest one
+        // holds until 10 ms were seen, as [WEIGLE] has it in one of its variants.
+        Parameter {
+            name: "qmax_floor",
+            kind: Kind::Number { least: 0.0, most: 10_000.0, unit: "ms" },
+            default: 10.0,
+            help: "a largest queueing delay below it keeps the average in the lowest region [WEIGLE]",
+        },
+        Parameter {
+            name: "deskew",
+            kind: Kind::Switch,
+            default: 0.0,
+            help: "take the drift between the two clocks out of the transit times [MOON]",
+        },
+    ];
+
+    pub(crate) fn new(settings: &Settings) -> Synctcp {
+        let starts = settings.word("variant") == "modified";
+        let window = |name| if starts { settings.number(name) } else { 0.0 };
+        Synctcp {
+            c_low: window("c_low"),
+            c_high: window("c_high"),
+            alpha0: settings.number("alpha0"),
+            always: settings.word("phases") == "always",
+            reduced: false,
+            tie: if settings.word("tie") == "increasing" { Trend::Rising } else { Trend::Falling },
+            qmax_floor_s: settings.number("qmax_floor") / 1000.0,
+            phase: Phase::Reno,
+            hold: 0.0,
+            seen: Box::new(Seen { skew: settings.switch("deskew").then(Skew::default), ..Seen::default() }),
+        }
+    }
+
+    fn phase_of(&self, w: f64) -> Phase {
+        match () {
+            () if self.reduced && !self.always => Phase::Sync,
+            () if w < self.c_low => Phase::Reno,
+            () if w < self.c_high => Phase::Even,
+            () => Phase::Sync,
+        }
+    }
+
+    /// What the eight indications ask for; `None` before there are nine averages.
+    fn reaction(&self) -> Option<Reaction> {
+        let trend = self.seen.groups.trend(self.tie)?;
+        let (rising, falling) = REACTIONS[self.seen.region(self.qmax_floor_s)];
+        Some(if trend == Trend::Rising { rising } else { falling })
+    }
+
+    /// Growth by `packets` delivered; `None` where Reno's holds.
+    fn growth(&self, w: f64, packets: f64) -> Option<f64> {
+        match self.phase {
+            Phase::Reno => None,
+            Phase::Even => Some(self.alpha0 * packets),
+            Phase::Sync => self.reaction().map(|reaction| match reaction {
+                Add(more) => more * packets / w,
+                Grow(share) => share * packets,
+                GiveUp(_) | Stay => 0.0,
+            }),
+        }
+    }
+
+    /// Gives up at once what a row asks for, unless it has in this round.
+    // Unclear in [SYNC-TCP, 2]: how often. Once in a round: until all that was in flight then has
+    // been delivered, the delays are those of the window before.
+    fn early(&mut self, window: &mut Window, ack: &AckEvent) {
+        self.hold -= ack.packets + ack.lost;
+        if self.hold > 0.0 || ack.recovering || self.phase != Phase::Sync {
+            return;
+        }
+        if let Some(GiveUp(share)) = self.reaction() {
+            // Slow start is over with it, else half of the window a round would become all of it.
+            window.give_up(share);
+            self.hold = ack.in_flight;
+            self.reduced = true;
+        }
+    }
+
+    fn lost(&mut self) {
+        self.reduced = true;
+        self.hold = 0.0;
+    }
+}
+
+impl Seen {
+    // Unclear in [SYNC-TCP, 2]: whether packets sent again count. Each sending has its own stamp,
+    // so that its transit time is as good as any. Of two packets that one acknowledgement answers
+    // it is the one that waited longer, whose stamp is echoed.
+    // Differs from [WEIGLE]: the stamps take no room. Its option of 14 bytes would stand in place of
+    // the time stamps that every sender here has for nothing.
+    fn take(&mut self, ack: &AckEvent) {
+        let queued_s = self.queued_s(ack);
+        self.most_s = self.most_s.max(queued_s);
+        self.average_s += WEIGHT * (queued_s - self.average_s);
+        self.groups.take(self.average_s);
+    }
+
+    /// The queueing delay of a sample, seconds. Transit times count from the first one, so that an
+    /// offset between the clocks is gone before anything is rounded.
+    fn queued_s(&mut self, ack: &AckEvent) -> f64 {
+        let now_s = ack.now.as_secs();
+        let (began_s, first) = *self.first.get_or_insert((now_s, ack.one_way));
+        let above_s =
+            ack.one_way.saturating_sub(first).as_secs() - first.saturating_sub(ack.one_way).as_secs();
+        if let Some(skew) = &mut self.skew {
+            return skew.take(now_s - began_s, above_s);
+        }
+        self.least_s = self.least_s.min(above_s);
+        above_s - self.least_s
+    }
+
+    /// The quarter of the largest delay that the average stands in: 0 to 3.
+    fn region(&self, floor_s: f64) -> usize {
+        if self.most_s < floor_s || self.most_s <= 0.0 {
+            return 0;
+        }
+        ((4.0 * self.average_s / self.most_s) as usize).min(3)
+    }
+}
+
+impl Groups {
+    fn take(&mut self, value: f64) {
+        self.under_way[self.taken] = value;
+        self.taken += 1;
+        if self.taken == 3 {
+            self.medians = [self.medians[1], self.medians[2], median(self.under_way)];
+            self.taken = 0;
+            self.closed = (self.closed + 1).min(3);
+        }
+    }
+
+    /// Whether the newest median of nine averages is above or below the oldest.
+    fn trend(&self, tie: Trend) -> Option<Trend> {
+        let [oldest, _, newest] = self.medians;
+        match () {
+            () if self.closed < 3 => None,
+            () if oldest < newest => Some(Trend::Rising),
+            () if oldest > newest => Some(Trend::Falling),
+            () => Some(tie),
+        }
+    }
+}
+
+fn median([a, b, c]: [f64; 3]) -> f64 {
+    a.max(b).min(a.min(b).max(c))
+}
+
+impl Controller for Synctcp {
+    fn on_delivery(&mut self, window: &mut Window, ack: &AckEvent) {
+        self.seen.take(ack);
+        self.phase = self.phase_of(window.cwnd);
+        self.early(window, ack);
+    }
+
+    fn on_slow_start(&mut self, window: &mut Window, ack: &AckEvent) {
+        window.cwnd += self.growth(window.cwnd, ack.packets).unwrap_or(ack.packets.min(2.0));
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
+        window.cwnd += self.growth(window.cwnd, ack.packets).unwrap_or(ack.packets / window.cwnd);
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
+        window.give_up(0.5);
+        self.lost();
+    }
+
+    // Unclear in [SYNC-TCP]: timeouts. As Reno, and the averages are gathered anew, since those
+    // before are of another path's load.
+    fn on_timeout(&mut self, window: &mut Window, _: &Congestion) {
+        window.start_over();
+        self.lost();
+        self.seen.groups = Groups::default();
+    }
+
+    fn mode(&self) -> Option<u8> {
+        Some(self.phase as u8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workbench::{CONGESTION, Path, ack, acknowledge, avoidance, close, mean_window};
+    use fairhaul_units::Time;
+
+    fn settings() -> Settings {
+        Settings::defaults(Synctcp::PARAMETERS)
+    }
+
+    fn original() -> Settings {
+        settings().with("variant", 1.0)
+    }
+
+    /// A controller that has seen 40 ms at most, stands at `share` of it, rising or not.
+    fn standing(settings: &Settings, share: f64, trend: Trend) -> Synctcp {
+        let mut controller = Synctcp::new(settings);
+        controller.phase = Phase::Sync;
+        controller.seen.most_s = 0.040;
+        controller.seen.average_s = 0.040 * share;
+        let medians = if trend == Trend::Rising { [1.0, 2.0, 3.0] } else { [3.0, 2.0, 1.0] };
+        controller.seen.groups = Groups { medians, closed: 3, ..Groups::default() };
+        controller
+    }
+
+    /// An acknowledgement at `ms`, of data that took `transit_us`.
+    fn at(ms: u64, transit_us: u64) -> AckEvent {
+        let one_way = Span::from_us(transit_us);
+        AckEvent { now: Time::ZERO + Span::from_ms(ms), one_way, ..ack(Span::from_ms(100)) }
+    }
+
+    /// The whole table, at the middle of each region and at the lower edges.
+    #[test]
+    fn each_of_the_eight_indications_has_its_row() {
+        let rows = [
+            (0.0, Add(1.0), Grow(0.50)),
+            (0.24, Add(1.0), Grow(0.50)),
+            (0.25, GiveUp(0.10), Grow(0.25)),
+            (0.37, GiveUp(0.10), Grow(0.25)),
+            (0.5, GiveUp(0.25), Grow(0.10)),
+            (0.62, GiveUp(0.25), Grow(0.10)),
+            (0.75, GiveUp(0.50), Stay),
+            (1.0, GiveUp(0.50), Stay),
+        ];
+        for (share, rising, falling) in rows {
+            assert_eq!(standing(&original(), share, Trend::Rising).reaction(), Some(rising));
+            assert_eq!(standing(&original(), share, Trend::Falling).reaction(), Some(falling));
+        }
+    }
+
+    /// At 200 packets: 1/200, and 0.5, 0.25, 0.1 of a packet for each delivered.
+    #[test]
+    fn growth_is_spread_over_the_round() {
+        let grown = |share, trend| {
+            let mut window = avoidance(200.0);
+            standing(&original(), share, trend).on_ack(&mut window, &at(0, 0));
+            window.cwnd - 200.0
+        };
+        assert!((grown(0.1, Trend::Rising) - 0.005).abs() < 1e-12);
+        for (share, more) in [(0.1, 0.5), (0.3, 0.25), (0.6, 0.1), (0.9, 0.0)] {
+            assert_eq!(grown(share, Trend::Falling), 200.0 + more - 200.0);
+        }
+        assert_eq!(grown(0.9, Trend::Rising), 0.0);
+    }
+
+    /// Until 10 ms were seen all is the lowest region.
+    #[test]
+    fn a_largest_delay_below_its_floor_has_one_region() {
+        let mut controller = standing(&original(), 1.0, Trend::Falling);
+        (controller.seen.most_s, controller.seen.average_s) = (0.0099, 0.0099);
+        assert_eq!(controller.reaction(), Some(Grow(0.50)));
+        controller.seen.most_s = 0.010;
+        assert_eq!(controller.reaction(), Some(Stay));
+        let mut none = standing(&original().with("qmax_floor", 0.0), 0.0, Trend::Falling);
+        none.seen.most_s = 0.0;
+        assert_eq!(none.reaction(), Some(Grow(0.50)), "no division by zero");
+    }
+
+    /// 1 2 3 | 4 5 6 | 7 8 9 has medians 2 5 8; then 0 0 0 has 5 8 0; the tie of 8 0 8 is a choice.
+    #[test]
+    fn the_trend_is_that_of_three_medians_and_moves_every_third_average() {
+        let mut groups = Groups::default();
+        let mut take = |values: [f64; 3]| {
+            values.into_iter().for_each(|value| groups.take(value));
+            groups.trend(Trend::Falling)
+        };
+        assert_eq!(take([3.0, 1.0, 2.0]), None);
+        assert_eq!(take([4.0, 6.0, 5.0]), None);
+        assert_eq!(take([7.0, 8.0, 9.0]), Some(Trend::Rising));
+        assert_eq!(take([0.0; 3]), Some(Trend::Falling));
+        assert_eq!(take([8.0; 3]), Some(Trend::Falling), "8 and 8");
+        assert_eq!(groups.trend(Trend::Rising), Some(Trend::Rising), "the other tie");
+        groups.take(99.0);
+        groups.take(99.0);
+        assert_eq!(groups.medians, [8.0, 0.0, 8.0], "two of a group of three");
+    }
+
+    /// 8 ms above the smallest: the average moves to 1 ms, then to 1 + 7/8 = 1.875 ms.
+    #[test]
+    fn the_average_takes_an_eighth_of_each_sample() {
+        let mut seen = Seen::default();
+        for (transit_us, average_s) in [(30_000, 0.0), (38_000, 0.001), (38_000, 0.001_875)] {
+            seen.take(&at(0, transit_us));
+            assert!((seen.average_s - average_s).abs() < 1e-12);
+        }
+        assert!((seen.most_s - 0.008).abs() < 1e-12);
+        // A faster packet lowers the base: the next one at 38 ms has waited 10 ms.
+        seen.take(&at(0, 28_000));
+        seen.take(&at(0, 38_000));
+        assert!((seen.most_s - 0.010).abs() < 1e-12);
+    }
+
+    #[test]
+    fn an_early_decrease_takes_its_share_once_in_a_round_and_ends_slow_start() {
+        let mut controller = standing(&original(), 0.6, Trend::Rising);
+        let mut window = Window { cwnd: 100.0, ssthresh: f64::INFINITY };
+        let event = AckEvent { in_flight: 99.0, ..at(0, 30_000) };
+        controller.early(&mut window, &event);
+        assert_eq!((window.cwnd, window.ssthresh), (75.0, 75.0));
+        for _ in 0..98 {
+            controller.early(&mut window, &event);
+        }
+        assert_eq!(window.cwnd, 75.0, "98 of 99 delivered");
+        controller.early(&mut window, &event);
+        assert_eq!(window.cwnd, 56.25);
+        let mut small = avoidance(2.1);
+        standing(&original(), 0.9, Trend::Rising).early(&mut small, &event);
+        assert_eq!(small.cwnd, 2.0);
+        let mut recovering = avoidance(100.0);
+        let event = AckEvent { recovering: true, ..event };
+        standing(&original(), 0.9, Trend::Rising).early(&mut recovering, &event);
+        assert_eq!(recovering.cwnd, 100.0);
+    }
+
+    /// Reno's slow start below 100, 0.375 a packet up to 150, the table above.
+    #[test]
+    fn the_modified_start_has_three_phases() {
+        let grown = |settings: &Settings, cwnd: f64, reduced| {
+            let mut controller = standing(settings, 0.1, Trend::Falling);
+            controller.reduced = reduced;
+            let mut window = Window { cwnd, ssthresh: f64::INFINITY };
+            controller.phase = controller.phase_of(cwnd);
+            controller.on_slow_start(&mut window, &at(0, 30_000));
+            window.cwnd - cwnd
+        };
+        for (cwnd, more) in [(50.0, 1.0), (99.5, 1.0), (100.0, 0.375), (149.5, 0.375), (150.0, 0.5)] {
+            assert_eq!(grown(&settings(), cwnd, false), more, "at {cwnd}");
+            assert_eq!(grown(&settings(), cwnd, true), 0.5, "after a reduction");
+            assert_eq!(grown(&settings().with("phases", 1.0), cwnd, true), more, "literally");
+            assert_eq!(grown(&original(), cwnd, false), 0.5, "the original");
+        }
+    }
+
+    /// Eight averages are too few: slow start and congestion avoidance as Reno's.
+    #[test]
+    fn before_nine_averages_it_is_reno() {
+        let (mut controller, mut window) = (Synctcp::new(&original()), avoidance(100.0));
+        let mut slow = Window { cwnd: 10.0, ssthresh: 20.0 };
+        for _ in 0..8 {
+            controller.on_delivery(&mut window, &at(0, 30_000));
+        }
+        controller.on_ack(&mut window, &at(0, 30_000));
+        controller.on_slow_start(&mut slow, &at(0, 30_000));
+        assert_eq!((window.cwnd, slow.cwnd), (100.01, 11.0));
+        acknowledge(&mut controller, &mut slow, &at(0, 30_000));
+        assert_eq!(slow.cwnd, 11.5);
+    }
+
+    #[test]
+    fn losses_are_renos_and_a_timeout_forgets_the_averages() {
+        let mut controller = standing(&settings(), 0.1, Trend::Falling);
+        let mut window = avoidance(100.0);
+        controller.on_congestion(&mut window, &CONGESTION);
+        assert_eq!((window.cwnd, window.ssthresh, controller.reduced), (50.0, 50.0, true));
+        controller.on_timeout(&mut window, &CONGESTION);
+        assert_eq!((window.cwnd, window.ssthresh, controller.reaction()), (1.0, 25.0, None));
+    }
+
+    /// An idle path has no queue: half of the window more in a round, 8 x 1.5^5 = 60.75 packets
+    /// with fractions, and the first nine acknowledgements are Reno's.
+    #[test]
+    fn an_idle_path_is_taken_by_half_a_window_a_round() {
+        let mut path = Path::new(Span::from_ms(60), 1e6);
+        let mut flows = [(Synctcp::new(&original()), avoidance(8.0))];
+        path.round(&mut flows);
+        let mut wanted = flows[0].1.cwnd;
+        path.round(&mut flows); // the ninth average is in this round
+        wanted += 0.5 * wanted.floor();
+        assert!((flows[0].1.cwnd - wanted).abs() < 1e-9);
+        for _ in 0..4 {
+            wanted += 0.5 * wanted.floor();
+            path.round(&mut flows);
+        }
+        assert!((flows[0].1.cwnd - wanted).abs() < 1e-9);
+    }
+
+    /// 0.5 for each packet and half at a loss, in every 1/p packets: from W/2 to W = 1/p, and a mean
+    /// over time of 0.5 / (p ln 2) = 0.721 / p.
+    #[test]
+    fn periodic_loss_on_an_idle_path_gives_a_window_as_the_inverse_of_p() {
+        for p in [1e-2, 1e-3, 1e-4] {
+            let mut controller = standing(&original(), 0.0, Trend::Falling);
+            close(mean_window(&mut controller, p, 0.1), 0.5 / (p * std::f64::consts::LN_2), 0.01);
+        }
+    }
+
+    /// The clock of the receiver may show anything: what counts is what is above the smallest.
+    #[test]
+    fn an_offset_between_the_clocks_changes_no_bit() {
+        for deskew in [0.0, 1.0] {
+            let mut ends = [0, 7_000_000_000, 86_400_000_001].map(|offset_us| {
+                let settings = original().with("deskew", deskew);
+                let (mut controller, mut window) = (Synctcp::new(&settings), avoidance(10.0));
+                for number in 0..20_000u64 {
+                    let queued_us = (number * number) % 30_011;
+                    let event = at(number, 30_000 + offset_us + queued_us);
+                    acknowledge(&mut controller, &mut window, &AckEvent { in_flight: 20.0, ..event });
+                }
+                window.cwnd.to_bits()
+            });
+            ends.sort_unstable();
+            assert_eq!(ends[0], ends[2]);
+        }
+    }
+}
