@@ -100,4 +100,5 @@ catalogue! {
     Highspeed = "highspeed",
     Scalable = "scalable",
     Fhstcp = "fhstcp",
+    Vegas = "vegas",
 }

@@ -12,6 +12,7 @@ mod highspeed_law;
 mod reno;
 mod round;
 mod scalable;
+mod vegas;
 #[cfg(test)]
 mod workbench;
 
@@ -21,3 +22,4 @@ pub use fhstcp::Fhstcp;
 pub use highspeed::Highspeed;
 pub use reno::Reno;
 pub use scalable::Scalable;
+pub use vegas::Vegas;
