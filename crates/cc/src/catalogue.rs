@@ -101,4 +101,5 @@ catalogue! {
     Scalable = "scalable",
     Fhstcp = "fhstcp",
     Vegas = "vegas",
+    Fast = "fast",
 }

@@ -6,6 +6,7 @@
 
 mod catalogue;
 mod controller;
+mod fast;
 mod fhstcp;
 mod highspeed;
 mod highspeed_law;
@@ -18,6 +19,7 @@ mod workbench;
 
 pub use catalogue::{Builtin, Choice, Entry, entries, entry};
 pub use controller::{AckEvent, Cause, Congestion, Controller, Pacing, RateSample, Window};
+pub use fast::Fast;
 pub use fhstcp::Fhstcp;
 pub use highspeed::Highspeed;
 pub use reno::Reno;
