@@ -102,4 +102,5 @@ catalogue! {
     Fhstcp = "fhstcp",
     Vegas = "vegas",
     Fast = "fast",
+    Htcp = "htcp",
 }

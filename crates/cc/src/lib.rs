@@ -10,6 +10,7 @@ mod fast;
 mod fhstcp;
 mod highspeed;
 mod highspeed_law;
+mod htcp;
 mod reno;
 mod round;
 mod scalable;
@@ -22,6 +23,7 @@ pub use controller::{AckEvent, Cause, Congestion, Controller, Pacing, RateSample
 pub use fast::Fast;
 pub use fhstcp::Fhstcp;
 pub use highspeed::Highspeed;
+pub use htcp::Htcp;
 pub use reno::Reno;
 pub use scalable::Scalable;
 pub use vegas::Vegas;
