@@ -103,4 +103,5 @@ catalogue! {
     Vegas = "vegas",
     Fast = "fast",
     Htcp = "htcp",
+    Illinois = "illinois",
 }
