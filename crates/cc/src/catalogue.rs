@@ -104,4 +104,5 @@ catalogue! {
     Fast = "fast",
     Htcp = "htcp",
     Illinois = "illinois",
+    Compound = "compound",
 }

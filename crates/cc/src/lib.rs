@@ -5,6 +5,7 @@
 //! knows a clock, a socket or another controller: `now` comes with each event.
 
 mod catalogue;
+mod compound;
 mod controller;
 mod fast;
 mod fhstcp;
@@ -20,6 +21,7 @@ mod vegas;
 mod workbench;
 
 pub use catalogue::{Builtin, Choice, Entry, entries, entry};
+pub use compound::Compound;
 pub use controller::{AckEvent, Cause, Congestion, Controller, Pacing, RateSample, Window};
 pub use fast::Fast;
 pub use fhstcp::Fhstcp;
