@@ -105,4 +105,5 @@ catalogue! {
     Htcp = "htcp",
     Illinois = "illinois",
     Compound = "compound",
+    Westwood = "westwood",
 }

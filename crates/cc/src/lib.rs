@@ -17,6 +17,7 @@ mod reno;
 mod round;
 mod scalable;
 mod vegas;
+mod westwood;
 #[cfg(test)]
 mod workbench;
 
@@ -31,3 +32,4 @@ pub use illinois::Illinois;
 pub use reno::Reno;
 pub use scalable::Scalable;
 pub use vegas::Vegas;
+pub use westwood::Westwood;
