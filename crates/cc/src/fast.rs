@@ -24,8 +24,8 @@ impl Fast {
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "alpha",
-            // Unclear in [FAST]: the source sets it by the rate of the link. 200 is its value for
-            // 1 Gbit/s; a queue that holds fewer packets makes every flow lose.
+            // Unclear in [FAST]: which alpha; the source sets it by the rate of the link. 200, its
+            // value for 1 Gbit/s; where a queue holds fewer packets every flow loses.
             kind: Kind::Number { least: 1.0, most: 1e6, unit: "packets" },
             default: 200.0,
             help: "packets that the flow keeps in queues; to be less than the queue holds [FAST]",

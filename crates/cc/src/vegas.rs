@@ -91,7 +91,7 @@ impl Vegas {
         match self.variant {
             // A round in which the window grew says nothing of either window: none is compared.
             Variant::Brakmo if self.grows => self.grows = false,
-            // Unclear in [VEGAS]: what becomes of the window. An eighth of it goes, as in [NS-2].
+            // Unclear in [VEGAS]: what slow start leaves when it ends. All but an eighth, as in [NS-2].
             Variant::Brakmo if ends => window.lower_to(window.cwnd * 0.875),
             Variant::Linux if ends => {
                 // What the path carried in a base round trip, and one for what was cut off there.
@@ -140,7 +140,7 @@ impl Controller for Vegas {
         }
     }
 
-    // Unclear in [VEGAS]: the share that goes. Half, as in [LINUX].
+    // Unclear in [VEGAS]: the share of the window that a loss takes. Half, as in [LINUX].
     // Differs from [VEGAS]: it also sends again upon the first duplicate acknowledgement, by a
     // timer of its own. Here recovery is the sender's, the same for all controllers.
     fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
