@@ -107,4 +107,10 @@ catalogue! {
     Cubic = "cubic",
     Ghstcp = "ghstcp",
     Synctcp = "synctcp",
+    Vegas = "vegas",
+    Fast = "fast",
+    Htcp = "htcp",
+    Illinois = "illinois",
+    Compound = "compound",
+    Westwood = "westwood",
 }

@@ -24,6 +24,13 @@ impl Window {
         self.cwnd = self.ssthresh;
     }
 
+    /// Takes the window down to `cwnd`, not below 2 packets, and the threshold with it, so that what
+    /// a controller gives up by itself does not begin a slow start.
+    pub fn lower_to(&mut self, cwnd: f64) {
+        self.cwnd = cwnd.max(2.0).min(self.cwnd);
+        self.ssthresh = self.ssthresh.min(self.cwnd);
+    }
+
     /// Starts again from one packet, towards half the window, as at a timeout [RFC 5681, 3.1].
     pub fn start_over(&mut self) {
         self.ssthresh = (self.cwnd / 2.0).max(2.0);

@@ -6,28 +6,40 @@
 
 mod bic;
 mod catalogue;
+mod compound;
 mod controller;
 mod correlation;
 mod cubic;
+mod fast;
 mod fhstcp;
 mod ghstcp;
 mod highspeed;
 mod highspeed_law;
+mod htcp;
+mod illinois;
 mod reno;
 mod round;
 mod scalable;
 mod skew;
 mod synctcp;
+mod vegas;
+mod westwood;
 #[cfg(test)]
 mod workbench;
 
 pub use bic::Bic;
 pub use catalogue::{Builtin, Choice, Entry, entries, entry};
+pub use compound::Compound;
 pub use controller::{AckEvent, Cause, Congestion, Controller, Pacing, RateSample, Window};
 pub use cubic::Cubic;
+pub use fast::Fast;
 pub use fhstcp::Fhstcp;
 pub use ghstcp::Ghstcp;
 pub use highspeed::Highspeed;
+pub use htcp::Htcp;
+pub use illinois::Illinois;
 pub use reno::Reno;
 pub use scalable::Scalable;
 pub use synctcp::Synctcp;
+pub use vegas::Vegas;
+pub use westwood::Westwood;

@@ -36,8 +36,17 @@ impl Round {
     }
 
     /// The standard deviation of the samples, in seconds; zero for fewer than two.
+    #[allow(dead_code, reason = "for controllers that ask how far the delay varies")]
     pub fn deviation_s(&self) -> f64 {
         if self.samples < 2.0 { 0.0 } else { (self.squares / (self.samples - 1.0)).sqrt() }
+    }
+
+    /// The packets of a window that waited in queues, where a round trip takes `base` without
+    /// them: what the window is above the rate that came out times `base` [VEGAS].
+    // Unclear in [VEGAS]: which round-trip time of the round. The smallest, as in [LINUX]: what a
+    // burst or a late acknowledgement adds to some samples is no queue that stands.
+    pub fn backlog(&self, window: f64, base: Span) -> f64 {
+        window * (1.0 - base.as_secs() / self.least.as_secs()).max(0.0)
     }
 
     fn add(&mut self, ack: &AckEvent) {

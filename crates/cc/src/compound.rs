@@ -1,0 +1,223 @@
+//! Compound TCP [CTCP]: standard TCP's window, and beside it one that only an empty queue lets grow.
+//!
+//! What may be in flight is the sum. The second window grows by alpha w^k in a round while fewer
+//! than gamma packets wait in queues, and gives way as they do, so that what is left beside others
+//! on a full queue is standard TCP.
+
+use fairhaul_units::{Kind, Parameter, Settings, Time};
+
+use crate::round::{Round, Rounds};
+use crate::{AckEvent, Congestion, Controller, Window};
+
+/// Compound TCP.
+#[derive(Clone, Debug)]
+pub struct Compound {
+    law: Box<Law>,
+    rounds: Box<Rounds>,
+    /// The delay-based part of the window; the rest of it is the standard part.
+    delay_window: f64,
+    /// Packets by which the delay-based part is to grow.
+    due: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Law {
+    alpha: f64,
+    beta: f64,
+    k: f64,
+    gamma: f64,
+    zeta: f64,
+    low_window: f64,
+}
+
+impl Law {
+    /// What a round without congestion adds to the delay-based part: with the packet that the
+    /// standard part grows by, alpha w^k in all.
+    fn gain(&self, w: f64) -> f64 {
+        (self.alpha * libm::pow(w, self.k) - 1.0).max(0.0)
+    }
+}
+
+impl Compound {
+    pub(crate) const TITLE: &'static str = "Compound TCP: Reno's window and one that the delay moves";
+    pub(crate) const SOURCE: &'static str = "CTCP";
+    pub(crate) const PARAMETERS: &'static [Parameter] = &[
+        Parameter {
+            name: "alpha",
+            kind: Kind::Number { least: 0.0, most: 100.0, unit: "packets" },
+            default: 0.125,
+            help: "a round without congestion adds alpha w^k to the window [CTCP]",
+        },
+        Parameter {
+            name: "k",
+            kind: Kind::Number { least: 0.0, most: 1.0, unit: "" },
+            default: 0.75,
+            help: "the exponent of the window in alpha w^k [CTCP]",
+        },
+        Parameter {
+            name: "beta",
+            kind: Kind::Number { least: 0.0, most: 0.9, unit: "" },
+            default: 0.5,
+            help: "the share of the whole window given up at a loss [CTCP]",
+        },
+        Parameter {
+            name: "gamma",
+            kind: Kind::Number { least: 0.0, most: 1e6, unit: "packets" },
+            default: 30.0,
+            help: "with so many packets in queues the delay-based part shrinks [CTCP]",
+        },
+        Parameter {
+            name: "zeta",
+            kind: Kind::Number { least: 0.0, most: 100.0, unit: "" },
+            default: 1.0,
+            help: "the delay-based part shrinks by zeta packets for each in queues [CTCP]",
+        },
+        Parameter {
+            name: "low_window",
+            kind: Kind::Number { least: 0.0, most: 1e6, unit: "packets" },
+            default: 38.0,
+            help: "below this window there is no delay-based growth [CTCP 2008]",
+        },
+    ];
+
+    pub(crate) fn new(settings: &Settings) -> Compound {
+        let law = Law {
+            alpha: settings.number("alpha"),
+            beta: settings.number("beta"),
+            k: settings.number("k"),
+            gamma: settings.number("gamma"),
+            zeta: settings.number("zeta"),
+            low_window: settings.number("low_window"),
+        };
+        Compound { law: Box::new(law), rounds: Box::default(), delay_window: 0.0, due: 0.0 }
+    }
+
+    /// A round of congestion avoidance is over.
+    fn round(&mut self, window: &mut Window, round: &Round, ack: &AckEvent) {
+        let backlog = round.backlog(window.cwnd, ack.min_rtt);
+        self.due = 0.0;
+        if backlog >= self.law.gamma {
+            let less = (self.law.zeta * backlog).min(self.delay_window);
+            self.delay_window -= less;
+            window.lower_to(window.cwnd - less);
+        } else if window.cwnd >= self.law.low_window {
+            self.due = self.law.gain(window.cwnd);
+        }
+    }
+}
+
+impl Controller for Compound {
+    fn on_delivery(&mut self, window: &mut Window, ack: &AckEvent) {
+        let round = self.rounds.take(ack);
+        // Unclear in [CTCP]: slow start. Standard TCP's, with the delay-based part at rest.
+        if let Some(round) = round.filter(|_| !ack.recovering && !window.in_slow_start()) {
+            self.round(window, &round, ack);
+        }
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
+        let due = std::mem::take(&mut self.due);
+        self.delay_window += due;
+        window.cwnd += due + ack.packets / window.cwnd;
+    }
+
+    // Differs from [CTCP 2008]: gamma stands; that draft lets it follow the queue that standard TCP
+    // would leave, between 5 and 30 packets.
+    fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
+        let standard = (window.cwnd - self.delay_window).max(0.0) / 2.0;
+        let kept = window.cwnd * (1.0 - self.law.beta);
+        self.delay_window = (kept - standard).max(0.0);
+        self.due = 0.0;
+        window.ssthresh = (standard + self.delay_window).max(2.0);
+        window.cwnd = window.ssthresh;
+    }
+
+    // Unclear in [CTCP]: what a timeout leaves of the delay-based part. Nothing.
+    fn on_timeout(&mut self, window: &mut Window, _: &Congestion) {
+        window.start_over();
+        (self.delay_window, self.due) = (0.0, 0.0);
+    }
+
+    fn on_recovered(&mut self, _: &mut Window, _: Time) {
+        self.rounds.restart();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairhaul_units::Span;
+
+    use super::*;
+    use crate::workbench::{CONGESTION, Path, ack, acknowledge, avoidance, close};
+
+    fn with_delay_window(delay_window: f64) -> Compound {
+        Compound { delay_window, ..Compound::new(&Settings::defaults(Compound::PARAMETERS)) }
+    }
+
+    /// The window and its delay-based part after the first acknowledgement of a second round.
+    fn after(cwnd: f64, delay_window: f64, rtt_ms: u64) -> (f64, f64) {
+        let (mut flow, mut window) = (with_delay_window(delay_window), avoidance(cwnd));
+        let event = AckEvent { new_round: true, min_rtt: Span::from_ms(100), ..ack(Span::from_ms(rtt_ms)) };
+        flow.on_delivery(&mut window, &event);
+        acknowledge(&mut flow, &mut window, &event);
+        (window.cwnd, flow.delay_window)
+    }
+
+    /// 10 000^0.75 / 8 = 1000 / 8 = 125: one from the standard part, 124 from the other; 256^0.75 /
+    /// 8 = 64 / 8 = 8; below 38 packets, and where alpha w^k is below one, none.
+    #[test]
+    fn a_round_without_a_queue_adds_an_eighth_of_w_to_three_quarters() {
+        for (cwnd, gain) in [(10_000.0, 124.0), (256.0, 7.0), (37.0, 0.0)] {
+            let (_, delay_window) = after(cwnd, 0.0, 100);
+            assert!((delay_window - gain).abs() < 1e-9, "{delay_window} at {cwnd}");
+        }
+        assert_eq!(with_delay_window(0.0).law.gain(15.0), 0.0, "15^0.75 / 8 = 0.95");
+    }
+
+    /// 400 packets at 108 ms: 400 x 8 / 108 = 29.6 wait, below gamma. At 110 ms 36.4 do, and go.
+    #[test]
+    fn gamma_packets_in_queues_are_taken_from_the_delay_based_part() {
+        assert!(after(400.0, 100.0, 108).1 > 100.0);
+        close(after(400.0, 100.0, 110).1, 100.0 - 400.0 * 10.0 / 110.0, 1e-9);
+        let (cwnd, delay_window) = after(400.0, 20.0, 110);
+        assert_eq!(delay_window, 0.0, "no more than there is");
+        assert!((cwnd - 380.0).abs() < 0.01, "the standard part stays");
+    }
+
+    /// 100 packets, 60 of them by delay: half of 40 is 20, and half of all is 50, so 30 by delay.
+    #[test]
+    fn a_loss_halves_both_parts() {
+        let (mut flow, mut window) = (with_delay_window(60.0), avoidance(100.0));
+        flow.on_congestion(&mut window, &CONGESTION);
+        assert_eq!((window.cwnd, window.ssthresh, flow.delay_window), (50.0, 50.0, 30.0));
+        flow.on_timeout(&mut window, &CONGESTION);
+        assert_eq!((window.cwnd, flow.delay_window), (1.0, 0.0));
+    }
+
+    /// A path of 1000 packets: the standard part grows by one a round, and what it grows by the other
+    /// gives up as soon as 30 packets wait, so that the sum stays near 1030 while both last.
+    #[test]
+    fn the_sum_stays_near_the_path_and_gamma_while_the_standard_part_grows() {
+        let mut flows = [(with_delay_window(0.0), avoidance(100.0))];
+        let mut path = Path::new(Span::from_ms(100), 10_000.0);
+        (0..200).for_each(|_| {
+            path.round(&mut flows);
+        });
+        let queued: f64 = (0..200).map(|_| path.round(&mut flows)).sum::<f64>() / 200.0;
+        let (flow, window) = &flows[0];
+        assert!(queued > 0.0 && queued < 60.0, "{queued}");
+        close(window.cwnd - flow.delay_window, 500.0, 0.02);
+    }
+
+    /// dw/dt = alpha w^k in rounds: w^(1/4) grows by alpha / 4 = 1/32 a round, from 256^(1/4) = 4 to
+    /// 6 in 64 rounds, w = 1296.
+    #[test]
+    fn an_empty_path_is_climbed_by_the_fourth_power_of_time() {
+        let mut flows = [(with_delay_window(0.0), avoidance(256.0))];
+        let mut path = Path::new(Span::from_ms(100), 1e6);
+        (0..65).for_each(|_| {
+            path.round(&mut flows);
+        });
+        close(flows[0].1.cwnd, 1296.0, 0.02);
+    }
+}

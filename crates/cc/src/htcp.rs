@@ -1,0 +1,292 @@
+//! H-TCP [HTCP]: growth by the time since the last loss, decrease by what the queue held.
+//!
+//! For a second after a loss it is standard TCP; then what a round adds grows with the square of
+//! the time. What a loss leaves is the share of the round trip that is not queue, so that the queue
+//! just runs empty, and half where the flow's rate is still changing.
+
+use fairhaul_units::{Kind, Parameter, Settings, Span, Time};
+
+use crate::{AckEvent, Congestion, Controller, Window};
+
+/// H-TCP.
+#[derive(Clone, Debug)]
+pub struct Htcp {
+    /// How long after a loss event growth stays Reno's.
+    low_speed: Span,
+    rtt_scaling: bool,
+    adaptive: bool,
+    /// What a loss event leaves of the window.
+    kept: f64,
+    /// The last loss event; the first delivery before there is one.
+    since: Time,
+    min_rtt: Span,
+    max_rtt: Span,
+    meter: Option<Box<Meter>>,
+}
+
+/// The largest throughput between two loss events, in packets per second.
+#[derive(Clone, Copy, Debug)]
+struct Meter {
+    packets: f64,
+    /// The begin of the round under way; never, outside one.
+    since: Time,
+    filtered: f64,
+    most: f64,
+    last_most: f64,
+}
+
+impl Meter {
+    const NEW: Meter = Meter { packets: 0.0, since: Time::NEVER, filtered: 0.0, most: 0.0, last_most: 0.0 };
+
+    /// Counts a delivery; at the end of a round takes its rate into a filter of a quarter.
+    fn take(&mut self, ack: &AckEvent) {
+        if ack.new_round {
+            if self.since < ack.now {
+                let rate = self.packets / ack.now.since(self.since).as_secs();
+                self.filtered = if self.filtered > 0.0 { 0.75 * self.filtered + 0.25 * rate } else { rate };
+                self.most = self.most.max(self.filtered);
+            }
+            (self.since, self.packets) = (ack.now, 0.0);
+        }
+        self.packets += ack.packets;
+    }
+
+    /// Whether the largest throughput before this loss event is that before the last, within a
+    /// fifth. A new epoch begins; one without a whole round leaves what is known.
+    fn is_steady(&mut self) -> bool {
+        let most = if self.most > 0.0 { self.most } else { self.last_most };
+        let steady = self.last_most > 0.0 && (most - self.last_most).abs() <= 0.2 * self.last_most;
+        *self = Meter { last_most: most, ..Meter::NEW };
+        steady
+    }
+}
+
+impl Htcp {
+    pub(crate) const TITLE: &'static str = "H-TCP: growth by the time since the last loss";
+    pub(crate) const SOURCE: &'static str = "HTCP";
+    pub(crate) const PARAMETERS: &'static [Parameter] = &[
+        Parameter {
+            name: "delta_l",
+            kind: Kind::Number { least: 0.0, most: 1000.0, unit: "s" },
+            default: 1.0,
+            help: "for so long after a loss growth is Reno's [HTCP]",
+        },
+        Parameter {
+            name: "rtt_scaling",
+            kind: Kind::Switch,
+            default: 1.0,
+            help: "multiply growth by RTTmin / 0.1 s, held in 0.1 to 2; on in Linux, off in FreeBSD [HTCP]",
+        },
+        Parameter {
+            name: "adaptive_backoff",
+            kind: Kind::Switch,
+            default: 1.0,
+            help: "keep RTTmin / RTTmax, held in 0.5 to 0.8, at a loss; off keeps half [HTCP]",
+        },
+        Parameter {
+            name: "throughput_switch",
+            kind: Kind::Switch,
+            default: 1.0,
+            help: "keep half where the throughput changed by more than a fifth since the last loss [HTCP]",
+        },
+    ];
+
+    pub(crate) fn new(settings: &Settings) -> Htcp {
+        let meter = settings.switch("throughput_switch").then(|| Box::new(Meter::NEW));
+        Htcp {
+            low_speed: Span::from_secs(settings.number("delta_l")),
+            rtt_scaling: settings.switch("rtt_scaling"),
+            adaptive: settings.switch("adaptive_backoff"),
+            kept: 0.5,
+            since: Time::NEVER,
+            min_rtt: Span::ZERO,
+            max_rtt: Span::ZERO,
+            meter,
+        }
+    }
+
+    /// What a round adds, `elapsed` after the last loss event.
+    fn increase(&self, elapsed: Span) -> f64 {
+        let beyond_s = elapsed.saturating_sub(self.low_speed).as_secs();
+        let rule = 1.0 + 10.0 * beyond_s + 0.25 * beyond_s * beyond_s;
+        2.0 * (1.0 - self.kept) * (rule * self.scale()).max(1.0)
+    }
+
+    // Unclear in [HTCP]: whether scaling may take a short path below Reno. It may not, as in
+    // [LINUX], whose factor is at least one.
+    fn scale(&self) -> f64 {
+        if self.rtt_scaling { (self.min_rtt.as_secs() / 0.1).clamp(0.1, 2.0) } else { 1.0 }
+    }
+
+    /// What this loss event leaves of the window.
+    // Differs from [LINUX]: there, after one change of throughput, two loss events take half, and
+    // round trips of up to 10 ms, where its clock is coarse, always do.
+    fn keep(&mut self) -> f64 {
+        let steady = self.meter.as_mut().is_none_or(|meter| meter.is_steady());
+        if !(self.adaptive && steady) || self.max_rtt.is_zero() {
+            return 0.5;
+        }
+        (self.min_rtt.as_secs() / self.max_rtt.as_secs()).clamp(0.5, 0.8)
+    }
+
+    /// A loss event, or a timeout: another epoch begins.
+    // Unclear in [HTCP]: whether time runs from the loss or, as in [LINUX], from the end of its
+    // recovery. From the loss.
+    fn begin_epoch(&mut self, now: Time) {
+        self.kept = self.keep();
+        self.since = now;
+        // Differs from [HTCP], as [LINUX] does: a twentieth of the largest queue is forgotten at
+        // each loss, so that another route is noticed in time.
+        let queue = self.max_rtt.saturating_sub(self.min_rtt);
+        self.max_rtt = self.min_rtt + Span::from_secs(0.95 * queue.as_secs());
+    }
+}
+
+impl Controller for Htcp {
+    fn on_delivery(&mut self, _: &mut Window, ack: &AckEvent) {
+        self.min_rtt = ack.min_rtt;
+        self.since = self.since.min(ack.now);
+        if ack.recovering {
+            return;
+        }
+        self.max_rtt = self.max_rtt.max(ack.rtt);
+        if let Some(meter) = &mut self.meter {
+            meter.take(ack);
+        }
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
+        window.cwnd += self.increase(ack.now.since(self.since)) * ack.packets / window.cwnd;
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, event: &Congestion) {
+        self.begin_epoch(event.now);
+        window.give_up(1.0 - self.kept);
+    }
+
+    // Unclear in [HTCP]: timeouts. The threshold is what a loss would have left.
+    fn on_timeout(&mut self, window: &mut Window, event: &Congestion) {
+        self.begin_epoch(event.now);
+        window.give_up(1.0 - self.kept);
+        window.cwnd = 1.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workbench::{CONGESTION, ack, avoidance, close};
+
+    fn settings() -> Settings {
+        Settings::defaults(Htcp::PARAMETERS)
+    }
+
+    fn at(s: f64) -> Time {
+        Time::ZERO + Span::from_secs(s)
+    }
+
+    /// Whether or not throughput is watched, a flow on a path of 100 ms at its first delivery.
+    fn begun(settings: &Settings) -> Htcp {
+        let mut htcp = Htcp::new(settings);
+        htcp.on_delivery(&mut avoidance(10.0), &ack(Span::from_ms(100)));
+        htcp
+    }
+
+    /// 1 + 10 x 2 + (2 / 2)^2 = 22 three seconds after the loss; kept 0.5, so 2 (1 - 0.5) is 1;
+    /// kept 0.8 leaves 0.4 x 22 = 8.8.
+    #[test]
+    fn growth_follows_the_time_since_the_loss() {
+        let mut htcp = begun(&settings());
+        let found = [0.0, 1.0, 2.0, 3.0, 11.0].map(|s| htcp.increase(Span::from_secs(s)));
+        assert_eq!(found, [1.0, 1.0, 11.25, 22.0, 126.0]);
+        htcp.kept = 0.8;
+        assert!((htcp.increase(Span::from_s(3)) - 8.8).abs() < 1e-9);
+    }
+
+    /// Round trips of 20, 100 and 300 ms: 22 x 0.2, 22 x 1 and 22 x 2; the first second is Reno's.
+    #[test]
+    fn scaling_makes_growth_follow_the_round_trip() {
+        for (ms, expected) in [(20, 4.4), (100, 22.0), (300, 44.0)] {
+            let mut htcp = begun(&settings());
+            htcp.min_rtt = Span::from_ms(ms);
+            assert!((htcp.increase(Span::from_s(3)) - expected).abs() < 1e-9);
+            assert_eq!(htcp.increase(Span::ZERO), if ms == 300 { 2.0 } else { 1.0 });
+            htcp.rtt_scaling = false;
+            assert_eq!(htcp.increase(Span::from_s(3)), 22.0);
+        }
+    }
+
+    /// Over t seconds beyond the first the integral of a is t + 5 t^2 + t^3 / 12, in rounds of
+    /// 0.1 s ten times that; t = 9 adds 4 747.5, and the first second 10: from 1000 to 5757.5.
+    #[test]
+    fn ten_seconds_without_a_loss_at_100_ms_add_4757_packets() {
+        let mut htcp = begun(&settings());
+        let mut window = avoidance(1000.0);
+        let mut s = 0.0;
+        while s < 10.0 {
+            let event = AckEvent { now: at(s), ..ack(Span::from_ms(100)) };
+            htcp.on_ack(&mut window, &event);
+            s += 0.1 / window.cwnd;
+        }
+        close(window.cwnd, 5757.5, 0.001);
+    }
+
+    /// The window that is left of 1000 packets where round trips went from 100 ms to `rtt_ms` and
+    /// the throughput of three epochs was as said: one packet a round, `rounds_s` long.
+    fn left(settings: &Settings, rtt_ms: u64, rounds_s: [f64; 3]) -> [f64; 3] {
+        let mut htcp = begun(settings);
+        let mut now = 0.0;
+        rounds_s.map(|round_s| {
+            let mut window = avoidance(1000.0);
+            for rtt_ms in [100, 100, rtt_ms, rtt_ms, rtt_ms] {
+                let event = AckEvent {
+                    now: at(now),
+                    new_round: true,
+                    min_rtt: Span::from_ms(100),
+                    ..ack(Span::from_ms(rtt_ms))
+                };
+                htcp.on_delivery(&mut window, &event);
+                now += round_s;
+            }
+            htcp.on_congestion(&mut window, &Congestion { now: at(now), ..CONGESTION });
+            window.cwnd
+        })
+    }
+
+    /// 100 / 160 = 0.625; the second epoch is steady, and the largest queue, 60 ms, is seen anew.
+    #[test]
+    fn a_steady_flow_keeps_the_share_of_the_round_trip_that_is_not_queue() {
+        assert_eq!(left(&settings(), 160, [1.0; 3]).map(f64::round), [500.0, 625.0, 625.0]);
+        assert_eq!(left(&settings(), 110, [1.0; 3])[2].round(), 800.0, "100 / 110 is above 0.8");
+        assert_eq!(left(&settings(), 300, [1.0; 3])[2].round(), 500.0, "100 / 300 is below 0.5");
+        assert_eq!(left(&settings().with("adaptive_backoff", 0.0), 160, [1.0; 3]), [500.0; 3]);
+    }
+
+    /// 1, 0.833 and 0.667 packets a second: changes of 17 and 20 per cent, the second just beyond
+    /// a fifth at 1.55 s.
+    #[test]
+    fn a_throughput_that_changes_by_more_than_a_fifth_takes_half() {
+        assert_eq!(
+            left(&settings(), 160, [1.0, 1.2, 1.55])[1..].iter().map(|w| w.round()).collect::<Vec<_>>(),
+            [625.0, 500.0]
+        );
+        let without = settings().with("throughput_switch", 0.0);
+        assert_eq!(left(&without, 160, [1.0, 1.2, 1.55]).map(f64::round), [625.0; 3]);
+    }
+
+    /// 60 ms of queue seen once: 0.95 x 60 = 57 ms are remembered after a loss.
+    #[test]
+    fn a_twentieth_of_the_queue_is_forgotten_at_a_loss() {
+        let mut htcp = begun(&settings());
+        htcp.max_rtt = Span::from_ms(160);
+        htcp.on_congestion(&mut avoidance(10.0), &CONGESTION);
+        assert_eq!(htcp.max_rtt, Span::from_ms(157));
+    }
+
+    #[test]
+    fn a_timeout_starts_over_towards_what_a_loss_leaves() {
+        let mut window = avoidance(100.0);
+        begun(&settings()).on_timeout(&mut window, &CONGESTION);
+        assert_eq!(window, Window { cwnd: 1.0, ssthresh: 50.0 });
+    }
+}

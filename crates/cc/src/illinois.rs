@@ -1,0 +1,265 @@
+//! TCP-Illinois [ILLINOIS]: losses say when to give up, delay says how much and how fast to come back.
+//!
+//! An AIMD rule whose two numbers are set once a round by the mean queueing delay: a short queue
+//! means up to ten packets a round and an eighth at a loss, a full one a third of a packet and half.
+
+use fairhaul_units::{Kind, Parameter, Settings, Span, Time};
+
+use crate::round::Rounds;
+use crate::{AckEvent, Congestion, Controller, Window};
+
+/// TCP-Illinois.
+#[derive(Clone, Debug)]
+pub struct Illinois {
+    law: Box<Law>,
+    rounds: Box<Rounds>,
+    /// The largest round-trip time so far.
+    most: Span,
+    /// Packets that a round adds.
+    increase: f64,
+    /// The share that a loss takes.
+    decrease: f64,
+    /// Rounds of a short queue since a long one; `None` where there was no long one.
+    short: Option<u32>,
+}
+
+/// The two numbers as functions of the delay.
+#[derive(Clone, Copy, Debug)]
+struct Law {
+    alpha_min: f64,
+    alpha_max: f64,
+    beta_min: f64,
+    beta_max: f64,
+    win_thresh: f64,
+    theta: u32,
+}
+
+/// The shares of the largest queueing delay: up to the first growth is largest; up to the second
+/// the decrease is smallest, from the third on largest.
+const SHORT: f64 = 0.01;
+const LITTLE: f64 = 0.1;
+const MUCH: f64 = 0.8;
+
+impl Law {
+    /// Packets a round where the mean queueing delay is the share `delay` of the largest, above
+    /// [`SHORT`]: a hyperbola from alpha_max to alpha_min.
+    fn increase(&self, delay: f64) -> f64 {
+        let share = (delay - SHORT) / (1.0 - SHORT);
+        self.alpha_max / (1.0 + share * (self.alpha_max - self.alpha_min) / self.alpha_min)
+    }
+
+    /// The share that a loss takes.
+    fn decrease(&self, delay: f64) -> f64 {
+        let share = ((delay - LITTLE) / (MUCH - LITTLE)).clamp(0.0, 1.0);
+        self.beta_min + share * (self.beta_max - self.beta_min)
+    }
+}
+
+impl Illinois {
+    pub(crate) const TITLE: &'static str =
+        "TCP-Illinois: the delay sets growth and decrease, losses the time";
+    pub(crate) const SOURCE: &'static str = "ILLINOIS";
+    pub(crate) const PARAMETERS: &'static [Parameter] = &[
+        Parameter {
+            name: "alpha_min",
+            kind: Kind::Number { least: 0.001, most: 1e4, unit: "packets" },
+            default: 0.3,
+            help: "what a round adds with the queue full [ILLINOIS]",
+        },
+        Parameter {
+            name: "alpha_max",
+            kind: Kind::Number { least: 0.001, most: 1e4, unit: "packets" },
+            default: 10.0,
+            help: "what a round adds with the queue empty; at least alpha_min is taken [ILLINOIS]",
+        },
+        Parameter {
+            name: "beta_min",
+            kind: Kind::Number { least: 0.0, most: 0.9, unit: "" },
+            default: 0.125,
+            help: "the share given up at a loss with a short queue [ILLINOIS]",
+        },
+        Parameter {
+            name: "beta_max",
+            kind: Kind::Number { least: 0.0, most: 0.9, unit: "" },
+            default: 0.5,
+            help: "the share given up at a loss with a long queue; at least beta_min is taken [ILLINOIS]",
+        },
+        Parameter {
+            name: "win_thresh",
+            kind: Kind::Number { least: 0.0, most: 1e6, unit: "packets" },
+            default: 15.0,
+            help: "below this window the rule is Reno's [LINUX]",
+        },
+        Parameter {
+            name: "theta",
+            kind: Kind::Whole { least: 1, most: 1_000_000 },
+            default: 5.0,
+            help: "rounds of an empty queue before growth is largest again [ILLINOIS]",
+        },
+    ];
+
+    pub(crate) fn new(settings: &Settings) -> Illinois {
+        let (alpha_min, beta_min) = (settings.number("alpha_min"), settings.number("beta_min"));
+        let law = Law {
+            alpha_min,
+            alpha_max: settings.number("alpha_max").max(alpha_min),
+            beta_min,
+            beta_max: settings.number("beta_max").max(beta_min),
+            win_thresh: settings.number("win_thresh"),
+            theta: settings.number("theta") as u32,
+        };
+        Illinois {
+            law: Box::new(law),
+            rounds: Box::default(),
+            most: Span::ZERO,
+            increase: 1.0,
+            decrease: 0.5,
+            short: None,
+        }
+    }
+
+    /// Sets both numbers by the mean round-trip time of a round.
+    fn set(&mut self, mean: Span, base: Span) {
+        let largest_s = self.most.saturating_sub(base).as_secs();
+        let mean_s = mean.saturating_sub(base).as_secs();
+        let delay = if largest_s > 0.0 { mean_s / largest_s } else { 0.0 };
+        self.decrease = self.law.decrease(delay);
+        if delay > SHORT {
+            self.increase = self.law.increase(delay);
+            self.short = Some(0);
+            return;
+        }
+        // Differs from [LINUX]: there rounds of a short queue count even if a long one is between.
+        self.short = self.short.map(|rounds| rounds + 1).filter(|&rounds| rounds < self.law.theta);
+        if self.short.is_none() {
+            self.increase = self.law.alpha_max;
+        }
+    }
+}
+
+impl Controller for Illinois {
+    fn on_delivery(&mut self, window: &mut Window, ack: &AckEvent) {
+        self.most = self.most.max(ack.rtt);
+        let Some(round) = self.rounds.take(ack) else {
+            return;
+        };
+        if window.cwnd < self.law.win_thresh {
+            (self.increase, self.decrease) = (1.0, 0.5);
+        } else {
+            self.set(round.mean(), ack.min_rtt);
+        }
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
+        window.cwnd += self.increase * ack.packets / window.cwnd;
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
+        window.give_up(self.decrease);
+    }
+
+    // Unclear in [ILLINOIS]: what a timeout does. Standard TCP's, and the numbers begin anew, as
+    // in [LINUX].
+    fn on_timeout(&mut self, window: &mut Window, _: &Congestion) {
+        window.start_over();
+        (self.increase, self.decrease, self.short) = (1.0, 0.5, None);
+    }
+
+    fn on_recovered(&mut self, _: &mut Window, _: Time) {
+        self.rounds.restart();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workbench::{CONGESTION, ack, acknowledge, avoidance, close};
+
+    fn illinois() -> Illinois {
+        Illinois::new(&Settings::defaults(Illinois::PARAMETERS))
+    }
+
+    /// The largest queueing delay is 100 ms. At 1 ms and less 10 packets; at 100 ms
+    /// 10 / (1 + 9.7 / 0.3) = 0.3; half way from 1 to 100 ms, at 50.5, 10 / (1 + 16.17) = 0.5825.
+    #[test]
+    fn growth_is_a_hyperbola_of_the_delay() {
+        for (delay_us, expected) in [(0, 10.0), (1000, 10.0), (50_500, 0.582_52), (100_000, 0.3)] {
+            let mut flow = illinois();
+            flow.most = Span::from_ms(200);
+            flow.set(Span::from_ms(100) + Span::from_us(delay_us), Span::from_ms(100));
+            close(flow.increase, expected, 1e-4);
+        }
+    }
+
+    /// An eighth up to a tenth of the largest delay, half from eight tenths on, 5 / 16 between.
+    #[test]
+    fn decrease_is_linear_in_the_delay() {
+        let law = *illinois().law;
+        for (delay, expected) in [(0.0, 0.125), (0.1, 0.125), (0.45, 0.3125), (0.8, 0.5), (1.0, 0.5)] {
+            assert!((law.decrease(delay) - expected).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn growth_is_largest_again_after_five_rounds_of_a_short_queue() {
+        let mut flow = illinois();
+        flow.most = Span::from_ms(200);
+        let base = Span::from_ms(100);
+        flow.set(Span::from_ms(200), base);
+        let after = [(); 5].map(|()| {
+            flow.set(base, base);
+            flow.increase
+        });
+        assert_eq!(after.map(|a| a > 1.0), [false, false, false, false, true]);
+        flow.set(Span::from_ms(200), base);
+        (0..4).for_each(|_| flow.set(base, base));
+        flow.set(Span::from_ms(150), base);
+        flow.set(base, base);
+        assert!(flow.increase < 1.0, "the rounds must follow each other");
+    }
+
+    /// A round of `packets` acknowledgements at `rtt` and the first of the next.
+    fn round(flow: &mut Illinois, window: &mut Window, rtt: Span) {
+        for number in 0..window.cwnd as u64 {
+            let event = AckEvent { new_round: number == 0, min_rtt: Span::from_ms(100), ..ack(rtt) };
+            acknowledge(flow, window, &event);
+        }
+    }
+
+    /// Without a queue: 10 packets in the second round, an eighth of the rest at a loss.
+    #[test]
+    fn an_empty_path_is_climbed_at_ten_packets_a_round() {
+        let (mut flow, mut window) = (illinois(), avoidance(100.0));
+        round(&mut flow, &mut window, Span::from_ms(100));
+        close(window.cwnd, 101.0, 0.001);
+        round(&mut flow, &mut window, Span::from_ms(100));
+        close(window.cwnd, 110.5, 0.005);
+        let before = window.cwnd;
+        flow.on_congestion(&mut window, &CONGESTION);
+        assert_eq!(window.cwnd, 0.875 * before);
+    }
+
+    #[test]
+    fn below_15_packets_it_is_reno() {
+        let (mut flow, mut window) = (illinois(), avoidance(10.0));
+        round(&mut flow, &mut window, Span::from_ms(100));
+        round(&mut flow, &mut window, Span::from_ms(100));
+        close(window.cwnd, 12.0, 0.02);
+        flow.on_congestion(&mut window, &CONGESTION);
+        close(window.cwnd, 6.0, 0.02);
+    }
+
+    /// A fixed delay is AIMD: a = 10, b = 1/8 give sqrt(a (2 - b) / (2 b p)) = sqrt(75 / p); the
+    /// decrease taken once in 1/p packets, without a queue.
+    #[test]
+    fn periodic_loss_without_a_queue_gives_8_66_by_root_p() {
+        for p in [1e-3, 1e-4] {
+            let mut flow = illinois();
+            let mut window = avoidance(1000.0);
+            round(&mut flow, &mut window, Span::from_ms(100));
+            round(&mut flow, &mut window, Span::from_ms(100));
+            let mean = crate::workbench::mean_window(&mut flow, p, 0.1);
+            close(mean, (75.0 / p).sqrt(), 0.02);
+        }
+    }
+}

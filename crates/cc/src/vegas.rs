@@ -1,0 +1,262 @@
+//! TCP Vegas [VEGAS]: a few packets of its own in the queue, and no loss to find the rate.
+//!
+//! Once in a round the window is compared with what the path carried: the difference is what waits
+//! in queues. Fewer than alpha packets: one packet more. More than beta: one less.
+
+use fairhaul_units::{Kind, Parameter, Settings, Time};
+
+use crate::round::{Round, Rounds};
+use crate::{AckEvent, Congestion, Controller, Window};
+
+/// TCP Vegas.
+#[derive(Clone, Debug)]
+pub struct Vegas {
+    variant: Variant,
+    alpha: f64,
+    beta: f64,
+    gamma: f64,
+    decrease: f64,
+    rounds: Box<Rounds>,
+    /// In slow start: whether the window grows in this round. After it: whether one packet more is
+    /// due.
+    grows: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Variant {
+    Brakmo,
+    Linux,
+}
+
+impl Vegas {
+    pub(crate) const TITLE: &'static str = "TCP Vegas: a few packets in the queue, seen in the delay";
+    pub(crate) const SOURCE: &'static str = "VEGAS";
+    pub(crate) const PARAMETERS: &'static [Parameter] = &[
+        Parameter {
+            name: "variant",
+            kind: Kind::Word(&["brakmo", "linux"]),
+            default: 0.0,
+            help: "the rule as published, whose slow start grows in every other round, or Linux's [VEGAS]",
+        },
+        Parameter {
+            name: "alpha",
+            kind: Kind::Number { least: 0.0, most: 1e6, unit: "packets" },
+            default: 2.0,
+            help: "with fewer packets in queues the window grows; the paper also has 1 [LINUX]",
+        },
+        Parameter {
+            name: "beta",
+            kind: Kind::Number { least: 0.0, most: 1e6, unit: "packets" },
+            default: 4.0,
+            help: "with more packets in queues the window shrinks; the paper also has 3 [LINUX]",
+        },
+        Parameter {
+            name: "gamma",
+            kind: Kind::Number { least: 0.0, most: 1e6, unit: "packets" },
+            default: 1.0,
+            help: "with more packets in queues slow start ends [VEGAS]",
+        },
+        Parameter {
+            name: "b",
+            kind: Kind::Number { least: 0.0, most: 0.9, unit: "" },
+            default: 0.5,
+            help: "the share of the window given up at a loss; 0.25 in ns-2 [LINUX]",
+        },
+    ];
+
+    pub(crate) fn new(settings: &Settings) -> Vegas {
+        Vegas {
+            variant: if settings.word("variant") == "linux" { Variant::Linux } else { Variant::Brakmo },
+            alpha: settings.number("alpha"),
+            beta: settings.number("beta"),
+            gamma: settings.number("gamma"),
+            decrease: settings.number("b"),
+            rounds: Box::default(),
+            grows: false,
+        }
+    }
+
+    /// The packets in queues.
+    fn backlog(&self, window: &Window, round: &Round, ack: &AckEvent) -> f64 {
+        match self.variant {
+            Variant::Brakmo => round.backlog(window.cwnd, ack.min_rtt),
+            // Differs from [VEGAS], as [LINUX] does: divided by the base round trip, which is more.
+            Variant::Linux => window.cwnd * (round.least.as_secs() / ack.min_rtt.as_secs() - 1.0),
+        }
+    }
+
+    /// A round of slow start is over: whether the next grows, or slow start ends.
+    fn slow_start_round(&mut self, window: &mut Window, round: &Round, ack: &AckEvent) {
+        let ends = self.backlog(window, round, ack) > self.gamma;
+        match self.variant {
+            // A round in which the window grew says nothing of either window: none is compared.
+            Variant::Brakmo if self.grows => self.grows = false,
+            // Unclear in [VEGAS]: what slow start leaves when it ends. All but an eighth, as in [NS-2].
+            Variant::Brakmo if ends => window.lower_to(window.cwnd * 0.875),
+            Variant::Linux if ends => {
+                // What the path carried in a base round trip, and one for what was cut off there.
+                window.lower_to(window.cwnd * (ack.min_rtt.as_secs() / round.least.as_secs()) + 1.0);
+            }
+            _ => self.grows = true,
+        }
+    }
+
+    /// A round of congestion avoidance is over.
+    fn round(&mut self, window: &mut Window, round: &Round, ack: &AckEvent) {
+        // Linux takes up to two samples for late acknowledgements alone, and grows as Reno.
+        let blind = self.variant == Variant::Linux && round.samples <= 2.0;
+        let backlog = if blind { 0.0 } else { self.backlog(window, round, ack) };
+        self.grows = blind || backlog < self.alpha;
+        if backlog > self.beta {
+            window.lower_to(window.cwnd - 1.0);
+        }
+    }
+}
+
+impl Controller for Vegas {
+    fn on_delivery(&mut self, window: &mut Window, ack: &AckEvent) {
+        let Some(round) = self.rounds.take(ack).filter(|_| !ack.recovering) else {
+            return;
+        };
+        if window.in_slow_start() {
+            self.slow_start_round(window, &round, ack);
+        } else {
+            self.round(window, &round, ack);
+        }
+    }
+
+    fn on_slow_start(&mut self, window: &mut Window, ack: &AckEvent) {
+        // Unclear in [VEGAS]: slow start after a timeout, whose acknowledgements are of two ages.
+        // It grows in every round until all that was lost is repaired.
+        if self.grows || ack.recovering || self.variant == Variant::Linux {
+            window.cwnd += ack.packets.min(2.0);
+        }
+        self.grows &= window.in_slow_start();
+    }
+
+    fn on_ack(&mut self, window: &mut Window, _: &AckEvent) {
+        if std::mem::take(&mut self.grows) {
+            window.cwnd += 1.0;
+        }
+    }
+
+    // Unclear in [VEGAS]: the share of the window that a loss takes. Half, as in [LINUX].
+    // Differs from [VEGAS]: it also sends again upon the first duplicate acknowledgement, by a
+    // timer of its own. Here recovery is the sender's, the same for all controllers.
+    fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
+        window.give_up(self.decrease);
+        self.grows = false;
+    }
+
+    fn on_recovered(&mut self, _: &mut Window, _: Time) {
+        self.rounds.restart();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairhaul_units::Span;
+
+    use super::*;
+    use crate::workbench::{CONGESTION, Path, ack, acknowledge, avoidance};
+
+    fn settings() -> Settings {
+        Settings::defaults(Vegas::PARAMETERS)
+    }
+
+    fn linux() -> Settings {
+        settings().with("variant", 1.0)
+    }
+
+    /// The window after a round at `rtt_ms` on a path of 100 ms.
+    fn after_a_round(settings: &Settings, mut window: Window, rtt_ms: u64) -> Window {
+        let mut vegas = Vegas::new(settings);
+        let event = AckEvent { min_rtt: Span::from_ms(100), ..ack(Span::from_ms(rtt_ms)) };
+        for number in 0..4 {
+            let event = AckEvent { new_round: number % 3 == 0, ..event };
+            acknowledge(&mut vegas, &mut window, &event);
+        }
+        window
+    }
+
+    /// 40 packets at 100 and 105 ms: 40 x 5 / 105 = 1.90 are queued; at 110 ms 3.64; at 112 ms 4.29.
+    #[test]
+    fn between_alpha_and_beta_the_window_stands() {
+        let grown = |rtt_ms| after_a_round(&settings(), avoidance(40.0), rtt_ms).cwnd;
+        assert_eq!([100, 105, 110, 112].map(grown), [41.0, 41.0, 40.0, 39.0]);
+    }
+
+    /// At 111 ms 40 x 11 / 111 = 3.96 by the paper, 40 x 11 / 100 = 4.4 by Linux.
+    #[test]
+    fn linux_divides_by_the_base() {
+        assert_eq!(after_a_round(&settings(), avoidance(40.0), 111).cwnd, 40.0);
+        assert_eq!(after_a_round(&linux(), avoidance(40.0), 111).cwnd, 39.0);
+    }
+
+    #[test]
+    fn giving_up_a_packet_does_not_begin_a_slow_start() {
+        let window = Window { cwnd: 40.0, ssthresh: 40.0 };
+        let after = after_a_round(&settings(), window, 200);
+        assert_eq!(after, Window { cwnd: 39.0, ssthresh: 39.0 });
+    }
+
+    /// 8 packets of a path of 100 ms, held for a round: at 120 ms 8 x 20 / 120 = 1.33 are queued.
+    #[test]
+    fn slow_start_leaves_an_eighth_or_what_is_queued_when_it_ends() {
+        let slow = Window { cwnd: 8.0, ssthresh: 1e9 };
+        assert_eq!(after_a_round(&settings(), slow, 120), Window { cwnd: 7.0, ssthresh: 7.0 });
+        // Linux grows by three within the round: of 11 packets the path carried 11 x 100 / 120.
+        let left = after_a_round(&linux(), slow, 120);
+        assert!((left.cwnd - (11.0 / 1.2 + 1.0)).abs() < 1e-9, "{left:?}");
+    }
+
+    #[test]
+    fn slow_start_doubles_in_every_other_round() {
+        let mut flows = [(Vegas::new(&settings()), Window { cwnd: 2.0, ssthresh: 1e9 })];
+        let mut path = Path::new(Span::from_ms(100), 1e6);
+        let windows = [(); 7].map(|()| {
+            path.round(&mut flows);
+            flows[0].1.cwnd
+        });
+        assert_eq!(windows, [2.0, 4.0, 4.0, 8.0, 8.0, 16.0, 16.0]);
+    }
+
+    /// Each flow keeps from alpha to beta packets queued: 2 to 4, and three of them 6 to 12.
+    #[test]
+    fn every_flow_keeps_between_alpha_and_beta_packets_queued() {
+        for (alpha, beta) in [(2.0, 4.0), (1.0, 3.0)] {
+            for number in [1, 3] {
+                let chosen = settings().with("alpha", alpha).with("beta", beta);
+                let flow = (Vegas::new(&chosen), avoidance(10.0));
+                let mut flows = vec![flow; number];
+                let mut path = Path::new(Span::from_ms(50), 2000.0);
+                let queued = (0..200).map(|_| path.round(&mut flows)).last().unwrap();
+                let flows = number as f64;
+                assert!(queued >= alpha * flows && queued <= beta * flows, "{queued} of {flows} flows");
+            }
+        }
+    }
+
+    #[test]
+    fn a_loss_takes_half_or_what_b_says() {
+        let after = |settings: &Settings| {
+            let mut window = avoidance(100.0);
+            Vegas::new(settings).on_congestion(&mut window, &CONGESTION);
+            window.cwnd
+        };
+        assert_eq!(after(&settings()), 50.0);
+        assert_eq!(after(&settings().with("b", 0.25)), 75.0);
+    }
+
+    /// Two samples at 200 ms would be 20 packets queued of 40; Linux does not believe them.
+    #[test]
+    fn linux_does_not_believe_two_samples() {
+        let mut vegas = Vegas::new(&linux());
+        let mut window = avoidance(40.0);
+        let event = AckEvent { min_rtt: Span::from_ms(100), ..ack(Span::from_ms(200)) };
+        for number in 0..3 {
+            acknowledge(&mut vegas, &mut window, &AckEvent { new_round: number != 1, ..event });
+        }
+        assert_eq!(window.cwnd, 41.0);
+    }
+}

@@ -1,0 +1,177 @@
+//! Westwood+ [WESTWOOD]: standard TCP's growth; a loss leaves what the path was seen to carry.
+//!
+//! The returning acknowledgements are counted once in a round trip and filtered: the bandwidth
+//! estimate. At a loss the window becomes that times the smallest round-trip time, so that a queue
+//! is emptied and a loss without a queue costs little.
+
+use fairhaul_units::{Kind, Parameter, Settings, Span, Time};
+
+use crate::{AckEvent, Congestion, Controller, Window};
+
+/// Westwood+.
+#[derive(Clone, Debug)]
+pub struct Westwood {
+    kept: f64,
+    least_interval: Span,
+    /// Packets delivered since the interval under way began.
+    packets: f64,
+    since: Time,
+    /// The rate filtered once, and twice, in packets per second; zero before the first interval.
+    once: f64,
+    twice: f64,
+    min_rtt: Span,
+}
+
+impl Westwood {
+    pub(crate) const TITLE: &'static str = "Westwood+: a loss leaves what the path was seen to carry";
+    pub(crate) const SOURCE: &'static str = "WESTWOOD";
+    pub(crate) const PARAMETERS: &'static [Parameter] = &[
+        Parameter {
+            name: "filter",
+            kind: Kind::Number { least: 0.0, most: 0.999, unit: "" },
+            default: 0.875,
+            help: "the share of the old value that each of the two filters keeps [LINUX]",
+        },
+        Parameter {
+            name: "least_interval",
+            kind: Kind::Number { least: 0.0, most: 100.0, unit: "s" },
+            default: 0.05,
+            help: "the bandwidth is sampled once a round trip, and not more often than this [WESTWOOD]",
+        },
+    ];
+
+    pub(crate) fn new(settings: &Settings) -> Westwood {
+        Westwood {
+            kept: settings.number("filter"),
+            least_interval: Span::from_secs(settings.number("least_interval")),
+            packets: 0.0,
+            since: Time::NEVER,
+            once: 0.0,
+            twice: 0.0,
+            min_rtt: Span::ZERO,
+        }
+    }
+
+    /// Takes the rate of an interval into both filters; the first one fills them.
+    // Unclear in [WESTWOOD]: how often it is filtered. Twice, as in [LINUX].
+    fn sample(&mut self, rate: f64) {
+        if self.twice == 0.0 {
+            (self.once, self.twice) = (rate, rate);
+            return;
+        }
+        self.once = self.kept * self.once + (1.0 - self.kept) * rate;
+        self.twice = self.kept * self.twice + (1.0 - self.kept) * self.once;
+    }
+
+    /// The window that fills the path without a queue; half of `cwnd` before there is an estimate.
+    fn path(&self, cwnd: f64) -> f64 {
+        let seen = if self.twice > 0.0 { self.twice * self.min_rtt.as_secs() } else { cwnd / 2.0 };
+        seen.max(2.0)
+    }
+}
+
+impl Controller for Westwood {
+    fn on_delivery(&mut self, _: &mut Window, ack: &AckEvent) {
+        self.min_rtt = ack.min_rtt;
+        self.since = self.since.min(ack.now);
+        let interval = ack.now.since(self.since);
+        if interval > ack.srtt.max(self.least_interval) {
+            self.sample(self.packets / interval.as_secs());
+            (self.since, self.packets) = (ack.now, 0.0);
+        }
+        self.packets += ack.packets;
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
+        window.cwnd += ack.packets / window.cwnd;
+    }
+
+    // Differs from [LINUX]: there the window is raised too, where it is below the estimate.
+    fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
+        window.ssthresh = self.path(window.cwnd);
+        window.cwnd = window.cwnd.min(window.ssthresh);
+    }
+
+    fn on_timeout(&mut self, window: &mut Window, _: &Congestion) {
+        window.ssthresh = self.path(window.cwnd);
+        window.cwnd = 1.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workbench::{CONGESTION, Path, ack, avoidance, close};
+
+    fn westwood() -> Westwood {
+        Westwood::new(&Settings::defaults(Westwood::PARAMETERS))
+    }
+
+    /// Filled with 1000; then 2000: once 7/8 x 1000 + 1/8 x 2000 = 1125, twice 7/8 x 1000 + 1/8 x
+    /// 1125 = 1015.625; then once 1234.375 and twice 1042.97.
+    #[test]
+    fn the_rate_is_filtered_twice() {
+        let mut flow = westwood();
+        let found = [1000.0, 2000.0, 2000.0].map(|rate| {
+            flow.sample(rate);
+            flow.twice
+        });
+        assert_eq!(found, [1000.0, 1015.625, 1_042.968_75]);
+    }
+
+    /// The estimate after a second of a packet every millisecond, on a path of `rtt_ms`.
+    fn after_a_second(rtt_ms: u64) -> (Westwood, u64) {
+        let (mut flow, mut samples) = (westwood(), 0);
+        for ms in 0..=1000 {
+            let now = Time::ZERO + Span::from_ms(ms);
+            flow.on_delivery(&mut avoidance(9.0), &AckEvent { now, ..ack(Span::from_ms(rtt_ms)) });
+            samples += u64::from(flow.packets == 1.0 && ms > 0);
+        }
+        (flow, samples)
+    }
+
+    /// An interval is the first that is longer than 100 ms: 101 ms, 9 of them in a second; at 10 ms
+    /// 51 ms, 19 of them.
+    #[test]
+    fn the_rate_is_sampled_once_a_round_trip_and_not_below_50_ms() {
+        for (rtt_ms, samples) in [(100, 9), (10, 19)] {
+            let (flow, found) = after_a_second(rtt_ms);
+            assert_eq!(found, samples);
+            close(flow.twice, 1000.0, 1e-9);
+        }
+    }
+
+    /// 1000 packets/s x 100 ms = 100 packets, however large the window was.
+    #[test]
+    fn a_loss_leaves_the_rate_times_the_smallest_round_trip() {
+        for (cwnd, left) in [(180.0, 100.0), (101.0, 100.0), (40.0, 40.0)] {
+            let mut window = avoidance(cwnd);
+            after_a_second(100).0.on_congestion(&mut window, &CONGESTION);
+            close(window.cwnd, left, 1e-9);
+            close(window.ssthresh, 100.0, 1e-9);
+        }
+        let mut window = avoidance(180.0);
+        after_a_second(100).0.on_timeout(&mut window, &CONGESTION);
+        assert_eq!(window.cwnd, 1.0);
+        close(window.ssthresh, 100.0, 1e-9);
+    }
+
+    #[test]
+    fn without_an_estimate_a_loss_takes_half() {
+        let mut window = avoidance(40.0);
+        westwood().on_congestion(&mut window, &CONGESTION);
+        assert_eq!((window.cwnd, window.ssthresh), (20.0, 20.0));
+    }
+
+    /// A path of 100 packets and a queue of 50, lost at 150: what is left fills the path and leaves
+    /// the queue empty, where half, 75, would leave a quarter of it idle.
+    #[test]
+    fn a_loss_empties_the_queue_and_no_more() {
+        let mut flows = [(westwood(), avoidance(120.0))];
+        let mut path = Path::new(Span::from_ms(100), 1000.0);
+        while path.round(&mut flows) < 50.0 {}
+        let (flow, window) = &mut flows[0];
+        flow.on_congestion(window, &CONGESTION);
+        close(window.cwnd, 100.0, 0.02);
+    }
+}
