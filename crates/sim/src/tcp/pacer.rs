@@ -66,8 +66,6 @@ impl Pacer {
                 Ok(())
             }
             Pacing::Blocks { count, round } => {
-                // A block is a burst, and cuts those of offload.
-                self.burst = 0;
                 self.wait(now)?;
                 self.next_block(count, round, cwnd, now)?;
                 self.in_block += 1;

@@ -265,6 +265,9 @@ impl<C: Controller + Clone> Sender<C> {
             self.window_limited = true;
             return Poll::Idle;
         }
+        if self.pacer.burst() > 0 && matches!(self.pacing(), Pacing::Blocks { .. }) {
+            self.pacer.go_on(0); // a block is a burst, and cuts those of offload
+        }
         if let Err(until) = self.pacer.ready(now) {
             // Not the window holds it, so the window must not grow.
             (self.urgent, self.window_limited) = (urgent, false);
@@ -314,12 +317,14 @@ impl<C: Controller + Clone> Sender<C> {
         Poll::Send(self.retransmission(number, now))
     }
 
+    // Unclear in [FHSTCP, Fig. 1]: whether recovery is paced. It is not: a hole is filled at once.
+    fn pacing(&self) -> Pacing {
+        if self.state == State::Open { self.controller.pacing(&self.window) } else { Pacing::None }
+    }
+
     fn send_new(&mut self, now: Time) -> Poll {
         let Some(burst) = self.burst() else { return Poll::Idle };
-        // Unclear in [FHSTCP, Fig. 1]: whether recovery is paced. It is not: a hole is filled at once.
-        let pacing =
-            if self.state == State::Open { self.controller.pacing(&self.window) } else { Pacing::None };
-        if let Err(until) = self.pacer.admit(pacing, self.window.cwnd, now) {
+        if let Err(until) = self.pacer.admit(self.pacing(), self.window.cwnd, now) {
             self.window_limited = true;
             return Poll::Hold(until);
         }
