@@ -60,8 +60,8 @@ SAME = 0.02
 WHY = (
     "50 packets are 6 ms at this rate, and no transit time is 10 ms above the least, which is the "
     "floor below which the average counts as low: so nothing is given up before a loss, and growth "
-    "by up to half a window a round meets the queue. What comes of it hangs on single packets. With "
-    "buffers of 100 packets, 12 ms, neither loses any, with either timing (sensitivity)."
+    "by up to half a window a round meets the queue. What comes of it hangs on single packets. "
+    "With buffers of 100 packets, 12 ms, neither loses any, with either timing (sensitivity)."
 )
 
 CHOSEN = (
