@@ -114,23 +114,23 @@ def _figures(found: Found) -> list[Figure]:
     from fairhaul.papers import figures
     from fairhaul.report import Figure, plots
 
-    numbers = {"by then": "Seconds to 500 packets, at most 25", "early losses": "Losses before"}
+    numbers = {
+        "by then": plots.Scale(title="Seconds to 500 packets, at most 25", low=0, high=25),
+        "early losses": plots.Scale(title="Losses before", low=0, high=80),
+    }
     drawn = []
-    for number, title in numbers.items():
+    for number, scale in numbers.items():
         rows: list[dict[str, Any]] = []
         for timing in TIMING:
             for name in NAMES:
                 keys = {key: key[0] for key in found.runs if key[1:] == (timing, name)}
                 rows += figures.dots(found, keys, {f"{name}, {timing}": number})
-        ends = [row[end] for row in rows for end in ("low", "mean", "high")]
-        low, high = plots.ends([0.0, *ends])
-        scale = plots.Scale(title=title, low=max(low, 0.0), high=min(high, 80.0))
         notes = " ".join(note(found, timing) for timing in TIMING)
         caption = f"One thing is changed at a time. {notes} {figures.INTERVALS}"
         looks = figures.looks([f"{name}, {timing}" for timing in TIMING for name in NAMES])
         chart = plots.dots(looks, rows, _labels(found), scale)
         name = f"sensitivity-{number.split()[-1]}"
-        drawn.append(Figure(name=name, title=title, caption=caption, chart=chart))
+        drawn.append(Figure(name=name, title=scale.title, caption=caption, chart=chart))
     return drawn
 
 
