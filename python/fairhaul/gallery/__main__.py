@@ -13,6 +13,8 @@ from fairhaul.gallery import ROOT, write
 @click.option("--jobs", type=click.IntRange(min=1), help="Runs at a time; all cores if left out.")
 def main(quick: bool, jobs: int | None) -> None:
     """Draw the gallery of controllers into docs/images/gallery."""
+    if not (ROOT / "scenarios" / "gallery").is_dir():
+        raise click.ClickException("the gallery is drawn in a checkout; this is an installed copy")
     with progress() as watch:
         written = write(quick=quick, jobs=jobs, watch=watch)
     for path in written:
