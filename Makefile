@@ -22,7 +22,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 # The engine's tests that link no Python.
 CRATES := --workspace --exclude fairhaul-py
 
-.PHONY: help demo test check bench papers fmt clean tools rust
+.PHONY: help demo test check bench papers gallery fmt clean tools rust
 
 help: ## this text
 	@echo 'Fairhaul: who gets how much of a fast, long path, how soon, and at whose cost'
@@ -61,6 +61,9 @@ bench: rust ## data packets per CPU second and peak memory of the engine
 papers: $(VENV)/.extension ## every paper in full, reports in out/papers, and the checks too slow for `make test`
 	$(VENV)/bin/fairhaul reproduce all --out out/papers
 	cargo test --release --locked -p fairhaul-sim --features slow
+
+gallery: $(VENV)/.extension ## the figures of docs/controllers, anew: every controller alone, with its like and beside Reno
+	$(VENV)/bin/python -m fairhaul.gallery
 
 fmt: tools $(VENV)/.packages ## lay the sources out as the checks want them
 	cargo fmt --all

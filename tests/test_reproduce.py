@@ -85,6 +85,7 @@ def test_the_command_says_where_the_report_is(
     monkeypatch.setattr(papers, "reproduce", lambda *_, **__: one)
     assert status_of(["reproduce", "fhstcp"]) == 0
     assert capsys.readouterr().out.endswith("\nReport: fhstcp-report/report.html\n")
+    monkeypatch.setattr(papers, "PAPERS", {"fhstcp": papers.PAPERS["fhstcp"]})
     assert status_of(["reproduce", "all", "--out", "all", "--json"]) == 0
     (paper,) = json.loads(capsys.readouterr().out)["papers"]
     assert paper["report"] == "all/fhstcp-report/report.html"

@@ -282,9 +282,12 @@ def _panel(names: Sequence[str], panel: Panel) -> Any:
 def threads(
     looks: Sequence[Look], lanes: Mapping[str, Sequence[Row]], span: Span, unit: str
 ) -> Spec:
-    """Draw lines over time, of each row `t` and `v0`, `v1` …, in a lane for each label."""
+    """Draw lines over time, of each row `t` and `v0`, `v1` …, in a lane for each label.
+
+    A lane whose rows have fewer values has fewer lines.
+    """
     top = 1.04 * max(
-        row[f"v{i}"] for rows in lanes.values() for row in rows for i in range(len(looks))
+        value for rows in lanes.values() for row in rows for key, value in row.items() if key != "t"
     )
     last = len(lanes) - 1
     drawn = [
@@ -302,6 +305,7 @@ def _thread(
     lane: tuple[float, str, int, int],
 ) -> Any:
     top, unit, number, last = lane
+    looks = looks[: len(rows[0]) - 1]
     height = 104
     x = span.axis(shown=number == last)
     axis = alt.Axis(tickCount=4, title=unit if number == last // 2 else None, format="~s")

@@ -1,0 +1,89 @@
+"""The gallery of controllers: what each one does, drawn for the pages under `docs/controllers`.
+
+Every controller of the catalogue is in it, so a new one joins by itself. A part of the gallery
+gives the runs that it needs, reads their records, and draws; all runs are made in one go. It needs
+the snapshots of the controllers' tests and scenarios of its own, so it works in a checkout alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairhaul.look import catalogue
+from fairhaul.runs import for_each
+
+if TYPE_CHECKING:
+    from fairhaul.runs import Watch
+    from fairhaul.scenario import Scenario
+
+ROOT = Path(__file__).parents[3]
+FOLDER = Path("docs/images/gallery")
+
+# What a run is for: the part of the gallery, the controller, and whatever sets it apart.
+Key = tuple[str, ...]
+Spec = Mapping[str, Any]
+
+# The figures of all controllers; each controller has one of its own name besides.
+OF_ALL = ("staircases", "round-trips", "friendliness")
+
+
+def names() -> list[str]:
+    """Name the controllers in the order of the catalogue."""
+    return [entry["name"] for entry in catalogue()["controllers"]]
+
+
+def write(
+    root: Path = ROOT, *, quick: bool = False, jobs: int | None = None, watch: Watch | None = None
+) -> list[Path]:
+    """Run everything and write the figures below `root`; give their paths.
+
+    `quick` has shorter runs, which tell little; `jobs` is how many run at a time.
+    """
+    from altair.utils.schemapi import debug_mode
+
+    from fairhaul.report.look import in_light, svg
+
+    folder = root / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    # To check a chart takes longer than to draw it.
+    with debug_mode(False):
+        for name, chart in _figures(quick, jobs, watch).items():
+            path = folder / f"{name}.svg"
+            path.write_text(in_light(svg(chart)) + "\n", encoding="utf-8")
+            written.append(path)
+    return written
+
+
+def _figures(quick: bool, jobs: int | None, watch: Watch | None) -> dict[str, Spec]:
+    from fairhaul.gallery import friendliness, round_trips, staircases, windows
+
+    parts = {"windows": windows, "round trips": round_trips, "friendliness": friendliness}
+    known = names()
+    plan: dict[Key, Scenario] = {
+        (part, *key): scenario
+        for part, module in parts.items()
+        for key, scenario in module.plan(known, quick).items()
+    }
+    keys = list(plan)
+    read = for_each(
+        list(plan.values()),
+        lambda index, record: parts[keys[index][0]].read(record),
+        jobs=jobs,
+        watch=watch,
+    )
+    found = dict(zip(keys, read, strict=True))
+    drawn: dict[str, Spec] = {"staircases": staircases.draw(known)}
+    for part, module in parts.items():
+        drawn |= module.draw(known, {key[1:]: one for key, one in found.items() if key[0] == part})
+    return drawn
+
+
+def scenario(file: str, settings: Sequence[Mapping[str, object]]) -> Scenario:
+    """Read a scenario of the gallery under `settings`, the last of which weigh most."""
+    from fairhaul.scenario import read_one
+
+    merged = {name: value for one in settings for name, value in one.items()}
+    return read_one(ROOT / "scenarios" / "gallery" / file, merged)

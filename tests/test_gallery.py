@@ -1,0 +1,81 @@
+"""The gallery of controllers is whole: every controller has its figure, and is in those of all."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from fairhaul.gallery import FOLDER, OF_ALL, ROOT, names, scenario
+from fairhaul.gallery.friendliness import QUICK, read
+from fairhaul.gallery.grid import COLUMNS, Panel, grid
+from fairhaul.gallery.staircases import SNAPSHOTS
+from fairhaul.gallery.staircases import read as read_staircase
+from fairhaul.report.charts import Look
+from fairhaul.report.plots import Curve, Scale
+from fairhaul.runs import for_each
+
+PAGES = ROOT / "docs" / "controllers"
+AGAIN = "make gallery"
+MOST_BYTES = 150_000
+
+
+def svg(name: str) -> str:
+    path = ROOT / FOLDER / f"{name}.svg"
+    assert path.is_file(), f"{path.name} is missing: {AGAIN}"
+    assert path.stat().st_size < MOST_BYTES, f"{path.name} is too large for a page"
+    return path.read_text(encoding="utf-8")
+
+
+def words(drawn: str) -> list[str]:
+    return re.findall(r">([^<>]+)</text>", drawn)
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_controller_has_its_figure_on_its_page(name: str) -> None:
+    assert name in words(svg(name))
+    page = (PAGES / f"{name}.md").read_text(encoding="utf-8")
+    assert f"](../images/gallery/{name}.svg)" in page, f"{name}.md does not show its figure"
+
+
+@pytest.mark.parametrize("figure", OF_ALL)
+def test_every_controller_is_in_the_figures_of_all(figure: str) -> None:
+    missing = set(names()) - set(words(svg(figure)))
+    assert not missing, f"{figure}.svg is older than {missing}: {AGAIN}"
+    assert f"](../images/gallery/{figure}.svg)" in (PAGES / "index.md").read_text(encoding="utf-8")
+
+
+def test_nothing_is_left_of_controllers_that_are_gone() -> None:
+    there = {path.stem for path in (ROOT / FOLDER).iterdir()}
+    assert there == {*names(), *OF_ALL}
+
+
+def test_figures_are_plain_pictures_with_a_ground_of_their_own() -> None:
+    # So that they can be read on a light page and on a dark one.
+    for path in (ROOT / FOLDER).iterdir():
+        drawn = svg(path.stem)
+        assert 'fill="#ffffff"' in drawn[:400]
+        assert "var(--" not in drawn
+        assert "<script" not in drawn
+
+
+def test_a_staircase_is_read_from_its_snapshot() -> None:
+    points, marks = read_staircase(Path(SNAPSHOTS / "staircase__reno.snap").read_text())
+    assert len(points) == 100
+    assert points[0] == {"x": 1, "mean": 4.0}
+    assert [mark["x"] for mark in marks] == [20, 38, 40, 80]
+
+
+def test_panels_stand_in_rows() -> None:
+    x, y = (Scale(title=title, low=0, high=1, ticks=[0, 1]) for title in "xy")
+    line = Curve(look=Look(label="a", colour="#000000"), points=[{"x": 0, "mean": 1}])
+    panels = [Panel(name=str(i), curves=[line], x=x, y=y) for i in range(COLUMNS + 1)]
+    rows = grid(panels)["vconcat"]
+    assert [len(row["hconcat"]) for row in rows] == [COLUMNS, 1]
+
+
+def test_standard_tcp_beside_itself_has_its_share() -> None:
+    one = scenario("beside.toml", [QUICK, {"flow.F.controller": "reno", "duration": "60 s"}])
+    (share,) = for_each([one], lambda _, record: read(record))
+    assert 30 < share < 70
