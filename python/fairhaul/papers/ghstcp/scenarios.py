@@ -201,7 +201,7 @@ def _experiment(
         about=f"{rate}, 23 ms, a buffer of {buffer}; Flow-1 is one protocol or another, and two "
         "flows of TCP Reno are beside it.",
         seeds=5,
-        quick_seeds=2,
+        quick_seeds=3,
         cases=partial(_cases, rate, buffer),
         numbers=_numbers,
         tables=partial(_tables, title),
