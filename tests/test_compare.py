@@ -9,7 +9,7 @@ import pytest
 import fairhaul as package
 from fairhaul.comparison.answer import duration_text, size_text
 from fairhaul.comparison.figures import harm
-from fairhaul.comparison.question import read_question
+from fairhaul.comparison.question import Transport, read_question
 
 from .conftest import Fairhaul
 
@@ -153,11 +153,33 @@ def test_a_controller_carries_parameters() -> None:
         against="3 x fhstcp:blocks=false",
     )
     kind = {"kind": "fhstcp", "c": 20, "rtt": "minimum"}
-    assert asked.controllers == {"fhstcp:c=20,rtt=minimum": kind}
+    assert asked.controllers == {"fhstcp:c=20,rtt=minimum": Transport(controller=kind)}
     assert asked.others is not None
     assert asked.others.count == 3
-    assert asked.others.controller == {"kind": "fhstcp", "blocks": False}
+    others = Transport(controller={"kind": "fhstcp", "blocks": False})
+    assert asked.others.transport == others
     assert (asked.rate_bps, asked.size_bytes) == (10**9, 10**12)
+
+
+def test_a_number_in_front_is_parallel_tcp() -> None:
+    done = package.compare(
+        ["reno", "4xreno"], rate="20 Mbit/s", rtt="20ms,40ms", buffer="20 ms", against="2x2xreno"
+    )
+    assert done.question.controllers["4xreno"] == Transport(
+        controller={"kind": "reno"}, connections=4
+    )
+    assert done.question.others is not None
+    assert done.question.others.count == 2
+    assert done.question.others.transport.connections == 2
+    # A transfer is one party, and one row, however many connections it has.
+    one, four = (row["beside"] for row in done.rows)
+    assert len(one["flows"]) == len(four["flows"]) == 2
+    # 2 of 6 connections have about a third, 8 of 12 about two thirds.
+    assert 0.2 < one["share"] < 0.45
+    assert 0.55 < four["share"] < 0.8
+    assert four["harm"] > 0.3
+    with pytest.raises(package.ScenarioError, match="from 1 to 64 connections"):
+        package.compare(["65xreno"], rate="20 Mbit/s", rtt="20ms", buffer="20 ms")
 
 
 def test_harm_is_what_is_missing_over_what_is_usual() -> None:

@@ -15,7 +15,7 @@ import pytest
 from fairhaul.papers import reproduce
 from fairhaul.papers.experiment import Found
 from fairhaul.papers.fhstcp import PAPER
-from fairhaul.papers.fhstcp.advantages import time_to_fill
+from fairhaul.papers.filling import time_to_fill
 from fairhaul.papers.run import CHOSEN
 from fairhaul.record import Record
 from fairhaul.runs import for_each, with_seeds

@@ -208,6 +208,45 @@ def test_flows_of_a_group_are_one_party() -> None:
     assert found["jain"] == pytest.approx((1200 + 90) ** 2 / (2 * (1200**2 + 90**2)))
 
 
+def test_a_group_of_several_flows_is_added_up() -> None:
+    together = [flow("a", group="g"), flow("b", group="g"), flow("c")]
+    found = measure(record({**SCENARIO, "flows": together}))
+    (g,) = found["groups"]
+    assert (g["name"], g["role"], g["controller"], g["flows"]) == ("g", "measured", "reno", 2)
+    assert g["goodput_bps"] == 1200 * 8 / 3
+    assert g["share"] == pytest.approx(1200 / 1290)
+    # Losses: 5 and 1 of 20 and 10 packets; loss events: 2 and 1.
+    assert (g["loss_rate"], g["loss_events"], g["completion_s"]) == (6 / 30, 3, None)
+
+
+def test_connections_of_one_transfer_complete_with_the_last_of_them() -> None:
+    sized = {"kind": "sized", "size_bytes": 3000}
+    shared = [flow(n, group="g", traffic=sized, lead=0) for n in "ab"]
+    made = record({**SCENARIO, "flows": [*shared, SCENARIO["flows"][2]]})
+    a, b, c = measure(made)["flows"]
+    assert (a["completion_s"], b["completion_s"], c["completion_s"]) == (None, None, 1.5)
+    rows = {"flow": list("abc"), "start_s": [0.5, 0.6, 0.5], "end_s": [3.0, 2.5, 2.0]}
+    done = replace(made, transfer=pl.DataFrame({**rows, "bytes": [2000, 1000, 90]}))
+    found = measure(done)
+    assert [one["completion_s"] for one in found["flows"]] == [2.5, 2.5, 1.5]
+    assert found["groups"][0]["completion_s"] == 2.5
+    # While one is under way the transfer is.
+    half = replace(made, transfer=done.transfer.with_columns(end_s=pl.Series([3.0, None, 2.0])))
+    assert measure(half)["flows"][0]["completion_s"] is None
+
+
+def test_changes_of_mode_are_counted_where_a_controller_tells_of_any() -> None:
+    plain = record()
+    # The first mode is no change, nor is what changed before 1 s: two changes in 3 s are left.
+    told = {"t_s": [0.1, 0.9, 1.1, 3.0, 2.0], "value": [1.0, 0.0, 1.0, 0.0, 1.0]}
+    modes = pl.DataFrame({**told, "kind": ["mode"] * 5, "flow": ["a"] * 4 + ["b"]})
+    event = pl.concat([plain.event, modes.select(plain.event.columns)]).sort("t_s")
+    a, b, c = measure(replace(plain, event=event))["flows"]
+    assert a["mode_changes_per_s"] == pytest.approx(2 / 3)
+    assert b["mode_changes_per_s"] == 0
+    assert "mode_changes_per_s" not in c
+
+
 def test_few_loss_events_are_not_stationary() -> None:
     assert measure(record())["stationary"] is False
     nobody = [{**spec, "role": "background"} for spec in SCENARIO["flows"]]

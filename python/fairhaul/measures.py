@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from fairhaul.episodes import episodes
 from fairhaul.fairness import entitlement, jain, max_min, max_min_ratio
 from fairhaul.losses import REDUCTIONS, stood
+from fairhaul.modes import changes_per_s
+from fairhaul.parties import groups, shared_completions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,7 +62,9 @@ def measure(record: Record) -> dict[str, Any]:
         bit/s, `share`, `link_share` and `loss_rate` from 0 to 1, counts of `retransmits`,
         `loss_events` (reductions of the window, whether for a loss or for the echo of a mark) and
         `timeouts`, of those that stood, `rtt_mean_s`, `cwnd_mean` in packets, `completion_s` (None
-        while unfinished). `links` has one for each direction of a link: `utilization`,
+        while unfinished; of connections that share a transfer, that of the whole), and where a
+        controller tells of any, `mode_changes_per_s`. `groups` is there where one has several
+        flows, and has their sums. `links` has one for each direction of a link: `utilization`,
         `drop_rate` and `mark_rate` from 0 to 1, `queue_mean_packets`, `queue_mean_s`,
         `capacity_packets`, `capacity_s`. `fairness` has `jain`, `jain_by_window` by the length of
         the window in seconds, `max_min_ratio` and `entitlement`, over the measured groups.
@@ -71,8 +75,12 @@ def measure(record: Record) -> dict[str, Any]:
     scenario = meta["scenario"]
     flows = _flows(record)
     coincidence = episodes(record, flows)
+    changes = changes_per_s(record)
     for flow in flows:
         flow["loss_sync"] = coincidence.joined.get(flow["name"])
+        if flow["name"] in changes:
+            flow["mode_changes_per_s"] = changes[flow["name"]]
+    together = groups(record, flows)
     return {
         "title": scenario["title"],
         **({"variant": meta["variant"]} if meta["variant"] else {}),
@@ -82,6 +90,7 @@ def measure(record: Record) -> dict[str, Any]:
         "packets": meta["packets"],
         "cpu_s": meta["cpu_s"],
         "flows": flows,
+        **({"groups": together} if together else {}),
         "links": _links(record),
         "fairness": _fairness(record, flows),
         "loss_episodes": coincidence.to_dict(),
@@ -129,7 +138,7 @@ def _flows(record: Record) -> list[dict[str, Any]]:
     losses, warmup_s = stood(record), scenario["warmup_s"]
     reductions = _counts(losses, REDUCTIONS, warmup_s)
     timeouts = _counts(losses, ("timeout",), warmup_s)
-    completions = _completions(record)
+    completions = _completions(record) | shared_completions(record)
     all_goodput, rates = float(goodput.sum()), offered_bps(record)
     return [
         {
@@ -210,7 +219,7 @@ def _counts(losses: pl.DataFrame, kinds: Sequence[str], warmup_s: float) -> dict
 
 
 def _completions(record: Record) -> dict[str, float]:
-    """How long the transfers of each flow took, in the mean.
+    """How long the transfers took that each flow carried alone, in the mean.
 
     A flow of one given size is one transfer, whenever that ran. Of a source of many transfers
     those count that started in the window and were completed.
@@ -218,9 +227,12 @@ def _completions(record: Record) -> dict[str, float]:
     import polars as pl
 
     scenario = record.meta["scenario"]
-    sized = [flow["name"] for flow in scenario["flows"] if flow["traffic"]["kind"] == "sized"]
+    flows = scenario["flows"]
+    sized = [flow["name"] for flow in flows if flow["traffic"]["kind"] == "sized"]
+    alone = [flow["name"] for flow in flows if flow.get("lead") is None]
     name = pl.col("flow").cast(pl.String)
     counted = name.is_in(sized) | (pl.col("start_s") >= scenario["warmup_s"])
+    counted &= name.is_in(alone)
     means = (
         record.transfer.filter(counted & pl.col("end_s").is_not_null())
         .group_by(name)

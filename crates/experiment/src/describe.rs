@@ -168,6 +168,9 @@ fn flow(flow: &Flow) -> Value {
         "receive_buffer_bytes": flow.receive_buffer.map(|b| b.0),
         "overhead_s": flow.overhead.as_secs(),
     });
+    if let Some(lead) = flow.lead {
+        described["lead"] = lead.into();
+    }
     if flow.ecn {
         described["ecn"] = true.into();
     }

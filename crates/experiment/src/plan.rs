@@ -19,7 +19,7 @@ pub struct Transfer {
     pub flow: u32,
     /// When its sender opens the connection.
     pub start: Time,
-    /// Payload; `None`: without end.
+    /// Payload, of all connections that carry it; `None`: without end.
     pub size: Option<Bytes>,
 }
 
@@ -29,7 +29,9 @@ pub fn plan(scenario: &Scenario) -> Vec<Transfer> {
     let mut transfers = Vec::new();
     for (index, flow) in (0u32..).zip(&scenario.flows) {
         let stream = |purpose| Chance::stream(scenario.seed, purpose, u64::from(index));
-        let start = Time::ZERO + begin(flow.start, &mut stream("start"));
+        // Connections that carry one transfer start as the first of them.
+        let starts = Chance::stream(scenario.seed, "start", u64::from(flow.lead.unwrap_or(index)));
+        let start = Time::ZERO + begin(flow.start, &mut { starts });
         let mut chance = stream("traffic");
         let first = transfers.len();
         let mut add = |start, size| {

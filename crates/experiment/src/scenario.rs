@@ -211,6 +211,9 @@ pub struct Flow {
     pub name: String,
     /// The party of fairness that it belongs to.
     pub group: String,
+    /// The first of the connections that carry one transfer together, as an index into
+    /// [`Scenario::flows`]; `None`: it carries its transfers alone.
+    pub lead: Option<u32>,
     /// Whether fairness is taken over it.
     pub role: Role,
     /// Its controller and the controller's values.

@@ -534,6 +534,48 @@ fn short_transfers_are_poisson_from_the_start_of_their_flow() {
 }
 
 #[test]
+fn connections_are_flows_of_one_group_that_start_together() {
+    let scenario = base(
+        DUMBBELL,
+        &[
+            ("flow.F2.connections", "2"),
+            ("flow.F2.traffic", "1 GB"),
+            ("flow.*.start", "uniform 0 s..5 s"),
+            ("bottleneck.loss", "{ at = [\"1 s\"], flows = [\"F2[1][0]\"] }"),
+        ],
+    );
+    let told = |f: &fairhaul_experiment::Flow| (f.name.clone(), f.group.clone(), f.lead, f.rtt);
+    let flow = |name: &str, group: &str, lead, ms| (name.into(), group.into(), lead, Span::from_ms(ms));
+    let wanted = [
+        flow("F1", "F1", None, 80),
+        flow("F2[0][0]", "F2[0]", Some(1), 140),
+        flow("F2[0][1]", "F2[0]", Some(1), 140),
+        flow("F2[1][0]", "F2[1]", Some(3), 200),
+        flow("F2[1][1]", "F2[1]", Some(3), 200),
+    ];
+    assert_eq!(scenario.flows.iter().map(told).collect::<Vec<_>>(), wanted);
+    assert!(matches!(&scenario.links[0].loss, Some(LossRule::At { flows, .. }) if flows == &[3]));
+    let starts: Vec<Time> = plan(&scenario).iter().map(|transfer| transfer.start).collect();
+    assert!(starts[1] == starts[2] && starts[3] == starts[4] && starts[1] != starts[3]);
+    // The first flow draws what it did alone.
+    let alone = base(DUMBBELL, &[("flow.*.start", "uniform 0 s..5 s")]);
+    assert_eq!(plan(&alone)[0].start, starts[0]);
+    // One of them, and a group that was named.
+    let named = base(DUMBBELL, &[("flow.F1.connections", "2"), ("flow.F1.group", "all")]);
+    assert_eq!(told(&named.flows[1]), flow("F1[1]", "all", Some(0), 80));
+    assert!(describe(&named).contains(r#""lead":0"#) && !describe(&alone).contains("lead"));
+}
+
+#[test]
+fn only_one_transfer_is_carried_by_several_connections() {
+    let web = [("flow.F1.traffic", "{ kind = \"web\", sessions = \"1 /s\" }"), ("flow.F1.connections", "4")];
+    let told = mistakes(DUMBBELL, &web);
+    assert!(told.contains("connections: several carry \"bulk\" traffic or one size"), "{told}");
+    let many = mistakes(DUMBBELL, &[("flow.F1.count", "2000"), ("flow.F1.connections", "1000")]);
+    assert!(many.contains("2000002 flows are too many"), "{many}");
+}
+
+#[test]
 fn web_sessions_ask_for_pages_of_objects() {
     let scenario = base(
         DUMBBELL,

@@ -7,12 +7,14 @@ use fairhaul_units::{ACK_SIZE, Ack, Chance, Data, Ecn, HEADER, Span, Time};
 
 mod application;
 mod booking;
+mod share;
 
 use crate::lane::{Fates, Lane};
 use crate::route::{Route, Step};
 use crate::tcp::{Datagrams, Poll, Profile, Receiver, Sender};
 use crate::turn::Turn;
 use crate::world::{Crossing, World};
+use share::Share;
 
 /// See the module.
 pub struct Connection {
@@ -26,6 +28,8 @@ pub struct Connection {
     /// When the application has packets ready, and how many it has had; `None`: all at once.
     source: Option<Source>,
     ready: u64,
+    /// Its part of a transfer that it carries with others.
+    share: Option<Share>,
     /// The receiving end of datagrams, which have no other sender than the source.
     datagrams: Option<Datagrams>,
     in_order: u64,
@@ -62,6 +66,7 @@ impl Connection {
             profile,
             source: Source::of(flow, transfer.flow, transfer.start, seed),
             ready: 0,
+            share: Share::of(flow, transfer),
             datagrams: matches!(flow.traffic, Traffic::Cbr { .. }).then(Datagrams::default),
             in_order: 0,
             wires: route.wires.iter().map(|&(rate, delay)| Wire::new(rate, delay)).collect(),
@@ -168,8 +173,12 @@ impl Connection {
     /// Sends what may leave, and sees to the timer.
     fn pump(&mut self, now: Time, route: &Route, world: &mut World) {
         loop {
+            self.see_share(world);
             match self.sender.poll(now) {
-                Poll::Send(data) => self.launch(data, now, route, world),
+                Poll::Send(data) => {
+                    self.take_share(&data, world);
+                    self.launch(data, now, route, world);
+                }
                 Poll::Hold(until) => {
                     if self.paced_at != until {
                         self.paced_at = until;
@@ -180,6 +189,7 @@ impl Connection {
                 Poll::Idle => break,
             }
         }
+        self.end_share(now, world);
         self.watch_timer(world);
     }
 
@@ -355,6 +365,7 @@ impl Connection {
         if !ack.opens {
             world.ledger.sampled(self.flow, now.since(ack.echo), ack.arrived.since(ack.echo), now);
         }
+        self.see_share(world);
         let outcome = self.sender.on_ack(&ack, now);
         self.see_ack(PacketWhat::AckReceived, &ack, now, world);
         self.note(outcome, now, world);

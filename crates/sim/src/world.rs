@@ -1,6 +1,6 @@
 //! What connections share: the links, the agenda and the books.
 
-use fairhaul_experiment::{Grid, LinkSpec, Scenario};
+use fairhaul_experiment::{Flow, Grid, LinkSpec, Scenario, Traffic};
 use fairhaul_path::impair::{Duplicate, Impairments, Jitter, Loss, LossRule, Policer, Reorder};
 use fairhaul_path::queue::DropTail;
 use fairhaul_path::{Link, Passage};
@@ -56,6 +56,14 @@ fn loss(spec: &LinkSpec, chance: Chance) -> Option<Loss> {
     rule.map(|rule| Loss::new(rule, chance).then(changes))
 }
 
+/// Payload of the transfer that starts with `flow` for several connections.
+fn to_share(flow: &Flow) -> u64 {
+    match flow.traffic {
+        Traffic::Sized(size) => size.0,
+        _ => 0,
+    }
+}
+
 /// A packet that gets over a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Crossing {
@@ -72,6 +80,9 @@ pub struct World {
     stages: Vec<Stage>,
     /// Whether the books hold what links have sent.
     counts_bytes: bool,
+    /// Payload that is left of each transfer that several connections carry, bytes, by the first of
+    /// their flows; empty where there is none.
+    pub left: Vec<u64>,
     pub agenda: Agenda,
     pub ledger: Ledger,
     pub trace: Option<Trace>,
@@ -101,6 +112,11 @@ impl World {
         World {
             stages: scenario.links.iter().enumerate().map(stage).collect(),
             counts_bytes: scenario.counts_bytes(),
+            left: if scenario.flows.iter().any(|flow| flow.lead.is_some()) {
+                scenario.flows.iter().map(to_share).collect()
+            } else {
+                Vec::new()
+            },
             agenda: Agenda::default(),
             ledger: Ledger::new(grid, scenario.flows.len(), scenario.links.len()),
             trace: None,

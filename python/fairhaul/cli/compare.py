@@ -38,8 +38,9 @@ if TYPE_CHECKING:
 def compare(json_: bool, **question: Any) -> None:
     """Compare congestion controllers: shares, Jain's index, harm to others, completion time.
 
-    A controller may carry parameters: fhstcp:c=20. The runs last until the slowest flow saw 20 loss
-    events, or as long as a minute on two cores allows; then the answer says "not stationary".
+    A controller may carry parameters, fhstcp:c=20, or be parallel TCP, 4xreno. The runs last until
+    the slowest flow saw 20 loss events, or as long as a minute on two cores allows; then the answer
+    says "not stationary".
     """
     from fairhaul.comparison import compare as run
 

@@ -66,6 +66,8 @@ def measures(runs: Sequence[Mapping[str, Any]]) -> None:
     between = " " if screen.width >= ONE_LINE else "\n"
     title = titled(first["title"], first.get("variant", {}))
     screen.print(table(f"{title} ({which})", *flow_rows(found["flows"], between), words=2))
+    if found.get("groups"):
+        screen.print(table("Groups", *group_rows(found["groups"], between), words=2))
     screen.print(table("Links", *link_rows(found["links"], between)))
     screen.print(_fairness_line(found))
     if len(runs) > 1:
@@ -100,7 +102,14 @@ FLOW_COLUMNS: dict[str, tuple[str, Number]] = {
     "timeouts": ("RTOs", plain(0)),
     "rtt_mean_s": ("RTT ms", plain(1, 1000)),
     "cwnd_mean": ("cwnd", plain(1)),
+    "mode_changes_per_s": ("modes/s", plain(2)),
     "completion_s": ("done in s", plain(3)),
+}
+
+GROUP_COLUMNS: dict[str, tuple[str, Number]] = {
+    key: FLOW_COLUMNS[key]
+    for key in FLOW_COLUMNS
+    if key not in ("rtt_mean_s", "mode_changes_per_s")
 }
 
 LINK_COLUMNS: dict[str, tuple[str, Number]] = {
@@ -120,6 +129,11 @@ def flow_rows(flows: Sequence[Mapping[str, Any]], between: str) -> Rows:
     return _rows(flows, ["name", "controller"], FLOW_COLUMNS, between)
 
 
+def group_rows(groups: Sequence[Mapping[str, Any]], between: str) -> Rows:
+    """Lay out groups of several flows, a row each."""
+    return _rows(groups, ["name", "controller"], GROUP_COLUMNS, between)
+
+
 def link_rows(links: Sequence[Mapping[str, Any]], between: str) -> Rows:
     """Lay out links, a row each."""
     return _rows(links, ["name"], LINK_COLUMNS, between)
@@ -132,10 +146,13 @@ def _rows(
     between: str,
 ) -> Rows:
     """Lay out the columns that have anything in them."""
-    used = [key for key in columns if any(part[key] is not None for part in parts)]
+    used = [key for key in columns if any(part.get(key) is not None for part in parts)]
     header = [*words, *(columns[key][0] for key in used)]
     rows = [
-        [*(part[word] for word in words), *(cell(part[k], columns[k][1], between) for k in used)]
+        [
+            *(part[word] for word in words),
+            *(cell(part.get(k), columns[k][1], between) for k in used),
+        ]
         for part in parts
     ]
     return header, rows

@@ -50,7 +50,7 @@ def harm(usual_bps: float, beside_bps: float) -> float | None:
 
 def _case(question: Question, run: Run, done: Done) -> dict[str, Any]:
     """The figures of one run: those of the compared flows, over round trips in their order."""
-    flows = [flow for flow in run["flows"] if flow["role"] == "measured"]
+    flows = _parties(run)
     goodputs = [flow["goodput_bps"] for flow in flows]
     events = least_loss_events(run)
     return {
@@ -60,6 +60,14 @@ def _case(question: Question, run: Run, done: Done) -> dict[str, Any]:
         "stationary": events >= ENOUGH_LOSS_EVENTS,
         "flows": [_flow(question, flow, sum(goodputs), done.duration_s) for flow in flows],
     }
+
+
+def _parties(run: Run) -> list[Mapping[str, Any]]:
+    """The compared flows in their order, the connections of one transfer as one."""
+    groups = {group["name"]: group for group in run.get("groups", ())}
+    measured = [flow for flow in run["flows"] if flow["role"] == "measured"]
+    parties = {flow["group"]: groups.get(flow["group"], flow) for flow in measured}
+    return list(parties.values())
 
 
 def _flow(question: Question, flow: Run, of_bps: float, duration_s: float) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.comparison.question import STANDARD, Controller, Question
+from fairhaul.comparison.question import STANDARD, Question, Transport
 from fairhaul.measures import ENOUGH_LOSS_EVENTS, measure
 from fairhaul.runs import for_each, with_seeds
 from fairhaul.scenario import Scenario, ScenarioError, read_one
@@ -68,15 +68,15 @@ def run_cases(
     question: Question, *, seeds: int, most_packets: int, jobs: int | None, watch: Watch | None
 ) -> Done:
     """Run every case of `question` long enough."""
-    controllers = _cases(question)
-    left_s = _most_s(question, len(controllers) * seeds, most_packets)
+    transports = _cases(question)
+    left_s = _most_s(question, len(transports) * seeds, most_packets)
     duration_s = _tidy(min(max(PROBE_S, PROBE_ROUND_TRIPS * max(question.rtts_s)), left_s))
     packets, cpu_s = 0, 0.0
     while True:
         plan = [
             seeded
-            for case, controller in controllers.items()
-            for seeded in with_seeds(_scenario(question, case, controller, duration_s), seeds)
+            for case, transport in transports.items()
+            for seeded in with_seeds(_scenario(question, case, transport, duration_s), seeds)
         ]
         found = for_each(plan, lambda _, record: measure(record), jobs=jobs, watch=watch)
         packets += sum(run["packets"] for run in found)
@@ -88,7 +88,7 @@ def run_cases(
         if events >= ENOUGH_LOSS_EVENTS or longer_s < LEAST_GAIN * duration_s:
             break
         duration_s = longer_s
-    cases = {case: found[i * seeds : (i + 1) * seeds] for i, case in enumerate(controllers)}
+    cases = {case: found[i * seeds : (i + 1) * seeds] for i, case in enumerate(transports)}
     return Done(
         measures=cases,
         duration_s=duration_s,
@@ -128,18 +128,19 @@ def _tidy(seconds: float) -> float:
     return round(seconds // step * step, 2)
 
 
-def _cases(question: Question) -> dict[Case, Controller]:
-    """Every case with its controller; beside the others standard TCP is one in any event."""
+def _cases(question: Question) -> dict[Case, Transport]:
+    """Every case with what carries its flows; beside the others there is always standard TCP."""
     found = {Case(name=n, beside=False): c for n, c in question.controllers.items()}
     if question.others is not None:
-        with_standard = {**question.controllers, STANDARD: {"kind": STANDARD}}
+        with_standard = {
+            **question.controllers,
+            STANDARD: Transport(controller={"kind": STANDARD}),
+        }
         found |= {Case(name=n, beside=True): c for n, c in with_standard.items()}
     return found
 
 
-def _scenario(
-    question: Question, case: Case, controller: Controller, duration_s: float
-) -> Scenario:
+def _scenario(question: Question, case: Case, transport: Transport, duration_s: float) -> Scenario:
     """Write the scenario of one case and read it.
 
     A quarter of the shortest round trip is the bottleneck's way there, a quarter its way back, and
@@ -148,7 +149,7 @@ def _scenario(
     rtts = [_picoseconds(rtt) for rtt in question.rtts_s]
     start = f"uniform 0 s..{min(1.0, duration_s / 20):g} s"
     flows: list[dict[str, object]] = [
-        {"name": f"F{i + 1}", "rtt": f"{rtt} ps", "controller": controller, "start": start}
+        {"name": f"F{i + 1}", "rtt": f"{rtt} ps", "start": start, **transport.keys()}
         for i, rtt in enumerate(rtts)
     ]
     if case.beside and question.others is not None:
@@ -157,8 +158,8 @@ def _scenario(
             "role": "background",
             "count": question.others.count,
             "rtt": f"{min(rtts)} ps..{max(rtts)} ps",
-            "controller": question.others.controller,
             "start": start,
+            **question.others.transport.keys(),
         }
         flows.append(others)
     beside = "beside the others" if case.beside else "alone"

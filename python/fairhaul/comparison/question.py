@@ -19,7 +19,7 @@ from fairhaul.scenario import ScenarioError, read_as_typed, toml
 # What others are measured beside, for harm: the controller that everybody calls standard TCP.
 STANDARD = "reno"
 
-MOST_CONTROLLERS, MOST_ROUND_TRIPS, MOST_OTHERS = 32, 16, 1000
+MOST_CONTROLLERS, MOST_ROUND_TRIPS, MOST_OTHERS, MOST_CONNECTIONS = 32, 16, 1000, 64
 
 # What to write where an option is missing.
 WANTED = {
@@ -43,19 +43,32 @@ Controller = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
+class Transport:
+    """What carries a transfer: so many connections of one controller."""
+
+    controller: Controller
+    connections: int = 1
+
+    def keys(self) -> dict[str, object]:
+        """Give the keys of a flow that say so."""
+        shared = {"connections": self.connections} if self.connections > 1 else {}
+        return {"controller": self.controller, **shared}
+
+
+@dataclass(frozen=True, kw_only=True)
 class Others:
     """The flows that the compared ones run beside: so many of one controller."""
 
     name: str
     count: int
-    controller: Controller
+    transport: Transport
 
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
     """A question that was read: `rate` and `buffer` as they stand in a scenario."""
 
-    controllers: dict[str, Controller]
+    controllers: dict[str, Transport]
     rate: str
     rate_bps: int
     rtts_s: tuple[float, ...]
@@ -126,13 +139,13 @@ class _Reading:
         self.mistakes[before:] = [f"{m}{_way_out(option, given)}" for m in self.mistakes[before:]]
         return found
 
-    def controllers(self, given: Sequence[str]) -> dict[str, Controller]:
-        found: dict[str, Controller] = {}
+    def controllers(self, given: Sequence[str]) -> dict[str, Transport]:
+        found: dict[str, Transport] = {}
         for text in given:
             name = text.strip()
             if name in found:
                 self.mistakes.append(f"{name}: is named twice")
-            found[name] = self._controller(name or "CC", name)
+            found[name] = self._transport(name or "CC", name)
         if not 1 <= len(found) <= MOST_CONTROLLERS:
             self.mistakes.append(f"CC: from 1 to {MOST_CONTROLLERS} controllers are wanted")
         return found
@@ -162,15 +175,21 @@ class _Reading:
         return int(traffic["size_bytes"])
 
     def others(self, given: str) -> Others | None:
-        parts = re.fullmatch(r"(?:(\d+)\s*[x*])?\s*(\S.*)", given.strip())
-        if parts is None:
+        count, name = _times(given)
+        if not name:
             self.mistakes.append(f"--against {given}: wanted flows such as 4x{STANDARD}")
             return None
-        count = int(parts[1] or 1)
         if not 1 <= count <= MOST_OTHERS:
             self.mistakes.append(f"--against {given}: from 1 to {MOST_OTHERS} flows are wanted")
-        controller = self._controller(f"--against {given}", parts[2])
-        return Others(name=parts[2], count=count, controller=controller)
+        transport = self._transport(f"--against {given}", name)
+        return Others(name=name, count=count, transport=transport)
+
+    def _transport(self, place: str, text: str) -> Transport:
+        """Read a controller, or `4x` in front of it: a transfer over four connections of it."""
+        connections, rest = _times(text)
+        if not 1 <= connections <= MOST_CONNECTIONS:
+            self.mistakes.append(f"{place}: from 1 to {MOST_CONNECTIONS} connections are wanted")
+        return Transport(controller=self._controller(place, rest), connections=connections)
 
     def _controller(self, place: str, text: str) -> Controller:
         """Read `kind` or `kind:key=value,key=value`."""
@@ -221,6 +240,12 @@ def _way_out(option: str, given: str) -> str:
         return f'; a unit is wanted, for example "{number} {units[0]}"'
     near = get_close_matches(unit, units, n=1, cutoff=0.4)
     return f'; did you mean "{number} {near[0]}"?' if near else ""
+
+
+def _times(text: str) -> tuple[int, str]:
+    """Part `4xreno` into 4 and `reno`; 1 where no number is in front."""
+    parts = re.fullmatch(r"(?:(\d+)\s*[x*])?\s*(.*)", text.strip())
+    return (int(parts[1] or 1), parts[2]) if parts else (1, text)
 
 
 def _typed(text: str) -> Any:

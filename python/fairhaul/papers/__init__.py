@@ -23,6 +23,7 @@ __all__ = ["PAPERS", "Cell", "Row", "Table", "catalogue", "reproduce", "scenario
 # Each is a module of this package.
 PAPERS = {
     "fhstcp": ("A Fair Bulk Data Transmission Protocol in Grid Environments", "FHSTCP"),
+    "ghstcp": ("Experimental Evaluation of Gentle HighSpeed TCP", "GHSTCP"),
     "synctcp": ("Sync-TCP in High-Speed Environments", "SYNC-TCP"),
 }
 

@@ -19,6 +19,8 @@ pub(super) struct Party<'a> {
     values: &'a Values,
     name: String,
     count: u64,
+    /// Of each flow.
+    connections: u64,
     packet: Bytes,
     pub(super) traffic: Traffic,
     pub(super) way: Way,
@@ -49,23 +51,41 @@ impl<'a> Party<'a> {
         let way = way.map(|way| if reverse { way.turned() } else { way });
         let rtts = round_trips(values, count, way.as_ref().map(|way| net.two_way(way)), notes);
         let (name, traffic) = (values.text("name"), traffic(values));
+        let connections = values.whole("connections").unwrap_or(1);
         controlled(values, traffic.as_ref(), notes);
-        Some(Party { name: name?, count, packet, traffic: traffic?, way: way?, rtts: rtts?, values })
+        shared(values, connections, traffic.as_ref(), notes);
+        Some(Party {
+            name: name?,
+            count,
+            connections,
+            packet,
+            traffic: traffic?,
+            way: way?,
+            rtts: rtts?,
+            values,
+        })
     }
 
     /// The transfers that it is expected to make.
     pub(super) fn transfers(&self, duration: Span) -> f64 {
-        self.count as f64 * expected(&self.traffic, duration)
+        (self.count * self.connections) as f64 * expected(&self.traffic, duration)
     }
 
-    /// Its flows. `None`: one of its values was wrong, which has been noted.
-    pub(super) fn flows(&self, net: &Net) -> Option<Vec<Flow>> {
+    /// How many flows it stands for in the record: every connection is one.
+    pub(super) fn width(&self) -> u64 {
+        self.count * self.connections
+    }
+
+    /// Its flows, the first of which is flow number `base` of the scenario. `None`: one of its values
+    /// was wrong, which has been noted.
+    pub(super) fn flows(&self, base: u64, net: &Net) -> Option<Vec<Flow>> {
         let v = self.values;
         let unlimited = |key| v.number(key).unwrap_or(f64::INFINITY);
         let background = v.table("role")?.shape.name == "background";
         let first = Flow {
             name: String::new(),
-            group: v.text("group").unwrap_or_default(),
+            group: String::new(),
+            lead: None,
             role: if background { Role::Background } else { Role::Measured },
             controller: match self.traffic {
                 Traffic::Cbr { .. } => Choice::named("reno")?, // no engine asks
@@ -100,18 +120,29 @@ impl<'a> Party<'a> {
             receive_buffer: v.size("receive_buffer"),
             overhead: v.span("overhead").unwrap_or_else(|| net.slowest(&self.way).on_wire(self.packet)),
         };
-        let each = self.rtts.iter().enumerate().map(|(index, rtt)| {
+        let connections = self.rtts.iter().enumerate().flat_map(|(index, rtt)| {
             let (forward, reverse) = net.hops(&self.way, *rtt);
-            let name = flow_name(&self.name, self.count, index as u64);
-            let group = if v.given("group") { first.group.clone() } else { name.clone() };
-            Flow { name, group, rtt: *rtt, forward, reverse, ..first.clone() }
+            let whole = indexed(&self.name, self.count, index as u64);
+            let group = if v.given("group") { v.text("group").unwrap_or_default() } else { whole.clone() };
+            let lead = (self.connections > 1).then(|| (base + index as u64 * self.connections) as u32);
+            let whole = Flow { name: whole, group, lead, rtt: *rtt, forward, reverse, ..first.clone() };
+            (0..self.connections).map(move |index| Flow {
+                name: indexed(&whole.name, self.connections, index),
+                ..whole.clone()
+            })
         });
-        Some(each.collect())
+        Some(connections.collect())
     }
 }
 
-/// The name of the `index`-th of `count` flows.
-pub(super) fn flow_name(name: &str, count: u64, index: u64) -> String {
+/// The names of the flows that stand for `count` times `connections` connections, in their order.
+pub(super) fn flow_names(name: &str, count: u64, connections: u64) -> impl Iterator<Item = String> {
+    let flows = (0..count).map(move |index| indexed(name, count, index));
+    flows.flat_map(move |flow| (0..connections).map(move |index| indexed(&flow, connections, index)))
+}
+
+/// The name of the `index`-th of `count`.
+fn indexed(name: &str, count: u64, index: u64) -> String {
     if count == 1 { name.to_owned() } else { format!("{name}[{index}]") }
 }
 
@@ -141,6 +172,16 @@ fn controlled(values: &Values, traffic: Option<&Traffic>, notes: &mut Notes) {
             notes.note(values.spot("controller"), "controller: \"cbr\" traffic has no congestion control");
         }
         _ => {}
+    }
+}
+
+/// Only one transfer can be shared: many that come and go are connections of their own.
+fn shared(values: &Values, connections: u64, traffic: Option<&Traffic>, notes: &mut Notes) {
+    let one = matches!(traffic, None | Some(Traffic::Bulk | Traffic::Sized(_)));
+    if connections > 1 && !one {
+        let text = "connections: several carry \"bulk\" traffic or one size, such as \"1 GB\"; other traffic has \
+                    connections of its own";
+        notes.note(values.spot("connections"), text);
     }
 }
 

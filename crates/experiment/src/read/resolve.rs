@@ -7,7 +7,7 @@ use fairhaul_path::impair::{Bursts, Impairments, LossRule};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Rate, Span, Time};
 
-use super::flow::{Party, flow_name};
+use super::flow::{Party, flow_names};
 use super::impair::impairments;
 use super::mistake::{Notes, Spot, clip, way_out};
 use super::net::{Limit, Net, Wire};
@@ -43,7 +43,13 @@ pub(super) fn resolve(root: &Values, stem: &str, traces: &Traces, notes: &mut No
     let largest = tables.iter().map(|table| table.size("packet").unwrap_or(packet)).max().unwrap_or(packet);
     let links = links(&net, &Flows { tables: &tables, parties: &parties, largest }, notes);
     // Where a flow could not be read, the rest is no scenario; why has been noted.
-    let flows: Option<Vec<_>> = parties.iter().map(|party| party.flows(&net)).collect();
+    let bases = parties.iter().scan(0, |next, party| {
+        let base = *next;
+        *next += party.width();
+        Some(base)
+    });
+    let flows: Option<Vec<_>> =
+        parties.iter().zip(bases).map(|(party, base)| party.flows(base, &net)).collect();
     let flows = flows.filter(|_| parties.len() == tables.len())?;
     Some(Scenario {
         title: root.text("title").unwrap_or_else(|| stem.to_owned()),
@@ -76,7 +82,8 @@ fn flows_fit(tables: &[Values], spot: Spot, given: bool, notes: &mut Notes) -> O
             notes.note(table.spot("name"), format!("name: a second flow is called \"{name}\""));
         }
     }
-    let count: u64 = tables.iter().filter_map(|table| table.whole("count")).sum();
+    let connections = |table: &Values| Some(table.whole("count")? * table.whole("connections").unwrap_or(1));
+    let count: u64 = tables.iter().filter_map(connections).sum();
     if count > MOST_FLOWS {
         notes.note(spot, format!("{count} flows are too many; at most {MOST_FLOWS}"));
         return None;
@@ -272,8 +279,8 @@ fn chosen(table: &Values, tables: &[Values], notes: &mut Notes) -> Option<Vec<u3
     // Where a name could not be read, none can be missed.
     let known = known?;
     let names = known.iter().zip(tables).flat_map(|(name, flow)| {
-        let count = flow.whole("count").unwrap_or(1);
-        (0..count).map(move |index| (name.as_str(), flow_name(name, count, index)))
+        let whole = |key| flow.whole(key).unwrap_or(1);
+        flow_names(name, whole("count"), whole("connections")).map(move |flow| (name.as_str(), flow))
     });
     let names: Vec<(&str, String)> = names.collect();
     if !table.given("flows") {

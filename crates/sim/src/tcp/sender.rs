@@ -148,6 +148,17 @@ impl<C: Controller + Clone> Sender<C> {
         self.ready = packets;
     }
 
+    /// What it has to carry becomes that much payload, the sent included.
+    pub fn carry(&mut self, size: u64) {
+        self.profile.size = Some(size);
+        self.total = self.profile.packets();
+    }
+
+    /// Whether the connection is open and all that it has to carry is acknowledged.
+    pub fn is_done(&self) -> bool {
+        !matches!(self.state, State::Opening { .. }) && self.board.una() == self.total
+    }
+
     /// The window and the slow-start threshold.
     pub fn window(&self) -> Window {
         self.window

@@ -149,7 +149,7 @@ prop_compose! {
         access in accesses(),
         controller in select(entries().iter().map(|entry| entry.name).collect::<Vec<_>>()),
         recovery in recoveries(),
-        (traffic, start) in (traffics(), starts()),
+        (traffic, connections, start) in (traffics(), prop_oneof![4 => Just(1u32), 1 => 2u32..5], starts()),
         packet in prop_oneof![4 => Just(1000u64), 1 => Just(1500u64), 1 => 100u64..1500, 1 => Just(9000u64)],
         (initial_window, initial_ssthresh, max_window) in windows(),
         (slow_start, ecn, pacing_kbps) in (slow_starts(), any::<bool>(), ceilings()),
@@ -162,7 +162,7 @@ prop_compose! {
         let (from, to) = if whole { (0, links) } else { (from.min(to - 1), to) };
         let overhead = if exact { Span::ZERO } else { overhead };
         Leg {
-            from, to, backwards, access, acks_meet, controller, recovery, traffic, start, packet,
+            from, to, backwards, access, acks_meet, controller, recovery, traffic, connections, start, packet,
             initial_window, initial_ssthresh, max_window, slow_start, ecn, pacing_kbps, offload, undo,
             delayed_ack, clock, min_rto, send_buffer, receive_buffer, overhead,
         }

@@ -23,6 +23,9 @@ pub struct Host {
     payload: u64,
     size: Option<u64>,
     in_order: u64,
+    /// The first of the flows that carry the transfer together, and what this one has taken of it.
+    lead: Option<u32>,
+    taken: u64,
     source: Option<Source>,
     written: u64,
     /// What receives in place of TCP where the flow sends datagrams.
@@ -58,6 +61,8 @@ impl Host {
             payload: flow.packet.0 - HEADER.0,
             size: transfer.size.map(|size| size.0),
             in_order: 0,
+            lead: flow.lead.filter(|_| transfer.size.is_some()),
+            taken: 0,
             source: Source::of(flow, transfer.flow, transfer.start, scenario.seed),
             written: 0,
             datagrams: matches!(flow.traffic, Traffic::Cbr { .. }).then(Datagrams::default),
@@ -158,6 +163,7 @@ impl Host {
             let (rtt, one_way) = (now.since(ack.echo), ack.arrived.since(ack.echo));
             shared.books.note(now, Fact::Sampled { flow: self.flow, rtt, one_way });
         }
+        self.offer_untaken(shared);
         let outcome = self.sender.on_ack(ack, now);
         self.note(outcome, now, &mut shared.books);
         self.send(now, shared);
@@ -189,14 +195,38 @@ impl Host {
             return;
         }
         loop {
+            self.offer_untaken(shared);
             match self.sender.poll(now) {
-                Poll::Send(data) => self.launch(data, now, shared),
+                Poll::Send(data) => {
+                    self.take(&data, shared);
+                    self.launch(data, now, shared);
+                }
                 Poll::Hold(until) => break self.await_pacer(until, shared),
                 Poll::Idle => break,
             }
         }
+        if self.lead.is_some() && self.sender.is_done() {
+            self.note(Outcome::Finished, now, &mut shared.books);
+        }
         if self.sender.timer() != Time::NEVER {
             shared.calendar.add(self.sender.timer(), What::Timer(self.serial));
+        }
+    }
+
+    /// What nobody has taken may be this one's.
+    fn offer_untaken(&mut self, shared: &Shared) {
+        if let Some(lead) = self.lead {
+            let most = self.taken + shared.untaken[&lead];
+            self.sender.carry(most);
+            self.size = Some(most);
+        }
+    }
+
+    fn take(&mut self, data: &Data, shared: &mut Shared) {
+        if let (Some(lead), false) = (self.lead, data.opens || data.again) {
+            let payload = u64::from(data.size) - HEADER.0;
+            self.taken += payload;
+            *shared.untaken.get_mut(&lead).expect("it was there at the start") -= payload;
         }
     }
 

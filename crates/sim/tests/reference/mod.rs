@@ -13,6 +13,8 @@ mod host;
 mod link;
 pub mod recipe;
 
+use std::collections::BTreeMap;
+
 use fairhaul_experiment::{Record, Scenario, Transfer, plan};
 use fairhaul_units::Time;
 
@@ -42,13 +44,21 @@ pub struct Shared {
     pub books: Books,
     /// The links of the scenario, then the wires of the connections.
     pub links: Vec<Link>,
+    /// Payload that nobody has taken yet of transfers that several flows carry, by the first of them.
+    pub untaken: BTreeMap<u32, u64>,
 }
 
 /// Runs `scenario` the plain way.
 pub fn run(scenario: &Scenario) -> Record {
     let transfers = plan(scenario);
     let links = (0..scenario.links.len()).map(|index| Link::of_scenario(scenario, index)).collect();
-    let mut shared = Shared { calendar: Calendar::default(), books: Books::new(scenario), links };
+    let untaken = transfers.iter().filter_map(|t| Some((scenario.flows[t.flow as usize].lead?, t.size?.0)));
+    let mut shared = Shared {
+        calendar: Calendar::default(),
+        books: Books::new(scenario),
+        links,
+        untaken: untaken.collect(),
+    };
     for (serial, transfer) in transfers.iter().enumerate() {
         shared.calendar.add(transfer.start, What::Start(serial as u32));
     }
@@ -96,7 +106,7 @@ fn arrive(parcel: Parcel, now: Time, host: &mut Host, shared: &mut Shared) {
             Load::Ack(ack) => host.on_ack(&ack, now, shared),
         };
     };
-    let Shared { calendar, books, links } = shared;
+    let Shared { calendar, books, links, .. } = shared;
     if !links[link].offer(parcel, now, link, calendar, books) {
         host.dropped(&parcel, now, books);
     }
@@ -104,7 +114,7 @@ fn arrive(parcel: Parcel, now: Time, host: &mut Host, shared: &mut Shared) {
 
 /// The last bit of the packet at the head of a link leaves it.
 fn depart(link: usize, now: Time, hosts: &mut [Option<Host>], shared: &mut Shared) {
-    let Shared { calendar, books, links } = shared;
+    let Shared { calendar, books, links, .. } = shared;
     let mut parcel = links[link].depart(now, link, calendar, books);
     let host = host(hosts, parcel.serial);
     if links[link].loses(&parcel, host.flow(), now) {

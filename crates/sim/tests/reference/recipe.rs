@@ -45,6 +45,8 @@ pub struct Leg {
     pub controller: &'static str,
     pub recovery: Recovery,
     pub traffic: Traffic,
+    /// Of bulk traffic or one size: the connections that carry it.
+    pub connections: u32,
     pub start: Start,
     pub packet: u64,
     pub initial_window: f64,
@@ -96,8 +98,23 @@ impl Recipe {
             duration: self.duration,
             warmup: self.warmup,
             links: links.collect(),
-            flows: self.flows.iter().map(|leg| leg.cook(&self.chain)).collect(),
+            flows: self.flows(),
         }
+    }
+}
+
+impl Recipe {
+    /// A flow for each connection of each leg.
+    fn flows(&self) -> Vec<Flow> {
+        let mut flows = Vec::new();
+        for leg in &self.flows {
+            let one = matches!(leg.traffic, Traffic::Bulk | Traffic::Sized(_));
+            let lead = (one && leg.connections > 1).then_some(flows.len() as u32);
+            for _ in 0..lead.map_or(1, |_| leg.connections) {
+                flows.push(Flow { lead, ..leg.cook(&self.chain) });
+            }
+        }
+        flows
     }
 }
 
@@ -130,6 +147,7 @@ impl Leg {
             controller: "reno",
             recovery: Recovery::Sack,
             traffic: Traffic::Bulk,
+            connections: 1,
             start: Start::At(Span::ZERO),
             packet: 1000,
             initial_window: 2.0,
@@ -160,6 +178,7 @@ impl Leg {
         Flow {
             name: "drawn".into(),
             group: "drawn".into(),
+            lead: None,
             role: Role::Measured,
             controller: Choice::named(self.controller).expect("a name of the catalogue"),
             recovery: self.recovery,

@@ -18,6 +18,7 @@ from fairhaul.papers.experiment import (
     judged,
 )
 from fairhaul.papers.fhstcp.flows import CONTROLLERS
+from fairhaul.papers.filling import time_to_fill
 
 if TYPE_CHECKING:
     from fairhaul.record import Record
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
 FILE = "advantages.toml"
 QUICK = {"duration": "300 s", "warmup": "200 s"}
 ROUNDS_MS = (20, 80, 200)
-
-# A link counts as filled when it was this busy for a second.
-FILLED, OVER_S = 0.9, 1.0
 
 # How far the utilisation may be behind HighSpeed TCP's, and how many times as long it may take.
 BEHIND, SLOWER = 1.0, 1.25
@@ -54,23 +52,6 @@ def _cases(quick: bool, settings: Settings) -> list[Case]:
 def _numbers(record: Record) -> dict[str, float | None]:
     links = measure(record)["links"]
     return {"utilisation": 100 * links[0]["utilization"], "time to fill": time_to_fill(record)}
-
-
-def time_to_fill(record: Record) -> float | None:
-    """When the first link had first been `FILLED` for `OVER_S` seconds; nothing if it never was."""
-    import numpy as np
-    import polars as pl
-
-    name = record.meta["scenario"]["links"][0]["name"]
-    rows = record.link_series.filter(pl.col("link").cast(pl.String) == name)
-    starts = rows["t_s"].to_numpy()
-    ends = np.append(starts[1:], record.meta["scenario"]["duration_s"])
-    busy = np.concatenate([[0.0], np.cumsum(rows["busy_s"].to_numpy())])
-    edges = np.concatenate([[starts[0]], ends])
-    past = ends[ends >= OVER_S]
-    within = np.interp(past, edges, busy) - np.interp(past - OVER_S, edges, busy)
-    filled = past[within >= FILLED * OVER_S]
-    return float(filled[0]) if filled.size else None
 
 
 def _tables(found: Found) -> list[Table]:

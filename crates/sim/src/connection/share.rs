@@ -1,0 +1,59 @@
+//! One transfer over several connections: each takes the next packet of it when its window has room.
+//!
+//! So the transfer is over when whichever carries the last packet has brought it over; with a part
+//! for each, cut beforehand, it would wait for the slowest while the others are idle. What is left
+//! is in one place for all. Each sender is shown it as though all were its own, and so it knows its
+//! last packet, and the end, as any sender does.
+
+use fairhaul_experiment::{Flow, Transfer};
+use fairhaul_units::{Data, HEADER, Time};
+
+use super::Connection;
+use crate::tcp::Outcome;
+use crate::world::World;
+
+/// What a connection has of a transfer that it carries with others.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Share {
+    /// The first of the flows that carry it.
+    lead: u32,
+    /// Payload that this one has taken, bytes.
+    taken: u64,
+}
+
+impl Share {
+    /// Nothing yet; `None` where `transfer` has no end, or is carried by this connection alone.
+    pub(super) fn of(flow: &Flow, transfer: &Transfer) -> Option<Share> {
+        transfer.size.and(flow.lead).map(|lead| Share { lead, taken: 0 })
+    }
+}
+
+impl Connection {
+    /// Shows the sender what is left.
+    pub(super) fn see_share(&mut self, world: &World) {
+        if let Some(Share { lead, taken }) = self.share {
+            let size = taken + world.left[lead as usize];
+            self.profile.size = Some(size);
+            self.sender.carry(size);
+        }
+    }
+
+    /// The sender lets a packet go: a new one is no longer left to the others.
+    pub(super) fn take_share(&mut self, data: &Data, world: &mut World) {
+        if let Some(share) = &mut self.share
+            && !data.opens
+            && !data.again
+        {
+            let payload = u64::from(data.size) - HEADER.0;
+            share.taken += payload;
+            world.left[share.lead as usize] -= payload;
+        }
+    }
+
+    /// Ends a connection to which the others have left nothing.
+    pub(super) fn end_share(&mut self, now: Time, world: &mut World) {
+        if self.share.is_some() && self.end.is_none() && self.sender.is_done() {
+            self.note(Outcome::Finished, now, world);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+"""Flows that belong together: the connections of one transfer, and the groups of fairness."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fairhaul.record import Record
+
+# What flows of a group add up to.
+SUMMED = ("goodput_bps", "throughput_bps", "share", "link_share")
+COUNTED = ("retransmits", "loss_events", "timeouts", "cwnd_mean")
+
+
+def connections(record: Record) -> dict[str, list[str]]:
+    """Give the flows that carry one transfer together, by the name of the first of them."""
+    flows = record.meta["scenario"]["flows"]
+    found: dict[str, list[str]] = {}
+    for flow in flows:
+        if flow.get("lead") is not None:
+            found.setdefault(flows[flow["lead"]]["name"], []).append(flow["name"])
+    return found
+
+
+def shared_completions(record: Record) -> dict[str, float]:
+    """How long each transfer took that several connections carry, for each of them.
+
+    From the first that opened to the last that had all acknowledged; nothing while any has not.
+    """
+    import polars as pl
+
+    rows = record.transfer.with_columns(pl.col("flow").cast(pl.String))
+    found: dict[str, float] = {}
+    for names in connections(record).values():
+        mine = rows.filter(pl.col("flow").is_in(names))
+        if mine.height == len(names) and not mine["end_s"].has_nulls():
+            took = mine["end_s"].to_numpy().max() - mine["start_s"].to_numpy().min()
+            found |= dict.fromkeys(names, float(took))
+    return found
+
+
+def groups(record: Record, flows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Add up the figures of the flows of every group that has several.
+
+    `cwnd_mean` is the sum of their mean windows, `completion_s` that of the transfer that all of
+    them carry, if they do.
+    """
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for flow in flows:
+        found.setdefault(flow["group"], []).append(flow)
+    return [
+        _together(name, members) | {"loss_rate": _loss_rate(record, [m["name"] for m in members])}
+        for name, members in found.items()
+        if len(members) > 1
+    ]
+
+
+def _loss_rate(record: Record, names: Sequence[str]) -> float | None:
+    import polars as pl
+
+    inside = pl.col("t_s") >= record.meta["scenario"]["warmup_s"]
+    rows = record.flow_series.filter(inside & pl.col("flow").cast(pl.String).is_in(names))
+    sent, lost = (int(rows[column].sum()) for column in ("sent", "lost"))
+    return lost / sent if sent else None
+
+
+def _together(name: str, members: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    first = members[0]
+    took = {flow["completion_s"] for flow in members}
+    controllers = dict.fromkeys(flow["controller"] for flow in members)
+    return {
+        "name": name,
+        "role": first["role"],
+        "controller": ", ".join(controllers),
+        "flows": len(members),
+        **{key: _sum([flow[key] for flow in members]) for key in (*SUMMED, *COUNTED)},
+        "completion_s": took.pop() if len(took) == 1 else None,
+    }
+
+
+def _sum(values: Sequence[float | None]) -> float | None:
+    there = [value for value in values if value is not None]
+    return sum(there) if there else None

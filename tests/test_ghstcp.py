@@ -1,0 +1,144 @@
+"""The claims of the gHSTCP paper, in runs short enough for the suite.
+
+Where a claim does not hold here, the test states what does; `docs/papers/ghstcp.md` says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import polars as pl
+import pytest
+
+from fairhaul.papers import reproduce
+from fairhaul.papers.experiment import Found
+from fairhaul.papers.ghstcp import PAPER, above, filling, scenarios, switching
+from fairhaul.papers.ghstcp.scenarios import DUE, JAIN, LARGE, SECOND, SMALL, USED
+from fairhaul.papers.ghstcp.setting import BY_SIGN, HELD, LITTLE, MUCH, NONE, ORIGINAL, REFINED
+from fairhaul.papers.ghstcp.switching import CHANGES, FREE, HIGH, WHOLE, high_speed
+from fairhaul.record import Record
+from fairhaul.runs import for_each, with_seeds
+
+Key = tuple[str, ...]
+
+
+def found(name: str, seeds: int, keep: Callable[[Key], bool], **settings: str) -> Found:
+    """Run the cases of an experiment whose key `keep` keeps."""
+    experiment = PAPER.experiments[name]
+    cases = [case for case in experiment.cases(True, settings) if keep(case.key)]
+    plan = [(case.key, one) for case in cases for one in with_seeds(case.scenario, seeds)]
+    figures = for_each([one for _, one in plan], lambda _, record: experiment.numbers(record))
+    runs: dict[Key, list[dict[str, float | None]]] = {}
+    for (key, _), one in zip(plan, figures, strict=True):
+        runs.setdefault(key, []).append(dict(one))
+    return Found(runs=runs)
+
+
+@cache
+def scenario(number: int) -> Found:
+    names = {scenarios.RENO, scenarios.GHSTCP, scenarios.HSTCP, *scenarios.PARALLEL[::3]}
+    return found(f"scenario{number}", 2, lambda key: key[1] in names)
+
+
+def test_on_a_free_path_the_original_rule_switches_and_the_refined_one_does_not() -> None:
+    # A round without a trend is taken for one that rises once in twenty, or by the sign in two: at
+    # 21.7 rounds a second that are 2.1 and 10.9 changes a second where rounds are independent.
+    run = found("switching", 3, lambda key: key[0] == FREE)
+    for swing in (NONE, LITTLE, MUCH, HELD):
+        assert run.mean((FREE, swing, REFINED), CHANGES) == 0
+        assert 1.0 < run.mean((FREE, swing, ORIGINAL), CHANGES) < 5.0
+        assert 3.0 < run.mean((FREE, swing, BY_SIGN), CHANGES) < 12.0
+        assert 40 < run.mean((FREE, swing, BY_SIGN), HIGH) < 70
+    # Jitter larger than the bursts of the window makes rounds more nearly independent.
+    by_sign = [run.mean((FREE, swing, BY_SIGN), CHANGES) for swing in (NONE, MUCH)]
+    assert by_sign[0] < by_sign[1]
+
+
+def test_alone_on_the_link_the_refined_rule_switches_less_and_uses_it_as_well() -> None:
+    run = found("switching", 3, lambda key: key[0] == WHOLE and key[2] != BY_SIGN)
+    for swing in (NONE, LITTLE, MUCH, HELD):
+        refined, original = ((WHOLE, swing, rule) for rule in (REFINED, ORIGINAL))
+        assert run.mean(refined, CHANGES) < run.mean(original, CHANGES)
+        assert run.mean(refined, switching.USED) > run.mean(original, switching.USED) - 1.5
+
+
+def test_below_the_bandwidth_delay_product_it_is_as_quick_as_hstcp() -> None:
+    run = found("filling", 1, lambda key: key[0] != "1 Gbit/s")
+    for rate in ("100 Mbit/s", "200 Mbit/s"):
+        for swing in (NONE, MUCH):
+            hstcp, ours, reno = (
+                run.mean((rate, swing, name), filling.FILL)
+                for name in (filling.HSTCP, filling.REFINED, filling.RENO)
+            )
+            assert hstcp <= ours < 1.1 * hstcp
+            assert reno > 2 * hstcp
+        # Held acknowledgements take it for a while into Reno's mode.
+        slow = run.mean((rate, HELD, filling.REFINED), filling.FILL)
+        assert slow < 1.25 * run.mean((rate, HELD, filling.HSTCP), filling.FILL)
+        assert run.mean((rate, HELD, filling.REFINED), filling.HIGH) < 95
+
+
+def test_high_speed_is_the_share_of_time_in_that_mode() -> None:
+    # In HSTCP's mode from 1 to 2 s and from 3 s on: none of [0, 1), half of [1, 3), all of [3, 4).
+    told = {"t_s": [0.5, 1.0, 2.0, 3.0], "value": [0.0, 1.0, 0.0, 1.0]}
+    event = pl.DataFrame({**told, "kind": ["mode"] * 4, "flow": ["one"] * 4})
+    meta = {"scenario": {"duration_s": 4.0, "flows": [{"name": "one"}]}}
+    none = pl.DataFrame()
+    record = Record(meta=meta, flow_series=none, link_series=none, transfer=none, event=event)
+    assert high_speed(record, [0.0, 1.0, 3.0, 4.0]) == pytest.approx([0.0, 0.5, 1.0])
+
+
+def test_above_it_gentle_is_fairer_to_reno_than_hstcp() -> None:
+    names = (filling.REFINED, filling.HSTCP)
+    run = found("above", 2, lambda key: key[1] in names and key[0] != "2 bdp")
+    for buffer in ("0.35 bdp", "1 bdp"):
+        ours, hstcp = (run.mean((buffer, name), above.JAIN) for name in names)
+        assert ours > 0.8
+        assert hstcp < 0.75
+        assert run.mean((buffer, filling.REFINED), above.USED) > 90
+
+
+def test_with_large_sockets_parallel_tcp_is_the_least_fair_and_reno_the_fairest() -> None:
+    run = scenario(1)
+    fair = {name: run.mean((LARGE, name), JAIN) for socket, name in run.runs if socket == LARGE}
+    reno, gentle, hstcp, two, sixteen = fair.values()
+    assert reno > 0.95
+    # [GHSTCP]: better than HSTCP, which holds; parallel TCP the worst, which is true of many
+    # connections: two are about as fair as gHSTCP.
+    assert reno > gentle > hstcp > sixteen
+    assert gentle > 0.75
+    assert two > 0.8
+    # 16 of 18 equal flows beside one and one: 18^2 / (3 (16^2 + 1 + 1)) = 0.42.
+    assert sixteen == pytest.approx(0.42, abs=0.05)
+    used = [run.mean((LARGE, name), USED) for name in fair]
+    assert min(used) > 90
+
+
+def test_with_small_sockets_the_shares_are_those_of_the_sockets() -> None:
+    # 64 kB are 43 packets of 1460 bytes: 10.9 Mbit/s in 46 ms, less what the queue adds to that. So
+    # Jain's index is about 1/2 for (74, 10, 10), and says nothing of Flow-1's protocol.
+    run = scenario(1)
+    for name in (scenarios.RENO, scenarios.GHSTCP, scenarios.HSTCP):
+        assert 8 < run.mean((SMALL, name), SECOND) < 10.9
+        assert 0.45 < run.mean((SMALL, name), JAIN) < 0.6
+        assert run.mean((SMALL, name), DUE) > 0.97
+
+
+def test_scenario_2_shows_the_same_order() -> None:
+    names = (scenarios.RENO, scenarios.HSTCP, scenarios.PARALLEL[-1])
+    run = found("scenario2", 1, lambda key: key[0] == LARGE and key[1] in names)
+    reno, hstcp, sixteen = (run.mean((LARGE, name), JAIN) for name in names)
+    assert reno > 0.9
+    assert reno > hstcp > sixteen
+    assert min(run.mean(key, USED) for key in run.runs) > 90
+
+
+def test_every_experiment_has_its_tables_figures_and_claims() -> None:
+    slow = {"bottleneck.rate": "10 Mbit/s", "duration": "8 s", "warmup": "2 s"}
+    done = reproduce("ghstcp", quick=True, seeds=2, set=slow)
+    assert [part.name for part in done.parts] == list(PAPER.experiments)
+    for part in done.parts:
+        assert part.tables
+        assert part.claims
+        assert all(figure.chart for figure in part.experiment.figures(part.found))
