@@ -6,7 +6,7 @@
 use fairhaul_cc::Choice;
 use fairhaul_path::Schedule;
 use fairhaul_path::impair::{Impairments, LossRule};
-use fairhaul_path::queue::{self, Capacity, Discipline, Site};
+use fairhaul_path::queue::{self, Built, Capacity, Site};
 use fairhaul_units::{Bytes, Chance, Rate, Span, Time};
 
 use crate::Clock;
@@ -67,7 +67,7 @@ impl LinkSpec {
     }
 
     /// Its queue, which owns `chance`.
-    pub fn discipline(&self, chance: Chance) -> Discipline {
+    pub fn queue(&self, chance: Chance) -> Built {
         let site = Site { rate: self.rate, delay: self.delay, capacity: self.capacity, mark: self.mark };
         self.queue.build(&site, chance)
     }

@@ -64,6 +64,11 @@ impl Wire {
         (departs, departs + self.delay)
     }
 
+    /// What goes in its place where its rate or its delay changes.
+    pub(crate) fn following(&self, schedule: &Schedule) -> Option<Box<Pace>> {
+        Pace::following(self.rate, self.delay, schedule)
+    }
+
     /// How long a packet of `size` occupies the wire.
     pub fn on_wire(&mut self, size: u32) -> Span {
         if self.last.0 != size {
@@ -101,9 +106,7 @@ impl Link {
 
     /// The same with the rates and delays of `schedule`; its losses are not the link's concern.
     pub fn following(self, schedule: &Schedule) -> Link {
-        let changes = schedule.rates.is_some() || !schedule.delays.is_empty();
-        let pace = || Box::new(Pace::new(self.wire.rate, self.wire.delay, schedule));
-        Link { pace: changes.then(pace), ..self }
+        Link { pace: self.wire.following(schedule), ..self }
     }
 
     /// Offers a packet of `size` at `now`, which must not run backwards.
@@ -148,6 +151,7 @@ impl Link {
         match &mut self.queue {
             Discipline::DropTail(_) => unreachable!("it has judged"),
             Discipline::Red(red) => red.judge(&arrival),
+            Discipline::Pie(pie) => pie.judge(&arrival),
         }
     }
 
@@ -163,7 +167,7 @@ impl Link {
             bytes: self.bytes_ahead,
             waiting: (self.ahead.len() as u64).saturating_sub(1),
             waiting_bytes: first.map_or(Bytes(0), |first| self.bytes_ahead - first),
-            idle: (busy_until <= now).then(|| now.since(busy_until)),
+            busy_until,
         }
     }
 
@@ -182,7 +186,7 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::{Capacity, Choice, DropTail, Site};
+    use crate::queue::{Built, Capacity, Choice, DropTail, Site};
     use fairhaul_units::Chance;
     use proptest::prelude::*;
 
@@ -271,7 +275,7 @@ mod tests {
 
         #[test]
         fn whatever_decides_on_arrival_drops_or_passes_in_order_and_keeps_the_limit(
-            name in proptest::sample::select(vec!["droptail", "red"]),
+            name in proptest::sample::select(vec!["droptail", "red", "pie"]),
             most in 1u64..30,
             seed in any::<u64>(),
             packets in proptest::collection::vec((0u64..1500, 40u32..1500), 1..300),
@@ -284,8 +288,12 @@ mod tests {
                 let values = [("min_threshold", 2.0), ("max_threshold", 6.0), ("q_weight", 0.3)];
                 values.iter().for_each(|(key, value)| choice.settings.set(key, *value));
             }
+            if name == "pie" {
+                [("target", 1.0), ("max_burst", 0.0)].iter().for_each(|(key, value)| choice.settings.set(key, *value));
+            }
             let choice = choice.resolved(&site, Bytes(1500)).expect("the values fit");
-            let mut link = Link::new(rate, Span::ZERO, choice.build(&site, Chance::stream(seed, "queue", 0)));
+            let Built::OnArrival(queue) = choice.build(&site, Chance::stream(seed, "queue", 0)) else { unreachable!() };
+            let mut link = Link::new(rate, Span::ZERO, queue);
             let (mut now, mut passed, mut marks) = (Time::ZERO, Vec::new(), 0);
             for (n, (gap_us, size)) in packets.into_iter().enumerate() {
                 now += Span::from_us(gap_us);

@@ -2,7 +2,7 @@
 
 use fairhaul_units::{Bytes, Chance, Parameter, Rate, Settings, Span};
 
-use super::{Capacity, DropTail, Red, red};
+use super::{Capacity, Codel, CodelRule, DropTail, FairRule, FqCodel, Pie, Red, codel, fq_codel, red};
 
 /// What the catalogue says of one queue.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub struct Entry {
     /// Its parameters, beside the capacity that all have.
     pub parameters: &'static [Parameter],
     resolve: fn(&mut Settings, &Site, Bytes) -> Result<(), Refusal>,
-    build: fn(&Settings, &Site, Chance) -> Discipline,
+    build: fn(&Settings, &Site, Chance) -> Built,
 }
 
 /// Where a queue stands.
@@ -78,8 +78,13 @@ impl Choice {
         Ok(self)
     }
 
-    /// The discipline of a resolved choice; `chance` is its own.
-    pub fn build(&self, site: &Site, chance: Chance) -> Discipline {
+    /// Whether it decides at departure.
+    pub fn is_late(&self) -> bool {
+        matches!(self.entry.name, "codel" | "fq_codel")
+    }
+
+    /// The queue of a resolved choice; `chance` is its own.
+    pub fn build(&self, site: &Site, chance: Chance) -> Built {
         (self.entry.build)(&self.settings, site, chance)
     }
 }
@@ -94,12 +99,30 @@ pub fn entry(name: &str) -> Option<&'static Entry> {
     entries().iter().find(|entry| entry.name == name)
 }
 
+/// A queue by when it decides.
+#[derive(Clone, Debug)]
+pub enum Built {
+    /// On arrival: the passage of a packet is arithmetic.
+    OnArrival(Discipline),
+    /// At departure: packets wait in it.
+    AtDeparture(Rule),
+}
+
+/// Any queue that decides at departure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs, reason = "each variant is the queue of that name")]
+pub enum Rule {
+    Codel(CodelRule),
+    FqCodel(FairRule),
+}
+
 /// Any queue that decides on arrival, dispatched without a virtual call.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "each variant is the queue of that name")]
 pub enum Discipline {
     DropTail(DropTail),
     Red(Box<Red>),
+    Pie(Box<Pie>),
 }
 
 impl From<DropTail> for Discipline {
@@ -108,14 +131,14 @@ impl From<DropTail> for Discipline {
     }
 }
 
-static ENTRIES: [Entry; 2] = [
+static ENTRIES: [Entry; 5] = [
     Entry {
         name: "droptail",
         title: DropTail::TITLE,
         source: "",
         parameters: &[],
         resolve: |_, _, _| Ok(()),
-        build: |_, site, _| DropTail::new(site.capacity, site.mark).into(),
+        build: |_, site, _| Built::OnArrival(DropTail::new(site.capacity, site.mark).into()),
     },
     Entry {
         name: "red",
@@ -123,6 +146,34 @@ static ENTRIES: [Entry; 2] = [
         source: Red::SOURCE,
         parameters: Red::PARAMETERS,
         resolve: red::resolve,
-        build: |settings, site, chance| Discipline::Red(Box::new(Red::new(settings, site, chance))),
+        build: |settings, site, chance| {
+            Built::OnArrival(Discipline::Red(Box::new(Red::new(settings, site, chance))))
+        },
+    },
+    Entry {
+        name: "pie",
+        title: Pie::TITLE,
+        source: Pie::SOURCE,
+        parameters: Pie::PARAMETERS,
+        resolve: Pie::resolve,
+        build: |settings, site, chance| {
+            Built::OnArrival(Discipline::Pie(Box::new(Pie::new(settings, site, chance))))
+        },
+    },
+    Entry {
+        name: "codel",
+        title: Codel::TITLE,
+        source: Codel::SOURCE,
+        parameters: Codel::PARAMETERS,
+        resolve: codel::resolve,
+        build: |settings, _, _| Built::AtDeparture(Rule::Codel(codel::rule(settings))),
+    },
+    Entry {
+        name: "fq_codel",
+        title: FqCodel::TITLE,
+        source: FqCodel::SOURCE,
+        parameters: FqCodel::PARAMETERS,
+        resolve: codel::resolve,
+        build: |settings, _, _| Built::AtDeparture(Rule::FqCodel(fq_codel::rule(settings))),
     },
 ];

@@ -1,13 +1,19 @@
 //! Queue disciplines, one file each, and their catalogue.
 
 mod catalogue;
+mod codel;
 mod droptail;
+mod fq_codel;
+mod pie;
 mod red;
 
 use fairhaul_units::{Bytes, Ecn, Span, Time};
 
-pub use catalogue::{Choice, Discipline, Entry, Refusal, Site, entries, entry};
+pub use catalogue::{Built, Choice, Discipline, Entry, Refusal, Rule, Site, entries, entry};
+pub use codel::{Codel, CodelRule, Held};
 pub use droptail::{Capacity, DropTail};
+pub use fq_codel::{FairRule, FqCodel};
+pub use pie::Pie;
 pub use red::Red;
 
 /// What a discipline that decides on arrival does with a packet.
@@ -38,6 +44,13 @@ pub struct Arrival {
     pub waiting: u64,
     /// Their size.
     pub waiting_bytes: Bytes,
+    /// When the last that was taken has left, or will have.
+    pub busy_until: Time,
+}
+
+impl Arrival {
     /// How long the link has been idle, where it is.
-    pub idle: Option<Span>,
+    fn idle(&self) -> Option<Span> {
+        (self.busy_until <= self.now).then(|| self.now.since(self.busy_until))
+    }
 }

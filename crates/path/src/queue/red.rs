@@ -157,7 +157,7 @@ impl Red {
     /// every mean packet that it could have sent.
     fn observe(&mut self, arrival: &Arrival) {
         let found = if self.queue_in_bytes { arrival.waiting_bytes.0 } else { arrival.waiting } as f64;
-        let missed = arrival.idle.map_or(0.0, |idle| libm::floor(self.packets_per_s * idle.as_secs()));
+        let missed = arrival.idle().map_or(0.0, |idle| libm::floor(self.packets_per_s * idle.as_secs()));
         let kept = if missed == 0.0 { 1.0 - self.weight } else { libm::pow(1.0 - self.weight, missed + 1.0) };
         self.average = kept * self.average + self.weight * found;
         if let Some(adaptation) = &mut self.adapts {
@@ -259,7 +259,7 @@ mod tests {
             bytes: Bytes((waiting + 1) * 1000),
             waiting,
             waiting_bytes: Bytes(waiting * 1000),
-            idle: None,
+            busy_until: Time::NEVER,
         }
     }
 
@@ -275,7 +275,8 @@ mod tests {
             close(red.average + 1.0, average + 1.0);
         }
         // 2.7 ms are two packets of 1 ms each: 3 x 0.5^3.
-        red.judge(&Arrival { idle: Some(Span::from_us(2700)), packets: 0, ..finds(0) });
+        let now = Time::ZERO + Span::from_us(2700);
+        red.judge(&Arrival { now, busy_until: Time::ZERO, packets: 0, ..finds(0) });
         close(red.average, 0.375);
     }
 

@@ -16,6 +16,7 @@ pub enum Fate {
 /// A queue that manages itself.
 pub enum Aqm {
     Red(Red),
+    Pie(Pie),
 }
 
 impl Aqm {
@@ -23,7 +24,23 @@ impl Aqm {
     pub fn of(spec: &LinkSpec, chance: Chance) -> Option<Aqm> {
         match spec.queue.entry.name {
             "red" => Some(Aqm::Red(Red::new(&spec.queue.settings, spec.rate.as_bps() as f64, chance))),
+            "pie" => Some(Aqm::Pie(Pie::new(&spec.queue.settings, chance))),
             _ => None,
+        }
+    }
+
+    /// How often it looks at the queue.
+    pub fn period(&self) -> Option<Span> {
+        match self {
+            Aqm::Red(_) => None,
+            Aqm::Pie(pie) => Some(Span::from_secs(pie.settings.number("update") * 1e-3)),
+        }
+    }
+
+    /// It looks at the queue, whose last packet has so long to wait.
+    pub fn look(&mut self, delay: Span) {
+        if let Aqm::Pie(pie) = self {
+            pie.look(delay.as_secs());
         }
     }
 
@@ -32,6 +49,7 @@ impl Aqm {
     pub fn arrive(&mut self, size: u64, ecn: Ecn, fits: bool, queue: &[u64], left: Time, now: Time) -> Fate {
         match self {
             Aqm::Red(red) => red.arrive(size, ecn, fits, queue, left, now),
+            Aqm::Pie(pie) => pie.arrive(ecn, fits, queue),
         }
     }
 }
@@ -132,5 +150,95 @@ impl Red {
         if self.cur_max_p != before {
             self.lastset = now;
         }
+    }
+}
+
+/// PIE with its variables under the names of its pseudocode.
+pub struct Pie {
+    settings: Settings,
+    target: f64,
+    drop_prob: f64,
+    accu_prob: f64,
+    qdelay_old: f64,
+    burst_allowance: Span,
+    chance: Chance,
+}
+
+impl Pie {
+    fn new(settings: &Settings, chance: Chance) -> Pie {
+        let mut pie = Pie {
+            target: 0.0,
+            drop_prob: 0.0,
+            accu_prob: 0.0,
+            qdelay_old: 0.0,
+            burst_allowance: Span::ZERO,
+            chance,
+            settings: settings.clone(),
+        };
+        pie.burst_allowance = pie.span("max_burst");
+        pie.target = pie.span("target").as_secs();
+        pie
+    }
+
+    fn span(&self, name: &str) -> Span {
+        Span::from_secs(self.settings.number(name) * 1e-3)
+    }
+
+    fn look(&mut self, qdelay: f64) {
+        let (alpha, beta) = (self.settings.number("alpha"), self.settings.number("beta"));
+        let mut p = alpha * (qdelay - self.target) + beta * (qdelay - self.qdelay_old);
+        p /= match self.drop_prob {
+            d if d < 0.000_001 => 2048.0,
+            d if d < 0.000_01 => 512.0,
+            d if d < 0.000_1 => 128.0,
+            d if d < 0.001 => 32.0,
+            d if d < 0.01 => 8.0,
+            d if d < 0.1 => 2.0,
+            _ => 1.0,
+        };
+        if self.drop_prob >= 0.1 && p > 0.02 {
+            p = 0.02;
+        }
+        self.drop_prob += p;
+        if qdelay == 0.0 && self.qdelay_old == 0.0 {
+            self.drop_prob *= 0.98;
+        }
+        self.drop_prob = self.drop_prob.clamp(0.0, 1.0);
+        self.burst_allowance = self.burst_allowance.saturating_sub(self.span("update"));
+        let half = self.target / 2.0;
+        if self.drop_prob == 0.0 && qdelay < half && self.qdelay_old < half {
+            self.burst_allowance = self.span("max_burst");
+        }
+        self.qdelay_old = qdelay;
+    }
+
+    fn arrive(&mut self, ecn: Ecn, fits: bool, queue: &[u64]) -> Fate {
+        if !fits {
+            self.accu_prob = 0.0;
+            return Fate::Dropped;
+        }
+        let waiting: u64 = queue.iter().skip(1).sum();
+        let idle = self.qdelay_old < self.target / 2.0 && self.drop_prob < 0.2;
+        if !self.burst_allowance.is_zero()
+            || idle
+            || waiting as f64 <= 2.0 * self.settings.number("mean_packet")
+        {
+            return Fate::Taken;
+        }
+        self.accu_prob += self.drop_prob;
+        if self.drop_prob == 0.0 {
+            self.accu_prob = 0.0;
+        }
+        let strikes = match self.accu_prob {
+            a if a < 0.85 => false,
+            a if a >= 8.5 => true,
+            _ => self.chance.unit() < self.drop_prob,
+        };
+        let markable = ecn != Ecn::NotCapable && self.drop_prob <= self.settings.number("mark_ecnth");
+        if !strikes {
+            return Fate::Taken;
+        }
+        self.accu_prob = 0.0;
+        if markable { Fate::Marked } else { Fate::Dropped }
     }
 }

@@ -51,7 +51,49 @@ fn stretches() -> impl Strategy<Value = Stretch> {
 /// Queues of the catalogue, of which drop-tail queues alone heed a mark.
 fn queues() -> impl Strategy<Value = queue::Choice> {
     let named = |name: &str| queue::Choice::named(name).expect("a name of the catalogue");
-    prop_oneof![3 => Just(named("droptail")), 2 => red(named("red"))]
+    prop_oneof![3 => Just(named("droptail")), 2 => red(named("red")), 2 => pie(named("pie")),
+        1 => codel(named("codel"), false), 1 => codel(named("fq_codel"), true)]
+}
+
+/// Targets of few packets, intervals that end in short runs, and few buckets that many flows share.
+fn codel(plain: queue::Choice, fair: bool) -> impl Strategy<Value = queue::Choice> {
+    let spans = (select(vec![0.5, 2.0, 5.0]), prop_oneof![Just(100.0), Just(10.0), 1.0f64..50.0]);
+    let own =
+        (select(vec![0.0, 200.0]), select(vec![300.0, 1514.0, 9000.0]), select(vec![1.0, 3.0, 16.0, 1024.0]));
+    (spans, own).prop_map(move |((target, interval), (max_packet, quantum, flows))| {
+        let mut values = vec![("target", target), ("interval", interval), ("max_packet", max_packet)];
+        if fair {
+            values.extend([("quantum", quantum), ("flows", flows)]);
+        }
+        let mut choice = plain.clone();
+        values.iter().for_each(|(name, value)| choice.settings.set(name, *value));
+        choice
+    })
+}
+
+/// Targets of few packets, and updates on the milliseconds on which packets leave, and off them.
+fn pie(plain: queue::Choice) -> impl Strategy<Value = queue::Choice> {
+    let spans = (select(vec![0.3, 2.0, 15.0]), prop_oneof![Just(15.0), Just(1.0), 0.5f64..40.0]);
+    let rest = (
+        select(vec![0.0, 30.0, 150.0]),
+        select(vec![0.125, 2.0]),
+        select(vec![0.1, 1.0]),
+        select(vec![0.0, 200.0]),
+    );
+    (spans, rest).prop_map(move |((target, update), (burst, alpha, mark_ecnth, mean_packet))| {
+        let values = [
+            ("target", target),
+            ("update", update),
+            ("max_burst", burst),
+            ("alpha", alpha),
+            ("beta", 10.0 * alpha),
+            ("mark_ecnth", mark_ecnth),
+            ("mean_packet", mean_packet),
+        ];
+        let mut choice = plain.clone();
+        values.iter().for_each(|(name, value)| choice.settings.set(name, *value));
+        choice
+    })
 }
 
 /// Automatic values, and averages that move fast enough for short runs; thresholds of few packets.

@@ -1,6 +1,6 @@
 //! The keys of a queue: its capacity, and the parameters that its discipline describes.
 
-use fairhaul_path::queue::{DropTail, Red};
+use fairhaul_path::queue::{Codel, DropTail, FqCodel, Pie, Red};
 use fairhaul_units::Parameter;
 
 use super::field;
@@ -9,7 +9,8 @@ use crate::read::field::{Fallback, Field, Shape, Words};
 
 use Fallback::{Required, Said};
 
-pub(crate) const QUEUE: Accepts = Words(&Words { tag: "kind", cases: &[DROPTAIL, RED] });
+pub(crate) const QUEUE: Accepts =
+    Words(&Words { tag: "kind", cases: &[DROPTAIL, RED, PIE, CODEL, FQ_CODEL] });
 
 const CAPACITY: Field = field(
     "capacity",
@@ -38,6 +39,24 @@ const RED: Shape = Shape {
     name: "red",
     help: Red::TITLE,
     fields: &described::<{ Red::PARAMETERS.len() + 1 }>(Red::PARAMETERS),
+};
+
+const PIE: Shape = Shape {
+    name: "pie",
+    help: Pie::TITLE,
+    fields: &described::<{ Pie::PARAMETERS.len() + 1 }>(Pie::PARAMETERS),
+};
+
+const CODEL: Shape = Shape {
+    name: "codel",
+    help: Codel::TITLE,
+    fields: &described::<{ Codel::PARAMETERS.len() + 1 }>(Codel::PARAMETERS),
+};
+
+const FQ_CODEL: Shape = Shape {
+    name: "fq_codel",
+    help: FqCodel::TITLE,
+    fields: &described::<{ FqCodel::PARAMETERS.len() + 1 }>(FqCodel::PARAMETERS),
 };
 
 /// The capacity, and a key for each of these parameters.
