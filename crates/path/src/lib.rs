@@ -3,10 +3,12 @@
 //! Nothing here has a clock: a [`Link`] is driven by the `now` of whoever owns it, the simulator
 //! in virtual time or a router with its host's clock.
 
+mod holding;
 pub mod impair;
 mod link;
 pub mod queue;
 mod schedule;
 
+pub use holding::{Departure, Holding};
 pub use link::{Link, LinkTotals, Passage, Wire};
 pub use schedule::{Rates, Schedule};

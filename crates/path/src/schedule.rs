@@ -173,6 +173,12 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
+    /// What follows `schedule` in the place of a wire of that rate and delay; `None` where neither changes.
+    pub(crate) fn following(rate: Rate, delay: Span, schedule: &Schedule) -> Option<Box<Pace>> {
+        let changes = schedule.rates.is_some() || !schedule.delays.is_empty();
+        changes.then(|| Box::new(Pace::new(rate, delay, schedule)))
+    }
+
     /// An idle wire, at first of that rate and that delay.
     pub(crate) fn new(rate: Rate, delay: Span, schedule: &Schedule) -> Pace {
         let rates = schedule.rates.clone();
@@ -204,6 +210,11 @@ impl Pace {
             self.changed += 1;
         }
         (departs, departs + self.delay)
+    }
+
+    /// When the last packet has left.
+    pub(crate) fn busy_until(&self) -> Time {
+        self.busy_until
     }
 
     /// How long the last packet was at the head of the queue, outages included.

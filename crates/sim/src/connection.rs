@@ -7,13 +7,15 @@ use fairhaul_units::{ACK_SIZE, Ack, Chance, Data, Ecn, HEADER, Span, Time};
 
 mod application;
 mod booking;
+mod crossing;
 mod share;
 
 use crate::lane::{Fates, Lane};
+use crate::parcel::Load;
 use crate::route::{Route, Step};
 use crate::tcp::{Datagrams, Poll, Profile, Receiver, Sender};
 use crate::turn::Turn;
-use crate::world::{Crossing, World};
+use crate::world::{Passing, World};
 use share::Share;
 
 /// See the module.
@@ -38,6 +40,8 @@ pub struct Connection {
     ack_lanes: Vec<Lane<Ack>>,
     data: Fates,
     acks: Fates,
+    /// Data packets and acknowledgements that wait at links.
+    held: (u64, u64),
     overhead: Span,
     chance: Chance,
     last_departure: Time,
@@ -74,6 +78,7 @@ impl Connection {
             ack_lanes: vec![Lane::default(); route.ack_lanes.len()],
             data: Fates::default(),
             acks: Fates::default(),
+            held: (0, 0),
             overhead: flow.overhead,
             chance: Chance::stream(seed, "overhead", serial.into()),
             last_departure: Time::ZERO,
@@ -154,7 +159,7 @@ impl Connection {
     fn waiting(&self) -> (u64, u64) {
         let data: usize = self.data_lanes.iter().map(Lane::len).sum();
         let acks: usize = self.ack_lanes.iter().map(Lane::len).sum();
-        (data as u64, acks as u64)
+        (data as u64 + self.held.0, acks as u64 + self.held.1)
     }
 
     /// Puts the next head of a lane in the place of the one whose turn it is.
@@ -249,7 +254,7 @@ impl Connection {
     }
 
     /// A data packet is at the link of step `at`, or has waited there.
-    fn meet_data(&mut self, at: usize, mut data: Data, now: Time, route: &Route, world: &mut World) {
+    fn meet_data(&mut self, at: usize, data: Data, now: Time, route: &Route, world: &mut World) {
         let link = match route.forward[at] {
             Step::Alone(link) | Step::Meet { link, .. } => link,
             Step::Wait { .. } => return self.carry_data(at + 1, data, now, route, world),
@@ -257,23 +262,9 @@ impl Connection {
         };
         let may_lose = (!data.opens).then_some(self.flow);
         match world.pass(link, data.size, data.ecn, may_lose, now) {
-            Ok(Crossing { arrives, marked, twice }) => {
-                if marked {
-                    data.ecn = Ecn::Marked;
-                }
-                self.carry_data(at + 1, data, arrives, route, world);
-                if twice {
-                    self.data.launched += 1;
-                    self.carry_data(at + 1, data, arrives, route, world);
-                }
-            }
-            Err(when) => {
-                self.data.dropped += 1;
-                self.see_data(PacketWhat::Dropped, &data, when, world);
-                if !data.opens {
-                    world.ledger.lost(self.flow, when);
-                }
-            }
+            Passing::Crosses(crossing) => self.data_crosses(at, data, crossing, route, world),
+            Passing::Dropped(when) => self.data_dropped(&data, when, world),
+            Passing::Waits => self.hold(link, at, Load::Data(data), now, world),
         }
     }
 
@@ -337,17 +328,9 @@ impl Connection {
             Some(Step::Alone(link) | Step::Meet { link, .. }) => {
                 // An acknowledgement is never ECN-capable [RFC 3168, 6.1.4].
                 match world.pass(*link, ACK_SIZE.0 as u32, Ecn::NotCapable, None, now) {
-                    Ok(Crossing { arrives, twice, .. }) => {
-                        self.carry_ack(at + 1, ack, arrives, route, world);
-                        if twice {
-                            self.acks.launched += 1;
-                            self.carry_ack(at + 1, ack, arrives, route, world);
-                        }
-                    }
-                    Err(when) => {
-                        self.acks.dropped += 1;
-                        self.see_ack(PacketWhat::AckDropped, &ack, when, world);
-                    }
+                    Passing::Crosses(crossing) => self.ack_crosses(at, ack, crossing, route, world),
+                    Passing::Dropped(when) => self.ack_dropped(&ack, when, world),
+                    Passing::Waits => self.hold(*link, at, Load::Ack(ack), now, world),
                 }
             }
             Some(Step::Wait { .. }) => self.carry_ack(at + 1, ack, now, route, world),

@@ -7,7 +7,7 @@ use crate::connection::Connection;
 use crate::route::{self, Route};
 use crate::run::{Control, RunError};
 use crate::trace::Trace;
-use crate::turn::Turn;
+use crate::turn::{Turn, link_of};
 use crate::world::World;
 
 /// How many turns pass between two looks at the control.
@@ -94,6 +94,11 @@ impl<'a> Engine<'a> {
     }
 
     fn turn(&mut self, now: Time, order: u64) {
+        if let Some(link) = link_of(order) {
+            self.world.agenda.pop();
+            self.world.serve(link, now);
+            return self.settle();
+        }
         let (serial, turn) = Turn::of(order);
         let slot = &mut self.connections[serial as usize];
         let Some(connection) = slot else {
@@ -101,10 +106,37 @@ impl<'a> Engine<'a> {
         };
         let route = &self.routes[self.transfers[serial as usize].flow as usize];
         connection.take_turn(turn, now, route, &mut self.world);
-        if connection.is_over() {
+        let over = connection.is_over();
+        if !self.world.fates.is_empty() {
+            self.settle();
+        }
+        if over {
+            self.end(serial);
+        }
+    }
+
+    /// Tells connections what became of their packets at links where they waited.
+    fn settle(&mut self) {
+        let mut fates = std::mem::take(&mut self.world.fates);
+        for fate in fates.drain(..) {
+            let serial = fate.parcel.serial;
+            let connection = self.connections[serial as usize].as_mut();
+            let connection = connection.expect("a connection is not over while a packet of it waits");
+            let route = &self.routes[self.transfers[serial as usize].flow as usize];
+            connection.settle(fate, route, &mut self.world);
+            if connection.is_over() {
+                self.end(serial);
+            }
+        }
+        debug_assert!(self.world.fates.is_empty(), "packets wait in a lane before they wait at a link");
+        self.world.fates = fates;
+    }
+
+    /// A connection is over.
+    fn end(&mut self, serial: u32) {
+        if let Some(connection) = self.connections[serial as usize].take() {
             assert!(connection.conserves(), "connection {serial} lost or made a packet");
             self.rows[serial as usize] = connection.transfer();
-            *slot = None;
         }
     }
 
@@ -117,6 +149,7 @@ impl<'a> Engine<'a> {
                 self.rows[serial] = connection.transfer();
             }
         }
+        self.world.close();
         let crossings = self.world.crossings();
         assert_eq!(crossings.offered, crossings.refused + crossings.passed, "a link lost a packet");
         Ok((self.world.ledger.close(self.rows), self.world.trace))

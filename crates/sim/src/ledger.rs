@@ -161,7 +161,7 @@ impl Ledger {
         }
     }
 
-    /// A link's queue marks the packet that was offered last.
+    /// A link's queue marks a packet.
     pub fn marked(&mut self, link: u32, now: Time) {
         if now < self.grid.end {
             let book = &mut self.links[link as usize];
@@ -172,14 +172,20 @@ impl Ledger {
     /// A packet of `size` was in a link's queue from `from` to `to`, and on its way out for the
     /// last `on_wire` of it.
     pub fn passed(&mut self, link: u32, size: u32, from: Time, to: Time, on_wire: Span) {
-        let LinkBook { cells, waiting, busy, .. } = &mut self.links[link as usize];
+        self.waited(link, size, from, to);
+        let LinkBook { cells, busy, .. } = &mut self.links[link as usize];
+        let began = Time::from_ps(to.as_ps() - on_wire.as_ps());
+        busy.split(&self.grid, began, to, |bin, part| cells[bin].busy_ps += part.as_ps());
+    }
+
+    /// A packet of `size` was in a link's queue from `from` to `to`.
+    pub fn waited(&mut self, link: u32, size: u32, from: Time, to: Time) {
+        let LinkBook { cells, waiting, .. } = &mut self.links[link as usize];
         waiting.split(&self.grid, from, to, |bin, part| {
             let part = u128::from(part.as_ps());
             cells[bin].packets_ps += part;
             cells[bin].bytes_ps += part * u128::from(size);
         });
-        let began = Time::from_ps(to.as_ps() - on_wire.as_ps());
-        busy.split(&self.grid, began, to, |bin, part| cells[bin].busy_ps += part.as_ps());
     }
 
     /// The last bit of a packet of `size` leaves a link's queue.
@@ -189,8 +195,8 @@ impl Ledger {
         }
     }
 
-    /// A link loses a packet behind its queue.
-    pub fn lost_behind(&mut self, link: u32, now: Time) {
+    /// A link drops a packet that had been taken, from its queue or behind it.
+    pub fn dropped_later(&mut self, link: u32, now: Time) {
         if now < self.grid.end {
             self.links[link as usize].cells[self.grid.bin(now)].dropped += 1;
         }

@@ -105,7 +105,8 @@ fn steps(
     (steps, lanes)
 }
 
-/// Which links one connection alone feeds, in one direction, without loss or another impairment. Rates
+/// Which links one connection alone feeds, in one direction, without loss or another impairment, whose
+/// queue decides on arrival. Rates
 /// and delays may change there, unless packets then overtake each other.
 fn fed_alone(scenario: &Scenario) -> Vec<bool> {
     let mut feeders = vec![0u32; scenario.links.len()];
@@ -119,7 +120,7 @@ fn fed_alone(scenario: &Scenario) -> Vec<bool> {
     }
     let alone = |(link, &feeders): (&LinkSpec, &u32)| {
         let loses = link.loss.is_some() || !link.schedule.losses.is_empty();
-        feeders <= 1 && !loses && link.impair.is_none() && !link.disorders()
+        feeders <= 1 && !loses && link.impair.is_none() && !link.disorders() && !link.queue.is_late()
     };
     scenario.links.iter().zip(&feeders).map(alone).collect()
 }

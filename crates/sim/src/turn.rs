@@ -1,4 +1,5 @@
-//! Whose turn it is, in 64 bits: the order of what happens at the same picosecond.
+//! Whose turn it is, in 64 bits: the order of what happens at the same picosecond. Links that have sent a
+//! packet come before connections.
 
 use crate::route::MOST_LANES;
 
@@ -19,6 +20,19 @@ pub enum Turn {
     Timer,
 }
 
+/// In the order of every turn of a connection, and of no link's.
+const CONNECTION: u64 = 1 << 63;
+
+/// The order of the turn of a link: what was being sent has left.
+pub fn link_order(link: u32) -> u64 {
+    link.into()
+}
+
+/// The link whose turn an order is; `None`: it is a connection's.
+pub fn link_of(order: u64) -> Option<u32> {
+    (order < CONNECTION).then_some(order as u32)
+}
+
 impl Turn {
     /// The order of this turn of connection `serial` among those of the same time.
     pub fn order(self, serial: u32) -> u64 {
@@ -30,10 +44,10 @@ impl Turn {
             Turn::Paced => 254,
             Turn::Timer => 255,
         };
-        u64::from(serial) << 8 | u64::from(low)
+        CONNECTION | u64::from(serial) << 8 | u64::from(low)
     }
 
-    /// Whose turn an order says it is, and which.
+    /// Whose turn an order of a connection says it is, and which.
     pub fn of(order: u64) -> (u32, Turn) {
         let turn = match order as u8 {
             252 => Turn::Ready,
@@ -67,5 +81,7 @@ mod tests {
         }
         assert!(turns.windows(2).all(|pair| pair[0].order(3) < pair[1].order(3)));
         assert!(Turn::Timer.order(3) < Turn::Data(0).order(4));
+        assert_eq!((link_of(link_order(7)), link_of(Turn::Data(0).order(0))), (Some(7), None));
+        assert!(link_order(u32::MAX) < Turn::Data(0).order(0));
     }
 }

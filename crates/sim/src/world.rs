@@ -1,60 +1,16 @@
 //! What connections share: the links, the agenda and the books.
 
-use fairhaul_experiment::{Flow, Grid, LinkSpec, Scenario, Traffic};
-use fairhaul_path::impair::{Duplicate, Impairments, Jitter, Loss, LossRule, Policer, Reorder};
-use fairhaul_path::queue::DropTail;
-use fairhaul_path::{Link, Passage};
-use fairhaul_units::{Bytes, Chance, Ecn, Time};
+use fairhaul_experiment::{Flow, Grid, Scenario, Traffic};
+use fairhaul_path::queue::Held;
+use fairhaul_path::{Departure, Passage};
+use fairhaul_units::{Ecn, Time};
 
 use crate::agenda::Agenda;
 use crate::ledger::Ledger;
+use crate::parcel::{Fate, Parcel};
+use crate::stage::{Carrier, Stage};
 use crate::trace::Trace;
-
-/// A link and what it does to packets beside carrying them.
-struct Stage {
-    link: Link,
-    loss: Option<Loss>,
-    /// Apart, since most links have none.
-    impaired: Option<Box<Impaired>>,
-    passed: u64,
-    policed: u64,
-}
-
-/// The impairments of a link at work.
-struct Impaired {
-    policer: Option<Policer>,
-    jitter: Option<Jitter>,
-    reorder: Option<Reorder>,
-    duplicate: Duplicate,
-}
-
-impl Impaired {
-    fn new(rules: &Impairments, stream: impl Fn(&str) -> Chance) -> Impaired {
-        Impaired {
-            policer: rules.policer.map(Policer::new),
-            jitter: rules.jitter.map(|rule| Jitter::new(rule, stream("jitter"))),
-            reorder: rules.reorder.map(|rule| Reorder::new(rule, stream("reorder"))),
-            duplicate: Duplicate::new(rules.duplicate, stream("duplicate")),
-        }
-    }
-
-    fn admits(&mut self, size: u32, now: Time) -> bool {
-        self.policer.as_mut().is_none_or(|policer| policer.admits(Bytes(size.into()), now))
-    }
-
-    fn cross(&mut self, arrives: Time, marked: bool) -> Crossing {
-        let jittered = self.jitter.as_mut().map_or(arrives, |jitter| jitter.delays(arrives));
-        let arrives = self.reorder.as_mut().map_or(jittered, |reorder| jittered + reorder.holds());
-        Crossing { arrives, marked, twice: self.duplicate.doubles() }
-    }
-}
-
-/// What `spec` loses now or later.
-fn loss(spec: &LinkSpec, chance: Chance) -> Option<Loss> {
-    let changes = &spec.schedule.losses;
-    let rule = spec.loss.clone().or_else(|| (!changes.is_empty()).then_some(LossRule::Probability(0.0)));
-    rule.map(|rule| Loss::new(rule, chance).then(changes))
-}
+use crate::turn::link_order;
 
 /// Payload of the transfer that starts with `flow` for several connections.
 fn to_share(flow: &Flow) -> u64 {
@@ -75,9 +31,24 @@ pub struct Crossing {
     pub twice: bool,
 }
 
+/// What becomes of a packet at a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passing {
+    /// It gets over.
+    Crosses(Crossing),
+    /// It was dropped, then.
+    Dropped(Time),
+    /// It is to wait there, see [`World::hold`].
+    Waits,
+}
+
 /// See the module.
 pub struct World {
     stages: Vec<Stage>,
+    /// What became of packets that waited at links, to be told to their connections at once.
+    pub fates: Vec<Fate>,
+    /// Those that a queue drops as it gives out the next.
+    victims: Vec<Held<Parcel>>,
     /// Whether the books hold what links have sent.
     counts_bytes: bool,
     /// Payload that is left of each transfer that several connections carry, bytes, by the first of
@@ -93,24 +64,16 @@ pub struct World {
 pub struct Crossings {
     pub offered: u64,
     pub refused: u64,
+    /// Or still there.
     pub passed: u64,
 }
 
 impl World {
     pub fn new(scenario: &Scenario, grid: Grid) -> World {
-        let stage = |(index, spec): (usize, &LinkSpec)| Stage {
-            link: Link::new(spec.rate, spec.delay, DropTail::new(spec.capacity, spec.mark))
-                .following(&spec.schedule),
-            loss: loss(spec, Chance::stream(scenario.seed, "loss", index as u64)),
-            impaired: (!spec.impair.is_none()).then(|| {
-                let stream = |purpose: &str| Chance::stream(scenario.seed, purpose, index as u64);
-                Box::new(Impaired::new(&spec.impair, stream))
-            }),
-            passed: 0,
-            policed: 0,
-        };
         World {
-            stages: scenario.links.iter().enumerate().map(stage).collect(),
+            stages: (0..scenario.links.len()).map(|index| Stage::new(scenario, index)).collect(),
+            fates: Vec::new(),
+            victims: Vec::new(),
             counts_bytes: scenario.counts_bytes(),
             left: if scenario.flows.iter().any(|flow| flow.lead.is_some()) {
                 scenario.flows.iter().map(to_share).collect()
@@ -123,58 +86,123 @@ impl World {
         }
     }
 
-    /// A packet of `size` is offered to `link` at `now`: how it gets to the other end, or else when
-    /// it was dropped. `may_lose`: it is a data packet of that flow, which the link may lose.
-    pub fn pass(
-        &mut self,
-        link: u32,
-        size: u32,
-        ecn: Ecn,
-        may_lose: Option<u32>,
-        now: Time,
-    ) -> Result<Crossing, Time> {
+    /// A packet of `size` is offered to `link` at `now`. `may_lose`: it is a data packet of that flow,
+    /// which the link may lose.
+    pub fn pass(&mut self, link: u32, size: u32, ecn: Ecn, may_lose: Option<u32>, now: Time) -> Passing {
         let stage = &mut self.stages[link as usize];
         if let (Some(impaired), Some(_)) = (&mut stage.impaired, may_lose)
             && !impaired.admits(size, now)
         {
             stage.policed += 1;
             self.ledger.offered(link, true, now);
-            return Err(now);
+            return Passing::Dropped(now);
         }
-        let Passage::Passes { departs, arrives, marked } = stage.link.offer(size, ecn, now) else {
-            self.ledger.offered(link, true, now);
-            return Err(now);
+        let Carrier::OnArrival(carrier) = &mut stage.carrier else {
+            return Passing::Waits;
         };
-        stage.passed += 1;
-        let on_wire = stage.link.on_wire(size);
+        let Passage::Passes { departs, arrives, marked } = carrier.offer(size, ecn, now) else {
+            self.ledger.offered(link, true, now);
+            return Passing::Dropped(now);
+        };
+        let on_wire = carrier.on_wire(size);
         self.ledger.offered(link, false, now);
         if marked {
             self.ledger.marked(link, now);
         }
         self.ledger.passed(link, size, now, departs, on_wire);
+        match self.cross(link, size, may_lose, departs, Crossing { arrives, marked, twice: false }) {
+            Ok(crossing) => Passing::Crosses(crossing),
+            Err(when) => Passing::Dropped(when),
+        }
+    }
+
+    /// A packet leaves `link`, which may lose it yet, or hold it up on its way.
+    fn cross(
+        &mut self,
+        link: u32,
+        size: u32,
+        may_lose: Option<u32>,
+        departs: Time,
+        crossing: Crossing,
+    ) -> Result<Crossing, Time> {
+        let stage = &mut self.stages[link as usize];
+        stage.passed += 1;
         if self.counts_bytes {
             self.ledger.left(link, size, departs);
         }
         if let (Some(loss), Some(flow)) = (&mut stage.loss, may_lose)
             && loss.takes(flow, departs)
         {
-            self.ledger.lost_behind(link, departs);
+            self.ledger.dropped_later(link, departs);
             return Err(departs);
         }
         match &mut stage.impaired {
-            Some(impaired) => Ok(impaired.cross(arrives, marked)),
-            None => Ok(Crossing { arrives, marked, twice: false }),
+            Some(impaired) => Ok(impaired.cross(crossing.arrives, crossing.marked)),
+            None => Ok(crossing),
+        }
+    }
+
+    /// A packet begins to wait before `link` at `now`; the link serves it at once where it is idle.
+    pub fn hold(&mut self, link: u32, parcel: Parcel, now: Time) {
+        let Carrier::AtDeparture(holding) = &mut self.stages[link as usize].carrier else {
+            unreachable!("a queue that decides on arrival holds nothing")
+        };
+        let held = Held { size: parcel.size(), ecn: parcel.ecn(), arrived: now, packet: parcel };
+        holding.offer(held, parcel.serial, &mut self.victims);
+        let idle = holding.is_idle(now);
+        self.ledger.offered(link, false, now);
+        self.bury(link, now);
+        if idle {
+            self.serve(link, now);
+        }
+    }
+
+    /// `link` has sent what it was sending, and begins with the next.
+    pub fn serve(&mut self, link: u32, now: Time) {
+        let Carrier::AtDeparture(holding) = &mut self.stages[link as usize].carrier else {
+            unreachable!("only a queue that decides at departure is served")
+        };
+        let departure = holding.begin(now, &mut self.victims);
+        self.bury(link, now);
+        let Some(departure) = departure else { return };
+        let Departure { packet, size, arrived, departs, arrives, on_wire, marked } = departure;
+        if marked {
+            self.ledger.marked(link, now);
+        }
+        self.ledger.passed(link, size, arrived, departs, on_wire);
+        let crossing = Crossing { arrives, marked, twice: false };
+        let passage = self.cross(link, size, packet.may_lose(), departs, crossing);
+        self.fates.push(Fate { parcel: packet, passage });
+        self.agenda.push(departs, link_order(link));
+    }
+
+    /// Books those that the queue of `link` has just dropped.
+    fn bury(&mut self, link: u32, now: Time) {
+        for Held { packet, size, arrived, .. } in self.victims.drain(..) {
+            self.ledger.waited(link, size, arrived, now);
+            self.ledger.dropped_later(link, now);
+            self.fates.push(Fate { parcel: packet, passage: Err(now) });
+        }
+    }
+
+    /// Closes the books of what still waits at links.
+    pub fn close(&mut self) {
+        let end = self.ledger.end();
+        for (link, stage) in (0..).zip(&self.stages) {
+            if let Carrier::AtDeparture(holding) = &stage.carrier {
+                holding.each_waiting(|held| self.ledger.waited(link, held.size, held.arrived, end));
+            }
         }
     }
 
     /// The sum over all links.
     pub fn crossings(&self) -> Crossings {
         self.stages.iter().fold(Crossings::default(), |sum, stage| {
-            let totals = stage.link.totals();
+            let totals = stage.totals();
             Crossings {
                 offered: sum.offered + totals.arrived + stage.policed,
                 refused: sum.refused + totals.dropped + stage.policed,
-                passed: sum.passed + stage.passed,
+                passed: sum.passed + stage.passed + stage.waiting(),
             }
         })
     }

@@ -21,11 +21,20 @@ pub enum Capacity {
 
 impl Capacity {
     /// Whether `size` still fits beside `packets` packets of `bytes` in all.
-    fn admits(self, size: Bytes, packets: u64, bytes: Bytes) -> bool {
+    pub(crate) fn admits(self, size: Bytes, packets: u64, bytes: Bytes) -> bool {
         match self {
             Capacity::Unlimited => true,
             Capacity::Packets(most) => packets < most,
             Capacity::Bytes(most) => bytes + size <= most,
+        }
+    }
+
+    /// Whether `packets` packets of `bytes` in all are not too much.
+    pub(crate) fn holds(self, packets: u64, bytes: Bytes) -> bool {
+        match self {
+            Capacity::Unlimited => true,
+            Capacity::Packets(most) => packets <= most,
+            Capacity::Bytes(most) => bytes <= most,
         }
     }
 }

@@ -1,8 +1,20 @@
-//! Queue disciplines, one file each.
+//! Queue disciplines, one file each, and their catalogue.
 
+mod catalogue;
+mod codel;
 mod droptail;
+mod fq_codel;
+mod pie;
+mod red;
 
+use fairhaul_units::{Bytes, Ecn, Span, Time};
+
+pub use catalogue::{Built, Choice, Discipline, Entry, Refusal, Rule, Site, entries, entry};
+pub use codel::{Codel, CodelRule, Held};
 pub use droptail::{Capacity, DropTail};
+pub use fq_codel::{FairRule, FqCodel};
+pub use pie::Pie;
+pub use red::Red;
 
 /// What a discipline that decides on arrival does with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,4 +25,32 @@ pub enum Verdict {
     Marks,
     /// It is dropped.
     Drops,
+}
+
+/// A packet, and what it finds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Arrival {
+    /// Of the packet, on the wire.
+    pub size: Bytes,
+    /// Whether it can be marked.
+    pub ecn: Ecn,
+    /// When it is there.
+    pub now: Time,
+    /// In the queue, the one being sent included.
+    pub packets: u64,
+    /// Their size.
+    pub bytes: Bytes,
+    /// In the queue without the one being sent.
+    pub waiting: u64,
+    /// Their size.
+    pub waiting_bytes: Bytes,
+    /// When the last that was taken has left, or will have.
+    pub busy_until: Time,
+}
+
+impl Arrival {
+    /// How long the link has been idle, where it is.
+    fn idle(&self) -> Option<Span> {
+        (self.busy_until <= self.now).then(|| self.now.since(self.busy_until))
+    }
 }

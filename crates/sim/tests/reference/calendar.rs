@@ -14,6 +14,8 @@ pub enum What {
     Start(u32),
     /// The packet at the head of that link has been sent.
     Departure(usize),
+    /// The queue of that link looks at itself.
+    Look(usize),
     /// A packet is at its next hop.
     Arrival(Parcel),
     /// The application of a connection has the next packet ready.
@@ -26,7 +28,7 @@ pub enum What {
     Timer(u32),
 }
 
-/// The order at one time: starts, departures, then by connection, data before acknowledgements
+/// The order at one time: starts, departures, queues that look at themselves, then by connection, data before acknowledgements
 /// before the application before what is held before the pacer before the timer; then by hop.
 type Rank = (u8, u32, u8, usize);
 
@@ -34,6 +36,7 @@ fn rank(what: &What) -> Rank {
     match *what {
         What::Start(serial) => (0, serial, 0, 0),
         What::Departure(link) => (1, 0, 0, link),
+        What::Look(link) => (1, 1, 0, link),
         What::Arrival(Parcel { serial, hop, load: Load::Data(_) }) => (2, serial, 0, hop),
         What::Arrival(Parcel { serial, hop, load: Load::Ack(_) }) => (2, serial, 1, hop),
         What::Ready(serial) => (2, serial, 2, 0),

@@ -8,8 +8,10 @@ use fairhaul_path::queue::Capacity;
 use fairhaul_path::{Rates, Schedule};
 use fairhaul_units::{ACK_SIZE, Bytes, Chance, Data, Ecn, Rate, Span, Time};
 
+use super::aqm::{Aqm, Fate};
 use super::books::{Books, Fact};
 use super::calendar::{Calendar, What};
+use super::late::Late;
 use super::{Load, Parcel};
 
 /// See the module.
@@ -18,6 +20,10 @@ pub struct Link {
     delay: Span,
     capacity: Capacity,
     mark: Capacity,
+    /// What drops or marks beside the capacity and the mark.
+    aqm: Option<Aqm>,
+    /// Where packets wait whose fate is decided at departure; then `queue` holds what is being sent.
+    late: Option<Late>,
     loss: Option<Loss>,
     policer: Option<Policer>,
     jitter: Option<Jitter>,
@@ -32,6 +38,10 @@ pub struct Link {
     queue: VecDeque<Parcel>,
     /// Since when the queue has been as it is.
     since: Time,
+    /// When the last packet left.
+    left: Time,
+    /// When the queue will be empty, where it looks at itself.
+    empties: Time,
     /// Whether the scenario names it: a connection's own wire is not recorded.
     recorded: bool,
 }
@@ -48,6 +58,8 @@ impl Link {
         Link {
             capacity: spec.capacity,
             mark: spec.mark,
+            aqm: Aqm::of(spec, chance("queue")),
+            late: Late::of(spec),
             loss: rule.map(|rule| Loss::new(rule, chance("loss"))),
             schedule: spec.schedule.clone(),
             counted: scenario.links.iter().any(|link| link.schedule.rates.is_some()),
@@ -67,6 +79,8 @@ impl Link {
             delay,
             capacity: Capacity::Unlimited,
             mark: Capacity::Unlimited,
+            aqm: None,
+            late: None,
             loss: None,
             policer: None,
             jitter: None,
@@ -77,6 +91,8 @@ impl Link {
             counted: false,
             queue: VecDeque::new(),
             since: Time::ZERO,
+            left: Time::ZERO,
+            empties: Time::ZERO,
             recorded: false,
         }
     }
@@ -95,7 +111,7 @@ impl Link {
         (arrives, if twice { 2 } else { 1 })
     }
 
-    /// A packet arrives; whether it finds room. `me` is the number of this link.
+    /// A packet arrives; those that are dropped then. `me` is the number of this link.
     pub fn offer(
         &mut self,
         mut parcel: Parcel,
@@ -103,51 +119,115 @@ impl Link {
         me: usize,
         calendar: &mut Calendar,
         books: &mut Books,
-    ) -> bool {
+    ) -> Vec<Parcel> {
         let polices = self.policer.as_mut().filter(|_| matches!(parcel.load, Load::Data(d) if !d.opens));
         let policed = polices.is_some_and(|policer| !policer.admits(Bytes(size(&parcel)), now));
-        let fits = match self.capacity {
-            _ if policed => false,
-            Capacity::Unlimited => true,
-            Capacity::Packets(most) => (self.queue.len() as u64) < most,
-            Capacity::Bytes(most) => self.bytes() + size(&parcel) <= most.0,
-        };
+        if self.late.is_some() && !policed {
+            return self.line_up(parcel, now, me, calendar, books);
+        }
+        let fate = if policed { Fate::Dropped } else { self.judge(&parcel, now) };
+        let fits = fate != Fate::Dropped;
         if self.recorded {
             books.note(now, Fact::Offered { link: me, refused: !fits });
         }
         if !fits {
-            return false;
+            return vec![parcel];
+        }
+        if let Load::Data(Data { ecn: ecn @ Ecn::Capable, .. }) = &mut parcel.load
+            && fate == Fate::Marked
+        {
+            *ecn = Ecn::Marked;
+            books.note(now, Fact::Marked { link: me });
+        }
+        self.stand(now, me, books);
+        if self.aqm.as_ref().is_some_and(|aqm| aqm.period().is_some()) {
+            self.empties = self.sent(size(&parcel), self.empties.max(now));
+        }
+        self.queue.push_back(parcel);
+        if self.queue.len() == 1 {
+            self.send_first(now, me, calendar);
+        }
+        Vec::new()
+    }
+
+    /// A packet arrives at a queue that decides at departure.
+    fn line_up(
+        &mut self,
+        parcel: Parcel,
+        now: Time,
+        me: usize,
+        calendar: &mut Calendar,
+        books: &mut Books,
+    ) -> Vec<Parcel> {
+        books.note(now, Fact::Offered { link: me, refused: false });
+        self.stand(now, me, books);
+        let late = self.late.as_mut().expect("it decides at departure");
+        let mut gone = late.arrive(parcel, self.queue.front(), now);
+        gone.iter().for_each(|_| books.note(now, Fact::LostBehind { link: me }));
+        if self.queue.is_empty() {
+            gone.extend(self.send_next(now, me, calendar, books));
+        }
+        gone
+    }
+
+    /// A queue that decides at departure gives out the next packet; those that it drops before that.
+    fn send_next(&mut self, now: Time, me: usize, calendar: &mut Calendar, books: &mut Books) -> Vec<Parcel> {
+        let Some(late) = &mut self.late else { return Vec::new() };
+        let (next, gone) = late.next(now);
+        gone.iter().for_each(|_| books.note(now, Fact::LostBehind { link: me }));
+        if let Some((parcel, marked)) = next {
+            if marked {
+                books.note(now, Fact::Marked { link: me });
+            }
+            self.queue.push_back(parcel);
+            self.send_first(now, me, calendar);
+        }
+        gone
+    }
+
+    /// What the queue makes of a packet that arrives.
+    fn judge(&mut self, parcel: &Parcel, now: Time) -> Fate {
+        let fits = match self.capacity {
+            Capacity::Unlimited => true,
+            Capacity::Packets(most) => (self.queue.len() as u64) < most,
+            Capacity::Bytes(most) => self.bytes() + size(parcel) <= most.0,
+        };
+        if let Some(aqm) = &mut self.aqm {
+            let ecn = if let Load::Data(data) = &parcel.load { data.ecn } else { Ecn::NotCapable };
+            let sizes: Vec<u64> = self.queue.iter().map(size).collect();
+            return aqm.arrive(size(parcel), ecn, fits, &sizes, self.left, now);
         }
         let reached = match self.mark {
             Capacity::Unlimited => false,
             Capacity::Packets(least) => self.queue.len() as u64 >= least,
             Capacity::Bytes(least) => self.bytes() >= least.0,
         };
-        if let Load::Data(Data { ecn: ecn @ Ecn::Capable, .. }) = &mut parcel.load
-            && reached
-        {
-            *ecn = Ecn::Marked;
-            books.note(now, Fact::Marked { link: me });
+        match (fits, reached) {
+            (false, _) => Fate::Dropped,
+            (true, true) => Fate::Marked,
+            (true, false) => Fate::Taken,
         }
-        self.stand(now, me, books);
-        self.queue.push_back(parcel);
-        if self.queue.len() == 1 {
-            self.send_first(now, me, calendar);
-        }
-        true
     }
 
-    /// The first packet has been sent.
-    pub fn depart(&mut self, now: Time, me: usize, calendar: &mut Calendar, books: &mut Books) -> Parcel {
+    /// The first packet has been sent; that, and those dropped before the next begins to leave.
+    pub fn depart(
+        &mut self,
+        now: Time,
+        me: usize,
+        calendar: &mut Calendar,
+        books: &mut Books,
+    ) -> (Parcel, Vec<Parcel>) {
         self.stand(now, me, books);
         let parcel = self.queue.pop_front().expect("a departure has a packet");
+        self.left = now;
         if self.counted {
             books.note(now, Fact::Left { link: me, size: size(&parcel) });
         }
         if !self.queue.is_empty() {
             self.send_first(now, me, calendar);
         }
-        parcel
+        let gone = self.send_next(now, me, calendar, books);
+        (parcel, gone)
     }
 
     /// Whether a packet that has been sent is lost.
@@ -167,19 +247,34 @@ impl Link {
     /// Notes that the queue has been as it is until `now`.
     pub fn stand(&mut self, now: Time, me: usize, books: &mut Books) {
         if self.recorded && !self.queue.is_empty() {
-            let (packets, bytes) = (self.queue.len() as u64, self.bytes());
+            let all = self.queue.iter().chain(self.late.iter().flat_map(Late::waiting));
+            let (packets, bytes) = all.map(size).fold((0, 0), |sum, size| (sum.0 + 1, sum.1 + size));
             books.note(now, Fact::Stood { link: me, packets, bytes, since: self.since });
         }
         self.since = now;
     }
 
     fn send_first(&mut self, now: Time, me: usize, calendar: &mut Calendar) {
-        let bytes = size(&self.queue[0]);
-        let departs = match &self.schedule.rates {
+        let departs = self.sent(size(&self.queue[0]), now);
+        calendar.add(departs, What::Departure(me));
+    }
+
+    /// When a packet of `bytes` has been sent that begins to leave at `now`.
+    fn sent(&self, bytes: u64, now: Time) -> Time {
+        match &self.schedule.rates {
             None => now + self.rate.on_wire(Bytes(bytes)),
             Some(rates) => stepped(rates, bytes, now),
-        };
-        calendar.add(departs, What::Departure(me));
+        }
+    }
+
+    /// The queue looks at itself now and again.
+    pub fn look(&mut self, now: Time, me: usize, calendar: &mut Calendar) {
+        let Some(period) = self.aqm.as_ref().and_then(Aqm::period) else { return };
+        if now > Time::ZERO {
+            let delay = self.empties.since(now);
+            self.aqm.iter_mut().for_each(|aqm| aqm.look(delay));
+        }
+        calendar.add(now + period, What::Look(me));
     }
 
     fn bytes(&self) -> u64 {
@@ -209,7 +304,8 @@ fn stepped(rates: &Rates, bytes: u64, now: Time) -> Time {
     Time::NEVER
 }
 
-fn size(parcel: &Parcel) -> u64 {
+/// On the wire.
+pub fn size(parcel: &Parcel) -> u64 {
     match parcel.load {
         Load::Data(data) => data.size.into(),
         Load::Ack(_) => ACK_SIZE.0,

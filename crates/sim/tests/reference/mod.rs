@@ -5,11 +5,13 @@
 //! here: TCP's two ends (which have no clock), the rules of loss and of impairments, the random streams, the
 //! plan of transfers and the bins. It has links, hosts, timers and books of its own.
 
+mod aqm;
 mod books;
 mod calendar;
 pub mod compare;
 pub mod draw;
 mod host;
+mod late;
 mod link;
 pub mod recipe;
 
@@ -62,6 +64,9 @@ pub fn run(scenario: &Scenario) -> Record {
     for (serial, transfer) in transfers.iter().enumerate() {
         shared.calendar.add(transfer.start, What::Start(serial as u32));
     }
+    for (index, link) in shared.links.iter_mut().enumerate() {
+        link.look(Time::ZERO, index, &mut shared.calendar);
+    }
     let mut hosts: Vec<Option<Host>> = transfers.iter().map(|_| None).collect();
     while let Some((now, what)) = shared.calendar.next() {
         if now >= shared.books.end() {
@@ -86,7 +91,8 @@ fn happen(
             hosts[serial as usize] = Some(begun);
         }
         What::Departure(link) => depart(link, now, hosts, shared),
-        What::Arrival(parcel) => arrive(parcel, now, host(hosts, parcel.serial), shared),
+        What::Look(link) => shared.links[link].look(now, link, &mut shared.calendar),
+        What::Arrival(parcel) => arrive(parcel, now, hosts, shared),
         What::Ready(serial) => host(hosts, serial).on_ready(now, shared),
         What::Held(serial) => host(hosts, serial).on_held(now, shared),
         What::Paced(serial) => host(hosts, serial).on_paced(now, shared),
@@ -99,7 +105,8 @@ fn host(hosts: &mut [Option<Host>], serial: u32) -> &mut Host {
 }
 
 /// A packet is at its next hop, or at its end.
-fn arrive(parcel: Parcel, now: Time, host: &mut Host, shared: &mut Shared) {
+fn arrive(parcel: Parcel, now: Time, hosts: &mut [Option<Host>], shared: &mut Shared) {
+    let host = host(hosts, parcel.serial);
     let Some(link) = host.hop(&parcel) else {
         return match parcel.load {
             Load::Data(data) => host.on_data(&data, now, shared),
@@ -107,15 +114,19 @@ fn arrive(parcel: Parcel, now: Time, host: &mut Host, shared: &mut Shared) {
         };
     };
     let Shared { calendar, books, links, .. } = shared;
-    if !links[link].offer(parcel, now, link, calendar, books) {
-        host.dropped(&parcel, now, books);
-    }
+    let gone = links[link].offer(parcel, now, link, calendar, books);
+    drop_all(&gone, now, hosts, books);
+}
+
+fn drop_all(gone: &[Parcel], now: Time, hosts: &mut [Option<Host>], books: &mut Books) {
+    gone.iter().for_each(|parcel| host(hosts, parcel.serial).dropped(parcel, now, books));
 }
 
 /// The last bit of the packet at the head of a link leaves it.
 fn depart(link: usize, now: Time, hosts: &mut [Option<Host>], shared: &mut Shared) {
     let Shared { calendar, books, links, .. } = shared;
-    let mut parcel = links[link].depart(now, link, calendar, books);
+    let (mut parcel, gone) = links[link].depart(now, link, calendar, books);
+    drop_all(&gone, now, hosts, books);
     let host = host(hosts, parcel.serial);
     if links[link].loses(&parcel, host.flow(), now) {
         books.note(now, Fact::LostBehind { link });

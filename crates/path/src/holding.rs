@@ -1,0 +1,249 @@
+//! A link whose queue decides at departure: packets wait in it by value, and its owner comes back
+//! when the one being sent has left.
+
+use fairhaul_units::{Bytes, Rate, Span, Time};
+
+use crate::link::{LinkTotals, Wire};
+use crate::queue::{Capacity, Codel, FqCodel, Held, Rule};
+use crate::schedule::{Pace, Schedule};
+
+/// One direction of a link before which packets of type `T` wait.
+#[derive(Clone, Debug)]
+pub struct Holding<T> {
+    wire: Wire,
+    /// In the place of the wire, where something about it changes.
+    pace: Option<Box<Pace>>,
+    capacity: Capacity,
+    queue: Queue<T>,
+    bytes: Bytes,
+    /// When the packet being sent has left, and its size.
+    sending: (Time, u32),
+    totals: LinkTotals,
+}
+
+#[derive(Clone, Debug)]
+enum Queue<T> {
+    Codel(crate::queue::CodelRule, Codel<T>),
+    FqCodel(crate::queue::FairRule, FqCodel<T>),
+}
+
+/// A packet that begins to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departure<T> {
+    /// What leaves.
+    pub packet: T,
+    /// Its size on the wire.
+    pub size: u32,
+    /// Since when it was in the queue.
+    pub arrived: Time,
+    /// When its last bit leaves.
+    pub departs: Time,
+    /// When it is at the other end.
+    pub arrives: Time,
+    /// How long it occupies the link.
+    pub on_wire: Span,
+    /// Whether the queue has marked it.
+    pub marked: bool,
+}
+
+impl<T> Holding<T> {
+    /// An idle link.
+    pub fn new(rate: Rate, delay: Span, capacity: Capacity, rule: &Rule) -> Holding<T> {
+        Holding {
+            wire: Wire::new(rate, delay),
+            pace: None,
+            capacity,
+            queue: match *rule {
+                Rule::Codel(rule) => Queue::Codel(rule, Codel::default()),
+                Rule::FqCodel(rule) => Queue::FqCodel(rule, FqCodel::new(&rule)),
+            },
+            bytes: Bytes(0),
+            sending: (Time::ZERO, 0),
+            totals: LinkTotals::default(),
+        }
+    }
+
+    /// The same with the rates and delays of `schedule`.
+    pub fn following(self, schedule: &Schedule) -> Holding<T> {
+        Holding { pace: self.wire.following(schedule), ..self }
+    }
+
+    /// Whether nothing is being sent at `now`.
+    pub fn is_idle(&self, now: Time) -> bool {
+        self.sending.0 <= now
+    }
+
+    /// Takes a packet of connection `flow`; what does not fit, itself or another, goes to `dropped`.
+    pub fn offer(&mut self, held: Held<T>, flow: u32, dropped: &mut Vec<Held<T>>) {
+        self.totals.arrived += 1;
+        let now = held.arrived;
+        let size = Bytes(held.size.into());
+        match &mut self.queue {
+            Queue::Codel(_, codel) => {
+                let (packets, bytes) = beside(codel.len(), self.bytes, self.sending, now);
+                if !self.capacity.admits(size, packets, bytes) {
+                    self.totals.dropped += 1;
+                    return dropped.push(held);
+                }
+                self.bytes += size;
+                codel.push(held);
+            }
+            Queue::FqCodel(rule, fair) => {
+                self.bytes += size;
+                fair.push(rule, flow, held);
+                loop {
+                    let (packets, bytes) = beside(fair.len(), self.bytes, self.sending, now);
+                    if self.capacity.holds(packets, bytes) {
+                        break;
+                    }
+                    let Some(victim) = fair.pop_fattest() else { break };
+                    self.bytes = self.bytes - Bytes(victim.size.into());
+                    self.totals.dropped += 1;
+                    dropped.push(victim);
+                }
+            }
+        }
+    }
+
+    /// Begins to send the next packet at `now`, when nothing is being sent; those that its queue drops
+    /// before it go to `dropped`.
+    pub fn begin(&mut self, now: Time, dropped: &mut Vec<Held<T>>) -> Option<Departure<T>> {
+        let from = dropped.len();
+        let next = match &mut self.queue {
+            Queue::Codel(rule, codel) => codel.next(rule, now, dropped),
+            Queue::FqCodel(rule, fair) => fair.next(rule, now, dropped),
+        };
+        for victim in &dropped[from..] {
+            self.bytes = self.bytes - Bytes(victim.size.into());
+            self.totals.dropped += 1;
+        }
+        let (Held { packet, size, arrived, .. }, marked) = next?;
+        self.bytes = self.bytes - Bytes(size.into());
+        self.totals.marked += u64::from(marked);
+        let ((departs, arrives), on_wire) = match &mut self.pace {
+            None => (self.wire.send(size, now), self.wire.on_wire(size)),
+            Some(pace) => (pace.send(size, now), pace.occupied()),
+        };
+        self.sending = (departs, size);
+        Some(Departure { packet, size, arrived, departs, arrives, on_wire, marked })
+    }
+
+    /// What the link has counted.
+    pub fn totals(&self) -> LinkTotals {
+        self.totals
+    }
+
+    /// How many wait, without the one being sent.
+    pub fn waiting(&self) -> usize {
+        match &self.queue {
+            Queue::Codel(_, codel) => codel.len(),
+            Queue::FqCodel(_, fair) => fair.len(),
+        }
+    }
+
+    /// Calls `each` with everything that waits.
+    pub fn each_waiting(&self, each: impl FnMut(&Held<T>)) {
+        match &self.queue {
+            Queue::Codel(_, codel) => codel.iter().for_each(each),
+            Queue::FqCodel(_, fair) => fair.iter().for_each(each),
+        }
+    }
+}
+
+/// What waits, and what is being sent at `now`, which counts for the capacity of every queue.
+fn beside(waiting: usize, bytes: Bytes, sending: (Time, u32), now: Time) -> (u64, Bytes) {
+    let busy = sending.0 > now;
+    let size = if busy { sending.1 } else { 0 };
+    (waiting as u64 + u64::from(busy), bytes + Bytes(size.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::{Built, Choice, Site};
+    use fairhaul_units::{Chance, Ecn};
+    use proptest::prelude::*;
+    use std::sync::Arc;
+
+    const MEGABYTE: u64 = 8_000_000;
+
+    fn link(name: &str, capacity: Capacity, values: &[(&str, f64)]) -> Holding<u32> {
+        let rate = Rate::from_bps(MEGABYTE).expect("not zero");
+        let site = Site { rate, delay: Span::from_ms(10), capacity, mark: Capacity::Unlimited };
+        let mut choice = Choice::named(name).expect("it is in the catalogue");
+        values.iter().for_each(|(key, value)| choice.settings.set(key, *value));
+        let choice = choice.resolved(&site, Bytes(1500)).expect("the values fit");
+        let Built::AtDeparture(rule) = choice.build(&site, Chance::stream(1, "queue", 0)) else {
+            unreachable!()
+        };
+        Holding::new(rate, site.delay, capacity, &rule)
+    }
+
+    fn held(packet: u32, size: u32, arrived: Time) -> Held<u32> {
+        Held { packet, size, ecn: Ecn::NotCapable, arrived }
+    }
+
+    #[test]
+    fn a_packet_leaves_after_its_time_on_the_wire_and_a_change_of_the_rate_holds() {
+        // 1000 B at 8 Mbit/s take 1 ms, at 4 Mbit/s from 1 ms on 2 ms.
+        let steps =
+            [(Span::ZERO, Rate::from_bps(MEGABYTE)), (Span::from_ms(1), Rate::from_bps(MEGABYTE / 2))];
+        let rates = Some(Arc::new(crate::Rates::new(&steps, None)));
+        let schedule = Schedule { rates, ..Schedule::default() };
+        for (changes, second) in [(Schedule::default(), 2), (schedule, 3)] {
+            let mut link = link("codel", Capacity::Unlimited, &[]).following(&changes);
+            let (at, mut gone) = (|ms| Time::ZERO + Span::from_ms(ms), Vec::new());
+            (0..2).for_each(|n| link.offer(held(n, 1000, at(0)), n, &mut gone));
+            let first = link.begin(at(0), &mut gone).expect("one waits");
+            assert_eq!((first.departs, first.arrives), (at(1), at(11)));
+            assert!(!link.is_idle(at(0)) && link.is_idle(at(1)));
+            let next = link.begin(at(1), &mut gone).expect("one waits");
+            assert_eq!((next.packet, next.departs), (1, at(second)));
+        }
+    }
+
+    #[test]
+    fn the_packet_being_sent_counts_for_the_capacity() {
+        let mut link = link("codel", Capacity::Packets(2), &[]);
+        let mut gone = Vec::new();
+        link.offer(held(0, 1000, Time::ZERO), 0, &mut gone);
+        link.begin(Time::ZERO, &mut gone);
+        (1..3).for_each(|n| link.offer(held(n, 1000, Time::ZERO), 0, &mut gone));
+        assert_eq!(gone.iter().map(|held| held.packet).collect::<Vec<_>>(), [2]);
+    }
+
+    proptest! {
+        #[test]
+        fn what_comes_leaves_is_dropped_or_waits(
+            name in proptest::sample::select(vec!["codel", "fq_codel"]),
+            most in 1u64..40,
+            packets in proptest::collection::vec((0u64..1500, 40u32..1500, 0u32..5), 1..300),
+        ) {
+            let capacity = Capacity::Packets(most);
+            let mut link = link(name, capacity, &[("target", 1.0), ("interval", 5.0)]);
+            let (mut now, mut gone, mut sent) = (Time::ZERO, Vec::new(), Vec::new());
+            let mut busy_until = Time::ZERO;
+            for (number, &(gap_us, size, flow)) in (0u32..).zip(&packets) {
+                now += Span::from_us(gap_us);
+                while busy_until <= now && link.waiting() > 0 {
+                    let Some(next) = link.begin(busy_until, &mut gone) else { break };
+                    prop_assert!(next.departs > busy_until && next.arrived <= busy_until);
+                    busy_until = next.departs;
+                    sent.push(next.packet);
+                }
+                busy_until = busy_until.max(now);
+                link.offer(held(number, size, now), flow, &mut gone);
+                prop_assert!(link.waiting() as u64 <= most);
+                let mut bytes = Bytes(0);
+                link.each_waiting(|held| bytes += Bytes(held.size.into()));
+                prop_assert_eq!(bytes, link.bytes);
+            }
+            let mut waiting = Vec::new();
+            link.each_waiting(|held| waiting.push(held.packet));
+            let mut all: Vec<u32> = gone.iter().map(|held| held.packet).chain(sent).chain(waiting).collect();
+            all.sort_unstable();
+            prop_assert_eq!(all, (0..packets.len() as u32).collect::<Vec<_>>());
+            prop_assert_eq!(link.totals().dropped as usize, gone.len());
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! The queues by name: what each is, its parameters, and the discipline that a link has before it.
+
+use fairhaul_units::{Bytes, Chance, Parameter, Rate, Settings, Span};
+
+use super::{Capacity, Codel, CodelRule, DropTail, FairRule, FqCodel, Pie, Red, codel, fq_codel, red};
+
+/// What the catalogue says of one queue.
+#[derive(Debug)]
+pub struct Entry {
+    /// Its word in TOML, its file and its page.
+    pub name: &'static str,
+    /// One line of what it is.
+    pub title: &'static str,
+    /// The key of its source, empty for none.
+    pub source: &'static str,
+    /// Its parameters, beside the capacity that all have.
+    pub parameters: &'static [Parameter],
+    resolve: fn(&mut Settings, &Site, Bytes) -> Result<(), Refusal>,
+    build: fn(&Settings, &Site, Chance) -> Built,
+}
+
+/// Where a queue stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Site {
+    /// What the link can carry: at the start, or the mean of a trace.
+    pub rate: Rate,
+    /// Its propagation, one way, at the start.
+    pub delay: Span,
+    /// What the queue holds.
+    pub capacity: Capacity,
+    /// What a drop-tail queue holds before it marks.
+    pub mark: Capacity,
+}
+
+/// A parameter that does not fit the others or the link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refusal {
+    /// Which.
+    pub parameter: &'static str,
+    /// Why, as the rest of a sentence.
+    pub text: String,
+}
+
+impl Refusal {
+    pub(super) fn new(parameter: &'static str, text: String) -> Refusal {
+        Refusal { parameter, text }
+    }
+}
+
+/// A queue chosen for a link, with its values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// Which queue.
+    pub entry: &'static Entry,
+    /// The values of its parameters.
+    pub settings: Settings,
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Entry) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Choice {
+    /// The queue `name` with its defaults; `None` where the catalogue has no such name.
+    pub fn named(name: &str) -> Option<Choice> {
+        entry(name).map(|entry| Choice { entry, settings: Settings::defaults(entry.parameters) })
+    }
+
+    /// The same with a number in the place of every automatic value; `largest` is the largest packet
+    /// of the scenario.
+    ///
+    /// # Errors
+    /// A parameter that does not fit the others or the link.
+    pub fn resolved(mut self, site: &Site, largest: Bytes) -> Result<Choice, Refusal> {
+        (self.entry.resolve)(&mut self.settings, site, largest)?;
+        Ok(self)
+    }
+
+    /// Whether it decides at departure.
+    pub fn is_late(&self) -> bool {
+        matches!(self.entry.name, "codel" | "fq_codel")
+    }
+
+    /// The queue of a resolved choice; `chance` is its own.
+    pub fn build(&self, site: &Site, chance: Chance) -> Built {
+        (self.entry.build)(&self.settings, site, chance)
+    }
+}
+
+/// The catalogue, in the order in which it is listed to users.
+pub fn entries() -> &'static [Entry] {
+    &ENTRIES
+}
+
+/// The entry of `name`.
+pub fn entry(name: &str) -> Option<&'static Entry> {
+    entries().iter().find(|entry| entry.name == name)
+}
+
+/// A queue by when it decides.
+#[derive(Clone, Debug)]
+pub enum Built {
+    /// On arrival: the passage of a packet is arithmetic.
+    OnArrival(Discipline),
+    /// At departure: packets wait in it.
+    AtDeparture(Rule),
+}
+
+/// Any queue that decides at departure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs, reason = "each variant is the queue of that name")]
+pub enum Rule {
+    Codel(CodelRule),
+    FqCodel(FairRule),
+}
+
+/// Any queue that decides on arrival, dispatched without a virtual call.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "each variant is the queue of that name")]
+pub enum Discipline {
+    DropTail(DropTail),
+    Red(Box<Red>),
+    Pie(Box<Pie>),
+}
+
+impl From<DropTail> for Discipline {
+    fn from(queue: DropTail) -> Discipline {
+        Discipline::DropTail(queue)
+    }
+}
+
+static ENTRIES: [Entry; 5] = [
+    Entry {
+        name: "droptail",
+        title: DropTail::TITLE,
+        source: "",
+        parameters: &[],
+        resolve: |_, _, _| Ok(()),
+        build: |_, site, _| Built::OnArrival(DropTail::new(site.capacity, site.mark).into()),
+    },
+    Entry {
+        name: "red",
+        title: Red::TITLE,
+        source: Red::SOURCE,
+        parameters: Red::PARAMETERS,
+        resolve: red::resolve,
+        build: |settings, site, chance| {
+            Built::OnArrival(Discipline::Red(Box::new(Red::new(settings, site, chance))))
+        },
+    },
+    Entry {
+        name: "pie",
+        title: Pie::TITLE,
+        source: Pie::SOURCE,
+        parameters: Pie::PARAMETERS,
+        resolve: Pie::resolve,
+        build: |settings, site, chance| {
+            Built::OnArrival(Discipline::Pie(Box::new(Pie::new(settings, site, chance))))
+        },
+    },
+    Entry {
+        name: "codel",
+        title: Codel::TITLE,
+        source: Codel::SOURCE,
+        parameters: Codel::PARAMETERS,
+        resolve: codel::resolve,
+        build: |settings, _, _| Built::AtDeparture(Rule::Codel(codel::rule(settings))),
+    },
+    Entry {
+        name: "fq_codel",
+        title: FqCodel::TITLE,
+        source: FqCodel::SOURCE,
+        parameters: FqCodel::PARAMETERS,
+        resolve: codel::resolve,
+        build: |settings, _, _| Built::AtDeparture(Rule::FqCodel(fq_codel::rule(settings))),
+    },
+];

@@ -1,0 +1,300 @@
+//! CoDel [RFC 8289]: when the delay has stood above a target for an interval, packets go at departure,
+//! one after an interval, the next after 1/sqrt(2) of it, and so on until the delay comes down.
+
+use std::collections::VecDeque;
+
+use fairhaul_units::{Bytes, Ecn, Kind, Parameter, Settings, Span, Time};
+
+use super::{Refusal, Site};
+
+/// A packet that waits.
+#[derive(Clone, Debug)]
+pub struct Held<T> {
+    /// What waits.
+    pub packet: T,
+    /// Its size on the wire.
+    pub size: u32,
+    /// Whether it can be marked, or has been.
+    pub ecn: Ecn,
+    /// When it came.
+    pub arrived: Time,
+}
+
+/// The numbers of CoDel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CodelRule {
+    target: Span,
+    interval: Span,
+    /// Nothing is dropped that leaves no more than this behind.
+    max_packet: Bytes,
+}
+
+/// First in, first out, under CoDel.
+#[derive(Clone, Debug)]
+pub struct Codel<T> {
+    held: VecDeque<Held<T>>,
+    bytes: Bytes,
+    law: Law,
+}
+
+/// What CoDel remembers, under the names of its pseudocode.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Law {
+    /// From when on a delay that stays above the target is a standing queue; `None`: it is below.
+    first_above: Option<Time>,
+    dropping: bool,
+    drop_next: Time,
+    count: u64,
+    last_count: u64,
+}
+
+impl CodelRule {
+    /// When the drop after number `count` is due, if that was due at `time`.
+    fn after(&self, time: Time, count: u64) -> Time {
+        let ps = self.interval.as_ps() as f64 / libm::sqrt(count as f64);
+        time + Span::from_ps(ps as u64)
+    }
+}
+
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "target",
+        kind: Kind::Number { least: 0.001, most: 10_000.0, unit: "ms" },
+        default: 5.0,
+        help: "the delay that may stand [RFC 8289]",
+    },
+    Parameter {
+        name: "interval",
+        kind: Kind::Number { least: 0.01, most: 100_000.0, unit: "ms" },
+        default: 100.0,
+        help: "for so long it may stand above, and the first gap between drops; about the longest round trip [RFC 8289]",
+    },
+    Parameter {
+        name: "max_packet",
+        kind: Kind::Number { least: 0.0, most: 64_000.0, unit: "B" },
+        default: 0.0,
+        help: "with no more than this left behind nothing is dropped; 0: the largest of the scenario [RFC 8289]",
+    },
+];
+
+/// The rule of `settings`, which are resolved.
+pub(super) fn rule(settings: &Settings) -> CodelRule {
+    let span = |name| Span::from_secs(settings.number(name) * 1e-3);
+    let max_packet = Bytes(settings.number("max_packet") as u64);
+    CodelRule { target: span("target"), interval: span("interval"), max_packet }
+}
+
+pub(super) fn resolve(settings: &mut Settings, _: &Site, largest: Bytes) -> Result<(), Refusal> {
+    if settings.number("max_packet") == 0.0 {
+        settings.set("max_packet", largest.0 as f64);
+    }
+    Ok(())
+}
+
+impl<T> Default for Codel<T> {
+    fn default() -> Codel<T> {
+        let law = Law { first_above: None, dropping: false, drop_next: Time::ZERO, count: 0, last_count: 0 };
+        Codel { held: VecDeque::new(), bytes: Bytes(0), law }
+    }
+}
+
+impl Codel<()> {
+    /// One line of what it is.
+    pub const TITLE: &'static str =
+        "CoDel: drops or marks at departure when a delay of 5 ms has stood for 100 ms";
+    /// The key of its source.
+    pub const SOURCE: &'static str = "RFC 8289";
+    /// Its parameters.
+    pub const PARAMETERS: &'static [Parameter] = PARAMETERS;
+}
+
+impl<T> Codel<T> {
+    /// How many wait.
+    pub fn len(&self) -> usize {
+        self.held.len()
+    }
+
+    /// Whether none waits.
+    pub fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// The size of those that wait.
+    pub fn bytes(&self) -> Bytes {
+        self.bytes
+    }
+
+    /// Those that wait, the first in front.
+    pub fn iter(&self) -> impl Iterator<Item = &Held<T>> {
+        self.held.iter()
+    }
+
+    /// Puts a packet behind the others.
+    pub fn push(&mut self, held: Held<T>) {
+        self.bytes += Bytes(held.size.into());
+        self.held.push_back(held);
+    }
+
+    /// Takes the first out, whatever its delay.
+    pub fn pop(&mut self) -> Option<Held<T>> {
+        let held = self.held.pop_front()?;
+        self.bytes = self.bytes - Bytes(held.size.into());
+        Some(held)
+    }
+
+    /// The packet that is to be sent at `now`, and whether it was marked in the place of a drop; those
+    /// dropped before it go to `dropped`.
+    pub fn next(
+        &mut self,
+        rule: &CodelRule,
+        now: Time,
+        dropped: &mut Vec<Held<T>>,
+    ) -> Option<(Held<T>, bool)> {
+        let Some((mut held, mut stands)) = self.take(rule, now) else {
+            self.law.dropping = false;
+            return None;
+        };
+        if !self.law.dropping {
+            if !stands {
+                return Some((held, false));
+            }
+            self.begin(rule, now);
+            if let Some(newly) = mark(&mut held) {
+                return Some((held, newly));
+            }
+            dropped.push(held);
+            // What comes next was not asked of the law again [RFC 8289, 5.5].
+            return self.take(rule, now).map(|(held, _)| (held, false));
+        }
+        self.law.dropping = stands;
+        while self.law.dropping && self.law.drop_next <= now {
+            self.law.count += 1;
+            if let Some(newly) = mark(&mut held) {
+                self.law.drop_next = rule.after(self.law.drop_next, self.law.count);
+                return Some((held, newly));
+            }
+            dropped.push(held);
+            let Some(next) = self.take(rule, now) else {
+                self.law.dropping = false;
+                return None;
+            };
+            (held, stands) = next;
+            self.law.dropping = stands;
+            if stands {
+                self.law.drop_next = rule.after(self.law.drop_next, self.law.count);
+            }
+        }
+        Some((held, false))
+    }
+
+    /// Dropping begins. Where it ended not long ago, about as fast as it went then.
+    fn begin(&mut self, rule: &CodelRule, now: Time) {
+        let Law { count, last_count, drop_next, .. } = self.law;
+        let gained = count.saturating_sub(last_count);
+        let recent = now.since(drop_next) < rule.interval * 16;
+        let count = if gained > 1 && recent { gained } else { 1 };
+        self.law.dropping = true;
+        (self.law.count, self.law.last_count) = (count, count);
+        self.law.drop_next = rule.after(now, count);
+    }
+
+    /// The first packet, and whether the delay has stood above the target.
+    fn take(&mut self, rule: &CodelRule, now: Time) -> Option<(Held<T>, bool)> {
+        let Some(held) = self.pop() else {
+            self.law.first_above = None;
+            return None;
+        };
+        if now.since(held.arrived) < rule.target || self.bytes <= rule.max_packet {
+            self.law.first_above = None;
+            return Some((held, false));
+        }
+        let above = *self.law.first_above.get_or_insert(now + rule.interval);
+        Some((held, above <= now))
+    }
+}
+
+/// Marks what can be marked, in the place of a drop: whether it was not marked before.
+fn mark<T>(held: &mut Held<T>) -> Option<bool> {
+    let before = std::mem::replace(&mut held.ecn, Ecn::Marked);
+    if before == Ecn::NotCapable {
+        held.ecn = before;
+        return None;
+    }
+    Some(before == Ecn::Capable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULE: CodelRule =
+        CodelRule { target: Span::from_ms(5), interval: Span::from_ms(100), max_packet: Bytes(1000) };
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_ms(ms)
+    }
+
+    fn held(number: u32, arrived: Time, ecn: Ecn) -> Held<u32> {
+        Held { packet: number, size: 1000, ecn, arrived }
+    }
+
+    /// A standing queue of 100 packets from which one leaves each millisecond and one comes: when how
+    /// many were dropped, and when one was marked, in milliseconds.
+    fn standing(until_ms: u64, ecn: Ecn) -> (Vec<u64>, Vec<u64>) {
+        let mut codel = Codel::default();
+        (0..100).for_each(|number| codel.push(held(number, at(0), ecn)));
+        let (mut drops, mut marks, mut gone) = (Vec::new(), Vec::new(), Vec::new());
+        for ms in 0..until_ms {
+            codel.push(held(0, at(ms), ecn));
+            let (_, marked) = codel.next(&RULE, at(ms), &mut gone).expect("the queue stands");
+            marks.extend(marked.then_some(ms));
+            for _ in gone.drain(..) {
+                drops.push(ms);
+                codel.push(held(0, at(ms), ecn)); // as many come as go
+            }
+        }
+        (drops, marks)
+    }
+
+    #[test]
+    fn a_standing_queue_is_dropped_from_after_an_interval_and_then_by_its_square_roots() {
+        // The delay reaches 5 ms at 5 ms. From 105 ms on it has stood: the first drop, then gaps of 100 / sqrt(1),
+        // 100 / sqrt(2), ...: due at 205, 275.7, 333.4, 383.4, 428.1, each in the millisecond after.
+        assert_eq!(standing(430, Ecn::NotCapable).0, [105, 205, 276, 334, 384, 429]);
+    }
+
+    #[test]
+    fn what_can_be_marked_is_marked_at_the_same_times() {
+        let (drops, marks) = standing(430, Ecn::Capable);
+        assert!(drops.is_empty());
+        assert_eq!(marks, [105, 205, 276, 334, 384, 429]);
+    }
+
+    #[test]
+    fn a_short_delay_or_a_last_packet_ends_it() {
+        let mut codel = Codel::default();
+        let mut gone = Vec::new();
+        // Two packets at a time, 50 ms old each time: with one left behind nothing is too long.
+        for ms in (0..1000).step_by(50) {
+            (0..2).for_each(|number| codel.push(held(number, at(ms), Ecn::NotCapable)));
+            codel.next(&RULE, at(ms + 50), &mut gone);
+            codel.next(&RULE, at(ms + 50), &mut gone);
+        }
+        assert!(gone.is_empty() && codel.next(&RULE, at(2000), &mut gone).is_none());
+    }
+
+    #[test]
+    fn dropping_that_begins_again_soon_goes_on_about_as_fast() {
+        let law = Law { first_above: None, dropping: false, drop_next: at(1000), count: 9, last_count: 2 };
+        let begun = |law: Law, ms| {
+            let mut codel: Codel<u32> = Codel { law, ..Codel::default() };
+            codel.begin(&RULE, at(ms));
+            (codel.law.count, codel.law.drop_next)
+        };
+        // 9 - 2 = 7: the next after 100 / sqrt(7) = 37.796 ms. After 16 intervals all is forgotten.
+        let (count, next) = begun(law, 2599);
+        assert_eq!((count, next.since(at(2599)).as_ps() / 1_000_000), (7, 37_796));
+        assert_eq!(begun(law, 2600), (1, at(2700)));
+        assert_eq!(begun(Law { count: 3, ..law }, 1001), (1, at(1101)));
+    }
+}

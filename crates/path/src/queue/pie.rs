@@ -1,0 +1,331 @@
+//! PIE [RFC 8033]: drops, or marks, at random so that the queueing delay stays at a target.
+//!
+//! Every 15 ms the probability moves with the distance of the delay from its target and with its
+//! trend. Nothing happens between arrivals, so updates are caught up when a packet arrives.
+
+use fairhaul_units::{Bytes, Chance, Ecn, Kind, Parameter, Settings, Span, Time};
+
+use super::{Arrival, Capacity, Refusal, Site, Verdict};
+
+/// The arrival law of PIE.
+// Differs from [RFC 8033, 5.2]: no departure rate is estimated. The delay is what a packet that arrived
+// at the update would wait, which is known exactly; time stamps would say it one delay later.
+// Differs from [RFC 8033, 5.3]: it is always active; there need not be a capacity of which to take a third.
+#[derive(Clone, Debug)]
+pub struct Pie {
+    capacity: Capacity,
+    mean_packet: f64,
+    period: Span,
+    max_burst: Span,
+    mark_ecnth: f64,
+    law: Law,
+    /// For how long yet nothing is dropped early.
+    burst: Span,
+    /// The sum of the probabilities since the last early drop.
+    accumulated: f64,
+    next_update: Time,
+    chance: Chance,
+}
+
+/// The probability and how it moves.
+#[derive(Clone, Copy, Debug)]
+struct Law {
+    target_s: f64,
+    alpha: f64,
+    beta: f64,
+    p: f64,
+    /// At the last update.
+    delay_s: f64,
+}
+
+impl Law {
+    fn update(&mut self, delay_s: f64) {
+        let drift = self.alpha * (delay_s - self.target_s) + self.beta * (delay_s - self.delay_s);
+        let step = drift / damping(self.p);
+        // A probability that is large already rises by two hundredths at most [RFC 8033, 5.5].
+        self.p += if self.p >= 0.1 { step.min(0.02) } else { step };
+        if delay_s == 0.0 && self.delay_s == 0.0 {
+            self.p *= 0.98;
+        }
+        self.p = self.p.clamp(0.0, 1.0);
+        self.delay_s = delay_s;
+    }
+
+    /// Whether there is nothing to do about the queue.
+    fn is_calm(&self) -> bool {
+        self.p == 0.0 && self.delay_s < self.target_s / 2.0
+    }
+}
+
+/// A small probability moves in small steps [RFC 8033, 4.2].
+fn damping(p: f64) -> f64 {
+    const STEPS: [(f64, f64); 6] =
+        [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
+    STEPS.iter().find(|step| p < step.0).map_or(1.0, |step| step.1)
+}
+
+impl Pie {
+    /// One line of what it is.
+    pub const TITLE: &'static str = "PIE: drops or marks at random so that the queueing delay stays at 15 ms";
+    /// The key of its source.
+    pub const SOURCE: &'static str = "RFC 8033";
+    /// Its parameters.
+    pub const PARAMETERS: &'static [Parameter] = &[
+        Parameter {
+            name: "target",
+            kind: Kind::Number { least: 0.001, most: 10_000.0, unit: "ms" },
+            default: 15.0,
+            help: "the queueing delay that it holds [RFC 8033]",
+        },
+        Parameter {
+            name: "update",
+            kind: Kind::Number { least: 0.1, most: 10_000.0, unit: "ms" },
+            default: 15.0,
+            help: "how often the probability moves [RFC 8033]",
+        },
+        Parameter {
+            name: "alpha",
+            kind: Kind::Number { least: 0.0, most: 100.0, unit: "/s" },
+            default: 0.125,
+            help: "how much it follows the distance of the delay from its target [RFC 8033]",
+        },
+        Parameter {
+            name: "beta",
+            kind: Kind::Number { least: 0.0, most: 100.0, unit: "/s" },
+            default: 1.25,
+            help: "how much it follows the change of the delay [RFC 8033]",
+        },
+        Parameter {
+            name: "max_burst",
+            kind: Kind::Number { least: 0.0, most: 10_000.0, unit: "ms" },
+            default: 150.0,
+            help: "for so long after a calm nothing is dropped early [RFC 8033]",
+        },
+        Parameter {
+            name: "mark_ecnth",
+            kind: Kind::Number { least: 0.0, most: 1.0, unit: "" },
+            default: 0.1,
+            help: "packets of flows with `ecn` are marked up to this probability and dropped above [RFC 8033]",
+        },
+        Parameter {
+            name: "mean_packet",
+            kind: Kind::Number { least: 0.0, most: 64_000.0, unit: "B" },
+            default: 0.0,
+            help: "up to two of them waiting nothing is dropped early; 0: the largest of the scenario",
+        },
+    ];
+
+    /// The queue of `settings`, which are resolved.
+    pub(super) fn new(settings: &Settings, site: &Site, chance: Chance) -> Pie {
+        let span = |name| Span::from_secs(settings.number(name) * 1e-3);
+        Pie {
+            capacity: site.capacity,
+            mean_packet: settings.number("mean_packet"),
+            period: span("update"),
+            max_burst: span("max_burst"),
+            mark_ecnth: settings.number("mark_ecnth"),
+            law: Law {
+                target_s: span("target").as_secs(),
+                alpha: settings.number("alpha"),
+                beta: settings.number("beta"),
+                p: 0.0,
+                delay_s: 0.0,
+            },
+            burst: span("max_burst"),
+            accumulated: 0.0,
+            next_update: Time::ZERO + span("update"),
+            chance,
+        }
+    }
+
+    pub(super) fn resolve(settings: &mut Settings, _: &Site, largest: Bytes) -> Result<(), Refusal> {
+        if settings.number("mean_packet") == 0.0 {
+            settings.set("mean_packet", largest.0 as f64);
+        }
+        Ok(())
+    }
+
+    /// What becomes of an arriving packet.
+    pub(crate) fn judge(&mut self, arrival: &Arrival) -> Verdict {
+        self.catch_up(arrival);
+        if !self.capacity.admits(arrival.size, arrival.packets, arrival.bytes) {
+            self.accumulated = 0.0;
+            return Verdict::Drops;
+        }
+        self.early(arrival)
+    }
+
+    /// Makes the updates that were due since the last arrival, one at this very time included. What was
+    /// queued then leaves at `busy_until`, whenever one looks.
+    fn catch_up(&mut self, arrival: &Arrival) {
+        while self.next_update <= arrival.now {
+            if self.law.is_calm() && self.law.delay_s == 0.0 && arrival.busy_until <= self.next_update {
+                // The queue is empty and nothing changes until now.
+                self.burst = self.max_burst;
+                self.next_update += self.period * (arrival.now.since(self.next_update) / self.period + 1);
+                return;
+            }
+            self.update(arrival.busy_until.since(self.next_update));
+            self.next_update += self.period;
+        }
+    }
+
+    fn update(&mut self, delay: Span) {
+        let before_s = self.law.delay_s;
+        self.law.update(delay.as_secs());
+        self.burst = self.burst.saturating_sub(self.period);
+        if self.law.is_calm() && before_s < self.law.target_s / 2.0 {
+            self.burst = self.max_burst;
+        }
+    }
+
+    fn early(&mut self, arrival: &Arrival) -> Verdict {
+        let Law { p, delay_s, target_s, .. } = self.law;
+        let short = arrival.waiting_bytes.0 as f64 <= 2.0 * self.mean_packet;
+        if !self.burst.is_zero() || short || (delay_s < target_s / 2.0 && p < 0.2) || !self.due(p) {
+            return Verdict::Takes;
+        }
+        self.accumulated = 0.0;
+        match arrival.ecn {
+            Ecn::Capable if p <= self.mark_ecnth => Verdict::Marks,
+            Ecn::Marked if p <= self.mark_ecnth => Verdict::Takes,
+            _ => Verdict::Drops,
+        }
+    }
+
+    /// Whether chance strikes, neither soon after the last time nor much later [RFC 8033, 5.4].
+    fn due(&mut self, p: f64) -> bool {
+        self.accumulated = if p == 0.0 { 0.0 } else { self.accumulated + p };
+        match self.accumulated {
+            sum if sum < 0.85 => false,
+            sum if sum >= 8.5 => true,
+            _ => self.chance.hits(p),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::Choice;
+    use fairhaul_units::Rate;
+
+    fn pie(values: &[(&str, f64)]) -> Pie {
+        let mut choice = Choice::named("pie").expect("it is in the catalogue");
+        values.iter().for_each(|(name, value)| choice.settings.set(name, *value));
+        let rate = Rate::from_bps(8_000_000).expect("not zero");
+        let (capacity, mark) = (Capacity::Packets(1000), Capacity::Unlimited);
+        let site = Site { rate, delay: Span::ZERO, capacity, mark };
+        let settings = choice.resolved(&site, Bytes(1000)).expect("the values fit").settings;
+        Pie::new(&settings, &site, Chance::stream(1, "queue", 0))
+    }
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_ms(ms)
+    }
+
+    /// A packet that arrives at `now` at a queue that empties at `busy_until`, both in milliseconds.
+    fn finds(now: u64, busy_until: u64) -> Arrival {
+        let packets = busy_until.saturating_sub(now);
+        Arrival {
+            size: Bytes(1000),
+            ecn: Ecn::NotCapable,
+            now: at(now),
+            packets,
+            bytes: Bytes(packets * 1000),
+            waiting: packets.saturating_sub(1),
+            waiting_bytes: Bytes(packets.saturating_sub(1) * 1000),
+            busy_until: at(busy_until),
+        }
+    }
+
+    fn close(found: f64, wanted: f64) {
+        assert!((found - wanted).abs() < 1e-12, "{found} for {wanted}");
+    }
+
+    #[test]
+    fn the_probability_moves_with_the_delay_and_its_trend() {
+        let mut law = pie(&[]).law;
+        // 0.125 x 15 ms + 1.25 x 30 ms = 0.039375, by 2048 while p is below 10^-6.
+        law.update(0.030);
+        close(law.p, 0.039_375 / 2048.0);
+        // 0.125 x 30 ms + 1.25 x 15 ms = 0.0225; p is 1.9 x 10^-5: by 128.
+        law.update(0.045);
+        close(law.p, 0.039_375 / 2048.0 + 0.0225 / 128.0);
+        // From 0.05, 10 ms less: 0.125 x 20 ms - 1.25 x 10 ms = -0.01, by 2.
+        law.p = 0.05;
+        law.update(0.035);
+        close(law.p, 0.045);
+        // From 0.2, 0.1 s: 0.010625 + 0.08125 is more than 0.02.
+        law.p = 0.2;
+        law.update(0.1);
+        close(law.p, 0.22);
+        // No delay twice: the step of -0.125 x 15 ms, then a fiftieth less.
+        (law.p, law.delay_s) = (0.5, 0.0);
+        law.update(0.0);
+        close(law.p, (0.5 - 0.001_875) * 0.98);
+    }
+
+    #[test]
+    fn updates_are_caught_up_with_the_delays_that_stood_then() {
+        // A queue that empties at 100 ms: 85, 70, 55 ms at 15, 30 and 45 ms.
+        let (mut late, mut law) = (pie(&[]), pie(&[]).law);
+        late.judge(&finds(45, 100));
+        [0.085, 0.070, 0.055].iter().for_each(|delay| law.update(*delay));
+        assert_eq!((late.law.p, late.law.delay_s), (law.p, law.delay_s));
+        assert_eq!((late.next_update, late.burst), (at(60), Span::from_ms(105)));
+    }
+
+    #[test]
+    fn a_long_silence_is_skipped_and_brings_the_burst_allowance_back() {
+        let mut pie = pie(&[]);
+        pie.judge(&finds(45, 100));
+        pie.judge(&finds(3_600_000, 100));
+        assert_eq!((pie.law.p, pie.burst, pie.next_update), (0.0, Span::from_ms(150), at(3_600_015)));
+    }
+
+    #[test]
+    fn nothing_is_dropped_early_in_a_burst_from_a_short_queue_or_at_little_delay() {
+        let mut pie = pie(&[("max_burst", 0.0)]);
+        (pie.law.p, pie.law.delay_s, pie.next_update) = (0.19, 0.02, at(1000));
+        let drops =
+            |pie: &mut Pie, busy_until| (0..200).any(|_| pie.judge(&finds(0, busy_until)) == Verdict::Drops);
+        assert!(drops(&mut pie, 20));
+        assert!(!drops(&mut pie, 3)); // two wait
+        pie.burst = Span::from_ms(15);
+        assert!(!drops(&mut pie, 20));
+        (pie.burst, pie.law.delay_s) = (Span::ZERO, 0.007);
+        assert!(!drops(&mut pie, 20));
+        pie.law.p = 0.21;
+        assert!(drops(&mut pie, 20));
+    }
+
+    #[test]
+    fn drops_at_a_twentieth_are_17_packets_apart_at_least() {
+        // 0.05 x 17 = 0.85; then 1/20 each, cut at 8.5 / 0.05: 16 + 20 on average.
+        let mut pie = pie(&[("max_burst", 0.0)]);
+        (pie.law.p, pie.law.delay_s, pie.next_update) = (0.05, 0.02, Time::NEVER);
+        let (mut gaps, mut gap) = (Vec::new(), 0);
+        for _ in 0..400_000 {
+            gap += 1;
+            if pie.judge(&finds(0, 20)) == Verdict::Drops {
+                gaps.push(std::mem::take(&mut gap));
+            }
+        }
+        let mean = gaps.iter().sum::<u32>() as f64 / gaps.len() as f64;
+        assert!(gaps.iter().all(|gap| (17..=171).contains(gap)));
+        assert!((mean - 36.0).abs() < 4.0 * 20.0 / libm::sqrt(gaps.len() as f64), "{mean}");
+    }
+
+    #[test]
+    fn what_can_be_marked_is_marked_up_to_a_tenth() {
+        for (p, wanted) in [(0.1, Verdict::Marks), (0.11, Verdict::Drops)] {
+            let mut pie = pie(&[("max_burst", 0.0)]);
+            (pie.law.p, pie.law.delay_s, pie.next_update) = (p, 0.02, at(1000));
+            let arrival = Arrival { ecn: Ecn::Capable, ..finds(0, 20) };
+            let struck: Vec<Verdict> =
+                (0..1000).map(|_| pie.judge(&arrival)).filter(|v| *v != Verdict::Takes).collect();
+            assert!(!struck.is_empty() && struck.iter().all(|verdict| *verdict == wanted));
+        }
+    }
+}

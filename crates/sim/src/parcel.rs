@@ -1,0 +1,54 @@
+//! A packet that waits before a link, outside its connection: whose it is, and where it goes on.
+
+use fairhaul_units::{ACK_SIZE, Ack, Data, Ecn, Time};
+
+use crate::world::Crossing;
+
+/// See the module.
+#[derive(Clone, Copy, Debug)]
+pub struct Parcel {
+    /// Of its connection.
+    pub serial: u32,
+    /// Of its connection.
+    pub flow: u32,
+    /// The step of its route that the link is.
+    pub step: u8,
+    pub load: Load,
+}
+
+/// What travels.
+#[derive(Clone, Copy, Debug)]
+pub enum Load {
+    Data(Data),
+    Ack(Ack),
+}
+
+/// What became of a parcel, to be told to its connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Fate {
+    pub parcel: Parcel,
+    /// How it gets to the other end, or when it was dropped.
+    pub passage: Result<Crossing, Time>,
+}
+
+impl Parcel {
+    pub fn size(&self) -> u32 {
+        match &self.load {
+            Load::Data(data) => data.size,
+            Load::Ack(_) => ACK_SIZE.0 as u32,
+        }
+    }
+
+    pub fn ecn(&self) -> Ecn {
+        match &self.load {
+            Load::Data(data) => data.ecn,
+            // An acknowledgement is never ECN-capable [RFC 3168, 6.1.4].
+            Load::Ack(_) => Ecn::NotCapable,
+        }
+    }
+
+    /// The flow of a data packet, which a link may lose.
+    pub fn may_lose(&self) -> Option<u32> {
+        matches!(&self.load, Load::Data(data) if !data.opens).then_some(self.flow)
+    }
+}

@@ -1,0 +1,173 @@
+//! Queues that drop or mark before they are full, at work: where they hold the queue of several
+//! flows, and what marks change about that.
+
+mod support;
+
+use support::{Run, run_text};
+
+/// Eight Reno flows of 60 ms over 20 Mbit/s: 150 packets of 1000 B in flight, and a large buffer.
+fn eight(queue: &str, ecn: bool) -> Run {
+    run_text(&format!(
+        r#"
+        duration = "60 s"
+        warmup = "10 s"
+        [bottleneck]
+        rate = "20 Mbit/s"
+        delay = "10 ms"
+        queue = {{ capacity = "400 packets", {queue} }}
+        [[flow]]
+        name = "F"
+        count = 8
+        rtt = "60 ms"
+        controller = "reno"
+        start = "uniform 0 s..1 s"
+        ecn = {ecn}
+        "#
+    ))
+}
+
+/// Sums over the bins after the warm-up at the bottleneck.
+fn counted(run: &Run) -> (u64, u64, u64) {
+    let first = run.record.grid.bin(fairhaul_units::Time::ZERO + run.scenario.warmup);
+    let rows = &run.record.links[0][first..];
+    let sum = |of: fn(&fairhaul_experiment::LinkRow) -> u64| rows.iter().map(of).sum();
+    (sum(|row| row.arrived), sum(|row| row.dropped), sum(|row| row.marked))
+}
+
+/// Mean backlog of the bottleneck, packets, the one being sent included.
+fn backlog(run: &Run) -> f64 {
+    let first = run.record.grid.bin(fairhaul_units::Time::ZERO + run.scenario.warmup);
+    let grid = run.record.grid;
+    let length = |bin| (grid.start(bin + 1) - grid.start(bin)).as_secs();
+    let sum: f64 =
+        (first..grid.len()).map(|bin| run.record.links[0][bin].backlog_packets * length(bin)).sum();
+    sum / run.measured_s()
+}
+
+/// 150 packets and a queue of 37 are windows of 23, to which Reno falls with a loss in 23^2 / 1.5 = 353
+/// packets. Drops with `wait` are 1.5 / p apart, so p is 0.0042: 0.42 of the way from 20 to 60.
+const RED: &str = r#"kind = "red", min_threshold = 20, max_threshold = 60, q_weight = 0.002, max_p = 0.01"#;
+
+#[test]
+fn red_holds_the_mean_queue_of_eight_flows_between_its_thresholds() {
+    let run = eight(RED, false);
+    let (queue, (_, dropped, marked)) = (backlog(&run), counted(&run));
+    println!("red: backlog {queue:.1}, dropped {dropped}, utilization {:.4}", run.utilization(0));
+    assert!((34.0..40.0).contains(&queue), "{queue}");
+    assert!(dropped > 50 && marked == 0);
+    assert!(run.utilization(0) > 0.97, "{}", run.utilization(0));
+}
+
+#[test]
+fn red_marks_in_the_place_of_drops_where_flows_can_be_marked() {
+    let run = eight(&format!("{RED}, mark_p = 1"), true);
+    let (queue, (_, dropped, marked)) = (backlog(&run), counted(&run));
+    println!("red with marks: backlog {queue:.1}, dropped {dropped}, marked {marked}");
+    assert!((20.0..60.0).contains(&queue), "{queue}");
+    assert!(marked > 50 && dropped == 0, "{marked} marked, {dropped} dropped");
+}
+
+#[test]
+fn adaptive_red_brings_the_mean_queue_to_the_middle_whatever_the_flows() {
+    // Halfway between 20 and 60; the middle fifth is from 36 to 44.
+    for max_p in [0.002, 0.4] {
+        let red = RED.replace("max_p = 0.01", &format!("adaptive = true, max_p = {max_p}"));
+        let run = eight(&red, false);
+        let queue = backlog(&run);
+        println!("adaptive red from {max_p}: backlog {queue:.1}");
+        assert!((32.0..48.0).contains(&queue), "from {max_p}: {queue}");
+    }
+}
+
+/// Mean queueing delay at the bottleneck, seconds, the time on the wire included.
+fn delay_s(run: &Run) -> f64 {
+    backlog(run) * 8000.0 / 20e6
+}
+
+#[test]
+fn pie_holds_the_mean_delay_near_15_ms() {
+    let run = eight(r#"kind = "pie""#, false);
+    let (delay, (_, dropped, marked)) = (delay_s(&run), counted(&run));
+    println!("pie: delay {:.2} ms, dropped {dropped}, utilization {:.4}", delay * 1e3, run.utilization(0));
+    assert!((0.012..0.018).contains(&delay), "{delay}");
+    assert!(dropped > 50 && marked == 0);
+}
+
+#[test]
+fn pie_marks_in_the_place_of_drops_where_flows_can_be_marked() {
+    let run = eight(r#"kind = "pie""#, true);
+    let (delay, (_, dropped, marked)) = (delay_s(&run), counted(&run));
+    println!("pie with marks: delay {:.2} ms, dropped {dropped}, marked {marked}", delay * 1e3);
+    assert!((0.012..0.018).contains(&delay), "{delay}");
+    assert!(marked > 50 && dropped == 0, "{marked} marked, {dropped} dropped");
+}
+
+#[test]
+fn codel_holds_the_mean_delay_near_5_ms() {
+    let run = eight(r#"kind = "codel""#, false);
+    let (delay, (_, dropped, marked)) = (delay_s(&run), counted(&run));
+    println!("codel: delay {:.2} ms, dropped {dropped}, utilization {:.4}", delay * 1e3, run.utilization(0));
+    assert!((0.003..0.008).contains(&delay), "{delay}");
+    assert!(dropped > 50 && marked == 0);
+    assert!(run.utilization(0) > 0.95, "{}", run.utilization(0));
+}
+
+#[test]
+fn codel_marks_in_the_place_of_drops_where_flows_can_be_marked() {
+    for kind in ["codel", "fq_codel"] {
+        let run = eight(&format!("kind = \"{kind}\""), true);
+        let (delay, (_, dropped, marked)) = (delay_s(&run), counted(&run));
+        println!("{kind} with marks: delay {:.2} ms, dropped {dropped}, marked {marked}", delay * 1e3);
+        assert!(marked > 50 && dropped == 0, "{marked} marked, {dropped} dropped");
+    }
+}
+
+#[test]
+fn under_fq_codel_unequal_loads_get_equal_shares_and_a_sparse_flow_hardly_waits() {
+    // 20 Mbit/s for one Reno flow, datagrams of 18 Mbit/s and an application of 200 kbit/s.
+    let run = |queue: &str| {
+        run_text(&format!(
+            r#"
+            duration = "40 s"
+            warmup = "10 s"
+            [bottleneck]
+            rate = "20 Mbit/s"
+            delay = "5 ms"
+            queue = {{ kind = "{queue}", capacity = "400 packets" }}
+            [[flow]]
+            name = "reno"
+            rtt = "20 ms"
+            controller = "reno"
+            [[flow]]
+            name = "datagrams"
+            rtt = "20 ms"
+            traffic = {{ kind = "cbr", rate = "18 Mbit/s" }}
+            [[flow]]
+            name = "sparse"
+            rtt = "20 ms"
+            controller = "reno"
+            traffic = {{ kind = "onoff", rate = "200 kbit/s", on = "1 h", off = "1 ms" }}
+            "#
+        ))
+    };
+    let waits_ms = |run: &Run| {
+        let first = run.record.grid.bin(fairhaul_units::Time::ZERO + run.scenario.warmup);
+        let rows = run.record.flows[2][first..].iter().filter(|row| row.rtt_samples > 0);
+        let (sum, samples) = rows.fold((0.0, 0), |(sum, samples), row| {
+            (sum + row.rtt_s * row.rtt_samples as f64, samples + row.rtt_samples)
+        });
+        (sum / samples as f64 - 0.020) * 1e3
+    };
+    let (fair, tail) = (run("fq_codel"), run("droptail"));
+    let shares = [0, 1].map(|flow| fair.goodput_bps(flow) / 1e6);
+    println!(
+        "fq_codel: {shares:.2?} Mbit/s, waits {:.2} ms; droptail {:.2} ms",
+        waits_ms(&fair),
+        waits_ms(&tail)
+    );
+    // (20 - 0.2) / 2 on the wire, of which 96 % are payload: 9.50 each, less where CoDel empties Reno's bucket.
+    assert!((9.2..9.7).contains(&shares[1]) && shares[0] > 8.6, "{shares:?}");
+    // A packet takes 0.4 ms on the link and may wait for one under way, and there are four access hops.
+    assert!(waits_ms(&fair) < 1.3, "{}", waits_ms(&fair));
+    assert!(waits_ms(&tail) > 20.0, "{}", waits_ms(&tail));
+}

@@ -1,0 +1,244 @@
+//! Queues that drop or mark before they are full, written from their sources once more: what they
+//! measure is the queue as it stands, packet by packet.
+
+use fairhaul_experiment::LinkSpec;
+use fairhaul_units::{Chance, Ecn, Settings, Span, Time};
+
+/// What becomes of a packet that arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    Taken,
+    /// Taken, and marked where it can be.
+    Marked,
+    Dropped,
+}
+
+/// A queue that manages itself.
+pub enum Aqm {
+    Red(Red),
+    Pie(Pie),
+}
+
+impl Aqm {
+    /// That of a link; `None` for a drop-tail queue.
+    pub fn of(spec: &LinkSpec, chance: Chance) -> Option<Aqm> {
+        match spec.queue.entry.name {
+            "red" => Some(Aqm::Red(Red::new(&spec.queue.settings, spec.rate.as_bps() as f64, chance))),
+            "pie" => Some(Aqm::Pie(Pie::new(&spec.queue.settings, chance))),
+            _ => None,
+        }
+    }
+
+    /// How often it looks at the queue.
+    pub fn period(&self) -> Option<Span> {
+        match self {
+            Aqm::Red(_) => None,
+            Aqm::Pie(pie) => Some(Span::from_secs(pie.settings.number("update") * 1e-3)),
+        }
+    }
+
+    /// It looks at the queue, whose last packet has so long to wait.
+    pub fn look(&mut self, delay: Span) {
+        if let Aqm::Pie(pie) = self {
+            pie.look(delay.as_secs());
+        }
+    }
+
+    /// A packet arrives at a queue of these sizes, of which the first is being sent; whether it fits,
+    /// and when the last packet left.
+    pub fn arrive(&mut self, size: u64, ecn: Ecn, fits: bool, queue: &[u64], left: Time, now: Time) -> Fate {
+        match self {
+            Aqm::Red(red) => red.arrive(size, ecn, fits, queue, left, now),
+            Aqm::Pie(pie) => pie.arrive(ecn, fits, queue),
+        }
+    }
+}
+
+/// RED with its variables under the names of ns-2.
+pub struct Red {
+    settings: Settings,
+    ptc: f64,
+    ave: f64,
+    cur_max_p: f64,
+    lastset: Time,
+    count: f64,
+    old: bool,
+    chance: Chance,
+}
+
+impl Red {
+    fn new(settings: &Settings, bps: f64, chance: Chance) -> Red {
+        Red {
+            ptc: bps / (8.0 * settings.number("mean_packet")),
+            cur_max_p: settings.number("max_p"),
+            settings: settings.clone(),
+            ave: 0.0,
+            lastset: Time::ZERO,
+            count: 0.0,
+            old: false,
+            chance,
+        }
+    }
+
+    fn arrive(&mut self, size: u64, ecn: Ecn, fits: bool, queue: &[u64], left: Time, now: Time) -> Fate {
+        let get = |name: &str| self.settings.number(name);
+        let mean = get("mean_packet");
+        let in_bytes = self.settings.switch("queue_in_bytes");
+        let unit = if in_bytes { mean } else { 1.0 };
+        let (th_min, th_max) = (get("min_threshold") * unit, get("max_threshold") * unit);
+        let waiting = queue.get(1..).unwrap_or_default();
+        let length = if in_bytes { waiting.iter().sum() } else { waiting.len() as u64 } as f64;
+        let m = if queue.is_empty() { (self.ptc * now.since(left).as_secs()) as u64 } else { 0 };
+        let w = get("q_weight");
+        self.ave = libm::pow(1.0 - w, (m + 1) as f64) * self.ave + w * length;
+        self.adapt(th_min, th_max, now);
+        let weighs = if self.settings.switch("drop_in_bytes") { size as f64 / mean } else { 1.0 };
+        self.count += weighs;
+        let end = if self.settings.switch("gentle") { 2.0 * th_max } else { th_max };
+        let mut fate = Fate::Taken;
+        if self.ave < th_min || waiting.len() < 2 {
+            self.old = false;
+        } else if self.ave >= end {
+            fate = Fate::Dropped;
+        } else if !self.old {
+            (self.old, self.count) = (true, weighs);
+        } else {
+            fate = self.early(ecn, weighs, th_min, th_max);
+        }
+        if fate == Fate::Dropped || !fits {
+            self.count = 0.0;
+            return Fate::Dropped;
+        }
+        fate
+    }
+
+    fn early(&mut self, ecn: Ecn, weighs: f64, th_min: f64, th_max: f64) -> Fate {
+        let p = if self.ave < th_max {
+            self.cur_max_p * (self.ave - th_min) / (th_max - th_min)
+        } else {
+            self.cur_max_p + (1.0 - self.cur_max_p) * (self.ave - th_max) / th_max
+        };
+        let due = self.count * p;
+        let earliest = if self.settings.switch("wait") { 1.0 } else { 0.0 };
+        let spread = match due - earliest {
+            _ if due >= earliest + 1.0 => 1.0,
+            _ if due < earliest => 0.0,
+            _ => (p / (earliest + 1.0 - due)).min(1.0),
+        };
+        let spread = if spread < 1.0 { spread * weighs } else { 1.0 };
+        if spread == 0.0 || self.chance.unit() >= spread {
+            return Fate::Taken;
+        }
+        self.count = 0.0;
+        let markable = ecn != Ecn::NotCapable && p < self.settings.number("mark_p");
+        if markable { Fate::Marked } else { Fate::Dropped }
+    }
+
+    fn adapt(&mut self, th_min: f64, th_max: f64, now: Time) {
+        let get = |name: &str| self.settings.number(name);
+        let ripe = now.since(self.lastset) > Span::from_secs(get("interval"));
+        if !self.settings.switch("adaptive") || !ripe {
+            return;
+        }
+        let part = 0.4 * (th_max - th_min);
+        let before = self.cur_max_p;
+        if self.ave < th_min + part && before > get("bottom") {
+            self.cur_max_p *= get("beta");
+        } else if self.ave > th_max - part && before < get("top") {
+            self.cur_max_p += get("alpha").min(before / 4.0);
+        }
+        if self.cur_max_p != before {
+            self.lastset = now;
+        }
+    }
+}
+
+/// PIE with its variables under the names of its pseudocode.
+pub struct Pie {
+    settings: Settings,
+    target: f64,
+    drop_prob: f64,
+    accu_prob: f64,
+    qdelay_old: f64,
+    burst_allowance: Span,
+    chance: Chance,
+}
+
+impl Pie {
+    fn new(settings: &Settings, chance: Chance) -> Pie {
+        let mut pie = Pie {
+            target: 0.0,
+            drop_prob: 0.0,
+            accu_prob: 0.0,
+            qdelay_old: 0.0,
+            burst_allowance: Span::ZERO,
+            chance,
+            settings: settings.clone(),
+        };
+        pie.burst_allowance = pie.span("max_burst");
+        pie.target = pie.span("target").as_secs();
+        pie
+    }
+
+    fn span(&self, name: &str) -> Span {
+        Span::from_secs(self.settings.number(name) * 1e-3)
+    }
+
+    fn look(&mut self, qdelay: f64) {
+        let (alpha, beta) = (self.settings.number("alpha"), self.settings.number("beta"));
+        let mut p = alpha * (qdelay - self.target) + beta * (qdelay - self.qdelay_old);
+        p /= match self.drop_prob {
+            d if d < 0.000_001 => 2048.0,
+            d if d < 0.000_01 => 512.0,
+            d if d < 0.000_1 => 128.0,
+            d if d < 0.001 => 32.0,
+            d if d < 0.01 => 8.0,
+            d if d < 0.1 => 2.0,
+            _ => 1.0,
+        };
+        if self.drop_prob >= 0.1 && p > 0.02 {
+            p = 0.02;
+        }
+        self.drop_prob += p;
+        if qdelay == 0.0 && self.qdelay_old == 0.0 {
+            self.drop_prob *= 0.98;
+        }
+        self.drop_prob = self.drop_prob.clamp(0.0, 1.0);
+        self.burst_allowance = self.burst_allowance.saturating_sub(self.span("update"));
+        let half = self.target / 2.0;
+        if self.drop_prob == 0.0 && qdelay < half && self.qdelay_old < half {
+            self.burst_allowance = self.span("max_burst");
+        }
+        self.qdelay_old = qdelay;
+    }
+
+    fn arrive(&mut self, ecn: Ecn, fits: bool, queue: &[u64]) -> Fate {
+        if !fits {
+            self.accu_prob = 0.0;
+            return Fate::Dropped;
+        }
+        let waiting: u64 = queue.iter().skip(1).sum();
+        let idle = self.qdelay_old < self.target / 2.0 && self.drop_prob < 0.2;
+        if !self.burst_allowance.is_zero()
+            || idle
+            || waiting as f64 <= 2.0 * self.settings.number("mean_packet")
+        {
+            return Fate::Taken;
+        }
+        self.accu_prob += self.drop_prob;
+        if self.drop_prob == 0.0 {
+            self.accu_prob = 0.0;
+        }
+        let strikes = match self.accu_prob {
+            a if a < 0.85 => false,
+            a if a >= 8.5 => true,
+            _ => self.chance.unit() < self.drop_prob,
+        };
+        let markable = ecn != Ecn::NotCapable && self.drop_prob <= self.settings.number("mark_ecnth");
+        if !strikes {
+            return Fate::Taken;
+        }
+        self.accu_prob = 0.0;
+        if markable { Fate::Marked } else { Fate::Dropped }
+    }
+}

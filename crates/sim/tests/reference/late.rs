@@ -1,0 +1,208 @@
+//! Queues that decide at departure, written from the pseudocode of their RFCs once more: lists that
+//! are walked from end to end.
+
+use fairhaul_experiment::LinkSpec;
+use fairhaul_path::queue::Capacity;
+use fairhaul_units::{Data, Ecn, Span, Time};
+
+use super::link::size;
+use super::{Load, Parcel};
+
+/// CoDel, or with `fair` FQ-CoDel.
+pub struct Late {
+    target: Span,
+    interval: Span,
+    max_packet: u64,
+    capacity: Capacity,
+    fair: bool,
+    quantum: i64,
+    buckets: Vec<Bucket>,
+    new: Vec<usize>,
+    old: Vec<usize>,
+}
+
+#[derive(Clone, Default)]
+struct Bucket {
+    packets: Vec<(Time, Parcel)>,
+    credits: i64,
+    first_above_time: Option<Time>,
+    dropping: bool,
+    drop_next: Time,
+    count: u64,
+    lastcount: u64,
+}
+
+impl Late {
+    /// That of a link; `None` where its queue decides on arrival.
+    pub fn of(spec: &LinkSpec) -> Option<Late> {
+        let fair = match spec.queue.entry.name {
+            "codel" => false,
+            "fq_codel" => true,
+            _ => return None,
+        };
+        let settings = &spec.queue.settings;
+        let span = |name| Span::from_secs(settings.number(name) * 1e-3);
+        Some(Late {
+            target: span("target"),
+            interval: span("interval"),
+            max_packet: settings.number("max_packet") as u64,
+            capacity: spec.capacity,
+            fair,
+            quantum: if fair { settings.number("quantum") as i64 } else { 0 },
+            buckets: vec![Bucket::default(); if fair { settings.number("flows") as usize } else { 1 }],
+            new: Vec::new(),
+            old: Vec::new(),
+        })
+    }
+
+    /// Those that wait.
+    pub fn waiting(&self) -> impl Iterator<Item = &Parcel> {
+        self.buckets.iter().flat_map(|bucket| bucket.packets.iter().map(|(_, parcel)| parcel))
+    }
+
+    /// A packet arrives while `sending` is on the wire; those that there is no room for.
+    pub fn arrive(&mut self, parcel: Parcel, sending: Option<&Parcel>, now: Time) -> Vec<Parcel> {
+        if !self.fair {
+            if self.overflows(sending, Some(&parcel)) {
+                return vec![parcel];
+            }
+            self.buckets[0].packets.push((now, parcel));
+            return Vec::new();
+        }
+        let spread = u64::from(parcel.serial.wrapping_mul(2_654_435_769));
+        let index = (spread * self.buckets.len() as u64 / (1 << 32)) as usize;
+        self.buckets[index].packets.push((now, parcel));
+        if !self.new.contains(&index) && !self.old.contains(&index) {
+            self.buckets[index].credits = self.quantum;
+            self.new.push(index);
+        }
+        let mut gone = Vec::new();
+        while self.overflows(sending, None) && self.waiting().count() > 0 {
+            let mut fattest = 0;
+            for index in 1..self.buckets.len() {
+                if self.buckets[index].bytes() > self.buckets[fattest].bytes() {
+                    fattest = index;
+                }
+            }
+            gone.push(self.buckets[fattest].packets.remove(0).1);
+        }
+        gone
+    }
+
+    fn overflows(&self, sending: Option<&Parcel>, more: Option<&Parcel>) -> bool {
+        let all: Vec<u64> = self.waiting().chain(sending).chain(more).map(size).collect();
+        match self.capacity {
+            Capacity::Unlimited => false,
+            Capacity::Packets(most) => all.len() as u64 > most,
+            Capacity::Bytes(most) => all.iter().sum::<u64>() > most.0,
+        }
+    }
+
+    /// The next to be sent, whether it was marked just now, and those dropped before it.
+    pub fn next(&mut self, now: Time) -> (Option<(Parcel, bool)>, Vec<Parcel>) {
+        let mut gone = Vec::new();
+        if !self.fair {
+            return (self.dequeue(0, now, &mut gone), gone);
+        }
+        loop {
+            let from_new = !self.new.is_empty();
+            let list = if from_new { &mut self.new } else { &mut self.old };
+            let Some(&index) = list.first() else { return (None, gone) };
+            if self.buckets[index].credits <= 0 {
+                self.buckets[index].credits += self.quantum;
+                list.remove(0);
+                self.old.push(index);
+                continue;
+            }
+            if let Some((parcel, marked)) = self.dequeue(index, now, &mut gone) {
+                self.buckets[index].credits -= size(&parcel) as i64;
+                return (Some((parcel, marked)), gone);
+            }
+            let list = if from_new { &mut self.new } else { &mut self.old };
+            list.remove(0);
+            if from_new {
+                self.old.push(index);
+            }
+        }
+    }
+
+    fn dodequeue(&mut self, index: usize, now: Time) -> (Option<Parcel>, bool) {
+        let bucket = &mut self.buckets[index];
+        if bucket.packets.is_empty() {
+            bucket.first_above_time = None;
+            return (None, false);
+        }
+        let (came, parcel) = bucket.packets.remove(0);
+        let mut ok_to_drop = false;
+        if now.since(came) < self.target || bucket.bytes() <= self.max_packet {
+            bucket.first_above_time = None;
+        } else if let Some(first_above) = bucket.first_above_time {
+            ok_to_drop = now >= first_above;
+        } else {
+            bucket.first_above_time = Some(now + self.interval);
+        }
+        (Some(parcel), ok_to_drop)
+    }
+
+    fn control_law(&self, time: Time, count: u64) -> Time {
+        time + Span::from_ps((self.interval.as_ps() as f64 / libm::sqrt(count as f64)) as u64)
+    }
+
+    fn dequeue(&mut self, index: usize, now: Time, gone: &mut Vec<Parcel>) -> Option<(Parcel, bool)> {
+        let (mut parcel, mut ok_to_drop) = self.dodequeue(index, now);
+        if self.buckets[index].dropping {
+            if !ok_to_drop {
+                self.buckets[index].dropping = false;
+            }
+            while self.buckets[index].dropping && now >= self.buckets[index].drop_next {
+                self.buckets[index].count += 1;
+                let (due, count) = (self.buckets[index].drop_next, self.buckets[index].count);
+                let struck = parcel.take().expect("a queue that stands has a packet");
+                if let Some(marked) = marked(struck) {
+                    self.buckets[index].drop_next = self.control_law(due, count);
+                    return Some(marked);
+                }
+                gone.push(struck);
+                (parcel, ok_to_drop) = self.dodequeue(index, now);
+                if ok_to_drop {
+                    self.buckets[index].drop_next = self.control_law(due, count);
+                } else {
+                    self.buckets[index].dropping = false;
+                }
+            }
+        } else if ok_to_drop {
+            let bucket = &mut self.buckets[index];
+            bucket.dropping = true;
+            let delta = bucket.count - bucket.lastcount;
+            let recent = now.since(bucket.drop_next) < self.interval * 16;
+            bucket.count = if delta > 1 && recent { delta } else { 1 };
+            bucket.lastcount = bucket.count;
+            let count = bucket.count;
+            self.buckets[index].drop_next = self.control_law(now, count);
+            let struck = parcel.take().expect("a queue that stands has a packet");
+            if let Some(marked) = marked(struck) {
+                return Some(marked);
+            }
+            gone.push(struck);
+            parcel = self.dodequeue(index, now).0;
+        }
+        parcel.map(|parcel| (parcel, false))
+    }
+}
+
+impl Bucket {
+    fn bytes(&self) -> u64 {
+        self.packets.iter().map(|(_, parcel)| size(parcel)).sum()
+    }
+}
+
+/// The same marked, where it can be; whether it was not before.
+fn marked(parcel: Parcel) -> Option<(Parcel, bool)> {
+    match parcel.load {
+        Load::Data(data) if data.ecn != Ecn::NotCapable => {
+            let load = Load::Data(Data { ecn: Ecn::Marked, ..data });
+            Some((Parcel { load, ..parcel }, data.ecn == Ecn::Capable))
+        }
+        _ => None,
+    }
+}
