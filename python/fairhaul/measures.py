@@ -58,9 +58,10 @@ def measure(record: Record) -> dict[str, Any]:
     Returns:
         A mapping. `flows` has one entry for each connection: `goodput_bps` and `throughput_bps` in
         bit/s, `share`, `link_share` and `loss_rate` from 0 to 1, counts of `retransmits`,
-        `loss_events` and `timeouts` (those that stood), `rtt_mean_s`, `cwnd_mean` in packets,
-        `completion_s` (None while unfinished). `links` has one for each direction of a link:
-        `utilization` and `drop_rate` from 0 to 1, `queue_mean_packets`, `queue_mean_s`,
+        `loss_events` (reductions of the window, whether for a loss or for the echo of a mark) and
+        `timeouts`, of those that stood, `rtt_mean_s`, `cwnd_mean` in packets, `completion_s` (None
+        while unfinished). `links` has one for each direction of a link: `utilization`,
+        `drop_rate` and `mark_rate` from 0 to 1, `queue_mean_packets`, `queue_mean_s`,
         `capacity_packets`, `capacity_s`. `fairness` has `jain`, `jain_by_window` by the length of
         the window in seconds, `max_min_ratio` and `entitlement`, over the measured groups.
 
@@ -125,10 +126,9 @@ def _flows(record: Record) -> list[dict[str, Any]]:
     rtt_sum = np.nansum(rows.columns["rtt_s"] * rows.columns["rtt_samples"], axis=1)
     sent, lost = rows.total("sent"), rows.total("lost")
     retransmitted, cwnd = rows.total("retransmitted"), rows.mean("cwnd_packets")
-        `loss_events` (reductions of the window, whether for a loss or for the echo of a mark) and
-        `timeouts`, of those that stood, `rtt_mean_s`, `cwnd_mean` in packets, `completion_s` (None
-        while unfinished). `links` has one for each direction of a link: `utilization`,
-        `drop_rate` and `mark_rate` from 0 to 1, `queue_mean_packets`, `queue_mean_s`,
+    losses, warmup_s = stood(record), scenario["warmup_s"]
+    reductions = _counts(losses, REDUCTIONS, warmup_s)
+    timeouts = _counts(losses, ("timeout",), warmup_s)
     completions = _completions(record)
     all_goodput, rates = float(goodput.sum()), offered_bps(record)
     return [
@@ -200,9 +200,12 @@ def _over(part: float, whole: float | None) -> float | None:
     return float(part) / float(whole) if whole else None
 
 
-    losses, warmup_s = stood(record), scenario["warmup_s"]
-    reductions = _counts(losses, REDUCTIONS, warmup_s)
-    timeouts = _counts(losses, ("timeout",), warmup_s)
+def _counts(losses: pl.DataFrame, kinds: Sequence[str], warmup_s: float) -> dict[str, int]:
+    """How many of `losses` are of `kinds` and in the window, for each flow."""
+    import polars as pl
+
+    inside = (pl.col("t_s") >= warmup_s) & pl.col("kind").is_in(kinds)
+    counts = losses.filter(inside).group_by("flow").len()
     return {str(flow): int(count) for flow, count in counts.iter_rows()}
 
 
