@@ -86,7 +86,7 @@ def test_the_command_says_where_the_report_is(
     assert status_of(["reproduce", "fhstcp"]) == 0
     assert capsys.readouterr().out.endswith("\nReport: fhstcp-report/report.html\n")
     assert status_of(["reproduce", "all", "--out", "all", "--json"]) == 0
-    (paper,) = json.loads(capsys.readouterr().out)["papers"]
+    paper = json.loads(capsys.readouterr().out)["papers"][0]
     assert paper["report"] == "all/fhstcp-report/report.html"
     assert Path(paper["report"]).is_file()
 
