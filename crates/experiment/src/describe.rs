@@ -5,11 +5,10 @@
 
 use std::fmt::Write;
 
-use fairhaul_cc::Choice;
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::Capacity;
 use fairhaul_path::{Rates, Schedule};
-use fairhaul_units::{Bytes, Kind, Span};
+use fairhaul_units::{Bytes, Kind, Settings, Span};
 use serde_json::{Map, Value, json};
 
 use crate::{Flow, Hop, LinkSpec, Recovery, Role, Scenario, SizeLaw, SlowStart, Start, Traffic};
@@ -59,6 +58,10 @@ fn link(link: &LinkSpec, largest: Bytes) -> Value {
         Capacity::Unlimited => {}
         Capacity::Packets(packets) => described["mark_packets"] = packets.into(),
         Capacity::Bytes(bytes) => described["mark_bytes"] = bytes.0.into(),
+    }
+    if !link.queue.entry.parameters.is_empty() {
+        described["queue"] = parameters(&link.queue.settings);
+        described["queue"]["kind"] = link.queue.entry.name.into();
     }
     if !link.impair.is_none() {
         described["impairments"] = impairments(&link.impair);
@@ -132,7 +135,7 @@ fn flow(flow: &Flow) -> Value {
         "group": flow.group,
         "role": match flow.role { Role::Measured => "measured", Role::Background => "background" },
         "controller": if controlled { flow.controller.entry.name } else { "none" },
-        "parameters": if controlled { parameters(&flow.controller) } else { json!({}) },
+        "parameters": if controlled { parameters(&flow.controller.settings) } else { json!({}) },
         "recovery": match flow.recovery {
             Recovery::Reno => json!({ "kind": "reno" }),
             Recovery::NewReno { impatient } => {
@@ -225,8 +228,8 @@ fn law(law: SizeLaw) -> Value {
     }
 }
 
-/// The values of a controller, in the types that TOML would have them in.
-fn parameters(choice: &Choice) -> Value {
+/// The values of a controller or a queue, in the types that TOML would have them in.
+fn parameters(settings: &Settings) -> Value {
     let typed = |(parameter, value): (&fairhaul_units::Parameter, f64)| {
         let value = match parameter.kind {
             Kind::Number { .. } => json!(value),
@@ -236,7 +239,7 @@ fn parameters(choice: &Choice) -> Value {
         };
         (parameter.name.to_owned(), value)
     };
-    Value::Object(choice.settings.pairs().map(typed).collect::<Map<_, _>>())
+    Value::Object(settings.pairs().map(typed).collect::<Map<_, _>>())
 }
 
 #[cfg(test)]

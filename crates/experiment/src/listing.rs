@@ -10,7 +10,7 @@ pub use schema::schema;
 use fairhaul_cc::entries;
 use fairhaul_units::{Kind, Parameter};
 
-use crate::read::{Accepts, Fallback, Field, QUEUE, RECOVERY, Shape, TRAFFIC_WORDS};
+use crate::read::{Accepts, Fallback, Field, QUEUE, RECOVERY, Shape, TRAFFIC_WORDS, described};
 
 /// A word that a scenario may use, and what it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +51,8 @@ pub fn controllers() -> Vec<Word> {
 
 /// The queue disciplines.
 pub fn queues() -> Vec<Word> {
-    words(&QUEUE)
+    let source = |name| fairhaul_path::queue::entry(name).map_or("", |entry| entry.source);
+    words(&QUEUE).into_iter().map(|word| Word { source: source(word.name), ..word }).collect()
 }
 
 /// The ways to recover from loss.
@@ -81,6 +82,10 @@ fn key(field: &Field) -> Key {
 
 fn default(field: &Field) -> String {
     match field.fallback {
+        Fallback::Described => match field.accepts {
+            Accepts::Described(parameter) => preset(parameter),
+            _ => unreachable!("{} is described", field.name),
+        },
         Fallback::Required => String::new(),
         Fallback::Value(toml) => toml.to_owned(),
         Fallback::Said(words) => words.to_owned(),
@@ -89,22 +94,21 @@ fn default(field: &Field) -> String {
 
 /// A controller's parameter as a key.
 fn parameter(parameter: &'static Parameter) -> Key {
-    let (wanted, default) = match parameter.kind {
-        Kind::Number { least, most, unit } => {
-            let range = Accepts::Number { least, most, open: false }.wanted();
-            let unit = if unit.is_empty() { String::new() } else { format!(", in {unit}") };
-            (format!("{range}{unit}"), parameter.default.to_string())
-        }
-        Kind::Whole { least, most } => {
-            (Accepts::Whole { least, most }.wanted(), parameter.default.to_string())
-        }
-        Kind::Switch => (Accepts::Switch.wanted(), (parameter.default != 0.0).to_string()),
-        Kind::Word(words) => {
-            let all: Vec<String> = words.iter().map(|w| format!("\"{w}\"")).collect();
-            (all.join(" or "), format!("\"{}\"", words[parameter.default as usize]))
-        }
-    };
-    Key { name: parameter.name, wanted, default, help: parameter.help }
+    Key {
+        name: parameter.name,
+        wanted: described(parameter),
+        default: preset(parameter),
+        help: parameter.help,
+    }
+}
+
+/// The default of a parameter, as TOML.
+fn preset(parameter: &Parameter) -> String {
+    match parameter.kind {
+        Kind::Number { .. } | Kind::Whole { .. } => parameter.default.to_string(),
+        Kind::Switch => (parameter.default != 0.0).to_string(),
+        Kind::Word(words) => format!("\"{}\"", words[parameter.default as usize]),
+    }
 }
 
 #[cfg(test)]
@@ -115,7 +119,7 @@ mod tests {
     fn the_lists_come_from_the_catalogue_and_the_tables() {
         let names = |words: Vec<Word>| words.iter().map(|w| w.name).collect::<Vec<_>>();
         assert!(names(controllers()).contains(&"reno"));
-        assert_eq!(names(queues()), ["droptail"]);
+        assert_eq!(names(queues()), ["droptail", "red"]);
         assert_eq!(names(recoveries()), ["sack", "newreno", "reno"]);
         assert_eq!(names(traffics()), ["bulk", "sized", "short", "web", "onoff", "cbr"]);
         assert_eq!(traffics()[3].keys[1].default, "5");

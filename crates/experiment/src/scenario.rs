@@ -6,8 +6,8 @@
 use fairhaul_cc::Choice;
 use fairhaul_path::Schedule;
 use fairhaul_path::impair::{Impairments, LossRule};
-use fairhaul_path::queue::Capacity;
-use fairhaul_units::{Bytes, Rate, Span, Time};
+use fairhaul_path::queue::{self, Capacity, Discipline, Site};
+use fairhaul_units::{Bytes, Chance, Rate, Span, Time};
 
 use crate::Clock;
 
@@ -50,6 +50,8 @@ pub struct LinkSpec {
     pub capacity: Capacity,
     /// What its queue holds before it marks; without limit: it never does.
     pub mark: Capacity,
+    /// Its queue, with numbers for all that is automatic.
+    pub queue: queue::Choice,
     /// What it loses of the data packets that have left the queue, at the start.
     pub loss: Option<LossRule>,
     /// What else it does to packets.
@@ -62,6 +64,12 @@ impl LinkSpec {
     /// Whether packets may arrive in another order than that in which they left the queue.
     pub fn disorders(&self) -> bool {
         self.impair.disorders() || self.schedule.disorders(self.delay)
+    }
+
+    /// Its queue, which owns `chance`.
+    pub fn discipline(&self, chance: Chance) -> Discipline {
+        let site = Site { rate: self.rate, delay: self.delay, capacity: self.capacity, mark: self.mark };
+        self.queue.build(&site, chance)
     }
 
     /// What it can send from `from` to `to`, in bytes.

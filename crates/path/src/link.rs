@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use fairhaul_units::{Bytes, Ecn, Rate, Span, Time};
 
-use crate::queue::{DropTail, Verdict};
+use crate::queue::{Arrival, Discipline, Verdict};
 use crate::schedule::{Pace, Schedule};
 
 /// What became of a packet that was offered to a link.
@@ -73,13 +73,13 @@ impl Wire {
     }
 }
 
-/// One direction of a link with a drop-tail queue before it.
+/// One direction of a link with a queue before it.
 #[derive(Clone, Debug)]
 pub struct Link {
     wire: Wire,
     /// In the place of the wire, where something about it changes.
     pace: Option<Box<Pace>>,
-    queue: DropTail,
+    queue: Discipline,
     /// Departure and size of what has been accepted and has not left.
     ahead: VecDeque<(Time, u32)>,
     bytes_ahead: Bytes,
@@ -88,11 +88,11 @@ pub struct Link {
 
 impl Link {
     /// An idle link.
-    pub fn new(rate: Rate, delay: Span, queue: DropTail) -> Link {
+    pub fn new(rate: Rate, delay: Span, queue: impl Into<Discipline>) -> Link {
         Link {
             wire: Wire::new(rate, delay),
             pace: None,
-            queue,
+            queue: queue.into(),
             ahead: VecDeque::new(),
             bytes_ahead: Bytes(0),
             totals: LinkTotals::default(),
@@ -110,7 +110,7 @@ impl Link {
     pub fn offer(&mut self, size: u32, ecn: Ecn, now: Time) -> Passage {
         self.totals.arrived += 1;
         self.retire(now);
-        let verdict = self.queue.judge(Bytes(size.into()), ecn, self.ahead.len() as u64, self.bytes_ahead);
+        let verdict = self.judge(Bytes(size.into()), ecn, now);
         if verdict == Verdict::Drops {
             self.totals.dropped += 1;
             return Passage::Dropped;
@@ -140,6 +140,33 @@ impl Link {
         self.totals
     }
 
+    fn judge(&mut self, size: Bytes, ecn: Ecn, now: Time) -> Verdict {
+        if let Discipline::DropTail(queue) = &self.queue {
+            return queue.judge(size, ecn, self.ahead.len() as u64, self.bytes_ahead);
+        }
+        let arrival = self.arrival(size, ecn, now);
+        match &mut self.queue {
+            Discipline::DropTail(_) => unreachable!("it has judged"),
+            Discipline::Red(red) => red.judge(&arrival),
+        }
+    }
+
+    /// What a packet finds; what has left is forgotten.
+    fn arrival(&self, size: Bytes, ecn: Ecn, now: Time) -> Arrival {
+        let first = self.ahead.front().map(|first| Bytes(first.1.into()));
+        let busy_until = self.pace.as_ref().map_or(self.wire.busy_until, |pace| pace.busy_until());
+        Arrival {
+            size,
+            ecn,
+            now,
+            packets: self.ahead.len() as u64,
+            bytes: self.bytes_ahead,
+            waiting: (self.ahead.len() as u64).saturating_sub(1),
+            waiting_bytes: first.map_or(Bytes(0), |first| self.bytes_ahead - first),
+            idle: (busy_until <= now).then(|| now.since(busy_until)),
+        }
+    }
+
     /// Forgets what has left by `now`.
     fn retire(&mut self, now: Time) {
         while let Some(&(departs, size)) = self.ahead.front() {
@@ -155,7 +182,8 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::Capacity;
+    use crate::queue::{Capacity, Choice, DropTail, Site};
+    use fairhaul_units::Chance;
     use proptest::prelude::*;
 
     fn marking(capacity: Capacity, mark: Capacity) -> Link {
@@ -234,6 +262,40 @@ mod tests {
                     passed.push(departs);
                     let inside = passed.iter().filter(|&&d| d > now).count() as u64;
                     prop_assert!(inside <= most);
+                }
+            }
+            let totals = link.totals();
+            prop_assert_eq!(totals.arrived, totals.dropped + passed.len() as u64);
+            prop_assert_eq!(totals.marked, marks);
+        }
+
+        #[test]
+        fn whatever_decides_on_arrival_drops_or_passes_in_order_and_keeps_the_limit(
+            name in proptest::sample::select(vec!["droptail", "red"]),
+            most in 1u64..30,
+            seed in any::<u64>(),
+            packets in proptest::collection::vec((0u64..1500, 40u32..1500), 1..300),
+        ) {
+            let rate = Rate::from_bps(8_000_000).expect("not zero");
+            let (capacity, mark) = (Capacity::Packets(most), Capacity::Unlimited);
+            let site = Site { rate, delay: Span::ZERO, capacity, mark };
+            let mut choice = Choice::named(name).expect("it is in the catalogue");
+            if name == "red" {
+                let values = [("min_threshold", 2.0), ("max_threshold", 6.0), ("q_weight", 0.3)];
+                values.iter().for_each(|(key, value)| choice.settings.set(key, *value));
+            }
+            let choice = choice.resolved(&site, Bytes(1500)).expect("the values fit");
+            let mut link = Link::new(rate, Span::ZERO, choice.build(&site, Chance::stream(seed, "queue", 0)));
+            let (mut now, mut passed, mut marks) = (Time::ZERO, Vec::new(), 0);
+            for (n, (gap_us, size)) in packets.into_iter().enumerate() {
+                now += Span::from_us(gap_us);
+                let ecn = [Ecn::NotCapable, Ecn::Capable, Ecn::Marked][n % 3];
+                if let Passage::Passes { departs, marked, .. } = link.offer(size, ecn, now) {
+                    prop_assert!(departs > now && passed.last().is_none_or(|last| *last < departs));
+                    prop_assert!(!marked || ecn == Ecn::Capable);
+                    marks += u64::from(marked);
+                    passed.push(departs);
+                    prop_assert!(passed.iter().filter(|&&d| d > now).count() as u64 <= most);
                 }
             }
             let totals = link.totals();

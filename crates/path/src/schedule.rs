@@ -206,6 +206,11 @@ impl Pace {
         (departs, departs + self.delay)
     }
 
+    /// When the last packet has left.
+    pub(crate) fn busy_until(&self) -> Time {
+        self.busy_until
+    }
+
     /// How long the last packet was at the head of the queue, outages included.
     pub(crate) fn occupied(&self) -> Span {
         self.occupied

@@ -2,7 +2,6 @@
 
 use fairhaul_experiment::{Grid, LinkSpec, Scenario};
 use fairhaul_path::impair::{Duplicate, Impairments, Jitter, Loss, LossRule, Policer, Reorder};
-use fairhaul_path::queue::DropTail;
 use fairhaul_path::{Link, Passage};
 use fairhaul_units::{Bytes, Chance, Ecn, Time};
 
@@ -88,8 +87,12 @@ pub struct Crossings {
 impl World {
     pub fn new(scenario: &Scenario, grid: Grid) -> World {
         let stage = |(index, spec): (usize, &LinkSpec)| Stage {
-            link: Link::new(spec.rate, spec.delay, DropTail::new(spec.capacity, spec.mark))
-                .following(&spec.schedule),
+            link: Link::new(
+                spec.rate,
+                spec.delay,
+                spec.discipline(Chance::stream(scenario.seed, "queue", index as u64)),
+            )
+            .following(&spec.schedule),
             loss: loss(spec, Chance::stream(scenario.seed, "loss", index as u64)),
             impaired: (!spec.impair.is_none()).then(|| {
                 let stream = |purpose: &str| Chance::stream(scenario.seed, purpose, index as u64);

@@ -63,6 +63,7 @@ fn property(field: &Field) -> Value {
         let default = match field.fallback {
             Fallback::Value(text) => format!(" Default: {text}."),
             Fallback::Said(words) => format!(" Default: {words}."),
+            Fallback::Described => format!(" Default: {}.", super::default(field)),
             Fallback::Required => String::new(),
         };
         object.insert("description".into(), json!(format!("{}{default}", field.help)));
@@ -111,6 +112,7 @@ fn accepted(accepts: &Accepts) -> Value {
         }
         Accepts::Burst => pattern(&quantity(&format!("({SIZE}|packets?)"))),
         Accepts::Controller => controller(),
+        Accepts::Described(of) => parameter(of),
         Accepts::List(of) => json!({ "type": "array", "minItems": 1, "items": accepted(of) }),
         Accepts::Either(all) => json!({ "anyOf": all.iter().map(accepted).collect::<Vec<_>>() }),
         Accepts::Words(words) => {

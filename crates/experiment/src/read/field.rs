@@ -1,7 +1,7 @@
 //! The language of the tables in `fields`: what a key is called, what it accepts, what holds where
 //! it is left out, and one line of help. Reader, JSON Schema, listing and page all follow them.
 
-use fairhaul_units::Span;
+use fairhaul_units::{Kind, Parameter, Span};
 
 /// A table of keys: `[bottleneck]`, one `[[flow]]`, or the parameters behind a word.
 #[derive(Debug)]
@@ -36,6 +36,8 @@ pub(crate) enum Fallback {
     Value(&'static str),
     /// What these words say; the code that resolves the scenario does it.
     Said(&'static str),
+    /// What the parameter that it accepts says.
+    Described,
 }
 
 /// Words, each with keys of its own: `"web"`, or `{ kind = "web", … }`.
@@ -82,6 +84,8 @@ pub(crate) enum Accepts {
     Burst,
     /// A controller of the catalogue and its parameters.
     Controller,
+    /// The value of a parameter that its owner describes.
+    Described(&'static Parameter),
     /// A list of one kind.
     List(&'static Accepts),
     /// The first of these that a value looks like.
@@ -125,6 +129,7 @@ impl Accepts {
             }
             Accepts::Burst => "\"16 packets\" or a size such as \"64 kB\"".into(),
             Accepts::Controller => "a controller such as \"reno\" or { kind = \"reno\" }".into(),
+            Accepts::Described(parameter) => described(parameter),
             Accepts::List(of) => format!("a list, each entry {}", of.wanted()),
             Accepts::Either(all) => all.iter().map(Accepts::wanted).collect::<Vec<_>>().join(", or "),
             Accepts::Words(words) => {
@@ -148,6 +153,22 @@ impl Accepts {
             Accepts::Whole { least, most } if least == most => format!(": {least}"),
             Accepts::Whole { least, most } => format!(" from {least} to {most}"),
             _ => String::new(),
+        }
+    }
+}
+
+/// What a parameter accepts.
+pub(crate) fn described(parameter: &Parameter) -> String {
+    match parameter.kind {
+        Kind::Number { least, most, unit } => {
+            let range = Accepts::Number { least, most, open: false }.wanted();
+            if unit.is_empty() { range } else { format!("{range}, in {unit}") }
+        }
+        Kind::Whole { least, most } => Accepts::Whole { least, most }.wanted(),
+        Kind::Switch => Accepts::Switch.wanted(),
+        Kind::Word(words) => {
+            let all: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+            all.join(" or ")
         }
     }
 }

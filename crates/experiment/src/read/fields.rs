@@ -7,9 +7,11 @@ use super::field::{Fallback, Field, Shape, Words};
 use super::value::LONGEST_RUN;
 
 mod impair;
+mod queue;
 mod schedule;
 
 use impair::{DUPLICATE, JITTER, LOSS, POLICER, REORDER};
+pub(crate) use queue::QUEUE;
 use schedule::{RATE, SCHEDULE};
 
 use Fallback::{Required, Said};
@@ -122,29 +124,6 @@ static LINK: Shape = Shape {
         REORDER,
         DUPLICATE,
         SCHEDULE,
-    ],
-};
-
-pub(crate) const QUEUE: Accepts = Words(&Words { tag: "kind", cases: &[DROPTAIL] });
-
-const DROPTAIL: Shape = Shape {
-    name: "droptail",
-    help: fairhaul_path::queue::DropTail::TITLE,
-    fields: &[
-        field(
-            "capacity",
-            Capacity,
-            Required,
-            "A time (times the rate, in the largest packets, rounded up), a size on the wire, packets, multiples of \
-             the bandwidth-delay product, or no limit.",
-        ),
-        field(
-            "mark",
-            Capacity,
-            Said("none"),
-            "A data packet of a flow with `ecn` that finds so much in the queue is marked (RFC 3168). The same forms, \
-             below `capacity`.",
-        ),
     ],
 };
 

@@ -11,6 +11,7 @@ mod flow;
 mod impair;
 mod mistake;
 mod net;
+mod queue;
 mod reader;
 mod resolve;
 mod schedule;
@@ -22,7 +23,7 @@ use std::path::Path;
 
 use crate::Scenario;
 use assign::{Axis, Target, axes, put, targets};
-pub(crate) use field::{Accepts, Fallback, Field, Shape};
+pub(crate) use field::{Accepts, Fallback, Field, Shape, described};
 pub(crate) use fields::{QUEUE, RECOVERY, SCENARIO, SIZE_WORDS, SLOW_START, TRAFFIC_WORDS};
 pub use mistake::{Mistake, Mistakes};
 use mistake::{Notes, Spot};

@@ -29,6 +29,8 @@ pub(super) struct Wire {
     pub(super) capacity: Limit,
     /// From where its queue marks.
     pub(super) mark: Option<Limit>,
+    /// The table of its queue.
+    pub(super) queue: Values,
     pub(super) loss: Option<Got>,
     /// Its table, for what else it does to packets.
     pub(super) table: Values,
@@ -245,9 +247,10 @@ fn described(
         schedule,
         delay: table.span("delay")?,
         capacity: limit("capacity")?,
-        mark: limit("mark"),
+        mark: queue.has("mark").then(|| limit("mark")).flatten(),
         loss: table.get("loss").cloned(),
         table: table.clone(),
+        queue,
         from,
         to,
     })

@@ -55,6 +55,11 @@ impl Values {
         self.got[self.index(name)].0
     }
 
+    /// Whether `name` is a key of this table.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.shape.fields.iter().any(|field| field.name == name)
+    }
+
     /// Whether the user wrote `name`, rightly or wrongly.
     pub(crate) fn given(&self, name: &str) -> bool {
         self.given[self.index(name)]
@@ -139,7 +144,11 @@ fn values(entries: &[Entry], spot: Spot, shape: &'static Shape, notes: &mut Note
 
 /// The value of a key that was left out.
 fn fallback(field: &'static Field, spot: Spot) -> Option<Got> {
-    let Fallback::Value(text) = field.fallback else { return None };
+    let text = match (&field.fallback, &field.accepts) {
+        (Fallback::Value(text), _) => text,
+        (Fallback::Described, Accepts::Described(parameter)) => return Some(Got::Number(parameter.default)),
+        _ => return None,
+    };
     let mut notes = Notes::default();
     let got = read(&fragment(text, spot), field.name, &field.accepts, &mut notes);
     debug_assert!(notes.is_empty(), "the default of {} is one of its values", field.name);
@@ -172,6 +181,10 @@ fn read(node: &Node, key: &str, accepts: &'static Accepts, notes: &mut Notes) ->
         }
         Accepts::Words(words) => word(node, key, words, accepts, notes).map(Got::Table),
         Accepts::Controller => controller(node, notes).map(Got::Controller),
+        Accepts::Described(parameter) => match setting(node, parameter) {
+            Ok(value) => Some(Got::Number(value)),
+            Err(text) => refuse(node, key, text, notes),
+        },
         // Taken out of the tree before it is read.
         Accepts::Sweep => None,
         _ => match single(node, accepts) {
@@ -326,7 +339,7 @@ fn parameters(controller: &str) -> &'static [Parameter] {
     entry(controller).map_or(&[], |entry| entry.parameters)
 }
 
-/// The value of a controller's parameter as its number.
+/// The value of a parameter as its number.
 fn setting(node: &Node, parameter: &Parameter) -> Result<f64, String> {
     let wrong = |wanted: String| format!("wanted {wanted}, not {}", clip(&node.to_string()));
     match parameter.kind {

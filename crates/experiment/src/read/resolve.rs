@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 
 use fairhaul_path::Schedule;
 use fairhaul_path::impair::{Bursts, Impairments, LossRule};
-use fairhaul_path::queue::Capacity;
+use fairhaul_path::queue::{Capacity, Site};
 use fairhaul_units::{Bytes, Rate, Span, Time};
 
 use super::flow::{Party, flow_name};
 use super::impair::impairments;
 use super::mistake::{Notes, Spot, clip, way_out};
 use super::net::{Limit, Net, Wire};
+use super::queue::queue;
 use super::reader::{Got, Values};
 use super::schedule::losses;
 use super::trace::Traces;
@@ -106,12 +107,16 @@ fn links(net: &Net, flows: &Flows, notes: &mut Notes) -> Option<Vec<LinkSpec>> {
         if let (Some(of), Some(mark)) = (&wire.mark, mark) {
             below(mark, capacity, of.spot, flows.largest, notes);
         }
+        let mark = mark.unwrap_or(Capacity::Unlimited);
+        let site = Site { rate: wire.rate, delay: wire.delay, capacity, mark };
+        let Some(queue) = queue(&wire.queue, &site, flows.largest, notes) else { continue };
         let link = LinkSpec {
             name: wire.name.clone(),
             rate: wire.rate,
             delay: wire.delay,
             capacity,
-            mark: mark.unwrap_or(Capacity::Unlimited),
+            mark,
+            queue,
             loss: None,
             impair: Impairments::default(),
             schedule: wire.schedule.clone(),

@@ -21,7 +21,7 @@ pub enum Capacity {
 
 impl Capacity {
     /// Whether `size` still fits beside `packets` packets of `bytes` in all.
-    fn admits(self, size: Bytes, packets: u64, bytes: Bytes) -> bool {
+    pub(super) fn admits(self, size: Bytes, packets: u64, bytes: Bytes) -> bool {
         match self {
             Capacity::Unlimited => true,
             Capacity::Packets(most) => packets < most,

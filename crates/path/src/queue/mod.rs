@@ -1,8 +1,14 @@
-//! Queue disciplines, one file each.
+//! Queue disciplines, one file each, and their catalogue.
 
+mod catalogue;
 mod droptail;
+mod red;
 
+use fairhaul_units::{Bytes, Ecn, Span, Time};
+
+pub use catalogue::{Choice, Discipline, Entry, Refusal, Site, entries, entry};
 pub use droptail::{Capacity, DropTail};
+pub use red::Red;
 
 /// What a discipline that decides on arrival does with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,4 +19,25 @@ pub enum Verdict {
     Marks,
     /// It is dropped.
     Drops,
+}
+
+/// A packet, and what it finds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Arrival {
+    /// Of the packet, on the wire.
+    pub size: Bytes,
+    /// Whether it can be marked.
+    pub ecn: Ecn,
+    /// When it is there.
+    pub now: Time,
+    /// In the queue, the one being sent included.
+    pub packets: u64,
+    /// Their size.
+    pub bytes: Bytes,
+    /// In the queue without the one being sent.
+    pub waiting: u64,
+    /// Their size.
+    pub waiting_bytes: Bytes,
+    /// How long the link has been idle, where it is.
+    pub idle: Option<Span>,
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fairhaul_cc::entries;
 use fairhaul_experiment::{Clock, Pages, Recovery, SizeLaw, SlowStart, Start, Traffic};
 use fairhaul_path::impair::{Bursts, Impairments, JitterRule, LossRule, PolicerRule, ReorderRule};
-use fairhaul_path::queue::Capacity;
+use fairhaul_path::queue::{self, Capacity};
 use fairhaul_path::{Rates, Schedule};
 use fairhaul_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
@@ -32,8 +32,10 @@ pub fn recipes() -> impl Strategy<Value = Recipe> {
 
 fn stretches() -> impl Strategy<Value = Stretch> {
     let rate = prop_oneof![3 => select(vec![100u64, 1000, 8000, 10_000, 100_000]), 2 => 100u64..20_000];
-    (rate, delays(), capacities(), capacities(), marks(), losses(), impairments(), schedules()).prop_map(
-        |(kbps, delay, capacity, back_capacity, mark, loss, impair, schedule)| Stretch {
+    let limits = (capacities(), capacities(), marks());
+    (rate, delays(), limits, queues(), losses(), impairments(), schedules()).prop_map(
+        |(kbps, delay, (capacity, back_capacity, mark), queue, loss, impair, schedule)| Stretch {
+            queue,
             schedule,
             kbps,
             delay,
@@ -42,6 +44,41 @@ fn stretches() -> impl Strategy<Value = Stretch> {
             mark,
             loss,
             impair,
+        },
+    )
+}
+
+/// Queues of the catalogue, of which drop-tail queues alone heed a mark.
+fn queues() -> impl Strategy<Value = queue::Choice> {
+    let named = |name: &str| queue::Choice::named(name).expect("a name of the catalogue");
+    prop_oneof![3 => Just(named("droptail")), 2 => red(named("red"))]
+}
+
+/// Automatic values, and averages that move fast enough for short runs; thresholds of few packets.
+fn red(plain: queue::Choice) -> impl Strategy<Value = queue::Choice> {
+    let thresholds = prop_oneof![Just((0.0, 0.0)), (0.5f64..8.0, 0.5f64..20.0).prop_map(|(a, b)| (a, a + b))];
+    let weight = prop_oneof![select(vec![-2.0, -1.0, 0.0, 1.0]), 0.002f64..0.9];
+    let switches = proptest::collection::vec(any::<bool>(), 5);
+    let rest = (0.01f64..1.0, select(vec![0.0, 500.0, 1500.0]), select(vec![0.1, 0.5, 1.0]), 0.01f64..0.5);
+    (thresholds, weight, switches, rest).prop_map(
+        move |((min, max), weight, switches, (max_p, mean_packet, mark_p, interval))| {
+            let mut choice = plain.clone();
+            let values = [
+                ("min_threshold", min),
+                ("max_threshold", max),
+                ("q_weight", weight),
+                ("max_p", max_p),
+                ("mean_packet", mean_packet),
+                ("mark_p", mark_p),
+                ("interval", interval),
+            ];
+            values.iter().for_each(|(name, value)| choice.settings.set(name, *value));
+            let names = ["gentle", "wait", "queue_in_bytes", "drop_in_bytes", "adaptive"];
+            names
+                .iter()
+                .zip(switches)
+                .for_each(|(name, on)| choice.settings.set(name, f64::from(u8::from(on))));
+            choice
         },
     )
 }

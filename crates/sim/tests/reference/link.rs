@@ -8,6 +8,7 @@ use fairhaul_path::queue::Capacity;
 use fairhaul_path::{Rates, Schedule};
 use fairhaul_units::{ACK_SIZE, Bytes, Chance, Data, Ecn, Rate, Span, Time};
 
+use super::aqm::{Aqm, Fate};
 use super::books::{Books, Fact};
 use super::calendar::{Calendar, What};
 use super::{Load, Parcel};
@@ -18,6 +19,8 @@ pub struct Link {
     delay: Span,
     capacity: Capacity,
     mark: Capacity,
+    /// What drops or marks beside the capacity and the mark.
+    aqm: Option<Aqm>,
     loss: Option<Loss>,
     policer: Option<Policer>,
     jitter: Option<Jitter>,
@@ -32,6 +35,8 @@ pub struct Link {
     queue: VecDeque<Parcel>,
     /// Since when the queue has been as it is.
     since: Time,
+    /// When the last packet left.
+    left: Time,
     /// Whether the scenario names it: a connection's own wire is not recorded.
     recorded: bool,
 }
@@ -48,6 +53,7 @@ impl Link {
         Link {
             capacity: spec.capacity,
             mark: spec.mark,
+            aqm: Aqm::of(spec, chance("queue")),
             loss: rule.map(|rule| Loss::new(rule, chance("loss"))),
             schedule: spec.schedule.clone(),
             counted: scenario.links.iter().any(|link| link.schedule.rates.is_some()),
@@ -67,6 +73,7 @@ impl Link {
             delay,
             capacity: Capacity::Unlimited,
             mark: Capacity::Unlimited,
+            aqm: None,
             loss: None,
             policer: None,
             jitter: None,
@@ -77,6 +84,7 @@ impl Link {
             counted: false,
             queue: VecDeque::new(),
             since: Time::ZERO,
+            left: Time::ZERO,
             recorded: false,
         }
     }
@@ -106,25 +114,16 @@ impl Link {
     ) -> bool {
         let polices = self.policer.as_mut().filter(|_| matches!(parcel.load, Load::Data(d) if !d.opens));
         let policed = polices.is_some_and(|policer| !policer.admits(Bytes(size(&parcel)), now));
-        let fits = match self.capacity {
-            _ if policed => false,
-            Capacity::Unlimited => true,
-            Capacity::Packets(most) => (self.queue.len() as u64) < most,
-            Capacity::Bytes(most) => self.bytes() + size(&parcel) <= most.0,
-        };
+        let fate = if policed { Fate::Dropped } else { self.judge(&parcel, now) };
+        let fits = fate != Fate::Dropped;
         if self.recorded {
             books.note(now, Fact::Offered { link: me, refused: !fits });
         }
         if !fits {
             return false;
         }
-        let reached = match self.mark {
-            Capacity::Unlimited => false,
-            Capacity::Packets(least) => self.queue.len() as u64 >= least,
-            Capacity::Bytes(least) => self.bytes() >= least.0,
-        };
         if let Load::Data(Data { ecn: ecn @ Ecn::Capable, .. }) = &mut parcel.load
-            && reached
+            && fate == Fate::Marked
         {
             *ecn = Ecn::Marked;
             books.note(now, Fact::Marked { link: me });
@@ -137,10 +136,35 @@ impl Link {
         true
     }
 
+    /// What the queue makes of a packet that arrives.
+    fn judge(&mut self, parcel: &Parcel, now: Time) -> Fate {
+        let fits = match self.capacity {
+            Capacity::Unlimited => true,
+            Capacity::Packets(most) => (self.queue.len() as u64) < most,
+            Capacity::Bytes(most) => self.bytes() + size(parcel) <= most.0,
+        };
+        if let Some(aqm) = &mut self.aqm {
+            let ecn = if let Load::Data(data) = &parcel.load { data.ecn } else { Ecn::NotCapable };
+            let sizes: Vec<u64> = self.queue.iter().map(size).collect();
+            return aqm.arrive(size(parcel), ecn, fits, &sizes, self.left, now);
+        }
+        let reached = match self.mark {
+            Capacity::Unlimited => false,
+            Capacity::Packets(least) => self.queue.len() as u64 >= least,
+            Capacity::Bytes(least) => self.bytes() >= least.0,
+        };
+        match (fits, reached) {
+            (false, _) => Fate::Dropped,
+            (true, true) => Fate::Marked,
+            (true, false) => Fate::Taken,
+        }
+    }
+
     /// The first packet has been sent.
     pub fn depart(&mut self, now: Time, me: usize, calendar: &mut Calendar, books: &mut Books) -> Parcel {
         self.stand(now, me, books);
         let parcel = self.queue.pop_front().expect("a departure has a packet");
+        self.left = now;
         if self.counted {
             books.note(now, Fact::Left { link: me, size: size(&parcel) });
         }

@@ -5,6 +5,7 @@
 //! here: TCP's two ends (which have no clock), the rules of loss and of impairments, the random streams, the
 //! plan of transfers and the bins. It has links, hosts, timers and books of its own.
 
+mod aqm;
 mod books;
 mod calendar;
 pub mod compare;

@@ -4,7 +4,7 @@ use fairhaul_cc::Choice;
 use fairhaul_experiment::{Clock, Flow, Hop, LinkSpec, Recovery, Role, Scenario, SlowStart, Start, Traffic};
 use fairhaul_path::Schedule;
 use fairhaul_path::impair::{Impairments, LossRule};
-use fairhaul_path::queue::Capacity;
+use fairhaul_path::queue::{self, Capacity, Site};
 use fairhaul_units::{Bytes, Rate, Span};
 
 /// A chain of links, each with its other direction, and flows over parts of it.
@@ -26,6 +26,8 @@ pub struct Stretch {
     pub back_capacity: Capacity,
     /// Of both queues.
     pub mark: Capacity,
+    /// Both queues, with what is automatic.
+    pub queue: queue::Choice,
     pub loss: Option<LossRule>,
     pub impair: Impairments,
     pub schedule: Schedule,
@@ -71,12 +73,14 @@ impl Recipe {
 
     /// The scenario.
     pub fn cook(&self) -> Scenario {
+        let largest = Bytes(self.flows.iter().map(|leg| leg.packet).max().unwrap_or(1000));
         let link = |name: String, s: &Stretch, capacity, loss, impair, schedule| LinkSpec {
             name,
             rate: kbps(s.kbps),
             delay: s.delay,
             capacity,
             mark: s.mark,
+            queue: s.queue_with(capacity, largest),
             loss,
             impair,
             schedule,
@@ -110,10 +114,17 @@ impl Stretch {
             capacity,
             back_capacity: capacity,
             mark: Capacity::Unlimited,
+            queue: queue::Choice::named("droptail").expect("a name of the catalogue"),
             loss: None,
             impair: Impairments::default(),
             schedule: Schedule::default(),
         }
+    }
+
+    /// Its queue in one direction.
+    fn queue_with(&self, capacity: Capacity, largest: Bytes) -> queue::Choice {
+        let site = Site { rate: kbps(self.kbps), delay: self.delay, capacity, mark: self.mark };
+        self.queue.clone().resolved(&site, largest).expect("what is drawn fits")
     }
 }
 

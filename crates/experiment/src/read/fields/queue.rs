@@ -1,0 +1,59 @@
+//! The keys of a queue: its capacity, and the parameters that its discipline describes.
+
+use fairhaul_path::queue::{DropTail, Red};
+use fairhaul_units::Parameter;
+
+use super::field;
+use crate::read::field::Accepts::{self, *};
+use crate::read::field::{Fallback, Field, Shape, Words};
+
+use Fallback::{Required, Said};
+
+pub(crate) const QUEUE: Accepts = Words(&Words { tag: "kind", cases: &[DROPTAIL, RED] });
+
+const CAPACITY: Field = field(
+    "capacity",
+    Capacity,
+    Required,
+    "A time (times the rate, in the largest packets, rounded up), a size on the wire, packets, multiples of \
+     the bandwidth-delay product, or no limit.",
+);
+
+const DROPTAIL: Shape = Shape {
+    name: "droptail",
+    help: DropTail::TITLE,
+    fields: &[
+        CAPACITY,
+        field(
+            "mark",
+            Capacity,
+            Said("none"),
+            "A data packet of a flow with `ecn` that finds so much in the queue is marked (RFC 3168). The same forms, \
+             below `capacity`.",
+        ),
+    ],
+};
+
+const RED: Shape = Shape {
+    name: "red",
+    help: Red::TITLE,
+    fields: &described::<{ Red::PARAMETERS.len() + 1 }>(Red::PARAMETERS),
+};
+
+/// The capacity, and a key for each of these parameters.
+const fn described<const N: usize>(parameters: &'static [Parameter]) -> [Field; N] {
+    assert!(parameters.len() + 1 == N, "there is a field for every parameter");
+    let mut fields = [const { CAPACITY }; N];
+    let mut at = 1;
+    while at < N {
+        let parameter = &parameters[at - 1];
+        fields[at] = Field {
+            name: parameter.name,
+            accepts: Described(parameter),
+            fallback: Fallback::Described,
+            help: parameter.help,
+        };
+        at += 1;
+    }
+    fields
+}

@@ -1,0 +1,201 @@
+//! The parameters of RED, and the numbers that ns-2 gives to those that are automatic [NS-2].
+
+use fairhaul_units::{Bytes, Kind, Parameter, Rate, Settings, Span};
+
+use crate::queue::{Capacity, Refusal, Site};
+
+const SHARE: Kind = Kind::Number { least: 0.0, most: 1.0, unit: "" };
+const LENGTH: Kind = Kind::Number { least: 0.0, most: 1e9, unit: "mean packets, or shares of the capacity" };
+
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "min_threshold",
+        kind: LENGTH,
+        default: 0.0,
+        help: "the average queue from which on it drops; 0: 5, or half of what `target_delay` holds where that is more [NS-2]",
+    },
+    Parameter {
+        name: "max_threshold",
+        kind: LENGTH,
+        default: 0.0,
+        help: "the average queue at which it drops with `max_p`; 0: three times the lower [NS-2]",
+    },
+    Parameter {
+        name: "threshold_unit",
+        kind: Kind::Word(&["packets", "capacity"]),
+        default: 0.0,
+        help: "what thresholds count: packets of `mean_packet`, or shares of the capacity; automatic ones are what they are",
+    },
+    Parameter {
+        name: "target_delay",
+        kind: Kind::Number { least: 0.0, most: 1000.0, unit: "ms" },
+        default: 5.0,
+        help: "delay from which the automatic lower threshold follows [NS-2]",
+    },
+    Parameter {
+        name: "max_p",
+        kind: Kind::Number { least: 1e-6, most: 1.0, unit: "" },
+        default: 0.1,
+        help: "drop probability at the upper threshold, before drops are spread [NS-2]",
+    },
+    Parameter {
+        name: "q_weight",
+        kind: Kind::Number { least: -2.0, most: 1.0, unit: "" },
+        default: -1.0,
+        help: "weight of an arrival in the average; -1: ten round trips of the link, 0: one second of packets has weight one, -2: ten times that [NS-2]",
+    },
+    Parameter {
+        name: "mean_packet",
+        kind: Kind::Number { least: 0.0, most: 64_000.0, unit: "B" },
+        default: 0.0,
+        help: "what one packet counts for in bytes, rates and automatic values; 0: the largest of the scenario (500 in ns-2)",
+    },
+    Parameter {
+        name: "queue_in_bytes",
+        kind: Kind::Switch,
+        default: 1.0,
+        help: "whether the queue is measured in bytes, as in ns-2 since 2004",
+    },
+    Parameter {
+        name: "drop_in_bytes",
+        kind: Kind::Switch,
+        default: 1.0,
+        help: "whether small packets are dropped less, in proportion, as in ns-2 since 2004",
+    },
+    Parameter {
+        name: "gentle",
+        kind: Kind::Switch,
+        default: 1.0,
+        help: "above the upper threshold the probability rises to 1 at twice that; off: it is 1 at once [NS-2]",
+    },
+    Parameter {
+        name: "wait",
+        kind: Kind::Switch,
+        default: 1.0,
+        help: "wait 1 / p packets between drops, so that gaps are uniform from 1 / p to 2 / p; off: from 1 to 1 / p [NS-2]",
+    },
+    Parameter {
+        name: "mark_p",
+        kind: SHARE,
+        default: 0.1,
+        help: "packets of flows with `ecn` are marked below this probability and dropped above; 1: always marked below the end of the curve [NS-2]",
+    },
+    Parameter {
+        name: "adaptive",
+        kind: Kind::Switch,
+        default: 0.0,
+        help: "Adaptive RED: move `max_p` so that the average stays halfway between the thresholds [ARED]",
+    },
+    Parameter {
+        name: "interval",
+        kind: Kind::Number { least: 0.001, most: 1000.0, unit: "s" },
+        default: 0.5,
+        help: "of adaptation: the least time between two steps [ARED]",
+    },
+    Parameter {
+        name: "alpha",
+        kind: SHARE,
+        default: 0.01,
+        help: "of adaptation: a step up, at most a quarter of `max_p` [ARED]",
+    },
+    Parameter {
+        name: "beta",
+        kind: SHARE,
+        default: 0.9,
+        help: "of adaptation: the factor of a step down [ARED]",
+    },
+    Parameter {
+        name: "bottom",
+        kind: SHARE,
+        default: 0.0,
+        help: "of adaptation: from where `max_p` falls no more; 0: 0.01, or a window of 1000 B packets over 100 ms where that is less [NS-2]",
+    },
+    Parameter {
+        name: "top",
+        kind: SHARE,
+        default: 0.5,
+        help: "of adaptation: from where `max_p` rises no more [ARED]",
+    },
+];
+
+/// Puts numbers in the place of automatic values, and checks what they are to each other.
+pub(crate) fn resolve(settings: &mut Settings, site: &Site, largest: Bytes) -> Result<(), Refusal> {
+    if settings.number("mean_packet") == 0.0 {
+        settings.set("mean_packet", largest.0 as f64);
+    }
+    let mean_packet = settings.number("mean_packet");
+    if mean_packet < 1.0 {
+        return Err(Refusal::new("mean_packet", format!("{mean_packet} B is less than a byte")));
+    }
+    let rate = packets_per_s(site.rate, mean_packet);
+    settings.set("q_weight", weight(settings.number("q_weight"), rate, site.delay)?);
+    thresholds(settings, rate, mean_packet, site.capacity)?;
+    if settings.number("bottom") == 0.0 {
+        settings.set("bottom", (80_000.0 / site.rate.as_bps() as f64).min(0.01));
+    }
+    Ok(())
+}
+
+pub(super) fn packets_per_s(rate: Rate, packet: f64) -> f64 {
+    rate.as_bps() as f64 / (8.0 * packet)
+}
+
+/// The weight of one arrival, by ns-2's code where it is not given.
+fn weight(asked: f64, packets_per_s: f64, delay: Span) -> Result<f64, Refusal> {
+    let over = |packets: f64| 1.0 - libm::exp(-1.0 / packets);
+    let round_trip = (3.0 * (delay.as_secs() + 1.0 / packets_per_s)).max(0.1);
+    match asked {
+        -1.0 => Ok(over(10.0 * round_trip * packets_per_s)),
+        0.0 => Ok(over(packets_per_s)),
+        -2.0 => Ok(over(packets_per_s / 10.0)),
+        weight if weight > 0.0 => Ok(weight),
+        _ => Err(Refusal::new("q_weight", "below zero there are only the codes -1 and -2".into())),
+    }
+}
+
+/// The thresholds in mean packets.
+fn thresholds(
+    settings: &mut Settings,
+    rate: f64,
+    mean_packet: f64,
+    capacity: Capacity,
+) -> Result<(), Refusal> {
+    let asked = ["min_threshold", "max_threshold"].map(|name| settings.number(name));
+    let scale = match settings.word("threshold_unit") {
+        "capacity" if asked != [0.0, 0.0] => {
+            let whole = match capacity {
+                Capacity::Unlimited => {
+                    return Err(Refusal::new(
+                        "threshold_unit",
+                        "a queue without a limit has no shares".into(),
+                    ));
+                }
+                // So many of the packets that the average counts.
+                Capacity::Packets(packets) => packets as f64,
+                Capacity::Bytes(bytes) => bytes.0 as f64 / mean_packet,
+            };
+            if let Some(above) = asked.iter().position(|share| *share > 1.0) {
+                let name = ["min_threshold", "max_threshold"][above];
+                return Err(Refusal::new(
+                    name,
+                    format!("{} is more than the whole capacity, 1", asked[above]),
+                ));
+            }
+            whole
+        }
+        _ => 1.0,
+    };
+    let target = settings.number("target_delay") * 1e-3 * rate;
+    let min = if asked[0] == 0.0 { (target / 2.0).max(5.0) } else { asked[0] * scale };
+    let max = if asked[1] == 0.0 { 3.0 * min } else { asked[1] * scale };
+    if max <= min {
+        return Err(Refusal::new(
+            "max_threshold",
+            format!("{max} packets are not above the lower threshold, {min}"),
+        ));
+    }
+    settings.set("min_threshold", min);
+    settings.set("max_threshold", max);
+    settings.set("threshold_unit", 0.0);
+    Ok(())
+}
