@@ -5,7 +5,7 @@ What the paper leaves out decides some of its numbers, so each of it is changed 
 
 from __future__ import annotations
 
-from fairhaul.papers.cubic_fairness import validation
+from fairhaul.papers.cubic_fairness import fairness, sensitivity, short_path, validation
 from fairhaul.papers.run import Paper
 
 PAPER = Paper(
@@ -16,5 +16,8 @@ PAPER = Paper(
     ),
     experiments={
         "validation": validation.EXPERIMENT,
+        "fairness": fairness.EXPERIMENT,
+        "sensitivity": sensitivity.EXPERIMENT,
+        "short-path": short_path.EXPERIMENT,
     },
 )
