@@ -186,7 +186,7 @@ def test_every_experiment_has_its_section_table_and_figure(tmp_path: Path) -> No
         (section,) = [text for text in sections if f"<h2>{one.heading}</h2>" in text]
         assert "<table" in section, one.heading
         assert "<figure" in section, one.heading
-    for words in (PAPER.question, "not stationary", "0.69", "99.4"):
+    for words in (PAPER.question, "Not stationary", "0.69", "99.4"):
         assert words in page.text
     assert "nan" not in page.text
     assert json.loads(json.dumps(done.to_dict(), allow_nan=False))["claims"]

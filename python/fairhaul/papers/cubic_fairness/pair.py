@@ -109,10 +109,10 @@ def stationary(found: Found, key: Key) -> bool:
 
 def marked(found: Found, key: Key, label: str) -> str:
     """Mark the label of a row that is not stationary."""
-    return label if stationary(found, key) else f"{label} (not stationary)"
+    return label if stationary(found, key) else f"{label} *"
 
 
 NOT_STATIONARY = (
-    f"Not stationary: a flow saw fewer than {ENOUGH_LOSS_EVENTS} loss events, so that the number "
+    f"* Not stationary: a flow saw fewer than {ENOUGH_LOSS_EVENTS} loss events, so that the number "
     "says how it began as much as how it shares."
 )

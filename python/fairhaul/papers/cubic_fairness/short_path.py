@@ -135,7 +135,7 @@ EXPERIMENT = Experiment(
     about="NewReno beside BIC, CUBIC and itself at 10 Mbit/s and 10 ms. The paper has no numbers "
     "of it; it names BIC's aggressiveness there as a reason for CUBIC.",
     seeds=5,
-    quick_seeds=2,
+    quick_seeds=4,
     cases=_cases,
     numbers=pair_numbers,
     tables=_tables,

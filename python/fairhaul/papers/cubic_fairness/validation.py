@@ -104,7 +104,7 @@ def _tables(found: Found) -> list[Table]:
         printed = PAPER[name] if capacity == BUFFER else None
         cells = [
             cell(found.estimate(key, "utilisation"), ".1f", printed, 0.1),
-            cell(found.estimate(key, "from the start"), ".1f", printed, 0.1),
+            cell(found.estimate(key, "from the start"), ".1f"),
             cell(found.estimate(key, "variation"), ".3f"),
             cell(found.estimate(key, "loss events"), ".0f"),
         ]
@@ -115,8 +115,8 @@ def _tables(found: Found) -> list[Table]:
         columns=["utilisation in %", "from the start", "variation of cwnd", "loss events"],
         rows=rows,
         notes=[
-            "The paper names no link for its two numbers and does not say what it leaves out; they "
-            "stand beside both rates, and beside the utilisation with and without the warm-up.",
+            "The paper names no link for its two numbers, which stand beside both rates, and does "
+            "not say whether they are from the start.",
             "Variation of cwnd: standard deviation over time / mean.",
             NOT_STATIONARY,
         ],
