@@ -204,7 +204,7 @@ def _claims(found: Found) -> list[Claim]:
 # Why claims of 1 Gbit/s hold with one NewReno and not with the other.
 STUCK = (
     "A slow-but-steady NewReno sends one lost packet again in a round. At 1 Gbit/s its slow start "
-    "loses thousands, so that it spends the run in one recovery, in which further losses do not "
+    "loses thousands, so that it is in one recovery for minutes, in which further losses do not "
     "reduce its window: what it has is what slow start left it, and no share that was won."
 )
 
