@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 
 __all__ = ["PAPERS", "Cell", "Row", "Table", "catalogue", "reproduce", "scenario_file"]
 
-# Each is a module of this package.
+# Each is a module of this package, with "_" for "-".
 PAPERS = {
     "fhstcp": ("A Fair Bulk Data Transmission Protocol in Grid Environments", "FHSTCP"),
     "ghstcp": ("Experimental Evaluation of Gentle HighSpeed TCP", "GHSTCP"),
     "synctcp": ("Sync-TCP in High-Speed Environments", "SYNC-TCP"),
+    "cubic-fairness": ("TCP Fairness Analysis of CUBIC TCP Simulated by NS-2", "CUBIC-FAIRNESS"),
 }
 
 
@@ -68,7 +69,7 @@ def reproduce(
 
     if paper not in PAPERS:
         raise ScenarioError(f"{paper!r} is not a paper; {hint(paper, PAPERS)}")
-    module = import_module(f"fairhaul.papers.{paper}")
+    module = import_module(f"fairhaul.papers.{paper.replace('-', '_')}")
     return run.reproduce(
         module.PAPER, quick=quick, seeds=seeds, jobs=jobs, watch=watch, only=only, set=set or {}
     )
