@@ -113,4 +113,5 @@ catalogue! {
     Illinois = "illinois",
     Compound = "compound",
     Westwood = "westwood",
+    Dctcp = "dctcp",
 }

@@ -70,9 +70,20 @@ impl Pipe {
         gap: Span,
         fate: impl FnMut(&Data, u32) -> bool + 'static,
     ) -> Pipe {
+        Pipe::of(sender(profile), profile, rtt, gap, fate)
+    }
+
+    /// The same with a sender of any controller.
+    pub fn of(
+        sender: Sender<Builtin>,
+        profile: Profile,
+        rtt: Span,
+        gap: Span,
+        fate: impl FnMut(&Data, u32) -> bool + 'static,
+    ) -> Pipe {
         let mut pipe = Pipe {
-            sender: sender(profile),
-            receiver: Receiver::new(profile.recovery.reports(), None),
+            receiver: Receiver::new(profile.recovery.reports(), None, sender.exact_echo()),
+            sender,
             rtt,
             gap,
             free: Time::ZERO,
@@ -139,6 +150,7 @@ impl Pipe {
                 Poll::Hold(until) => break self.held = until,
                 Poll::Idle => break,
             };
+            self.sender.launched(data.stamped);
             self.sent.push((now, data));
             let tries = self.tries.entry((data.number, data.opens)).or_default();
             *tries += 1;
