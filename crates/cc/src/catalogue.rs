@@ -114,4 +114,6 @@ catalogue! {
     Compound = "compound",
     Westwood = "westwood",
     Dctcp = "dctcp",
+    Bbr = "bbr",
+    Bbr3 = "bbr3",
 }

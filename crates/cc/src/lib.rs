@@ -4,6 +4,8 @@
 //! (slow start, recovery, retransmission timer, packets in flight, the pacer). No controller
 //! knows a clock, a socket or another controller: `now` comes with each event.
 
+mod bbr;
+mod bbr3;
 mod bic;
 mod catalogue;
 mod compound;
@@ -18,6 +20,7 @@ mod highspeed;
 mod highspeed_law;
 mod htcp;
 mod illinois;
+mod pipe;
 mod reno;
 mod round;
 mod scalable;
@@ -25,9 +28,12 @@ mod skew;
 mod synctcp;
 mod vegas;
 mod westwood;
+mod windowed;
 #[cfg(test)]
 mod workbench;
 
+pub use bbr::Bbr;
+pub use bbr3::Bbr3;
 pub use bic::Bic;
 pub use catalogue::{Builtin, Choice, Entry, entries, entry};
 pub use compound::Compound;

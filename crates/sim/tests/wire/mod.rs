@@ -1,4 +1,5 @@
 //! A sender, a receiver, and between them a pipe that a test can see through.
+#![allow(dead_code, reason = "each test file uses its share")]
 
 use std::collections::{HashMap, VecDeque};
 
