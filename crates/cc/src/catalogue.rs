@@ -113,4 +113,7 @@ catalogue! {
     Illinois = "illinois",
     Compound = "compound",
     Westwood = "westwood",
+    Dctcp = "dctcp",
+    Bbr = "bbr",
+    Bbr3 = "bbr3",
 }

@@ -90,6 +90,13 @@ pub struct RateSample {
     pub app_limited: bool,
 }
 
+impl RateSample {
+    /// Packets delivered per second.
+    pub fn rate(&self) -> f64 {
+        self.delivered / self.interval.as_secs()
+    }
+}
+
 /// What revealed congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {

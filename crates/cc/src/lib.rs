@@ -4,12 +4,15 @@
 //! (slow start, recovery, retransmission timer, packets in flight, the pacer). No controller
 //! knows a clock, a socket or another controller: `now` comes with each event.
 
+mod bbr;
+mod bbr3;
 mod bic;
 mod catalogue;
 mod compound;
 mod controller;
 mod correlation;
 mod cubic;
+mod dctcp;
 mod fast;
 mod fhstcp;
 mod ghstcp;
@@ -17,6 +20,7 @@ mod highspeed;
 mod highspeed_law;
 mod htcp;
 mod illinois;
+mod pipe;
 mod reno;
 mod round;
 mod scalable;
@@ -24,14 +28,18 @@ mod skew;
 mod synctcp;
 mod vegas;
 mod westwood;
+mod windowed;
 #[cfg(test)]
 mod workbench;
 
+pub use bbr::Bbr;
+pub use bbr3::Bbr3;
 pub use bic::Bic;
 pub use catalogue::{Builtin, Choice, Entry, entries, entry};
 pub use compound::Compound;
 pub use controller::{AckEvent, Cause, Congestion, Controller, Pacing, RateSample, Window};
 pub use cubic::Cubic;
+pub use dctcp::Dctcp;
 pub use fast::Fast;
 pub use fhstcp::Fhstcp;
 pub use ghstcp::Ghstcp;

@@ -57,6 +57,7 @@ impl Connection {
     pub fn new(serial: u32, transfer: &Transfer, flow: &Flow, route: &Route, seed: u64) -> Connection {
         let profile = Profile::of(flow, transfer);
         let sender = Sender::new(profile, flow.controller.build());
+        let receiver = Receiver::new(flow.recovery.reports(), flow.delayed_ack, sender.exact_echo());
         Connection {
             serial,
             flow: transfer.flow,
@@ -66,7 +67,7 @@ impl Connection {
             standing_since: transfer.start,
             mode: None,
             sender,
-            receiver: Receiver::new(flow.recovery.reports(), flow.delayed_ack),
+            receiver,
             profile,
             source: Source::of(flow, transfer.flow, transfer.start, seed),
             ready: 0,
@@ -231,6 +232,7 @@ impl Connection {
         if !data.opens {
             world.ledger.sent(self.flow, data.again, data.stamped);
         }
+        self.sender.launched(data.stamped);
         self.see_data(PacketWhat::Sent, &data, data.stamped, world);
         self.data.launched += 1;
         self.carry_data(0, data, data.stamped, route, world);
@@ -279,6 +281,8 @@ impl Connection {
         }
         if self.receiver.deadline() < now {
             self.release_held(self.receiver.deadline(), route, world);
+        } else if self.receiver.turns(&data) {
+            self.release_held(now, route, world);
         }
         let before = self.profile.bytes_before(self.receiver.next());
         let (fresh, ack) = self.receiver.take(&data, now);

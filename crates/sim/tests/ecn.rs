@@ -7,7 +7,7 @@ mod wire;
 use fairhaul_experiment::Recovery;
 use fairhaul_sim::tcp::{Outcome, Profile};
 use fairhaul_units::{Data, Ecn, Span, Time};
-use support::{Run, run_text};
+use support::{Run, run_text, within};
 use wire::{Pipe, at, profile};
 
 fn capable(cwnd: f64) -> Profile {
@@ -180,4 +180,75 @@ fn a_mark_without_capable_flows_and_capable_flows_without_a_mark_change_nothing(
         // Where there was no sample a mean is no number, which does not equal itself.
         assert_eq!(format!("{other:?}"), format!("{plain:?}"));
     }
+}
+
+/// Packets in the queue in each part of the time after the warm-up.
+fn backlog(run: &Run) -> Vec<f64> {
+    let grid = run.record.grid;
+    let first = grid.bin(Time::ZERO + run.scenario.warmup);
+    run.record.links[0][first..].iter().map(|row| row.backlog_packets).collect()
+}
+
+/// `flows` of DCTCP on a path of P = 100 packets (a round of 100 ms and a bit) over a queue that
+/// marks from `k` on.
+fn dctcp(flows: usize, k: u32) -> Run {
+    run_text(&format!(
+        "duration = \"300 s\"\nwarmup = \"100 s\"\n[bottleneck]\nrate = \"8 Mbit/s\"\ndelay = \"20 ms\"\n\
+         queue = {{ kind = \"droptail\", capacity = \"400 packets\", mark = \"{k} packets\" }}\n\
+         [[flow]]\nname = \"F\"\ncount = {flows}\nrtt = \"100 ms\"\ncontroller = \"dctcp\"\n"
+    ))
+}
+
+/// The lowest and the highest backlog, and the mean.
+fn sawtooth(run: &Run) -> (f64, f64, f64) {
+    assert_eq!(link_total(run, |row| row.dropped), 0);
+    assert!(run.utilization(0) > 0.999, "{}", run.utilization(0));
+    let queue = backlog(run);
+    let (low, high) = queue.iter().fold((f64::MAX, 0.0f64), |(low, high), q| (low.min(*q), high.max(*q)));
+    (low, high, queue.iter().sum::<f64>() / queue.len() as f64)
+}
+
+/// [DCTCP, 3.3]: the window of one flow reaches W = P + K and gives up A = W alpha / 2 with alpha
+/// near sqrt(2 / W), that is A = sqrt(2 W) / 2 to first order: 7.7 and 8.9 packets for K = 20 and
+/// 60. The queue falls from K + 1 by A, and comes back by a packet a round. The backlog is seen as
+/// means over a round, which cut the points of the teeth by half a packet at both ends.
+#[test]
+fn dctcp_keeps_the_queue_within_a_small_sawtooth_below_the_mark() {
+    for k in [20, 60] {
+        let run = dctcp(1, k);
+        let (mark, amplitude) = (f64::from(k), libm::sqrt(2.0 * f64::from(100 + k)) / 2.0);
+        let (low, high, mean) = sawtooth(&run);
+        within(0.25, amplitude, high - low, "amplitude");
+        assert!(high < mark + 1.0 && low > mark + 1.0 - amplitude, "{low} to {high}");
+        within(0.05, mark + 1.0 - amplitude / 2.0, mean, "mean backlog");
+        let marks = run.events("marked");
+        let period_s = (marks[marks.len() - 1].t_s - marks[0].t_s) / (marks.len() - 1) as f64;
+        within(0.2, amplitude, period_s / (0.1 + 0.001 * mean), "rounds between two reductions");
+    }
+}
+
+/// For N flows that move together W is (P + K) / N, and all give up N alpha W / 2 = sqrt(2 N (P +
+/// K)) / 2: 15.5 packets for four with K = 20, from K + N down.
+#[test]
+fn four_flows_of_dctcp_share_evenly_within_the_sawtooth_of_all() {
+    let run = dctcp(4, 20);
+    let (low, high, mean) = sawtooth(&run);
+    within(0.15, libm::sqrt(2.0 * 4.0 * 120.0) / 2.0, high - low, "amplitude of four");
+    assert!(high < 24.0 && (low..high).contains(&mean), "{low} to {high}, mean {mean}");
+    let shares: Vec<f64> = (0..4).map(|flow| run.goodput_bps(flow) / 7.68e6).collect();
+    assert!(shares.iter().all(|share| (share - 0.25).abs() < 0.05), "{shares:?}");
+}
+
+/// Without marks it is standard TCP, record for record.
+#[test]
+fn dctcp_that_may_not_be_marked_is_reno() {
+    let record = |controller: &str| {
+        let run = run_text(&format!(
+            "duration = \"30 s\"\n[bottleneck]\nrate = \"8 Mbit/s\"\ndelay = \"20 ms\"\n\
+             queue = {{ kind = \"droptail\", capacity = \"50 packets\", mark = \"20 packets\" }}\n\
+             [[flow]]\nname = \"F\"\nrtt = \"100 ms\"\ncontroller = \"{controller}\"\necn = false\n"
+        ));
+        format!("{:?}", run.record)
+    };
+    assert!(record("dctcp") == record("reno"));
 }

@@ -26,7 +26,7 @@ impl Hands {
     /// Opened at 100 ms, with a window of 10 that has left; the packets.
     fn opened(recovery: Recovery, undo: bool) -> (Hands, Vec<Data>) {
         let profile = Profile { initial_window: 10.0, initial_ssthresh: 10.0, undo, ..profile(recovery) };
-        let receiver = Receiver::new(recovery.reports(), None);
+        let receiver = Receiver::new(recovery.reports(), None, false);
         let mut hands = Hands { sender: sender(profile), receiver };
         let request = hands.leaves(Time::ZERO);
         hands.arrives(&request[0], at(100));
@@ -164,7 +164,7 @@ fn a_late_packet_that_ends_the_transfer_is_undone_too() {
     let (mut hands, packets) = {
         let size = Some(10 * 960);
         let profile = Profile { size, initial_window: 10.0, ..profile(Recovery::Sack) };
-        let mut hands = Hands { sender: sender(profile), receiver: Receiver::new(true, None) };
+        let mut hands = Hands { sender: sender(profile), receiver: Receiver::new(true, None, false) };
         let request = hands.leaves(Time::ZERO);
         hands.arrives(&request[0], at(100));
         let packets = hands.leaves(at(100));

@@ -52,7 +52,7 @@ fn time_per_ack(window: u64, packets: u64, lost: fn(u64) -> bool) -> Duration {
         let limits =
             Profile { initial_window: window as f64, size: Some(window * 960), ..profile(Recovery::Sack) };
         let mut sender = sender(limits);
-        let mut receiver = Receiver::new(true, None);
+        let mut receiver = Receiver::new(true, None, false);
         let mut now = at(0);
         let began = Instant::now();
         loop {

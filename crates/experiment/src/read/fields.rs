@@ -179,7 +179,7 @@ static FLOW: Shape = Shape {
         field(
             "ecn",
             Switch,
-            value("false"),
+            Said("false, but for a controller that reads marks"),
             "Whether queues may mark its new data instead of dropping them (RFC 3168); an echoed mark reduces the \
              window once a round, as a loss would.",
         ),

@@ -1,6 +1,6 @@
 //! One `[[flow]]`: its own values, and the flows that it stands for.
 
-use fairhaul_cc::Choice;
+use fairhaul_cc::{Choice, Controller};
 use fairhaul_units::{Bytes, HEADER, Span};
 
 use super::field::Accepts;
@@ -82,15 +82,21 @@ impl<'a> Party<'a> {
         let v = self.values;
         let unlimited = |key| v.number(key).unwrap_or(f64::INFINITY);
         let background = v.table("role")?.shape.name == "background";
+        let controller = match self.traffic {
+            Traffic::Cbr { .. } => Choice::named("reno")?, // no engine asks
+            _ => v.controller("controller")?,
+        };
         let first = Flow {
             name: String::new(),
             group: String::new(),
             lead: None,
             role: if background { Role::Background } else { Role::Measured },
-            controller: match self.traffic {
-                Traffic::Cbr { .. } => Choice::named("reno")?, // no engine asks
-                _ => v.controller("controller")?,
+            // What reads marks can do nothing without them.
+            ecn: match v.get("ecn") {
+                Some(given) => matches!(given, Got::Switch(true)),
+                None => controller.build().exact_echo(),
             },
+            controller,
             recovery: recovery(&v.table("recovery")?)?,
             traffic: self.traffic,
             start: v.start("start")?,
@@ -102,7 +108,6 @@ impl<'a> Party<'a> {
             initial_ssthresh: unlimited("initial_ssthresh"),
             max_window: unlimited("max_window"),
             slow_start: slow_start(&v.table("slow_start")?)?,
-            ecn: matches!(v.get("ecn")?, Got::Switch(true)),
             max_pacing_rate: v.rate("max_pacing_rate"),
             offload: burst(v, self.packet)?,
             undo: matches!(v.get("undo")?, Got::Switch(true)),

@@ -6,8 +6,10 @@ use fairhaul_units::{Bytes, Rate, Span, Time};
 /// When the next packet may leave.
 #[derive(Clone, Debug, Default)]
 pub struct Pacer {
-    /// Nothing leaves before.
+    /// No block goes on before.
     release: Time,
+    /// Where packets are spaced evenly, none leaves before.
+    spaced: Time,
     /// Packets sent in the current block.
     in_block: u64,
     /// When the current block began.
@@ -59,10 +61,10 @@ impl Pacer {
         match pacing {
             Pacing::None => Ok(()),
             Pacing::Even(gap) => {
-                if self.burst == 0 {
-                    self.wait(now)?;
+                if self.burst == 0 && now < self.spaced {
+                    return Err(self.spaced);
                 }
-                self.release = self.release.max(now) + gap;
+                self.spaced = self.spaced.max(now) + gap;
                 Ok(())
             }
             Pacing::Blocks { count, round } => {

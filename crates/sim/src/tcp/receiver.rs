@@ -1,5 +1,5 @@
 //! The receiver: acknowledges what arrives [RFC 5681, 4.2], with SACK blocks [RFC 2018], and echoes
-//! marks [RFC 3168].
+//! marks [RFC 3168], or exactly which packets were marked [RFC 8257].
 
 use fairhaul_units::{Ack, Data, Ecn, SACK_BLOCKS, SackBlock, Span, Time};
 
@@ -17,8 +17,10 @@ pub struct Receiver {
     /// How long an acknowledgement may be held; `None`: never.
     hold: Option<Span>,
     held: Option<Held>,
-    /// A marked packet has arrived, and none with CWR since [RFC 3168, 6.1.3].
+    /// A marked packet has arrived, and none with CWR since [RFC 3168, 6.1.3]; or `exact`, and the
+    /// last packet was marked.
     echoes: bool,
+    exact: bool,
 }
 
 /// An acknowledgement that is held back, for the packet that waits for it.
@@ -30,8 +32,9 @@ struct Held {
 }
 
 impl Receiver {
-    /// A receiver that reports blocks if `reports`, and holds an acknowledgement for at most `hold`.
-    pub fn new(reports: bool, hold: Option<Span>) -> Receiver {
+    /// A receiver that reports blocks if `reports`, holds an acknowledgement for at most `hold`, and
+    /// echoes each mark for itself if `exact`.
+    pub fn new(reports: bool, hold: Option<Span>, exact: bool) -> Receiver {
         Receiver {
             next: 0,
             beyond: Runs::default(),
@@ -40,6 +43,7 @@ impl Receiver {
             hold,
             held: None,
             echoes: false,
+            exact,
         }
     }
 
@@ -59,6 +63,16 @@ impl Receiver {
         Some(self.acknowledge(held.stamped, held.arrived))
     }
 
+    /// Whether an acknowledgement is held that must leave before `data` is taken, since it says
+    /// something else about marks [RFC 8257, 3.2].
+    //
+    // Unclear in [RFC 8257, 3.2]: whether the immediate acknowledgement covers the packet that
+    // turns the echo. There are two, as in Linux: for what was held, by the old echo, and for that
+    // packet, by the new one. So an acknowledgement speaks for all that it covers.
+    pub fn turns(&self, data: &Data) -> bool {
+        self.exact && self.held.is_some() && self.echoes != (data.ecn == Ecn::Marked)
+    }
+
     /// A packet arrives at `now`: whether it is new, and the acknowledgement that it causes.
     pub fn take(&mut self, data: &Data, now: Time) -> (bool, Option<Ack>) {
         if data.opens {
@@ -68,7 +82,15 @@ impl Receiver {
         let fresh = data.number >= self.next && !self.beyond.contains(data.number);
         let filled = in_order && !self.beyond.is_empty();
         let marked = data.ecn == Ecn::Marked;
-        if fresh && (marked || data.cwr) {
+        let news = if self.exact {
+            marked != self.echoes
+        } else {
+            // Unclear in [RFC 3168, 6.1.3]: whether the acknowledgement of a marked packet may be
+            // held. It may not: the sender hears of the mark at once, and no acknowledgement covers
+            // both a mark and a CWR behind it.
+            marked
+        };
+        if self.exact || fresh && (marked || data.cwr) {
             self.echoes = marked; // one with both was marked after the reduction
         }
         if in_order {
@@ -77,10 +99,7 @@ impl Receiver {
         } else if fresh {
             self.remember(data.number);
         }
-        // Unclear in [RFC 3168, 6.1.3]: whether the acknowledgement of a marked packet may be held.
-        // It may not: the sender hears of the mark at once, and no acknowledgement covers both a
-        // mark and a CWR behind it.
-        if let (true, false, false, Some(hold)) = (in_order, filled, marked, self.hold)
+        if let (true, false, false, Some(hold)) = (in_order, filled, news, self.hold)
             && self.held.is_none()
         {
             self.held = Some(Held { stamped: data.stamped, arrived: now, until: now + hold });
@@ -153,7 +172,7 @@ mod tests {
 
     #[test]
     fn the_latest_block_comes_first_and_joined_blocks_are_one() {
-        let mut receiver = Receiver::new(true, None);
+        let mut receiver = Receiver::new(true, None, false);
         let mut take = |n| receiver.take(&data(n), at(0)).1.expect("no ACK is held");
         assert_eq!(take(0).next, 1);
         assert_eq!(blocks(&take(2)), [(2, 3)]);
@@ -167,7 +186,7 @@ mod tests {
 
     #[test]
     fn every_second_packet_is_acknowledged_unless_the_first_waits_too_long() {
-        let mut receiver = Receiver::new(true, Some(Span::from_ms(40)));
+        let mut receiver = Receiver::new(true, Some(Span::from_ms(40)), false);
         assert_eq!(receiver.take(&data(0), at(1)).1, None);
         assert_eq!(receiver.take(&data(1), at(2)).1.map(|a| (a.next, a.arrived)), Some((2, at(1))));
         receiver.take(&data(2), at(3));
@@ -178,14 +197,14 @@ mod tests {
 
     #[test]
     fn a_gap_and_its_filling_are_acknowledged_at_once() {
-        let mut receiver = Receiver::new(true, Some(Span::from_ms(40)));
+        let mut receiver = Receiver::new(true, Some(Span::from_ms(40)), false);
         assert!(receiver.take(&data(1), at(0)).1.is_some());
         assert_eq!(receiver.take(&data(0), at(1)).1.map(|a| a.next), Some(2));
     }
 
     #[test]
     fn a_mark_is_echoed_until_a_packet_says_that_the_window_was_reduced() {
-        let mut receiver = Receiver::new(true, None);
+        let mut receiver = Receiver::new(true, None, false);
         let arrivals =
             [data(0), marked(1), data(2), data(4), marked(3), reduced(5), data(6), marked(7), reduced(8)];
         let echoed = arrivals.map(|data| receiver.take(&data, at(0)).1.expect("no ACK is held").ece);
@@ -199,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_marked_packet_is_acknowledged_at_once_and_those_after_it_wait_as_ever() {
-        let mut receiver = Receiver::new(true, Some(Span::from_ms(40)));
+        let mut receiver = Receiver::new(true, Some(Span::from_ms(40)), false);
         let mut take = |data: Data| receiver.take(&data, at(0)).1.map(|ack| (ack.next, ack.ece));
         assert_eq!(take(marked(0)), Some((1, true)));
         assert_eq!(take(data(1)), None);
@@ -211,9 +230,25 @@ mod tests {
         assert_eq!(take(marked(6)), Some((7, true)));
     }
 
+    /// Where nothing turns, every second packet is acknowledged. Packet 3 turns the echo while 2
+    /// waits: 2 is acknowledged by the old one and 3 at once; 4 waits, and 5 goes with it.
+    #[test]
+    fn an_exact_echo_speaks_for_all_that_an_acknowledgement_covers() {
+        let mut receiver = Receiver::new(true, Some(Span::from_ms(40)), true);
+        let mut said = Vec::new();
+        for packet in [data(0), data(1), data(2), marked(3), marked(4), marked(5), reduced(6), marked(7)] {
+            if receiver.turns(&packet) {
+                said.extend(receiver.release());
+            }
+            said.extend(receiver.take(&packet, at(0)).1);
+        }
+        let said: Vec<_> = said.iter().map(|ack| (ack.next, ack.ece)).collect();
+        assert_eq!(said, [(2, false), (3, false), (4, true), (6, true), (7, false), (8, true)]);
+    }
+
     #[test]
     fn what_arrives_twice_is_acknowledged_and_not_new() {
-        let mut receiver = Receiver::new(true, None);
+        let mut receiver = Receiver::new(true, None, false);
         receiver.take(&data(0), at(0));
         receiver.take(&data(2), at(0));
         assert!(!receiver.take(&data(0), at(1)).0 && !receiver.take(&data(2), at(1)).0);

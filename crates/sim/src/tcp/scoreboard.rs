@@ -25,6 +25,8 @@ pub struct Scoreboard {
     lost_below: u64,
     resent_below: u64,
     rescued: Option<u64>,
+    /// How often a packet came to be believed lost.
+    lost: u64,
     /// The three highest packets reported, the highest first.
     top: [u64; DUP_THRESHOLD as usize],
     /// Without SACK: packets that duplicate acknowledgements say have left the network.
@@ -57,6 +59,12 @@ impl Scoreboard {
         self.lost_below > self.una
     }
 
+    /// How often a packet has come to be believed lost: one that was sent again counts again only
+    /// where it had been given up in error.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
     /// Whether any packet was reported beyond the cumulative acknowledgement.
     pub fn has_reports(&self) -> bool {
         !self.sacked.is_empty()
@@ -87,10 +95,15 @@ impl Scoreboard {
         self.pipe += 1;
     }
 
+    /// Whether this recovery may still send one packet to save a timeout.
+    pub fn may_rescue(&self) -> bool {
+        self.rescued.is_none() && self.outstanding() > 0
+    }
+
     /// The highest packet below `recover` that was not reported goes out once more in this
     /// recovery, to save a timeout [RFC 6675, NextSeg rule 4]; its number.
     pub fn rescue(&mut self, recover: u64) -> Option<u64> {
-        if self.rescued.is_some() || self.outstanding() == 0 {
+        if !self.may_rescue() {
             return None;
         }
         let number = (self.una..recover.min(self.next)).rev().find(|&n| !self.sacked.contains(n))?;
@@ -116,7 +129,9 @@ impl Scoreboard {
     /// Believes every unreported packet below `number` to be lost.
     pub fn lose_below(&mut self, number: u64) {
         for lost in self.lost_below.max(self.una)..number {
-            self.pipe -= u64::from(!self.sacked.contains(lost));
+            let open = u64::from(!self.sacked.contains(lost));
+            self.pipe -= open;
+            self.lost += open;
         }
         self.lost_below = self.lost_below.max(number);
     }
@@ -141,7 +156,7 @@ impl Scoreboard {
     // Differs from [RFC 2018, 8]: the reports are kept, as in Linux; our receivers never take one
     // back.
     pub fn lose_all(&mut self) {
-        self.lost_below = self.next;
+        self.lose_below(self.next);
         self.resent_below = self.una;
         self.rescued = None;
         self.pipe = 0;
@@ -447,13 +462,22 @@ mod tests {
     struct Bench {
         board: Scoreboard,
         plain: Plain,
+        /// Packets that are believed lost, and how often one came to be.
+        gone: Vec<u64>,
+        lost: u64,
         far: Far,
         acks: Vec<(u64, Vec<(u64, u64)>)>,
     }
 
     impl Bench {
+        fn count_lost(&mut self) {
+            let gone: Vec<u64> = self.plain.open().filter(|&n| self.plain.is_lost(n)).collect();
+            self.lost += gone.iter().filter(|n| !self.gone.contains(n)).count() as u64;
+            self.gone = gone;
+        }
+
         fn step(&mut self, step: &Step) -> Result<(), TestCaseError> {
-            let Bench { board, plain, far, acks } = self;
+            let Bench { board, plain, far, acks, .. } = self;
             let outstanding = (plain.next() - plain.una) as usize;
             match step {
                 Step::Send(packets) => (0..*packets).for_each(|_| {
@@ -519,6 +543,9 @@ mod tests {
                 let first_lost = plain.una < plain.next() && plain.is_lost(plain.una);
                 prop_assert_eq!(board.has_loss(), first_lost);
                 prop_assert_eq!(board.resent_is_done(), plain.resent_is_done());
+                bench.count_lost();
+                let Bench { board, plain, lost, .. } = &bench;
+                prop_assert_eq!(board.lost(), *lost);
                 let reports = plain.una < plain.next() && plain.reported_above(plain.una) > 0;
                 prop_assert_eq!(board.has_reports(), reports);
             }

@@ -8,15 +8,16 @@
 mod echo;
 mod growth;
 mod offload;
+mod outgoing;
 mod recovery;
 mod undo;
 
-use fairhaul_cc::{Cause, Congestion, Controller, Pacing, Window};
+use fairhaul_cc::{Cause, Congestion, Controller, Window};
 use fairhaul_experiment::SlowStart;
 use fairhaul_units::{Ack, Data, Ecn, HEADER, Span, Time};
 use undo::Before;
 
-use super::{HyStart, Pacer, Profile, Proportion, RttEstimator, Scoreboard};
+use super::{HyStart, Pacer, Profile, Proportion, RateSampler, RttEstimator, Scoreboard};
 
 /// What a poll gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,12 +88,18 @@ pub struct Sender<C> {
     pacer: Pacer,
     /// Of the first slow start, where it ends by delay; boxed, since few have it and none for long.
     hystart: Option<Box<HyStart>>,
+    /// Samples of the path's rate, where the controller asks for them.
+    rates: Option<Box<RateSampler>>,
     /// Of the recovery under way, where it is proportional.
     proportion: Proportion,
     state: State,
     recover: u64,
     /// The first packet that had not been sent when an echo last reduced the window.
     marked_below: u64,
+    /// Acknowledgements say exactly which packets were marked.
+    exact: bool,
+    /// Packets believed lost of which the controller has been told.
+    lost_told: u64,
     /// The window was reduced, and no new data have said so yet.
     cwr: bool,
     /// No fast retransmit below this packet (without SACK) [RFC 6582, 4.1].
@@ -120,12 +127,14 @@ impl<C: Controller + Clone> Sender<C> {
             total: profile.packets(),
             ready: u64::MAX,
             profile,
-            controller,
             window: profile.window(),
             board: Scoreboard::default(),
             rtt: RttEstimator::new(profile.min_rto),
             pacer: Pacer::new(profile.max_pacing_rate),
             hystart,
+            rates: controller.samples_rate().then(Box::default),
+            exact: controller.exact_echo(),
+            lost_told: 0,
             proportion: Proportion::default(),
             state: State::Opening { asked: false },
             recover: 0,
@@ -140,6 +149,7 @@ impl<C: Controller + Clone> Sender<C> {
             timer: Time::NEVER,
             before: None,
             wary: None,
+            controller,
         }
     }
 
@@ -169,6 +179,11 @@ impl<C: Controller + Clone> Sender<C> {
         self.controller.mode()
     }
 
+    /// Whether the receiver is to echo exactly which packets were marked.
+    pub fn exact_echo(&self) -> bool {
+        self.exact
+    }
+
     /// When the retransmission timer runs out; [`Time::NEVER`] where it does not run.
     pub fn timer(&self) -> Time {
         self.timer
@@ -191,6 +206,15 @@ impl<C: Controller + Clone> Sender<C> {
                 Poll::Send(Data { number: 0, stamped: now, size, opens, again, ecn, cwr })
             }
             _ => self.poll_data(now),
+        }
+    }
+
+    /// What the last poll gave leaves with that stamp.
+    pub fn launched(&mut self, stamp: Time) {
+        if let Some(rates) = &mut self.rates
+            && !matches!(self.state, State::Opening { .. })
+        {
+            rates.sent(stamp, self.board.in_flight(), self.board.lost());
         }
     }
 
@@ -268,90 +292,6 @@ impl<C: Controller + Clone> Sender<C> {
         (self.dup_acks, self.partial_acks) = (0, 0);
         self.restart_timer(now);
         Outcome::TimedOut(timeout)
-    }
-
-    fn poll_data(&mut self, now: Time) -> Poll {
-        let urgent = std::mem::take(&mut self.urgent);
-        if !urgent && self.board.in_flight() as f64 + 1.0 > self.window.cwnd.max(1.0) {
-            self.window_limited = true;
-            return Poll::Idle;
-        }
-        if self.pacer.burst() > 0 && matches!(self.pacing(), Pacing::Blocks { .. }) {
-            self.pacer.go_on(0); // a block is a burst, and cuts those of offload
-        }
-        if let Err(until) = self.pacer.ready(now) {
-            // Not the window holds it, so the window must not grow.
-            (self.urgent, self.window_limited) = (urgent, false);
-            return Poll::Hold(until);
-        }
-        let poll = self.next_data(now);
-        if let Poll::Send(data) = &poll {
-            self.pacer.sent(data.size, now);
-            self.proportion.sent();
-        }
-        poll
-    }
-
-    fn next_data(&mut self, now: Time) -> Poll {
-        let resent = if self.state == State::Open { None } else { self.board.lost_to_resend() };
-        if let Some(number) = resent {
-            return self.resend(number, now);
-        }
-        if self.may_send_new() {
-            return self.send_new(now);
-        }
-        self.window_limited = false;
-        if self.state == State::Recovery && self.profile.recovery.reports() {
-            if let Some(number) = self.board.gap_to_resend() {
-                return self.resend(number, now);
-            }
-            if let Some(number) = self.board.rescue(self.recover) {
-                self.remember_resent(now);
-                return Poll::Send(self.retransmission(number, now));
-            }
-        }
-        Poll::Idle
-    }
-
-    fn may_send_new(&self) -> bool {
-        self.board.next() < self.total.min(self.ready) && self.board.outstanding() < self.profile.buffer
-    }
-
-    fn resend(&mut self, number: u64, now: Time) -> Poll {
-        self.board.resend(number);
-        self.remember_resent(now);
-        // A retransmission of the first gap starts the timer anew: it has a round trip before it.
-        let first = number == self.board.una() && !self.is_impatient();
-        if first || self.timer == Time::NEVER {
-            self.restart_timer(now);
-        }
-        Poll::Send(self.retransmission(number, now))
-    }
-
-    // Unclear in [FHSTCP, Fig. 1]: whether recovery is paced. It is not: a hole is filled at once.
-    fn pacing(&self) -> Pacing {
-        if self.state == State::Open { self.controller.pacing(&self.window) } else { Pacing::None }
-    }
-
-    fn send_new(&mut self, now: Time) -> Poll {
-        let Some(burst) = self.burst() else { return Poll::Idle };
-        if let Err(until) = self.pacer.admit(self.pacing(), self.window.cwnd, now) {
-            self.window_limited = true;
-            return Poll::Hold(until);
-        }
-        self.pacer.go_on(burst - 1);
-        let number = self.board.send_new();
-        if self.timer == Time::NEVER {
-            self.restart_timer(now);
-        }
-        let cwr = std::mem::take(&mut self.cwr) && self.profile.ecn == Ecn::Capable;
-        Poll::Send(Data { again: false, ecn: self.profile.ecn, cwr, ..self.retransmission(number, now) })
-    }
-
-    /// What is sent again is not ECN-capable [RFC 3168, 6.1.5].
-    fn retransmission(&self, number: u64, now: Time) -> Data {
-        let (ecn, size) = (Ecn::NotCapable, self.profile.packet_size(number));
-        Data { number, stamped: now, size, opens: false, again: true, ecn, cwr: false }
     }
 
     fn on_opened(&mut self, ack: &Ack, now: Time) -> Outcome {

@@ -48,6 +48,7 @@ impl Host {
     pub fn begin(serial: u32, transfer: &Transfer, scenario: &Scenario, shared: &mut Shared) -> Host {
         let flow = &scenario.flows[transfer.flow as usize];
         let sender = Sender::new(profile(flow, transfer), flow.controller.build());
+        let receiver = Receiver::new(flow.recovery.reports(), flow.delayed_ack, sender.exact_echo());
         let mut host = Host {
             serial,
             flow: transfer.flow,
@@ -57,7 +58,7 @@ impl Host {
             since: transfer.start,
             mode: None,
             sender,
-            receiver: Receiver::new(flow.recovery.reports(), flow.delayed_ack),
+            receiver,
             payload: flow.packet.0 - HEADER.0,
             size: transfer.size.map(|size| size.0),
             in_order: 0,
@@ -131,6 +132,10 @@ impl Host {
             self.in_order += in_order;
             let fact = Fact::Delivered { flow: self.flow, payload: self.payload, in_order, fresh };
             return shared.books.note(now, fact);
+        }
+        if self.receiver.turns(data) {
+            let held = self.receiver.release().expect("what turns the echo finds something held");
+            self.reply(held, now, shared);
         }
         let before = self.bytes_before(self.receiver.next());
         let (fresh, ack) = self.receiver.take(data, now);
@@ -247,6 +252,7 @@ impl Host {
         if !data.opens {
             shared.books.note(data.stamped, Fact::Sent { flow: self.flow, again: data.again });
         }
+        self.sender.launched(data.stamped);
         let parcel = Parcel { serial: self.serial, hop: 0, load: Load::Data(data) };
         shared.calendar.add(data.stamped, What::Arrival(parcel));
     }

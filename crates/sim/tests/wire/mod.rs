@@ -1,4 +1,5 @@
 //! A sender, a receiver, and between them a pipe that a test can see through.
+#![allow(dead_code, reason = "each test file uses its share")]
 
 use std::collections::{HashMap, VecDeque};
 
@@ -70,9 +71,20 @@ impl Pipe {
         gap: Span,
         fate: impl FnMut(&Data, u32) -> bool + 'static,
     ) -> Pipe {
+        Pipe::of(sender(profile), profile, rtt, gap, fate)
+    }
+
+    /// The same with a sender of any controller.
+    pub fn of(
+        sender: Sender<Builtin>,
+        profile: Profile,
+        rtt: Span,
+        gap: Span,
+        fate: impl FnMut(&Data, u32) -> bool + 'static,
+    ) -> Pipe {
         let mut pipe = Pipe {
-            sender: sender(profile),
-            receiver: Receiver::new(profile.recovery.reports(), None),
+            receiver: Receiver::new(profile.recovery.reports(), None, sender.exact_echo()),
+            sender,
             rtt,
             gap,
             free: Time::ZERO,
@@ -139,6 +151,7 @@ impl Pipe {
                 Poll::Hold(until) => break self.held = until,
                 Poll::Idle => break,
             };
+            self.sender.launched(data.stamped);
             self.sent.push((now, data));
             let tries = self.tries.entry((data.number, data.opens)).or_default();
             *tries += 1;

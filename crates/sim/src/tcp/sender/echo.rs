@@ -33,8 +33,9 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     /// Whether the first gap was outstanding when an echo reduced the window: a series of marks
-    /// and losses in one window of data reduces it once.
+    /// and losses in one window of data reduces it once. Not where the echo is exact: there it may
+    /// have reduced the window by little, and a loss is met as ever [RFC 8257, 3.5].
     pub(super) fn is_heeded(&self) -> bool {
-        self.board.una() < self.marked_below
+        !self.exact && self.board.una() < self.marked_below
     }
 }

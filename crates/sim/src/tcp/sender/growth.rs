@@ -9,6 +9,9 @@ use super::{Sender, State};
 impl<C: Controller + Clone> Sender<C> {
     /// What the controller is told of an acknowledgement that delivered something.
     pub(super) fn event(&mut self, ack: &Ack, delivered: u64, now: Time) -> AckEvent {
+        let lost = self.board.lost() - std::mem::replace(&mut self.lost_told, self.board.lost());
+        let rates = self.rates.as_mut();
+        let rate = rates.and_then(|rates| rates.sample(ack.echo, delivered, self.board.lost(), now));
         let new_round = self.board.una() >= self.round_end;
         if new_round {
             self.round_end = self.board.next();
@@ -16,8 +19,8 @@ impl<C: Controller + Clone> Sender<C> {
         AckEvent {
             now,
             packets: delivered as f64,
-            marked: 0.0,
-            lost: 0.0,
+            marked: if self.exact && ack.ece { delivered as f64 } else { 0.0 },
+            lost: lost as f64,
             rtt: now.since(ack.echo),
             srtt: self.rtt.smoothed(),
             min_rtt: self.rtt.smallest(),
@@ -25,7 +28,7 @@ impl<C: Controller + Clone> Sender<C> {
             in_flight: self.board.in_flight() as f64,
             new_round,
             recovering: self.state != State::Open,
-            rate: None,
+            rate,
         }
     }
 

@@ -1,0 +1,520 @@
+//! BBR, version 3 [BBRV3]: BBR that also learns from loss how much the path holds.
+//!
+//! As version 1 it paces at the rate that the path delivers. It probes for more only every two or
+//! three seconds, or as often as standard TCP would lose; between probes it leaves room for others.
+//! Where a probe loses more than 2 %, what was in flight bounds the window from then on, and
+//! loss between probes lowers a second pair of bounds until the next probe.
+
+mod bounds;
+mod cycle;
+mod round_trip;
+
+use fairhaul_units::{Kind, Parameter, Settings, Span, Time};
+
+use crate::pipe::{Plateau, Rounds, Spacing, flight_before, span};
+use crate::windowed::WindowedMax;
+use crate::{AckEvent, Cause, Congestion, Controller, Pacing, RateSample, Window};
+
+/// So many packets keep acknowledgements coming.
+const LEAST_WINDOW: f64 = 4.0;
+/// What is paced below the estimate, so that queues drain.
+const MARGIN: f64 = 0.01;
+/// Rounds between probes at most: standard TCP's at a window of as many packets.
+const MOST_ROUNDS: f64 = 63.0;
+/// Acknowledgements of a round that tell of loss, from which the start may be over.
+const FULL_LOSSES: u32 = 6;
+/// Rounds over which the excess of acknowledgements is kept.
+const EXCESS_ROUNDS: u64 = 10;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Startup,
+    Drain,
+    Up,
+    Down,
+    Cruise,
+    ProbeRtt,
+    Refill,
+}
+
+/// Which packets are acknowledged now, as a probe goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Acks {
+    Other,
+    Refilling,
+    Starting,
+    Feedback,
+    Stopping,
+}
+
+/// BBR version 3.
+#[derive(Clone, Debug)]
+pub struct Bbr3 {
+    model: Box<Model>,
+}
+
+/// What the parameters say.
+#[derive(Clone, Copy, Debug)]
+struct Law {
+    loss: f64,
+    kept: f64,
+    headroom: f64,
+    probe_least: Span,
+    probe_rtt_interval: Span,
+    probe_rtt: Span,
+    min_rtt_window: Span,
+}
+
+#[derive(Clone, Debug)]
+struct Model {
+    law: Law,
+    state: State,
+    rounds: Rounds,
+    spacing: Spacing,
+    /// By cycles of probing.
+    rates: WindowedMax,
+    cycle: u64,
+    plateau: Plateau,
+    /// The path was full in this probe; and ever.
+    full_now: bool,
+    filled: bool,
+    drain_began: u64,
+    /// The smallest round-trip time; and that since the last probe of it, which keeps it fresh.
+    min_rtt: Span,
+    min_rtt_at: Time,
+    recent_rtt: Span,
+    recent_rtt_at: Time,
+    probe_ends: Option<Time>,
+    probe_round_done: bool,
+    probed_until: f64,
+    prior_cwnd: f64,
+    recovering: bool,
+    recovered_from: u64,
+    /// Bounds that probes have found; and those of losses since the last one.
+    most: f64,
+    short_rate: f64,
+    short_flight: f64,
+    /// What the last round delivered at most: rate and volume.
+    latest_rate: f64,
+    latest_volume: f64,
+    loss_round_end: f64,
+    loss_round_over: bool,
+    losses: u32,
+    /// Probing.
+    acks: Acks,
+    probes: bool,
+    too_high: bool,
+    cautious: bool,
+    cycle_began: Time,
+    wait: Span,
+    rounds_waited: u64,
+    up_rounds: u32,
+    up_acked: f64,
+    up_every: f64,
+    /// Packets acknowledged beyond what the rate explains.
+    excess: WindowedMax,
+    excess_began: Time,
+    excess_packets: f64,
+    /// Of the last acknowledgement.
+    delivered: f64,
+}
+
+impl Bbr3 {
+    pub(crate) const TITLE: &'static str = "BBR version 3: BBR that learns from loss how much the path holds";
+    pub(crate) const SOURCE: &'static str = "BBRV3";
+    pub(crate) const PARAMETERS: &'static [Parameter] = &[
+        number("loss_threshold", 0.001, 0.5, "", 0.02, "share of a round's packets that a probe may lose"),
+        number("kept", 0.1, 0.99, "", 0.7, "share of the bounds that loss leaves at least, Beta"),
+        number("headroom", 0.0, 0.9, "", 0.15, "share of the upper bound left to others between probes"),
+        number(
+            "probe_interval",
+            0.1,
+            100.0,
+            "s",
+            2.0,
+            "time between probes for more; up to half as long again",
+        ),
+        number("probe_rtt_interval", 0.1, 1000.0, "s", 5.0, "how often the round-trip time is probed"),
+        number("probe_rtt", 0.0, 10.0, "s", 0.2, "how long half a path in flight probes it"),
+        number("min_rtt_window", 0.1, 1000.0, "s", 10.0, "how long the smallest round-trip time holds"),
+    ];
+
+    pub(crate) fn new(settings: &Settings) -> Bbr3 {
+        let law = Law {
+            loss: settings.number("loss_threshold"),
+            kept: settings.number("kept"),
+            headroom: settings.number("headroom"),
+            probe_least: span(settings, "probe_interval"),
+            probe_rtt_interval: span(settings, "probe_rtt_interval"),
+            probe_rtt: span(settings, "probe_rtt"),
+            min_rtt_window: span(settings, "min_rtt_window"),
+        };
+        Bbr3 { model: Box::new(Model::new(law)) }
+    }
+}
+
+const fn number(
+    name: &'static str,
+    least: f64,
+    most: f64,
+    unit: &'static str,
+    default: f64,
+    help: &'static str,
+) -> Parameter {
+    Parameter { name, kind: Kind::Number { least, most, unit }, default, help }
+}
+
+impl Model {
+    fn new(law: Law) -> Model {
+        Model {
+            law,
+            state: State::Startup,
+            rounds: Rounds::default(),
+            spacing: Spacing::default(),
+            rates: WindowedMax::new(2),
+            cycle: 0,
+            plateau: Plateau::default(),
+            full_now: false,
+            filled: false,
+            drain_began: 0,
+            min_rtt: Span::ZERO,
+            min_rtt_at: Time::ZERO,
+            recent_rtt: Span::ZERO,
+            recent_rtt_at: Time::ZERO,
+            probe_ends: None,
+            probe_round_done: false,
+            probed_until: 0.0,
+            prior_cwnd: 0.0,
+            recovering: false,
+            recovered_from: 0,
+            most: f64::INFINITY,
+            short_rate: f64::INFINITY,
+            short_flight: f64::INFINITY,
+            latest_rate: 0.0,
+            latest_volume: 0.0,
+            loss_round_end: 0.0,
+            loss_round_over: false,
+            losses: 0,
+            acks: Acks::Other,
+            probes: false,
+            too_high: false,
+            cautious: false,
+            cycle_began: Time::ZERO,
+            wait: Span::ZERO,
+            rounds_waited: 0,
+            up_rounds: 0,
+            up_acked: 0.0,
+            up_every: f64::INFINITY,
+            excess: WindowedMax::new(EXCESS_ROUNDS),
+            excess_began: Time::ZERO,
+            excess_packets: 0.0,
+            delivered: 0.0,
+        }
+    }
+
+    fn pacing_gain(&self) -> f64 {
+        match self.state {
+            State::Startup => 2.77,
+            State::Drain => 0.5,
+            State::Up => 1.25,
+            State::Down => 0.9,
+            State::Cruise | State::Refill | State::ProbeRtt => 1.0,
+        }
+    }
+
+    fn cwnd_gain(&self) -> f64 {
+        match self.state {
+            State::Up => 2.25,
+            State::ProbeRtt => 0.5,
+            _ => 2.0,
+        }
+    }
+
+    fn is_cycling(&self) -> bool {
+        matches!(self.state, State::Up | State::Down | State::Cruise | State::Refill)
+    }
+
+    fn is_probing(&self) -> bool {
+        matches!(self.state, State::Startup | State::Refill | State::Up)
+    }
+
+    /// The rate to send at, packets per second, before any gain.
+    fn rate(&self) -> f64 {
+        self.rates.largest().min(self.short_rate)
+    }
+
+    /// Packets that fill the path `gain` times.
+    fn path(&self, gain: f64) -> f64 {
+        gain * self.rate() * self.min_rtt.as_secs()
+    }
+
+    /// The same, with what ends need to keep going.
+    //
+    // Differs from [BBRV3]: there is no budget for bursts; `offload` is not known here.
+    fn budget(&self, packets: f64) -> f64 {
+        packets.max(LEAST_WINDOW) + if self.state == State::Up { 2.0 } else { 0.0 }
+    }
+
+    /// All that an acknowledgement says about the path.
+    fn learn(&mut self, window: &mut Window, ack: &AckEvent, sample: &RateSample) {
+        let limited = sample.app_limited || sample.delivered_before < self.probed_until;
+        self.note_delivery(sample);
+        self.note_loss(window, ack, sample, limited);
+        self.rounds.take(sample);
+        if sample.rate() >= self.rates.largest() || !limited {
+            self.rates.take(self.cycle, sample.rate());
+        }
+        if self.rounds.started {
+            self.rounds_waited += 1;
+        }
+        self.note_excess(window, ack);
+        if self.rounds.started && !limited && !self.full_now {
+            self.full_now = self.plateau.take(sample.rate());
+            self.filled |= self.full_now;
+        }
+        self.leave_start(ack, sample);
+        if self.loss_round_over {
+            self.adapt_short_bounds(window);
+        }
+        if self.filled {
+            self.go_round(window, ack, sample, limited);
+        }
+        self.watch_round_trip(window, ack, sample);
+        if self.loss_round_over {
+            (self.latest_rate, self.latest_volume) = (sample.rate(), sample.delivered);
+        }
+    }
+
+    fn note_delivery(&mut self, sample: &RateSample) {
+        self.latest_rate = self.latest_rate.max(sample.rate());
+        self.latest_volume = self.latest_volume.max(sample.delivered);
+        self.loss_round_over = sample.delivered_before >= self.loss_round_end;
+        if self.loss_round_over {
+            self.loss_round_end = sample.delivered_total;
+        }
+    }
+
+    fn note_excess(&mut self, window: &Window, ack: &AckEvent) {
+        let mut expected = self.rate() * ack.now.since(self.excess_began).as_secs();
+        if self.excess_packets <= expected {
+            (self.excess_packets, self.excess_began, expected) = (0.0, ack.now, 0.0);
+        }
+        self.excess_packets += ack.packets;
+        if self.filled {
+            self.excess.take(self.rounds.count, (self.excess_packets - expected).min(window.cwnd));
+        }
+    }
+
+    fn set_window(&self, window: &mut Window, ack: &AckEvent) {
+        let target = self.budget(self.path(self.cwnd_gain()) + self.excess.largest());
+        if self.filled {
+            window.cwnd = (window.cwnd + ack.packets).min(target);
+        } else if window.cwnd < target {
+            window.cwnd += ack.packets;
+        }
+        let bound = match self.state {
+            State::Startup => f64::INFINITY,
+            State::Cruise | State::ProbeRtt => self.with_headroom(),
+            _ => self.most,
+        };
+        let probed = if self.state == State::ProbeRtt { self.probe_window() } else { f64::INFINITY };
+        window.cwnd = window.cwnd.min(bound).min(self.short_flight).min(probed).max(LEAST_WINDOW);
+    }
+}
+
+/// Whether the window, and not the application or the pacer, held the sender.
+fn fills(window: &Window, ack: &AckEvent) -> bool {
+    flight_before(ack) + 1.0 > window.cwnd
+}
+
+impl Controller for Bbr3 {
+    fn on_ack(&mut self, _: &mut Window, _: &AckEvent) {}
+
+    fn on_slow_start(&mut self, _: &mut Window, _: &AckEvent) {}
+
+    // Differs from [BBRV3]: what leaves before the first acknowledgement is not paced. The sender
+    // knows a round-trip time then, and the controller none.
+    fn on_delivery(&mut self, window: &mut Window, ack: &AckEvent) {
+        let model = &mut *self.model;
+        if model.min_rtt.is_zero() {
+            (model.min_rtt, model.min_rtt_at) = (ack.rtt, ack.now);
+            (model.recent_rtt, model.recent_rtt_at) = (ack.rtt, ack.now);
+            model.excess_began = ack.now;
+            model.spacing.follow(model.pacing_gain() * window.cwnd / ack.srtt.as_secs(), true);
+        }
+        model.recovering = ack.recovering;
+        if let Some(sample) = &ack.rate {
+            model.delivered = sample.delivered_total;
+            model.learn(window, ack, sample);
+        }
+        let rate = model.pacing_gain() * model.rate() * (1.0 - MARGIN);
+        model.spacing.follow(rate, !model.filled);
+        model.set_window(window, ack);
+    }
+
+    /// The window stays as it is: the model says what a loss means. A mark says nothing.
+    fn on_congestion(&mut self, window: &mut Window, event: &Congestion) {
+        window.ssthresh = window.cwnd;
+        if event.cause == Cause::Loss {
+            let model = &mut *self.model;
+            model.save(window);
+            (model.recovering, model.recovered_from) = (true, model.rounds.count);
+        }
+    }
+
+    fn on_timeout(&mut self, window: &mut Window, _: &Congestion) {
+        let model = &mut *self.model;
+        model.save(window);
+        (model.recovering, model.recovered_from) = (true, model.rounds.count);
+        (window.ssthresh, window.cwnd) = (window.cwnd, 1.0);
+    }
+
+    fn on_recovered(&mut self, window: &mut Window, _: Time) {
+        let model = &mut *self.model;
+        model.recovering = false;
+        if model.state != State::ProbeRtt {
+            window.cwnd = model.prior_cwnd.max(window.cwnd.min(window.ssthresh));
+        }
+    }
+
+    fn samples_rate(&self) -> bool {
+        true
+    }
+
+    fn mode(&self) -> Option<u8> {
+        Some(self.model.state as u8)
+    }
+
+    fn pacing(&self, _: &Window) -> Pacing {
+        self.model.spacing.pacing()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workbench::{CONGESTION, ack};
+
+    const RTT: Span = Span::from_ms(100);
+
+    /// A model of 1000 packets a second and 100 ms: a path of 100 packets.
+    fn flow(state: State) -> (Model, Window) {
+        let mut model = *Bbr3::new(&Settings::defaults(Bbr3::PARAMETERS)).model;
+        model.rates.take(0, 1000.0);
+        (model.min_rtt, model.recent_rtt, model.filled, model.state) = (RTT, RTT, true, state);
+        (model, Window { cwnd: 200.0, ssthresh: f64::INFINITY })
+    }
+
+    fn event(in_flight: f64, lost: f64) -> AckEvent {
+        AckEvent { in_flight, lost, ..ack(RTT) }
+    }
+
+    fn sample(in_flight_then: f64, lost_since: f64) -> RateSample {
+        RateSample {
+            delivered: 100.0,
+            interval: RTT,
+            delivered_before: 0.0,
+            delivered_total: 100.0,
+            in_flight_then,
+            lost_since,
+            app_limited: false,
+        }
+    }
+
+    /// Of 150 in flight 3 are 2 %, 4 are more: 149 before the fourth and 3 lost of them, and
+    /// (0.02 x 149 - 3) / 0.98 = -0.02 more, where the losses crossed the threshold.
+    #[test]
+    fn a_probe_that_loses_more_than_2_percent_bounds_the_flight_by_what_crossed_it() {
+        let (mut model, window) = flow(State::Up);
+        model.probes = true;
+        model.note_loss(&window, &event(146.0, 1.0), &sample(150.0, 3.0), false);
+        assert_eq!((model.state, model.most), (State::Up, f64::INFINITY));
+        model.note_loss(&window, &event(145.0, 1.0), &sample(150.0, 4.0), false);
+        assert_eq!((model.state, model.too_high), (State::Down, true));
+        assert!((model.most - (149.0 - 0.02 / 0.98)).abs() < 1e-9, "{}", model.most);
+        // Once for each probe, and never below 0.7 of the path.
+        model.note_loss(&window, &event(100.0, 20.0), &sample(150.0, 30.0), false);
+        assert!(model.most > 148.0);
+        model.probes = true;
+        model.note_loss(&window, &event(20.0, 20.0), &sample(40.0, 30.0), false);
+        assert_eq!(model.most, 70.0);
+    }
+
+    /// At a bound of 100: 85 between probes; at one of 5: one packet less, which is the least.
+    #[test]
+    fn a_part_of_the_bound_is_left_to_others() {
+        let (mut model, mut window) = flow(State::Cruise);
+        model.most = 100.0;
+        model.set_window(&mut window, &event(80.0, 0.0));
+        assert_eq!(window.cwnd, 85.0);
+        model.state = State::Refill;
+        (0..99).for_each(|_| model.set_window(&mut window, &event(80.0, 0.0)));
+        assert_eq!(window.cwnd, 100.0);
+        model.most = 5.0;
+        assert_eq!(model.with_headroom(), 4.0);
+        model.most = f64::INFINITY;
+        assert_eq!(model.with_headroom(), f64::INFINITY);
+    }
+
+    /// A round with a loss that delivered 600 a second and 60 packets: the rate goes to 0.7 x 1000 =
+    /// 700 and the flight to 0.7 x 200 = 140; a second one to max(600, 490) and max(60, 98).
+    #[test]
+    fn loss_between_probes_lowers_the_short_bounds_and_a_probe_forgets_them() {
+        let (mut model, window) = flow(State::Cruise);
+        let round = |model: &mut Model| {
+            (model.losses, model.latest_rate, model.latest_volume) = (1, 600.0, 60.0);
+            model.adapt_short_bounds(&window);
+            (model.short_rate.round(), model.short_flight.round())
+        };
+        assert_eq!((round(&mut model), round(&mut model)), ((700.0, 140.0), (600.0, 98.0)));
+        assert_eq!(model.rate(), 600.0);
+        model.begin_refill();
+        assert_eq!((model.rate(), model.short_flight), (1000.0, f64::INFINITY));
+        assert_eq!(round(&mut model), (f64::INFINITY, f64::INFINITY));
+    }
+
+    /// With a window of 64: a packet more for each 64 acknowledged, in the next round for each 32,
+    /// and so on: the bound grows by 1, 2, 4, ... packets in a round.
+    #[test]
+    fn a_bound_that_holds_a_probe_rises_twice_as_fast_in_every_round() {
+        let (mut model, _) = flow(State::Up);
+        let window = Window { cwnd: 64.0, ssthresh: 64.0 };
+        model.most = 20.0;
+        model.steepen(&window);
+        let mut found = Vec::new();
+        for _ in 0..4 {
+            for packet in 0..64 {
+                model.rounds.started = packet == 63;
+                model.raise(&window, &event(64.0, 0.0));
+            }
+            found.push(model.most - 20.0);
+        }
+        assert_eq!(found, [1.0, 3.0, 7.0, 15.0]);
+    }
+
+    /// Two to three seconds, or as many rounds as the path holds packets, 63 at most.
+    #[test]
+    fn a_probe_waits_two_to_three_seconds_or_63_rounds() {
+        let (mut model, window) = flow(State::Cruise);
+        let at = |s: f64| Time::ZERO + Span::from_secs(s);
+        model.begin_down(at(10.0));
+        assert!((Span::from_s(2)..=Span::from_s(3)).contains(&model.wait), "{}", model.wait);
+        assert!(!model.is_time_to_probe(&window, at(12.0)) && model.is_time_to_probe(&window, at(13.1)));
+        model.rounds_waited = 62;
+        assert!(!model.is_time_to_probe(&window, at(11.0)));
+        model.rounds_waited = 63;
+        assert!(model.is_time_to_probe(&window, at(11.0)));
+    }
+
+    #[test]
+    fn a_recovery_leaves_the_window_and_a_timeout_gives_it_back() {
+        let (model, mut window) = flow(State::Cruise);
+        let mut flow = Bbr3 { model: Box::new(model) };
+        flow.on_congestion(&mut window, &CONGESTION);
+        assert_eq!(window.cwnd, 200.0);
+        flow.on_timeout(&mut window, &CONGESTION);
+        assert_eq!(window.cwnd, 1.0);
+        flow.on_recovered(&mut window, Time::ZERO);
+        assert_eq!(window.cwnd, 200.0);
+    }
+}

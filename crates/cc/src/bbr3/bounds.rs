@@ -1,0 +1,88 @@
+//! What losses say of how much the path holds [BBRV3]: the bound that probes find, and those that
+//! hold until the next probe.
+
+use fairhaul_units::Time;
+
+use super::{LEAST_WINDOW, Model, State, fills};
+use crate::{AckEvent, RateSample, Window};
+
+impl Model {
+    pub(super) fn with_headroom(&self) -> f64 {
+        let left = (self.most * (1.0 - self.law.headroom)).min(self.most - 1.0);
+        left.max(LEAST_WINDOW)
+    }
+
+    /// Packets were lost: whether a probe went too far.
+    //
+    // Differs from [BBRV3]: a loss is judged by the packet whose acknowledgement revealed it, and
+    // those revealed together as one. Here that left three packets after the lost one.
+    pub(super) fn note_loss(&mut self, window: &Window, ack: &AckEvent, sample: &RateSample, limited: bool) {
+        if ack.lost == 0.0 {
+            return;
+        }
+        if self.losses == 0 {
+            self.loss_round_end = sample.delivered_total;
+            self.loss_round_over = false;
+        }
+        self.losses += 1;
+        if self.probes && self.is_too_much(sample) {
+            // Where the losses crossed the threshold.
+            let (flight, lost) = (sample.in_flight_then - ack.lost, sample.lost_since - ack.lost);
+            let crossed = flight + (self.law.loss * flight - lost) / (1.0 - self.law.loss);
+            self.go_down_from(crossed, window, ack.now, limited);
+        }
+    }
+
+    pub(super) fn is_too_much(&self, sample: &RateSample) -> bool {
+        sample.lost_since > self.law.loss * sample.in_flight_then
+    }
+
+    pub(super) fn go_down_from(&mut self, flight: f64, window: &Window, now: Time, limited: bool) {
+        (self.too_high, self.probes) = (true, false);
+        if !limited {
+            self.most = flight.max(self.law.kept * self.target(window));
+        }
+        if self.state == State::Up {
+            self.begin_down(now);
+        }
+    }
+
+    pub(super) fn target(&self, window: &Window) -> f64 {
+        self.path(1.0).min(window.cwnd)
+    }
+
+    /// A round with losses while not probing lowers the second pair of bounds.
+    pub(super) fn adapt_short_bounds(&mut self, window: &Window) {
+        if self.losses > 0 && !self.is_probing() {
+            let (rate, flight) = (self.short_rate, self.short_flight);
+            let rate = if rate.is_finite() { rate } else { self.rates.largest() };
+            let flight = if flight.is_finite() { flight } else { window.cwnd };
+            self.short_rate = self.latest_rate.max(self.law.kept * rate);
+            self.short_flight = self.latest_volume.max(self.law.kept * flight);
+        }
+        self.losses = 0;
+    }
+
+    /// Raises the bound while it holds a probe: by twice as much in every round.
+    pub(super) fn raise(&mut self, window: &Window, ack: &AckEvent) {
+        if !fills(window, ack) || window.cwnd < self.most {
+            return;
+        }
+        self.up_acked += ack.packets;
+        let more = (self.up_acked / self.up_every).floor();
+        self.up_acked -= more * self.up_every;
+        self.most += more;
+        if self.rounds.started {
+            self.steepen(window);
+        }
+    }
+
+    pub(super) fn steepen(&mut self, window: &Window) {
+        self.up_every = (window.cwnd / f64::from(1u32 << self.up_rounds)).max(1.0);
+        self.up_rounds = (self.up_rounds + 1).min(30);
+    }
+
+    pub(super) fn forget_short_bounds(&mut self) {
+        (self.short_rate, self.short_flight) = (f64::INFINITY, f64::INFINITY);
+    }
+}

@@ -1,0 +1,122 @@
+//! The start, and the cycle of probing for more after it [BBRV3].
+
+use fairhaul_units::{Span, Time};
+
+use super::{Acks, FULL_LOSSES, MOST_ROUNDS, Model, State, fills};
+use crate::pipe::{Plateau, draw, flight_before};
+use crate::{AckEvent, RateSample, Window};
+
+impl Model {
+    /// The start ends on a full path, or with much loss; what it queued is drained.
+    //
+    // Differs from [BBRV3]: acknowledgements that reveal loss are counted, not ranges of lost
+    // packets, as in Linux.
+    pub(super) fn leave_start(&mut self, ack: &AckEvent, sample: &RateSample) {
+        if self.state == State::Startup {
+            let long = ack.recovering && self.rounds.count > self.recovered_from;
+            let lossy = self.losses >= FULL_LOSSES && self.is_too_much(sample);
+            if self.loss_round_over && long && lossy {
+                self.filled = true;
+                self.most = self.path(1.0).max(self.latest_volume);
+            }
+            if self.filled {
+                (self.state, self.drain_began) = (State::Drain, self.rounds.count);
+            }
+        }
+        let slow = self.rounds.count > self.drain_began + 3;
+        if self.state == State::Drain && (ack.in_flight <= self.budget(self.path(1.0)) || slow) {
+            self.begin_down(ack.now);
+        }
+    }
+
+    /// One step of the cycle of probing.
+    pub(super) fn go_round(&mut self, window: &Window, ack: &AckEvent, sample: &RateSample, limited: bool) {
+        if self.follow_probe(window, ack, sample, limited) || !self.is_cycling() {
+            return;
+        }
+        match self.state {
+            State::Down | State::Cruise if self.is_time_to_probe(window, ack.now) => self.begin_refill(),
+            State::Down if ack.in_flight <= self.with_headroom().min(self.budget(self.path(1.0))) => {
+                self.state = State::Cruise;
+            }
+            State::Refill if self.rounds.started => {
+                self.probes = true;
+                self.begin_up(window, sample);
+            }
+            State::Up => self.end_up(window, ack, sample),
+            _ => {}
+        }
+    }
+
+    /// What the acknowledgements of a probe say: whether that has begun another state.
+    pub(super) fn follow_probe(
+        &mut self,
+        window: &Window,
+        ack: &AckEvent,
+        sample: &RateSample,
+        limited: bool,
+    ) -> bool {
+        if self.rounds.started && self.acks == Acks::Starting {
+            self.acks = Acks::Feedback;
+        }
+        if self.rounds.started && self.acks == Acks::Stopping {
+            (self.probes, self.acks) = (false, Acks::Other);
+            if self.is_cycling() && !limited {
+                self.cycle += 1;
+            }
+            if self.is_cycling() && self.cautious && !self.too_high {
+                self.begin_refill();
+                return true;
+            }
+        }
+        if !self.is_too_much(sample) && self.most.is_finite() {
+            self.most = self.most.max(sample.in_flight_then);
+            if self.state == State::Up {
+                self.raise(window, ack);
+            }
+        }
+        false
+    }
+
+    pub(super) fn is_time_to_probe(&self, window: &Window, now: Time) -> bool {
+        let rounds = self.target(window).min(MOST_ROUNDS);
+        now > self.cycle_began + self.wait || self.rounds_waited as f64 >= rounds
+    }
+
+    /// Ends a probe where the path is full, or where the last one had to stop.
+    pub(super) fn end_up(&mut self, window: &Window, ack: &AckEvent, sample: &RateSample) {
+        self.cautious = self.too_high && flight_before(ack) >= self.most;
+        let bounded = fills(window, ack) && window.cwnd >= self.most;
+        if !self.cautious && bounded {
+            // The bound limits the rate, so that it cannot grow.
+            (self.plateau, self.full_now) = (Plateau::from(sample.rate()), false);
+        } else if self.cautious || self.full_now {
+            self.too_high = false;
+            self.begin_down(ack.now);
+        }
+    }
+
+    pub(super) fn begin_down(&mut self, now: Time) {
+        (self.losses, self.latest_rate, self.latest_volume) = (0, 0.0, 0.0);
+        self.up_every = f64::INFINITY;
+        let drawn = draw(now);
+        self.wait = self.law.probe_least + Span::from_secs(drawn * self.law.probe_least.as_secs() / 2.0);
+        self.rounds_waited = u64::from(drawn >= 0.5);
+        (self.cycle_began, self.acks, self.state) = (now, Acks::Stopping, State::Down);
+        self.rounds.restart(self.delivered);
+    }
+
+    pub(super) fn begin_refill(&mut self) {
+        self.forget_short_bounds();
+        (self.up_rounds, self.up_acked, self.cautious) = (0, 0.0, false);
+        (self.acks, self.state) = (Acks::Refilling, State::Refill);
+        self.rounds.restart(self.delivered);
+    }
+
+    pub(super) fn begin_up(&mut self, window: &Window, sample: &RateSample) {
+        (self.acks, self.state) = (Acks::Starting, State::Up);
+        self.rounds.restart(self.delivered);
+        (self.plateau, self.full_now) = (Plateau::from(sample.rate()), false);
+        self.steepen(window);
+    }
+}

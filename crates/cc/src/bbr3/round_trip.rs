@@ -1,0 +1,61 @@
+//! The smallest round-trip time, and how it is probed [BBRV3].
+
+use super::{Acks, LEAST_WINDOW, Model, State};
+use crate::pipe::after_idle;
+use crate::{AckEvent, RateSample, Window};
+
+impl Model {
+    /// Keeps the smallest round-trip time, and probes for it when the last is old.
+    pub(super) fn watch_round_trip(&mut self, window: &mut Window, ack: &AckEvent, sample: &RateSample) {
+        let old = ack.now > self.recent_rtt_at + self.law.probe_rtt_interval;
+        if ack.rtt < self.recent_rtt || old {
+            (self.recent_rtt, self.recent_rtt_at) = (ack.rtt, ack.now);
+        }
+        if self.recent_rtt < self.min_rtt || ack.now > self.min_rtt_at + self.law.min_rtt_window {
+            (self.min_rtt, self.min_rtt_at) = (self.recent_rtt, self.recent_rtt_at);
+        }
+        if old && self.state != State::ProbeRtt && !after_idle(sample) {
+            self.save(window);
+            self.state = State::ProbeRtt;
+            self.probe_ends = None;
+            self.acks = Acks::Stopping;
+            self.rounds.restart(self.delivered);
+        }
+        if self.state == State::ProbeRtt {
+            self.probe_round_trip(window, ack, sample);
+        }
+    }
+
+    pub(super) fn probe_round_trip(&mut self, window: &mut Window, ack: &AckEvent, sample: &RateSample) {
+        self.probed_until = sample.delivered_total + ack.in_flight;
+        let Some(ends) = self.probe_ends else {
+            if ack.in_flight <= self.probe_window() {
+                self.probe_ends = Some(ack.now + self.law.probe_rtt);
+                self.probe_round_done = false;
+                self.rounds.restart(self.delivered);
+            }
+            return;
+        };
+        self.probe_round_done |= self.rounds.started;
+        if self.probe_round_done && ack.now > ends {
+            self.recent_rtt_at = ack.now;
+            window.cwnd = window.cwnd.max(self.prior_cwnd);
+            self.forget_short_bounds();
+            self.state = State::Startup;
+            if self.filled {
+                self.begin_down(ack.now);
+                self.state = State::Cruise;
+            }
+        }
+    }
+
+    pub(super) fn probe_window(&self) -> f64 {
+        self.path(0.5).max(LEAST_WINDOW)
+    }
+
+    /// Remembers the window for when a recovery or a probe is over.
+    pub(super) fn save(&mut self, window: &Window) {
+        let untouched = !self.recovering && self.state != State::ProbeRtt;
+        self.prior_cwnd = if untouched { window.cwnd } else { self.prior_cwnd.max(window.cwnd) };
+    }
+}

@@ -1,0 +1,128 @@
+//! Data Center TCP [RFC 8257]: the window gives up as much as was marked.
+//!
+//! Queues mark early, and acknowledgements say exactly which packets were marked. Once in a window
+//! the marked share moves an average, alpha; where a window holds marks, half of alpha is given up,
+//! so that a short queue costs little and a long one as much as a loss. All else is standard TCP's.
+
+use fairhaul_units::{Kind, Parameter, Settings};
+
+use crate::{AckEvent, Cause, Congestion, Controller, Window};
+
+/// Data Center TCP.
+#[derive(Clone, Debug)]
+pub struct Dctcp {
+    gain: f64,
+    /// The average share of packets marked.
+    alpha: f64,
+    /// Packets delivered in the window under way, and those of them that were marked.
+    delivered: f64,
+    marked: f64,
+}
+
+impl Dctcp {
+    pub(crate) const TITLE: &'static str = "Data Center TCP: gives up as much as was marked";
+    pub(crate) const SOURCE: &'static str = "RFC 8257";
+    pub(crate) const PARAMETERS: &'static [Parameter] = &[
+        Parameter {
+            name: "gain",
+            kind: Kind::Number { least: 0.0001, most: 1.0, unit: "" },
+            default: 0.0625,
+            help: "weight of a window in the average of the marked share, g [RFC 8257, 4.2]",
+        },
+        Parameter {
+            name: "alpha",
+            kind: Kind::Number { least: 0.0, most: 1.0, unit: "" },
+            default: 1.0,
+            help: "the average at the start: the first mark halves the window [RFC 8257, 3.3]",
+        },
+    ];
+
+    pub(crate) fn new(settings: &Settings) -> Dctcp {
+        let (gain, alpha) = (settings.number("gain"), settings.number("alpha"));
+        Dctcp { gain, alpha, delivered: 0.0, marked: 0.0 }
+    }
+}
+
+impl Controller for Dctcp {
+    // Differs from [RFC 8257, 3.3]: packets are counted, not bytes.
+    fn on_delivery(&mut self, _: &mut Window, ack: &AckEvent) {
+        self.delivered += ack.packets;
+        self.marked += ack.marked;
+        if ack.new_round {
+            self.alpha += self.gain * (self.marked / self.delivered - self.alpha);
+            (self.delivered, self.marked) = (0.0, 0.0);
+        }
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
+        window.cwnd += ack.packets / window.cwnd;
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, event: &Congestion) {
+        match event.cause {
+            Cause::Mark => window.give_up(self.alpha / 2.0),
+            Cause::Loss => window.give_up(0.5), // [RFC 8257, 3.5]
+        }
+    }
+
+    fn exact_echo(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workbench::{CONGESTION, ack, avoidance, close};
+    use fairhaul_units::Span;
+
+    fn dctcp() -> Dctcp {
+        Dctcp::new(&Settings::defaults(Dctcp::PARAMETERS))
+    }
+
+    /// A window of 10 packets of which so many are marked; its last acknowledgement closes it.
+    fn window_of_ten(flow: &mut Dctcp, marked: u32) {
+        for number in 0..10 {
+            let marked = f64::from(number < marked);
+            let event = AckEvent { marked, new_round: number == 9, ..ack(Span::from_ms(1)) };
+            flow.on_delivery(&mut avoidance(10.0), &event);
+        }
+    }
+
+    /// alpha' = alpha + (F - alpha) / 16. From 1 with F = 0.4: 1 - 0.6 / 16 = 0.9625; then 0.9625 -
+    /// 0.5625 / 16 = 0.92734375. What is left of the difference after n windows is 0.6 (15/16)^n.
+    #[test]
+    fn alpha_comes_to_the_share_that_is_marked() {
+        let mut flow = dctcp();
+        let found = [0; 2].map(|_| {
+            window_of_ten(&mut flow, 4);
+            flow.alpha
+        });
+        assert!((found[0] - 0.9625).abs() < 1e-12 && (found[1] - 0.927_343_75).abs() < 1e-12, "{found:?}");
+        (2..100).for_each(|_| window_of_ten(&mut flow, 4));
+        close(flow.alpha - 0.4, 0.6 * libm::pow(0.9375, 100.0), 1e-6);
+    }
+
+    /// At alpha = 1 a mark halves 100; at 0.4 it leaves 100 (1 - 0.2) = 80. A loss halves always.
+    #[test]
+    fn a_mark_gives_up_half_of_alpha_and_a_loss_half() {
+        let mark = Congestion { cause: Cause::Mark, ..CONGESTION };
+        let after = |alpha: f64, event: &Congestion| {
+            let (mut flow, mut window) = (Dctcp { alpha, ..dctcp() }, avoidance(100.0));
+            flow.on_congestion(&mut window, event);
+            window.cwnd
+        };
+        assert_eq!((after(1.0, &mark), after(0.4, &mark), after(0.4, &CONGESTION)), (50.0, 80.0, 50.0));
+    }
+
+    /// An acknowledgement of two packets counts as two of one.
+    #[test]
+    fn a_window_that_ends_within_an_acknowledgement_counts_all_of_it() {
+        let mut flow = dctcp();
+        let event = AckEvent { packets: 2.0, ..ack(Span::from_ms(1)) };
+        flow.on_delivery(&mut avoidance(4.0), &event);
+        flow.on_delivery(&mut avoidance(4.0), &AckEvent { marked: 2.0, new_round: true, ..event });
+        assert!((flow.alpha - (1.0 - 0.5 / 16.0)).abs() < 1e-12);
+        assert_eq!((flow.delivered, flow.marked), (0.0, 0.0));
+    }
+}

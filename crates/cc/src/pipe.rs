@@ -1,0 +1,121 @@
+//! What controllers that model the path share [BBR]: its rounds, when it is full, and chance.
+
+use fairhaul_units::{Settings, Span, Time};
+
+use crate::{AckEvent, Pacing, RateSample};
+
+/// Rounds counted by delivery: one is over when a packet is acknowledged that left after all that
+/// had been delivered at its start. Recovery does not stop them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Rounds {
+    /// How many are over.
+    pub(crate) count: u64,
+    /// Whether the last sample began one.
+    pub(crate) started: bool,
+    end: f64,
+}
+
+impl Rounds {
+    /// Takes a sample.
+    pub(crate) fn take(&mut self, sample: &RateSample) {
+        self.started = sample.delivered_before >= self.end;
+        if self.started {
+            self.end = sample.delivered_total;
+            self.count += 1;
+        }
+    }
+
+    /// A round begins with what is sent from now on, when so much has been delivered.
+    pub(crate) fn restart(&mut self, delivered: f64) {
+        self.end = delivered;
+    }
+}
+
+/// Whether the path is full: three rounds in which the rate did not grow by a quarter.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Plateau {
+    rate: f64,
+    rounds: u32,
+}
+
+impl Plateau {
+    /// Growth counts from `rate` on.
+    pub(crate) fn from(rate: f64) -> Plateau {
+        Plateau { rate, rounds: 0 }
+    }
+
+    /// The rate of another round: whether it has stopped growing.
+    pub(crate) fn take(&mut self, rate: f64) -> bool {
+        if rate >= 1.25 * self.rate {
+            *self = Plateau::from(rate);
+        } else {
+            self.rounds += 1;
+        }
+        self.rounds >= 3
+    }
+}
+
+/// The rate at which packets leave, per second; zero before there is one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Spacing {
+    rate: f64,
+}
+
+impl Spacing {
+    /// Follows `rate`; `rising`: only upwards.
+    pub(crate) fn follow(&mut self, rate: f64, rising: bool) {
+        if rate > 0.0 && (!rising || rate > self.rate) {
+            self.rate = rate;
+        }
+    }
+
+    pub(crate) fn pacing(&self) -> Pacing {
+        if self.rate > 0.0 { Pacing::Even(Span::from_secs(1.0 / self.rate)) } else { Pacing::None }
+    }
+}
+
+/// What is in flight when an acknowledgement comes, before it.
+pub(crate) fn flight_before(ack: &AckEvent) -> f64 {
+    ack.in_flight + ack.packets + ack.lost
+}
+
+/// Whether a sample is of a packet that left when nothing else was in flight: the path was idle.
+pub(crate) fn after_idle(sample: &RateSample) -> bool {
+    sample.app_limited && sample.in_flight_then <= 1.0
+}
+
+/// A number in [0, 1) that the instant of an event gives, to be asked where sources say "random".
+/// It needs no generator of its own, is the same in every run of a seed, and differs from flow to
+/// flow as their picoseconds do. The mixing is that of SplitMix64 [XOSHIRO].
+pub(crate) fn draw(now: Time) -> f64 {
+    let mut mixed = now.as_ps().wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// A parameter in seconds.
+pub(crate) fn span(settings: &Settings, name: &str) -> Span {
+    Span::from_secs(settings.number(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn growth_by_a_quarter_begins_anew_and_three_rounds_without_it_are_enough() {
+        let mut plateau = Plateau::default();
+        let rates = [100.0, 125.0, 130.0, 156.25, 160.0, 170.0, 150.0];
+        let full = rates.map(|rate| plateau.take(rate));
+        assert_eq!(full, [false, false, false, false, false, false, true]);
+    }
+
+    #[test]
+    fn what_is_drawn_is_spread_evenly() {
+        let drawn: Vec<f64> = (0..10_000).map(|n| draw(Time::ZERO + Span::from_ms(n))).collect();
+        let mean = drawn.iter().sum::<f64>() / 1e4;
+        assert!((mean - 0.5).abs() < 0.01, "{mean}");
+        assert!(drawn.iter().filter(|&&d| d < 0.125).count().abs_diff(1250) < 120);
+    }
+}

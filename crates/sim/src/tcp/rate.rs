@@ -1,0 +1,171 @@
+//! How fast the path delivers, sampled with each acknowledgement [DELIVERY-RATE].
+//!
+//! Each packet leaves with a note of what had been delivered by then. Its acknowledgement says how
+//! much more has been since, and in what time: the longer of the time in which that was sent and
+//! the time in which it was acknowledged, since acknowledgements may come compressed.
+//!
+//! Notes stand in the order of their stamps, and an acknowledgement finds its own by the stamp that
+//! it echoes. What lies before it is dropped, so that each note is put in and taken out once.
+
+use std::collections::VecDeque;
+
+use fairhaul_cc::RateSample;
+use fairhaul_units::{Span, Time};
+
+/// The sampler of one sender.
+#[derive(Clone, Debug, Default)]
+pub struct RateSampler {
+    notes: VecDeque<Note>,
+    /// Packets delivered, and when the last of them was.
+    delivered: u64,
+    delivered_at: Time,
+    /// When the packet left that was acknowledged last.
+    first_sent: Time,
+    /// Samples are limited by the application until more than this has been delivered.
+    limited_until: u64,
+}
+
+/// What was known when a packet left.
+#[derive(Clone, Copy, Debug)]
+struct Note {
+    stamp: Time,
+    delivered: u64,
+    delivered_at: Time,
+    first_sent: Time,
+    in_flight: u64,
+    lost: u64,
+    app_limited: bool,
+}
+
+impl RateSampler {
+    /// A packet leaves with that stamp; `in_flight`: with it; `lost`: packets believed lost so far.
+    pub fn sent(&mut self, stamp: Time, in_flight: u64, lost: u64) {
+        if in_flight == 1 {
+            (self.first_sent, self.delivered_at) = (stamp, stamp);
+        }
+        self.notes.push_back(Note {
+            stamp,
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            first_sent: self.first_sent,
+            in_flight,
+            lost,
+            app_limited: self.limited_until > 0,
+        });
+    }
+
+    /// The window and the pacer let a packet go, and there is none: what is in flight, and all that
+    /// leaves before it is delivered, says nothing about the path.
+    pub fn app_limited(&mut self, in_flight: u64) {
+        self.limited_until = (self.delivered + in_flight).max(1);
+    }
+
+    /// An acknowledgement of the packet stamped `echo` delivers `packets`; `lost`: packets believed
+    /// lost so far. `None`: a packet that left later was acknowledged before.
+    //
+    // Differs from [DELIVERY-RATE]: the packet is the one whose stamp is echoed. Where an
+    // acknowledgement was held that is the first of those that it covers, and a packet that was
+    // overtaken gives no sample. So the interval is never below the smallest round-trip time, and
+    // no check of that is needed. Without SACK, duplicate acknowledgements deliver nothing.
+    pub fn sample(&mut self, echo: Time, packets: u64, lost: u64, now: Time) -> Option<RateSample> {
+        self.delivered += packets;
+        self.delivered_at = now;
+        if self.delivered > self.limited_until {
+            self.limited_until = 0;
+        }
+        while self.notes.front().is_some_and(|note| note.stamp < echo) {
+            self.notes.pop_front();
+        }
+        if self.notes.front()?.stamp != echo {
+            return None;
+        }
+        let note = self.notes.pop_front()?;
+        self.first_sent = note.stamp;
+        Some(RateSample {
+            delivered: (self.delivered - note.delivered) as f64,
+            interval: Span::max(note.stamp.since(note.first_sent), now.since(note.delivered_at)),
+            delivered_before: note.delivered as f64,
+            delivered_total: self.delivered as f64,
+            in_flight_then: note.in_flight as f64,
+            lost_since: (lost - note.lost) as f64,
+            app_limited: note.app_limited,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_ms(ms)
+    }
+
+    /// Packets at 0, 10, 20, ... ms, acknowledged 100 ms later. The first is alone when it leaves,
+    /// so that it has 1 packet in 100 ms. That of 90 ms left when nothing had been acknowledged: at
+    /// 190 ms it has 10 packets, sent in 90 ms (0 to 90) and acknowledged in 190. That of 100 ms
+    /// left with the first acknowledgement: 10 packets in 100 ms.
+    #[test]
+    fn a_packet_every_ten_milliseconds_is_a_hundred_per_second() {
+        let mut sampler = RateSampler::default();
+        let mut found = Vec::new();
+        for step in 0..30 {
+            if step >= 10 {
+                found.push(sampler.sample(at(10 * (step - 10)), 1, 0, at(10 * step)).unwrap());
+            }
+            sampler.sent(at(10 * step), (step + 1).min(10), 0);
+        }
+        let figures = |n: usize| (found[n].delivered, found[n].interval, found[n].delivered_before);
+        assert_eq!(figures(0), (1.0, Span::from_ms(100), 0.0));
+        assert_eq!(figures(9), (10.0, Span::from_ms(190), 0.0));
+        assert_eq!(figures(10), (10.0, Span::from_ms(100), 1.0));
+        assert_eq!(figures(19), (10.0, Span::from_ms(100), 10.0));
+        assert_eq!((found[19].delivered_total, found[19].in_flight_then), (20.0, 10.0));
+    }
+
+    /// Ten leave 10 ms apart, and all acknowledgements come at once, at 200 ms. The next ten leave
+    /// 10 ms apart from 200 ms on, and all of theirs come at 400 ms, one after the other: the last
+    /// left 90 ms after the first and 280 ms after the packet acknowledged last, and was
+    /// acknowledged 200 ms after it: 10 packets in 290 - 90 = 200 or in 400 - 200 = 200 ms.
+    #[test]
+    fn acknowledgements_that_come_together_do_not_make_the_path_faster() {
+        let mut sampler = RateSampler::default();
+        (0..10).for_each(|n| sampler.sent(at(10 * n), n + 1, 0));
+        assert!((0..10).all(|n| sampler.sample(at(10 * n), 1, 0, at(200)).is_some()));
+        (0..10).for_each(|n| sampler.sent(at(200 + 10 * n), n + 2, 0));
+        let last = (0..10).map(|n| sampler.sample(at(200 + 10 * n), 1, 0, at(400)).unwrap()).last().unwrap();
+        assert_eq!((last.delivered, last.interval), (10.0, Span::from_ms(200)));
+    }
+
+    /// Of five, packet 1 is lost: its note goes with the acknowledgement of packet 2, and when it
+    /// comes after all, it gives no sample.
+    #[test]
+    fn losses_since_a_packet_left_are_counted_and_what_was_overtaken_gives_no_sample() {
+        let mut sampler = RateSampler::default();
+        (0..5).for_each(|n| sampler.sent(at(n), n + 1, 0));
+        assert_eq!(sampler.sample(at(0), 1, 0, at(100)).unwrap().lost_since, 0.0);
+        assert_eq!(sampler.sample(at(2), 1, 0, at(102)).unwrap().in_flight_then, 3.0);
+        assert_eq!(sampler.sample(at(4), 1, 1, at(104)).unwrap().lost_since, 1.0);
+        assert_eq!(sampler.sample(at(1), 1, 1, at(120)), None);
+        assert_eq!((sampler.notes.len(), sampler.delivered), (0, 4));
+    }
+
+    /// Three in flight when the application has no more: the three have left, so they count. What
+    /// leaves before more than three are delivered is limited, what leaves after it is not.
+    #[test]
+    fn the_application_limits_until_the_gap_is_delivered() {
+        let mut sampler = RateSampler::default();
+        (0..3).for_each(|n| sampler.sent(at(n), n + 1, 0));
+        sampler.app_limited(3);
+        sampler.sent(at(50), 4, 0);
+        let limited = |sampler: &mut RateSampler, echo, now| {
+            sampler.sample(at(echo), 1, 0, at(now)).unwrap().app_limited
+        };
+        assert!([0, 1, 2].iter().all(|&n| !limited(&mut sampler, n, 100 + n)));
+        sampler.sent(at(110), 2, 0);
+        assert!(limited(&mut sampler, 50, 150));
+        sampler.sent(at(155), 2, 0);
+        assert!(limited(&mut sampler, 110, 210));
+        assert!(!limited(&mut sampler, 155, 255));
+    }
+}

@@ -1,0 +1,121 @@
+//! What leaves next: what was lost [RFC 6675, NextSeg], then what is new, as the pacer lets it.
+
+use fairhaul_cc::{Controller, Pacing};
+use fairhaul_units::{Data, Ecn, Time};
+
+use super::{Poll, Sender, State};
+
+impl<C: Controller + Clone> Sender<C> {
+    /// What leaves once the connection is open.
+    pub(super) fn poll_data(&mut self, now: Time) -> Poll {
+        let urgent = std::mem::take(&mut self.urgent);
+        if !urgent && self.board.in_flight() as f64 + 1.0 > self.window.cwnd.max(1.0) {
+            self.window_limited = true;
+            return Poll::Idle;
+        }
+        if self.pacer.burst() > 0 && matches!(self.pacing(), Pacing::Blocks { .. }) {
+            self.pacer.go_on(0); // a block is a burst, and cuts those of offload
+        }
+        if let Err(until) = self.pacer.ready(now) {
+            // Not the window holds it, so the window must not grow.
+            (self.urgent, self.window_limited) = (urgent, false);
+            return Poll::Hold(until);
+        }
+        let poll = self.next_data(now);
+        match &poll {
+            Poll::Send(data) => {
+                self.pacer.sent(data.size, now);
+                self.proportion.sent();
+            }
+            Poll::Hold(_) => self.urgent = urgent,
+            Poll::Idle => {}
+        }
+        poll
+    }
+
+    fn next_data(&mut self, now: Time) -> Poll {
+        let resent = if self.state == State::Open { None } else { self.board.lost_to_resend() };
+        if let Some(number) = resent {
+            return self.resend(number, now);
+        }
+        if self.may_send_new() {
+            return self.send_new(now);
+        }
+        self.window_limited = false;
+        if let Some(rates) = &mut self.rates {
+            rates.app_limited(self.board.in_flight());
+        }
+        if self.state == State::Recovery && self.profile.recovery.reports() {
+            if let Some(number) = self.board.gap_to_resend() {
+                return self.resend(number, now);
+            }
+            if self.board.may_rescue() {
+                return self.rescue(now);
+            }
+        }
+        Poll::Idle
+    }
+
+    fn may_send_new(&self) -> bool {
+        self.board.next() < self.total.min(self.ready) && self.board.outstanding() < self.profile.buffer
+    }
+
+    fn resend(&mut self, number: u64, now: Time) -> Poll {
+        if let Err(until) = self.pace_again(now) {
+            return Poll::Hold(until);
+        }
+        self.board.resend(number);
+        self.remember_resent(now);
+        // A retransmission of the first gap starts the timer anew: it has a round trip before it.
+        let first = number == self.board.una() && !self.is_impatient();
+        if first || self.timer == Time::NEVER {
+            self.restart_timer(now);
+        }
+        Poll::Send(self.retransmission(number, now))
+    }
+
+    fn rescue(&mut self, now: Time) -> Poll {
+        if let Err(until) = self.pace_again(now) {
+            return Poll::Hold(until);
+        }
+        let Some(number) = self.board.rescue(self.recover) else { return Poll::Idle };
+        self.remember_resent(now);
+        Poll::Send(self.retransmission(number, now))
+    }
+
+    /// What is sent again waits where packets are spaced evenly, and then each for itself.
+    fn pace_again(&mut self, now: Time) -> Result<(), Time> {
+        let pacing @ Pacing::Even(_) = self.controller.pacing(&self.window) else { return Ok(()) };
+        self.pacer.go_on(0);
+        self.pacer.admit(pacing, self.window.cwnd, now)
+    }
+
+    fn pacing(&self) -> Pacing {
+        match self.controller.pacing(&self.window) {
+            // Unclear in [FHSTCP, Fig. 1]: whether recovery is paced. It is not: a hole is filled at once.
+            Pacing::Blocks { .. } if self.state != State::Open => Pacing::None,
+            pacing => pacing,
+        }
+    }
+
+    fn send_new(&mut self, now: Time) -> Poll {
+        let Some(burst) = self.burst() else { return Poll::Idle };
+        if let Err(until) = self.pacer.admit(self.pacing(), self.window.cwnd, now) {
+            self.window_limited = true;
+            return Poll::Hold(until);
+        }
+        self.pacer.go_on(burst - 1);
+        let number = self.board.send_new();
+        if self.timer == Time::NEVER {
+            self.restart_timer(now);
+        }
+        let cwr = std::mem::take(&mut self.cwr) && self.profile.ecn == Ecn::Capable;
+        Poll::Send(Data { again: false, ecn: self.profile.ecn, cwr, ..self.retransmission(number, now) })
+    }
+
+    /// What is sent again is not ECN-capable [RFC 3168, 6.1.5].
+    fn retransmission(&self, number: u64, now: Time) -> Data {
+        let (ecn, size) = (Ecn::NotCapable, self.profile.packet_size(number));
+        Data { number, stamped: now, size, opens: false, again: true, ecn, cwr: false }
+    }
+}
