@@ -160,7 +160,11 @@ fn under_fq_codel_unequal_loads_get_equal_shares_and_a_sparse_flow_hardly_waits(
     };
     let (fair, tail) = (run("fq_codel"), run("droptail"));
     let shares = [0, 1].map(|flow| fair.goodput_bps(flow) / 1e6);
-    println!("fq_codel: {shares:.2?} Mbit/s, waits {:.2} ms; droptail {:.2} ms", waits_ms(&fair), waits_ms(&tail));
+    println!(
+        "fq_codel: {shares:.2?} Mbit/s, waits {:.2} ms; droptail {:.2} ms",
+        waits_ms(&fair),
+        waits_ms(&tail)
+    );
     // (20 - 0.2) / 2 on the wire, of which 96 % are payload: 9.50 each.
     assert!(shares.iter().all(|share| (share / 9.50 - 1.0).abs() < 0.01), "{shares:?}");
     // A packet takes 0.4 ms on the link and may wait for one under way, and there are four access hops.
