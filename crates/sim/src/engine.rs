@@ -116,6 +116,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Tells connections what became of their packets at links where they waited.
+    #[inline(never)]
     fn settle(&mut self) {
         let mut fates = std::mem::take(&mut self.world.fates);
         for fate in fates.drain(..) {

@@ -117,6 +117,7 @@ impl World {
     }
 
     /// A packet leaves `link`, which may lose it yet, or hold it up on its way.
+    #[inline(always)]
     fn cross(
         &mut self,
         link: u32,
@@ -143,6 +144,7 @@ impl World {
     }
 
     /// A packet begins to wait before `link` at `now`; the link serves it at once where it is idle.
+    #[inline(never)]
     pub fn hold(&mut self, link: u32, parcel: Parcel, now: Time) {
         let Carrier::AtDeparture(holding) = &mut self.stages[link as usize].carrier else {
             unreachable!("a queue that decides on arrival holds nothing")
@@ -158,6 +160,7 @@ impl World {
     }
 
     /// `link` has sent what it was sending, and begins with the next.
+    #[inline(never)]
     pub fn serve(&mut self, link: u32, now: Time) {
         let Carrier::AtDeparture(holding) = &mut self.stages[link as usize].carrier else {
             unreachable!("only a queue that decides at departure is served")

@@ -10,6 +10,7 @@ use crate::world::{Crossing, World};
 
 impl Connection {
     /// A packet waits at `link`, which is step `at` of its way.
+    #[inline(never)]
     pub(super) fn hold(&mut self, link: u32, at: usize, load: Load, now: Time, world: &mut World) {
         *self.held(&load) += 1;
         let parcel = Parcel { serial: self.serial, flow: self.flow, step: at as u8, load };
@@ -37,6 +38,7 @@ impl Connection {
     }
 
     /// A data packet gets over the link of step `at`.
+    #[inline]
     pub(super) fn data_crosses(
         &mut self,
         at: usize,
@@ -65,6 +67,7 @@ impl Connection {
     }
 
     /// An acknowledgement gets over the link of step `at`.
+    #[inline]
     pub(super) fn ack_crosses(
         &mut self,
         at: usize,
