@@ -26,7 +26,7 @@ def list_(what: str, json_: bool) -> None:
         return
     for entry in found:
         source = f" [{entry['source']}]" if entry["source"] else ""
-        click.echo(f"{entry['name']:12} {entry['title']}{source}")
+        click.echo(f"{entry['name']:14} {entry['title']}{source}")
         for key in entry.get("keys", []):
             default = f"default {key['default']}" if key["default"] else "required"
             click.echo(f"    {key['name']:18} {key['wanted']}, {default}")

@@ -54,7 +54,7 @@ def reproduce(  # noqa: PLR0913, PLR0917
         if json_:
             show.as_json({"papers": found})
         for entry in () if json_ else found:
-            click.echo(f"{entry['name']:12} {entry['title']} [{entry['source']}]")
+            click.echo(f"{entry['name']:14} {entry['title']} [{entry['source']}]")
         return
     places = _places(paper, out)
     with progress() as watch:
