@@ -120,7 +120,7 @@ fn fed_alone(scenario: &Scenario) -> Vec<bool> {
     }
     let alone = |(link, &feeders): (&LinkSpec, &u32)| {
         let loses = link.loss.is_some() || !link.schedule.losses.is_empty();
-        feeders <= 1 && !loses && link.impair.is_none() && !link.disorders() && !link.queue.is_late()
+        feeders <= 1 && !loses && link.impair.is_none() && !link.disorders() && !link.queue.entry.late
     };
     scenario.links.iter().zip(&feeders).map(alone).collect()
 }

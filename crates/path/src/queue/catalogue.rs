@@ -15,6 +15,8 @@ pub struct Entry {
     pub source: &'static str,
     /// Its parameters, beside the capacity that all have.
     pub parameters: &'static [Parameter],
+    /// Whether it decides at departure.
+    pub late: bool,
     resolve: fn(&mut Settings, &Site, Bytes) -> Result<(), Refusal>,
     build: fn(&Settings, &Site, Chance) -> Built,
 }
@@ -78,11 +80,6 @@ impl Choice {
         Ok(self)
     }
 
-    /// Whether it decides at departure.
-    pub fn is_late(&self) -> bool {
-        matches!(self.entry.name, "codel" | "fq_codel")
-    }
-
     /// The queue of a resolved choice; `chance` is its own.
     pub fn build(&self, site: &Site, chance: Chance) -> Built {
         (self.entry.build)(&self.settings, site, chance)
@@ -137,6 +134,7 @@ static ENTRIES: [Entry; 5] = [
         title: DropTail::TITLE,
         source: "",
         parameters: &[],
+        late: false,
         resolve: |_, _, _| Ok(()),
         build: |_, site, _| Built::OnArrival(DropTail::new(site.capacity, site.mark).into()),
     },
@@ -145,6 +143,7 @@ static ENTRIES: [Entry; 5] = [
         title: Red::TITLE,
         source: Red::SOURCE,
         parameters: Red::PARAMETERS,
+        late: false,
         resolve: red::resolve,
         build: |settings, site, chance| {
             Built::OnArrival(Discipline::Red(Box::new(Red::new(settings, site, chance))))
@@ -155,6 +154,7 @@ static ENTRIES: [Entry; 5] = [
         title: Pie::TITLE,
         source: Pie::SOURCE,
         parameters: Pie::PARAMETERS,
+        late: false,
         resolve: Pie::resolve,
         build: |settings, site, chance| {
             Built::OnArrival(Discipline::Pie(Box::new(Pie::new(settings, site, chance))))
@@ -165,6 +165,7 @@ static ENTRIES: [Entry; 5] = [
         title: Codel::TITLE,
         source: Codel::SOURCE,
         parameters: Codel::PARAMETERS,
+        late: true,
         resolve: codel::resolve,
         build: |settings, _, _| Built::AtDeparture(Rule::Codel(codel::rule(settings))),
     },
@@ -173,6 +174,7 @@ static ENTRIES: [Entry; 5] = [
         title: FqCodel::TITLE,
         source: FqCodel::SOURCE,
         parameters: FqCodel::PARAMETERS,
+        late: true,
         resolve: codel::resolve,
         build: |settings, _, _| Built::AtDeparture(Rule::FqCodel(fq_codel::rule(settings))),
     },
