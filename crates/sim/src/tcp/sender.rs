@@ -96,8 +96,6 @@ pub struct Sender<C> {
     recover: u64,
     /// The first packet that had not been sent when an echo last reduced the window.
     marked_below: u64,
-    /// Acknowledgements say exactly which packets were marked.
-    exact: bool,
     /// Packets believed lost of which the controller has been told.
     lost_told: u64,
     /// The window was reduced, and no new data have said so yet.
@@ -133,7 +131,6 @@ impl<C: Controller + Clone> Sender<C> {
             pacer: Pacer::new(profile.max_pacing_rate),
             hystart,
             rates: controller.samples_rate().then(Box::default),
-            exact: controller.exact_echo(),
             lost_told: 0,
             proportion: Proportion::default(),
             state: State::Opening { asked: false },
@@ -181,7 +178,7 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// Whether the receiver is to echo exactly which packets were marked.
     pub fn exact_echo(&self) -> bool {
-        self.exact
+        self.controller.exact_echo()
     }
 
     /// When the retransmission timer runs out; [`Time::NEVER`] where it does not run.
@@ -233,30 +230,28 @@ impl<C: Controller + Clone> Sender<C> {
         if delivered > 0 || advanced > 0 {
             self.rtt.sample(now.since(ack.echo), self.board.in_flight() as f64);
         }
-        let mut undone = None;
+        let mut undone_since = None;
         if advanced > 0 {
             self.rtt.progress();
             self.learn(ack, now);
-            undone = self.undo(ack, now);
+            undone_since = self.undo(ack, now);
         }
         let event = (delivered > 0).then(|| self.event(ack, delivered, now));
         if let Some(event) = &event {
             self.controller.on_delivery(&mut self.window, event);
         }
-        let outcome = match self.state {
-            _ if undone.is_some() => undone.unwrap_or(Outcome::Quiet),
-            State::Open => self.in_open(event, ack.ece, delivered, advanced, full, now),
-            State::Recovery => self.in_recovery(delivered, advanced, now),
-            State::Loss => self.in_loss(event, advanced, now),
-            State::Opening { .. } => unreachable!("answered above"),
+        let finished = self.is_done();
+        let outcome = match (undone_since, self.state) {
+            (Some(since), _) => Outcome::Undone { since, finished },
+            (None, State::Open) => self.in_open(event.as_ref(), ack.ece, delivered, advanced, full, now),
+            (None, State::Recovery) => self.in_recovery(delivered, advanced, now),
+            (None, State::Loss) => self.in_loss(event.as_ref(), advanced, now),
+            (None, State::Opening { .. }) => unreachable!("answered above"),
         };
         self.window.cwnd = self.window.cwnd.min(self.profile.max_window);
-        if self.board.una() == self.total {
+        if finished {
             self.timer = Time::NEVER;
-            return match outcome {
-                Outcome::Undone { since, .. } => Outcome::Undone { since, finished: true },
-                _ => Outcome::Finished,
-            };
+            return if outcome.finishes() { outcome } else { Outcome::Finished };
         }
         outcome
     }

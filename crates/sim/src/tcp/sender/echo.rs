@@ -36,6 +36,6 @@ impl<C: Controller + Clone> Sender<C> {
     /// and losses in one window of data reduces it once. Not where the echo is exact: there it may
     /// have reduced the window by little, and a loss is met as ever [RFC 8257, 3.5].
     pub(super) fn is_heeded(&self) -> bool {
-        !self.exact && self.board.una() < self.marked_below
+        !self.exact_echo() && self.board.una() < self.marked_below
     }
 }

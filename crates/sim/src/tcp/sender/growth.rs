@@ -19,7 +19,7 @@ impl<C: Controller + Clone> Sender<C> {
         AckEvent {
             now,
             packets: delivered as f64,
-            marked: if self.exact && ack.ece { delivered as f64 } else { 0.0 },
+            marked: if ack.ece && self.exact_echo() { delivered as f64 } else { 0.0 },
             lost: lost as f64,
             rtt: now.since(ack.echo),
             srtt: self.rtt.smoothed(),
@@ -33,14 +33,14 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     /// New data was acknowledged outside fast recovery: the window may grow.
-    pub(super) fn grow(&mut self, event: Option<AckEvent>, full: bool) {
+    pub(super) fn grow(&mut self, event: Option<&AckEvent>, full: bool) {
         let Some(event) = event.filter(|_| full && self.window.cwnd < self.profile.max_window) else {
             return;
         };
         if self.window.in_slow_start() {
-            self.slow_start(&event);
+            self.slow_start(event);
         } else {
-            self.controller.on_ack(&mut self.window, &event);
+            self.controller.on_ack(&mut self.window, event);
         }
     }
 

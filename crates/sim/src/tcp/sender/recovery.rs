@@ -10,7 +10,7 @@ use crate::tcp::{DUP_THRESHOLD, Proportion};
 impl<C: Controller + Clone> Sender<C> {
     pub(super) fn in_open(
         &mut self,
-        event: Option<AckEvent>,
+        event: Option<&AckEvent>,
         ece: bool,
         delivered: u64,
         advanced: u64,
@@ -25,7 +25,7 @@ impl<C: Controller + Clone> Sender<C> {
             // An echo of a mark never lets the window grow.
             self.grow(event, full && !ece);
         }
-        if let Some(event) = &event {
+        if let Some(event) = event {
             self.watch_delay(event);
         }
         if ece { self.heed_echo(now) } else { Outcome::Quiet }
@@ -144,13 +144,14 @@ impl<C: Controller + Clone> Sender<C> {
         }
     }
 
-    pub(super) fn in_loss(&mut self, event: Option<AckEvent>, advanced: u64, now: Time) -> Outcome {
+    pub(super) fn in_loss(&mut self, event: Option<&AckEvent>, advanced: u64, now: Time) -> Outcome {
         if advanced > 0 {
             self.rearm(now);
             // What jumps forward was received before the timeout: it is no sign of room.
             // Differs from [RFC 3168, 6.1.2]: after a timeout an echo does not stop growth. It
             // goes on until new data say CWR; what leaves before them would go one packet a round.
-            self.grow(event.map(|event| AckEvent { packets: event.packets.min(2.0), ..event }), true);
+            let event = event.map(|event| AckEvent { packets: event.packets.min(2.0), ..*event });
+            self.grow(event.as_ref(), true);
             if self.board.una() >= self.recover {
                 self.state = State::Open;
                 self.controller.on_recovered(&mut self.window, now);

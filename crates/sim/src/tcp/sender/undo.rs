@@ -8,7 +8,7 @@
 use fairhaul_cc::{Controller, Window};
 use fairhaul_units::{Ack, Time};
 
-use super::{Outcome, Sender, State};
+use super::{Sender, State};
 use crate::tcp::RttEstimator;
 
 /// The sender before a loss event or a timeout in the open state. What follows until all is
@@ -56,12 +56,13 @@ impl<C: Controller + Clone> Sender<C> {
         }
     }
 
-    /// An acknowledgement moved on: whether it shows that nothing was lost, and all is as before.
+    /// An acknowledgement moved on. Where it shows that nothing was lost, all is as before: since
+    /// when what was done is taken back.
     ///
     // Differs from [RFC 3522, 3.2]: the verdict waits until all that was sent again is
     // acknowledged, not for the first acknowledgement alone. Of several gaps of which one is a
     // loss, the first to be closed may be a late packet. So does Linux.
-    pub(super) fn undo(&mut self, ack: &Ack, now: Time) -> Option<Outcome> {
+    pub(super) fn undo(&mut self, ack: &Ack, now: Time) -> Option<Time> {
         let before = self.before.take_if(|before| {
             let lost = ack.echo >= before.resent;
             lost || self.board.resent_is_done()
@@ -82,7 +83,7 @@ impl<C: Controller + Clone> Sender<C> {
         if before.unsent.is_some() {
             self.wary = Some(before);
         }
-        Some(Outcome::Undone { since, finished: false })
+        Some(since)
     }
 
     /// After a spurious timeout the first sample of what was sent since makes the timer careful
