@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import polars as pl
@@ -24,24 +23,12 @@ from fairhaul.papers.cubic_fairness.sensitivity import BASE
 from fairhaul.papers.cubic_fairness.validation import variation
 from fairhaul.papers.experiment import Found
 from fairhaul.record import Record
-from fairhaul.runs import for_each, with_seeds
 from fairhaul.scenario import read_one
 
+from . import short
 from .test_report import read
 
-Key = tuple[str, ...]
-
-
-def found(name: str, seeds: int, keep: Callable[[Key], bool]) -> Found:
-    """Run the cases of an experiment whose key `keep` keeps, in their short form."""
-    experiment = PAPER.experiments[name]
-    cases = [case for case in experiment.cases(True, {}) if keep(case.key)]
-    plan = [(case.key, one) for case in cases for one in with_seeds(case.scenario, seeds)]
-    numbers = for_each([one for _, one in plan], lambda _, record: experiment.numbers(record))
-    runs: dict[Key, list[dict[str, float | None]]] = {}
-    for (key, _), one in zip(plan, numbers, strict=True):
-        runs.setdefault(key, []).append(dict(one))
-    return Found(runs=runs)
+found = partial(short.found, PAPER)
 
 
 @cache

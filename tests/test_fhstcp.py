@@ -6,8 +6,7 @@ Where a claim does not hold here, the test states what does; `docs/papers/fhstcp
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 
 import polars as pl
 import pytest
@@ -18,32 +17,23 @@ from fairhaul.papers.fhstcp import PAPER
 from fairhaul.papers.filling import time_to_fill
 from fairhaul.papers.run import CHOSEN
 from fairhaul.record import Record
-from fairhaul.runs import for_each, with_seeds
 
-Key = tuple[str, ...]
+from . import short
 
-
-def found(name: str, seeds: int, keep: Callable[[Key], bool], **settings: str) -> Found:
-    """Run the cases of an experiment whose key `keep` keeps; `__` stands for a dot."""
-    experiment = PAPER.experiments[name]
-    changed = {key.replace("__", "."): value for key, value in settings.items()}
-    cases = [case for case in experiment.cases(True, changed) if keep(case.key)]
-    plan = [(case.key, one) for case in cases for one in with_seeds(case.scenario, seeds)]
-    figures = for_each([one for _, one in plan], lambda _, record: experiment.numbers(record))
-    runs: dict[Key, list[dict[str, float | None]]] = {}
-    for (key, _), one in zip(plan, figures, strict=True):
-        runs.setdefault(key, []).append(dict(one))
-    return Found(runs=runs)
+found = partial(short.found, PAPER)
 
 
-def every(_: Key) -> bool:
+def every(_: tuple[str, ...]) -> bool:
     return True
 
 
 @cache
 def figure3() -> Found:
     return found(
-        "figure3", 2, every, bottleneck__rate="200 Mbit/s", duration="140 s", warmup="40 s"
+        "figure3",
+        2,
+        every,
+        {"bottleneck.rate": "200 Mbit/s", "duration": "140 s", "warmup": "40 s"},
     )
 
 
@@ -69,7 +59,7 @@ def test_two_flows_share_as_the_inverse_of_their_rounds_under_fhstcp_alone() -> 
     # [FHSTCP, 2]: the ratio of throughputs is the ratio of rounds. A queue of up to 20 ms that
     # both wait in brings rounds closer than propagation says, so ours may be as low as
     # (40 n + 20) / 60 at n times 40 ms: 2.3 at 3, 4.3 at 6; the seeds scatter around that.
-    run = found("rtt", 2, lambda key: key[0] in "136", bottleneck__rate="200 Mbit/s")
+    run = found("rtt", 2, lambda key: key[0] in "136", {"bottleneck.rate": "200 Mbit/s"})
     for n in (1, 3, 6):
         ours = run.mean((str(n), "fhstcp"), "ratio")
         assert 0.6 * (40 * n + 20) / 60 < ours < 1.25 * n
@@ -84,8 +74,8 @@ def test_shares_lie_between_flows_that_lose_apart_and_flows_that_lose_together()
     # F1/F3 is 1.66 in [FHSTCP, Table 1], 1.16 where losses are independent, 2.5 where they
     # coincide. Ours is at the upper end, as its losses nearly coincide. It takes hundreds of
     # seconds: in two minutes at 1 Gbit/s single seeds are still anywhere from 0.7 to 5.7.
-    longer = {"duration": "300 s", "warmup": "100 s", "bottleneck__rate": "200 Mbit/s"}
-    run = found("sensitivity", 4, lambda key: key == ("as in Table 1",), **longer)
+    longer = {"duration": "300 s", "warmup": "100 s", "bottleneck.rate": "200 Mbit/s"}
+    run = found("sensitivity", 4, lambda key: key == ("as in Table 1",), longer)
     assert 1.1 < run.mean(("as in Table 1",), "F1/F3") < 2.5
     assert 0.8 < run.mean(("as in Table 1",), "fairness index") < 0.95
 
@@ -93,7 +83,9 @@ def test_shares_lie_between_flows_that_lose_apart_and_flows_that_lose_together()
 def test_the_background_loses_less_than_one_in_a_thousand() -> None:
     # [FHSTCP, Table 1], c = 10: 7e-5 to 8e-4. Each long-lived flow, at 1000 and 622 Mbit/s.
     keep = ("as in Table 1", "622 Mbit/s")
-    run = found("sensitivity", 2, lambda key: key[0] in keep, duration="160 s", warmup="40 s")
+    run = found(
+        "sensitivity", 2, lambda key: key[0] in keep, {"duration": "160 s", "warmup": "40 s"}
+    )
     for name in keep:
         assert max(run.values((name,), "most background loss")) < 1e-3
 
@@ -101,8 +93,8 @@ def test_the_background_loses_less_than_one_in_a_thousand() -> None:
 def test_one_fhstcp_flow_fills_a_link_sooner_on_long_rounds_and_later_on_short() -> None:
     # "keeping the advantages of HSTCP" [FHSTCP]: true of utilisation and of long rounds. The factor
     # is 0.2 at 20 ms, where FHSTCP takes several times as long, and longer than standard TCP.
-    short = {"duration": "150 s", "warmup": "100 s", "bottleneck__rate": "200 Mbit/s"}
-    run = found("advantages", 1, every, **short)
+    brief = {"duration": "150 s", "warmup": "100 s", "bottleneck.rate": "200 Mbit/s"}
+    run = found("advantages", 1, every, brief)
     for ms in ("20", "80", "200"):
         assert run.mean((ms, "fhstcp"), "utilisation") > 90
     fill = {key: run.mean(key, "time to fill") for key in run.runs if key != ("200", "reno")}
@@ -116,8 +108,8 @@ def test_one_fhstcp_flow_fills_a_link_sooner_on_long_rounds_and_later_on_short()
 def test_the_factor_makes_it_fair_and_the_blocks_change_little() -> None:
     # [FHSTCP, 2] gives fairness to the factor: true. It has the blocks take back the factor's
     # bursts: a DropTail queue that every variant fills drops about as many with them as without.
-    length = {"duration": "140 s", "warmup": "40 s", "bottleneck__rate": "200 Mbit/s"}
-    run = found("ablation", 2, every, **length)
+    length = {"duration": "140 s", "warmup": "40 s", "bottleneck.rate": "200 Mbit/s"}
+    run = found("ablation", 2, every, length)
     fair = {name: run.mean((name,), "fairness index") for (name,) in run.runs}
     assert min(fair["both"], fair["factor only"]) > 0.8
     assert max(fair["neither"], fair["blocks only"]) < 0.6

@@ -5,8 +5,7 @@ Where a claim does not hold here, the test states what does; `docs/papers/ghstcp
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 
 import polars as pl
 import pytest
@@ -18,21 +17,10 @@ from fairhaul.papers.ghstcp.scenarios import DUE, JAIN, LARGE, SECOND, SMALL, US
 from fairhaul.papers.ghstcp.setting import BY_SIGN, HELD, LITTLE, MUCH, NONE, ORIGINAL, REFINED
 from fairhaul.papers.ghstcp.switching import CHANGES, FREE, HIGH, WHOLE, high_speed
 from fairhaul.record import Record
-from fairhaul.runs import for_each, with_seeds
 
-Key = tuple[str, ...]
+from . import short
 
-
-def found(name: str, seeds: int, keep: Callable[[Key], bool], **settings: str) -> Found:
-    """Run the cases of an experiment whose key `keep` keeps."""
-    experiment = PAPER.experiments[name]
-    cases = [case for case in experiment.cases(True, settings) if keep(case.key)]
-    plan = [(case.key, one) for case in cases for one in with_seeds(case.scenario, seeds)]
-    figures = for_each([one for _, one in plan], lambda _, record: experiment.numbers(record))
-    runs: dict[Key, list[dict[str, float | None]]] = {}
-    for (key, _), one in zip(plan, figures, strict=True):
-        runs.setdefault(key, []).append(dict(one))
-    return Found(runs=runs)
+found = partial(short.found, PAPER)
 
 
 @cache

@@ -6,8 +6,7 @@ Where a claim does not hold here, the test states what does; `docs/papers/synctc
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 
 import polars as pl
 import pytest
@@ -18,22 +17,12 @@ from fairhaul.papers.run import CHOSEN
 from fairhaul.papers.synctcp import PAPER
 from fairhaul.papers.synctcp.flow import reached
 from fairhaul.record import Record
-from fairhaul.runs import for_each, with_seeds
 
-Key = tuple[str, ...]
+from . import short
+
 LOW, HIGH = "10 Mbit/s", "100 Mbit/s"
 
-
-def found(name: str, seeds: int, keep: Callable[[Key], bool], **settings: str) -> Found:
-    """Run the cases of an experiment whose key `keep` keeps."""
-    experiment = PAPER.experiments[name]
-    cases = [case for case in experiment.cases(True, settings) if keep(case.key)]
-    plan = [(case.key, one) for case in cases for one in with_seeds(case.scenario, seeds)]
-    figures = for_each([one for _, one in plan], lambda _, record: experiment.numbers(record))
-    runs: dict[Key, list[dict[str, float | None]]] = {}
-    for (key, _), one in zip(plan, figures, strict=True):
-        runs.setdefault(key, []).append(dict(one))
-    return Found(runs=runs)
+found = partial(short.found, PAPER)
 
 
 @cache

@@ -74,6 +74,19 @@ class Scale:
         return alt.Scale(type=kind, domain=[self.low, self.high], nice=False, zero=False)
 
 
+def powers(
+    title: str,
+    found: Sequence[float | None],
+    steps: Sequence[float] = (1, 2, 5),
+    form: str = "",
+) -> Scale:
+    """Give an axis in powers of ten that has room for `found`."""
+    low, high = ends(found, log=True)
+    return Scale(
+        title=title, low=low, high=high, log=True, ticks=ticks(low, high, steps), form=form
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Curve:
     """A line through rows of `x`, `mean`, `low` and `high`; a thin one has no points."""

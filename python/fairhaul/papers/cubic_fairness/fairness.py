@@ -279,9 +279,7 @@ def _ratios(found: Found) -> Figure:
         if (one := found.estimate(key, "ratio")) is not None
     ]
     values = [row[end] for row in rows for end in ("mean", "low", "high", "paper")]
-    low, high = plots.ends([*values, 1.0], log=True)
-    ticks = plots.ticks(low, high)
-    x = plots.Scale(title=f"Throughput {RATIO}", low=low, high=high, log=True, ticks=ticks)
+    x = plots.powers(f"Throughput {RATIO}", [*values, 1.0])
     chart = plots.panels([row["row"] for row in rows], [plots.Panel(scale=x, rows=rows)])
     caption = (
         "At 1 both have the same. Dots are means over seeds with their 95 % intervals, diamonds "
@@ -321,15 +319,7 @@ def _drops(found: Found) -> Figure:
     flows = {"newreno": "loss NewReno", "cubic": "loss other"}
     rows = figures.dots(found, _labels(found), flows)
     values = [row[end] for row in rows for end in ("mean", "low", "high")]
-    low, high = plots.ends(values, log=True)
-    x = plots.Scale(
-        title="Drop probability",
-        low=low,
-        high=high,
-        log=True,
-        ticks=plots.ticks(low, high, (1,)),
-        form=".0e",
-    )
+    x = plots.powers("Drop probability", values, steps=(1,), form=".0e")
     chart = plots.dots(figures.looks(list(flows)), rows, list(_labels(found).values()), x)
     caption = (
         "The part of a flow's packets that is dropped. The paper has the flow with the larger rate "

@@ -157,14 +157,7 @@ def _figures(found: Found) -> list[Figure]:
             and (one := found.estimate((name, rate, kind), "ratio")) is not None
         ]
         values = [row[end] for row in rows for end in ("mean", "low", "high", "paper")]
-        low, high = plots.ends([*values, 1.0], log=True)
-        scale = plots.Scale(
-            title=f"NewReno / CUBIC, {title}",
-            low=low,
-            high=high,
-            log=True,
-            ticks=plots.ticks(low, high),
-        )
+        scale = plots.powers(f"NewReno / CUBIC, {title}", [*values, 1.0])
         each.append(plots.Panel(scale=scale, rows=rows))
     chart = plots.panels(_names(found), each)
     caption = (

@@ -119,11 +119,7 @@ def _figures(found: Found) -> list[Figure]:
         if (one := found.estimate(key, "ratio")) is not None
     ]
     values = [row[end] for row in rows for end in ("mean", "low", "high")]
-    low, high = plots.ends([*values, 1.0], log=True)
-    ticks = plots.ticks(low, high)
-    x = plots.Scale(
-        title="Throughput of NewReno over the other's", low=low, high=high, log=True, ticks=ticks
-    )
+    x = plots.powers("Throughput of NewReno over the other's", [*values, 1.0])
     chart = plots.panels([row["row"] for row in rows], [plots.Panel(scale=x, rows=rows)])
     caption = f"10 Mbit/s, 10 ms; at 1 both have the same. {figures.INTERVALS}"
     title = "Fairness ratio on a slow, short path"

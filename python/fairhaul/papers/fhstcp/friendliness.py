@@ -135,7 +135,7 @@ def _figures(found: Found) -> list[Figure]:
     # c is 10, and w^2 p is the growth of a round up to a factor that both have.
     root = figures.reference("root of c x RTT", {ms: math.sqrt(ms / 100) for ms in ROUNDS_MS})
     same = figures.reference("the same", dict.fromkeys(map(float, ROUNDS_MS), 1.0))
-    low, high = plots.ends([p["mean"] for line in lines for p in line.points], log=True)
+    means = [point["mean"] for line in lines for point in line.points]
     x = plots.Scale(
         title="Round-trip time (ms)",
         low=ROUNDS_MS[0] / 1.08,
@@ -143,13 +143,7 @@ def _figures(found: Found) -> list[Figure]:
         log=True,
         ticks=ROUNDS_MS,
     )
-    y = plots.Scale(
-        title="FHSTCP over standard TCP",
-        low=low,
-        high=high,
-        log=True,
-        ticks=plots.ticks(low, high),
-    )
+    y = plots.powers("FHSTCP over standard TCP", means)
     caption = (
         f"At p = {LOW_P} FHSTCP has {_seen(found)} times what the standard flow has. Dashed: the "
         "same throughput for both, and the root of c x RTT, which growth in proportion to c x RTT "

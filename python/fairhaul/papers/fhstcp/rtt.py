@@ -158,7 +158,6 @@ def _figures(found: Found) -> list[Figure]:
     inverse = figures.reference("as 1/RTT", {n: n for n in numbers})
     fair = figures.reference("the same", dict.fromkeys(numbers, 1.0))
     means = [point["mean"] for line in lines for point in line.points]
-    low, high = plots.ends([0.7, numbers[-1], *means], log=True)
     x = plots.Scale(
         title="RTT of the far flow over that of the near one",
         low=numbers[0] / 1.04,
@@ -166,13 +165,7 @@ def _figures(found: Found) -> list[Figure]:
         log=True,
         ticks=numbers,
     )
-    y = plots.Scale(
-        title="Throughput of near over far",
-        low=low,
-        high=high,
-        log=True,
-        ticks=plots.ticks(low, high),
-    )
+    y = plots.powers("Throughput of near over far", [0.7, numbers[-1], *means])
     caption = (
         f"{_seen(found)} Dashed: throughputs as the inverse of the round trips, which the paper "
         f"derives for FHSTCP, and the same throughput for both. {figures.BANDS}"

@@ -1,0 +1,27 @@
+"""Experiments of papers in runs short enough for the suite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from fairhaul.papers.experiment import Found, Key
+from fairhaul.papers.run import Paper
+from fairhaul.runs import for_each, with_seeds
+
+
+def found(
+    paper: Paper,
+    name: str,
+    seeds: int,
+    keep: Callable[[Key], bool],
+    settings: Mapping[str, object] | None = None,
+) -> Found:
+    """Run the cases, in their short form, of an experiment whose key `keep` keeps."""
+    experiment = paper.experiments[name]
+    cases = [case for case in experiment.cases(True, settings or {}) if keep(case.key)]
+    plan = [(case.key, one) for case in cases for one in with_seeds(case.scenario, seeds)]
+    numbers = for_each([one for _, one in plan], lambda _, record: experiment.numbers(record))
+    runs: dict[Key, list[Mapping[str, float | None]]] = {}
+    for (key, _), one in zip(plan, numbers, strict=True):
+        runs.setdefault(key, []).append(one)
+    return Found(runs=runs)
