@@ -124,6 +124,8 @@ def test_a_wrong_option_is_told(
         (["xyzzy"], "run, compare, reproduce"),
         (["list", "contollers"], "controllers"),
         (["list", "bad"], "there are controllers, queues"),
+        (["list", "controllers", "cubik"], "did you mean 'cubic'?"),
+        (["list", "queues", "cubic"], "there are droptail, red"),
         (["list"], "WHAT is missing; for example: fairhaul list controllers"),
         (["reproduce", "fhtcp"], "did you mean 'fhstcp'?"),
         (["reproduce", "fhstcp", "--only", "tabel1"], "did you mean 'table1'?"),

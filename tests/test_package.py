@@ -68,11 +68,32 @@ def test_nothing_heavy_is_imported_before_it_is_used(module: str) -> None:
 
 
 def test_lists_name_what_a_scenario_may_say(fairhaul: Fairhaul) -> None:
-    assert "fhstcp" in fairhaul("list", "controllers").stdout
+    for what in ("controllers", "queues", "recoveries", "traffic", "papers"):
+        entries = json.loads(fairhaul("list", what, "--json").stdout)[what]
+        lines = fairhaul("list", what).stdout.splitlines()
+        assert [line.split()[0] for line in lines] == [entry["name"] for entry in entries]
+        assert all(
+            f"[{entry['source']}]" in line
+            for entry, line in zip(entries, lines, strict=True)
+            if entry["source"]
+        )
     for what, word in [("queues", "droptail"), ("traffic", "web"), ("papers", "fhstcp")]:
         found = json.loads(fairhaul("list", what, "--json").stdout)[what]
         assert word in [entry["name"] for entry in found]
     assert package.catalogue()["recoveries"][0]["name"] == "sack"
+
+
+def test_a_name_or_an_option_lists_parameters(fairhaul: Fairhaul) -> None:
+    assert "q_weight" not in fairhaul("list", "queues").stdout
+    all_of_them = fairhaul("list", "queues", "--parameters").stdout
+    two = fairhaul("list", "queues", "pie", "codel").stdout
+    heads = [line.split()[0] for line in two.splitlines() if not line.startswith(" ")]
+    assert heads == ["pie", "codel"]
+    assert "q_weight" in all_of_them
+    assert "max_burst" in two
+    assert "q_weight" not in two
+    found = json.loads(fairhaul("list", "queues", "pie", "--json").stdout)["queues"]
+    assert [entry["name"] for entry in found] == ["pie"]
 
 
 def test_the_schema_is_json(fairhaul: Fairhaul) -> None:

@@ -41,8 +41,8 @@ is refused where a unit is due. All mistakes of a file are reported at once, eac
 const CONTROLLERS: &str = r#"
 ## Controllers
 
-`fairhaul list controllers` names them; each has a page in `controllers/`. A controller stands alone, `controller = "reno"`, or
-with its parameters, `controller = { kind = "fhstcp", c = 10 }`.
+`fairhaul list controllers` names them, and `fairhaul list controllers fhstcp` the parameters of one; each has a page in
+`controllers/`. A controller stands alone, `controller = "reno"`, or with its parameters, `controller = { kind = "fhstcp", c = 10 }`.
 "#;
 
 const RULES: &str = r#"
