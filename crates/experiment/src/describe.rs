@@ -290,6 +290,29 @@ mod tests {
         assert_eq!((&value["flows"][0]["ecn"], value["flows"][1].get("ecn")), (&json!(true), None));
     }
 
+    /// 100 Mbit/s and packets of 1500 B: 8333.3 a second, of which 5 ms hold 41.67.
+    #[test]
+    fn a_queue_with_parameters_is_told_with_numbers_for_those_that_are_automatic() {
+        let text = TEXT
+            .replace("\"droptail\"", "\"red\"")
+            .replace("64 kB\"", "64 kB\", max_p = 0.2, gentle = false");
+        let value: Value =
+            serde_json::from_str(&describe(&read(&text, "pair.toml", &[]).unwrap().base)).unwrap();
+        let queue = &value["links"][0]["queue"];
+        assert_eq!(
+            (&queue["kind"], &queue["max_p"], &queue["gentle"]),
+            (&json!("red"), &json!(0.2), &json!(false))
+        );
+        assert_eq!((&queue["mean_packet"], &queue["threshold_unit"]), (&json!(1500.0), &json!("packets")));
+        let [min, max] = ["min_threshold", "max_threshold"].map(|key| queue[key].as_f64().unwrap());
+        assert!((min - 20.8333).abs() < 1e-3 && (max - 62.5).abs() < 1e-3, "{min} {max}");
+        assert_eq!(queue.as_object().unwrap().len(), 19, "its kind and all 18 parameters");
+        // Without parameters there is nothing to tell, and its capacity stands beside it.
+        let value: Value =
+            serde_json::from_str(&describe(&read(TEXT, "pair.toml", &[]).unwrap().base)).unwrap();
+        assert!(value["links"][0].get("queue").is_none());
+    }
+
     #[test]
     fn a_clock_is_described_where_it_is_not_the_senders() {
         let clock = "clock_offset = \"2 s\"\n        clock_drift = -50\n        clock_stamp = \"1 ms\"";

@@ -140,6 +140,43 @@ fn a_queue_marks_before_it_drops_and_only_what_has_an_echo() {
 }
 
 #[test]
+fn parameters_of_red_that_do_not_fit_are_refused_where_they_stand() {
+    let told = |parameters: &str| {
+        let queue = format!("{{\nkind = \"red\", capacity = \"200 packets\",\n{parameters} }}");
+        mistakes(&DUMBBELL.replace("{ kind = \"droptail\", capacity = \"1 bdp\" }", &queue), &[])
+    };
+    let text = told("min_threshold = 30,\nmax_threshold = 20");
+    assert_eq!(text, "test.toml:9: max_threshold: 20 packets are not above the lower threshold, 30");
+    // One that is automatic: 1 Gbit/s carries 125 packets of 1000 B in a ms, and half of 5 ms are 312.5.
+    let text = told("max_threshold = 300");
+    assert_eq!(text, "test.toml:8: max_threshold: 300 packets are not above the lower threshold, 312.5");
+    let text = told("threshold_unit = \"capacity\",\nmin_threshold = 0.5, max_threshold = 2");
+    assert_eq!(text, "test.toml:9: max_threshold: 2 is more than the whole capacity, 1");
+    let text = told("threshold_unit = \"capacity\", min_threshold = 0.5, max_threshold = 0.25");
+    assert!(text.ends_with("50 packets are not above the lower threshold, 100"), "{text}");
+    assert!(told("q_weight = -1.5").contains("q_weight: below zero there are only the codes -1 and -2"));
+    assert!(told("mean_packet = 0.5").contains("mean_packet: 0.5 B is less than a byte"));
+    assert!(told("min_threshold = -1").contains("min_threshold"));
+    assert!(told("min_treshold = 5").contains("did you mean \"min_threshold\"?"));
+    let endless = DUMBBELL.replace(
+        "kind = \"droptail\", capacity = \"1 bdp\"",
+        "kind = \"red\", capacity = \"unlimited\", threshold_unit = \"capacity\", min_threshold = 0.5",
+    );
+    assert!(mistakes(&endless, &[]).contains("threshold_unit: a queue without a limit has no shares"));
+}
+
+#[test]
+fn a_flow_is_ecn_capable_where_it_says_so_or_its_controller_lives_by_marks() {
+    let ecn = |overrides: &[(&str, &str)]| -> Vec<bool> {
+        base(DUMBBELL, overrides).flows.iter().map(|flow| flow.ecn).collect()
+    };
+    assert_eq!(ecn(&[]), [false; 3]);
+    assert_eq!(ecn(&[("flow.F1.controller", "dctcp")]), [true, false, false]);
+    assert_eq!(ecn(&[("flow.F1.controller", "dctcp"), ("flow.F1.ecn", "false")]), [false; 3]);
+    assert_eq!(ecn(&[("flow.F2.ecn", "true")]), [false, true, true]);
+}
+
+#[test]
 fn a_capacity_in_time_is_packets_and_in_bytes_stays_bytes() {
     let capacity = |text| base(DUMBBELL, &[("bottleneck.queue.capacity", text)]).links[0].capacity;
     assert_eq!(capacity("20 ms"), Capacity::Packets(2500));

@@ -179,3 +179,25 @@ static ENTRIES: [Entry; 5] = [
         build: |settings, _, _| Built::AtDeparture(Rule::FqCodel(fq_codel::rule(settings))),
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `late` is read before a queue is built, by what plans the ways of packets.
+    #[test]
+    fn an_entry_says_when_its_queue_decides() {
+        let site = Site {
+            rate: Rate::from_bps(8_000_000).expect("not zero"),
+            delay: Span::from_ms(10),
+            capacity: Capacity::Packets(100),
+            mark: Capacity::Unlimited,
+        };
+        for entry in entries() {
+            let choice = Choice::named(entry.name).expect("it is in the catalogue");
+            let choice = choice.resolved(&site, Bytes(1000)).expect("defaults fit");
+            let built = choice.build(&site, Chance::stream(1, "queue", 0));
+            assert_eq!(entry.late, matches!(built, Built::AtDeparture(_)), "{}", entry.name);
+        }
+    }
+}
