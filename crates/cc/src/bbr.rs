@@ -57,6 +57,8 @@ struct Model {
     probed_until: f64,
     /// The window before a recovery or a probe of the round trip.
     prior_cwnd: f64,
+    /// The window at the first acknowledgement. Until as much is delivered the rate says little.
+    first_window: f64,
     /// In the first round of a recovery: no more leaves than arrives.
     conserves: bool,
     recovering: bool,
@@ -121,6 +123,7 @@ impl Bbr {
             probe_round_done: false,
             probed_until: 0.0,
             prior_cwnd: 0.0,
+            first_window: 0.0,
             conserves: false,
             recovering: false,
             in_flight: 0.0,
@@ -203,8 +206,8 @@ impl Model {
             (self.min_rtt, self.min_rtt_at) = (ack.rtt, ack.now);
         }
         if old && self.state != State::ProbeRtt && !after_idle(sample) {
-            self.save(window);
             self.state = State::ProbeRtt;
+            self.save(window);
             self.probe_ends = None;
         }
         if self.state == State::ProbeRtt {
@@ -244,10 +247,13 @@ impl Model {
         self.conserves &= ack.recovering && !self.rounds.started;
         if self.conserves {
             window.cwnd = window.cwnd.max(ack.in_flight + ack.packets);
-        } else if self.filled {
-            window.cwnd = (window.cwnd + ack.packets).min(target).max(LEAST_WINDOW);
-        } else if window.cwnd < target {
-            window.cwnd = (window.cwnd + ack.packets).max(LEAST_WINDOW);
+        } else {
+            if self.filled {
+                window.cwnd = (window.cwnd + ack.packets).min(target);
+            } else if window.cwnd < target || self.delivered < self.first_window {
+                window.cwnd += ack.packets;
+            }
+            window.cwnd = window.cwnd.max(LEAST_WINDOW);
         }
         if self.state == State::ProbeRtt {
             window.cwnd = window.cwnd.min(LEAST_WINDOW);
@@ -262,10 +268,13 @@ impl Controller for Bbr {
 
     // Differs from [BBR]: what leaves before the first acknowledgement is not paced. The sender
     // knows a round-trip time then, and the controller none.
+    // Differs from [BBR]: after an idle time packets leave at the gain of the state, not at the rate
+    // itself. A controller is not asked before its packets leave.
     fn on_delivery(&mut self, window: &mut Window, ack: &AckEvent) {
         let model = &mut *self.model;
         if model.min_rtt.is_zero() {
             (model.min_rtt, model.min_rtt_at) = (ack.rtt, ack.now);
+            model.first_window = window.cwnd;
             model.spacing.follow(model.high_gain * window.cwnd / ack.srtt.as_secs(), true);
         }
         if let Some(sample) = &ack.rate {
@@ -393,6 +402,29 @@ mod tests {
         assert_eq!(path.flow.mode(), Some(1));
         path.run(1, 103.0);
         assert!(matches!(path.flow.mode(), Some(2 | 4)), "{:?}", path.flow.mode());
+    }
+
+    /// A packet every 100 ms is a target of 2.885 + 3 packets, below the first window of 10; but up to
+    /// the ninth packet delivered that says nothing.
+    #[test]
+    fn the_first_window_is_doubled_whatever_the_first_samples_say() {
+        let mut path = Rounds::new();
+        for _ in 0..20 {
+            path.now += RTT;
+            path.delivered += 1.0;
+            let rate = RateSample {
+                delivered: 1.0,
+                interval: RTT,
+                delivered_before: path.delivered - 1.0,
+                delivered_total: path.delivered,
+                in_flight_then: 2.0,
+                lost_since: 0.0,
+                app_limited: true,
+            };
+            let event = AckEvent { now: path.now, in_flight: 9.0, rate: Some(rate), ..ack(RTT) };
+            path.flow.on_delivery(&mut path.window, &event);
+        }
+        assert_eq!(path.window.cwnd, 19.0);
     }
 
     fn cycling() -> Rounds {

@@ -7,11 +7,13 @@
 
 mod bounds;
 mod cycle;
+mod law;
 mod round_trip;
 
-use fairhaul_units::{Kind, Parameter, Settings, Span, Time};
+use fairhaul_units::{Parameter, Settings, Span, Time};
+use law::Law;
 
-use crate::pipe::{Plateau, Rounds, Spacing, flight_before, span};
+use crate::pipe::{Plateau, Rounds, Spacing, flight_before};
 use crate::windowed::WindowedMax;
 use crate::{AckEvent, Cause, Congestion, Controller, Pacing, RateSample, Window};
 
@@ -53,18 +55,6 @@ pub struct Bbr3 {
     model: Box<Model>,
 }
 
-/// What the parameters say.
-#[derive(Clone, Copy, Debug)]
-struct Law {
-    loss: f64,
-    kept: f64,
-    headroom: f64,
-    probe_least: Span,
-    probe_rtt_interval: Span,
-    probe_rtt: Span,
-    min_rtt_window: Span,
-}
-
 #[derive(Clone, Debug)]
 struct Model {
     law: Law,
@@ -88,6 +78,8 @@ struct Model {
     probe_round_done: bool,
     probed_until: f64,
     prior_cwnd: f64,
+    /// The window at the first acknowledgement. Until as much is delivered the rate says little.
+    first_window: f64,
     recovering: bool,
     recovered_from: u64,
     /// Bounds that probes have found; and those of losses since the last one.
@@ -122,46 +114,11 @@ struct Model {
 impl Bbr3 {
     pub(crate) const TITLE: &'static str = "BBR version 3: BBR that learns from loss how much the path holds";
     pub(crate) const SOURCE: &'static str = "BBRV3";
-    pub(crate) const PARAMETERS: &'static [Parameter] = &[
-        number("loss_threshold", 0.001, 0.5, "", 0.02, "share of a round's packets that a probe may lose"),
-        number("kept", 0.1, 0.99, "", 0.7, "share of the bounds that loss leaves at least, Beta"),
-        number("headroom", 0.0, 0.9, "", 0.15, "share of the upper bound left to others between probes"),
-        number(
-            "probe_interval",
-            0.1,
-            100.0,
-            "s",
-            2.0,
-            "time between probes for more; up to half as long again",
-        ),
-        number("probe_rtt_interval", 0.1, 1000.0, "s", 5.0, "how often the round-trip time is probed"),
-        number("probe_rtt", 0.0, 10.0, "s", 0.2, "how long half a path in flight probes it"),
-        number("min_rtt_window", 0.1, 1000.0, "s", 10.0, "how long the smallest round-trip time holds"),
-    ];
+    pub(crate) const PARAMETERS: &'static [Parameter] = law::PARAMETERS;
 
     pub(crate) fn new(settings: &Settings) -> Bbr3 {
-        let law = Law {
-            loss: settings.number("loss_threshold"),
-            kept: settings.number("kept"),
-            headroom: settings.number("headroom"),
-            probe_least: span(settings, "probe_interval"),
-            probe_rtt_interval: span(settings, "probe_rtt_interval"),
-            probe_rtt: span(settings, "probe_rtt"),
-            min_rtt_window: span(settings, "min_rtt_window"),
-        };
-        Bbr3 { model: Box::new(Model::new(law)) }
+        Bbr3 { model: Box::new(Model::new(Law::new(settings))) }
     }
-}
-
-const fn number(
-    name: &'static str,
-    least: f64,
-    most: f64,
-    unit: &'static str,
-    default: f64,
-    help: &'static str,
-) -> Parameter {
-    Parameter { name, kind: Kind::Number { least, most, unit }, default, help }
 }
 
 impl Model {
@@ -185,6 +142,7 @@ impl Model {
             probe_round_done: false,
             probed_until: 0.0,
             prior_cwnd: 0.0,
+            first_window: 0.0,
             recovering: false,
             recovered_from: 0,
             most: f64::INFINITY,
@@ -239,6 +197,8 @@ impl Model {
     }
 
     /// The rate to send at, packets per second, before any gain.
+    //
+    // Differs from [BBRV3]: it follows at once, not at the end of an acknowledgement.
     fn rate(&self) -> f64 {
         self.rates.largest().min(self.short_rate)
     }
@@ -267,6 +227,9 @@ impl Model {
         if self.rounds.started {
             self.rounds_waited += 1;
         }
+        if self.loss_round_over {
+            self.adapt_short_bounds(window);
+        }
         self.note_excess(window, ack);
         if self.rounds.started && !limited && !self.full_now {
             self.full_now = self.plateau.take(sample.rate());
@@ -274,7 +237,7 @@ impl Model {
         }
         self.leave_start(ack, sample);
         if self.loss_round_over {
-            self.adapt_short_bounds(window);
+            self.losses = 0;
         }
         if self.filled {
             self.go_round(window, ack, sample, limited);
@@ -300,18 +263,21 @@ impl Model {
             (self.excess_packets, self.excess_began, expected) = (0.0, ack.now, 0.0);
         }
         self.excess_packets += ack.packets;
-        if self.filled {
-            self.excess.take(self.rounds.count, (self.excess_packets - expected).min(window.cwnd));
+        if self.rounds.started && !self.filled {
+            self.excess.forget(); // at the start that of one round counts
         }
+        self.excess.take(self.rounds.count, (self.excess_packets - expected).min(window.cwnd));
     }
 
     fn set_window(&self, window: &mut Window, ack: &AckEvent) {
         let target = self.budget(self.path(self.cwnd_gain()) + self.excess.largest());
         if self.filled {
             window.cwnd = (window.cwnd + ack.packets).min(target);
-        } else if window.cwnd < target {
+        } else if window.cwnd < target || self.delivered < self.first_window {
             window.cwnd += ack.packets;
         }
+        // Unclear in [BBRV3]: whether the bound of probes holds while draining: by its table, and not
+        // by its pseudocode. By the table.
         let bound = match self.state {
             State::Startup => f64::INFINITY,
             State::Cruise | State::ProbeRtt => self.with_headroom(),
@@ -334,12 +300,14 @@ impl Controller for Bbr3 {
 
     // Differs from [BBRV3]: what leaves before the first acknowledgement is not paced. The sender
     // knows a round-trip time then, and the controller none.
+    // Differs from [BBRV3]: after an idle time packets leave at the gain of the state, not at the rate
+    // itself. A controller is not asked before its packets leave.
     fn on_delivery(&mut self, window: &mut Window, ack: &AckEvent) {
         let model = &mut *self.model;
         if model.min_rtt.is_zero() {
             (model.min_rtt, model.min_rtt_at) = (ack.rtt, ack.now);
             (model.recent_rtt, model.recent_rtt_at) = (ack.rtt, ack.now);
-            model.excess_began = ack.now;
+            (model.excess_began, model.first_window) = (ack.now, window.cwnd);
             model.spacing.follow(model.pacing_gain() * window.cwnd / ack.srtt.as_secs(), true);
         }
         model.recovering = ack.recovering;
@@ -504,6 +472,66 @@ mod tests {
         assert!(!model.is_time_to_probe(&window, at(11.0)));
         model.rounds_waited = 63;
         assert!(model.is_time_to_probe(&window, at(11.0)));
+    }
+
+    /// Whether it is one round that has passed or none does not hang on how long the wait is.
+    #[test]
+    fn the_time_and_the_rounds_of_a_wait_are_drawn_apart() {
+        let (mut model, _) = flow(State::Up);
+        let mut drawn = std::collections::BTreeSet::new();
+        for ms in 0..100 {
+            model.begin_down(Time::ZERO + Span::from_ms(ms));
+            drawn.insert((model.wait < Span::from_ms(2500), model.rounds_waited));
+        }
+        assert_eq!(drawn.len(), 4, "{drawn:?}");
+    }
+
+    /// Ten of 150 lost: what the path holds, 100, is the bound from now on, and no other is lowered.
+    #[test]
+    fn losses_that_end_the_start_leave_the_short_bounds_open() {
+        let (mut model, mut window) = flow(State::Startup);
+        (model.filled, model.losses) = (false, 6);
+        let event = AckEvent { recovering: true, ..event(150.0, 0.0) };
+        model.learn(&mut window, &event, &sample(150.0, 10.0));
+        assert_eq!((model.state, model.most, model.losses), (State::Drain, 100.0, 0));
+        assert_eq!((model.short_rate, model.short_flight), (f64::INFINITY, f64::INFINITY));
+    }
+
+    /// 100 packets fill the path, also where a loss since has lowered the rate to a half.
+    #[test]
+    fn a_probe_is_drained_when_the_path_that_was_found_is_just_full() {
+        let (mut model, window) = flow(State::Down);
+        (model.short_rate, model.wait) = (500.0, Span::from_s(2));
+        model.go_round(&window, &event(101.0, 0.0), &sample(150.0, 0.0), false);
+        assert_eq!(model.state, State::Down);
+        model.go_round(&window, &event(100.0, 0.0), &sample(150.0, 0.0), false);
+        assert_eq!(model.state, State::Cruise);
+    }
+
+    /// Four acknowledged at once are four in excess; 100 ms later 100 are expected, and one is in excess.
+    #[test]
+    fn at_the_start_the_excess_of_one_round_counts_and_then_that_of_ten() {
+        for (filled, left) in [(false, 1.0), (true, 4.0)] {
+            let (mut model, window) = flow(State::Startup);
+            model.filled = filled;
+            (0..4).for_each(|_| model.note_excess(&window, &event(10.0, 0.0)));
+            assert_eq!(model.excess.largest(), 4.0);
+            (model.rounds.started, model.rounds.count) = (true, 1);
+            model.note_excess(&window, &AckEvent { now: Time::ZERO + RTT, ..event(10.0, 0.0) });
+            assert_eq!(model.excess.largest(), left);
+        }
+    }
+
+    /// Two paths are 200 packets. Up to the ninth of a first window of ten a window above grows on.
+    #[test]
+    fn the_first_window_is_doubled_whatever_the_first_samples_say() {
+        let (mut model, mut window) = flow(State::Startup);
+        (window.cwnd, model.filled, model.first_window) = (300.0, false, 10.0);
+        for (delivered, cwnd) in [(9.0, 301.0), (10.0, 301.0)] {
+            model.delivered = delivered;
+            model.set_window(&mut window, &event(80.0, 0.0));
+            assert_eq!(window.cwnd, cwnd);
+        }
     }
 
     #[test]

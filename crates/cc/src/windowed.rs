@@ -21,6 +21,11 @@ impl WindowedMax {
         self.best.front().map_or(0.0, |best| best.1)
     }
 
+    /// Forgets all.
+    pub(crate) fn forget(&mut self) {
+        self.best.clear();
+    }
+
     /// Takes a value seen at `count`, which never goes back.
     pub(crate) fn take(&mut self, count: u64, value: f64) {
         while self.best.back().is_some_and(|best| best.1 <= value) {

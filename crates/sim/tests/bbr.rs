@@ -12,13 +12,17 @@ use wire::{Pipe, at, profile};
 
 /// 20 Mbit/s in packets of 1000 bytes, and 40 ms: a bandwidth-delay product of 100 packets.
 fn path(flows: &[&str], queue: &str, loss: f64, duration_s: u64) -> Run {
+    seeded(1, flows, queue, loss, duration_s)
+}
+
+fn seeded(seed: u64, flows: &[&str], queue: &str, loss: f64, duration_s: u64) -> Run {
     let each = |(n, kind): (usize, &&str)| {
         format!("[[flow]]\nname = \"F{n}\"\nrtt = \"40 ms\"\ncontroller = \"{kind}\"\n")
     };
     let flows: String = flows.iter().enumerate().map(each).collect();
     let warmup_s = duration_s / 4;
     run_text(&format!(
-        "duration = \"{duration_s} s\"\nwarmup = \"{warmup_s} s\"\n[bottleneck]\nrate = \"20 Mbit/s\"\n\
+        "seed = {seed}\nduration = \"{duration_s} s\"\nwarmup = \"{warmup_s} s\"\n[bottleneck]\nrate = \"20 Mbit/s\"\n\
          delay = \"5 ms\"\nqueue = {{ kind = \"droptail\", capacity = \"{queue}\" }}\nloss = {loss}\n{flows}"
     ))
 }
@@ -118,13 +122,16 @@ fn version_3_alone_fills_the_link_with_a_short_queue_and_probes_every_two_to_thr
     assert!(probes.iter().all(|s| (2.0..6.0).contains(s)), "{probes:?}");
 }
 
+/// In one run of 120 s the first has from 45 to 56 %: five of them.
 #[test]
 fn two_flows_of_bbr_share_evenly() {
     for (kind, queue) in [("bbr", "200 packets"), ("bbr3", "50 packets"), ("bbr3", "200 packets")] {
-        let run = path(&[kind; 2], queue, 0.0, 120);
-        let (first, second) = (run.goodput_bps(0), run.goodput_bps(1));
-        println!("{kind}, {queue}: {:.3}, used {:.3}", first / (first + second), run.utilization(0));
-        within(0.1, 0.5, first / (first + second), kind);
+        let shares = [1, 2, 3, 4, 5].map(|seed| {
+            let run = seeded(seed, &[kind; 2], queue, 0.0, 120);
+            run.goodput_bps(0) / (run.goodput_bps(0) + run.goodput_bps(1))
+        });
+        println!("{kind}, {queue}: {shares:.3?}");
+        within(0.05, 0.5, mean(&shares), kind);
     }
 }
 

@@ -60,7 +60,6 @@ impl Model {
             self.short_rate = self.latest_rate.max(self.law.kept * rate);
             self.short_flight = self.latest_volume.max(self.law.kept * flight);
         }
-        self.losses = 0;
     }
 
     /// Raises the bound while it holds a probe: by twice as much in every round.

@@ -36,9 +36,7 @@ impl Model {
         }
         match self.state {
             State::Down | State::Cruise if self.is_time_to_probe(window, ack.now) => self.begin_refill(),
-            State::Down if ack.in_flight <= self.with_headroom().min(self.budget(self.path(1.0))) => {
-                self.state = State::Cruise;
-            }
+            State::Down if self.is_drained(ack) => self.state = State::Cruise,
             State::Refill if self.rounds.started => {
                 self.probes = true;
                 self.begin_up(window, sample);
@@ -83,7 +81,16 @@ impl Model {
         now > self.cycle_began + self.wait || self.rounds_waited as f64 >= rounds
     }
 
+    /// Whether what a probe has queued is gone. What losses said of the rate since does not count.
+    fn is_drained(&self, ack: &AckEvent) -> bool {
+        let path = self.rates.largest() * self.min_rtt.as_secs();
+        ack.in_flight <= self.with_headroom().min(self.budget(path))
+    }
+
     /// Ends a probe where the path is full, or where the last one had to stop.
+    //
+    // Unclear in [BBRV3]: whether what is in flight is counted before or after an acknowledgement.
+    // Before it at the top, as in Linux, and after it where a queue is to be gone.
     pub(super) fn end_up(&mut self, window: &Window, ack: &AckEvent, sample: &RateSample) {
         self.cautious = self.too_high && flight_before(ack) >= self.most;
         let bounded = fills(window, ack) && window.cwnd >= self.most;
@@ -99,9 +106,11 @@ impl Model {
     pub(super) fn begin_down(&mut self, now: Time) {
         (self.losses, self.latest_rate, self.latest_volume) = (0, 0.0, 0.0);
         self.up_every = f64::INFINITY;
-        let drawn = draw(now);
-        self.wait = self.law.probe_least + Span::from_secs(drawn * self.law.probe_least.as_secs() / 2.0);
-        self.rounds_waited = u64::from(drawn >= 0.5);
+        // Twice a number in [0, 1): its whole part is the one draw, the rest of it the other.
+        let drawn = 2.0 * draw(now);
+        self.wait =
+            self.law.probe_least + Span::from_secs(drawn.fract() * self.law.probe_least.as_secs() / 2.0);
+        self.rounds_waited = drawn as u64;
         (self.cycle_began, self.acks, self.state) = (now, Acks::Stopping, State::Down);
         self.rounds.restart(self.delivered);
     }

@@ -15,8 +15,8 @@ impl Model {
             (self.min_rtt, self.min_rtt_at) = (self.recent_rtt, self.recent_rtt_at);
         }
         if old && self.state != State::ProbeRtt && !after_idle(sample) {
-            self.save(window);
             self.state = State::ProbeRtt;
+            self.save(window);
             self.probe_ends = None;
             self.acks = Acks::Stopping;
             self.rounds.restart(self.delivered);
