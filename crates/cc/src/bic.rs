@@ -28,7 +28,7 @@ enum Rule {
 }
 
 /// Linux's constants [LINUX]: the most that a round adds, the share of the distance that it goes,
-/// the rounds for a distance of 4 packets (smooth_part), and what a loss leaves.
+/// the rounds for 4 packets nearest to the maximum (smooth_part), and what a loss leaves.
 const MAX_INCREMENT: f64 = 16.0;
 const DIVISOR: f64 = 4.0;
 const SMOOTH_PART: f64 = 20.0;
@@ -97,8 +97,17 @@ impl Bic {
     fn step(&self, w: f64) -> f64 {
         match self.rule {
             Rule::Paper { smax, .. } => paper_step(w - self.max, smax),
-            Rule::Linux if self.max == f64::NEG_INFINITY => MAX_INCREMENT.max(w / SMOOTH_PART),
+            // No maximum is one of zero there, and a round adds a twentieth at least.
+            Rule::Linux if self.max == f64::NEG_INFINITY => linux_step(w).max(w / SMOOTH_PART),
             Rule::Linux => linux_step(w - self.max),
+        }
+    }
+
+    /// Whether the rule is Reno's at the window `w`.
+    fn is_small(&self, w: f64) -> bool {
+        match self.rule {
+            Rule::Paper { .. } => w < self.low_window,
+            Rule::Linux => w <= self.low_window,
         }
     }
 }
@@ -120,8 +129,10 @@ fn paper_step(above: f64, smax: f64) -> f64 {
 // one packet more.
 fn linux_step(above: f64) -> f64 {
     let smooth = DIVISOR / SMOOTH_PART;
+    // A share of the distance is cut to whole packets, so that it is one from less than 8 packets on.
+    let share = (-above / DIVISOR).floor();
     match above {
-        _ if above < -DIVISOR => (-above / DIVISOR).min(MAX_INCREMENT),
+        _ if share > 1.0 => share.min(MAX_INCREMENT),
         _ if above < DIVISOR => smooth,
         _ if above < MAX_INCREMENT * (DIVISOR - 1.0) => above / (DIVISOR - 1.0),
         _ => MAX_INCREMENT,
@@ -131,7 +142,7 @@ fn linux_step(above: f64) -> f64 {
 impl Controller for Bic {
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
         let w = window.cwnd;
-        if w < self.low_window {
+        if self.is_small(w) {
             window.cwnd += ack.packets / w;
             return;
         }
@@ -148,7 +159,7 @@ impl Controller for Bic {
     // is the maximum of the loss before, as the text has it and Linux too.
     fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
         let w = window.cwnd;
-        let small = w < self.low_window;
+        let small = self.is_small(w);
         let decrease = match self.rule {
             Rule::Paper { .. } if small => return window.give_up(0.5), // the maximum stays
             Rule::Paper { beta, .. } => beta,
@@ -246,10 +257,11 @@ mod tests {
         }
     }
 
-    /// Before a loss there is no maximum to go slowly at.
+    /// Before a loss there is no maximum to go slowly at. In Linux it is zero: 30 / 3 = 10 a round.
     #[test]
-    fn without_a_maximum_a_round_adds_32_and_in_linux_a_twentieth() {
-        assert_eq!((bic().step(100.0), linux().step(100.0), linux().step(1000.0)), (32.0, 16.0, 50.0));
+    fn without_a_maximum_a_round_adds_32_and_in_linux_a_third_16_or_a_twentieth() {
+        assert_eq!(bic().step(100.0), 32.0);
+        assert_eq!([30.0, 100.0, 1000.0].map(|w| linux().step(w)), [10.0, 16.0, 50.0]);
     }
 
     /// 1000, then 900: (900 + 787.5) / 2 = 843.75; without it 900. In Linux 900 (1 + 0.7998) / 2.
@@ -275,18 +287,22 @@ mod tests {
         assert_eq!((window.cwnd, bic.max), (6.0, f64::NEG_INFINITY));
     }
 
-    /// [LINUX]: (max - w) / 4 within 1 and 16, 4 / 20 within 4 packets, (w - max) / 3 up to 48.
+    /// [LINUX]: (max - w) / 4 in whole packets up to 16, 4 / 20 from where that is one and within 4
+    /// packets above, (w - max) / 3 up to 48. At the low window itself a loss takes half.
     #[test]
     fn linux_has_steps_of_its_own() {
-        let above = [-200.0, -64.0, -40.0, -4.0, 0.0, 3.9, 6.0, 30.0, 48.0, 1e6];
-        let expected = [16.0, 16.0, 10.0, 0.2, 0.2, 0.2, 2.0, 10.0, 16.0, 16.0];
+        let above = [-200.0, -64.0, -40.0, -39.0, -8.0, -7.9, -4.0, 0.0, 3.9, 6.0, 30.0, 48.0, 1e6];
+        let expected = [16.0, 16.0, 10.0, 9.0, 2.0, 0.2, 0.2, 0.2, 0.2, 2.0, 10.0, 16.0, 16.0];
         assert_eq!(above.map(linux_step), expected);
         let (mut linux, mut window) = searching(linux(), 0.0);
         linux.on_congestion(&mut window, &CONGESTION);
         close(window.cwnd, 799.8, 1e-4);
         window.cwnd = 14.0;
         linux.on_congestion(&mut window, &CONGESTION);
-        close(window.cwnd, 11.2, 1e-3);
+        assert_eq!(window.cwnd, 7.0);
+        window.cwnd = 14.1;
+        linux.on_congestion(&mut window, &CONGESTION);
+        close(window.cwnd, 11.28, 1e-3);
     }
 
     #[test]

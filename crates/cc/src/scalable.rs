@@ -101,6 +101,18 @@ impl Controller for Scalable {
     fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
         window.give_up(self.decrease(window.cwnd));
     }
+
+    // Unclear in [STCP]: timeouts. As standard TCP; in Linux slow start ends where a loss would have
+    // left the window.
+    fn on_timeout(&mut self, window: &mut Window, event: &Congestion) {
+        match self.rule {
+            Rule::Kelly { .. } => window.start_over(),
+            Rule::Linux { .. } => {
+                self.on_congestion(window, event);
+                window.cwnd = 1.0;
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -134,6 +146,15 @@ mod tests {
         assert_eq!(after_a_loss(kelly(), 1000.0), 875.0);
         assert_eq!(after_a_loss(kelly(), 16.0), 14.0);
         assert_eq!(after_a_loss(kelly(), 15.0), 7.5);
+    }
+
+    #[test]
+    fn a_timeout_aims_at_half_and_in_linux_at_seven_eighths() {
+        for (mut controller, ssthresh) in [(kelly(), 500.0), (linux(), 875.0)] {
+            let mut window = avoidance(1000.0);
+            controller.on_timeout(&mut window, &CONGESTION);
+            assert_eq!((window.cwnd, window.ssthresh), (1.0, ssthresh));
+        }
     }
 
     /// ln(1 / 0.875) / ln(1.01) = 0.13353 / 0.00995 = 13.4 rounds.
