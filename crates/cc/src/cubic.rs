@@ -171,6 +171,7 @@ impl Cubic {
         self.curve.start = None;
         // Differs from [RFC 9438, 4.6]: the window is reduced, not what is in flight; the RFC
         // leaves that to senders whose window does not grow unless it is used, as here.
+        // Differs from [RFC 9438, 4.6]: a mark, too, leaves two packets, where the RFC lets it leave one.
         window.give_up(1.0 - self.beta);
     }
 }

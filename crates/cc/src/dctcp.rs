@@ -44,7 +44,8 @@ impl Dctcp {
 }
 
 impl Controller for Dctcp {
-    // Differs from [RFC 8257, 3.3]: packets are counted, not bytes.
+    // Differs from [RFC 8257, 3.3]: packets are counted, not bytes, and those acknowledged selectively
+    // as soon as they are.
     fn on_delivery(&mut self, _: &mut Window, ack: &AckEvent) {
         self.delivered += ack.packets;
         self.marked += ack.marked;
@@ -58,6 +59,8 @@ impl Controller for Dctcp {
         window.cwnd += ack.packets / window.cwnd;
     }
 
+    // Unclear in [RFC 8257, 3.3]: when in a window of marks the reduction comes. With the first mark,
+    // as [RFC 3168, 6.1.2] has it and Linux too, and by the average of the windows before.
     fn on_congestion(&mut self, window: &mut Window, event: &Congestion) {
         match event.cause {
             Cause::Mark => window.give_up(self.alpha / 2.0),

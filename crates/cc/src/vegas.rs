@@ -80,7 +80,8 @@ impl Vegas {
     fn backlog(&self, window: &Window, round: &Round, ack: &AckEvent) -> f64 {
         match self.variant {
             Variant::Brakmo => round.backlog(window.cwnd, ack.min_rtt),
-            // Differs from [VEGAS], as [LINUX] does: divided by the base round trip, which is more.
+            // Differs from [VEGAS], as newer kernels of [LINUX] do: divided by the base round trip,
+            // which is more.
             Variant::Linux => window.cwnd * (round.least.as_secs() / ack.min_rtt.as_secs() - 1.0),
         }
     }

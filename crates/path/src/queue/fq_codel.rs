@@ -106,8 +106,7 @@ impl<T> FqCodel<T> {
     }
 
     /// The first packet of the bucket that holds most bytes; of equals the first bucket.
-    // Differs from [RFC 8290, 4.1.1]: one packet goes at a time; Linux drops up to 64, to look for the
-    // bucket less often.
+    // Differs from [LINUX]: one packet goes at a time; there up to 64, to look for the bucket less often.
     pub fn pop_fattest(&mut self) -> Option<Held<T>> {
         let fattest = self.buckets.iter_mut().rev().max_by_key(|bucket| bucket.queue.bytes())?;
         let held = fattest.queue.pop()?;
@@ -128,6 +127,8 @@ impl<T> FqCodel<T> {
             let list = if is_fresh { &mut self.fresh } else { &mut self.standing };
             let index = *list.front()?;
             let bucket = &mut self.buckets[index as usize];
+            // Unclear in [RFC 8290, 4.2]: whether a credit of just zero is used up: by its words it is not,
+            // but a whole quantum has been sent. It is, as in Linux.
             if bucket.credit <= 0 {
                 bucket.credit += rule.quantum;
                 list.pop_front();
@@ -153,7 +154,7 @@ impl<T> FqCodel<T> {
 }
 
 /// Connections are numbered; the golden ratio spreads neighbours as far apart as it can.
-// Differs from [RFC 8290, 4.1.1]: no hash with a random key. Buckets are shared only where there are many
+// Differs from [RFC 8290, 4.1]: no hash with a random key. Buckets are shared only where there are many
 // connections, and by the same ones in every run.
 fn bucket_of(flow: u32, buckets: u32) -> u32 {
     let spread = flow.wrapping_mul(0x9e37_79b9);

@@ -111,7 +111,7 @@ impl Pie {
             name: "mean_packet",
             kind: Kind::Number { least: 0.0, most: 64_000.0, unit: "B" },
             default: 0.0,
-            help: "up to two of them waiting nothing is dropped early; 0: the largest of the scenario",
+            help: "up to two of them waiting nothing is dropped early; 0: the largest of the scenario [RFC 8033]",
         },
     ];
 

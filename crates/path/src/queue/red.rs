@@ -166,10 +166,13 @@ impl Red {
     }
 
     fn early(&mut self, arrival: &Arrival) -> Verdict {
+        // Differs from [NS-2]: there the length must be above one as it is measured, so that in bytes one
+        // packet is enough.
         if self.average < self.curve.min || arrival.waiting < 2 {
             self.above = false;
             return Verdict::Takes;
         }
+        // Differs from [NS-2]: since 2005 the first after the crossing passes there even beyond the end.
         if self.average >= self.curve.end() {
             return Verdict::Drops;
         }

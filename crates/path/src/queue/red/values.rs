@@ -48,19 +48,19 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         name: "mean_packet",
         kind: Kind::Number { least: 0.0, most: 64_000.0, unit: "B" },
         default: 0.0,
-        help: "what one packet counts for in bytes, rates and automatic values; 0: the largest of the scenario (500 in ns-2)",
+        help: "what one packet counts for in bytes, rates and automatic values; 0: the largest of the scenario (500 in ns-2) [NS-2]",
     },
     Parameter {
         name: "queue_in_bytes",
         kind: Kind::Switch,
         default: 1.0,
-        help: "whether the queue is measured in bytes, as in ns-2 since 2004",
+        help: "whether the queue is measured in bytes, as in ns-2 since 2004 [NS-2]",
     },
     Parameter {
         name: "drop_in_bytes",
         kind: Kind::Switch,
         default: 1.0,
-        help: "whether small packets are dropped less, in proportion, as in ns-2 since 2004",
+        help: "whether small packets are dropped less, in proportion, as in ns-2 since 2004 [NS-2]",
     },
     Parameter {
         name: "gentle",
