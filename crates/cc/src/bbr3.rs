@@ -198,7 +198,7 @@ impl Model {
 
     /// The rate to send at, packets per second, before any gain.
     //
-    // Differs from [BBRV3]: it follows at once, not at the end of an acknowledgement.
+    // Differs from [BBRV3]: the rate follows its bounds at once, not at the end of an acknowledgement.
     fn rate(&self) -> f64 {
         self.rates.largest().min(self.short_rate)
     }

@@ -26,7 +26,7 @@ pub struct CodelRule {
     target: Span,
     interval: Span,
     /// Nothing is dropped that leaves no more than this behind.
-    // Differs from [RFC 8289, 5.5]: the largest packet that there can be, not the largest so far.
+    // Differs from [RFC 8289, 5.5]: that is the largest packet that there can be, not the largest so far.
     max_packet: Bytes,
 }
 
