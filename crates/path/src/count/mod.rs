@@ -13,7 +13,7 @@ use fairhaul_units::{Chance, Kind, Parameter, Settings, Time};
 pub use crowd::Crowd;
 pub use exact::{Table, TableRule};
 pub use nred::{Bins, BinsRule};
-pub(crate) use sred::{ENTRIES, FILL, INSPECT, OVERWRITE, START, WEIGHT};
+pub(crate) use sred::{ENTRIES, FILL, OVERWRITE, START, WEIGHT};
 pub use sred::{ZombieRule, Zombies};
 
 /// Any counter, dispatched without a virtual call.
@@ -62,7 +62,7 @@ pub struct Entry {
     build: fn(&Settings, Chance) -> Counter,
 }
 
-static ENTRIES_OF_LIST: [Entry; 3] = [
+static LIST: [Entry; 3] = [
     Entry {
         name: "exact",
         title: Table::TITLE,
@@ -88,7 +88,7 @@ static ENTRIES_OF_LIST: [Entry; 3] = [
 
 /// The counters.
 pub fn entries() -> &'static [Entry] {
-    &ENTRIES_OF_LIST
+    &LIST
 }
 
 /// The counter `name`.

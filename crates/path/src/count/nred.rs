@@ -144,8 +144,8 @@ mod tests {
 
     #[test]
     fn flows_go_uncounted_as_often_as_other_flows_have_set_all_their_bins() {
-        // 64 bins in 2 levels count 100 flows as 71, 256 in 3 as 99, 64 in one as 51; of the mean over 400 keys the error is
-        // below a twentieth of sqrt(n p (1 - p)), 5 and 1, each.
+        // 64 bins in 2 levels count 100 flows as 71, 256 in 3 as 99, 64 in one as 51. One count is off by at most
+        // sqrt(100 / 4) = 5 on average, the mean over 400 keys by a quarter.
         for (size, levels, flows, about) in [(64, 2, 100, 70.9), (256, 3, 100, 99.0), (64, 1, 100, 51.0)] {
             let counted = |seed| {
                 let mut bins = bins(size, levels, seed);

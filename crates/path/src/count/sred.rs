@@ -46,7 +46,7 @@ pub(crate) const WEIGHT: Parameter = Parameter {
     default: 0.001,
     help: "of one comparison in the average share of hits [SRED]",
 };
-pub(crate) const INSPECT: Parameter = Parameter {
+const INSPECT: Parameter = Parameter {
     name: "inspect",
     kind: SHARE,
     default: 1.0,
@@ -305,7 +305,7 @@ mod tests {
         // Hits of 1000 flows are so rare that the average is a shot noise of mean a m, m = 1 / (a N) = 1, with the
         // density exp(-0.5772) rho(x) of P = a x, where rho is Dickman's function. Below x = 1 the answer is 1000, above
         // 1000 / x: 0.5615 (1 + integral of rho(x) / x from 1 on) = 0.5615 x 1.523 = 0.855. For 10,000, m = 0.1 and P < a with
-        // probability exp(-0.0577) / Gamma(1.1) = 0.992.
+        // probability exp(-0.0577) / Gamma(1.1) = 0.992; the others are told as nearly as many.
         let told = |number| {
             let weights = vec![1.0; number];
             mean(&after(RULE, &weights, 20_000, 400, flows))
