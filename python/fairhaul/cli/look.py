@@ -7,7 +7,7 @@ import click
 from fairhaul.cli.manners import Verb, Word
 from fairhaul.cli.show import as_json
 
-WHAT = ("controllers", "queues", "recoveries", "traffic", "papers")
+WHAT = ("controllers", "queues", "counters", "recoveries", "traffic", "papers")
 
 
 @click.command("list", cls=Verb, example="fairhaul list controllers")
@@ -16,7 +16,7 @@ WHAT = ("controllers", "queues", "recoveries", "traffic", "papers")
 def list_(what: str, json_: bool) -> None:
     """Say what there is to choose from, with parameters and sources.
 
-    WHAT is controllers, queues, recoveries, traffic or papers.
+    WHAT is controllers, queues, counters, recoveries, traffic or papers.
     """
     from fairhaul import look, papers
 

@@ -2,7 +2,7 @@
 
 use fairhaul_units::{Chance, Span, Time};
 
-use super::Counter;
+use super::{Counter, entry};
 
 /// Flows 0, 1, … of which each next packet is one's by chance, at an even pace.
 #[derive(Clone, Debug)]
@@ -50,4 +50,36 @@ impl Crowd {
         }
         self.now
     }
+}
+
+/// How many flows the counter `name` tells after `packets` packets, one every `gap_s` seconds, of flows of
+/// these weights; the same for the same seed.
+///
+/// # Errors
+/// A counter or a parameter that there is not, or values that nobody can send by.
+pub fn told(
+    name: &str,
+    values: &[(String, String)],
+    weights: &[f64],
+    packets: u64,
+    gap_s: f64,
+    seed: u64,
+) -> Result<f64, String> {
+    let stream = |purpose| Chance::stream(seed, purpose, 0);
+    let mut counter = entry(name)?.build(values, stream("count"))?;
+    if !weights.iter().all(|weight| weight.is_finite() && *weight >= 0.0) {
+        return Err("rates: numbers of at least zero are wanted".into());
+    }
+    if packets > 0 && weights.iter().sum::<f64>() <= 0.0 {
+        return Err("rates: one above zero is wanted where there are packets".into());
+    }
+    // Picoseconds count up to 213 days.
+    if !(1e-9..=1.0).contains(&gap_s) || packets as f64 * gap_s > 1e7 {
+        return Err("gap_s: from 1e-9 to 1 s between packets are wanted, and 1e7 s in all".into());
+    }
+    if packets == 0 {
+        return Ok(counter.flows(Time::ZERO));
+    }
+    let now = Crowd::new(weights, Span::from_secs(gap_s), stream("crowd")).pass(packets, &mut counter);
+    Ok(counter.flows(now))
 }

@@ -10,7 +10,7 @@ mod sred;
 
 use fairhaul_units::{Chance, Kind, Parameter, Settings, Time};
 
-pub use crowd::Crowd;
+pub use crowd::{Crowd, told};
 pub use exact::{Table, TableRule};
 pub use nred::{Bins, BinsRule};
 pub(crate) use sred::{ENTRIES, FILL, OVERWRITE, START, WEIGHT};
