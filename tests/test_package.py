@@ -69,7 +69,12 @@ def test_nothing_heavy_is_imported_before_it_is_used(module: str) -> None:
 
 def test_lists_name_what_a_scenario_may_say(fairhaul: Fairhaul) -> None:
     assert "fhstcp" in fairhaul("list", "controllers").stdout
-    for what, word in [("queues", "droptail"), ("counters", "nred"), ("traffic", "web"), ("papers", "fhstcp")]:
+    for what, word in [
+        ("queues", "droptail"),
+        ("counters", "nred"),
+        ("traffic", "web"),
+        ("papers", "fhstcp"),
+    ]:
         found = json.loads(fairhaul("list", what, "--json").stdout)[what]
         assert word in [entry["name"] for entry in found]
     assert package.catalogue()["recoveries"][0]["name"] == "sack"

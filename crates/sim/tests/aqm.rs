@@ -125,6 +125,33 @@ fn sred_holds_the_queue_of_eight_flows_at_the_step_where_it_drops_enough() {
 }
 
 #[test]
+fn sred_holds_the_queue_below_a_third_of_the_capacity_whatever_the_number_of_flows() {
+    // 750 packets are in flight and 750 fit. From 250 on drops are four times as likely, and by N^2 as likely as N flows want.
+    for flows in [32, 128] {
+        let run = run_text(&format!(
+            r#"
+            duration = "20 s"
+            warmup = "5 s"
+            [bottleneck]
+            rate = "100 Mbit/s"
+            delay = "10 ms"
+            queue = {{ kind = "sred", capacity = "1 bdp" }}
+            [[flow]]
+            name = "F"
+            count = {flows}
+            rtt = "60 ms"
+            controller = "reno"
+            start = "uniform 0 s..1 s"
+            "#
+        ));
+        let queue = backlog(&run);
+        println!("sred, {flows} flows: backlog {queue:.1}, utilization {:.4}", run.utilization(0));
+        assert!((200.0..250.0).contains(&queue), "{flows}: {queue}");
+        assert!(run.utilization(0) > 0.99);
+    }
+}
+
+#[test]
 fn codel_holds_the_mean_delay_near_5_ms() {
     let run = eight(r#"kind = "codel""#, false);
     let (delay, (_, dropped, marked)) = (delay_s(&run), counted(&run));
