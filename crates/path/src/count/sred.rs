@@ -137,8 +137,8 @@ impl Zombies {
             return false;
         }
         let full = self.list.len() == self.rule.entries;
-        // Differs from [SRED] on request: it compares nothing before the list is full. A flow of one
-        // packet in a round trip would be seen after a thousand of them.
+        // Differs from [SRED]: it compares nothing before the list is full, as here with `fill = "literal"`. A
+        // flow of one packet in a round trip would be seen after a thousand of them.
         let hit = (full || self.rule.at_once) && !self.list.is_empty() && self.compare(flow, full);
         if !full {
             self.list.push(Zombie { flow, count: 0 });
@@ -163,8 +163,8 @@ impl Zombies {
     }
 
     /// The share of comparisons that were hits, P(t) of the source; zero where there was none.
-    // Differs from [SRED] on request: its P(t) begins at zero, so that flows seem many at first. Divided
-    // by 1 - (1 - a)^n, n being the comparisons so far, its mean is right from the first one on.
+    // Differs from [SRED]: its P(t) begins at zero, as here with `start = "literal"`, so that flows seem many at
+    // first. Divided by 1 - (1 - a)^n, n being the comparisons so far, its mean is right from the first one on.
     pub fn share_of_hits(&self) -> f64 {
         if self.weighed > 0.0 { self.average / self.weighed } else { 0.0 }
     }
