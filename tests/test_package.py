@@ -68,7 +68,7 @@ def test_nothing_heavy_is_imported_before_it_is_used(module: str) -> None:
 
 
 def test_lists_name_what_a_scenario_may_say(fairhaul: Fairhaul) -> None:
-    for what in ("controllers", "queues", "recoveries", "traffic", "papers"):
+    for what in ("controllers", "queues", "counters", "recoveries", "traffic", "papers"):
         entries = json.loads(fairhaul("list", what, "--json").stdout)[what]
         lines = fairhaul("list", what).stdout.splitlines()
         assert [line.split()[0] for line in lines] == [entry["name"] for entry in entries]
@@ -77,7 +77,12 @@ def test_lists_name_what_a_scenario_may_say(fairhaul: Fairhaul) -> None:
             for entry, line in zip(entries, lines, strict=True)
             if entry["source"]
         )
-    for what, word in [("queues", "droptail"), ("traffic", "web"), ("papers", "fhstcp")]:
+    for what, word in [
+        ("queues", "droptail"),
+        ("counters", "nred"),
+        ("traffic", "web"),
+        ("papers", "fhstcp"),
+    ]:
         found = json.loads(fairhaul("list", what, "--json").stdout)[what]
         assert word in [entry["name"] for entry in found]
     assert package.catalogue()["recoveries"][0]["name"] == "sack"

@@ -9,12 +9,12 @@ from fairhaul import _core
 
 
 def catalogue() -> dict[str, list[dict[str, Any]]]:
-    """Give the controllers, queues, ways to recover and kinds of traffic, each with its keys.
+    """Give controllers, queues, counters, ways to recover and kinds of traffic, with their keys.
 
     Returns:
-        Lists under `controllers`, `queues`, `recoveries` and `traffic`. An entry has `name`,
-        `title`, `source` (the key of its source, or nothing) and `keys`: what may stand beside it,
-        each with `name`, `wanted`, `default` and `help`.
+        Lists under `controllers`, `queues`, `counters`, `recoveries` and `traffic`. An entry has
+        `name`, `title`, `source` (the key of its source, or nothing) and `keys`: what may stand
+        beside it, each with `name`, `wanted`, `default` and `help`.
     """
     return _core.catalogue()
 

@@ -55,6 +55,17 @@ pub fn queues() -> Vec<Word> {
     words(&QUEUE).into_iter().map(|word| Word { source: source(word.name), ..word }).collect()
 }
 
+/// The flow counters, which stand in no scenario by themselves.
+pub fn counters() -> Vec<Word> {
+    let word = |entry: &'static fairhaul_path::count::Entry| Word {
+        name: entry.name,
+        title: entry.title,
+        source: entry.source,
+        keys: entry.parameters.iter().map(parameter).collect(),
+    };
+    fairhaul_path::count::entries().iter().map(word).collect()
+}
+
 /// The ways to recover from loss.
 pub fn recoveries() -> Vec<Word> {
     words(&RECOVERY)
@@ -92,7 +103,7 @@ fn default(field: &Field) -> String {
     }
 }
 
-/// A controller's parameter as a key.
+/// A parameter of a controller or a counter as a key.
 fn parameter(parameter: &'static Parameter) -> Key {
     Key {
         name: parameter.name,
@@ -119,7 +130,8 @@ mod tests {
     fn the_lists_come_from_the_catalogue_and_the_tables() {
         let names = |words: Vec<Word>| words.iter().map(|w| w.name).collect::<Vec<_>>();
         assert!(names(controllers()).contains(&"reno"));
-        assert_eq!(names(queues()), ["droptail", "red", "pie", "codel", "fq_codel"]);
+        assert_eq!(names(queues()), ["droptail", "red", "pie", "sred", "codel", "fq_codel"]);
+        assert_eq!(names(counters()), ["exact", "sred", "nred"]);
         assert_eq!(names(recoveries()), ["sack", "newreno", "reno"]);
         assert_eq!(names(traffics()), ["bulk", "sized", "short", "web", "onoff", "cbr"]);
         assert_eq!(traffics()[3].keys[1].default, "5");

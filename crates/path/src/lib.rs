@@ -1,8 +1,9 @@
-//! Between hosts: links, queue disciplines and impairments.
+//! Between hosts: links, queue disciplines, flow counters and impairments.
 //!
 //! Nothing here has a clock: a [`Link`] is driven by the `now` of whoever owns it, the simulator
 //! in virtual time or a router with its host's clock.
 
+pub mod count;
 mod holding;
 pub mod impair;
 mod link;

@@ -109,11 +109,11 @@ impl Link {
         Link { pace: self.wire.following(schedule), ..self }
     }
 
-    /// Offers a packet of `size` at `now`, which must not run backwards.
-    pub fn offer(&mut self, size: u32, ecn: Ecn, now: Time) -> Passage {
+    /// Offers a packet of `size` of connection `flow` at `now`, which must not run backwards.
+    pub fn offer(&mut self, size: u32, ecn: Ecn, flow: u32, now: Time) -> Passage {
         self.totals.arrived += 1;
         self.retire(now);
-        let verdict = self.judge(Bytes(size.into()), ecn, now);
+        let verdict = self.judge(Bytes(size.into()), ecn, flow, now);
         if verdict == Verdict::Drops {
             self.totals.dropped += 1;
             return Passage::Dropped;
@@ -143,31 +143,33 @@ impl Link {
         self.totals
     }
 
-    fn judge(&mut self, size: Bytes, ecn: Ecn, now: Time) -> Verdict {
+    fn judge(&mut self, size: Bytes, ecn: Ecn, flow: u32, now: Time) -> Verdict {
         match &self.queue {
             Discipline::DropTail(queue) => queue.judge(size, ecn, self.ahead.len() as u64, self.bytes_ahead),
-            _ => self.judge_early(size, ecn, now),
+            _ => self.judge_early(size, ecn, flow, now),
         }
     }
 
     /// Apart, so that a drop-tail queue does not carry the others' code with it.
     #[inline(never)]
-    fn judge_early(&mut self, size: Bytes, ecn: Ecn, now: Time) -> Verdict {
-        let arrival = self.arrival(size, ecn, now);
+    fn judge_early(&mut self, size: Bytes, ecn: Ecn, flow: u32, now: Time) -> Verdict {
+        let arrival = self.arrival(size, ecn, flow, now);
         match &mut self.queue {
             Discipline::DropTail(_) => unreachable!("it looks at less"),
             Discipline::Red(red) => red.judge(&arrival),
             Discipline::Pie(pie) => pie.judge(&arrival),
+            Discipline::Sred(sred) => sred.judge(&arrival),
         }
     }
 
     /// What a packet finds; what has left is forgotten.
-    fn arrival(&self, size: Bytes, ecn: Ecn, now: Time) -> Arrival {
+    fn arrival(&self, size: Bytes, ecn: Ecn, flow: u32, now: Time) -> Arrival {
         let first = self.ahead.front().map(|first| Bytes(first.1.into()));
         let busy_until = self.pace.as_ref().map_or(self.wire.busy_until, |pace| pace.busy_until());
         Arrival {
             size,
             ecn,
+            flow,
             now,
             packets: self.ahead.len() as u64,
             bytes: self.bytes_ahead,
@@ -210,7 +212,7 @@ mod tests {
         // 1000 B at 8 Mbit/s take 1 ms.
         let mut link = link(Capacity::Unlimited);
         let at = |ms| Time::ZERO + Span::from_ms(ms);
-        let mut passes = |ms| match link.offer(1000, Ecn::NotCapable, at(ms)) {
+        let mut passes = |ms| match link.offer(1000, Ecn::NotCapable, 0, at(ms)) {
             Passage::Passes { departs, arrives, marked } => (departs, arrives, marked),
             Passage::Dropped => panic!("there is no limit"),
         };
@@ -223,23 +225,23 @@ mod tests {
     fn the_packet_being_sent_counts_until_its_last_bit_has_left() {
         let mut link = link(Capacity::Packets(2));
         let at = |us| Time::ZERO + Span::from_us(us);
-        link.offer(1000, Ecn::NotCapable, at(0));
-        link.offer(1000, Ecn::NotCapable, at(0));
-        assert_eq!(link.offer(1000, Ecn::NotCapable, at(999)), Passage::Dropped);
-        assert!(matches!(link.offer(1000, Ecn::NotCapable, at(1000)), Passage::Passes { .. }));
+        link.offer(1000, Ecn::NotCapable, 0, at(0));
+        link.offer(1000, Ecn::NotCapable, 0, at(0));
+        assert_eq!(link.offer(1000, Ecn::NotCapable, 0, at(999)), Passage::Dropped);
+        assert!(matches!(link.offer(1000, Ecn::NotCapable, 0, at(1000)), Passage::Passes { .. }));
     }
 
     #[test]
     fn a_queue_in_bytes_holds_25_small_packets_where_it_holds_one_large() {
         let mut link = link(Capacity::Bytes(Bytes(1000)));
-        assert!((0..25).all(|_| link.offer(40, Ecn::NotCapable, Time::ZERO) != Passage::Dropped));
-        assert_eq!(link.offer(40, Ecn::NotCapable, Time::ZERO), Passage::Dropped);
+        assert!((0..25).all(|_| link.offer(40, Ecn::NotCapable, 0, Time::ZERO) != Passage::Dropped));
+        assert_eq!(link.offer(40, Ecn::NotCapable, 0, Time::ZERO), Passage::Dropped);
     }
 
     #[test]
     fn a_mark_of_2000_bytes_is_reached_by_two_packets_and_leaves_what_cannot_be_marked_alone() {
         let mut link = marking(Capacity::Bytes(Bytes(3000)), Capacity::Bytes(Bytes(2000)));
-        let mut marked = |ecn| match link.offer(1000, ecn, Time::ZERO) {
+        let mut marked = |ecn| match link.offer(1000, ecn, 0, Time::ZERO) {
             Passage::Passes { marked, .. } => Some(marked),
             Passage::Dropped => None,
         };
@@ -264,7 +266,7 @@ mod tests {
                 now += Span::from_us(gap);
                 let ecn = [Ecn::NotCapable, Ecn::Capable, Ecn::Marked][n % 3];
                 let found = passed.iter().filter(|&&d| d > now).count() as u64;
-                if let Passage::Passes { departs, marked, .. } = link.offer(1000, ecn, now) {
+                if let Passage::Passes { departs, marked, .. } = link.offer(1000, ecn, 0, now) {
                     prop_assert_eq!(marked, ecn == Ecn::Capable && found >= mark);
                     marks += u64::from(marked);
                     prop_assert!(departs > last && departs > now);
@@ -281,7 +283,7 @@ mod tests {
 
         #[test]
         fn whatever_decides_on_arrival_drops_or_passes_in_order_and_keeps_the_limit(
-            name in proptest::sample::select(vec!["droptail", "red", "pie"]),
+            name in proptest::sample::select(vec!["droptail", "red", "pie", "sred"]),
             most in 1u64..30,
             seed in any::<u64>(),
             packets in proptest::collection::vec((0u64..1500, 40u32..1500), 1..300),
@@ -297,6 +299,9 @@ mod tests {
             if name == "pie" {
                 [("target", 1.0), ("max_burst", 0.0)].iter().for_each(|(key, value)| choice.settings.set(key, *value));
             }
+            if name == "sred" {
+                [("flows", 1.0), ("entries", 10.0)].iter().for_each(|(key, value)| choice.settings.set(key, *value));
+            }
             let choice = choice.resolved(&site, Bytes(1500)).expect("the values fit");
             let Built::OnArrival(queue) = choice.build(&site, Chance::stream(seed, "queue", 0)) else { unreachable!() };
             let mut link = Link::new(rate, Span::ZERO, queue);
@@ -304,7 +309,7 @@ mod tests {
             for (n, (gap_us, size)) in packets.into_iter().enumerate() {
                 now += Span::from_us(gap_us);
                 let ecn = [Ecn::NotCapable, Ecn::Capable, Ecn::Marked][n % 3];
-                if let Passage::Passes { departs, marked, .. } = link.offer(size, ecn, now) {
+                if let Passage::Passes { departs, marked, .. } = link.offer(size, ecn, (n % 5) as u32, now) {
                     prop_assert!(departs > now && passed.last().is_none_or(|last| *last < departs));
                     prop_assert!(!marked || ecn == Ecn::Capable);
                     marks += u64::from(marked);

@@ -1,7 +1,8 @@
 //! The module `fairhaul._core`: scenarios are read, runs are run, records become Arrow tables.
-//! Conversions only; what a number means is decided in `experiment` and `sim`, what is made of it
+//! Conversions only; what a number means is decided in `experiment`, `path` and `sim`, what is made of it
 //! in Python.
 
+mod count;
 mod guard;
 mod run;
 mod study;
@@ -22,5 +23,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<table::Table>()?;
     module.add_function(wrap_pyfunction!(study::read, module)?)?;
     module.add_function(wrap_pyfunction!(study::schema, module)?)?;
-    module.add_function(wrap_pyfunction!(study::catalogue, module)?)
+    module.add_function(wrap_pyfunction!(study::catalogue, module)?)?;
+    module.add_function(wrap_pyfunction!(count::count_flows, module)?)
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fairhaul_experiment::{
-    Key, Scenario as Question, Variant, Word, controllers, describe, queues, recoveries, traffics,
+    Key, Scenario as Question, Variant, Word, controllers, counters, describe, queues, recoveries, traffics,
 };
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
@@ -91,12 +91,13 @@ pub fn schema() -> String {
     fairhaul_experiment::schema()
 }
 
-/// The controllers, queues, ways to recover and kinds of traffic, each with its keys.
+/// The controllers, queues, flow counters, ways to recover and kinds of traffic, each with its keys.
 #[pyfunction]
 pub fn catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let lists = [
         ("controllers", controllers()),
         ("queues", queues()),
+        ("counters", counters()),
         ("recoveries", recoveries()),
         ("traffic", traffics()),
     ];

@@ -263,7 +263,7 @@ impl Connection {
             Step::Wire(_) => unreachable!("a wire is crossed at once"),
         };
         let may_lose = (!data.opens).then_some(self.flow);
-        match world.pass(link, data.size, data.ecn, may_lose, now) {
+        match world.pass(link, self.serial, data.size, data.ecn, may_lose, now) {
             Passing::Crosses(crossing) => self.data_crosses(at, data, crossing, route, world),
             Passing::Dropped(when) => self.data_dropped(&data, when, world),
             Passing::Waits => self.hold(link, at, Load::Data(data), now, world),
@@ -331,7 +331,7 @@ impl Connection {
         match route.reverse.get(at) {
             Some(Step::Alone(link) | Step::Meet { link, .. }) => {
                 // An acknowledgement is never ECN-capable [RFC 3168, 6.1.4].
-                match world.pass(*link, ACK_SIZE.0 as u32, Ecn::NotCapable, None, now) {
+                match world.pass(*link, self.serial, ACK_SIZE.0 as u32, Ecn::NotCapable, None, now) {
                     Passing::Crosses(crossing) => self.ack_crosses(at, ack, crossing, route, world),
                     Passing::Dropped(when) => self.ack_dropped(&ack, when, world),
                     Passing::Waits => self.hold(*link, at, Load::Ack(ack), now, world),

@@ -86,9 +86,17 @@ impl World {
         }
     }
 
-    /// A packet of `size` is offered to `link` at `now`. `may_lose`: it is a data packet of that flow,
-    /// which the link may lose.
-    pub fn pass(&mut self, link: u32, size: u32, ecn: Ecn, may_lose: Option<u32>, now: Time) -> Passing {
+    /// A packet of `size` of connection `serial` is offered to `link` at `now`. `may_lose`: it is a data
+    /// packet of that flow, which the link may lose.
+    pub fn pass(
+        &mut self,
+        link: u32,
+        serial: u32,
+        size: u32,
+        ecn: Ecn,
+        may_lose: Option<u32>,
+        now: Time,
+    ) -> Passing {
         let stage = &mut self.stages[link as usize];
         if let (Some(impaired), Some(_)) = (&mut stage.impaired, may_lose)
             && !impaired.admits(size, now)
@@ -100,7 +108,7 @@ impl World {
         let Carrier::OnArrival(carrier) = &mut stage.carrier else {
             return Passing::Waits;
         };
-        let Passage::Passes { departs, arrives, marked } = carrier.offer(size, ecn, now) else {
+        let Passage::Passes { departs, arrives, marked } = carrier.offer(size, ecn, serial, now) else {
             self.ledger.offered(link, true, now);
             return Passing::Dropped(now);
         };

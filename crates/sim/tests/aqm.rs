@@ -103,6 +103,55 @@ fn pie_marks_in_the_place_of_drops_where_flows_can_be_marked() {
 }
 
 #[test]
+fn sred_holds_the_queue_of_eight_flows_at_the_step_where_it_drops_enough() {
+    // 150 packets and a queue of 67, a sixth of 400, are windows of 27, for which Reno wants a loss in 27^2 / 1.5 = 490 packets.
+    // With `flows = 16` the lower step drops (8 / 16)^2 x 0.0375, one in 107, and twice that with hits: more than enough, so the
+    // queue stands about where the step begins. With 256 even the upper step drops one in 6800 at most, and the queue is full.
+    let sred =
+        |law: &str, flows: u32, ecn| eight(&format!(r#"kind = "sred", flows = {flows}, law = "{law}""#), ecn);
+    for law in ["full", "simple"] {
+        let run = sred(law, 16, false);
+        let (queue, (_, dropped, marked)) = (backlog(&run), counted(&run));
+        println!("sred, {law}: backlog {queue:.1}, dropped {dropped}, utilization {:.4}", run.utilization(0));
+        assert!((40.0..75.0).contains(&queue), "{law}: {queue}");
+        assert!(dropped > 50 && marked == 0);
+    }
+    let (_, dropped, marked) = counted(&sred("full", 16, true));
+    let few = backlog(&sred("simple", 256, false));
+    println!("sred, 256 flows: backlog {few:.1}");
+    assert!(few > 200.0, "{few}");
+    println!("sred with marks: dropped {dropped}, marked {marked}");
+    assert!(marked > 50 && dropped == 0, "{marked} marked, {dropped} dropped");
+}
+
+#[test]
+fn sred_holds_the_queue_below_a_third_of_the_capacity_whatever_the_number_of_flows() {
+    // 750 packets are in flight and 750 fit. From 250 on drops are four times as likely, and by N^2 as likely as N flows want.
+    for flows in [32, 128] {
+        let run = run_text(&format!(
+            r#"
+            duration = "20 s"
+            warmup = "5 s"
+            [bottleneck]
+            rate = "100 Mbit/s"
+            delay = "10 ms"
+            queue = {{ kind = "sred", capacity = "1 bdp" }}
+            [[flow]]
+            name = "F"
+            count = {flows}
+            rtt = "60 ms"
+            controller = "reno"
+            start = "uniform 0 s..1 s"
+            "#
+        ));
+        let queue = backlog(&run);
+        println!("sred, {flows} flows: backlog {queue:.1}, utilization {:.4}", run.utilization(0));
+        assert!((200.0..250.0).contains(&queue), "{flows}: {queue}");
+        assert!(run.utilization(0) > 0.99);
+    }
+}
+
+#[test]
 fn codel_holds_the_mean_delay_near_5_ms() {
     let run = eight(r#"kind = "codel""#, false);
     let (delay, (_, dropped, marked)) = (delay_s(&run), counted(&run));

@@ -5,6 +5,7 @@ use crate::rust::layers;
 
 const CATALOGUE: &str = "crates/cc/src/catalogue.rs";
 const SNAPSHOTS: &str = "crates/cc/tests/snapshots";
+const COUNTERS_PAGE: &str = "docs/queues/counting.md";
 
 /// Each controller of the catalogue has its file, page, index line, staircase and scenario; each
 /// file of a controller and each page has its line in the catalogue.
@@ -44,7 +45,7 @@ pub fn controllers(tree: &Tree) -> Vec<String> {
 /// Each queue (a file of `path/queue` with a `TITLE`) has its page, index line and scenario.
 pub fn queues(tree: &Tree) -> Vec<String> {
     let files = tree.below("crates/path/src/queue", ".rs").filter(|(_, text)| text.contains("const TITLE: "));
-    let names: Vec<String> = files.map(|(path, _)| stem(path).to_string()).collect();
+    let mut names: Vec<String> = files.map(|(path, _)| stem(path).to_string()).collect();
     if names.is_empty() {
         return vec![
             "crates/path/src/queue has no file with a `TITLE`: a queue says in one line what it is".into(),
@@ -54,8 +55,24 @@ pub fn queues(tree: &Tree) -> Vec<String> {
     for name in &names {
         papers_and_use(tree, "queue", name, &mut complaints);
     }
+    if counters(tree, &mut complaints) > 0 {
+        names.push(stem(COUNTERS_PAGE).to_string());
+    }
     strays(tree, "queue", &names, &mut complaints);
     complaints
+}
+
+/// Each flow counter (a file of `path/count` with a `TITLE`) has its section on the page of all; how many
+/// there are.
+fn counters(tree: &Tree, complaints: &mut Vec<String>) -> usize {
+    let page = tree.text(COUNTERS_PAGE).unwrap_or_default();
+    let files = tree.below("crates/path/src/count", ".rs").filter(|(_, text)| text.contains("const TITLE: "));
+    let names: Vec<&str> = files.map(|(path, _)| stem(path)).collect();
+    for name in names.iter().filter(|name| !page.contains(&format!("\n## {name}\n"))) {
+        complaints
+            .push(format!("the flow counter `{name}` has no section: add `## {name}` to {COUNTERS_PAGE}"));
+    }
+    names.len()
 }
 
 /// The places that controllers and queues share: page, index, scenario.
@@ -110,7 +127,7 @@ fn segments(path: &str, name: &str) -> bool {
 mod tests {
     use super::*;
 
-    const COMPLETE: [(&str, &str); 9] = [
+    const COMPLETE: [(&str, &str); 11] = [
         (CATALOGUE, "impl Controller for Builtin {}\ncatalogue! {\n    Reno = \"reno\",\n}\n"),
         ("crates/cc/src/reno.rs", "impl Controller for Reno {}"),
         ("crates/cc/tests/snapshots/staircase__reno.snap", ""),
@@ -120,6 +137,8 @@ mod tests {
         ("crates/path/src/queue/droptail.rs", "pub const TITLE: &'static str = \"x\";"),
         ("docs/queues/droptail.md", ""),
         ("docs/queues/index.md", "[droptail](droptail.md)"),
+        ("docs/queues/counting.md", "# Counting\n\n## exact\n"),
+        ("crates/path/src/count/exact.rs", "pub const TITLE: &'static str = \"x\";"),
     ];
 
     fn judged(files: &[(&str, &str)]) -> usize {

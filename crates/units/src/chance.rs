@@ -24,6 +24,11 @@ impl Chance {
         Chance { generator: Xoshiro256PlusPlus::seed_from_u64(mixed) }
     }
 
+    /// A stream of its own for a part of the owner; it takes one number of this one.
+    pub fn split(&mut self, purpose: &str) -> Chance {
+        Chance::stream(self.generator.next_u64(), purpose, 0)
+    }
+
     /// Uniform in `0.0..1.0`.
     pub fn unit(&mut self) -> f64 {
         (self.generator.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
@@ -56,8 +61,8 @@ impl Chance {
     }
 }
 
-/// The finaliser of SplitMix64: neighbouring inputs give unrelated outputs.
-fn mix(input: u64) -> u64 {
+/// The finaliser of SplitMix64: neighbouring inputs give unrelated outputs, different ones different ones.
+pub fn mix(input: u64) -> u64 {
     let mut z = input.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

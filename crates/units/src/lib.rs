@@ -9,7 +9,7 @@ mod parameter;
 mod parse;
 mod quantity;
 
-pub use chance::Chance;
+pub use chance::{Chance, mix};
 pub use packet::{ACK_SIZE, Ack, Data, Ecn, HEADER, SACK_BLOCKS, SackBlock};
 pub use parameter::{Kind, Parameter, Settings};
 pub use parse::ParseError;

@@ -8,7 +8,7 @@ from fairhaul.cli.manners import Verb, Word
 from fairhaul.cli.show import as_json
 from fairhaul.nearest import hint
 
-WHAT = ("controllers", "queues", "recoveries", "traffic", "papers")
+WHAT = ("controllers", "queues", "counters", "recoveries", "traffic", "papers")
 
 
 @click.command("list", cls=Verb, example="fairhaul list controllers")
@@ -19,8 +19,8 @@ WHAT = ("controllers", "queues", "recoveries", "traffic", "papers")
 def list_(what: str, names: tuple[str, ...], parameters: bool, json_: bool) -> None:
     """Say what there is to choose from, a line for each, with its source.
 
-    WHAT is controllers, queues, recoveries, traffic or papers. With one NAME or more only those are
-    listed, with their parameters.
+    WHAT is controllers, queues, counters, recoveries, traffic or papers. With one NAME or more
+    only those are listed, with their parameters.
     """
     from fairhaul import look, papers
 

@@ -58,7 +58,7 @@ def write(
 
 
 def _figures(quick: bool, jobs: int | None, watch: Watch | None) -> dict[str, Spec]:
-    from fairhaul.gallery import friendliness, round_trips, staircases, windows
+    from fairhaul.gallery import counting, friendliness, round_trips, staircases, windows
 
     parts = {"windows": windows, "round trips": round_trips, "friendliness": friendliness}
     known = names()
@@ -76,6 +76,7 @@ def _figures(quick: bool, jobs: int | None, watch: Watch | None) -> dict[str, Sp
     )
     found = dict(zip(keys, read, strict=True))
     drawn: dict[str, Spec] = {"staircases": staircases.draw(known)}
+    drawn[counting.FIGURE] = counting.draw(quick)
     for part, module in parts.items():
         drawn |= module.draw(known, {key[1:]: one for key, one in found.items() if key[0] == part})
     return drawn

@@ -35,7 +35,7 @@ def grid(panels: Sequence[Panel], looks: Sequence[Look] = ()) -> Spec:
     Numbers of the horizontal axis stand where no panel is below; the axes are called in the last
     row and the first column.
     """
-    drawn: list[Any] = [_legend(looks)] if looks else []
+    drawn: list[Any] = [legend(looks)] if looks else []
     for start in range(0, len(panels), COLUMNS):
         row = [
             _panel(
@@ -93,7 +93,7 @@ def _law(scale: Scale) -> alt.Scale:
     return alt.Scale(type="log" if scale.log else "linear", domain=ends, nice=False, zero=False)
 
 
-def _legend(looks: Sequence[Look]) -> Any:
+def legend(looks: Sequence[Look]) -> Any:
     """Write the names of lines beside each other, each behind a piece of its line."""
     wide = (COLUMNS * WIDTH) // max(len(looks), 1)
     drawn = []

@@ -121,9 +121,9 @@ def curves(lines: Sequence[Curve], x: Scale, y: Scale) -> Spec:
     """Draw lines with bands, each labelled where it ends; those without a point are left out."""
     lines = [line for line in lines if line.points]
     drawn: list[Any] = []
-    for line in lines:
-        drawn += _band(line, x, y)
-    drawn += [_line(line, x, y) for line in lines]
+    for one in lines:
+        drawn += band(one, x, y)
+    drawn += [line(one, x, y) for one in lines]
     drawn += [_points(line, x, y) for line in lines if not line.look.thin]
     named = [line for line in lines if line.look.label]
     last = [y.place(y.inside(float(line.points[-1]["mean"])) or y.low) for line in named]
@@ -131,21 +131,23 @@ def curves(lines: Sequence[Curve], x: Scale, y: Scale) -> Spec:
     return spec(alt.layer(*drawn).properties(width=WIDTH, height=HEIGHT))
 
 
-def _band(line: Curve, x: Scale, y: Scale) -> list[Any]:
+def band(curve: Curve, x: Scale, y: Scale) -> list[Any]:
+    """Draw the intervals of a line as a band; nothing where it has none."""
     rows = [
         {"x": row["x"], "low": y.inside(row["low"]), "high": y.inside(row["high"])}
-        for row in line.points
+        for row in curve.points
         if row["low"] is not None
     ]
     if not rows:
         return []
-    area = alt.Chart(values(rows)).mark_area(color=line.look.colour, opacity=0.13, line=False)
+    area = alt.Chart(values(rows)).mark_area(color=curve.look.colour, opacity=0.13, line=False)
     return [area.encode(x=x.x("x:Q"), y=y.y("low:Q"), y2="high:Q")]
 
 
-def _line(line: Curve, x: Scale, y: Scale) -> Any:
-    look = line.look
-    mark = alt.Chart(values(line.points)).mark_line(
+def line(curve: Curve, x: Scale, y: Scale) -> Any:
+    """Draw a line without its points."""
+    look = curve.look
+    mark = alt.Chart(values(curve.points)).mark_line(
         color=look.colour,
         strokeDash=list(look.dash),
         strokeWidth=1.3 if look.thin else 2.2,

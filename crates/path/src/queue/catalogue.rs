@@ -2,7 +2,7 @@
 
 use fairhaul_units::{Bytes, Chance, Parameter, Rate, Settings, Span};
 
-use super::{Capacity, Codel, CodelRule, DropTail, FairRule, FqCodel, Pie, Red, codel, fq_codel, red};
+use super::{Capacity, Codel, CodelRule, DropTail, FairRule, FqCodel, Pie, Red, Sred, codel, fq_codel, red};
 
 /// What the catalogue says of one queue.
 #[derive(Debug)]
@@ -120,6 +120,7 @@ pub enum Discipline {
     DropTail(DropTail),
     Red(Box<Red>),
     Pie(Box<Pie>),
+    Sred(Box<Sred>),
 }
 
 impl From<DropTail> for Discipline {
@@ -128,7 +129,7 @@ impl From<DropTail> for Discipline {
     }
 }
 
-static ENTRIES: [Entry; 5] = [
+static ENTRIES: [Entry; 6] = [
     Entry {
         name: "droptail",
         title: DropTail::TITLE,
@@ -158,6 +159,17 @@ static ENTRIES: [Entry; 5] = [
         resolve: Pie::resolve,
         build: |settings, site, chance| {
             Built::OnArrival(Discipline::Pie(Box::new(Pie::new(settings, site, chance))))
+        },
+    },
+    Entry {
+        name: "sred",
+        title: Sred::TITLE,
+        source: Sred::SOURCE,
+        parameters: Sred::PARAMETERS,
+        late: false,
+        resolve: Sred::resolve,
+        build: |settings, site, chance| {
+            Built::OnArrival(Discipline::Sred(Box::new(Sred::new(settings, site, chance))))
         },
     },
     Entry {

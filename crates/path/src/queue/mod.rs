@@ -6,6 +6,7 @@ mod droptail;
 mod fq_codel;
 mod pie;
 mod red;
+mod sred;
 
 use fairhaul_units::{Bytes, Ecn, Span, Time};
 
@@ -15,6 +16,7 @@ pub use droptail::{Capacity, DropTail};
 pub use fq_codel::{FairRule, FqCodel};
 pub use pie::Pie;
 pub use red::Red;
+pub use sred::Sred;
 
 /// What a discipline that decides on arrival does with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +36,8 @@ pub struct Arrival {
     pub size: Bytes,
     /// Whether it can be marked.
     pub ecn: Ecn,
+    /// Whose it is.
+    pub flow: u32,
     /// When it is there.
     pub now: Time,
     /// In the queue, the one being sent included.

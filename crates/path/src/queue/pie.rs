@@ -230,6 +230,7 @@ mod tests {
         Arrival {
             size: Bytes(1000),
             ecn: Ecn::NotCapable,
+            flow: 0,
             now: at(now),
             packets,
             bytes: Bytes(packets * 1000),

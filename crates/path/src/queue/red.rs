@@ -257,6 +257,7 @@ mod tests {
         Arrival {
             size: Bytes(1000),
             ecn: Ecn::NotCapable,
+            flow: 0,
             now: Time::ZERO,
             packets: waiting + 1,
             bytes: Bytes((waiting + 1) * 1000),

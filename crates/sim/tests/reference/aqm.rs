@@ -2,6 +2,7 @@
 //! measure is the queue as it stands, packet by packet.
 
 use fairhaul_experiment::LinkSpec;
+use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Chance, Ecn, Settings, Span, Time};
 
 /// What becomes of a packet that arrives.
@@ -13,10 +14,19 @@ pub enum Fate {
     Dropped,
 }
 
+/// What a queue sees of a packet.
+pub struct Packet {
+    /// Of its connection.
+    pub id: u32,
+    pub size: u64,
+    pub ecn: Ecn,
+}
+
 /// A queue that manages itself.
 pub enum Aqm {
     Red(Red),
     Pie(Pie),
+    Sred(Sred),
 }
 
 impl Aqm {
@@ -25,6 +35,7 @@ impl Aqm {
         match spec.queue.entry.name {
             "red" => Some(Aqm::Red(Red::new(&spec.queue.settings, spec.rate.as_bps() as f64, chance))),
             "pie" => Some(Aqm::Pie(Pie::new(&spec.queue.settings, chance))),
+            "sred" => Some(Aqm::Sred(Sred::new(&spec.queue.settings, spec.capacity, chance))),
             _ => None,
         }
     }
@@ -32,7 +43,7 @@ impl Aqm {
     /// How often it looks at the queue.
     pub fn period(&self) -> Option<Span> {
         match self {
-            Aqm::Red(_) => None,
+            Aqm::Red(_) | Aqm::Sred(_) => None,
             Aqm::Pie(pie) => Some(Span::from_secs(pie.settings.number("update") * 1e-3)),
         }
     }
@@ -44,12 +55,14 @@ impl Aqm {
         }
     }
 
-    /// A packet arrives at a queue of these sizes, of which the first is being sent; whether it fits,
-    /// and when the last packet left.
-    pub fn arrive(&mut self, size: u64, ecn: Ecn, fits: bool, queue: &[u64], left: Time, now: Time) -> Fate {
+    /// A packet of `id` arrives at a queue of these sizes, of which the first is being sent; whether it
+    /// fits, and when the last packet left.
+    pub fn arrive(&mut self, packet: Packet, fits: bool, queue: &[u64], left: Time, now: Time) -> Fate {
+        let Packet { id, size, ecn } = packet;
         match self {
             Aqm::Red(red) => red.arrive(size, ecn, fits, queue, left, now),
             Aqm::Pie(pie) => pie.arrive(ecn, fits, queue),
+            Aqm::Sred(sred) => sred.arrive(id, ecn, fits, queue),
         }
     }
 }
@@ -240,5 +253,85 @@ impl Pie {
         }
         self.accu_prob = 0.0;
         if markable { Fate::Marked } else { Fate::Dropped }
+    }
+}
+
+/// Stabilized RED with its variables under the names of its paper.
+pub struct Sred {
+    settings: Settings,
+    capacity: Capacity,
+    zombies: Vec<u32>,
+    p: f64,
+    /// 1 - (1 - alpha)^n after n comparisons, or 1 where the start is literal.
+    begun: f64,
+    of_list: Chance,
+    chance: Chance,
+}
+
+impl Sred {
+    fn new(settings: &Settings, capacity: Capacity, mut chance: Chance) -> Sred {
+        let begun = if settings.word("start") == "literal" { 1.0 } else { 0.0 };
+        let of_list = chance.split("zombies");
+        Sred { settings: settings.clone(), capacity, zombies: Vec::new(), p: 0.0, begun, of_list, chance }
+    }
+
+    fn arrive(&mut self, id: u32, ecn: Ecn, fits: bool, queue: &[u64]) -> Fate {
+        let hit = self.meet(id);
+        if !fits {
+            return Fate::Dropped;
+        }
+        let p_zap = self.p_sred(queue) * self.by_flows(hit);
+        if p_zap == 0.0 || self.chance.unit() >= p_zap {
+            return Fate::Taken;
+        }
+        if ecn == Ecn::NotCapable { Fate::Dropped } else { Fate::Marked }
+    }
+
+    /// The packet meets a zombie; whether that is of its own flow.
+    fn meet(&mut self, id: u32) -> bool {
+        let most = self.settings.number("entries") as usize;
+        let full = self.zombies.len() >= most;
+        let idle = self.zombies.is_empty() || (!full && self.settings.word("fill") == "literal");
+        let mut hit = false;
+        if !idle {
+            let one = self.of_list.below(self.zombies.len() as u64) as usize;
+            hit = self.zombies[one] == id;
+            if !hit && full && self.of_list.unit() < self.settings.number("overwrite") {
+                self.zombies[one] = id;
+            }
+            let alpha = self.settings.number("weight");
+            self.p += alpha * (if hit { 1.0 } else { 0.0 } - self.p);
+            self.begun += alpha * (1.0 - self.begun);
+        }
+        if !full {
+            self.zombies.push(id);
+        }
+        hit
+    }
+
+    fn p_sred(&self, queue: &[u64]) -> f64 {
+        let (q, b) = match self.capacity {
+            Capacity::Packets(most) => (queue.len() as f64, most as f64),
+            Capacity::Bytes(most) => (queue.iter().sum::<u64>() as f64, most.0 as f64),
+            Capacity::Unlimited => unreachable!("it has no thirds"),
+        };
+        let p_max = self.settings.number("max_p");
+        if q * 3.0 >= b {
+            p_max
+        } else if q * 6.0 >= b {
+            p_max / 4.0
+        } else {
+            0.0
+        }
+    }
+
+    fn by_flows(&self, hit: bool) -> f64 {
+        let p = if self.begun == 0.0 { 0.0 } else { self.p / self.begun };
+        let product = self.settings.number("flows") * p;
+        let square = if product <= 1.0 { 1.0 } else { 1.0 / (product * product) };
+        match (self.settings.word("law"), hit) {
+            ("full", true) => square * (1.0 + 1.0 / p),
+            _ => square,
+        }
     }
 }

@@ -34,16 +34,14 @@ fn stretches() -> impl Strategy<Value = Stretch> {
     let rate = prop_oneof![3 => select(vec![100u64, 1000, 8000, 10_000, 100_000]), 2 => 100u64..20_000];
     let limits = (capacities(), capacities(), marks());
     (rate, delays(), limits, queues(), losses(), impairments(), schedules()).prop_map(
-        |(kbps, delay, (capacity, back_capacity, mark), queue, loss, impair, schedule)| Stretch {
-            queue,
-            schedule,
-            kbps,
-            delay,
-            capacity,
-            back_capacity,
-            mark,
-            loss,
-            impair,
+        |(kbps, delay, (capacity, back_capacity, mark), queue, loss, impair, schedule)| {
+            // A queue that drops from a third of its capacity on has one.
+            let limited = |drawn| match drawn {
+                Capacity::Unlimited if queue.entry.name == "sred" => Capacity::Packets(40),
+                drawn => drawn,
+            };
+            let (capacity, back_capacity) = (limited(capacity), limited(back_capacity));
+            Stretch { queue, schedule, kbps, delay, capacity, back_capacity, mark, loss, impair }
         },
     )
 }
@@ -51,7 +49,7 @@ fn stretches() -> impl Strategy<Value = Stretch> {
 /// Queues of the catalogue, of which drop-tail queues alone heed a mark.
 fn queues() -> impl Strategy<Value = queue::Choice> {
     let named = |name: &str| queue::Choice::named(name).expect("a name of the catalogue");
-    prop_oneof![3 => Just(named("droptail")), 2 => red(named("red")), 2 => pie(named("pie")),
+    prop_oneof![3 => Just(named("droptail")), 2 => red(named("red")), 2 => pie(named("pie")), 2 => sred(named("sred")),
         1 => codel(named("codel"), false), 1 => codel(named("fq_codel"), true)]
 }
 
@@ -92,6 +90,27 @@ fn pie(plain: queue::Choice) -> impl Strategy<Value = queue::Choice> {
         ];
         let mut choice = plain.clone();
         values.iter().for_each(|(name, value)| choice.settings.set(name, *value));
+        choice
+    })
+}
+
+/// Lists that fill in short runs, averages that move fast, and few flows that are many.
+fn sred(plain: queue::Choice) -> impl Strategy<Value = queue::Choice> {
+    let list = (select(vec![1.0, 5.0, 100.0, 1000.0]), 0.05f64..1.0, prop_oneof![Just(0.001), 0.01f64..1.0]);
+    let law = (select(vec![0.15, 0.02, 1.0]), select(vec![1.0, 4.0, 256.0]));
+    let words = proptest::collection::vec(any::<bool>(), 3);
+    (list, law, words).prop_map(move |((entries, overwrite, weight), (max_p, flows), words)| {
+        let mut choice = plain.clone();
+        let numbers = [
+            ("entries", entries),
+            ("overwrite", overwrite),
+            ("weight", weight),
+            ("max_p", max_p),
+            ("flows", flows),
+        ];
+        let words =
+            ["law", "fill", "start"].into_iter().zip(words.into_iter().map(|word| f64::from(u8::from(word))));
+        numbers.into_iter().chain(words).for_each(|(name, value)| choice.settings.set(name, value));
         choice
     })
 }

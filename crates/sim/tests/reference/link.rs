@@ -8,7 +8,7 @@ use fairhaul_path::queue::Capacity;
 use fairhaul_path::{Rates, Schedule};
 use fairhaul_units::{ACK_SIZE, Bytes, Chance, Data, Ecn, Rate, Span, Time};
 
-use super::aqm::{Aqm, Fate};
+use super::aqm::{Aqm, Fate, Packet};
 use super::books::{Books, Fact};
 use super::calendar::{Calendar, What};
 use super::late::Late;
@@ -195,7 +195,8 @@ impl Link {
         if let Some(aqm) = &mut self.aqm {
             let ecn = if let Load::Data(data) = &parcel.load { data.ecn } else { Ecn::NotCapable };
             let sizes: Vec<u64> = self.queue.iter().map(size).collect();
-            return aqm.arrive(size(parcel), ecn, fits, &sizes, self.left, now);
+            let packet = Packet { id: parcel.serial, size: size(parcel), ecn };
+            return aqm.arrive(packet, fits, &sizes, self.left, now);
         }
         let reached = match self.mark {
             Capacity::Unlimited => false,

@@ -1,6 +1,6 @@
 //! The keys of a queue: its capacity, and the parameters that its discipline describes.
 
-use fairhaul_path::queue::{Codel, DropTail, FqCodel, Pie, Red};
+use fairhaul_path::queue::{Codel, DropTail, FqCodel, Pie, Red, Sred};
 use fairhaul_units::Parameter;
 
 use super::field;
@@ -10,7 +10,7 @@ use crate::read::field::{Fallback, Field, Shape, Words};
 use Fallback::{Required, Said};
 
 pub(crate) const QUEUE: Accepts =
-    Words(&Words { tag: "kind", cases: &[DROPTAIL, RED, PIE, CODEL, FQ_CODEL] });
+    Words(&Words { tag: "kind", cases: &[DROPTAIL, RED, PIE, SRED, CODEL, FQ_CODEL] });
 
 const CAPACITY: Field = field(
     "capacity",
@@ -45,6 +45,12 @@ const PIE: Shape = Shape {
     name: "pie",
     help: Pie::TITLE,
     fields: &described::<{ Pie::PARAMETERS.len() + 1 }>(Pie::PARAMETERS),
+};
+
+const SRED: Shape = Shape {
+    name: "sred",
+    help: Sred::TITLE,
+    fields: &described::<{ Sred::PARAMETERS.len() + 1 }>(Sred::PARAMETERS),
 };
 
 const CODEL: Shape = Shape {

@@ -1,0 +1,140 @@
+//! The exact count: every flow that has sent within a window of time, in a table.
+//!
+//! It is what the other counters are held against. Its memory grows with the flows, and a packet
+//! costs the logarithm of their number.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fairhaul_units::{Kind, Parameter, Settings, Span, Time};
+
+/// The numbers of the exact table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TableRule {
+    /// How many flows fit; a flow beyond is not counted.
+    pub flows: usize,
+    /// For how long after its last packet a flow is active.
+    pub window: Span,
+}
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "flows",
+        kind: Kind::Whole { least: 1, most: 10_000_000 },
+        default: 1_000_000.0,
+        help: "how many flows fit; those beyond are not counted",
+    },
+    Parameter {
+        name: "window",
+        kind: Kind::Number { least: 1e-6, most: 1e6, unit: "s" },
+        default: 1.0,
+        help: "for how long after its last packet a flow is active",
+    },
+];
+
+impl TableRule {
+    /// The rule of `settings`.
+    pub fn of(settings: &Settings) -> TableRule {
+        let window = Span::from_secs(settings.number("window"));
+        TableRule { flows: settings.number("flows") as usize, window }
+    }
+}
+
+/// Flows and when each was seen last.
+#[derive(Clone, Debug)]
+pub struct Table {
+    rule: TableRule,
+    last: BTreeMap<u64, Time>,
+    /// The same, the one seen longest ago first.
+    order: BTreeSet<(Time, u64)>,
+}
+
+impl Table {
+    /// One line of what it is.
+    pub const TITLE: &'static str = "Exact: a table of the flows that sent within a window of time";
+    /// Its parameters.
+    pub const PARAMETERS: &'static [Parameter] = PARAMETERS;
+
+    /// An empty table.
+    pub fn new(rule: TableRule) -> Table {
+        assert!(rule.flows > 0 && !rule.window.is_zero(), "a table has room and a window");
+        Table { rule, last: BTreeMap::new(), order: BTreeSet::new() }
+    }
+
+    /// A packet of `flow` passes at `now`.
+    pub fn see(&mut self, flow: u64, now: Time) {
+        self.forget(now);
+        let full = self.last.len() == self.rule.flows;
+        if full && !self.last.contains_key(&flow) {
+            return;
+        }
+        if let Some(before) = self.last.insert(flow, now) {
+            self.order.remove(&(before, flow));
+        }
+        self.order.insert((now, flow));
+    }
+
+    /// How many flows have sent within the window before `now`.
+    pub fn flows(&mut self, now: Time) -> usize {
+        self.forget(now);
+        self.last.len()
+    }
+
+    /// Takes out the flows whose last packet is a window ago or longer.
+    fn forget(&mut self, now: Time) {
+        while let Some(&(last, flow)) = self.order.first() {
+            if now.since(last) < self.rule.window {
+                return;
+            }
+            self.order.pop_first();
+            self.last.remove(&flow);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_ms(ms)
+    }
+
+    #[test]
+    fn a_flow_is_active_until_a_window_after_its_last_packet() {
+        let mut table = Table::new(TableRule { flows: 10, window: Span::from_ms(100) });
+        table.see(1, at(0));
+        table.see(2, at(50));
+        table.see(1, at(60));
+        // Flow 2 until before 150, flow 1 until before 160.
+        let found: Vec<usize> = [149, 150, 159, 160].iter().map(|ms| table.flows(at(*ms))).collect();
+        assert_eq!(found, [2, 1, 1, 0]);
+    }
+
+    #[test]
+    fn a_full_table_counts_those_that_are_in_it_until_one_leaves() {
+        let mut table = Table::new(TableRule { flows: 2, window: Span::from_ms(100) });
+        (0..3).for_each(|flow| table.see(flow, at(flow * 10)));
+        assert_eq!(table.flows(at(20)), 2);
+        table.see(2, at(100)); // flow 0 has left at this very time
+        assert_eq!((table.flows(at(100)), table.last.contains_key(&2)), (2, true));
+    }
+
+    proptest! {
+        #[test]
+        fn exact_is_exact(packets in proptest::collection::vec((0u64..40, 0u64..20), 1..300)) {
+            let mut table = Table::new(TableRule { flows: 20, window: Span::from_ms(100) });
+            let (mut now, mut seen) = (0, Vec::new());
+            for (gap, flow) in packets {
+                now += gap;
+                table.see(flow, at(now));
+                seen.push((now, flow));
+                let mut within: Vec<u64> =
+                    seen.iter().filter(|(ms, _)| ms + 100 > now).map(|(_, flow)| *flow).collect();
+                within.sort_unstable();
+                within.dedup();
+                prop_assert_eq!(table.flows(at(now)), within.len());
+            }
+        }
+    }
+}

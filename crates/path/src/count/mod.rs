@@ -1,0 +1,194 @@
+//! Flow counters: how many flows send over a link, told from its packets one by one, and their list.
+//!
+//! A counter is shown each packet that it is to count and answers at any time. Which packets those
+//! are is its owner's affair: for flows, data packets of one direction.
+
+mod crowd;
+mod exact;
+mod nred;
+mod sred;
+
+use fairhaul_units::{Chance, Kind, Parameter, Settings, Time};
+
+pub use crowd::{Crowd, told};
+pub use exact::{Table, TableRule};
+pub use nred::{Bins, BinsRule};
+pub(crate) use sred::{ENTRIES, FILL, OVERWRITE, START, WEIGHT};
+pub use sred::{ZombieRule, Zombies};
+
+/// Any counter, dispatched without a virtual call.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "each variant is the counter of that name")]
+pub enum Counter {
+    Exact(Table),
+    Sred(Zombies),
+    Nred(Bins),
+}
+
+impl Counter {
+    /// A packet of `flow` passes at `now`, which must not run backwards.
+    #[inline]
+    pub fn see(&mut self, flow: u64, now: Time) {
+        match self {
+            Counter::Exact(table) => table.see(flow, now),
+            Counter::Sred(zombies) => {
+                zombies.see(flow, now);
+            }
+            Counter::Nred(bins) => bins.see(flow, now),
+        }
+    }
+
+    /// How many flows are active at `now`; 0 where none has ever sent.
+    pub fn flows(&mut self, now: Time) -> f64 {
+        match self {
+            Counter::Exact(table) => table.flows(now) as f64,
+            Counter::Sred(zombies) => zombies.flows(now),
+            Counter::Nred(bins) => bins.flows(now) as f64,
+        }
+    }
+}
+
+/// What the list says of one counter.
+#[derive(Debug)]
+pub struct Entry {
+    /// Its word and its file.
+    pub name: &'static str,
+    /// One line of what it is.
+    pub title: &'static str,
+    /// The key of its source, empty for none.
+    pub source: &'static str,
+    /// Its parameters; the first is its size.
+    pub parameters: &'static [Parameter],
+    build: fn(&Settings, Chance) -> Counter,
+}
+
+static LIST: [Entry; 3] = [
+    Entry {
+        name: "exact",
+        title: Table::TITLE,
+        source: "",
+        parameters: Table::PARAMETERS,
+        build: |settings, _| Counter::Exact(Table::new(TableRule::of(settings))),
+    },
+    Entry {
+        name: "sred",
+        title: Zombies::TITLE,
+        source: Zombies::SOURCE,
+        parameters: Zombies::PARAMETERS,
+        build: |settings, chance| Counter::Sred(Zombies::new(ZombieRule::of(settings), chance)),
+    },
+    Entry {
+        name: "nred",
+        title: Bins::TITLE,
+        source: Bins::SOURCE,
+        parameters: Bins::PARAMETERS,
+        build: |settings, chance| Counter::Nred(Bins::new(BinsRule::of(settings), chance)),
+    },
+];
+
+/// The counters.
+pub fn entries() -> &'static [Entry] {
+    &LIST
+}
+
+/// The counter `name`.
+///
+/// # Errors
+/// There is none of that name; the sentence lists those that are.
+pub fn entry(name: &str) -> Result<&'static Entry, String> {
+    entries().iter().find(|entry| entry.name == name).ok_or_else(|| {
+        let names: Vec<&str> = entries().iter().map(|entry| entry.name).collect();
+        format!("there is no counter {name:?}; there are {}", names.join(", "))
+    })
+}
+
+impl Entry {
+    /// The counter under values given as texts, the others at their defaults; `chance` is its own.
+    ///
+    /// # Errors
+    /// A parameter that it does not have, or a value that the parameter does not take.
+    pub fn build(&self, values: &[(String, String)], chance: Chance) -> Result<Counter, String> {
+        let mut settings = Settings::defaults(self.parameters);
+        for (name, text) in values {
+            let known = self.parameters.iter().find(|parameter| parameter.name == name);
+            let parameter = known.ok_or_else(|| {
+                let names: Vec<&str> = self.parameters.iter().map(|parameter| parameter.name).collect();
+                format!("{} has no parameter {name:?}; there are {}", self.name, names.join(", "))
+            })?;
+            let value = value(parameter, text)
+                .map_err(|wanted| format!("{}: {name}: {wanted} is wanted, not {text:?}", self.name))?;
+            settings.set(parameter.name, value);
+        }
+        Ok((self.build)(&settings, chance))
+    }
+}
+
+/// The value that `text` is for `parameter`, or what is wanted.
+fn value(parameter: &Parameter, text: &str) -> Result<f64, String> {
+    match parameter.kind {
+        Kind::Number { least, most, unit } => {
+            let found = text.parse().ok().filter(|number| (least..=most).contains(number));
+            found.ok_or_else(|| format!("a number from {least} to {most} {unit}").trim_end().to_owned())
+        }
+        Kind::Whole { least, most } => {
+            let found = text.parse::<u64>().ok().filter(|number| (least..=most).contains(number));
+            found.map(|number| number as f64).ok_or_else(|| format!("a whole number from {least} to {most}"))
+        }
+        Kind::Switch => match text {
+            "true" => Ok(1.0),
+            "false" => Ok(0.0),
+            _ => Err("true or false".to_owned()),
+        },
+        Kind::Word(words) => {
+            let found = words.iter().position(|word| *word == text);
+            found.map(|index| index as f64).ok_or_else(|| format!("one of {words:?}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn built(name: &str, values: &[(&str, &str)]) -> Result<Counter, String> {
+        let values: Vec<(String, String)> =
+            values.iter().map(|(name, text)| (name.to_string(), text.to_string())).collect();
+        entry(name)?.build(&values, Chance::stream(1, "count", 0))
+    }
+
+    #[test]
+    fn without_a_packet_there_is_no_flow_and_with_one_there_is_one() {
+        for entry in entries() {
+            let mut counter = built(entry.name, &[]).expect("defaults fit");
+            assert_eq!(counter.flows(Time::NEVER), 0.0, "{}", entry.name);
+            let mut counter = built(entry.name, &[]).expect("defaults fit");
+            counter.see(7, Time::ZERO);
+            assert_eq!(counter.flows(Time::ZERO), 1.0, "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn a_table_without_room_and_weights_outside_nought_to_one_are_refused_with_what_was_wanted() {
+        let refused = |name: &str, key: &str, text: &str| {
+            built(name, &[(key, text)]).expect_err(&format!("{name}: {key} = {text}"))
+        };
+        for (name, key) in [("exact", "flows"), ("sred", "entries"), ("nred", "bins"), ("nred", "levels")] {
+            assert!(refused(name, key, "0").contains("a whole number from 1 to"));
+            assert!(refused(name, key, "1.5").contains("a whole number"));
+        }
+        for key in ["weight", "overwrite", "inspect"] {
+            for text in ["0", "-0.1", "1.001", "NaN", "much"] {
+                assert!(refused("sred", key, text).starts_with(&format!("sred: {key}: a number from")));
+            }
+        }
+        assert_eq!(
+            refused("sred", "fill", "slowly"),
+            "sred: fill: one of [\"at once\", \"literal\"] is wanted, not \"slowly\""
+        );
+        assert_eq!(
+            built("gred", &[]).expect_err("unknown"),
+            "there is no counter \"gred\"; there are exact, sred, nred"
+        );
+        assert!(refused("nred", "entries", "3").contains("there are bins, levels, interval"));
+    }
+}

@@ -1,0 +1,354 @@
+//! The zombie list of SRED [SRED], as the XCP-TCP router uses it [XCP-TCP, 4.1], with what such a
+//! router has to mend.
+//!
+//! A list of flows that sent lately. A packet is compared with one entry at random; where they are of one
+//! flow that is a hit, else the entry may be overwritten. Flows that send equally hit with
+//! probability 1/N, so the inverse of the share of hits counts them.
+
+use fairhaul_units::{Chance, Kind, Parameter, Settings, Span, Time};
+
+/// The numbers of a zombie list.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ZombieRule {
+    /// How many entries the list has.
+    pub entries: usize,
+    /// The probability that an entry gives way to a packet that missed it.
+    pub overwrite: f64,
+    /// The weight of one comparison in the share of hits.
+    pub weight: f64,
+    /// The share of packets that are looked at.
+    pub inspect: f64,
+    /// Whether packets are compared with what there is while the list fills.
+    pub at_once: bool,
+    /// Whether the average is freed of the zero that it begins with.
+    pub corrected: bool,
+    /// After so long without a packet there are no flows; zero: the last number stands for ever.
+    pub stale: Span,
+}
+
+const SHARE: Kind = Kind::Number { least: 1e-9, most: 1.0, unit: "" };
+
+pub(crate) const ENTRIES: Parameter = Parameter {
+    name: "entries",
+    kind: Kind::Whole { least: 1, most: 10_000_000 },
+    default: 1000.0,
+    help: "how many zombies there are: as many flows can be told [SRED]",
+};
+pub(crate) const OVERWRITE: Parameter = Parameter {
+    name: "overwrite",
+    kind: SHARE,
+    default: 0.25,
+    help: "the probability that a zombie gives way to a packet that missed it [SRED]",
+};
+pub(crate) const WEIGHT: Parameter = Parameter {
+    name: "weight",
+    kind: SHARE,
+    default: 0.001,
+    help: "of one comparison in the average share of hits [SRED]",
+};
+const INSPECT: Parameter = Parameter {
+    name: "inspect",
+    kind: SHARE,
+    default: 1.0,
+    help: "the share of packets that are looked at, drawn at random [XCP-TCP]",
+};
+pub(crate) const FILL: Parameter = Parameter {
+    name: "fill",
+    kind: Kind::Word(&["at once", "literal"]),
+    default: 0.0,
+    help: "what is compared while the list fills: packets with what there is, or nothing as in the source",
+};
+pub(crate) const START: Parameter = Parameter {
+    name: "start",
+    kind: Kind::Word(&["corrected", "literal"]),
+    default: 0.0,
+    help: "the average of hits: freed of the zero it begins with, or as it is in the source",
+};
+const STALE: Parameter = Parameter {
+    name: "stale",
+    kind: Kind::Number { least: 0.0, most: 1e6, unit: "s" },
+    default: 1.0,
+    help: "without a packet for longer there are no flows; 0: the last number stands",
+};
+
+impl ZombieRule {
+    /// The rule of `settings`, which have all parameters of the list.
+    pub fn of(settings: &Settings) -> ZombieRule {
+        ZombieRule {
+            entries: settings.number("entries") as usize,
+            overwrite: settings.number("overwrite"),
+            weight: settings.number("weight"),
+            inspect: settings.number("inspect"),
+            at_once: settings.word("fill") == "at once",
+            corrected: settings.word("start") == "corrected",
+            stale: Span::from_secs(settings.number("stale")),
+        }
+    }
+
+    fn assert(&self) {
+        let shares = [self.overwrite, self.weight, self.inspect];
+        assert!(self.entries > 0, "a list of zombies has room for one");
+        assert!(shares.iter().all(|share| *share > 0.0 && *share <= 1.0), "shares lie in (0, 1]: {self:?}");
+    }
+}
+
+/// One entry: a flow, and how often it was hit since it came.
+// Differs from [SRED]: an entry has no time stamp; the source stores one and does not use it.
+#[derive(Clone, Copy, Debug)]
+struct Zombie {
+    flow: u64,
+    count: u32,
+}
+
+/// A zombie list and the share of hits.
+#[derive(Clone, Debug)]
+pub struct Zombies {
+    rule: ZombieRule,
+    list: Vec<Zombie>,
+    /// The average of hits, which begins at zero.
+    average: f64,
+    /// What the same average of ones is: the weight of all comparisons so far.
+    weighed: f64,
+    last: Option<Time>,
+    chance: Chance,
+}
+
+impl Zombies {
+    /// One line of what it is.
+    pub const TITLE: &'static str =
+        "SRED's zombie list: the inverse of the share of packets that meet their own flow";
+    /// The key of its source.
+    pub const SOURCE: &'static str = "SRED";
+    /// Its parameters.
+    pub const PARAMETERS: &'static [Parameter] = &[ENTRIES, OVERWRITE, WEIGHT, INSPECT, FILL, START, STALE];
+
+    /// An empty list.
+    pub fn new(rule: ZombieRule, chance: Chance) -> Zombies {
+        rule.assert();
+        let weighed = if rule.corrected { 0.0 } else { 1.0 };
+        Zombies { rule, list: Vec::new(), average: 0.0, weighed, last: None, chance }
+    }
+
+    /// A packet of `flow` passes at `now`; whether it was a hit.
+    #[inline]
+    pub fn see(&mut self, flow: u64, now: Time) -> bool {
+        self.last = Some(now);
+        if self.rule.inspect < 1.0 && !self.chance.hits(self.rule.inspect) {
+            return false;
+        }
+        let full = self.list.len() == self.rule.entries;
+        // Differs from [SRED]: it compares nothing before the list is full, as here with `fill = "literal"`. A
+        // flow of one packet in a round trip would be seen after a thousand of them.
+        let hit = (full || self.rule.at_once) && !self.list.is_empty() && self.compare(flow, full);
+        if !full {
+            self.list.push(Zombie { flow, count: 0 });
+        }
+        hit
+    }
+
+    /// Compares a packet of `flow` with an entry at random.
+    fn compare(&mut self, flow: u64, full: bool) -> bool {
+        let at = self.chance.below(self.list.len() as u64) as usize;
+        let zombie = &mut self.list[at];
+        let hit = zombie.flow == flow;
+        if hit {
+            zombie.count = zombie.count.saturating_add(1);
+        } else if full && self.chance.hits(self.rule.overwrite) {
+            *zombie = Zombie { flow, count: 0 };
+        }
+        let weight = self.rule.weight;
+        self.average += weight * (f64::from(u8::from(hit)) - self.average);
+        self.weighed += weight * (1.0 - self.weighed);
+        hit
+    }
+
+    /// The share of comparisons that were hits, P(t) of the source; zero where there was none.
+    // Differs from [SRED]: its P(t) begins at zero, as here with `start = "literal"`, so that flows seem many at
+    // first. Divided by 1 - (1 - a)^n, n being the comparisons so far, its mean is right from the first one on.
+    pub fn share_of_hits(&self) -> f64 {
+        if self.weighed > 0.0 { self.average / self.weighed } else { 0.0 }
+    }
+
+    /// How many flows there are at `now`, 1/P(t): at least one and at most as many as there are entries
+    /// with a flow in them; 0 where none has sent, or not lately.
+    // Unclear in [XCP-TCP]: what holds while P(t) is 0 and where a class falls silent. The number is
+    // bounded by the list, and is 0 once no packet has come for `stale`.
+    pub fn flows(&self, now: Time) -> f64 {
+        let Some(last) = self.last else { return 0.0 };
+        if !self.rule.stale.is_zero() && now.since(last) > self.rule.stale {
+            return 0.0;
+        }
+        (1.0 / self.share_of_hits()).clamp(1.0, self.list.len().max(1) as f64)
+    }
+
+    /// The sum over the entries of `flow` of one and of how often each was hit: large for a flow that sends
+    /// more than others. It looks at the whole list, so it is not for every packet.
+    pub fn occurrence(&self, flow: u64) -> u64 {
+        let its = self.list.iter().filter(|zombie| zombie.flow == flow);
+        its.map(|zombie| u64::from(zombie.count) + 1).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::count::Crowd;
+
+    const RULE: ZombieRule = ZombieRule {
+        entries: 1000,
+        overwrite: 0.25,
+        weight: 0.001,
+        inspect: 1.0,
+        at_once: true,
+        corrected: true,
+        stale: Span::ZERO,
+    };
+
+    /// The answer of `read` after `packets` packets of flows of those weights, for each of `runs` seeds.
+    fn after(
+        rule: ZombieRule,
+        weights: &[f64],
+        packets: u64,
+        runs: u64,
+        read: impl Fn(&Zombies) -> f64,
+    ) -> Vec<f64> {
+        let one = |seed| {
+            let mut zombies = Zombies::new(rule, Chance::stream(seed, "zombies", 0));
+            let mut crowd = Crowd::new(weights, Span::from_us(10), Chance::stream(seed, "crowd", 0));
+            for _ in 0..packets {
+                let (flow, now) = crowd.packet();
+                zombies.see(flow, now);
+            }
+            read(&zombies)
+        };
+        (0..runs).map(one).collect()
+    }
+
+    fn mean(values: &[f64]) -> f64 {
+        values.iter().sum::<f64>() / values.len() as f64
+    }
+
+    fn deviation(values: &[f64]) -> f64 {
+        let mean = mean(values);
+        let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+        libm::sqrt(squares / (values.len() - 1) as f64)
+    }
+
+    fn flows(zombies: &Zombies) -> f64 {
+        zombies.flows(Time::NEVER)
+    }
+
+    #[test]
+    fn equal_flows_hit_with_one_over_their_number_and_the_noise_is_that_of_the_average() {
+        // Of an average with weight a over independent hits of probability 1/N the relative deviation is
+        // sqrt(a / 2 (N - 1)): 2.2, 6.7, 22 %. The mean of 1/P is more by the square of that.
+        for (number, noise) in [(2.0, 0.022), (10.0, 0.067), (100.0, 0.222)] {
+            let weights = vec![1.0; number as usize];
+            let found = after(RULE, &weights, 8000, 400, Zombies::share_of_hits);
+            let (off, sd) = (mean(&found) * number - 1.0, deviation(&found) * number);
+            let told = mean(&after(RULE, &weights, 8000, 400, flows)) / number;
+            println!("{number} flows: E[P] N - 1 = {off:.4}, noise {sd:.4}, E[1/P] / N = {told:.4}");
+            assert!(off.abs() < 4.0 * noise / 20.0, "{number}: {off}");
+            assert!((sd / noise - 1.0).abs() < 0.15, "{number}: {sd} for {noise}");
+            assert!((told - 1.0 - noise * noise).abs() < 4.0 * noise / 20.0 + noise * noise, "{told}");
+        }
+    }
+
+    #[test]
+    fn unequal_flows_hit_with_the_sum_of_the_squares_of_their_shares() {
+        // One that sends as much as ten others: 1/4 + 10 / 400 = 0.275, which is 3.6 flows of 11. Under Zipf's
+        // law 20 flows are (sum of 1/k)^2 / (sum of 1/k^2) = 3.598^2 / 1.596 = 8.1.
+        let mut one_in_ten = vec![1.0; 10];
+        one_in_ten.push(10.0);
+        for (weights, seem) in [(one_in_ten, 3.64), (Crowd::weights(20, 1.0), 8.11)] {
+            let found = 1.0 / mean(&after(RULE, &weights, 8000, 400, Zombies::share_of_hits));
+            assert!((found / seem - 1.0).abs() < 0.02, "{found} for {seem}");
+        }
+    }
+
+    #[test]
+    fn from_zero_the_average_settles_by_63_per_cent_in_a_thousand_comparisons() {
+        // 4 flows; 1 - exp(-1) and 1 - exp(-3) of 1/4. Literal: the list fills first, with nothing compared.
+        let literal = ZombieRule { corrected: false, at_once: false, ..RULE };
+        for (packets, share) in [(1000, 0.632), (3000, 0.950)] {
+            let found = mean(&after(literal, &[1.0; 4], 1000 + packets, 400, Zombies::share_of_hits));
+            assert!((found * 4.0 - share).abs() < 0.02, "{packets}: {}", found * 4.0);
+        }
+        assert_eq!(mean(&after(literal, &[1.0; 4], 1000, 10, Zombies::share_of_hits)), 0.0);
+        assert_eq!(mean(&after(literal, &[1.0; 4], 1000, 10, flows)), 1000.0);
+        // Mended: right from the beginning, if noisy: after 50 comparisons sqrt(3 / 50) of it.
+        let found = mean(&after(RULE, &[1.0; 4], 51, 400, Zombies::share_of_hits)) * 4.0;
+        assert!((found - 1.0).abs() < 4.0 * 0.245 / 20.0, "{found}");
+    }
+
+    #[test]
+    fn flows_that_have_gone_leave_the_list_in_four_thousand_packets() {
+        // Of 4 flows 2 go. Their half of the list decays with 4000 packets, the average follows with 1000: after
+        // n packets P = 1/2 - 1/4 (4/3 exp(-n / 4000) - 1/3 exp(-n / 1000)); for n = 4000 that is 0.379.
+        let one = |seed| {
+            let mut zombies = Zombies::new(RULE, Chance::stream(seed, "zombies", 0));
+            let mut chance = Chance::stream(seed, "crowd", 0);
+            (0..8000).for_each(|_| {
+                zombies.see(chance.below(4), Time::ZERO);
+            });
+            (0..4000).for_each(|_| {
+                zombies.see(chance.below(2), Time::ZERO);
+            });
+            zombies.share_of_hits()
+        };
+        let found = mean(&(0..400).map(one).collect::<Vec<_>>());
+        assert!((found / 0.379 - 1.0).abs() < 0.02, "{found}");
+    }
+
+    #[test]
+    fn a_thousand_flows_are_told_as_855_and_ten_thousand_as_a_thousand() {
+        // Hits of 1000 flows are so rare that the average is a shot noise of mean a m, m = 1 / (a N) = 1, with the
+        // density exp(-0.5772) rho(x) of P = a x, where rho is Dickman's function. Below x = 1 the answer is 1000, above
+        // 1000 / x: 0.5615 (1 + integral of rho(x) / x from 1 on) = 0.5615 x 1.523 = 0.855. For 10,000, m = 0.1 and P < a with
+        // probability exp(-0.0577) / Gamma(1.1) = 0.992; the others are told as nearly as many.
+        let told = |number| {
+            let weights = vec![1.0; number];
+            mean(&after(RULE, &weights, 20_000, 400, flows))
+        };
+        let (thousand, ten) = (told(1000), told(10_000));
+        println!("1000 flows: {thousand:.0}, 10,000 flows: {ten:.0}");
+        // The deviation of one is 230.
+        assert!((thousand - 855.0).abs() < 4.0 * 230.0 / 20.0, "{thousand}");
+        assert!((ten - 996.0).abs() < 10.0, "{ten}");
+    }
+
+    #[test]
+    fn half_the_packets_tell_as_much_in_twice_the_time() {
+        let half = ZombieRule { inspect: 0.5, ..RULE };
+        let found = after(half, &[1.0; 10], 16_000, 400, Zombies::share_of_hits);
+        assert!((mean(&found) * 10.0 - 1.0).abs() < 4.0 * 0.067 / 20.0);
+        assert!((deviation(&found) * 10.0 / 0.067 - 1.0).abs() < 0.15);
+        let literal = ZombieRule { corrected: false, at_once: false, ..half };
+        // The list takes 2000 packets to fill, and 63 % are reached after 2000 more.
+        let found = mean(&after(literal, &[1.0; 4], 4000, 400, Zombies::share_of_hits));
+        assert!((found * 4.0 - 0.632).abs() < 0.03, "{}", found * 4.0);
+    }
+
+    #[test]
+    fn a_class_that_falls_silent_has_no_flows_until_it_sends_again() {
+        let rule = ZombieRule { stale: Span::from_s(1), ..RULE };
+        let mut zombies = Zombies::new(rule, Chance::stream(1, "zombies", 0));
+        (0..100).for_each(|_| {
+            zombies.see(5, Time::ZERO);
+        });
+        let at = |ms| Time::ZERO + Span::from_ms(ms);
+        assert_eq!([0, 1000, 1001].map(|ms| zombies.flows(at(ms))), [1.0, 1.0, 0.0]);
+        zombies.see(5, at(5000));
+        assert_eq!(zombies.flows(at(5000)), 1.0);
+    }
+
+    #[test]
+    fn an_entry_counts_one_and_its_hits() {
+        // One flow, two entries: the first packet has nothing to meet, the second hits and fills the list, the
+        // third and fourth hit: 2 + 3.
+        let rule = ZombieRule { entries: 2, ..RULE };
+        let mut zombies = Zombies::new(rule, Chance::stream(1, "zombies", 0));
+        assert_eq!([0; 4].map(|_| zombies.see(3, Time::ZERO)), [false, true, true, true]);
+        assert_eq!((zombies.occurrence(3), zombies.occurrence(4)), (5, 0));
+    }
+}

@@ -1,0 +1,110 @@
+"""Flow counters from Python: laws, seeds, refusals, and what a packet costs them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from fairhaul.counting import filtered, noise, seeming, told, zipf
+from fairhaul.estimate import estimate
+from fairhaul.gallery import FOLDER, ROOT, cost, counting
+from fairhaul.look import catalogue
+
+NAMES = [entry["name"] for entry in catalogue()["counters"]]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_flow_is_one_and_none_is_none(name: str) -> None:
+    assert told(name, 1, packets=5000, seeds=[1, 2]) == [1, 1]
+    assert told(name, 3, packets=0, seeds=[1]) == [0]
+
+
+def test_a_seed_fixes_the_number_and_another_gives_another() -> None:
+    first, again, other = told("sred", 50, packets=5000, seeds=[1, 1, 2])
+    assert first == again != other
+
+
+def test_an_exact_table_counts_every_flow_that_has_sent() -> None:
+    # Of 100 equal flows one has not sent after 5000 packets with probability 100 x 0.99^5000.
+    assert told("exact", 100, packets=5000, seeds=range(5)) == [100] * 5
+
+
+def test_the_zombie_list_counts_equal_flows_within_its_noise() -> None:
+    # The noise of 10 is sqrt(0.001 / 1.999 x 9) = 6.7 %, that of a mean of 100 a tenth of it.
+    assert noise(10) == pytest.approx(0.0671, abs=1e-4)
+    found = estimate(told("sred", 10, packets=10_000, seeds=range(100)))
+    assert found.mean == pytest.approx(10, rel=4 * 0.1 * noise(10))
+
+
+def test_the_zombie_list_takes_unequal_flows_for_fewer() -> None:
+    # Zipf: 1 + 1/2 + 1/3 + 1/4 = 25/12, the squares 205/144: 625 / 205.
+    assert seeming(zipf(4)) == pytest.approx(625 / 205)
+    assert seeming([1.0] * 10 + [10.0]) == pytest.approx(400 / 110)
+    assert seeming(zipf(7, 0)) == pytest.approx(7)
+    found = estimate(told("sred", zipf(4), packets=10_000, seeds=range(100)))
+    assert found.mean == pytest.approx(625 / 205, rel=0.02)
+
+
+def test_bins_miss_the_flows_whose_bits_are_all_set() -> None:
+    # One level of two bins: the first flow counts, the second with exp(-1/2), the third with 1/e.
+    assert filtered(3, bins=2, levels=1) == pytest.approx(1 + 0.6065 + 0.3679, abs=1e-4)
+    settings = {"bins": 256, "levels": 2}
+    found = estimate(told("nred", 200, packets=10_000, seeds=range(100), settings=settings))
+    assert found.mean == pytest.approx(filtered(200, 256, 2), rel=0.01)
+
+
+def test_literal_and_mended_zombies_differ_while_the_list_fills() -> None:
+    literal = {"fill": "literal", "start": "literal"}
+    # Nothing is compared before the list of 1000 is full, so all its entries seem to be flows.
+    assert told("sred", 2, packets=900, seeds=[1], settings=literal) == [900]
+    (mended,) = told("sred", 2, packets=900, seeds=[1])
+    assert mended == pytest.approx(2, rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("counter", "rates", "settings", "sentence"),
+    [
+        ("gred", 2, {}, "counter 'gred' is not known; did you mean 'sred'?"),
+        ("sred", 2, {"entries": 0}, "sred: entries: a whole number from 1 to"),
+        ("sred", 2, {"weight": 1.5}, "sred: weight: a number from"),
+        ("nred", 2, {"levels": "many"}, "nred: levels: a whole number from 1 to 16 is wanted"),
+        ("nred", 2, {"entries": 3}, 'nred has no parameter "entries"; there are bins, levels'),
+        ("exact", 0, {}, "rates: one above zero is wanted"),
+        ("exact", [1, -1], {}, "rates: numbers of at least zero are wanted"),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    counter: str, rates: int | list[float], settings: dict[str, object], sentence: str
+) -> None:
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        told(counter, rates, settings=settings)
+
+
+def test_a_pace_that_no_clock_holds_is_refused() -> None:
+    with pytest.raises(ValueError, match="gap_s: from 1e-9 to 1 s"):
+        told("exact", 2, gap_s=0)
+
+
+@pytest.mark.skipif(cost.valgrind() is None, reason=cost.MISSING)
+def test_a_packet_costs_as_many_instructions_whatever_the_size_of_the_zombie_list() -> None:
+    # Two draws, a comparison and sometimes a write: nothing that looks along the list.
+    found = [cost.per_packet("sred", size, flows=16) for size in (1000, 10_000, 100_000)]
+    print(f"instructions per packet: {found}")
+    assert 20 < found[0] < 300
+    assert max(found) < 1.01 * min(found)
+
+
+@pytest.mark.skipif(cost.valgrind() is None, reason=cost.MISSING)
+def test_bins_cost_the_same_for_any_number_of_flows_and_an_exact_table_does_not() -> None:
+    few, many = (cost.per_packet("nred", 8192, flows) for flows in (10, 1000))
+    assert many < 1.01 * few
+    few, many = (cost.per_packet("exact", 8192, flows) for flows in (10, 1000))
+    assert many > 1.5 * few
+
+
+def test_the_figure_is_on_the_page() -> None:
+    drawn = (ROOT / FOLDER / f"{counting.FIGURE}.svg").read_text(encoding="utf-8")
+    assert set(re.findall(r">([^<>]+)</text>", drawn)) >= set(NAMES), "draw it: make gallery"
+    page = (ROOT / "docs" / "queues" / "counting.md").read_text(encoding="utf-8")
+    assert f"](../images/gallery/{counting.FIGURE}.svg)" in page
