@@ -133,6 +133,14 @@ impl<T> Holding<T> {
         self.totals
     }
 
+    /// Adds what the gauges of the queue show to `shown`, in the order of its entry.
+    pub fn gauges(&self, shown: &mut Vec<f64>) {
+        match &self.queue {
+            Queue::Codel(_, codel) => shown.extend(codel.gauges()),
+            Queue::FqCodel(_, fair) => shown.extend(fair.gauges()),
+        }
+    }
+
     /// How many wait, without the one being sent.
     pub fn waiting(&self) -> usize {
         match &self.queue {

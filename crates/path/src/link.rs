@@ -143,6 +143,13 @@ impl Link {
         self.totals
     }
 
+    /// Adds what the gauges of the queue show at `at`, before anything arrives then, to `shown`, in the
+    /// order of its entry.
+    pub fn gauges(&mut self, at: Time, shown: &mut Vec<f64>) {
+        let busy_until = self.busy_until();
+        self.queue.gauges(at, busy_until, shown);
+    }
+
     fn judge(&mut self, size: Bytes, ecn: Ecn, now: Time) -> Verdict {
         match &self.queue {
             Discipline::DropTail(queue) => queue.judge(size, ecn, self.ahead.len() as u64, self.bytes_ahead),
@@ -164,7 +171,6 @@ impl Link {
     /// What a packet finds; what has left is forgotten.
     fn arrival(&self, size: Bytes, ecn: Ecn, now: Time) -> Arrival {
         let first = self.ahead.front().map(|first| Bytes(first.1.into()));
-        let busy_until = self.pace.as_ref().map_or(self.wire.busy_until, |pace| pace.busy_until());
         Arrival {
             size,
             ecn,
@@ -173,8 +179,12 @@ impl Link {
             bytes: self.bytes_ahead,
             waiting: (self.ahead.len() as u64).saturating_sub(1),
             waiting_bytes: first.map_or(Bytes(0), |first| self.bytes_ahead - first),
-            busy_until,
+            busy_until: self.busy_until(),
         }
+    }
+
+    fn busy_until(&self) -> Time {
+        self.pace.as_ref().map_or(self.wire.busy_until, |pace| pace.busy_until())
     }
 
     /// Forgets what has left by `now`.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use fairhaul_units::{Bytes, Ecn, Kind, Parameter, Settings, Span, Time};
 
-use super::{Refusal, Site};
+use super::{Gauge, Refusal, Site};
 
 /// A packet that waits.
 #[derive(Clone, Debug)]
@@ -106,6 +106,15 @@ impl Codel<()> {
     pub const SOURCE: &'static str = "RFC 8289";
     /// Its parameters.
     pub const PARAMETERS: &'static [Parameter] = PARAMETERS;
+    /// What it tells of itself.
+    pub const GAUGES: [Gauge; 2] = [
+        Gauge { name: "dropping", unit: "", help: "1 while it drops or marks, else 0" },
+        Gauge {
+            name: "count",
+            unit: "",
+            help: "drops and marks since it began to drop, from which the gap to the next follows",
+        },
+    ];
 }
 
 impl<T> Codel<T> {
@@ -127,6 +136,16 @@ impl<T> Codel<T> {
     /// Those that wait, the first in front.
     pub fn iter(&self) -> impl Iterator<Item = &Held<T>> {
         self.held.iter()
+    }
+
+    /// Whether it drops or marks.
+    pub(super) fn is_dropping(&self) -> bool {
+        self.law.dropping
+    }
+
+    /// What its gauges show.
+    pub(crate) fn gauges(&self) -> [f64; 2] {
+        [f64::from(u8::from(self.law.dropping)), self.law.count as f64]
     }
 
     /// Puts a packet behind the others.

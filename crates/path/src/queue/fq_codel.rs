@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use fairhaul_units::{Kind, Parameter, Settings, Time};
 
+use super::Gauge;
 use super::codel::{self, Codel, CodelRule, Held};
 
 /// The numbers of FQ-CoDel.
@@ -58,6 +59,11 @@ impl FqCodel<()> {
     /// Its parameters.
     pub const PARAMETERS: &'static [Parameter] =
         &[codel::PARAMETERS[0], codel::PARAMETERS[1], codel::PARAMETERS[2], OWN[0], OWN[1]];
+    /// What it tells of itself.
+    pub const GAUGES: [Gauge; 2] = [
+        Gauge { name: "backlogged", unit: "buckets", help: "buckets in which a packet waits" },
+        Gauge { name: "dropping", unit: "buckets", help: "those of them whose CoDel drops or marks" },
+    ];
 }
 
 /// The rule of `settings`, which are resolved.
@@ -91,6 +97,16 @@ impl<T> FqCodel<T> {
     /// Those that wait, bucket by bucket.
     pub fn iter(&self) -> impl Iterator<Item = &Held<T>> {
         self.buckets.iter().flat_map(|bucket| bucket.queue.iter())
+    }
+
+    /// What its gauges show.
+    pub(crate) fn gauges(&self) -> [f64; 2] {
+        // A bucket in which a packet waits is in one of the lists.
+        let listed =
+            self.fresh.iter().chain(&self.standing).map(|index| &self.buckets[*index as usize].queue);
+        let backlogged: Vec<bool> =
+            listed.filter(|queue| !queue.is_empty()).map(|queue| queue.is_dropping()).collect();
+        [backlogged.len() as f64, backlogged.iter().filter(|dropping| **dropping).count() as f64]
     }
 
     /// Puts a packet of connection `flow` behind the others of its bucket.

@@ -5,7 +5,7 @@
 
 use fairhaul_units::{Bytes, Chance, Ecn, Kind, Parameter, Settings, Span, Time};
 
-use super::{Arrival, Capacity, Refusal, Site, Verdict};
+use super::{Arrival, Capacity, Gauge, Refusal, Site, Verdict};
 
 /// The arrival law of PIE.
 // Differs from [RFC 8033, 5.2]: no departure rate is estimated. The delay is what a packet that arrived
@@ -114,6 +114,11 @@ impl Pie {
             help: "up to two of them waiting nothing is dropped early; 0: the largest of the scenario",
         },
     ];
+    /// What it tells of itself.
+    pub const GAUGES: [Gauge; 2] = [
+        Gauge { name: "drop_p", unit: "", help: "the probability of an early drop or mark" },
+        Gauge { name: "delay_s", unit: "s", help: "the queueing delay at the last update" },
+    ];
 
     /// The queue of `settings`, which are resolved.
     pub(super) fn new(settings: &Settings, site: &Site, chance: Chance) -> Pie {
@@ -145,9 +150,15 @@ impl Pie {
         Ok(())
     }
 
+    /// What its gauges show at `at`, after the updates before it.
+    pub(super) fn gauges(&mut self, at: Time, busy_until: Time) -> [f64; 2] {
+        self.catch_up(Time::from_ps(at.as_ps().saturating_sub(1)), busy_until);
+        [self.law.p, self.law.delay_s]
+    }
+
     /// What becomes of an arriving packet.
     pub(crate) fn judge(&mut self, arrival: &Arrival) -> Verdict {
-        self.catch_up(arrival);
+        self.catch_up(arrival.now, arrival.busy_until);
         if !self.capacity.admits(arrival.size, arrival.packets, arrival.bytes) {
             self.accumulated = 0.0;
             return Verdict::Drops;
@@ -155,17 +166,17 @@ impl Pie {
         self.early(arrival)
     }
 
-    /// Makes the updates that were due since the last arrival, one at this very time included. What was
+    /// Makes the updates that were due since one last looked, one at this very time included. What was
     /// queued then leaves at `busy_until`, whenever one looks.
-    fn catch_up(&mut self, arrival: &Arrival) {
-        while self.next_update <= arrival.now {
-            if self.law.is_calm() && self.law.delay_s == 0.0 && arrival.busy_until <= self.next_update {
+    fn catch_up(&mut self, now: Time, busy_until: Time) {
+        while self.next_update <= now {
+            if self.law.is_calm() && self.law.delay_s == 0.0 && busy_until <= self.next_update {
                 // The queue is empty and nothing changes until now.
                 self.burst = self.max_burst;
-                self.next_update += self.period * (arrival.now.since(self.next_update) / self.period + 1);
+                self.next_update += self.period * (now.since(self.next_update) / self.period + 1);
                 return;
             }
-            self.update(arrival.busy_until.since(self.next_update));
+            self.update(busy_until.since(self.next_update));
             self.next_update += self.period;
         }
     }

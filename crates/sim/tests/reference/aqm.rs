@@ -37,6 +37,17 @@ impl Aqm {
         }
     }
 
+    /// What it tells of itself, in the order of the catalogue.
+    pub fn shows(&self) -> [f64; 2] {
+        match self {
+            Aqm::Red(Red { settings, ave, cur_max_p, .. }) if settings.switch("queue_in_bytes") => {
+                [ave / settings.number("mean_packet"), *cur_max_p]
+            }
+            Aqm::Red(Red { ave, cur_max_p, .. }) => [*ave, *cur_max_p],
+            Aqm::Pie(Pie { drop_prob, qdelay_old, .. }) => [*drop_prob, *qdelay_old],
+        }
+    }
+
     /// It looks at the queue, whose last packet has so long to wait.
     pub fn look(&mut self, delay: Span) {
         if let Aqm::Pie(pie) = self {
