@@ -61,8 +61,8 @@ impl FqCodel<()> {
         &[codel::PARAMETERS[0], codel::PARAMETERS[1], codel::PARAMETERS[2], OWN[0], OWN[1]];
     /// What it tells of itself.
     pub const GAUGES: [Gauge; 2] = [
-        Gauge { name: "backlogged", unit: "buckets", help: "buckets in which a packet waits" },
-        Gauge { name: "dropping", unit: "buckets", help: "those of them whose CoDel drops or marks" },
+        Gauge { name: "backlogged_buckets", unit: "buckets", help: "buckets in which a packet waits" },
+        Gauge { name: "dropping_buckets", unit: "buckets", help: "those of them whose CoDel drops or marks" },
     ];
 }
 
