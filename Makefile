@@ -62,7 +62,7 @@ papers: $(VENV)/.extension ## every paper in full, reports in out/papers, and th
 	$(VENV)/bin/fairhaul reproduce all --out out/papers
 	cargo test --release --locked -p fairhaul-sim --features slow
 
-gallery: $(VENV)/.extension ## the figures of docs/controllers, anew: every controller alone, with its like and beside Reno
+gallery: $(VENV)/.extension ## the figures of docs/controllers and docs/queues, anew: each controller alone, with its like and beside Reno; each queue
 	$(VENV)/bin/python -m fairhaul.gallery
 
 fmt: tools $(VENV)/.packages ## lay the sources out as the checks want them

@@ -193,12 +193,12 @@ def _gauges(record: Record, span: Span, prefix: str) -> list[Figure]:
     links = scenario["links"]
     rows = whole_run(record.link_series, len(links), scenario)
     names = [links[i]["name"] for i in _loaded(rows)]
-    lanes = gauges.lanes(record, names)
+    lanes = gauges.lanes(record, names, span)
     if not lanes:
         return []
-    meanings = gauges.meanings(record, names)
-    said = "; ".join(f"{name}: {meaning}" for name, meaning in meanings.items())
-    caption = f"What the queue keeps for itself, as often as the record has it. {said}."
+    caption = "What a queue tells of itself."
+    if span.warmup_s > 0:
+        caption += " The scale is that of the measured time; what passes it before is cut off."
     title = "Inside the queue" if len(names) == 1 else "Inside the queues"
     chart = charts.lanes(lanes, span)
     return [Figure(name=f"{prefix}gauges", title=title, caption=caption, chart=chart)]

@@ -3,73 +3,69 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fairhaul.look import catalogue
-from fairhaul.report.bins import Bins, level, points, whole_run
-from fairhaul.report.charts import Lane, Look
+from fairhaul.report.bins import MOST_BINS, Bins, level, points, whole_run
+from fairhaul.report.charts import Lane, Look, Span
 
 if TYPE_CHECKING:
     from fairhaul.record import Record
 
 
-def meanings(record: Record, links: Sequence[str]) -> dict[str, str]:
-    """Say what each gauge of the queues of `links` is."""
-    return {
-        gauge["name"]: gauge["help"]
-        for name, queue in queues(record).items()
-        if name in links
-        for gauge in queue.get("gauges", [])
-    }
-
-
-def lanes(record: Record, links: Sequence[str]) -> list[Lane]:
-    """Give a lane for each gauge of the queues of `links`."""
-    if record.gauge.is_empty():
-        return []
-    known = queues(record)
+def lanes(record: Record, links: Sequence[str], span: Span, most: int = MOST_BINS) -> list[Lane]:
+    """Give a lane for each gauge of the queues of `links`, none where they have none."""
     columns = record.gauge.select("link", "gauge").unique(maintain_order=True).rows()
-    rows = whole_run(record.gauge, len(columns), record.meta["scenario"])
-    found = level(rows, "value")
+    if not columns:
+        return []
+    found = level(whole_run(record.gauge, len(columns), record.meta["scenario"]), "value", most)
+    known = _known(record)
     return [
-        _lane(found, part, next(g for g in known[link]["gauges"] if g["name"] == gauge), note)
+        lane(
+            gauge if len(links) == 1 else f"{gauge}, {link}",
+            found,
+            part,
+            span,
+            unit=known[link, gauge]["unit"],
+            note=known[link, gauge]["help"],
+        )
         for part, (link, gauge) in enumerate(columns)
-        for note in ([link] if link in links else [])
+        if link in links
     ]
 
 
-def queues(record: Record) -> dict[str, Mapping[str, Any]]:
-    """Give what the catalogue says of the queue of each link."""
-    known = {entry["name"]: entry for entry in catalogue()["queues"]}
-    return {
-        link["name"]: known[link.get("queue", {}).get("kind", "droptail")]
-        for link in record.meta["scenario"]["links"]
-    }
+def lane(
+    label: str, found: Bins, part: int, span: Span, *, unit: str, note: str = "", number: int = 2
+) -> Lane:
+    """Give a lane whose scale is that of the measured time; `number` is that of its colour.
 
-
-def _lane(found: Bins, part: int, gauge: Mapping[str, Any], note: str) -> Lane:
-    # Seconds would be small numbers everywhere.
-    unit, scale = ("ms", 1e3) if gauge["unit"] == "s" else (gauge["unit"], 1.0)
-    mean, low, high = (one[part : part + 1] * scale for one in (found.mean, found.low, found.high))
-    top, bottom = float(np.max(high)), min(0.0, float(np.min(low)))
-    if top <= bottom:
-        top = bottom + 1.0
-    scaled = Bins(
-        middle_s=found.middle_s,
-        mean=mean,
-        low=low,
-        high=high,
-        width_s=found.width_s,
-        tick_s=found.tick_s,
-    )
+    Of what is only ever on or off there is no band: its mean says for how long it was on.
+    """
+    measured = found.middle_s >= span.warmup_s
+    top = float(np.max(found.high[part][measured]))
+    bottom = min(0.0, float(np.min(found.low[part][measured])))
+    rows = points(found, part)
+    if np.isin([found.low[part], found.high[part]], [0, 1]).all():
+        rows = [{**row, "low": row["mean"], "high": row["mean"]} for row in rows]
     return Lane(
-        look=Look(label=gauge["name"], colour="var(--c3)"),
-        rows=points(scaled, 0),
-        top=top,
+        look=Look(label=label, colour=f"var(--c{number + 1})"),
+        rows=rows,
+        top=top if top > bottom else bottom + 1,
         bottom=bottom,
         note=note,
         unit=unit,
         form="~g" if max(top, -bottom) < 1 else "~s",
     )
+
+
+def _known(record: Record) -> dict[tuple[str, str], Mapping[str, str]]:
+    """Give what the catalogue says of each gauge of each link's queue."""
+    gauges = {entry["name"]: entry.get("gauges", []) for entry in catalogue()["queues"]}
+    # Only a queue with parameters is described, which all with gauges have.
+    return {
+        (link["name"], gauge["name"]): gauge
+        for link in record.meta["scenario"]["links"]
+        for gauge in gauges.get(link.get("queue", {}).get("kind"), [])
+    }
