@@ -35,8 +35,9 @@ SETTINGS: Mapping[str, Mapping[str, object]] = {"red": {"bottleneck.queue.adapti
 LINK = "bottleneck"
 STREAM = "datagrams"
 WHO = ("near", "far", "burst", STREAM)
+# A run has a thousand bins: these are of five and of eight of them.
 BINS = 200
-SHARE_BINS = 120
+SHARE_BINS = 125
 HEIGHT = 120
 # Less than this is drawn at the edge.
 LEAST_MS = 0.5
