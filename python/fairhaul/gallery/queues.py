@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fairhaul.scenario import Scenario
 
 QUICK = {
-    **{"duration": "12 s", "warmup": "2 s"},
+    **{"duration": "12 s", "warmup": "3 s"},
     **{"flow.burst.start": "4 s", "flow.datagrams.start": "8 s"},
 }
 # What a queue needs to be seen at its work. RED without adaptation has a gauge that never moves.
@@ -35,7 +35,7 @@ SETTINGS: Mapping[str, Mapping[str, object]] = {"red": {"bottleneck.queue.adapti
 LINK = "bottleneck"
 STREAM = "datagrams"
 WHO = ("near", "far", "burst", STREAM)
-# A run has a thousand bins: these are of five and of eight of them.
+# A run has a thousand bins, as long as the warm-up is so many of them: these are of five and eight.
 BINS = 200
 SHARE_BINS = 125
 HEIGHT = 120
