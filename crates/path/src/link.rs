@@ -308,12 +308,16 @@ mod tests {
                 [("target", 1.0), ("max_burst", 0.0)].iter().for_each(|(key, value)| choice.settings.set(key, *value));
             }
             let choice = choice.resolved(&site, Bytes(1500)).expect("the values fit");
+            let gauges = choice.entry.gauges.len();
             let Built::OnArrival(queue) = choice.build(&site, Chance::stream(seed, "queue", 0)) else { unreachable!() };
             let mut link = Link::new(rate, Span::ZERO, queue);
             let (mut now, mut passed, mut marks) = (Time::ZERO, Vec::new(), 0);
             for (n, (gap_us, size)) in packets.into_iter().enumerate() {
                 now += Span::from_us(gap_us);
                 let ecn = [Ecn::NotCapable, Ecn::Capable, Ecn::Marked][n % 3];
+                let mut shown = Vec::new();
+                link.gauges(now, &mut shown);
+                prop_assert_eq!(shown.len(), gauges);
                 if let Passage::Passes { departs, marked, .. } = link.offer(size, ecn, now) {
                     prop_assert!(departs > now && passed.last().is_none_or(|last| *last < departs));
                     prop_assert!(!marked || ecn == Ecn::Capable);

@@ -200,6 +200,10 @@ fn under_fq_codel_unequal_loads_get_equal_shares_and_a_sparse_flow_hardly_waits(
     );
     // (20 - 0.2) / 2 on the wire, of which 96 % are payload: 9.50 each.
     assert!(shares.iter().all(|share| (share / 9.50 - 1.0).abs() < 0.01), "{shares:?}");
+    // Two buckets always have a packet, and the sparse flow's has one now and then.
+    let (backlogged, dropping) = (gauge(&fair, 0), gauge(&fair, 1));
+    assert!(backlogged.iter().all(|buckets| (2.0..=3.0).contains(buckets)), "{backlogged:?}");
+    assert!(mean(&backlogged) < 2.1 && mean(&dropping) > 1.9);
     // A packet takes 0.4 ms on the link and may wait for one under way, and there are four access hops.
     assert!(waits_ms(&fair) < 1.3, "{}", waits_ms(&fair));
     assert!(waits_ms(&tail) > 20.0, "{}", waits_ms(&tail));

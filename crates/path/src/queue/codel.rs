@@ -283,6 +283,24 @@ mod tests {
     }
 
     #[test]
+    fn gauges_show_the_state_and_the_count_which_stands_when_dropping_ends() {
+        // As above, the drops at 105, 205 and 276 ms; then all that waits is young.
+        let (mut codel, mut gone) = (Codel::default(), Vec::new());
+        (0..400).for_each(|number| codel.push(held(number, at(0), Ecn::NotCapable)));
+        let mut shown = |codel: &mut Codel<u32>, ms: std::ops::Range<u64>| {
+            for ms in ms {
+                codel.next(&RULE, at(ms), &mut gone);
+            }
+            codel.gauges()
+        };
+        assert_eq!(shown(&mut codel, 0..105), [0.0, 0.0]);
+        assert_eq!(shown(&mut codel, 105..106), [1.0, 1.0]);
+        assert_eq!(shown(&mut codel, 106..277), [1.0, 3.0]);
+        codel.held.iter_mut().for_each(|held| held.arrived = at(277));
+        assert_eq!(shown(&mut codel, 277..278), [0.0, 3.0]);
+    }
+
+    #[test]
     fn what_can_be_marked_is_marked_at_the_same_times() {
         let (drops, marks) = standing(430, Ecn::Capable);
         assert!(drops.is_empty());

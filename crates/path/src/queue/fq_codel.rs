@@ -238,6 +238,22 @@ mod tests {
     }
 
     #[test]
+    fn gauges_count_buckets_with_a_packet_and_those_of_them_that_drop() {
+        let (rule, mut fair) = fair();
+        (0..3).for_each(|flow| (0..50).for_each(|_| fair.push(&rule, flow, held(flow, 1000, 0))));
+        fair.push(&rule, 3, held(3, 1000, 0));
+        assert_eq!(fair.gauges(), [4.0, 0.0]);
+        // A turn is two packets, of 1514 bytes of credit. The last bucket is then empty, and still in a list.
+        let first = (10..17).filter_map(|ms| sends(&mut fair, &rule, ms));
+        assert_eq!(first.collect::<Vec<_>>(), [0, 0, 1, 1, 2, 2, 3]);
+        assert_eq!(fair.gauges(), [3.0, 0.0]);
+        // In the next round the delay of the others has been above 5 ms for more than 100 ms.
+        let second = (150..154).filter_map(|ms| sends(&mut fair, &rule, ms));
+        assert_eq!(second.collect::<Vec<_>>(), [0, 0, 1, 1]);
+        assert_eq!(fair.gauges(), [3.0, 2.0]);
+    }
+
+    #[test]
     fn neighbours_have_buckets_of_their_own() {
         let buckets: BTreeSet<u32> = (0..600).map(|flow| bucket_of(flow, 1024)).collect();
         assert_eq!(buckets.len(), 600);

@@ -288,6 +288,21 @@ mod tests {
     }
 
     #[test]
+    fn to_look_at_the_gauges_makes_the_updates_before_and_changes_nothing() {
+        // 85 and 70 ms at 15 and 30 ms; the update at 45 ms is not before that.
+        let (mut seen, mut unseen) = (pie(&[]), pie(&[]));
+        let delays = [0, 20, 45].map(|ms| seen.gauges(at(ms), at(100))[1]);
+        assert_eq!(delays, [0.0, 0.085, 0.070]);
+        assert_eq!(seen.judge(&finds(45, 100)), unseen.judge(&finds(45, 100)));
+        assert_eq!((seen.law.p, seen.law.delay_s), (unseen.law.p, 0.055));
+        assert_eq!((seen.next_update, seen.burst), (unseen.next_update, unseen.burst));
+        // Neither does it in a silence.
+        assert_eq!([200, 3_600_000].map(|ms| seen.gauges(at(ms), at(100))[1]), [0.0, 0.0]);
+        assert_eq!(seen.judge(&finds(3_600_000, 100)), unseen.judge(&finds(3_600_000, 100)));
+        assert_eq!((seen.law.p, seen.next_update), (unseen.law.p, unseen.next_update));
+    }
+
+    #[test]
     fn a_long_silence_is_skipped_and_brings_the_burst_allowance_back() {
         let mut pie = pie(&[]);
         pie.judge(&finds(45, 100));

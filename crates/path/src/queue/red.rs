@@ -300,6 +300,17 @@ mod tests {
     }
 
     #[test]
+    fn gauges_show_the_average_in_mean_packets_and_the_largest_probability() {
+        for in_bytes in [0.0, 1.0] {
+            let mut red = red(&[("q_weight", 0.5), ("queue_in_bytes", in_bytes)]);
+            for waiting in [0, 4, 4] {
+                red.judge(&finds(waiting));
+            }
+            assert_eq!(red.gauges(), [3.0, 0.1]);
+        }
+    }
+
+    #[test]
     fn the_curve_rises_to_max_p_and_gently_on_to_one() {
         let gentle = Curve { min: 10.0, max: 30.0, max_p: 0.1, gentle: true };
         // Halfway: half of 0.1. At 45, half of the way from 30 to 60: 0.1 + 0.9 / 2.
