@@ -62,7 +62,7 @@ papers: $(VENV)/.extension ## every paper in full, reports in out/papers, and th
 	$(VENV)/bin/fairhaul reproduce all --out out/papers
 	cargo test --release --locked -p fairhaul-sim --features slow
 
-gallery: tools $(VENV)/.extension ## the figures of the pages, anew: every controller alone, with its like and beside Reno; flow counters
+gallery: tools $(VENV)/.extension ## the figures of docs/controllers and docs/queues, anew: every controller, queue and flow counter
 	$(VENV)/bin/python -m fairhaul.gallery
 
 fmt: tools $(VENV)/.packages ## lay the sources out as the checks want them

@@ -1,22 +1,25 @@
-"""The gallery of controllers is whole: every controller has its figure, and is in those of all."""
+"""The gallery is whole: each controller and each queue has its figure, and is in those of all."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from fairhaul.gallery import FOLDER, OF_ALL, ROOT, counting, names, scenario
+from fairhaul.gallery import FOLDER, OF_ALL, ROOT, counting, names, queues, scenario
 from fairhaul.gallery.friendliness import QUICK, read
 from fairhaul.gallery.grid import COLUMNS, Panel, grid
 from fairhaul.gallery.staircases import SNAPSHOTS
 from fairhaul.gallery.staircases import read as read_staircase
+from fairhaul.look import catalogue
 from fairhaul.report.charts import Look
 from fairhaul.report.plots import Curve, Scale
 from fairhaul.runs import for_each
 
 PAGES = ROOT / "docs" / "controllers"
+QUEUES = ROOT / "docs" / "queues"
 AGAIN = "make gallery"
 MOST_BYTES = 150_000
 
@@ -46,9 +49,47 @@ def test_every_controller_is_in_the_figures_of_all(figure: str) -> None:
     assert f"](../images/gallery/{figure}.svg)" in (PAGES / "index.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("queue", catalogue()["queues"], ids=names("queues"))
+def test_a_queue_has_its_figure_and_its_gauges_on_its_page(queue: dict[str, Any]) -> None:
+    drawn = words(svg(f"queue-{queue['name']}"))
+    page = (QUEUES / f"{queue['name']}.md").read_text(encoding="utf-8")
+    assert queue["name"] in drawn
+    assert f"](../images/gallery/queue-{queue['name']}.svg)" in page
+    for gauge in queue.get("gauges", []):
+        assert gauge["name"] in drawn, f"queue-{queue['name']}.svg is old: {AGAIN}"
+        assert f"\n| `{gauge['name']}` |" in page, f"{queue['name']}.md does not say what it is"
+
+
+def test_every_queue_is_in_the_figure_of_all() -> None:
+    missing = set(names("queues")) - set(words(svg("queues")))
+    assert not missing, f"queues.svg is older than {missing}: {AGAIN}"
+    assert "](../images/gallery/queues.svg)" in (QUEUES / "index.md").read_text(encoding="utf-8")
+
+
+def test_the_figure_of_a_queue_holds_its_delay_its_gauges_and_all_that_flows_get() -> None:
+    (one,) = queues.plan(["pie"], quick=True).values()
+    ((found, goodput),) = for_each(
+        [one],
+        lambda _, record: (queues.read(record), int(record.flow_series["goodput_bytes"].sum())),
+    )
+    assert [lane.look.label for lane in found.lanes] == ["pie", "drop_p", "delay_s", "drops"]
+    # Areas lie one upon the other, and all together are what arrived: 12 s in 125 bins.
+    rows = [[row[f"v{k}"] for k in range(len(queues.WHO) + 1)] for row in found.shares]
+    assert all(row == sorted(row) and row[0] == 0 for row in rows)
+    assert sum(row[-1] for row in rows) * 12 / 125 == pytest.approx(goodput * 8e-6, rel=1e-3)
+    # No datagrams before 8 s, and about 20 Mbit/s of them afterwards, of which headers are 1/40.
+    assert all(row[4] == row[3] for row in rows[:83])
+    assert 18 < found.figures["stream"]["mean"] < 19.5
+    # PIE's delay of 15 ms; the burst raises it.
+    delay = found.figures["delay"]
+    assert delay["low"] < delay["mean"] < delay["high"]
+    assert 5 < delay["mean"] < 30
+
+
 def test_nothing_is_left_of_controllers_that_are_gone() -> None:
     there = {path.stem for path in (ROOT / FOLDER).iterdir()}
-    assert there == {*names(), *OF_ALL, counting.FIGURE}
+    ours = {f"queue-{name}" for name in names("queues")}
+    assert there == {*names(), *OF_ALL, *ours, "queues", counting.FIGURE}
 
 
 def test_figures_are_plain_pictures_with_a_ground_of_their_own() -> None:

@@ -7,11 +7,12 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import fairhaul as package
 from fairhaul import report
-from fairhaul.report import bins, look
+from fairhaul.report import bins, charts, gauges, look
 
 from .conftest import SMALL, Fairhaul
 
@@ -53,6 +54,36 @@ def read(path: Path) -> Page:
     page = Page(path.read_text(encoding="utf-8"))
     assert page.open == []
     return page
+
+
+def test_the_report_shows_the_gauges_of_queues_that_have_any(tmp_path: Path) -> None:
+    record = package.run(SMALL, {"bottleneck.queue.kind": "codel"}).records[0]
+    package.write_record(record, tmp_path / "codel")
+    path = package.write_report([tmp_path / "codel"])
+    assert read(path).figures == FIGURES | {"gauges"}
+    drawn = (tmp_path / "codel" / "figures" / "gauges.svg").read_text()
+    codel = next(q for q in package.catalogue()["queues"] if q["name"] == "codel")
+    assert [gauge["name"] for gauge in codel["gauges"]] == ["dropping", "count"]
+    for gauge in codel["gauges"]:
+        assert f">{gauge['name']}</text>" in drawn
+        assert f">{gauge['help']}</text>" in drawn
+
+
+def test_a_scale_is_that_of_the_measured_time_and_what_is_on_or_off_has_no_band() -> None:
+    span = charts.Span(end_s=4, warmup_s=1)
+
+    def between(low: list[float], high: list[float]) -> bins.Bins:
+        ends, middle_s = np.array([[low], [high]]), np.array([0.5, 1.5, 2.5, 3.5])
+        middle = ends.mean(axis=0)
+        return bins.Bins(
+            middle_s=middle_s, mean=middle, low=ends[0], high=ends[1], width_s=1, tick_s=0.5
+        )
+
+    # The peak of 9 is over before the warm-up is.
+    lane = gauges.lane("a", between([0, -1, 0, 0], [9, 2, 3, 0]), 0, span, unit="s")
+    assert (lane.bottom, lane.top, lane.rows[0]["high"]) == (-1, 3, 9)
+    rows = gauges.lane("a", between([0, 0, 1, 0], [1, 0, 1, 1]), 0, span, unit="").rows
+    assert [row["high"] for row in rows] == [row["mean"] for row in rows] == [0.5, 0, 1, 0.5]
 
 
 def test_a_run_writes_a_report_that_needs_no_network(small: Path, fairhaul: Fairhaul) -> None:

@@ -31,6 +31,7 @@ COLUMNS = {
     ],
     "transfer": ["flow", "start_s", "end_s", "bytes"],
     "event": ["t_s", "kind", "flow", "value"],
+    "gauge": ["t_s", "link", "gauge", "value"],
 }
 
 

@@ -13,8 +13,9 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
 
     Returns:
         Lists under `controllers`, `queues`, `counters`, `recoveries` and `traffic`. An entry has
-        `name`, `title`, `source` (the key of its source, or nothing) and `keys`: what may stand
-        beside it, each with `name`, `wanted`, `default` and `help`.
+        `name`, `title`, `source` (the key of its source, or nothing) and `keys`: what may stand beside it,
+        each with `name`, `wanted`, `default` and `help`. A queue that tells the record of
+        itself has `gauges`, each with `name`, `unit` and `help`.
     """
     return _core.catalogue()
 

@@ -1,4 +1,4 @@
-"""The record of a run: five things in memory, five files in a directory.
+"""The record of a run: six things in memory, six files in a directory.
 
 Tables are Parquet, `meta` is JSON. A directory is written beside its place and renamed, so that
 it is either whole or not there.
@@ -11,7 +11,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,17 @@ if TYPE_CHECKING:
     import polars as pl
 
 SCHEMA = 1
-TABLES = ("flow_series", "link_series", "transfer", "event")
+TABLES = ("flow_series", "link_series", "transfer", "event", "gauge")
+
+
+def no_gauges() -> pl.DataFrame:
+    """Give the table of gauges of a run whose queues have none."""
+    import polars as pl
+
+    words = pl.Categorical()
+    return pl.DataFrame(
+        schema={"t_s": pl.Float64, "link": words, "gauge": words, "value": pl.Float64}
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +48,9 @@ class Record:
     | `link_series` | link and bin, by link | `t_s`, `link`; in the bin: `busy_s`, `arrived`,
       `dropped`, `marked` (packets); means: `backlog_packets`, `backlog_bytes`;
       where the rate of a link changes also `sent_bytes` and `capacity_bytes` (what it could send) |
+    | `gauge` | link, gauge of its queue, and bin | `t_s`, `link`, `gauge`, `value`: what the queue
+      tells of itself at the start of the bin, before anything happens then; names and units are
+      on the queue's page and in `catalogue()["queues"]`; no rows where no queue has gauges |
     | `transfer` | transfer | `flow`, `start_s`, `end_s` (null while unfinished), `bytes` |
     | `event` | event | `t_s`, `kind`, `flow`, `value`: `reduction` (the window after it), `marked`
       (the same, for the echo of a mark), `timeout` (the timeout, s), `recovered` (the window),
@@ -50,6 +63,7 @@ class Record:
     link_series: pl.DataFrame
     transfer: pl.DataFrame
     event: pl.DataFrame
+    gauge: pl.DataFrame = field(default_factory=no_gauges)
     trace: pl.DataFrame | None = None
     """Evidence per packet, where a run was asked for it; it is written by `fairhaul.trace`."""
 
@@ -110,7 +124,7 @@ def write_json(value: object, file: Path) -> None:
 
 
 def read(directory: str | Path) -> Record:
-    """Read the record in `directory`.
+    """Read the record in `directory`; one from before there were gauges has none.
 
     Raises:
         OSError: a file is missing or cannot be read.
@@ -122,7 +136,9 @@ def read(directory: str | Path) -> Record:
     meta = json.loads((directory / "meta.json").read_text(encoding="utf-8"))
     if meta.get("schema") != SCHEMA:
         raise ValueError(f"{directory}: a record of schema {SCHEMA} is wanted")
-    tables = {name: pl.read_parquet(directory / f"{name}.parquet") for name in TABLES}
+    files = {name: directory / f"{name}.parquet" for name in TABLES}
+    there = {name: file for name, file in files.items() if name != "gauge" or file.is_file()}
+    tables = {name: pl.read_parquet(file) for name, file in there.items()}
     return Record(meta=meta, **tables)
 
 

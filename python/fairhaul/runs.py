@@ -263,6 +263,7 @@ def _record(scenario: Scenario, run: _core.Run) -> Record:
         meta=meta,
         flow_series=pl.DataFrame(outcome.flow_series),
         link_series=pl.DataFrame(outcome.link_series),
+        gauge=pl.DataFrame(outcome.gauge),
         transfer=pl.DataFrame(outcome.transfer),
         event=pl.DataFrame(outcome.event),
         trace=None if outcome.trace is None else pl.DataFrame(outcome.trace),

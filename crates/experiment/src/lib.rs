@@ -13,7 +13,7 @@ mod source;
 
 pub use clock::Clock;
 pub use describe::describe;
-pub use listing::{Key, Word, controllers, counters, page, queues, recoveries, schema, traffics};
+pub use listing::{Gauge, Key, Word, controllers, counters, page, queues, recoveries, schema, traffics};
 pub use plan::{Transfer, plan};
 pub use read::{Mistake, Mistakes, Study, Variant, read};
 pub use record::{EventRow, FlowRow, Grid, LinkRow, PacketRow, PacketWhat, Record, TransferRow, grid};

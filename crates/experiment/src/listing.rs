@@ -8,6 +8,7 @@ pub use page::page;
 pub use schema::schema;
 
 use fairhaul_cc::entries;
+pub use fairhaul_path::queue::Gauge;
 use fairhaul_units::{Kind, Parameter};
 
 use crate::read::{Accepts, Fallback, Field, QUEUE, RECOVERY, Shape, TRAFFIC_WORDS, described};
@@ -23,6 +24,8 @@ pub struct Word {
     pub source: &'static str,
     /// What may stand beside it.
     pub keys: Vec<Key>,
+    /// What it shows of itself in the record, where it is a queue.
+    pub gauges: &'static [Gauge],
 }
 
 /// A key beside a word.
@@ -45,14 +48,18 @@ pub fn controllers() -> Vec<Word> {
         title: entry.title,
         source: entry.source,
         keys: entry.parameters.iter().map(parameter).collect(),
+        gauges: &[],
     };
     entries().iter().map(word).collect()
 }
 
 /// The queue disciplines.
 pub fn queues() -> Vec<Word> {
-    let source = |name| fairhaul_path::queue::entry(name).map_or("", |entry| entry.source);
-    words(&QUEUE).into_iter().map(|word| Word { source: source(word.name), ..word }).collect()
+    let known = |word: Word| match fairhaul_path::queue::entry(word.name) {
+        Some(entry) => Word { source: entry.source, gauges: entry.gauges, ..word },
+        None => word,
+    };
+    words(&QUEUE).into_iter().map(known).collect()
 }
 
 /// The flow counters, which stand in no scenario by themselves.
@@ -62,6 +69,7 @@ pub fn counters() -> Vec<Word> {
         title: entry.title,
         source: entry.source,
         keys: entry.parameters.iter().map(parameter).collect(),
+        gauges: &[],
     };
     fairhaul_path::count::entries().iter().map(word).collect()
 }
@@ -83,6 +91,7 @@ fn words(accepts: &Accepts) -> Vec<Word> {
         title: case.help,
         source: "",
         keys: case.fields.iter().map(key).collect(),
+        gauges: &[],
     };
     words.cases.iter().map(word).collect()
 }
@@ -132,6 +141,10 @@ mod tests {
         assert!(names(controllers()).contains(&"reno"));
         assert_eq!(names(queues()), ["droptail", "red", "pie", "sred", "codel", "fq_codel"]);
         assert_eq!(names(counters()), ["exact", "sred", "nred"]);
+        assert_eq!(
+            queues()[2].gauges.iter().map(|gauge| gauge.name).collect::<Vec<_>>(),
+            ["drop_p", "delay_s"]
+        );
         assert_eq!(names(recoveries()), ["sack", "newreno", "reno"]);
         assert_eq!(names(traffics()), ["bulk", "sized", "short", "web", "onoff", "cbr"]);
         assert_eq!(traffics()[3].keys[1].default, "5");

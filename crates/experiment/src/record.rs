@@ -162,6 +162,9 @@ pub struct Record {
     pub flows: Vec<Vec<FlowRow>>,
     /// `links[l][bin]`.
     pub links: Vec<Vec<LinkRow>>,
+    /// `gauges[l]`: what the queue of a link tells of itself at the start of every bin, before anything
+    /// happens then: bin by bin, the gauges of its entry in their order.
+    pub gauges: Vec<Vec<f64>>,
     /// By flow, then start.
     pub transfers: Vec<TransferRow>,
     /// By time, then flow.

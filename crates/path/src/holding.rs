@@ -133,6 +133,14 @@ impl<T> Holding<T> {
         self.totals
     }
 
+    /// Adds what the gauges of the queue show to `shown`, in the order of its entry.
+    pub fn gauges(&self, shown: &mut Vec<f64>) {
+        match &self.queue {
+            Queue::Codel(_, codel) => shown.extend(codel.gauges()),
+            Queue::FqCodel(_, fair) => shown.extend(fair.gauges()),
+        }
+    }
+
     /// How many wait, without the one being sent.
     pub fn waiting(&self) -> usize {
         match &self.queue {
@@ -160,7 +168,7 @@ fn beside(waiting: usize, bytes: Bytes, sending: (Time, u32), now: Time) -> (u64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::{Built, Choice, Site};
+    use crate::queue::{Built, Choice, Site, entry};
     use fairhaul_units::{Chance, Ecn};
     use proptest::prelude::*;
     use std::sync::Arc;
@@ -234,6 +242,9 @@ mod tests {
                 busy_until = busy_until.max(now);
                 link.offer(held(number, size, now), flow, &mut gone);
                 prop_assert!(link.waiting() as u64 <= most);
+                let mut shown = Vec::new();
+                link.gauges(&mut shown);
+                prop_assert_eq!(shown.len(), entry(name).map_or(0, |entry| entry.gauges.len()));
                 let mut bytes = Bytes(0);
                 link.each_waiting(|held| bytes += Bytes(held.size.into()));
                 prop_assert_eq!(bytes, link.bytes);

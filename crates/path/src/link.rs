@@ -143,6 +143,13 @@ impl Link {
         self.totals
     }
 
+    /// Adds what the gauges of the queue show at `at`, before anything arrives then, to `shown`, in the
+    /// order of its entry.
+    pub fn gauges(&mut self, at: Time, shown: &mut Vec<f64>) {
+        let busy_until = self.busy_until();
+        self.queue.gauges(at, busy_until, shown);
+    }
+
     fn judge(&mut self, size: Bytes, ecn: Ecn, flow: u32, now: Time) -> Verdict {
         match &self.queue {
             Discipline::DropTail(queue) => queue.judge(size, ecn, self.ahead.len() as u64, self.bytes_ahead),
@@ -165,7 +172,6 @@ impl Link {
     /// What a packet finds; what has left is forgotten.
     fn arrival(&self, size: Bytes, ecn: Ecn, flow: u32, now: Time) -> Arrival {
         let first = self.ahead.front().map(|first| Bytes(first.1.into()));
-        let busy_until = self.pace.as_ref().map_or(self.wire.busy_until, |pace| pace.busy_until());
         Arrival {
             size,
             ecn,
@@ -175,8 +181,12 @@ impl Link {
             bytes: self.bytes_ahead,
             waiting: (self.ahead.len() as u64).saturating_sub(1),
             waiting_bytes: first.map_or(Bytes(0), |first| self.bytes_ahead - first),
-            busy_until,
+            busy_until: self.busy_until(),
         }
+    }
+
+    fn busy_until(&self) -> Time {
+        self.pace.as_ref().map_or(self.wire.busy_until, |pace| pace.busy_until())
     }
 
     /// Forgets what has left by `now`.
@@ -303,12 +313,16 @@ mod tests {
                 [("flows", 1.0), ("entries", 10.0)].iter().for_each(|(key, value)| choice.settings.set(key, *value));
             }
             let choice = choice.resolved(&site, Bytes(1500)).expect("the values fit");
+            let gauges = choice.entry.gauges.len();
             let Built::OnArrival(queue) = choice.build(&site, Chance::stream(seed, "queue", 0)) else { unreachable!() };
             let mut link = Link::new(rate, Span::ZERO, queue);
             let (mut now, mut passed, mut marks) = (Time::ZERO, Vec::new(), 0);
             for (n, (gap_us, size)) in packets.into_iter().enumerate() {
                 now += Span::from_us(gap_us);
                 let ecn = [Ecn::NotCapable, Ecn::Capable, Ecn::Marked][n % 3];
+                let mut shown = Vec::new();
+                link.gauges(now, &mut shown);
+                prop_assert_eq!(shown.len(), gauges);
                 if let Passage::Passes { departs, marked, .. } = link.offer(size, ecn, (n % 5) as u32, now) {
                     prop_assert!(departs > now && passed.last().is_none_or(|last| *last < departs));
                     prop_assert!(!marked || ecn == Ecn::Capable);

@@ -73,6 +73,7 @@ impl Run {
                 packets: record.packets,
                 flow_series: Py::new(py, tables.flow_series)?,
                 link_series: Py::new(py, tables.link_series)?,
+                gauge: Py::new(py, tables.gauge)?,
                 transfer: Py::new(py, tables.transfer)?,
                 event: Py::new(py, tables.event)?,
                 trace: trace.map(|table| Py::new(py, table)).transpose()?,
@@ -110,6 +111,8 @@ pub struct Outcome {
     flow_series: Py<Table>,
     /// One row per link, direction and bin.
     link_series: Py<Table>,
+    /// One row per link, direction, gauge of its queue and bin.
+    gauge: Py<Table>,
     /// One row per transfer.
     transfer: Py<Table>,
     /// One row per event.

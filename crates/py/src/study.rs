@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use fairhaul_experiment::{
-    Key, Scenario as Question, Variant, Word, controllers, counters, describe, queues, recoveries, traffics,
+    Gauge, Key, Scenario as Question, Variant, Word, controllers, counters, describe, queues, recoveries,
+    traffics,
 };
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
@@ -91,7 +92,8 @@ pub fn schema() -> String {
     fairhaul_experiment::schema()
 }
 
-/// The controllers, queues, flow counters, ways to recover and kinds of traffic, each with its keys.
+/// The controllers, queues, flow counters, ways to recover and kinds of traffic, each with its keys, and a
+/// queue with its gauges.
 #[pyfunction]
 pub fn catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let lists = [
@@ -116,6 +118,18 @@ fn word<'py>(py: Python<'py>, word: &Word) -> PyResult<Bound<'py, PyDict>> {
     found.set_item("source", word.source)?;
     let keys: Vec<_> = word.keys.iter().map(|it| key(py, it)).collect::<PyResult<_>>()?;
     found.set_item("keys", keys)?;
+    if !word.gauges.is_empty() {
+        let gauges: Vec<_> = word.gauges.iter().map(|it| gauge(py, it)).collect::<PyResult<_>>()?;
+        found.set_item("gauges", gauges)?;
+    }
+    Ok(found)
+}
+
+fn gauge<'py>(py: Python<'py>, gauge: &Gauge) -> PyResult<Bound<'py, PyDict>> {
+    let found = PyDict::new(py);
+    found.set_item("name", gauge.name)?;
+    found.set_item("unit", gauge.unit)?;
+    found.set_item("help", gauge.help)?;
     Ok(found)
 }
 

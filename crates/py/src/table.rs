@@ -107,6 +107,7 @@ const ECN: [&str; 3] = ["Not-ECT", "ECT(0)", "CE"];
 pub struct Tables {
     pub flow_series: Table,
     pub link_series: Table,
+    pub gauge: Table,
     pub transfer: Table,
     pub event: Table,
 }
@@ -116,6 +117,7 @@ pub fn tables(scenario: &Scenario, record: &Record) -> Result<Tables, ArrowError
     Ok(Tables {
         flow_series: flow_series(scenario, record)?,
         link_series: link_series(scenario, record)?,
+        gauge: gauge(scenario, record)?,
         transfer: transfer(scenario, record)?,
         event: event(scenario, record)?,
     })
@@ -204,6 +206,37 @@ fn link_series(scenario: &Scenario, record: &Record) -> Result<Table, ArrowError
     let bins = || (0..grid.len()).map(|bin| (grid.start(bin), grid.start(bin + 1)));
     let offered = scenario.links.iter().flat_map(|link| bins().map(|(from, to)| link.offers(from, to)));
     columns.whole("sent_bytes", count(|row| row.sent_bytes)).real("capacity_bytes", offered).table()
+}
+
+/// By link, then gauge, then time.
+fn gauge(scenario: &Scenario, record: &Record) -> Result<Table, ArrowError> {
+    let gauges = |link: usize| scenario.links[link].queue.entry.gauges;
+    let mut names: Vec<&str> = Vec::new();
+    for name in (0..scenario.links.len()).flat_map(gauges).map(|gauge| gauge.name) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let number = |name| names.iter().position(|known| *known == name).unwrap_or(0);
+    // A column for each gauge of each link: where it stands among those of its link, and what it is.
+    let columns: Vec<(usize, usize, usize)> = (0..scenario.links.len())
+        .flat_map(|link| (0..gauges(link).len()).map(move |at| (link, at)))
+        .map(|(link, at)| (link, at, number(gauges(link)[at].name)))
+        .collect();
+    let bins = record.grid.len();
+    let value = |&(link, at, _): &(usize, usize, usize)| {
+        record.gauges[link].iter().skip(at).step_by(gauges(link).len()).copied()
+    };
+    let links = scenario.links.iter().map(|link| link.name.as_str());
+    let each = |of: fn(&(usize, usize, usize)) -> usize| {
+        columns.iter().flat_map(move |column| std::iter::repeat_n(of(column), bins))
+    };
+    Columns::new()
+        .real("t_s", starts(record, columns.len()))
+        .words("link", links, each(|column| column.0))?
+        .words("gauge", names.iter().copied(), each(|column| column.2))?
+        .real("value", columns.iter().flat_map(value))
+        .table()
 }
 
 fn transfer(scenario: &Scenario, record: &Record) -> Result<Table, ArrowError> {

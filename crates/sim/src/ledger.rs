@@ -72,6 +72,8 @@ pub struct Ledger {
     grid: Grid,
     flows: Vec<FlowBook>,
     links: Vec<LinkBook>,
+    /// What the queue of each link has told of itself at the starts of bins.
+    gauges: Vec<Vec<f64>>,
     events: Vec<EventRow>,
     packets: u64,
 }
@@ -92,12 +94,26 @@ impl Ledger {
             waiting: Cursor::default(),
             busy: Cursor::default(),
         };
-        Ledger { grid, flows: vec![flow; flows], links: vec![link; links], events: Vec::new(), packets: 0 }
+        Ledger {
+            grid,
+            flows: vec![flow; flows],
+            links: vec![link; links],
+            gauges: vec![Vec::new(); links],
+            events: Vec::new(),
+            packets: 0,
+        }
     }
 
     /// The end of the run: what happens at or after it is not booked.
     pub fn end(&self) -> Time {
         self.grid.end
+    }
+
+    /// Where the queue of a link tells what its gauges show at `now`, the start of a bin, and when that of the next is.
+    pub fn gauges(&mut self, link: u32, now: Time) -> (&mut Vec<f64>, Time) {
+        let next = self.grid.start(self.grid.bin(now) + 1);
+        let next = if next < self.grid.end { next } else { Time::NEVER };
+        (&mut self.gauges[link as usize], next)
     }
 
     /// A data packet leaves its sender.
@@ -212,7 +228,16 @@ impl Ledger {
             let by_time = a.t_s.total_cmp(&b.t_s).then(a.flow.cmp(&b.flow));
             by_time.then(a.kind.cmp(b.kind)).then(a.value.total_cmp(&b.value))
         });
-        Record { engine: "sim", grid, flows, links, transfers, events: self.events, packets: self.packets }
+        Record {
+            engine: "sim",
+            grid,
+            flows,
+            links,
+            gauges: self.gauges,
+            transfers,
+            events: self.events,
+            packets: self.packets,
+        }
     }
 }
 

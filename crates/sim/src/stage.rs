@@ -15,6 +15,8 @@ pub struct Stage {
     pub loss: Option<Loss>,
     /// Apart, since most links have none.
     pub impaired: Option<Box<Impaired>>,
+    /// When the gauges of its queue are due to be read; never, where it has none.
+    pub due: Time,
     pub passed: u64,
     pub policed: u64,
 }
@@ -42,6 +44,7 @@ impl Stage {
             carrier,
             loss: loss(spec, stream("loss")),
             impaired: (!spec.impair.is_none()).then(|| Box::new(Impaired::new(&spec.impair, stream))),
+            due: if spec.queue.entry.gauges.is_empty() { Time::NEVER } else { Time::ZERO },
             passed: 0,
             policed: 0,
         }
@@ -53,6 +56,15 @@ impl Stage {
             Carrier::OnArrival(_) => 0,
             Carrier::AtDeparture(holding) => holding.waiting() as u64,
         }
+    }
+
+    /// Adds what the gauges of its queue show to `shown`; the next time they are read is at `next`.
+    pub fn gauges(&mut self, next: Time, shown: &mut Vec<f64>) {
+        match &mut self.carrier {
+            Carrier::OnArrival(link) => link.gauges(self.due, shown),
+            Carrier::AtDeparture(holding) => holding.gauges(shown),
+        }
+        self.due = next;
     }
 
     pub fn totals(&self) -> LinkTotals {

@@ -97,6 +97,7 @@ impl World {
         may_lose: Option<u32>,
         now: Time,
     ) -> Passing {
+        self.gauge(link, now);
         let stage = &mut self.stages[link as usize];
         if let (Some(impaired), Some(_)) = (&mut stage.impaired, may_lose)
             && !impaired.admits(size, now)
@@ -154,6 +155,7 @@ impl World {
     /// A packet begins to wait before `link` at `now`; the link serves it at once where it is idle.
     #[inline(never)]
     pub fn hold(&mut self, link: u32, parcel: Parcel, now: Time) {
+        self.gauge(link, now);
         let Carrier::AtDeparture(holding) = &mut self.stages[link as usize].carrier else {
             unreachable!("a queue that decides on arrival holds nothing")
         };
@@ -170,6 +172,7 @@ impl World {
     /// `link` has sent what it was sending, and begins with the next.
     #[inline(never)]
     pub fn serve(&mut self, link: u32, now: Time) {
+        self.gauge(link, now);
         let Carrier::AtDeparture(holding) = &mut self.stages[link as usize].carrier else {
             unreachable!("only a queue that decides at departure is served")
         };
@@ -187,6 +190,25 @@ impl World {
         self.agenda.push(departs, link_order(link));
     }
 
+    /// Books what the gauges of the queue of `link` showed at the starts of bins up to `now`, before
+    /// something happens to it then. A queue is as it was left, so it need not be looked at in between.
+    #[inline(always)]
+    fn gauge(&mut self, link: u32, now: Time) {
+        if self.stages[link as usize].due <= now {
+            self.read_gauges(link, now);
+        }
+    }
+
+    #[inline(never)]
+    fn read_gauges(&mut self, link: u32, now: Time) {
+        let stage = &mut self.stages[link as usize];
+        // In an outage without an end a packet comes at no time at all.
+        while stage.due <= now.min(self.ledger.end()) {
+            let (shown, next) = self.ledger.gauges(link, stage.due);
+            stage.gauges(next, shown);
+        }
+    }
+
     /// Books those that the queue of `link` has just dropped.
     fn bury(&mut self, link: u32, now: Time) {
         for Held { packet, size, arrived, .. } in self.victims.drain(..) {
@@ -199,6 +221,7 @@ impl World {
     /// Closes the books of what still waits at links.
     pub fn close(&mut self) {
         let end = self.ledger.end();
+        (0..self.stages.len()).for_each(|link| self.gauge(link as u32, end));
         for (link, stage) in (0..).zip(&self.stages) {
             if let Carrier::AtDeparture(holding) = &stage.carrier {
                 holding.each_waiting(|held| self.ledger.waited(link, held.size, held.arrived, end));

@@ -44,6 +44,19 @@ fn backlog(run: &Run) -> f64 {
     sum / run.measured_s()
 }
 
+/// Gauge number `gauge` of the bottleneck's queue after the warm-up.
+fn gauge(run: &Run, gauge: usize) -> Vec<f64> {
+    let grid = run.record.grid;
+    let first = grid.bin(fairhaul_units::Time::ZERO + run.scenario.warmup);
+    let gauges = run.scenario.links[0].queue.entry.gauges.len();
+    assert_eq!(run.record.gauges[0].len(), grid.len() * gauges, "a value for each gauge and bin");
+    run.record.gauges[0].chunks_exact(gauges).skip(first).map(|shown| shown[gauge]).collect()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
 /// 150 packets and a queue of 37 are windows of 23, to which Reno falls with a loss in 23^2 / 1.5 = 353
 /// packets. Drops with `wait` are 1.5 / p apart, so p is 0.0042: 0.42 of the way from 20 to 60.
 const RED: &str = r#"kind = "red", min_threshold = 20, max_threshold = 60, q_weight = 0.002, max_p = 0.01"#;
@@ -56,6 +69,10 @@ fn red_holds_the_mean_queue_of_eight_flows_between_its_thresholds() {
     assert!((34.0..40.0).contains(&queue), "{queue}");
     assert!(dropped > 50 && marked == 0);
     assert!(run.utilization(0) > 0.97, "{}", run.utilization(0));
+    // The gauges: an average is, on average, what it averages, here without the packet being sent; `max_p` stands.
+    let average = mean(&gauge(&run, 0));
+    assert!((average - (queue - run.utilization(0))).abs() < 1.0, "{average} of {queue}");
+    assert!(gauge(&run, 1).iter().all(|max_p| *max_p == 0.01));
 }
 
 #[test]
@@ -76,6 +93,9 @@ fn adaptive_red_brings_the_mean_queue_to_the_middle_whatever_the_flows() {
         let queue = backlog(&run);
         println!("adaptive red from {max_p}: backlog {queue:.1}");
         assert!((32.0..48.0).contains(&queue), "from {max_p}: {queue}");
+        // In the middle fifth a drop is due in 1.5 / p packets, p half of `max_p`; Reno's is due in 353.
+        let moved = mean(&gauge(&run, 1));
+        assert!((0.005..0.014).contains(&moved), "from {max_p}: {moved}");
     }
 }
 
@@ -91,6 +111,13 @@ fn pie_holds_the_mean_delay_near_15_ms() {
     println!("pie: delay {:.2} ms, dropped {dropped}, utilization {:.4}", delay * 1e3, run.utilization(0));
     assert!((0.012..0.018).contains(&delay), "{delay}");
     assert!(dropped > 50 && marked == 0);
+    // The gauges: none goes in the first 0.85 / p packets after a drop, and each with p from then on, so the
+    // share that goes is p / 1.85; and the delay is the one seen.
+    let (p, seen) = (mean(&gauge(&run, 0)), mean(&gauge(&run, 1)));
+    let share = dropped as f64 / counted(&run).0 as f64;
+    println!("pie: p {p:.5} for a share of {share:.5}, delay {:.2} ms", seen * 1e3);
+    assert!((p / 1.85 / share - 1.0).abs() < 0.15, "{p} for {share}");
+    assert!((seen - delay).abs() < 0.001, "{seen} for {delay}");
 }
 
 #[test]
@@ -159,6 +186,12 @@ fn codel_holds_the_mean_delay_near_5_ms() {
     assert!((0.003..0.008).contains(&delay), "{delay}");
     assert!(dropped > 50 && marked == 0);
     assert!(run.utilization(0) > 0.95, "{}", run.utilization(0));
+    // The gauges: now it drops and now it does not, and the count goes up by one with each drop.
+    let (dropping, count) = (gauge(&run, 0), gauge(&run, 1));
+    assert!(dropping.contains(&0.0) && dropping.contains(&1.0));
+    assert!(dropping.iter().all(|on| *on == 0.0 || *on == 1.0));
+    let risen: f64 = count.windows(2).map(|two| (two[1] - two[0]).max(0.0)).sum();
+    assert!(count.iter().all(|count| count.fract() == 0.0) && risen <= dropped as f64, "{risen}");
 }
 
 #[test]
@@ -216,6 +249,10 @@ fn under_fq_codel_unequal_loads_get_equal_shares_and_a_sparse_flow_hardly_waits(
     );
     // (20 - 0.2) / 2 on the wire, of which 96 % are payload: 9.50 each.
     assert!(shares.iter().all(|share| (share / 9.50 - 1.0).abs() < 0.01), "{shares:?}");
+    // Two buckets always have a packet, and the sparse flow's has one now and then.
+    let (backlogged, dropping) = (gauge(&fair, 0), gauge(&fair, 1));
+    assert!(backlogged.iter().all(|buckets| (2.0..=3.0).contains(buckets)), "{backlogged:?}");
+    assert!(mean(&backlogged) < 2.1 && mean(&dropping) > 1.9);
     // A packet takes 0.4 ms on the link and may wait for one under way, and there are four access hops.
     assert!(waits_ms(&fair) < 1.3, "{}", waits_ms(&fair));
     assert!(waits_ms(&tail) > 20.0, "{}", waits_ms(&tail));

@@ -41,6 +41,10 @@ def list_(what: str, names: tuple[str, ...], parameters: bool, json_: bool) -> N
             default = f"default {key['default']}" if key["default"] else "required"
             click.echo(f"    {key['name']:18} {key['wanted']}, {default}")
             click.echo(f"    {'':18} {key['help']}")
+        for gauge in entry.get("gauges", []):
+            unit = f", in {gauge['unit']}" if gauge["unit"] else ""
+            click.echo(f"    {gauge['name']:18} shown in the record{unit}")
+            click.echo(f"    {'':18} {gauge['help']}")
 
 
 @click.command()

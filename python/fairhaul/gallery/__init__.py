@@ -1,13 +1,13 @@
-"""The gallery of controllers: what each one does, drawn for the pages under `docs/controllers`.
+"""The gallery: what each controller and each queue does, drawn for their pages under `docs`.
 
-Every controller of the catalogue is in it, so a new one joins by itself. A part of the gallery
+All of the catalogue are in it, so a new one joins by itself. A part of the gallery
 gives the runs that it needs, reads their records, and draws; all runs are made in one go. It needs
 the snapshots of the controllers' tests and scenarios of its own, so it works in a checkout alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,25 +21,32 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[3]
 FOLDER = Path("docs/images/gallery")
 
-# What a run is for: the part of the gallery, the controller, and whatever sets it apart.
+# What a run is for: the part of the gallery, the controller or queue, and whatever sets it apart.
 Key = tuple[str, ...]
 Spec = Mapping[str, Any]
 
 # The figures of all controllers; each controller has one of its own name besides.
 OF_ALL = ("staircases", "round-trips", "friendliness")
+PARTS = (*OF_ALL, "windows", "queues", "counting")
 
 
-def names() -> list[str]:
-    """Name the controllers in the order of the catalogue."""
-    return [entry["name"] for entry in catalogue()["controllers"]]
+def names(kind: str = "controllers") -> list[str]:
+    """Name the controllers, or the queues, in the order of the catalogue."""
+    return [entry["name"] for entry in catalogue()[kind]]
 
 
 def write(
-    root: Path = ROOT, *, quick: bool = False, jobs: int | None = None, watch: Watch | None = None
+    root: Path = ROOT,
+    *,
+    only: Collection[str] = PARTS,
+    quick: bool = False,
+    jobs: int | None = None,
+    watch: Watch | None = None,
 ) -> list[Path]:
     """Run everything and write the figures below `root`; give their paths.
 
-    `quick` has shorter runs, which tell little; `jobs` is how many run at a time.
+    `only` names the parts that are drawn; `quick` has shorter runs, which tell little; `jobs` is
+    how many run at a time.
     """
     from altair.utils.schemapi import debug_mode
 
@@ -50,22 +57,30 @@ def write(
     written = []
     # To check a chart takes longer than to draw it.
     with debug_mode(False):
-        for name, chart in _figures(quick, jobs, watch).items():
+        for name, chart in _figures(only, quick, jobs, watch).items():
             path = folder / f"{name}.svg"
             path.write_text(in_light(svg(chart)) + "\n", encoding="utf-8")
             written.append(path)
     return written
 
 
-def _figures(quick: bool, jobs: int | None, watch: Watch | None) -> dict[str, Spec]:
-    from fairhaul.gallery import counting, friendliness, round_trips, staircases, windows
+def _figures(
+    only: Collection[str], quick: bool, jobs: int | None, watch: Watch | None
+) -> dict[str, Spec]:
+    from fairhaul.gallery import counting, friendliness, queues, round_trips, staircases, windows
 
-    parts = {"windows": windows, "round trips": round_trips, "friendliness": friendliness}
-    known = names()
+    all_parts: Mapping[str, Any] = {
+        "windows": windows,
+        "round-trips": round_trips,
+        "friendliness": friendliness,
+        "queues": queues,
+    }
+    parts = {part: module for part, module in all_parts.items() if part in only}
+    known = {part: names("queues" if part == "queues" else "controllers") for part in parts}
     plan: dict[Key, Scenario] = {
         (part, *key): scenario
         for part, module in parts.items()
-        for key, scenario in module.plan(known, quick).items()
+        for key, scenario in module.plan(known[part], quick).items()
     }
     keys = list(plan)
     read = for_each(
@@ -75,10 +90,14 @@ def _figures(quick: bool, jobs: int | None, watch: Watch | None) -> dict[str, Sp
         watch=watch,
     )
     found = dict(zip(keys, read, strict=True))
-    drawn: dict[str, Spec] = {"staircases": staircases.draw(known)}
-    drawn[counting.FIGURE] = counting.draw(quick)
+    drawn: dict[str, Spec] = {}
+    if "staircases" in only:
+        drawn["staircases"] = staircases.draw(names())
+    if "counting" in only:
+        drawn[counting.FIGURE] = counting.draw(quick)
     for part, module in parts.items():
-        drawn |= module.draw(known, {key[1:]: one for key, one in found.items() if key[0] == part})
+        own = {key[1:]: one for key, one in found.items() if key[0] == part}
+        drawn |= module.draw(known[part], own)
     return drawn
 
 

@@ -60,12 +60,18 @@ class Span:
 
 @dataclass(frozen=True, kw_only=True)
 class Lane:
-    """One row of a chart: rows of `t`, `mean`, `low` and `high`, the end of its scale, a limit."""
+    """One row of a chart: rows of `t`, `mean`, `low` and `high`, the ends of its scale, a limit.
+
+    `unit` is what its axis is called, where lanes differ in that; `form` is that of its numbers.
+    """
 
     look: Look
     rows: Sequence[Row]
     top: float
+    bottom: float = 0.0
     note: str = ""
+    unit: str = ""
+    form: str = "~s"
     limit: tuple[float, str] | None = None
 
 
@@ -74,24 +80,27 @@ def values(rows: Sequence[Row]) -> Any:
     return alt.InlineData(values=[dict(row) for row in rows])
 
 
-def lanes(lanes: Sequence[Lane], span: Span, unit: str) -> Spec:
-    """Draw a row for each of `lanes` over the same time: a mean, and the band around it."""
+def lanes(lanes: Sequence[Lane], span: Span, unit: str = "", below: Sequence[Any] = ()) -> Spec:
+    """Draw a row for each of `lanes` over the same time: a mean, and the band around it.
+
+    `unit` is that of all lanes; `below` are charts over the same time, to stand below them.
+    """
     height = 130 if len(lanes) <= 3 else 84 if len(lanes) <= 6 else 58
-    last = len(lanes) - 1
+    last = len(lanes) - 1 + len(below)
     drawn = [
-        _lane(lane, span, unit if i == last // 2 else "", i, last, height)
+        _lane(lane, span, unit if unit and i == last // 2 else lane.unit, i, last, height)
         for i, lane in enumerate(lanes)
     ]
-    return spec(alt.vconcat(*drawn, spacing=26))
+    return spec(alt.vconcat(*drawn, *below, spacing=26))
 
 
 def _lane(lane: Lane, span: Span, unit: str, number: int, last: int, height: int) -> Any:
-    axis = alt.Axis(tickCount=3 if height < 100 else 4, title=unit or None, format="~s")
-    scale = alt.Scale(domain=[0, lane.top], nice=True, zero=True)
+    axis = alt.Axis(tickCount=3 if height < 100 else 4, title=unit or None, format=lane.form)
+    scale = alt.Scale(domain=[lane.bottom, lane.top], nice=True, zero=True)
     y = alt.Y("mean:Q", axis=axis, scale=scale)
     x = span.axis(shown=number == last)
-    band = alt.Chart().mark_area(color=lane.look.colour, opacity=0.28, line=False)
-    line = alt.Chart().mark_line(color=lane.look.colour, strokeWidth=1.5)
+    band = alt.Chart().mark_area(color=lane.look.colour, opacity=0.28, line=False, clip=True)
+    line = alt.Chart().mark_line(color=lane.look.colour, strokeWidth=1.5, clip=True)
     parts: list[Any] = [
         *span.shade(labelled=number == 0),
         band.encode(x=x, y=alt.Y("low:Q", axis=axis, scale=scale, title=unit or None), y2="high:Q"),

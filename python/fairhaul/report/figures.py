@@ -11,8 +11,8 @@ import numpy as np
 from fairhaul.losses import stood
 from fairhaul.measures import Series, varies
 from fairhaul.record import Record
-from fairhaul.report import Figure, charts
-from fairhaul.report.bins import Bins, level, rate, tidy, whole_run
+from fairhaul.report import Figure, charts, gauges
+from fairhaul.report.bins import Bins, level, points, rate, tidy, whole_run
 from fairhaul.report.charts import Lane, Look, Row, Span
 from fairhaul.report.look import colour, dash
 from fairhaul.report.plots import Curve, Scale, curves, dots
@@ -40,6 +40,7 @@ def of_run(record: Record, prefix: str) -> list[Figure]:
         _shares(record, rows, looks, shown, span, prefix),
         _windows(rows, flows, looks, shown, span, prefix),
         _queues(record, span, prefix),
+        *_gauges(record, span, prefix),
         _losses(record, looks, shown, span, prefix),
     ]
 
@@ -135,7 +136,7 @@ def _windows(
     drawn_lanes = [
         Lane(
             look=Look(label=looks[i].label, colour=looks[i].colour),
-            rows=_rows(found, i),
+            rows=points(found, i),
             top=tops[flows[i]["role"]],
             note=f"{flows[i]['controller']}, {milliseconds(flows[i])}",
         )
@@ -150,16 +151,20 @@ def _windows(
     )
 
 
+def _loaded(rows: Series) -> list[int]:
+    """Choose the links that are drawn: one that only takes acknowledgements has nothing to show."""
+    busy = rows.total("busy_s")
+    most = float(busy.max()) if len(busy) else 0.0
+    loaded = [i for i in range(len(busy)) if busy[i] >= 0.25 * most]
+    return sorted(sorted(loaded, key=lambda i: -busy[i])[:MOST_LINKS])
+
+
 def _queues(record: Record, span: Span, prefix: str) -> Figure:
     scenario = record.meta["scenario"]
     links = scenario["links"]
     rows = whole_run(record.link_series, len(links), scenario)
     found = level(rows, "backlog_packets")
-    busy = rows.total("busy_s")
-    most = float(busy.max()) if len(busy) else 0.0
-    # A link that only takes acknowledgements has no queue worth a picture.
-    loaded = [i for i in range(len(links)) if busy[i] >= 0.25 * most]
-    shown = sorted(sorted(loaded, key=lambda i: -busy[i])[:MOST_LINKS])
+    shown = _loaded(rows)
     lanes = []
     for i in shown:
         capacity = links[i]["capacity_packets"]
@@ -168,7 +173,7 @@ def _queues(record: Record, span: Span, prefix: str) -> Figure:
         lanes.append(
             Lane(
                 look=Look(label=links[i]["name"], colour="var(--c1)"),
-                rows=_rows(found, i),
+                rows=points(found, i),
                 top=max(peak, capacity * 1.12) if near else peak,
                 note=_rate(links[i]),
                 limit=(capacity, f"capacity: {capacity} packets") if near else None,
@@ -180,6 +185,23 @@ def _queues(record: Record, span: Span, prefix: str) -> Figure:
     caption = caption.replace("The 1 links with less traffic are", "One link with less traffic is")
     chart = charts.lanes(lanes, span, "Queue (packets)")
     return Figure(name=f"{prefix}queue", title="Queue over time", caption=caption, chart=chart)
+
+
+def _gauges(record: Record, span: Span, prefix: str) -> list[Figure]:
+    """Draw what the queues of the links tell of themselves; nothing where they tell nothing."""
+    scenario = record.meta["scenario"]
+    links = scenario["links"]
+    rows = whole_run(record.link_series, len(links), scenario)
+    names = [links[i]["name"] for i in _loaded(rows)]
+    lanes = gauges.lanes(record, names, span)
+    if not lanes:
+        return []
+    caption = "What a queue tells of itself."
+    if span.warmup_s > 0:
+        caption += " The scale is that of the measured time; what passes it before is cut off."
+    title = "Inside the queue" if len(names) == 1 else "Inside the queues"
+    chart = charts.lanes(lanes, span)
+    return [Figure(name=f"{prefix}gauges", title=title, caption=caption, chart=chart)]
 
 
 def _losses(
@@ -300,15 +322,6 @@ def shares(labels: Sequence[str], found: Sequence[Mapping[str, Any]], name: str)
     x = Scale(title="Goodput (Mbit/s)", low=0, high=top, form="~s")
     chart = dots(list(looks.values()), data, labels, x)
     return Figure(name=name, title="Who got how much", caption=caption, chart=chart)
-
-
-def _rows(found: Bins, part: int) -> list[Row]:
-    return [
-        {"t": tidy(t), "mean": tidy(mean), "low": tidy(low), "high": tidy(high)}
-        for t, mean, low, high in zip(
-            found.middle_s, found.mean[part], found.low[part], found.high[part], strict=True
-        )
-    ]
 
 
 def _band(found: Bins) -> str:

@@ -147,7 +147,10 @@ def _one(study: Study) -> list[Section]:
             figures=[figures["shares"], *([jain] if jain else [])],
         ),
         Section(heading="What the senders did", figures=[figures["cwnd"], figures["losses"]]),
-        Section(heading="What the link saw", figures=[figures["queue"]]),
+        Section(
+            heading="What the link saw",
+            figures=[figures[name] for name in ("queue", "gauges") if name in figures],
+        ),
     ]
 
 

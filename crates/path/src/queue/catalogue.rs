@@ -1,6 +1,6 @@
 //! The queues by name: what each is, its parameters, and the discipline that a link has before it.
 
-use fairhaul_units::{Bytes, Chance, Parameter, Rate, Settings, Span};
+use fairhaul_units::{Bytes, Chance, Parameter, Rate, Settings, Span, Time};
 
 use super::{Capacity, Codel, CodelRule, DropTail, FairRule, FqCodel, Pie, Red, Sred, codel, fq_codel, red};
 
@@ -17,8 +17,21 @@ pub struct Entry {
     pub parameters: &'static [Parameter],
     /// Whether it decides at departure.
     pub late: bool,
+    /// What it tells of itself.
+    pub gauges: &'static [Gauge],
     resolve: fn(&mut Settings, &Site, Bytes) -> Result<(), Refusal>,
     build: fn(&Settings, &Site, Chance) -> Built,
+}
+
+/// A number that a queue keeps for itself and that is worth seeing over time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gauge {
+    /// Its name in the record.
+    pub name: &'static str,
+    /// What it counts in, as an axis says it; empty for a plain number.
+    pub unit: &'static str,
+    /// One line of what it is.
+    pub help: &'static str,
 }
 
 /// Where a queue stands.
@@ -123,6 +136,19 @@ pub enum Discipline {
     Sred(Box<Sred>),
 }
 
+impl Discipline {
+    /// Adds what its gauges show at `at`, before anything arrives then, to `shown`, in the order of its
+    /// entry; what was taken has left at `busy_until`, or will have.
+    pub(crate) fn gauges(&mut self, at: Time, busy_until: Time, shown: &mut Vec<f64>) {
+        match self {
+            Discipline::DropTail(_) => {}
+            Discipline::Red(red) => shown.extend(red.gauges()),
+            Discipline::Pie(pie) => shown.extend(pie.gauges(at, busy_until)),
+            Discipline::Sred(sred) => shown.extend(sred.gauges(at)),
+        }
+    }
+}
+
 impl From<DropTail> for Discipline {
     fn from(queue: DropTail) -> Discipline {
         Discipline::DropTail(queue)
@@ -136,6 +162,7 @@ static ENTRIES: [Entry; 6] = [
         source: "",
         parameters: &[],
         late: false,
+        gauges: &[],
         resolve: |_, _, _| Ok(()),
         build: |_, site, _| Built::OnArrival(DropTail::new(site.capacity, site.mark).into()),
     },
@@ -145,6 +172,7 @@ static ENTRIES: [Entry; 6] = [
         source: Red::SOURCE,
         parameters: Red::PARAMETERS,
         late: false,
+        gauges: &Red::GAUGES,
         resolve: red::resolve,
         build: |settings, site, chance| {
             Built::OnArrival(Discipline::Red(Box::new(Red::new(settings, site, chance))))
@@ -156,6 +184,7 @@ static ENTRIES: [Entry; 6] = [
         source: Pie::SOURCE,
         parameters: Pie::PARAMETERS,
         late: false,
+        gauges: &Pie::GAUGES,
         resolve: Pie::resolve,
         build: |settings, site, chance| {
             Built::OnArrival(Discipline::Pie(Box::new(Pie::new(settings, site, chance))))
@@ -166,6 +195,7 @@ static ENTRIES: [Entry; 6] = [
         title: Sred::TITLE,
         source: Sred::SOURCE,
         parameters: Sred::PARAMETERS,
+        gauges: &Sred::GAUGES,
         late: false,
         resolve: Sred::resolve,
         build: |settings, site, chance| {
@@ -178,6 +208,7 @@ static ENTRIES: [Entry; 6] = [
         source: Codel::SOURCE,
         parameters: Codel::PARAMETERS,
         late: true,
+        gauges: &Codel::GAUGES,
         resolve: codel::resolve,
         build: |settings, _, _| Built::AtDeparture(Rule::Codel(codel::rule(settings))),
     },
@@ -187,6 +218,7 @@ static ENTRIES: [Entry; 6] = [
         source: FqCodel::SOURCE,
         parameters: FqCodel::PARAMETERS,
         late: true,
+        gauges: &FqCodel::GAUGES,
         resolve: codel::resolve,
         build: |settings, _, _| Built::AtDeparture(Rule::FqCodel(fq_codel::rule(settings))),
     },

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use fairhaul_units::{Bytes, Ecn, Kind, Parameter, Settings, Span, Time};
 
-use super::{Refusal, Site};
+use super::{Gauge, Refusal, Site};
 
 /// A packet that waits.
 #[derive(Clone, Debug)]
@@ -107,6 +107,15 @@ impl Codel<()> {
     pub const SOURCE: &'static str = "RFC 8289";
     /// Its parameters.
     pub const PARAMETERS: &'static [Parameter] = PARAMETERS;
+    /// What it tells of itself.
+    pub const GAUGES: [Gauge; 2] = [
+        Gauge { name: "dropping", unit: "", help: "1 while it drops or marks, else 0" },
+        Gauge {
+            name: "count",
+            unit: "",
+            help: "drops and marks since it began to drop, from which the gap to the next follows",
+        },
+    ];
 }
 
 impl<T> Codel<T> {
@@ -128,6 +137,16 @@ impl<T> Codel<T> {
     /// Those that wait, the first in front.
     pub fn iter(&self) -> impl Iterator<Item = &Held<T>> {
         self.held.iter()
+    }
+
+    /// Whether it drops or marks.
+    pub(super) fn is_dropping(&self) -> bool {
+        self.law.dropping
+    }
+
+    /// What its gauges show.
+    pub(crate) fn gauges(&self) -> [f64; 2] {
+        [f64::from(u8::from(self.law.dropping)), self.law.count as f64]
     }
 
     /// Puts a packet behind the others.
@@ -262,6 +281,24 @@ mod tests {
         // The delay reaches 5 ms at 5 ms. From 105 ms on it has stood: the first drop, then gaps of 100 / sqrt(1),
         // 100 / sqrt(2), ...: due at 205, 275.7, 333.4, 383.4, 428.1, each in the millisecond after.
         assert_eq!(standing(430, Ecn::NotCapable).0, [105, 205, 276, 334, 384, 429]);
+    }
+
+    #[test]
+    fn gauges_show_the_state_and_the_count_which_stands_when_dropping_ends() {
+        // As above, the drops at 105, 205 and 276 ms; then all that waits is young.
+        let (mut codel, mut gone) = (Codel::default(), Vec::new());
+        (0..400).for_each(|number| codel.push(held(number, at(0), Ecn::NotCapable)));
+        let mut shown = |codel: &mut Codel<u32>, ms: std::ops::Range<u64>| {
+            for ms in ms {
+                codel.next(&RULE, at(ms), &mut gone);
+            }
+            codel.gauges()
+        };
+        assert_eq!(shown(&mut codel, 0..105), [0.0, 0.0]);
+        assert_eq!(shown(&mut codel, 105..106), [1.0, 1.0]);
+        assert_eq!(shown(&mut codel, 106..277), [1.0, 3.0]);
+        codel.held.iter_mut().for_each(|held| held.arrived = at(277));
+        assert_eq!(shown(&mut codel, 277..278), [0.0, 3.0]);
     }
 
     #[test]

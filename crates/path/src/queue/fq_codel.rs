@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use fairhaul_units::{Kind, Parameter, Settings, Time};
 
+use super::Gauge;
 use super::codel::{self, Codel, CodelRule, Held};
 
 /// The numbers of FQ-CoDel.
@@ -58,6 +59,11 @@ impl FqCodel<()> {
     /// Its parameters.
     pub const PARAMETERS: &'static [Parameter] =
         &[codel::PARAMETERS[0], codel::PARAMETERS[1], codel::PARAMETERS[2], OWN[0], OWN[1]];
+    /// What it tells of itself.
+    pub const GAUGES: [Gauge; 2] = [
+        Gauge { name: "backlogged_buckets", unit: "buckets", help: "buckets in which a packet waits" },
+        Gauge { name: "dropping_buckets", unit: "buckets", help: "those of them whose CoDel drops or marks" },
+    ];
 }
 
 /// The rule of `settings`, which are resolved.
@@ -91,6 +97,16 @@ impl<T> FqCodel<T> {
     /// Those that wait, bucket by bucket.
     pub fn iter(&self) -> impl Iterator<Item = &Held<T>> {
         self.buckets.iter().flat_map(|bucket| bucket.queue.iter())
+    }
+
+    /// What its gauges show.
+    pub(crate) fn gauges(&self) -> [f64; 2] {
+        // A bucket in which a packet waits is in one of the lists.
+        let listed =
+            self.fresh.iter().chain(&self.standing).map(|index| &self.buckets[*index as usize].queue);
+        let backlogged: Vec<bool> =
+            listed.filter(|queue| !queue.is_empty()).map(|queue| queue.is_dropping()).collect();
+        [backlogged.len() as f64, backlogged.iter().filter(|dropping| **dropping).count() as f64]
     }
 
     /// Puts a packet of connection `flow` behind the others of its bucket.
@@ -220,6 +236,22 @@ mod tests {
         assert!(bucket_of(2, rule.buckets) < bucket_of(1, rule.buckets));
         assert_eq!(fair.pop_fattest().map(|held| held.packet), Some(2));
         assert_eq!(fair.len(), 10);
+    }
+
+    #[test]
+    fn gauges_count_buckets_with_a_packet_and_those_of_them_that_drop() {
+        let (rule, mut fair) = fair();
+        (0..3).for_each(|flow| (0..50).for_each(|_| fair.push(&rule, flow, held(flow, 1000, 0))));
+        fair.push(&rule, 3, held(3, 1000, 0));
+        assert_eq!(fair.gauges(), [4.0, 0.0]);
+        // A turn is two packets, of 1514 bytes of credit. The last bucket is then empty, and still in a list.
+        let first = (10..17).filter_map(|ms| sends(&mut fair, &rule, ms));
+        assert_eq!(first.collect::<Vec<_>>(), [0, 0, 1, 1, 2, 2, 3]);
+        assert_eq!(fair.gauges(), [3.0, 0.0]);
+        // In the next round the delay of the others has been above 5 ms for more than 100 ms.
+        let second = (150..154).filter_map(|ms| sends(&mut fair, &rule, ms));
+        assert_eq!(second.collect::<Vec<_>>(), [0, 0, 1, 1]);
+        assert_eq!(fair.gauges(), [3.0, 2.0]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod sred;
 
 use fairhaul_units::{Bytes, Ecn, Span, Time};
 
-pub use catalogue::{Built, Choice, Discipline, Entry, Refusal, Rule, Site, entries, entry};
+pub use catalogue::{Built, Choice, Discipline, Entry, Gauge, Refusal, Rule, Site, entries, entry};
 pub use codel::{Codel, CodelRule, Held};
 pub use droptail::{Capacity, DropTail};
 pub use fq_codel::{FairRule, FqCodel};

@@ -5,7 +5,7 @@
 
 use fairhaul_units::{Bytes, Chance, Ecn, Kind, Parameter, Settings, Span, Time};
 
-use super::{Arrival, Capacity, Refusal, Site, Verdict};
+use super::{Arrival, Capacity, Gauge, Refusal, Site, Verdict};
 
 /// The arrival law of PIE.
 // Differs from [RFC 8033, 5.2]: no departure rate is estimated. The delay is what a packet that arrived
@@ -114,6 +114,11 @@ impl Pie {
             help: "up to two of them waiting nothing is dropped early; 0: the largest of the scenario [RFC 8033]",
         },
     ];
+    /// What it tells of itself.
+    pub const GAUGES: [Gauge; 2] = [
+        Gauge { name: "drop_p", unit: "", help: "the probability of an early drop or mark" },
+        Gauge { name: "delay_s", unit: "s", help: "the queueing delay at the last update" },
+    ];
 
     /// The queue of `settings`, which are resolved.
     pub(super) fn new(settings: &Settings, site: &Site, chance: Chance) -> Pie {
@@ -145,9 +150,15 @@ impl Pie {
         Ok(())
     }
 
+    /// What its gauges show at `at`, after the updates before it.
+    pub(super) fn gauges(&mut self, at: Time, busy_until: Time) -> [f64; 2] {
+        self.catch_up(Time::from_ps(at.as_ps().saturating_sub(1)), busy_until);
+        [self.law.p, self.law.delay_s]
+    }
+
     /// What becomes of an arriving packet.
     pub(crate) fn judge(&mut self, arrival: &Arrival) -> Verdict {
-        self.catch_up(arrival);
+        self.catch_up(arrival.now, arrival.busy_until);
         if !self.capacity.admits(arrival.size, arrival.packets, arrival.bytes) {
             self.accumulated = 0.0;
             return Verdict::Drops;
@@ -155,17 +166,17 @@ impl Pie {
         self.early(arrival)
     }
 
-    /// Makes the updates that were due since the last arrival, one at this very time included. What was
+    /// Makes the updates that were due since one last looked, one at this very time included. What was
     /// queued then leaves at `busy_until`, whenever one looks.
-    fn catch_up(&mut self, arrival: &Arrival) {
-        while self.next_update <= arrival.now {
-            if self.law.is_calm() && self.law.delay_s == 0.0 && arrival.busy_until <= self.next_update {
+    fn catch_up(&mut self, now: Time, busy_until: Time) {
+        while self.next_update <= now {
+            if self.law.is_calm() && self.law.delay_s == 0.0 && busy_until <= self.next_update {
                 // The queue is empty and nothing changes until now.
                 self.burst = self.max_burst;
-                self.next_update += self.period * (arrival.now.since(self.next_update) / self.period + 1);
+                self.next_update += self.period * (now.since(self.next_update) / self.period + 1);
                 return;
             }
-            self.update(arrival.busy_until.since(self.next_update));
+            self.update(busy_until.since(self.next_update));
             self.next_update += self.period;
         }
     }
@@ -275,6 +286,21 @@ mod tests {
         [0.085, 0.070, 0.055].iter().for_each(|delay| law.update(*delay));
         assert_eq!((late.law.p, late.law.delay_s), (law.p, law.delay_s));
         assert_eq!((late.next_update, late.burst), (at(60), Span::from_ms(105)));
+    }
+
+    #[test]
+    fn to_look_at_the_gauges_makes_the_updates_before_and_changes_nothing() {
+        // 85 and 70 ms at 15 and 30 ms; the update at 45 ms is not before that.
+        let (mut seen, mut unseen) = (pie(&[]), pie(&[]));
+        let delays = [0, 20, 45].map(|ms| seen.gauges(at(ms), at(100))[1]);
+        assert_eq!(delays, [0.0, 0.085, 0.070]);
+        assert_eq!(seen.judge(&finds(45, 100)), unseen.judge(&finds(45, 100)));
+        assert_eq!((seen.law.p, seen.law.delay_s), (unseen.law.p, 0.055));
+        assert_eq!((seen.next_update, seen.burst), (unseen.next_update, unseen.burst));
+        // Neither does it in a silence.
+        assert_eq!([200, 3_600_000].map(|ms| seen.gauges(at(ms), at(100))[1]), [0.0, 0.0]);
+        assert_eq!(seen.judge(&finds(3_600_000, 100)), unseen.judge(&finds(3_600_000, 100)));
+        assert_eq!((seen.law.p, seen.next_update), (unseen.law.p, unseen.next_update));
     }
 
     #[test]

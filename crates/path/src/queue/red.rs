@@ -8,7 +8,7 @@ mod values;
 
 use fairhaul_units::{Bytes, Chance, Ecn, Parameter, Settings, Span, Time};
 
-use super::{Arrival, Capacity, Site, Verdict};
+use super::{Arrival, Capacity, Gauge, Site, Verdict};
 pub(super) use values::resolve;
 use values::{PARAMETERS, packets_per_s};
 
@@ -103,6 +103,19 @@ impl Red {
     pub const SOURCE: &'static str = "RED";
     /// Its parameters.
     pub const PARAMETERS: &'static [Parameter] = PARAMETERS;
+    /// What it tells of itself.
+    pub const GAUGES: [Gauge; 2] = [
+        Gauge {
+            name: "average_packets",
+            unit: "packets",
+            help: "the moving average of the queue as of the last arrival, in mean packets",
+        },
+        Gauge {
+            name: "max_p",
+            unit: "",
+            help: "drop probability at the upper threshold, which Adaptive RED moves",
+        },
+    ];
 
     /// The queue of `settings`, which are resolved.
     pub(super) fn new(settings: &Settings, site: &Site, chance: Chance) -> Red {
@@ -139,6 +152,12 @@ impl Red {
             above: false,
             chance,
         }
+    }
+
+    /// What its gauges show.
+    pub(super) fn gauges(&self) -> [f64; 2] {
+        let unit = if self.queue_in_bytes { self.mean_packet } else { 1.0 };
+        [self.average / unit, self.curve.max_p]
     }
 
     /// What becomes of an arriving packet.
@@ -282,6 +301,17 @@ mod tests {
         let now = Time::ZERO + Span::from_us(2700);
         red.judge(&Arrival { now, busy_until: Time::ZERO, packets: 0, ..finds(0) });
         close(red.average, 0.375);
+    }
+
+    #[test]
+    fn gauges_show_the_average_in_mean_packets_and_the_largest_probability() {
+        for in_bytes in [0.0, 1.0] {
+            let mut red = red(&[("q_weight", 0.5), ("queue_in_bytes", in_bytes)]);
+            for waiting in [0, 4, 4] {
+                red.judge(&finds(waiting));
+            }
+            assert_eq!(red.gauges(), [3.0, 0.1]);
+        }
     }
 
     #[test]

@@ -3,9 +3,9 @@
 //! A zombie list (`count/sred.rs`) tells the number of flows. Up to 256 of them the probability grows with
 //! their square, as the windows of as many TCP flows want; no average of the queue is kept.
 
-use fairhaul_units::{Bytes, Chance, Ecn, Kind, Parameter, Settings, Span};
+use fairhaul_units::{Bytes, Chance, Ecn, Kind, Parameter, Settings, Span, Time};
 
-use super::{Arrival, Capacity, Refusal, Site, Verdict};
+use super::{Arrival, Capacity, Gauge, Refusal, Site, Verdict};
 use crate::count::{ENTRIES, FILL, OVERWRITE, START, WEIGHT, ZombieRule, Zombies};
 
 /// The arrival law of SRED.
@@ -52,6 +52,15 @@ impl Sred {
         Parameter { default: 1.0, ..FILL },
         Parameter { default: 1.0, ..START },
     ];
+    /// What it tells of itself.
+    pub const GAUGES: [Gauge; 2] = [
+        Gauge { name: "flows", unit: "", help: "how many flows the zombie list tells of; 0: none has sent" },
+        Gauge {
+            name: "share_of_p",
+            unit: "",
+            help: "what their number leaves of the probability that the queue asks for",
+        },
+    ];
 
     /// The queue of `settings`.
     pub(super) fn new(settings: &Settings, site: &Site, mut chance: Chance) -> Sred {
@@ -82,6 +91,11 @@ impl Sred {
             }
             _ => Ok(()),
         }
+    }
+
+    /// What its gauges show at `at`.
+    pub(super) fn gauges(&self, at: Time) -> [f64; 2] {
+        [self.zombies.flows(at), self.by_flows(false)]
     }
 
     /// What becomes of an arriving packet.
@@ -130,7 +144,7 @@ impl Sred {
 mod tests {
     use super::*;
     use crate::queue::Choice;
-    use fairhaul_units::{Rate, Time};
+    use fairhaul_units::Rate;
 
     fn sred(capacity: Capacity, values: &[(&str, f64)]) -> Result<Sred, Refusal> {
         let mut choice = Choice::named("sred").expect("it is in the catalogue");

@@ -48,6 +48,18 @@ impl Aqm {
         }
     }
 
+    /// What it tells of itself, in the order of the catalogue.
+    pub fn shows(&self) -> [f64; 2] {
+        match self {
+            Aqm::Red(Red { settings, ave, cur_max_p, .. }) if settings.switch("queue_in_bytes") => {
+                [ave / settings.number("mean_packet"), *cur_max_p]
+            }
+            Aqm::Red(Red { ave, cur_max_p, .. }) => [*ave, *cur_max_p],
+            Aqm::Pie(Pie { drop_prob, qdelay_old, .. }) => [*drop_prob, *qdelay_old],
+            Aqm::Sred(sred) => [sred.number(), sred.by_flows(false)],
+        }
+    }
+
     /// It looks at the queue, whose last packet has so long to wait.
     pub fn look(&mut self, delay: Span) {
         if let Aqm::Pie(pie) = self {
@@ -323,6 +335,12 @@ impl Sred {
         } else {
             0.0
         }
+    }
+
+    /// How many flows there are.
+    fn number(&self) -> f64 {
+        let most = self.zombies.len() as f64;
+        if self.p > 0.0 { (1.0 / (self.p / self.begun)).max(1.0).min(most) } else { most }
     }
 
     fn by_flows(&self, hit: bool) -> f64 {

@@ -4,6 +4,8 @@ use fairhaul_cc::Window;
 use fairhaul_experiment::{EventRow, FlowRow, Grid, LinkRow, Record, Scenario, TransferRow, grid};
 use fairhaul_units::{Span, Time};
 
+use super::link::Link;
+
 /// One thing that happened. A flow's means are sums of fractions, so the order of the list is part
 /// of the record: it is the order of the clock.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +40,10 @@ pub struct Books {
     /// Edges of the bins, the end of the run last.
     edges: Vec<Time>,
     facts: Vec<(Time, Fact)>,
+    /// What the queues of links showed of themselves, by link.
+    shown: Vec<Vec<f64>>,
+    /// How many starts of bins the clock has passed.
+    begun: usize,
     flows: usize,
     links: usize,
 }
@@ -68,11 +74,27 @@ impl Books {
             edge += grid.tick;
         }
         edges.push(grid.end);
-        Books { grid, edges, facts: Vec::new(), flows: scenario.flows.len(), links: scenario.links.len() }
+        Books {
+            grid,
+            edges,
+            facts: Vec::new(),
+            shown: vec![Vec::new(); scenario.links.len()],
+            begun: 0,
+            flows: scenario.flows.len(),
+            links: scenario.links.len(),
+        }
     }
 
     pub fn end(&self) -> Time {
         self.grid.end
+    }
+
+    /// The clock is about to strike `now`: at every start of a bin on the way it looks at the links.
+    pub fn look_at(&mut self, links: &[Link], now: Time) {
+        while self.begun < self.edges.len() - 1 && self.edges[self.begun] <= now {
+            self.shown.iter_mut().zip(links).for_each(|(shown, link)| shown.extend(link.shows()));
+            self.begun += 1;
+        }
     }
 
     pub fn note(&mut self, time: Time, fact: Fact) {
@@ -107,6 +129,7 @@ impl Books {
             grid: self.grid,
             flows: tables.flows.into_iter().map(mean_flow).collect(),
             links: tables.links.into_iter().map(mean_link).collect(),
+            gauges: self.shown,
             transfers,
             events: tables.events,
             packets: tables.packets,

@@ -17,12 +17,19 @@ pub fn difference(fast: &Record, plain: &Record) -> Option<String> {
             (0..fast.flows.len()).find_map(flow).or_else(|| (0..fast.links.len()).find_map(link))
         })
     };
+    let gauges = || {
+        let (fast, plain) = (&fast.gauges, &plain.gauges);
+        (0..fast.len().max(plain.len())).find_map(|l| match (fast.get(l), plain.get(l)) {
+            (Some(fast), Some(plain)) => list(&format!("gauges of link {l},"), fast, plain, |&g| bits(g)),
+            one => Some(format!("gauges of link {l}: {one:?}")),
+        })
+    };
     let rest = || {
         list("event", &fast.events, &plain.events, event)
             .or_else(|| list("transfer", &fast.transfers, &plain.transfers, transfer))
             .or_else(|| differ("packets", &fast.packets, &plain.packets, |&n| n))
     };
-    differ("shape", &whole(fast), &whole(plain), |&shape| shape).or_else(series).or_else(rest)
+    differ("shape", &whole(fast), &whole(plain), |&shape| shape).or_else(series).or_else(gauges).or_else(rest)
 }
 
 /// The difference of two lists, if any.

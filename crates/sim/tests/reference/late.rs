@@ -55,6 +55,16 @@ impl Late {
         })
     }
 
+    /// What it tells of itself, in the order of the catalogue.
+    pub fn shows(&self) -> [f64; 2] {
+        if !self.fair {
+            let Bucket { dropping, count, .. } = self.buckets[0];
+            return [if dropping { 1.0 } else { 0.0 }, count as f64];
+        }
+        let backlogged = || self.buckets.iter().filter(|bucket| !bucket.packets.is_empty());
+        [backlogged().count() as f64, backlogged().filter(|bucket| bucket.dropping).count() as f64]
+    }
+
     /// Those that wait.
     pub fn waiting(&self) -> impl Iterator<Item = &Parcel> {
         self.buckets.iter().flat_map(|bucket| bucket.packets.iter().map(|(_, parcel)| parcel))

@@ -278,6 +278,12 @@ impl Link {
         calendar.add(now + period, What::Look(me));
     }
 
+    /// What its queue tells of itself.
+    pub fn shows(&self) -> Vec<f64> {
+        let early = self.aqm.iter().flat_map(Aqm::shows);
+        early.chain(self.late.iter().flat_map(Late::shows)).collect()
+    }
+
     fn bytes(&self) -> u64 {
         self.queue.iter().map(size).sum()
     }

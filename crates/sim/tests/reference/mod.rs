@@ -69,6 +69,7 @@ pub fn run(scenario: &Scenario) -> Record {
     }
     let mut hosts: Vec<Option<Host>> = transfers.iter().map(|_| None).collect();
     while let Some((now, what)) = shared.calendar.next() {
+        shared.books.look_at(&shared.links, now);
         if now >= shared.books.end() {
             break;
         }
@@ -143,6 +144,7 @@ fn close(transfers: &[Transfer], mut hosts: Vec<Option<Host>>, mut shared: Share
     for (index, link) in shared.links.iter_mut().enumerate() {
         link.stand(shared.books.end(), index, &mut shared.books);
     }
+    shared.books.look_at(&shared.links, shared.books.end());
     for host in hosts.iter_mut().flatten() {
         host.close(&mut shared.books);
     }

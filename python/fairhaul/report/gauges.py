@@ -1,0 +1,71 @@
+"""What queues tell of themselves over time, drawn from the record: a lane for each gauge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairhaul.look import catalogue
+from fairhaul.report.bins import MOST_BINS, Bins, level, points, whole_run
+from fairhaul.report.charts import Lane, Look, Span
+
+if TYPE_CHECKING:
+    from fairhaul.record import Record
+
+
+def lanes(record: Record, links: Sequence[str], span: Span, most: int = MOST_BINS) -> list[Lane]:
+    """Give a lane for each gauge of the queues of `links`, none where they have none."""
+    columns = record.gauge.select("link", "gauge").unique(maintain_order=True).rows()
+    if not columns:
+        return []
+    found = level(whole_run(record.gauge, len(columns), record.meta["scenario"]), "value", most)
+    known = _known(record)
+    return [
+        lane(
+            gauge if len(links) == 1 else f"{gauge}, {link}",
+            found,
+            part,
+            span,
+            unit=known[link, gauge]["unit"],
+            note=known[link, gauge]["help"],
+        )
+        for part, (link, gauge) in enumerate(columns)
+        if link in links
+    ]
+
+
+def lane(
+    label: str, found: Bins, part: int, span: Span, *, unit: str, note: str = "", number: int = 2
+) -> Lane:
+    """Give a lane whose scale is that of the measured time; `number` is that of its colour.
+
+    Of what is only ever on or off there is no band: its mean says for how long it was on.
+    """
+    measured = found.middle_s >= span.warmup_s
+    top = float(np.max(found.high[part][measured]))
+    bottom = min(0.0, float(np.min(found.low[part][measured])))
+    rows = points(found, part)
+    if np.isin([found.low[part], found.high[part]], [0, 1]).all():
+        rows = [{**row, "low": row["mean"], "high": row["mean"]} for row in rows]
+    return Lane(
+        look=Look(label=label, colour=f"var(--c{number + 1})"),
+        rows=rows,
+        top=top if top > bottom else bottom + 1,
+        bottom=bottom,
+        note=note,
+        unit=unit,
+        form="~g" if max(top, -bottom) < 1 else "~s",
+    )
+
+
+def _known(record: Record) -> dict[tuple[str, str], Mapping[str, str]]:
+    """Give what the catalogue says of each gauge of each link's queue."""
+    gauges = {entry["name"]: entry.get("gauges", []) for entry in catalogue()["queues"]}
+    # Only a queue with parameters is described, which all with gauges have.
+    return {
+        (link["name"], gauge["name"]): gauge
+        for link in record.meta["scenario"]["links"]
+        for gauge in gauges.get(link.get("queue", {}).get("kind"), [])
+    }
