@@ -59,9 +59,10 @@ fn link(link: &LinkSpec, largest: Bytes) -> Value {
         Capacity::Packets(packets) => described["mark_packets"] = packets.into(),
         Capacity::Bytes(bytes) => described["mark_bytes"] = bytes.0.into(),
     }
-    if !link.queue.entry.parameters.is_empty() {
+    let entry = link.queue.entry;
+    if !(entry.parameters.is_empty() && entry.gauges.is_empty()) {
         described["queue"] = parameters(&link.queue.settings);
-        described["queue"]["kind"] = link.queue.entry.name.into();
+        described["queue"]["kind"] = entry.name.into();
     }
     if !link.impair.is_none() {
         described["impairments"] = impairments(&link.impair);

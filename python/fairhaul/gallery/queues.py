@@ -29,7 +29,8 @@ QUICK = {
     **{"duration": "12 s", "warmup": "3 s"},
     **{"flow.burst.start": "4 s", "flow.datagrams.start": "8 s"},
 }
-# What a queue needs to be seen at its work. RED without adaptation has a gauge that never moves.
+# Keys of the scenario that show a queue at its work. Without adaptation RED has a gauge
+# that never moves.
 SETTINGS: Mapping[str, Mapping[str, object]] = {"red": {"bottleneck.queue.adaptive": True}}
 
 LINK = "bottleneck"

@@ -63,7 +63,7 @@ def lane(
 def _known(record: Record) -> dict[tuple[str, str], Mapping[str, str]]:
     """Give what the catalogue says of each gauge of each link's queue."""
     gauges = {entry["name"]: entry.get("gauges", []) for entry in catalogue()["queues"]}
-    # Only a queue with parameters is described, which all with gauges have.
+    # The record names a queue that has parameters or gauges.
     return {
         (link["name"], gauge["name"]): gauge
         for link in record.meta["scenario"]["links"]
