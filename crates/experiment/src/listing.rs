@@ -119,7 +119,7 @@ mod tests {
     fn the_lists_come_from_the_catalogue_and_the_tables() {
         let names = |words: Vec<Word>| words.iter().map(|w| w.name).collect::<Vec<_>>();
         assert!(names(controllers()).contains(&"reno"));
-        assert_eq!(names(queues()), ["droptail", "red", "pie", "codel", "fq_codel"]);
+        assert_eq!(names(queues()), ["droptail", "red", "pie", "codel", "fq_codel", "xcp"]);
         assert_eq!(names(recoveries()), ["sack", "newreno", "reno"]);
         assert_eq!(names(traffics()), ["bulk", "sized", "short", "web", "onoff", "cbr"]);
         assert_eq!(traffics()[3].keys[1].default, "5");

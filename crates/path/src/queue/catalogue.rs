@@ -2,7 +2,10 @@
 
 use fairhaul_units::{Bytes, Chance, Parameter, Rate, Settings, Span};
 
-use super::{Capacity, Codel, CodelRule, DropTail, FairRule, FqCodel, Pie, Red, codel, fq_codel, red};
+use super::{
+    Capacity, Codel, CodelRule, DropTail, FairRule, FqCodel, Pie, Red, Xcp, XcpRule, codel, fq_codel, red,
+    xcp,
+};
 
 /// What the catalogue says of one queue.
 #[derive(Debug)]
@@ -111,6 +114,7 @@ pub enum Built {
 pub enum Rule {
     Codel(CodelRule),
     FqCodel(FairRule),
+    Xcp(XcpRule),
 }
 
 /// Any queue that decides on arrival, dispatched without a virtual call.
@@ -128,7 +132,7 @@ impl From<DropTail> for Discipline {
     }
 }
 
-static ENTRIES: [Entry; 5] = [
+static ENTRIES: [Entry; 6] = [
     Entry {
         name: "droptail",
         title: DropTail::TITLE,
@@ -177,5 +181,14 @@ static ENTRIES: [Entry; 5] = [
         late: true,
         resolve: codel::resolve,
         build: |settings, _, _| Built::AtDeparture(Rule::FqCodel(fq_codel::rule(settings))),
+    },
+    Entry {
+        name: "xcp",
+        title: Xcp::TITLE,
+        source: Xcp::SOURCE,
+        parameters: Xcp::PARAMETERS,
+        late: true,
+        resolve: xcp::resolve,
+        build: |settings, site, _| Built::AtDeparture(Rule::Xcp(xcp::rule(settings, site))),
     },
 ];

@@ -6,8 +6,9 @@ mod droptail;
 mod fq_codel;
 mod pie;
 mod red;
+mod xcp;
 
-use fairhaul_units::{Bytes, Ecn, Span, Time};
+use fairhaul_units::{Bytes, CongestionHeader, Ecn, Span, Time};
 
 pub use catalogue::{Built, Choice, Discipline, Entry, Refusal, Rule, Site, entries, entry};
 pub use codel::{Codel, CodelRule, Held};
@@ -15,6 +16,16 @@ pub use droptail::{Capacity, DropTail};
 pub use fq_codel::{FairRule, FqCodel};
 pub use pie::Pie;
 pub use red::Red;
+pub use xcp::{Xcp, XcpRule};
+
+/// What a queue reads of a packet that waits in it, or writes to it, beside its size.
+pub trait Packet {
+    /// Its congestion header, where it is of a sender that asks routers.
+    fn congestion(&self) -> Option<&CongestionHeader>;
+
+    /// The same, to be answered.
+    fn congestion_mut(&mut self) -> Option<&mut CongestionHeader>;
+}
 
 /// What a discipline that decides on arrival does with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

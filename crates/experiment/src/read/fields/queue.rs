@@ -1,6 +1,6 @@
 //! The keys of a queue: its capacity, and the parameters that its discipline describes.
 
-use fairhaul_path::queue::{Codel, DropTail, FqCodel, Pie, Red};
+use fairhaul_path::queue::{Codel, DropTail, FqCodel, Pie, Red, Xcp};
 use fairhaul_units::Parameter;
 
 use super::field;
@@ -10,7 +10,7 @@ use crate::read::field::{Fallback, Field, Shape, Words};
 use Fallback::{Required, Said};
 
 pub(crate) const QUEUE: Accepts =
-    Words(&Words { tag: "kind", cases: &[DROPTAIL, RED, PIE, CODEL, FQ_CODEL] });
+    Words(&Words { tag: "kind", cases: &[DROPTAIL, RED, PIE, CODEL, FQ_CODEL, XCP] });
 
 const CAPACITY: Field = field(
     "capacity",
@@ -57,6 +57,12 @@ const FQ_CODEL: Shape = Shape {
     name: "fq_codel",
     help: FqCodel::TITLE,
     fields: &described::<{ FqCodel::PARAMETERS.len() + 1 }>(FqCodel::PARAMETERS),
+};
+
+const XCP: Shape = Shape {
+    name: "xcp",
+    help: Xcp::TITLE,
+    fields: &described::<{ Xcp::PARAMETERS.len() + 1 }>(Xcp::PARAMETERS),
 };
 
 /// The capacity, and a key for each of these parameters.

@@ -1,0 +1,138 @@
+//! XCP, the router [XCP-SPEC]: first in, first out, and in each packet of a sender that asks, what
+//! remains of its wish.
+
+mod law;
+
+use std::collections::VecDeque;
+
+use fairhaul_units::{Bytes, Kind, Parameter, Settings, Span, Time};
+
+use super::{Held, Packet, Refusal, Site};
+use law::Law;
+pub use law::XcpRule;
+
+/// First in, first out, under the law of XCP.
+#[derive(Clone, Debug)]
+pub struct Xcp<T> {
+    held: VecDeque<Held<T>>,
+    bytes: Bytes,
+    rule: XcpRule,
+    law: Law,
+}
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "alpha",
+        kind: Kind::Number { least: 0.0, most: 10.0, unit: "" },
+        default: 0.4,
+        help: "the share of the spare capacity that an interval hands out; stable below pi / (4 sqrt 2) = 0.555 [XCP]",
+    },
+    Parameter {
+        name: "beta",
+        kind: Kind::Number { least: 0.0, most: 10.0, unit: "" },
+        default: 0.226,
+        help: "the share of the persistent queue that an interval takes away; alpha^2 sqrt 2 [XCP]",
+    },
+    Parameter {
+        name: "gamma",
+        kind: Kind::Number { least: 0.0, most: 1.0, unit: "" },
+        default: 0.1,
+        help: "the share of the traffic that is shuffled between senders at least [XCP]",
+    },
+    Parameter {
+        name: "share",
+        kind: Kind::Number { least: 0.01, most: 1.0, unit: "" },
+        default: 1.0,
+        help: "the share of the link's rate that it hands out; ns-2 has half beside TCP [NS-2]",
+    },
+    Parameter {
+        name: "min_interval",
+        kind: Kind::Number { least: 0.1, most: 10_000.0, unit: "ms" },
+        default: 5.0,
+        help: "the shortest control interval, where the link's delay is not longer [XCP-SPEC]",
+    },
+    Parameter {
+        name: "max_interval",
+        kind: Kind::Number { least: 1.0, most: 10_000.0, unit: "ms" },
+        default: 1000.0,
+        help: "what a round-trip time counts for at most, where the link's delay is not longer [XCP-SPEC]",
+    },
+];
+
+/// The rule of `settings` at `site`.
+pub(super) fn rule(settings: &Settings, site: &Site) -> XcpRule {
+    let bound = |name| Span::from_secs(settings.number(name) * 1e-3).max(site.delay);
+    XcpRule {
+        alpha: settings.number("alpha"),
+        beta: settings.number("beta"),
+        gamma: settings.number("gamma"),
+        share: settings.number("share"),
+        least: bound("min_interval"),
+        most: bound("max_interval"),
+    }
+}
+
+pub(super) fn resolve(settings: &mut Settings, _: &Site, _: Bytes) -> Result<(), Refusal> {
+    let (least, most) = (settings.number("min_interval"), settings.number("max_interval"));
+    if least > most {
+        let text = format!("{least} ms are more than max_interval, {most} ms");
+        return Err(Refusal::new("min_interval", text));
+    }
+    Ok(())
+}
+
+impl Xcp<()> {
+    /// One line of what it is.
+    pub const TITLE: &'static str =
+        "XCP's router: tells each sender of controller xcp how much faster or slower to be";
+    /// The key of its source.
+    pub const SOURCE: &'static str = "XCP-SPEC";
+    /// Its parameters.
+    pub const PARAMETERS: &'static [Parameter] = PARAMETERS;
+}
+
+impl<T: Packet> Xcp<T> {
+    /// Nothing waits.
+    pub fn new(rule: XcpRule) -> Xcp<T> {
+        Xcp { held: VecDeque::new(), bytes: Bytes(0), rule, law: Law::new() }
+    }
+
+    /// How many wait.
+    pub fn len(&self) -> usize {
+        self.held.len()
+    }
+
+    /// Whether none waits.
+    pub fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// Those that wait, the first in front.
+    pub fn iter(&self) -> impl Iterator<Item = &Held<T>> {
+        self.held.iter()
+    }
+
+    /// A packet arrives, which may yet find no room; `capacity` bytes/s can leave.
+    pub fn see(&mut self, held: &Held<T>, capacity: f64) {
+        self.law.advance(&self.rule, held.arrived, self.bytes.0, capacity);
+        self.law.arrives(&self.rule, held.size, held.packet.congestion());
+    }
+
+    /// Puts a packet behind the others.
+    pub fn push(&mut self, held: Held<T>) {
+        self.bytes += Bytes(held.size.into());
+        self.held.push_back(held);
+    }
+
+    /// The packet that is to be sent at `now`; `capacity` bytes/s can leave.
+    pub fn next(&mut self, now: Time, capacity: f64) -> Option<Held<T>> {
+        self.law.advance(&self.rule, now, self.bytes.0, capacity);
+        let mut held = self.held.pop_front()?;
+        self.bytes = self.bytes - Bytes(held.size.into());
+        self.law.left(self.bytes.0);
+        if let Some(header) = held.packet.congestion_mut() {
+            self.law.leaves(held.size, header);
+        }
+        Some(held)
+    }
+}
