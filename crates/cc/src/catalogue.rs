@@ -1,8 +1,8 @@
 //! The controllers by name. Adding one is one line at the end of this file.
 
-use fairhaul_units::{Parameter, Settings, Time};
+use fairhaul_units::{Bytes, Parameter, Settings, Span, Time};
 
-use crate::{AckEvent, Congestion, Controller, Pacing, Window};
+use crate::{AckEvent, Congestion, Controller, Pacing, Request, Window};
 
 /// What the catalogue says of one controller.
 #[derive(Debug)]
@@ -15,6 +15,8 @@ pub struct Entry {
     pub source: &'static str,
     /// Its parameters.
     pub parameters: &'static [Parameter],
+    /// What its packets carry beside the headers of all.
+    pub header: Bytes,
     build: fn(&Settings) -> Builtin,
 }
 
@@ -53,6 +55,7 @@ macro_rules! catalogue {
                 title: crate::$kind::TITLE,
                 source: crate::$kind::SOURCE,
                 parameters: crate::$kind::PARAMETERS,
+                header: <crate::$kind as Controller>::HEADER,
                 build: |settings| Builtin::$kind(crate::$kind::new(settings)),
             }),+];
             ENTRIES
@@ -85,6 +88,15 @@ macro_rules! catalogue {
             fn exact_echo(&self) -> bool {
                 match self { $(Builtin::$kind(c) => c.exact_echo()),+ }
             }
+            fn request(&self, window: &Window, srtt: Span, line: f64) -> Option<Request> {
+                match self { $(Builtin::$kind(c) => c.request(window, srtt, line)),+ }
+            }
+            fn on_feedback(&mut self, window: &mut Window, change: f64, srtt: Span) {
+                match self { $(Builtin::$kind(c) => c.on_feedback(window, change, srtt)),+ }
+            }
+            fn sums_feedback(&self) -> bool {
+                match self { $(Builtin::$kind(c) => c.sums_feedback()),+ }
+            }
             fn samples_rate(&self) -> bool {
                 match self { $(Builtin::$kind(c) => c.samples_rate()),+ }
             }
@@ -116,4 +128,5 @@ catalogue! {
     Dctcp = "dctcp",
     Bbr = "bbr",
     Bbr3 = "bbr3",
+    Xcp = "xcp",
 }

@@ -1,6 +1,6 @@
 //! What a controller is told, and what it may move.
 
-use fairhaul_units::{Span, Time};
+use fairhaul_units::{Bytes, Span, Time};
 
 /// The two numbers that every controller moves, in packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -119,6 +119,17 @@ pub struct Congestion {
     pub srtt: Span,
 }
 
+/// What a packet tells routers, and asks of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Request {
+    /// The time between two packets of the sender.
+    pub gap: Span,
+    /// Its smoothed round-trip time.
+    pub rtt: Span,
+    /// The change of its rate that this packet asks for, packets/s.
+    pub change: f64,
+}
+
 /// How the sender spreads what the window lets go.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pacing {
@@ -137,6 +148,9 @@ pub enum Pacing {
 
 /// A congestion controller. Most need only `on_ack` and `on_congestion`.
 pub trait Controller {
+    /// What its packets, data and acknowledgements, carry beside the headers of all.
+    const HEADER: Bytes = Bytes(0);
+
     /// Something new was delivered in congestion avoidance, by a flow that used its window.
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent);
 
@@ -170,6 +184,24 @@ pub trait Controller {
     /// Whether acknowledgements are to say exactly which packets were marked [RFC 8257, 3.2], and
     /// not, as usual, that some were [RFC 3168, 6.1.3].
     fn exact_echo(&self) -> bool {
+        false
+    }
+
+    /// What a packet that leaves now asks of routers, where the controller does so. `line` is the
+    /// fastest that its host can send, packets/s.
+    fn request(&self, window: &Window, srtt: Span, line: f64) -> Option<Request> {
+        let _ = (window, srtt, line);
+        None
+    }
+
+    /// An acknowledgement brought what routers answer: a change of the rate, packets/s.
+    fn on_feedback(&mut self, window: &mut Window, change: f64, srtt: Span) {
+        let _ = (window, change, srtt);
+    }
+
+    /// Whether an acknowledgement is to bring the sum of all answers so far, and not of those since
+    /// the last acknowledgement: then a lost one takes nothing with it.
+    fn sums_feedback(&self) -> bool {
         false
     }
 

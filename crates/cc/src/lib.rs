@@ -31,13 +31,14 @@ mod westwood;
 mod windowed;
 #[cfg(test)]
 mod workbench;
+mod xcp;
 
 pub use bbr::Bbr;
 pub use bbr3::Bbr3;
 pub use bic::Bic;
 pub use catalogue::{Builtin, Choice, Entry, entries, entry};
 pub use compound::Compound;
-pub use controller::{AckEvent, Cause, Congestion, Controller, Pacing, RateSample, Window};
+pub use controller::{AckEvent, Cause, Congestion, Controller, Pacing, RateSample, Request, Window};
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
 pub use fast::Fast;
@@ -51,3 +52,4 @@ pub use scalable::Scalable;
 pub use synctcp::Synctcp;
 pub use vegas::Vegas;
 pub use westwood::Westwood;
+pub use xcp::Xcp;

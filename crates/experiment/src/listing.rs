@@ -139,7 +139,10 @@ mod tests {
     fn the_lists_come_from_the_catalogue_and_the_tables() {
         let names = |words: Vec<Word>| words.iter().map(|w| w.name).collect::<Vec<_>>();
         assert!(names(controllers()).contains(&"reno"));
-        assert_eq!(names(queues()), ["droptail", "red", "pie", "sred", "codel", "fq_codel"]);
+        assert_eq!(
+            names(queues()),
+            ["droptail", "red", "pie", "sred", "codel", "fq_codel", "xcp", "xcp_tcp"]
+        );
         assert_eq!(names(counters()), ["exact", "sred", "nred"]);
         assert_eq!(
             queues()[2].gauges.iter().map(|gauge| gauge.name).collect::<Vec<_>>(),

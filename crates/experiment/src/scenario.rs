@@ -7,7 +7,7 @@ use fairhaul_cc::Choice;
 use fairhaul_path::Schedule;
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::{self, Built, Capacity, Site};
-use fairhaul_units::{Bytes, Chance, Rate, Span, Time};
+use fairhaul_units::{Bytes, Chance, HEADER, Rate, Span, Time};
 
 use crate::Clock;
 
@@ -268,4 +268,24 @@ pub struct Flow {
     pub receive_buffer: Option<Bytes>,
     /// Largest processing time at the sender; each packet draws one, order is kept.
     pub overhead: Span,
+}
+
+/// What a host without an access link can send: more than any router answers.
+const FASTEST: Rate = Rate::from_bps(100_000_000_000).expect("not zero");
+
+impl Flow {
+    /// The fastest that its host can send, packets/s: by its access, or without one by the pacer alone.
+    pub fn line(&self) -> f64 {
+        let access = match self.forward.first() {
+            Some(Hop::Access { rate, .. }) => *rate,
+            _ => FASTEST,
+        };
+        let rate = self.max_pacing_rate.map_or(access, |most| most.min(access));
+        rate.as_bps() as f64 / (self.packet.0 * 8) as f64
+    }
+
+    /// Headers of its data packets.
+    pub fn headers(&self) -> Bytes {
+        HEADER + self.controller.entry.header
+    }
 }

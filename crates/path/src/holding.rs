@@ -4,7 +4,7 @@
 use fairhaul_units::{Bytes, Rate, Span, Time};
 
 use crate::link::{LinkTotals, Wire};
-use crate::queue::{Capacity, Codel, FqCodel, Held, Rule};
+use crate::queue::{Capacity, Codel, FqCodel, Held, Packet, Rule, Xcp};
 use crate::schedule::{Pace, Schedule};
 
 /// One direction of a link before which packets of type `T` wait.
@@ -25,6 +25,7 @@ pub struct Holding<T> {
 enum Queue<T> {
     Codel(crate::queue::CodelRule, Codel<T>),
     FqCodel(crate::queue::FairRule, FqCodel<T>),
+    Xcp(Box<Xcp<T>>),
 }
 
 /// A packet that begins to leave.
@@ -46,7 +47,7 @@ pub struct Departure<T> {
     pub marked: bool,
 }
 
-impl<T> Holding<T> {
+impl<T: Packet> Holding<T> {
     /// An idle link.
     pub fn new(rate: Rate, delay: Span, capacity: Capacity, rule: &Rule) -> Holding<T> {
         Holding {
@@ -56,6 +57,8 @@ impl<T> Holding<T> {
             queue: match *rule {
                 Rule::Codel(rule) => Queue::Codel(rule, Codel::default()),
                 Rule::FqCodel(rule) => Queue::FqCodel(rule, FqCodel::new(&rule)),
+                Rule::Xcp(ref rule) => Queue::Xcp(Box::new(Xcp::new(rule))),
+                Rule::XcpTcp(ref rules) => Queue::Xcp(Box::new(Xcp::new(&rules.0).with(&rules.1))),
             },
             bytes: Bytes(0),
             sending: (Time::ZERO, 0),
@@ -78,6 +81,7 @@ impl<T> Holding<T> {
         self.totals.arrived += 1;
         let now = held.arrived;
         let size = Bytes(held.size.into());
+        let capacity = self.bytes_per_s(now);
         match &mut self.queue {
             Queue::Codel(_, codel) => {
                 let (packets, bytes) = beside(codel.len(), self.bytes, self.sending, now);
@@ -102,6 +106,16 @@ impl<T> Holding<T> {
                     dropped.push(victim);
                 }
             }
+            Queue::Xcp(xcp) => {
+                let lets_in = xcp.lets_in(&held, flow, capacity);
+                let (packets, bytes) = beside(xcp.len(), self.bytes, self.sending, now);
+                if !lets_in || !self.capacity.admits(size, packets, bytes) {
+                    self.totals.dropped += 1;
+                    return dropped.push(held);
+                }
+                self.bytes += size;
+                xcp.push(held);
+            }
         }
     }
 
@@ -109,9 +123,11 @@ impl<T> Holding<T> {
     /// before it go to `dropped`.
     pub fn begin(&mut self, now: Time, dropped: &mut Vec<Held<T>>) -> Option<Departure<T>> {
         let from = dropped.len();
+        let capacity = self.bytes_per_s(now);
         let next = match &mut self.queue {
             Queue::Codel(rule, codel) => codel.next(rule, now, dropped),
             Queue::FqCodel(rule, fair) => fair.next(rule, now, dropped),
+            Queue::Xcp(xcp) => xcp.next(now, capacity).map(|held| (held, false)),
         };
         for victim in &dropped[from..] {
             self.bytes = self.bytes - Bytes(victim.size.into());
@@ -128,6 +144,12 @@ impl<T> Holding<T> {
         Some(Departure { packet, size, arrived, departs, arrives, on_wire, marked })
     }
 
+    /// What can leave at `now`.
+    fn bytes_per_s(&self, now: Time) -> f64 {
+        let rate = self.pace.as_ref().map_or(Some(self.wire.rate()), |pace| pace.rate(now));
+        rate.map_or(0.0, |rate| rate.as_bps() as f64 / 8.0)
+    }
+
     /// What the link has counted.
     pub fn totals(&self) -> LinkTotals {
         self.totals
@@ -138,6 +160,7 @@ impl<T> Holding<T> {
         match &self.queue {
             Queue::Codel(_, codel) => shown.extend(codel.gauges()),
             Queue::FqCodel(_, fair) => shown.extend(fair.gauges()),
+            Queue::Xcp(xcp) => xcp.gauges(shown),
         }
     }
 
@@ -146,6 +169,7 @@ impl<T> Holding<T> {
         match &self.queue {
             Queue::Codel(_, codel) => codel.len(),
             Queue::FqCodel(_, fair) => fair.len(),
+            Queue::Xcp(xcp) => xcp.len(),
         }
     }
 
@@ -154,6 +178,7 @@ impl<T> Holding<T> {
         match &self.queue {
             Queue::Codel(_, codel) => codel.iter().for_each(each),
             Queue::FqCodel(_, fair) => fair.iter().for_each(each),
+            Queue::Xcp(xcp) => xcp.iter().for_each(each),
         }
     }
 }
@@ -169,11 +194,25 @@ fn beside(waiting: usize, bytes: Bytes, sending: (Time, u32), now: Time) -> (u64
 mod tests {
     use super::*;
     use crate::queue::{Built, Choice, Site, entry};
-    use fairhaul_units::{Chance, Ecn};
+    use fairhaul_units::{Chance, CongestionHeader, Ecn};
     use proptest::prelude::*;
     use std::sync::Arc;
 
     const MEGABYTE: u64 = 8_000_000;
+
+    impl Packet for u32 {
+        fn congestion(&self) -> Option<&CongestionHeader> {
+            None
+        }
+
+        fn carries_data(&self) -> bool {
+            true
+        }
+
+        fn congestion_mut(&mut self) -> Option<&mut CongestionHeader> {
+            None
+        }
+    }
 
     fn link(name: &str, capacity: Capacity, values: &[(&str, f64)]) -> Holding<u32> {
         let rate = Rate::from_bps(MEGABYTE).expect("not zero");
@@ -223,12 +262,12 @@ mod tests {
     proptest! {
         #[test]
         fn what_comes_leaves_is_dropped_or_waits(
-            name in proptest::sample::select(vec!["codel", "fq_codel"]),
+            name in proptest::sample::select(vec!["codel", "fq_codel", "xcp"]),
             most in 1u64..40,
             packets in proptest::collection::vec((0u64..1500, 40u32..1500, 0u32..5), 1..300),
         ) {
             let capacity = Capacity::Packets(most);
-            let mut link = link(name, capacity, &[("target", 1.0), ("interval", 5.0)]);
+            let mut link = link(name, capacity, if name == "xcp" { &[] } else { &[("target", 1.0), ("interval", 5.0)] });
             let (mut now, mut gone, mut sent) = (Time::ZERO, Vec::new(), Vec::new());
             let mut busy_until = Time::ZERO;
             for (number, &(gap_us, size, flow)) in (0u32..).zip(&packets) {

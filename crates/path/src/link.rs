@@ -69,6 +69,11 @@ impl Wire {
         Pace::following(self.rate, self.delay, schedule)
     }
 
+    /// What it can carry.
+    pub(crate) fn rate(&self) -> Rate {
+        self.rate
+    }
+
     /// How long a packet of `size` occupies the wire.
     pub fn on_wire(&mut self, size: u32) -> Span {
         if self.last.0 != size {

@@ -212,6 +212,11 @@ impl Pace {
         (departs, departs + self.delay)
     }
 
+    /// What it can carry at `now`; `None`: nothing.
+    pub(crate) fn rate(&self, now: Time) -> Option<Rate> {
+        self.rates.at(now).0
+    }
+
     /// When the last packet has left.
     pub(crate) fn busy_until(&self) -> Time {
         self.busy_until

@@ -3,7 +3,7 @@
 use fairhaul_cc::{Builtin, Window};
 use fairhaul_experiment::{Flow, PacketWhat, Source, Traffic, Transfer, TransferRow};
 use fairhaul_path::Wire;
-use fairhaul_units::{ACK_SIZE, Ack, Chance, Data, Ecn, HEADER, Span, Time};
+use fairhaul_units::{Ack, Chance, Data, Ecn, Span, Time};
 
 mod application;
 mod booking;
@@ -57,7 +57,8 @@ impl Connection {
     pub fn new(serial: u32, transfer: &Transfer, flow: &Flow, route: &Route, seed: u64) -> Connection {
         let profile = Profile::of(flow, transfer);
         let sender = Sender::new(profile, flow.controller.build());
-        let receiver = Receiver::new(flow.recovery.reports(), flow.delayed_ack, sender.exact_echo());
+        let receiver = Receiver::new(flow.recovery.reports(), flow.delayed_ack, sender.exact_echo())
+            .answering(sender.sums_feedback());
         Connection {
             serial,
             flow: transfer.flow,
@@ -276,7 +277,7 @@ impl Connection {
         self.see_data(PacketWhat::Received, &data, now, world);
         if let Some(datagrams) = &mut self.datagrams {
             let fresh = datagrams.take(data.number);
-            let payload = if fresh { u64::from(data.size) - HEADER.0 } else { 0 };
+            let payload = if fresh { data.payload() } else { 0 };
             return self.deliver(&data, fresh, payload, now, world);
         }
         if self.receiver.deadline() < now {
@@ -313,7 +314,7 @@ impl Connection {
         let mut lane = route.ack_lanes.len() - 1;
         for (at, step) in route.reverse.iter().enumerate().skip(step) {
             match *step {
-                Step::Wire(wire) => now = self.wires[usize::from(wire)].send(ACK_SIZE.0 as u32, now).1,
+                Step::Wire(wire) => now = self.wires[usize::from(wire)].send(ack.size(), now).1,
                 Step::Alone(_) => return self.meet_ack(at, ack, now, route, world),
                 Step::Meet { lane: before, .. } | Step::Wait { lane: before } => {
                     lane = usize::from(before);
@@ -331,7 +332,7 @@ impl Connection {
         match route.reverse.get(at) {
             Some(Step::Alone(link) | Step::Meet { link, .. }) => {
                 // An acknowledgement is never ECN-capable [RFC 3168, 6.1.4].
-                match world.pass(*link, self.serial, ACK_SIZE.0 as u32, Ecn::NotCapable, None, now) {
+                match world.pass(*link, self.serial, ack.size(), Ecn::NotCapable, None, now) {
                     Passing::Crosses(crossing) => self.ack_crosses(at, ack, crossing, route, world),
                     Passing::Dropped(when) => self.ack_dropped(&ack, when, world),
                     Passing::Waits => self.hold(*link, at, Load::Ack(ack), now, world),

@@ -1,6 +1,7 @@
 //! A packet that waits before a link, outside its connection: whose it is, and where it goes on.
 
-use fairhaul_units::{ACK_SIZE, Ack, Data, Ecn, Time};
+use fairhaul_path::queue::Packet;
+use fairhaul_units::{Ack, CongestionHeader, Data, Ecn, Time};
 
 use crate::world::Crossing;
 
@@ -31,11 +32,31 @@ pub struct Fate {
     pub passage: Result<Crossing, Time>,
 }
 
+impl Packet for Parcel {
+    fn congestion(&self) -> Option<&CongestionHeader> {
+        match &self.load {
+            Load::Data(data) => data.congestion.as_ref(),
+            Load::Ack(_) => None,
+        }
+    }
+
+    fn carries_data(&self) -> bool {
+        matches!(&self.load, Load::Data(data) if !data.opens)
+    }
+
+    fn congestion_mut(&mut self) -> Option<&mut CongestionHeader> {
+        match &mut self.load {
+            Load::Data(data) => data.congestion.as_mut(),
+            Load::Ack(_) => None,
+        }
+    }
+}
+
 impl Parcel {
     pub fn size(&self) -> u32 {
         match &self.load {
             Load::Data(data) => data.size,
-            Load::Ack(_) => ACK_SIZE.0 as u32,
+            Load::Ack(ack) => ack.size(),
         }
     }
 

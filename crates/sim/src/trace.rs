@@ -1,7 +1,7 @@
 //! Evidence per packet: what one flow's hosts send and receive, and what is dropped between them.
 
 use fairhaul_experiment::{PacketRow, PacketWhat};
-use fairhaul_units::{ACK_SIZE, Ack, Data, Ecn, Time};
+use fairhaul_units::{Ack, Data, Ecn, Time};
 
 /// Rows kept at most; a gigabit makes as many in four seconds.
 const MOST_ROWS: usize = 1_000_000;
@@ -65,7 +65,7 @@ impl Trace {
             what,
             connection: serial,
             number: ack.next,
-            size: ACK_SIZE.0 as u32,
+            size: ack.size(),
             opens: ack.opens,
             again: false,
             ecn: Ecn::NotCapable,

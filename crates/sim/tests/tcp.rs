@@ -34,6 +34,8 @@ fn ack(next: u64, sack: &[(u32, u32)]) -> Ack {
         blocks: sack.len() as u8,
         opens: false,
         ece: false,
+        congestion: false,
+        feedback: 0,
     }
 }
 

@@ -4,12 +4,14 @@
 //! Nothing here knows a clock, a socket or a file.
 
 mod chance;
+mod congestion;
 mod packet;
 mod parameter;
 mod parse;
 mod quantity;
 
 pub use chance::{Chance, mix};
+pub use congestion::{CONGESTION_HEADER, CongestionHeader, Fixed, SENDER};
 pub use packet::{ACK_SIZE, Ack, Data, Ecn, HEADER, SACK_BLOCKS, SackBlock};
 pub use parameter::{Kind, Parameter, Settings};
 pub use parse::ParseError;

@@ -3,6 +3,7 @@
 //! A connection numbers its packets from zero, and every packet but the last of a transfer
 //! carries a full payload. A packet holds what its header would: nothing of the sender's state.
 
+use crate::congestion::{CONGESTION_HEADER, CongestionHeader};
 use crate::{Bytes, Time};
 
 /// IP and TCP headers without options, as ns-2 counts them.
@@ -13,7 +14,7 @@ pub const ACK_SIZE: Bytes = HEADER;
 pub const SACK_BLOCKS: usize = 3;
 
 // Rings of packets in flight are what a run touches most.
-const _: () = assert!(size_of::<Data>() <= 64 && size_of::<Ack>() <= 64);
+const _: () = assert!(size_of::<Data>() <= 40 && size_of::<Ack>() <= 56);
 
 /// The two bits of the IP header for explicit congestion notification [RFC 3168, 5].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,6 +45,16 @@ pub struct Data {
     pub ecn: Ecn,
     /// CWR: the sender has reduced its window, and no echo of an earlier mark is needed.
     pub cwr: bool,
+    /// What routers read and write, of a sender that asks them.
+    pub congestion: Option<CongestionHeader>,
+}
+
+impl Data {
+    /// What it carries, bytes.
+    pub fn payload(&self) -> u64 {
+        let congestion = if self.congestion.is_some() { CONGESTION_HEADER } else { Bytes(0) };
+        u64::from(self.size) - (HEADER + congestion).0
+    }
 }
 
 /// Packets that arrived beyond the cumulative acknowledgement, counted from it: packet `next + from`
@@ -73,9 +84,19 @@ pub struct Ack {
     pub opens: bool,
     /// ECE: a marked packet has arrived, and none with CWR since.
     pub ece: bool,
+    /// Whether it carries a congestion header, for a sender that asks routers.
+    pub congestion: bool,
+    /// Reverse_Feedback of that, bytes/s: what routers have left of the sender's wishes.
+    pub feedback: i32,
 }
 
 impl Ack {
+    /// Size on the wire.
+    pub fn size(&self) -> u32 {
+        let congestion = if self.congestion { CONGESTION_HEADER } else { Bytes(0) };
+        (ACK_SIZE + congestion).0 as u32
+    }
+
     /// The meant SACK blocks, the latest first.
     pub fn sacked(&self) -> &[SackBlock] {
         &self.sack[..usize::from(self.blocks)]

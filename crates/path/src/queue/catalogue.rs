@@ -2,7 +2,10 @@
 
 use fairhaul_units::{Bytes, Chance, Parameter, Rate, Settings, Span, Time};
 
-use super::{Capacity, Codel, CodelRule, DropTail, FairRule, FqCodel, Pie, Red, Sred, codel, fq_codel, red};
+use super::{
+    Capacity, Codel, CodelRule, DropTail, FairRule, FqCodel, Pie, Red, Sred, Xcp, XcpRule, XcpTcp,
+    XcpTcpRule, codel, fq_codel, red, xcp,
+};
 
 /// What the catalogue says of one queue.
 #[derive(Debug)]
@@ -119,11 +122,13 @@ pub enum Built {
 }
 
 /// Any queue that decides at departure.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "each variant is the queue of that name")]
 pub enum Rule {
     Codel(CodelRule),
     FqCodel(FairRule),
+    Xcp(XcpRule),
+    XcpTcp(Box<(XcpRule, XcpTcpRule)>),
 }
 
 /// Any queue that decides on arrival, dispatched without a virtual call.
@@ -155,7 +160,7 @@ impl From<DropTail> for Discipline {
     }
 }
 
-static ENTRIES: [Entry; 6] = [
+static ENTRIES: [Entry; 8] = [
     Entry {
         name: "droptail",
         title: DropTail::TITLE,
@@ -221,6 +226,29 @@ static ENTRIES: [Entry; 6] = [
         gauges: &FqCodel::GAUGES,
         resolve: codel::resolve,
         build: |settings, _, _| Built::AtDeparture(Rule::FqCodel(fq_codel::rule(settings))),
+    },
+    Entry {
+        name: "xcp",
+        title: Xcp::TITLE,
+        source: Xcp::SOURCE,
+        parameters: Xcp::PARAMETERS,
+        gauges: &Xcp::GAUGES,
+        late: true,
+        resolve: xcp::resolve,
+        build: |settings, site, _| Built::AtDeparture(Rule::Xcp(xcp::rule(settings, site))),
+    },
+    Entry {
+        name: "xcp_tcp",
+        title: XcpTcp::TITLE,
+        source: XcpTcp::SOURCE,
+        parameters: XcpTcp::PARAMETERS,
+        gauges: &XcpTcp::GAUGES,
+        late: true,
+        resolve: xcp::resolve_fair,
+        build: |settings, site, chance| {
+            let rules = (xcp::rule(settings, site), XcpTcpRule::new(settings, chance));
+            Built::AtDeparture(Rule::XcpTcp(Box::new(rules)))
+        },
     },
 ];
 

@@ -7,8 +7,9 @@ mod fq_codel;
 mod pie;
 mod red;
 mod sred;
+mod xcp;
 
-use fairhaul_units::{Bytes, Ecn, Span, Time};
+use fairhaul_units::{Bytes, CongestionHeader, Ecn, Span, Time};
 
 pub use catalogue::{Built, Choice, Discipline, Entry, Gauge, Refusal, Rule, Site, entries, entry};
 pub use codel::{Codel, CodelRule, Held};
@@ -17,6 +18,19 @@ pub use fq_codel::{FairRule, FqCodel};
 pub use pie::Pie;
 pub use red::Red;
 pub use sred::Sred;
+pub use xcp::{FairRule as XcpTcpRule, Xcp, XcpRule, XcpTcp};
+
+/// What a queue reads of a packet that waits in it, or writes to it, beside its size.
+pub trait Packet {
+    /// Its congestion header, where it is of a sender that asks routers.
+    fn congestion(&self) -> Option<&CongestionHeader>;
+
+    /// Whether it carries data: it is no acknowledgement, and opens no connection.
+    fn carries_data(&self) -> bool;
+
+    /// The same header, to be answered.
+    fn congestion_mut(&mut self) -> Option<&mut CongestionHeader>;
+}
 
 /// What a discipline that decides on arrival does with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

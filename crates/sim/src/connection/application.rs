@@ -31,7 +31,8 @@ impl Connection {
         if self.datagrams.is_some() {
             let size = self.profile.packet;
             let ecn = Ecn::NotCapable; // nobody would echo a mark
-            let data = Data { number, stamped: now, size, opens: false, again: false, ecn, cwr: false };
+            let (opens, again, cwr, congestion) = (false, false, false, None);
+            let data = Data { number, stamped: now, size, opens, again, ecn, cwr, congestion };
             self.launch(data, now, route, world);
         } else {
             self.sender.ready(self.ready);

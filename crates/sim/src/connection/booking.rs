@@ -2,7 +2,7 @@
 
 use fairhaul_cc::Window;
 use fairhaul_experiment::PacketWhat;
-use fairhaul_units::{Ack, Data, HEADER, Time};
+use fairhaul_units::{Ack, Data, Time};
 
 use super::Connection;
 use crate::tcp::Outcome;
@@ -11,7 +11,7 @@ use crate::world::World;
 impl Connection {
     /// A data packet was delivered.
     pub(super) fn deliver(&mut self, data: &Data, fresh: bool, in_order: u64, now: Time, world: &mut World) {
-        let payload = u64::from(data.size) - HEADER.0;
+        let payload = data.payload();
         world.ledger.delivered(self.flow, payload, fresh, in_order, now);
         if now < world.ledger.end() {
             self.in_order += in_order;

@@ -6,7 +6,7 @@
 //! last packet, and the end, as any sender does.
 
 use fairhaul_experiment::{Flow, Transfer};
-use fairhaul_units::{Data, HEADER, Time};
+use fairhaul_units::{Data, Time};
 
 use super::Connection;
 use crate::tcp::Outcome;
@@ -44,7 +44,7 @@ impl Connection {
             && !data.opens
             && !data.again
         {
-            let payload = u64::from(data.size) - HEADER.0;
+            let payload = data.payload();
             share.taken += payload;
             world.left[share.lead as usize] -= payload;
         }

@@ -2,7 +2,7 @@
 
 use fairhaul_cc::Window;
 use fairhaul_experiment::{Clock, Flow, Recovery, SlowStart, Transfer};
-use fairhaul_units::{Bytes, Ecn, HEADER, Rate, Span};
+use fairhaul_units::{Bytes, Ecn, Rate, Span};
 
 /// What a sender is, apart from its controller.
 #[derive(Clone, Copy, Debug)]
@@ -11,6 +11,8 @@ pub struct Profile {
     pub recovery: Recovery,
     /// Full data packet on the wire, bytes.
     pub packet: u32,
+    /// Of that, headers.
+    pub headers: u32,
     /// Payload of the whole transfer, bytes; `None`: without end.
     pub size: Option<u64>,
     /// Window after the handshake, packets.
@@ -25,6 +27,8 @@ pub struct Profile {
     pub ecn: Ecn,
     /// The fastest that packets leave.
     pub max_pacing_rate: Option<Rate>,
+    /// The fastest that its host can send, packets/s.
+    pub line: f64,
     /// Packets that leave in one burst.
     pub offload: u64,
     /// Whether it takes back what it did for packets that were merely late.
@@ -40,11 +44,13 @@ pub struct Profile {
 impl Profile {
     /// The profile of the connection that makes `transfer` for `flow`.
     pub fn of(flow: &Flow, transfer: &Transfer) -> Profile {
-        let payload = (flow.packet - HEADER).0;
+        let headers = flow.headers();
+        let payload = (flow.packet - headers).0;
         let fits = |buffer: Option<Bytes>| buffer.map_or(u64::MAX, |b| (b.0 / payload).max(1));
         Profile {
             recovery: flow.recovery,
             packet: flow.packet.0 as u32,
+            headers: headers.0 as u32,
             size: transfer.size.map(|size| size.0),
             initial_window: flow.initial_window,
             initial_ssthresh: flow.initial_ssthresh,
@@ -52,6 +58,7 @@ impl Profile {
             slow_start: flow.slow_start,
             ecn: if flow.ecn { Ecn::Capable } else { Ecn::NotCapable },
             max_pacing_rate: flow.max_pacing_rate,
+            line: flow.line(),
             offload: flow.offload,
             undo: flow.undo,
             clock: flow.clock,
@@ -79,13 +86,13 @@ impl Profile {
     /// Size of that packet on the wire: every packet is full but the last.
     pub fn packet_size(&self, number: u64) -> u32 {
         match self.size {
-            Some(_) => (self.bytes_before(number + 1) - self.bytes_before(number) + HEADER.0) as u32,
+            Some(_) => (self.bytes_before(number + 1) - self.bytes_before(number)) as u32 + self.headers,
             None => self.packet,
         }
     }
 
     fn payload(&self) -> u64 {
-        u64::from(self.packet) - HEADER.0
+        u64::from(self.packet - self.headers)
     }
 }
 
@@ -98,6 +105,7 @@ mod tests {
         let profile = Profile {
             recovery: Recovery::Sack,
             packet: 1000,
+            headers: 40,
             size: Some(10_000),
             initial_window: 2.0,
             initial_ssthresh: f64::INFINITY,
@@ -105,6 +113,7 @@ mod tests {
             slow_start: SlowStart::Standard,
             ecn: Ecn::NotCapable,
             max_pacing_rate: None,
+            line: 1e6,
             offload: 1,
             undo: true,
             clock: Clock::default(),

@@ -21,6 +21,10 @@ pub struct Receiver {
     /// last packet was marked.
     echoes: bool,
     exact: bool,
+    /// What routers answered in the packets since the last acknowledgement, or `sums`, in all so far,
+    /// bytes/s; `None`: nobody asked.
+    answers: Option<i32>,
+    sums: bool,
 }
 
 /// An acknowledgement that is held back, for the packet that waits for it.
@@ -44,7 +48,15 @@ impl Receiver {
             held: None,
             echoes: false,
             exact,
+            answers: None,
+            sums: false,
         }
+    }
+
+    /// The same with the sum of all answers of routers in each acknowledgement if `sums`, and not of
+    /// those since the last.
+    pub fn answering(self, sums: bool) -> Receiver {
+        Receiver { sums, ..self }
     }
 
     /// The first packet that has not arrived: all before it are in order.
@@ -77,6 +89,9 @@ impl Receiver {
     pub fn take(&mut self, data: &Data, now: Time) -> (bool, Option<Ack>) {
         if data.opens {
             return (false, Some(Ack { opens: true, ..self.acknowledge(data.stamped, now) }));
+        }
+        if let Some(header) = data.congestion {
+            self.answers = Some(self.answers.unwrap_or(0).wrapping_add(header.delta));
         }
         let in_order = data.number == self.next;
         let fresh = data.number >= self.next && !self.beyond.contains(data.number);
@@ -124,7 +139,7 @@ impl Receiver {
         self.recent = latest;
     }
 
-    fn acknowledge(&self, stamped: Time, arrived: Time) -> Ack {
+    fn acknowledge(&mut self, stamped: Time, arrived: Time) -> Ack {
         let mut ack = Ack {
             next: self.next,
             echo: stamped,
@@ -133,7 +148,14 @@ impl Receiver {
             blocks: 0,
             opens: false,
             ece: self.echoes,
+            congestion: self.answers.is_some(),
+            feedback: self.answers.unwrap_or(0),
         };
+        if !self.sums
+            && let Some(answers) = &mut self.answers
+        {
+            *answers = 0;
+        }
         if self.reports && !self.beyond.is_empty() {
             let live = self.recent.iter().filter(|run| run.0 > self.next);
             for (block, run) in ack.sack.iter_mut().zip(live) {
@@ -151,7 +173,7 @@ mod tests {
 
     fn data(number: u64) -> Data {
         let (stamped, ecn) = (Time::ZERO, Ecn::Capable);
-        Data { number, stamped, size: 1000, opens: false, again: false, ecn, cwr: false }
+        Data { number, stamped, size: 1000, opens: false, again: false, ecn, cwr: false, congestion: None }
     }
 
     fn marked(number: u64) -> Data {

@@ -262,7 +262,17 @@ mod tests {
             *slot = SackBlock { from: (from - next) as u32, to: (to - next) as u32 };
         }
         let blocks = blocks.len().min(SACK_BLOCKS) as u8;
-        Ack { next, echo: Time::ZERO, arrived: Time::ZERO, sack, blocks, opens: false, ece: false }
+        Ack {
+            next,
+            echo: Time::ZERO,
+            arrived: Time::ZERO,
+            sack,
+            blocks,
+            opens: false,
+            ece: false,
+            congestion: false,
+            feedback: 0,
+        }
     }
 
     fn sent(packets: u64) -> Scoreboard {

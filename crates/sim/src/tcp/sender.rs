@@ -98,6 +98,8 @@ pub struct Sender<C> {
     marked_below: u64,
     /// Packets believed lost of which the controller has been told.
     lost_told: u64,
+    /// Routers' answers so far, bytes/s, where acknowledgements sum them.
+    answered: i32,
     /// The window was reduced, and no new data have said so yet.
     cwr: bool,
     /// No fast retransmit below this packet (without SACK) [RFC 6582, 4.1].
@@ -136,6 +138,7 @@ impl<C: Controller + Clone> Sender<C> {
             state: State::Opening { asked: false },
             recover: 0,
             marked_below: 0,
+            answered: 0,
             cwr: false,
             no_fast_below: 0,
             round_end: 0,
@@ -181,6 +184,11 @@ impl<C: Controller + Clone> Sender<C> {
         self.controller.exact_echo()
     }
 
+    /// Whether acknowledgements are to sum what routers answer.
+    pub fn sums_feedback(&self) -> bool {
+        self.controller.sums_feedback()
+    }
+
     /// When the retransmission timer runs out; [`Time::NEVER`] where it does not run.
     pub fn timer(&self) -> Time {
         self.timer
@@ -200,7 +208,7 @@ impl<C: Controller + Clone> Sender<C> {
                 self.restart_timer(now);
                 let (ecn, size) = (Ecn::NotCapable, HEADER.0 as u32); // [RFC 3168, 6.1.1]
                 let (opens, again, cwr) = (true, false, false);
-                Poll::Send(Data { number: 0, stamped: now, size, opens, again, ecn, cwr })
+                Poll::Send(Data { number: 0, stamped: now, size, opens, again, ecn, cwr, congestion: None })
             }
             _ => self.poll_data(now),
         }
@@ -219,6 +227,9 @@ impl<C: Controller + Clone> Sender<C> {
     pub fn on_ack(&mut self, ack: &Ack, now: Time) -> Outcome {
         if let State::Opening { .. } = self.state {
             return self.on_opened(ack, now);
+        }
+        if ack.congestion {
+            self.heed_answer(ack.feedback);
         }
         let una = self.board.una();
         if ack.next < una || ack.opens {

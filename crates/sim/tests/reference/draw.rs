@@ -50,7 +50,8 @@ fn stretches() -> impl Strategy<Value = Stretch> {
 fn queues() -> impl Strategy<Value = queue::Choice> {
     let named = |name: &str| queue::Choice::named(name).expect("a name of the catalogue");
     prop_oneof![3 => Just(named("droptail")), 2 => red(named("red")), 2 => pie(named("pie")), 2 => sred(named("sred")),
-        1 => codel(named("codel"), false), 1 => codel(named("fq_codel"), true)]
+        1 => codel(named("codel"), false), 1 => codel(named("fq_codel"), true),
+        2 => xcp(named("xcp"))]
 }
 
 /// Targets of few packets, intervals that end in short runs, and few buckets that many flows share.
@@ -65,6 +66,19 @@ fn codel(plain: queue::Choice, fair: bool) -> impl Strategy<Value = queue::Choic
         }
         let mut choice = plain.clone();
         values.iter().for_each(|(name, value)| choice.settings.set(name, *value));
+        choice
+    })
+}
+
+/// Gains in and out of what is stable, and intervals shorter and longer than the round trips.
+fn xcp(plain: queue::Choice) -> impl Strategy<Value = queue::Choice> {
+    let gains = (0.0f64..1.0, 0.0f64..1.0, select(vec![0.0, 0.1, 0.5]), select(vec![0.5, 1.0]));
+    let bounds = (select(vec![0.5, 5.0, 40.0]), select(vec![50.0, 1000.0]));
+    (gains, bounds).prop_map(move |((alpha, beta, gamma, share), (least, most))| {
+        let values = [("alpha", alpha), ("beta", beta), ("gamma", gamma), ("share", share)];
+        let mut choice = plain.clone();
+        let all = values.into_iter().chain([("min_interval", least), ("max_interval", most)]);
+        all.for_each(|(name, value)| choice.settings.set(name, value));
         choice
     })
 }
@@ -245,7 +259,10 @@ prop_compose! {
         (from, to, whole) in (0..links, 1..=links, any::<bool>()),
         (backwards, acks_meet) in (prop::bool::weighted(0.3), prop::bool::weighted(0.85)),
         access in accesses(),
-        controller in select(entries().iter().map(|entry| entry.name).collect::<Vec<_>>()),
+        controller in prop_oneof![
+            5 => select(entries().iter().map(|entry| entry.name).collect::<Vec<_>>()),
+            1 => Just("xcp"),
+        ],
         recovery in recoveries(),
         (traffic, connections, start) in (traffics(), prop_oneof![4 => Just(1u32), 1 => 2u32..5], starts()),
         packet in prop_oneof![4 => Just(1000u64), 1 => Just(1500u64), 1 => 100u64..1500, 1 => Just(9000u64)],

@@ -48,7 +48,8 @@ impl Host {
     pub fn begin(serial: u32, transfer: &Transfer, scenario: &Scenario, shared: &mut Shared) -> Host {
         let flow = &scenario.flows[transfer.flow as usize];
         let sender = Sender::new(profile(flow, transfer), flow.controller.build());
-        let receiver = Receiver::new(flow.recovery.reports(), flow.delayed_ack, sender.exact_echo());
+        let receiver = Receiver::new(flow.recovery.reports(), flow.delayed_ack, sender.exact_echo())
+            .answering(sender.sums_feedback());
         let mut host = Host {
             serial,
             flow: transfer.flow,
@@ -59,7 +60,7 @@ impl Host {
             mode: None,
             sender,
             receiver,
-            payload: flow.packet.0 - HEADER.0,
+            payload: flow.packet.0 - flow.headers().0,
             size: transfer.size.map(|size| size.0),
             in_order: 0,
             lead: flow.lead.filter(|_| transfer.size.is_some()),
@@ -111,9 +112,9 @@ impl Host {
         self.written += 1;
         if self.datagrams.is_some() {
             let (number, size) = (self.written - 1, (self.payload + HEADER.0) as u32);
-            let (ecn, cwr) = (Ecn::NotCapable, false);
+            let (ecn, cwr, congestion) = (Ecn::NotCapable, false, None);
             self.launch(
-                Data { number, stamped: now, size, opens: false, again: false, ecn, cwr },
+                Data { number, stamped: now, size, opens: false, again: false, ecn, cwr, congestion },
                 now,
                 shared,
             );
@@ -141,7 +142,7 @@ impl Host {
         let (fresh, ack) = self.receiver.take(data, now);
         let in_order = self.bytes_before(self.receiver.next()) - before;
         if !data.opens {
-            let payload = u64::from(data.size) - HEADER.0;
+            let payload = data.payload();
             shared.books.note(now, Fact::Delivered { flow: self.flow, payload, in_order, fresh });
             self.in_order += in_order;
         }
@@ -229,7 +230,7 @@ impl Host {
 
     fn take(&mut self, data: &Data, shared: &mut Shared) {
         if let (Some(lead), false) = (self.lead, data.opens || data.again) {
-            let payload = u64::from(data.size) - HEADER.0;
+            let payload = data.payload();
             self.taken += payload;
             *shared.untaken.get_mut(&lead).expect("it was there at the start") -= payload;
         }
@@ -323,12 +324,13 @@ fn lay(hops: &[Hop], links: &mut Vec<Link>) -> Vec<usize> {
 }
 
 fn profile(flow: &Flow, transfer: &Transfer) -> Profile {
-    let payload = flow.packet.0 - HEADER.0;
+    let payload = flow.packet.0 - flow.headers().0;
     let packets = |buffer: &Option<Bytes>| buffer.map(|bytes| (bytes.0 / payload).max(1));
     let buffers = [packets(&flow.send_buffer), packets(&flow.receive_buffer)];
     Profile {
         recovery: flow.recovery,
         packet: flow.packet.0 as u32,
+        headers: flow.headers().0 as u32,
         size: transfer.size.map(|size| size.0),
         initial_window: flow.initial_window,
         initial_ssthresh: flow.initial_ssthresh,
@@ -336,6 +338,7 @@ fn profile(flow: &Flow, transfer: &Transfer) -> Profile {
         slow_start: flow.slow_start,
         ecn: [Ecn::NotCapable, Ecn::Capable][usize::from(flow.ecn)],
         max_pacing_rate: flow.max_pacing_rate,
+        line: flow.line(),
         offload: flow.offload,
         undo: flow.undo,
         clock: flow.clock,

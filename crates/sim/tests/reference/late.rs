@@ -1,4 +1,4 @@
-//! Queues that decide at departure, written from the pseudocode of their RFCs once more: lists that
+//! Queues that decide at departure, written from the pseudocode of their sources once more: lists that
 //! are walked from end to end.
 
 use fairhaul_experiment::LinkSpec;
@@ -6,15 +6,17 @@ use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Data, Ecn, Span, Time};
 
 use super::link::size;
+use super::xcp::Xcp;
 use super::{Load, Parcel};
 
-/// CoDel, or with `fair` FQ-CoDel.
+/// CoDel, with `fair` FQ-CoDel, or with `xcp` an XCP router.
 pub struct Late {
     target: Span,
     interval: Span,
     max_packet: u64,
     capacity: Capacity,
     fair: bool,
+    xcp: Option<Xcp>,
     quantum: i64,
     buckets: Vec<Bucket>,
     new: Vec<usize>,
@@ -38,6 +40,13 @@ impl Late {
         let fair = match spec.queue.entry.name {
             "codel" => false,
             "fq_codel" => true,
+            "xcp" => {
+                return Some(Late {
+                    xcp: Xcp::of(spec),
+                    capacity: spec.capacity,
+                    ..Late::first_in_first_out()
+                });
+            }
             _ => return None,
         };
         let settings = &spec.queue.settings;
@@ -48,6 +57,7 @@ impl Late {
             max_packet: settings.number("max_packet") as u64,
             capacity: spec.capacity,
             fair,
+            xcp: None,
             quantum: if fair { settings.number("quantum") as i64 } else { 0 },
             buckets: vec![Bucket::default(); if fair { settings.number("flows") as usize } else { 1 }],
             new: Vec::new(),
@@ -56,13 +66,31 @@ impl Late {
     }
 
     /// What it tells of itself, in the order of the catalogue.
-    pub fn shows(&self) -> [f64; 2] {
+    pub fn shows(&self) -> Vec<f64> {
+        if let Some(xcp) = &self.xcp {
+            return xcp.shows();
+        }
         if !self.fair {
             let Bucket { dropping, count, .. } = self.buckets[0];
-            return [if dropping { 1.0 } else { 0.0 }, count as f64];
+            return vec![if dropping { 1.0 } else { 0.0 }, count as f64];
         }
         let backlogged = || self.buckets.iter().filter(|bucket| !bucket.packets.is_empty());
-        [backlogged().count() as f64, backlogged().filter(|bucket| bucket.dropping).count() as f64]
+        vec![backlogged().count() as f64, backlogged().filter(|bucket| bucket.dropping).count() as f64]
+    }
+
+    fn first_in_first_out() -> Late {
+        Late {
+            target: Span::ZERO,
+            interval: Span::ZERO,
+            max_packet: 0,
+            capacity: Capacity::Unlimited,
+            fair: false,
+            xcp: None,
+            quantum: 0,
+            buckets: vec![Bucket::default()],
+            new: Vec::new(),
+            old: Vec::new(),
+        }
     }
 
     /// Those that wait.
@@ -70,8 +98,12 @@ impl Late {
         self.buckets.iter().flat_map(|bucket| bucket.packets.iter().map(|(_, parcel)| parcel))
     }
 
-    /// A packet arrives while `sending` is on the wire; those that there is no room for.
-    pub fn arrive(&mut self, parcel: Parcel, sending: Option<&Parcel>, now: Time) -> Vec<Parcel> {
+    /// A packet arrives while `sending` is on the wire, which carries `bps`; those that there is no room
+    /// for.
+    pub fn arrive(&mut self, parcel: Parcel, sending: Option<&Parcel>, now: Time, bps: u64) -> Vec<Parcel> {
+        if let Some(xcp) = &mut self.xcp {
+            xcp.arrive(&parcel, now, self.buckets[0].bytes(), bps);
+        }
         if !self.fair {
             if self.overflows(sending, Some(&parcel)) {
                 return vec![parcel];
@@ -109,8 +141,18 @@ impl Late {
     }
 
     /// The next to be sent, whether it was marked just now, and those dropped before it.
-    pub fn next(&mut self, now: Time) -> (Option<(Parcel, bool)>, Vec<Parcel>) {
+    pub fn next(&mut self, now: Time, bps: u64) -> (Option<(Parcel, bool)>, Vec<Parcel>) {
         let mut gone = Vec::new();
+        if let Some(xcp) = &mut self.xcp {
+            let waiting = self.buckets[0].bytes();
+            if waiting == 0 {
+                xcp.idle(now, bps);
+                return (None, gone);
+            }
+            let (_, mut parcel) = self.buckets[0].packets.remove(0);
+            xcp.depart(&mut parcel, now, waiting, bps);
+            return (Some((parcel, false)), gone);
+        }
         if !self.fair {
             return (self.dequeue(0, now, &mut gone), gone);
         }

@@ -6,7 +6,7 @@ use fairhaul_experiment::Scenario;
 use fairhaul_path::impair::{Duplicate, Jitter, Loss, LossRule, Policer, Reorder};
 use fairhaul_path::queue::Capacity;
 use fairhaul_path::{Rates, Schedule};
-use fairhaul_units::{ACK_SIZE, Bytes, Chance, Data, Ecn, Rate, Span, Time};
+use fairhaul_units::{Bytes, Chance, Data, Ecn, Rate, Span, Time};
 
 use super::aqm::{Aqm, Fate, Packet};
 use super::books::{Books, Fact};
@@ -161,8 +161,9 @@ impl Link {
     ) -> Vec<Parcel> {
         books.note(now, Fact::Offered { link: me, refused: false });
         self.stand(now, me, books);
+        let bps = self.bps(now);
         let late = self.late.as_mut().expect("it decides at departure");
-        let mut gone = late.arrive(parcel, self.queue.front(), now);
+        let mut gone = late.arrive(parcel, self.queue.front(), now, bps);
         gone.iter().for_each(|_| books.note(now, Fact::LostBehind { link: me }));
         if self.queue.is_empty() {
             gone.extend(self.send_next(now, me, calendar, books));
@@ -172,8 +173,9 @@ impl Link {
 
     /// A queue that decides at departure gives out the next packet; those that it drops before that.
     fn send_next(&mut self, now: Time, me: usize, calendar: &mut Calendar, books: &mut Books) -> Vec<Parcel> {
+        let bps = self.bps(now);
         let Some(late) = &mut self.late else { return Vec::new() };
-        let (next, gone) = late.next(now);
+        let (next, gone) = late.next(now, bps);
         gone.iter().for_each(|_| books.note(now, Fact::LostBehind { link: me }));
         if let Some((parcel, marked)) = next {
             if marked {
@@ -268,6 +270,14 @@ impl Link {
         }
     }
 
+    /// What it carries now.
+    fn bps(&self, now: Time) -> u64 {
+        let Some(rates) = &self.schedule.rates else { return self.rate.as_bps() };
+        let at = now.as_ps() % rates.lap().map_or(u64::MAX, Span::as_ps);
+        let steps: Vec<(Span, u64)> = rates.steps().collect();
+        steps.iter().rev().find(|step| step.0.as_ps() <= at).expect("one is at zero").1
+    }
+
     /// The queue looks at itself now and again.
     pub fn look(&mut self, now: Time, me: usize, calendar: &mut Calendar) {
         let Some(period) = self.aqm.as_ref().and_then(Aqm::period) else { return };
@@ -315,6 +325,6 @@ fn stepped(rates: &Rates, bytes: u64, now: Time) -> Time {
 pub fn size(parcel: &Parcel) -> u64 {
     match parcel.load {
         Load::Data(data) => data.size.into(),
-        Load::Ack(_) => ACK_SIZE.0,
+        Load::Ack(ack) => ack.size().into(),
     }
 }

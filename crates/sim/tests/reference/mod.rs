@@ -14,6 +14,7 @@ mod host;
 mod late;
 mod link;
 pub mod recipe;
+mod xcp;
 
 use std::collections::BTreeMap;
 

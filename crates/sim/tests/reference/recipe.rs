@@ -186,12 +186,15 @@ impl Leg {
         let (data, acks) = if self.backwards { (back, there) } else { (there, back) };
         let wire = self.access.map(|(rate, delay)| Hop::Access { rate: kbps(rate), delay });
         let between = |hops: Vec<Hop>| wire.iter().cloned().chain(hops).chain(wire.clone()).collect();
+        let datagrams = matches!(self.traffic, Traffic::Cbr { .. });
         Flow {
             name: "drawn".into(),
             group: "drawn".into(),
             lead: None,
             role: Role::Measured,
-            controller: Choice::named(self.controller).expect("a name of the catalogue"),
+            // Datagrams have none, as the reader has it.
+            controller: Choice::named(if datagrams { "reno" } else { self.controller })
+                .expect("a name of the catalogue"),
             recovery: self.recovery,
             traffic: self.traffic,
             start: self.start,
@@ -201,7 +204,8 @@ impl Leg {
             packet: Bytes(self.packet),
             initial_window: self.initial_window,
             initial_ssthresh: self.initial_ssthresh,
-            max_window: self.max_window,
+            // Where no router answers, nothing but its window holds a sender that asks.
+            max_window: if self.controller == "xcp" { self.max_window.min(300.0) } else { self.max_window },
             slow_start: self.slow_start,
             ecn: self.ecn,
             max_pacing_rate: self.pacing_kbps.map(kbps),

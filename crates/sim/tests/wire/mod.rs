@@ -13,6 +13,7 @@ pub fn profile(recovery: Recovery) -> Profile {
     Profile {
         recovery,
         packet: 1000,
+        headers: 40,
         size: None,
         initial_window: 2.0,
         initial_ssthresh: f64::INFINITY,
@@ -20,6 +21,7 @@ pub fn profile(recovery: Recovery) -> Profile {
         slow_start: SlowStart::Standard,
         ecn: Ecn::NotCapable,
         max_pacing_rate: None,
+        line: 1e6,
         offload: 1,
         undo: true,
         clock: Clock::default(),

@@ -1,6 +1,6 @@
 //! The keys of a queue: its capacity, and the parameters that its discipline describes.
 
-use fairhaul_path::queue::{Codel, DropTail, FqCodel, Pie, Red, Sred};
+use fairhaul_path::queue::{Codel, DropTail, FqCodel, Pie, Red, Sred, Xcp, XcpTcp};
 use fairhaul_units::Parameter;
 
 use super::field;
@@ -10,7 +10,7 @@ use crate::read::field::{Fallback, Field, Shape, Words};
 use Fallback::{Required, Said};
 
 pub(crate) const QUEUE: Accepts =
-    Words(&Words { tag: "kind", cases: &[DROPTAIL, RED, PIE, SRED, CODEL, FQ_CODEL] });
+    Words(&Words { tag: "kind", cases: &[DROPTAIL, RED, PIE, SRED, CODEL, FQ_CODEL, XCP, XCP_TCP] });
 
 const CAPACITY: Field = field(
     "capacity",
@@ -63,6 +63,18 @@ const FQ_CODEL: Shape = Shape {
     name: "fq_codel",
     help: FqCodel::TITLE,
     fields: &described::<{ FqCodel::PARAMETERS.len() + 1 }>(FqCodel::PARAMETERS),
+};
+
+const XCP: Shape = Shape {
+    name: "xcp",
+    help: Xcp::TITLE,
+    fields: &described::<{ Xcp::PARAMETERS.len() + 1 }>(Xcp::PARAMETERS),
+};
+
+const XCP_TCP: Shape = Shape {
+    name: "xcp_tcp",
+    help: XcpTcp::TITLE,
+    fields: &described::<{ XcpTcp::PARAMETERS.len() + 1 }>(XcpTcp::PARAMETERS),
 };
 
 /// The capacity, and a key for each of these parameters.

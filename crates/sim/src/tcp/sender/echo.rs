@@ -1,5 +1,5 @@
-//! What the echo of a mark does: it reduces the window as a loss would, and nothing is sent again
-//! [RFC 3168, 6.1.2].
+//! What acknowledgements bring from routers. The echo of a mark reduces the window as a loss would,
+//! and nothing is sent again [RFC 3168, 6.1.2]; an answer to a request moves it by itself.
 
 use fairhaul_cc::{Cause, Controller};
 use fairhaul_units::Time;
@@ -30,6 +30,16 @@ impl<C: Controller + Clone> Sender<C> {
         self.marked_below = self.board.next();
         self.cwr = true;
         Outcome::Marked
+    }
+
+    /// An acknowledgement brings what routers answer: a change of the rate, bytes/s. It does so in
+    /// whatever state the sender is.
+    pub(super) fn heed_answer(&mut self, feedback: i32) {
+        let before = if self.sums_feedback() { self.answered } else { 0 };
+        self.answered = feedback;
+        let packets = f64::from(feedback.wrapping_sub(before)) / f64::from(self.profile.packet);
+        self.controller.on_feedback(&mut self.window, packets, self.rtt.smoothed());
+        self.window.cwnd = self.window.cwnd.min(self.profile.max_window);
     }
 
     /// Whether the first gap was outstanding when an echo reduced the window: a series of marks

@@ -1,9 +1,9 @@
 //! What leaves next: what was lost [RFC 6675, NextSeg], then what is new, as the pacer lets it.
 
-use fairhaul_cc::{Controller, Pacing};
-use fairhaul_units::{Data, Ecn, Time};
+use fairhaul_cc::{Controller, Pacing, Request};
+use fairhaul_units::{CongestionHeader, Data, Ecn, Time};
 
-use super::{Poll, Sender, State};
+use super::{Poll, Profile, Sender, State};
 
 impl<C: Controller + Clone> Sender<C> {
     /// What leaves once the connection is open.
@@ -113,9 +113,19 @@ impl<C: Controller + Clone> Sender<C> {
         Poll::Send(Data { again: false, ecn: self.profile.ecn, cwr, ..self.retransmission(number, now) })
     }
 
+    /// What the next packet asks of routers.
+    fn request(&self) -> Option<CongestionHeader> {
+        let Profile { line, packet, .. } = self.profile;
+        let Request { gap, rtt, change } =
+            self.controller.request(&self.window, self.rtt.smoothed(), line)?;
+        let delta = (change * f64::from(packet)).min(i32::MAX.into());
+        Some(CongestionHeader::new(gap, rtt, delta as i32))
+    }
+
     /// What is sent again is not ECN-capable [RFC 3168, 6.1.5].
     fn retransmission(&self, number: u64, now: Time) -> Data {
         let (ecn, size) = (Ecn::NotCapable, self.profile.packet_size(number));
-        Data { number, stamped: now, size, opens: false, again: true, ecn, cwr: false }
+        let congestion = self.request();
+        Data { number, stamped: now, size, opens: false, again: true, ecn, cwr: false, congestion }
     }
 }

@@ -1,0 +1,221 @@
+//! XCP, the router [XCP-SPEC]: first in, first out, and in each packet of a sender that asks, what
+//! remains of its wish.
+
+mod fair;
+mod law;
+
+use std::collections::VecDeque;
+
+use fairhaul_units::{Bytes, Kind, Parameter, Settings, Span, Time};
+
+use super::{Gauge, Held, Packet, Refusal, Site};
+use fair::Fair;
+pub use fair::FairRule;
+use law::Law;
+pub use law::XcpRule;
+
+/// First in, first out, under the law of XCP.
+#[derive(Clone, Debug)]
+pub struct Xcp<T> {
+    held: VecDeque<Held<T>>,
+    bytes: Bytes,
+    rule: XcpRule,
+    law: Law,
+    /// What limits those who do not ask.
+    fair: Option<Box<Fair>>,
+}
+
+/// The router of XCP that limits those who do not ask.
+#[derive(Debug)]
+pub struct XcpTcp;
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "alpha",
+        kind: Kind::Number { least: 0.0, most: 10.0, unit: "" },
+        default: 0.4,
+        help: "the share of the spare capacity that an interval hands out; stable below pi / (4 sqrt 2) = 0.555 [XCP]",
+    },
+    Parameter {
+        name: "beta",
+        kind: Kind::Number { least: 0.0, most: 10.0, unit: "" },
+        default: 0.226,
+        help: "the share of the persistent queue that an interval takes away; alpha^2 sqrt 2 [XCP]",
+    },
+    Parameter {
+        name: "gamma",
+        kind: Kind::Number { least: 0.0, most: 1.0, unit: "" },
+        default: 0.1,
+        help: "the share of the traffic that is shuffled between senders at least [XCP]",
+    },
+    Parameter {
+        name: "share",
+        kind: Kind::Number { least: 0.01, most: 1.0, unit: "" },
+        default: 1.0,
+        help: "the share of the link's rate that it hands out; ns-2 has half beside TCP [NS-2]",
+    },
+    Parameter {
+        name: "min_interval",
+        kind: Kind::Number { least: 0.1, most: 10_000.0, unit: "ms" },
+        default: 5.0,
+        help: "the shortest control interval, where the link's delay is not longer [XCP-SPEC]",
+    },
+    Parameter {
+        name: "max_interval",
+        kind: Kind::Number { least: 1.0, most: 10_000.0, unit: "ms" },
+        default: 1000.0,
+        help: "what a round-trip time counts for at most, where the link's delay is not longer [XCP-SPEC]",
+    },
+];
+
+/// The rule of `settings` at `site`.
+pub(super) fn rule(settings: &Settings, site: &Site) -> XcpRule {
+    let bound = |name| Span::from_secs(settings.number(name) * 1e-3).max(site.delay);
+    XcpRule {
+        alpha: settings.number("alpha"),
+        beta: settings.number("beta"),
+        gamma: settings.number("gamma"),
+        share: settings.number("share"),
+        least: bound("min_interval"),
+        most: bound("max_interval"),
+    }
+}
+
+pub(super) fn resolve(settings: &mut Settings, _: &Site, _: Bytes) -> Result<(), Refusal> {
+    let (least, most) = (settings.number("min_interval"), settings.number("max_interval"));
+    if least > most {
+        let text = format!("{least} ms are more than max_interval, {most} ms");
+        return Err(Refusal::new("min_interval", text));
+    }
+    Ok(())
+}
+
+pub(super) fn resolve_fair(settings: &mut Settings, site: &Site, largest: Bytes) -> Result<(), Refusal> {
+    let (least, most) = (settings.number("min_p"), settings.number("max_p"));
+    if least > most {
+        return Err(Refusal::new("min_p", format!("{least} is more than max_p, {most}")));
+    }
+    resolve(settings, site, largest)
+}
+
+impl Xcp<()> {
+    /// One line of what it is.
+    pub const TITLE: &'static str =
+        "XCP's router: tells each sender of controller xcp how much faster or slower to be";
+    /// The key of its source.
+    pub const SOURCE: &'static str = "XCP-SPEC";
+    /// Its parameters.
+    pub const PARAMETERS: &'static [Parameter] = PARAMETERS;
+    /// What it tells of itself.
+    pub const GAUGES: [Gauge; 4] = GAUGES;
+}
+
+impl XcpTcp {
+    /// One line of what it is.
+    pub const TITLE: &'static str =
+        "XCP's router beside TCP: drops as much of other flows as leaves XCP its share";
+    /// The key of its source.
+    pub const SOURCE: &'static str = "XCP-TCP";
+    /// Its parameters.
+    pub const PARAMETERS: &'static [Parameter] = &joined::<{ PARAMETERS.len() + fair::PARAMETERS.len() }>();
+    /// What it tells of itself.
+    pub const GAUGES: [Gauge; 8] = {
+        let ([a, b, c, d], [e, f, g, h]) = (GAUGES, fair::GAUGES);
+        [a, b, c, d, e, f, g, h]
+    };
+}
+
+/// The parameters of XCP, then those of the mechanism.
+const fn joined<const N: usize>() -> [Parameter; N] {
+    let mut all = [PARAMETERS[0]; N];
+    let mut at = 0;
+    while at < N {
+        all[at] =
+            if at < PARAMETERS.len() { PARAMETERS[at] } else { fair::PARAMETERS[at - PARAMETERS.len()] };
+        at += 1;
+    }
+    all
+}
+
+const GAUGES: [Gauge; 4] = [
+    Gauge { name: "rtt_s", unit: "s", help: "mean round-trip time of the flows that ask" },
+    Gauge { name: "standing_bytes", unit: "B", help: "the persistent queue" },
+    Gauge { name: "change", unit: "B/s", help: "how much faster all flows together are told to be" },
+    Gauge { name: "shuffled", unit: "B/s", help: "what is taken from some and given to others beside that" },
+];
+
+impl<T: Packet> Xcp<T> {
+    /// Nothing waits.
+    pub fn new(rule: &XcpRule) -> Xcp<T> {
+        Xcp { held: VecDeque::new(), bytes: Bytes(0), rule: *rule, law: Law::new(), fair: None }
+    }
+
+    /// The same, limiting those who do not ask.
+    pub fn with(self, rule: &FairRule) -> Xcp<T> {
+        Xcp { fair: Some(Box::new(Fair::new(rule.clone(), law::FIRST))), ..self }
+    }
+
+    /// Adds what its gauges show to `shown`.
+    pub fn gauges(&self, shown: &mut Vec<f64>) {
+        shown.extend(self.law.gauges());
+        shown.extend(self.fair.iter().flat_map(|fair| fair.gauges()));
+    }
+
+    /// How many wait.
+    pub fn len(&self) -> usize {
+        self.held.len()
+    }
+
+    /// Whether none waits.
+    pub fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// Those that wait, the first in front.
+    pub fn iter(&self) -> impl Iterator<Item = &Held<T>> {
+        self.held.iter()
+    }
+
+    /// A packet of `flow` arrives, which may yet find no room; `capacity` bytes/s can leave. Whether it is
+    /// let in.
+    pub fn lets_in(&mut self, held: &Held<T>, flow: u32, capacity: f64) -> bool {
+        self.advance(held.arrived, capacity);
+        let header = held.packet.congestion();
+        self.law.arrives(&self.rule, held.size, header);
+        match &mut self.fair {
+            Some(fair) if held.packet.carries_data() => {
+                fair.lets_in(held.size, flow, header.is_some(), held.arrived)
+            }
+            _ => true,
+        }
+    }
+
+    fn advance(&mut self, now: Time, capacity: f64) {
+        self.law.advance(&self.rule, now, self.bytes.0, capacity);
+        if let Some(fair) = &mut self.fair {
+            let rtt = self.law.rtt();
+            fair.advance(now, capacity, rtt, Span::from_secs(rtt).max(self.rule.least));
+        }
+    }
+
+    /// Puts a packet behind the others.
+    pub fn push(&mut self, held: Held<T>) {
+        self.bytes += Bytes(held.size.into());
+        self.held.push_back(held);
+    }
+
+    /// The packet that is to be sent at `now`; `capacity` bytes/s can leave.
+    pub fn next(&mut self, now: Time, capacity: f64) -> Option<Held<T>> {
+        self.advance(now, capacity);
+        let mut held = self.held.pop_front()?;
+        self.bytes = self.bytes - Bytes(held.size.into());
+        self.law.left(self.bytes.0);
+        if let Some(fair) = &mut self.fair {
+            fair.leaves(held.size);
+        }
+        if let Some(header) = held.packet.congestion_mut() {
+            self.law.leaves(held.size, header);
+        }
+        Some(held)
+    }
+}

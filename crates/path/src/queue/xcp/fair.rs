@@ -1,0 +1,307 @@
+//! The fairness mechanism of [XCP-TCP]: a router of XCP that drops as much of TCP as leaves XCP its share.
+//!
+//! It counts the flows that ask routers, N, and those that do not, M. While the link is full and the
+//! latter send more than C M / (N + M), their packets are dropped with a probability that grows slowly;
+//! it shrinks while they send less. XCP takes what is left by its own law.
+
+use fairhaul_units::{Chance, Kind, Parameter, Settings, Span, Time};
+
+use crate::count::{Bins, BinsRule, Counter, ENTRIES, FILL, OVERWRITE, START, Table, TableRule, WEIGHT};
+use crate::count::{ZombieRule, Zombies};
+use crate::queue::Gauge;
+
+/// The numbers of the mechanism, and its counters before they have counted.
+#[derive(Clone, Debug)]
+pub struct FairRule {
+    /// The share of the link in use from which on it acts.
+    gate: f64,
+    /// How far, as a share of the link, a rate may be from its share and match it.
+    tolerance: f64,
+    /// Between two updates; `None`: the control interval of XCP.
+    period: Option<Span>,
+    /// The share of packets that are shown to the counters.
+    inspect: f64,
+    law: Law,
+    counters: [Counter; 2],
+    chance: Chance,
+}
+
+/// How the probability follows the rate of those who do not ask.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Law {
+    /// By fixed factors from a fixed least, as published.
+    Literal { floor: f64, ceiling: f64, up: f64, down: f64, at_floor: bool },
+    /// By what NewReno would need, times how much more these need, which it learns.
+    Adaptive { gain: f64, ceiling: f64 },
+}
+
+/// What the mechanism knows of one queue.
+#[derive(Clone, Debug)]
+pub(super) struct Fair {
+    rule: FairRule,
+    /// Of the interval under way: when it began and ends, what those who do not ask sent, how much of it
+    /// was let in, in how many packets, and what left, bytes.
+    begins: Time,
+    ends: Time,
+    offered: f64,
+    let_in: f64,
+    packets: f64,
+    left: f64,
+    /// Their rate in the last interval, bytes/s.
+    before: f64,
+    p: f64,
+    /// How many times the loss of NewReno they need.
+    aggressiveness: f64,
+    drops: bool,
+    /// What the last update found: N, M, and C M / (N + M) as a share of C.
+    found: [f64; 3],
+}
+
+pub(super) const PARAMETERS: [Parameter; 18] = [
+    Parameter {
+        name: "rule",
+        kind: Kind::Word(&["literal", "adaptive"]),
+        default: 0.0,
+        help: "the probability moves by fixed factors, or from what NewReno would need, by how much more the flows need [XCP-TCP]",
+    },
+    Parameter {
+        name: "counter",
+        kind: Kind::Word(&["sred", "exact", "nred"]),
+        default: 0.0,
+        help: "what tells the numbers of flows [XCP-TCP]",
+    },
+    Parameter {
+        name: "gate",
+        kind: Kind::Number { least: 0.0, most: 1.0, unit: "" },
+        default: 0.95,
+        help: "it acts while so much of the link is in use, or more [XCP-TCP]",
+    },
+    Parameter {
+        name: "tolerance",
+        kind: Kind::Number { least: 0.0, most: 0.5, unit: "" },
+        default: 0.02,
+        help: "a rate that is so near to its share, of the link's rate, matches it",
+    },
+    Parameter {
+        name: "period",
+        kind: Kind::Number { least: 0.0, most: 10_000.0, unit: "ms" },
+        default: 0.0,
+        help: "time between updates; 0: the control interval of XCP",
+    },
+    Parameter {
+        name: "min_p",
+        kind: Kind::Number { least: 1e-9, most: 1.0, unit: "" },
+        default: 1e-4,
+        help: "literal: the least probability, and the first [XCP-TCP]",
+    },
+    Parameter {
+        name: "max_p",
+        kind: Kind::Number { least: 1e-6, most: 1.0, unit: "" },
+        default: 0.1,
+        help: "the largest probability; more makes timeouts of losses",
+    },
+    Parameter {
+        name: "up",
+        kind: Kind::Number { least: 1.0, most: 10.0, unit: "" },
+        default: 1.01,
+        help: "literal: factor of the probability while the rate is above its share and does not fall [XCP-TCP]",
+    },
+    Parameter {
+        name: "down",
+        kind: Kind::Number { least: 0.1, most: 1.0, unit: "" },
+        default: 0.99,
+        help: "literal: factor of the probability while the rate is below its share [XCP-TCP]",
+    },
+    Parameter {
+        name: "at_floor",
+        kind: Kind::Switch,
+        default: 0.0,
+        help: "literal: drop also while the rate is not above its share, with the probability as it is then",
+    },
+    Parameter {
+        name: "gain",
+        kind: Kind::Number { least: 0.001, most: 100.0, unit: "" },
+        default: 2.0,
+        help: "adaptive: speed of learning, in parts of a window's round trips",
+    },
+    Parameter {
+        name: "inspect",
+        kind: Kind::Number { least: 0.001, most: 1.0, unit: "" },
+        default: 1.0,
+        help: "the share of packets that the counters see [XCP-TCP]",
+    },
+    Parameter {
+        name: "stale",
+        kind: Kind::Number { least: 0.0, most: 1000.0, unit: "s" },
+        default: 1.0,
+        help: "sred: the number of a class is 0 after so long without a packet of it; 0: never",
+    },
+    ENTRIES,
+    OVERWRITE,
+    WEIGHT,
+    FILL,
+    START,
+];
+
+pub(super) const GAUGES: [Gauge; 4] = [
+    Gauge { name: "flows_asking", unit: "", help: "how many flows of XCP the counter tells of" },
+    Gauge { name: "flows_plain", unit: "", help: "how many other flows the counter tells of" },
+    Gauge { name: "plain_share", unit: "", help: "the share of the link that the others are to have" },
+    Gauge {
+        name: "drop_p",
+        unit: "",
+        help: "the probability with which packets of the others are dropped, while they are",
+    },
+];
+
+impl FairRule {
+    /// That of `settings`; `chance` is the queue's.
+    pub(crate) fn new(settings: &Settings, mut chance: Chance) -> FairRule {
+        let number = |name| settings.number(name);
+        let ceiling = number("max_p");
+        let law = match settings.word("rule") {
+            "literal" => Law::Literal {
+                floor: number("min_p"),
+                ceiling,
+                up: number("up"),
+                down: number("down"),
+                at_floor: settings.switch("at_floor"),
+            },
+            _ => Law::Adaptive { gain: number("gain"), ceiling },
+        };
+        let period = Span::from_secs(number("period") * 1e-3);
+        FairRule {
+            gate: number("gate"),
+            tolerance: number("tolerance"),
+            period: (!period.is_zero()).then_some(period),
+            inspect: number("inspect"),
+            law,
+            counters: ["asking", "plain"].map(|class| counter(settings, chance.split(class))),
+            chance,
+        }
+    }
+}
+
+/// The counter of a class.
+fn counter(settings: &Settings, chance: Chance) -> Counter {
+    match settings.word("counter") {
+        "exact" => Counter::Exact(Table::new(TableRule::of(&Settings::defaults(Table::PARAMETERS)))),
+        "nred" => Counter::Nred(Bins::new(BinsRule::of(&Settings::defaults(Bins::PARAMETERS)), chance)),
+        _ => {
+            let rule = ZombieRule {
+                entries: settings.number("entries") as usize,
+                overwrite: settings.number("overwrite"),
+                weight: settings.number("weight"),
+                inspect: 1.0,
+                at_once: settings.word("fill") == "at once",
+                corrected: settings.word("start") == "corrected",
+                stale: Span::from_secs(settings.number("stale")),
+            };
+            Counter::Sred(Zombies::new(rule, chance))
+        }
+    }
+}
+
+impl Fair {
+    pub fn new(rule: FairRule, first: Span) -> Fair {
+        let p = if let Law::Literal { floor, .. } = rule.law { floor } else { 0.0 };
+        Fair {
+            begins: Time::ZERO,
+            ends: Time::ZERO + rule.period.unwrap_or(first),
+            rule,
+            offered: 0.0,
+            let_in: 0.0,
+            packets: 0.0,
+            left: 0.0,
+            before: 0.0,
+            p,
+            aggressiveness: 1.0,
+            drops: false,
+            found: [0.0; 3],
+        }
+    }
+
+    /// What its gauges show.
+    pub fn gauges(&self) -> [f64; 4] {
+        [self.found[0], self.found[1], self.found[2], if self.drops { self.p } else { 0.0 }]
+    }
+
+    /// Makes the updates that were due by `now`: `capacity` bytes/s can leave, round trips take `rtt`
+    /// seconds, and the control interval of XCP is `interval`.
+    pub fn advance(&mut self, now: Time, capacity: f64, rtt: f64, interval: Span) {
+        while self.ends <= now {
+            let length = (self.ends - self.begins).as_secs();
+            self.update(length, capacity, rtt);
+            self.before = self.let_in / length;
+            (self.offered, self.let_in, self.packets, self.left) = (0.0, 0.0, 0.0, 0.0);
+            self.begins = self.ends;
+            self.ends += self.rule.period.unwrap_or(interval);
+        }
+    }
+
+    /// A data packet of `flow` arrives, which asks or does not; whether it is let in.
+    pub fn lets_in(&mut self, size: u32, flow: u32, asks: bool, now: Time) -> bool {
+        if self.rule.inspect >= 1.0 || self.rule.chance.hits(self.rule.inspect) {
+            self.rule.counters[usize::from(!asks)].see(flow.into(), now);
+        }
+        if asks {
+            return true;
+        }
+        self.offered += f64::from(size);
+        if self.drops && self.p > 0.0 && self.rule.chance.hits(self.p) {
+            return false;
+        }
+        self.let_in += f64::from(size);
+        self.packets += 1.0;
+        true
+    }
+
+    /// A packet leaves, whoever sent it.
+    pub fn leaves(&mut self, size: u32) {
+        self.left += f64::from(size);
+    }
+
+    fn update(&mut self, length: f64, capacity: f64, rtt: f64) {
+        let at = self.ends;
+        let [asking, plain] = self.rule.counters.each_mut().map(|counter| counter.flows(at));
+        let share = if plain > 0.0 { plain / (asking + plain) } else { 0.0 };
+        self.found = [asking, plain, share];
+        let full = self.left >= self.rule.gate * capacity * length;
+        if !full || asking == 0.0 || plain == 0.0 {
+            self.drops = false;
+            return;
+        }
+        let (rate, target) = (self.let_in / length, share * capacity);
+        match self.rule.law {
+            Law::Literal { floor, ceiling, up, down, at_floor } => {
+                let near = self.rule.tolerance * capacity;
+                // Unclear in [XCP-TCP, 3.3]: what "do not decrease their transmission rate" is held against.
+                // Against their rate in the interval before.
+                if rate > target + near && rate >= self.before {
+                    self.p = (self.p * up).min(ceiling);
+                } else if rate < target - near {
+                    self.p = (self.p * down).max(floor);
+                }
+                // Unclear in [XCP-TCP, 3.3]: whether packets are dropped while the rate is below its share.
+                // They are not, as "TCP flows are no longer penalized" at the least probability.
+                self.drops = at_floor || rate > target;
+            }
+            Law::Adaptive { gain, ceiling } => self.learn(gain, ceiling, length, rate, target, rtt),
+        }
+    }
+
+    /// NewReno with the window w = target RTT / (M s) loses 1.5 / w^2 of its packets; these flows need a
+    /// multiple of that, which moves with the error of their rate. A window takes about w round trips to
+    /// follow, and so long the learning takes.
+    fn learn(&mut self, gain: f64, ceiling: f64, length: f64, rate: f64, target: f64, rtt: f64) {
+        let size = if self.packets > 0.0 { self.let_in / self.packets } else { 1000.0 };
+        let window = (target * rtt / (self.found[1] * size)).max(2.0);
+        let error = (rate / target).clamp(0.25, 4.0);
+        let speed = gain * length / (rtt * window);
+        self.aggressiveness = (self.aggressiveness * libm::pow(error, speed.min(1.0))).clamp(0.01, 1e9);
+        // Flows that no loss slows down get their share if only that is let in.
+        let excess = (1.0 - target * length / self.offered.max(1.0)).max(ceiling);
+        self.p = (self.aggressiveness * 1.5 / (window * window)).min(excess);
+        self.drops = true;
+    }
+}

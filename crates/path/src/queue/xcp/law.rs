@@ -1,0 +1,156 @@
+//! The law of an XCP router [XCP-SPEC, 4]: once in an interval it finds how much faster or slower all
+//! senders together should be; packet by packet it hands that out, in equal parts what is gained and
+//! in proportion to rates what is given up.
+
+use fairhaul_units::{CongestionHeader, Span, Time};
+
+/// The numbers of a router.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct XcpRule {
+    pub(super) alpha: f64,
+    pub(super) beta: f64,
+    pub(super) gamma: f64,
+    /// The share of the link that it hands out.
+    pub(super) share: f64,
+    /// Bounds of the control interval.
+    pub(super) least: Span,
+    pub(super) most: Span,
+}
+
+/// The interval before the first in which a sender says its round-trip time, as in [NS-2].
+pub(super) const FIRST: Span = Span::from_ms(50);
+/// The least time over which the persistent queue is looked for [XCP-SPEC, 4.6].
+const LEAST_WATCH: Span = Span::from_ms(2);
+
+/// What a router knows of one output queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Law {
+    /// What came in the interval under way: bytes, the sum of X, and of X times the round-trip time.
+    input: f64,
+    sum_gap: f64,
+    sum_weighted: f64,
+    /// The interval under way, and its end.
+    interval: Span,
+    ends: Time,
+    /// Mean round-trip time, seconds.
+    rtt: f64,
+    /// What is handed out in it: bytes/s per second of X, bytes/s per byte, and what is left of both.
+    gain: f64,
+    cut: f64,
+    left_gain: f64,
+    left_cut: f64,
+    /// Bytes that stood all the time when they were last looked for, and the least seen since.
+    standing: f64,
+    least: u64,
+    watched: Time,
+    /// What the last control interval found: the change of all rates together, and what is shuffled, bytes/s.
+    change: f64,
+    shuffled: f64,
+}
+
+impl Law {
+    pub fn new() -> Law {
+        Law {
+            input: 0.0,
+            sum_gap: 0.0,
+            sum_weighted: 0.0,
+            interval: FIRST,
+            ends: Time::ZERO + FIRST,
+            rtt: FIRST.as_secs(),
+            gain: 0.0,
+            cut: 0.0,
+            left_gain: 0.0,
+            left_cut: 0.0,
+            standing: 0.0,
+            least: 0,
+            watched: Time::ZERO + FIRST,
+            change: 0.0,
+            shuffled: 0.0,
+        }
+    }
+
+    /// Does what was due by `now`, in order: until then `queued` bytes were there, and `capacity`
+    /// bytes/s could leave.
+    pub fn advance(&mut self, rule: &XcpRule, now: Time, queued: u64, capacity: f64) {
+        while self.ends.min(self.watched) <= now {
+            if self.watched <= self.ends {
+                self.watch(queued, capacity);
+            } else {
+                self.control(rule, capacity * rule.share);
+            }
+        }
+    }
+
+    /// Mean round-trip time of those who ask, seconds.
+    pub fn rtt(&self) -> f64 {
+        self.rtt
+    }
+
+    /// What its gauges show.
+    pub fn gauges(&self) -> [f64; 4] {
+        [self.rtt, self.standing, self.change, self.shuffled]
+    }
+
+    /// A packet arrives, whoever sent it.
+    pub fn arrives(&mut self, rule: &XcpRule, size: u32, header: Option<&CongestionHeader>) {
+        self.input += f64::from(size);
+        let Some(header) = header.filter(|header| !header.rtt.is_unknown()) else { return };
+        let gap = header.gap.as_secs();
+        self.sum_gap += gap;
+        self.sum_weighted += gap * header.rtt.as_secs().min(rule.most.as_secs());
+    }
+
+    /// A packet leaves: what of its sender's wish is left.
+    pub fn leaves(&mut self, size: u32, header: &mut CongestionHeader) {
+        let gain = self.gain * header.gap.as_secs();
+        let cut = self.cut * f64::from(size);
+        let wanted = f64::from(header.delta);
+        let (gain, cut) = if wanted > gain - cut {
+            header.delta = libm::rint(gain - cut) as i32;
+            (gain, cut)
+        } else {
+            // A router before this one leaves it less: what it may not gain, it may yet lose.
+            let cut = self.left_cut.min(cut + (gain - cut - wanted));
+            (wanted + cut, cut)
+        };
+        self.left_gain = (self.left_gain - gain).max(0.0);
+        self.left_cut = (self.left_cut - cut).max(0.0);
+        if self.left_gain == 0.0 {
+            self.gain = 0.0;
+        }
+        if self.left_cut == 0.0 {
+            self.cut = 0.0;
+        }
+    }
+
+    /// A packet has left, and so many bytes are still there.
+    pub fn left(&mut self, queued: u64) {
+        self.least = self.least.min(queued);
+    }
+
+    /// The end of a control interval [XCP-SPEC, 4.3].
+    fn control(&mut self, rule: &XcpRule, capacity: f64) {
+        let rate = self.input / self.interval.as_secs();
+        // Unclear in [XCP-SPEC, 4.3]: what holds where no sender has said its round-trip time. As in
+        // [NS-2] the first interval; nobody can gain then.
+        self.rtt = if self.sum_gap > 0.0 { self.sum_weighted / self.sum_gap } else { FIRST.as_secs() };
+        let change = rule.alpha * (capacity - rate) - rule.beta * self.standing / self.rtt;
+        let shuffled = (rule.gamma * rate - change.abs()).max(0.0);
+        (self.change, self.shuffled) = (change, shuffled);
+        self.left_gain = shuffled + change.max(0.0);
+        self.left_cut = shuffled + (-change).max(0.0);
+        self.gain = if self.sum_gap > 0.0 { self.left_gain / self.sum_gap } else { 0.0 };
+        self.cut = if self.input > 0.0 { self.left_cut / self.input } else { 0.0 };
+        (self.input, self.sum_gap, self.sum_weighted) = (0.0, 0.0, 0.0);
+        self.interval = Span::from_secs(self.rtt).max(rule.least);
+        self.ends += self.interval;
+    }
+
+    /// The least that was there since the last look is the persistent queue [XCP-SPEC, 4.6].
+    fn watch(&mut self, queued: u64, capacity: f64) {
+        self.standing = self.least.min(queued) as f64;
+        self.least = queued;
+        let waits = if capacity > 0.0 { queued as f64 / capacity } else { self.rtt };
+        self.watched += Span::from_secs(((self.rtt - waits) / 2.0).max(0.0)).max(LEAST_WATCH);
+    }
+}

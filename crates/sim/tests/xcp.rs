@@ -1,0 +1,146 @@
+//! XCP at work: its hosts and its routers together keep the promises of [XCP].
+
+mod support;
+
+use support::{Run, run_text, within};
+
+/// So many flows of the given round trips behind one XCP router.
+fn share(rate: &str, duration_s: u64, flows: &[(u64, &str)], more: &str) -> Run {
+    let flows: String = flows
+        .iter()
+        .enumerate()
+        .map(|(n, (ms, start))| {
+            format!(
+                "[[flow]]\nname = \"F{n}\"\nrtt = \"{ms} ms\"\ncontroller = \"xcp\"\nstart = \"{start}\"\n"
+            )
+        })
+        .collect();
+    run_text(&format!(
+        r#"
+        duration = "{duration_s} s"
+        warmup = "{} s"
+        [bottleneck]
+        rate = "{rate}"
+        delay = "5 ms"
+        queue = {{ kind = "xcp", capacity = "1 bdp" {more} }}
+        {flows}
+        "#,
+        duration_s / 2
+    ))
+}
+
+/// Mean backlog of the bottleneck over the measured half, packets.
+fn backlog(run: &Run) -> f64 {
+    let first = run.record.grid.bin(fairhaul_units::Time::ZERO + run.scenario.warmup);
+    let rows = &run.record.links[0][first..];
+    rows.iter().map(|row| row.backlog_packets).sum::<f64>() / rows.len() as f64
+}
+
+#[test]
+fn one_bottleneck_is_full_its_queue_empty_and_nothing_dropped_whatever_the_round_trips() {
+    let run = share("50 Mbit/s", 60, &[(20, "0 s"), (40, "1 s"), (80, "2 s"), (160, "3 s")], "");
+    let rates: Vec<f64> = (0..4).map(|flow| run.goodput_bps(flow)).collect();
+    println!("{rates:?} {} {}", run.utilization(0), backlog(&run));
+    let dropped: u64 = run.record.links[0].iter().map(|row| row.dropped).sum();
+    assert_eq!(dropped, 0);
+    assert!(run.utilization(0) > 0.97);
+    assert!(backlog(&run) < 8.0);
+    // 940 of 1000 bytes are payload.
+    for rate in rates {
+        within(0.05, 50e6 / 4.0 * 0.94 * run.utilization(0), rate, "share");
+    }
+}
+
+/// Payload per round trip of `rtt` seconds that `flow` delivered, from `from` seconds on, as a share of `rate`.
+fn rounds(run: &Run, flow: usize, rtt: f64, from: f64, rate: f64) -> Vec<f64> {
+    let grid = run.record.grid;
+    let mut sums = vec![0.0; 40];
+    for (bin, row) in run.record.flows[flow].iter().enumerate() {
+        let at = (grid.start(bin).as_secs() - from) / rtt;
+        if at >= 0.0 && at < 40.0 {
+            sums[at as usize] += row.goodput_bytes as f64 * 8.0 / (0.94 * rate * rtt);
+        }
+    }
+    sums
+}
+
+#[test]
+fn a_free_link_fills_in_five_round_trips() {
+    // An interval hands out 0.4 of what is spare: 0.6^4.5 = 0.1 [XCP]. The handshake takes the first.
+    let run = share("100 Mbit/s", 5, &[(100, "0 s")], "");
+    let filled = rounds(&run, 0, 0.1, 0.15, 1e8);
+    println!("{filled:.3?}");
+    assert!(
+        filled[2] < 0.6 && filled[4] > 0.9 && filled[4..].iter().all(|share| (0.9..1.11).contains(share))
+    );
+}
+
+#[test]
+fn unfairness_shrinks_by_a_tenth_in_a_round_trip() {
+    // At full load 0.1 of the traffic is shuffled [XCP]: 0.9^n of the difference is left after n.
+    let run = share("100 Mbit/s", 10, &[(100, "0 s"), (100, "5 s")], "");
+    let rates = [0, 1].map(|flow| rounds(&run, flow, 0.1, 5.15, 1e8));
+    let apart: Vec<f64> = rates[0].iter().zip(&rates[1]).map(|(first, second)| first - second).collect();
+    println!("{apart:.3?}");
+    // A rounded window makes single rounds differ by a packet in ten: the sum over 40 rounds is
+    // 10 (1 - 0.9^40), and half of the difference is gone after ln 2 / 0.105 = 6.6.
+    within(0.1, 9.85, apart.iter().sum(), "sum of differences");
+    let half = apart.iter().position(|apart| *apart < 0.5).expect("it shrinks");
+    assert!((5..=8).contains(&half), "{half}");
+}
+
+/// A link of 100 Mbit/s before one of 20 Mbit/s. One flow takes the first, and so many both.
+fn limited_elsewhere(both: u32) -> Run {
+    let link = |from: u32, rate: u32| {
+        format!(
+            "[[link]]\nfrom = \"n{from}\"\nto = \"n{}\"\nrate = \"{rate} Mbit/s\"\ndelay = \"1 ms\"\n\
+             queue = {{ kind = \"xcp\", capacity = \"1000 packets\" }}\n",
+            from + 1
+        )
+    };
+    let flow = |name: &str, count: u32, to: u32| {
+        format!(
+            "[[flow]]\nname = \"{name}\"\ncount = {count}\nfrom = \"n0\"\nto = \"n{to}\"\nrtt = \"60 ms\"\n\
+             controller = \"xcp\"\nstart = \"uniform 0 s..1 s\"\n"
+        )
+    };
+    let nodes: String = (0..3).map(|n| format!("[[node]]\nname = \"n{n}\"\n")).collect();
+    let parts = [nodes, link(0, 100), link(1, 20), flow("near", 1, 1), flow("far", both, 2)].concat();
+    run_text(&format!("duration = \"60 s\"\nwarmup = \"30 s\"\n{parts}"))
+}
+
+#[test]
+fn a_link_whose_flows_are_limited_elsewhere_stays_under_used() {
+    // N flows share what is handed out equally, but only the near one of rate x can take it; y = 20 + x
+    // Mbit/s. It gains (h + F) / N and gives up h x / y, where F = 0.4 (100 - y) and h = 0.1 y - F:
+    // 0.1 y / N = (0.1 y - 40 + 0.4 y) x / y. N = 21: y = 81.0; N = 6: y = 84.3; never below 80
+    // [XCP-USE]: alpha / (alpha + gamma).
+    for (both, expected) in [(20, 0.810), (5, 0.843)] {
+        let run = limited_elsewhere(both);
+        println!("{} {}", run.utilization(0), run.utilization(2));
+        within(0.03, expected, run.utilization(0), "use of the first link");
+        assert!(run.utilization(2) > 0.95);
+    }
+}
+
+#[test]
+fn it_is_stable_where_the_source_says_and_not_far_beyond() {
+    // Stable for alpha below pi / (4 sqrt 2) = 0.555 with beta = alpha^2 sqrt 2 [XCP].
+    let at = |alpha: f64| {
+        let gains = format!(", alpha = {alpha}, beta = {:.4}", alpha * alpha * libm::sqrt(2.0));
+        let run = share("100 Mbit/s", 30, &[(100, "0 s"), (100, "1 s")], &gains);
+        let dropped: u64 = run.record.links[0].iter().map(|row| row.dropped).sum();
+        println!(
+            "alpha {alpha}: use {:.3}, backlog {:.1}, drops {dropped}",
+            run.utilization(0),
+            backlog(&run)
+        );
+        (run.utilization(0), dropped)
+    };
+    for alpha in [0.1, 0.4, 0.55] {
+        let (used, dropped) = at(alpha);
+        assert!(used > 0.98 && dropped == 0);
+    }
+    let (used, dropped) = at(1.2);
+    assert!(used < 0.95 && dropped > 100);
+}
