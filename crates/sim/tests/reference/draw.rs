@@ -51,7 +51,7 @@ fn queues() -> impl Strategy<Value = queue::Choice> {
     let named = |name: &str| queue::Choice::named(name).expect("a name of the catalogue");
     prop_oneof![3 => Just(named("droptail")), 2 => red(named("red")), 2 => pie(named("pie")), 2 => sred(named("sred")),
         1 => codel(named("codel"), false), 1 => codel(named("fq_codel"), true),
-        2 => xcp(named("xcp"))]
+        2 => xcp(named("xcp")), 2 => xcp_tcp()]
 }
 
 /// Targets of few packets, intervals that end in short runs, and few buckets that many flows share.
@@ -68,6 +68,47 @@ fn codel(plain: queue::Choice, fair: bool) -> impl Strategy<Value = queue::Choic
         values.iter().for_each(|(name, value)| choice.settings.set(name, *value));
         choice
     })
+}
+
+/// Both rules and all counters; a gate that is open at times, factors that show in short runs.
+fn xcp_tcp() -> impl Strategy<Value = queue::Choice> {
+    let named = queue::Choice::named("xcp_tcp").expect("a name of the catalogue");
+    let rules = (select(vec![0.0, 1.0]), select(vec![0.0, 1.0, 2.0]), select(vec![0.0, 0.5, 0.95]));
+    let law = (
+        select(vec![0.0, 0.02]),
+        select(vec![0.0, 10.0, 77.0]),
+        any::<bool>(),
+        select(vec![1.0, 10.0, 100.0]),
+    );
+    let counters =
+        (select(vec![1.0, 0.5]), select(vec![0.0, 0.2, 1.0]), select(vec![2.0, 50.0, 1000.0]), 0.001f64..1.0);
+    (xcp(named), rules, law, counters).prop_map(
+        |(
+            mut choice,
+            (rule, counter, gate),
+            (tolerance, period, at_floor, gain),
+            (inspect, stale, entries, weight),
+        )| {
+            let values = [
+                ("rule", rule),
+                ("counter", counter),
+                ("gate", gate),
+                ("tolerance", tolerance),
+                ("period", period),
+                ("min_p", 1e-3),
+                ("up", 1.3),
+                ("down", 0.8),
+                ("at_floor", f64::from(u8::from(at_floor))),
+                ("gain", gain),
+                ("inspect", inspect),
+                ("stale", stale),
+                ("entries", entries),
+                ("weight", weight),
+            ];
+            values.iter().for_each(|(name, value)| choice.settings.set(name, *value));
+            choice
+        },
+    )
 }
 
 /// Gains in and out of what is stable, and intervals shorter and longer than the round trips.

@@ -3,7 +3,7 @@
 
 use fairhaul_experiment::LinkSpec;
 use fairhaul_path::queue::Capacity;
-use fairhaul_units::{Data, Ecn, Span, Time};
+use fairhaul_units::{Chance, Data, Ecn, Span, Time};
 
 use super::link::size;
 use super::xcp::Xcp;
@@ -36,13 +36,13 @@ struct Bucket {
 
 impl Late {
     /// That of a link; `None` where its queue decides on arrival.
-    pub fn of(spec: &LinkSpec) -> Option<Late> {
+    pub fn of(spec: &LinkSpec, chance: Chance) -> Option<Late> {
         let fair = match spec.queue.entry.name {
             "codel" => false,
             "fq_codel" => true,
-            "xcp" => {
+            "xcp" | "xcp_tcp" => {
                 return Some(Late {
-                    xcp: Xcp::of(spec),
+                    xcp: Xcp::of(spec, chance),
                     capacity: spec.capacity,
                     ..Late::first_in_first_out()
                 });
@@ -102,7 +102,9 @@ impl Late {
     /// for.
     pub fn arrive(&mut self, parcel: Parcel, sending: Option<&Parcel>, now: Time, bps: u64) -> Vec<Parcel> {
         if let Some(xcp) = &mut self.xcp {
-            xcp.arrive(&parcel, now, self.buckets[0].bytes(), bps);
+            if !xcp.arrive(&parcel, now, self.buckets[0].bytes(), bps) {
+                return vec![parcel];
+            }
         }
         if !self.fair {
             if self.overflows(sending, Some(&parcel)) {

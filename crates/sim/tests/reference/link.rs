@@ -59,7 +59,7 @@ impl Link {
             capacity: spec.capacity,
             mark: spec.mark,
             aqm: Aqm::of(spec, chance("queue")),
-            late: Late::of(spec),
+            late: Late::of(spec, chance("queue")),
             loss: rule.map(|rule| Loss::new(rule, chance("loss"))),
             schedule: spec.schedule.clone(),
             counted: scenario.links.iter().any(|link| link.schedule.rates.is_some()),

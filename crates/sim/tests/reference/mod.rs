@@ -10,6 +10,7 @@ mod books;
 mod calendar;
 pub mod compare;
 pub mod draw;
+mod fair;
 mod host;
 mod late;
 mod link;

@@ -2,8 +2,9 @@
 //! adds it up at the end.
 
 use fairhaul_experiment::LinkSpec;
-use fairhaul_units::{CongestionHeader, Span, Time};
+use fairhaul_units::{Chance, CongestionHeader, Span, Time};
 
+use super::fair::Fair;
 use super::link::size;
 use super::{Load, Parcel};
 
@@ -31,12 +32,13 @@ pub struct Xcp {
     /// What the last control interval found.
     f: f64,
     shuffled: f64,
+    fair: Option<Fair>,
 }
 
 impl Xcp {
     /// That of a link; `None` where it has another queue.
-    pub fn of(spec: &LinkSpec) -> Option<Xcp> {
-        if spec.queue.entry.name != "xcp" {
+    pub fn of(spec: &LinkSpec, chance: Chance) -> Option<Xcp> {
+        if !["xcp", "xcp_tcp"].contains(&spec.queue.entry.name) {
             return None;
         }
         let number = |name| spec.queue.settings.number(name);
@@ -62,12 +64,14 @@ impl Xcp {
             queue_timer: Time::ZERO + first,
             f: 0.0,
             shuffled: 0.0,
+            fair: Fair::of(spec, chance),
         })
     }
 
     /// What it tells of itself.
     pub fn shows(&self) -> Vec<f64> {
-        vec![self.avg_rtt, self.queue, self.f, self.shuffled]
+        let own = [self.avg_rtt, self.queue, self.f, self.shuffled];
+        own.into_iter().chain(self.fair.iter().flat_map(Fair::shows)).collect()
     }
 
     /// Both timers, up to `now`; `waiting` bytes wait and the link carries `bps`.
@@ -84,9 +88,11 @@ impl Xcp {
             } else if self.ctl_timer <= now {
                 self.control(capacity * self.share);
             } else {
-                return;
+                break;
             }
         }
+        let ctl = Span::from_secs(self.avg_rtt).max(self.min_interval);
+        self.fair.iter_mut().for_each(|fair| fair.timer(now, bps, self.avg_rtt, ctl));
     }
 
     fn control(&mut self, capacity: f64) {
@@ -112,11 +118,12 @@ impl Xcp {
         self.ctl_timer += self.ctl_interval;
     }
 
-    /// A packet arrives, while `waiting` bytes wait.
-    pub fn arrive(&mut self, parcel: &Parcel, now: Time, waiting: u64, bps: u64) {
+    /// A packet arrives, while `waiting` bytes wait; whether it is let in.
+    pub fn arrive(&mut self, parcel: &Parcel, now: Time, waiting: u64, bps: u64) -> bool {
         self.timers(now, waiting, bps);
         let header = if let Load::Data(data) = &parcel.load { data.congestion } else { None };
         self.came.push((size(parcel), header));
+        self.fair.as_mut().is_none_or(|fair| fair.arrive(parcel, now))
     }
 
     /// Nothing leaves, as nothing waits.
@@ -128,6 +135,7 @@ impl Xcp {
     pub fn depart(&mut self, parcel: &mut Parcel, now: Time, waiting: u64, bps: u64) {
         self.timers(now, waiting, bps);
         self.seen.push(waiting - size(parcel));
+        self.fair.iter_mut().for_each(|fair| fair.depart(parcel));
         let bytes = size(parcel) as f64;
         let Load::Data(data) = &mut parcel.load else { return };
         let Some(header) = &mut data.congestion else { return };

@@ -121,7 +121,7 @@ pub(super) const PARAMETERS: [Parameter; 18] = [
     Parameter {
         name: "gain",
         kind: Kind::Number { least: 0.001, most: 100.0, unit: "" },
-        default: 2.0,
+        default: 10.0,
         help: "adaptive: speed of learning, in parts of a window's round trips",
     },
     Parameter {

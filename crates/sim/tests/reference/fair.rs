@@ -1,0 +1,147 @@
+//! The mechanism of an XCP router that limits who does not ask, written from its paper once more: it
+//! keeps what came and left in an interval, and adds it up at the end. The counters are the engine's.
+
+use fairhaul_experiment::LinkSpec;
+use fairhaul_path::count::{Bins, BinsRule, Counter, Table, TableRule, ZombieRule, Zombies};
+use fairhaul_units::{Chance, Settings, Span, Time};
+
+use super::link::size;
+use super::{Load, Parcel};
+
+/// See the module.
+pub struct Fair {
+    settings: Settings,
+    counters: [Counter; 2],
+    chance: Chance,
+    begun: Time,
+    until: Time,
+    /// Sizes of the others' packets, and whether each was let in; and of all that left.
+    came: Vec<(u64, bool)>,
+    left: Vec<u64>,
+    rate_before: f64,
+    p: f64,
+    phi: f64,
+    dropping: bool,
+    told: [f64; 3],
+}
+
+impl Fair {
+    /// That of a link; `None` where its queue has none.
+    pub fn of(spec: &LinkSpec, mut chance: Chance) -> Option<Fair> {
+        if spec.queue.entry.name != "xcp_tcp" {
+            return None;
+        }
+        let settings = spec.queue.settings.clone();
+        let counters = ["asking", "plain"].map(|class| counter(&settings, chance.split(class)));
+        let period = Span::from_secs(settings.number("period") * 1e-3);
+        Some(Fair {
+            counters,
+            chance,
+            begun: Time::ZERO,
+            until: Time::ZERO + if period.is_zero() { Span::from_ms(50) } else { period },
+            came: Vec::new(),
+            left: Vec::new(),
+            rate_before: 0.0,
+            p: if settings.word("rule") == "literal" { settings.number("min_p") } else { 0.0 },
+            phi: 1.0,
+            dropping: false,
+            told: [0.0; 3],
+            settings,
+        })
+    }
+
+    pub fn shows(&self) -> [f64; 4] {
+        let [n, m, share] = self.told;
+        [n, m, share, if self.dropping { self.p } else { 0.0 }]
+    }
+
+    /// The updates up to `now`.
+    pub fn timer(&mut self, now: Time, bps: u64, rtt: f64, ctl_interval: Span) {
+        while self.until <= now {
+            self.update(bps as f64 / 8.0, rtt);
+            let passed: f64 = self.came.iter().filter(|came| came.1).map(|came| came.0 as f64).sum();
+            self.rate_before = passed / (self.until - self.begun).as_secs();
+            self.came.clear();
+            self.left.clear();
+            self.begun = self.until;
+            let period = Span::from_secs(self.settings.number("period") * 1e-3);
+            self.until += if period.is_zero() { ctl_interval } else { period };
+        }
+    }
+
+    /// A packet arrives: whether it is let in.
+    pub fn arrive(&mut self, parcel: &Parcel, now: Time) -> bool {
+        let Load::Data(data) = parcel.load else { return true };
+        if data.opens {
+            return true;
+        }
+        let plain = data.congestion.is_none();
+        let inspect = self.settings.number("inspect");
+        if inspect == 1.0 || self.chance.hits(inspect) {
+            self.counters[usize::from(plain)].see(parcel.serial.into(), now);
+        }
+        if !plain {
+            return true;
+        }
+        let lets_in = !(self.dropping && self.p > 0.0 && self.chance.hits(self.p));
+        self.came.push((data.size.into(), lets_in));
+        lets_in
+    }
+
+    pub fn depart(&mut self, parcel: &Parcel) {
+        self.left.push(size(parcel));
+    }
+
+    fn update(&mut self, c: f64, rtt: f64) {
+        let get = |name| self.settings.number(name);
+        let length = (self.until - self.begun).as_secs();
+        let (n, m) = (self.counters[0].flows(self.until), self.counters[1].flows(self.until));
+        let share = if m > 0.0 { m / (n + m) } else { 0.0 };
+        self.told = [n, m, share];
+        let left: f64 = self.left.iter().map(|bytes| *bytes as f64).sum();
+        if left < get("gate") * c * length || n == 0.0 || m == 0.0 {
+            self.dropping = false;
+            return;
+        }
+        let let_in: Vec<f64> = self.came.iter().filter(|came| came.1).map(|came| came.0 as f64).collect();
+        let passed: f64 = let_in.iter().sum();
+        let offered: f64 = self.came.iter().map(|came| came.0 as f64).sum();
+        let (rate, target) = (passed / length, share * c);
+        if self.settings.word("rule") == "literal" {
+            let near = get("tolerance") * c;
+            if rate > target + near && rate >= self.rate_before {
+                self.p = (self.p * get("up")).min(get("max_p"));
+            } else if rate < target - near {
+                self.p = (self.p * get("down")).max(get("min_p"));
+            }
+            self.dropping = self.settings.switch("at_floor") || rate > target;
+            return;
+        }
+        let mean = if let_in.is_empty() { 1000.0 } else { passed / let_in.len() as f64 };
+        let w = (target * rtt / (m * mean)).max(2.0);
+        let speed = (get("gain") * length / (rtt * w)).min(1.0);
+        self.phi = (self.phi * libm::pow((rate / target).clamp(0.25, 4.0), speed)).clamp(0.01, 1e9);
+        let most = (1.0 - target * length / offered.max(1.0)).max(get("max_p"));
+        self.p = (self.phi * 1.5 / (w * w)).min(most);
+        self.dropping = true;
+    }
+}
+
+fn counter(settings: &Settings, chance: Chance) -> Counter {
+    match settings.word("counter") {
+        "exact" => Counter::Exact(Table::new(TableRule::of(&Settings::defaults(Table::PARAMETERS)))),
+        "nred" => Counter::Nred(Bins::new(BinsRule::of(&Settings::defaults(Bins::PARAMETERS)), chance)),
+        _ => {
+            let rule = ZombieRule {
+                entries: settings.number("entries") as usize,
+                overwrite: settings.number("overwrite"),
+                weight: settings.number("weight"),
+                inspect: 1.0,
+                at_once: settings.word("fill") == "at once",
+                corrected: settings.word("start") == "corrected",
+                stale: Span::from_secs(settings.number("stale")),
+            };
+            Counter::Sred(Zombies::new(rule, chance))
+        }
+    }
+}
