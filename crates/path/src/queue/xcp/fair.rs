@@ -305,3 +305,97 @@ impl Fair {
         self.drops = true;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::Choice;
+
+    const SECOND: Span = Span::from_s(1);
+    /// 1000 packets of 1000 B a second.
+    const CAPACITY: f64 = 1e6;
+
+    fn fair(values: &[(&str, f64)]) -> Fair {
+        let mut choice = Choice::named("xcp_tcp").expect("it is in the catalogue");
+        let all = [("counter", 1.0), ("period", 1000.0)];
+        all.iter().chain(values).for_each(|(name, value)| choice.settings.set(name, *value));
+        Fair::new(FairRule::new(&choice.settings, Chance::stream(1, "queue", 0)), SECOND)
+    }
+
+    /// A second in which one flow that asks and one that does not send so many packets, and so many leave.
+    fn second(fair: &mut Fair, asking: u32, plain: u32, leave: u32) {
+        let begins = fair.begins;
+        for (count, flow) in [(asking, 0), (plain, 1)] {
+            (0..count).for_each(|_| {
+                fair.lets_in(1000, flow, flow == 0, begins + SECOND / 2);
+            });
+        }
+        (0..leave).for_each(|_| fair.leaves(1000));
+        fair.advance(begins + SECOND, CAPACITY, 0.1, SECOND);
+    }
+
+    /// Two flows, so the share is 500 packets/s; 520 and 480 match it.
+    #[test]
+    fn the_probability_grows_above_the_share_shrinks_below_and_stands_near_it() {
+        let mut fair = fair(&[("inspect", 1.0)]);
+        assert_eq!(fair.p, 1e-4);
+        for (plain, factor) in [(600, 1.01), (700, 1.01), (515, 1.0), (600, 1.01), (300, 0.99), (490, 1.0)] {
+            let before = fair.p;
+            fair.drops = false; // so that all of it is let in
+            second(&mut fair, 1000 - plain, plain, 1000);
+            assert!((fair.p / before - factor).abs() < 1e-12, "{plain}: {}", fair.p / before);
+            assert_eq!(fair.drops, plain > 500);
+        }
+        assert_eq!(fair.found, [1.0, 1.0, 0.5]);
+    }
+
+    #[test]
+    fn flows_that_slow_down_are_not_pressed_further_and_the_least_holds() {
+        let mut fair = fair(&[]);
+        second(&mut fair, 200, 800, 1000);
+        let after = fair.p;
+        fair.drops = false;
+        second(&mut fair, 300, 700, 1000);
+        assert_eq!(fair.p, after); // 700 are above the share, and fewer than 800
+        (0..3).for_each(|_| second(&mut fair, 900, 100, 1000));
+        assert_eq!(fair.p, 1e-4);
+    }
+
+    #[test]
+    fn it_rests_while_the_link_is_not_full_or_a_class_is_absent() {
+        let mut fair = fair(&[]);
+        second(&mut fair, 200, 740, 940); // 0.94 of the link
+        assert!(!fair.drops && fair.p == 1e-4);
+        second(&mut fair, 200, 760, 960);
+        assert!(fair.drops);
+        let mut alone = super::tests::fair(&[]);
+        second(&mut alone, 0, 1000, 1000);
+        assert!(!alone.drops && alone.found == [0.0, 1.0, 1.0]);
+    }
+
+    /// Sent 800 for a share of 500: w = 500 * 0.1 / 1 = 50. The error of 1.6 for one second, 10 round
+    /// trips, at gain 10: a speed of 10 * 10 / 50 = 2, held at 1. So p = 1.6 * 1.5 / 2500 = 0.00096.
+    #[test]
+    fn the_rule_that_learns_begins_with_what_newreno_needs() {
+        let mut fair = fair(&[("rule", 1.0)]);
+        second(&mut fair, 200, 800, 1000);
+        assert!((fair.p - 0.000_96).abs() < 1e-12 && fair.drops, "{}", fair.p);
+        fair.drops = false;
+        second(&mut fair, 500, 500, 1000);
+        assert!((fair.aggressiveness - 1.6).abs() < 1e-12);
+    }
+
+    /// Flows that no loss slows down: what is let in comes to the share, a quarter of the link.
+    #[test]
+    fn the_rule_that_learns_polices_who_does_not_listen() {
+        let mut fair = fair(&[("rule", 1.0), ("gain", 100.0)]);
+        for _ in 0..60 {
+            let begins = fair.begins;
+            for flow in 1..4 {
+                fair.lets_in(1000, 10 + flow, true, begins + SECOND / 2);
+            }
+            second(&mut fair, 97, 900, 1000);
+        }
+        assert!((fair.before / CAPACITY - 0.2).abs() < 0.03, "{}", fair.before / CAPACITY);
+    }
+}
