@@ -8,7 +8,7 @@ pub use page::page;
 pub use schema::schema;
 
 use fairhaul_cc::entries;
-use fairhaul_units::{Kind, Parameter};
+use fairhaul_units::{Bytes, Kind, Parameter};
 
 use crate::read::{Accepts, Fallback, Field, QUEUE, RECOVERY, Shape, TRAFFIC_WORDS, described};
 
@@ -21,6 +21,8 @@ pub struct Word {
     pub title: &'static str,
     /// The key of its source, empty for none.
     pub source: &'static str,
+    /// The queue that a controller needs on its way, empty where any will do.
+    pub queue: &'static str,
     /// What may stand beside it.
     pub keys: Vec<Key>,
 }
@@ -44,6 +46,8 @@ pub fn controllers() -> Vec<Word> {
         name: entry.name,
         title: entry.title,
         source: entry.source,
+        // What adds a header asks routers, and one queue reads it.
+        queue: if entry.header > Bytes(0) { "xcp" } else { "" },
         keys: entry.parameters.iter().map(parameter).collect(),
     };
     entries().iter().map(word).collect()
@@ -71,6 +75,7 @@ fn words(accepts: &Accepts) -> Vec<Word> {
         name: case.name,
         title: case.help,
         source: "",
+        queue: "",
         keys: case.fields.iter().map(key).collect(),
     };
     words.cases.iter().map(word).collect()
