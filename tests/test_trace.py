@@ -117,9 +117,7 @@ def test_headers_that_ask_routers_are_not_taken_for_payload(
     file = tmp_path / "xcp.toml"
     file.write_text(LOSSY.replace('"reno"', '"xcp"').replace('"droptail"', '"xcp"'))
     for form in ("pcapng", "qlog", "csv"):
-        done = fairhaul(
-            "run", file, "--trace", "near", "--format", form, "--out", tmp_path / form
-        )
+        done = fairhaul("run", file, "--trace", "near", "--format", form, "--out", tmp_path / form)
         assert done.returncode == 0, done.stderr
     table = pl.read_csv(tmp_path / "csv" / "near.csv")
     assert table.filter(~pl.col("opens"))["bytes"].unique().sort().to_list() == [60, 1000]

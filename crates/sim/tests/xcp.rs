@@ -145,6 +145,31 @@ fn it_is_stable_where_the_source_says_and_not_far_beyond() {
     assert!(used < 0.95 && dropped > 100);
 }
 
+#[test]
+fn a_loss_halves_the_window_once_and_routers_give_it_back() {
+    // 50 Mbit/s over 100 ms are 625 packets. Half of the link is free then, and 0.6 of that is left after
+    // each round: 0.5 / 0.4 = 1.25 rounds of sending are gone, 0.125 s of 15.
+    let run = run_text(
+        r#"
+        duration = "20 s"
+        warmup = "5 s"
+        [bottleneck]
+        rate = "50 Mbit/s"
+        delay = "5 ms"
+        queue = { kind = "xcp", capacity = "1 bdp" }
+        loss = { at = ["10 s"] }
+        [[flow]]
+        name = "F"
+        rtt = "100 ms"
+        controller = "xcp"
+        "#,
+    );
+    let reductions = run.events("reduction");
+    assert_eq!((reductions.len(), run.events("timeout").len()), (1, 0));
+    within(0.03, 312.5, reductions[0].value, "half of the window");
+    assert!((0.98..0.9925).contains(&run.utilization(0)), "{}", run.utilization(0));
+}
+
 /// Drops at `link` in the whole run, and the most that ever waited there as a mean of a bin, packets.
 fn strain(run: &Run, link: usize) -> (u64, f64) {
     let rows = &run.record.links[link];
@@ -206,10 +231,17 @@ fn lost_answers() {
     for back in [1, 65, 80, 120, 240] {
         for variant in ["spec", "xcp-r"] {
             let run = way_back_full(variant, back);
-            let acks: (u64, u64) = run.record.links[3].iter().fold((0, 0), |s, r| (s.0 + r.dropped, s.1 + r.arrived));
+            let acks: (u64, u64) =
+                run.record.links[3].iter().fold((0, 0), |s, r| (s.0 + r.dropped, s.1 + r.arrived));
             let rates: Vec<f64> = (0..4).map(|flow| run.goodput_bps(flow) / 1e6).collect();
-            println!("{back} {variant}: strain {:?} use {:.3} mean backlog {:.1} back lost {:.3} rates {rates:.2?} tmo {}",
-                strain(&run, 0), run.utilization(0), backlog(&run), acks.0 as f64 / acks.1 as f64, run.events("timeout").len());
+            println!(
+                "{back} {variant}: strain {:?} use {:.3} mean backlog {:.1} back lost {:.3} rates {rates:.2?} tmo {}",
+                strain(&run, 0),
+                run.utilization(0),
+                backlog(&run),
+                acks.0 as f64 / acks.1 as f64,
+                run.events("timeout").len()
+            );
         }
     }
 }
@@ -248,15 +280,22 @@ fn cloud(second: &str, cross: u32, room: u32, rtt: &str) -> Run {
 #[test]
 fn clouds() {
     for rtt in ["20 ms", "60 ms", "40 ms..80 ms", "200 ms"] {
-      for room in [50, 200] {
-       for second in ["", ", virtual = true", ", virtual = true, probe = 0.02", ", virtual = true, probe = 0.2"] {
-        for cross in [1, 10] {
-            let run = cloud(second, cross, room, rtt);
-            let rates: Vec<f64> = (0..2).map(|flow| run.goodput_bps(flow) / 1e6).collect();
-            println!("{rtt} room {room} {second} cross {cross}: strain {:?} use {:.3} rates {rates:.2?} red {} tmo {}",
-                strain(&run, 2), run.utilization(2), run.events("reduction").len(), run.events("timeout").len());
+        for room in [50, 200] {
+            for second in
+                ["", ", virtual = true", ", virtual = true, probe = 0.02", ", virtual = true, probe = 0.2"]
+            {
+                for cross in [1, 10] {
+                    let run = cloud(second, cross, room, rtt);
+                    let rates: Vec<f64> = (0..2).map(|flow| run.goodput_bps(flow) / 1e6).collect();
+                    println!(
+                        "{rtt} room {room} {second} cross {cross}: strain {:?} use {:.3} rates {rates:.2?} red {} tmo {}",
+                        strain(&run, 2),
+                        run.utilization(2),
+                        run.events("reduction").len(),
+                        run.events("timeout").len()
+                    );
+                }
+            }
         }
-       }
-      }
     }
 }

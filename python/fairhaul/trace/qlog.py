@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+
 def log(table: pl.DataFrame, flow: str, described: Mapping[str, Any]) -> str:
     """Give the log of the first connection of a trace, as JSON text."""
     table, payload = with_payload(table, described)

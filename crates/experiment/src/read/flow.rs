@@ -197,7 +197,8 @@ fn room(values: &Values, packet: Bytes, notes: &mut Notes) {
     let headers = HEADER + controller.as_ref().map_or(Bytes(0), |controller| controller.entry.header);
     if packet <= headers {
         let whose = controller.map_or("", |controller| controller.entry.name);
-        let text = format!("packet: {packet} leave no room for payload; the headers of {whose} are {headers}");
+        let text =
+            format!("packet: {packet} leave no room for payload; the headers of {whose} are {headers}");
         return notes.note(values.spot("packet"), text);
     }
     let payload = packet - headers;

@@ -86,7 +86,9 @@ impl Xcp {
         self.router.timers(now, waiting, bps);
         let header = if let Load::Data(data) = &parcel.load { data.congestion } else { None };
         self.router.came.push((size(parcel), header));
-        let Some(header) = header.filter(|header| header.plain > 0 && header.last.get() < 255) else { return };
+        let Some(header) = header.filter(|header| header.plain > 0 && header.last.get() < 255) else {
+            return;
+        };
         let Some(clouds) = &mut self.clouds else { return };
         let fresh = || Cloud {
             router: self.router.anew(now),
