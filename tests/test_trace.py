@@ -108,6 +108,38 @@ def test_marks_stand_in_the_headers_of_a_capture(fairhaul: Fairhaul, tmp_path: P
     assert subprocess.run(command, capture_output=True, check=True).stdout == b""
 
 
+def test_headers_that_ask_routers_are_not_taken_for_payload(
+    fairhaul: Fairhaul, tmp_path: Path
+) -> None:
+    tshark = shutil.which("tshark")
+    if tshark is None:
+        pytest.skip("tshark is not installed (Debian: tshark)")
+    file = tmp_path / "xcp.toml"
+    file.write_text(LOSSY.replace('"reno"', '"xcp"').replace('"droptail"', '"xcp"'))
+    for form in ("pcapng", "qlog", "csv"):
+        done = fairhaul("run", file, "--trace", "near", "--format", form, "--out", tmp_path / form)
+        assert done.returncode == 0, done.stderr
+    table = pl.read_csv(tmp_path / "csv" / "near.csv")
+    assert table.filter(~pl.col("opens"))["bytes"].unique().sort().to_list() == [60, 1000]
+    assert table.filter("opens")["bytes"].unique().to_list() == [40]
+    # 20 bytes of IP, 20 of TCP and 20 of XCP leave 940.
+    command = [tshark, "-r", str(tmp_path / "pcapng" / "near.pcapng"), "-T", "fields"]
+    command += ["-e", "tcp.len", "-e", "tcp.seq"]
+    told = subprocess.run([*command, "-Y", "tcp.len > 0"], capture_output=True, check=True)
+    segments = [tuple(map(int, line.split())) for line in told.stdout.splitlines()]
+    sent = table.filter(~pl.col("opens"), pl.col("what") == "sent")
+    assert segments == [(940, 1 + 940 * number) for number in sent["number"]]
+    assert sent["again"].sum() > 0
+    wrong = "_ws.expert.severity == error || tcp.analysis.lost_segment"
+    wrong += " || tcp.analysis.ack_lost_segment"
+    assert not subprocess.run([*command, "-Y", wrong], capture_output=True, check=True).stdout
+    log = json.loads((tmp_path / "qlog" / "near.qlog").read_text())
+    frames = [event["data"].get("frames", [{}])[0] for event in log["traces"][0]["events"]]
+    streams = [frame for frame in frames if frame.get("frame_type") == "stream"]
+    assert {frame["length"] for frame in streams} == {940}
+    assert {frame["offset"] % 940 for frame in streams} == {0}
+
+
 def test_the_log_tells_every_packet_of_the_connection(traced: Path) -> None:
     log = json.loads((traced / "qlog" / "near.qlog").read_text())
     events = log["traces"][0]["events"]

@@ -13,9 +13,10 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
 
     Returns:
         Lists under `controllers`, `queues`, `counters`, `recoveries` and `traffic`. An entry has
-        `name`, `title`, `source` (the key of its source, or nothing) and `keys`: what may stand beside it,
-        each with `name`, `wanted`, `default` and `help`. A queue that tells the record of
-        itself has `gauges`, each with `name`, `unit` and `help`.
+        `name`, `title`, `source` (the key of its source, or nothing), `queue` (what a controller
+        needs on its way, or nothing) and `keys`: what may stand beside it, each with `name`,
+        `wanted`, `default` and `help`. A queue that tells the record of itself has `gauges`, each
+        with `name`, `unit` and `help`.
     """
     return _core.catalogue()
 
@@ -23,3 +24,9 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
 def schema() -> dict[str, Any]:
     """Give the JSON Schema of scenario files, with which editors complete and check them."""
     return cast("dict[str, Any]", json.loads(_core.schema()))
+
+
+def needed_queue(controller: str) -> str:
+    """Name the queue that `controller` needs on its way; nothing where any will do."""
+    entries = {entry["name"]: entry for entry in catalogue()["controllers"]}
+    return str(entries[controller]["queue"])

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::Capacity;
 use fairhaul_path::{Rates, Schedule};
-use fairhaul_units::{Bytes, Kind, Settings, Span};
+use fairhaul_units::{Bytes, HEADER, Kind, Settings, Span};
 use serde_json::{Map, Value, json};
 
 use crate::{Flow, Hop, LinkSpec, Recovery, Role, Scenario, SizeLaw, SlowStart, Start, Traffic};
@@ -177,6 +177,9 @@ fn flow(flow: &Flow) -> Value {
     }
     if flow.ecn {
         described["ecn"] = true.into();
+    }
+    if flow.headers() > HEADER {
+        described["header_bytes"] = flow.headers().0.into();
     }
     if !flow.clock.is_exact() {
         described["clock"] = json!({

@@ -9,7 +9,7 @@ pub use schema::schema;
 
 use fairhaul_cc::entries;
 pub use fairhaul_path::queue::Gauge;
-use fairhaul_units::{Kind, Parameter};
+use fairhaul_units::{Bytes, Kind, Parameter};
 
 use crate::read::{Accepts, Fallback, Field, QUEUE, RECOVERY, Shape, TRAFFIC_WORDS, described};
 
@@ -22,6 +22,8 @@ pub struct Word {
     pub title: &'static str,
     /// The key of its source, empty for none.
     pub source: &'static str,
+    /// The queue that a controller needs on its way, empty where any will do.
+    pub queue: &'static str,
     /// What may stand beside it.
     pub keys: Vec<Key>,
     /// What it shows of itself in the record, where it is a queue.
@@ -47,6 +49,8 @@ pub fn controllers() -> Vec<Word> {
         name: entry.name,
         title: entry.title,
         source: entry.source,
+        // What adds a header asks routers, and one queue reads it.
+        queue: if entry.header > Bytes(0) { "xcp" } else { "" },
         keys: entry.parameters.iter().map(parameter).collect(),
         gauges: &[],
     };
@@ -69,6 +73,7 @@ pub fn counters() -> Vec<Word> {
         title: entry.title,
         source: entry.source,
         keys: entry.parameters.iter().map(parameter).collect(),
+        queue: "",
         gauges: &[],
     };
     fairhaul_path::count::entries().iter().map(word).collect()
@@ -90,6 +95,7 @@ fn words(accepts: &Accepts) -> Vec<Word> {
         name: case.name,
         title: case.help,
         source: "",
+        queue: "",
         keys: case.fields.iter().map(key).collect(),
         gauges: &[],
     };

@@ -3,11 +3,13 @@
 //! A dumbbell has become two links and an access hop at each end of every flow; `count` flows have
 //! become that many; a capacity in time or in bdp has become packets.
 
+use std::num::NonZeroU8;
+
 use fairhaul_cc::Choice;
 use fairhaul_path::Schedule;
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::{self, Built, Capacity, Site};
-use fairhaul_units::{Bytes, Chance, HEADER, Rate, Span, Time};
+use fairhaul_units::{Bytes, Chance, HEADER, Rate, SENDER, Span, Time};
 
 use crate::Clock;
 
@@ -34,6 +36,12 @@ impl Scenario {
     /// Whether the rate of any link changes, so that what links have sent is counted in bytes.
     pub fn counts_bytes(&self) -> bool {
         self.links.iter().any(|link| link.schedule.rates.is_some())
+    }
+
+    /// The number of `link` among the XCP routers, from 1.
+    pub fn router(&self, link: usize) -> NonZeroU8 {
+        let before = self.links[..link].iter().filter(|link| link.queue.entry.answers()).count();
+        u8::try_from(before).ok().and_then(|before| NonZeroU8::MIN.checked_add(before)).unwrap_or(SENDER)
     }
 }
 

@@ -534,6 +534,40 @@ controller = "reno"
 }
 
 #[test]
+fn a_packet_of_xcp_holds_more_than_60_bytes_and_a_buffer_what_is_left() {
+    // 20 of IP, 20 of TCP, 20 of XCP.
+    let asks = |more: &str| mistakes(&DUMBBELL.replace("= \"reno\"", &format!("= \"xcp\"\n{more}")), &[]);
+    let told = asks("packet = \"60 B\"");
+    assert!(told.contains("packet: 60 B leave no room for payload; the headers of xcp are 60 B"), "{told}");
+    let told = asks("send_buffer = \"939 B\"");
+    assert!(told.contains("send_buffer: 939 B are less than the 940 B of payload"), "{told}");
+    let fine = DUMBBELL.replace("= \"reno\"", "= \"xcp\"\nsend_buffer = \"940 B\"");
+    assert_eq!(base(&fine, &[]).flows[0].headers(), Bytes(60));
+}
+
+#[test]
+fn a_header_tells_254_xcp_routers_apart() {
+    // Each link has a router in each direction.
+    let chain = |links: usize| {
+        let mut text = "duration = \"1 s\"\nnode = [{ name = \"n0\" }".to_owned();
+        (1..=links).for_each(|n| text += &format!(", {{ name = \"n{n}\" }}"));
+        text += "]\n";
+        for n in 0..links {
+            text += &format!(
+                "[[link]]\nfrom = \"n{n}\"\nto = \"n{}\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
+                 queue = {{ kind = \"xcp\", capacity = \"9 packets\" }}\n",
+                n + 1
+            );
+        }
+        text + "[[flow]]\nname = \"f\"\nfrom = \"n0\"\nto = \"n1\"\ncontroller = \"xcp\"\n"
+    };
+    let last = base(&chain(127), &[]);
+    assert_eq!((last.router(0).get(), last.router(253).get()), (1, 254));
+    let told = mistakes(&chain(128), &[]);
+    assert!(told.contains("128 links with the queue \"xcp\" are too many; at most 127"), "{told}");
+}
+
+#[test]
 fn broken_toml_is_told_with_its_lines() {
     insta::assert_snapshot!(mistakes(
         "duration = 10 s\n[bottleneck\nrate = \"1 Gbit/s\"\nrate = 3\n[[flow]]\nname = \"\n",

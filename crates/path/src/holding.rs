@@ -1,6 +1,8 @@
 //! A link whose queue decides at departure: packets wait in it by value, and its owner comes back
 //! when the one being sent has left.
 
+use std::num::NonZeroU8;
+
 use fairhaul_units::{Bytes, Rate, Span, Time};
 
 use crate::link::{LinkTotals, Wire};
@@ -71,6 +73,15 @@ impl<T: Packet> Holding<T> {
         Holding { pace: self.wire.following(schedule), ..self }
     }
 
+    /// The same as the XCP router of that number in its network, where it is one.
+    pub fn numbered(self, number: NonZeroU8) -> Holding<T> {
+        let queue = match self.queue {
+            Queue::Xcp(xcp) => Queue::Xcp(Box::new(xcp.numbered(number))),
+            other => other,
+        };
+        Holding { queue, ..self }
+    }
+
     /// Whether nothing is being sent at `now`.
     pub fn is_idle(&self, now: Time) -> bool {
         self.sending.0 <= now
@@ -133,7 +144,12 @@ impl<T: Packet> Holding<T> {
             self.bytes = self.bytes - Bytes(victim.size.into());
             self.totals.dropped += 1;
         }
-        let (Held { packet, size, arrived, .. }, marked) = next?;
+        let (Held { mut packet, size, arrived, .. }, marked) = next?;
+        if !matches!(self.queue, Queue::Xcp(_))
+            && let Some(header) = packet.congestion_mut()
+        {
+            header.passes_plain();
+        }
         self.bytes = self.bytes - Bytes(size.into());
         self.totals.marked += u64::from(marked);
         let ((departs, arrives), on_wire) = match &mut self.pace {
@@ -262,12 +278,12 @@ mod tests {
     proptest! {
         #[test]
         fn what_comes_leaves_is_dropped_or_waits(
-            name in proptest::sample::select(vec!["codel", "fq_codel", "xcp"]),
+            name in proptest::sample::select(vec!["codel", "fq_codel", "xcp", "xcp_tcp"]),
             most in 1u64..40,
             packets in proptest::collection::vec((0u64..1500, 40u32..1500, 0u32..5), 1..300),
         ) {
             let capacity = Capacity::Packets(most);
-            let mut link = link(name, capacity, if name == "xcp" { &[] } else { &[("target", 1.0), ("interval", 5.0)] });
+            let mut link = link(name, capacity, if name.starts_with("xcp") { &[] } else { &[("target", 1.0), ("interval", 5.0)] });
             let (mut now, mut gone, mut sent) = (Time::ZERO, Vec::new(), Vec::new());
             let mut busy_until = Time::ZERO;
             for (number, &(gap_us, size, flow)) in (0u32..).zip(&packets) {

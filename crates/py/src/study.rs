@@ -116,6 +116,7 @@ fn word<'py>(py: Python<'py>, word: &Word) -> PyResult<Bound<'py, PyDict>> {
     found.set_item("name", word.name)?;
     found.set_item("title", word.title)?;
     found.set_item("source", word.source)?;
+    found.set_item("queue", word.queue)?;
     let keys: Vec<_> = word.keys.iter().map(|it| key(py, it)).collect::<PyResult<_>>()?;
     found.set_item("keys", keys)?;
     if !word.gauges.is_empty() {

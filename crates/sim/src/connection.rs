@@ -3,7 +3,7 @@
 use fairhaul_cc::{Builtin, Window};
 use fairhaul_experiment::{Flow, PacketWhat, Source, Traffic, Transfer, TransferRow};
 use fairhaul_path::Wire;
-use fairhaul_units::{Ack, Chance, Data, Ecn, Span, Time};
+use fairhaul_units::{Ack, Chance, CongestionHeader, Data, Ecn, Span, Time};
 
 mod application;
 mod booking;
@@ -257,7 +257,7 @@ impl Connection {
     }
 
     /// A data packet is at the link of step `at`, or has waited there.
-    fn meet_data(&mut self, at: usize, data: Data, now: Time, route: &Route, world: &mut World) {
+    fn meet_data(&mut self, at: usize, mut data: Data, now: Time, route: &Route, world: &mut World) {
         let link = match route.forward[at] {
             Step::Alone(link) | Step::Meet { link, .. } => link,
             Step::Wait { .. } => return self.carry_data(at + 1, data, now, route, world),
@@ -265,7 +265,11 @@ impl Connection {
         };
         let may_lose = (!data.opens).then_some(self.flow);
         match world.pass(link, self.serial, data.size, data.ecn, may_lose, now) {
-            Passing::Crosses(crossing) => self.data_crosses(at, data, crossing, route, world),
+            Passing::Crosses(crossing) => {
+                // A queue that decides on arrival knows nothing of XCP.
+                data.congestion.iter_mut().for_each(CongestionHeader::passes_plain);
+                self.data_crosses(at, data, crossing, route, world);
+            }
             Passing::Dropped(when) => self.data_dropped(&data, when, world),
             Passing::Waits => self.hold(link, at, Load::Data(data), now, world),
         }

@@ -37,7 +37,8 @@ impl Stage {
             }
             Built::AtDeparture(rule) => {
                 let holding = Holding::new(spec.rate, spec.delay, spec.capacity, &rule);
-                Carrier::AtDeparture(Box::new(holding.following(&spec.schedule)))
+                let holding = holding.following(&spec.schedule).numbered(scenario.router(index));
+                Carrier::AtDeparture(Box::new(holding))
             }
         };
         Stage {

@@ -144,3 +144,158 @@ fn it_is_stable_where_the_source_says_and_not_far_beyond() {
     let (used, dropped) = at(1.2);
     assert!(used < 0.95 && dropped > 100);
 }
+
+#[test]
+fn a_loss_halves_the_window_once_and_routers_give_it_back() {
+    // 50 Mbit/s over 100 ms are 625 packets. Half of the link is free then, and 0.6 of that is left after
+    // each round: 0.5 / 0.4 = 1.25 rounds of sending are gone, 0.125 s of 15.
+    let run = run_text(
+        r#"
+        duration = "20 s"
+        warmup = "5 s"
+        [bottleneck]
+        rate = "50 Mbit/s"
+        delay = "5 ms"
+        queue = { kind = "xcp", capacity = "1 bdp" }
+        loss = { at = ["10 s"] }
+        [[flow]]
+        name = "F"
+        rtt = "100 ms"
+        controller = "xcp"
+        "#,
+    );
+    let reductions = run.events("reduction");
+    assert_eq!((reductions.len(), run.events("timeout").len()), (1, 0));
+    within(0.03, 312.5, reductions[0].value, "half of the window");
+    assert!((0.98..0.9925).contains(&run.utilization(0)), "{}", run.utilization(0));
+}
+
+/// Drops at `link` in the whole run, and the most that ever waited there as a mean of a bin, packets.
+fn strain(run: &Run, link: usize) -> (u64, f64) {
+    let rows = &run.record.links[link];
+    let most = rows.iter().map(|row| row.backlog_packets).fold(0.0, f64::max);
+    (rows.iter().map(|row| row.dropped).sum(), most)
+}
+
+/// A chain of links `(Mbit/s, ms, queue)`, and below it whatever else is there.
+fn chain(links: &[(u32, u32, &str)], duration_s: u64, warmup_s: u64, more: &str) -> String {
+    let mut text = format!("duration = \"{duration_s} s\"\nwarmup = \"{warmup_s} s\"\n");
+    for n in 0..=links.len() {
+        text += &format!("[[node]]\nname = \"n{n}\"\n");
+    }
+    for (n, (rate, delay, queue)) in links.iter().enumerate() {
+        text += &format!(
+            "[[link]]\nfrom = \"n{n}\"\nto = \"n{}\"\nrate = \"{rate} Mbit/s\"\ndelay = \"{delay} ms\"\n\
+             queue = {{ {queue} }}\n",
+            n + 1
+        );
+    }
+    text + more
+}
+
+/// Four flows over an XCP router of 50 Mbit/s, whose acknowledgements meet `back` Mbit/s of datagrams on
+/// a link of 60 Mbit/s; after 20 s, 30 Mbit/s of datagrams join on the way out, and leave at 40 s.
+fn way_back_full(variant: &str, back: u32) -> Run {
+    let links = [
+        (50, 5, "kind = \"xcp\", capacity = \"250 packets\""),
+        (60, 5, "kind = \"droptail\", capacity = \"20 packets\""),
+    ];
+    let more = format!(
+        r#"
+        [[flow]]
+        name = "F"
+        count = 4
+        from = "n0"
+        to = "n2"
+        rtt = "40 ms..100 ms"
+        controller = {{ kind = "xcp", variant = "{variant}" }}
+        start = "uniform 0 s..1 s"
+        [[flow]]
+        name = "back"
+        from = "n2"
+        to = "n1"
+        traffic = {{ kind = "cbr", rate = "{back} Mbit/s" }}
+        [[flow]]
+        name = "joins"
+        from = "n0"
+        to = "n1"
+        start = "20 s"
+        traffic = {{ kind = "cbr", rate = "30 Mbit/s" }}
+        "#
+    );
+    run_text(&chain(&links, 40, 5, &more))
+}
+
+#[test]
+fn lost_answers() {
+    for back in [1, 65, 80, 120, 240] {
+        for variant in ["spec", "xcp-r"] {
+            let run = way_back_full(variant, back);
+            let acks: (u64, u64) =
+                run.record.links[3].iter().fold((0, 0), |s, r| (s.0 + r.dropped, s.1 + r.arrived));
+            let rates: Vec<f64> = (0..4).map(|flow| run.goodput_bps(flow) / 1e6).collect();
+            println!(
+                "{back} {variant}: strain {:?} use {:.3} mean backlog {:.1} back lost {:.3} rates {rates:.2?} tmo {}",
+                strain(&run, 0),
+                run.utilization(0),
+                backlog(&run),
+                acks.0 as f64 / acks.1 as f64,
+                run.events("timeout").len()
+            );
+        }
+    }
+}
+
+/// Two flows over an XCP router of 100 Mbit/s, a drop-tail queue of 20 Mbit/s, and an XCP router of
+/// 100 Mbit/s again; from 30 to 60 s there are `cross` Mbit/s of datagrams in the middle.
+fn cloud(second: &str, cross: u32, room: u32, rtt: &str) -> Run {
+    let fast = "kind = \"xcp\", capacity = \"1000 packets\"";
+    let links = [
+        (100, 2, fast.to_owned()),
+        (20, 2, format!("kind = \"droptail\", capacity = \"{room} packets\"")),
+        (100, 2, format!("{fast}{second}")),
+    ];
+    let links: Vec<(u32, u32, &str)> = links.iter().map(|l| (l.0, l.1, l.2.as_str())).collect();
+    let more = format!(
+        r#"
+        [[flow]]
+        name = "F"
+        count = 2
+        from = "n0"
+        to = "n3"
+        rtt = "{rtt}"
+        controller = "xcp"
+        start = "uniform 0 s..1 s"
+        [[flow]]
+        name = "cross"
+        from = "n1"
+        to = "n2"
+        start = "30 s"
+        traffic = {{ kind = "cbr", rate = "{cross} Mbit/s" }}
+        "#
+    );
+    run_text(&chain(&links, 60, 10, &more))
+}
+
+#[test]
+fn clouds() {
+    for rtt in ["20 ms", "60 ms", "40 ms..80 ms", "200 ms"] {
+        for room in [50, 200] {
+            for second in
+                ["", ", virtual = true", ", virtual = true, probe = 0.02", ", virtual = true, probe = 0.2"]
+            {
+                for cross in [1, 10] {
+                    let run = cloud(second, cross, room, rtt);
+                    let rates: Vec<f64> = (0..2).map(|flow| run.goodput_bps(flow) / 1e6).collect();
+                    println!(
+                        "{rtt} room {room} {second} cross {cross}: strain {:?} use {:.3} rates {rates:.2?} red {} tmo {}",
+                        strain(&run, 2),
+                        run.utilization(2),
+                        run.events("reduction").len(),
+                        run.events("timeout").len()
+                    );
+                }
+            }
+        }
+    }
+}

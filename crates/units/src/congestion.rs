@@ -3,7 +3,7 @@
 
 use std::num::NonZeroU8;
 
-use crate::{Bytes, Span};
+use crate::{Bytes, Span, Time};
 
 /// What the header adds to a packet, a data packet or an acknowledgement [XCP-SPEC, 2.1].
 pub const CONGESTION_HEADER: Bytes = Bytes(20);
@@ -53,6 +53,14 @@ pub struct CongestionHeader {
 /// [`CongestionHeader::last`] of a packet that has passed no such router.
 pub const SENDER: NonZeroU8 = NonZeroU8::MAX;
 
+/// The 16 bits of [`CongestionHeader::left`] count 16 us each, and begin again after 1.05 s.
+pub const TICK: Span = Span::from_us(16);
+
+/// What `now` is in that field.
+pub fn tick(now: Time) -> u16 {
+    (now.as_ps() / TICK.as_ps()) as u16
+}
+
 // The niche of `last` keeps a packet without a header as small as one with it.
 const _: () = assert!(size_of::<Option<CongestionHeader>>() == 16);
 
@@ -60,6 +68,22 @@ impl CongestionHeader {
     /// That of a sender whose packets are `gap` apart, and which wants `delta` bytes/s more.
     pub fn new(gap: Span, rtt: Span, delta: i32) -> CongestionHeader {
         CongestionHeader { gap: Fixed::of(gap), rtt: Fixed::of(rtt), delta, left: 0, plain: 0, last: SENDER }
+    }
+
+    /// It passed a router that knows nothing of XCP.
+    pub fn passes_plain(&mut self) {
+        self.plain = self.plain.saturating_add(1);
+    }
+
+    /// It leaves router `number`, which knows of XCP, at `now`.
+    pub fn leaves(&mut self, number: NonZeroU8, now: Time) {
+        (self.left, self.plain, self.last) = (tick(now), 0, number);
+    }
+
+    /// The router before, where links between it and the one that asks know nothing of XCP; `None` also
+    /// where no router was before.
+    pub fn across(&self) -> Option<NonZeroU8> {
+        (self.plain > 0 && self.last != SENDER).then_some(self.last)
     }
 }
 

@@ -11,7 +11,7 @@ mod parse;
 mod quantity;
 
 pub use chance::{Chance, mix};
-pub use congestion::{CONGESTION_HEADER, CongestionHeader, Fixed, SENDER};
+pub use congestion::{CONGESTION_HEADER, CongestionHeader, Fixed, SENDER, TICK, tick};
 pub use packet::{ACK_SIZE, Ack, Data, Ecn, HEADER, SACK_BLOCKS, SackBlock};
 pub use parameter::{Kind, Parameter, Settings};
 pub use parse::ParseError;

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from fairhaul.look import needed_queue
 from fairhaul.scenario import ScenarioError, read_as_typed, toml
 
 # What others are measured beside, for harm: the controller that everybody calls standard TCP.
@@ -202,7 +203,13 @@ class _Reading:
                 self.mistakes.append(f"{place}: {pair.strip()!r} {wrong}")
             else:
                 found[key.strip()] = _typed(value.strip())
+        before = len(self.mistakes)
         self._read(place, "flow.F1.controller", toml(found), {})
+        if len(self.mistakes) == before and (needed := needed_queue(str(found["kind"]))):
+            self.mistakes.append(
+                f"{place}: needs the queue {needed}, and a comparison is made over droptail; "
+                f'write a scenario with queue = {{ kind = "{needed}", capacity = "1 bdp" }}'
+            )
         return found
 
     def _read(

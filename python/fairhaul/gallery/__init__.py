@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.look import catalogue
+from fairhaul.look import catalogue, needed_queue
 from fairhaul.runs import for_each
 
 if TYPE_CHECKING:
@@ -102,8 +102,14 @@ def _figures(
 
 
 def scenario(file: str, settings: Sequence[Mapping[str, object]]) -> Scenario:
-    """Read a scenario of the gallery under `settings`, the last of which weigh most."""
+    """Read a scenario of the gallery under `settings`, the last of which weigh most.
+
+    Its queue is DropTail, but where a setting or a controller wants another.
+    """
     from fairhaul.scenario import read_one
 
     merged = {name: value for one in settings for name, value in one.items()}
+    chosen = (value for name, value in merged.items() if name.endswith(".controller"))
+    for queue in filter(None, (needed_queue(str(name)) for name in chosen)):
+        merged.setdefault("bottleneck.queue.kind", queue)
     return read_one(ROOT / "scenarios" / "gallery" / file, merged)

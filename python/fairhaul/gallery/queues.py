@@ -31,7 +31,11 @@ QUICK = {
 }
 # Keys of the scenario that show a queue at its work. Without adaptation RED has a gauge
 # that never moves.
-SETTINGS: Mapping[str, Mapping[str, object]] = {"red": {"bottleneck.queue.adaptive": True}}
+SETTINGS: Mapping[str, Mapping[str, object]] = {
+    "red": {"bottleneck.queue.adaptive": True},
+    "xcp": {f"flow.{name}.controller": "xcp" for name in ("near", "far", "burst")},
+    "xcp_tcp": {"flow.near.controller": "xcp"},
+}
 
 LINK = "bottleneck"
 STREAM = "datagrams"

@@ -10,12 +10,18 @@ and `srtt_s`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
+    import polars as pl
+
     from fairhaul.record import Record
+
+# IP and TCP, as the model counts them; what asks routers has a header of its own besides.
+HEADER = 40
 
 FORMATS = ("pcapng", "qlog", "csv")
 
@@ -46,3 +52,13 @@ def runs(sack: str) -> list[tuple[int, int]]:
     """Read the `sack` column: the first packet of each run, and the first after it."""
     pairs = (run.split("-") for run in sack.split())
     return [(int(first), int(after)) for first, after in pairs]
+
+
+def with_payload(table: pl.DataFrame, described: Mapping[str, Any]) -> tuple[pl.DataFrame, int]:
+    """Give the rows with `payload`, what a data packet carries, and how much a full one carries.
+
+    The flow is `described` in its record.
+    """
+    headers = int(described.get("header_bytes", HEADER))
+    carried = (table["bytes"].cast(int) - headers).alias("payload")
+    return table.with_columns(carried), int(described["packet_bytes"]) - headers

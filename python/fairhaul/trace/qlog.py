@@ -11,19 +11,17 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.trace import runs
+from fairhaul.trace import runs, with_payload
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import polars as pl
 
-HEADER = 40
-
 
 def log(table: pl.DataFrame, flow: str, described: Mapping[str, Any]) -> str:
     """Give the log of the first connection of a trace, as JSON text."""
-    payload = int(described["packet_bytes"]) - HEADER
+    table, payload = with_payload(table, described)
     first = table.filter((table["connection"] == table["connection"].min()) & ~table["opens"])
     events = [event for row in first.iter_rows(named=True) for event in _events(row, payload)]
     trace = {
@@ -74,7 +72,7 @@ def _stream(row: Mapping[str, Any], payload: int) -> dict[str, Any]:
         "frame_type": "stream",
         "stream_id": 0,
         "offset": row["number"] * payload,
-        "length": row["bytes"] - HEADER,
+        "length": row["payload"],
     }
 
 

@@ -64,7 +64,7 @@ pub(crate) static SCENARIO: Shape = Shape {
             "packet",
             PACKET,
             value("\"1000 B\""),
-            "A data packet on the wire, 40 B of headers included. An ACK is 40 B.",
+            "A data packet on the wire, 40 B of headers included. An ACK is 40 B. With `xcp` both have 20 B more of headers.",
         ),
         field(
             "bottleneck",

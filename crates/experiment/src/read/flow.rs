@@ -41,7 +41,7 @@ impl<'a> Party<'a> {
         let packet = values.size("packet").unwrap_or(packet);
         let count = values.whole("count").unwrap_or(1);
         window(values, notes);
-        buffers(values, packet, notes);
+        room(values, packet, notes);
         bursts(values, packet, notes);
         if let (Some(duration), Some(start)) = (duration, values.start("start")) {
             in_time(start, duration, values, notes);
@@ -190,9 +190,18 @@ fn shared(values: &Values, connections: u64, traffic: Option<&Traffic>, notes: &
     }
 }
 
-/// A buffer holds the payload of a packet: a smaller one would stop the flow for good.
-fn buffers(values: &Values, packet: Bytes, notes: &mut Notes) {
-    let payload = packet - HEADER;
+/// A packet holds its headers and something more, and a buffer the payload of one: a smaller one would
+/// stop the flow for good.
+fn room(values: &Values, packet: Bytes, notes: &mut Notes) {
+    let controller = values.controller("controller");
+    let headers = HEADER + controller.as_ref().map_or(Bytes(0), |controller| controller.entry.header);
+    if packet <= headers {
+        let whose = controller.map_or("", |controller| controller.entry.name);
+        let text =
+            format!("packet: {packet} leave no room for payload; the headers of {whose} are {headers}");
+        return notes.note(values.spot("packet"), text);
+    }
+    let payload = packet - headers;
     for key in ["send_buffer", "receive_buffer"] {
         if let Some(size) = values.size(key).filter(|size| *size < payload) {
             let text = format!("{key}: {size} are less than the {payload} of payload in one packet");

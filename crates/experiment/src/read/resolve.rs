@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use fairhaul_path::Schedule;
 use fairhaul_path::impair::{Bursts, Impairments, LossRule};
-use fairhaul_path::queue::{Capacity, Site};
-use fairhaul_units::{Bytes, Rate, Span, Time};
+use fairhaul_path::queue::{self, Capacity, Site};
+use fairhaul_units::{Bytes, Rate, SENDER, Span, Time};
 
 use super::flow::{Party, flow_names};
 use super::impair::impairments;
@@ -42,6 +42,7 @@ pub(super) fn resolve(root: &Values, stem: &str, traces: &Traces, notes: &mut No
         tables.iter().filter_map(|t| Party::read(t, packet, duration, &net, notes)).collect();
     affordable(&parties, duration, root.spot("flow"), notes);
     let largest = tables.iter().map(|table| table.size("packet").unwrap_or(packet)).max().unwrap_or(packet);
+    routers_fit(&net, root.spot("link"), notes);
     let links = links(&net, &Flows { tables: &tables, parties: &parties, largest }, notes);
     // Where a flow could not be read, the rest is no scenario; why has been noted.
     let bases = parties.iter().scan(0, |next, party| {
@@ -98,6 +99,23 @@ fn affordable(parties: &[Party], duration: Option<Span>, spot: Spot, notes: &mut
     if transfers > MOST_TRANSFERS {
         let text =
             format!("about {transfers:.0} transfers in a run are too many; at most {MOST_TRANSFERS:.0}");
+        notes.note(spot, text);
+    }
+}
+
+/// A header tells so many XCP routers apart, of which each link has two.
+const MOST_ROUTERS: usize = SENDER.get() as usize - 1;
+
+/// There are not more XCP routers than a header tells apart.
+fn routers_fit(net: &Net, spot: Spot, notes: &mut Notes) {
+    let answers = |name| queue::entry(name).is_some_and(queue::Entry::answers);
+    let routers = 2 * net.wires.iter().filter(|wire| answers(wire.queue.shape.name)).count();
+    if routers > MOST_ROUTERS {
+        let text = format!(
+            "{} links with the queue \"xcp\" are too many; at most {}",
+            routers / 2,
+            MOST_ROUTERS / 2
+        );
         notes.note(spot, text);
     }
 }

@@ -74,6 +74,13 @@ pub struct Choice {
     pub settings: Settings,
 }
 
+impl Entry {
+    /// Whether it is a router of XCP, which answers senders that ask.
+    pub fn answers(&self) -> bool {
+        matches!(self.name, "xcp" | "xcp_tcp")
+    }
+}
+
 impl PartialEq for Entry {
     fn eq(&self, other: &Entry) -> bool {
         self.name == other.name

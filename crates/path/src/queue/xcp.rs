@@ -1,14 +1,17 @@
 //! XCP, the router [XCP-SPEC]: first in, first out, and in each packet of a sender that asks, what
 //! remains of its wish.
 
+mod cloud;
 mod fair;
 mod law;
 
 use std::collections::VecDeque;
+use std::num::NonZeroU8;
 
-use fairhaul_units::{Bytes, Kind, Parameter, Settings, Span, Time};
+use fairhaul_units::{Bytes, CongestionHeader, Kind, Parameter, Settings, Span, Time};
 
 use super::{Gauge, Held, Packet, Refusal, Site};
+use cloud::{Cloud, CloudRule};
 use fair::Fair;
 pub use fair::FairRule;
 use law::Law;
@@ -21,6 +24,10 @@ pub struct Xcp<T> {
     bytes: Bytes,
     rule: XcpRule,
     law: Law,
+    /// Its number among the XCP routers of the network.
+    number: NonZeroU8,
+    /// What lies between it and each XCP router before it, by that one's number.
+    clouds: Vec<(NonZeroU8, Cloud)>,
     /// What limits those who do not ask.
     fair: Option<Box<Fair>>,
 }
@@ -66,6 +73,24 @@ const PARAMETERS: &[Parameter] = &[
         default: 1000.0,
         help: "what a round-trip time counts for at most, where the link's delay is not longer [XCP-SPEC]",
     },
+    Parameter {
+        name: "virtual",
+        kind: Kind::Switch,
+        default: 0.0,
+        help: "whether it answers for the links between it and the XCP router before it that know nothing of XCP [XCP-I]",
+    },
+    Parameter {
+        name: "probe",
+        kind: Kind::Number { least: 0.0, most: 1.0, unit: "" },
+        default: 0.05,
+        help: "with virtual: by how much more than what came through such links may carry, in the first interval without a queue in them; twice as much in each that follows, up to 1",
+    },
+    Parameter {
+        name: "queueing",
+        kind: Kind::Number { least: 0.1, most: 1000.0, unit: "ms" },
+        default: 3.0,
+        help: "with virtual: the least delay above the smallest ever that counts as a queue in such links",
+    },
 ];
 
 /// The rule of `settings` at `site`.
@@ -78,6 +103,10 @@ pub(super) fn rule(settings: &Settings, site: &Site) -> XcpRule {
         share: settings.number("share"),
         least: bound("min_interval"),
         most: bound("max_interval"),
+        clouds: settings.switch("virtual").then(|| CloudRule {
+            probe: settings.number("probe"),
+            queueing: settings.number("queueing") * 1e-3,
+        }),
     }
 }
 
@@ -145,9 +174,15 @@ const GAUGES: [Gauge; 4] = [
 ];
 
 impl<T: Packet> Xcp<T> {
-    /// Nothing waits.
+    /// Nothing waits; the first of its network.
     pub fn new(rule: &XcpRule) -> Xcp<T> {
-        Xcp { held: VecDeque::new(), bytes: Bytes(0), rule: *rule, law: Law::new(), fair: None }
+        let (held, bytes, law) = (VecDeque::new(), Bytes(0), Law::new(Time::ZERO));
+        Xcp { held, bytes, rule: *rule, law, number: NonZeroU8::MIN, clouds: Vec::new(), fair: None }
+    }
+
+    /// The same with another number.
+    pub fn numbered(self, number: NonZeroU8) -> Xcp<T> {
+        Xcp { number, ..self }
     }
 
     /// The same, limiting those who do not ask.
@@ -182,12 +217,26 @@ impl<T: Packet> Xcp<T> {
         self.advance(held.arrived, capacity);
         let header = held.packet.congestion();
         self.law.arrives(&self.rule, held.size, header);
+        if let Some(header) = header {
+            self.see_cloud(held, header);
+        }
         match &mut self.fair {
             Some(fair) if held.packet.carries_data() => {
                 fair.lets_in(held.size, flow, header.is_some(), held.arrived)
             }
             _ => true,
         }
+    }
+
+    /// A packet that asks arrives, perhaps across links that know nothing of XCP.
+    fn see_cloud(&mut self, held: &Held<T>, header: &CongestionHeader) {
+        let (Some(clouds), Some(from)) = (&self.rule.clouds, header.across()) else { return };
+        let known = self.clouds.iter().position(|cloud| cloud.0 == from);
+        let at = known.unwrap_or_else(|| {
+            self.clouds.push((from, Cloud::new(held.arrived)));
+            self.clouds.len() - 1
+        });
+        self.clouds[at].1.arrives(&self.rule, clouds, held.arrived, held.size, header);
     }
 
     fn advance(&mut self, now: Time, capacity: f64) {
@@ -214,7 +263,13 @@ impl<T: Packet> Xcp<T> {
             fair.leaves(held.size);
         }
         if let Some(header) = held.packet.congestion_mut() {
+            if let (Some(clouds), Some(from)) = (&self.rule.clouds, header.across())
+                && let Some((_, cloud)) = self.clouds.iter_mut().find(|cloud| cloud.0 == from)
+            {
+                cloud.leaves(&self.rule, clouds, now, held.size, header);
+            }
             self.law.leaves(held.size, header);
+            header.leaves(self.number, now);
         }
         Some(held)
     }

@@ -1,7 +1,7 @@
 //! Queues that decide at departure, written from the pseudocode of their sources once more: lists that
 //! are walked from end to end.
 
-use fairhaul_experiment::LinkSpec;
+use fairhaul_experiment::Scenario;
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Chance, Data, Ecn, Span, Time};
 
@@ -36,13 +36,14 @@ struct Bucket {
 
 impl Late {
     /// That of a link; `None` where its queue decides on arrival.
-    pub fn of(spec: &LinkSpec, chance: Chance) -> Option<Late> {
+    pub fn of(scenario: &Scenario, index: usize, chance: Chance) -> Option<Late> {
+        let spec = &scenario.links[index];
         let fair = match spec.queue.entry.name {
             "codel" => false,
             "fq_codel" => true,
             "xcp" | "xcp_tcp" => {
                 return Some(Late {
-                    xcp: Xcp::of(spec, chance),
+                    xcp: Xcp::of(scenario, index, chance),
                     capacity: spec.capacity,
                     ..Late::first_in_first_out()
                 });

@@ -24,6 +24,8 @@ pub struct Link {
     aqm: Option<Aqm>,
     /// Where packets wait whose fate is decided at departure; then `queue` holds what is being sent.
     late: Option<Late>,
+    /// Whether it knows nothing of XCP, and is no host's own wire.
+    plain: bool,
     loss: Option<Loss>,
     policer: Option<Policer>,
     jitter: Option<Jitter>,
@@ -59,7 +61,8 @@ impl Link {
             capacity: spec.capacity,
             mark: spec.mark,
             aqm: Aqm::of(spec, chance("queue")),
-            late: Late::of(spec, chance("queue")),
+            late: Late::of(scenario, index, chance("queue")),
+            plain: !spec.queue.entry.answers(),
             loss: rule.map(|rule| Loss::new(rule, chance("loss"))),
             schedule: spec.schedule.clone(),
             counted: scenario.links.iter().any(|link| link.schedule.rates.is_some()),
@@ -81,6 +84,7 @@ impl Link {
             mark: Capacity::Unlimited,
             aqm: None,
             late: None,
+            plain: false,
             loss: None,
             policer: None,
             jitter: None,
@@ -221,7 +225,12 @@ impl Link {
         books: &mut Books,
     ) -> (Parcel, Vec<Parcel>) {
         self.stand(now, me, books);
-        let parcel = self.queue.pop_front().expect("a departure has a packet");
+        let mut parcel = self.queue.pop_front().expect("a departure has a packet");
+        if let Load::Data(Data { congestion: Some(header), .. }) = &mut parcel.load
+            && self.plain
+        {
+            header.plain = header.plain.saturating_add(1);
+        }
         self.left = now;
         if self.counted {
             books.note(now, Fact::Left { link: me, size: size(&parcel) });

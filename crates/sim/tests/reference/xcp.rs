@@ -1,7 +1,9 @@
 //! An XCP router, written from its specification once more: it keeps all that came in an interval, and
 //! adds it up at the end.
 
-use fairhaul_experiment::LinkSpec;
+use std::collections::BTreeMap;
+
+use fairhaul_experiment::Scenario;
 use fairhaul_units::{Chance, CongestionHeader, Span, Time};
 
 use super::fair::Fair;
@@ -10,6 +12,28 @@ use super::{Load, Parcel};
 
 /// See the module.
 pub struct Xcp {
+    router: Router,
+    number: u8,
+    /// By the number of the router before, where it is to answer for what lies between.
+    clouds: Option<BTreeMap<u8, Cloud>>,
+    probe: f64,
+    queueing: f64,
+    fair: Option<Fair>,
+}
+
+/// What comes from one router before, over links that know nothing of XCP.
+struct Cloud {
+    router: Router,
+    /// Steps of 16 us that packets took, of those of the interval under way; and the smallest ever.
+    took: Vec<u64>,
+    smallest: u64,
+    stood: f64,
+    probe: f64,
+}
+
+/// The laws of a router, real or not.
+#[derive(Clone)]
+struct Router {
     alpha: f64,
     beta: f64,
     gamma: f64,
@@ -32,25 +56,140 @@ pub struct Xcp {
     /// What the last control interval found.
     f: f64,
     shuffled: f64,
-    fair: Option<Fair>,
 }
 
 impl Xcp {
     /// That of a link; `None` where it has another queue.
-    pub fn of(spec: &LinkSpec, chance: Chance) -> Option<Xcp> {
-        if !["xcp", "xcp_tcp"].contains(&spec.queue.entry.name) {
+    pub fn of(scenario: &Scenario, index: usize, chance: Chance) -> Option<Xcp> {
+        let is_one = |index: usize| scenario.links[index].queue.entry.answers();
+        if !is_one(index) {
             return None;
         }
+        let spec = &scenario.links[index];
         let number = |name| spec.queue.settings.number(name);
         let ms = |name| Span::from_secs(number(name) * 1e-3).max(spec.delay);
-        let first = Span::from_ms(50);
-        Some(Xcp {
+        let router = Router {
             alpha: number("alpha"),
             beta: number("beta"),
             gamma: number("gamma"),
             share: number("share"),
             min_interval: ms("min_interval"),
             max_interval: ms("max_interval").as_secs(),
+            ..Router::idle()
+        };
+        Some(Xcp {
+            router,
+            number: 1 + (0..index).filter(|&index| is_one(index)).count() as u8,
+            clouds: (number("virtual") == 1.0).then(BTreeMap::new),
+            probe: number("probe"),
+            queueing: number("queueing") * 1e-3,
+            fair: Fair::of(spec, chance),
+        })
+    }
+
+    /// What it tells of itself.
+    pub fn shows(&self) -> Vec<f64> {
+        let Router { avg_rtt, queue, f, shuffled, .. } = self.router;
+        [avg_rtt, queue, f, shuffled].into_iter().chain(self.fair.iter().flat_map(Fair::shows)).collect()
+    }
+
+    fn timers(&mut self, now: Time, waiting: u64, bps: u64) {
+        self.router.timers(now, waiting, bps);
+        let Router { avg_rtt, min_interval, .. } = self.router;
+        let ctl_interval = Span::from_secs(avg_rtt).max(min_interval);
+        self.fair.iter_mut().for_each(|fair| fair.timer(now, bps, avg_rtt, ctl_interval));
+    }
+
+    /// A packet arrives, while `waiting` bytes wait; whether it is let in.
+    pub fn arrive(&mut self, parcel: &Parcel, now: Time, waiting: u64, bps: u64) -> bool {
+        self.note(parcel, now, waiting, bps);
+        self.fair.as_mut().is_none_or(|fair| fair.arrive(parcel, now))
+    }
+
+    fn note(&mut self, parcel: &Parcel, now: Time, waiting: u64, bps: u64) {
+        self.timers(now, waiting, bps);
+        let header = if let Load::Data(data) = &parcel.load { data.congestion } else { None };
+        self.router.came.push((size(parcel), header));
+        let Some(header) = header.filter(|header| header.plain > 0 && header.last.get() < 255) else {
+            return;
+        };
+        let Some(clouds) = &mut self.clouds else { return };
+        let fresh = || Cloud {
+            router: self.router.anew(now),
+            took: Vec::new(),
+            smallest: u64::MAX,
+            stood: 0.0,
+            probe: 1.0,
+        };
+        let cloud = clouds.entry(header.last.get()).or_insert_with(fresh);
+        cloud.intervals(now, self.probe, self.queueing);
+        let steps = now.as_ps() / 16_000_000 % 65_536;
+        let took = (steps + 65_536 - u64::from(header.left)) % 65_536;
+        cloud.smallest = cloud.smallest.min(took);
+        cloud.took.push(took);
+        cloud.router.came.push((size(parcel), Some(header)));
+    }
+
+    /// Nothing leaves, as nothing waits.
+    pub fn idle(&mut self, now: Time, bps: u64) {
+        self.timers(now, 0, bps);
+    }
+
+    /// A packet leaves; with it, `waiting` bytes waited.
+    pub fn depart(&mut self, parcel: &mut Parcel, now: Time, waiting: u64, bps: u64) {
+        self.timers(now, waiting, bps);
+        let bytes = size(parcel);
+        self.fair.iter_mut().for_each(|fair| fair.depart(parcel));
+        self.router.seen.push(waiting - bytes);
+        let Load::Data(data) = &mut parcel.load else { return };
+        let Some(header) = &mut data.congestion else { return };
+        let from = if header.plain > 0 { header.last.get() } else { 255 };
+        if let Some(cloud) = self.clouds.as_mut().and_then(|clouds| clouds.get_mut(&from)) {
+            cloud.intervals(now, self.probe, self.queueing);
+            cloud.router.answer(bytes, header);
+        }
+        self.router.answer(bytes, header);
+        header.left = (now.as_ps() / 16_000_000 % 65_536) as u16;
+        header.plain = 0;
+        header.last = self.number.try_into().expect("it is not zero");
+    }
+}
+
+impl Cloud {
+    /// The intervals that have ended by `now`.
+    fn intervals(&mut self, now: Time, probe: f64, queueing: f64) {
+        while self.router.ctl_timer <= now {
+            let interval = self.router.ctl_interval.as_secs();
+            let output_bw = self.router.input() / interval;
+            let least = self.took.drain(..).min().unwrap_or(self.smallest.min(65_535));
+            let standing = Span::from_us(16 * (least - self.smallest.min(least))).as_secs();
+            let grown = standing - self.stood;
+            self.stood = standing;
+            let input_bw = output_bw * interval / (interval - grown).max(interval / 2.0);
+            let mut capacity = output_bw;
+            if standing > queueing {
+                self.probe = probe;
+            } else {
+                capacity = output_bw * (1.0 + self.probe);
+                self.probe = (self.probe * 2.0).min(1.0);
+            }
+            self.router.queue = standing * output_bw;
+            self.router.control(capacity, input_bw);
+        }
+    }
+}
+
+impl Router {
+    /// Without its numbers.
+    fn idle() -> Router {
+        let first = Span::from_ms(50);
+        Router {
+            alpha: 0.0,
+            beta: 0.0,
+            gamma: 0.0,
+            share: 0.0,
+            min_interval: Span::ZERO,
+            max_interval: 0.0,
             came: Vec::new(),
             ctl_interval: first,
             ctl_timer: Time::ZERO + first,
@@ -64,14 +203,18 @@ impl Xcp {
             queue_timer: Time::ZERO + first,
             f: 0.0,
             shuffled: 0.0,
-            fair: Fair::of(spec, chance),
-        })
+        }
     }
 
-    /// What it tells of itself.
-    pub fn shows(&self) -> Vec<f64> {
-        let own = [self.avg_rtt, self.queue, self.f, self.shuffled];
-        own.into_iter().chain(self.fair.iter().flat_map(Fair::shows)).collect()
+    /// One with the same numbers that begins at `now`.
+    fn anew(&self, now: Time) -> Router {
+        let Router { alpha, beta, gamma, share, min_interval, max_interval, .. } = *self;
+        let ctl_timer = now + Span::from_ms(50);
+        Router { alpha, beta, gamma, share, min_interval, max_interval, ctl_timer, ..Router::idle() }
+    }
+
+    fn input(&self) -> f64 {
+        self.came.iter().map(|(bytes, _)| *bytes as f64).sum()
     }
 
     /// Both timers, up to `now`; `waiting` bytes wait and the link carries `bps`.
@@ -86,26 +229,22 @@ impl Xcp {
                 let half = Span::from_secs(((self.avg_rtt - drain) / 2.0).max(0.0));
                 self.queue_timer += half.max(Span::from_ms(2));
             } else if self.ctl_timer <= now {
-                self.control(capacity * self.share);
+                self.control(capacity * self.share, self.input() / self.ctl_interval.as_secs());
             } else {
-                break;
+                return;
             }
         }
-        let ctl = Span::from_secs(self.avg_rtt).max(self.min_interval);
-        self.fair.iter_mut().for_each(|fair| fair.timer(now, bps, self.avg_rtt, ctl));
     }
 
-    fn control(&mut self, capacity: f64) {
-        let mut input = 0.0;
+    fn control(&mut self, capacity: f64, input_bw: f64) {
+        let input = self.input();
         let (mut sum_x, mut sum_x_rtt) = (0.0, 0.0);
-        for (bytes, header) in self.came.drain(..) {
-            input += bytes as f64;
+        for (_, header) in self.came.drain(..) {
             if let Some(header) = header.filter(|header| header.rtt.as_secs() > 0.0) {
                 sum_x += header.gap.as_secs();
                 sum_x_rtt += header.gap.as_secs() * header.rtt.as_secs().min(self.max_interval);
             }
         }
-        let input_bw = input / self.ctl_interval.as_secs();
         self.avg_rtt = if sum_x > 0.0 { sum_x_rtt / sum_x } else { 0.05 };
         let f = self.alpha * (capacity - input_bw) - self.beta * self.queue / self.avg_rtt;
         let shuffled = (self.gamma * input_bw - f.abs()).max(0.0);
@@ -118,29 +257,10 @@ impl Xcp {
         self.ctl_timer += self.ctl_interval;
     }
 
-    /// A packet arrives, while `waiting` bytes wait; whether it is let in.
-    pub fn arrive(&mut self, parcel: &Parcel, now: Time, waiting: u64, bps: u64) -> bool {
-        self.timers(now, waiting, bps);
-        let header = if let Load::Data(data) = &parcel.load { data.congestion } else { None };
-        self.came.push((size(parcel), header));
-        self.fair.as_mut().is_none_or(|fair| fair.arrive(parcel, now))
-    }
-
-    /// Nothing leaves, as nothing waits.
-    pub fn idle(&mut self, now: Time, bps: u64) {
-        self.timers(now, 0, bps);
-    }
-
-    /// A packet leaves; with it, `waiting` bytes waited.
-    pub fn depart(&mut self, parcel: &mut Parcel, now: Time, waiting: u64, bps: u64) {
-        self.timers(now, waiting, bps);
-        self.seen.push(waiting - size(parcel));
-        self.fair.iter_mut().for_each(|fair| fair.depart(parcel));
-        let bytes = size(parcel) as f64;
-        let Load::Data(data) = &mut parcel.load else { return };
-        let Some(header) = &mut data.congestion else { return };
+    /// What it leaves of a packet's wish.
+    fn answer(&mut self, bytes: u64, header: &mut CongestionHeader) {
         let mut pos = self.cp * header.gap.as_secs();
-        let mut neg = self.cn * bytes;
+        let mut neg = self.cn * bytes as f64;
         let feedback = pos - neg;
         let delta = f64::from(header.delta);
         if delta > feedback {

@@ -4,6 +4,8 @@
 
 use fairhaul_units::{CongestionHeader, Span, Time};
 
+use super::cloud::CloudRule;
+
 /// The numbers of a router.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct XcpRule {
@@ -15,6 +17,8 @@ pub struct XcpRule {
     /// Bounds of the control interval.
     pub(super) least: Span,
     pub(super) most: Span,
+    /// What it does for links before it that know nothing of XCP.
+    pub(super) clouds: Option<CloudRule>,
 }
 
 /// The interval before the first in which a sender says its round-trip time, as in [NS-2].
@@ -30,8 +34,8 @@ pub(super) struct Law {
     sum_gap: f64,
     sum_weighted: f64,
     /// The interval under way, and its end.
-    interval: Span,
-    ends: Time,
+    pub interval: Span,
+    pub ends: Time,
     /// Mean round-trip time, seconds.
     rtt: f64,
     /// What is handed out in it: bytes/s per second of X, bytes/s per byte, and what is left of both.
@@ -40,7 +44,7 @@ pub(super) struct Law {
     left_gain: f64,
     left_cut: f64,
     /// Bytes that stood all the time when they were last looked for, and the least seen since.
-    standing: f64,
+    pub standing: f64,
     least: u64,
     watched: Time,
     /// What the last control interval found: the change of all rates together, and what is shuffled, bytes/s.
@@ -49,13 +53,14 @@ pub(super) struct Law {
 }
 
 impl Law {
-    pub fn new() -> Law {
+    /// It begins at `now`.
+    pub fn new(now: Time) -> Law {
         Law {
             input: 0.0,
             sum_gap: 0.0,
             sum_weighted: 0.0,
             interval: FIRST,
-            ends: Time::ZERO + FIRST,
+            ends: now + FIRST,
             rtt: FIRST.as_secs(),
             gain: 0.0,
             cut: 0.0,
@@ -63,7 +68,7 @@ impl Law {
             left_cut: 0.0,
             standing: 0.0,
             least: 0,
-            watched: Time::ZERO + FIRST,
+            watched: now + FIRST,
             change: 0.0,
             shuffled: 0.0,
         }
@@ -76,7 +81,7 @@ impl Law {
             if self.watched <= self.ends {
                 self.watch(queued, capacity);
             } else {
-                self.control(rule, capacity * rule.share);
+                self.control(rule, capacity * rule.share, self.came());
             }
         }
     }
@@ -128,9 +133,13 @@ impl Law {
         self.least = self.least.min(queued);
     }
 
-    /// The end of a control interval [XCP-SPEC, 4.3].
-    fn control(&mut self, rule: &XcpRule, capacity: f64) {
-        let rate = self.input / self.interval.as_secs();
+    /// What came in the interval under way, bytes/s of the whole of it.
+    pub fn came(&self) -> f64 {
+        self.input / self.interval.as_secs()
+    }
+
+    /// The end of a control interval [XCP-SPEC, 4.3] in which `rate` was asked of `capacity`.
+    pub fn control(&mut self, rule: &XcpRule, capacity: f64, rate: f64) {
         // Unclear in [XCP-SPEC, 4.3]: what holds where no sender has said its round-trip time. As in
         // [NS-2] the first interval; nobody can gain then.
         self.rtt = if self.sum_gap > 0.0 { self.sum_weighted / self.sum_gap } else { FIRST.as_secs() };

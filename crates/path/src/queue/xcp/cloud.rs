@@ -1,0 +1,99 @@
+//! What lies between two XCP routers and knows nothing of XCP [XCP-I]: the second of them stands in for
+//! it with a virtual router, whose capacity and queue it must guess from what comes through.
+
+use fairhaul_units::{CongestionHeader, Span, TICK, Time, tick};
+
+use super::law::{Law, XcpRule};
+
+/// The numbers of a router that does so.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CloudRule {
+    /// By how much more than came through the links are taken to carry while nothing queues in them.
+    pub(super) probe: f64,
+    /// The least delay that is a queue, seconds.
+    pub(super) queueing: f64,
+}
+
+/// Most of that.
+const MOST_PROBE: f64 = 1.0;
+
+/// What the second router knows of the links between.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Cloud {
+    law: Law,
+    /// The smallest delay ever, and in the interval under way, in ticks.
+    base: u16,
+    least: Option<u16>,
+    /// What stood above the smallest in the interval before, seconds.
+    standing: f64,
+    /// In the place of the rule's, where nothing has queued for a while.
+    probe: f64,
+}
+
+impl Cloud {
+    pub fn new(now: Time) -> Cloud {
+        Cloud { law: Law::new(now), base: u16::MAX, least: None, standing: 0.0, probe: MOST_PROBE }
+    }
+
+    /// A packet arrives that came through.
+    pub fn arrives(
+        &mut self,
+        rule: &XcpRule,
+        clouds: &CloudRule,
+        now: Time,
+        size: u32,
+        header: &CongestionHeader,
+    ) {
+        self.advance(rule, clouds, now);
+        let delay = tick(now).wrapping_sub(header.left);
+        self.base = self.base.min(delay);
+        self.least = Some(self.least.map_or(delay, |least| least.min(delay)));
+        self.law.arrives(rule, size, Some(header));
+    }
+
+    /// It leaves the router.
+    pub fn leaves(
+        &mut self,
+        rule: &XcpRule,
+        clouds: &CloudRule,
+        now: Time,
+        size: u32,
+        header: &mut CongestionHeader,
+    ) {
+        self.advance(rule, clouds, now);
+        self.law.leaves(size, header);
+    }
+
+    fn advance(&mut self, rule: &XcpRule, clouds: &CloudRule, now: Time) {
+        while self.law.ends <= now {
+            self.control(rule, clouds);
+        }
+    }
+
+    // Unclear in [XCP-I]: how the bandwidth is found that the cloud has for XCP. What comes through is what
+    // it gives, where packets queue in it; where none do it may give more, and more is tried.
+    fn control(&mut self, rule: &XcpRule, clouds: &CloudRule) {
+        let through = self.law.came();
+        let before = self.standing;
+        self.standing = self.least.take().map_or(0.0, |least| in_secs(least - self.base));
+        // The packets of this interval left the first router within one that is shorter by as much as
+        // their delay has grown.
+        let interval = self.law.interval.as_secs();
+        let sent_within = (interval - (self.standing - before)).max(interval / 2.0);
+        let rate = through * interval / sent_within;
+        let capacity = if self.standing > clouds.queueing {
+            self.probe = clouds.probe;
+            through
+        } else {
+            let more = self.probe;
+            self.probe = (2.0 * more).min(MOST_PROBE);
+            through * (1.0 + more)
+        };
+        self.law.standing = self.standing * through;
+        self.law.control(rule, capacity, rate);
+    }
+}
+
+fn in_secs(ticks: u16) -> f64 {
+    Span::from_ps(u64::from(ticks) * TICK.as_ps()).as_secs()
+}
