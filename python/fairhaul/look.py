@@ -14,7 +14,8 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
     Returns:
         Lists under `controllers`, `queues`, `recoveries` and `traffic`. An entry has `name`,
         `title`, `source` (the key of its source, or nothing), `queue` (what a controller needs
-        on its way, or nothing) and `keys`: what may stand beside it, each with `name`, `wanted`, `default` and `help`.
+        on its way, or nothing) and `keys`: what may stand beside it, each with `name`, `wanted`,
+        `default` and `help`.
     """
     return _core.catalogue()
 
