@@ -80,8 +80,9 @@ impl CongestionHeader {
         (self.left, self.plain, self.last) = (tick(now), 0, number);
     }
 
-    /// The router before, where links between it and the one that asks know nothing of XCP; `None` also
-    /// where no router was before.
+    /// The router before, where links between it and the one that asks know nothing of XCP.
+    // Unclear in [XCP-I]: who answers for such links before the first router and behind the last. Nobody:
+    // many senders are before the first, each with a delay of its own.
     pub fn across(&self) -> Option<NonZeroU8> {
         (self.plain > 0 && self.last != SENDER).then_some(self.last)
     }

@@ -81,9 +81,9 @@ const PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "probe",
-        kind: Kind::Number { least: 0.0, most: 1.0, unit: "" },
+        kind: Kind::Number { least: 0.0, most: 0.5, unit: "" },
         default: 0.05,
-        help: "with virtual: by how much more than what came through such links may carry, in the first interval without a queue in them; twice as much in each that follows, up to 1",
+        help: "with virtual: by how much more than what came through such links may carry, in the first interval without a queue in them; twice as much in each that follows, up to 0.5",
     },
     Parameter {
         name: "queueing",

@@ -115,7 +115,7 @@ fn xcp_tcp() -> impl Strategy<Value = queue::Choice> {
 fn xcp(plain: queue::Choice) -> impl Strategy<Value = queue::Choice> {
     let gains = (0.0f64..1.0, 0.0f64..1.0, select(vec![0.0, 0.1, 0.5]), select(vec![0.5, 1.0]));
     let bounds = (select(vec![0.5, 5.0, 40.0]), select(vec![50.0, 1000.0]));
-    let clouds = (select(vec![0.0, 1.0]), select(vec![0.0, 0.05, 0.7]), select(vec![0.1, 3.0]));
+    let clouds = (select(vec![0.0, 1.0]), select(vec![0.0, 0.05, 0.5]), select(vec![0.1, 3.0]));
     (gains, bounds, clouds).prop_map(move |((alpha, beta, gamma, share), (least, most), clouds)| {
         let values = [("alpha", alpha), ("beta", beta), ("gamma", gamma), ("share", share)];
         let mut choice = plain.clone();

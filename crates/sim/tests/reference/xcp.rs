@@ -119,7 +119,7 @@ impl Xcp {
             took: Vec::new(),
             smallest: u64::MAX,
             stood: 0.0,
-            probe: 1.0,
+            probe: 0.5,
         };
         let cloud = clouds.entry(header.last.get()).or_insert_with(fresh);
         cloud.intervals(now, self.probe, self.queueing);
@@ -171,7 +171,7 @@ impl Cloud {
                 self.probe = probe;
             } else {
                 capacity = output_bw * (1.0 + self.probe);
-                self.probe = (self.probe * 2.0).min(1.0);
+                self.probe = (self.probe * 2.0).min(0.5);
             }
             self.router.queue = standing * output_bw;
             self.router.control(capacity, input_bw);
