@@ -137,14 +137,7 @@ fn flow(flow: &Flow) -> Value {
         "role": match flow.role { Role::Measured => "measured", Role::Background => "background" },
         "controller": if controlled { flow.controller.entry.name } else { "none" },
         "parameters": if controlled { parameters(&flow.controller.settings) } else { json!({}) },
-        "recovery": match flow.recovery {
-            Recovery::Reno => json!({ "kind": "reno" }),
-            Recovery::NewReno { impatient } => {
-                json!({ "kind": "newreno", "variant": if impatient { "impatient" } else { "slow-but-steady" } })
-            }
-            Recovery::Sack => json!({ "kind": "sack" }),
-            Recovery::SackProportional => json!({ "kind": "sack", "prr": true }),
-        },
+        "recovery": recovery(flow.recovery),
         "traffic": traffic(&flow.traffic),
         "start": match flow.start {
             Start::At(at) => json!({ "law": "at", "at_s": at.as_secs() }),
@@ -189,6 +182,17 @@ fn flow(flow: &Flow) -> Value {
         });
     }
     described
+}
+
+fn recovery(recovery: Recovery) -> Value {
+    match recovery {
+        Recovery::Reno => json!({ "kind": "reno" }),
+        Recovery::NewReno { impatient } => {
+            json!({ "kind": "newreno", "variant": if impatient { "impatient" } else { "slow-but-steady" } })
+        }
+        Recovery::Sack => json!({ "kind": "sack" }),
+        Recovery::SackProportional => json!({ "kind": "sack", "prr": true }),
+    }
 }
 
 /// JSON has no infinity.

@@ -4,7 +4,7 @@ use fairhaul_units::{Bytes, Chance, Parameter, Rate, Settings, Span, Time};
 
 use super::{
     Capacity, Codel, CodelRule, DropTail, FairRule, FqCodel, Pie, Red, Sred, Xcp, XcpRule, XcpTcp,
-    XcpTcpRule, codel, fq_codel, red, xcp,
+    XcpTcpRule, codel, fq_codel, red, xcp, xcp_tcp,
 };
 
 /// What the catalogue says of one queue.
@@ -251,7 +251,7 @@ static ENTRIES: [Entry; 8] = [
         parameters: XcpTcp::PARAMETERS,
         gauges: &XcpTcp::GAUGES,
         late: true,
-        resolve: xcp::resolve_fair,
+        resolve: xcp_tcp::resolve,
         build: |settings, site, chance| {
             let rules = (xcp::rule(settings, site), XcpTcpRule::new(settings, chance));
             Built::AtDeparture(Rule::XcpTcp(Box::new(rules)))

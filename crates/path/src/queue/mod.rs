@@ -8,6 +8,7 @@ mod pie;
 mod red;
 mod sred;
 mod xcp;
+mod xcp_tcp;
 
 use fairhaul_units::{Bytes, CongestionHeader, Ecn, Span, Time};
 
@@ -18,7 +19,8 @@ pub use fq_codel::{FairRule, FqCodel};
 pub use pie::Pie;
 pub use red::Red;
 pub use sred::Sred;
-pub use xcp::{FairRule as XcpTcpRule, Xcp, XcpRule, XcpTcp};
+pub use xcp::{Xcp, XcpRule};
+pub use xcp_tcp::{FairRule as XcpTcpRule, XcpTcp};
 
 /// What a queue reads of a packet that waits in it, or writes to it, beside its size.
 pub trait Packet {

@@ -2,7 +2,6 @@
 //! remains of its wish.
 
 mod cloud;
-mod fair;
 mod law;
 
 use std::collections::VecDeque;
@@ -10,10 +9,9 @@ use std::num::NonZeroU8;
 
 use fairhaul_units::{Bytes, CongestionHeader, Kind, Parameter, Settings, Span, Time};
 
+use super::xcp_tcp::{Fair, FairRule};
 use super::{Gauge, Held, Packet, Refusal, Site};
 use cloud::{Cloud, CloudRule};
-use fair::Fair;
-pub use fair::FairRule;
 use law::Law;
 pub use law::XcpRule;
 
@@ -32,11 +30,7 @@ pub struct Xcp<T> {
     fair: Option<Box<Fair>>,
 }
 
-/// The router of XCP that limits those who do not ask.
-#[derive(Debug)]
-pub struct XcpTcp;
-
-const PARAMETERS: &[Parameter] = &[
+pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "alpha",
         kind: Kind::Number { least: 0.0, most: 10.0, unit: "" },
@@ -119,14 +113,6 @@ pub(super) fn resolve(settings: &mut Settings, _: &Site, _: Bytes) -> Result<(),
     Ok(())
 }
 
-pub(super) fn resolve_fair(settings: &mut Settings, site: &Site, largest: Bytes) -> Result<(), Refusal> {
-    let (least, most) = (settings.number("min_p"), settings.number("max_p"));
-    if least > most {
-        return Err(Refusal::new("min_p", format!("{least} is more than max_p, {most}")));
-    }
-    resolve(settings, site, largest)
-}
-
 impl Xcp<()> {
     /// One line of what it is.
     pub const TITLE: &'static str =
@@ -139,34 +125,7 @@ impl Xcp<()> {
     pub const GAUGES: [Gauge; 4] = GAUGES;
 }
 
-impl XcpTcp {
-    /// One line of what it is.
-    pub const TITLE: &'static str =
-        "XCP's router beside TCP: drops as much of other flows as leaves XCP its share";
-    /// The key of its source.
-    pub const SOURCE: &'static str = "XCP-TCP";
-    /// Its parameters.
-    pub const PARAMETERS: &'static [Parameter] = &joined::<{ PARAMETERS.len() + fair::PARAMETERS.len() }>();
-    /// What it tells of itself.
-    pub const GAUGES: [Gauge; 8] = {
-        let ([a, b, c, d], [e, f, g, h]) = (GAUGES, fair::GAUGES);
-        [a, b, c, d, e, f, g, h]
-    };
-}
-
-/// The parameters of XCP, then those of the mechanism.
-const fn joined<const N: usize>() -> [Parameter; N] {
-    let mut all = [PARAMETERS[0]; N];
-    let mut at = 0;
-    while at < N {
-        all[at] =
-            if at < PARAMETERS.len() { PARAMETERS[at] } else { fair::PARAMETERS[at - PARAMETERS.len()] };
-        at += 1;
-    }
-    all
-}
-
-const GAUGES: [Gauge; 4] = [
+pub(super) const GAUGES: [Gauge; 4] = [
     Gauge { name: "rtt_s", unit: "s", help: "mean round-trip time of the flows that ask" },
     Gauge { name: "standing_bytes", unit: "B", help: "the persistent queue" },
     Gauge { name: "change", unit: "B/s", help: "how much faster all flows together are told to be" },

@@ -4,11 +4,11 @@
 //! latter send more than C M / (N + M), their packets are dropped with a probability that grows slowly;
 //! it shrinks while they send less. XCP takes what is left by its own law.
 
-use fairhaul_units::{Chance, Kind, Parameter, Settings, Span, Time};
+use fairhaul_units::{Bytes, Chance, Kind, Parameter, Settings, Span, Time};
 
+use super::{Gauge, Refusal, Site, xcp};
 use crate::count::{Bins, BinsRule, Counter, ENTRIES, FILL, OVERWRITE, START, Table, TableRule, WEIGHT};
 use crate::count::{ZombieRule, Zombies};
-use crate::queue::Gauge;
 
 /// The numbers of the mechanism, and its counters before they have counted.
 #[derive(Clone, Debug)]
@@ -57,7 +57,7 @@ pub(super) struct Fair {
     found: [f64; 3],
 }
 
-pub(super) const PARAMETERS: [Parameter; 18] = [
+const PARAMETERS: [Parameter; 18] = [
     Parameter {
         name: "rule",
         kind: Kind::Word(&["literal", "adaptive"]),
@@ -143,7 +143,7 @@ pub(super) const PARAMETERS: [Parameter; 18] = [
     START,
 ];
 
-pub(super) const GAUGES: [Gauge; 4] = [
+const GAUGES: [Gauge; 4] = [
     Gauge { name: "flows_asking", unit: "", help: "how many flows of XCP the counter tells of" },
     Gauge { name: "flows_plain", unit: "", help: "how many other flows the counter tells of" },
     Gauge { name: "plain_share", unit: "", help: "the share of the link that the others are to have" },
@@ -153,6 +153,44 @@ pub(super) const GAUGES: [Gauge; 4] = [
         help: "the probability with which packets of the others are dropped, while they are",
     },
 ];
+
+/// The router of XCP that limits those who do not ask.
+#[derive(Debug)]
+pub struct XcpTcp;
+
+impl XcpTcp {
+    /// One line of what it is.
+    pub const TITLE: &'static str =
+        "XCP's router beside TCP: drops as much of other flows as leaves XCP its share";
+    /// The key of its source.
+    pub const SOURCE: &'static str = "XCP-TCP";
+    /// Its parameters.
+    pub const PARAMETERS: &'static [Parameter] = &joined::<{ xcp::PARAMETERS.len() + PARAMETERS.len() }>();
+    /// What it tells of itself.
+    pub const GAUGES: [Gauge; 8] = {
+        let ([a, b, c, d], [e, f, g, h]) = (xcp::GAUGES, GAUGES);
+        [a, b, c, d, e, f, g, h]
+    };
+}
+
+/// The parameters of XCP, then those of the mechanism.
+const fn joined<const N: usize>() -> [Parameter; N] {
+    let mut all = [PARAMETERS[0]; N];
+    let (mut at, own) = (0, xcp::PARAMETERS.len());
+    while at < N {
+        all[at] = if at < own { xcp::PARAMETERS[at] } else { PARAMETERS[at - own] };
+        at += 1;
+    }
+    all
+}
+
+pub(super) fn resolve(settings: &mut Settings, site: &Site, largest: Bytes) -> Result<(), Refusal> {
+    let (least, most) = (settings.number("min_p"), settings.number("max_p"));
+    if least > most {
+        return Err(Refusal::new("min_p", format!("{least} is more than max_p, {most}")));
+    }
+    xcp::resolve(settings, site, largest)
+}
 
 impl FairRule {
     /// That of `settings`; `chance` is the queue's.
