@@ -57,7 +57,7 @@ fn rounds(run: &Run, flow: usize, rtt: f64, from: f64, rate: f64) -> Vec<f64> {
     let mut sums = vec![0.0; 40];
     for (bin, row) in run.record.flows[flow].iter().enumerate() {
         let at = (grid.start(bin).as_secs() - from) / rtt;
-        if at >= 0.0 && at < 40.0 {
+        if (0.0..40.0).contains(&at) {
             sums[at as usize] += row.goodput_bytes as f64 * 8.0 / (0.94 * rate * rtt);
         }
     }

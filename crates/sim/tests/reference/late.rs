@@ -102,10 +102,10 @@ impl Late {
     /// A packet arrives while `sending` is on the wire, which carries `bps`; those that there is no room
     /// for.
     pub fn arrive(&mut self, parcel: Parcel, sending: Option<&Parcel>, now: Time, bps: u64) -> Vec<Parcel> {
-        if let Some(xcp) = &mut self.xcp {
-            if !xcp.arrive(&parcel, now, self.buckets[0].bytes(), bps) {
-                return vec![parcel];
-            }
+        if let Some(xcp) = &mut self.xcp
+            && !xcp.arrive(&parcel, now, self.buckets[0].bytes(), bps)
+        {
+            return vec![parcel];
         }
         if !self.fair {
             if self.overflows(sending, Some(&parcel)) {
