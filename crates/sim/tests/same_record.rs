@@ -6,7 +6,7 @@ mod reference;
 
 use fairhaul_experiment::{Record, Scenario, Start, Traffic};
 use fairhaul_path::impair::LossRule;
-use fairhaul_path::queue::Capacity;
+use fairhaul_path::queue::{self, Capacity};
 use fairhaul_sim::{Control, run};
 use fairhaul_units::{Bytes, Span, Time};
 use proptest::prelude::*;
@@ -93,6 +93,24 @@ fn a_path_without_a_shared_link_agrees() {
     let alone = Leg { ..Leg::plain() };
     let record = same(&Recipe::dumbbell(slow_link(10), vec![wires, alone], 3));
     assert!(sent(&record, 0) > 1000 && lost(&record, 0) == 0 && lost(&record, 1) > 0);
+}
+
+#[test]
+fn a_router_that_answers_for_a_cloud_agrees() {
+    let named = |name: &str| queue::Choice::named(name).expect("a name of the catalogue");
+    let fast = Stretch { kbps: 40_000, queue: named("xcp"), ..slow_link(200) };
+    let legs = (0..3).map(|n| Leg { controller: "xcp", to: 3 - n / 2, ..Leg::plain() }).collect::<Vec<_>>();
+    // One queue that decides on arrival, and one that does so at departure, know nothing of XCP.
+    for cloud in ["droptail", "codel"] {
+        let cloud = Stretch { queue: named(cloud), ..slow_link(40) };
+        let [answers, silent] = [1.0, 0.0].map(|answers| {
+            let mut last = fast.clone();
+            last.queue.settings.set("virtual", answers);
+            let chain = vec![fast.clone(), cloud.clone(), last];
+            same(&Recipe { chain, ..Recipe::dumbbell(fast.clone(), legs.clone(), 5) })
+        });
+        assert!(lost(&answers, 0) < lost(&silent, 0));
+    }
 }
 
 #[test]
