@@ -536,12 +536,12 @@ controller = "reno"
 #[test]
 fn a_packet_of_xcp_holds_more_than_60_bytes_and_a_buffer_what_is_left() {
     // 20 of IP, 20 of TCP, 20 of XCP.
-    let asks = |more: &str| mistakes(&DUMBBELL.replace("= \"reno\"", &format!("= \"xcp\"\n{more}")), &[]);
+    let asks = |more: &str| mistakes(&DUMBBELL.replacen("= \"reno\"", &format!("= \"xcp\"\n{more}"), 1), &[]);
     let told = asks("packet = \"60 B\"");
     assert!(told.contains("packet: 60 B leave no room for payload; the headers of xcp are 60 B"), "{told}");
     let told = asks("send_buffer = \"939 B\"");
     assert!(told.contains("send_buffer: 939 B are less than the 940 B of payload"), "{told}");
-    let fine = DUMBBELL.replace("= \"reno\"", "= \"xcp\"\nsend_buffer = \"940 B\"");
+    let fine = DUMBBELL.replacen("= \"reno\"", "= \"xcp\"\nsend_buffer = \"940 B\"", 1);
     assert_eq!(base(&fine, &[]).flows[0].headers(), Bytes(60));
 }
 
