@@ -1,4 +1,4 @@
-"""What a packet costs a flow counter, in instructions: the same on every run, unlike time."""
+"""What a packet costs, in instructions: the same on every run, unlike time."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -20,17 +21,17 @@ def valgrind() -> str | None:
 
 
 @cache
-def built() -> Path:
-    """Build the example `counting` and give its path.
+def built(room: str, example: str) -> Path:
+    """Build an example of a room of the engine and give its path.
 
     Raises:
         RuntimeError: It could not be built; with what the compiler said.
     """
     rust = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo")) / "bin"
     environment = {**os.environ, "PATH": f"{os.environ['PATH']}{os.pathsep}{rust}"}
-    command = ["cargo", "build", "--release", "--locked", "-p", "fairhaul-path"]
+    command = ["cargo", "build", "--release", "--locked", "-p", f"fairhaul-{room}"]
     done = subprocess.run(
-        [*command, "--example", "counting"],
+        [*command, "--example", example],
         cwd=ROOT,
         env=environment,
         capture_output=True,
@@ -38,9 +39,9 @@ def built() -> Path:
         check=False,
     )
     if done.returncode != 0:
-        raise RuntimeError(f"the example `counting` could not be built:\n{done.stderr}")
+        raise RuntimeError(f"the example `{example}` could not be built:\n{done.stderr}")
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    return target / "release" / "examples" / "counting"
+    return target / "release" / "examples" / example
 
 
 def per_packet(counter: str, size: int, flows: int, packets: int = 10_000) -> float:
@@ -59,22 +60,55 @@ def per_packet(counter: str, size: int, flows: int, packets: int = 10_000) -> fl
     Raises:
         RuntimeError: There is no valgrind, or the example cannot be built or run.
     """
+
+    def executed(name: str, packets: int) -> int:
+        numbers = (str(number) for number in (size, flows, packets))
+        return _executed("path", "counting", (name, *numbers))[0]
+
     whole, drawing = (
-        _executed(name, size, flows, 2 * packets) - _executed(name, size, flows, packets)
-        for name in (counter, "none")
+        executed(name, 2 * packets) - executed(name, packets) for name in (counter, "none")
     )
     return (whole - drawing) / packets
 
 
+def per_delivery(scenario: str, first: str, second: str) -> float:
+    """Count the instructions of a run for each data packet that it delivers.
+
+    Args:
+        scenario: A scenario as TOML in which `DURATION` stands for its length.
+        first: A length after which the run is in its steady state, such as `"2 s"`.
+        second: A longer one.
+
+    Returns:
+        Instructions per delivered packet between the two, so that the start cancels.
+
+    Raises:
+        RuntimeError: There is no valgrind, or the example cannot be built or run.
+    """
+    counted = []
+    with tempfile.TemporaryDirectory() as folder:
+        for number, length in enumerate((first, second)):
+            path = Path(folder) / f"{number}.toml"
+            path.write_text(scenario.replace("DURATION", length), encoding="utf-8")
+            counted.append(_executed("sim", "packets", (str(path),)))
+    (few, early), (many, late) = counted
+    return (many - few) / (int(late) - int(early))
+
+
 @cache
-def _executed(name: str, size: int, flows: int, packets: int) -> int:
+def _executed(room: str, example: str, arguments: tuple[str, ...]) -> tuple[int, str]:
+    """Give how many instructions an example took, and what it printed."""
     tool = valgrind()
     if tool is None:
         raise RuntimeError(MISSING)
-    command = [tool, "--tool=callgrind", "--callgrind-out-file=/dev/null", str(built()), name]
-    numbers = [str(number) for number in (size, flows, packets)]
-    done = subprocess.run([*command, *numbers], capture_output=True, text=True, check=False)
+    command = [tool, "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+    done = subprocess.run(
+        [*command, str(built(room, example)), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     found = re.search(r"Collected : (\d+)", done.stderr)
     if done.returncode != 0 or found is None:
-        raise RuntimeError(f"the example `counting` failed under valgrind:\n{done.stderr}")
-    return int(found[1])
+        raise RuntimeError(f"the example `{example}` failed under valgrind:\n{done.stderr}")
+    return int(found[1]), done.stdout
