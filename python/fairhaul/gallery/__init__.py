@@ -109,7 +109,7 @@ def scenario(file: str, settings: Sequence[Mapping[str, object]]) -> Scenario:
     from fairhaul.scenario import read_one
 
     merged = {name: value for one in settings for name, value in one.items()}
-    chosen = (value for name, value in merged.items() if name.endswith(".controller"))
-    for queue in filter(None, (needed_queue(str(name)) for name in chosen)):
+    chosen = [str(value) for name, value in merged.items() if name.endswith(".controller")]
+    for queue in filter(None, map(needed_queue, chosen)):
         merged.setdefault("bottleneck.queue.kind", queue)
     return read_one(ROOT / "scenarios" / "gallery" / file, merged)
