@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairhaul.estimate import Estimate, estimate
-from fairhaul.papers import Row, Table
+from fairhaul.papers import Cell, Row, Table
 from fairhaul.papers.experiment import (
     Case,
     Claim,
@@ -29,10 +29,10 @@ from fairhaul.papers.xcp_tcp.setting import (
     mixed,
     router,
 )
-from fairhaul.papers.xcp_tcp.shares import CLASSES, MEAN_S, TCP, XCP, numbers, phases
+from fairhaul.papers.xcp_tcp.shares import CLASSES, TCP, XCP, numbers, phases
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from fairhaul.papers.experiment import Key
     from fairhaul.papers.xcp_tcp.shares import Phase
@@ -58,11 +58,11 @@ NEARLY, WELL_BELOW = (0.75, 1.25), 0.75
 THE_SAME = 5.0
 
 CHOSEN = (
-    "All: a link of 100 Mbit/s, packets of 1000 B, one queue for all that holds one bandwidth-delay "
-    "product of the round trip of each experiment, access links ten times as fast, starts spread "
-    "over a second, NewReno with a timer of at least 1 s, 120 s.",
-    "The mechanism: p moves once in a control interval of XCP, from the rate of TCP that was let in; "
-    "a rate within 2 % of the link from its share matches it; p is 0.1 at most; nothing is "
+    "All: a link of 100 Mbit/s, packets of 1000 B, one queue for all that holds one "
+    "bandwidth-delay product of the round trip of each experiment, access links ten times as "
+    "fast, starts spread over a second, NewReno with a timer of at least 1 s, 120 s.",
+    "The mechanism: p moves once in a control interval of XCP, from the rate of TCP that was let "
+    "in; a rate within 2 % of the link from its share matches it; p is 0.1 at most; nothing is "
     "dropped while TCP is not above its share; the list of flows is compared from the second "
     "packet on, and its average starts without bias.",
     "A share is throughput with headers over the rate of the link. What counts as settled is the "
@@ -115,9 +115,9 @@ def _over_time(found: Found) -> Table:
         rows=rows,
         notes=[
             "The first 10 s of each phase are left out of the shares, in which slow start ends. "
-            "Till there: how long the class that arrives takes to its share, a mean over the seeds in "
-            "which it does. Below half: seconds of the phase in which a class has less than half "
-            "of what is due to it.",
+            "Till there: how long the class that arrives takes to its share, a mean over the "
+            "seeds in which it does. Below half: seconds of the phase in which a class has less "
+            "than half of what is due to it.",
         ],
     )
 
@@ -157,10 +157,10 @@ def _law(found: Found) -> Table:
             for figure, rate, rtt in keys
         ],
         notes=[
-            "TCP fills the queue, so the router has nothing to give but what it shuffles: a tenth of "
-            "the traffic, less what it wants all to slow down by. It takes that from all in "
-            "proportion to what they send, and gives it to XCP alone. By the law: what it gives "
-            "over what it takes, from its own gauges.",
+            "TCP fills the queue, so the router has nothing to give but what it shuffles: a "
+            "tenth of the traffic, less what it wants all to slow down by. It takes that from "
+            "all in proportion to what they send, and gives it to XCP alone. By the law: what it "
+            "gives over what it takes, from its own gauges.",
         ],
     )
 
@@ -277,7 +277,10 @@ def _far_claims(found: Found) -> list[Claim]:
     ]
     above = within(found.estimate(_at(FIG_3, FAR), f"{XCP} of due"), 1.0, float("inf"))
     grows = [
-        below(found.estimate(_at(FIG_4, FAR), "TCP at 65"), found.estimate(_at(FIG_4, FAR), "TCP at 115"))
+        below(
+            found.estimate(_at(FIG_4, FAR), "TCP at 65"),
+            found.estimate(_at(FIG_4, FAR), "TCP at 115"),
+        )
     ]
     return [
         Claim(
@@ -300,18 +303,22 @@ def _far_claims(found: Found) -> list[Claim]:
             text="at 100 ms TCP takes all of the time from 60 s to 110 s to regain its share (4b)",
             verdict=judged(grows),
             seen="TCP's 10 s means from 60 s on are "
-            + ", ".join(found.text(_at(FIG_4, FAR), f"TCP at {at}", ".1f") for at in range(65, 120, 10))
+            + ", ".join(
+                found.text(_at(FIG_4, FAR), f"TCP at {at}", ".1f") for at in range(65, 120, 10)
+            )
             + " %, where 23.1 % are due.",
         ),
     ]
 
 
 def _inspected(found: Found) -> Claim:
-    pairs = [(one, other, rtt) for one, other in ((CAPTION_5, FIG_4), (TEXT_5, FIG_3)) for rtt in RTTS]
+    pairs = [
+        (one, other, rtt) for one, other in ((CAPTION_5, FIG_4), (TEXT_5, FIG_3)) for rtt in RTTS
+    ]
     moved = [_moved(found, one, other, rtt) for one, other, rtt in pairs]
     seen = "; ".join(
-        f"{found.text(_at(one, rtt), XCP, '.1f')} against {found.text(_at(other, rtt), XCP, '.1f')} % "
-        f"of {other}, {rtt}"
+        f"{found.text(_at(one, rtt), XCP, '.1f')} against "
+        f"{found.text(_at(other, rtt), XCP, '.1f')} % of {other}, {rtt}"
         for one, other, rtt in pairs
     )
     return Claim(

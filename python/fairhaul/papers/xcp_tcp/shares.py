@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,9 +48,8 @@ class Phase:
 def phases(record: Record) -> list[Phase]:
     """Give the phases of a run: a new one begins where flows arrive."""
     scenario = record.meta["scenario"]
-    arrivals = [
-        (int(flow["start_s"] // MEAN_S * MEAN_S), _class(flow)) for flow in scenario["flows"]
-    ]
+    # A flow starts within a second.
+    arrivals = [(int(flow["start"]["from_s"]), _class(flow)) for flow in scenario["flows"]]
     end = int(scenario["duration_s"])
     starts = [start for start in sorted({start for start, _ in arrivals}) if start < end]
     return [
