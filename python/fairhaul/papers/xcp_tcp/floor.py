@@ -14,7 +14,6 @@ from fairhaul.papers.experiment import (
     Experiment,
     Found,
     Settings,
-    below,
     cell,
     judged,
     within,
@@ -42,11 +41,11 @@ CHOSEN = (
 )
 
 
-def _cases(_: bool, settings: Settings) -> list[Case]:
+def _cases(quick: bool, settings: Settings) -> list[Case]:
     return [
         mixed(mix, rtt, (mix, rtt, way), router(at_floor=on), settings)
         for mix in MIXES
-        for rtt in RTTS
+        for rtt in ([FAR] if quick else RTTS)
         for way, on in WAYS.items()
     ]
 
@@ -82,19 +81,17 @@ def _tables(found: Found) -> list[Table]:
 
 def _claims(found: Found) -> list[Claim]:
     key, other = ((TWO_TCP, FAR, way) for way in WAYS)
-    start, end = (found.estimate(key, f"TCP at {at}") for at in (35, 115))
-    bound = allowed(2, FAR)
     return [
         Claim(
             text="at 100 ms it is slow growth that keeps TCP below its share, not drops (2b)",
-            verdict=judged(
-                [within(found.estimate(key, "TCP of due"), 0, WELL_BELOW), below(start, end)]
-            ),
-            seen="Without drops below its share TCP grows from "
-            f"{found.text(key, 'TCP at 35', '.1f')} % of the link (30 to 40 s) to "
-            f"{found.text(key, 'TCP at 115', '.1f')} % (110 to 120 s); with them, to "
-            f"{found.text(other, 'TCP at 115', '.1f')} %, where the least probability allows "
-            f"{bound:.1f} % and 66.7 % are due.",
+            verdict=judged([within(found.estimate(key, "TCP of due"), 0, WELL_BELOW)]),
+            seen=f"Dropped above its share alone, TCP has {found.text(key, TCP, '.1f')} % of the "
+            f"link, {found.text(key, 'TCP at 25', '.1f')} % from 20 to 30 s; dropped always, "
+            f"{found.text(other, TCP, '.1f')} %, where the least probability allows "
+            f"{allowed(2, FAR):.1f} % and 66.7 % are due.",
+            why="What growth alone costs is made up for in half a minute. Drops at the least "
+            "probability hold TCP about where the paper has it, so they seem to have gone on "
+            "there.",
         )
     ]
 

@@ -29,7 +29,7 @@ from fairhaul.papers.xcp_tcp.setting import (
     mixed,
     router,
 )
-from fairhaul.papers.xcp_tcp.shares import CLASSES, TCP, XCP, numbers, phases
+from fairhaul.papers.xcp_tcp.shares import CLASSES, LATE_S, TCP, XCP, numbers, phases
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -203,9 +203,11 @@ def _claims(found: Found) -> list[Claim]:
 
 def _plain_claims(found: Found) -> list[Claim]:
     starved = [(FIG_1, rate, rtt) for rate in (SLOW, RATE) for rtt in RTTS]
-    seen = ", ".join(f"{found.text(key, XCP, '.1f')} at {key[1]}, {key[2]}" for key in starved)
+    seen = ", ".join(
+        f"{found.text(key, 'XCP late', '.1f')} at {key[1]}, {key[2]}" for key in starved
+    )
     fast = [(FIG_1, FAST, rtt) for rtt in RTTS if (FIG_1, FAST, rtt) in found.runs]
-    more = ", ".join(f"{found.text(key, XCP, '.1f')} at {key[1]}, {key[2]}" for key in fast)
+    more = ", ".join(f"{found.text(key, 'XCP late', '.1f')} at {key[1]}, {key[2]}" for key in fast)
     better = [
         below(found.estimate(_at(FIG_2, rtt), "off"), found.estimate(_at(FIG_1, rtt), "off"))
         for rtt in RTTS
@@ -213,10 +215,12 @@ def _plain_claims(found: Found) -> list[Claim]:
     return [
         Claim(
             text="without the mechanism two flows of TCP leave XCP next to nothing (1)",
-            verdict=judged([within(found.estimate(key, XCP), 0, STARVED) for key in starved]),
-            seen=f"XCP has {seen} % of the link, where {STARVED:.0f} % or less counts as that and "
-            f"33.3 % are due.{f' In no claim: {more} %.' if more else ''}",
-            why="It lives on what the law shuffles; the table has its residue.",
+            verdict=judged(
+                [within(found.estimate(key, "XCP late"), 0, STARVED) for key in starved]
+            ),
+            seen=f"In the last {LATE_S} s XCP has {seen} % of the link, where {STARVED:.0f} % or "
+            f"less counts as that and 33.3 % are due.{f' In no claim: {more} %.' if more else ''}",
+            why="It lives on what the law shuffles, and TCP has not grown yet.",
         ),
         Claim(
             text="with the mechanism XCP and TCP share more fairly than without (2 against 1)",
@@ -246,8 +250,9 @@ def _near_claims(found: Found) -> list[Claim]:
     return [
         Claim(
             text="at 20 ms TCP is near its share, and below it, beside one of XCP (2a)",
-            verdict=judged([of_due(FIG_2, TCP, NEARLY[0], 1.0)]),
+            verdict=judged([of_due(FIG_2, TCP, *NEARLY), of_due(FIG_2, TCP, 0, 1)]),
             seen=_has(found, FIG_2, NEAR, TCP),
+            why="It is nearer to it than the paper's, whose TCP has less than 60 % in the mean.",
         ),
         Claim(
             text="at 20 ms XCP among ten of TCP has nearly its share (3a)",
@@ -288,6 +293,8 @@ def _far_claims(found: Found) -> list[Claim]:
             verdict=judged(short),
             seen=f"2b: {_has(found, FIG_2, FAR, TCP)} 4b: {_has(found, FIG_4, FAR, TCP)} Well "
             f"below is {WELL_BELOW:g} of it or less.",
+            why="It would be if packets were dropped at the least probability also while TCP is "
+            "below its share: see the floor.",
         ),
         Claim(
             text="at 100 ms XCP among ten of TCP has more than its share (3b)",

@@ -20,8 +20,11 @@ CLASSES = (XCP, TCP)
 
 # The paper's means are over so long, and flows arrive in whole multiples of it.
 MEAN_S = 10
-# A share is there once the mean over so long is within a tenth of it, and stays so.
-OVER_S, STAYS_S, NEAR = 5, 10, 0.1
+# A share is there once the mean over so long is within a tenth of what is due, or within the 2 % of
+# the link that the router takes for a match, and stays so.
+OVER_S, STAYS_S, NEAR, MATCH = 5, 10, 0.1, 2.0
+# The end of a run, in which flows that grow slowly have grown most.
+LATE_S = 30
 # Headers beside the payload, and what XCP's own adds to them.
 HEADERS, CONGESTION = 40, 20
 
@@ -85,8 +88,8 @@ def numbers(record: Record) -> Numbers:
             low = share[phase.start_s : phase.end_s] < due / 2
             found[f"{who} from {phase.start_s}"] = float(rest.mean()) if rest.size else None
             found[f"{who} below half from {phase.start_s}"] = float(low.sum())
-        part = slice(phase.start_s, phase.end_s)
-        found[f"there from {phase.start_s}"] = there(seconds[phase.new][part], phase.due(phase.new))
+        new = seconds[phase.new][phase.start_s : phase.end_s]
+        found[f"there from {phase.start_s}"] = there(new, phase.due(phase.new))
     return {**found, **_last(phases(record)[-1], seconds), **_router(record)}
 
 
@@ -102,6 +105,7 @@ def _last(phase: Phase, seconds: Mapping[str, Floats]) -> dict[str, float | None
     return {
         **{who: float(part.mean()) for who, part in parts.items()},
         **{f"{who} of due": float(part.mean()) / phase.due(who) for who, part in parts.items()},
+        "XCP late": float(seconds[XCP][-LATE_S:].mean()),
         "used": float(sum(part.mean() for part in parts.values())),
         "off": float(np.mean(np.abs(np.array(means) - phase.due(XCP)))),
     }
@@ -117,7 +121,7 @@ def there(share: Floats, due: float) -> float | None:
     if share.size < OVER_S + STAYS_S:
         return None
     means = np.convolve(share, np.ones(OVER_S) / OVER_S, mode="valid")
-    near = (np.abs(means - due) <= NEAR * due).astype(float)
+    near = (np.abs(means - due) <= max(NEAR * due, MATCH)).astype(float)
     stays = np.convolve(near, np.ones(STAYS_S), mode="valid") >= STAYS_S
     return float(np.argmax(stays)) if stays.any() else None
 
