@@ -49,8 +49,9 @@ COLUMNS = {
 }
 
 CHOSEN = (
-    "Short transfers: the paper has no experiment. Three flows of XCP, and transfers of 100 kB "
-    "or 1 MB that come as a Poisson process with a fifth of the link in the mean.",
+    "Short transfers: the paper has no experiment. Three long flows of XCP, three of TCP, and "
+    "transfers of 100 kB or 1 MB that come as a Poisson process with a fifth of the link in the "
+    "mean.",
 )
 
 
@@ -139,8 +140,8 @@ def _figures(found: Found) -> list[Figure]:
 
 EXPERIMENT = Experiment(
     heading="Short transfers",
-    about="Short transfers of TCP that come at random beside three flows of XCP, with the "
-    "mechanism and without.",
+    about="Short transfers of TCP that come at random beside three long flows of XCP and three "
+    "of TCP, with the mechanism and without.",
     seeds=5,
     quick_seeds=2,
     cases=_cases,
