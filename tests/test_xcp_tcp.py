@@ -129,3 +129,52 @@ def test_half_of_the_packets_are_enough() -> None:
         for rtt in (NEAR, FAR):
             one, other = (over_time().mean((name, RATE, rtt), XCP) for name in (half, whole))
             assert one == pytest.approx(other, abs=4)
+
+
+def test_drops_at_the_least_probability_hold_two_of_tcp_where_the_paper_has_them() -> None:
+    # [XCP-TCP, Fig. 2b]. About 19.6 % is what the floor allows; 66.7 % are due. Slow growth alone
+    # costs much less.
+    run = found("floor", 1, lambda key: key[:2] == (TWO_TCP, FAR))
+    assert 14 < run.mean((TWO_TCP, FAR, ALWAYS), TCP) < 30
+    assert 45 < run.mean((TWO_TCP, FAR, ABOVE), TCP) < 66.7
+
+
+def test_the_published_rule_suits_what_is_like_newreno() -> None:
+    # [XCP-TCP, 4.2]: other protocols may need other values. BBR, which a loss does not slow down,
+    # starves XCP under its largest probability of 0.1.
+    names = {"reno", "cubic", "bbr"}
+    run = found(
+        "protocols", 1, lambda key: key[0] == TEN_TCP and key[1] in names and key[3] == NEAR
+    )
+    for name in ("reno", "cubic"):
+        for rule in (LITERAL, ADAPTIVE):
+            assert 0.85 < run.mean((TEN_TCP, name, rule, NEAR), "XCP of due") < 1.15
+    assert run.mean((TEN_TCP, "bbr", LITERAL, NEAR), "XCP of due") < 0.4
+    assert run.mean((TEN_TCP, "bbr", ADAPTIVE, NEAR), "XCP of due") > 0.6
+
+
+def test_short_transfers_do_not_suffer_from_the_mechanism() -> None:
+    # [XCP-TCP, 5.3] has it for flows of long life; beside long flows of TCP, which it keeps from
+    # filling the queue, short ones end no later with it.
+    run = found("short", 1, lambda key: key[0] == "100 kB" and key[2] in (PLAIN, LITERAL))
+    for rtt in (NEAR, FAR):
+        plain, with_it = (run.mean(("100 kB", rtt, how), MEAN) for how in (PLAIN, LITERAL))
+        assert with_it < 1.1 * plain
+
+
+def test_experiments_are_chosen_and_explained() -> None:
+    settings = {"duration": "70 s", "bottleneck.rate": "10 Mbit/s"}
+    done = reproduce("xcp-tcp", quick=True, seeds=2, only=["figures", "floor"], set=settings)
+    assert [table.title.partition(":")[0] for table in done.tables] == [
+        "Figures",
+        "Figure 1",
+        "Figures",
+        "Floor",
+    ]
+    # What is due stands beside what is there in the last row of the last table of the figures.
+    last = done.tables[2].rows[-1]
+    assert [one.ours_text() for one in last.cells[:3:2]] == ["23.1", "76.9"]
+    assert "one queue for all" in " ".join(done.remarks()[CHOSEN])
+    assert json.loads(json.dumps(done.to_dict(), allow_nan=False))["claims"]
+    drawn = {one.name for part in done.parts for one in part.experiment.figures(part.found)}
+    assert {"figure1", "figure1-20mbits", "figure5-caption", "floor-two"} <= drawn
