@@ -108,15 +108,15 @@ def _over_time(found: Found) -> Table:
         title="Figures: shares of the link between arrivals, %, and seconds",
         parameter="figure, round trip, phase",
         columns=[
-            *(what for who in CLASSES for what in (f"{who} is due", who)),
-            "seconds till there",
-            *(f"{who} below half, s" for who in CLASSES),
+            *(what for who in CLASSES for what in (f"{who} due", who)),
+            "there, s",
+            *(f"{who} low, s" for who in CLASSES),
         ],
         rows=rows,
         notes=[
             "The first 10 s of each phase are left out of the shares, in which slow start ends. "
-            "Till there: how long the class that arrives takes to its share, a mean over the "
-            "seeds in which it does. Below half: seconds of the phase in which a class has less "
+            "There: how long the class that arrives takes to its share, a mean over the "
+            "seeds in which it does. Low: seconds of the phase in which a class has less "
             "than half of what is due to it.",
         ],
     )
@@ -144,7 +144,7 @@ def _law(found: Found) -> Table:
     return Table(
         title="Figure 1: what the law of XCP leaves to XCP, % of the link",
         parameter="link",
-        columns=["XCP is due", "XCP", "by the law"],
+        columns=["XCP due", "XCP", "by the law"],
         rows=[
             Row(
                 label=f"{rate}, {rtt}",
@@ -181,13 +181,13 @@ def _settled(found: Found) -> Table:
         title="Figures: shares once all have arrived, % of the link",
         parameter="figure, round trip",
         columns=[
-            *(what for who in CLASSES for what in (f"{who} is due", who)),
-            *("used", "10 s means off by", "time dropping", "p then"),
+            *(what for who in CLASSES for what in (f"{who} due", who)),
+            *("used", "off by", "dropping", "p"),
         ],
         rows=rows,
         notes=[
             "Off by: the mean distance of XCP's 10 s means from what is due to it, points of the "
-            "link. Time dropping: the part of the time, %, in which the mechanism drops, and p is "
+            "link. Dropping: the part of the time, %, in which the mechanism drops, and p is "
             "the mean probability then.",
         ],
     )

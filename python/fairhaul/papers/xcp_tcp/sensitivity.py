@@ -61,7 +61,7 @@ def _tables(found: Found) -> list[Table]:
 
 def _table(found: Found, mix: str) -> Table:
     last = found.kept[mix, next(iter(RTTS)), BASE][-1]
-    said = ("XCP", "10 s means off by", "all", "seconds till there")
+    said = ("XCP", "off by", "all", "there, s")
     return Table(
         title=f"Sensitivity, {mix}: XCP's share of the link, where {last.due(XCP):.1f} % are due",
         parameter="variant",
@@ -78,8 +78,9 @@ def _table(found: Found, mix: str) -> Table:
             for name in _names(found)
         ],
         notes=[
-            "Till there: how long after 10 s the class that arrives then takes to what is due to "
-            "it; a mean over the seeds in which it does."
+            "Off by: the mean distance of XCP's 10 s means from what is due. There: how long "
+            "after 10 s the class that arrives then takes to what is due to it; a mean over the "
+            "seeds in which it does."
         ],
     )
 

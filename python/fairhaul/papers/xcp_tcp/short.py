@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
+from fairhaul.estimate import estimate
 from fairhaul.papers.experiment import (
     Case,
     Claim,
     Experiment,
     Found,
     Settings,
-    below,
     case,
     judged,
     sheet,
+    within,
 )
 from fairhaul.papers.xcp_tcp.setting import ADAPTIVE, LITERAL, RTTS, router
 from fairhaul.papers.xcp_tcp.shares import XCP, by_second
@@ -21,6 +23,7 @@ from fairhaul.papers.xcp_tcp.shares import XCP, by_second
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fairhaul.estimate import Estimate
     from fairhaul.papers import Table
     from fairhaul.record import Record
     from fairhaul.report import Figure
@@ -103,10 +106,7 @@ def _tables(found: Found) -> list[Table]:
 
 def _claims(found: Found) -> list[Claim]:
     pairs = [(size, rtt) for size in SIZES for rtt in RTTS]
-    slower = [
-        below(found.estimate((*pair, PLAIN), MEAN), found.estimate((*pair, LITERAL), MEAN))
-        for pair in pairs
-    ]
+    slower = [within(_longer(found, *pair), 1.0, math.inf) for pair in pairs]
     said = "; ".join(
         f"{size}, {rtt}: "
         + ", ".join(f"{found.text((size, rtt, name), MEAN, '.2f')} s {name}" for name in ROUTERS)
@@ -116,9 +116,18 @@ def _claims(found: Found) -> list[Claim]:
         Claim(
             text="the mechanism is for flows of long life: short ones take longer with it",
             verdict=judged(slower),
-            seen=f"{said}.",
+            seen=f"{said}. Compared seed by seed, since the transfers of a seed are the same.",
+            why="Without it long flows of TCP keep the queue full; with it short ones wait less than "
+            "they lose to its drops.",
         )
     ]
+
+
+def _longer(found: Found, size: str, rtt: str) -> Estimate | None:
+    """Estimate how much longer transfers take with the mechanism, as a factor, seed by seed."""
+    plain, with_it = (found.values((size, rtt, name), MEAN) for name in (PLAIN, LITERAL))
+    factors = [b / a for a, b in zip(plain, with_it, strict=False)]
+    return estimate(factors) if factors else None
 
 
 def _figures(found: Found) -> list[Figure]:
