@@ -89,9 +89,9 @@ def _claims(found: Found) -> list[Claim]:
             f"link, {found.text(key, 'TCP at 25', '.1f')} % from 20 to 30 s; dropped always, "
             f"{found.text(other, TCP, '.1f')} %, where the least probability allows "
             f"{allowed(2, FAR):.1f} % and 66.7 % are due.",
-            why="What growth alone costs is made up for in half a minute. Drops at the least "
-            "probability hold TCP about where the paper has it, so they seem to have gone on "
-            "there.",
+            why="Drops at the least probability bring TCP to about where the paper has it in 2b, "
+            "and growth alone does not. They are one reading that would explain it; 4b they do "
+            "not.",
         )
     ]
 

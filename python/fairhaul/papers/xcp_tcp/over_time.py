@@ -293,8 +293,8 @@ def _far_claims(found: Found) -> list[Claim]:
             verdict=judged(short),
             seen=f"2b: {_has(found, FIG_2, FAR, TCP)} 4b: {_has(found, FIG_4, FAR, TCP)} Well "
             f"below is {WELL_BELOW:g} of it or less.",
-            why="It would be if packets were dropped at the least probability also while TCP is "
-            "below its share: see the floor.",
+            why="In 2b it would be if packets were dropped at the least probability also while "
+            "TCP is below its share: see the floor. That does not explain 4b.",
         ),
         Claim(
             text="at 100 ms XCP among ten of TCP has more than its share (3b)",

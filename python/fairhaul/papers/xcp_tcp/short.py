@@ -117,8 +117,8 @@ def _claims(found: Found) -> list[Claim]:
             text="the mechanism is for flows of long life: short ones take longer with it",
             verdict=judged(slower),
             seen=f"{said}. Compared seed by seed, since the transfers of a seed are the same.",
-            why="Without it long flows of TCP keep the queue full; the waiting that it saves short "
-            "ones is more than its drops cost them.",
+            why="Without it long flows of TCP may fill the queue, in which short ones wait; how "
+            "much of the difference is that is not settled here.",
         )
     ]
 
