@@ -68,19 +68,15 @@ def _tables(found: Found) -> list[Table]:
 def _table(found: Found, mix: str) -> Table:
     ways = [(rule, rtt) for rtt in RTTS for rule in RULES]
     last = found.kept[mix, RENO, LITERAL, next(iter(RTTS))][-1]
-    numbered = [(XCP, ".1f"), ("used", ".1f")]
     return Table(
-        title=f"Protocols, {mix}: XCP's share of the link and what all use of it, %; XCP is due "
-        f"{last.due(XCP):.1f}",
+        title=f"Protocols, {mix}: XCP's share of the link, %; XCP is due {last.due(XCP):.1f}",
         parameter="in the place of TCP",
-        columns=[f"{rtt}, {rule}: {name}" for rule, rtt in ways for name in ("XCP", "all")],
+        columns=[f"{rtt}, {rule}" for rule, rtt in ways],
         rows=[
             Row(
                 label=name,
                 cells=[
-                    cell(found.estimate((mix, name, rule, rtt), number), form)
-                    for rule, rtt in ways
-                    for number, form in numbered
+                    cell(found.estimate((mix, name, rule, rtt), XCP), ".1f") for rule, rtt in ways
                 ],
             )
             for name in PROTOCOLS
