@@ -25,6 +25,11 @@ PAPERS = {
     "fhstcp": ("A Fair Bulk Data Transmission Protocol in Grid Environments", "FHSTCP"),
     "ghstcp": ("Experimental Evaluation of Gentle HighSpeed TCP", "GHSTCP"),
     "synctcp": ("Sync-TCP in High-Speed Environments", "SYNC-TCP"),
+    "xcp-tcp": (
+        "Fairness Issues When Transferring Large Volumes of Data on High Speed Networks With "
+        "Router-Assisted Transport Protocols",
+        "XCP-TCP",
+    ),
     "cubic-fairness": ("TCP Fairness Analysis of CUBIC TCP Simulated by NS-2", "CUBIC-FAIRNESS"),
 }
 

@@ -27,6 +27,8 @@ from fairhaul.report.charts import (
 )
 
 HEIGHT = 320
+# Between two panels there is room for the names of lines.
+BETWEEN = 64
 INK = "var(--ink)"
 
 
@@ -119,6 +121,20 @@ def ticks(low: float, high: float, steps: Sequence[float] = (1, 2, 5)) -> list[f
 
 def curves(lines: Sequence[Curve], x: Scale, y: Scale) -> Spec:
     """Draw lines with bands, each labelled where it ends; those without a point are left out."""
+    return spec(_curves(lines, x, y, WIDTH, HEIGHT))
+
+
+def beside(panels: Mapping[str, Sequence[Curve]], x: Scale, y: Scale) -> Spec:
+    """Draw lines as `curves` does, in panels beside each other with their names above them."""
+    width = (WIDTH - BETWEEN * (len(panels) - 1)) // len(panels)
+    drawn = [
+        alt.layer(_curves(lines, x, y, width, WIDTH // 3), head(name, INK, bold=True))
+        for name, lines in panels.items()
+    ]
+    return spec(alt.hconcat(*drawn, spacing=BETWEEN))
+
+
+def _curves(lines: Sequence[Curve], x: Scale, y: Scale, width: int, height: int) -> Any:
     lines = [line for line in lines if line.points]
     drawn: list[Any] = []
     for one in lines:
@@ -127,8 +143,8 @@ def curves(lines: Sequence[Curve], x: Scale, y: Scale) -> Spec:
     drawn += [_points(line, x, y) for line in lines if not line.look.thin]
     named = [line for line in lines if line.look.label]
     last = [y.place(y.inside(float(line.points[-1]["mean"])) or y.low) for line in named]
-    drawn += labels([line.look for line in named], [HEIGHT * (1 - at) for at in last], HEIGHT)
-    return spec(alt.layer(*drawn).properties(width=WIDTH, height=HEIGHT))
+    drawn += labels([line.look for line in named], [height * (1 - at) for at in last], height)
+    return alt.layer(*drawn).properties(width=width, height=height)
 
 
 def band(curve: Curve, x: Scale, y: Scale) -> list[Any]:
