@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import click
 
 from fairhaul.cli.manners import Verb, Word
@@ -37,14 +40,19 @@ def list_(what: str, names: tuple[str, ...], parameters: bool, json_: bool) -> N
     for entry in found:
         source = f" [{entry['source']}]" if entry["source"] else ""
         click.echo(f"{entry['name']:14} {entry['title']}{source}")
-        for key in entry.get("keys", []) if names or parameters else []:
-            default = f"default {key['default']}" if key["default"] else "required"
-            click.echo(f"    {key['name']:18} {key['wanted']}, {default}")
-            click.echo(f"    {'':18} {key['help']}")
-        for gauge in entry.get("gauges", []):
-            unit = f", in {gauge['unit']}" if gauge["unit"] else ""
-            click.echo(f"    {gauge['name']:18} shown in the record{unit}")
-            click.echo(f"    {'':18} {gauge['help']}")
+        if names or parameters:
+            _details(entry)
+
+
+def _details(entry: Mapping[str, Any]) -> None:
+    for key in entry.get("keys", []):
+        default = f"default {key['default']}" if key["default"] else "required"
+        click.echo(f"    {key['name']:18} {key['wanted']}, {default}")
+        click.echo(f"    {'':18} {key['help']}")
+    for gauge in entry.get("gauges", []):
+        unit = f", in {gauge['unit']}" if gauge["unit"] else ""
+        click.echo(f"    {gauge['name']:18} shown in the record{unit}")
+        click.echo(f"    {'':18} {gauge['help']}")
 
 
 @click.command()
