@@ -546,6 +546,31 @@ fn a_packet_of_xcp_holds_more_than_60_bytes_and_a_buffer_what_is_left() {
 }
 
 #[test]
+fn parameters_of_xcp_and_its_counters_that_make_no_sense_are_refused_where_they_stand() {
+    let told = |queue: &str| {
+        let base = "kind = \"droptail\", capacity = \"1 bdp\"";
+        let text = DUMBBELL.replacen(base, &format!("kind = \"xcp_tcp\", capacity = \"1 bdp\",\n{queue}"), 1);
+        mistakes(&text, &[])
+    };
+    // Negative gains, a gate above 1, tables of size 0, and bounds the wrong way round.
+    for (queue, wanted) in [
+        ("alpha = -0.4", "alpha: wanted a number from 0 to 10"),
+        ("gamma = -0.1", "gamma: wanted a number from 0 to 1"),
+        ("gate = 1.2", "gate: wanted a number from 0 to 1"),
+        ("inspect = 0", "inspect: wanted a number from 0.001 to 1"),
+        ("entries = 0", "entries: wanted a whole number from 1"),
+        ("weight = 2", "weight: wanted a number from"),
+        ("up = 0.5", "up: wanted a number from 1"),
+        ("rule = \"adaptiv\"", "rule: wanted one of literal, adaptive, not \"adaptiv\""),
+        ("min_p = 0.2", "min_p: 0.2 is more than max_p, 0.1"),
+        ("min_interval = 2000", "min_interval: 2000 ms are more than max_interval, 1000 ms"),
+    ] {
+        let text = told(queue);
+        assert!(text.starts_with("test.toml:7: ") && text.contains(wanted), "{queue}: {text}");
+    }
+}
+
+#[test]
 fn a_header_tells_254_xcp_routers_apart() {
     // Each link has a router in each direction.
     let chain = |links: usize| {

@@ -132,15 +132,7 @@ fn counter(settings: &Settings, chance: Chance) -> Counter {
         "exact" => Counter::Exact(Table::new(TableRule::of(&Settings::defaults(Table::PARAMETERS)))),
         "nred" => Counter::Nred(Bins::new(BinsRule::of(&Settings::defaults(Bins::PARAMETERS)), chance)),
         _ => {
-            let rule = ZombieRule {
-                entries: settings.number("entries") as usize,
-                overwrite: settings.number("overwrite"),
-                weight: settings.number("weight"),
-                inspect: 1.0,
-                at_once: settings.word("fill") == "at once",
-                corrected: settings.word("start") == "corrected",
-                stale: Span::from_secs(settings.number("stale")),
-            };
+            let rule = ZombieRule { inspect: 1.0, ..ZombieRule::of(settings) };
             Counter::Sred(Zombies::new(rule, chance))
         }
     }
