@@ -40,7 +40,7 @@ impl Scenario {
 
     /// The number of `link` among the XCP routers, from 1.
     pub fn router(&self, link: usize) -> NonZeroU8 {
-        let before = self.links[..link].iter().filter(|link| link.queue.entry.answers()).count();
+        let before = self.links[..link].iter().filter(|link| link.queue.entry.answers).count();
         u8::try_from(before).ok().and_then(|before| NonZeroU8::MIN.checked_add(before)).unwrap_or(SENDER)
     }
 }

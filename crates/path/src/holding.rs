@@ -92,7 +92,6 @@ impl<T: Packet> Holding<T> {
         self.totals.arrived += 1;
         let now = held.arrived;
         let size = Bytes(held.size.into());
-        let capacity = self.bytes_per_s(now);
         match &mut self.queue {
             Queue::Codel(_, codel) => {
                 let (packets, bytes) = beside(codel.len(), self.bytes, self.sending, now);
@@ -118,7 +117,7 @@ impl<T: Packet> Holding<T> {
                 }
             }
             Queue::Xcp(xcp) => {
-                let lets_in = xcp.lets_in(&held, flow, capacity);
+                let lets_in = xcp.lets_in(&held, flow, bytes_per_s(&self.wire, self.pace.as_deref(), now));
                 let (packets, bytes) = beside(xcp.len(), self.bytes, self.sending, now);
                 if !lets_in || !self.capacity.admits(size, packets, bytes) {
                     self.totals.dropped += 1;
@@ -134,11 +133,13 @@ impl<T: Packet> Holding<T> {
     /// before it go to `dropped`.
     pub fn begin(&mut self, now: Time, dropped: &mut Vec<Held<T>>) -> Option<Departure<T>> {
         let from = dropped.len();
-        let capacity = self.bytes_per_s(now);
         let next = match &mut self.queue {
             Queue::Codel(rule, codel) => codel.next(rule, now, dropped),
             Queue::FqCodel(rule, fair) => fair.next(rule, now, dropped),
-            Queue::Xcp(xcp) => xcp.next(now, capacity).map(|held| (held, false)),
+            Queue::Xcp(xcp) => {
+                let capacity = bytes_per_s(&self.wire, self.pace.as_deref(), now);
+                xcp.next(now, capacity).map(|held| (held, false))
+            }
         };
         for victim in &dropped[from..] {
             self.bytes = self.bytes - Bytes(victim.size.into());
@@ -158,12 +159,6 @@ impl<T: Packet> Holding<T> {
         };
         self.sending = (departs, size);
         Some(Departure { packet, size, arrived, departs, arrives, on_wire, marked })
-    }
-
-    /// What can leave at `now`.
-    fn bytes_per_s(&self, now: Time) -> f64 {
-        let rate = self.pace.as_ref().map_or(Some(self.wire.rate()), |pace| pace.rate(now));
-        rate.map_or(0.0, |rate| rate.as_bps() as f64 / 8.0)
     }
 
     /// What the link has counted.
@@ -197,6 +192,12 @@ impl<T: Packet> Holding<T> {
             Queue::Xcp(xcp) => xcp.iter().for_each(each),
         }
     }
+}
+
+/// What can leave at `now`.
+fn bytes_per_s(wire: &Wire, pace: Option<&Pace>, now: Time) -> f64 {
+    let rate = pace.map_or(Some(wire.rate()), |pace| pace.rate(now));
+    rate.map_or(0.0, |rate| rate.as_bps() as f64 / 8.0)
 }
 
 /// What waits, and what is being sent at `now`, which counts for the capacity of every queue.

@@ -108,7 +108,7 @@ const MOST_ROUTERS: usize = SENDER.get() as usize - 1;
 
 /// There are not more XCP routers than a header tells apart.
 fn routers_fit(net: &Net, spot: Spot, notes: &mut Notes) {
-    let answers = |name| queue::entry(name).is_some_and(queue::Entry::answers);
+    let answers = |name| queue::entry(name).is_some_and(|entry| entry.answers);
     let routers = 2 * net.wires.iter().filter(|wire| answers(wire.queue.shape.name)).count();
     if routers > MOST_ROUTERS {
         let text = format!(

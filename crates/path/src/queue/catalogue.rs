@@ -20,6 +20,8 @@ pub struct Entry {
     pub parameters: &'static [Parameter],
     /// Whether it decides at departure.
     pub late: bool,
+    /// Whether it is a router of XCP, which answers senders that ask.
+    pub answers: bool,
     /// What it tells of itself.
     pub gauges: &'static [Gauge],
     resolve: fn(&mut Settings, &Site, Bytes) -> Result<(), Refusal>,
@@ -72,13 +74,6 @@ pub struct Choice {
     pub entry: &'static Entry,
     /// The values of its parameters.
     pub settings: Settings,
-}
-
-impl Entry {
-    /// Whether it is a router of XCP, which answers senders that ask.
-    pub fn answers(&self) -> bool {
-        matches!(self.name, "xcp" | "xcp_tcp")
-    }
 }
 
 impl PartialEq for Entry {
@@ -174,6 +169,7 @@ static ENTRIES: [Entry; 8] = [
         source: "",
         parameters: &[],
         late: false,
+        answers: false,
         gauges: &[],
         resolve: |_, _, _| Ok(()),
         build: |_, site, _| Built::OnArrival(DropTail::new(site.capacity, site.mark).into()),
@@ -184,6 +180,7 @@ static ENTRIES: [Entry; 8] = [
         source: Red::SOURCE,
         parameters: Red::PARAMETERS,
         late: false,
+        answers: false,
         gauges: &Red::GAUGES,
         resolve: red::resolve,
         build: |settings, site, chance| {
@@ -196,6 +193,7 @@ static ENTRIES: [Entry; 8] = [
         source: Pie::SOURCE,
         parameters: Pie::PARAMETERS,
         late: false,
+        answers: false,
         gauges: &Pie::GAUGES,
         resolve: Pie::resolve,
         build: |settings, site, chance| {
@@ -209,6 +207,7 @@ static ENTRIES: [Entry; 8] = [
         parameters: Sred::PARAMETERS,
         gauges: &Sred::GAUGES,
         late: false,
+        answers: false,
         resolve: Sred::resolve,
         build: |settings, site, chance| {
             Built::OnArrival(Discipline::Sred(Box::new(Sred::new(settings, site, chance))))
@@ -220,6 +219,7 @@ static ENTRIES: [Entry; 8] = [
         source: Codel::SOURCE,
         parameters: Codel::PARAMETERS,
         late: true,
+        answers: false,
         gauges: &Codel::GAUGES,
         resolve: codel::resolve,
         build: |settings, _, _| Built::AtDeparture(Rule::Codel(codel::rule(settings))),
@@ -230,6 +230,7 @@ static ENTRIES: [Entry; 8] = [
         source: FqCodel::SOURCE,
         parameters: FqCodel::PARAMETERS,
         late: true,
+        answers: false,
         gauges: &FqCodel::GAUGES,
         resolve: codel::resolve,
         build: |settings, _, _| Built::AtDeparture(Rule::FqCodel(fq_codel::rule(settings))),
@@ -241,6 +242,7 @@ static ENTRIES: [Entry; 8] = [
         parameters: Xcp::PARAMETERS,
         gauges: &Xcp::GAUGES,
         late: true,
+        answers: true,
         resolve: xcp::resolve,
         build: |settings, site, _| Built::AtDeparture(Rule::Xcp(xcp::rule(settings, site))),
     },
@@ -251,6 +253,7 @@ static ENTRIES: [Entry; 8] = [
         parameters: XcpTcp::PARAMETERS,
         gauges: &XcpTcp::GAUGES,
         late: true,
+        answers: true,
         resolve: xcp_tcp::resolve,
         build: |settings, site, chance| {
             let rules = (xcp::rule(settings, site), XcpTcpRule::new(settings, chance));

@@ -201,8 +201,7 @@ impl<T: Packet> Xcp<T> {
     fn advance(&mut self, now: Time, capacity: f64) {
         self.law.advance(&self.rule, now, self.bytes.0, capacity);
         if let Some(fair) = &mut self.fair {
-            let rtt = self.law.rtt();
-            fair.advance(now, capacity, rtt, Span::from_secs(rtt).max(self.rule.least));
+            fair.advance(now, capacity, self.law.rtt(), self.law.interval);
         }
     }
 

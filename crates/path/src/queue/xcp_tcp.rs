@@ -7,8 +7,7 @@
 use fairhaul_units::{Bytes, Chance, Kind, Parameter, Settings, Span, Time};
 
 use super::{Gauge, Refusal, Site, xcp};
-use crate::count::{Bins, BinsRule, Counter, ENTRIES, FILL, OVERWRITE, START, Table, TableRule, WEIGHT};
-use crate::count::{ZombieRule, Zombies};
+use crate::count::{self, Counter, ENTRIES, FILL, OVERWRITE, START, WEIGHT, ZombieRule, Zombies};
 
 /// The numbers of the mechanism, and its counters before they have counted.
 #[derive(Clone, Debug)]
@@ -171,6 +170,20 @@ impl XcpTcp {
         let ([a, b, c, d], [e, f, g, h]) = (xcp::GAUGES, GAUGES);
         [a, b, c, d, e, f, g, h]
     };
+
+    /// The counter of one class of flows.
+    pub fn counter(settings: &Settings, chance: Chance) -> Counter {
+        match settings.word("counter") {
+            // What the counters see has been drawn before.
+            "sred" => {
+                Counter::Sred(Zombies::new(ZombieRule { inspect: 1.0, ..ZombieRule::of(settings) }, chance))
+            }
+            name => {
+                let built = count::entry(name).and_then(|entry| entry.build(&[], chance));
+                built.expect("every word for a counter is in the list, and defaults fit")
+            }
+        }
+    }
 }
 
 /// The parameters of XCP, then those of the mechanism.
@@ -214,21 +227,8 @@ impl FairRule {
             period: (!period.is_zero()).then_some(period),
             inspect: number("inspect"),
             law,
-            counters: ["asking", "plain"].map(|class| counter(settings, chance.split(class))),
+            counters: ["asking", "plain"].map(|class| XcpTcp::counter(settings, chance.split(class))),
             chance,
-        }
-    }
-}
-
-/// The counter of a class.
-fn counter(settings: &Settings, chance: Chance) -> Counter {
-    match settings.word("counter") {
-        "exact" => Counter::Exact(Table::new(TableRule::of(&Settings::defaults(Table::PARAMETERS)))),
-        "nred" => Counter::Nred(Bins::new(BinsRule::of(&Settings::defaults(Bins::PARAMETERS)), chance)),
-        _ => {
-            // What the counters see has been drawn before.
-            let rule = ZombieRule { inspect: 1.0, ..ZombieRule::of(settings) };
-            Counter::Sred(Zombies::new(rule, chance))
         }
     }
 }

@@ -2,7 +2,8 @@
 //! keeps what came and left in an interval, and adds it up at the end. The counters are the engine's.
 
 use fairhaul_experiment::LinkSpec;
-use fairhaul_path::count::{Bins, BinsRule, Counter, Table, TableRule, ZombieRule, Zombies};
+use fairhaul_path::count::Counter;
+use fairhaul_path::queue::XcpTcp;
 use fairhaul_units::{Chance, Settings, Span, Time};
 
 use super::link::size;
@@ -32,7 +33,7 @@ impl Fair {
             return None;
         }
         let settings = spec.queue.settings.clone();
-        let counters = ["asking", "plain"].map(|class| counter(&settings, chance.split(class)));
+        let counters = ["asking", "plain"].map(|class| XcpTcp::counter(&settings, chance.split(class)));
         let period = Span::from_secs(settings.number("period") * 1e-3);
         Some(Fair {
             counters,
@@ -124,16 +125,5 @@ impl Fair {
         let most = (1.0 - target * length / offered.max(1.0)).max(get("max_p"));
         self.p = (self.phi * 1.5 / (w * w)).min(most);
         self.dropping = true;
-    }
-}
-
-fn counter(settings: &Settings, chance: Chance) -> Counter {
-    match settings.word("counter") {
-        "exact" => Counter::Exact(Table::new(TableRule::of(&Settings::defaults(Table::PARAMETERS)))),
-        "nred" => Counter::Nred(Bins::new(BinsRule::of(&Settings::defaults(Bins::PARAMETERS)), chance)),
-        _ => {
-            let rule = ZombieRule { inspect: 1.0, ..ZombieRule::of(settings) };
-            Counter::Sred(Zombies::new(rule, chance))
-        }
     }
 }

@@ -62,7 +62,7 @@ impl Link {
             mark: spec.mark,
             aqm: Aqm::of(spec, chance("queue")),
             late: Late::of(scenario, index, chance("queue")),
-            plain: !spec.queue.entry.answers(),
+            plain: !spec.queue.entry.answers,
             loss: rule.map(|rule| Loss::new(rule, chance("loss"))),
             schedule: spec.schedule.clone(),
             counted: scenario.links.iter().any(|link| link.schedule.rates.is_some()),

@@ -61,7 +61,7 @@ struct Router {
 impl Xcp {
     /// That of a link; `None` where it has another queue.
     pub fn of(scenario: &Scenario, index: usize, chance: Chance) -> Option<Xcp> {
-        let is_one = |index: usize| scenario.links[index].queue.entry.answers();
+        let is_one = |index: usize| scenario.links[index].queue.entry.answers;
         if !is_one(index) {
             return None;
         }
