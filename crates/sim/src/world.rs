@@ -103,22 +103,22 @@ impl World {
             && !impaired.admits(size, now)
         {
             stage.policed += 1;
-            self.ledger.offered(link, true, now);
+            self.ledger.refused(link, now);
             return Passing::Dropped(now);
         }
         let Carrier::OnArrival(carrier) = &mut stage.carrier else {
             return Passing::Waits;
         };
         let Passage::Passes { departs, arrives, marked } = carrier.offer(size, ecn, serial, now) else {
-            self.ledger.offered(link, true, now);
+            self.ledger.refused(link, now);
             return Passing::Dropped(now);
         };
         let on_wire = carrier.on_wire(size);
-        self.ledger.offered(link, false, now);
+        self.ledger.taken(link, size, now);
         if marked {
             self.ledger.marked(link, now);
         }
-        self.ledger.passed(link, size, now, departs, on_wire);
+        self.ledger.passed(link, size, departs, on_wire);
         match self.cross(link, size, may_lose, departs, Crossing { arrives, marked, twice: false }) {
             Ok(crossing) => Passing::Crosses(crossing),
             Err(when) => Passing::Dropped(when),
@@ -138,12 +138,12 @@ impl World {
         let stage = &mut self.stages[link as usize];
         stage.passed += 1;
         if self.counts_bytes {
-            self.ledger.left(link, size, departs);
+            self.ledger.sends(link, size, departs);
         }
         if let (Some(loss), Some(flow)) = (&mut stage.loss, may_lose)
             && loss.takes(flow, departs)
         {
-            self.ledger.dropped_later(link, departs);
+            self.ledger.lost_behind(link, departs);
             return Err(departs);
         }
         match &mut stage.impaired {
@@ -159,10 +159,11 @@ impl World {
         let Carrier::AtDeparture(holding) = &mut self.stages[link as usize].carrier else {
             unreachable!("a queue that decides on arrival holds nothing")
         };
-        let held = Held { size: parcel.size(), ecn: parcel.ecn(), arrived: now, packet: parcel };
+        let size = parcel.size();
+        let held = Held { size, ecn: parcel.ecn(), arrived: now, packet: parcel };
         holding.offer(held, parcel.serial, &mut self.victims);
         let idle = holding.is_idle(now);
-        self.ledger.offered(link, false, now);
+        self.ledger.taken(link, size, now);
         self.bury(link, now);
         if idle {
             self.serve(link, now);
@@ -179,11 +180,11 @@ impl World {
         let departure = holding.begin(now, &mut self.victims);
         self.bury(link, now);
         let Some(departure) = departure else { return };
-        let Departure { packet, size, arrived, departs, arrives, on_wire, marked } = departure;
+        let Departure { packet, size, departs, arrives, on_wire, marked, .. } = departure;
         if marked {
             self.ledger.marked(link, now);
         }
-        self.ledger.passed(link, size, arrived, departs, on_wire);
+        self.ledger.passed(link, size, departs, on_wire);
         let crossing = Crossing { arrives, marked, twice: false };
         let passage = self.cross(link, size, packet.may_lose(), departs, crossing);
         self.fates.push(Fate { parcel: packet, passage });
@@ -211,22 +212,16 @@ impl World {
 
     /// Books those that the queue of `link` has just dropped.
     fn bury(&mut self, link: u32, now: Time) {
-        for Held { packet, size, arrived, .. } in self.victims.drain(..) {
-            self.ledger.waited(link, size, arrived, now);
-            self.ledger.dropped_later(link, now);
+        for Held { packet, size, .. } in self.victims.drain(..) {
+            self.ledger.dropped(link, size, now);
             self.fates.push(Fate { parcel: packet, passage: Err(now) });
         }
     }
 
-    /// Closes the books of what still waits at links.
+    /// Reads the gauges of all links up to the end.
     pub fn close(&mut self) {
         let end = self.ledger.end();
         (0..self.stages.len()).for_each(|link| self.gauge(link as u32, end));
-        for (link, stage) in (0..).zip(&self.stages) {
-            if let Carrier::AtDeparture(holding) = &stage.carrier {
-                holding.each_waiting(|held| self.ledger.waited(link, held.size, held.arrived, end));
-            }
-        }
     }
 
     /// The sum over all links.

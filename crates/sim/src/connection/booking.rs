@@ -12,8 +12,7 @@ impl Connection {
     /// A data packet was delivered.
     pub(super) fn deliver(&mut self, data: &Data, fresh: bool, in_order: u64, now: Time, world: &mut World) {
         let payload = data.payload();
-        world.ledger.delivered(self.flow, payload, fresh, in_order, now);
-        if now < world.ledger.end() {
+        if world.ledger.delivered(self.flow, payload, fresh, in_order, now) {
             self.in_order += in_order;
         }
     }

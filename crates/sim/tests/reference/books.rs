@@ -117,7 +117,8 @@ impl Books {
                 _ => {} // a packet that a sender would have let go after the end
             }
         }
-        let lengths: Vec<f64> = self.edges.windows(2).map(|edge| (edge[1] - edge[0]).as_secs()).collect();
+        let length = |edge: &[Time]| (edge[1] - edge[0]).as_ps() as f64;
+        let lengths: Vec<f64> = self.edges.windows(2).map(length).collect();
         let mean_flow = |rows: Vec<FlowRow>| rows.into_iter().zip(&lengths).map(flow_means).collect();
         let mean_link = |rows: Vec<_>| rows.into_iter().zip(&lengths).map(link_means).collect();
         tables.events.sort_by(|a, b| {
@@ -170,8 +171,8 @@ impl Books {
             Fact::Lost { flow } => tables.flows[flow as usize][bin].lost += 1,
             Fact::Sampled { flow, rtt, one_way } => {
                 let row = &mut tables.flows[flow as usize][bin];
-                row.rtt_s += rtt.as_secs();
-                row.one_way_s += one_way.as_secs();
+                row.rtt_s += rtt.as_ps() as f64;
+                row.one_way_s += one_way.as_ps() as f64;
                 row.rtt_samples += 1;
             }
             Fact::Event { flow, kind, value } => {
@@ -194,8 +195,8 @@ impl Books {
             Fact::Window { flow, window, since } => {
                 for (bin, part) in self.parts(since, until) {
                     let row = &mut tables.flows[flow as usize][bin];
-                    row.cwnd_packets += window.cwnd * part.as_secs();
-                    row.ssthresh_packets += window.ssthresh * part.as_secs();
+                    row.cwnd_packets += window.cwnd * part.as_ps() as f64;
+                    row.ssthresh_packets += window.ssthresh * part.as_ps() as f64;
                 }
             }
             Fact::Stood { link, packets, bytes, since } => {
@@ -218,14 +219,14 @@ fn flow_means((mut row, length): (FlowRow, &f64)) -> FlowRow {
     if row.ssthresh_packets.is_infinite() {
         row.ssthresh_packets = f64::NAN;
     }
-    row.rtt_s /= row.rtt_samples as f64;
-    row.one_way_s /= row.rtt_samples as f64;
+    row.rtt_s *= 1e-12 / row.rtt_samples as f64;
+    row.one_way_s *= 1e-12 / row.rtt_samples as f64;
     row
 }
 
 fn link_means(((mut row, sums), length): ((LinkRow, Integrals), &f64)) -> LinkRow {
     row.busy_s = Span::from_ps(sums.busy as u64).as_secs();
-    row.backlog_packets = sums.packets as f64 * 1e-12 / length;
-    row.backlog_bytes = sums.bytes as f64 * 1e-12 / length;
+    row.backlog_packets = sums.packets as f64 / length;
+    row.backlog_bytes = sums.bytes as f64 / length;
     row
 }
