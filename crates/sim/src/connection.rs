@@ -8,14 +8,15 @@ use fairhaul_units::{Ack, Chance, CongestionHeader, Data, Ecn, Span, Time};
 mod application;
 mod booking;
 mod crossing;
+mod fates;
 mod share;
 
-use crate::lane::{Fates, Lane};
 use crate::parcel::Load;
 use crate::route::{Route, Step};
 use crate::tcp::{Datagrams, Poll, Profile, Receiver, Sender};
 use crate::turn::Turn;
 use crate::world::{Passing, World};
+use fates::Fates;
 use share::Share;
 
 /// See the module.
@@ -36,17 +37,14 @@ pub struct Connection {
     datagrams: Option<Datagrams>,
     in_order: u64,
     wires: Vec<Wire>,
-    data_lanes: Vec<Lane<Data>>,
-    ack_lanes: Vec<Lane<Ack>>,
     data: Fates,
     acks: Fates,
-    /// Data packets and acknowledgements that wait at links.
-    held: (u64, u64),
     overhead: Span,
     chance: Chance,
     last_departure: Time,
     timer_at: Time,
     paced_at: Time,
+    held_at: Time,
     standing: Window,
     standing_since: Time,
     mode: Option<u8>,
@@ -76,63 +74,62 @@ impl Connection {
             datagrams: matches!(flow.traffic, Traffic::Cbr { .. }).then(Datagrams::default),
             in_order: 0,
             wires: route.wires.iter().map(|&(rate, delay)| Wire::new(rate, delay)).collect(),
-            data_lanes: vec![Lane::default(); route.data_lanes.len()],
-            ack_lanes: vec![Lane::default(); route.ack_lanes.len()],
             data: Fates::default(),
             acks: Fates::default(),
-            held: (0, 0),
             overhead: flow.overhead,
             chance: Chance::stream(seed, "overhead", serial.into()),
             last_departure: Time::ZERO,
             timer_at: Time::NEVER,
             paced_at: Time::NEVER,
+            held_at: Time::NEVER,
         }
     }
 
-    /// Takes a turn. The entry has left the agenda, or for a lane, has been replaced by its next.
-    pub fn take_turn(&mut self, turn: Turn, now: Time, route: &Route, world: &mut World) {
-        match turn {
-            Turn::Data(lane) => {
-                let Some(data) = self.data_lanes[usize::from(lane)].step_out(now) else {
-                    return world.agenda.pop();
-                };
-                self.requeue(turn, world);
-                self.meet_data(route.data_lanes[usize::from(lane)], data, now, route, world);
-            }
-            Turn::Ack(lane) => {
-                let Some(ack) = self.ack_lanes[usize::from(lane)].step_out(now) else {
-                    return world.agenda.pop();
-                };
-                self.requeue(turn, world);
-                self.meet_ack(route.ack_lanes[usize::from(lane)], ack, now, route, world);
-            }
-            Turn::Ready => {
-                world.agenda.pop();
-                self.on_ready(now, route, world);
-            }
-            Turn::Held => {
-                world.agenda.pop();
-                if self.receiver.deadline() == now {
-                    self.release_held(now, route, world);
-                }
-            }
-            Turn::Paced => {
-                world.agenda.pop();
-                if self.paced_at == now {
-                    self.paced_at = Time::NEVER;
-                    self.pump(now, route, world);
-                }
-            }
-            Turn::Timer => {
-                world.agenda.pop();
-                self.on_timer(now, route, world);
-            }
+    /// The index of its flow.
+    #[inline(always)]
+    pub fn flow(&self) -> u32 {
+        self.flow
+    }
+
+    /// The data packet at the head of its ring takes its turn, in the lane of that number.
+    #[inline(always)]
+    pub fn on_data(&mut self, lane: u8, data: Data, now: Time, route: &Route, world: &mut World) {
+        self.meet_data(route.data_lanes[usize::from(lane)], data, now, route, world);
+    }
+
+    /// The acknowledgement at the head of its ring takes its turn, in the lane of that number.
+    #[inline(always)]
+    pub fn on_ack(&mut self, lane: u8, ack: Ack, now: Time, route: &Route, world: &mut World) {
+        self.meet_ack(route.ack_lanes[usize::from(lane)], ack, now, route, world);
+    }
+
+    /// The receiver's held acknowledgement may be due.
+    pub fn on_held(&mut self, now: Time, route: &Route, world: &mut World) {
+        self.held_at = Time::NEVER;
+        if self.receiver.deadline() == now {
+            self.release_held(now, route, world);
+        } else {
+            self.watch_held(world);
+        }
+    }
+
+    /// The pacer lets the next packet go.
+    pub fn on_paced(&mut self, now: Time, route: &Route, world: &mut World) {
+        if self.paced_at == now {
+            self.paced_at = Time::NEVER;
+            self.pump(now, route, world);
         }
     }
 
     /// Whether all is acknowledged and nothing of it is on its way.
+    #[inline(always)]
     pub fn is_over(&self) -> bool {
-        self.end.is_some() && self.waiting() == (0, 0)
+        self.end.is_some() && self.waiting() == 0
+    }
+
+    /// Its packets that wait for a turn, in a ring or before a link.
+    pub fn waiting(&self) -> u64 {
+        self.data.waiting() + self.acks.waiting()
     }
 
     /// Closes the books at the end of the run.
@@ -149,31 +146,6 @@ impl Connection {
             start_s: self.start.as_secs(),
             end_s: self.end.map_or(f64::NAN, Time::as_secs),
             bytes: self.in_order,
-        }
-    }
-
-    /// Whether every packet launched has arrived, was dropped or waits.
-    pub fn conserves(&self) -> bool {
-        let (data, acks) = self.waiting();
-        self.data.are_told(data) && self.acks.are_told(acks)
-    }
-
-    fn waiting(&self) -> (u64, u64) {
-        let data: usize = self.data_lanes.iter().map(Lane::len).sum();
-        let acks: usize = self.ack_lanes.iter().map(Lane::len).sum();
-        (data as u64 + self.held.0, acks as u64 + self.held.1)
-    }
-
-    /// Puts the next head of a lane in the place of the one whose turn it is.
-    fn requeue(&self, turn: Turn, world: &mut World) {
-        let next = match turn {
-            Turn::Data(lane) => self.data_lanes[usize::from(lane)].head(),
-            Turn::Ack(lane) => self.ack_lanes[usize::from(lane)].head(),
-            _ => None,
-        };
-        match next {
-            Some(time) => world.agenda.replace_top(time, turn.order(self.serial)),
-            None => world.agenda.pop(),
         }
     }
 
@@ -210,7 +182,8 @@ impl Connection {
         }
     }
 
-    fn on_timer(&mut self, now: Time, route: &Route, world: &mut World) {
+    /// The retransmission timer may have run out.
+    pub fn on_timer(&mut self, now: Time, route: &Route, world: &mut World) {
         if self.timer_at != now {
             return; // an entry that an earlier one has replaced
         }
@@ -239,65 +212,90 @@ impl Connection {
         self.carry_data(0, data, data.stamped, route, world);
     }
 
-    /// Carries a data packet on from `step` until it must wait for its turn, or arrives.
-    fn carry_data(&mut self, step: usize, data: Data, mut now: Time, route: &Route, world: &mut World) {
-        for (at, step) in route.forward.iter().enumerate().skip(step) {
+    /// Carries a data packet on from `step` until it must wait for its turn, arrives or is dropped.
+    #[inline(always)]
+    fn carry_data(&mut self, step: usize, mut data: Data, mut now: Time, route: &Route, world: &mut World) {
+        let mut at = step;
+        while let Some(step) = route.forward.get(at) {
             match *step {
                 Step::Wire(wire) => now = self.wires[usize::from(wire)].send(data.size, now).1,
-                Step::Alone(_) => return self.meet_data(at, data, now, route, world),
+                Step::Alone(link) => match self.offer(link, &mut data, now, world) {
+                    Passing::Crosses(crossing) => now = crossing.arrives,
+                    Passing::Dropped(when) => return self.data_dropped(&data, when, world),
+                    Passing::Waits => unreachable!("a queue that decides at departure is never fed alone"),
+                },
                 Step::Meet { lane, .. } | Step::Wait { lane } => {
-                    if self.data_lanes[usize::from(lane)].line_up(now, data) {
-                        world.agenda.push(now, Turn::Data(lane).order(self.serial));
-                    }
-                    return;
+                    return world.rings.add_data(&mut world.agenda, lane, self.serial, now, data);
                 }
             }
+            at += 1;
         }
-        self.arrive(data, now, route, world);
+        self.arrive(&data, now, route, world);
     }
 
     /// A data packet is at the link of step `at`, or has waited there.
+    #[inline(always)]
     fn meet_data(&mut self, at: usize, mut data: Data, now: Time, route: &Route, world: &mut World) {
         let link = match route.forward[at] {
-            Step::Alone(link) | Step::Meet { link, .. } => link,
+            Step::Meet { link, .. } => link,
             Step::Wait { .. } => return self.carry_data(at + 1, data, now, route, world),
-            Step::Wire(_) => unreachable!("a wire is crossed at once"),
+            Step::Wire(_) | Step::Alone(_) => unreachable!("these are crossed at once"),
         };
-        let may_lose = (!data.opens).then_some(self.flow);
-        match world.pass(link, self.serial, data.size, data.ecn, may_lose, now) {
-            Passing::Crosses(crossing) => {
-                // A queue that decides on arrival knows nothing of XCP.
-                data.congestion.iter_mut().for_each(CongestionHeader::passes_plain);
-                self.data_crosses(at, data, crossing, route, world);
-            }
+        match self.offer(link, &mut data, now, world) {
+            Passing::Crosses(crossing) => self.data_crosses(at, data, crossing, route, world),
             Passing::Dropped(when) => self.data_dropped(&data, when, world),
             Passing::Waits => self.hold(link, at, Load::Data(data), now, world),
         }
     }
 
+    /// Offers a data packet to a link, which may write on it.
+    #[inline(always)]
+    fn offer(&self, link: u32, data: &mut Data, now: Time, world: &mut World) -> Passing {
+        let may_lose = (!data.opens).then_some(self.flow);
+        let passing = world.pass(link, self.serial, data.size, data.ecn, may_lose, now);
+        if let Passing::Crosses(crossing) = passing {
+            // A queue that decides on arrival knows nothing of XCP.
+            data.congestion.iter_mut().for_each(CongestionHeader::passes_plain);
+            if crossing.marked {
+                data.ecn = Ecn::Marked;
+            }
+        }
+        passing
+    }
+
     /// A data packet is at the receiver.
-    fn arrive(&mut self, data: Data, now: Time, route: &Route, world: &mut World) {
+    #[inline(always)]
+    fn arrive(&mut self, data: &Data, now: Time, route: &Route, world: &mut World) {
         self.data.arrived += 1;
-        self.see_data(PacketWhat::Received, &data, now, world);
+        self.see_data(PacketWhat::Received, data, now, world);
         if let Some(datagrams) = &mut self.datagrams {
             let fresh = datagrams.take(data.number);
             let payload = if fresh { data.payload() } else { 0 };
-            return self.deliver(&data, fresh, payload, now, world);
+            return self.deliver(data, fresh, payload, now, world);
         }
         if self.receiver.deadline() < now {
             self.release_held(self.receiver.deadline(), route, world);
-        } else if self.receiver.turns(&data) {
+        } else if self.receiver.turns(data) {
             self.release_held(now, route, world);
         }
         let before = self.profile.bytes_before(self.receiver.next());
-        let (fresh, ack) = self.receiver.take(&data, now);
+        let (fresh, ack) = self.receiver.take(data, now);
         if !data.opens {
             let in_order = self.profile.bytes_before(self.receiver.next()) - before;
-            self.deliver(&data, fresh, in_order, now, world);
+            self.deliver(data, fresh, in_order, now, world);
         }
         match ack {
             Some(ack) => self.answer(ack, now, route, world),
-            None => world.agenda.push(self.receiver.deadline(), Turn::Held.order(self.serial)),
+            None => self.watch_held(world),
+        }
+    }
+
+    /// The agenda holds one entry for the held acknowledgement, at or before its time.
+    fn watch_held(&mut self, world: &mut World) {
+        let due = self.receiver.deadline();
+        if due < self.held_at {
+            self.held_at = due;
+            world.agenda.push(due, Turn::Held.order(self.serial));
         }
     }
 
@@ -313,43 +311,50 @@ impl Connection {
         self.carry_ack(0, ack, now, route, world);
     }
 
-    /// Carries an acknowledgement on from `step` until it must wait for its turn.
+    /// Carries an acknowledgement on from `step` until it must wait for its turn, or is dropped.
+    #[inline(always)]
     fn carry_ack(&mut self, step: usize, ack: Ack, mut now: Time, route: &Route, world: &mut World) {
-        let mut lane = route.ack_lanes.len() - 1;
-        for (at, step) in route.reverse.iter().enumerate().skip(step) {
-            match *step {
-                Step::Wire(wire) => now = self.wires[usize::from(wire)].send(ack.size(), now).1,
-                Step::Alone(_) => return self.meet_ack(at, ack, now, route, world),
-                Step::Meet { lane: before, .. } | Step::Wait { lane: before } => {
-                    lane = usize::from(before);
-                    break;
-                }
+        let mut at = step;
+        let lane = loop {
+            match route.reverse.get(at) {
+                Some(Step::Wire(wire)) => now = self.wires[usize::from(*wire)].send(ack.size(), now).1,
+                Some(Step::Alone(link)) => match self.offer_ack(*link, &ack, now, world) {
+                    Passing::Crosses(crossing) => now = crossing.arrives,
+                    Passing::Dropped(when) => return self.ack_dropped(&ack, when, world),
+                    Passing::Waits => unreachable!("a queue that decides at departure is never fed alone"),
+                },
+                Some(Step::Meet { lane, .. } | Step::Wait { lane }) => break *lane,
+                None => break route.home,
             }
-        }
-        if self.ack_lanes[lane].line_up(now, ack) {
-            world.agenda.push(now, Turn::Ack(lane as u8).order(self.serial));
-        }
+            at += 1;
+        };
+        world.rings.add_ack(&mut world.agenda, lane, self.serial, now, ack);
     }
 
     /// An acknowledgement is at the link of step `at`, or past the last, at the sender.
+    #[inline(always)]
     fn meet_ack(&mut self, at: usize, ack: Ack, now: Time, route: &Route, world: &mut World) {
         match route.reverse.get(at) {
-            Some(Step::Alone(link) | Step::Meet { link, .. }) => {
-                // An acknowledgement is never ECN-capable [RFC 3168, 6.1.4].
-                match world.pass(*link, self.serial, ack.size(), Ecn::NotCapable, None, now) {
-                    Passing::Crosses(crossing) => self.ack_crosses(at, ack, crossing, route, world),
-                    Passing::Dropped(when) => self.ack_dropped(&ack, when, world),
-                    Passing::Waits => self.hold(*link, at, Load::Ack(ack), now, world),
-                }
-            }
+            None => self.acknowledge(&ack, now, route, world),
+            Some(Step::Meet { link, .. }) => match self.offer_ack(*link, &ack, now, world) {
+                Passing::Crosses(crossing) => self.ack_crosses(at, ack, crossing, route, world),
+                Passing::Dropped(when) => self.ack_dropped(&ack, when, world),
+                Passing::Waits => self.hold(*link, at, Load::Ack(ack), now, world),
+            },
             Some(Step::Wait { .. }) => self.carry_ack(at + 1, ack, now, route, world),
-            Some(Step::Wire(_)) => unreachable!("a wire is crossed at once"),
-            None => self.acknowledge(ack, now, route, world),
+            Some(Step::Wire(_) | Step::Alone(_)) => unreachable!("these are crossed at once"),
         }
     }
 
+    /// Offers an acknowledgement to a link. It is never ECN-capable [RFC 3168, 6.1.4].
+    #[inline(always)]
+    fn offer_ack(&self, link: u32, ack: &Ack, now: Time, world: &mut World) -> Passing {
+        world.pass(link, self.serial, ack.size(), Ecn::NotCapable, None, now)
+    }
+
     /// An acknowledgement is at the sender.
-    fn acknowledge(&mut self, ack: Ack, now: Time, route: &Route, world: &mut World) {
+    #[inline(always)]
+    fn acknowledge(&mut self, ack: &Ack, now: Time, route: &Route, world: &mut World) {
         self.acks.arrived += 1;
         if self.end.is_some() {
             return;
@@ -358,8 +363,8 @@ impl Connection {
             world.ledger.sampled(self.flow, now.since(ack.echo), ack.arrived.since(ack.echo), now);
         }
         self.see_share(world);
-        let outcome = self.sender.on_ack(&ack, now);
-        self.see_ack(PacketWhat::AckReceived, &ack, now, world);
+        let outcome = self.sender.on_ack(ack, now);
+        self.see_ack(PacketWhat::AckReceived, ack, now, world);
         self.note(outcome, now, world);
         if self.end.is_none() {
             self.pump(now, route, world);

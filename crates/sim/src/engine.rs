@@ -4,10 +4,10 @@ use fairhaul_experiment::{Record, Scenario, Transfer, TransferRow, grid, plan};
 use fairhaul_units::Time;
 
 use crate::connection::Connection;
-use crate::route::{self, Route};
+use crate::route::{self, Routes};
 use crate::run::{Control, RunError};
 use crate::trace::Trace;
-use crate::turn::{Turn, link_of};
+use crate::turn::{Order, Turn};
 use crate::world::World;
 
 /// How many turns pass between two looks at the control.
@@ -16,7 +16,7 @@ const TURNS_PER_LOOK: u32 = 8192;
 /// A run under way.
 pub struct Engine<'a> {
     scenario: &'a Scenario,
-    routes: Vec<Route>,
+    routes: Routes,
     transfers: Vec<Transfer>,
     /// Transfers by start; those before `started` have begun.
     starts: Vec<u32>,
@@ -38,14 +38,15 @@ impl<'a> Engine<'a> {
             end_s: f64::NAN,
             bytes: 0,
         };
+        let routes = route::compile(scenario);
         Engine {
-            routes: route::compile(scenario),
+            world: World::new(scenario, &routes, grid),
+            routes,
             rows: transfers.iter().map(never_begun).collect(),
             connections: transfers.iter().map(|_| None).collect(),
             transfers,
             starts,
             started: 0,
-            world: World::new(scenario, grid),
             scenario,
         }
     }
@@ -62,7 +63,7 @@ impl<'a> Engine<'a> {
         let mut turns = 0u32;
         loop {
             let next_start = self.next_start();
-            let (now, order) = self.world.agenda.top().unwrap_or((Time::NEVER, 0));
+            let (now, order) = self.world.agenda.top().unwrap_or((Time::NEVER, Order(0)));
             if now.min(next_start) >= end {
                 break;
             }
@@ -86,28 +87,46 @@ impl<'a> Engine<'a> {
         let serial = self.starts[self.started];
         self.started += 1;
         let transfer = &self.transfers[serial as usize];
-        let route = &self.routes[transfer.flow as usize];
+        let route = &self.routes.of[transfer.flow as usize];
         let flow = &self.scenario.flows[transfer.flow as usize];
         let mut connection = Connection::new(serial, transfer, flow, route, self.scenario.seed);
         connection.open(route, &mut self.world);
         self.connections[serial as usize] = Some(Box::new(connection));
     }
 
-    fn turn(&mut self, now: Time, order: u64) {
-        if let Some(link) = link_of(order) {
-            self.world.agenda.pop();
-            self.world.serve(link, now);
+    #[inline(always)]
+    fn turn(&mut self, now: Time, order: Order) {
+        if let Some(link) = order.link() {
+            self.world.sent(link, now);
             return self.settle();
         }
-        let (serial, turn) = Turn::of(order);
-        let slot = &mut self.connections[serial as usize];
-        let Some(connection) = slot else {
-            return self.world.agenda.pop(); // a timer of a connection that is over
+        let (serial, turn) = (order.serial(), order.turn());
+        let Engine { world, connections, routes, .. } = self;
+        let Some(connection) = &mut connections[serial as usize] else {
+            return world.agenda.pop(); // a timer of a connection that is over
         };
-        let route = &self.routes[self.transfers[serial as usize].flow as usize];
-        connection.take_turn(turn, now, route, &mut self.world);
+        let route = &routes.of[connection.flow() as usize];
+        match turn {
+            Turn::Data(lane) => {
+                let data = world.rings.take_data(&mut world.agenda, order.ring());
+                connection.on_data(lane, data, now, route, world);
+            }
+            Turn::Ack(lane) => {
+                let ack = world.rings.take_ack(&mut world.agenda, order.ring());
+                connection.on_ack(lane, ack, now, route, world);
+            }
+            _ => {
+                world.agenda.pop();
+                match turn {
+                    Turn::Ready => connection.on_ready(now, route, world),
+                    Turn::Held => connection.on_held(now, route, world),
+                    Turn::Paced => connection.on_paced(now, route, world),
+                    _ => connection.on_timer(now, route, world),
+                }
+            }
+        }
         let over = connection.is_over();
-        if !self.world.fates.is_empty() {
+        if !world.fates.is_empty() {
             self.settle();
         }
         if over {
@@ -123,7 +142,7 @@ impl<'a> Engine<'a> {
             let serial = fate.parcel.serial;
             let connection = self.connections[serial as usize].as_mut();
             let connection = connection.expect("a connection is not over while a packet of it waits");
-            let route = &self.routes[self.transfers[serial as usize].flow as usize];
+            let route = &self.routes.of[connection.flow() as usize];
             connection.settle(fate, route, &mut self.world);
             if connection.is_over() {
                 self.end(serial);
@@ -136,17 +155,19 @@ impl<'a> Engine<'a> {
     /// A connection is over.
     fn end(&mut self, serial: u32) {
         if let Some(connection) = self.connections[serial as usize].take() {
-            assert!(connection.conserves(), "connection {serial} lost or made a packet");
             self.rows[serial as usize] = connection.transfer();
         }
     }
 
     /// Closes the books and checks that no packet was lost or made unseen.
     fn close(mut self) -> Result<(Record, Option<Trace>), RunError> {
+        let mut waiting = vec![0u64; self.connections.len()];
+        self.world.each_serial(|serial| waiting[serial as usize] += 1);
         for (serial, connection) in self.connections.iter_mut().enumerate() {
+            let known = connection.as_ref().map_or(0, |connection| connection.waiting());
+            assert_eq!(known, waiting[serial], "connection {serial} lost or made a packet");
             if let Some(connection) = connection {
                 connection.close(&mut self.world);
-                assert!(connection.conserves(), "connection {serial} lost or made a packet");
                 self.rows[serial] = connection.transfer();
             }
         }

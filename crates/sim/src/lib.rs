@@ -6,9 +6,9 @@
 mod agenda;
 mod connection;
 mod engine;
-mod lane;
 pub mod ledger;
 mod parcel;
+mod rings;
 mod route;
 mod run;
 mod stage;

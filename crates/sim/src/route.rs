@@ -5,11 +5,24 @@
 //! connection alone feeds and that does nothing but carry) the passage of a packet is arithmetic,
 //! done ahead of the clock.
 
+use std::collections::HashMap;
+
 use fairhaul_experiment::{Hop, LinkSpec, Scenario, Traffic};
 use fairhaul_units::{Rate, Span};
 
+use crate::turn::MOST_RINGS;
+
 /// Places where packets wait on one way of a route, at most.
 pub const MOST_LANES: usize = 120;
+
+/// Where packets of a connection wait for their turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lane {
+    /// Its number among those of the connection for packets of the kind.
+    pub number: u8,
+    /// The ring in which they wait, with those of other connections.
+    pub ring: u32,
+}
 
 /// One step of a compiled path.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,12 +36,12 @@ pub enum Step {
         /// Index of the link.
         link: u32,
         /// The connection's lane before it.
-        lane: u8,
+        lane: Lane,
     },
     /// Behind a link where packets overtake each other: what follows takes them in order of time.
     Wait {
         /// The connection's lane.
-        lane: u8,
+        lane: Lane,
     },
 }
 
@@ -37,14 +50,27 @@ pub enum Step {
 pub struct Route {
     /// The way of data.
     pub forward: Vec<Step>,
-    /// The way of acknowledgements; after it they wait for their sender in one more lane.
+    /// The way of acknowledgements.
     pub reverse: Vec<Step>,
+    /// Where acknowledgements wait for their sender.
+    pub home: Lane,
     /// Rate and delay of the connection's own wires.
     pub wires: Vec<(Rate, Span)>,
     /// For each lane of data, the step that it waits for.
     pub data_lanes: Vec<usize>,
     /// For each lane of acknowledgements, the step that it waits for; the last waits for the sender.
     pub ack_lanes: Vec<usize>,
+}
+
+/// The routes of all flows, and how many rings they take.
+#[derive(Clone, Debug)]
+pub struct Routes {
+    /// By flow.
+    pub of: Vec<Route>,
+    /// Rings of data packets.
+    pub data_rings: usize,
+    /// Rings of acknowledgements.
+    pub ack_rings: usize,
 }
 
 /// What a path must know of each link.
@@ -54,60 +80,105 @@ struct Links {
     disorders: Vec<bool>,
 }
 
-/// Compiles the path of every flow of `scenario`.
-pub fn compile(scenario: &Scenario) -> Vec<Route> {
-    let disorders = scenario.links.iter().map(LinkSpec::disorders).collect();
-    let links = Links { alone: fed_alone(scenario), disorders };
-    let compile_flow = |flow: &fairhaul_experiment::Flow| {
-        let mut route = Route::default();
-        let (forward, data_lanes) = steps(&flow.forward, &links, false, &mut route.wires);
-        let (reverse, mut ack_lanes) = steps(&flow.reverse, &links, true, &mut route.wires);
-        ack_lanes.push(reverse.len());
-        assert!(data_lanes.len().max(ack_lanes.len()) <= MOST_LANES, "a route is of bounded length");
-        Route { forward, reverse, data_lanes, ack_lanes, ..route }
-    };
-    scenario.flows.iter().map(compile_flow).collect()
+/// What packets have passed since they last stood in one order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Mark {
+    /// The link at which they were put in order.
+    Ordered(u32),
+    Wire(Rate, Span),
+    /// What nobody but the flow of that index passes, or passes in order.
+    Own(usize),
 }
 
-/// The steps of a way, and for each lane the step that it waits for. `ends_in_lane`: behind the last
-/// step packets wait anyway.
-fn steps(
-    hops: &[Hop],
-    links: &Links,
-    ends_in_lane: bool,
-    wires: &mut Vec<(Rate, Span)>,
-) -> (Vec<Step>, Vec<usize>) {
-    let (mut steps, mut lanes) = (Vec::new(), Vec::new());
-    let waits = |hop: Option<&Hop>| match hop {
-        Some(Hop::Link(link)) => !links.alone[*link as usize],
-        Some(Hop::Access { .. }) => false,
-        None => ends_in_lane,
+/// Gives out rings: one to the packets that wait in lanes of the same number for the same link and have
+/// passed the same.
+#[derive(Debug, Default)]
+struct RingNumbers(HashMap<(u8, Option<u32>, Vec<Mark>), u32>);
+
+impl RingNumbers {
+    fn lane(&mut self, number: usize, link: Option<u32>, passed: &[Mark]) -> Lane {
+        let (number, next) = (number as u8, self.0.len() as u32);
+        Lane { number, ring: *self.0.entry((number, link, passed.to_vec())).or_insert(next) }
+    }
+}
+
+/// Compiles the path of every flow of `scenario`.
+pub fn compile(scenario: &Scenario) -> Routes {
+    let disorders = scenario.links.iter().map(LinkSpec::disorders).collect();
+    let links = Links { alone: fed_alone(scenario), disorders };
+    let (mut data, mut acks) = (RingNumbers::default(), RingNumbers::default());
+    let compile_flow = |(index, flow): (usize, &fairhaul_experiment::Flow)| {
+        let mut compiler = Compiler { links: &links, flow: index, wires: Vec::new(), passed: Vec::new() };
+        let (forward, data_lanes) = compiler.steps(&flow.forward, false, &mut data);
+        let (reverse, mut ack_lanes) = compiler.steps(&flow.reverse, true, &mut acks);
+        let home = acks.lane(ack_lanes.len(), None, &compiler.passed);
+        ack_lanes.push(reverse.len());
+        assert!(data_lanes.len().max(ack_lanes.len()) <= MOST_LANES, "a route is of bounded length");
+        Route { forward, reverse, home, wires: compiler.wires, data_lanes, ack_lanes }
     };
-    let mut lane = |step| {
-        lanes.push(step);
-        lanes.len() as u8 - 1
-    };
-    for (at, hop) in hops.iter().enumerate() {
-        match *hop {
-            Hop::Access { rate, delay } => {
-                wires.push((rate, delay));
-                steps.push(Step::Wire(wires.len() as u8 - 1));
-            }
-            Hop::Link(link) if links.alone[link as usize] => steps.push(Step::Alone(link)),
-            Hop::Link(link) => {
-                steps.push(Step::Meet { link, lane: lane(steps.len()) });
-                if links.disorders[link as usize] && !waits(hops.get(at + 1)) {
-                    steps.push(Step::Wait { lane: lane(steps.len()) });
+    let of = scenario.flows.iter().enumerate().map(compile_flow).collect();
+    let (data_rings, ack_rings) = (data.0.len(), acks.0.len());
+    assert!(data_rings.max(ack_rings) <= MOST_RINGS, "a scenario has a bounded number of flows");
+    Routes { of, data_rings, ack_rings }
+}
+
+/// One flow's route while it is compiled.
+struct Compiler<'a> {
+    links: &'a Links,
+    flow: usize,
+    wires: Vec<(Rate, Span)>,
+    passed: Vec<Mark>,
+}
+
+impl Compiler<'_> {
+    /// The steps of a way, and for each lane the step that it waits for. `ends_in_lane`: behind the last
+    /// step packets wait anyway.
+    fn steps(
+        &mut self,
+        hops: &[Hop],
+        ends_in_lane: bool,
+        rings: &mut RingNumbers,
+    ) -> (Vec<Step>, Vec<usize>) {
+        let (mut steps, mut lanes) = (Vec::new(), Vec::new());
+        for (at, hop) in hops.iter().enumerate() {
+            match *hop {
+                Hop::Access { rate, delay } => {
+                    self.passed.push(Mark::Wire(rate, delay));
+                    self.wires.push((rate, delay));
+                    steps.push(Step::Wire(self.wires.len() as u8 - 1));
+                }
+                Hop::Link(link) if self.links.alone[link as usize] => {
+                    self.passed.push(Mark::Own(self.flow));
+                    steps.push(Step::Alone(link));
+                }
+                Hop::Link(link) => {
+                    let lane = rings.lane(lanes.len(), Some(link), &self.passed);
+                    lanes.push(steps.len());
+                    steps.push(Step::Meet { link, lane });
+                    let disorders = self.links.disorders[link as usize];
+                    self.passed = vec![if disorders { Mark::Own(self.flow) } else { Mark::Ordered(link) }];
+                    if disorders && !self.waits(hops.get(at + 1), ends_in_lane) {
+                        let lane = rings.lane(lanes.len(), None, &self.passed);
+                        lanes.push(steps.len());
+                        steps.push(Step::Wait { lane });
+                    }
                 }
             }
         }
+        (steps, lanes)
     }
-    (steps, lanes)
+
+    fn waits(&self, hop: Option<&Hop>, ends_in_lane: bool) -> bool {
+        match hop {
+            Some(Hop::Link(link)) => !self.links.alone[*link as usize],
+            Some(Hop::Access { .. }) => false,
+            None => ends_in_lane,
+        }
+    }
 }
 
 /// Which links one connection alone feeds, in one direction, without loss or another impairment, whose
-/// queue decides on arrival. Rates
-/// and delays may change there, unless packets then overtake each other.
+/// queue decides on arrival. Rates and delays may change there, unless packets then overtake each other.
 fn fed_alone(scenario: &Scenario) -> Vec<bool> {
     let mut feeders = vec![0u32; scenario.links.len()];
     for flow in &scenario.flows {

@@ -3,12 +3,16 @@
 
 use crate::route::MOST_LANES;
 
+/// Whose turn it is; the smaller comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Order(pub u64);
+
 /// What an entry of the agenda asks of a connection; at one time, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// The head of a lane of data takes its step.
+    /// The head of its ring, in that lane of data of its connection, takes its step.
     Data(u8),
-    /// The head of a lane of acknowledgements takes its step.
+    /// The head of its ring, in that lane of acknowledgements of its connection, takes its step.
     Ack(u8),
     /// The application has the next packet ready.
     Ready,
@@ -22,20 +26,60 @@ pub enum Turn {
 
 /// In the order of every turn of a connection, and of no link's.
 const CONNECTION: u64 = 1 << 63;
+/// The lowest bits hold the ring, the next ones the turn.
+const RING_BITS: u32 = 23;
+const TURN_BITS: u32 = 8;
 
-/// The order of the turn of a link: what was being sent has left.
-pub fn link_order(link: u32) -> u64 {
-    link.into()
-}
+/// Rings of a run, at most.
+pub const MOST_RINGS: usize = 1 << RING_BITS;
 
-/// The link whose turn an order is; `None`: it is a connection's.
-pub fn link_of(order: u64) -> Option<u32> {
-    (order < CONNECTION).then_some(order as u32)
+impl Order {
+    /// The order of the turn of a link: what was being sent has left.
+    pub fn of_link(link: u32) -> Order {
+        Order(link.into())
+    }
+
+    /// The link whose turn it is; `None`: it is a connection's.
+    #[inline(always)]
+    pub fn link(self) -> Option<u32> {
+        (self.0 < CONNECTION).then_some(self.0 as u32)
+    }
+
+    /// The connection whose turn it is.
+    #[inline(always)]
+    pub fn serial(self) -> u32 {
+        (self.0 >> (RING_BITS + TURN_BITS)) as u32
+    }
+
+    /// The ring whose head has its turn.
+    #[inline(always)]
+    pub fn ring(self) -> usize {
+        self.0 as usize & (MOST_RINGS - 1)
+    }
+
+    /// What a connection is to do.
+    #[inline(always)]
+    pub fn turn(self) -> Turn {
+        match (self.0 >> RING_BITS) as u8 {
+            252 => Turn::Ready,
+            253 => Turn::Held,
+            254 => Turn::Paced,
+            255 => Turn::Timer,
+            low if low < MOST_LANES as u8 => Turn::Data(low),
+            low => Turn::Ack(low - MOST_LANES as u8),
+        }
+    }
 }
 
 impl Turn {
     /// The order of this turn of connection `serial` among those of the same time.
-    pub fn order(self, serial: u32) -> u64 {
+    pub fn order(self, serial: u32) -> Order {
+        self.in_ring(serial, 0)
+    }
+
+    /// The same for the head of a ring, which that number tells and the order does not depend on.
+    #[inline(always)]
+    pub fn in_ring(self, serial: u32, ring: usize) -> Order {
         let low = match self {
             Turn::Data(lane) => lane,
             Turn::Ack(lane) => MOST_LANES as u8 + lane,
@@ -44,20 +88,8 @@ impl Turn {
             Turn::Paced => 254,
             Turn::Timer => 255,
         };
-        CONNECTION | u64::from(serial) << 8 | u64::from(low)
-    }
-
-    /// Whose turn an order of a connection says it is, and which.
-    pub fn of(order: u64) -> (u32, Turn) {
-        let turn = match order as u8 {
-            252 => Turn::Ready,
-            253 => Turn::Held,
-            254 => Turn::Paced,
-            255 => Turn::Timer,
-            low if low < MOST_LANES as u8 => Turn::Data(low),
-            low => Turn::Ack(low - MOST_LANES as u8),
-        };
-        ((order >> 8) as u32, turn)
+        let turn = u64::from(serial) << TURN_BITS | u64::from(low);
+        Order(CONNECTION | turn << RING_BITS | ring as u64)
     }
 }
 
@@ -77,11 +109,14 @@ mod tests {
             Turn::Paced,
         ];
         for turn in turns.into_iter().chain([Turn::Timer]) {
-            assert_eq!(Turn::of(turn.order(70_000)), (70_000, turn));
+            let order = turn.in_ring(u32::MAX, MOST_RINGS - 1);
+            assert_eq!((order.serial(), order.turn(), order.ring()), (u32::MAX, turn, MOST_RINGS - 1));
         }
-        assert!(turns.windows(2).all(|pair| pair[0].order(3) < pair[1].order(3)));
-        assert!(Turn::Timer.order(3) < Turn::Data(0).order(4));
-        assert_eq!((link_of(link_order(7)), link_of(Turn::Data(0).order(0))), (Some(7), None));
-        assert!(link_order(u32::MAX) < Turn::Data(0).order(0));
+        let comes_first = |a: Turn, b: Turn, later: u32| a.in_ring(3, 9).0 < b.in_ring(later, 4).0;
+        assert!(turns.windows(2).all(|pair| comes_first(pair[0], pair[1], 3)));
+        assert!(comes_first(Turn::Timer, Turn::Data(0), 4));
+        let (link, data) = (Order::of_link(u32::MAX), Turn::Data(0).order(0));
+        assert_eq!((link.link(), data.link()), (Some(u32::MAX), None));
+        assert!(link.0 < data.0);
     }
 }

@@ -8,9 +8,11 @@ use fairhaul_units::{Ecn, Time};
 use crate::agenda::Agenda;
 use crate::ledger::Ledger;
 use crate::parcel::{Fate, Parcel};
+use crate::rings::Rings;
+use crate::route::Routes;
 use crate::stage::{Carrier, Stage};
 use crate::trace::Trace;
-use crate::turn::link_order;
+use crate::turn::Order;
 
 /// Payload of the transfer that starts with `flow` for several connections.
 fn to_share(flow: &Flow) -> u64 {
@@ -55,6 +57,8 @@ pub struct World {
     /// their flows; empty where there is none.
     pub left: Vec<u64>,
     pub agenda: Agenda,
+    /// Their heads are in the agenda, before those of links.
+    pub rings: Rings,
     pub ledger: Ledger,
     pub trace: Option<Trace>,
 }
@@ -69,7 +73,8 @@ pub struct Crossings {
 }
 
 impl World {
-    pub fn new(scenario: &Scenario, grid: Grid) -> World {
+    pub fn new(scenario: &Scenario, routes: &Routes, grid: Grid) -> World {
+        let rings = Rings::new(routes.data_rings, routes.ack_rings);
         World {
             stages: (0..scenario.links.len()).map(|index| Stage::new(scenario, index)).collect(),
             fates: Vec::new(),
@@ -80,7 +85,8 @@ impl World {
             } else {
                 Vec::new()
             },
-            agenda: Agenda::default(),
+            agenda: Agenda::new(rings.len() + scenario.links.len()),
+            rings,
             ledger: Ledger::new(grid, scenario.flows.len(), scenario.links.len()),
             trace: None,
         }
@@ -170,9 +176,15 @@ impl World {
         }
     }
 
-    /// `link` has sent what it was sending, and begins with the next.
+    /// `link` has sent what it was sending: its turn.
+    pub fn sent(&mut self, link: u32, now: Time) {
+        self.agenda.leads(self.rings.len() + link as usize, None);
+        self.serve(link, now);
+    }
+
+    /// `link` begins with the next.
     #[inline(never)]
-    pub fn serve(&mut self, link: u32, now: Time) {
+    fn serve(&mut self, link: u32, now: Time) {
         self.gauge(link, now);
         let Carrier::AtDeparture(holding) = &mut self.stages[link as usize].carrier else {
             unreachable!("only a queue that decides at departure is served")
@@ -188,7 +200,7 @@ impl World {
         let crossing = Crossing { arrives, marked, twice: false };
         let passage = self.cross(link, size, packet.may_lose(), departs, crossing);
         self.fates.push(Fate { parcel: packet, passage });
-        self.agenda.push(departs, link_order(link));
+        self.agenda.leads(self.rings.len() + link as usize, Some((departs, Order::of_link(link))));
     }
 
     /// Books what the gauges of the queue of `link` showed at the starts of bins up to `now`, before
@@ -215,6 +227,16 @@ impl World {
         for Held { packet, size, .. } in self.victims.drain(..) {
             self.ledger.dropped(link, size, now);
             self.fates.push(Fate { parcel: packet, passage: Err(now) });
+        }
+    }
+
+    /// Calls `each` with the connection of every packet that waits for its turn, in a ring or before a link.
+    pub fn each_serial(&self, mut each: impl FnMut(u32)) {
+        self.rings.each_serial(&mut each);
+        for stage in &self.stages {
+            if let Carrier::AtDeparture(holding) = &stage.carrier {
+                holding.each_waiting(|held| each(held.packet.serial));
+            }
         }
     }
 

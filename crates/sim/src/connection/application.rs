@@ -25,7 +25,7 @@ impl Connection {
     }
 
     /// The application has one more packet ready: it waits for the window, or leaves as a datagram.
-    pub(super) fn on_ready(&mut self, now: Time, route: &Route, world: &mut World) {
+    pub fn on_ready(&mut self, now: Time, route: &Route, world: &mut World) {
         let number = self.ready;
         self.ready += 1;
         if self.datagrams.is_some() {

@@ -12,7 +12,6 @@ impl Connection {
     /// A packet waits at `link`, which is step `at` of its way.
     #[inline(never)]
     pub(super) fn hold(&mut self, link: u32, at: usize, load: Load, now: Time, world: &mut World) {
-        *self.held(&load) += 1;
         let parcel = Parcel { serial: self.serial, flow: self.flow, step: at as u8, load };
         world.hold(link, parcel, now);
     }
@@ -20,39 +19,33 @@ impl Connection {
     /// What became of a packet that has waited.
     pub fn settle(&mut self, fate: Fate, route: &Route, world: &mut World) {
         let Parcel { step, load, .. } = fate.parcel;
-        *self.held(&load) -= 1;
         let at = usize::from(step);
         match (load, fate.passage) {
-            (Load::Data(data), Ok(crossing)) => self.data_crosses(at, data, crossing, route, world),
+            (Load::Data(mut data), Ok(crossing)) => {
+                if crossing.marked {
+                    data.ecn = Ecn::Marked;
+                }
+                self.data_crosses(at, data, crossing, route, world);
+            }
             (Load::Data(data), Err(when)) => self.data_dropped(&data, when, world),
             (Load::Ack(ack), Ok(crossing)) => self.ack_crosses(at, ack, crossing, route, world),
             (Load::Ack(ack), Err(when)) => self.ack_dropped(&ack, when, world),
         }
     }
 
-    fn held(&mut self, load: &Load) -> &mut u64 {
-        match load {
-            Load::Data(_) => &mut self.held.0,
-            Load::Ack(_) => &mut self.held.1,
-        }
-    }
-
     /// A data packet gets over the link of step `at`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn data_crosses(
         &mut self,
         at: usize,
-        mut data: Data,
+        data: Data,
         crossing: Crossing,
         route: &Route,
         world: &mut World,
     ) {
-        if crossing.marked {
-            data.ecn = Ecn::Marked;
-        }
-        self.carry_data(at + 1, data, crossing.arrives, route, world);
-        if crossing.twice {
-            self.data.launched += 1;
+        let copies = if crossing.twice { 2 } else { 1 };
+        self.data.launched += copies - 1;
+        for _ in 0..copies {
             self.carry_data(at + 1, data, crossing.arrives, route, world);
         }
     }
@@ -67,7 +60,7 @@ impl Connection {
     }
 
     /// An acknowledgement gets over the link of step `at`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn ack_crosses(
         &mut self,
         at: usize,
@@ -76,9 +69,9 @@ impl Connection {
         route: &Route,
         world: &mut World,
     ) {
-        self.carry_ack(at + 1, ack, crossing.arrives, route, world);
-        if crossing.twice {
-            self.acks.launched += 1;
+        let copies = if crossing.twice { 2 } else { 1 };
+        self.acks.launched += copies - 1;
+        for _ in 0..copies {
             self.carry_ack(at + 1, ack, crossing.arrives, route, world);
         }
     }

@@ -1,0 +1,170 @@
+//! Rings: where packets wait for their turn, the earliest first.
+//!
+//! Flows whose packets have taken the same time since they last stood in one order share a ring, and
+//! so what lines up is almost always behind all that wait.
+
+use std::collections::VecDeque;
+
+use fairhaul_units::{Ack, Data, Time};
+
+use crate::agenda::Agenda;
+use crate::route::Lane;
+use crate::turn::{Order, Turn};
+
+/// How far from the end a packet is compared with those that wait one by one.
+const NEAR: usize = 8;
+
+/// A packet of a connection, and when its turn is.
+#[derive(Clone, Debug)]
+struct Waiting<T> {
+    time: Time,
+    order: Order,
+    packet: T,
+}
+
+impl<T> Waiting<T> {
+    fn key(&self) -> (Time, u64) {
+        (self.time, self.order.0)
+    }
+}
+
+/// The packets that wait for one kind of turn.
+#[derive(Clone, Debug)]
+pub struct Ring<T>(VecDeque<Waiting<T>>);
+
+impl<T> Ring<T> {
+    /// An empty ring.
+    pub fn new() -> Ring<T> {
+        Ring(VecDeque::new())
+    }
+
+    /// Puts a packet whose turn is at `time` in its place; whether it is the first.
+    #[inline(always)]
+    fn line_up(&mut self, time: Time, order: Order, packet: T) -> bool {
+        let waiting = Waiting { time, order, packet };
+        if self.0.back().is_none_or(|last| last.key() <= waiting.key()) {
+            self.0.push_back(waiting);
+            return self.0.len() == 1;
+        }
+        self.overtake(waiting)
+    }
+
+    #[inline(never)]
+    fn overtake(&mut self, waiting: Waiting<T>) -> bool {
+        let key = waiting.key();
+        let near = self.0.iter().rev().take(NEAR).position(|other| other.key() <= key);
+        let ahead = match near {
+            Some(behind) => self.0.len() - behind,
+            None => self.0.partition_point(|other| other.key() <= key),
+        };
+        self.0.insert(ahead, waiting);
+        ahead == 0
+    }
+
+    /// The head takes its turn; the next head.
+    #[inline(always)]
+    fn step_out(&mut self) -> (T, Option<(Time, Order)>) {
+        let first = self.0.pop_front().expect("a ring has a turn while a packet waits in it");
+        (first.packet, self.0.front().map(|next| (next.time, next.order)))
+    }
+
+    fn serials(&self) -> impl Iterator<Item = u32> {
+        self.0.iter().map(|waiting| waiting.order.serial())
+    }
+}
+
+/// All rings of a run. In the agenda those of acknowledgements follow those of data.
+#[derive(Debug)]
+pub struct Rings {
+    data: Vec<Ring<Data>>,
+    acks: Vec<Ring<Ack>>,
+}
+
+impl Rings {
+    /// So many empty rings of either kind.
+    pub fn new(data: usize, acks: usize) -> Rings {
+        Rings { data: vec![Ring::new(); data], acks: vec![Ring::new(); acks] }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.data.len() + self.acks.len()
+    }
+
+    /// A data packet of connection `serial` waits in `lane`.
+    #[inline(always)]
+    pub fn add_data(&mut self, agenda: &mut Agenda, lane: Lane, serial: u32, time: Time, data: Data) {
+        let ring = lane.ring as usize;
+        let order = Turn::Data(lane.number).in_ring(serial, ring);
+        if self.data[ring].line_up(time, order, data) {
+            agenda.leads(ring, Some((time, order)));
+        }
+    }
+
+    /// An acknowledgement of connection `serial` waits in `lane`.
+    #[inline(always)]
+    pub fn add_ack(&mut self, agenda: &mut Agenda, lane: Lane, serial: u32, time: Time, ack: Ack) {
+        let ring = lane.ring as usize;
+        let order = Turn::Ack(lane.number).in_ring(serial, ring);
+        if self.acks[ring].line_up(time, order, ack) {
+            agenda.leads(self.data.len() + ring, Some((time, order)));
+        }
+    }
+
+    /// The data packet at the head of a ring takes its turn.
+    #[inline(always)]
+    pub fn take_data(&mut self, agenda: &mut Agenda, ring: usize) -> Data {
+        let (data, next) = self.data[ring].step_out();
+        agenda.leads(ring, next);
+        data
+    }
+
+    /// The acknowledgement at the head of a ring takes its turn.
+    #[inline(always)]
+    pub fn take_ack(&mut self, agenda: &mut Agenda, ring: usize) -> Ack {
+        let (ack, next) = self.acks[ring].step_out();
+        agenda.leads(self.data.len() + ring, next);
+        ack
+    }
+
+    /// Calls `each` with the connection of everything that waits.
+    pub fn each_serial(&self, mut each: impl FnMut(u32)) {
+        self.data.iter().flat_map(Ring::serials).for_each(&mut each);
+        self.acks.iter().flat_map(Ring::serials).for_each(each);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_overtakes_others_takes_its_place_among_them() {
+        let mut ring = Ring::new();
+        let mut line_up = |ps, order, packet| ring.line_up(Time::from_ps(ps), Order(order), packet);
+        assert!(line_up(10, 0, 'a'));
+        assert!(!line_up(30, 0, 'b'));
+        assert!(!line_up(20, 1, 'c'));
+        assert!(!line_up(20, 0, 'd')); // at the same time, and of a smaller order
+        assert!(!line_up(20, 0, 'e')); // behind its equal
+        assert!(line_up(5, 0, 'f'));
+        let order: Vec<char> = (0..6).map(|_| ring.step_out().0).collect();
+        assert_eq!(order, ['f', 'a', 'd', 'e', 'c', 'b']);
+    }
+
+    proptest! {
+        #[test]
+        fn a_ring_is_sorted_whatever_lines_up(times in proptest::collection::vec(0u64..100, 1..60)) {
+            let mut ring = Ring::new();
+            for (number, &time) in times.iter().enumerate() {
+                let first = times[..number].iter().all(|&before| time < before);
+                prop_assert_eq!(ring.line_up(Time::from_ps(time), Order(0), number), first);
+            }
+            let mut sorted: Vec<usize> = (0..times.len()).collect();
+            sorted.sort_by_key(|&number| times[number]);
+            let out: Vec<usize> = (0..times.len()).map(|_| ring.step_out().0).collect();
+            prop_assert_eq!(out, sorted);
+        }
+    }
+}
