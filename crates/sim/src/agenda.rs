@@ -17,9 +17,11 @@ const NEVER: u128 = u128::MAX;
 /// See the module. An entry is `time << 64 | order`.
 #[derive(Debug)]
 pub struct Agenda {
-    /// The winner of each match; those of node n are at 2 n and 2 n + 1, and rings are the last nodes.
-    /// The first node is not in use.
-    matches: Vec<u128>,
+    /// The two that meet in each match. The winner of match n plays in match n / 2, and rings come in
+    /// behind the last; match 0 is not played.
+    matches: Vec<[u128; 2]>,
+    /// The winner of all.
+    winner: u128,
     /// Each entry is smaller than its four children.
     heap: Vec<u128>,
 }
@@ -27,29 +29,28 @@ pub struct Agenda {
 impl Agenda {
     /// Nothing is to happen, and there are so many rings.
     pub fn new(rings: usize) -> Agenda {
-        Agenda { matches: vec![NEVER; 2 * rings.next_power_of_two()], heap: Vec::new() }
+        Agenda { matches: vec![[NEVER; 2]; rings.max(1)], winner: NEVER, heap: Vec::new() }
     }
 
-    /// What is next.
+    /// What is next; [`Time::NEVER`]: nothing.
     #[inline(always)]
-    pub fn top(&self) -> Option<(Time, Order)> {
-        let (ring, other) = (self.matches[1], self.heap.first().copied().unwrap_or(NEVER));
-        let first = ring.min(other);
-        (first != NEVER).then(|| (Time::from_ps((first >> 64) as u64), Order(first as u64)))
+    pub fn top(&self) -> (Time, Order) {
+        let first = self.heap.first().map_or(self.winner, |&other| other.min(self.winner));
+        (Time::from_ps((first >> 64) as u64), Order(first as u64))
     }
 
     /// The head of a ring has changed; `None`: it is empty.
     #[inline(always)]
     pub fn leads(&mut self, ring: usize, head: Option<(Time, Order)>) {
-        let matches = &mut self.matches[..];
-        let mut node = matches.len() / 2 + ring;
         let mut winner = head.map_or(NEVER, |(time, order)| entry(time, order));
-        matches[node] = winner;
-        while node > 1 {
-            winner = winner.min(matches[node ^ 1]);
-            node /= 2;
-            matches[node] = winner;
+        let mut player = self.matches.len() + ring;
+        while player > 1 {
+            let pair = &mut self.matches[player / 2];
+            pair[player % 2] = winner;
+            winner = pair[0].min(pair[1]);
+            player /= 2;
         }
+        self.winner = winner;
     }
 
     /// Adds an entry that is no ring's.
@@ -136,14 +137,15 @@ mod tests {
                         others.insert((time, 5 + number as u64));
                         agenda.push(at, Order(5 + number as u64));
                     }
-                    _ if agenda.top().is_some_and(|(_, order)| order.0 >= 5) => {
+                    _ if (5..u64::MAX).contains(&agenda.top().1.0) => {
                         others.pop_first();
                         agenda.pop();
                     }
                     _ => {}
                 }
                 let first = rings.iter().flatten().chain(others.first()).min().copied();
-                prop_assert_eq!(agenda.top().map(|(time, order)| (time.as_ps(), order.0)), first);
+                let (time, order) = agenda.top();
+                prop_assert_eq!((time.as_ps(), order.0), first.unwrap_or((u64::MAX, u64::MAX)));
             }
         }
     }

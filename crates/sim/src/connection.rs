@@ -12,7 +12,7 @@ mod fates;
 mod share;
 
 use crate::parcel::Load;
-use crate::route::{Route, Step};
+use crate::route::{End, Leg, Route};
 use crate::tcp::{Datagrams, Poll, Profile, Receiver, Sender};
 use crate::turn::Turn;
 use crate::world::{Passing, World};
@@ -212,39 +212,41 @@ impl Connection {
         self.carry_data(0, data, data.stamped, route, world);
     }
 
-    /// Carries a data packet on from `step` until it must wait for its turn, arrives or is dropped.
+    /// Carries a data packet over that leg and on until it must wait for its turn, arrives or is dropped.
     #[inline(always)]
-    fn carry_data(&mut self, step: usize, mut data: Data, mut now: Time, route: &Route, world: &mut World) {
-        let mut at = step;
-        while let Some(step) = route.forward.get(at) {
-            match *step {
-                Step::Wire(wire) => now = self.wires[usize::from(wire)].send(data.size, now).1,
-                Step::Alone(link) => match self.offer(link, &mut data, now, world) {
+    fn carry_data(&mut self, leg: usize, mut data: Data, mut now: Time, route: &Route, world: &mut World) {
+        for Leg { wires, end } in &route.forward[leg..] {
+            now = self.cross_wires(*wires, data.size, now);
+            match *end {
+                End::Alone(link) => match self.offer(link, &mut data, now, world) {
                     Passing::Crosses(crossing) => now = crossing.arrives,
                     Passing::Dropped(when) => return self.data_dropped(&data, when, world),
                     Passing::Waits => unreachable!("a queue that decides at departure is never fed alone"),
                 },
-                Step::Meet { lane, .. } | Step::Wait { lane } => {
+                End::Meet { lane, .. } | End::Wait { lane } => {
                     return world.rings.add_data(&mut world.agenda, lane, self.serial, now, data);
                 }
+                End::There => return self.arrive(&data, now, route, world),
             }
-            at += 1;
         }
-        self.arrive(&data, now, route, world);
     }
 
-    /// A data packet is at the link of step `at`, or has waited there.
     #[inline(always)]
-    fn meet_data(&mut self, at: usize, mut data: Data, now: Time, route: &Route, world: &mut World) {
-        let link = match route.forward[at] {
-            Step::Meet { link, .. } => link,
-            Step::Wait { .. } => return self.carry_data(at + 1, data, now, route, world),
-            Step::Wire(_) | Step::Alone(_) => unreachable!("these are crossed at once"),
+    fn cross_wires(&mut self, (from, to): (u8, u8), size: u32, now: Time) -> Time {
+        let wires = &mut self.wires[usize::from(from)..usize::from(to)];
+        wires.iter_mut().fold(now, |now, wire| wire.send(size, now).1)
+    }
+
+    /// A data packet has waited at the end of a leg.
+    #[inline(always)]
+    fn meet_data(&mut self, leg: usize, mut data: Data, now: Time, route: &Route, world: &mut World) {
+        let End::Meet { link, .. } = route.forward[leg].end else {
+            return self.carry_data(leg + 1, data, now, route, world);
         };
         match self.offer(link, &mut data, now, world) {
-            Passing::Crosses(crossing) => self.data_crosses(at, data, crossing, route, world),
+            Passing::Crosses(crossing) => self.data_crosses(leg, data, crossing, route, world),
             Passing::Dropped(when) => self.data_dropped(&data, when, world),
-            Passing::Waits => self.hold(link, at, Load::Data(data), now, world),
+            Passing::Waits => self.hold(link, leg, Load::Data(data), now, world),
         }
     }
 
@@ -311,38 +313,38 @@ impl Connection {
         self.carry_ack(0, ack, now, route, world);
     }
 
-    /// Carries an acknowledgement on from `step` until it must wait for its turn, or is dropped.
+    /// Carries an acknowledgement over that leg and on until it must wait for its turn, or is dropped.
     #[inline(always)]
-    fn carry_ack(&mut self, step: usize, ack: Ack, mut now: Time, route: &Route, world: &mut World) {
-        let mut at = step;
-        let lane = loop {
-            match route.reverse.get(at) {
-                Some(Step::Wire(wire)) => now = self.wires[usize::from(*wire)].send(ack.size(), now).1,
-                Some(Step::Alone(link)) => match self.offer_ack(*link, &ack, now, world) {
+    fn carry_ack(&mut self, leg: usize, ack: Ack, mut now: Time, route: &Route, world: &mut World) {
+        for Leg { wires, end } in &route.reverse[leg..] {
+            now = self.cross_wires(*wires, ack.size(), now);
+            match *end {
+                End::Alone(link) => match self.offer_ack(link, &ack, now, world) {
                     Passing::Crosses(crossing) => now = crossing.arrives,
                     Passing::Dropped(when) => return self.ack_dropped(&ack, when, world),
                     Passing::Waits => unreachable!("a queue that decides at departure is never fed alone"),
                 },
-                Some(Step::Meet { lane, .. } | Step::Wait { lane }) => break *lane,
-                None => break route.home,
+                End::Meet { lane, .. } | End::Wait { lane } => {
+                    return world.rings.add_ack(&mut world.agenda, lane, self.serial, now, ack);
+                }
+                End::There => unreachable!("acknowledgements wait for their sender"),
             }
-            at += 1;
-        };
-        world.rings.add_ack(&mut world.agenda, lane, self.serial, now, ack);
+        }
     }
 
-    /// An acknowledgement is at the link of step `at`, or past the last, at the sender.
+    /// An acknowledgement has waited at the end of a leg; the last one ends at the sender.
     #[inline(always)]
-    fn meet_ack(&mut self, at: usize, ack: Ack, now: Time, route: &Route, world: &mut World) {
-        match route.reverse.get(at) {
-            None => self.acknowledge(&ack, now, route, world),
-            Some(Step::Meet { link, .. }) => match self.offer_ack(*link, &ack, now, world) {
-                Passing::Crosses(crossing) => self.ack_crosses(at, ack, crossing, route, world),
-                Passing::Dropped(when) => self.ack_dropped(&ack, when, world),
-                Passing::Waits => self.hold(*link, at, Load::Ack(ack), now, world),
-            },
-            Some(Step::Wait { .. }) => self.carry_ack(at + 1, ack, now, route, world),
-            Some(Step::Wire(_) | Step::Alone(_)) => unreachable!("these are crossed at once"),
+    fn meet_ack(&mut self, leg: usize, ack: Ack, now: Time, route: &Route, world: &mut World) {
+        if leg + 1 == route.reverse.len() {
+            return self.acknowledge(&ack, now, route, world);
+        }
+        let End::Meet { link, .. } = route.reverse[leg].end else {
+            return self.carry_ack(leg + 1, ack, now, route, world);
+        };
+        match self.offer_ack(link, &ack, now, world) {
+            Passing::Crosses(crossing) => self.ack_crosses(leg, ack, crossing, route, world),
+            Passing::Dropped(when) => self.ack_dropped(&ack, when, world),
+            Passing::Waits => self.hold(link, leg, Load::Ack(ack), now, world),
         }
     }
 

@@ -21,6 +21,8 @@ pub struct Engine<'a> {
     /// Transfers by start; those before `started` have begun.
     starts: Vec<u32>,
     started: usize,
+    /// When the next one begins.
+    next_start: Time,
     connections: Vec<Option<Box<Connection>>>,
     rows: Vec<TransferRow>,
     world: World,
@@ -47,6 +49,7 @@ impl<'a> Engine<'a> {
             transfers,
             starts,
             started: 0,
+            next_start: Time::NEVER,
             scenario,
         }
     }
@@ -61,9 +64,10 @@ impl<'a> Engine<'a> {
     pub fn run(mut self, control: &Control) -> Result<(Record, Option<Trace>), RunError> {
         let end = self.world.ledger.end();
         let mut turns = 0u32;
+        self.next_start = self.start_of_next();
         loop {
-            let next_start = self.next_start();
-            let (now, order) = self.world.agenda.top().unwrap_or((Time::NEVER, Order(0)));
+            let next_start = self.next_start;
+            let (now, order) = self.world.agenda.top();
             if now.min(next_start) >= end {
                 break;
             }
@@ -77,7 +81,7 @@ impl<'a> Engine<'a> {
         self.close()
     }
 
-    fn next_start(&self) -> Time {
+    fn start_of_next(&self) -> Time {
         let serial = self.starts.get(self.started);
         serial.map_or(Time::NEVER, |&serial| self.transfers[serial as usize].start)
     }
@@ -86,6 +90,7 @@ impl<'a> Engine<'a> {
     fn begin(&mut self) {
         let serial = self.starts[self.started];
         self.started += 1;
+        self.next_start = self.start_of_next();
         let transfer = &self.transfers[serial as usize];
         let route = &self.routes.of[transfer.flow as usize];
         let flow = &self.scenario.flows[transfer.flow as usize];

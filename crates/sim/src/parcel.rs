@@ -12,8 +12,8 @@ pub struct Parcel {
     pub serial: u32,
     /// Of its connection.
     pub flow: u32,
-    /// The step of its route that the link is.
-    pub step: u8,
+    /// The leg of its route at whose end the link is.
+    pub leg: u8,
     pub load: Load,
 }
 

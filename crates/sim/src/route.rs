@@ -24,41 +24,49 @@ pub struct Lane {
     pub ring: u32,
 }
 
-/// One step of a compiled path.
+/// Part of a compiled path: over wires of the connection's own, then what they lead to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Step {
-    /// Over the connection's own wire of that number.
-    Wire(u8),
-    /// Over a link that this connection alone feeds.
+pub struct Leg {
+    /// Numbers of the first wire and of the first after them.
+    pub wires: (u8, u8),
+    /// What is behind them.
+    pub end: End,
+}
+
+/// Where a leg ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum End {
+    /// At a link that this connection alone feeds.
     Alone(u32),
-    /// Over a link where flows meet; packets wait for it in the lane of that number.
+    /// At a link where flows meet; packets wait for it.
     Meet {
         /// Index of the link.
         link: u32,
-        /// The connection's lane before it.
+        /// Where they wait.
         lane: Lane,
     },
-    /// Behind a link where packets overtake each other: what follows takes them in order of time.
+    /// Behind a link where packets overtake each other, where what follows takes them in order of time;
+    /// or, for acknowledgements, at their sender.
     Wait {
-        /// The connection's lane.
+        /// Where they wait.
         lane: Lane,
     },
+    /// At the receiver, which takes data packets as they come.
+    There,
 }
 
 /// The compiled path of a flow's connections, both ways.
 #[derive(Clone, Debug, Default)]
 pub struct Route {
     /// The way of data.
-    pub forward: Vec<Step>,
+    pub forward: Vec<Leg>,
     /// The way of acknowledgements.
-    pub reverse: Vec<Step>,
-    /// Where acknowledgements wait for their sender.
-    pub home: Lane,
+    pub reverse: Vec<Leg>,
     /// Rate and delay of the connection's own wires.
     pub wires: Vec<(Rate, Span)>,
-    /// For each lane of data, the step that it waits for.
+    /// For each lane of data, the leg at whose end it is.
     pub data_lanes: Vec<usize>,
-    /// For each lane of acknowledgements, the step that it waits for; the last waits for the sender.
+    /// For each lane of acknowledgements, the leg at whose end it is.
     pub ack_lanes: Vec<usize>,
 }
 
@@ -109,12 +117,10 @@ pub fn compile(scenario: &Scenario) -> Routes {
     let (mut data, mut acks) = (RingNumbers::default(), RingNumbers::default());
     let compile_flow = |(index, flow): (usize, &fairhaul_experiment::Flow)| {
         let mut compiler = Compiler { links: &links, flow: index, wires: Vec::new(), passed: Vec::new() };
-        let (forward, data_lanes) = compiler.steps(&flow.forward, false, &mut data);
-        let (reverse, mut ack_lanes) = compiler.steps(&flow.reverse, true, &mut acks);
-        let home = acks.lane(ack_lanes.len(), None, &compiler.passed);
-        ack_lanes.push(reverse.len());
+        let (forward, data_lanes) = compiler.legs(&flow.forward, false, &mut data);
+        let (reverse, ack_lanes) = compiler.legs(&flow.reverse, true, &mut acks);
         assert!(data_lanes.len().max(ack_lanes.len()) <= MOST_LANES, "a route is of bounded length");
-        Route { forward, reverse, home, wires: compiler.wires, data_lanes, ack_lanes }
+        Route { forward, reverse, wires: compiler.wires, data_lanes, ack_lanes }
     };
     let of = scenario.flows.iter().enumerate().map(compile_flow).collect();
     let (data_rings, ack_rings) = (data.0.len(), acks.0.len());
@@ -131,41 +137,53 @@ struct Compiler<'a> {
 }
 
 impl Compiler<'_> {
-    /// The steps of a way, and for each lane the step that it waits for. `ends_in_lane`: behind the last
-    /// step packets wait anyway.
-    fn steps(
+    /// The legs of a way, and for each lane the leg at whose end it is. `ends_in_lane`: behind the last
+    /// hop packets wait.
+    fn legs(
         &mut self,
         hops: &[Hop],
         ends_in_lane: bool,
         rings: &mut RingNumbers,
-    ) -> (Vec<Step>, Vec<usize>) {
-        let (mut steps, mut lanes) = (Vec::new(), Vec::new());
+    ) -> (Vec<Leg>, Vec<usize>) {
+        let (mut legs, mut lanes) = (Vec::new(), Vec::new());
+        let mut first = self.wires.len() as u8;
+        let mut leg = |wires: &[(Rate, Span)], end| {
+            legs.push(Leg { wires: (std::mem::replace(&mut first, wires.len() as u8), wires.len() as u8), end });
+            if let End::Meet { .. } | End::Wait { .. } = end {
+                lanes.push(legs.len() - 1);
+            }
+            lanes.len()
+        };
+        let mut number = 0;
         for (at, hop) in hops.iter().enumerate() {
             match *hop {
                 Hop::Access { rate, delay } => {
                     self.passed.push(Mark::Wire(rate, delay));
                     self.wires.push((rate, delay));
-                    steps.push(Step::Wire(self.wires.len() as u8 - 1));
                 }
                 Hop::Link(link) if self.links.alone[link as usize] => {
                     self.passed.push(Mark::Own(self.flow));
-                    steps.push(Step::Alone(link));
+                    leg(&self.wires, End::Alone(link));
                 }
                 Hop::Link(link) => {
-                    let lane = rings.lane(lanes.len(), Some(link), &self.passed);
-                    lanes.push(steps.len());
-                    steps.push(Step::Meet { link, lane });
+                    let lane = rings.lane(number, Some(link), &self.passed);
+                    number = leg(&self.wires, End::Meet { link, lane });
                     let disorders = self.links.disorders[link as usize];
                     self.passed = vec![if disorders { Mark::Own(self.flow) } else { Mark::Ordered(link) }];
                     if disorders && !self.waits(hops.get(at + 1), ends_in_lane) {
-                        let lane = rings.lane(lanes.len(), None, &self.passed);
-                        lanes.push(steps.len());
-                        steps.push(Step::Wait { lane });
+                        let lane = rings.lane(number, None, &self.passed);
+                        number = leg(&self.wires, End::Wait { lane });
                     }
                 }
             }
         }
-        (steps, lanes)
+        let end = if ends_in_lane {
+            End::Wait { lane: rings.lane(number, None, &self.passed) }
+        } else {
+            End::There
+        };
+        leg(&self.wires, end);
+        (legs, lanes)
     }
 
     fn waits(&self, hop: Option<&Hop>, ends_in_lane: bool) -> bool {

@@ -30,6 +30,7 @@ impl Trace {
     }
 
     /// A data packet, or the request that opens connection `serial`.
+    #[inline(never)]
     pub fn data(&mut self, flow: u32, serial: u32, what: PacketWhat, data: &Data, now: Time) {
         self.keep(flow, now, || PacketRow {
             t_s: now.as_secs(),

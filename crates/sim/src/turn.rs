@@ -60,13 +60,14 @@ impl Order {
     /// What a connection is to do.
     #[inline(always)]
     pub fn turn(self) -> Turn {
+        const LANES: u8 = MOST_LANES as u8;
         match (self.0 >> RING_BITS) as u8 {
+            low @ 0..LANES => Turn::Data(low),
+            low @ LANES..252 => Turn::Ack(low - LANES),
             252 => Turn::Ready,
             253 => Turn::Held,
             254 => Turn::Paced,
             255 => Turn::Timer,
-            low if low < MOST_LANES as u8 => Turn::Data(low),
-            low => Turn::Ack(low - MOST_LANES as u8),
         }
     }
 }

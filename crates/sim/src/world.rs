@@ -1,6 +1,6 @@
 //! What connections share: the links, the agenda and the books.
 
-use fairhaul_experiment::{Flow, Grid, Scenario, Traffic};
+use fairhaul_experiment::{Flow, Grid, LinkSpec, Scenario, Traffic};
 use fairhaul_path::queue::Held;
 use fairhaul_path::{Departure, Passage};
 use fairhaul_units::{Ecn, Time};
@@ -57,7 +57,7 @@ pub struct World {
     /// their flows; empty where there is none.
     pub left: Vec<u64>,
     pub agenda: Agenda,
-    /// Their heads are in the agenda, before those of links.
+    /// Their heads are in the agenda, before those of links that are served.
     pub rings: Rings,
     pub ledger: Ledger,
     pub trace: Option<Trace>,
@@ -75,8 +75,11 @@ pub struct Crossings {
 impl World {
     pub fn new(scenario: &Scenario, routes: &Routes, grid: Grid) -> World {
         let rings = Rings::new(routes.data_rings, routes.ack_rings);
+        let mut places = rings.len()..;
+        let mut place = |link: &LinkSpec| if link.queue.entry.late { places.next() } else { None };
+        let stage = |(index, link)| Stage::new(scenario, index, place(link).unwrap_or(usize::MAX));
+        let stages: Vec<Stage> = scenario.links.iter().enumerate().map(stage).collect();
         World {
-            stages: (0..scenario.links.len()).map(|index| Stage::new(scenario, index)).collect(),
             fates: Vec::new(),
             victims: Vec::new(),
             counts_bytes: scenario.counts_bytes(),
@@ -85,8 +88,9 @@ impl World {
             } else {
                 Vec::new()
             },
-            agenda: Agenda::new(rings.len() + scenario.links.len()),
+            agenda: Agenda::new(places.start),
             rings,
+            stages,
             ledger: Ledger::new(grid, scenario.flows.len(), scenario.links.len()),
             trace: None,
         }
@@ -178,7 +182,7 @@ impl World {
 
     /// `link` has sent what it was sending: its turn.
     pub fn sent(&mut self, link: u32, now: Time) {
-        self.agenda.leads(self.rings.len() + link as usize, None);
+        self.agenda.leads(self.stages[link as usize].place, None);
         self.serve(link, now);
     }
 
@@ -200,7 +204,7 @@ impl World {
         let crossing = Crossing { arrives, marked, twice: false };
         let passage = self.cross(link, size, packet.may_lose(), departs, crossing);
         self.fates.push(Fate { parcel: packet, passage });
-        self.agenda.leads(self.rings.len() + link as usize, Some((departs, Order::of_link(link))));
+        self.agenda.leads(self.stages[link as usize].place, Some((departs, Order::of_link(link))));
     }
 
     /// Books what the gauges of the queue of `link` showed at the starts of bins up to `now`, before

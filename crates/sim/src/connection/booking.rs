@@ -6,6 +6,7 @@ use fairhaul_units::{Ack, Data, Time};
 
 use super::Connection;
 use crate::tcp::Outcome;
+use crate::trace::Trace;
 use crate::world::World;
 
 impl Connection {
@@ -17,25 +18,40 @@ impl Connection {
         }
     }
 
+    #[inline(always)]
     pub(super) fn see_data(&self, what: PacketWhat, data: &Data, now: Time, world: &mut World) {
         if let Some(trace) = &mut world.trace {
             trace.data(self.flow, self.serial, what, data, now);
         }
     }
 
+    #[inline(always)]
     pub(super) fn see_ack(&self, what: PacketWhat, ack: &Ack, now: Time, world: &mut World) {
         if let Some(trace) = &mut world.trace {
-            let took = what == PacketWhat::AckReceived;
-            let sender = took.then(|| (self.sender.window().cwnd, self.sender.srtt().as_secs()));
-            trace.ack(self.flow, self.serial, what, ack, now, sender);
+            self.trace_ack(trace, what, ack, now);
         }
     }
 
+    #[inline(never)]
+    fn trace_ack(&self, trace: &mut Trace, what: PacketWhat, ack: &Ack, now: Time) {
+        let took = what == PacketWhat::AckReceived;
+        let sender = took.then(|| (self.sender.window().cwnd, self.sender.srtt().as_secs()));
+        trace.ack(self.flow, self.serial, what, ack, now, sender);
+    }
+
     /// Books what an acknowledgement or the timer has caused.
+    #[inline(always)]
     pub(super) fn note(&mut self, outcome: Outcome, now: Time, world: &mut World) {
         if self.sender.window() != self.standing || outcome.finishes() {
             self.stand(now, world);
         }
+        if outcome != Outcome::Quiet || self.sender.mode() != self.mode {
+            self.note_event(outcome, now, world);
+        }
+    }
+
+    #[inline(never)]
+    fn note_event(&mut self, outcome: Outcome, now: Time, world: &mut World) {
         let mode = self.sender.mode();
         if mode != self.mode {
             self.mode = mode;
@@ -55,6 +71,7 @@ impl Connection {
         }
     }
 
+    #[inline(always)]
     pub(super) fn stand(&mut self, now: Time, world: &mut World) {
         let Window { cwnd, ssthresh } = self.standing;
         world.ledger.stood(self.flow, cwnd, ssthresh, self.standing_since, now);

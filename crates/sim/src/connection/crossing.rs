@@ -9,35 +9,35 @@ use crate::route::Route;
 use crate::world::{Crossing, World};
 
 impl Connection {
-    /// A packet waits at `link`, which is step `at` of its way.
+    /// A packet waits at `link`, the end of that leg of its way.
     #[inline(never)]
-    pub(super) fn hold(&mut self, link: u32, at: usize, load: Load, now: Time, world: &mut World) {
-        let parcel = Parcel { serial: self.serial, flow: self.flow, step: at as u8, load };
+    pub(super) fn hold(&mut self, link: u32, leg: usize, load: Load, now: Time, world: &mut World) {
+        let parcel = Parcel { serial: self.serial, flow: self.flow, leg: leg as u8, load };
         world.hold(link, parcel, now);
     }
 
     /// What became of a packet that has waited.
     pub fn settle(&mut self, fate: Fate, route: &Route, world: &mut World) {
-        let Parcel { step, load, .. } = fate.parcel;
-        let at = usize::from(step);
+        let Parcel { leg, load, .. } = fate.parcel;
+        let leg = usize::from(leg);
         match (load, fate.passage) {
             (Load::Data(mut data), Ok(crossing)) => {
                 if crossing.marked {
                     data.ecn = Ecn::Marked;
                 }
-                self.data_crosses(at, data, crossing, route, world);
+                self.data_crosses(leg, data, crossing, route, world);
             }
             (Load::Data(data), Err(when)) => self.data_dropped(&data, when, world),
-            (Load::Ack(ack), Ok(crossing)) => self.ack_crosses(at, ack, crossing, route, world),
+            (Load::Ack(ack), Ok(crossing)) => self.ack_crosses(leg, ack, crossing, route, world),
             (Load::Ack(ack), Err(when)) => self.ack_dropped(&ack, when, world),
         }
     }
 
-    /// A data packet gets over the link of step `at`.
+    /// A data packet gets over the link at the end of that leg.
     #[inline(always)]
     pub(super) fn data_crosses(
         &mut self,
-        at: usize,
+        leg: usize,
         data: Data,
         crossing: Crossing,
         route: &Route,
@@ -46,7 +46,7 @@ impl Connection {
         let copies = if crossing.twice { 2 } else { 1 };
         self.data.launched += copies - 1;
         for _ in 0..copies {
-            self.carry_data(at + 1, data, crossing.arrives, route, world);
+            self.carry_data(leg + 1, data, crossing.arrives, route, world);
         }
     }
 
@@ -59,11 +59,11 @@ impl Connection {
         }
     }
 
-    /// An acknowledgement gets over the link of step `at`.
+    /// An acknowledgement gets over the link at the end of that leg.
     #[inline(always)]
     pub(super) fn ack_crosses(
         &mut self,
-        at: usize,
+        leg: usize,
         ack: Ack,
         crossing: Crossing,
         route: &Route,
@@ -72,7 +72,7 @@ impl Connection {
         let copies = if crossing.twice { 2 } else { 1 };
         self.acks.launched += copies - 1;
         for _ in 0..copies {
-            self.carry_ack(at + 1, ack, crossing.arrives, route, world);
+            self.carry_ack(leg + 1, ack, crossing.arrives, route, world);
         }
     }
 

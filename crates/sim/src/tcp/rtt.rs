@@ -16,13 +16,24 @@ pub struct RttEstimator {
     smallest: Span,
     least_margin: Span,
     backoffs: u32,
+    /// The smoothed time in whole picoseconds, and the timeout, as they follow from the rest.
+    rounded: Span,
+    timeout: Span,
 }
 
 impl RttEstimator {
     /// No sample yet; a timeout lies at least `least_margin` above the smoothed time.
     pub fn new(least_margin: Span) -> RttEstimator {
         let smallest = Span::from_ps(u64::MAX);
-        RttEstimator { smoothed: 0.0, variation: 0.0, smallest, least_margin, backoffs: 0 }
+        RttEstimator {
+            smoothed: 0.0,
+            variation: 0.0,
+            smallest,
+            least_margin,
+            backoffs: 0,
+            rounded: Span::ZERO,
+            timeout: FIRST_TIMEOUT,
+        }
     }
 
     /// Takes a sample, one of about `per_round` in a round trip.
@@ -34,11 +45,12 @@ impl RttEstimator {
         self.smallest = self.smallest.min(rtt);
         if self.smoothed == 0.0 {
             (self.smoothed, self.variation) = (value, value / 2.0);
-            return;
+            return self.follow();
         }
         let share = 1.0 / per_round.max(1.0);
         self.variation += share / 4.0 * ((self.smoothed - value).abs() - self.variation);
         self.smoothed += share / 8.0 * (value - self.smoothed);
+        self.follow();
     }
 
     /// A timeout was spurious: takes the first sample of what was sent after it, and neither falls
@@ -47,16 +59,21 @@ impl RttEstimator {
         let value = rtt.as_ps() as f64;
         self.smoothed = before.smoothed.max(value);
         self.variation = before.variation.max(value / 2.0);
+        self.follow();
     }
 
     /// New data was acknowledged: the timeout is no longer backed off.
     pub fn progress(&mut self) {
-        self.backoffs = 0;
+        if self.backoffs > 0 {
+            self.backoffs = 0;
+            self.follow();
+        }
     }
 
     /// The timer ran out: the next timeout is twice as long [RFC 6298, 5.5].
     pub fn back_off(&mut self) {
         self.backoffs += 1;
+        self.follow();
     }
 
     /// Whether the timer ran out since the last progress.
@@ -65,27 +82,41 @@ impl RttEstimator {
     }
 
     /// The retransmission timeout.
+    pub fn timeout(&self) -> Span {
+        self.timeout
+    }
+
+    /// Works out what follows from an estimate that has changed.
     ///
     // Differs from [RFC 6298, 2.4]: the floor holds for the margin above the smoothed time, not
     // for the whole, as in Linux. With a floor below the round-trip time the RFC's reading leaves
     // hardly any margin in a steady queue, and every retransmission would race its timer.
-    pub fn timeout(&self) -> Span {
+    #[inline(always)]
+    fn follow(&mut self) {
         if self.smoothed == 0.0 {
-            return (FIRST_TIMEOUT * (1 << self.backoffs.min(6))).min(LONGEST_TIMEOUT);
+            self.timeout = (FIRST_TIMEOUT * (1 << self.backoffs.min(6))).min(LONGEST_TIMEOUT);
+            return;
         }
-        let margin = Span::from_ps((4.0 * self.variation) as u64).max(self.least_margin);
-        ((self.smoothed() + margin) * (1 << self.backoffs.min(9))).min(LONGEST_TIMEOUT)
+        self.rounded = whole(self.smoothed);
+        let timeout = self.rounded + whole(4.0 * self.variation).max(self.least_margin);
+        let backed_off = if self.backoffs == 0 { timeout } else { timeout * (1 << self.backoffs.min(9)) };
+        self.timeout = backed_off.min(LONGEST_TIMEOUT);
     }
 
     /// The smoothed round-trip time, zero before the first sample.
     pub fn smoothed(&self) -> Span {
-        Span::from_ps(self.smoothed as u64)
+        self.rounded
     }
 
     /// The smallest sample so far.
     pub fn smallest(&self) -> Span {
         self.smallest
     }
+}
+
+/// A time in whole picoseconds; less than half of what a `u64` holds, which converts in one step.
+fn whole(ps: f64) -> Span {
+    Span::from_ps((ps as i64) as u64)
 }
 
 #[cfg(test)]
