@@ -1,10 +1,11 @@
-//! What happens when: the earliest of (time, order).
+//! What happens when, at each node: the earliest of (time, order).
 //!
-//! `order` says what happens to whom, so that events of the same picosecond come in an order that
-//! follows from their content, never from when they were put in. Whatever travels waits in a ring
-//! ([`rings`](crate::rings)), and only the head of each ring is here: the rings play a tournament, in
-//! which a ring whose head has changed plays its matches up to the root again. What there are few of
-//! (timers, links that have sent a packet) lies in a heap.
+//! A node is where things of several connections are put in the order of time: a link where flows
+//! meet, or the hosts. `order` says what happens to whom, so that what happens at a node in the same
+//! picosecond comes in an order that follows from its content, never from when it was put in. Whatever
+//! travels waits in a ring ([`rings`](crate::rings)), and only the head of each ring is here: the rings
+//! of a node play a tournament, in which a ring whose head has changed plays its matches up to the final
+//! again. What there are few of (the timers of the hosts) lies in a heap.
 
 use fairhaul_units::Time;
 
@@ -14,52 +15,93 @@ const CHILDREN: usize = 4;
 /// Later than anything.
 const NEVER: u128 = u128::MAX;
 
+/// Who plays where.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Player {
+    /// The node: the index of a link, or the number of links for the hosts.
+    pub node: u32,
+    /// Its number there.
+    pub number: u32,
+}
+
 /// See the module. An entry is `time << 64 | order`.
 #[derive(Debug)]
 pub struct Agenda {
-    /// The two that meet in each match. The winner of match n plays in match n / 2, and rings come in
-    /// behind the last; match 0 is not played.
-    matches: Vec<[u128; 2]>,
-    /// The winner of all.
-    winner: u128,
-    /// Each entry is smaller than its four children.
+    /// By node.
+    tournaments: Vec<Tournament>,
+    /// Of the hosts. Each entry is smaller than its four children.
     heap: Vec<u128>,
 }
 
+#[derive(Debug)]
+struct Tournament {
+    /// The two that meet in each match. The winner of match n plays in match n / 2, and players come in
+    /// behind the last; match 0 is not played.
+    matches: Vec<[u128; 2]>,
+    winner: u128,
+}
+
 impl Agenda {
-    /// Nothing is to happen, and there are so many rings.
-    pub fn new(rings: usize) -> Agenda {
-        Agenda { matches: vec![[NEVER; 2]; rings.max(1)], winner: NEVER, heap: Vec::new() }
+    /// Nothing is to happen, and so many play at each node. The last node is the hosts.
+    pub fn new(players: &[u32]) -> Agenda {
+        let tournament = |&players: &u32| Tournament {
+            matches: vec![[NEVER; 2]; players.max(1) as usize],
+            winner: NEVER,
+        };
+        Agenda { tournaments: players.iter().map(tournament).collect(), heap: Vec::new() }
     }
 
-    /// What is next; [`Time::NEVER`]: nothing.
-    #[inline(always)]
-    pub fn top(&self) -> (Time, Order) {
-        let first = self.heap.first().map_or(self.winner, |&other| other.min(self.winner));
-        (Time::from_ps((first >> 64) as u64), Order(first as u64))
-    }
-
-    /// The head of a ring has changed; `None`: it is empty.
-    #[inline(always)]
-    pub fn leads(&mut self, ring: usize, head: Option<(Time, Order)>) {
-        let mut winner = head.map_or(NEVER, |(time, order)| entry(time, order));
-        let mut player = self.matches.len() + ring;
-        while player > 1 {
-            let pair = &mut self.matches[player / 2];
-            pair[player % 2] = winner;
-            winner = pair[0].min(pair[1]);
-            player /= 2;
+    /// The node where something is next, and when: of several the last.
+    pub fn next(&self) -> (usize, Time) {
+        let mut next = (self.tournaments.len() - 1, self.first_of_hosts());
+        for (node, tournament) in self.tournaments.iter().enumerate().rev() {
+            if tournament.winner < next.1 {
+                next = (node, tournament.winner);
+            }
         }
-        self.winner = winner;
+        (next.0, Time::from_ps((next.1 >> 64) as u64))
     }
 
-    /// Adds an entry that is no ring's.
+    /// What is next at a link; [`Time::NEVER`]: nothing.
+    #[inline(always)]
+    pub fn at_link(&self, link: usize) -> (Time, Order) {
+        opened(self.tournaments[link].winner)
+    }
+
+    /// What is next at the hosts; [`Time::NEVER`]: nothing.
+    #[inline(always)]
+    pub fn at_hosts(&self) -> (Time, Order) {
+        opened(self.first_of_hosts())
+    }
+
+    #[inline(always)]
+    fn first_of_hosts(&self) -> u128 {
+        let winner = self.tournaments[self.tournaments.len() - 1].winner;
+        self.heap.first().map_or(winner, |&other| other.min(winner))
+    }
+
+    /// What `player` has next has changed; `None`: nothing.
+    #[inline(always)]
+    pub fn leads(&mut self, player: Player, head: Option<(Time, Order)>) {
+        let tournament = &mut self.tournaments[player.node as usize];
+        let mut winner = head.map_or(NEVER, |(time, order)| entry(time, order));
+        let mut place = tournament.matches.len() + player.number as usize;
+        while place > 1 {
+            let pair = &mut tournament.matches[place / 2];
+            pair[place % 2] = winner;
+            winner = pair[0].min(pair[1]);
+            place /= 2;
+        }
+        tournament.winner = winner;
+    }
+
+    /// Adds an entry of the hosts that is no ring's.
     pub fn push(&mut self, time: Time, order: Order) {
         self.heap.push(entry(time, order));
         self.rise(self.heap.len() - 1);
     }
 
-    /// Removes what is next, which is no ring's.
+    /// Removes what is next at the hosts, which is no ring's.
     pub fn pop(&mut self) {
         let Some(last) = self.heap.pop() else { return };
         if !self.heap.is_empty() {
@@ -111,41 +153,53 @@ fn entry(time: Time, order: Order) -> u128 {
     u128::from(time.as_ps()) << 64 | u128::from(order.0)
 }
 
+#[inline(always)]
+fn opened(entry: u128) -> (Time, Order) {
+    (Time::from_ps((entry >> 64) as u64), Order(entry as u64))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
     proptest! {
-        /// Against a list of all: rings have the orders 0 to 4, and of the others each has its own.
+        /// Against lists of all: five rings at link 0, which have the orders 0 to 4, and five at the
+        /// hosts, which have 5 to 9; of the others at the hosts each has its own.
         #[test]
-        fn what_goes_in_comes_out_by_time_then_order(steps in proptest::collection::vec((0u64..50, 0usize..5, 0u8..4), 1..300)) {
-            let mut agenda = Agenda::new(5);
-            let (mut rings, mut others) = ([None; 5], std::collections::BTreeSet::new());
+        fn what_goes_in_comes_out_by_time_then_order(steps in proptest::collection::vec((0u64..50, 0u32..10, 0u8..4), 1..300)) {
+            let mut agenda = Agenda::new(&[5, 5]);
+            let (mut rings, mut others) = ([None; 10], BTreeSet::new());
             for (number, (time, ring, step)) in steps.into_iter().enumerate() {
                 let at = Time::from_ps(time);
+                let player = Player { node: ring / 5, number: ring % 5 };
                 match step {
                     0 => {
-                        rings[ring] = None;
-                        agenda.leads(ring, None);
+                        rings[ring as usize] = None;
+                        agenda.leads(player, None);
                     }
                     1 => {
-                        rings[ring] = Some((time, ring as u64));
-                        agenda.leads(ring, Some((at, Order(ring as u64))));
+                        rings[ring as usize] = Some((time, u64::from(ring)));
+                        agenda.leads(player, Some((at, Order(ring.into()))));
                     }
                     2 => {
-                        others.insert((time, 5 + number as u64));
-                        agenda.push(at, Order(5 + number as u64));
+                        others.insert((time, 10 + number as u64));
+                        agenda.push(at, Order(10 + number as u64));
                     }
-                    _ if (5..u64::MAX).contains(&agenda.top().1.0) => {
+                    _ if (10..u64::MAX).contains(&agenda.at_hosts().1.0) => {
                         others.pop_first();
                         agenda.pop();
                     }
                     _ => {}
                 }
-                let first = rings.iter().flatten().chain(others.first()).min().copied();
-                let (time, order) = agenda.top();
-                prop_assert_eq!((time.as_ps(), order.0), first.unwrap_or((u64::MAX, u64::MAX)));
+                let never = (u64::MAX, u64::MAX);
+                let link = rings[..5].iter().flatten().min().copied().unwrap_or(never);
+                let hosts = rings[5..].iter().flatten().chain(others.first()).min().copied().unwrap_or(never);
+                let plain = |(time, order): (Time, Order)| (time.as_ps(), order.0);
+                prop_assert_eq!((plain(agenda.at_link(0)), plain(agenda.at_hosts())), (link, hosts));
+                let node = usize::from(link >= hosts);
+                prop_assert_eq!(agenda.next(), (node, Time::from_ps(link.min(hosts).0)));
             }
         }
     }

@@ -1,7 +1,7 @@
-//! The loop: takes what is next from the agenda and gives the connection its turn.
+//! The loop: visits the node where something is next and gives the connection its turn.
 
 use fairhaul_experiment::{Record, Scenario, Transfer, TransferRow, grid, plan};
-use fairhaul_units::Time;
+use fairhaul_units::{Span, Time};
 
 use crate::connection::Connection;
 use crate::route::{self, Routes};
@@ -61,24 +61,78 @@ impl<'a> Engine<'a> {
     }
 
     /// Runs to the end: the record, and the evidence.
+    ///
+    /// What happens at a node is felt at the others no earlier than the lookahead of the routes, so the
+    /// node where something is next may go so far ahead of the others. Which it is, and how far it goes,
+    /// leaves no trace in what happens: each node sees its own in order of time.
     pub fn run(mut self, control: &Control) -> Result<(Record, Option<Trace>), RunError> {
         let end = self.world.ledger.end();
-        let mut turns = 0u32;
+        let hosts = self.scenario.links.len();
         self.next_start = self.start_of_next();
+        // Rows of evidence are kept in the order of the clock.
+        let lookahead = if self.world.trace.is_some() { Span::ZERO } else { self.routes.lookahead };
+        let mut turns = 0u32;
         loop {
-            let next_start = self.next_start;
-            let (now, order) = self.world.agenda.top();
-            if now.min(next_start) >= end {
+            let (mut node, mut now) = self.world.agenda.next();
+            if self.next_start <= now {
+                (node, now) = (hosts, self.next_start);
+            }
+            if now >= end {
                 break;
             }
-            turns += 1;
-            if turns.is_multiple_of(TURNS_PER_LOOK) && control.look(now.min(next_start)) {
-                return Err(RunError::Stopped);
+            let until = (now + lookahead).min(end);
+            let taken = if node == hosts { self.visit_hosts(until) } else { self.visit_link(node, until) };
+            turns += taken;
+            if turns >= TURNS_PER_LOOK {
+                turns = 0;
+                if control.look(now) {
+                    return Err(RunError::Stopped);
+                }
             }
-            if next_start <= now { self.begin() } else { self.turn(now, order) }
         }
         control.look(end);
         self.close()
+    }
+
+    /// What is next at a link takes its turn, and what else is due there before `until`; how many turns
+    /// that were.
+    fn visit_link(&mut self, link: usize, until: Time) -> u32 {
+        let mut turns = 0;
+        let (mut now, mut order) = self.world.agenda.at_link(link);
+        loop {
+            turns += 1;
+            match order.link() {
+                Some(link) => {
+                    self.world.sent(link, now);
+                    self.settle();
+                }
+                None => self.packet(now, order),
+            }
+            (now, order) = self.world.agenda.at_link(link);
+            if now >= until || turns == TURNS_PER_LOOK {
+                return turns;
+            }
+        }
+    }
+
+    /// The same at the hosts.
+    fn visit_hosts(&mut self, until: Time) -> u32 {
+        let mut turns = 0;
+        let (mut now, mut order) = self.world.agenda.at_hosts();
+        loop {
+            turns += 1;
+            if self.next_start <= now {
+                self.begin();
+            } else if order.is_packet() {
+                self.packet(now, order);
+            } else {
+                self.timer(now, order);
+            }
+            (now, order) = self.world.agenda.at_hosts();
+            if now.min(self.next_start) >= until || turns == TURNS_PER_LOOK {
+                return turns;
+            }
+        }
     }
 
     fn start_of_next(&self) -> Time {
@@ -99,19 +153,14 @@ impl<'a> Engine<'a> {
         self.connections[serial as usize] = Some(Box::new(connection));
     }
 
+    /// The packet at the head of a ring takes its turn.
     #[inline(always)]
-    fn turn(&mut self, now: Time, order: Order) {
-        if let Some(link) = order.link() {
-            self.world.sent(link, now);
-            return self.settle();
-        }
-        let (serial, turn) = (order.serial(), order.turn());
+    fn packet(&mut self, now: Time, order: Order) {
         let Engine { world, connections, routes, .. } = self;
-        let Some(connection) = &mut connections[serial as usize] else {
-            return world.agenda.pop(); // a timer of a connection that is over
-        };
+        let connection = connections[order.serial() as usize].as_mut();
+        let connection = connection.expect("a connection is not over while a packet of it waits");
         let route = &routes.of[connection.flow() as usize];
-        match turn {
+        match order.turn() {
             Turn::Data(lane) => {
                 let data = world.rings.take_data(&mut world.agenda, order.ring());
                 connection.on_data(lane, data, now, route, world);
@@ -120,22 +169,35 @@ impl<'a> Engine<'a> {
                 let ack = world.rings.take_ack(&mut world.agenda, order.ring());
                 connection.on_ack(lane, ack, now, route, world);
             }
-            _ => {
-                world.agenda.pop();
-                match turn {
-                    Turn::Ready => connection.on_ready(now, route, world),
-                    Turn::Held => connection.on_held(now, route, world),
-                    Turn::Paced => connection.on_paced(now, route, world),
-                    _ => connection.on_timer(now, route, world),
-                }
-            }
+            _ => unreachable!("a timer is no packet"),
         }
         let over = connection.is_over();
         if !world.fates.is_empty() {
             self.settle();
         }
         if over {
-            self.end(serial);
+            self.end(order.serial());
+        }
+    }
+
+    /// A timer of a connection is due.
+    #[inline(never)]
+    fn timer(&mut self, now: Time, order: Order) {
+        let Engine { world, connections, routes, .. } = self;
+        world.agenda.pop();
+        let Some(connection) = &mut connections[order.serial() as usize] else {
+            return; // the connection is over
+        };
+        let route = &routes.of[connection.flow() as usize];
+        match order.turn() {
+            Turn::Ready => connection.on_ready(now, route, world),
+            Turn::Held => connection.on_held(now, route, world),
+            Turn::Paced => connection.on_paced(now, route, world),
+            Turn::Timer => connection.on_timer(now, route, world),
+            Turn::Data(_) | Turn::Ack(_) => unreachable!("a packet is no timer"),
+        }
+        if connection.is_over() {
+            self.end(order.serial());
         }
     }
 

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use fairhaul_units::{Ack, Data, Time};
 
-use crate::agenda::Agenda;
+use crate::agenda::{Agenda, Player};
 use crate::route::Lane;
 use crate::turn::{Order, Turn};
 
@@ -28,23 +28,26 @@ impl<T> Waiting<T> {
     }
 }
 
-/// The packets that wait for one kind of turn.
+/// The packets that wait for one kind of turn at one node.
 #[derive(Clone, Debug)]
-pub struct Ring<T>(VecDeque<Waiting<T>>);
+pub struct Ring<T> {
+    waiting: VecDeque<Waiting<T>>,
+    player: Player,
+}
 
 impl<T> Ring<T> {
-    /// An empty ring.
-    pub fn new() -> Ring<T> {
-        Ring(VecDeque::new())
+    /// An empty ring that plays as `player`.
+    pub fn new(player: Player) -> Ring<T> {
+        Ring { waiting: VecDeque::new(), player }
     }
 
     /// Puts a packet whose turn is at `time` in its place; whether it is the first.
     #[inline(always)]
     fn line_up(&mut self, time: Time, order: Order, packet: T) -> bool {
         let waiting = Waiting { time, order, packet };
-        if self.0.back().is_none_or(|last| last.key() <= waiting.key()) {
-            self.0.push_back(waiting);
-            return self.0.len() == 1;
+        if self.waiting.back().is_none_or(|last| last.key() <= waiting.key()) {
+            self.waiting.push_back(waiting);
+            return self.waiting.len() == 1;
         }
         self.overtake(waiting)
     }
@@ -52,28 +55,28 @@ impl<T> Ring<T> {
     #[inline(never)]
     fn overtake(&mut self, waiting: Waiting<T>) -> bool {
         let key = waiting.key();
-        let near = self.0.iter().rev().take(NEAR).position(|other| other.key() <= key);
+        let near = self.waiting.iter().rev().take(NEAR).position(|other| other.key() <= key);
         let ahead = match near {
-            Some(behind) => self.0.len() - behind,
-            None => self.0.partition_point(|other| other.key() <= key),
+            Some(behind) => self.waiting.len() - behind,
+            None => self.waiting.partition_point(|other| other.key() <= key),
         };
-        self.0.insert(ahead, waiting);
+        self.waiting.insert(ahead, waiting);
         ahead == 0
     }
 
     /// The head takes its turn; the next head.
     #[inline(always)]
     fn step_out(&mut self) -> (T, Option<(Time, Order)>) {
-        let first = self.0.pop_front().expect("a ring has a turn while a packet waits in it");
-        (first.packet, self.0.front().map(|next| (next.time, next.order)))
+        let first = self.waiting.pop_front().expect("a ring has a turn while a packet waits in it");
+        (first.packet, self.waiting.front().map(|next| (next.time, next.order)))
     }
 
     fn serials(&self) -> impl Iterator<Item = u32> {
-        self.0.iter().map(|waiting| waiting.order.serial())
+        self.waiting.iter().map(|waiting| waiting.order.serial())
     }
 }
 
-/// All rings of a run. In the agenda those of acknowledgements follow those of data.
+/// All rings of a run.
 #[derive(Debug)]
 pub struct Rings {
     data: Vec<Ring<Data>>,
@@ -81,49 +84,49 @@ pub struct Rings {
 }
 
 impl Rings {
-    /// So many empty rings of either kind.
-    pub fn new(data: usize, acks: usize) -> Rings {
-        Rings { data: vec![Ring::new(); data], acks: vec![Ring::new(); acks] }
-    }
-
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.data.len() + self.acks.len()
+    /// Empty rings that play as these.
+    pub fn new(data: &[Player], acks: &[Player]) -> Rings {
+        Rings {
+            data: data.iter().map(|&player| Ring::new(player)).collect(),
+            acks: acks.iter().map(|&player| Ring::new(player)).collect(),
+        }
     }
 
     /// A data packet of connection `serial` waits in `lane`.
     #[inline(always)]
     pub fn add_data(&mut self, agenda: &mut Agenda, lane: Lane, serial: u32, time: Time, data: Data) {
-        let ring = lane.ring as usize;
-        let order = Turn::Data(lane.number).in_ring(serial, ring);
-        if self.data[ring].line_up(time, order, data) {
-            agenda.leads(ring, Some((time, order)));
+        let ring = &mut self.data[lane.ring as usize];
+        let order = Turn::Data(lane.number).in_ring(serial, lane.ring);
+        if ring.line_up(time, order, data) {
+            agenda.leads(ring.player, Some((time, order)));
         }
     }
 
     /// An acknowledgement of connection `serial` waits in `lane`.
     #[inline(always)]
     pub fn add_ack(&mut self, agenda: &mut Agenda, lane: Lane, serial: u32, time: Time, ack: Ack) {
-        let ring = lane.ring as usize;
-        let order = Turn::Ack(lane.number).in_ring(serial, ring);
-        if self.acks[ring].line_up(time, order, ack) {
-            agenda.leads(self.data.len() + ring, Some((time, order)));
+        let ring = &mut self.acks[lane.ring as usize];
+        let order = Turn::Ack(lane.number).in_ring(serial, lane.ring);
+        if ring.line_up(time, order, ack) {
+            agenda.leads(ring.player, Some((time, order)));
         }
     }
 
     /// The data packet at the head of a ring takes its turn.
     #[inline(always)]
-    pub fn take_data(&mut self, agenda: &mut Agenda, ring: usize) -> Data {
-        let (data, next) = self.data[ring].step_out();
-        agenda.leads(ring, next);
+    pub fn take_data(&mut self, agenda: &mut Agenda, ring: u32) -> Data {
+        let ring = &mut self.data[ring as usize];
+        let (data, next) = ring.step_out();
+        agenda.leads(ring.player, next);
         data
     }
 
     /// The acknowledgement at the head of a ring takes its turn.
     #[inline(always)]
-    pub fn take_ack(&mut self, agenda: &mut Agenda, ring: usize) -> Ack {
-        let (ack, next) = self.acks[ring].step_out();
-        agenda.leads(self.data.len() + ring, next);
+    pub fn take_ack(&mut self, agenda: &mut Agenda, ring: u32) -> Ack {
+        let ring = &mut self.acks[ring as usize];
+        let (ack, next) = ring.step_out();
+        agenda.leads(ring.player, next);
         ack
     }
 
@@ -141,7 +144,7 @@ mod tests {
 
     #[test]
     fn what_overtakes_others_takes_its_place_among_them() {
-        let mut ring = Ring::new();
+        let mut ring = Ring::new(Player::default());
         let mut line_up = |ps, order, packet| ring.line_up(Time::from_ps(ps), Order(order), packet);
         assert!(line_up(10, 0, 'a'));
         assert!(!line_up(30, 0, 'b'));
@@ -156,7 +159,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_ring_is_sorted_whatever_lines_up(times in proptest::collection::vec(0u64..100, 1..60)) {
-            let mut ring = Ring::new();
+            let mut ring = Ring::new(Player::default());
             for (number, &time) in times.iter().enumerate() {
                 let first = times[..number].iter().all(|&before| time < before);
                 prop_assert_eq!(ring.line_up(Time::from_ps(time), Order(0), number), first);

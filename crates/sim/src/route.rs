@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use fairhaul_experiment::{Hop, LinkSpec, Scenario, Traffic};
 use fairhaul_units::{Rate, Span};
 
+use crate::agenda::Player;
 use crate::turn::MOST_RINGS;
 
 /// Places where packets wait on one way of a route, at most.
@@ -70,22 +71,60 @@ pub struct Route {
     pub ack_lanes: Vec<usize>,
 }
 
-/// The routes of all flows, and how many rings they take.
+/// The routes of all flows, and what they take.
 #[derive(Clone, Debug)]
 pub struct Routes {
     /// By flow.
     pub of: Vec<Route>,
     /// Rings of data packets.
-    pub data_rings: usize,
+    pub data_rings: Vec<Player>,
     /// Rings of acknowledgements.
-    pub ack_rings: usize,
+    pub ack_rings: Vec<Player>,
+    /// How many play at each node; the last node is the hosts.
+    pub players: Vec<u32>,
+    /// The shortest way from one node to another: what happens at a node is felt at no other earlier.
+    pub lookahead: Span,
 }
 
 /// What a path must know of each link.
-struct Links {
+struct Links<'a> {
+    specs: &'a [LinkSpec],
     alone: Vec<bool>,
     /// Packets overtake each other there.
     disorders: Vec<bool>,
+}
+
+impl Links<'_> {
+    /// The number of the node that is the hosts.
+    fn hosts(&self) -> u32 {
+        self.specs.len() as u32
+    }
+
+    /// The shortest time that a packet takes over that link.
+    fn shortest(&self, link: u32) -> Span {
+        let spec = &self.specs[link as usize];
+        let later = spec.schedule.delays.iter().map(|change| change.1);
+        later.fold(spec.delay, Span::min)
+    }
+}
+
+/// The legs of one way, and for each lane the leg at whose end it is.
+struct Way {
+    /// The first wire of the leg under way.
+    first: u8,
+    legs: Vec<Leg>,
+    lanes: Vec<usize>,
+}
+
+impl Way {
+    /// A leg ends; the connection has so many wires by now.
+    fn add(&mut self, wires: usize, end: End) {
+        if let End::Meet { .. } | End::Wait { .. } = end {
+            self.lanes.push(self.legs.len());
+        }
+        let first = std::mem::replace(&mut self.first, wires as u8);
+        self.legs.push(Leg { wires: (first, wires as u8), end });
+    }
 }
 
 /// What packets have passed since they last stood in one order.
@@ -98,45 +137,86 @@ enum Mark {
     Own(usize),
 }
 
-/// Gives out rings: one to the packets that wait in lanes of the same number for the same link and have
-/// passed the same.
+/// Gives out rings: one to the packets of a kind that wait in lanes of the same number at the same node
+/// and have passed the same.
 #[derive(Debug, Default)]
-struct RingNumbers(HashMap<(u8, Option<u32>, Vec<Mark>), u32>);
+struct RingNumbers {
+    known: HashMap<(u8, u32, Vec<Mark>), u32>,
+    players: Vec<Player>,
+}
 
 impl RingNumbers {
-    fn lane(&mut self, number: usize, link: Option<u32>, passed: &[Mark]) -> Lane {
-        let (number, next) = (number as u8, self.0.len() as u32);
-        Lane { number, ring: *self.0.entry((number, link, passed.to_vec())).or_insert(next) }
+    fn lane(&mut self, number: usize, node: u32, passed: &[Mark], players: &mut [u32]) -> Lane {
+        let (number, next) = (number as u8, self.players.len() as u32);
+        let ring = *self.known.entry((number, node, passed.to_vec())).or_insert(next);
+        if ring == next {
+            self.players.push(Player { node, number: players[node as usize] });
+            players[node as usize] += 1;
+        }
+        Lane { number, ring }
     }
 }
 
 /// Compiles the path of every flow of `scenario`.
 pub fn compile(scenario: &Scenario) -> Routes {
     let disorders = scenario.links.iter().map(LinkSpec::disorders).collect();
-    let links = Links { alone: fed_alone(scenario), disorders };
+    let links = Links { specs: &scenario.links, alone: fed_alone(scenario), disorders };
+    // A link whose queue decides at departure plays, too.
+    let mut players: Vec<u32> = scenario.links.iter().map(|link| u32::from(link.queue.entry.late)).collect();
+    players.push(0);
     let (mut data, mut acks) = (RingNumbers::default(), RingNumbers::default());
+    let mut lookahead = Span::from_ps(u64::MAX);
     let compile_flow = |(index, flow): (usize, &fairhaul_experiment::Flow)| {
-        let mut compiler = Compiler { links: &links, flow: index, wires: Vec::new(), passed: Vec::new() };
+        let mut compiler = Compiler::new(&links, index, &mut players, lookahead);
         let (forward, data_lanes) = compiler.legs(&flow.forward, false, &mut data);
+        if flow.delayed_ack.is_some() {
+            compiler.reach(links.hosts()); // the receiver has a timer
+        }
         let (reverse, ack_lanes) = compiler.legs(&flow.reverse, true, &mut acks);
+        lookahead = compiler.lookahead;
         assert!(data_lanes.len().max(ack_lanes.len()) <= MOST_LANES, "a route is of bounded length");
         Route { forward, reverse, wires: compiler.wires, data_lanes, ack_lanes }
     };
     let of = scenario.flows.iter().enumerate().map(compile_flow).collect();
-    let (data_rings, ack_rings) = (data.0.len(), acks.0.len());
-    assert!(data_rings.max(ack_rings) <= MOST_RINGS, "a scenario has a bounded number of flows");
-    Routes { of, data_rings, ack_rings }
+    let (data_rings, ack_rings) = (data.players, acks.players);
+    let most = data_rings.len().max(ack_rings.len());
+    assert!(most <= MOST_RINGS as usize, "a scenario has a bounded number of flows");
+    Routes { of, data_rings, ack_rings, players, lookahead }
 }
 
 /// One flow's route while it is compiled.
 struct Compiler<'a> {
-    links: &'a Links,
+    links: &'a Links<'a>,
     flow: usize,
+    players: &'a mut [u32],
     wires: Vec<(Rate, Span)>,
     passed: Vec<Mark>,
+    /// The last node, and how far from it the way has come at least.
+    node: u32,
+    since: Span,
+    lookahead: Span,
 }
 
-impl Compiler<'_> {
+impl<'a> Compiler<'a> {
+    fn new(links: &'a Links<'a>, flow: usize, players: &'a mut [u32], lookahead: Span) -> Compiler<'a> {
+        let (wires, passed) = (Vec::new(), Vec::new());
+        Compiler { links, flow, players, wires, passed, node: links.hosts(), since: Span::ZERO, lookahead }
+    }
+
+    /// The way has come to a node.
+    fn reach(&mut self, node: u32) {
+        if node != self.node {
+            self.lookahead = self.lookahead.min(self.since);
+        }
+        (self.node, self.since) = (node, Span::ZERO);
+    }
+
+    /// Packets wait at a node, where what has passed the same as they has a ring.
+    fn wait(&mut self, number: usize, node: u32, rings: &mut RingNumbers) -> Lane {
+        self.reach(node);
+        rings.lane(number, node, &self.passed, self.players)
+    }
+
     /// The legs of a way, and for each lane the leg at whose end it is. `ends_in_lane`: behind the last
     /// hop packets wait.
     fn legs(
@@ -145,45 +225,39 @@ impl Compiler<'_> {
         ends_in_lane: bool,
         rings: &mut RingNumbers,
     ) -> (Vec<Leg>, Vec<usize>) {
-        let (mut legs, mut lanes) = (Vec::new(), Vec::new());
-        let mut first = self.wires.len() as u8;
-        let mut leg = |wires: &[(Rate, Span)], end| {
-            legs.push(Leg { wires: (std::mem::replace(&mut first, wires.len() as u8), wires.len() as u8), end });
-            if let End::Meet { .. } | End::Wait { .. } = end {
-                lanes.push(legs.len() - 1);
-            }
-            lanes.len()
-        };
-        let mut number = 0;
+        let mut way = Way { first: self.wires.len() as u8, legs: Vec::new(), lanes: Vec::new() };
         for (at, hop) in hops.iter().enumerate() {
             match *hop {
                 Hop::Access { rate, delay } => {
                     self.passed.push(Mark::Wire(rate, delay));
                     self.wires.push((rate, delay));
+                    self.since += delay;
                 }
                 Hop::Link(link) if self.links.alone[link as usize] => {
                     self.passed.push(Mark::Own(self.flow));
-                    leg(&self.wires, End::Alone(link));
+                    way.add(self.wires.len(), End::Alone(link));
+                    self.since += self.links.shortest(link);
                 }
                 Hop::Link(link) => {
-                    let lane = rings.lane(number, Some(link), &self.passed);
-                    number = leg(&self.wires, End::Meet { link, lane });
+                    let lane = self.wait(way.lanes.len(), link, rings);
+                    way.add(self.wires.len(), End::Meet { link, lane });
+                    self.since = self.links.shortest(link);
                     let disorders = self.links.disorders[link as usize];
                     self.passed = vec![if disorders { Mark::Own(self.flow) } else { Mark::Ordered(link) }];
                     if disorders && !self.waits(hops.get(at + 1), ends_in_lane) {
-                        let lane = rings.lane(number, None, &self.passed);
-                        number = leg(&self.wires, End::Wait { lane });
+                        let lane = self.wait(way.lanes.len(), self.links.hosts(), rings);
+                        way.add(self.wires.len(), End::Wait { lane });
                     }
                 }
             }
         }
         let end = if ends_in_lane {
-            End::Wait { lane: rings.lane(number, None, &self.passed) }
+            End::Wait { lane: self.wait(way.lanes.len(), self.links.hosts(), rings) }
         } else {
             End::There
         };
-        leg(&self.wires, end);
-        (legs, lanes)
+        way.add(self.wires.len(), end);
+        (way.legs, way.lanes)
     }
 
     fn waits(&self, hop: Option<&Hop>, ends_in_lane: bool) -> bool {

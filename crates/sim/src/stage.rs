@@ -17,8 +17,6 @@ pub struct Stage {
     pub impaired: Option<Box<Impaired>>,
     /// When the gauges of its queue are due to be read; never, where it has none.
     pub due: Time,
-    /// Its place in the agenda, where its queue decides at departure.
-    pub place: usize,
     pub passed: u64,
     pub policed: u64,
 }
@@ -30,7 +28,7 @@ pub enum Carrier {
 }
 
 impl Stage {
-    pub fn new(scenario: &Scenario, index: usize, place: usize) -> Stage {
+    pub fn new(scenario: &Scenario, index: usize) -> Stage {
         let spec = &scenario.links[index];
         let stream = |purpose: &str| Chance::stream(scenario.seed, purpose, index as u64);
         let carrier = match spec.queue(stream("queue")) {
@@ -48,7 +46,6 @@ impl Stage {
             loss: loss(spec, stream("loss")),
             impaired: (!spec.impair.is_none()).then(|| Box::new(Impaired::new(&spec.impair, stream))),
             due: if spec.queue.entry.gauges.is_empty() { Time::NEVER } else { Time::ZERO },
-            place,
             passed: 0,
             policed: 0,
         }

@@ -29,9 +29,11 @@ const CONNECTION: u64 = 1 << 63;
 /// The lowest bits hold the ring, the next ones the turn.
 const RING_BITS: u32 = 23;
 const TURN_BITS: u32 = 8;
+/// Those of packets come before.
+const FIRST_TIMER: u8 = 252;
 
 /// Rings of a run, at most.
-pub const MOST_RINGS: usize = 1 << RING_BITS;
+pub const MOST_RINGS: u32 = 1 << RING_BITS;
 
 impl Order {
     /// The order of the turn of a link: what was being sent has left.
@@ -53,8 +55,14 @@ impl Order {
 
     /// The ring whose head has its turn.
     #[inline(always)]
-    pub fn ring(self) -> usize {
-        self.0 as usize & (MOST_RINGS - 1)
+    pub fn ring(self) -> u32 {
+        self.0 as u32 & (MOST_RINGS - 1)
+    }
+
+    /// Whether it is that of a packet at the head of a ring.
+    #[inline(always)]
+    pub fn is_packet(self) -> bool {
+        ((self.0 >> RING_BITS) as u8) < FIRST_TIMER
     }
 
     /// What a connection is to do.
@@ -63,7 +71,7 @@ impl Order {
         const LANES: u8 = MOST_LANES as u8;
         match (self.0 >> RING_BITS) as u8 {
             low @ 0..LANES => Turn::Data(low),
-            low @ LANES..252 => Turn::Ack(low - LANES),
+            low @ LANES..FIRST_TIMER => Turn::Ack(low - LANES),
             252 => Turn::Ready,
             253 => Turn::Held,
             254 => Turn::Paced,
@@ -80,7 +88,7 @@ impl Turn {
 
     /// The same for the head of a ring, which that number tells and the order does not depend on.
     #[inline(always)]
-    pub fn in_ring(self, serial: u32, ring: usize) -> Order {
+    pub fn in_ring(self, serial: u32, ring: u32) -> Order {
         let low = match self {
             Turn::Data(lane) => lane,
             Turn::Ack(lane) => MOST_LANES as u8 + lane,
@@ -90,7 +98,7 @@ impl Turn {
             Turn::Timer => 255,
         };
         let turn = u64::from(serial) << TURN_BITS | u64::from(low);
-        Order(CONNECTION | turn << RING_BITS | ring as u64)
+        Order(CONNECTION | turn << RING_BITS | u64::from(ring))
     }
 }
 

@@ -1,11 +1,11 @@
 //! What connections share: the links, the agenda and the books.
 
-use fairhaul_experiment::{Flow, Grid, LinkSpec, Scenario, Traffic};
+use fairhaul_experiment::{Flow, Grid, Scenario, Traffic};
 use fairhaul_path::queue::Held;
 use fairhaul_path::{Departure, Passage};
 use fairhaul_units::{Ecn, Time};
 
-use crate::agenda::Agenda;
+use crate::agenda::{Agenda, Player};
 use crate::ledger::Ledger;
 use crate::parcel::{Fate, Parcel};
 use crate::rings::Rings;
@@ -44,6 +44,11 @@ pub enum Passing {
     Waits,
 }
 
+/// Who plays for the departures of a link whose queue decides then.
+fn departures(link: u32) -> Player {
+    Player { node: link, number: 0 }
+}
+
 /// See the module.
 pub struct World {
     stages: Vec<Stage>,
@@ -57,7 +62,7 @@ pub struct World {
     /// their flows; empty where there is none.
     pub left: Vec<u64>,
     pub agenda: Agenda,
-    /// Their heads are in the agenda, before those of links that are served.
+    /// Their heads are in the agenda.
     pub rings: Rings,
     pub ledger: Ledger,
     pub trace: Option<Trace>,
@@ -74,11 +79,9 @@ pub struct Crossings {
 
 impl World {
     pub fn new(scenario: &Scenario, routes: &Routes, grid: Grid) -> World {
-        let rings = Rings::new(routes.data_rings, routes.ack_rings);
-        let mut places = rings.len()..;
-        let mut place = |link: &LinkSpec| if link.queue.entry.late { places.next() } else { None };
-        let stage = |(index, link)| Stage::new(scenario, index, place(link).unwrap_or(usize::MAX));
-        let stages: Vec<Stage> = scenario.links.iter().enumerate().map(stage).collect();
+        let rings = Rings::new(&routes.data_rings, &routes.ack_rings);
+        let stage = |index| Stage::new(scenario, index);
+        let stages: Vec<Stage> = (0..scenario.links.len()).map(stage).collect();
         World {
             fates: Vec::new(),
             victims: Vec::new(),
@@ -88,7 +91,7 @@ impl World {
             } else {
                 Vec::new()
             },
-            agenda: Agenda::new(places.start),
+            agenda: Agenda::new(&routes.players),
             rings,
             stages,
             ledger: Ledger::new(grid, scenario.flows.len(), scenario.links.len()),
@@ -182,7 +185,7 @@ impl World {
 
     /// `link` has sent what it was sending: its turn.
     pub fn sent(&mut self, link: u32, now: Time) {
-        self.agenda.leads(self.stages[link as usize].place, None);
+        self.agenda.leads(departures(link), None);
         self.serve(link, now);
     }
 
@@ -204,7 +207,7 @@ impl World {
         let crossing = Crossing { arrives, marked, twice: false };
         let passage = self.cross(link, size, packet.may_lose(), departs, crossing);
         self.fates.push(Fate { parcel: packet, passage });
-        self.agenda.leads(self.stages[link as usize].place, Some((departs, Order::of_link(link))));
+        self.agenda.leads(departures(link), Some((departs, Order::of_link(link))));
     }
 
     /// Books what the gauges of the queue of `link` showed at the starts of bins up to `now`, before
