@@ -58,6 +58,7 @@ impl Wire {
 
     /// Sends a packet of `size` offered at `now`, which must not run backwards: when its last bit
     /// leaves, and when it is at the other end.
+    #[inline(always)]
     pub fn send(&mut self, size: u32, now: Time) -> (Time, Time) {
         let departs = self.busy_until.max(now) + self.on_wire(size);
         self.busy_until = departs;
@@ -75,10 +76,14 @@ impl Wire {
     }
 
     /// How long a packet of `size` occupies the wire.
+    #[inline(always)]
     pub fn on_wire(&mut self, size: u32) -> Span {
-        if self.last.0 != size {
-            self.last = (size, self.rate.on_wire(Bytes(size.into())));
-        }
+        if self.last.0 == size { self.last.1 } else { self.another(size) }
+    }
+
+    #[inline(never)]
+    fn another(&mut self, size: u32) -> Span {
+        self.last = (size, self.rate.on_wire(Bytes(size.into())));
         self.last.1
     }
 }
@@ -115,6 +120,7 @@ impl Link {
     }
 
     /// Offers a packet of `size` of connection `flow` at `now`, which must not run backwards.
+    #[inline(always)]
     pub fn offer(&mut self, size: u32, ecn: Ecn, flow: u32, now: Time) -> Passage {
         self.totals.arrived += 1;
         self.retire(now);
@@ -155,6 +161,7 @@ impl Link {
         self.queue.gauges(at, busy_until, shown);
     }
 
+    #[inline(always)]
     fn judge(&mut self, size: Bytes, ecn: Ecn, flow: u32, now: Time) -> Verdict {
         match &self.queue {
             Discipline::DropTail(queue) => queue.judge(size, ecn, self.ahead.len() as u64, self.bytes_ahead),
@@ -195,6 +202,7 @@ impl Link {
     }
 
     /// Forgets what has left by `now`.
+    #[inline(always)]
     fn retire(&mut self, now: Time) {
         while let Some(&(departs, size)) = self.ahead.front() {
             if departs > now {

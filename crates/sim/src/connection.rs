@@ -218,10 +218,9 @@ impl Connection {
         for Leg { wires, end } in &route.forward[leg..] {
             now = self.cross_wires(*wires, data.size, now);
             match *end {
-                End::Alone(link) => match self.offer(link, &mut data, now, world) {
-                    Passing::Crosses(crossing) => now = crossing.arrives,
-                    Passing::Dropped(when) => return self.data_dropped(&data, when, world),
-                    Passing::Waits => unreachable!("a queue that decides at departure is never fed alone"),
+                End::Alone(link) => match self.cross_alone(link, &mut data, now, world) {
+                    Some(arrives) => now = arrives,
+                    None => return,
                 },
                 End::Meet { lane, .. } | End::Wait { lane } => {
                     return world.rings.add_data(&mut world.agenda, lane, self.serial, now, data);
@@ -280,10 +279,10 @@ impl Connection {
         } else if self.receiver.turns(data) {
             self.release_held(now, route, world);
         }
-        let before = self.profile.bytes_before(self.receiver.next());
+        let before = self.receiver.next();
         let (fresh, ack) = self.receiver.take(data, now);
         if !data.opens {
-            let in_order = self.profile.bytes_before(self.receiver.next()) - before;
+            let in_order = self.profile.bytes_between(before, self.receiver.next());
             self.deliver(data, fresh, in_order, now, world);
         }
         match ack {
@@ -319,10 +318,9 @@ impl Connection {
         for Leg { wires, end } in &route.reverse[leg..] {
             now = self.cross_wires(*wires, ack.size(), now);
             match *end {
-                End::Alone(link) => match self.offer_ack(link, &ack, now, world) {
-                    Passing::Crosses(crossing) => now = crossing.arrives,
-                    Passing::Dropped(when) => return self.ack_dropped(&ack, when, world),
-                    Passing::Waits => unreachable!("a queue that decides at departure is never fed alone"),
+                End::Alone(link) => match self.ack_crosses_alone(link, &ack, now, world) {
+                    Some(arrives) => now = arrives,
+                    None => return,
                 },
                 End::Meet { lane, .. } | End::Wait { lane } => {
                     return world.rings.add_ack(&mut world.agenda, lane, self.serial, now, ack);

@@ -23,8 +23,9 @@ struct Waiting<T> {
 }
 
 impl<T> Waiting<T> {
-    fn key(&self) -> (Time, u64) {
-        (self.time, self.order.0)
+    #[inline(always)]
+    fn key(&self) -> u128 {
+        u128::from(self.time.as_ps()) << 64 | u128::from(self.order.0)
     }
 }
 

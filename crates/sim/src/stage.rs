@@ -15,6 +15,8 @@ pub struct Stage {
     pub loss: Option<Loss>,
     /// Apart, since most links have none.
     pub impaired: Option<Box<Impaired>>,
+    /// Whether anything but carrying is done to packets: loss, an impairment, or a count of what leaves.
+    pub does_more: bool,
     /// When the gauges of its queue are due to be read; never, where it has none.
     pub due: Time,
     pub passed: u64,
@@ -41,14 +43,23 @@ impl Stage {
                 Carrier::AtDeparture(Box::new(holding))
             }
         };
+        let loss = loss(spec, stream("loss"));
         Stage {
             carrier,
-            loss: loss(spec, stream("loss")),
+            does_more: loss.is_some() || !spec.impair.is_none() || scenario.counts_bytes(),
+            loss,
             impaired: (!spec.impair.is_none()).then(|| Box::new(Impaired::new(&spec.impair, stream))),
             due: if spec.queue.entry.gauges.is_empty() { Time::NEVER } else { Time::ZERO },
             passed: 0,
             policed: 0,
         }
+    }
+
+    /// Whether a policer lets a data packet in.
+    pub fn admits(&mut self, size: u32, now: Time) -> bool {
+        let admits = self.impaired.as_mut().is_none_or(|impaired| impaired.admits(size, now));
+        self.policed += u64::from(!admits);
+        admits
     }
 
     /// How many packets wait in a queue that decides at departure.

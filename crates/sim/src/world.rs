@@ -101,6 +101,7 @@ impl World {
 
     /// A packet of `size` of connection `serial` is offered to `link` at `now`. `may_lose`: it is a data
     /// packet of that flow, which the link may lose.
+    #[inline(always)]
     pub fn pass(
         &mut self,
         link: u32,
@@ -112,10 +113,7 @@ impl World {
     ) -> Passing {
         self.gauge(link, now);
         let stage = &mut self.stages[link as usize];
-        if let (Some(impaired), Some(_)) = (&mut stage.impaired, may_lose)
-            && !impaired.admits(size, now)
-        {
-            stage.policed += 1;
+        if stage.does_more && may_lose.is_some() && !stage.admits(size, now) {
             self.ledger.refused(link, now);
             return Passing::Dropped(now);
         }
@@ -132,14 +130,19 @@ impl World {
             self.ledger.marked(link, now);
         }
         self.ledger.passed(link, size, departs, on_wire);
-        match self.cross(link, size, may_lose, departs, Crossing { arrives, marked, twice: false }) {
+        stage.passed += 1;
+        let crossing = Crossing { arrives, marked, twice: false };
+        if !stage.does_more {
+            return Passing::Crosses(crossing);
+        }
+        match self.cross(link, size, may_lose, departs, crossing) {
             Ok(crossing) => Passing::Crosses(crossing),
             Err(when) => Passing::Dropped(when),
         }
     }
 
     /// A packet leaves `link`, which may lose it yet, or hold it up on its way.
-    #[inline(always)]
+    #[inline(never)]
     fn cross(
         &mut self,
         link: u32,
@@ -149,7 +152,6 @@ impl World {
         crossing: Crossing,
     ) -> Result<Crossing, Time> {
         let stage = &mut self.stages[link as usize];
-        stage.passed += 1;
         if self.counts_bytes {
             self.ledger.sends(link, size, departs);
         }
@@ -205,7 +207,13 @@ impl World {
         }
         self.ledger.passed(link, size, departs, on_wire);
         let crossing = Crossing { arrives, marked, twice: false };
-        let passage = self.cross(link, size, packet.may_lose(), departs, crossing);
+        let stage = &mut self.stages[link as usize];
+        stage.passed += 1;
+        let passage = if stage.does_more {
+            self.cross(link, size, packet.may_lose(), departs, crossing)
+        } else {
+            Ok(crossing)
+        };
         self.fates.push(Fate { parcel: packet, passage });
         self.agenda.leads(departures(link), Some((departs, Order::of_link(link))));
     }

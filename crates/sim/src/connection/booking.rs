@@ -45,7 +45,7 @@ impl Connection {
         if self.sender.window() != self.standing || outcome.finishes() {
             self.stand(now, world);
         }
-        if outcome != Outcome::Quiet || self.sender.mode() != self.mode {
+        if !matches!(outcome, Outcome::Quiet) || self.sender.mode() != self.mode {
             self.note_event(outcome, now, world);
         }
     }

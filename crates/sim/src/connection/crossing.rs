@@ -6,7 +6,7 @@ use fairhaul_units::{Ack, Data, Ecn, Time};
 use super::Connection;
 use crate::parcel::{Fate, Load, Parcel};
 use crate::route::Route;
-use crate::world::{Crossing, World};
+use crate::world::{Crossing, Passing, World};
 
 impl Connection {
     /// A packet waits at `link`, the end of that leg of its way.
@@ -50,7 +50,43 @@ impl Connection {
         }
     }
 
+    /// A data packet gets over a link that this connection alone feeds, or is dropped there; when it has.
+    #[inline(never)]
+    pub(super) fn cross_alone(
+        &mut self,
+        link: u32,
+        data: &mut Data,
+        now: Time,
+        world: &mut World,
+    ) -> Option<Time> {
+        match self.offer(link, data, now, world) {
+            Passing::Crosses(crossing) => return Some(crossing.arrives),
+            Passing::Dropped(when) => self.data_dropped(data, when, world),
+            Passing::Waits => unreachable!("a queue that decides at departure is never fed alone"),
+        }
+        None
+    }
+
+    /// An acknowledgement gets over a link that this connection alone feeds, or is dropped there; when it
+    /// has.
+    #[inline(never)]
+    pub(super) fn ack_crosses_alone(
+        &mut self,
+        link: u32,
+        ack: &Ack,
+        now: Time,
+        world: &mut World,
+    ) -> Option<Time> {
+        match self.offer_ack(link, ack, now, world) {
+            Passing::Crosses(crossing) => return Some(crossing.arrives),
+            Passing::Dropped(when) => self.ack_dropped(ack, when, world),
+            Passing::Waits => unreachable!("a queue that decides at departure is never fed alone"),
+        }
+        None
+    }
+
     /// A data packet is gone.
+    #[inline(never)]
     pub(super) fn data_dropped(&mut self, data: &Data, when: Time, world: &mut World) {
         self.data.dropped += 1;
         self.see_data(PacketWhat::Dropped, data, when, world);
@@ -77,6 +113,7 @@ impl Connection {
     }
 
     /// An acknowledgement is gone.
+    #[inline(never)]
     pub(super) fn ack_dropped(&mut self, ack: &Ack, when: Time, world: &mut World) {
         self.acks.dropped += 1;
         self.see_ack(PacketWhat::AckDropped, ack, when, world);

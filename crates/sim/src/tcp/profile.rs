@@ -83,10 +83,19 @@ impl Profile {
         self.size.map_or(full, |size| full.min(size))
     }
 
+    /// Payload of the packets from that number to before another, bytes.
+    #[inline(always)]
+    pub fn bytes_between(&self, from: u64, to: u64) -> u64 {
+        match self.size {
+            Some(_) => self.bytes_before(to) - self.bytes_before(from),
+            None => (to - from) * self.payload(),
+        }
+    }
+
     /// Size of that packet on the wire: every packet is full but the last.
     pub fn packet_size(&self, number: u64) -> u32 {
         match self.size {
-            Some(_) => (self.bytes_before(number + 1) - self.bytes_before(number)) as u32 + self.headers,
+            Some(_) => self.bytes_between(number, number + 1) as u32 + self.headers,
             None => self.packet,
         }
     }
