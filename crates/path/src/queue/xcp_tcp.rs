@@ -30,8 +30,8 @@ pub struct FairRule {
 enum Law {
     /// By fixed factors from a fixed least, as published.
     Literal { floor: f64, ceiling: f64, up: f64, down: f64, at_floor: bool },
-    /// By what NewReno would need, times how much more these need, which it learns.
-    Adaptive { gain: f64, ceiling: f64 },
+    /// By what of their rate is too much, and how much loss they turned out to need.
+    Adaptive { horizon: f64, ceiling: f64 },
 }
 
 /// What the mechanism knows of one queue.
@@ -49,7 +49,7 @@ pub(super) struct Fair {
     /// Their rate in the last interval, bytes/s.
     before: f64,
     p: f64,
-    /// How many times the loss of NewReno they need.
+    /// How much more than their share they count for, by what they have had of it lately.
     aggressiveness: f64,
     drops: bool,
     /// What the last update found: N, M, and C M / (N + M) as a share of C.
@@ -61,7 +61,7 @@ const PARAMETERS: [Parameter; 18] = [
         name: "rule",
         kind: Kind::Word(&["literal", "adaptive"]),
         default: 0.0,
-        help: "the probability moves by fixed factors, or from what NewReno would need, by how much more the flows need [XCP-TCP]",
+        help: "the probability moves by fixed factors, or follows how much too fast the others are, and have been [XCP-TCP]",
     },
     Parameter {
         name: "counter",
@@ -118,10 +118,10 @@ const PARAMETERS: [Parameter; 18] = [
         help: "literal: drop also while the rate is not above its share, with the probability as it is then",
     },
     Parameter {
-        name: "gain",
-        kind: Kind::Number { least: 0.001, most: 100.0, unit: "" },
+        name: "horizon",
+        kind: Kind::Number { least: 1.0, most: 10_000.0, unit: "" },
         default: 10.0,
-        help: "adaptive: speed of learning, in parts of a window's round trips",
+        help: "adaptive: over so many round trips what was sent too much or too little is made up for",
     },
     Parameter {
         name: "inspect",
@@ -218,7 +218,7 @@ impl FairRule {
                 down: number("down"),
                 at_floor: settings.switch("at_floor"),
             },
-            _ => Law::Adaptive { gain: number("gain"), ceiling },
+            _ => Law::Adaptive { horizon: number("horizon"), ceiling },
         };
         let period = Span::from_secs(number("period") * 1e-3);
         FairRule {
@@ -317,23 +317,30 @@ impl Fair {
                 // They are not, as "TCP flows are no longer penalized" at the least probability.
                 self.drops = at_floor || rate > target;
             }
-            Law::Adaptive { gain, ceiling } => self.learn(gain, ceiling, length, rate, target, rtt),
+            Law::Adaptive { horizon, ceiling } => {
+                self.learn(horizon * rtt, ceiling, length, rate, target, rtt)
+            }
         }
     }
 
-    /// NewReno with the window w = target RTT / (M s) loses 1.5 / w^2 of its packets; these flows need a
-    /// multiple of that, which moves with the error of their rate. A window takes about w round trips to
-    /// follow, and so long the learning takes.
-    fn learn(&mut self, gain: f64, ceiling: f64, length: f64, rate: f64, target: f64, rtt: f64) {
+    /// With the window w = target RTT / (M s), p takes p w losses of each flow in a round trip, each half
+    /// of its rate. A rate of e times the target, e = 1 + excess, is to fall by its excess in four round
+    /// trips, as the rate shows a loss after one or two: p w / 2 = (e - 1) / 4. What rates were before
+    /// counts as a factor of e, so that means come to the target and not peaks, and grows until p is
+    /// enough for flows that loss slows down less, or not at all.
+    fn learn(&mut self, horizon: f64, ceiling: f64, length: f64, rate: f64, target: f64, rtt: f64) {
         let size = if self.packets > 0.0 { self.let_in / self.packets } else { 1000.0 };
         let window = (target * rtt / (self.found[1] * size)).max(2.0);
-        let error = (rate / target).clamp(0.25, 4.0);
-        let speed = gain * length / (rtt * window);
-        self.aggressiveness = (self.aggressiveness * libm::pow(error, speed.min(1.0))).clamp(0.01, 1e9);
         // Flows that no loss slows down get their share if only that is let in.
-        let excess = (1.0 - target * length / self.offered.max(1.0)).max(ceiling);
-        self.p = (self.aggressiveness * 1.5 / (window * window)).min(excess);
-        self.drops = true;
+        let most = (1.0 - target * length / self.offered.max(1.0)).max(ceiling);
+        let error = (rate / target).clamp(0.25, 4.0);
+        if error < 1.0 || self.p < most {
+            let learnt = libm::pow(error, (length / horizon).min(1.0));
+            // To make up for what they missed they may have twice their share.
+            self.aggressiveness = (self.aggressiveness * learnt).max(0.5);
+        }
+        self.p = ((self.aggressiveness * error - 1.0) / (2.0 * window)).clamp(0.0, most);
+        self.drops = self.p > 0.0;
     }
 }
 
@@ -404,22 +411,27 @@ mod tests {
         assert!(!alone.drops && alone.found == [0.0, 1.0, 1.0]);
     }
 
-    /// Sent 800 for a share of 500: w = 500 * 0.1 / 1 = 50. The error of 1.6 for one second, 10 round
-    /// trips, at gain 10: a speed of 10 * 10 / 50 = 2, held at 1. So p = 1.6 * 1.5 / 2500 = 0.00096.
+    /// The share is 500, and w = 500 * 0.1 / 1 = 50. A second is the horizon of ten round trips, so all of
+    /// the error is learnt: 800 make it 1.6, and p = (1.6 * 1.6 - 1) / 100; 500 leave it, p = 0.6 / 100;
+    /// 250 halve it, and 0.8 * 0.5 is below 1; 100 count as a quarter, and it stays at a half; with 900
+    /// it is 0.9, and p = (0.9 * 1.8 - 1) / 100.
     #[test]
-    fn the_rule_that_learns_begins_with_what_newreno_needs() {
+    fn the_rule_that_learns_drops_by_the_error_now_and_before() {
         let mut fair = fair(&[("rule", 1.0)]);
-        second(&mut fair, 200, 800, 1000);
-        assert!((fair.p - 0.000_96).abs() < 1e-12 && fair.drops, "{}", fair.p);
-        fair.drops = false;
-        second(&mut fair, 500, 500, 1000);
-        assert!((fair.aggressiveness - 1.6).abs() < 1e-12);
+        let steps =
+            [(800, 1.6, 0.0156), (500, 1.6, 0.006), (250, 0.8, 0.0), (100, 0.5, 0.0), (900, 0.9, 0.0062)];
+        for (plain, aggressiveness, p) in steps {
+            fair.drops = false; // so that all of it is let in
+            second(&mut fair, 1000 - plain, plain, 1000);
+            assert!((fair.aggressiveness - aggressiveness).abs() < 1e-12, "{plain}: {}", fair.aggressiveness);
+            assert!((fair.p - p).abs() < 1e-12 && fair.drops == (p > 0.0), "{plain}: {}", fair.p);
+        }
     }
 
     /// Flows that no loss slows down: what is let in comes to the share, a quarter of the link.
     #[test]
     fn the_rule_that_learns_polices_who_does_not_listen() {
-        let mut fair = fair(&[("rule", 1.0), ("gain", 100.0)]);
+        let mut fair = fair(&[("rule", 1.0)]);
         for _ in 0..60 {
             let begins = fair.begins;
             for flow in 1..4 {

@@ -86,7 +86,7 @@ fn xcp_tcp() -> impl Strategy<Value = queue::Choice> {
         |(
             mut choice,
             (rule, counter, gate),
-            (tolerance, period, at_floor, gain),
+            (tolerance, period, at_floor, horizon),
             (inspect, stale, entries, weight),
         )| {
             let values = [
@@ -99,7 +99,7 @@ fn xcp_tcp() -> impl Strategy<Value = queue::Choice> {
                 ("up", 1.3),
                 ("down", 0.8),
                 ("at_floor", f64::from(u8::from(at_floor))),
-                ("gain", gain),
+                ("horizon", horizon),
                 ("inspect", inspect),
                 ("stale", stale),
                 ("entries", entries),

@@ -120,10 +120,12 @@ impl Fair {
         }
         let mean = if let_in.is_empty() { 1000.0 } else { passed / let_in.len() as f64 };
         let w = (target * rtt / (m * mean)).max(2.0);
-        let speed = (get("gain") * length / (rtt * w)).min(1.0);
-        self.phi = (self.phi * libm::pow((rate / target).clamp(0.25, 4.0), speed)).clamp(0.01, 1e9);
         let most = (1.0 - target * length / offered.max(1.0)).max(get("max_p"));
-        self.p = (self.phi * 1.5 / (w * w)).min(most);
-        self.dropping = true;
+        let e = (rate / target).clamp(0.25, 4.0);
+        if e < 1.0 || self.p < most {
+            self.phi = (self.phi * libm::pow(e, (length / (get("horizon") * rtt)).min(1.0))).max(0.5);
+        }
+        self.p = ((self.phi * e - 1.0) / (2.0 * w)).clamp(0.0, most);
+        self.dropping = self.p > 0.0;
     }
 }

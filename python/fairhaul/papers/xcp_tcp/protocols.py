@@ -39,8 +39,8 @@ USED = (TWO_TCP, TEN_TCP)
 CHOSEN = (
     "Protocols: the flows of Figures 2 and 3; all senders in the place of TCP recover with SACK, "
     "so that only the controller differs.",
-    "Protocols: the adaptive rule is ours. It drops what NewReno would need, 1.5 / w^2 with w the "
-    "window that is due to a flow, times how much more the flows turn out to need.",
+    "Protocols: the adaptive rule is ours. It drops what would slow NewReno down by what is too "
+    "much in four round trips, and more the longer the flows had too much.",
 )
 
 
@@ -141,7 +141,7 @@ def _figures(found: Found) -> list[Figure]:
 EXPERIMENT = Experiment(
     heading="Other protocols in the place of TCP",
     about="The flows of Figures 2 and 3 with other controllers than NewReno, under the mechanism "
-    "as published and under a rule that learns how much loss the flows need.",
+    "as published and under an adaptive rule, which learns how much loss the flows need.",
     seeds=3,
     quick_seeds=1,
     cases=_cases,
