@@ -4,6 +4,7 @@
 //! in virtual time or a router with its host's clock.
 
 pub mod count;
+mod backlog;
 mod holding;
 pub mod impair;
 mod link;

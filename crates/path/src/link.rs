@@ -5,10 +5,9 @@
 //! max(now, last departure) + size / rate and arrives after the delay. What is still queued is known from the departures that lie ahead. A caller that is
 //! late (a router on a busy host) therefore delays a delivery, but never changes the rate.
 
-use std::collections::VecDeque;
-
 use fairhaul_units::{Bytes, Ecn, Rate, Span, Time};
 
+use crate::backlog::{All, Backlog};
 use crate::queue::{Arrival, Discipline, Verdict};
 use crate::schedule::{Pace, Schedule};
 
@@ -21,6 +20,8 @@ pub enum Passage {
         departs: Time,
         /// When it is at the other end.
         arrives: Time,
+        /// How long it occupies the link; an outage in which it is at the head of the queue counts.
+        on_wire: Span,
         /// Whether the queue has marked it.
         marked: bool,
     },
@@ -95,21 +96,19 @@ pub struct Link {
     /// In the place of the wire, where something about it changes.
     pace: Option<Box<Pace>>,
     queue: Discipline,
-    /// Departure and size of what has been accepted and has not left.
-    ahead: VecDeque<(Time, u32)>,
-    bytes_ahead: Bytes,
+    backlog: Backlog,
     totals: LinkTotals,
 }
 
 impl Link {
     /// An idle link.
     pub fn new(rate: Rate, delay: Span, queue: impl Into<Discipline>) -> Link {
+        let queue = queue.into();
         Link {
             wire: Wire::new(rate, delay),
             pace: None,
-            queue: queue.into(),
-            ahead: VecDeque::new(),
-            bytes_ahead: Bytes(0),
+            backlog: Backlog::of(&queue),
+            queue,
             totals: LinkTotals::default(),
         }
     }
@@ -123,30 +122,28 @@ impl Link {
     #[inline(always)]
     pub fn offer(&mut self, size: u32, ecn: Ecn, flow: u32, now: Time) -> Passage {
         self.totals.arrived += 1;
-        self.retire(now);
-        let verdict = self.judge(Bytes(size.into()), ecn, flow, now);
+        let verdict = match &mut self.backlog {
+            Backlog::Unknown => Verdict::Takes,
+            Backlog::Last(last) if last.has_room(now) => Verdict::Takes,
+            Backlog::Last(_) => Verdict::Drops,
+            Backlog::All(_) => self.judge(Bytes(size.into()), ecn, flow, now),
+        };
         if verdict == Verdict::Drops {
             self.totals.dropped += 1;
             return Passage::Dropped;
         }
         let marked = verdict == Verdict::Marks;
         self.totals.marked += u64::from(marked);
-        let (departs, arrives) = match &mut self.pace {
-            None => self.wire.send(size, now),
-            Some(pace) => pace.send(size, now),
+        let ((departs, arrives), on_wire) = match &mut self.pace {
+            None => (self.wire.send(size, now), self.wire.on_wire(size)),
+            Some(pace) => (pace.send(size, now), pace.occupied()),
         };
-        self.ahead.push_back((departs, size));
-        self.bytes_ahead += Bytes(size.into());
-        Passage::Passes { departs, arrives, marked }
-    }
-
-    /// How long the packet of `size` that was just accepted occupies the link; an outage in which it
-    /// is at the head of the queue counts.
-    pub fn on_wire(&mut self, size: u32) -> Span {
-        match &self.pace {
-            None => self.wire.on_wire(size),
-            Some(pace) => pace.occupied(),
+        match &mut self.backlog {
+            Backlog::Unknown => {}
+            Backlog::Last(last) => last.push(departs),
+            Backlog::All(all) => all.push(departs, size),
         }
+        Passage::Passes { departs, arrives, on_wire, marked }
     }
 
     /// What the link has counted.
@@ -161,18 +158,16 @@ impl Link {
         self.queue.gauges(at, busy_until, shown);
     }
 
-    #[inline(always)]
-    fn judge(&mut self, size: Bytes, ecn: Ecn, flow: u32, now: Time) -> Verdict {
-        match &self.queue {
-            Discipline::DropTail(queue) => queue.judge(size, ecn, self.ahead.len() as u64, self.bytes_ahead),
-            _ => self.judge_early(size, ecn, flow, now),
-        }
-    }
-
-    /// Apart, so that a drop-tail queue does not carry the others' code with it.
+    /// Apart, so that a drop-tail queue that counts packets does not carry the others' code with it.
     #[inline(never)]
-    fn judge_early(&mut self, size: Bytes, ecn: Ecn, flow: u32, now: Time) -> Verdict {
-        let arrival = self.arrival(size, ecn, flow, now);
+    fn judge(&mut self, size: Bytes, ecn: Ecn, flow: u32, now: Time) -> Verdict {
+        let busy_until = self.busy_until();
+        let Backlog::All(all) = &mut self.backlog else { unreachable!("other queues are not judged") };
+        all.retire(now);
+        if let Discipline::DropTail(queue) = &self.queue {
+            return queue.judge(size, ecn, all.len(), all.bytes);
+        }
+        let arrival = arrival(all, size, ecn, flow, now, busy_until);
         match &mut self.queue {
             Discipline::DropTail(_) => unreachable!("it looks at less"),
             Discipline::Red(red) => red.judge(&arrival),
@@ -181,36 +176,23 @@ impl Link {
         }
     }
 
-    /// What a packet finds; what has left is forgotten.
-    fn arrival(&self, size: Bytes, ecn: Ecn, flow: u32, now: Time) -> Arrival {
-        let first = self.ahead.front().map(|first| Bytes(first.1.into()));
-        Arrival {
-            size,
-            ecn,
-            flow,
-            now,
-            packets: self.ahead.len() as u64,
-            bytes: self.bytes_ahead,
-            waiting: (self.ahead.len() as u64).saturating_sub(1),
-            waiting_bytes: first.map_or(Bytes(0), |first| self.bytes_ahead - first),
-            busy_until: self.busy_until(),
-        }
-    }
-
     fn busy_until(&self) -> Time {
         self.pace.as_ref().map_or(self.wire.busy_until, |pace| pace.busy_until())
     }
+}
 
-    /// Forgets what has left by `now`.
-    #[inline(always)]
-    fn retire(&mut self, now: Time) {
-        while let Some(&(departs, size)) = self.ahead.front() {
-            if departs > now {
-                break;
-            }
-            self.bytes_ahead = self.bytes_ahead - Bytes(size.into());
-            self.ahead.pop_front();
-        }
+/// What a packet finds.
+fn arrival(all: &All, size: Bytes, ecn: Ecn, flow: u32, now: Time, busy_until: Time) -> Arrival {
+    Arrival {
+        size,
+        ecn,
+        flow,
+        now,
+        packets: all.len(),
+        bytes: all.bytes,
+        waiting: all.len().saturating_sub(1),
+        waiting_bytes: all.first().map_or(Bytes(0), |first| all.bytes - first),
+        busy_until,
     }
 }
 
@@ -236,7 +218,7 @@ mod tests {
         let mut link = link(Capacity::Unlimited);
         let at = |ms| Time::ZERO + Span::from_ms(ms);
         let mut passes = |ms| match link.offer(1000, Ecn::NotCapable, 0, at(ms)) {
-            Passage::Passes { departs, arrives, marked } => (departs, arrives, marked),
+            Passage::Passes { departs, arrives, marked, .. } => (departs, arrives, marked),
             Passage::Dropped => panic!("there is no limit"),
         };
         assert_eq!(passes(0), (at(1), at(11), false));

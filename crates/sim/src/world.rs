@@ -120,11 +120,11 @@ impl World {
         let Carrier::OnArrival(carrier) = &mut stage.carrier else {
             return Passing::Waits;
         };
-        let Passage::Passes { departs, arrives, marked } = carrier.offer(size, ecn, serial, now) else {
+        let passage = carrier.offer(size, ecn, serial, now);
+        let Passage::Passes { departs, arrives, on_wire, marked } = passage else {
             self.ledger.refused(link, now);
             return Passing::Dropped(now);
         };
-        let on_wire = carrier.on_wire(size);
         self.ledger.taken(link, size, now);
         if marked {
             self.ledger.marked(link, now);

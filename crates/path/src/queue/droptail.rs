@@ -56,6 +56,11 @@ impl DropTail {
         DropTail { capacity, mark }
     }
 
+    /// Its capacity, where that is all it goes by.
+    pub(crate) fn only_limit(&self) -> Option<Capacity> {
+        (self.mark == Capacity::Unlimited).then_some(self.capacity)
+    }
+
     /// What becomes of a packet of `size` that finds `packets` packets of `bytes` in all.
     pub fn judge(&self, size: Bytes, ecn: Ecn, packets: u64, bytes: Bytes) -> Verdict {
         if !self.capacity.admits(size, packets, bytes) {
