@@ -10,101 +10,144 @@
 use fairhaul_experiment::{EventRow, FlowRow, Grid, LinkRow, Record, TransferRow};
 use fairhaul_units::{Span, Time};
 
-/// Finds the bin of a time quickly where times mostly stay in the bin of the one before.
-#[derive(Clone, Copy, Debug, Default)]
-struct Cursor {
+/// Cells by bin, of which the one of the last time lies open: times mostly stay in the bin of the one
+/// before.
+#[derive(Clone, Debug)]
+struct Pages<T> {
+    open: T,
     from: Time,
     to: Time,
     bin: usize,
+    /// The place of the open one is empty.
+    cells: Vec<T>,
 }
 
-impl Cursor {
-    /// The bin that holds `time`; `None` from the end of the run on.
+impl<T: Clone + Default> Pages<T> {
+    fn new(grid: &Grid) -> Pages<T> {
+        let (from, to) = (grid.start(0), grid.start(1));
+        Pages { open: T::default(), from, to, bin: 0, cells: vec![T::default(); grid.len()] }
+    }
+
+    /// The cell of the bin that holds `time`; `None` from the end of the run on.
     #[inline(always)]
-    fn at(&mut self, grid: &Grid, time: Time) -> Option<usize> {
-        if self.from <= time && time < self.to { Some(self.bin) } else { self.turn(grid, time) }
+    fn at(&mut self, grid: &Grid, time: Time) -> Option<&mut T> {
+        if (self.from <= time && time < self.to) || self.turn(grid, time) { Some(&mut self.open) } else { None }
     }
 
     #[inline(never)]
-    fn turn(&mut self, grid: &Grid, time: Time) -> Option<usize> {
+    fn turn(&mut self, grid: &Grid, time: Time) -> bool {
         if time >= grid.end {
-            return None;
+            return false;
         }
+        std::mem::swap(&mut self.open, &mut self.cells[self.bin]);
         self.bin = grid.bin(time);
+        std::mem::swap(&mut self.open, &mut self.cells[self.bin]);
         (self.from, self.to) = (grid.start(self.bin), grid.start(self.bin + 1));
-        Some(self.bin)
+        true
     }
 
-    /// Calls `book(bin, part)` for each part of `from..to` that lies in one bin.
+    /// Calls `book(cell, part)` for each part of `from..to` that lies in one bin.
     #[inline(always)]
-    fn split(&mut self, grid: &Grid, from: Time, to: Time, mut book: impl FnMut(usize, Span)) {
+    fn split(&mut self, grid: &Grid, from: Time, to: Time, mut book: impl FnMut(&mut T, Span)) {
+        if self.from <= from && to <= self.to {
+            return book(&mut self.open, to - from);
+        }
         let mut from = from;
-        while from < to
-            && let Some(bin) = self.at(grid, from)
-        {
+        while from < to && self.at(grid, from).is_some() {
             let until = self.to.min(to);
-            book(bin, until - from);
+            book(&mut self.open, until - from);
             from = until;
         }
     }
+
+    fn close(mut self) -> Vec<T> {
+        self.cells[self.bin] = self.open;
+        self.cells
+    }
 }
 
-/// The book of one flow. Until it is closed, means hold sums, of times in picoseconds.
+/// The book of one flow.
 #[derive(Clone, Debug)]
 struct FlowBook {
-    rows: Vec<FlowRow>,
-    sending: Cursor,
-    standing: Cursor,
-    arriving: Cursor,
+    sending: Pages<Sending>,
+    standing: Pages<Standing>,
+    arriving: Pages<Arriving>,
+    lost: Vec<u64>,
+}
+
+/// What a sender does in a bin, and learns: sums of times in picoseconds.
+#[derive(Clone, Debug, Default)]
+struct Sending {
+    sent: u64,
+    retransmitted: u64,
+    samples: u64,
+    rtt_ps: f64,
+    one_way_ps: f64,
+}
+
+/// The integrals of a sender's window over a bin, packets times picoseconds.
+#[derive(Clone, Debug, Default)]
+struct Standing {
+    cwnd: f64,
+    ssthresh: f64,
+}
+
+/// What a receiver gets in a bin, bytes.
+#[derive(Clone, Debug, Default)]
+struct Arriving {
+    delivered: u64,
+    goodput: u64,
 }
 
 /// The book of one direction of a link.
 #[derive(Clone, Debug)]
 struct LinkBook {
-    cells: Vec<LinkCell>,
-    arriving: Cursor,
-    leaving: Cursor,
+    arriving: Pages<Offered>,
+    leaving: Pages<Left>,
+    /// By bin: what was dropped after it had been taken, what was marked, and what was sent, bytes.
+    rare: Vec<[u64; 3]>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct LinkCell {
-    busy_ps: u64,
+/// What is offered to a link in a bin.
+#[derive(Clone, Debug, Default)]
+struct Offered {
     arrived: u64,
-    dropped: u64,
-    marked: u64,
-    sent_bytes: u64,
+    refused: u64,
     packets: Steps,
     bytes: Steps,
 }
 
-/// The steps of a level within one bin.
+/// What leaves the queue of a link in a bin.
+#[derive(Clone, Debug, Default)]
+struct Left {
+    busy_ps: u64,
+    packets: Steps,
+    bytes: Steps,
+}
+
+/// The steps of a level within one bin, up or down.
 #[derive(Clone, Copy, Debug, Default)]
 struct Steps {
-    /// By how much it is higher at the end.
-    change: i64,
+    /// How far they lead.
+    sum: u64,
     /// Sum of each step times its time since the start of the bin, ps.
-    moment: i128,
+    moment: u128,
 }
 
 impl Steps {
     #[inline(always)]
-    fn rise(&mut self, by: u32, after: Span) {
-        self.change += i64::from(by);
-        self.moment += (u128::from(by) * u128::from(after.as_ps())) as i128;
+    fn step(&mut self, by: u32, after: Span) {
+        self.sum += u64::from(by);
+        self.moment += u128::from(by) * u128::from(after.as_ps());
     }
+}
 
-    #[inline(always)]
-    fn fall(&mut self, by: u32, after: Span) {
-        self.change -= i64::from(by);
-        self.moment -= (u128::from(by) * u128::from(after.as_ps())) as i128;
-    }
-
-    /// The integral over a bin of that length of a level that was `level` at its start, which becomes
-    /// what it is at its end.
-    fn close(&self, level: &mut i64, length: Span) -> f64 {
-        *level += self.change;
-        (i128::from(*level) * i128::from(length.as_ps()) - self.moment) as f64
-    }
+/// The mean over a bin of that length of a level that was `level` at its start, which becomes what it is
+/// at its end.
+fn mean(level: &mut u64, up: Steps, down: Steps, length: Span) -> f64 {
+    *level = *level + up.sum - down.sum;
+    let length = u128::from(length.as_ps());
+    (u128::from(*level) * length + down.moment - up.moment) as f64 / length as f64
 }
 
 /// The books of all flows and links.
@@ -124,16 +167,13 @@ impl Ledger {
     pub fn new(grid: Grid, flows: usize, links: usize) -> Ledger {
         let bins = grid.len();
         let flow = FlowBook {
-            rows: vec![FlowRow::default(); bins],
-            sending: Cursor::default(),
-            standing: Cursor::default(),
-            arriving: Cursor::default(),
+            sending: Pages::new(&grid),
+            standing: Pages::new(&grid),
+            arriving: Pages::new(&grid),
+            lost: vec![0; bins],
         };
-        let link = LinkBook {
-            cells: vec![LinkCell::default(); bins],
-            arriving: Cursor::default(),
-            leaving: Cursor::default(),
-        };
+        let link =
+            LinkBook { arriving: Pages::new(&grid), leaving: Pages::new(&grid), rare: vec![[0; 3]; bins] };
         Ledger {
             grid,
             flows: vec![flow; flows],
@@ -159,11 +199,9 @@ impl Ledger {
     /// A data packet leaves its sender.
     #[inline(always)]
     pub fn sent(&mut self, flow: u32, again: bool, now: Time) {
-        let book = &mut self.flows[flow as usize];
-        if let Some(bin) = book.sending.at(&self.grid, now) {
-            let row = &mut book.rows[bin];
-            row.sent += 1;
-            row.retransmitted += u64::from(again);
+        if let Some(cell) = self.flows[flow as usize].sending.at(&self.grid, now) {
+            cell.sent += 1;
+            cell.retransmitted += u64::from(again);
         }
     }
 
@@ -171,11 +209,9 @@ impl Ledger {
     /// that is before the end.
     #[inline(always)]
     pub fn delivered(&mut self, flow: u32, payload: u64, fresh: bool, in_order: u64, now: Time) -> bool {
-        let book = &mut self.flows[flow as usize];
-        let Some(bin) = book.arriving.at(&self.grid, now) else { return false };
-        let row = &mut book.rows[bin];
-        row.delivered_bytes += payload;
-        row.goodput_bytes += in_order;
+        let Some(cell) = self.flows[flow as usize].arriving.at(&self.grid, now) else { return false };
+        cell.delivered += payload;
+        cell.goodput += in_order;
         self.packets += u64::from(fresh);
         true
     }
@@ -183,30 +219,27 @@ impl Ledger {
     /// A data packet is dropped, by a queue or behind it.
     pub fn lost(&mut self, flow: u32, now: Time) {
         if now < self.grid.end {
-            self.flows[flow as usize].rows[self.grid.bin(now)].lost += 1;
+            self.flows[flow as usize].lost[self.grid.bin(now)] += 1;
         }
     }
 
     /// A sender's window stood at these values from `from` to `to`.
-    #[inline]
+    #[inline(always)]
     pub fn stood(&mut self, flow: u32, cwnd: f64, ssthresh: f64, from: Time, to: Time) {
-        let FlowBook { rows, standing, .. } = &mut self.flows[flow as usize];
-        standing.split(&self.grid, from, to, |bin, part| {
+        self.flows[flow as usize].standing.split(&self.grid, from, to, |cell, part| {
             let part = part.as_ps() as f64;
-            rows[bin].cwnd_packets += cwnd * part;
-            rows[bin].ssthresh_packets += ssthresh * part;
+            cell.cwnd += cwnd * part;
+            cell.ssthresh += ssthresh * part;
         });
     }
 
     /// An acknowledgement brings a sample.
     #[inline(always)]
     pub fn sampled(&mut self, flow: u32, rtt: Span, one_way: Span, now: Time) {
-        let book = &mut self.flows[flow as usize];
-        if let Some(bin) = book.sending.at(&self.grid, now) {
-            let row = &mut book.rows[bin];
-            row.rtt_s += rtt.as_ps() as f64;
-            row.one_way_s += one_way.as_ps() as f64;
-            row.rtt_samples += 1;
+        if let Some(cell) = self.flows[flow as usize].sending.at(&self.grid, now) {
+            cell.rtt_ps += rtt.as_ps() as f64;
+            cell.one_way_ps += one_way.as_ps() as f64;
+            cell.samples += 1;
         }
     }
 
@@ -217,30 +250,21 @@ impl Ledger {
 
     /// A packet is offered to a link, which refuses it.
     pub fn refused(&mut self, link: u32, now: Time) {
-        let book = &mut self.links[link as usize];
-        if let Some(bin) = book.arriving.at(&self.grid, now) {
-            book.cells[bin].arrived += 1;
-            book.cells[bin].dropped += 1;
+        if let Some(cell) = self.links[link as usize].arriving.at(&self.grid, now) {
+            cell.arrived += 1;
+            cell.refused += 1;
         }
     }
 
     /// A packet of `size` is offered to a link, and taken into its queue.
     #[inline(always)]
     pub fn taken(&mut self, link: u32, size: u32, now: Time) {
-        let book = &mut self.links[link as usize];
-        if let Some(bin) = book.arriving.at(&self.grid, now) {
-            let cell = &mut book.cells[bin];
+        let pages = &mut self.links[link as usize].arriving;
+        if let Some(cell) = pages.at(&self.grid, now) {
             cell.arrived += 1;
-            let after = now - book.arriving.from;
-            cell.packets.rise(1, after);
-            cell.bytes.rise(size, after);
-        }
-    }
-
-    /// A link's queue marks a packet.
-    pub fn marked(&mut self, link: u32, now: Time) {
-        if now < self.grid.end {
-            self.links[link as usize].cells[self.grid.bin(now)].marked += 1;
+            let after = now - pages.from;
+            pages.open.packets.step(1, after);
+            pages.open.bytes.step(size, after);
         }
     }
 
@@ -248,24 +272,20 @@ impl Ledger {
     /// the last `on_wire`.
     #[inline(always)]
     pub fn passed(&mut self, link: u32, size: u32, departs: Time, on_wire: Span) {
-        let LinkBook { cells, leaving, .. } = &mut self.links[link as usize];
+        let pages = &mut self.links[link as usize].leaving;
         let began = Time::from_ps(departs.as_ps() - on_wire.as_ps());
-        if leaving.from <= began && departs < leaving.to {
-            cells[leaving.bin].busy_ps += on_wire.as_ps();
-        } else {
-            leaving.split(&self.grid, began, departs, |bin, part| cells[bin].busy_ps += part.as_ps());
-        }
+        pages.split(&self.grid, began, departs, |cell, part| cell.busy_ps += part.as_ps());
         self.leaves(link, size, departs);
     }
 
     /// A packet of `size` is no longer in a link's queue.
     #[inline(always)]
     fn leaves(&mut self, link: u32, size: u32, now: Time) {
-        let LinkBook { cells, leaving, .. } = &mut self.links[link as usize];
-        if let Some(bin) = leaving.at(&self.grid, now) {
-            let after = now - leaving.from;
-            cells[bin].packets.fall(1, after);
-            cells[bin].bytes.fall(size, after);
+        let pages = &mut self.links[link as usize].leaving;
+        if pages.at(&self.grid, now).is_some() {
+            let after = now - pages.from;
+            pages.open.packets.step(1, after);
+            pages.open.bytes.step(size, after);
         }
     }
 
@@ -277,15 +297,22 @@ impl Ledger {
 
     /// A link loses a packet behind its queue.
     pub fn lost_behind(&mut self, link: u32, now: Time) {
-        if now < self.grid.end {
-            self.links[link as usize].cells[self.grid.bin(now)].dropped += 1;
-        }
+        self.rarely(link, 0, 1, now);
+    }
+
+    /// A link's queue marks a packet.
+    pub fn marked(&mut self, link: u32, now: Time) {
+        self.rarely(link, 1, 1, now);
     }
 
     /// The last bit of a packet of `size` leaves a link's queue, where what it sends is counted.
     pub fn sends(&mut self, link: u32, size: u32, now: Time) {
+        self.rarely(link, 2, size.into(), now);
+    }
+
+    fn rarely(&mut self, link: u32, which: usize, by: u64, now: Time) {
         if now < self.grid.end {
-            self.links[link as usize].cells[self.grid.bin(now)].sent_bytes += u64::from(size);
+            self.links[link as usize].rare[self.grid.bin(now)][which] += by;
         }
     }
 
@@ -293,8 +320,8 @@ impl Ledger {
     pub fn close(mut self, transfers: Vec<TransferRow>) -> Record {
         let grid = self.grid;
         let length = |bin| grid.start(bin + 1) - grid.start(bin);
-        let flows = self.flows.into_iter().map(|book| close_flow(book.rows, &length)).collect();
-        let links = self.links.into_iter().map(|book| close_link(&book.cells, &length)).collect();
+        let flows = self.flows.into_iter().map(|book| close_flow(book, &length)).collect();
+        let links = self.links.into_iter().map(|book| close_link(book, &length)).collect();
         self.events.sort_by(|a, b| {
             let by_time = a.t_s.total_cmp(&b.t_s).then(a.flow.cmp(&b.flow));
             by_time.then(a.kind.cmp(b.kind)).then(a.value.total_cmp(&b.value))
@@ -312,36 +339,47 @@ impl Ledger {
     }
 }
 
-fn close_flow(mut rows: Vec<FlowRow>, length: &impl Fn(usize) -> Span) -> Vec<FlowRow> {
-    for (bin, row) in rows.iter_mut().enumerate() {
+fn close_flow(book: FlowBook, length: &impl Fn(usize) -> Span) -> Vec<FlowRow> {
+    let (sending, standing, arriving) = (book.sending.close(), book.standing.close(), book.arriving.close());
+    let cells = sending.into_iter().zip(standing).zip(arriving).zip(book.lost).enumerate();
+    let row = |(bin, (((sending, standing), arriving), lost)): (usize, (((Sending, Standing), _), u64))| {
+        let Arriving { delivered, goodput } = arriving;
         let length = length(bin).as_ps() as f64;
-        row.cwnd_packets /= length;
-        row.ssthresh_packets /= length;
-        if !row.ssthresh_packets.is_finite() {
-            row.ssthresh_packets = f64::NAN;
-        }
-        row.rtt_s *= 1e-12 / row.rtt_samples as f64; // not a number without a sample
-        row.one_way_s *= 1e-12 / row.rtt_samples as f64;
-    }
-    rows
-}
-
-fn close_link(cells: &[LinkCell], length: &impl Fn(usize) -> Span) -> Vec<LinkRow> {
-    let (mut packets, mut bytes) = (0, 0);
-    let close = |(bin, cell): (usize, &LinkCell)| {
-        let length = length(bin);
-        let mean = |steps: &Steps, level: &mut i64| steps.close(level, length) / length.as_ps() as f64;
-        LinkRow {
-            busy_s: Span::from_ps(cell.busy_ps).as_secs(),
-            arrived: cell.arrived,
-            dropped: cell.dropped,
-            marked: cell.marked,
-            backlog_packets: mean(&cell.packets, &mut packets),
-            backlog_bytes: mean(&cell.bytes, &mut bytes),
-            sent_bytes: cell.sent_bytes,
+        let ssthresh = standing.ssthresh / length;
+        let second = 1e-12 / sending.samples as f64;
+        FlowRow {
+            delivered_bytes: delivered,
+            goodput_bytes: goodput,
+            sent: sending.sent,
+            retransmitted: sending.retransmitted,
+            lost,
+            cwnd_packets: standing.cwnd / length,
+            ssthresh_packets: if ssthresh.is_finite() { ssthresh } else { f64::NAN },
+            rtt_s: sending.rtt_ps * second, // not a number without a sample
+            one_way_s: sending.one_way_ps * second,
+            rtt_samples: sending.samples,
         }
     };
-    cells.iter().enumerate().map(close).collect()
+    cells.map(row).collect()
+}
+
+fn close_link(book: LinkBook, length: &impl Fn(usize) -> Span) -> Vec<LinkRow> {
+    let (mut packets, mut bytes) = (0, 0);
+    let cells = book.arriving.close().into_iter().zip(book.leaving.close()).zip(book.rare).enumerate();
+    let row = |(bin, ((offered, left), rare)): (usize, ((Offered, Left), [u64; 3]))| {
+        let [dropped, marked, sent_bytes] = rare;
+        let length = length(bin);
+        LinkRow {
+            busy_s: Span::from_ps(left.busy_ps).as_secs(),
+            arrived: offered.arrived,
+            dropped: offered.refused + dropped,
+            marked,
+            backlog_packets: mean(&mut packets, offered.packets, left.packets, length),
+            backlog_bytes: mean(&mut bytes, offered.bytes, left.bytes, length),
+            sent_bytes,
+        }
+    };
+    cells.map(row).collect()
 }
 
 #[cfg(test)]
