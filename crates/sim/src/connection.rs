@@ -91,18 +91,6 @@ impl Connection {
         self.flow
     }
 
-    /// The data packet at the head of its ring takes its turn, in the lane of that number.
-    #[inline(always)]
-    pub fn on_data(&mut self, lane: u8, data: Data, now: Time, route: &Route, world: &mut World) {
-        self.meet_data(route.data_lanes[usize::from(lane)], data, now, route, world);
-    }
-
-    /// The acknowledgement at the head of its ring takes its turn, in the lane of that number.
-    #[inline(always)]
-    pub fn on_ack(&mut self, lane: u8, ack: Ack, now: Time, route: &Route, world: &mut World) {
-        self.meet_ack(route.ack_lanes[usize::from(lane)], ack, now, route, world);
-    }
-
     /// The receiver's held acknowledgement may be due.
     pub fn on_held(&mut self, now: Time, route: &Route, world: &mut World) {
         self.held_at = Time::NEVER;
@@ -154,9 +142,9 @@ impl Connection {
         loop {
             self.see_share(world);
             match self.sender.poll(now) {
-                Poll::Send(data) => {
+                Poll::Send(mut data) => {
                     self.take_share(&data, world);
-                    self.launch(data, now, route, world);
+                    self.launch(&mut data, now, route, world);
                 }
                 Poll::Hold(until) => {
                     if self.paced_at != until {
@@ -198,7 +186,7 @@ impl Connection {
     }
 
     /// A packet leaves the sender, after a processing time that keeps the order.
-    fn launch(&mut self, mut data: Data, now: Time, route: &Route, world: &mut World) {
+    fn launch(&mut self, data: &mut Data, now: Time, route: &Route, world: &mut World) {
         if !self.overhead.is_zero() {
             self.last_departure = self.last_departure.max(now + self.chance.span(self.overhead));
             data.stamped = self.last_departure;
@@ -207,25 +195,25 @@ impl Connection {
             world.ledger.sent(self.flow, data.again, data.stamped);
         }
         self.sender.launched(data.stamped);
-        self.see_data(PacketWhat::Sent, &data, data.stamped, world);
+        self.see_data(PacketWhat::Sent, data, data.stamped, world);
         self.data.launched += 1;
         self.carry_data(0, data, data.stamped, route, world);
     }
 
     /// Carries a data packet over that leg and on until it must wait for its turn, arrives or is dropped.
     #[inline(always)]
-    fn carry_data(&mut self, leg: usize, mut data: Data, mut now: Time, route: &Route, world: &mut World) {
+    fn carry_data(&mut self, leg: usize, data: &mut Data, mut now: Time, route: &Route, world: &mut World) {
         for Leg { wires, end } in &route.forward[leg..] {
             now = self.cross_wires(*wires, data.size, now);
             match *end {
-                End::Alone(link) => match self.cross_alone(link, &mut data, now, world) {
+                End::Alone(link) => match self.cross_alone(link, data, now, world) {
                     Some(arrives) => now = arrives,
                     None => return,
                 },
                 End::Meet { lane, .. } | End::Wait { lane } => {
-                    return world.rings.add_data(&mut world.agenda, lane, self.serial, now, data);
+                    return world.rings.add_data(&mut world.agenda, lane, self.serial, now, *data);
                 }
-                End::There => return self.arrive(&data, now, route, world),
+                End::There => return self.arrive(data, now, route, world),
             }
         }
     }
@@ -238,12 +226,12 @@ impl Connection {
 
     /// A data packet has waited at the end of a leg.
     #[inline(always)]
-    fn meet_data(&mut self, leg: usize, mut data: Data, now: Time, route: &Route, world: &mut World) {
+    pub fn meet_data(&mut self, leg: usize, mut data: Data, now: Time, route: &Route, world: &mut World) {
         let End::Meet { link, .. } = route.forward[leg].end else {
-            return self.carry_data(leg + 1, data, now, route, world);
+            return self.carry_data(leg + 1, &mut data, now, route, world);
         };
         match self.offer(link, &mut data, now, world) {
-            Passing::Crosses(crossing) => self.data_crosses(leg, data, crossing, route, world),
+            Passing::Crosses(crossing) => self.data_crosses(leg, &mut data, crossing, route, world),
             Passing::Dropped(when) => self.data_dropped(&data, when, world),
             Passing::Waits => self.hold(link, leg, Load::Data(data), now, world),
         }
@@ -286,7 +274,7 @@ impl Connection {
             self.deliver(data, fresh, in_order, now, world);
         }
         match ack {
-            Some(ack) => self.answer(ack, now, route, world),
+            Some(ack) => self.answer(&ack, now, route, world),
             None => self.watch_held(world),
         }
     }
@@ -302,28 +290,29 @@ impl Connection {
 
     fn release_held(&mut self, now: Time, route: &Route, world: &mut World) {
         if let Some(ack) = self.receiver.release() {
-            self.answer(ack, now, route, world);
+            self.answer(&ack, now, route, world);
         }
     }
 
-    fn answer(&mut self, ack: Ack, now: Time, route: &Route, world: &mut World) {
+    #[inline(always)]
+    fn answer(&mut self, ack: &Ack, now: Time, route: &Route, world: &mut World) {
         self.acks.launched += 1;
-        self.see_ack(PacketWhat::AckSent, &ack, now, world);
+        self.see_ack(PacketWhat::AckSent, ack, now, world);
         self.carry_ack(0, ack, now, route, world);
     }
 
     /// Carries an acknowledgement over that leg and on until it must wait for its turn, or is dropped.
     #[inline(always)]
-    fn carry_ack(&mut self, leg: usize, ack: Ack, mut now: Time, route: &Route, world: &mut World) {
+    fn carry_ack(&mut self, leg: usize, ack: &Ack, mut now: Time, route: &Route, world: &mut World) {
         for Leg { wires, end } in &route.reverse[leg..] {
             now = self.cross_wires(*wires, ack.size(), now);
             match *end {
-                End::Alone(link) => match self.ack_crosses_alone(link, &ack, now, world) {
+                End::Alone(link) => match self.ack_crosses_alone(link, ack, now, world) {
                     Some(arrives) => now = arrives,
                     None => return,
                 },
                 End::Meet { lane, .. } | End::Wait { lane } => {
-                    return world.rings.add_ack(&mut world.agenda, lane, self.serial, now, ack);
+                    return world.rings.add_ack(&mut world.agenda, lane, self.serial, now, *ack);
                 }
                 End::There => unreachable!("acknowledgements wait for their sender"),
             }
@@ -332,15 +321,15 @@ impl Connection {
 
     /// An acknowledgement has waited at the end of a leg; the last one ends at the sender.
     #[inline(always)]
-    fn meet_ack(&mut self, leg: usize, ack: Ack, now: Time, route: &Route, world: &mut World) {
+    pub fn meet_ack(&mut self, leg: usize, ack: Ack, now: Time, route: &Route, world: &mut World) {
         if leg + 1 == route.reverse.len() {
             return self.acknowledge(&ack, now, route, world);
         }
         let End::Meet { link, .. } = route.reverse[leg].end else {
-            return self.carry_ack(leg + 1, ack, now, route, world);
+            return self.carry_ack(leg + 1, &ack, now, route, world);
         };
         match self.offer_ack(link, &ack, now, world) {
-            Passing::Crosses(crossing) => self.ack_crosses(leg, ack, crossing, route, world),
+            Passing::Crosses(crossing) => self.ack_crosses(leg, &ack, crossing, route, world),
             Passing::Dropped(when) => self.ack_dropped(&ack, when, world),
             Passing::Waits => self.hold(link, leg, Load::Ack(ack), now, world),
         }

@@ -161,13 +161,13 @@ impl<'a> Engine<'a> {
         let connection = connection.expect("a connection is not over while a packet of it waits");
         let route = &routes.of[connection.flow() as usize];
         match order.turn() {
-            Turn::Data(lane) => {
+            Turn::Data(leg) => {
                 let data = world.rings.take_data(&mut world.agenda, order.ring());
-                connection.on_data(lane, data, now, route, world);
+                connection.meet_data(leg.into(), data, now, route, world);
             }
-            Turn::Ack(lane) => {
+            Turn::Ack(leg) => {
                 let ack = world.rings.take_ack(&mut world.agenda, order.ring());
-                connection.on_ack(lane, ack, now, route, world);
+                connection.meet_ack(leg.into(), ack, now, route, world);
             }
             _ => unreachable!("a timer is no packet"),
         }

@@ -33,24 +33,28 @@ impl<T> Waiting<T> {
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
     waiting: VecDeque<Waiting<T>>,
+    /// The key of what has last lined up behind all others: nobody who waits has a later one.
+    last: u128,
     player: Player,
 }
 
 impl<T> Ring<T> {
     /// An empty ring that plays as `player`.
     pub fn new(player: Player) -> Ring<T> {
-        Ring { waiting: VecDeque::new(), player }
+        Ring { waiting: VecDeque::new(), last: 0, player }
     }
 
     /// Puts a packet whose turn is at `time` in its place; whether it is the first.
     #[inline(always)]
     fn line_up(&mut self, time: Time, order: Order, packet: T) -> bool {
         let waiting = Waiting { time, order, packet };
-        if self.waiting.back().is_none_or(|last| last.key() <= waiting.key()) {
-            self.waiting.push_back(waiting);
-            return self.waiting.len() == 1;
+        let key = waiting.key();
+        if self.last > key {
+            return self.overtake(waiting);
         }
-        self.overtake(waiting)
+        self.last = key;
+        self.waiting.push_back(waiting);
+        self.waiting.len() == 1
     }
 
     #[inline(never)]
@@ -97,7 +101,7 @@ impl Rings {
     #[inline(always)]
     pub fn add_data(&mut self, agenda: &mut Agenda, lane: Lane, serial: u32, time: Time, data: Data) {
         let ring = &mut self.data[lane.ring as usize];
-        let order = Turn::Data(lane.number).in_ring(serial, lane.ring);
+        let order = Turn::Data(lane.leg).in_ring(serial, lane.ring);
         if ring.line_up(time, order, data) {
             agenda.leads(ring.player, Some((time, order)));
         }
@@ -107,7 +111,7 @@ impl Rings {
     #[inline(always)]
     pub fn add_ack(&mut self, agenda: &mut Agenda, lane: Lane, serial: u32, time: Time, ack: Ack) {
         let ring = &mut self.acks[lane.ring as usize];
-        let order = Turn::Ack(lane.number).in_ring(serial, lane.ring);
+        let order = Turn::Ack(lane.leg).in_ring(serial, lane.ring);
         if ring.line_up(time, order, ack) {
             agenda.leads(ring.player, Some((time, order)));
         }

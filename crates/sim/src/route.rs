@@ -13,14 +13,14 @@ use fairhaul_units::{Rate, Span};
 use crate::agenda::Player;
 use crate::turn::MOST_RINGS;
 
-/// Places where packets wait on one way of a route, at most.
-pub const MOST_LANES: usize = 120;
+/// Legs of one way of a route, at most.
+pub const MOST_LEGS: usize = 500;
 
 /// Where packets of a connection wait for their turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lane {
-    /// Its number among those of the connection for packets of the kind.
-    pub number: u8,
+    /// The leg of their way at whose end that is.
+    pub leg: u16,
     /// The ring in which they wait, with those of other connections.
     pub ring: u32,
 }
@@ -65,10 +65,6 @@ pub struct Route {
     pub reverse: Vec<Leg>,
     /// Rate and delay of the connection's own wires.
     pub wires: Vec<(Rate, Span)>,
-    /// For each lane of data, the leg at whose end it is.
-    pub data_lanes: Vec<usize>,
-    /// For each lane of acknowledgements, the leg at whose end it is.
-    pub ack_lanes: Vec<usize>,
 }
 
 /// The routes of all flows, and what they take.
@@ -108,20 +104,16 @@ impl Links<'_> {
     }
 }
 
-/// The legs of one way, and for each lane the leg at whose end it is.
+/// The legs of one way.
 struct Way {
     /// The first wire of the leg under way.
     first: u8,
     legs: Vec<Leg>,
-    lanes: Vec<usize>,
 }
 
 impl Way {
     /// A leg ends; the connection has so many wires by now.
     fn add(&mut self, wires: usize, end: End) {
-        if let End::Meet { .. } | End::Wait { .. } = end {
-            self.lanes.push(self.legs.len());
-        }
         let first = std::mem::replace(&mut self.first, wires as u8);
         self.legs.push(Leg { wires: (first, wires as u8), end });
     }
@@ -137,23 +129,23 @@ enum Mark {
     Own(usize),
 }
 
-/// Gives out rings: one to the packets of a kind that wait in lanes of the same number at the same node
-/// and have passed the same.
+/// Gives out rings: one to the packets of a kind that wait at the end of legs of the same number at the
+/// same node and have passed the same.
 #[derive(Debug, Default)]
 struct RingNumbers {
-    known: HashMap<(u8, u32, Vec<Mark>), u32>,
+    known: HashMap<(u16, u32, Vec<Mark>), u32>,
     players: Vec<Player>,
 }
 
 impl RingNumbers {
-    fn lane(&mut self, number: usize, node: u32, passed: &[Mark], players: &mut [u32]) -> Lane {
-        let (number, next) = (number as u8, self.players.len() as u32);
-        let ring = *self.known.entry((number, node, passed.to_vec())).or_insert(next);
+    fn lane(&mut self, leg: usize, node: u32, passed: &[Mark], players: &mut [u32]) -> Lane {
+        let (leg, next) = (leg as u16, self.players.len() as u32);
+        let ring = *self.known.entry((leg, node, passed.to_vec())).or_insert(next);
         if ring == next {
             self.players.push(Player { node, number: players[node as usize] });
             players[node as usize] += 1;
         }
-        Lane { number, ring }
+        Lane { leg, ring }
     }
 }
 
@@ -168,14 +160,14 @@ pub fn compile(scenario: &Scenario) -> Routes {
     let mut lookahead = Span::from_ps(u64::MAX);
     let compile_flow = |(index, flow): (usize, &fairhaul_experiment::Flow)| {
         let mut compiler = Compiler::new(&links, index, &mut players, lookahead);
-        let (forward, data_lanes) = compiler.legs(&flow.forward, false, &mut data);
+        let forward = compiler.legs(&flow.forward, false, &mut data);
         if flow.delayed_ack.is_some() {
             compiler.reach(links.hosts()); // the receiver has a timer
         }
-        let (reverse, ack_lanes) = compiler.legs(&flow.reverse, true, &mut acks);
+        let reverse = compiler.legs(&flow.reverse, true, &mut acks);
         lookahead = compiler.lookahead;
-        assert!(data_lanes.len().max(ack_lanes.len()) <= MOST_LANES, "a route is of bounded length");
-        Route { forward, reverse, wires: compiler.wires, data_lanes, ack_lanes }
+        assert!(forward.len().max(reverse.len()) <= MOST_LEGS, "a route is of bounded length");
+        Route { forward, reverse, wires: compiler.wires }
     };
     let of = scenario.flows.iter().enumerate().map(compile_flow).collect();
     let (data_rings, ack_rings) = (data.players, acks.players);
@@ -212,20 +204,14 @@ impl<'a> Compiler<'a> {
     }
 
     /// Packets wait at a node, where what has passed the same as they has a ring.
-    fn wait(&mut self, number: usize, node: u32, rings: &mut RingNumbers) -> Lane {
+    fn wait(&mut self, leg: usize, node: u32, rings: &mut RingNumbers) -> Lane {
         self.reach(node);
-        rings.lane(number, node, &self.passed, self.players)
+        rings.lane(leg, node, &self.passed, self.players)
     }
 
-    /// The legs of a way, and for each lane the leg at whose end it is. `ends_in_lane`: behind the last
-    /// hop packets wait.
-    fn legs(
-        &mut self,
-        hops: &[Hop],
-        ends_in_lane: bool,
-        rings: &mut RingNumbers,
-    ) -> (Vec<Leg>, Vec<usize>) {
-        let mut way = Way { first: self.wires.len() as u8, legs: Vec::new(), lanes: Vec::new() };
+    /// The legs of a way. `ends_in_lane`: behind the last hop packets wait.
+    fn legs(&mut self, hops: &[Hop], ends_in_lane: bool, rings: &mut RingNumbers) -> Vec<Leg> {
+        let mut way = Way { first: self.wires.len() as u8, legs: Vec::new() };
         for (at, hop) in hops.iter().enumerate() {
             match *hop {
                 Hop::Access { rate, delay } => {
@@ -239,25 +225,25 @@ impl<'a> Compiler<'a> {
                     self.since += self.links.shortest(link);
                 }
                 Hop::Link(link) => {
-                    let lane = self.wait(way.lanes.len(), link, rings);
+                    let lane = self.wait(way.legs.len(), link, rings);
                     way.add(self.wires.len(), End::Meet { link, lane });
                     self.since = self.links.shortest(link);
                     let disorders = self.links.disorders[link as usize];
                     self.passed = vec![if disorders { Mark::Own(self.flow) } else { Mark::Ordered(link) }];
                     if disorders && !self.waits(hops.get(at + 1), ends_in_lane) {
-                        let lane = self.wait(way.lanes.len(), self.links.hosts(), rings);
+                        let lane = self.wait(way.legs.len(), self.links.hosts(), rings);
                         way.add(self.wires.len(), End::Wait { lane });
                     }
                 }
             }
         }
         let end = if ends_in_lane {
-            End::Wait { lane: self.wait(way.lanes.len(), self.links.hosts(), rings) }
+            End::Wait { lane: self.wait(way.legs.len(), self.links.hosts(), rings) }
         } else {
             End::There
         };
         way.add(self.wires.len(), end);
-        (way.legs, way.lanes)
+        way.legs
     }
 
     fn waits(&self, hop: Option<&Hop>, ends_in_lane: bool) -> bool {

@@ -1,7 +1,7 @@
 //! Whose turn it is, in 64 bits: the order of what happens at the same picosecond. Links that have sent a
 //! packet come before connections.
 
-use crate::route::MOST_LANES;
+use crate::route::MOST_LEGS;
 
 /// Whose turn it is; the smaller comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,10 +10,10 @@ pub struct Order(pub u64);
 /// What an entry of the agenda asks of a connection; at one time, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// The head of its ring, in that lane of data of its connection, takes its step.
-    Data(u8),
-    /// The head of its ring, in that lane of acknowledgements of its connection, takes its step.
-    Ack(u8),
+    /// The head of its ring, at the end of that leg of data of its connection, goes on.
+    Data(u16),
+    /// The head of its ring, at the end of that leg of acknowledgements of its connection, goes on.
+    Ack(u16),
     /// The application has the next packet ready.
     Ready,
     /// The receiver's held acknowledgement is due.
@@ -27,10 +27,12 @@ pub enum Turn {
 /// In the order of every turn of a connection, and of no link's.
 const CONNECTION: u64 = 1 << 63;
 /// The lowest bits hold the ring, the next ones the turn.
-const RING_BITS: u32 = 23;
-const TURN_BITS: u32 = 8;
-/// Those of packets come before.
-const FIRST_TIMER: u8 = 252;
+const RING_BITS: u32 = 21;
+const TURN_BITS: u32 = 10;
+/// The turns of acknowledgements begin here, those of timers there.
+const FIRST_ACK: u16 = MOST_LEGS as u16;
+const FIRST_TIMER: u16 = 2 * FIRST_ACK;
+const LAST_TIMER: u16 = FIRST_TIMER + 3;
 
 /// Rings of a run, at most.
 pub const MOST_RINGS: u32 = 1 << RING_BITS;
@@ -62,20 +64,26 @@ impl Order {
     /// Whether it is that of a packet at the head of a ring.
     #[inline(always)]
     pub fn is_packet(self) -> bool {
-        ((self.0 >> RING_BITS) as u8) < FIRST_TIMER
+        self.number() < FIRST_TIMER
+    }
+
+    #[inline(always)]
+    fn number(self) -> u16 {
+        (self.0 >> RING_BITS) as u16 & ((1 << TURN_BITS) - 1)
     }
 
     /// What a connection is to do.
     #[inline(always)]
     pub fn turn(self) -> Turn {
-        const LANES: u8 = MOST_LANES as u8;
-        match (self.0 >> RING_BITS) as u8 {
-            low @ 0..LANES => Turn::Data(low),
-            low @ LANES..FIRST_TIMER => Turn::Ack(low - LANES),
-            252 => Turn::Ready,
-            253 => Turn::Held,
-            254 => Turn::Paced,
-            255 => Turn::Timer,
+        const SECOND: u16 = FIRST_TIMER + 1;
+        const THIRD: u16 = FIRST_TIMER + 2;
+        match self.number() {
+            leg @ 0..FIRST_ACK => Turn::Data(leg),
+            leg @ FIRST_ACK..FIRST_TIMER => Turn::Ack(leg - FIRST_ACK),
+            FIRST_TIMER => Turn::Ready,
+            SECOND => Turn::Held,
+            THIRD => Turn::Paced,
+            _ => Turn::Timer,
         }
     }
 }
@@ -89,18 +97,20 @@ impl Turn {
     /// The same for the head of a ring, which that number tells and the order does not depend on.
     #[inline(always)]
     pub fn in_ring(self, serial: u32, ring: u32) -> Order {
-        let low = match self {
-            Turn::Data(lane) => lane,
-            Turn::Ack(lane) => MOST_LANES as u8 + lane,
-            Turn::Ready => 252,
-            Turn::Held => 253,
-            Turn::Paced => 254,
-            Turn::Timer => 255,
+        let number = match self {
+            Turn::Data(leg) => leg,
+            Turn::Ack(leg) => FIRST_ACK + leg,
+            Turn::Ready => FIRST_TIMER,
+            Turn::Held => FIRST_TIMER + 1,
+            Turn::Paced => FIRST_TIMER + 2,
+            Turn::Timer => LAST_TIMER,
         };
-        let turn = u64::from(serial) << TURN_BITS | u64::from(low);
+        let turn = u64::from(serial) << TURN_BITS | u64::from(number);
         Order(CONNECTION | turn << RING_BITS | u64::from(ring))
     }
 }
+
+const _: () = assert!(LAST_TIMER < 1 << TURN_BITS);
 
 #[cfg(test)]
 mod tests {
@@ -110,9 +120,9 @@ mod tests {
     fn an_order_says_whose_turn_it_is() {
         let turns = [
             Turn::Data(0),
-            Turn::Data(119),
+            Turn::Data(FIRST_ACK - 1),
             Turn::Ack(0),
-            Turn::Ack(119),
+            Turn::Ack(FIRST_ACK - 1),
             Turn::Ready,
             Turn::Held,
             Turn::Paced,

@@ -32,8 +32,8 @@ impl Connection {
             let size = self.profile.packet;
             let ecn = Ecn::NotCapable; // nobody would echo a mark
             let (opens, again, cwr, congestion) = (false, false, false, None);
-            let data = Data { number, stamped: now, size, opens, again, ecn, cwr, congestion };
-            self.launch(data, now, route, world);
+            let mut data = Data { number, stamped: now, size, opens, again, ecn, cwr, congestion };
+            self.launch(&mut data, now, route, world);
         } else {
             self.sender.ready(self.ready);
             self.pump(now, route, world);

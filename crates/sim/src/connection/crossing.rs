@@ -25,10 +25,10 @@ impl Connection {
                 if crossing.marked {
                     data.ecn = Ecn::Marked;
                 }
-                self.data_crosses(leg, data, crossing, route, world);
+                self.data_crosses(leg, &mut data, crossing, route, world);
             }
             (Load::Data(data), Err(when)) => self.data_dropped(&data, when, world),
-            (Load::Ack(ack), Ok(crossing)) => self.ack_crosses(leg, ack, crossing, route, world),
+            (Load::Ack(ack), Ok(crossing)) => self.ack_crosses(leg, &ack, crossing, route, world),
             (Load::Ack(ack), Err(when)) => self.ack_dropped(&ack, when, world),
         }
     }
@@ -38,7 +38,7 @@ impl Connection {
     pub(super) fn data_crosses(
         &mut self,
         leg: usize,
-        data: Data,
+        data: &mut Data,
         crossing: Crossing,
         route: &Route,
         world: &mut World,
@@ -100,7 +100,7 @@ impl Connection {
     pub(super) fn ack_crosses(
         &mut self,
         leg: usize,
-        ack: Ack,
+        ack: &Ack,
         crossing: Crossing,
         route: &Route,
         world: &mut World,
