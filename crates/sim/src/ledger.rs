@@ -8,7 +8,7 @@
 //! in the order of their own time.
 
 use fairhaul_experiment::{EventRow, FlowRow, Grid, LinkRow, Record, TransferRow};
-use fairhaul_units::{Span, Time};
+use fairhaul_units::{Span, Time, real};
 
 /// Cells by bin, of which the one of the last time lies open: times mostly stay in the bin of the one
 /// before.
@@ -227,7 +227,7 @@ impl Ledger {
     #[inline(always)]
     pub fn stood(&mut self, flow: u32, cwnd: f64, ssthresh: f64, from: Time, to: Time) {
         self.flows[flow as usize].standing.split(&self.grid, from, to, |cell, part| {
-            let part = part.as_ps() as f64;
+            let part = real(part.as_ps());
             cell.cwnd += cwnd * part;
             cell.ssthresh += ssthresh * part;
         });
@@ -237,8 +237,8 @@ impl Ledger {
     #[inline(always)]
     pub fn sampled(&mut self, flow: u32, rtt: Span, one_way: Span, now: Time) {
         if let Some(cell) = self.flows[flow as usize].sending.at(&self.grid, now) {
-            cell.rtt_ps += rtt.as_ps() as f64;
-            cell.one_way_ps += one_way.as_ps() as f64;
+            cell.rtt_ps += real(rtt.as_ps());
+            cell.one_way_ps += real(one_way.as_ps());
             cell.samples += 1;
         }
     }

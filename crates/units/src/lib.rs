@@ -15,4 +15,4 @@ pub use congestion::{CONGESTION_HEADER, CongestionHeader, Fixed, SENDER, TICK, t
 pub use packet::{ACK_SIZE, Ack, Data, Ecn, HEADER, SACK_BLOCKS, SackBlock};
 pub use parameter::{Kind, Parameter, Settings};
 pub use parse::ParseError;
-pub use quantity::{Bytes, Rate, Span, Time};
+pub use quantity::{Bytes, Rate, Span, Time, real};

@@ -8,6 +8,13 @@ use std::ops::{Add, AddAssign, Div, Mul, Rem, Sub};
 
 const PS_PER_S: u64 = 1_000_000_000_000;
 
+/// A count as a number, for counts below 2^63: a signed one converts in a single step.
+#[inline(always)]
+pub const fn real(count: u64) -> f64 {
+    debug_assert!(count <= i64::MAX as u64, "no count is that large");
+    count as i64 as f64
+}
+
 /// A point in time, in picoseconds since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);

@@ -1,6 +1,6 @@
 //! Round-trip time and retransmission timeout [RFC 6298].
 
-use fairhaul_units::Span;
+use fairhaul_units::{Span, real};
 
 /// The timeout before the first sample [RFC 6298, 2.1].
 const FIRST_TIMEOUT: Span = Span::from_s(1);
@@ -41,13 +41,13 @@ impl RttEstimator {
     /// The gains 1/8 and 1/4 are meant for one sample a round; with more they are divided by their
     /// number, so that the memory stays the same in time [RFC 7323, G].
     pub fn sample(&mut self, rtt: Span, per_round: f64) {
-        let value = rtt.as_ps() as f64;
+        let value = real(rtt.as_ps());
         self.smallest = self.smallest.min(rtt);
         if self.smoothed == 0.0 {
             (self.smoothed, self.variation) = (value, value / 2.0);
             return self.follow();
         }
-        let share = 1.0 / per_round.max(1.0);
+        let share = if per_round > 1.0 { 1.0 / per_round } else { 1.0 };
         self.variation += share / 4.0 * ((self.smoothed - value).abs() - self.variation);
         self.smoothed += share / 8.0 * (value - self.smoothed);
         self.follow();

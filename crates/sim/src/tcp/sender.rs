@@ -14,7 +14,7 @@ mod undo;
 
 use fairhaul_cc::{Cause, Congestion, Controller, Window};
 use fairhaul_experiment::SlowStart;
-use fairhaul_units::{Ack, Data, Ecn, HEADER, Span, Time};
+use fairhaul_units::{Ack, Data, Ecn, HEADER, Span, Time, real};
 use undo::Before;
 
 use super::{HyStart, Pacer, Profile, Proportion, RateSampler, RttEstimator, Scoreboard};
@@ -239,7 +239,7 @@ impl<C: Controller + Clone> Sender<C> {
         let delivered = self.board.take(ack);
         let advanced = self.board.una() - una;
         if delivered > 0 || advanced > 0 {
-            self.rtt.sample(now.since(ack.echo), self.board.in_flight() as f64);
+            self.rtt.sample(now.since(ack.echo), real(self.board.in_flight()));
         }
         let mut undone_since = None;
         if advanced > 0 {
@@ -259,7 +259,9 @@ impl<C: Controller + Clone> Sender<C> {
             (None, State::Loss) => self.in_loss(event.as_ref(), advanced, now),
             (None, State::Opening { .. }) => unreachable!("answered above"),
         };
-        self.window.cwnd = self.window.cwnd.min(self.profile.max_window);
+        if self.window.cwnd > self.profile.max_window {
+            self.window.cwnd = self.profile.max_window;
+        }
         if finished {
             self.timer = Time::NEVER;
             return if outcome.finishes() { outcome } else { Outcome::Finished };

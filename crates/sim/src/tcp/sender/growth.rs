@@ -2,7 +2,7 @@
 
 use fairhaul_cc::{AckEvent, Controller, Pacing};
 use fairhaul_experiment::SlowStart;
-use fairhaul_units::{Ack, Time};
+use fairhaul_units::{Ack, Time, real};
 
 use super::{Sender, State};
 
@@ -18,14 +18,14 @@ impl<C: Controller + Clone> Sender<C> {
         }
         AckEvent {
             now,
-            packets: delivered as f64,
-            marked: if ack.ece && self.exact_echo() { delivered as f64 } else { 0.0 },
-            lost: lost as f64,
+            packets: real(delivered),
+            marked: if ack.ece && self.exact_echo() { real(delivered) } else { 0.0 },
+            lost: real(lost),
             rtt: now.since(ack.echo),
             srtt: self.rtt.smoothed(),
             min_rtt: self.rtt.smallest(),
             one_way: self.profile.clock.reads(ack.arrived).since(ack.echo),
-            in_flight: self.board.in_flight() as f64,
+            in_flight: real(self.board.in_flight()),
             new_round,
             recovering: self.state != State::Open,
             rate,

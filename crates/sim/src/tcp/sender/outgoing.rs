@@ -1,7 +1,7 @@
 //! What leaves next: what was lost [RFC 6675, NextSeg], then what is new, as the pacer lets it.
 
 use fairhaul_cc::{Controller, Pacing, Request};
-use fairhaul_units::{CongestionHeader, Data, Ecn, Time};
+use fairhaul_units::{CongestionHeader, Data, Ecn, Time, real};
 
 use super::{Poll, Profile, Sender, State};
 
@@ -9,7 +9,7 @@ impl<C: Controller + Clone> Sender<C> {
     /// What leaves once the connection is open.
     pub(super) fn poll_data(&mut self, now: Time) -> Poll {
         let urgent = std::mem::take(&mut self.urgent);
-        if !urgent && self.board.in_flight() as f64 + 1.0 > self.window.cwnd.max(1.0) {
+        if !urgent && real(self.board.in_flight() + 1) > self.window.cwnd.max(1.0) {
             self.window_limited = true;
             return Poll::Idle;
         }
