@@ -25,7 +25,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 # The engine's tests that link no Python.
 CRATES := --workspace --exclude fairhaul-py
 
-.PHONY: help demo test check bench bench-peers instructions papers gallery fmt clean tools rust
+.PHONY: help demo test check bench bench-peers instructions papers gallery fmt clean tools
 
 help: ## this text
 	@echo 'Fairhaul: who gets how much of a fast, long path, how soon, and at whose cost'
@@ -58,14 +58,16 @@ check: tools $(VENV)/.packages ## the quick part of it: formats, lints, the hous
 	$(VENV)/bin/mypy
 	@echo 'make check: passed (make test runs everything)'
 
-bench: tools $(VENV)/.extension ## how fast the engine is, beside a floor and its aims; parts: make bench ONLY=workloads,queues
+bench: $(VENV)/.extension ## how fast the engine is, beside a floor and its aims; parts: make bench ONLY=workloads,queues
+	@scripts/debian
 	$(VENV)/bin/python -m fairhaul.bench run --only '$(ONLY)'
 
-bench-peers: tools $(VENV)/.extension ## the same workloads in ns-2 and ns-3, which it installs
+bench-peers: $(VENV)/.extension ## the same workloads in ns-2 and ns-3, which it installs
 	@scripts/peers/install
 	$(VENV)/bin/python -m fairhaul.bench peers
 
-instructions: tools $(VENV)/.extension ## record anew what a packet of small workloads costs; a test watches it
+instructions: $(VENV)/.extension ## record anew what a packet of small workloads costs; a test watches it
+	@scripts/debian
 	$(VENV)/bin/python -m fairhaul.bench instructions
 
 papers: $(VENV)/.extension ## every paper in full, reports in out/papers, and the checks too slow for `make test`
@@ -84,9 +86,6 @@ clean: ## remove everything that was built
 	rm -rf target $(VENV) .mypy_cache .ruff_cache .pytest_cache
 	find python tests -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 	rm -f python/fairhaul/_core*.so
-
-rust:
-	@scripts/require
 
 tools:
 	@FAIRHAUL_FOR=tests scripts/require $(PYTHON)

@@ -1,6 +1,6 @@
 # A dumbbell in ns-2: `ns ns2.tcl FILE SECONDS`. FILE has a line `link BPS DELAY_S CAPACITY ACCESS_BPS PACKET`
 # and one for each flow, `flow CONTROLLER RTT_S START_S SSTHRESH`. Prints `result`, the data packets
-# delivered and the processor time of the run in seconds, without that of building it.
+# delivered and the processor time of the run in seconds, both from 1 s on, when all flows have started.
 
 proc cpu_s {} {
     set file [open /proc/self/stat]
@@ -31,10 +31,16 @@ proc delivered {} {
     return $sum
 }
 
+proc mark {} {
+    global begun
+    set begun [list [delivered] [cpu_s]]
+}
+
 proc finish {} {
     global begun
     # ns-2 itself has printed without an end of line.
-    puts "\nresult [delivered] [expr {[cpu_s] - $begun}]"
+    lassign $begun before begun_s
+    puts "\nresult [expr {[delivered] - $before}] [expr {[cpu_s] - $begun_s}]"
     exit 0
 }
 
@@ -108,6 +114,6 @@ while {[gets $file line] >= 0} {
     lappend senders $tcp
 }
 close $file
+$ns at 1.0 mark
 $ns at [lindex $argv 1] finish
-set begun [cpu_s]
 $ns run

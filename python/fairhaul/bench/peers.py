@@ -1,12 +1,11 @@
 """Other simulators on the same workloads, by scripts of ours in `scripts/peers`.
 
 Each gets the flows, round trips and links of the scenario, with starts evenly over the first
-second, and tells what it delivered and the processor time that it took.
+second, and tells what it delivered and the processor time that it took from then on.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import subprocess
@@ -16,22 +15,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairhaul.bench import Row
-from fairhaul.bench.loads import FOLDER, WORKLOADS, Load
+from fairhaul.bench.loads import WORKLOADS, Load
 from fairhaul.bench.timing import ENGINE, best
 from fairhaul.gallery import ROOT
 
 SCRIPTS = ROOT / "scripts" / "peers"
 PACKAGES = "Debian: ns2, libns3-dev, g++; `make bench-peers` installs them as root"
 NS3_LIBRARIES = (
-    *("applications", "internet", "nix-vector-routing", "point-to-point"),
-    *("traffic-control", "network", "core"),
+    *("applications", "internet", "point-to-point", "traffic-control"),
+    *("network", "core"),
 )
 NS3_HEADER = Path("/usr/include/ns3/core-module.h")
 
 # How long the peers run a workload, in simulated seconds, where all of it would take more than
 # some minutes.
 NS2_S: Mapping[str, float] = {}
-NS3_S: Mapping[str, float] = {"W1": 2, "W2": 3, "W3": 0.8, "W4": 2}
+NS3_S: Mapping[str, float] = {"W1": 2, "W2": 3, "W3": 1.3, "W4": 3}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,9 +68,7 @@ def missing() -> list[str]:
 
 def described(load: Load) -> tuple[str, float]:
     """Write `load` as the scripts read it; give its length, too."""
-    from fairhaul.scenario import read_one
-
-    scenario = json.loads(read_one(FOLDER / f"{load.file}.toml", load.settings).describe())
+    scenario = load.described()
     link, flows = scenario["links"][0], scenario["flows"]
     access_bps = flows[0]["forward"][0]["rate_bps"]
     numbers = (link["rate_bps"], link["delay_s"], link["capacity_packets"], access_bps)
@@ -99,7 +96,7 @@ def compare() -> Iterator[Row]:
             yield _row(load, "Fairhaul, all of it", ours, "M/s")
             for peer in (ns2, ns3):
                 rate, until_s = peer.rate(load, Path(folder))
-                yield _row(load, f"{peer.name}, the first {until_s:g} s", rate, "M/s")
+                yield _row(load, f"{peer.name}, seconds 1 to {until_s:g}", rate, "M/s")
                 yield _row(load, f"Fairhaul over {peer.name}", ours / rate, "x")
 
 

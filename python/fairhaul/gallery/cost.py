@@ -126,12 +126,12 @@ def share_of_file(room: str, example: str, arguments: tuple[str, ...], file: str
     with tempfile.TemporaryDirectory() as folder:
         profile = Path(folder) / "profile"
         _watched(room, example, arguments, profile)
-        per_file = _per_file(profile.read_text(encoding="utf-8"))
-    inside = sum(count for path, count in per_file.items() if Path(path).name == file)
-    return inside / sum(per_file.values())
+        counted = per_file(profile.read_text(encoding="utf-8"))
+    inside = sum(count for path, count in counted.items() if Path(path).name == file)
+    return inside / sum(counted.values())
 
 
-def _per_file(profile: str) -> dict[str, int]:
+def per_file(profile: str) -> dict[str, int]:
     """Add up the instructions of a profile by source file, those of calls where they are made."""
     names: dict[str, str] = {}
     found: dict[str, int] = {}
