@@ -61,12 +61,13 @@ def run(only: list[str]) -> None:
 @main.command()
 def peers() -> None:
     """Run the workloads in ns-2 and ns-3, too."""
-    from fairhaul.bench.peers import PACKAGES, compare, missing
+    from fairhaul.bench.peers import NOTE, PACKAGES, compare, missing
 
     if lacking := missing():
         click.echo(f"bench: missing here: {', '.join(lacking)} ({PACKAGES})", err=True)
         raise SystemExit(2)
     _print(compare(), OUT / "bench-peers.json")
+    click.echo(NOTE)
 
 
 @main.command()
