@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fairhaul.bench import Row
@@ -27,9 +27,7 @@ NS3_LIBRARIES = (
 )
 NS3_HEADER = Path("/usr/include/ns3/core-module.h")
 
-# How long the peers run a workload, in simulated seconds, where all of it would take more than
-# some minutes.
-NS2_S: Mapping[str, float] = {}
+# How far ns-3 runs a workload, in simulated seconds: all of it would take hours.
 NS3_S: Mapping[str, float] = {"W1": 2, "W2": 3, "W3": 1.3, "W4": 3}
 
 NOTE = """\
@@ -44,7 +42,7 @@ class Peer:
 
     name: str
     command: tuple[str, ...]
-    seconds: Mapping[str, float]
+    seconds: Mapping[str, float] = field(default_factory=dict)
 
     def rate(self, load: Load, folder: Path) -> tuple[float, float]:
         """Run `load`: million packets per second of processor time, and how far it was run.
@@ -94,7 +92,7 @@ def compare() -> Iterator[Row]:
     """
     with tempfile.TemporaryDirectory() as folder:
         program = _ns3(Path(folder))
-        ns2 = Peer(name="ns-2", command=("ns", str(SCRIPTS / "ns2.tcl")), seconds=NS2_S)
+        ns2 = Peer(name="ns-2", command=("ns", str(SCRIPTS / "ns2.tcl")))
         ns3 = Peer(name="ns-3", command=(str(program),), seconds=NS3_S)
         for load in WORKLOADS:
             ours = best([ENGINE], [load], runs=3)[ENGINE, load.name].rate
