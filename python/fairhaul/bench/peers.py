@@ -31,8 +31,8 @@ NS3_HEADER = Path("/usr/include/ns3/core-module.h")
 NS3_S: Mapping[str, float] = {"W1": 2, "W2": 3, "W3": 1.3, "W4": 3}
 
 NOTE = """\
-ns-3 is timed over its first seconds only, with slow start capped, so almost without loss: that
-favours it. Its flows of one controller and round trip share their hosts, which does, too.
+ns-3 is timed over its first seconds only, with slow start capped, which favours it. Its flows of
+one controller and round trip share their hosts, which does, too.
 ns-2 runs all of each workload. Both count from 1 s on, when all flows have started."""
 
 
