@@ -15,6 +15,9 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PYO3_PYTHON := $(VIRTUAL_ENV)/bin/python
 
+# Parts of the bench, with commas between; all of them if left out.
+ONLY ?=
+
 # What the extension is built from.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml \
     $(shell find crates -path crates/tidy -prune -o \( -path '*/src/*' -o -name Cargo.toml \) -type f -print)
@@ -22,12 +25,12 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 # The engine's tests that link no Python.
 CRATES := --workspace --exclude fairhaul-py
 
-.PHONY: help demo test check bench papers gallery fmt clean tools rust
+.PHONY: help demo test check bench bench-peers instructions papers gallery fmt clean tools
 
 help: ## this text
 	@echo 'Fairhaul: who gets how much of a fast, long path, how soon, and at whose cost'
 	@echo
-	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1|\2/p' Makefile | awk -F '|' '{ printf "%-14s %s\n", $$1, $$2 }'
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' Makefile | awk -F '|' '{ printf "%-18s %s\n", $$1, $$2 }'
 	@echo
 	@echo 'Needs Rust, Python 3.11 or later (another one: make PYTHON=python3.12 demo), cc and make.'
 	@echo 'The first call makes .venv and builds the engine; later calls only what has changed.'
@@ -55,8 +58,17 @@ check: tools $(VENV)/.packages ## the quick part of it: formats, lints, the hous
 	$(VENV)/bin/mypy
 	@echo 'make check: passed (make test runs everything)'
 
-bench: rust ## data packets per CPU second and peak memory of the engine
-	cargo run --release --locked -p fairhaul-sim --example bench
+bench: $(VENV)/.extension ## how fast the engine is, beside a floor and its aims; parts: make bench ONLY=workloads,queues
+	@scripts/debian
+	$(VENV)/bin/python -m fairhaul.bench run --only '$(ONLY)'
+
+bench-peers: $(VENV)/.extension ## the same workloads in ns-2 and ns-3, which it installs
+	@scripts/peers/install
+	$(VENV)/bin/python -m fairhaul.bench peers
+
+instructions: $(VENV)/.extension ## record anew what a packet of small workloads costs; a test watches it
+	@scripts/debian
+	$(VENV)/bin/python -m fairhaul.bench instructions
 
 papers: $(VENV)/.extension ## every paper in full, reports in out/papers, and the checks too slow for `make test`
 	$(VENV)/bin/fairhaul reproduce all --out out/papers
@@ -74,9 +86,6 @@ clean: ## remove everything that was built
 	rm -rf target $(VENV) .mypy_cache .ruff_cache .pytest_cache
 	find python tests -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 	rm -f python/fairhaul/_core*.so
-
-rust:
-	@scripts/require
 
 tools:
 	@FAIRHAUL_FOR=tests scripts/require $(PYTHON)

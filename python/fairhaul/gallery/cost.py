@@ -12,12 +12,21 @@ from pathlib import Path
 
 from fairhaul.gallery import ROOT
 
+# How lines of a profile begin that name a source file.
+FILES = ("fl", "fi", "fe", "cfi", "cfl")
+
 MISSING = "valgrind is not installed (Debian: valgrind)"
 
 
 def valgrind() -> str | None:
     """Give the path of the program that counts instructions; nothing where it is not installed."""
     return shutil.which("valgrind")
+
+
+def with_rust() -> dict[str, str]:
+    """Give the environment in which the Rust of this user is found."""
+    rust = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo")) / "bin"
+    return {**os.environ, "PATH": f"{os.environ['PATH']}{os.pathsep}{rust}"}
 
 
 @cache
@@ -27,13 +36,11 @@ def built(room: str, example: str) -> Path:
     Raises:
         RuntimeError: It could not be built; with what the compiler said.
     """
-    rust = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo")) / "bin"
-    environment = {**os.environ, "PATH": f"{os.environ['PATH']}{os.pathsep}{rust}"}
     command = ["cargo", "build", "--release", "--locked", "-p", f"fairhaul-{room}"]
     done = subprocess.run(
         [*command, "--example", example],
         cwd=ROOT,
-        env=environment,
+        env=with_rust(),
         capture_output=True,
         text=True,
         check=False,
@@ -90,25 +97,86 @@ def per_delivery(scenario: str, first: str, second: str) -> float:
         for number, length in enumerate((first, second)):
             path = Path(folder) / f"{number}.toml"
             path.write_text(scenario.replace("DURATION", length), encoding="utf-8")
-            counted.append(_executed("sim", "packets", (str(path),)))
+            counted.append(of_run((str(path),)))
     (few, early), (many, late) = counted
-    return (many - few) / (int(late) - int(early))
+    return (many - few) / (late - early)
+
+
+def of_run(arguments: tuple[str, ...]) -> tuple[int, int]:
+    """Count the instructions of a run, and the data packets that it delivers.
+
+    Args:
+        arguments: A file, and `key=value` for what is set otherwise.
+
+    Raises:
+        RuntimeError: There is no valgrind, or the example cannot be built or run.
+    """
+    executed, printed = _executed("sim", "bench", arguments)
+    return executed, int(printed.split()[0])
+
+
+def share_of_file(room: str, example: str, arguments: tuple[str, ...], file: str) -> float:
+    """Give the share of a run's instructions that stand on lines of source files named `file`.
+
+    What the compiler put into its callers counts, too.
+
+    Raises:
+        RuntimeError: There is no valgrind, or the example cannot be built or run.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        profile = Path(folder) / "profile"
+        _watched(room, example, arguments, profile)
+        counted = per_file(profile.read_text(encoding="utf-8"))
+    inside = sum(count for path, count in counted.items() if Path(path).name == file)
+    return inside / sum(counted.values())
+
+
+def per_file(profile: str) -> dict[str, int]:
+    """Add up the instructions of a profile by source file, those of calls where they are made."""
+    names: dict[str, str] = {}
+    found: dict[str, int] = {}
+    file, of_call = "", False
+    for line in profile.splitlines():
+        kind, equals, rest = line.partition("=")
+        if equals and kind in FILES:
+            # A name is written once, behind its number; with `c` it is that of what is called.
+            number, _, name = rest.partition(" ")
+            names.setdefault(number, name)
+            file = file if kind.startswith("c") else names[number]
+        elif line.startswith("calls="):
+            of_call = True
+        elif line[:1] in "0123456789+-*" and line:
+            # The line behind a call tells what was called took, which is counted there.
+            if not of_call:
+                found[file] = found.get(file, 0) + int(line.split()[1])
+            of_call = False
+    return found
 
 
 @cache
 def _executed(room: str, example: str, arguments: tuple[str, ...]) -> tuple[int, str]:
     """Give how many instructions an example took, and what it printed."""
+    done = _watched(room, example, arguments, Path(os.devnull))
+    found = re.search(r"Collected : (\d+)", done.stderr)
+    if found is None:
+        raise RuntimeError(f"valgrind did not say what `{example}` took:\n{done.stderr}")
+    return int(found[1]), done.stdout
+
+
+def _watched(
+    room: str, example: str, arguments: tuple[str, ...], profile: Path
+) -> subprocess.CompletedProcess[str]:
+    """Run an example while its instructions are counted."""
     tool = valgrind()
     if tool is None:
         raise RuntimeError(MISSING)
-    command = [tool, "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+    command = [tool, "--tool=callgrind", f"--callgrind-out-file={profile}"]
     done = subprocess.run(
         [*command, str(built(room, example)), *arguments],
         capture_output=True,
         text=True,
         check=False,
     )
-    found = re.search(r"Collected : (\d+)", done.stderr)
-    if done.returncode != 0 or found is None:
+    if done.returncode != 0:
         raise RuntimeError(f"the example `{example}` failed under valgrind:\n{done.stderr}")
-    return int(found[1]), done.stdout
+    return done
