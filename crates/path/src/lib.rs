@@ -3,8 +3,8 @@
 //! Nothing here has a clock: a [`Link`] is driven by the `now` of whoever owns it, the simulator
 //! in virtual time or a router with its host's clock.
 
-pub mod count;
 mod backlog;
+pub mod count;
 mod holding;
 pub mod impair;
 mod link;

@@ -44,10 +44,8 @@ struct Tournament {
 impl Agenda {
     /// Nothing is to happen, and so many play at each node. The last node is the hosts.
     pub fn new(players: &[u32]) -> Agenda {
-        let tournament = |&players: &u32| Tournament {
-            matches: vec![[NEVER; 2]; players.max(1) as usize],
-            winner: NEVER,
-        };
+        let tournament =
+            |&players: &u32| Tournament { matches: vec![[NEVER; 2]; players.max(1) as usize], winner: NEVER };
         Agenda { tournaments: players.iter().map(tournament).collect(), heap: Vec::new() }
     }
 

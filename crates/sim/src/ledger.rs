@@ -31,7 +31,11 @@ impl<T: Clone + Default> Pages<T> {
     /// The cell of the bin that holds `time`; `None` from the end of the run on.
     #[inline(always)]
     fn at(&mut self, grid: &Grid, time: Time) -> Option<&mut T> {
-        if (self.from <= time && time < self.to) || self.turn(grid, time) { Some(&mut self.open) } else { None }
+        if (self.from <= time && time < self.to) || self.turn(grid, time) {
+            Some(&mut self.open)
+        } else {
+            None
+        }
     }
 
     #[inline(never)]
@@ -341,18 +345,17 @@ impl Ledger {
 
 fn close_flow(book: FlowBook, length: &impl Fn(usize) -> Span) -> Vec<FlowRow> {
     let (sending, standing, arriving) = (book.sending.close(), book.standing.close(), book.arriving.close());
-    let cells = sending.into_iter().zip(standing).zip(arriving).zip(book.lost).enumerate();
-    let row = |(bin, (((sending, standing), arriving), lost)): (usize, (((Sending, Standing), _), u64))| {
-        let Arriving { delivered, goodput } = arriving;
-        let length = length(bin).as_ps() as f64;
+    let row = |bin: usize| {
+        let (sending, standing, arriving) = (&sending[bin], &standing[bin], &arriving[bin]);
+        let length = real(length(bin).as_ps());
         let ssthresh = standing.ssthresh / length;
-        let second = 1e-12 / sending.samples as f64;
+        let second = 1e-12 / real(sending.samples);
         FlowRow {
-            delivered_bytes: delivered,
-            goodput_bytes: goodput,
+            delivered_bytes: arriving.delivered,
+            goodput_bytes: arriving.goodput,
             sent: sending.sent,
             retransmitted: sending.retransmitted,
-            lost,
+            lost: book.lost[bin],
             cwnd_packets: standing.cwnd / length,
             ssthresh_packets: if ssthresh.is_finite() { ssthresh } else { f64::NAN },
             rtt_s: sending.rtt_ps * second, // not a number without a sample
@@ -360,15 +363,15 @@ fn close_flow(book: FlowBook, length: &impl Fn(usize) -> Span) -> Vec<FlowRow> {
             rtt_samples: sending.samples,
         }
     };
-    cells.map(row).collect()
+    (0..sending.len()).map(row).collect()
 }
 
 fn close_link(book: LinkBook, length: &impl Fn(usize) -> Span) -> Vec<LinkRow> {
+    let (arriving, leaving) = (book.arriving.close(), book.leaving.close());
     let (mut packets, mut bytes) = (0, 0);
-    let cells = book.arriving.close().into_iter().zip(book.leaving.close()).zip(book.rare).enumerate();
-    let row = |(bin, ((offered, left), rare)): (usize, ((Offered, Left), [u64; 3]))| {
-        let [dropped, marked, sent_bytes] = rare;
-        let length = length(bin);
+    let row = |bin: usize| {
+        let (offered, left, length) = (&arriving[bin], &leaving[bin], length(bin));
+        let [dropped, marked, sent_bytes] = book.rare[bin];
         LinkRow {
             busy_s: Span::from_ps(left.busy_ps).as_secs(),
             arrived: offered.arrived,
@@ -379,7 +382,7 @@ fn close_link(book: LinkBook, length: &impl Fn(usize) -> Span) -> Vec<LinkRow> {
             sent_bytes,
         }
     };
-    cells.map(row).collect()
+    (0..arriving.len()).map(row).collect()
 }
 
 #[cfg(test)]
@@ -404,7 +407,8 @@ mod tests {
         assert!(flows[0][0].ssthresh_packets.is_nan());
         let busy: Vec<f64> = links[0][..4].iter().map(|r| r.busy_s).collect();
         assert_eq!(busy, [0.0, 0.005, 0.005, 0.0]);
-        let backlog: Vec<(f64, f64)> = links[0].iter().map(|r| (r.backlog_packets, r.backlog_bytes)).collect();
+        let backlog: Vec<(f64, f64)> =
+            links[0].iter().map(|r| (r.backlog_packets, r.backlog_bytes)).collect();
         assert_eq!(backlog[..4], [(0.5, 500.0), (1.0, 1000.0), (0.5, 500.0), (0.0, 0.0)]);
     }
 
