@@ -88,6 +88,7 @@ impl<T: Packet> Holding<T> {
     }
 
     /// Takes a packet of connection `flow`; what does not fit, itself or another, goes to `dropped`.
+    #[inline(always)]
     pub fn offer(&mut self, held: Held<T>, flow: u32, dropped: &mut Vec<Held<T>>) {
         self.totals.arrived += 1;
         let now = held.arrived;
@@ -131,6 +132,7 @@ impl<T: Packet> Holding<T> {
 
     /// Begins to send the next packet at `now`, when nothing is being sent; those that its queue drops
     /// before it go to `dropped`.
+    #[inline(always)]
     pub fn begin(&mut self, now: Time, dropped: &mut Vec<Held<T>>) -> Option<Departure<T>> {
         let from = dropped.len();
         let next = match &mut self.queue {

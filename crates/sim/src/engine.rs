@@ -1,14 +1,16 @@
 //! The loop: visits the node where something is next and gives the connection its turn.
 
 use fairhaul_experiment::{Record, Scenario, Transfer, TransferRow, grid, plan};
+use fairhaul_path::queue::Held;
 use fairhaul_units::{Span, Time};
 
 use crate::connection::Connection;
+use crate::parcel::Parcel;
 use crate::route::{self, Routes};
 use crate::run::{Control, RunError};
 use crate::trace::Trace;
 use crate::turn::{Order, Turn};
-use crate::world::World;
+use crate::world::{Crossing, World};
 
 /// How many turns pass between two looks at the control.
 const TURNS_PER_LOOK: u32 = 8192;
@@ -102,11 +104,11 @@ impl<'a> Engine<'a> {
         loop {
             turns += 1;
             match order.link() {
-                Some(link) => {
-                    self.world.sent(link, now);
-                    self.settle();
-                }
+                Some(link) => self.departure(link, now),
                 None => self.packet(now, order),
+            }
+            if !self.world.victims.is_empty() {
+                self.bury(link as u32, now);
             }
             (now, order) = self.world.agenda.at_link(link);
             if now >= until || turns == TURNS_PER_LOOK {
@@ -171,11 +173,7 @@ impl<'a> Engine<'a> {
             }
             _ => unreachable!("a timer is no packet"),
         }
-        let over = connection.is_over();
-        if !world.fates.is_empty() {
-            self.settle();
-        }
-        if over {
+        if connection.is_over() {
             self.end(order.serial());
         }
     }
@@ -201,22 +199,36 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Tells connections what became of their packets at links where they waited.
+    /// A link whose queue decides at departure has sent what it was sending, and begins with the next.
     #[inline(never)]
-    fn settle(&mut self) {
-        let mut fates = std::mem::take(&mut self.world.fates);
-        for fate in fates.drain(..) {
-            let serial = fate.parcel.serial;
-            let connection = self.connections[serial as usize].as_mut();
-            let connection = connection.expect("a connection is not over while a packet of it waits");
-            let route = &self.routes.of[connection.flow() as usize];
-            connection.settle(fate, route, &mut self.world);
-            if connection.is_over() {
-                self.end(serial);
-            }
+    fn departure(&mut self, link: u32, now: Time) {
+        if let Some((parcel, passage)) = self.world.serve(link, now) {
+            self.settle(parcel, passage);
         }
-        debug_assert!(self.world.fates.is_empty(), "packets wait in a lane before they wait at a link");
-        self.world.fates = fates;
+    }
+
+    /// Tells a connection what became of a packet that waited at a link.
+    #[inline(always)]
+    fn settle(&mut self, parcel: Parcel, passage: Result<Crossing, Time>) {
+        let Engine { world, connections, routes, .. } = self;
+        let serial = parcel.serial;
+        let connection = connections[serial as usize].as_mut();
+        let connection = connection.expect("a connection is not over while a packet of it waits");
+        connection.settle(parcel, passage, &routes.of[connection.flow() as usize], world);
+        if connection.is_over() {
+            self.end(serial);
+        }
+    }
+
+    /// Books those that the queue of a link has just dropped, and tells their connections.
+    #[inline(never)]
+    fn bury(&mut self, link: u32, now: Time) {
+        let mut victims = std::mem::take(&mut self.world.victims);
+        for Held { packet, size, .. } in victims.drain(..) {
+            self.world.ledger.dropped(link, size, now);
+            self.settle(packet, Err(now));
+        }
+        self.world.victims = victims;
     }
 
     /// A connection is over.

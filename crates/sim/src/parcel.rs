@@ -1,9 +1,7 @@
 //! A packet that waits before a link, outside its connection: whose it is, and where it goes on.
 
 use fairhaul_path::queue::Packet;
-use fairhaul_units::{Ack, CongestionHeader, Data, Ecn, Time};
-
-use crate::world::Crossing;
+use fairhaul_units::{Ack, CongestionHeader, Data, Ecn};
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]
@@ -13,7 +11,7 @@ pub struct Parcel {
     /// Of its connection.
     pub flow: u32,
     /// The leg of its route at whose end the link is.
-    pub leg: u8,
+    pub leg: u16,
     pub load: Load,
 }
 
@@ -22,14 +20,6 @@ pub struct Parcel {
 pub enum Load {
     Data(Data),
     Ack(Ack),
-}
-
-/// What became of a parcel, to be told to its connection.
-#[derive(Clone, Copy, Debug)]
-pub struct Fate {
-    pub parcel: Parcel,
-    /// How it gets to the other end, or when it was dropped.
-    pub passage: Result<Crossing, Time>,
 }
 
 impl Packet for Parcel {

@@ -7,7 +7,7 @@ use fairhaul_units::{Ecn, Time};
 
 use crate::agenda::{Agenda, Player};
 use crate::ledger::Ledger;
-use crate::parcel::{Fate, Parcel};
+use crate::parcel::Parcel;
 use crate::rings::Rings;
 use crate::route::Routes;
 use crate::stage::{Carrier, Stage};
@@ -52,10 +52,8 @@ fn departures(link: u32) -> Player {
 /// See the module.
 pub struct World {
     stages: Vec<Stage>,
-    /// What became of packets that waited at links, to be told to their connections at once.
-    pub fates: Vec<Fate>,
-    /// Those that a queue drops as it gives out the next.
-    victims: Vec<Held<Parcel>>,
+    /// Those that a queue has just dropped, of which nobody has heard.
+    pub victims: Vec<Held<Parcel>>,
     /// Whether the books hold what links have sent.
     counts_bytes: bool,
     /// Payload that is left of each transfer that several connections carry, bytes, by the first of
@@ -83,7 +81,6 @@ impl World {
         let stage = |index| Stage::new(scenario, index);
         let stages: Vec<Stage> = (0..scenario.links.len()).map(stage).collect();
         World {
-            fates: Vec::new(),
             victims: Vec::new(),
             counts_bytes: scenario.counts_bytes(),
             left: if scenario.flows.iter().any(|flow| flow.lead.is_some()) {
@@ -167,55 +164,49 @@ impl World {
         }
     }
 
-    /// A packet begins to wait before `link` at `now`; the link serves it at once where it is idle.
+    /// A packet begins to wait before `link` at `now`; the link has its turn at once where it is idle.
     #[inline(never)]
-    pub fn hold(&mut self, link: u32, parcel: Parcel, now: Time) {
-        self.gauge(link, now);
+    pub fn hold(&mut self, link: u32, parcel: &Parcel, now: Time) {
         let Carrier::AtDeparture(holding) = &mut self.stages[link as usize].carrier else {
             unreachable!("a queue that decides on arrival holds nothing")
         };
         let size = parcel.size();
-        let held = Held { size, ecn: parcel.ecn(), arrived: now, packet: parcel };
+        let held = Held { size, ecn: parcel.ecn(), arrived: now, packet: *parcel };
         holding.offer(held, parcel.serial, &mut self.victims);
         let idle = holding.is_idle(now);
         self.ledger.taken(link, size, now);
-        self.bury(link, now);
         if idle {
-            self.serve(link, now);
+            self.agenda.leads(departures(link), Some((now, Order::of_link(link))));
         }
     }
 
-    /// `link` has sent what it was sending: its turn.
-    pub fn sent(&mut self, link: u32, now: Time) {
-        self.agenda.leads(departures(link), None);
-        self.serve(link, now);
-    }
-
-    /// `link` begins with the next.
-    #[inline(never)]
-    fn serve(&mut self, link: u32, now: Time) {
+    /// It is the turn of `link`: it begins with the next packet, which is told with how it gets to the other
+    /// end, or when it is dropped.
+    #[inline(always)]
+    pub fn serve(&mut self, link: u32, now: Time) -> Option<(Parcel, Result<Crossing, Time>)> {
         self.gauge(link, now);
-        let Carrier::AtDeparture(holding) = &mut self.stages[link as usize].carrier else {
+        let stage = &mut self.stages[link as usize];
+        let Carrier::AtDeparture(holding) = &mut stage.carrier else {
             unreachable!("only a queue that decides at departure is served")
         };
-        let departure = holding.begin(now, &mut self.victims);
-        self.bury(link, now);
-        let Some(departure) = departure else { return };
+        let Some(departure) = holding.begin(now, &mut self.victims) else {
+            self.agenda.leads(departures(link), None);
+            return None;
+        };
         let Departure { packet, size, departs, arrives, on_wire, marked, .. } = departure;
+        stage.passed += 1;
         if marked {
             self.ledger.marked(link, now);
         }
         self.ledger.passed(link, size, departs, on_wire);
+        self.agenda.leads(departures(link), Some((departs, Order::of_link(link))));
         let crossing = Crossing { arrives, marked, twice: false };
-        let stage = &mut self.stages[link as usize];
-        stage.passed += 1;
         let passage = if stage.does_more {
             self.cross(link, size, packet.may_lose(), departs, crossing)
         } else {
             Ok(crossing)
         };
-        self.fates.push(Fate { parcel: packet, passage });
-        self.agenda.leads(departures(link), Some((departs, Order::of_link(link))));
+        Some((packet, passage))
     }
 
     /// Books what the gauges of the queue of `link` showed at the starts of bins up to `now`, before
@@ -234,14 +225,6 @@ impl World {
         while stage.due <= now.min(self.ledger.end()) {
             let (shown, next) = self.ledger.gauges(link, stage.due);
             stage.gauges(next, shown);
-        }
-    }
-
-    /// Books those that the queue of `link` has just dropped.
-    fn bury(&mut self, link: u32, now: Time) {
-        for Held { packet, size, .. } in self.victims.drain(..) {
-            self.ledger.dropped(link, size, now);
-            self.fates.push(Fate { parcel: packet, passage: Err(now) });
         }
     }
 

@@ -156,6 +156,7 @@ impl<T> Codel<T> {
     }
 
     /// Takes the first out, whatever its delay.
+    #[inline(always)]
     pub fn pop(&mut self) -> Option<Held<T>> {
         let held = self.held.pop_front()?;
         self.bytes = self.bytes - Bytes(held.size.into());
@@ -219,6 +220,7 @@ impl<T> Codel<T> {
     }
 
     /// The first packet, and whether the delay has stood above the target.
+    #[inline(always)]
     fn take(&mut self, rule: &CodelRule, now: Time) -> Option<(Held<T>, bool)> {
         let Some(held) = self.pop() else {
             self.law.first_above = None;

@@ -4,23 +4,28 @@ use fairhaul_experiment::PacketWhat;
 use fairhaul_units::{Ack, Data, Ecn, Time};
 
 use super::Connection;
-use crate::parcel::{Fate, Load, Parcel};
+use crate::parcel::{Load, Parcel};
 use crate::route::Route;
 use crate::world::{Crossing, Passing, World};
 
 impl Connection {
     /// A packet waits at `link`, the end of that leg of its way.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn hold(&mut self, link: u32, leg: usize, load: Load, now: Time, world: &mut World) {
-        let parcel = Parcel { serial: self.serial, flow: self.flow, leg: leg as u8, load };
-        world.hold(link, parcel, now);
+        world.hold(link, &Parcel { serial: self.serial, flow: self.flow, leg: leg as u16, load }, now);
     }
 
     /// What became of a packet that has waited.
-    pub fn settle(&mut self, fate: Fate, route: &Route, world: &mut World) {
-        let Parcel { leg, load, .. } = fate.parcel;
-        let leg = usize::from(leg);
-        match (load, fate.passage) {
+    #[inline(always)]
+    pub fn settle(
+        &mut self,
+        parcel: Parcel,
+        passage: Result<Crossing, Time>,
+        route: &Route,
+        world: &mut World,
+    ) {
+        let leg = usize::from(parcel.leg);
+        match (parcel.load, passage) {
             (Load::Data(mut data), Ok(crossing)) => {
                 if crossing.marked {
                     data.ecn = Ecn::Marked;
