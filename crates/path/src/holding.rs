@@ -1,5 +1,5 @@
 //! A link whose queue decides at departure: packets wait in it by value, and its owner comes back
-//! when the one being sent has left.
+//! when the one being sent has left, if another waits by then.
 
 use std::num::NonZeroU8;
 
@@ -20,6 +20,9 @@ pub struct Holding<T> {
     bytes: Bytes,
     /// When the packet being sent has left, and its size.
     sending: (Time, u32),
+    /// The queue has not been asked what follows it. Where nothing waits it is asked only once somebody
+    /// looks, since that may be long after.
+    unasked: bool,
     totals: LinkTotals,
 }
 
@@ -64,6 +67,7 @@ impl<T: Packet> Holding<T> {
             },
             bytes: Bytes(0),
             sending: (Time::ZERO, 0),
+            unasked: false,
             totals: LinkTotals::default(),
         }
     }
@@ -83,8 +87,15 @@ impl<T: Packet> Holding<T> {
     }
 
     /// Whether nothing is being sent at `now`.
+    #[inline(always)]
     pub fn is_idle(&self, now: Time) -> bool {
         self.sending.0 <= now
+    }
+
+    /// When what is being sent has left.
+    #[inline(always)]
+    pub fn departs(&self) -> Time {
+        self.sending.0
     }
 
     /// Takes a packet of connection `flow`; what does not fit, itself or another, goes to `dropped`.
@@ -92,6 +103,9 @@ impl<T: Packet> Holding<T> {
     pub fn offer(&mut self, held: Held<T>, flow: u32, dropped: &mut Vec<Held<T>>) {
         self.totals.arrived += 1;
         let now = held.arrived;
+        if self.unasked && self.sending.0 <= now {
+            self.ask_empty();
+        }
         let size = Bytes(held.size.into());
         match &mut self.queue {
             Queue::Codel(_, codel) => {
@@ -135,18 +149,12 @@ impl<T: Packet> Holding<T> {
     #[inline(always)]
     pub fn begin(&mut self, now: Time, dropped: &mut Vec<Held<T>>) -> Option<Departure<T>> {
         let from = dropped.len();
-        let next = match &mut self.queue {
-            Queue::Codel(rule, codel) => codel.next(rule, now, dropped),
-            Queue::FqCodel(rule, fair) => fair.next(rule, now, dropped),
-            Queue::Xcp(xcp) => {
-                let capacity = bytes_per_s(&self.wire, self.pace.as_deref(), now);
-                xcp.next(now, capacity).map(|held| (held, false))
-            }
-        };
+        let next = self.next(now, dropped);
         for victim in &dropped[from..] {
             self.bytes = self.bytes - Bytes(victim.size.into());
             self.totals.dropped += 1;
         }
+        self.unasked = next.is_some();
         let (Held { mut packet, size, arrived, .. }, marked) = next?;
         if !matches!(self.queue, Queue::Xcp(_))
             && let Some(header) = packet.congestion_mut()
@@ -163,13 +171,37 @@ impl<T: Packet> Holding<T> {
         Some(Departure { packet, size, arrived, departs, arrives, on_wire, marked })
     }
 
+    #[inline(always)]
+    fn next(&mut self, now: Time, dropped: &mut Vec<Held<T>>) -> Option<(Held<T>, bool)> {
+        match &mut self.queue {
+            Queue::Codel(rule, codel) => codel.next(rule, now, dropped),
+            Queue::FqCodel(rule, fair) => fair.next(rule, now, dropped),
+            Queue::Xcp(xcp) => {
+                let capacity = bytes_per_s(&self.wire, self.pace.as_deref(), now);
+                xcp.next(now, capacity).map(|held| (held, false))
+            }
+        }
+    }
+
+    /// What was being sent left when nothing waited.
+    #[inline(never)]
+    fn ask_empty(&mut self) {
+        self.unasked = false;
+        let next = self.next(self.sending.0, &mut Vec::new());
+        debug_assert!(next.is_none(), "its owner comes back where another waits");
+    }
+
     /// What the link has counted.
     pub fn totals(&self) -> LinkTotals {
         self.totals
     }
 
-    /// Adds what the gauges of the queue show to `shown`, in the order of its entry.
-    pub fn gauges(&self, shown: &mut Vec<f64>) {
+    /// Adds what the gauges of the queue show at `at`, before anything happens then, to `shown`, in the order
+    /// of its entry.
+    pub fn gauges(&mut self, at: Time, shown: &mut Vec<f64>) {
+        if self.unasked && self.waiting() == 0 && self.sending.0 < at {
+            self.ask_empty();
+        }
         match &self.queue {
             Queue::Codel(_, codel) => shown.extend(codel.gauges()),
             Queue::FqCodel(_, fair) => shown.extend(fair.gauges()),

@@ -233,7 +233,7 @@ impl Connection {
         match self.offer(link, &mut data, now, world) {
             Passing::Crosses(crossing) => self.data_crosses(leg, &mut data, crossing, route, world),
             Passing::Dropped(when) => self.data_dropped(&data, when, world),
-            Passing::Waits => self.hold(link, leg, Load::Data(data), now, world),
+            Passing::Waits => self.hold(link, leg, Load::Data(data), now, route, world),
         }
     }
 
@@ -331,7 +331,7 @@ impl Connection {
         match self.offer_ack(link, &ack, now, world) {
             Passing::Crosses(crossing) => self.ack_crosses(leg, &ack, crossing, route, world),
             Passing::Dropped(when) => self.ack_dropped(&ack, when, world),
-            Passing::Waits => self.hold(link, leg, Load::Ack(ack), now, world),
+            Passing::Waits => self.hold(link, leg, Load::Ack(ack), now, route, world),
         }
     }
 

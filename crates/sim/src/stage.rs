@@ -74,7 +74,7 @@ impl Stage {
     pub fn gauges(&mut self, next: Time, shown: &mut Vec<f64>) {
         match &mut self.carrier {
             Carrier::OnArrival(link) => link.gauges(self.due, shown),
-            Carrier::AtDeparture(holding) => holding.gauges(shown),
+            Carrier::AtDeparture(holding) => holding.gauges(self.due, shown),
         }
         self.due = next;
     }

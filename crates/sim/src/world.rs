@@ -49,6 +49,9 @@ fn departures(link: u32) -> Player {
     Player { node: link, number: 0 }
 }
 
+/// A packet that has begun to leave a link, and how it gets to the other end, or when it is dropped.
+pub type Served = (Parcel, Result<Crossing, Time>);
+
 /// See the module.
 pub struct World {
     stages: Vec<Stage>,
@@ -164,42 +167,52 @@ impl World {
         }
     }
 
-    /// A packet begins to wait before `link` at `now`; the link has its turn at once where it is idle.
-    #[inline(never)]
-    pub fn hold(&mut self, link: u32, parcel: &Parcel, now: Time) {
+    /// A packet begins to wait before `link` at `now`; or where the link is idle it leaves at once: then
+    /// what [`serve`](World::serve) tells of it.
+    #[inline(always)]
+    pub fn hold(&mut self, link: u32, parcel: &Parcel, now: Time) -> Option<Served> {
         let Carrier::AtDeparture(holding) = &mut self.stages[link as usize].carrier else {
             unreachable!("a queue that decides on arrival holds nothing")
         };
         let size = parcel.size();
         let held = Held { size, ecn: parcel.ecn(), arrived: now, packet: *parcel };
         holding.offer(held, parcel.serial, &mut self.victims);
-        let idle = holding.is_idle(now);
         self.ledger.taken(link, size, now);
-        if idle {
-            self.agenda.leads(departures(link), Some((now, Order::of_link(link))));
+        if holding.is_idle(now) {
+            return self.begin(link, now);
         }
+        if holding.waiting() == 1 {
+            self.agenda.leads(departures(link), Some((holding.departs(), Order::of_link(link))));
+        }
+        None
     }
 
     /// It is the turn of `link`: it begins with the next packet, which is told with how it gets to the other
-    /// end, or when it is dropped.
-    #[inline(always)]
-    pub fn serve(&mut self, link: u32, now: Time) -> Option<(Parcel, Result<Crossing, Time>)> {
+    /// end, or when it is dropped. It has another turn where others wait then.
+    pub fn serve(&mut self, link: u32, now: Time) -> Option<Served> {
         self.gauge(link, now);
+        let served = self.begin(link, now);
+        let Carrier::AtDeparture(holding) = &mut self.stages[link as usize].carrier else {
+            unreachable!("only a queue that decides at departure is served")
+        };
+        let next = (holding.waiting() > 0).then(|| (holding.departs(), Order::of_link(link)));
+        self.agenda.leads(departures(link), next);
+        served
+    }
+
+    #[inline(always)]
+    fn begin(&mut self, link: u32, now: Time) -> Option<Served> {
         let stage = &mut self.stages[link as usize];
         let Carrier::AtDeparture(holding) = &mut stage.carrier else {
             unreachable!("only a queue that decides at departure is served")
         };
-        let Some(departure) = holding.begin(now, &mut self.victims) else {
-            self.agenda.leads(departures(link), None);
-            return None;
-        };
+        let departure = holding.begin(now, &mut self.victims)?;
         let Departure { packet, size, departs, arrives, on_wire, marked, .. } = departure;
         stage.passed += 1;
         if marked {
             self.ledger.marked(link, now);
         }
         self.ledger.passed(link, size, departs, on_wire);
-        self.agenda.leads(departures(link), Some((departs, Order::of_link(link))));
         let crossing = Crossing { arrives, marked, twice: false };
         let passage = if stage.does_more {
             self.cross(link, size, packet.may_lose(), departs, crossing)

@@ -150,6 +150,7 @@ impl<T> Codel<T> {
     }
 
     /// Puts a packet behind the others.
+    #[inline(always)]
     pub fn push(&mut self, held: Held<T>) {
         self.bytes += Bytes(held.size.into());
         self.held.push_back(held);
@@ -161,6 +162,12 @@ impl<T> Codel<T> {
         let held = self.held.pop_front()?;
         self.bytes = self.bytes - Bytes(held.size.into());
         Some(held)
+    }
+
+    /// The packet to be sent is asked for where there is none.
+    #[inline(always)]
+    pub(super) fn rest(&mut self) {
+        (self.law.first_above, self.law.dropping) = (None, false);
     }
 
     /// The packet that is to be sent at `now`, and whether it was marked in the place of a drop; those

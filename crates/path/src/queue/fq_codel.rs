@@ -110,6 +110,7 @@ impl<T> FqCodel<T> {
     }
 
     /// Puts a packet of connection `flow` behind the others of its bucket.
+    #[inline(always)]
     pub fn push(&mut self, rule: &FairRule, flow: u32, held: Held<T>) {
         let index = bucket_of(flow, rule.buckets);
         let bucket = &mut self.buckets[index as usize];
@@ -130,14 +131,28 @@ impl<T> FqCodel<T> {
         Some(held)
     }
 
+    /// All buckets are empty: each has had its turns, and is in no list.
+    fn rest(&mut self) {
+        for index in self.fresh.drain(..).chain(self.standing.drain(..)) {
+            let bucket = &mut self.buckets[index as usize];
+            bucket.queue.rest();
+            bucket.listed = false;
+        }
+    }
+
     /// The packet that is to be sent at `now`, and whether it was marked in the place of a drop; those
     /// dropped before it go to `dropped`.
+    #[inline(always)]
     pub fn next(
         &mut self,
         rule: &FairRule,
         now: Time,
         dropped: &mut Vec<Held<T>>,
     ) -> Option<(Held<T>, bool)> {
+        if self.packets == 0 {
+            self.rest();
+            return None;
+        }
         loop {
             let is_fresh = !self.fresh.is_empty();
             let list = if is_fresh { &mut self.fresh } else { &mut self.standing };

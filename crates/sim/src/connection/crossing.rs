@@ -9,10 +9,21 @@ use crate::route::Route;
 use crate::world::{Crossing, Passing, World};
 
 impl Connection {
-    /// A packet waits at `link`, the end of that leg of its way.
-    #[inline(always)]
-    pub(super) fn hold(&mut self, link: u32, leg: usize, load: Load, now: Time, world: &mut World) {
-        world.hold(link, &Parcel { serial: self.serial, flow: self.flow, leg: leg as u16, load }, now);
+    /// A packet waits at `link`, the end of that leg of its way, unless it leaves at once.
+    #[inline(never)]
+    pub(super) fn hold(
+        &mut self,
+        link: u32,
+        leg: usize,
+        load: Load,
+        now: Time,
+        route: &Route,
+        world: &mut World,
+    ) {
+        let parcel = Parcel { serial: self.serial, flow: self.flow, leg: leg as u16, load };
+        if let Some((parcel, passage)) = world.hold(link, &parcel, now) {
+            self.settle(parcel, passage, route, world);
+        }
     }
 
     /// What became of a packet that has waited.
