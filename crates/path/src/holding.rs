@@ -155,20 +155,55 @@ impl<T: Packet> Holding<T> {
             self.totals.dropped += 1;
         }
         self.unasked = next.is_some();
-        let (Held { mut packet, size, arrived, .. }, marked) = next?;
+        let (held, marked) = next?;
+        self.bytes = self.bytes - Bytes(held.size.into());
+        Some(self.send(held, marked, now))
+    }
+
+    /// Takes a packet of connection `flow` that finds nothing waiting and nothing being sent: it begins to
+    /// leave, unless it fits nowhere or its queue drops it, and it goes to `dropped`.
+    #[inline(always)]
+    pub fn pass(&mut self, held: Held<T>, flow: u32, dropped: &mut Vec<Held<T>>) -> Option<Departure<T>> {
+        let (now, size) = (held.arrived, Bytes(held.size.into()));
+        if let Queue::Xcp(_) = self.queue {
+            self.offer(held, flow, dropped);
+            return self.begin(now, dropped);
+        }
+        self.totals.arrived += 1;
+        if self.unasked {
+            self.ask_empty();
+        }
+        debug_assert!(self.waiting() == 0, "its owner comes back where another waits");
+        if !self.capacity.admits(size, 0, Bytes(0)) {
+            self.totals.dropped += 1;
+            dropped.push(held);
+            return None;
+        }
+        match &mut self.queue {
+            Queue::Codel(_, codel) => codel.rest(),
+            Queue::FqCodel(rule, fair) => fair.pass(rule, flow, held.size),
+            Queue::Xcp(_) => unreachable!("it keeps books of all that wait"),
+        }
+        self.unasked = true;
+        Some(self.send(held, false, now))
+    }
+
+    /// A packet begins to leave.
+    #[inline(always)]
+    fn send(&mut self, held: Held<T>, marked: bool, now: Time) -> Departure<T> {
+        let Held { mut packet, size, arrived, .. } = held;
         if !matches!(self.queue, Queue::Xcp(_))
             && let Some(header) = packet.congestion_mut()
         {
             header.passes_plain();
         }
-        self.bytes = self.bytes - Bytes(size.into());
         self.totals.marked += u64::from(marked);
         let ((departs, arrives), on_wire) = match &mut self.pace {
             None => (self.wire.send(size, now), self.wire.on_wire(size)),
             Some(pace) => (pace.send(size, now), pace.occupied()),
         };
         self.sending = (departs, size);
-        Some(Departure { packet, size, arrived, departs, arrives, on_wire, marked })
+        Departure { packet, size, arrived, departs, arrives, on_wire, marked }
     }
 
     #[inline(always)]

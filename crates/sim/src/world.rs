@@ -176,11 +176,12 @@ impl World {
         };
         let size = parcel.size();
         let held = Held { size, ecn: parcel.ecn(), arrived: now, packet: *parcel };
-        holding.offer(held, parcel.serial, &mut self.victims);
         self.ledger.taken(link, size, now);
         if holding.is_idle(now) {
-            return self.begin(link, now);
+            let departure = holding.pass(held, parcel.serial, &mut self.victims)?;
+            return Some(self.depart(link, departure, now));
         }
+        holding.offer(held, parcel.serial, &mut self.victims);
         if holding.waiting() == 1 {
             self.agenda.leads(departures(link), Some((holding.departs(), Order::of_link(link))));
         }
@@ -191,23 +192,20 @@ impl World {
     /// end, or when it is dropped. It has another turn where others wait then.
     pub fn serve(&mut self, link: u32, now: Time) -> Option<Served> {
         self.gauge(link, now);
-        let served = self.begin(link, now);
         let Carrier::AtDeparture(holding) = &mut self.stages[link as usize].carrier else {
             unreachable!("only a queue that decides at departure is served")
         };
+        let departure = holding.begin(now, &mut self.victims);
         let next = (holding.waiting() > 0).then(|| (holding.departs(), Order::of_link(link)));
         self.agenda.leads(departures(link), next);
-        served
+        Some(self.depart(link, departure?, now))
     }
 
+    /// A packet begins to leave `link`.
     #[inline(always)]
-    fn begin(&mut self, link: u32, now: Time) -> Option<Served> {
-        let stage = &mut self.stages[link as usize];
-        let Carrier::AtDeparture(holding) = &mut stage.carrier else {
-            unreachable!("only a queue that decides at departure is served")
-        };
-        let departure = holding.begin(now, &mut self.victims)?;
+    fn depart(&mut self, link: u32, departure: Departure<Parcel>, now: Time) -> Served {
         let Departure { packet, size, departs, arrives, on_wire, marked, .. } = departure;
+        let stage = &mut self.stages[link as usize];
         stage.passed += 1;
         if marked {
             self.ledger.marked(link, now);
@@ -219,7 +217,7 @@ impl World {
         } else {
             Ok(crossing)
         };
-        Some((packet, passage))
+        (packet, passage)
     }
 
     /// Books what the gauges of the queue of `link` showed at the starts of bins up to `now`, before

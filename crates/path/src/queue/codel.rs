@@ -166,7 +166,7 @@ impl<T> Codel<T> {
 
     /// The packet to be sent is asked for where there is none.
     #[inline(always)]
-    pub(super) fn rest(&mut self) {
+    pub(crate) fn rest(&mut self) {
         (self.law.first_above, self.law.dropping) = (None, false);
     }
 

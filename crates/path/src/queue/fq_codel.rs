@@ -122,6 +122,16 @@ impl<T> FqCodel<T> {
         }
     }
 
+    /// A packet of connection `flow` finds nothing waiting, and has its turn at once.
+    #[inline(always)]
+    pub fn pass(&mut self, rule: &FairRule, flow: u32, size: u32) {
+        let index = bucket_of(flow, rule.buckets);
+        let bucket = &mut self.buckets[index as usize];
+        bucket.queue.rest();
+        (bucket.listed, bucket.credit) = (true, rule.quantum - i64::from(size));
+        self.fresh.push_back(index);
+    }
+
     /// The first packet of the bucket that holds most bytes; of equals the first bucket.
     // Differs from [LINUX]: one packet goes at a time; there up to 64, to look for the bucket less often.
     pub fn pop_fattest(&mut self) -> Option<Held<T>> {
