@@ -27,14 +27,13 @@ pub struct Connection {
     end: Option<Time>,
     sender: Sender<Builtin>,
     receiver: Receiver,
-    profile: Profile,
     /// When the application has packets ready, and how many it has had; `None`: all at once.
-    source: Option<Source>,
+    source: Option<Box<Source>>,
     ready: u64,
     /// Its part of a transfer that it carries with others.
     share: Option<Share>,
     /// The receiving end of datagrams, which have no other sender than the source.
-    datagrams: Option<Datagrams>,
+    datagrams: Option<Box<Datagrams>>,
     in_order: u64,
     wires: Vec<Wire>,
     data: Fates,
@@ -53,8 +52,7 @@ pub struct Connection {
 impl Connection {
     /// The connection of `transfer`, which opens at its start.
     pub fn new(serial: u32, transfer: &Transfer, flow: &Flow, route: &Route, seed: u64) -> Connection {
-        let profile = Profile::of(flow, transfer);
-        let sender = Sender::new(profile, flow.controller.build());
+        let sender = Sender::new(Profile::of(flow, transfer), flow.controller.build());
         let receiver = Receiver::new(flow.recovery.reports(), flow.delayed_ack, sender.exact_echo())
             .answering(sender.sums_feedback());
         Connection {
@@ -67,11 +65,10 @@ impl Connection {
             mode: None,
             sender,
             receiver,
-            profile,
-            source: Source::of(flow, transfer.flow, transfer.start, seed),
+            source: Source::of(flow, transfer.flow, transfer.start, seed).map(Box::new),
             ready: 0,
             share: Share::of(flow, transfer),
-            datagrams: matches!(flow.traffic, Traffic::Cbr { .. }).then(Datagrams::default),
+            datagrams: matches!(flow.traffic, Traffic::Cbr { .. }).then(Box::default),
             in_order: 0,
             wires: route.wires.iter().map(|&(rate, delay)| Wire::new(rate, delay)).collect(),
             data: Fates::default(),
@@ -270,7 +267,7 @@ impl Connection {
         let before = self.receiver.next();
         let (fresh, ack) = self.receiver.take(data, now);
         if !data.opens {
-            let in_order = self.profile.bytes_between(before, self.receiver.next());
+            let in_order = self.sender.profile().bytes_between(before, self.receiver.next());
             self.deliver(data, fresh, in_order, now, world);
         }
         match ack {

@@ -33,7 +33,6 @@ impl Connection {
     pub(super) fn see_share(&mut self, world: &World) {
         if let Some(Share { lead, taken }) = self.share {
             let size = taken + world.left[lead as usize];
-            self.profile.size = Some(size);
             self.sender.carry(size);
         }
     }

@@ -169,6 +169,12 @@ impl<C: Controller + Clone> Sender<C> {
         !matches!(self.state, State::Opening { .. }) && self.board.una() == self.total
     }
 
+    /// What it goes by.
+    #[inline(always)]
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
     /// The window and the slow-start threshold.
     pub fn window(&self) -> Window {
         self.window
