@@ -345,7 +345,45 @@ mod tests {
         assert_eq!(gone.iter().map(|held| held.packet).collect::<Vec<_>>(), [2]);
     }
 
+    /// What leaves and when, and what the gauges show before each packet; `passes`: one that finds the link
+    /// idle does not wait first.
+    fn drive(
+        mut link: Holding<u32>,
+        packets: &[(u64, u32, u32)],
+        passes: bool,
+    ) -> (Vec<(u32, Time)>, Vec<f64>) {
+        let (mut now, mut gone, mut left, mut shown) = (Time::ZERO, Vec::new(), Vec::new(), Vec::new());
+        for (number, &(gap_us, size, flow)) in (0u32..).zip(packets) {
+            now += Span::from_us(gap_us);
+            while link.departs() <= now && link.waiting() > 0 {
+                left.extend(link.begin(link.departs(), &mut gone).map(|next| (next.packet, next.departs)));
+            }
+            link.gauges(now, &mut shown);
+            let held = held(number, size, now);
+            if link.is_idle(now) && passes {
+                left.extend(link.pass(held, flow, &mut gone).map(|next| (next.packet, next.departs)));
+                continue;
+            }
+            let idle = link.is_idle(now);
+            link.offer(held, flow, &mut gone);
+            if idle {
+                left.extend(link.begin(now, &mut gone).map(|next| (next.packet, next.departs)));
+            }
+        }
+        (left, shown)
+    }
+
     proptest! {
+        #[test]
+        fn a_packet_that_finds_the_link_idle_passes_as_if_it_had_waited(
+            name in proptest::sample::select(vec!["codel", "fq_codel", "xcp"]),
+            packets in proptest::collection::vec((0u64..2500, 40u32..1500, 0u32..5), 1..300),
+        ) {
+            let values: &[(&str, f64)] = if name == "xcp" { &[] } else { &[("target", 1.0), ("interval", 5.0)] };
+            let link = link(name, Capacity::Packets(20), values);
+            prop_assert_eq!(drive(link.clone(), &packets, true), drive(link, &packets, false));
+        }
+
         #[test]
         fn what_comes_leaves_is_dropped_or_waits(
             name in proptest::sample::select(vec!["codel", "fq_codel", "xcp", "xcp_tcp"]),
@@ -368,7 +406,7 @@ mod tests {
                 link.offer(held(number, size, now), flow, &mut gone);
                 prop_assert!(link.waiting() as u64 <= most);
                 let mut shown = Vec::new();
-                link.gauges(&mut shown);
+                link.gauges(now, &mut shown);
                 prop_assert_eq!(shown.len(), entry(name).map_or(0, |entry| entry.gauges.len()));
                 let mut bytes = Bytes(0);
                 link.each_waiting(|held| bytes += Bytes(held.size.into()));
