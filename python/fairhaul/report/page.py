@@ -18,7 +18,8 @@ def write(path: Path, title: str, question: str, answer: str, sections: Sequence
     names = [figure.name for figure in figures]
     if len(set(names)) < len(names):
         raise ValueError("two figures of a report have the same name")
-    pictures = {figure.name: look.svg(figure.chart) for figure in figures}
+    begun = {figure.name: look.begin(figure.chart) for figure in figures}
+    pictures = {name: drawing.result() for name, drawing in begun.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
     folder = path.parent / "figures"
     drafts = {

@@ -11,8 +11,7 @@ from typing import Any
 from fairhaul.estimate import summary
 from fairhaul.measures import measure
 from fairhaul.record import Record, read
-from fairhaul.report import Figure, Section, Table, words
-from fairhaul.report import figures as draw
+from fairhaul.report import Figure, Section, Table, look, words
 from fairhaul.report import write as write_page
 from fairhaul.runs import titled
 from fairhaul.scenario import ScenarioError
@@ -47,14 +46,12 @@ def write(directories: Sequence[Path], out: Path | None) -> Path:
         raise ScenarioError("for several directories, say where the report goes: --out DIR")
     if out is not None and out.exists() and not out.is_dir():
         raise ScenarioError(f"{out}: is there already and is no directory")
-    from altair.utils.schemapi import debug_mode
-
-    studies = gather([record for directory in directories for record in records_in(directory)])
+    places = [place for directory in directories for place in records_in(directory)]
+    look.start()
+    studies = gather(places)
     found = [study.found for study in studies]
     labels = labels_of(studies)
-    # To check a chart takes longer than to draw it, and a wrong one cannot be drawn.
-    with debug_mode(False):
-        return _write(studies, labels, found, (out or directories[0]) / PAGE)
+    return _write(studies, labels, found, (out or directories[0]) / PAGE)
 
 
 def _write(
@@ -138,6 +135,8 @@ def labels_of(studies: Sequence[Study]) -> list[str]:
 
 
 def _one(study: Study) -> list[Section]:
+    from fairhaul.report import figures as draw
+
     figures = {figure.name: figure for figure in draw.of_run(study.record, "")}
     jain = draw.jain([""], [study.found], "jain", len(study.runs))
     return [
@@ -157,6 +156,8 @@ def _one(study: Study) -> list[Section]:
 def _several(
     studies: Sequence[Study], labels: Sequence[str], found: Sequence[Mapping[str, Any]]
 ) -> list[Section]:
+    from fairhaul.report import figures as draw
+
     together: list[Figure] = [draw.shares(labels, found, "goodput")]
     seeds = max(len(study.runs) for study in studies)
     jain = draw.jain(labels[:MOST_IN_FULL], found[:MOST_IN_FULL], "jain", seeds)
@@ -196,6 +197,7 @@ def _how(study: Study) -> str:
 
 def _tables(study: Study) -> list[Table]:
     from fairhaul.cli import show
+    from fairhaul.report import figures as draw
 
     found = study.found
     columns, rows = show.flow_rows(found["flows"], " ")
