@@ -11,8 +11,10 @@ from typing import Any
 from fairhaul.estimate import summary
 from fairhaul.measures import measure
 from fairhaul.record import Record, read
-from fairhaul.report import Figure, Section, Table, look, words
-from fairhaul.report import write as write_page
+from fairhaul.report import Figure, Section, Table, words
+from fairhaul.report import figures as draw
+from fairhaul.report.page import write as write_page
+from fairhaul.report.pen import Pen
 from fairhaul.runs import titled
 from fairhaul.scenario import ScenarioError
 
@@ -38,8 +40,8 @@ class Study:
         return {**summary(self.runs), "title": self.runs[0]["title"]}
 
 
-def write(directories: Sequence[Path], out: Path | None) -> Path:
-    """Write the report of the records in `directories`."""
+def write(directories: Sequence[Path], out: Path | None, pen: Pen) -> Path:
+    """Write the report of the records in `directories`, its figures drawn by `pen`."""
     if not directories:
         raise ScenarioError("a directory with a record is wanted")
     if out is None and len(directories) > 1:
@@ -47,16 +49,12 @@ def write(directories: Sequence[Path], out: Path | None) -> Path:
     if out is not None and out.exists() and not out.is_dir():
         raise ScenarioError(f"{out}: is there already and is no directory")
     places = [place for directory in directories for place in records_in(directory)]
-    look.start()
-    studies = gather(places)
+    return _write(gather(places), (out or directories[0]) / PAGE, pen)
+
+
+def _write(studies: Sequence[Study], path: Path, pen: Pen) -> Path:
     found = [study.found for study in studies]
     labels = labels_of(studies)
-    return _write(studies, labels, found, (out or directories[0]) / PAGE)
-
-
-def _write(
-    studies: Sequence[Study], labels: Sequence[str], found: list[dict[str, Any]], path: Path
-) -> Path:
     title = studies[0].record.meta["scenario"]["title"]
     scenario = studies[0].record.meta["scenario"]
     if len(studies) == 1:
@@ -70,7 +68,7 @@ def _write(
         if len(titles) > 1:
             question = "How do these compare: who gets how much?"
             title = "; ".join(titles[:3]) + ("; …" if len(titles) > 3 else "")
-    return write_page(path, title, question, answer, sections)
+    return write_page(path, title, question, answer, sections, pen)
 
 
 def records_in(directory: Path) -> list[Path]:
@@ -135,8 +133,6 @@ def labels_of(studies: Sequence[Study]) -> list[str]:
 
 
 def _one(study: Study) -> list[Section]:
-    from fairhaul.report import figures as draw
-
     figures = {figure.name: figure for figure in draw.of_run(study.record, "")}
     jain = draw.jain([""], [study.found], "jain", len(study.runs))
     return [
@@ -156,8 +152,6 @@ def _one(study: Study) -> list[Section]:
 def _several(
     studies: Sequence[Study], labels: Sequence[str], found: Sequence[Mapping[str, Any]]
 ) -> list[Section]:
-    from fairhaul.report import figures as draw
-
     together: list[Figure] = [draw.shares(labels, found, "goodput")]
     seeds = max(len(study.runs) for study in studies)
     jain = draw.jain(labels[:MOST_IN_FULL], found[:MOST_IN_FULL], "jain", seeds)
@@ -197,7 +191,6 @@ def _how(study: Study) -> str:
 
 def _tables(study: Study) -> list[Table]:
     from fairhaul.cli import show
-    from fairhaul.report import figures as draw
 
     found = study.found
     columns, rows = show.flow_rows(found["flows"], " ")
