@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import fairhaul as package
 from fairhaul import report
-from fairhaul.report import bins, charts, gauges, look
+from fairhaul.report import bins, charts, gauges, look, pen, vega
 
 from .conftest import SMALL, Fairhaul
 
@@ -163,6 +165,78 @@ def test_any_question_can_be_laid_out(tmp_path: Path) -> None:
     figure = report.Figure(name="a", title="A", caption="", chart={})
     with pytest.raises(ValueError, match="same name"):
         report.write(path, "T", "Q", "A", [report.Section(heading="H", figures=[figure, figure])])
+
+
+def test_the_page_of_ten_minutes_at_1_gbit_s_stays_small(tmp_path: Path) -> None:
+    # As many flows as are drawn.
+    twelve = SMALL.replace('name       = "far"', 'name       = "far"\ncount = 11')
+    record = _ten_minutes(package.run(twelve).records[0])
+    package.write_record(record, tmp_path / "long")
+    path = package.write_report([tmp_path / "long"])
+    assert read(path).figures == FIGURES
+    assert path.stat().st_size < 3_000_000
+    # The one bin that is 90,000 packets wide is in the figure, though 20 bins share a place.
+    chart = re.search(r'"values":(\[{"t":.*?\])', _chart_of(path, "cwnd"))
+    assert chart is not None
+    assert max(row["high"] for row in json.loads(chart[1])) == 90_000
+
+
+def _ten_minutes(record: package.Record) -> package.Record:
+    """Make of a record one of 600 s and 6000 bins at 1 Gbit/s, each with numbers of its own."""
+    chance = np.random.default_rng(1)
+    scenario = {**record.meta["scenario"], "duration_s": 600.0, "warmup_s": 0.0}
+    tables = {}
+    for name in ("flow_series", "link_series"):
+        table = getattr(record, name)
+        parts = table[name.removesuffix("_series")].unique(maintain_order=True)
+        rows = pl.DataFrame({"t_s": np.arange(6000) / 10})
+        each = [rows.with_columns(pl.lit(part, parts.dtype).alias(parts.name)) for part in parts]
+        numbers = [column for column in table.columns if column not in ("t_s", parts.name)]
+        tables[name] = pl.concat(each).with_columns(
+            pl.Series(column, chance.uniform(1e4, 8e4, 6000 * len(parts))) for column in numbers
+        )
+    peak = pl.when(pl.col("t_s") == 300).then(90_000.0).otherwise(pl.col("cwnd_packets"))
+    tables["flow_series"] = tables["flow_series"].with_columns(peak.alias("cwnd_packets"))
+    kinds = record.event["flow"].unique()
+    event = pl.DataFrame(
+        {
+            "t_s": np.sort(chance.uniform(0, 600, 5000)),
+            "kind": ["reduction"] * 5000,
+            "flow": (kinds.to_list() * 5000)[:5000],
+            "value": [1.0] * 5000,
+        },
+        schema=record.event.schema,
+    )
+    meta = {**record.meta, "scenario": scenario}
+    return replace(record, meta=meta, event=event, **tables)
+
+
+def _chart_of(page: Path, name: str) -> str:
+    """Give the specification of a figure as it stands in a page."""
+    figure = page.read_text(encoding="utf-8").split(f'<figure id="{name}">')[1]
+    return figure.split('<script type="application/json">')[1].split("</script>")[0]
+
+
+def test_a_pen_draws_in_order_and_says_what_it_cannot_draw() -> None:
+    def chart(word: str) -> vega.Spec:
+        return vega.layers([vega.words(word, {"x": {"value": 0}})], 100, 50)
+
+    with pen.Pen() as drawing:
+        for word, drawn in zip("abc", drawing.draw([chart(word) for word in "abc"]), strict=True):
+            assert drawn.startswith("<svg")
+            assert f">{word}</text>" in drawn
+        assert list(drawing.draw([])) == []
+        with pytest.raises(ValueError, match="conversion failed"):
+            list(drawing.draw([{"mark": "no such mark", "encoding": {}}]))
+
+
+def test_what_stays_on_its_scale_is_not_clipped() -> None:
+    def lane(high: float) -> charts.Lane:
+        rows = [{"t": 0, "mean": 1, "low": 0, "high": high}]
+        return charts.Lane(look=charts.Look(label="a", colour="var(--c1)"), rows=rows, top=1234.5)
+
+    # A row has four digits: 1235 stands for what is at most 1234.5.
+    assert [lane(high).is_cut() for high in (1234, 1235, 1300)] == [False, False, True]
 
 
 def test_bins_keep_peaks_and_totals() -> None:

@@ -48,19 +48,15 @@ def write(
     `only` names the parts that are drawn; `quick` has shorter runs, which tell little; `jobs` is
     how many run at a time.
     """
-    from altair.utils.schemapi import debug_mode
-
     from fairhaul.report.look import in_light, svg
 
     folder = root / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    # To check a chart takes longer than to draw it.
-    with debug_mode(False):
-        for name, chart in _figures(only, quick, jobs, watch).items():
-            path = folder / f"{name}.svg"
-            path.write_text(in_light(svg(chart)) + "\n", encoding="utf-8")
-            written.append(path)
+    for name, chart in _figures(only, quick, jobs, watch).items():
+        path = folder / f"{name}.svg"
+        path.write_text(in_light(svg(chart)) + "\n", encoding="utf-8")
+        written.append(path)
     return written
 
 

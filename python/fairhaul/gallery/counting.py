@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import altair as alt
 
 from fairhaul.counting import seeming, told, zipf
 from fairhaul.estimate import estimate
 from fairhaul.gallery.cost import per_packet
 from fairhaul.gallery.grid import legend
 from fairhaul.report.bins import tidy
-from fairhaul.report.charts import Look, Row, Spec, head, spec, values
+from fairhaul.report.charts import Look, head
 from fairhaul.report.look import colour
 from fairhaul.report.plots import INK, Curve, Scale, band, line
+from fairhaul.report.vega import Row, Spec, horizontal, layers, vertical
 
 FIGURE = "counting"
 COUNTERS = ("exact", "nred", "sred")
@@ -75,8 +73,8 @@ def draw(quick: bool) -> Spec:
         title="Flows", low=1, high=FLOWS[-1], log=True, ticks=[1, 10, 100, 1000, 10_000], form="~s"
     )
     names = legend([*looks.values(), TRUTH, THEORY])
-    row = alt.hconcat(*(_drawn(part, x) for part in parts), spacing=SPACE)
-    return spec(alt.vconcat(names, row, spacing=14))
+    row = horizontal([_drawn(part, x) for part in parts], spacing=SPACE)
+    return vertical([names, row], spacing=14)
 
 
 def _accuracy(
@@ -99,10 +97,10 @@ def _cost(name: str, flows: Sequence[int]) -> list[dict[str, float]]:
     return [{"x": n, "mean": tidy(per_packet(name, SIZE, n))} for n in flows]
 
 
-def _drawn(part: _Part, x: Scale) -> Any:
-    drawn: list[Any] = []
+def _drawn(part: _Part, x: Scale) -> Spec:
+    drawn: list[Spec] = []
     for curve in part.curves:
         drawn += band(curve, x, part.y) if "low" in curve.points[0] else []
     drawn += [line(curve, x, part.y) for curve in part.curves]
     drawn.append(head(part.name, INK, bold=True))
-    return alt.layer(*drawn, data=values([])).properties(width=WIDTH, height=HEIGHT)
+    return layers(drawn, WIDTH, HEIGHT)

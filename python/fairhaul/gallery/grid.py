@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
-import altair as alt
-
-from fairhaul.report.charts import Look, Spec, head, spec, values
+from fairhaul.report.charts import Look, head
 from fairhaul.report.plots import INK, Curve, Scale
-
-if TYPE_CHECKING:
-    from fairhaul.report.charts import Row
+from fairhaul.report.vega import Row, Spec, column, horizontal, layers, mark, vertical
 
 COLUMNS = 4
 WIDTH, HEIGHT, SPACE = 168, 104, 14
@@ -35,7 +30,7 @@ def grid(panels: Sequence[Panel], looks: Sequence[Look] = ()) -> Spec:
     Numbers of the horizontal axis stand where no panel is below; the axes are called in the last
     row and the first column.
     """
-    drawn: list[Any] = [legend(looks)] if looks else []
+    drawn = [legend(looks)] if looks else []
     for start in range(0, len(panels), COLUMNS):
         row = [
             _panel(
@@ -45,67 +40,64 @@ def grid(panels: Sequence[Panel], looks: Sequence[Look] = ()) -> Spec:
             )
             for column, panel in enumerate(panels[start : start + COLUMNS])
         ]
-        drawn.append(alt.hconcat(*row, spacing=SPACE))
-    return spec(alt.vconcat(*drawn, spacing=SPACE))
+        drawn.append(horizontal(row, spacing=SPACE))
+    return vertical(drawn, spacing=SPACE)
 
 
-def _panel(panel: Panel, *, called: tuple[bool, bool], numbered: bool) -> Any:
+def _panel(panel: Panel, *, called: tuple[bool, bool], numbered: bool) -> Spec:
     x, y = _x(panel.x, called=called[0], numbered=numbered), _y(panel.y, called=called[1])
-    drawn: list[Any] = []
+    drawn: list[Spec] = []
     if panel.marks:
-        rule = alt.Chart(values(panel.marks)).mark_rule(color="var(--line)", strokeDash=[2, 2])
-        drawn.append(rule.encode(x=x("x:Q")))
-    for curve in panel.curves:
-        look = curve.look
-        line = alt.Chart(values(curve.points)).mark_line(
-            color=look.colour,
-            strokeDash=list(look.dash),
-            strokeWidth=1 if look.thin else 1.8,
+        look: Spec = {"color": "var(--line)", "strokeDash": [2, 2]}
+        drawn.append(mark("rule", {"x": x("x:Q")}, panel.marks, **look))
+    drawn += [
+        mark(
+            "line",
+            {"x": x("x:Q"), "y": y("mean:Q")},
+            curve.points,
+            color=curve.look.colour,
+            strokeDash=list(curve.look.dash),
+            strokeWidth=1 if curve.look.thin else 1.8,
             clip=True,
         )
-        drawn.append(line.encode(x=x("x:Q"), y=y("mean:Q")))
+        for curve in panel.curves
+    ]
     drawn.append(head(panel.name, INK, bold=True))
-    return alt.layer(*drawn).properties(width=WIDTH, height=HEIGHT)
+    return layers(drawn, WIDTH, HEIGHT)
 
 
-def _x(scale: Scale, *, called: bool, numbered: bool) -> Callable[[str], alt.X]:
-    axis = alt.Axis(
-        title=scale.title if called else None,
-        values=list(scale.ticks),
-        format=scale.form,
-        labels=numbered,
-        ticks=numbered,
-    )
-    return lambda field: alt.X(field, axis=axis, scale=_law(scale))
+def _x(scale: Scale, *, called: bool, numbered: bool) -> Callable[[str], Spec]:
+    axis = {
+        **{"title": scale.title if called else None, "values": list(scale.ticks)},
+        **{"format": scale.form, "labels": numbered, "ticks": numbered},
+    }
+    return lambda name: column(name, axis=axis, scale=scale.law())
 
 
-def _y(scale: Scale, *, called: bool) -> Callable[[str], alt.Y]:
-    given: Mapping[str, Any] = {"values": list(scale.ticks)} if scale.ticks else {"tickCount": 4}
+def _y(scale: Scale, *, called: bool) -> Callable[[str], Spec]:
+    given: Spec = {"values": list(scale.ticks)} if scale.ticks else {"tickCount": 4}
     # The same room for numbers everywhere, so that panels stand below each other.
-    axis = alt.Axis(
-        title=scale.title if called else None, format="~s", minExtent=30, maxExtent=30, **given
-    )
-    return lambda field: alt.Y(field, axis=axis, scale=_law(scale))
+    room = {"minExtent": 30, "maxExtent": 30}
+    axis = {"title": scale.title if called else None, "format": "~s", **room, **given}
+    return lambda name: column(name, axis=axis, scale=scale.law())
 
 
-def _law(scale: Scale) -> alt.Scale:
-    ends = [scale.low, scale.high]
-    return alt.Scale(type="log" if scale.log else "linear", domain=ends, nice=False, zero=False)
-
-
-def legend(looks: Sequence[Look]) -> Any:
+def legend(looks: Sequence[Look]) -> Spec:
     """Write the names of lines beside each other, each behind a piece of its line."""
-    wide = (COLUMNS * WIDTH) // max(len(looks), 1)
+    room = COLUMNS * WIDTH
+    wide = room // max(len(looks), 1)
+    x = column("x:Q", axis=None, scale={"domain": [0, room]})
     drawn = []
     for number, look in enumerate(looks):
         at = number * wide
-        line = alt.Chart(values([{"x": at, "to": at + 24}])).mark_rule(
-            color=look.colour, strokeDash=list(look.dash), strokeWidth=1 if look.thin else 2.2
+        line: Spec = {
+            **{"color": look.colour, "strokeDash": list(look.dash)},
+            **{"strokeWidth": 1 if look.thin else 2.2},
+        }
+        drawn.append(
+            mark("rule", {"x": x, "x2": {"field": "to"}}, [{"x": at, "to": at + 24}], **line)
         )
-        place = {"x": alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, COLUMNS * WIDTH]))}
-        drawn.append(line.encode(**place, x2="to:Q"))
-        text = alt.Chart(values([{"x": at + 30, "word": look.label}])).mark_text(
-            align="left", color=look.colour, fontWeight="bold"
-        )
-        drawn.append(text.encode(**place, text="word:N"))
-    return alt.layer(*drawn).properties(width=COLUMNS * WIDTH, height=16)
+        name: Spec = {"align": "left", "color": look.colour, "fontWeight": "bold"}
+        rows = [{"x": at + 30, "word": look.label}]
+        drawn.append(mark("text", {"x": x, "text": column("word:N")}, rows, **name))
+    return layers(drawn, room, 16)

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import altair as alt
 import numpy as np
 
 from fairhaul.gallery import Key, scenario
 from fairhaul.measures import measure, series
 from fairhaul.report import charts, gauges, plots
 from fairhaul.report.bins import level, rate, tidy, whole_run
-from fairhaul.report.charts import Lane, Look, Row, Span, Spec
+from fairhaul.report.charts import Lane, Look, Span
 from fairhaul.report.look import colour
 from fairhaul.report.plots import Panel, Scale
+from fairhaul.report.vega import Row, Spec, column, layers, mark
 
 if TYPE_CHECKING:
     from fairhaul.record import Record
@@ -141,22 +141,21 @@ def _one(found: Found) -> Spec:
     return charts.lanes(found.lanes, found.span, below=[_heap(found)])
 
 
-def _heap(found: Found) -> Any:
+def _heap(found: Found) -> Spec:
     """Draw who gets what as areas one upon the other."""
-    axis = alt.Axis(tickCount=4, title="Mbit/s")
-    scale = alt.Scale(domain=[0, found.rate_mbps], nice=False)
+    axis = {"tickCount": 4, "title": "Mbit/s"}
+    scale = {"domain": [0, found.rate_mbps], "nice": False}
     looks = [Look(label=who, colour=colour(k)) for k, who in enumerate(WHO)]
-    parts: list[Any] = [charts.head("goodput", plots.INK, bold=True)]
+    parts = [charts.head("goodput", plots.INK, bold=True)]
     for k, look in enumerate(looks):
-        y = alt.Y(f"v{k}:Q", axis=axis, scale=scale)
-        area = alt.Chart().mark_area(color=look.colour, opacity=0.7, line=False, clip=True)
-        parts.append(area.encode(x=found.span.axis(), y=y, y2=f"v{k + 1}:Q"))
+        y = column(f"v{k}:Q", axis=axis, scale=scale)
+        place = {"x": found.span.axis(), "y": y, "y2": {"field": f"v{k + 1}"}}
+        area: Spec = {"color": look.colour, "fillOpacity": 0.7, "line": False, "clip": True}
+        parts.append(mark("area", place, **area))
     last = found.shares[-1]
     middles = [(float(last[f"v{k}"]) + float(last[f"v{k + 1}"])) / 2 for k in range(len(WHO))]
     parts += charts.labels(looks, [HEIGHT * (1 - y / found.rate_mbps) for y in middles], HEIGHT)
-    return alt.layer(*parts, data=charts.values(found.shares)).properties(
-        width=charts.WIDTH, height=HEIGHT
-    )
+    return layers(parts, charts.WIDTH, HEIGHT, found.shares)
 
 
 def _all(found: Mapping[str, Mapping[str, Row]]) -> Spec:

@@ -9,9 +9,10 @@ from fairhaul.gallery import Key, scenario
 from fairhaul.gallery.grid import Panel, grid
 from fairhaul.measures import measure
 from fairhaul.report.bins import tidy
-from fairhaul.report.charts import Look, Spec
+from fairhaul.report.charts import Look
 from fairhaul.report.look import colour
 from fairhaul.report.plots import Curve, Scale
+from fairhaul.report.vega import Spec
 
 if TYPE_CHECKING:
     from fairhaul.record import Record

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from fairhaul.gallery import ROOT
 from fairhaul.gallery.grid import Panel, grid
 from fairhaul.report.bins import tidy
-from fairhaul.report.charts import Look, Row, Spec
+from fairhaul.report.charts import Look
 from fairhaul.report.look import colour
 from fairhaul.report.plots import Curve, Scale
+from fairhaul.report.vega import Row, Spec
 
 SNAPSHOTS = ROOT / "crates" / "cc" / "tests" / "snapshots"
 ROUNDS = 100

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from fairhaul.gallery import Key, scenario
 from fairhaul.papers.figures import windows
 from fairhaul.report import plots
-from fairhaul.report.charts import Look, Spec
+from fairhaul.report.charts import Look
 from fairhaul.report.look import colour
+from fairhaul.report.vega import Spec
 
 if TYPE_CHECKING:
     from fairhaul.record import Record

@@ -23,19 +23,15 @@ LEGEND = (
 
 def write(done: Reproduction, out: Path) -> Path:
     """Write the report into the directory `out`; give the path of its page."""
-    from altair.utils.schemapi import debug_mode
-
-    # To check a chart takes longer than to draw it.
-    with debug_mode(False):
-        sections = [_claims(done), *(_part(part) for part in done.parts)]
-        sections += [_differences(done), _choices(done), _again(done)]
-        return report.write(
-            out / PAGE,
-            f"{done.paper.title} [{done.paper.key}], reproduced",
-            done.paper.question,
-            done.answer(),
-            [section for section in sections if section is not None],
-        )
+    sections = [_claims(done), *(_part(part) for part in done.parts)]
+    sections += [_differences(done), _choices(done), _again(done)]
+    return report.write(
+        out / PAGE,
+        f"{done.paper.title} [{done.paper.key}], reproduced",
+        done.paper.question,
+        done.answer(),
+        [section for section in sections if section is not None],
+    )
 
 
 def _claims(done: Reproduction) -> Section | None:

@@ -69,8 +69,10 @@ def write(
     Files of an earlier report are replaced, each at once; the page comes last.
     """
     from fairhaul.report.page import write as write_page
+    from fairhaul.report.pen import Pen
 
-    return write_page(Path(path), title, question, answer, sections)
+    with Pen() as pen:
+        return write_page(Path(path), title, question, answer, sections, pen)
 
 
 def write_report(
@@ -81,8 +83,11 @@ def write_report(
     It goes into `out`, or into the one directory there is. A `ScenarioError` says which directory
     is none of a record.
     """
-    from fairhaul.report.runs import write as write_runs
+    from fairhaul.report.pen import Pen
 
-    return write_runs(
-        [Path(directory) for directory in directories], None if out is None else Path(out)
-    )
+    with Pen() as pen:
+        pen.start()  # before all that takes long to import
+        from fairhaul.report.runs import write as write_runs
+
+        places = [Path(directory) for directory in directories]
+        return write_runs(places, None if out is None else Path(out), pen)

@@ -6,14 +6,10 @@ says too little is there a legend in the caption. Layers named `hover…` answer
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import altair as alt
-
-Row = Mapping[str, Any]
-Spec = dict[str, Any]
+from fairhaul.report.vega import Row, Spec, column, layers, mark, vertical, words
 
 WIDTH = 740
 LABEL_GAP = 15
@@ -37,24 +33,22 @@ class Span:
     end_s: float
     warmup_s: float
 
-    def axis(self, *, shown: bool = True) -> alt.X:
+    def axis(self, *, shown: bool = True) -> Spec:
         """Give the axis of time."""
-        axis = alt.Axis(tickCount=8, labels=shown, ticks=shown, title=TIME if shown else None)
-        return alt.X("t:Q", axis=axis, scale=alt.Scale(domain=[0, self.end_s], nice=False))
+        axis = {"tickCount": 8, "labels": shown, "ticks": shown, "title": TIME if shown else None}
+        return column("t:Q", axis=axis, scale={"domain": [0, self.end_s], "nice": False})
 
-    def shade(self, *, labelled: bool) -> list[alt.Chart]:
+    def shade(self, *, labelled: bool) -> list[Spec]:
         """Shade the warm-up; nothing where there is none."""
         if self.warmup_s <= 0:
             return []
-        data = values([{"from": 0, "t": self.warmup_s}])
-        area = alt.Chart(data).mark_rect(color="var(--shade)")
-        found = [area.encode(x=alt.X("from:Q"), x2="t:Q")]
+        ends = {"x": column("from:Q"), "x2": {"field": "t"}}
+        found = [mark("rect", ends, [{"from": 0, "t": self.warmup_s}], color="var(--shade)")]
         if labelled:
-            words = values([{"t": self.warmup_s, "word": "measured from here"}])
-            text = alt.Chart(words).mark_text(
-                align="left", dx=5, y=8, fontSize=11, color="var(--quiet)"
-            )
-            found.append(text.encode(x="t:Q", text="word:N"))
+            place = {"x": column("t:Q"), "text": column("word:N")}
+            rows = [{"t": self.warmup_s, "word": "measured from here"}]
+            look: Spec = {"align": "left", "dx": 5, "y": 8, "fontSize": 11, "color": "var(--quiet)"}
+            found.append(mark("text", place, rows, **look))
         return found
 
 
@@ -74,13 +68,14 @@ class Lane:
     form: str = "~s"
     limit: tuple[float, str] | None = None
 
+    def is_cut(self) -> bool:
+        """Whether it passes its scale. Only then is it clipped, which is dear in a PNG."""
+        slack = 1e-3 * (self.top - self.bottom)  # of rounded rows
+        low, high = self.bottom - slack, self.top + slack
+        return any(row["low"] < low or row["high"] > high for row in self.rows)
 
-def values(rows: Sequence[Row]) -> Any:
-    """Give rows as the data of a chart."""
-    return alt.InlineData(values=[dict(row) for row in rows])
 
-
-def lanes(lanes: Sequence[Lane], span: Span, unit: str = "", below: Sequence[Any] = ()) -> Spec:
+def lanes(lanes: Sequence[Lane], span: Span, unit: str = "", below: Sequence[Spec] = ()) -> Spec:
     """Draw a row for each of `lanes` over the same time: a mean, and the band around it.
 
     `unit` is that of all lanes; `below` are charts over the same time, to stand below them.
@@ -91,138 +86,134 @@ def lanes(lanes: Sequence[Lane], span: Span, unit: str = "", below: Sequence[Any
         _lane(lane, span, unit if unit and i == last // 2 else lane.unit, i, last, height)
         for i, lane in enumerate(lanes)
     ]
-    return spec(alt.vconcat(*drawn, *below, spacing=26))
+    return vertical([*drawn, *below], spacing=26)
 
 
-def _lane(lane: Lane, span: Span, unit: str, number: int, last: int, height: int) -> Any:
-    axis = alt.Axis(tickCount=3 if height < 100 else 4, title=unit or None, format=lane.form)
-    scale = alt.Scale(domain=[lane.bottom, lane.top], nice=True, zero=True)
-    y = alt.Y("mean:Q", axis=axis, scale=scale)
+def _lane(lane: Lane, span: Span, unit: str, number: int, last: int, height: int) -> Spec:
+    look: Spec = {"color": lane.look.colour, "clip": lane.is_cut()}
+    axis = {"tickCount": 3 if height < 100 else 4, "title": unit or None, "format": lane.form}
+    scale = {"domain": [lane.bottom, lane.top], "nice": True, "zero": True}
     x = span.axis(shown=number == last)
-    band = alt.Chart().mark_area(color=lane.look.colour, opacity=0.28, line=False, clip=True)
-    line = alt.Chart().mark_line(color=lane.look.colour, strokeWidth=1.5, clip=True)
-    parts: list[Any] = [
+    low = column("low:Q", axis=axis, scale=scale, title=unit or None)
+    band = {"x": x, "y": low, "y2": {"field": "high"}}
+    line: Spec = {"x": x, "y": column("mean:Q", axis=axis, scale=scale)}
+    parts = [
         *span.shade(labelled=number == 0),
-        band.encode(x=x, y=alt.Y("low:Q", axis=axis, scale=scale, title=unit or None), y2="high:Q"),
-        line.encode(x=x, y=y),
+        mark("area", band, fillOpacity=0.28, line=False, **look),
+        mark("line", line, strokeWidth=1.5, **look),
         head(lane.look.label, lane.look.colour, bold=True),
         head(lane.note, "var(--soft)", right=True),
     ]
     if lane.limit is not None:
         parts += _limit(*lane.limit)
     tips = [
-        alt.Tooltip("t:Q", title="time (s)", format=".4~g"),
-        alt.Tooltip("mean:Q", title="mean", format=",.4~g"),
-        alt.Tooltip("low:Q", title="smallest", format=",.4~g"),
-        alt.Tooltip("high:Q", title="largest", format=",.4~g"),
+        _tip("t:Q", "time (s)", ".4~g"),
+        _tip("mean:Q", "mean"),
+        _tip("low:Q", "smallest"),
+        _tip("high:Q", "largest"),
     ]
     parts.append(hover(x, tips, number))
-    rows = values(lane.rows)
-    return alt.layer(*parts, data=rows).properties(width=WIDTH, height=height)
+    return layers(parts, WIDTH, height, lane.rows)
 
 
-def head(text: str, colour: str, *, bold: bool = False, right: bool = False) -> Any:
+def _tip(of: str, title: str, form: str = ",.4~g") -> Spec:
+    return column(of, title=title, format=form)
+
+
+def head(text: str, colour: str, *, bold: bool = False, right: bool = False) -> Spec:
     """Write above a lane, at its left or its right end."""
-    mark = alt.Chart(values([{"word": text}])).mark_text(
+    return words(
+        text,
+        {"x": {"value": "width" if right else 0}},
         align="right" if right else "left",
         baseline="bottom",
         y=-5,
         color=colour,
         fontWeight="bold" if bold else "normal",
     )
-    return mark.encode(x=alt.value("width" if right else 0), text="word:N")
 
 
-def _limit(value: float, label: str) -> list[alt.Chart]:
-    data = values([{"limit": value, "word": label}])
-    rule = alt.Chart(data).mark_rule(color="var(--soft)", strokeDash=[4, 3]).encode(y="limit:Q")
-    text = alt.Chart(data).mark_text(
-        align="right", baseline="bottom", dx=-3, dy=-3, fontSize=11, color="var(--soft)"
-    )
-    return [rule, text.encode(x=alt.value("width"), y="limit:Q", text="word:N")]
+def _limit(value: float, label: str) -> list[Spec]:
+    rows = [{"limit": value, "word": label}]
+    y = column("limit:Q")
+    place = {"x": {"value": "width"}, "y": y, "text": column("word:N")}
+    look: Spec = {"align": "right", "baseline": "bottom", "dx": -3, "dy": -3, "fontSize": 11}
+    return [
+        mark("rule", {"y": y}, rows, color="var(--soft)", strokeDash=[4, 3]),
+        mark("text", place, rows, color="var(--soft)", **look),
+    ]
 
 
-def hover(x: Any, tips: Sequence[alt.Tooltip], number: int = 0) -> Any:
+def hover(x: Spec, tips: Sequence[Spec], number: int = 0) -> Spec:
     """Give the line that follows the pointer, with the numbers where it stands."""
-    nearest = alt.selection_point(
-        name=f"hover{number}", on="pointerover", clear="pointerout", nearest=True, encodings=["x"]
-    )
-    rule = alt.Chart(name=f"hover{number}_line").mark_rule(color="var(--quiet)")
-    shown = alt.condition(nearest, alt.value(0.7), alt.value(0), empty=False)
-    return rule.encode(x=x, opacity=shown, tooltip=list(tips)).add_params(nearest)
+    name = f"hover{number}"
+    shown = {"condition": {"param": name, "value": 0.7, "empty": False}, "value": 0}
+    rule = mark("rule", {"x": x, "opacity": shown, "tooltip": list(tips)}, color="var(--quiet)")
+    nearest = {
+        **{"type": "point", "on": "pointerover", "clear": "pointerout"},
+        **{"nearest": True, "encodings": ["x"]},
+    }
+    return {"name": f"{name}_line", "params": [{"name": name, "select": nearest}], **rule}
 
 
 def lines(looks: Sequence[Look], rows: Sequence[Row], span: Span, unit: str, top: float) -> Spec:
     """Draw lines over time: of each row `t`, and `v0`, `v1` … for `looks`."""
     height = 300
     x = span.axis()
-    scale = alt.Scale(domain=[0, top], nice=False)
-    y_axis = alt.Axis(tickCount=6, title=unit, format="~s")
-    drawn: list[Any] = span.shade(labelled=True)
+    scale = {"domain": [0, top], "nice": False}
+    axis = {"tickCount": 6, "title": unit, "format": "~s"}
+    drawn = span.shade(labelled=True)
     for i, look in enumerate(looks):
-        mark = alt.Chart().mark_line(
-            color=look.colour,
-            strokeDash=list(look.dash),
-            strokeWidth=1.5 if look.thin else 2.2,
-        )
-        drawn.append(mark.encode(x=x, y=alt.Y(f"v{i}:Q", axis=y_axis, scale=scale)))
+        place = {"x": x, "y": column(f"v{i}:Q", axis=axis, scale=scale)}
+        width = 1.5 if look.thin else 2.2
+        dash = list(look.dash)
+        drawn.append(mark("line", place, color=look.colour, strokeDash=dash, strokeWidth=width))
     ends = [float(rows[-1][f"v{i}"]) for i in range(len(looks))]
     drawn += labels(looks, [height * (1 - end / top) for end in ends], height)
-    tips = [alt.Tooltip("t:Q", title="time (s)", format=".4~g")]
-    tips += [
-        alt.Tooltip(f"v{i}:Q", title=look.label, format=",.4~g") for i, look in enumerate(looks)
-    ]
-    drawn.append(hover(x, tips))
-    return spec(alt.layer(*drawn, data=values(rows)).properties(width=WIDTH, height=height))
+    drawn.append(hover(x, tips_of(looks)))
+    return layers(drawn, WIDTH, height, rows)
+
+
+def tips_of(looks: Sequence[Look]) -> list[Spec]:
+    """Tell the time, and what each of `looks` is then."""
+    each = [_tip(f"v{i}:Q", look.label) for i, look in enumerate(looks)]
+    return [_tip("t:Q", "time (s)", ".4~g"), *each]
 
 
 def strip(looks: Sequence[Look], rows: Sequence[Row], span: Span) -> Spec:
     """Draw a tick at `t` in the row of each label `of`; `timeout` says which kind it is."""
     names = [look.label for look in looks]
-    height = max(26 * len(names), 52)
-    y = alt.Y(
-        "of:N",
-        sort=None,
-        scale=alt.Scale(domain=names),
-        axis=alt.Axis(
-            title=None,
-            labelFontWeight="bold",
-            labelColor="var(--ink)",
-            labelLimit=130,
-            labelPadding=8,
-        ),
-    )
-    colours = alt.Color(
-        "of:N", scale=alt.Scale(domain=names, range=[look.colour for look in looks]), legend=None
-    )
-    tips = [
-        alt.Tooltip("of:N", title="flow"),
-        alt.Tooltip("t:Q", title="time (s)", format=".4~g"),
-        alt.Tooltip("what:N", title="what"),
-    ]
-    data = values(rows)
-    tick = alt.Chart(data).transform_filter("!datum.timeout")
-    cross = alt.Chart(data).transform_filter("datum.timeout")
-    x = span.axis()
-    parts: list[Any] = [
+    axis = {
+        **{"title": None, "labelFontWeight": "bold", "labelColor": "var(--ink)"},
+        **{"labelLimit": 130, "labelPadding": 8},
+    }
+    colours = {"domain": names, "range": [look.colour for look in looks]}
+    place = {
+        "x": span.axis(),
+        "y": column("of:N", sort=None, scale={"domain": names}, axis=axis),
+        "color": column("of:N", scale=colours, legend=None),
+        "tooltip": [
+            column("of:N", title="flow"),
+            _tip("t:Q", "time (s)", ".4~g"),
+            column("what:N", title="what"),
+        ],
+    }
+    cross: Spec = {"shape": "cross", "angle": 45, "size": 70, "filled": True, "opacity": 1}
+    parts = [
         *span.shade(labelled=False),
-        tick.mark_tick(thickness=1.4, size=16).encode(x=x, y=y, color=colours, tooltip=tips),
-        cross.mark_point(shape="cross", angle=45, size=70, filled=True, opacity=1).encode(
-            x=x, y=y, color=colours, tooltip=tips
-        ),
+        mark("tick", place, where="!datum.timeout", thickness=1.4, size=16),
+        mark("point", place, where="datum.timeout", **cross),
     ]
-    return spec(alt.layer(*parts).properties(width=WIDTH, height=height))
+    return layers(parts, WIDTH, max(26 * len(names), 52), rows)
 
 
-def labels(looks: Sequence[Look], at: Sequence[float], height: int) -> list[alt.Chart]:
+def labels(looks: Sequence[Look], at: Sequence[float], height: int) -> list[Spec]:
     """Write the names of lines behind their ends, moved apart where they would overlap."""
-    found = []
-    for look, y in zip(looks, apart(at, LABEL_GAP, height), strict=True):
-        text = alt.Chart(values([{"word": look.label}])).mark_text(
-            align="left", dx=8, y=y, color=look.colour, fontWeight="bold"
-        )
-        found.append(text.encode(x=alt.value("width"), text="word:N"))
-    return found
+    place = {"x": {"value": "width"}}
+    return [
+        words(look.label, place, align="left", dx=8, y=y, color=look.colour, fontWeight="bold")
+        for look, y in zip(looks, apart(at, LABEL_GAP, height), strict=True)
+    ]
 
 
 def apart(at: Sequence[float], gap: float, end: float) -> list[float]:
@@ -235,9 +226,3 @@ def apart(at: Sequence[float], gap: float, end: float) -> list[float]:
     for i in reversed(range(len(found))):
         found[i] = min(found[i], limit - gap * (len(found) - 1 - i))
     return [found[order.index(i)] for i in range(len(at))]
-
-
-def spec(chart: Any) -> Spec:
-    """Give `chart` as the specification that a figure holds."""
-    found: Spec = chart.to_dict(validate=False)
-    return found

@@ -13,9 +13,10 @@ from fairhaul.measures import Series, varies
 from fairhaul.record import Record
 from fairhaul.report import Figure, charts, gauges
 from fairhaul.report.bins import Bins, level, points, rate, tidy, whole_run
-from fairhaul.report.charts import Lane, Look, Row, Span
+from fairhaul.report.charts import Lane, Look, Span
 from fairhaul.report.look import colour, dash
 from fairhaul.report.plots import Curve, Scale, curves, dots
+from fairhaul.report.vega import Row, Spec
 from fairhaul.report.words import mean, milliseconds
 
 # More lines than this cannot be told apart.
@@ -272,7 +273,7 @@ def bottom_of(lowest: float) -> float:
     return float(max(0.0, np.floor(lowest * 10 - 0.2) / 10))
 
 
-def of_scales(lines: Sequence[Curve], bottom: float) -> charts.Spec:
+def of_scales(lines: Sequence[Curve], bottom: float) -> Spec:
     """Draw Jain's index over windows of `x` seconds, from `bottom` up."""
     lengths = sorted({float(row["x"]) for line in lines for row in line.points})
     low, high = lengths[0] / 1.1, lengths[-1] * 1.1

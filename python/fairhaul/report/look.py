@@ -75,7 +75,7 @@ def still(spec: Mapping[str, Any]) -> dict[str, Any]:
 
     def kept(value: Any) -> Any:
         if isinstance(value, Mapping):
-            return {key: kept(inner) for key, inner in value.items()}
+            return {k: v if k == "data" else kept(v) for k, v in value.items()}
         if isinstance(value, list):
             return [kept(inner) for inner in value if not _answers_pointer(inner)]
         return value

@@ -8,29 +8,41 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from importlib.resources import files as resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fairhaul.report import Figure, Section, look
+from fairhaul.report.pen import Pen
+
+if TYPE_CHECKING:
+    import jinja2
+
+HOME = resources("fairhaul.report")
 
 
-def write(path: Path, title: str, question: str, answer: str, sections: Sequence[Section]) -> Path:
-    """Write the page and its figures."""
+def write(
+    path: Path, title: str, question: str, answer: str, sections: Sequence[Section], pen: Pen
+) -> Path:
+    """Write the page and its figures, drawn by `pen`."""
     figures = [figure for section in sections for figure in section.figures]
     names = [figure.name for figure in figures]
     if len(set(names)) < len(names):
         raise ValueError("two figures of a report have the same name")
-    pictures = {figure.name: look.svg(figure.chart) for figure in figures}
+    drawn = pen.draw([figure.chart for figure in figures])
+    template = _template()  # while the first is drawn
+    pictures = {}
+    files: dict[str, bytes] = {}
+    for name, picture in zip(names, drawn, strict=True):
+        pictures[name] = picture
+        for ending, content in look.files(picture).items():
+            files[f"{name}.{ending}"] = content
+    said = {"title": title, "question": question, "answer": answer}
+    page = _page(template, said, sections, pictures)
     path.parent.mkdir(parents=True, exist_ok=True)
     folder = path.parent / "figures"
-    drafts = {
-        folder / f"{figure.name}.{ending}": content
-        for figure in figures
-        for ending, content in look.files(pictures[figure.name]).items()
-    }
-    page = _page(title, question, answer, sections, pictures)
-    if drafts:
+    if files:
         folder.mkdir(exist_ok=True)
-    for file, content in drafts.items():
-        _replace(file, content)
+    for name, content in files.items():
+        _replace(folder / name, content)
     _replace(path, page.encode())
     return path
 
@@ -45,35 +57,33 @@ def _replace(file: Path, content: bytes) -> None:
         draft.unlink(missing_ok=True)
 
 
-def _page(
-    title: str,
-    question: str,
-    answer: str,
-    sections: Sequence[Section],
-    pictures: Mapping[str, str],
-) -> str:
+def _template() -> jinja2.Template:
     import jinja2
 
-    from fairhaul import _core
-
-    home = resources("fairhaul.report")
     environment = jinja2.Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
-    template = environment.from_string((home / "page.html.j2").read_text(encoding="utf-8"))
-    drawn = any(section.figures for section in sections)
+    return environment.from_string((HOME / "page.html.j2").read_text(encoding="utf-8"))
+
+
+def _page(
+    template: jinja2.Template,
+    said: Mapping[str, str],
+    sections: Sequence[Section],
+    pictures: Mapping[str, str],
+) -> str:
+    from fairhaul import _core
+
     return template.render(
-        title=title,
-        question=question,
-        answer=answer,
+        **said,
         sections=sections,
         version=_core.__version__,
         light=look.LIGHT,
         dark=look.DARK,
         type=look.SCREEN_TYPE,
-        style=(home / "page.css").read_text(encoding="utf-8"),
-        script=(home / "page.js").read_text(encoding="utf-8"),
-        bundle=_script(_bundle()) if drawn else "",
+        style=(HOME / "page.css").read_text(encoding="utf-8"),
+        script=(HOME / "page.js").read_text(encoding="utf-8"),
+        bundle=_script(_bundle()) if pictures else "",
         pictures=pictures,
         chart=_chart,
     )

@@ -9,27 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-import altair as alt
-
-from fairhaul.report.charts import (
-    WIDTH,
-    Look,
-    Row,
-    Span,
-    Spec,
-    head,
-    hover,
-    labels,
-    spec,
-    values,
-)
+from fairhaul.report.charts import WIDTH, Look, Span, head, hover, labels, tips_of
+from fairhaul.report.vega import Row, Spec, column, horizontal, layers, mark, vertical, words
 
 HEIGHT = 320
 # Between two panels there is room for the names of lines.
 BETWEEN = 64
 INK = "var(--ink)"
+SPOT: Spec = {"filled": True, "size": 80, "opacity": 1}
+PAPER: Spec = {"shape": "diamond", "filled": True, "color": INK, "opacity": 1}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,23 +47,19 @@ class Scale:
         """Give the nearest value on the axis."""
         return None if value is None else min(max(value, self.low), self.high)
 
-    def x(self, field: str) -> alt.X:
-        """Give the axis as the horizontal one."""
-        return alt.X(field, axis=self._axis(), scale=self._scale())
+    def of(self, called: str) -> Spec:
+        """Give the axis of a column."""
+        return column(called, axis=self._axis(), scale=self.law())
 
-    def y(self, field: str) -> alt.Y:
-        """Give the axis as the vertical one."""
-        return alt.Y(field, axis=self._axis(), scale=self._scale())
+    def _axis(self) -> Spec:
+        axis: Spec = {"title": self.title}
+        axis |= {"values": list(self.ticks)} if self.ticks else {"tickCount": 6}
+        return axis | ({"format": self.form or "~g"} if self.form or self.log else {})
 
-    def _axis(self) -> alt.Axis:
-        given: dict[str, Any] = {"values": list(self.ticks)} if self.ticks else {"tickCount": 6}
-        if self.form or self.log:
-            given["format"] = self.form or "~g"
-        return alt.Axis(title=self.title, **given)
-
-    def _scale(self) -> alt.Scale:
-        kind: Literal["log", "linear"] = "log" if self.log else "linear"
-        return alt.Scale(type=kind, domain=[self.low, self.high], nice=False, zero=False)
+    def law(self) -> Spec:
+        """Give from where to where it goes, and how."""
+        kind = "log" if self.log else "linear"
+        return {"type": kind, "domain": [self.low, self.high], "nice": False, "zero": False}
 
 
 def powers(
@@ -121,33 +107,32 @@ def ticks(low: float, high: float, steps: Sequence[float] = (1, 2, 5)) -> list[f
 
 def curves(lines: Sequence[Curve], x: Scale, y: Scale) -> Spec:
     """Draw lines with bands, each labelled where it ends; those without a point are left out."""
-    return spec(_curves(lines, x, y, WIDTH, HEIGHT))
+    return layers(_curves(lines, x, y, HEIGHT), WIDTH, HEIGHT)
 
 
 def beside(panels: Mapping[str, Sequence[Curve]], x: Scale, y: Scale) -> Spec:
     """Draw lines as `curves` does, in panels beside each other with their names above them."""
-    width = (WIDTH - BETWEEN * (len(panels) - 1)) // len(panels)
+    width, height = (WIDTH - BETWEEN * (len(panels) - 1)) // len(panels), WIDTH // 3
     drawn = [
-        alt.layer(_curves(lines, x, y, width, WIDTH // 3), head(name, INK, bold=True))
+        layers([*_curves(lines, x, y, height), head(name, INK, bold=True)], width, height)
         for name, lines in panels.items()
     ]
-    return spec(alt.hconcat(*drawn, spacing=BETWEEN))
+    return horizontal(drawn, spacing=BETWEEN)
 
 
-def _curves(lines: Sequence[Curve], x: Scale, y: Scale, width: int, height: int) -> Any:
+def _curves(lines: Sequence[Curve], x: Scale, y: Scale, height: int) -> list[Spec]:
     lines = [line for line in lines if line.points]
-    drawn: list[Any] = []
+    drawn: list[Spec] = []
     for one in lines:
         drawn += band(one, x, y)
     drawn += [line(one, x, y) for one in lines]
     drawn += [_points(line, x, y) for line in lines if not line.look.thin]
     named = [line for line in lines if line.look.label]
     last = [y.place(y.inside(float(line.points[-1]["mean"])) or y.low) for line in named]
-    drawn += labels([line.look for line in named], [height * (1 - at) for at in last], height)
-    return alt.layer(*drawn).properties(width=width, height=height)
+    return drawn + labels([line.look for line in named], [height * (1 - at) for at in last], height)
 
 
-def band(curve: Curve, x: Scale, y: Scale) -> list[Any]:
+def band(curve: Curve, x: Scale, y: Scale) -> list[Spec]:
     """Draw the intervals of a line as a band; nothing where it has none."""
     rows = [
         {"x": row["x"], "low": y.inside(row["low"]), "high": y.inside(row["high"])}
@@ -156,36 +141,36 @@ def band(curve: Curve, x: Scale, y: Scale) -> list[Any]:
     ]
     if not rows:
         return []
-    area = alt.Chart(values(rows)).mark_area(color=curve.look.colour, opacity=0.13, line=False)
-    return [area.encode(x=x.x("x:Q"), y=y.y("low:Q"), y2="high:Q")]
+    place = {"x": x.of("x:Q"), "y": y.of("low:Q"), "y2": {"field": "high"}}
+    return [mark("area", place, rows, color=curve.look.colour, fillOpacity=0.13, line=False)]
 
 
-def line(curve: Curve, x: Scale, y: Scale) -> Any:
+def line(curve: Curve, x: Scale, y: Scale) -> Spec:
     """Draw a line without its points."""
-    look = curve.look
-    mark = alt.Chart(values(curve.points)).mark_line(
-        color=look.colour,
-        strokeDash=list(look.dash),
-        strokeWidth=1.3 if look.thin else 2.2,
+    return mark(
+        "line",
+        {"x": x.of("x:Q"), "y": y.of("mean:Q")},
+        curve.points,
+        color=curve.look.colour,
+        strokeDash=list(curve.look.dash),
+        strokeWidth=1.3 if curve.look.thin else 2.2,
         clip=True,
     )
-    return mark.encode(x=x.x("x:Q"), y=y.y("mean:Q"))
 
 
-def _points(line: Curve, x: Scale, y: Scale) -> Any:
+def _points(line: Curve, x: Scale, y: Scale) -> Spec:
     rows = [{**row, "of": line.look.label} for row in line.points]
-    spot = alt.Chart(values(rows)).mark_point(
-        color=line.look.colour, filled=True, fill=line.look.colour, size=46, opacity=1
-    )
     tips = _tips([("of:N", ""), ("x:Q", x.title)])
-    return spot.encode(x=x.x("x:Q"), y=y.y("mean:Q"), tooltip=tips)
+    place = {"x": x.of("x:Q"), "y": y.of("mean:Q"), "tooltip": tips}
+    colour = line.look.colour
+    return mark("point", place, rows, color=colour, filled=True, fill=colour, size=46, opacity=1)
 
 
-def _tips(first: Sequence[tuple[str, str]]) -> list[alt.Tooltip]:
+def _tips(first: Sequence[tuple[str, str]]) -> list[Spec]:
     interval = [("mean:Q", "mean"), ("low:Q", "interval from"), ("high:Q", "to")]
     return [
-        alt.Tooltip(field, title=title, format=".4~g" if field.endswith("Q") else "")
-        for field, title in [*first, *interval]
+        column(called, title=title, format=".4~g" if called.endswith("Q") else "")
+        for called, title in [*first, *interval]
     ]
 
 
@@ -195,68 +180,73 @@ def bars(looks: Sequence[Look], rows: Sequence[Row], group: str, y: Scale) -> Sp
     A row has `group` and `of`, the label of a look. `group` is what the groups are called.
     """
     names = [look.label for look in looks]
-    x = alt.X(
-        "group:N",
-        sort=None,
-        scale=alt.Scale(paddingInner=0.22, paddingOuter=0.1),
-        axis=alt.Axis(title=group, labelAngle=0, labelPadding=24, labelColor=INK, ticks=False),
-    )
-    lane = alt.XOffset("of:N", scale=alt.Scale(domain=names, paddingInner=0.18), sort=None)
-    colours = alt.Color(
-        "of:N", scale=alt.Scale(domain=names, range=[look.colour for look in looks]), legend=None
-    )
-    base = alt.Chart(values(rows)).encode(x=x, xOffset=lane)
-    tips = _tips([("group:N", group), ("of:N", "")])
-    tips.append(alt.Tooltip("paper:Q", title="paper"))
-    bar = base.mark_bar(opacity=0.82).encode(y=y.y("mean:Q"), color=colours, tooltip=tips)
-    interval = base.mark_rule(color=INK, strokeWidth=1.4).transform_filter("isValid(datum.low)")
-    mark = base.mark_point(
-        shape="diamond",
-        filled=True,
-        color=INK,
-        stroke="var(--paper)",
-        strokeWidth=1.4,
-        size=110,
-        opacity=1,
-    ).transform_filter("isValid(datum.paper)")
-    name = base.mark_text(baseline="top", fontWeight="bold", fontSize=11, dy=6)
-    key = alt.Chart(values([{"word": "◆ the paper   │ 95 % interval"}])).mark_text(
-        align="right", baseline="bottom", y=-6, color="var(--soft)"
-    )
+    axis = {"title": group, "labelAngle": 0, "labelPadding": 24, "labelColor": INK, "ticks": False}
+    room = {"paddingInner": 0.22, "paddingOuter": 0.1}
+    lane = column("of:N", scale={"domain": names, "paddingInner": 0.18}, sort=None)
+    place = {"x": column("group:N", sort=None, scale=room, axis=axis), "xOffset": lane}
+    colours = _colours(looks)
+    tips = [*_tips([("group:N", group), ("of:N", "")]), column("paper:Q", title="paper")]
+    ends = {**place, "y": y.of("low:Q"), "y2": {"field": "high"}}
+    called = {**place, "y": {"value": "height"}, "text": column("of:N"), "color": colours}
     parts = [
-        bar,
-        interval.encode(y=y.y("low:Q"), y2="high:Q"),
-        mark.encode(y=y.y("paper:Q"), tooltip=tips),
-        name.encode(y=alt.value("height"), text="of:N", color=colours),
-        key.encode(x=alt.value("width"), text="word:N"),
+        mark(
+            "bar",
+            {**place, "y": y.of("mean:Q"), "color": colours, "tooltip": tips},
+            fillOpacity=0.82,
+        ),
+        mark("rule", ends, where="isValid(datum.low)", color=INK, strokeWidth=1.4),
+        mark(
+            "point",
+            {**place, "y": y.of("paper:Q"), "tooltip": tips},
+            where="isValid(datum.paper)",
+            size=110,
+            stroke="var(--paper)",
+            strokeWidth=1.4,
+            **PAPER,
+        ),
+        mark("text", called, baseline="top", fontWeight="bold", fontSize=11, dy=6),
+        words(
+            "◆ the paper   │ 95 % interval",
+            {"x": {"value": "width"}},
+            align="right",
+            baseline="bottom",
+            y=-6,
+            color="var(--soft)",
+        ),
     ]
-    return spec(alt.layer(*parts).properties(width=WIDTH, height=HEIGHT))
+    return layers(parts, WIDTH, HEIGHT, rows)
+
+
+def _colours(looks: Sequence[Look]) -> Spec:
+    """Give each label the colour of its look."""
+    ends = {"domain": [look.label for look in looks], "range": [look.colour for look in looks]}
+    return column("of:N", scale=ends, legend=None)
 
 
 def dots(looks: Sequence[Look], rows: Sequence[Row], names: Sequence[str], x: Scale) -> Spec:
     """Draw a dot and its interval for each of `looks`, the `of` of a row, in lanes by its `row`."""
-    drawn = [look.label for look in looks]
-    lane = alt.YOffset("of:N", scale=alt.Scale(domain=drawn), sort=None)
-    y = alt.Y(
-        "row:N",
-        sort=None,
-        scale=alt.Scale(domain=list(names)),
-        axis=alt.Axis(title=None, labelLimit=190, labelColor=INK, grid=True),
-    )
-    colours = alt.Color(
-        "of:N", scale=alt.Scale(domain=drawn, range=[look.colour for look in looks]), legend=None
-    )
-    base = alt.Chart(values(_clipped(rows, x))).encode(y=y, yOffset=lane, color=colours)
-    bar = base.mark_rule(strokeWidth=3, opacity=0.4).transform_filter("isValid(datum.from)")
-    spot = base.mark_point(filled=True, size=80, opacity=1)
-    text = base.mark_text(align="left", dx=9, fontSize=11, fontWeight="bold")
+    lane = column("of:N", scale={"domain": [look.label for look in looks]}, sort=None)
+    place = {"y": _cases(names), "yOffset": lane, "color": _colours(looks)}
+    tips = _tips([("row:N", ""), ("of:N", "")])
+    written = {**place, "x": x.of("end:Q"), "text": column("of:N")}
     parts = [
-        bar.encode(x=x.x("from:Q"), x2="to:Q"),
-        spot.encode(x=x.x("mean:Q"), tooltip=_tips([("row:N", ""), ("of:N", "")])),
-        text.encode(x=x.x("end:Q"), text="of:N"),
+        _interval(place, x),
+        mark("point", {**place, "x": x.of("mean:Q"), "tooltip": tips}, **SPOT),
+        mark("text", written, align="left", dx=9, fontSize=11, fontWeight="bold"),
     ]
     height = (16 * len(looks) + 16) * len(names)
-    return spec(alt.layer(*parts).properties(width=WIDTH, height=height))
+    return layers(parts, WIDTH, height, _clipped(rows, x))
+
+
+def _cases(names: Sequence[str], **more: Any) -> Spec:
+    """Give the vertical axis of cases by name."""
+    axis = {"title": None, "labelLimit": 190, "labelColor": INK, "grid": True, **more}
+    return column("row:N", sort=None, scale={"domain": list(names)}, axis=axis)
+
+
+def _interval(place: Mapping[str, Any], x: Scale, **look: Any) -> Spec:
+    ends = {**place, "x": x.of("from:Q"), "x2": {"field": "to"}}
+    return mark("rule", ends, where="isValid(datum.from)", strokeWidth=3, opacity=0.4, **look)
 
 
 def _clipped(rows: Sequence[Row], scale: Scale) -> list[Row]:
@@ -283,31 +273,21 @@ class Panel:
 def panels(names: Sequence[str], each: Sequence[Panel]) -> Spec:
     """Draw a dot with its interval for each of `names`, in a panel for each measure."""
     drawn = [_panel(names, panel) for panel in each]
-    return spec(alt.vconcat(*drawn, spacing=30))
+    return vertical(drawn, spacing=30)
 
 
-def _panel(names: Sequence[str], panel: Panel) -> Any:
-    y = alt.Y(
-        "row:N",
-        sort=None,
-        scale=alt.Scale(domain=list(names)),
-        axis=alt.Axis(title=None, labelLimit=190, labelColor=INK, grid=True, minExtent=150),
-    )
+def _panel(names: Sequence[str], panel: Panel) -> Spec:
     scale = panel.scale
-    base = alt.Chart(values(_clipped(panel.rows, scale))).encode(y=y)
-    tips = _tips([("row:N", "")])
-    bar = base.mark_rule(strokeWidth=3, opacity=0.4, color="var(--c1)")
-    spot = base.mark_point(filled=True, size=80, opacity=1, color="var(--c1)")
-    paper = base.mark_point(
-        shape="diamond", filled=True, color=INK, size=90, opacity=1
-    ).transform_filter("isValid(datum.paper)")
+    place = {"y": _cases(names, minExtent=150)}
+    spot = {**place, "x": scale.of("mean:Q"), "tooltip": _tips([("row:N", "")])}
     parts = [
-        bar.transform_filter("isValid(datum.low)").encode(x=scale.x("from:Q"), x2="to:Q"),
-        spot.encode(x=scale.x("mean:Q"), tooltip=tips),
+        _interval(place, scale, color="var(--c1)"),
+        mark("point", spot, color="var(--c1)", **SPOT),
     ]
     if any(row.get("paper") is not None for row in panel.rows):
-        parts.append(paper.encode(x=scale.x("paper:Q"), tooltip=alt.Tooltip("paper:Q")))
-    return alt.layer(*parts).properties(width=WIDTH - 150, height=24 * len(names))
+        paper = {**place, "x": scale.of("paper:Q"), "tooltip": column("paper:Q")}
+        parts.append(mark("point", paper, where="isValid(datum.paper)", size=90, **PAPER))
+    return layers(parts, WIDTH - 150, 24 * len(names), _clipped(panel.rows, scale))
 
 
 def threads(
@@ -325,7 +305,7 @@ def threads(
         _thread(looks, label, rows, span, (top, unit, number, last))
         for number, (label, rows) in enumerate(lanes.items())
     ]
-    return spec(alt.vconcat(*drawn, spacing=26))
+    return vertical(drawn, spacing=26)
 
 
 def _thread(
@@ -334,22 +314,18 @@ def _thread(
     rows: Sequence[Row],
     span: Span,
     lane: tuple[float, str, int, int],
-) -> Any:
+) -> Spec:
     top, unit, number, last = lane
     looks = looks[: len(rows[0]) - 1]
     height = 104
     x = span.axis(shown=number == last)
-    axis = alt.Axis(tickCount=4, title=unit if number == last // 2 else None, format="~s")
-    scale = alt.Scale(domain=[0, top], nice=False)
-    parts: list[Any] = [*span.shade(labelled=number == 0), head(label, INK, bold=True)]
+    axis = {"tickCount": 4, "title": unit if number == last // 2 else None, "format": "~s"}
+    scale = {"domain": [0, top], "nice": False}
+    parts = [*span.shade(labelled=number == 0), head(label, INK, bold=True)]
     for i, look in enumerate(looks):
-        mark = alt.Chart().mark_line(color=look.colour, strokeWidth=1.6)
-        parts.append(mark.encode(x=x, y=alt.Y(f"v{i}:Q", axis=axis, scale=scale)))
+        place = {"x": x, "y": column(f"v{i}:Q", axis=axis, scale=scale)}
+        parts.append(mark("line", place, color=look.colour, strokeWidth=1.6))
     at = [height * (1 - float(rows[-1][f"v{i}"]) / top) for i in range(len(looks))]
     parts += labels(looks, at, height)
-    tips = [alt.Tooltip("t:Q", title="time (s)", format=".4~g")]
-    tips += [
-        alt.Tooltip(f"v{i}:Q", title=look.label, format=",.4~g") for i, look in enumerate(looks)
-    ]
-    parts.append(hover(x, tips, number))
-    return alt.layer(*parts, data=values(rows)).properties(width=WIDTH, height=height)
+    parts.append(hover(x, tips_of(looks), number))
+    return layers(parts, WIDTH, height, rows)

@@ -13,7 +13,8 @@ from fairhaul.measures import measure
 from fairhaul.record import Record, read
 from fairhaul.report import Figure, Section, Table, words
 from fairhaul.report import figures as draw
-from fairhaul.report import write as write_page
+from fairhaul.report.page import write as write_page
+from fairhaul.report.pen import Pen
 from fairhaul.runs import titled
 from fairhaul.scenario import ScenarioError
 
@@ -39,27 +40,21 @@ class Study:
         return {**summary(self.runs), "title": self.runs[0]["title"]}
 
 
-def write(directories: Sequence[Path], out: Path | None) -> Path:
-    """Write the report of the records in `directories`."""
+def write(directories: Sequence[Path], out: Path | None, pen: Pen) -> Path:
+    """Write the report of the records in `directories`, its figures drawn by `pen`."""
     if not directories:
         raise ScenarioError("a directory with a record is wanted")
     if out is None and len(directories) > 1:
         raise ScenarioError("for several directories, say where the report goes: --out DIR")
     if out is not None and out.exists() and not out.is_dir():
         raise ScenarioError(f"{out}: is there already and is no directory")
-    from altair.utils.schemapi import debug_mode
+    places = [place for directory in directories for place in records_in(directory)]
+    return _write(gather(places), (out or directories[0]) / PAGE, pen)
 
-    studies = gather([record for directory in directories for record in records_in(directory)])
+
+def _write(studies: Sequence[Study], path: Path, pen: Pen) -> Path:
     found = [study.found for study in studies]
     labels = labels_of(studies)
-    # To check a chart takes longer than to draw it, and a wrong one cannot be drawn.
-    with debug_mode(False):
-        return _write(studies, labels, found, (out or directories[0]) / PAGE)
-
-
-def _write(
-    studies: Sequence[Study], labels: Sequence[str], found: list[dict[str, Any]], path: Path
-) -> Path:
     title = studies[0].record.meta["scenario"]["title"]
     scenario = studies[0].record.meta["scenario"]
     if len(studies) == 1:
@@ -73,7 +68,7 @@ def _write(
         if len(titles) > 1:
             question = "How do these compare: who gets how much?"
             title = "; ".join(titles[:3]) + ("; …" if len(titles) > 3 else "")
-    return write_page(path, title, question, answer, sections)
+    return write_page(path, title, question, answer, sections, pen)
 
 
 def records_in(directory: Path) -> list[Path]:
