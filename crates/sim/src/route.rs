@@ -273,3 +273,52 @@ fn fed_alone(scenario: &Scenario) -> Vec<bool> {
     };
     scenario.links.iter().zip(&feeders).map(alone).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairhaul_experiment::read;
+
+    /// Round trips of 80 ms twice and of 140 ms once over a bottleneck of 20 ms: the rest lies in four wires of
+    /// 10 and of 25 ms.
+    fn routes(more: &str) -> Routes {
+        let flow = |name: &str, rtt: u32| {
+            format!("[[flow]]\nname = \"{name}\"\nrtt = \"{rtt} ms\"\ncontroller = \"reno\"\n{more}\n")
+        };
+        let dumbbell = "duration = \"1 s\"\n[bottleneck]\nrate = \"1 Gbit/s\"\ndelay = \"20 ms\"\nqueue = { kind = \"droptail\", capacity = \"1 bdp\" }\n";
+        let text = [dumbbell, &flow("F1", 80), &flow("F2", 80), &flow("F3", 140)].concat();
+        compile(&read(&text, "test", &[]).expect("it is a scenario").base)
+    }
+
+    #[test]
+    fn flows_that_have_passed_the_same_share_a_ring_at_each_node() {
+        let routes = routes("");
+        let ends = |flow: usize| {
+            let route = &routes.of[flow];
+            route.forward.iter().chain(&route.reverse).map(|leg| leg.end).collect::<Vec<_>>()
+        };
+        assert_eq!(ends(0), ends(1));
+        let (first, third) = (ends(0), ends(2));
+        let lanes = |ends: &[End]| match ends {
+            [
+                End::Meet { link: 0, lane: a },
+                End::There,
+                End::Meet { link: 1, lane: b },
+                End::Wait { lane: c },
+            ] => [a.ring, b.ring, c.ring],
+            other => panic!("not the way of a dumbbell: {other:?}"),
+        };
+        assert!(lanes(&first).iter().zip(lanes(&third)).all(|(a, b)| *a != b));
+        // Two rings for data, two for acknowledgements at the way back, and two at the hosts.
+        assert_eq!((routes.data_rings.len(), routes.ack_rings.len()), (2, 4));
+        assert_eq!(routes.players, [2, 2, 2]);
+    }
+
+    /// From a host to the bottleneck are 10 ms, and from there to a receiver 30. A receiver that holds
+    /// acknowledgements is a node, from which 10 ms lead to the link of the way back.
+    #[test]
+    fn a_node_goes_ahead_by_the_shortest_way_to_another() {
+        assert_eq!(routes("").lookahead, Span::from_ms(10));
+        assert_eq!(routes("delayed_ack = \"40 ms\"").lookahead, Span::from_ms(10));
+    }
+}
