@@ -33,20 +33,32 @@ pub struct Agenda {
     heap: Vec<u128>,
 }
 
+/// Four meet in each match.
 #[derive(Debug)]
 struct Tournament {
-    /// The two that meet in each match. The winner of match n plays in match n / 2, and players come in
-    /// behind the last; match 0 is not played.
-    matches: Vec<[u128; 2]>,
+    matches: Vec<[u128; 4]>,
+    /// The number of the first match of each stage, from that of the players to the final.
+    stages: Vec<u32>,
     winner: u128,
+}
+
+impl Tournament {
+    fn new(players: u32) -> Tournament {
+        let (mut stages, mut matches, mut playing) = (Vec::new(), 0, players);
+        while playing > 1 {
+            stages.push(matches);
+            playing = playing.div_ceil(4);
+            matches += playing;
+        }
+        Tournament { matches: vec![[NEVER; 4]; matches as usize], stages, winner: NEVER }
+    }
 }
 
 impl Agenda {
     /// Nothing is to happen, and so many play at each node. The last node is the hosts.
     pub fn new(players: &[u32]) -> Agenda {
-        let tournament =
-            |&players: &u32| Tournament { matches: vec![[NEVER; 2]; players.max(1) as usize], winner: NEVER };
-        Agenda { tournaments: players.iter().map(tournament).collect(), heap: Vec::new() }
+        let tournaments = players.iter().map(|&players| Tournament::new(players)).collect();
+        Agenda { tournaments, heap: Vec::new() }
     }
 
     /// The node where something is next, and when: of several the last.
@@ -81,16 +93,16 @@ impl Agenda {
     /// What `player` has next has changed; `None`: nothing.
     #[inline(always)]
     pub fn leads(&mut self, player: Player, head: Option<(Time, Order)>) {
-        let tournament = &mut self.tournaments[player.node as usize];
-        let mut winner = head.map_or(NEVER, |(time, order)| entry(time, order));
-        let mut place = tournament.matches.len() + player.number as usize;
-        while place > 1 {
-            let pair = &mut tournament.matches[place / 2];
-            pair[place % 2] = winner;
-            winner = pair[0].min(pair[1]);
-            place /= 2;
+        let Tournament { matches, stages, winner } = &mut self.tournaments[player.node as usize];
+        let mut best = head.map_or(NEVER, |(time, order)| entry(time, order));
+        let mut number = player.number;
+        for first in stages.iter() {
+            let four = &mut matches[(first + number / 4) as usize];
+            four[number as usize % 4] = best;
+            best = four[0].min(four[1]).min(four[2].min(four[3]));
+            number /= 4;
         }
-        tournament.winner = winner;
+        *winner = best;
     }
 
     /// Adds an entry of the hosts that is no ring's.
@@ -163,15 +175,15 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// Against lists of all: five rings at link 0, which have the orders 0 to 4, and five at the
-        /// hosts, which have 5 to 9; of the others at the hosts each has its own.
+        /// Against lists of all: twenty rings at link 0, which have the orders 0 to 19, and twenty at the
+        /// hosts, which have 20 to 39; of the others at the hosts each has its own.
         #[test]
-        fn what_goes_in_comes_out_by_time_then_order(steps in proptest::collection::vec((0u64..50, 0u32..10, 0u8..4), 1..300)) {
-            let mut agenda = Agenda::new(&[5, 5]);
-            let (mut rings, mut others) = ([None; 10], BTreeSet::new());
+        fn what_goes_in_comes_out_by_time_then_order(steps in proptest::collection::vec((0u64..50, 0u32..40, 0u8..4), 1..300)) {
+            let mut agenda = Agenda::new(&[20, 20]);
+            let (mut rings, mut others) = ([None; 40], BTreeSet::new());
             for (number, (time, ring, step)) in steps.into_iter().enumerate() {
                 let at = Time::from_ps(time);
-                let player = Player { node: ring / 5, number: ring % 5 };
+                let player = Player { node: ring / 20, number: ring % 20 };
                 match step {
                     0 => {
                         rings[ring as usize] = None;
@@ -182,18 +194,18 @@ mod tests {
                         agenda.leads(player, Some((at, Order(ring.into()))));
                     }
                     2 => {
-                        others.insert((time, 10 + number as u64));
-                        agenda.push(at, Order(10 + number as u64));
+                        others.insert((time, 40 + number as u64));
+                        agenda.push(at, Order(40 + number as u64));
                     }
-                    _ if (10..u64::MAX).contains(&agenda.at_hosts().1.0) => {
+                    _ if (40..u64::MAX).contains(&agenda.at_hosts().1.0) => {
                         others.pop_first();
                         agenda.pop();
                     }
                     _ => {}
                 }
                 let never = (u64::MAX, u64::MAX);
-                let link = rings[..5].iter().flatten().min().copied().unwrap_or(never);
-                let hosts = rings[5..].iter().flatten().chain(others.first()).min().copied().unwrap_or(never);
+                let link = rings[..20].iter().flatten().min().copied().unwrap_or(never);
+                let hosts = rings[20..].iter().flatten().chain(others.first()).min().copied().unwrap_or(never);
                 let plain = |(time, order): (Time, Order)| (time.as_ps(), order.0);
                 prop_assert_eq!((plain(agenda.at_link(0)), plain(agenda.at_hosts())), (link, hosts));
                 let node = usize::from(link >= hosts);

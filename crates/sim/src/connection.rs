@@ -138,12 +138,12 @@ impl Connection {
     fn pump(&mut self, now: Time, route: &Route, world: &mut World) {
         loop {
             self.see_share(world);
-            match self.sender.poll(now) {
-                Poll::Send(mut data) => {
-                    self.take_share(&data, world);
-                    self.launch(&mut data, now, route, world);
+            match &mut self.sender.poll(now) {
+                Poll::Send(data) => {
+                    self.take_share(data, world);
+                    self.launch(data, now, route, world);
                 }
-                Poll::Hold(until) => {
+                &mut Poll::Hold(until) => {
                     if self.paced_at != until {
                         self.paced_at = until;
                         world.agenda.push(until, Turn::Paced.order(self.serial));
@@ -217,8 +217,11 @@ impl Connection {
 
     #[inline(always)]
     fn cross_wires(&mut self, (from, to): (u8, u8), size: u32, now: Time) -> Time {
-        let wires = &mut self.wires[usize::from(from)..usize::from(to)];
-        wires.iter_mut().fold(now, |now, wire| wire.send(size, now).1)
+        let mut now = now;
+        for wire in from..to {
+            now = self.wires[usize::from(wire)].send(size, now).1;
+        }
+        now
     }
 
     /// A data packet has waited at the end of a leg.
@@ -265,13 +268,13 @@ impl Connection {
             self.release_held(now, route, world);
         }
         let before = self.receiver.next();
-        let (fresh, ack) = self.receiver.take(data, now);
+        let (fresh, ack) = &self.receiver.take(data, now);
         if !data.opens {
             let in_order = self.sender.profile().bytes_between(before, self.receiver.next());
-            self.deliver(data, fresh, in_order, now, world);
+            self.deliver(data, *fresh, in_order, now, world);
         }
         match ack {
-            Some(ack) => self.answer(&ack, now, route, world),
+            Some(ack) => self.answer(ack, now, route, world),
             None => self.watch_held(world),
         }
     }
