@@ -34,7 +34,10 @@ impl Layout {
 
     /// The field that begins at that byte.
     pub(crate) fn at(&self, byte: usize) -> Option<&str> {
-        self.fields.iter().find(|(_, field)| field.bit == 8 * byte).map(|(name, _)| name.as_str())
+        self.fields
+            .iter()
+            .find(|(_, field)| field.bit % 8 == 0 && field.bit / 8 == byte)
+            .map(|(name, _)| name.as_str())
     }
 }
 

@@ -9,6 +9,9 @@ use crate::machine::Machine;
 
 const CODE: &str = "struct_ops";
 const TABLE: &str = ".struct_ops.link";
+/// What is set here of the socket, and of a sample.
+const SOCKET: [&str; 2] = ["snd_una", "icsk_ca_state"];
+const SAMPLE: [&str; 3] = ["pkts_acked", "rtt_us", "in_flight"];
 /// More arguments than any operation has.
 const ARGUMENTS: usize = 5;
 
@@ -48,8 +51,10 @@ impl Twin {
         let data = memory(&elf, &mut machine)?;
         let parameters = elf.variables().map(|(name, at)| (name, data + at as u64)).collect();
         let (socket, sample) = (btf.layout("tcp_sock"), btf.layout("ack_sample"));
-        if socket.field("snd_cwnd").is_none() {
-            return Err(Error::new("the object describes no socket"));
+        let lacks =
+            |layout: &Layout, fields: &[&str]| fields.iter().any(|field| layout.field(field).is_none());
+        if lacks(&socket, &SOCKET) || (sample.bytes > 0 && lacks(&sample, &SAMPLE)) {
+            return Err(Error::new("the object's socket is not ours"));
         }
         let mut twin = Twin {
             operations: operations(&elf, &btf)?,
@@ -59,8 +64,13 @@ impl Twin {
             sample: (machine.add(vec![0; sample.bytes], false), sample),
             machine,
         };
-        twin.call("init", &[])?;
+        twin.init()?;
         Ok(twin)
+    }
+
+    /// The socket comes under the twin, which forgets what it knew.
+    pub fn init(&mut self) -> Result<(), Error> {
+        self.call("init", &[]).map(drop)
     }
 
     /// A field of the socket.
@@ -82,6 +92,11 @@ impl Twin {
     pub fn parameter(&self, name: &str) -> Option<u32> {
         let address = *self.parameters.get(name)?;
         Some(self.machine.load(address, 4).expect("parameters are in .data") as u32)
+    }
+
+    /// The names of all parameters.
+    pub fn parameters(&self) -> impl Iterator<Item = &str> {
+        self.parameters.keys().map(String::as_str)
     }
 
     /// Changes a parameter, as may be done while a flow runs.
@@ -113,13 +128,9 @@ impl Twin {
     /// An acknowledgement was taken; a twin that does not ask for it is not told.
     pub fn pkts_acked(&mut self, sample: Sample) -> Result<(), Error> {
         let (base, layout) = &self.sample;
-        let values = [
-            ("pkts_acked", sample.packets),
-            ("rtt_us", sample.rtt_us as u32),
-            ("in_flight", sample.in_flight),
-        ];
+        let values = [sample.packets, sample.rtt_us as u32, sample.in_flight];
         // A twin that reads no sample does not know what one looks like.
-        for (field, value) in values.into_iter().filter(|_| layout.bytes > 0) {
+        for (field, value) in SAMPLE.into_iter().zip(values).filter(|_| layout.bytes > 0) {
             write(&mut self.machine, *base, layout, field, value.into());
         }
         self.call("pkts_acked", &[*base]).map(drop)

@@ -113,7 +113,15 @@ impl Pair {
             twin.set(field, value);
         }
         let now = Time::ZERO + Span::from_ms(1000);
-        Pair { twin, controller, window: start, now, srtt: rtt, min_rtt: rtt, offset: rtt / 2 }
+        Pair {
+            twin,
+            controller,
+            window: start,
+            now,
+            srtt: rtt,
+            min_rtt: Span::from_ms(1_000_000),
+            offset: rtt / 2,
+        }
     }
 
     pub fn cwnd(&self) -> u32 {
