@@ -7,9 +7,9 @@
 // the loader move every access to where the running kernel keeps the field; without a loader the
 // same bytecode works on the layout that stands here, which is what `crates/twins` executes.
 //
-// Numbers: `_q16` and `_q32` are fixed-point numbers with so many bits behind the point. The
-// window is Q32, so that one acknowledgement of a million packets is still 4295 units; every quotient is
-// rounded to the nearest unit, and what that makes of a window is measured in the tests.
+// Numbers: `_q16` and `_q32` are fixed-point numbers with so many bits behind the point. The window
+// is Q32, so that what a packet adds to a million of them by Reno's rule is still 4295 units; every
+// quotient is rounded to the nearest unit, and what that makes of a window is measured in the tests.
 
 #pragma once
 

@@ -9,7 +9,8 @@ use fairhaul_twins::{MISSING, Object, objects};
 fn main() -> std::io::Result<()> {
     let folder = PathBuf::from(std::env::args().nth(1).unwrap_or_else(|| ".".into()));
     if let Some(reason) = MISSING {
-        return Err(std::io::Error::other(reason));
+        eprintln!("no twins: {reason}");
+        std::process::exit(1);
     }
     std::fs::create_dir_all(&folder)?;
     for Object { note, elf } in objects() {

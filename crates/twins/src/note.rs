@@ -42,11 +42,18 @@ pub struct Parameter {
     pub unit: String,
     /// Its value where nobody changed it.
     pub default: u32,
+    /// Where in `.data` it stands, in bytes: four of them, as the machine orders them.
+    pub offset: usize,
     /// One line of help.
     pub help: String,
 }
 
 impl Note {
+    /// What the controller is called in the kernel; the variable of its table has the same name.
+    pub fn kernel_name(&self) -> String {
+        format!("fh_{}", self.name)
+    }
+
     /// The note of an object; an error where the object is not a twin.
     pub fn of(elf: &[u8]) -> Result<Note, Error> {
         let elf = Elf::parse(elf)?;
@@ -72,5 +79,5 @@ fn parameter(line: &str, elf: &Elf) -> Option<Parameter> {
     let (unit, help) = (parts.next()?.to_string(), parts.next()?.to_string());
     let (_, at) = elf.variables().find(|(variable, _)| *variable == name)?;
     let default = u32::from_le_bytes(elf.section(".data")?.get(at..at + 4)?.try_into().ok()?);
-    Some(Parameter { name, least, most, unit, default, help })
+    Some(Parameter { name, least, most, unit, default, offset: at, help })
 }

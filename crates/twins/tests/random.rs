@@ -131,7 +131,12 @@ proptest! {
 fn the_kernel_takes_their_names_and_their_parameters_are_in_their_bounds() {
     for object in twins() {
         let note = object.note;
-        assert!(note.name.len() + "fh_".len() <= 15, "{}", note.name);
+        let name = note.kernel_name().into_bytes();
+        assert!(
+            name.len() <= 15 && object.elf.windows(name.len()).any(|bytes| bytes == name),
+            "{}",
+            note.name
+        );
         assert_eq!(note.version, env!("CARGO_PKG_VERSION"));
         let twin = Twin::new(object.elf).expect("our own object");
         for p in &note.parameters {

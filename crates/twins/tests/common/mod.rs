@@ -19,8 +19,8 @@ const OPEN: u8 = 0;
 /// root the scripts install it, so that it has to be there.
 pub fn twins() -> Vec<Object> {
     if let Some(reason) = MISSING {
-        let uid = std::process::Command::new("id").arg("-u").output();
-        let is_root = uid.is_ok_and(|output| output.stdout == b"0\n");
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let is_root = status.lines().any(|line| line.starts_with("Uid:\t0\t"));
         assert!(!is_root, "{reason}");
         println!("skipped: {reason}");
     }
