@@ -76,6 +76,10 @@ struct tcp_sock {
 	u32 snd_ssthresh;
 	u32 prior_cwnd;
 	u32 max_packets_out;
+	u32 packets_out;
+	u32 sacked_out;
+	u32 lost_out;
+	u32 retrans_out;
 	u32 srtt_us;
 	u32 mss_cache;
 	u8 is_cwnd_limited : 1;

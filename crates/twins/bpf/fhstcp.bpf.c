@@ -2,16 +2,16 @@
 //
 // FHSTCP [FHSTCP]: HighSpeed TCP whose growth is multiplied by c x RTT, sent in k blocks a round.
 //
-// The blocks are the kernel's own pacing: its rate is the window in a round-trip time, and what it
-// sends at once is a block of ceil(w / k) packets, so that two blocks are RTT / k apart.
+// The blocks are the kernel's own pacing. After each burst it waits as long as the burst lasts at the
+// pacing rate, so the rate is chosen for each burst: after a block the next leaves RTT / k later.
 //
 // Differs from [FHSTCP, 2]: where c x RTT is below one the factor is one, for by the literal rule a
 // flow on a short path hardly grows: at 1 ms it adds a hundredth of a packet in a round.
 // `factor_floor` = 0 is the literal rule.
 //
-// Differs from [FHSTCP, Fig. 1]: the kernel sends at most 64 KB at once, 44 packets of 1448 bytes.
-// A larger block leaves as several such trains, evenly over its RTT / k: the round is as evenly
-// filled as with blocks, and bursts are shorter than the paper's. Exact blocks are the simulator's.
+// Differs from [FHSTCP, Fig. 1]: the kernel sends at most 64 KB at once, 44 packets of 1448 bytes. A
+// larger block leaves as several such trains, evenly over its RTT / k: the round is as evenly filled as
+// with blocks, and bursts are shorter than the paper's. Exact blocks are the simulator's.
 
 #include "highspeed_law.h"
 
@@ -31,6 +31,8 @@ struct fhstcp {
 	u32 count; // blocks in a round; 0 until congestion avoidance has set it
 	u32 paced; // whether the pacing of this socket was switched on here
 };
+
+#define TRAIN_BYTES 64000
 
 // c x RTT, in billionths. srtt_us holds eighths.
 INLINE u64 c_rtt(struct tcp_sock *tp)
@@ -127,17 +129,34 @@ INLINE void stop_pacing(struct tcp_sock *tp)
 	own->paced = 0;
 }
 
-// The kernel asks it each time before it sends, and has set its own pacing rate, 1.2 times that of
-// the window, before: so the rate is set here.
+// What is to leave at once, and how long to wait after it: a block, as far as the window lets it go, or
+// a train of a larger one.
+INLINE u32 burst(struct tcp_sock *tp, u32 count, u32 mss, u64 *wait_us)
+{
+	u64 round_us = tp->srtt_us / 8;
+	u32 cwnd = tp->snd_cwnd, most = TRAIN_BYTES / mss, whole = block(tp, count);
+	u32 in_flight = tp->packets_out + tp->retrans_out - tp->sacked_out - tp->lost_out;
+	u32 room = cwnd > in_flight ? cwnd - in_flight : 1;
+
+	if (whole > most) {
+		*wait_us = round_us * most / cwnd;
+		return most;
+	}
+	*wait_us = round_us / count;
+	return room < whole ? room : whole;
+}
+
+// The kernel asks it each time before it sends, and has set a rate of its own with the last
+// acknowledgement: so the rate is set here.
 SEC("struct_ops") u32 min_tso_segs(u64 *arguments)
 {
 	struct tcp_sock *tp = tcp(arguments);
 	struct fhstcp *own = state(tp);
 	struct sock *sk = &tp->inet_conn.icsk_inet.sk;
-	u32 count = block_count(tp);
-	u64 round = tp->srtt_us;
+	u32 count = block_count(tp), mss = tp->mss_cache;
+	u64 wait_us;
 
-	if (count < 2 || !round || ca_state(tp) > CA_DISORDER) {
+	if (count < 2 || !mss || !tp->srtt_us || ca_state(tp) > CA_DISORDER) {
 		stop_pacing(tp);
 		return 2; // the kernel's own least
 	}
@@ -145,10 +164,11 @@ SEC("struct_ops") u32 min_tso_segs(u64 *arguments)
 		sk->sk_pacing_status = PACING_NEEDED;
 		own->paced = 1;
 	}
-	u64 rate = (u64)tp->snd_cwnd * tp->mss_cache * 8000000 / round;
+	u32 packets = burst(tp, count, mss, &wait_us);
+	u64 rate = (u64)packets * mss * 1000000 / (wait_us ? wait_us : 1);
 
 	sk->sk_pacing_rate = rate < sk->sk_max_pacing_rate ? rate : sk->sk_max_pacing_rate;
-	return block(tp, count);
+	return packets;
 }
 
 SEC("struct_ops") u32 undo_cwnd(u64 *arguments)

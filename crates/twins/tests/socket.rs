@@ -133,25 +133,69 @@ fn fhstcp_is_highspeed_on_a_short_path() {
     assert!(climb("fhstcp", Some(0)) < 110 && climb("highspeed", None) > 160);
 }
 
-/// 200 ms and c = 10: three blocks. A window of 100 makes blocks of 34 at 100 packets in 200 ms.
+/// A flow of FHSTCP at `cwnd` packets and 200 ms, which c = 10 makes three blocks of, after its first
+/// acknowledgement in congestion avoidance; all of the window is free.
+fn in_blocks(cwnd: u32) -> Pair {
+    let mut flow = pair("fhstcp", Window { cwnd: cwnd.into(), ssthresh: 2.0 }, 200);
+    assert_eq!(flow.blocks(), (None, Some(2)), "none before the first acknowledgement");
+    flow.round(1, 1, |_| Span::from_ms(200));
+    flow
+}
+
+/// The kernel sends `packets`, and what it waits after them at the pacing rate, in microseconds.
+fn send(flow: &mut Pair, packets: u32) -> u64 {
+    flow.twin.set("packets_out", flow.twin.get("packets_out") + u64::from(packets));
+    u64::from(packets * MSS) * 1_000_000 / flow.twin.get("sk_pacing_rate")
+}
+
+/// Blocks of ceil(100 / 3) = 34 packets, 200 / 3 = 66.67 ms apart, of which the third is the rest.
 #[test]
-fn fhstcp_paces_blocks() {
+fn fhstcp_sends_blocks() {
     if !have_twins() {
         return;
     }
-    let mut flow = pair("fhstcp", AVOIDANCE, 200);
-    assert_eq!(flow.blocks(), (None, Some(2)), "none before the first acknowledgement");
-    flow.round(1, 1, |_| Span::from_ms(200));
-    assert_eq!(flow.blocks(), (Some(3), Some(34)));
+    let mut flow = in_blocks(100);
+    for block in [34, 34, 32] {
+        assert_eq!(flow.blocks(), (Some(3), Some(block)));
+        let waits_us = send(&mut flow, block);
+        assert!(waits_us.abs_diff(66_666) <= 10, "{waits_us} us");
+    }
     assert_eq!(flow.twin.get("sk_pacing_status"), 1);
-    assert_eq!(flow.twin.get("sk_pacing_rate"), 100 * u64::from(MSS) * 5);
+    flow.twin.set("packets_out", 90);
+    assert_eq!(flow.twin.min_tso_segs(), Ok(Some(10)), "ten were acknowledged");
+}
+
+/// 200 of 600 packets are a block, more than leaves at once: 44 packets, 44 / 600 of 200 ms apart.
+#[test]
+fn fhstcp_spreads_large_blocks_in_trains() {
+    if !have_twins() {
+        return;
+    }
+    let mut flow = in_blocks(600);
+    for _ in 0..10 {
+        assert_eq!(flow.twin.min_tso_segs(), Ok(Some(44)));
+        let waits_us = send(&mut flow, 44);
+        assert!(waits_us.abs_diff(200_000 * 44 / 600) <= 2, "{waits_us} us");
+    }
+}
+
+/// Recovery is not paced, nor is what follows a timeout.
+#[test]
+fn fhstcp_stops_pacing_for_recovery() {
+    if !have_twins() {
+        return;
+    }
+    let mut flow = in_blocks(100);
+    flow.blocks();
     flow.twin.set("icsk_ca_state", 3);
-    assert_eq!(flow.twin.min_tso_segs(), Ok(Some(2)), "recovery is not paced");
+    assert_eq!(flow.twin.min_tso_segs(), Ok(Some(2)));
     assert_eq!(flow.twin.get("sk_pacing_status"), 0);
     flow.twin.set("icsk_ca_state", 0);
-    flow.blocks();
+    assert_eq!(flow.blocks(), (Some(3), Some(34)));
+    assert_eq!(flow.twin.get("sk_pacing_status"), 1);
     flow.time_out();
-    assert_eq!(flow.blocks(), (None, Some(2)), "nor is slow start");
+    assert_eq!(flow.blocks(), (None, Some(2)));
+    assert_eq!(flow.twin.get("sk_pacing_status"), 0);
 }
 
 #[test]
