@@ -25,7 +25,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 # The engine's tests that link no Python.
 CRATES := --workspace --exclude fairhaul-py
 
-.PHONY: help demo test check bench bench-peers instructions papers gallery fmt clean tools
+.PHONY: help demo test check bench bench-peers instructions papers gallery twins fmt clean tools
 
 help: ## this text
 	@echo 'Fairhaul: who gets how much of a fast, long path, how soon, and at whose cost'
@@ -76,6 +76,9 @@ papers: $(VENV)/.extension ## every paper in full, reports in out/papers, and th
 
 gallery: tools $(VENV)/.extension ## the figures of docs/controllers and docs/queues, anew: every controller, queue and flow counter
 	$(VENV)/bin/python -m fairhaul.gallery
+
+twins: tools ## the controllers as eBPF objects for the kernel, in target/twins
+	cargo run --quiet --locked -p fairhaul-twins --example objects -- target/twins
 
 fmt: tools $(VENV)/.packages ## lay the sources out as the checks want them
 	cargo fmt --all

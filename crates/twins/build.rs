@@ -1,0 +1,82 @@
+//! Compiles every `bpf/<name>.bpf.c` with clang and has the library embed the objects. Where clang
+//! is missing, the library has none of them and says why.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+fn main() {
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let sources = sources(Path::new("bpf"));
+    println!("cargo::rerun-if-changed=bpf");
+    let list = match program("clang") {
+        Some(clang) => {
+            let objects = sources.iter().map(|source| compile(&clang, source, &out));
+            let lines: Vec<String> =
+                objects.map(|object| format!("    include_bytes!({object:?}),\n")).collect();
+            listed(&lines.concat(), "None")
+        }
+        None => listed(
+            "",
+            "Some(\"clang was not there when Fairhaul was built (Debian: apt-get install clang llvm)\")",
+        ),
+    };
+    fs::write(out.join("objects.rs"), list).expect("OUT_DIR can be written to");
+}
+
+fn listed(objects: &str, missing: &str) -> String {
+    format!(
+        "static OBJECTS: &[&[u8]] = &[\n{objects}];\n\
+         /// Why there are no twins in this build; `None` where there are.\n\
+         pub static MISSING: Option<&str> = {missing};\n"
+    )
+}
+
+/// The twins' sources in the order of their names.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("the folder bpf stands beside build.rs");
+    let paths = entries.map(|entry| entry.expect("bpf can be listed").path());
+    let mut sources: Vec<PathBuf> = paths.filter(|path| path.to_string_lossy().ends_with(".bpf.c")).collect();
+    sources.sort();
+    sources
+}
+
+/// The program on the path of search; where it is not, cargo is to look again the next time.
+fn program(name: &str) -> Option<PathBuf> {
+    println!("cargo::rerun-if-env-changed=PATH");
+    let folders = env::var_os("PATH").unwrap_or_default();
+    let found = env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file());
+    if found.is_none() {
+        println!("cargo::rerun-if-changed=/usr/bin/{name}");
+    }
+    found
+}
+
+/// The object of a source: debugging information is needed for BTF, and taken out where
+/// llvm-strip is there.
+fn compile(clang: &Path, source: &Path, out: &Path) -> PathBuf {
+    let object = out.join(source.with_extension("o").file_name().expect("a source has a name"));
+    let version = format!("-DFAIRHAUL_VERSION=\"{}\"", env!("CARGO_PKG_VERSION"));
+    let mut command = Command::new(clang);
+    command.args([
+        "-O2",
+        "-g",
+        "-target",
+        "bpf",
+        "-mcpu=v3",
+        "-ffreestanding",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+    ]);
+    run(command.arg(version).arg("-c").arg(source).arg("-o").arg(&object));
+    if let Some(strip) = program("llvm-strip") {
+        run(Command::new(strip).arg("-g").arg(&object));
+    }
+    object
+}
+
+fn run(command: &mut Command) {
+    let status = command.status();
+    assert!(status.is_ok_and(|status| status.success()), "failed: {command:?}");
+}

@@ -1,0 +1,185 @@
+//! Where the fields of structures stand, from an object's own description of its types (BTF).
+//!
+//! So nothing of the header is written down twice: a field moved in `bpf/fairhaul.bpf.h` is found
+//! where it went.
+
+use std::collections::BTreeMap;
+
+use crate::error::Error;
+
+const MAGIC: u16 = 0xeb9f;
+/// Structures in structures, and names of names, go no deeper; a damaged object could go in circles.
+const DEEPEST: u32 = 16;
+/// No structure of ours is longer.
+const LONGEST: usize = 1 << 16;
+
+/// A structure: how long it is, and its fields, those of structures in it among them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Layout {
+    pub bytes: usize,
+    fields: BTreeMap<String, Field>,
+}
+
+/// Some bits of a structure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Field {
+    pub bit: usize,
+    pub bits: usize,
+}
+
+impl Layout {
+    pub(crate) fn field(&self, name: &str) -> Option<Field> {
+        self.fields.get(name).copied()
+    }
+
+    /// The field that begins at that byte.
+    pub(crate) fn at(&self, byte: usize) -> Option<&str> {
+        self.fields
+            .iter()
+            .find(|(_, field)| field.bit % 8 == 0 && field.bit / 8 == byte)
+            .map(|(name, _)| name.as_str())
+    }
+}
+
+/// The types of an object.
+pub(crate) struct Btf {
+    /// The first is type 1.
+    types: Vec<Type>,
+}
+
+struct Type {
+    name: String,
+    kind: Kind,
+}
+
+enum Kind {
+    /// A number or pointer of so many bytes.
+    Plain(usize),
+    /// Another name of a type, perhaps constant or volatile.
+    Alias(u32),
+    Struct {
+        bytes: usize,
+        members: Vec<Member>,
+    },
+    /// What has no field of ours.
+    Other,
+}
+
+struct Member {
+    name: String,
+    of: u32,
+    bit: usize,
+    /// Of a bit field; 0 where the type tells.
+    bits: usize,
+}
+
+impl Btf {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Btf, Error> {
+        read(bytes).ok_or_else(|| Error::new("the description of types (BTF) is damaged"))
+    }
+
+    /// The structure of that name; empty where the object does not use it.
+    pub(crate) fn layout(&self, name: &str) -> Layout {
+        let mut layout = Layout::default();
+        let found = self.types.iter().find_map(|of| match &of.kind {
+            Kind::Struct { bytes, members } if of.name == name => Some((*bytes, members)),
+            _ => None,
+        });
+        if let Some((bytes, members)) = found {
+            layout.bytes = bytes.min(LONGEST);
+            self.gather(members, 0, DEEPEST, &mut layout.fields);
+            layout
+                .fields
+                .retain(|_, field| field.bits > 0 && field.bit + field.bits <= 8 * bytes.min(LONGEST));
+        }
+        layout
+    }
+
+    fn gather(&self, members: &[Member], base: usize, depth: u32, fields: &mut BTreeMap<String, Field>) {
+        for member in members {
+            let bit = base + member.bit;
+            match self.get(member.of).map(|of| &of.kind) {
+                Some(Kind::Struct { members, .. }) if depth > 0 => {
+                    self.gather(members, bit, depth - 1, fields);
+                }
+                Some(Kind::Plain(bytes)) => {
+                    let bits = if member.bits > 0 { member.bits } else { 8 * bytes };
+                    fields.insert(member.name.clone(), Field { bit, bits: bits.min(64) });
+                }
+                _ => (), // an array, which is the twin's own
+            }
+        }
+    }
+
+    /// A type, whatever other names it has.
+    fn get(&self, mut id: u32) -> Option<&Type> {
+        for _ in 0..DEEPEST {
+            let found = self.types.get((id as usize).checked_sub(1)?)?;
+            let Kind::Alias(of) = found.kind else { return Some(found) };
+            id = of;
+        }
+        None
+    }
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+fn read(bytes: &[u8]) -> Option<Btf> {
+    if word(bytes, 0)? as u16 != MAGIC {
+        return None;
+    }
+    let header = word(bytes, 4)? as usize;
+    let [types_at, types_length, names_at, names_length] =
+        [8, 12, 16, 20].map(|at| word(bytes, at).unwrap_or(u32::MAX) as usize);
+    let section = |at: usize, length: usize| {
+        let begin = header.checked_add(at)?;
+        bytes.get(begin..begin.checked_add(length)?)
+    };
+    let (table, names) = (section(types_at, types_length)?, section(names_at, names_length)?);
+    let mut types = Vec::new();
+    let mut at = 0;
+    while at < table.len() {
+        let (found, length) = one_type(&table[at..], names)?;
+        types.push(found);
+        at += length;
+    }
+    Some(Btf { types })
+}
+
+fn name(names: &[u8], at: u32) -> Option<String> {
+    let rest = names.get(at as usize..)?;
+    let end = rest.iter().position(|&byte| byte == 0)?;
+    String::from_utf8(rest[..end].to_vec()).ok()
+}
+
+/// A type, and how many bytes of the table it takes.
+fn one_type(table: &[u8], names: &[u8]) -> Option<(Type, usize)> {
+    let [name_at, info, size] = [word(table, 0)?, word(table, 4)?, word(table, 8)?];
+    let (count, bit_fields) = ((info & 0xffff) as usize, info >> 31 == 1);
+    let (kind, more) = match info >> 24 & 0x1f {
+        1 => (Kind::Plain(size as usize), 4),
+        2 => (Kind::Plain(8), 0),
+        3 => (Kind::Other, 12),
+        4 | 5 => {
+            let members = (0..count).map(|index| member(table.get(12 + 12 * index..)?, names, bit_fields));
+            (Kind::Struct { bytes: size as usize, members: members.collect::<Option<_>>()? }, 12 * count)
+        }
+        6 => (Kind::Plain(size as usize), 8 * count),
+        8..=11 | 18 => (Kind::Alias(size), 0),
+        13 => (Kind::Other, 8 * count),
+        14 | 17 => (Kind::Other, 4),
+        15 | 19 => (Kind::Other, 12 * count),
+        7 | 12 | 16 => (Kind::Other, 0),
+        _ => return None,
+    };
+    Some((Type { name: name(names, name_at)?, kind }, 12 + more))
+}
+
+fn member(entry: &[u8], names: &[u8], bit_fields: bool) -> Option<Member> {
+    let place = word(entry, 8)?;
+    let (bit, bits) = if bit_fields { (place & 0x00ff_ffff, place >> 24) } else { (place, 0) };
+    let name = name(names, word(entry, 0)?)?;
+    Some(Member { name, of: word(entry, 4)?, bit: bit as usize, bits: bits as usize })
+}

@@ -1,0 +1,83 @@
+//! What an object says of itself: a section of text, by which ours are told from others.
+//!
+//! ```text
+//! fairhaul twin 1
+//! <name>
+//! <version>
+//! <title>
+//! <parameter>|<least>|<most>|<unit>|<help>
+//! ```
+//!
+//! A parameter is a `u32` of that name in `.data`; its default is its value in the object.
+
+use crate::elf::Elf;
+use crate::error::Error;
+
+const SECTION: &str = "fairhaul_twin";
+const OPENING: &str = "fairhaul twin 1";
+
+/// Name, version and parameters of a twin.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Note {
+    /// The controller's name; in the kernel it has `fh_` before it.
+    pub name: String,
+    /// The version of Fairhaul that it was built by.
+    pub version: String,
+    /// One line of what it is.
+    pub title: String,
+    /// What may be changed while flows use it.
+    pub parameters: Vec<Parameter>,
+}
+
+/// One parameter of a twin: a whole number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// The name of the variable.
+    pub name: String,
+    /// The smallest value that makes sense.
+    pub least: u32,
+    /// The largest.
+    pub most: u32,
+    /// The unit of the number, such as `0.001/s`; empty where it has none.
+    pub unit: String,
+    /// Its value where nobody changed it.
+    pub default: u32,
+    /// Where in `.data` it stands, in bytes: four of them, as the machine orders them.
+    pub offset: usize,
+    /// One line of help.
+    pub help: String,
+}
+
+impl Note {
+    /// What the controller is called in the kernel; the variable of its table has the same name.
+    pub fn kernel_name(&self) -> String {
+        format!("fh_{}", self.name)
+    }
+
+    /// The note of an object; an error where the object is not a twin.
+    pub fn of(elf: &[u8]) -> Result<Note, Error> {
+        let elf = Elf::parse(elf)?;
+        let foreign = || Error::new("the object is no twin of Fairhaul's");
+        let text = elf.section(SECTION).ok_or_else(foreign)?;
+        let text = std::str::from_utf8(text).map_err(|_| foreign())?.trim_end_matches('\0');
+        let mut lines = text.lines();
+        if lines.next() != Some(OPENING) {
+            return Err(foreign());
+        }
+        let mut next = || lines.next().map(str::to_string).ok_or_else(foreign);
+        let (name, version, title) = (next()?, next()?, next()?);
+        let parameters =
+            lines.map(|line| parameter(line, &elf)).collect::<Option<_>>().ok_or_else(foreign)?;
+        Ok(Note { name, version, title, parameters })
+    }
+}
+
+fn parameter(line: &str, elf: &Elf) -> Option<Parameter> {
+    let mut parts = line.splitn(5, '|');
+    let name = parts.next()?.to_string();
+    let (least, most) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+    let (unit, help) = (parts.next()?.to_string(), parts.next()?.to_string());
+    let (_, at) = elf.variables().find(|(variable, _)| *variable == name)?;
+    let default = u32::from_le_bytes(elf.section(".data")?.get(at..at + 4)?.try_into().ok()?);
+    Some(Parameter { name, least, most, unit, default, offset: at, help })
+}

@@ -1,0 +1,316 @@
+//! What twins do with the kernel's socket beside growing as their controllers: the kernel's own rules
+//! of slow start and of flows that do not use their window, undo, pacing, time stamps, parameters.
+
+mod common;
+
+use common::{MSS, Pair, STAIRCASE, Script, Step, have_twins, noise, twins};
+use fairhaul_cc::Window;
+use fairhaul_twins::{Sample, Twin};
+use fairhaul_units::Span;
+
+const AVOIDANCE: Window = Window { cwnd: 100.0, ssthresh: 2.0 };
+
+fn pair(name: &str, start: Window, rtt_ms: u64) -> Pair {
+    Pair::new(name, &[], start, Span::from_ms(rtt_ms))
+}
+
+/// Every operation of every twin, from a socket of `cwnd`.
+fn fresh(name: &str, cwnd: u32, ssthresh: u32) -> Twin {
+    pair(name, Window { cwnd: cwnd.into(), ssthresh: ssthresh.into() }, 100).twin
+}
+
+fn avoid(twin: &mut Twin, acked: u32) -> u64 {
+    twin.cong_avoid(acked).expect("the twin runs");
+    twin.get("snd_cwnd")
+}
+
+#[test]
+fn a_flow_that_does_not_use_its_window_does_not_grow() {
+    for object in twins() {
+        let mut twin = fresh(&object.note.name, 100, 2);
+        twin.set("is_cwnd_limited", 0);
+        twin.set("max_packets_out", 90);
+        assert_eq!(avoid(&mut twin, 1000), 100, "{}", object.note.name);
+        twin.set("is_cwnd_limited", 1);
+        assert!(avoid(&mut twin, 1000) > 100, "{}", object.note.name);
+    }
+}
+
+/// The kernel lets slow start go on to twice what was out: at 10 packets with 6 out, not with 5.
+#[test]
+fn in_slow_start_half_of_the_window_is_enough() {
+    for object in twins() {
+        let mut twin = fresh(&object.note.name, 10, 1000);
+        twin.set("is_cwnd_limited", 0);
+        twin.set("max_packets_out", 5);
+        assert_eq!(avoid(&mut twin, 1), 10);
+        twin.set("max_packets_out", 6);
+        assert_eq!(avoid(&mut twin, 1), 11);
+    }
+}
+
+/// 8 packets at a window of 98 and a threshold of 100: two to 100, and the other six are congestion
+/// avoidance's, 6 / 100 of a packet of Reno.
+#[test]
+fn slow_start_ends_at_the_threshold_and_leaves_the_rest() {
+    if !have_twins() {
+        return;
+    }
+    let mut twin = fresh("reno", 98, 100);
+    assert_eq!(avoid(&mut twin, 8), 100);
+    assert_eq!(avoid(&mut twin, 93), 100, "99 of 100 packets");
+    assert_eq!(avoid(&mut twin, 2), 101, "101 of 100");
+}
+
+#[test]
+fn the_window_stays_below_its_clamp() {
+    for object in twins() {
+        let mut twin = fresh(&object.note.name, 100, 2);
+        twin.set("snd_cwnd_clamp", 101);
+        for _ in 0..100 {
+            avoid(&mut twin, 1000);
+        }
+        assert_eq!(twin.get("snd_cwnd"), 101, "{}", object.note.name);
+    }
+}
+
+#[test]
+fn a_reduction_that_was_wrong_is_undone() {
+    for object in twins() {
+        let mut twin = fresh(&object.note.name, 50, 2);
+        twin.set("prior_cwnd", 100);
+        assert_eq!(twin.undo_cwnd(), Ok(100));
+        twin.set("snd_cwnd", 120);
+        assert_eq!(twin.undo_cwnd(), Ok(120));
+    }
+}
+
+/// A timeout within recovery asks for no threshold anew, and leaves the one there is.
+#[test]
+fn a_timeout_in_recovery_keeps_the_threshold() {
+    for object in twins() {
+        let mut twin = fresh(&object.note.name, 100, 2);
+        let threshold = twin.ssthresh().expect("the twin runs");
+        twin.set("snd_ssthresh", threshold.into());
+        for state in [3, 4] {
+            twin.set_state(state).expect("the twin runs");
+            assert_eq!(twin.get("snd_ssthresh"), threshold.into(), "{}", object.note.name);
+        }
+    }
+}
+
+/// Ten acknowledgements of which none brings a sample: nothing is learnt, and nothing goes wrong.
+#[test]
+fn acknowledgements_without_a_sample_are_borne() {
+    for object in twins() {
+        let mut twin = fresh(&object.note.name, 100, 2);
+        twin.set("saw_tstamp", 0);
+        for _ in 0..10 {
+            twin.pkts_acked(Sample { packets: 1, rtt_us: -1, in_flight: 100 }).expect("the twin runs");
+            twin.cong_avoid(1).expect("the twin runs");
+        }
+    }
+}
+
+/// By default the factor of FHSTCP is one on a short path, which is HighSpeed TCP; the literal rule
+/// hardly grows there.
+#[test]
+fn fhstcp_is_highspeed_on_a_short_path() {
+    if !have_twins() {
+        return;
+    }
+    let climb = |name: &str, floor: Option<u32>| {
+        let mut pair = pair(name, AVOIDANCE, 5);
+        if let Some(floor) = floor {
+            pair.twin.set_parameter("factor_floor", floor).expect("FHSTCP has it");
+        }
+        for _ in 0..50 {
+            pair.round(100, 1, |_| Span::from_ms(5));
+        }
+        pair.cwnd()
+    };
+    assert_eq!(climb("fhstcp", None), climb("highspeed", None));
+    assert!(climb("fhstcp", Some(0)) < 110 && climb("highspeed", None) > 160);
+}
+
+/// A flow of FHSTCP at `cwnd` packets and 200 ms, which c = 10 makes three blocks of, after its first
+/// acknowledgement in congestion avoidance; all of the window is free.
+fn in_blocks(cwnd: u32) -> Pair {
+    let mut flow = pair("fhstcp", Window { cwnd: cwnd.into(), ssthresh: 2.0 }, 200);
+    assert_eq!(flow.blocks(), (None, Some(2)), "none before the first acknowledgement");
+    flow.round(1, 1, |_| Span::from_ms(200));
+    flow
+}
+
+/// The kernel sends `packets`, and what it waits after them at the pacing rate, in microseconds.
+fn send(flow: &mut Pair, packets: u32) -> u64 {
+    flow.twin.set("packets_out", flow.twin.get("packets_out") + u64::from(packets));
+    u64::from(packets * MSS) * 1_000_000 / flow.twin.get("sk_pacing_rate")
+}
+
+/// Blocks of ceil(100 / 3) = 34 packets, 200 / 3 = 66.67 ms apart, of which the third is the rest.
+#[test]
+fn fhstcp_sends_blocks() {
+    if !have_twins() {
+        return;
+    }
+    let mut flow = in_blocks(100);
+    for block in [34, 34, 32] {
+        assert_eq!(flow.blocks(), (Some(3), Some(block)));
+        let waits_us = send(&mut flow, block);
+        assert!(waits_us.abs_diff(66_666) <= 10, "{waits_us} us");
+    }
+    assert_eq!(flow.twin.get("sk_pacing_status"), 1);
+    flow.twin.set("packets_out", 90);
+    assert_eq!(flow.twin.min_tso_segs(), Ok(Some(10)), "ten were acknowledged");
+}
+
+/// 200 of 600 packets are a block, more than leaves at once: 44 packets, 44 / 600 of 200 ms apart.
+#[test]
+fn fhstcp_spreads_large_blocks_in_trains() {
+    if !have_twins() {
+        return;
+    }
+    let mut flow = in_blocks(600);
+    for _ in 0..10 {
+        assert_eq!(flow.twin.min_tso_segs(), Ok(Some(44)));
+        let waits_us = send(&mut flow, 44);
+        assert!(waits_us.abs_diff(200_000 * 44 / 600) <= 2, "{waits_us} us");
+    }
+}
+
+/// Recovery is not paced, nor is what follows a timeout.
+#[test]
+fn fhstcp_stops_pacing_for_recovery() {
+    if !have_twins() {
+        return;
+    }
+    let mut flow = in_blocks(100);
+    flow.blocks();
+    flow.twin.set("icsk_ca_state", 3);
+    assert_eq!(flow.twin.min_tso_segs(), Ok(Some(2)));
+    assert_eq!(flow.twin.get("sk_pacing_status"), 0);
+    flow.twin.set("icsk_ca_state", 0);
+    assert_eq!(flow.blocks(), (Some(3), Some(34)));
+    assert_eq!(flow.twin.get("sk_pacing_status"), 1);
+    flow.time_out();
+    assert_eq!(flow.blocks(), (None, Some(2)));
+    assert_eq!(flow.twin.get("sk_pacing_status"), 0);
+}
+
+#[test]
+fn fhstcp_leaves_to_the_application_what_it_asked_for() {
+    if !have_twins() {
+        return;
+    }
+    let mut flow = pair("fhstcp", AVOIDANCE, 200);
+    flow.twin.set("sk_max_pacing_rate", 50_000);
+    flow.twin.set("sk_pacing_status", 1);
+    flow.round(1, 1, |_| Span::from_ms(200));
+    assert_eq!(flow.blocks(), (Some(3), Some(34)));
+    assert_eq!(flow.twin.get("sk_pacing_rate"), 50_000);
+    flow.twin.release().expect("the twin runs");
+    assert_eq!(flow.twin.get("sk_pacing_status"), 1, "it was not switched on here");
+}
+
+/// The kernel does not call a flow limited by its window while its last block waits for its time.
+#[test]
+fn fhstcp_grows_while_a_block_waits() {
+    if !have_twins() {
+        return;
+    }
+    let mut flow = pair("fhstcp", AVOIDANCE, 200);
+    flow.round(1, 1, |_| Span::from_ms(200));
+    flow.twin.set("is_cwnd_limited", 0);
+    for (out, grows) in [(65, false), (66, true)] {
+        flow.twin.set("max_packets_out", out);
+        let before = flow.twin.get("snd_cwnd");
+        assert_eq!(avoid(&mut flow.twin, 100) > before, grows, "{out} packets out");
+    }
+}
+
+/// c goes from 10 to 20 while the flow runs: what a round adds doubles.
+#[test]
+fn parameters_change_while_a_flow_runs() {
+    if !have_twins() {
+        return;
+    }
+    let mut flow = pair("fhstcp", Window { cwnd: 1000.0, ssthresh: 2.0 }, 200);
+    let growth = |flow: &mut Pair, c: u32| {
+        flow.twin.set_parameter("c", c).expect("FHSTCP has it");
+        flow.twin.set("snd_cwnd", 1000);
+        flow.round(1000, 1, |_| Span::from_ms(200));
+        flow.cwnd() - 1000
+    };
+    let (slow, fast) = (growth(&mut flow, 10_000), growth(&mut flow, 20_000));
+    assert!((15..=16).contains(&slow) && (30..=32).contains(&fast), "{slow} and {fast}: 2 and 4 times 7.75");
+    assert!(flow.twin.set_parameter("d", 1).is_err());
+}
+
+/// A path of 100 ms with a queue that fills and drains once in 16 rounds, up to 40 ms, seen through
+/// time stamps by a receiver whose clock gains `ppm`.
+fn sync_flow(stamp_us: u64, ppm: u64, memory: u32, rounds: u32) -> u32 {
+    let mut flow = pair("synctcp", AVOIDANCE, 100);
+    flow.twin.set("tcp_usec_ts", u64::from(stamp_us == 1));
+    flow.twin.set_parameter("memory", memory).expect("Sync-TCP has it");
+    let mut now_us = 1_000_000u64;
+    let mut sum = 0;
+    for round in 0..rounds {
+        let queue_us = 5000 * u64::from(8 - (round % 16).abs_diff(8));
+        for number in 0..100 {
+            let one_way = 50_000 + queue_us + noise(round, number).as_ps() / 1_000_000;
+            let arrived = (now_us + one_way) + (now_us + one_way) * ppm / 1_000_000;
+            flow.twin.set("tcp_mstamp", now_us + one_way + 50_000);
+            flow.twin.set("rcv_tsecr", now_us / stamp_us);
+            flow.twin.set("rcv_tsval", (arrived + 77_000_000) / stamp_us);
+            let una = flow.twin.get("snd_una") as u32 + MSS;
+            flow.twin.set("snd_una", una.into());
+            flow.twin.set("snd_nxt", u64::from(una + 99 * MSS));
+            flow.twin.pkts_acked(Sample { packets: 1, rtt_us: 100_000, in_flight: 100 }).expect("runs");
+            flow.twin.cong_avoid(1).expect("runs");
+            now_us += 1000;
+        }
+        sum += flow.cwnd().min(10_000);
+        flow.twin.set("snd_cwnd", 200);
+    }
+    sum / rounds
+}
+
+/// In 600 s a clock that gains 50 ppm shows 30 ms of queue that is not there: without forgetting, the
+/// window is given up for it. Stamps of a millisecond blur the trend, and no more.
+#[test]
+fn synctcp_bears_stamps_of_a_millisecond_and_clocks_that_drift() {
+    if !have_twins() {
+        return;
+    }
+    let exact = sync_flow(1, 0, 30, 6000);
+    let (coarse, drifting) = (sync_flow(1000, 0, 30, 6000), sync_flow(1, 50, 30, 6000));
+    let remembering = sync_flow(1, 50, 0, 6000);
+    println!(
+        "mean windows: {exact}, {coarse} by 1 ms, {drifting} under drift, {remembering} without forgetting"
+    );
+    assert!(coarse.abs_diff(exact) * 7 <= exact, "within a seventh");
+    assert!(drifting.abs_diff(exact) * 20 <= exact, "within a twentieth");
+    assert!(remembering.abs_diff(exact) * 10 > exact, "more than a tenth less");
+}
+
+/// Both reductions and growth come out when the counters of bytes wrap, as they do every 4 GiB.
+#[test]
+fn sequence_numbers_wrap() {
+    for name in ["ghstcp", "htcp", "synctcp"].into_iter().filter(|_| have_twins()) {
+        let climb = |una: u32| {
+            let mut flow = pair(name, Window { cwnd: 150.0, ssthresh: 2.0 }, 140);
+            flow.twin.set("snd_una", una.into());
+            flow.twin.init().expect("the twin runs");
+            flow.climb(&Script {
+                start: AVOIDANCE,
+                rounds: 60,
+                wave: noise,
+                step: |_| Step::Nothing,
+                ..STAIRCASE
+            });
+            flow.cwnd()
+        };
+        assert_eq!(climb(0), climb(u32::MAX - 2_000_000), "{name}");
+    }
+}

@@ -1,0 +1,57 @@
+//! The tables in C are those of the Rust controllers, and what lies between their rows is as near as
+//! the header says.
+
+mod common;
+#[path = "../examples/tables.rs"]
+mod tables;
+
+use common::{Pair, have_twins};
+use fairhaul_cc::Window;
+use fairhaul_units::Span;
+
+#[test]
+fn the_header_is_what_the_controller_says() {
+    let header = include_str!("../bpf/tables.h");
+    assert!(header == tables::text(), "cargo run -p fairhaul-twins --example tables");
+}
+
+/// The twin at a whole window `w`, far from slow start.
+fn at(w: u32) -> Pair {
+    Pair::new("highspeed", &[], Window { cwnd: w.into(), ssthresh: 2.0 }, Span::from_ms(100))
+}
+
+/// How far the twin is off at a window: what a million packets add, as a share of it, and what a loss
+/// takes, as a share of the window; less the half packet that a whole window does not show.
+fn errors(w: u32) -> (f64, f64) {
+    let whole = f64::from(w);
+    let mut pair = at(w);
+    pair.twin.cong_avoid(1_000_000).expect("the twin runs");
+    let grown = f64::from(pair.cwnd() - w);
+    let wanted = tables::increase(whole) * 1e6 / whole;
+    let left = f64::from(at(w).twin.ssthresh().expect("the twin runs"));
+    let kept = 1.0 - tables::decrease(whole);
+    (((grown + 0.5 - wanted).abs() - 0.5) / wanted, (left + 0.5 - kept * whole).abs() / whole - 0.5 / whole)
+}
+
+/// A straight line misses the two bends: where a(w) leaves one, at 41.9 packets, and where b(w) ends
+/// to fall, at 100 000.
+#[test]
+fn between_the_rows_the_law_is_as_near_as_the_header_says() {
+    if !have_twins() {
+        return;
+    }
+    let (mut anywhere, mut elsewhere) = ((0.0f64, 0.0f64), (0.0f64, 0.0f64));
+    let mut w = 38.0;
+    while w < f64::from(1 << 24) {
+        let found = errors(w as u32);
+        let worse = |worst: (f64, f64)| (worst.0.max(found.0), worst.1.max(found.1));
+        anywhere = worse(anywhere);
+        if !(40.0..42.0).contains(&w) && !(98_304.0..102_400.0).contains(&w) {
+            elsewhere = worse(elsewhere);
+        }
+        w = (w * 1.003f64).max(w + 1.0);
+    }
+    println!("a(w) and b(w) within {anywhere:.6?}, {elsewhere:.6?} without the bends");
+    assert!(anywhere.0 <= 0.006 && anywhere.1 <= 0.0006, "{anywhere:?}");
+    assert!(elsewhere.0 <= 0.0002 && elsewhere.1 <= 0.000_05, "{elsewhere:?}");
+}
