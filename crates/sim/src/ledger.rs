@@ -70,16 +70,19 @@ impl<T: Clone + Default> Pages<T> {
     }
 }
 
-/// The book of one flow.
+/// The book of one flow, in three cache lines.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 struct FlowBook {
     sending: Pages<Sending>,
-    standing: Pages<Standing>,
     arriving: Pages<Arriving>,
     lost: Vec<u64>,
 }
 
-/// What a sender does in a bin, and learns: sums of times in picoseconds.
+const _: () = assert!(size_of::<FlowBook>() == 192);
+
+/// What a sender does in a bin, and learns: sums of times in picoseconds, and the integrals of its
+/// window, packets times picoseconds.
 #[derive(Clone, Debug, Default)]
 struct Sending {
     sent: u64,
@@ -87,11 +90,6 @@ struct Sending {
     samples: u64,
     rtt_ps: f64,
     one_way_ps: f64,
-}
-
-/// The integrals of a sender's window over a bin, packets times picoseconds.
-#[derive(Clone, Debug, Default)]
-struct Standing {
     cwnd: f64,
     ssthresh: f64,
 }
@@ -170,12 +168,7 @@ impl Ledger {
     /// Empty books.
     pub fn new(grid: Grid, flows: usize, links: usize) -> Ledger {
         let bins = grid.len();
-        let flow = FlowBook {
-            sending: Pages::new(&grid),
-            standing: Pages::new(&grid),
-            arriving: Pages::new(&grid),
-            lost: vec![0; bins],
-        };
+        let flow = FlowBook { sending: Pages::new(&grid), arriving: Pages::new(&grid), lost: vec![0; bins] };
         let link =
             LinkBook { arriving: Pages::new(&grid), leaving: Pages::new(&grid), rare: vec![[0; 3]; bins] };
         Ledger {
@@ -230,7 +223,7 @@ impl Ledger {
     /// A sender's window stood at these values from `from` to `to`.
     #[inline(always)]
     pub fn stood(&mut self, flow: u32, cwnd: f64, ssthresh: f64, from: Time, to: Time) {
-        self.flows[flow as usize].standing.split(&self.grid, from, to, |cell, part| {
+        self.flows[flow as usize].sending.split(&self.grid, from, to, |cell, part| {
             let part = real(part.as_ps());
             cell.cwnd += cwnd * part;
             cell.ssthresh += ssthresh * part;
@@ -344,11 +337,11 @@ impl Ledger {
 }
 
 fn close_flow(book: FlowBook, length: &impl Fn(usize) -> Span) -> Vec<FlowRow> {
-    let (sending, standing, arriving) = (book.sending.close(), book.standing.close(), book.arriving.close());
+    let (sending, arriving) = (book.sending.close(), book.arriving.close());
     let row = |bin: usize| {
-        let (sending, standing, arriving) = (&sending[bin], &standing[bin], &arriving[bin]);
+        let (sending, arriving) = (&sending[bin], &arriving[bin]);
         let length = real(length(bin).as_ps());
-        let ssthresh = standing.ssthresh / length;
+        let ssthresh = sending.ssthresh / length;
         let second = 1e-12 / real(sending.samples);
         FlowRow {
             delivered_bytes: arriving.delivered,
@@ -356,7 +349,7 @@ fn close_flow(book: FlowBook, length: &impl Fn(usize) -> Span) -> Vec<FlowRow> {
             sent: sending.sent,
             retransmitted: sending.retransmitted,
             lost: book.lost[bin],
-            cwnd_packets: standing.cwnd / length,
+            cwnd_packets: sending.cwnd / length,
             ssthresh_packets: if ssthresh.is_finite() { ssthresh } else { f64::NAN },
             rtt_s: sending.rtt_ps * second, // not a number without a sample
             one_way_s: sending.one_way_ps * second,
