@@ -278,8 +278,10 @@ INLINE int starts_over(struct tcp_sock *tp, u32 next)
 }
 
 // The window before a reduction that turned out wrong. What the controller learnt from it stays.
-INLINE u32 undone(struct tcp_sock *tp)
+SEC("struct_ops") u32 undo_cwnd(u64 *arguments)
 {
+	struct tcp_sock *tp = tcp(arguments);
+
 	return tp->snd_cwnd > tp->prior_cwnd ? tp->snd_cwnd : tp->prior_cwnd;
 }
 

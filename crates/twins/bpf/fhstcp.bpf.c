@@ -171,11 +171,6 @@ SEC("struct_ops") u32 min_tso_segs(u64 *arguments)
 	return packets;
 }
 
-SEC("struct_ops") u32 undo_cwnd(u64 *arguments)
-{
-	return undone(tcp(arguments));
-}
-
 // The connection goes on with another controller, or ends.
 SEC("struct_ops") int release(u64 *arguments)
 {

@@ -33,11 +33,6 @@ SEC("struct_ops") int set_state(u64 *arguments)
 	return 0;
 }
 
-SEC("struct_ops") u32 undo_cwnd(u64 *arguments)
-{
-	return undone(tcp(arguments));
-}
-
 SEC(".struct_ops.link") struct tcp_congestion_ops fh_highspeed = {
 	.init = init,
 	.cong_avoid = cong_avoid,
