@@ -24,7 +24,7 @@ pub struct Player {
     pub number: u32,
 }
 
-/// See the module. An entry is `time << 64 | order`.
+/// See the module. An entry is an [`Order`] at its time.
 #[derive(Debug)]
 pub struct Agenda {
     /// By node.
@@ -94,7 +94,7 @@ impl Agenda {
     #[inline(always)]
     pub fn leads(&mut self, player: Player, head: Option<(Time, Order)>) {
         let Tournament { matches, stages, winner } = &mut self.tournaments[player.node as usize];
-        let mut best = head.map_or(NEVER, |(time, order)| entry(time, order));
+        let mut best = head.map_or(NEVER, |(time, order)| order.at(time));
         let mut number = player.number;
         for first in stages.iter() {
             let four = &mut matches[(first + number / 4) as usize];
@@ -107,7 +107,7 @@ impl Agenda {
 
     /// Adds an entry of the hosts that is no ring's.
     pub fn push(&mut self, time: Time, order: Order) {
-        self.heap.push(entry(time, order));
+        self.heap.push(order.at(time));
         self.rise(self.heap.len() - 1);
     }
 
@@ -156,11 +156,6 @@ impl Agenda {
         }
         heap[at] = value;
     }
-}
-
-#[inline(always)]
-fn entry(time: Time, order: Order) -> u128 {
-    u128::from(time.as_ps()) << 64 | u128::from(order.0)
 }
 
 #[inline(always)]

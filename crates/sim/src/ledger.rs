@@ -113,7 +113,6 @@ struct LinkBook {
 /// What is offered to a link in a bin.
 #[derive(Clone, Debug, Default)]
 struct Offered {
-    arrived: u64,
     refused: u64,
     packets: Steps,
     bytes: Steps,
@@ -248,7 +247,6 @@ impl Ledger {
     /// A packet is offered to a link, which refuses it.
     pub fn refused(&mut self, link: u32, now: Time) {
         if let Some(cell) = self.links[link as usize].arriving.at(&self.grid, now) {
-            cell.arrived += 1;
             cell.refused += 1;
         }
     }
@@ -257,8 +255,7 @@ impl Ledger {
     #[inline(always)]
     pub fn taken(&mut self, link: u32, size: u32, now: Time) {
         let pages = &mut self.links[link as usize].arriving;
-        if let Some(cell) = pages.at(&self.grid, now) {
-            cell.arrived += 1;
+        if pages.at(&self.grid, now).is_some() {
             let after = now - pages.from;
             pages.open.packets.step(1, after);
             pages.open.bytes.step(size, after);
@@ -367,7 +364,7 @@ fn close_link(book: LinkBook, length: &impl Fn(usize) -> Span) -> Vec<LinkRow> {
         let [dropped, marked, sent_bytes] = book.rare[bin];
         LinkRow {
             busy_s: Span::from_ps(left.busy_ps).as_secs(),
-            arrived: offered.arrived,
+            arrived: offered.refused + offered.packets.sum,
             dropped: offered.refused + dropped,
             marked,
             backlog_packets: mean(&mut packets, offered.packets, left.packets, length),

@@ -25,7 +25,7 @@ struct Waiting<T> {
 impl<T> Waiting<T> {
     #[inline(always)]
     fn key(&self) -> u128 {
-        u128::from(self.time.as_ps()) << 64 | u128::from(self.order.0)
+        self.order.at(self.time)
     }
 }
 
@@ -76,6 +76,22 @@ impl<T> Ring<T> {
         (first.packet, self.waiting.front().map(|next| (next.time, next.order)))
     }
 
+    /// A packet waits.
+    #[inline(always)]
+    fn add(&mut self, agenda: &mut Agenda, time: Time, order: Order, packet: T) {
+        if self.line_up(time, order, packet) {
+            agenda.leads(self.player, Some((time, order)));
+        }
+    }
+
+    /// The head takes its turn.
+    #[inline(always)]
+    fn take(&mut self, agenda: &mut Agenda) -> T {
+        let (packet, next) = self.step_out();
+        agenda.leads(self.player, next);
+        packet
+    }
+
     fn serials(&self) -> impl Iterator<Item = u32> {
         self.waiting.iter().map(|waiting| waiting.order.serial())
     }
@@ -100,39 +116,27 @@ impl Rings {
     /// A data packet of connection `serial` waits in `lane`.
     #[inline(always)]
     pub fn add_data(&mut self, agenda: &mut Agenda, lane: Lane, serial: u32, time: Time, data: Data) {
-        let ring = &mut self.data[lane.ring as usize];
         let order = Turn::Data(lane.leg).in_ring(serial, lane.ring);
-        if ring.line_up(time, order, data) {
-            agenda.leads(ring.player, Some((time, order)));
-        }
+        self.data[lane.ring as usize].add(agenda, time, order, data);
     }
 
     /// An acknowledgement of connection `serial` waits in `lane`.
     #[inline(always)]
     pub fn add_ack(&mut self, agenda: &mut Agenda, lane: Lane, serial: u32, time: Time, ack: Ack) {
-        let ring = &mut self.acks[lane.ring as usize];
         let order = Turn::Ack(lane.leg).in_ring(serial, lane.ring);
-        if ring.line_up(time, order, ack) {
-            agenda.leads(ring.player, Some((time, order)));
-        }
+        self.acks[lane.ring as usize].add(agenda, time, order, ack);
     }
 
     /// The data packet at the head of a ring takes its turn.
     #[inline(always)]
     pub fn take_data(&mut self, agenda: &mut Agenda, ring: u32) -> Data {
-        let ring = &mut self.data[ring as usize];
-        let (data, next) = ring.step_out();
-        agenda.leads(ring.player, next);
-        data
+        self.data[ring as usize].take(agenda)
     }
 
     /// The acknowledgement at the head of a ring takes its turn.
     #[inline(always)]
     pub fn take_ack(&mut self, agenda: &mut Agenda, ring: u32) -> Ack {
-        let ring = &mut self.acks[ring as usize];
-        let (ack, next) = ring.step_out();
-        agenda.leads(ring.player, next);
-        ack
+        self.acks[ring as usize].take(agenda)
     }
 
     /// Calls `each` with the connection of everything that waits.

@@ -1,6 +1,8 @@
 //! Whose turn it is, in 64 bits: the order of what happens at the same picosecond. Links that have sent a
 //! packet come before connections.
 
+use fairhaul_units::Time;
+
 use crate::route::MOST_LEGS;
 
 /// Whose turn it is; the smaller comes first.
@@ -38,6 +40,12 @@ const LAST_TIMER: u16 = FIRST_TIMER + 3;
 pub const MOST_RINGS: u32 = 1 << RING_BITS;
 
 impl Order {
+    /// What has its turn at `time` among all that is to happen: the smaller comes first.
+    #[inline(always)]
+    pub fn at(self, time: Time) -> u128 {
+        u128::from(time.as_ps()) << 64 | u128::from(self.0)
+    }
+
     /// The order of the turn of a link: what was being sent has left.
     pub fn of_link(link: u32) -> Order {
         Order(link.into())
