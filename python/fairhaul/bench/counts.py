@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Mapping
 
 from fairhaul.bench.loads import COUNTED, Load
+from fairhaul.files import replace
 from fairhaul.gallery import ROOT, cost
 
 FILE = ROOT / "tests" / "instructions.toml"
@@ -72,7 +73,7 @@ def record() -> str:
             "",
         ]
     )
-    FILE.write_text(text, encoding="utf-8")
+    replace(FILE, text.encode())
     return text
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fairhaul.bench import Row
+from fairhaul.files import replace
 
 SCHEMA = 1
 SIGNS = {"least": ">=", "most": "<="}
@@ -55,9 +56,4 @@ def write(rows: Sequence[Row], file: Path) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     entries = [{**asdict(row), "reached": row.reached} for row in rows]
     text = json.dumps({"schema": SCHEMA, "machine": machine(), "rows": entries}, indent=2)
-    draft = file.with_name(f".{file.name}.{os.getpid()}.draft")
-    try:
-        draft.write_text(text + "\n", encoding="utf-8")
-        draft.replace(file)
-    finally:
-        draft.unlink(missing_ok=True)
+    replace(file, f"{text}\n".encode())

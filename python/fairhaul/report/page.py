@@ -10,6 +10,7 @@ from importlib.resources import files as resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fairhaul.files import replace
 from fairhaul.report import Figure, Section, look
 from fairhaul.report.pen import Pen
 
@@ -42,19 +43,9 @@ def write(
     if files:
         folder.mkdir(exist_ok=True)
     for name, content in files.items():
-        _replace(folder / name, content)
-    _replace(path, page.encode())
+        replace(folder / name, content)
+    replace(path, page.encode())
     return path
-
-
-def _replace(file: Path, content: bytes) -> None:
-    """Put `content` in the place of `file`, whole or not at all."""
-    draft = file.with_name(f".{file.name}.{os.getpid()}.draft")
-    try:
-        draft.write_bytes(content)
-        draft.replace(file)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def _template() -> jinja2.Template:
@@ -111,7 +102,7 @@ def _bundle() -> str:
         made = str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
     try:
         home.mkdir(parents=True, exist_ok=True)
-        _replace(kept, made.encode())
+        replace(kept, made.encode())
     except OSError:
         pass  # without a place to keep it, it is made again the next time
     return made
