@@ -1,0 +1,1 @@
+//! The lab: real sockets, and an emulated path between them.

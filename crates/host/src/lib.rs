@@ -1,0 +1,10 @@
+//! What needs root: twins in the running kernel, and the lab.
+//!
+//! Everything that is made here belongs to the process (network namespaces, their devices and
+//! sockets live as long as a thread or a descriptor of it) or is pinned where `remove --all` finds
+//! it, so that nothing is left behind whatever ends the process.
+
+#![cfg(target_os = "linux")]
+
+pub mod lab;
+pub mod namespace;

@@ -1,0 +1,3 @@
+//! `fairhaul-host`: spoken to by JSON lines.
+
+fn main() {}

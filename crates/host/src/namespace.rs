@@ -1,0 +1,122 @@
+//! Network namespaces: new ones without a name, which vanish with the last descriptor and thread in
+//! them, and those that others have made.
+//!
+//! A thread can be in another namespace than its process, so nothing here forks.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+
+use nix::sched::{CloneFlags, setns, unshare};
+
+/// Where `ip netns` keeps the namespaces that have names.
+const NAMED: &str = "/run/netns";
+
+/// A network namespace, held open.
+#[derive(Debug)]
+pub struct Namespace {
+    file: File,
+    inode: u64,
+}
+
+impl Namespace {
+    /// A new one, in which nothing is up yet, not even loopback.
+    pub fn new() -> io::Result<Namespace> {
+        let made = thread::spawn(|| {
+            unshare(CloneFlags::CLONE_NEWNET)?;
+            Namespace::own()
+        });
+        made.join().expect("making a namespace does not panic")
+    }
+
+    /// That of this thread.
+    pub fn own() -> io::Result<Namespace> {
+        Namespace::at(Path::new("/proc/thread-self/ns/net"))
+    }
+
+    /// The one that `ip netns` knows by `name`.
+    pub fn named(name: &str) -> io::Result<Namespace> {
+        Namespace::at(&Path::new(NAMED).join(name))
+    }
+
+    /// The one that a file stands for.
+    pub fn at(path: &Path) -> io::Result<Namespace> {
+        let file = File::open(path)?;
+        let inode = file.metadata()?.ino();
+        Ok(Namespace { file, inode })
+    }
+
+    /// Its number, the same for all descriptors of it.
+    pub fn inode(&self) -> u64 {
+        self.inode
+    }
+
+    /// Moves this thread there, for good.
+    pub fn enter(&self) -> io::Result<()> {
+        Ok(setns(&self.file, CloneFlags::CLONE_NEWNET)?)
+    }
+
+    /// What `act` gives when a thread of its own does it there. Sockets that it makes stay there.
+    pub fn inside<T: Send>(&self, act: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+        thread::scope(|scope| {
+            let there = scope.spawn(|| {
+                self.enter()?;
+                act()
+            });
+            there.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    /// Runs `ip` with these words there.
+    pub fn ip(&self, words: &str) -> io::Result<()> {
+        self.inside(|| ip(words).map(drop))
+    }
+}
+
+/// Runs `ip` with these words in the namespace of this thread: what it printed.
+pub fn ip(words: &str) -> io::Result<String> {
+    let done =
+        Command::new("ip").args(words.split_whitespace()).output().map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => {
+                io::Error::new(error.kind(), "the program ip is missing (Debian: iproute2)")
+            }
+            _ => error,
+        })?;
+    if done.status.success() {
+        return Ok(String::from_utf8_lossy(&done.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&done.stderr);
+    Err(io::Error::other(format!("ip {words}: {}", said.trim())))
+}
+
+/// Every namespace that a name, a process or a thread leads to, with the way to it. A name
+/// comes before a process.
+pub fn all() -> io::Result<Vec<(String, Namespace)>> {
+    let mut found = BTreeMap::new();
+    let mut add = |label: String, path: PathBuf| {
+        // What ended meanwhile is no longer of interest, nor is a file that is no namespace.
+        if let Ok(namespace) = Namespace::at(&path) {
+            found.entry(namespace.inode()).or_insert((label, namespace));
+        }
+    };
+    for name in entries(Path::new(NAMED)) {
+        add(name.clone(), Path::new(NAMED).join(name));
+    }
+    for process in entries(Path::new("/proc")).into_iter().filter(|name| name.parse::<u32>().is_ok()) {
+        let tasks = Path::new("/proc").join(&process).join("task");
+        for task in entries(&tasks) {
+            add(format!("process {process}"), tasks.join(task).join("ns/net"));
+        }
+    }
+    Ok(found.into_values().collect())
+}
+
+/// The names in a folder; none where there is no such folder.
+fn entries(folder: &Path) -> Vec<String> {
+    let Ok(list) = fs::read_dir(folder) else { return Vec::new() };
+    list.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect()
+}
