@@ -6,5 +6,14 @@
 
 #![cfg(target_os = "linux")]
 
+pub mod error;
+pub mod flows;
+pub mod kernel;
 pub mod lab;
 pub mod namespace;
+mod nearest;
+mod request;
+mod signals;
+pub mod steps;
+
+pub use request::answer;
