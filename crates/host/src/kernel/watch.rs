@@ -95,7 +95,9 @@ fn visit(place: &Place, judge: &Judge, name: String, request: &Watch) -> Result<
         request.limits.seconds
     ));
     let _lock = place.lock()?;
-    take_out(place, &name, Steps::new(request.dry_run))?;
+    let steps = Steps::new(request.dry_run);
+    take_out(place, &name, steps)?;
+    place.vacate(steps)?;
     Ok((!request.dry_run).then_some(name))
 }
 
