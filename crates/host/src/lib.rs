@@ -8,3 +8,4 @@
 
 pub mod lab;
 pub mod namespace;
+mod sys;
