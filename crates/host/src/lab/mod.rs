@@ -9,11 +9,14 @@ mod account;
 pub mod address;
 pub mod clock;
 pub mod histogram;
+pub mod info;
 pub mod layout;
 pub mod network;
 pub mod packet;
 pub mod router;
+pub mod socket;
 mod stage;
+pub mod traffic;
 pub mod tun;
 
 pub use layout::{Dumbbell, Layout, Route};
