@@ -20,12 +20,18 @@ ONLY ?=
 
 # What the extension is built from.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml \
-    $(shell find crates -path crates/tidy -prune -o \( -path '*/src/*' -o -name Cargo.toml \) -type f -print)
+    $(shell find crates \( -path crates/tidy -o -path crates/host -o -path crates/twins \) -prune -o \
+        \( -path '*/src/*' -o -name Cargo.toml \) -type f -print)
 
-# The engine's tests that link no Python.
-CRATES := --workspace --exclude fairhaul-py
+# What fairhaul-host is built from.
+HOST_SOURCES := Cargo.toml Cargo.lock $(shell find crates/host crates/twins -type f -not -path '*/tests/*')
 
-.PHONY: help demo test check bench bench-peers instructions papers gallery twins fmt clean tools
+# All rooms that can be built here: asked when a recipe runs, as packages may be installed before.
+ROOMS = --workspace $$(scripts/host excluded)
+# Those whose tests link no Python.
+CRATES = $(ROOMS) --exclude fairhaul-py
+
+.PHONY: help demo test check bench bench-peers instructions papers gallery twins fmt clean tools host
 
 help: ## this text
 	@echo 'Fairhaul: who gets how much of a fast, long path, how soon, and at whose cost'
@@ -35,12 +41,12 @@ help: ## this text
 	@echo 'Needs Rust, Python 3.11 or later (another one: make PYTHON=python3.12 demo), cc and make.'
 	@echo 'The first call makes .venv and builds the engine; later calls only what has changed.'
 
-demo: $(VENV)/.extension ## Table 1 of the FHSTCP paper beside its own numbers, short form, and a report in out/demo
+demo: $(VENV)/.extension host ## Table 1 of the FHSTCP paper beside its own numbers, short form, and a report in out/demo
 	$(VENV)/bin/fairhaul reproduce fhstcp --quick --only table1 --out out/demo
 
-test: tools $(VENV)/.extension ## everything that has to pass before a commit
+test: tools $(VENV)/.extension host ## everything that has to pass before a commit
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy $(ROOMS) --all-targets --locked -- -D warnings
 	mkdir -p $(LOGS)
 	cargo test $(CRATES) --locked --no-fail-fast 2>&1 | tee $(LOGS)/rust
 	$(VENV)/bin/ruff check .
@@ -51,14 +57,14 @@ test: tools $(VENV)/.extension ## everything that has to pass before a commit
 
 check: tools $(VENV)/.packages ## the quick part of it: formats, lints, the house's rules, the small rooms
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy $(ROOMS) --all-targets --locked -- -D warnings
 	cargo test --quiet --locked -p fairhaul-tidy -p fairhaul-units -p fairhaul-cc -p fairhaul-path
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	@echo 'make check: passed (make test runs everything)'
 
-bench: $(VENV)/.extension ## how fast the engine is, beside a floor and its aims; parts: make bench ONLY=workloads,queues
+bench: $(VENV)/.extension host ## how fast the engine is, beside a floor and its aims; parts: make bench ONLY=workloads,queues
 	@scripts/debian
 	$(VENV)/bin/python -m fairhaul.bench run --only '$(ONLY)'
 
@@ -80,6 +86,8 @@ gallery: tools $(VENV)/.extension ## the figures of docs/controllers and docs/qu
 twins: tools ## the controllers as eBPF objects for the kernel, in target/twins
 	cargo run --quiet --locked -p fairhaul-twins --example objects -- target/twins
 
+host: $(VENV)/.host ## fairhaul-host, for `fairhaul kernel`: where it cannot be built it says why
+
 fmt: tools $(VENV)/.packages ## lay the sources out as the checks want them
 	cargo fmt --all
 	$(VENV)/bin/ruff check --fix --quiet .
@@ -88,7 +96,7 @@ fmt: tools $(VENV)/.packages ## lay the sources out as the checks want them
 clean: ## remove everything that was built
 	rm -rf target $(VENV) .mypy_cache .ruff_cache .pytest_cache
 	find python tests -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
-	rm -f python/fairhaul/_core*.so
+	rm -rf python/fairhaul/_core*.so python/fairhaul/bin
 
 tools:
 	@FAIRHAUL_FOR=tests scripts/require $(PYTHON)
@@ -104,3 +112,8 @@ $(VENV)/.extension: $(VENV)/.packages $(SOURCES)
 	@scripts/require $(PYTHON)
 	$(VENV)/bin/maturin develop --release --locked
 	@touch $@
+
+$(VENV)/.host: $(VENV)/.packages $(HOST_SOURCES)
+	@scripts/debian
+	scripts/host build
+	@if [ -x python/fairhaul/bin/fairhaul-host ]; then touch $@; fi

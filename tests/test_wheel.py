@@ -12,6 +12,8 @@ import sys
 import venv
 from pathlib import Path
 
+from fairhaul import host
+
 ROOT = Path(__file__).parents[1]
 
 COMPARE = (
@@ -48,7 +50,12 @@ def test_the_wheel_runs_where_there_is_no_compiler(tmp_path: Path) -> None:
     # The scenarios of the papers are in the wheel, too.
     papers = "from fairhaul.papers import scenario_file as f; print(f('fhstcp', 'table1.toml'))"
     assert Path(call(there / "python", "-c", papers).strip()).is_file()
-    shutil.rmtree(home)
+    # So are the kernel's twins, and the program that installs them, where it could be built.
+    if not host.PROGRAM.is_file():
+        return
+    twins = json.loads(call(there / "fairhaul", "kernel", "list", "--json"))["twins"]
+    sources = (ROOT / "crates/twins/bpf").glob("*.bpf.c")
+    assert [one["name"] for one in twins] == sorted(s.name.removesuffix(".bpf.c") for s in sources)
 
 
 def _build(out: Path) -> Path:

@@ -6,6 +6,15 @@
 
 #![cfg(target_os = "linux")]
 
+pub mod error;
+pub mod flows;
+pub mod kernel;
 pub mod lab;
 pub mod namespace;
+mod nearest;
+mod request;
+mod signals;
+pub mod steps;
 mod sys;
+
+pub use request::answer;

@@ -1,3 +1,15 @@
-//! `fairhaul-host`: spoken to by JSON lines.
+//! `fairhaul-host`: one request, a JSON object, on standard input; lines of JSON back, one for each
+//! step, and the result or the error last. Exit status: 0 done, 1 failed, 2 refused.
 
-fn main() {}
+use std::process::ExitCode;
+
+#[cfg(target_os = "linux")]
+fn main() -> ExitCode {
+    fairhaul_host::answer(std::io::stdin())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() -> ExitCode {
+    println!(r#"{{"error":"fairhaul-host works on Linux only","refused":true}}"#);
+    ExitCode::from(2)
+}

@@ -15,25 +15,15 @@ import click
 
 from fairhaul import RunError, ScenarioError, __version__
 from fairhaul.cli.compare import compare
+from fairhaul.cli.kernel import kernel
 from fairhaul.cli.look import list_, schema
+from fairhaul.cli.manners import Verbs
 from fairhaul.cli.report import report
 from fairhaul.cli.reproduce import reproduce
 from fairhaul.cli.run import run
-from fairhaul.nearest import hint
+from fairhaul.host import Refused
 
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
-
-
-class Verbs(click.Group):
-    """The verbs, with the nearest one named where somebody mistypes."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the verb."""
-        if args[0] not in self.commands and not args[0].startswith("-"):
-            ctx.fail(f"{args[0]!r} is not a verb; {hint(args[0], self.commands, cutoff=0.5)}")
-        return super().resolve_command(ctx, args)
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
@@ -42,7 +32,7 @@ def fairhaul() -> None:
     """Find a fair congestion control for bulk data: who gets how much, how soon, at whose cost."""
 
 
-for verb in (run, compare, reproduce, report, list_, schema):
+for verb in (run, compare, reproduce, report, kernel, list_, schema):
     fairhaul.add_command(verb)
 
 
@@ -62,6 +52,9 @@ def status_of(args: Sequence[str] | None = None) -> int:
     except ScenarioError as error:
         for mistake in error.args:
             click.echo(mistake, err=True)
+        return WRONG_INPUT
+    except Refused as error:
+        click.echo(f"fairhaul: {error}", err=True)
         return WRONG_INPUT
     except (RunError, OSError) as error:
         click.echo(f"fairhaul: {error}", err=True)

@@ -7,6 +7,18 @@ import click
 from fairhaul.nearest import hint
 
 
+class Verbs(click.Group):
+    """The verbs, with the nearest one named where somebody mistypes."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the verb."""
+        if args[0] not in self.commands and not args[0].startswith("-"):
+            ctx.fail(f"{args[0]!r} is not a verb; {hint(args[0], self.commands, cutoff=0.5)}")
+        return super().resolve_command(ctx, args)
+
+
 class Verb(click.Command):
     """A verb that says what an option or a missing word is for, and shows `example`."""
 

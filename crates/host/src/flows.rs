@@ -1,0 +1,126 @@
+//! The TCP connections of a namespace as the kernel tells them (`sock_diag`): who uses which
+//! controller, and how it fares.
+
+use std::io;
+use std::net::SocketAddr;
+
+use netlink_packet_core::{NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload};
+use netlink_packet_sock_diag::SockDiagMessage;
+use netlink_packet_sock_diag::constants::{AF_INET, AF_INET6, IPPROTO_TCP};
+use netlink_packet_sock_diag::inet::nlas::{Nla, TcpInfo};
+use netlink_packet_sock_diag::inet::{ExtensionFlags, InetRequest, InetResponse, SocketId, StateFlags};
+use netlink_sys::{Socket, SocketAddr as NetlinkAddr, protocols::NETLINK_SOCK_DIAG};
+use serde::Serialize;
+
+/// A message of a dump is no longer.
+const LONGEST: usize = 1 << 16;
+
+/// One connection.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Flow {
+    /// Its number, which no other connection of the host has had.
+    pub cookie: u64,
+    /// This end.
+    pub local: SocketAddr,
+    /// The other end.
+    pub remote: SocketAddr,
+    /// The congestion controller's name.
+    pub controller: String,
+    /// The window, in packets.
+    pub cwnd: u32,
+    /// The slow-start threshold, in packets; `None` before the first reduction.
+    pub ssthresh: Option<u32>,
+    /// The smoothed round-trip time.
+    pub rtt_ms: f64,
+    /// What was delivered of late.
+    pub rate_bps: u64,
+    /// Packets with data that were sent, again or not.
+    pub sent: u64,
+    /// Packets that were sent again.
+    pub retransmitted: u64,
+}
+
+/// All established connections of the namespace of this thread.
+pub fn all() -> io::Result<Vec<Flow>> {
+    let mut found = Vec::new();
+    for (family, id) in [(AF_INET, SocketId::new_v4()), (AF_INET6, SocketId::new_v6())] {
+        for response in dump(family, id)? {
+            found.extend(flow(&response));
+        }
+    }
+    Ok(found)
+}
+
+fn dump(family: u8, socket_id: SocketId) -> io::Result<Vec<InetResponse>> {
+    let mut socket = Socket::new(NETLINK_SOCK_DIAG)?;
+    socket.bind_auto()?;
+    socket.connect(&NetlinkAddr::new(0, 0))?;
+    socket.send(&request(family, socket_id), 0)?;
+    let mut found = Vec::new();
+    let mut buffer = Vec::with_capacity(LONGEST);
+    loop {
+        buffer.clear();
+        socket.recv(&mut buffer, 0)?;
+        let mut rest = &buffer[..];
+        while !rest.is_empty() {
+            let message = NetlinkMessage::<SockDiagMessage>::deserialize(rest).map_err(io::Error::other)?;
+            match message.payload {
+                NetlinkPayload::InnerMessage(SockDiagMessage::InetResponse(response)) => {
+                    found.push(*response)
+                }
+                NetlinkPayload::Done(_) => return Ok(found),
+                NetlinkPayload::Error(error) => return Err(error.to_io()),
+                _ => {}
+            }
+            // Messages begin at multiples of four bytes.
+            let length = message.header.length.next_multiple_of(4) as usize;
+            rest = rest.get(length.max(4)..).unwrap_or_default();
+        }
+    }
+}
+
+fn request(family: u8, socket_id: SocketId) -> Vec<u8> {
+    let mut header = NetlinkHeader::default();
+    header.flags = NLM_F_REQUEST | NLM_F_DUMP;
+    let request = InetRequest {
+        family,
+        protocol: IPPROTO_TCP,
+        extensions: ExtensionFlags::INFO | ExtensionFlags::CONG,
+        states: StateFlags::ESTABLISHED
+            | StateFlags::CLOSE_WAIT
+            | StateFlags::FIN_WAIT1
+            | StateFlags::LAST_ACK,
+        socket_id,
+    };
+    let mut message = NetlinkMessage::new(header, SockDiagMessage::InetRequest(request).into());
+    message.finalize();
+    let mut bytes = vec![0; message.buffer_len()];
+    message.serialize(&mut bytes);
+    bytes
+}
+
+fn flow(response: &InetResponse) -> Option<Flow> {
+    let id = &response.header.socket_id;
+    let (mut controller, mut info): (_, Option<&TcpInfo>) = (None, None);
+    for nla in &response.nlas {
+        match nla {
+            Nla::Congestion(name) => controller = Some(name.clone()),
+            Nla::TcpInfo(found) => info = Some(found),
+            _ => {}
+        }
+    }
+    let info = info?;
+    Some(Flow {
+        cookie: u64::from_ne_bytes(id.cookie),
+        local: SocketAddr::new(id.source_address, id.source_port),
+        remote: SocketAddr::new(id.destination_address, id.destination_port),
+        controller: controller?,
+        cwnd: info.snd_cwnd,
+        // The kernel's own "no threshold yet".
+        ssthresh: (info.snd_ssthresh < i32::MAX as u32).then_some(info.snd_ssthresh),
+        rtt_ms: f64::from(info.rtt) / 1000.0,
+        rate_bps: info.delivery_rate * 8,
+        sent: info.data_segs_out.into(),
+        retransmitted: info.total_retrans.into(),
+    })
+}

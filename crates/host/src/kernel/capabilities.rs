@@ -1,0 +1,48 @@
+//! What of root's power is needed, and for what; the rest is dropped at the start, and this when the work
+//! is done.
+
+use caps::{CapSet, Capability, CapsHashSet};
+
+use crate::error::{Context, Error, Result};
+
+/// Each with what it is for.
+pub const NEEDED: [(Capability, &str); 5] = [
+    (Capability::CAP_BPF, "to load programs and maps of the kernel's BPF"),
+    (Capability::CAP_PERFMON, "to load programs that read the kernel's sockets"),
+    (Capability::CAP_NET_ADMIN, "to register a congestion controller, and to change defaults and routes"),
+    (Capability::CAP_SYS_ADMIN, "to mount the bpf file system, and to make and enter network namespaces"),
+    (Capability::CAP_SYS_PTRACE, "to find the network namespaces of other users' processes"),
+];
+
+/// Of these, those that this process lacks, as sentences.
+pub fn lacking() -> Vec<String> {
+    let lacks = |capability| !caps::has_cap(None, CapSet::Effective, capability).unwrap_or(false);
+    let missing = NEEDED.iter().filter(|(capability, _)| lacks(*capability));
+    missing.map(|(capability, why)| format!("{capability}, {why}")).collect()
+}
+
+/// Keeps those that are needed, and no other.
+pub fn keep_needed() -> Result<()> {
+    // To run in real time is asked for by the lab's router alone, and may be refused.
+    let wanted = NEEDED.iter().map(|(capability, _)| *capability).chain([Capability::CAP_SYS_NICE]);
+    keep(&wanted.collect())
+}
+
+/// Keeps `wanted` of those that this thread has; threads that it starts have no more.
+pub fn keep(wanted: &CapsHashSet) -> Result<()> {
+    let held = caps::read(None, CapSet::Permitted).when("capabilities")?;
+    let kept: CapsHashSet = held.intersection(wanted).copied().collect();
+    let narrow = |set| caps::set(None, set, &kept);
+    narrow(CapSet::Effective).when("capabilities")?;
+    narrow(CapSet::Permitted).when("capabilities")
+}
+
+/// Refuses where something needed is missing.
+pub fn require() -> Result<()> {
+    let lacking = lacking();
+    if lacking.is_empty() {
+        return Ok(());
+    }
+    let list = lacking.join("\n    ");
+    Err(Error::refused(format!("this needs root, or these capabilities:\n    {list}")))
+}

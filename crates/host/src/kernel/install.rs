@@ -1,0 +1,114 @@
+//! `install`: all of the twins that are asked for, or none.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::choice::{Choice, Wish, freezes_short_paths};
+use super::exposure::{Exposure, withdraw};
+use super::place::{Place, Record};
+use super::{capabilities, congestion, load, probe, trial};
+use crate::error::{Error, Result};
+use crate::signals;
+use crate::steps::{Steps, warn};
+
+/// What is asked for.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Install {
+    twins: Vec<Wish>,
+    #[serde(default)]
+    exposure: Exposure,
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// Installs twins.
+pub fn install(place: &Place, request: &Install) -> Result<Value> {
+    let steps = Steps::new(request.dry_run);
+    let choices = request.twins.iter().map(Wish::choose).collect::<Result<Vec<Choice>>>()?;
+    check(&choices, &request.exposure)?;
+    probe::require()?;
+    capabilities::keep_needed()?;
+    request.exposure.check()?;
+    let _lock = place.lock()?;
+    for choice in &choices {
+        check_free(place, &choice.name)?;
+    }
+    for choice in &choices {
+        let what = format!("try {} on a path of its own, in a namespace that goes again", choice.note.name);
+        steps.step(what, || trial::run(choice))?;
+    }
+    let _held = signals::hold()?;
+    place.prepare(steps)?;
+    let done = choices.iter().try_for_each(|choice| one(place, choice, &request.exposure, steps));
+    if let Err(error) = done {
+        undo(place, &choices);
+        return Err(error);
+    }
+    capabilities::keep(&Default::default())?;
+    let names: Vec<&str> = choices.iter().map(|choice| choice.name.as_str()).collect();
+    Ok(json!({ "installed": names, "dry_run": request.dry_run }))
+}
+
+fn check(choices: &[Choice], exposure: &Exposure) -> Result<()> {
+    if choices.is_empty() {
+        return Err(Error::refused("which twin? `fairhaul kernel list` has them all"));
+    }
+    for (index, choice) in choices.iter().enumerate() {
+        if choices[..index].iter().any(|other| other.name == choice.name) {
+            return Err(Error::refused(format!("{} is asked for twice; another name: --as", choice.name)));
+        }
+    }
+    if exposure.any() && choices.len() > 1 {
+        return Err(Error::refused("only one twin can be a default; install the others by themselves"));
+    }
+    let frozen = choices.iter().find(|choice| freezes_short_paths(&choice.note.name, &choice.values));
+    match frozen {
+        Some(choice) if exposure.default => Err(Error::refused(format!(
+            "{} with the literal factor c x RTT would freeze this host's flows on short paths, so it cannot be \
+             its default: leave factor_floor at 2, or use it by name, on a route or in a namespace",
+            choice.name
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn check_free(place: &Place, name: &str) -> Result<()> {
+    if place.names()?.contains(name) {
+        return Err(Error::refused(format!(
+            "{name} is installed already: `fairhaul kernel set` changes its parameters, `remove` takes it out, \
+             and `install --as` gives a second one another name"
+        )));
+    }
+    if congestion::available()?.iter().any(|other| other == name) {
+        return Err(Error::refused(format!(
+            "the kernel has a controller {name} that was not installed here; another name: --as"
+        )));
+    }
+    Ok(())
+}
+
+fn one(place: &Place, choice: &Choice, exposure: &Exposure, steps: Steps) -> Result<()> {
+    let Choice { note, name, .. } = choice;
+    let mut record = Record::new(name, note);
+    let set: Vec<String> = choice.values.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let set = if set.is_empty() { String::new() } else { format!(" with {}", set.join(" ")) };
+    steps.step(format!("load {} {} as {name}{set}, pinned", note.name, note.version), || {
+        place.write(&record)?;
+        load::load(choice)?.pin(place, name)
+    })?;
+    exposure.apply(place, &mut record, steps)
+}
+
+/// Takes out again what came of a request that failed; what cannot be, stays for `remove`.
+fn undo(place: &Place, choices: &[Choice]) {
+    let quiet = Steps::new(false);
+    let all = choices.iter().try_for_each(|choice| {
+        withdraw(&choice.name, place.read(&choice.name).as_ref(), quiet)?;
+        load::unregister(place, &choice.name)?;
+        place.forget(&choice.name)
+    });
+    if let Err(error) = all.and_then(|()| place.vacate(quiet)) {
+        warn(format!("not all could be undone ({error}); `fairhaul kernel remove --all` tries again"));
+    }
+}

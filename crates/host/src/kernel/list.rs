@@ -1,0 +1,25 @@
+//! `list`: the twins that this build carries. It needs no root, and no Linux.
+
+use fairhaul_twins::{MISSING, Object, Parameter, objects};
+use serde_json::{Value, json};
+
+/// All twins with their parameters, and why there are none where there are none.
+pub fn list() -> Value {
+    json!({ "twins": objects().iter().map(twin).collect::<Vec<_>>(), "missing": MISSING })
+}
+
+fn twin(object: &Object) -> Value {
+    let note = &object.note;
+    json!({
+        "name": note.name,
+        "kernel_name": note.kernel_name(),
+        "version": note.version,
+        "title": note.title,
+        "parameters": note.parameters.iter().map(parameter).collect::<Vec<_>>(),
+    })
+}
+
+fn parameter(parameter: &Parameter) -> Value {
+    let Parameter { name, least, most, unit, default, help, .. } = parameter;
+    json!({ "name": name, "default": default, "least": least, "most": most, "unit": unit, "help": help })
+}

@@ -1,0 +1,159 @@
+//! An object into the kernel, under a name: opened, renamed, given its parameters, checked by the
+//! kernel's verifier, registered, and pinned if it is to stay.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::Mutex;
+
+use fairhaul_twins::Parameter;
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject, PrintLevel};
+
+use super::choice::Choice;
+use super::place::{Place, Record};
+use crate::error::{Context, Error, Result};
+
+/// The map of an object that holds its parameters.
+const DATA: &str = ".data";
+/// Lines of the verifier that tell what it did not like.
+const LINES_SHOWN: usize = 12;
+
+/// What libbpf had to say since it was last asked.
+static SAID: Mutex<String> = Mutex::new(String::new());
+
+/// A registered twin: it goes when this goes, unless it was pinned.
+#[derive(Debug)]
+pub struct Loaded {
+    object: Object,
+    link: Link,
+}
+
+/// Loads a twin and registers it with the kernel.
+pub fn load(choice: &Choice) -> Result<Loaded> {
+    libbpf_rs::set_print(Some((PrintLevel::Warn, listen)));
+    said();
+    let blame = |error: libbpf_rs::Error| explain(&choice.name, &error);
+    let mut open = ObjectBuilder::default().open_memory(&choice.elf).map_err(blame)?;
+    rename(&mut open, &choice.note.kernel_name(), &choice.name)?;
+    fill(&mut open, &choice.note.parameters, &choice.values)?;
+    let mut object = open.load().map_err(blame)?;
+    let mut table = object
+        .maps_mut()
+        .find(|map| map.map_type() == MapType::StructOps)
+        .ok_or_else(|| Error::refused("the object has no table of operations"))?;
+    let link = table.attach_struct_ops().map_err(blame)?;
+    Ok(Loaded { object, link })
+}
+
+impl Loaded {
+    /// Has it stay when this process ends.
+    pub fn pin(mut self, place: &Place, name: &str) -> Result<()> {
+        let pins = place.pins(name);
+        fs::create_dir(&pins).when(pins.display())?;
+        if let Some(mut data) =
+            self.object.maps_mut().find(|map| map.name().to_string_lossy().ends_with(DATA))
+        {
+            data.pin(place.data(name)).when(place.data(name).display())?;
+        }
+        self.link.pin(place.link(name)).when(place.link(name).display())
+    }
+}
+
+/// Takes a pinned twin out of the kernel, at once. Flows that use it keep it until they end.
+pub fn unregister(place: &Place, name: &str) -> Result<()> {
+    let pin = place.link(name);
+    if !pin.exists() {
+        return Ok(());
+    }
+    let link = Link::open(&pin).when(pin.display())?;
+    // One that was taken out by other means is as it should be.
+    let _ = link.detach();
+    Ok(())
+}
+
+/// The parameters of an installed twin as they are now.
+pub fn parameters(place: &Place, record: &Record) -> Result<BTreeMap<String, u32>> {
+    if record.parameters.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let (_, bytes) = data(place, &record.name)?;
+    let value = |offset: usize| bytes.get(offset..offset + 4).and_then(|four| four.try_into().ok());
+    let read = |key: &super::place::Key| Some((key.name.clone(), u32::from_ne_bytes(value(key.offset)?)));
+    record.parameters.iter().map(read).collect::<Option<_>>().ok_or_else(|| {
+        Error::failed(format!("{}: its parameters are not where its record has them", record.name))
+    })
+}
+
+/// Changes parameters of an installed twin, of all its flows, now.
+pub fn set(place: &Place, record: &Record, values: &BTreeMap<String, u32>) -> Result<()> {
+    let (map, mut bytes) = data(place, &record.name)?;
+    for key in &record.parameters {
+        if let (Some(value), Some(four)) = (values.get(&key.name), bytes.get_mut(key.offset..key.offset + 4))
+        {
+            four.copy_from_slice(&value.to_ne_bytes());
+        }
+    }
+    map.update(&FIRST, &bytes, MapFlags::ANY).when(&record.name)
+}
+
+/// The only key of the map of parameters.
+const FIRST: [u8; 4] = [0; 4];
+
+fn data(place: &Place, name: &str) -> Result<(MapHandle, Vec<u8>)> {
+    let pin = place.data(name);
+    let map = MapHandle::from_pinned_path(&pin).when(pin.display())?;
+    let bytes = map.lookup(&FIRST, MapFlags::ANY).when(pin.display())?;
+    let bytes = bytes.ok_or_else(|| Error::failed(format!("{}: it is empty", pin.display())))?;
+    Ok((map, bytes))
+}
+
+/// The name stands in the table of operations.
+fn rename(open: &mut OpenObject, from: &str, to: &str) -> Result<()> {
+    let unfit = || Error::refused(format!("the object's table of operations does not name {from}"));
+    let mut table = open.maps_mut().find(|map| map.map_type() == MapType::StructOps).ok_or_else(unfit)?;
+    let value = table.initial_value_mut().ok_or_else(unfit)?;
+    let room = 16;
+    let old = padded(from, room);
+    let at = value.windows(room).position(|found| found == old).ok_or_else(unfit)?;
+    value[at..at + room].copy_from_slice(&padded(to, room));
+    Ok(())
+}
+
+fn padded(name: &str, room: usize) -> Vec<u8> {
+    let mut bytes = name.as_bytes().to_vec();
+    bytes.resize(room, 0);
+    bytes
+}
+
+fn fill(open: &mut OpenObject, parameters: &[Parameter], values: &BTreeMap<String, u32>) -> Result<()> {
+    let Some(mut data) = open.maps_mut().find(|map| map.name().to_string_lossy().ends_with(DATA)) else {
+        return Ok(());
+    };
+    let bytes =
+        data.initial_value_mut().ok_or_else(|| Error::refused("the object's parameters have no room"))?;
+    for parameter in parameters {
+        let four = bytes.get_mut(parameter.offset..parameter.offset + 4);
+        let four =
+            four.ok_or_else(|| Error::refused("the object's parameters are not where its note has them"))?;
+        four.copy_from_slice(&values[&parameter.name].to_ne_bytes());
+    }
+    Ok(())
+}
+
+fn listen(_: PrintLevel, line: String) {
+    if let Ok(mut said) = SAID.lock() {
+        said.push_str(&line);
+    }
+}
+
+fn said() -> String {
+    SAID.lock().map(|mut said| std::mem::take(&mut *said)).unwrap_or_default()
+}
+
+/// Why the kernel would not have it, with the end of what the verifier wrote.
+fn explain(name: &str, error: &libbpf_rs::Error) -> Error {
+    let said = said();
+    let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = lines[lines.len().saturating_sub(LINES_SHOWN)..].join("\n    ");
+    let log = if last.is_empty() { String::new() } else { format!("\n    {last}") };
+    Error::failed(format!("the kernel did not take {name}: {error}{log}"))
+}

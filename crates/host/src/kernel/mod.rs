@@ -1,0 +1,26 @@
+//! Twins in the running kernel: installed, looked at, watched, and taken out without a trace.
+
+pub mod capabilities;
+pub mod choice;
+pub mod congestion;
+mod exposure;
+mod install;
+mod judge;
+mod list;
+pub mod load;
+pub mod place;
+pub mod probe;
+mod remove;
+mod set;
+mod status;
+pub mod trial;
+mod verify;
+mod watch;
+
+pub use install::{Install, install};
+pub use list::list;
+pub use remove::{Remove, remove};
+pub use set::{Set, set};
+pub use status::status;
+pub use verify::{Verify, verify};
+pub use watch::{Watch, watch};

@@ -1,0 +1,82 @@
+//! `remove`: takes twins out, and undoes what made connections use them. Whatever a process that was
+//! killed has left is found by its pins and records.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::exposure::withdraw;
+use super::place::Place;
+use super::{capabilities, congestion, load};
+use crate::error::{Error, Result};
+use crate::nearest::hint;
+use crate::signals;
+use crate::steps::Steps;
+
+/// The kernel forgets a name a moment after its link went.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What is asked for.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Remove {
+    #[serde(default)]
+    names: Vec<String>,
+    #[serde(default)]
+    all: bool,
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// Removes twins.
+pub fn remove(place: &Place, request: &Remove) -> Result<Value> {
+    capabilities::require()?;
+    capabilities::keep_needed()?;
+    let steps = Steps::new(request.dry_run);
+    let _lock = place.lock()?;
+    let there = place.names()?;
+    let names: Vec<String> = if request.all {
+        there.into_iter().collect()
+    } else {
+        let known = || there.iter().map(String::as_str);
+        if let Some(unknown) = request.names.iter().find(|name| !there.contains(*name)) {
+            return Err(Error::refused(format!("{unknown} is not installed; {}", hint(unknown, known()))));
+        }
+        request.names.clone()
+    };
+    if names.is_empty() && !request.all {
+        return Err(Error::refused("which one? `fairhaul kernel status` has what is installed; or --all"));
+    }
+    let _held = signals::hold()?;
+    for name in &names {
+        take_out(place, name, steps)?;
+    }
+    place.vacate(steps)?;
+    Ok(json!({ "removed": names, "dry_run": request.dry_run }))
+}
+
+/// Takes one twin out. Its flows keep it until they end; new ones have what was there before.
+pub fn take_out(place: &Place, name: &str, steps: Steps) -> Result<()> {
+    withdraw(name, place.read(name).as_ref(), steps)?;
+    steps.step(format!("take {name} out of the kernel; flows that use it keep it until they end"), || {
+        load::unregister(place, name)?;
+        place.forget(name)?;
+        wait_until_gone(name)
+    })?;
+    Ok(())
+}
+
+fn wait_until_gone(name: &str) -> Result<()> {
+    let start = Instant::now();
+    while congestion::available()?.iter().any(|other| other == name) {
+        if start.elapsed() > PATIENCE {
+            return Err(Error::failed(format!(
+                "the kernel still has a controller {name}: something else keeps it (bpftool struct_ops, bpftool link)"
+            )));
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
+}

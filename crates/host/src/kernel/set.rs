@@ -1,0 +1,51 @@
+//! `set`: parameters of an installed twin, changed under its flows.
+
+use std::collections::BTreeMap;
+
+use fairhaul_twins::Parameter;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::choice::{freezes_short_paths, read_values};
+use super::place::{Key, Place};
+use super::{capabilities, load};
+use crate::error::{Error, Result};
+use crate::nearest::hint;
+use crate::steps::Steps;
+
+/// What is asked for.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Set {
+    name: String,
+    set: BTreeMap<String, String>,
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// Changes parameters: all of them, or none.
+pub fn set(place: &Place, request: &Set) -> Result<Value> {
+    capabilities::require()?;
+    capabilities::keep_needed()?;
+    let name = &request.name;
+    let _lock = place.lock()?;
+    let record = place.read(name).ok_or_else(|| {
+        let names = place.names().unwrap_or_default();
+        Error::refused(format!("{name} is not installed; {}", hint(name, names.iter().map(String::as_str))))
+    })?;
+    let parameters: Vec<Parameter> = record.parameters.iter().map(Key::parameter).collect();
+    let changed = read_values(name, &parameters, &request.set)?;
+    let mut values = load::parameters(place, &record)?;
+    values.extend(changed.clone());
+    if record.default_before.is_some() && freezes_short_paths(&record.twin, &values) {
+        return Err(Error::refused(format!(
+            "{name} is this host's default, and would freeze flows on short paths with the literal factor"
+        )));
+    }
+    let told: Vec<String> = changed.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    Steps::new(request.dry_run)
+        .step(format!("set {} of {name}, for all its flows", told.join(" ")), || {
+            load::set(place, &record, &changed)
+        })?;
+    Ok(json!({ "name": name, "parameters": values, "dry_run": request.dry_run }))
+}

@@ -1,0 +1,70 @@
+//! What `fairhaul-host` is asked, and how it answers.
+
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::error::{Error, Result};
+use crate::kernel::place::{PLACE, Place};
+use crate::kernel::{self, Install, Remove, Set, Verify, Watch};
+use crate::steps::say;
+
+/// A request: what to do, with its own fields.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+enum Request {
+    List,
+    Status,
+    Install(Install),
+    Set(Set),
+    Remove(Remove),
+    Verify(Verify),
+    Watch(Watch),
+}
+
+/// A request beside where installed twins are kept.
+#[derive(Debug, Deserialize)]
+struct Envelope {
+    request: Request,
+    #[serde(default = "place")]
+    place: PathBuf,
+}
+
+fn place() -> PathBuf {
+    PLACE.into()
+}
+
+/// Reads one request, carries it out, and tells what came of it.
+pub fn answer(mut input: impl Read) -> ExitCode {
+    let mut text = String::new();
+    let read = input.read_to_string(&mut text).map_err(Error::from);
+    match read.and_then(|_| carry_out(&text)) {
+        Ok(result) => {
+            say(&json!({ "result": result }));
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            let refused = matches!(error, Error::Refused(_));
+            say(&json!({ "error": error.sentence(), "refused": refused }));
+            ExitCode::from(if refused { 2 } else { 1 })
+        }
+    }
+}
+
+fn carry_out(text: &str) -> Result<Value> {
+    let envelope: Envelope =
+        serde_json::from_str(text).map_err(|error| Error::refused(format!("the request: {error}")))?;
+    let place = Place::new(&envelope.place);
+    match envelope.request {
+        Request::List => Ok(kernel::list()),
+        Request::Status => kernel::status(&place),
+        Request::Install(install) => kernel::install(&place, &install),
+        Request::Set(set) => kernel::set(&place, &set),
+        Request::Remove(remove) => kernel::remove(&place, &remove),
+        Request::Verify(verify) => kernel::verify(verify),
+        Request::Watch(watch) => kernel::watch(&place, &watch),
+    }
+}

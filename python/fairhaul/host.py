@@ -1,0 +1,59 @@
+"""Speaks to `fairhaul-host`, the one program that needs root: a request in, lines of JSON back."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from fairhaul import RunError
+
+PROGRAM = Path(__file__).parent / "bin" / "fairhaul-host"
+
+Line = Mapping[str, Any]
+
+
+class Refused(Exception):
+    """What was asked for cannot be done here; nothing was changed."""
+
+
+def ask(request: Mapping[str, Any], tell: Callable[[Line], None] = lambda _: None) -> Any:
+    """Have `fairhaul-host` carry out a request, and give its result.
+
+    Args:
+        request: `do`, and what goes with it.
+        tell: Is given every line on the way: a `step` and whether it was `done`, a `warning`, a
+            `look` at a watched twin.
+
+    Raises:
+        Refused: It cannot be done here; nothing was changed.
+        RunError: It failed on the way.
+    """
+    if not PROGRAM.is_file():
+        raise Refused(
+            "this installation has no fairhaul-host. It is built on Linux, where clang, llvm, "
+            "make, pkg-config, libelf-dev and zlib1g-dev are there (Debian's names)"
+        )
+    place = os.environ.get("FAIRHAUL_PLACE")
+    envelope = {"request": dict(request)} | ({"place": place} if place else {})
+    pipe = subprocess.PIPE
+    with subprocess.Popen([PROGRAM], stdin=pipe, stdout=pipe, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(envelope))
+        process.stdin.close()
+        last: Line = {}
+        for text in process.stdout:
+            last = json.loads(text)
+            if "result" not in last and "error" not in last:
+                tell(last)
+    if "result" in last:
+        return last["result"]
+    if "error" not in last:
+        raise RunError(f"fairhaul-host ended without an answer (status {process.returncode})")
+    if last["refused"]:
+        raise Refused(last["error"])
+    raise RunError(last["error"])

@@ -1,0 +1,151 @@
+"""What the tests of the real kernel share: whether they can run here, the lock that they take, two
+namespaces, and what is compared before and after.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairhaul import host
+
+PYTHON = sys.executable
+LOCK = Path("/run/fairhaul-tests.lock")
+
+
+def lacking() -> str | None:
+    """Say why the tests of the real kernel cannot run here; nothing where they can."""
+    if sys.platform != "linux":
+        return "this is not Linux"
+    if not host.PROGRAM.is_file():
+        return "fairhaul-host was not built here"
+    if os.geteuid() != 0:
+        return "the tests of the real kernel need root"
+    if not Path("/sys/kernel/btf/vmlinux").is_file():
+        return "the kernel does not tell its types (BTF)"
+    for tool in ("ip", "tc", "iperf3", "bpftool", "unshare", "nsenter", "setpriv"):
+        if shutil.which(tool) is None:
+            return f"{tool} is not installed"
+    return None
+
+
+@contextmanager
+def locked() -> Iterator[None]:
+    """Keep out other tests that change what is global to the kernel."""
+    with LOCK.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def sh(*command: str | Path, **more: Any) -> str:
+    """Run a command that has to succeed, and give what it printed."""
+    done = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, check=False, **more
+    )
+    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+    return str(done.stdout)
+
+
+def state() -> dict[str, Any]:
+    """Give all of the host that an installation could leave traces in."""
+    return {
+        "controllers": Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(),
+        "default": Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text(),
+        "struct_ops": [
+            one["name"] for one in json.loads(sh("bpftool", "-j", "struct_ops", "show"))
+        ],
+        "links": len(json.loads(sh("bpftool", "-j", "link", "show"))),
+        "mounts": [line.split()[4] for line in Path("/proc/1/mountinfo").read_text().splitlines()],
+        "run": sorted(path.name for path in Path("/run").iterdir() if "fairhaul" in path.name),
+        "namespaces": sh("ip", "netns", "list"),
+        "devices": sorted(path.name for path in Path("/sys/class/net").iterdir()),
+        "routes": sh("ip", "route", "show", "table", "all"),
+    }
+
+
+def settled(before: dict[str, Any]) -> dict[str, Any]:
+    """Give the state of the host, once what the kernel frees later is gone."""
+    now = state()
+    for _ in range(50):
+        if now == before:
+            break
+        time.sleep(0.1)
+        now = state()
+    return now
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """Two namespaces with a wire between them, and where twins are installed meanwhile."""
+
+    near: str
+    far: str
+    address: str
+    place: Path
+
+    def fairhaul(self, *words: str | Path, before: tuple[str, ...] = ()) -> Any:
+        """Call the command line; `before` stands before it, as `setpriv` would."""
+        command = [*before, PYTHON, "-m", "fairhaul", *map(str, words)]
+        environment = {**os.environ, "FAIRHAUL_PLACE": str(self.place)}
+        return subprocess.run(
+            command, capture_output=True, text=True, check=False, env=environment, timeout=120
+        )
+
+    def flow(self, controller: str, seconds: int, *more: str) -> tuple[Any, Any]:
+        """Start a flow from near to far: its sender and its receiver."""
+        receiver = subprocess.Popen(
+            ["ip", "netns", "exec", self.far, "iperf3", "-s", "-1", "-p", "5299"],
+            stdout=subprocess.DEVNULL,
+        )
+        wait_for(lambda: "5299" in sh("ip", "netns", "exec", self.far, "ss", "-tln"))
+        command = ["iperf3", "-J", "-c", self.address, "-p", "5299", "-C", controller]
+        sender = subprocess.Popen(
+            ["ip", "netns", "exec", self.near, *command, "-t", str(seconds), *more],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        return sender, receiver
+
+
+def wait_for(fact: Any, seconds: float = 10.0) -> None:
+    """Wait until something is so."""
+    end = time.monotonic() + seconds
+    while not fact():
+        assert time.monotonic() < end, "it did not come about"
+        time.sleep(0.05)
+
+
+@contextmanager
+def pair() -> Iterator[Pair]:
+    """Make two namespaces, and see to it that nothing is left of them or of what was installed."""
+    number = os.getpid()
+    near, far, folder = f"fht{number}a", f"fht{number}b", Path(f"/run/fairhaul-test-{number}")
+    made = Pair(near=near, far=far, address="10.199.0.2", place=folder / "place")
+    folder.mkdir(mode=0o700)
+    try:
+        for name in (near, far):
+            sh("ip", "netns", "add", name)
+        sh(
+            *("ip", "link", "add", "wire", "netns", near, "type", "veth"),
+            *("peer", "name", "wire", "netns", far),
+        )
+        for name, address in ((near, "10.199.0.1"), (far, "10.199.0.2")):
+            sh("ip", "-n", name, "address", "add", f"{address}/24", "dev", "wire")
+            for device in ("lo", "wire"):
+                sh("ip", "-n", name, "link", "set", device, "up")
+        yield made
+    finally:
+        made.fairhaul("kernel", "remove", "--all")
+        for name in (near, far):
+            subprocess.run(["ip", "netns", "delete", name], check=False)
+        folder.rmdir()

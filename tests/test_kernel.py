@@ -1,0 +1,398 @@
+"""Twins in the real kernel, as root: installed under names of their own, used, and taken out
+without a trace; and all that is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Fairhaul
+from tests.kernel_host import PYTHON, Pair, lacking, locked, pair, settled, sh, state, wait_for
+
+ROOT = Path(__file__).parents[1]
+REASON = lacking()
+needs_kernel = pytest.mark.skipif(REASON is not None, reason=str(REASON))
+
+# Names that nothing else gives: controllers are the same in all namespaces.
+ONE, TWO = f"fh_{os.getpid():x}_1", f"fh_{os.getpid():x}_2"
+
+
+@pytest.fixture(scope="module")
+def kernel() -> Iterator[Pair]:
+    """Two namespaces; at the end of the module the host has to be as it was before."""
+    with locked():
+        before = state()
+        with pair() as made:
+            yield made
+        assert settled(before) == before
+
+
+def installed(kernel: Pair, *words: str) -> None:
+    done = kernel.fairhaul("kernel", "install", *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def status(kernel: Pair) -> Any:
+    done = kernel.fairhaul("kernel", "status", "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def twin(kernel: Pair, name: str) -> Any:
+    return next(one for one in status(kernel)["twins"] if one["name"] == name)
+
+
+def refused(kernel: Pair, *words: str | Path, before: tuple[str, ...] = ()) -> str:
+    """Call what is to be refused: the message, after a look that nothing was changed."""
+    was = state()
+    done = kernel.fairhaul("kernel", *words, before=before)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert done.stderr.startswith("fairhaul: ")
+    assert settled(was) == was
+    return str(done.stderr)
+
+
+def removed(kernel: Pair, *words: str) -> None:
+    done = kernel.fairhaul("kernel", "remove", *(words or ("--all",)))
+    assert done.returncode == 0, done.stdout + done.stderr
+    if not words:
+        assert not kernel.place.exists()
+
+
+def test_the_list_has_every_twin_with_its_parameters(fairhaul: Fairhaul) -> None:
+    if REASON is not None and "not built" in REASON:
+        pytest.skip(REASON)
+    found = json.loads(fairhaul("kernel", "list", "--json").stdout)["twins"]
+    sources = (ROOT / "crates/twins/bpf").glob("*.bpf.c")
+    assert [one["name"] for one in found] == sorted(s.name.removesuffix(".bpf.c") for s in sources)
+    (c,) = [key for one in found for key in one["parameters"] if key["name"] == "c"]
+    assert c["default"] == 10000
+    assert c["unit"] == "0.001/s"
+
+
+@needs_kernel
+def test_a_flow_is_seen_changed_and_lives_on_when_its_twin_is_removed(kernel: Pair) -> None:
+    installed(kernel, "fhstcp", "--as", ONE, "--set", "c=20/s")
+    sender, receiver = kernel.flow(ONE, 6, "-b", "100M")
+    wait_for(lambda: any(flow["sent"] > 1000 for flow in twin(kernel, ONE)["flows"]))
+    found = twin(kernel, ONE)
+    assert (found["twin"], found["state"]) == ("fhstcp", "installed")
+    assert found["parameters"]["c"] == 20000
+    flow = max(found["flows"], key=lambda flow: flow["sent"])
+    assert flow["namespace"] == kernel.near
+    assert flow["remote"] == f"{kernel.address}:5299"
+    assert flow["cwnd"] >= 2
+    assert 0 < flow["rtt_ms"] < 1000
+    assert flow["rate_bps"] > 0
+    text = kernel.fairhaul("kernel", "status").stdout
+    assert f"{kernel.address}:5299" in text
+    assert kernel.fairhaul("kernel", "set", ONE, "c=5/s").returncode == 0
+    assert twin(kernel, ONE)["parameters"]["c"] == 5000
+
+    removed(kernel)
+    result = json.loads(sender.communicate(timeout=30)[0])
+    assert receiver.wait(timeout=30) == 0
+    assert result["end"]["sender_tcp_congestion"] == ONE
+    # 100 Mbit/s for 6 s, of which it was without an installed twin for most.
+    assert result["end"]["sum_received"]["bytes"] > 0.9 * 100e6 / 8 * 6
+
+
+@needs_kernel
+def test_after_sigkill_of_everything_remove_all_leaves_the_host_as_it_was(kernel: Pair) -> None:
+    before = state()
+    installed(kernel, "highspeed", "--as", ONE, "--namespace", kernel.near)
+    installed(kernel, "ghstcp", "--as", TWO)
+    watch = subprocess.Popen(
+        [PYTHON, "-m", "fairhaul", "kernel", "watch", "--interval", "1"],
+        env={**os.environ, "FAIRHAUL_PLACE": str(kernel.place)},
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert watch.stdout is not None
+    assert ONE in watch.stdout.readline()
+    # The watcher keeps what it needs to look and to remove, and no more.
+    (child,) = Path(f"/proc/{watch.pid}/task/{watch.pid}/children").read_text().split()
+    held = int(_of(Path(f"/proc/{child}/status").read_text(), "CapEff:"), 16)
+    assert bin(held).count("1") <= 6
+    sender, receiver = kernel.flow(TWO, 30)
+    wait_for(lambda: twin(kernel, TWO)["flows"])
+    os.killpg(watch.pid, signal.SIGKILL)
+    for process in (sender, receiver, watch):
+        process.kill()
+        process.wait()
+    assert {one["name"] for one in status(kernel)["twins"]} >= {ONE, TWO}
+    assert status(kernel)["defaults"] == {kernel.near: ONE}
+    removed(kernel)
+    assert settled(before) == before
+    assert _default_of(kernel.near) == before["default"].strip()
+
+
+@needs_kernel
+def test_a_killed_installation_is_cleared_away(kernel: Pair) -> None:
+    before = state()
+    for after in (0.15, 0.3, 0.45, 0.6):
+        half = subprocess.Popen(
+            [PYTHON, "-m", "fairhaul", "kernel", "install", "reno", "--as", ONE],
+            env={**os.environ, "FAIRHAUL_PLACE": str(kernel.place)},
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            half.wait(timeout=after)
+        except subprocess.TimeoutExpired:
+            os.killpg(half.pid, signal.SIGKILL)
+            half.wait()
+        removed(kernel)
+        assert settled(before) == before
+
+
+@needs_kernel
+def test_defaults_and_routes_are_told_made_and_undone(kernel: Pair) -> None:
+    before = state()
+    there = ("nsenter", f"--net=/run/netns/{kernel.near}")
+    was = _default_of(kernel.near)
+    sh("ip", "-n", kernel.near, "route", "add", "10.200.0.0/16", "via", kernel.address)
+    routes = sh("ip", "-n", kernel.near, "route")
+    words = ("kernel", "install", "reno", "--as", ONE, "--default", "--route", "10.200.0.0/16")
+
+    told = kernel.fairhaul(*words, "--dry-run", before=there)
+    assert told.returncode == 0, told.stderr
+    assert f"would make {ONE} the default" in told.stdout
+    assert f"would ip route replace 10.200.0.0/16 via {kernel.address} dev wire" in told.stdout
+    assert settled(before) == before
+    assert (_default_of(kernel.near), sh("ip", "-n", kernel.near, "route")) == (was, routes)
+
+    done = kernel.fairhaul(*words, before=there)
+    assert done.returncode == 0, done.stderr
+    assert _default_of(kernel.near) == ONE
+    assert f"congctl {ONE}" in sh("ip", "-n", kernel.near, "route")
+    done = kernel.fairhaul("kernel", "remove", ONE, before=there)
+    assert done.returncode == 0, done.stderr
+    assert (_default_of(kernel.near), sh("ip", "-n", kernel.near, "route")) == (was, routes)
+    assert settled(before) == before
+
+
+@needs_kernel
+def test_the_literal_factor_is_no_default(kernel: Pair) -> None:
+    literal = ("install", "fhstcp", "--as", ONE, "--default", "--set", "factor_floor=0")
+    assert "freeze" in refused(kernel, *literal, before=_within(kernel.far))
+    done = kernel.fairhaul(
+        "kernel", "install", "fhstcp", "--as", ONE, "--default", before=_within(kernel.far)
+    )
+    assert done.returncode == 0, done.stderr
+    assert "freeze" in refused(kernel, "set", ONE, "factor_floor=1")
+    removed(kernel)
+
+
+@needs_kernel
+def test_a_twin_that_loses_much_is_taken_out(kernel: Pair) -> None:
+    installed(kernel, "scalable", "--as", ONE)
+    # Four packets of room at 20 Mbit/s: any controller loses a few percent there.
+    narrow = ("root", "tbf", "rate", "20mbit", "burst", "3000", "limit", "6000")
+    sh("ip", "netns", "exec", kernel.near, "tc", "qdisc", "add", "dev", "wire", *narrow)
+    sender, receiver = kernel.flow(ONE, 30)
+    told = kernel.fairhaul("kernel", "watch", "--seconds", "4", "--interval", "1")
+    assert told.returncode == 0, told.stderr
+    assert f"{ONE} sent " in told.stderr
+    assert f"take {ONE} out" in told.stdout
+    assert not kernel.place.exists()
+    for process in (sender, receiver):
+        process.kill()
+        process.wait()
+    sh("ip", "netns", "exec", kernel.near, "tc", "qdisc", "del", "dev", "wire", "root")
+
+
+@needs_kernel
+def test_a_twin_that_loses_little_stays(kernel: Pair) -> None:
+    installed(kernel, "scalable", "--as", ONE)
+    sender, receiver = kernel.flow(ONE, 5, "-b", "50M")
+    with pytest.raises(subprocess.TimeoutExpired):
+        subprocess.run(
+            [PYTHON, "-m", "fairhaul", "kernel", "watch", "--seconds", "2", "--interval", "1"],
+            env={**os.environ, "FAIRHAUL_PLACE": str(kernel.place)},
+            capture_output=True,
+            timeout=4.5,
+            check=False,
+        )
+    assert twin(kernel, ONE)["state"] == "installed"
+    sender.communicate()
+    receiver.wait()
+    removed(kernel)
+
+
+@needs_kernel
+def test_every_twin_passes_the_trial(kernel: Pair) -> None:
+    before = state()
+    done = kernel.fairhaul("kernel", "verify", "--json")
+    assert done.returncode == 0, done.stderr
+    listed = json.loads(kernel.fairhaul("kernel", "list", "--json").stdout)["twins"]
+    assert json.loads(done.stdout)["works"] == [one["name"] for one in listed]
+    assert settled(before) == before
+
+
+@needs_kernel
+def test_root_is_asked_for_with_the_reasons(kernel: Pair) -> None:
+    for words in (("install", "reno", "--as", ONE), ("remove", "--all"), ("verify",)):
+        error = refused(kernel, *words, before=_without("all"))
+        assert "needs root" in error
+        assert "CAP_NET_ADMIN, to register a congestion controller" in error
+    # Anybody may look.
+    done = kernel.fairhaul("kernel", "status", before=_without("all"))
+    assert done.returncode == 0, done.stderr
+    assert "without root" in done.stderr
+
+
+@needs_kernel
+@pytest.mark.parametrize("name", ["bpf", "perfmon", "net_admin", "sys_admin", "sys_ptrace"])
+def test_each_capability_that_is_named_is_needed(kernel: Pair, name: str) -> None:
+    error = refused(kernel, "install", "reno", "--as", ONE, before=_without(name))
+    assert f"CAP_{name.upper()}, to " in error
+    assert error.count("CAP_") == 1
+
+
+@needs_kernel
+def test_the_capabilities_that_are_named_are_enough(kernel: Pair) -> None:
+    needed = ("bpf", "perfmon", "net_admin", "sys_admin", "sys_ptrace")
+    only = "-all," + ",".join(f"+{name}" for name in needed)
+    done = kernel.fairhaul(
+        *("kernel", "install", "reno", "--as", ONE, "--namespace", kernel.far),
+        before=("setpriv", f"--bounding-set={only}"),
+    )
+    assert done.returncode == 0, done.stderr
+    done = kernel.fairhaul(
+        "kernel", "remove", "--all", before=("setpriv", f"--bounding-set={only}")
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@needs_kernel
+def test_a_kernel_without_types_is_refused(kernel: Pair) -> None:
+    hide = 'mount -t tmpfs none /sys/kernel/btf && exec "$@"'
+    before = ("unshare", "--mount", "sh", "-c", hide, "sh")
+    error = refused(kernel, "install", "reno", "--as", ONE, before=before)
+    assert "/sys/kernel/btf/vmlinux is missing" in error
+    assert "CONFIG_DEBUG_INFO_BTF" in error
+
+
+@needs_kernel
+def test_a_kernel_without_controllers_as_bpf_is_refused(kernel: Pair, tmp_path: Path) -> None:
+    other = tmp_path / "btf"
+    _other_types(other)
+    swap = f'mount --bind {other} /sys/kernel/btf/vmlinux && exec "$@"'
+    before = ("unshare", "--mount", "sh", "-c", swap, "sh")
+    error = refused(kernel, "install", "reno", "--as", ONE, before=before)
+    assert "lacks congestion controllers as BPF" in error
+    assert "Linux 6.4" in error
+
+
+@needs_kernel
+def test_a_name_that_is_taken_is_refused(kernel: Pair) -> None:
+    installed(kernel, "reno", "--as", ONE)
+    assert "is installed already" in refused(kernel, "install", "bic", "--as", ONE)
+    elsewhere = Pair(
+        near=kernel.near,
+        far=kernel.far,
+        address=kernel.address,
+        place=kernel.place.parent / "other",
+    )
+    error = refused(elsewhere, "install", "bic", "--as", ONE)
+    assert f"the kernel has a controller {ONE} that was not installed here" in error
+    removed(kernel)
+    assert "cannot be a twin's name" in refused(kernel, "install", "reno", "--as", "cubic")
+
+
+@needs_kernel
+def test_objects_that_are_damaged_or_not_ours_are_refused(kernel: Pair, tmp_path: Path) -> None:
+    whole = _object(tmp_path)
+    done = kernel.fairhaul("kernel", "install", whole, "--as", ONE)
+    assert done.returncode == 0, done.stderr
+    removed(kernel)
+    cut, foreign = tmp_path / "cut.bpf.o", tmp_path / "foreign.bpf.o"
+    cut.write_bytes(whole.read_bytes()[:4000])
+    foreign.write_bytes(whole.read_bytes().replace(b"fairhaul twin 1", b"something else!"))
+    for file, why in ((cut, "damaged"), (foreign, "no twin of Fairhaul's")):
+        error = refused(kernel, "install", file, "--as", ONE)
+        assert str(file) in error
+        assert why in error
+    assert "No such file" in refused(kernel, "install", tmp_path / "none.bpf.o", "--as", ONE)
+
+
+@needs_kernel
+def test_wrong_words_are_told_the_right_ones(kernel: Pair) -> None:
+    assert 'did you mean "fhstcp"?' in refused(kernel, "install", "fhtcp", "--as", ONE)
+    assert 'did you mean "factor"?' in refused(
+        kernel, "install", "fhstcp", "--as", ONE, "--set", "facor=1"
+    )
+    bounds = refused(kernel, "install", "fhstcp", "--as", ONE, "--set", "factor_floor=3")
+    assert "from 0 to 2" in bounds
+    assert "no network namespace" in refused(
+        kernel, "install", "reno", "--as", ONE, "--namespace", "nowhere"
+    )
+    assert "no route to exactly" in refused(
+        kernel,
+        "install",
+        "reno",
+        "--as",
+        ONE,
+        "--route",
+        "198.18.7.0/24",
+        before=_within(kernel.far),
+    )
+    assert "is not installed" in refused(kernel, "remove", "fh_nothing")
+    assert "is not installed" in refused(kernel, "set", "fh_nothing", "c=1")
+    assert "is not installed" in refused(kernel, "watch", "fh_nothing")
+
+
+def _of(text: str, key: str) -> str:
+    return next(line.split()[1] for line in text.splitlines() if line.startswith(key))
+
+
+def _default_of(namespace: str) -> str:
+    file = "/proc/sys/net/ipv4/tcp_congestion_control"
+    return sh("nsenter", f"--net=/run/netns/{namespace}", "cat", file).strip()
+
+
+def _within(namespace: str) -> tuple[str, ...]:
+    return ("nsenter", f"--net=/run/netns/{namespace}")
+
+
+def _without(name: str) -> tuple[str, ...]:
+    """Be root with all capabilities but one, or with none."""
+    return ("setpriv", f"--bounding-set=-{name}", f"--inh-caps=-{name}")
+
+
+def _other_types(file: Path) -> None:
+    """Write types of another program where a kernel's would stand."""
+    source = file.with_suffix(".c")
+    source.write_text("struct other { int field; } other;\n")
+    made = file.with_suffix(".o")
+    sh("clang", "-g", "-O2", "-target", "bpf", "-c", source, "-o", made)
+    sh("llvm-objcopy", "--dump-section", f".BTF={file}", made)
+
+
+def _object(folder: Path) -> Path:
+    """Give an object as `make twins` writes it."""
+    sh(
+        "cargo",
+        "run",
+        "-q",
+        "--release",
+        "--locked",
+        "-p",
+        "fairhaul-twins",
+        "--example",
+        "objects",
+        "--",
+        folder,
+        cwd=ROOT,
+    )
+    return folder / "reno.bpf.o"
