@@ -4,6 +4,7 @@
 
 mod clock;
 mod describe;
+mod ledger;
 mod listing;
 mod plan;
 mod read;
@@ -13,6 +14,7 @@ mod source;
 
 pub use clock::Clock;
 pub use describe::describe;
+pub use ledger::Ledger;
 pub use listing::{Gauge, Key, Word, controllers, counters, page, queues, recoveries, schema, traffics};
 pub use plan::{Transfer, plan};
 pub use read::{Mistake, Mistakes, Study, Variant, read};

@@ -7,7 +7,7 @@ use std::num::NonZeroU8;
 
 use fairhaul_cc::Choice;
 use fairhaul_path::Schedule;
-use fairhaul_path::impair::{Impairments, LossRule};
+use fairhaul_path::impair::{Impairments, Loss, LossRule};
 use fairhaul_path::queue::{self, Built, Capacity, Site};
 use fairhaul_units::{Bytes, Chance, HEADER, Rate, SENDER, Span, Time};
 
@@ -78,6 +78,13 @@ impl LinkSpec {
     pub fn queue(&self, chance: Chance) -> Built {
         let site = Site { rate: self.rate, delay: self.delay, capacity: self.capacity, mark: self.mark };
         self.queue.build(&site, chance)
+    }
+
+    /// What loses data packets behind its queue, now or later, which owns `chance`.
+    pub fn loss(&self, chance: Chance) -> Option<Loss> {
+        let changes = &self.schedule.losses;
+        let rule = self.loss.clone().or_else(|| (!changes.is_empty()).then_some(LossRule::Probability(0.0)));
+        rule.map(|rule| Loss::new(rule, chance).then(changes))
     }
 
     /// What it can send from `from` to `to`, in bytes.

@@ -15,5 +15,6 @@ mod nearest;
 mod request;
 mod signals;
 pub mod steps;
+mod sys;
 
 pub use request::answer;

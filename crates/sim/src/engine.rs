@@ -253,6 +253,6 @@ impl<'a> Engine<'a> {
         self.world.close();
         let crossings = self.world.crossings();
         assert_eq!(crossings.offered, crossings.refused + crossings.passed, "a link lost a packet");
-        Ok((self.world.ledger.close(self.rows), self.world.trace))
+        Ok((self.world.ledger.close("sim", self.rows), self.world.trace))
     }
 }

@@ -1,12 +1,11 @@
 //! Virtual time: a packet-level simulator of TCP over the links of `path`.
 //!
-//! [`run`] is the way in. `tcp` holds the two ends of a connection, `ledger` the books; both are
-//! public so that another engine can be held against this one.
+//! [`run`] is the way in. `tcp` holds the two ends of a connection; it is public so
+//! that another engine can be held against this one.
 
 mod agenda;
 mod connection;
 mod engine;
-pub mod ledger;
 mod parcel;
 mod rings;
 mod route;

@@ -1,13 +1,12 @@
 //! A link at work in a run: its queue, and what it does to packets beside carrying them.
 
-use fairhaul_experiment::{LinkSpec, Scenario};
-use fairhaul_path::impair::{Duplicate, Impairments, Jitter, Loss, LossRule, Policer, Reorder};
+use fairhaul_experiment::Scenario;
+use fairhaul_path::impair::{Impaired, Loss};
 use fairhaul_path::queue::Built;
 use fairhaul_path::{Holding, Link, LinkTotals};
-use fairhaul_units::{Bytes, Chance, Time};
+use fairhaul_units::{Chance, Time};
 
 use crate::parcel::Parcel;
-use crate::world::Crossing;
 
 /// See the module.
 pub struct Stage {
@@ -43,7 +42,7 @@ impl Stage {
                 Carrier::AtDeparture(Box::new(holding))
             }
         };
-        let loss = loss(spec, stream("loss"));
+        let loss = spec.loss(stream("loss"));
         Stage {
             carrier,
             does_more: loss.is_some() || !spec.impair.is_none() || scenario.counts_bytes(),
@@ -85,40 +84,4 @@ impl Stage {
             Carrier::AtDeparture(holding) => holding.totals(),
         }
     }
-}
-
-/// The impairments of a link at work.
-pub struct Impaired {
-    policer: Option<Policer>,
-    jitter: Option<Jitter>,
-    reorder: Option<Reorder>,
-    duplicate: Duplicate,
-}
-
-impl Impaired {
-    fn new(rules: &Impairments, stream: impl Fn(&str) -> Chance) -> Impaired {
-        Impaired {
-            policer: rules.policer.map(Policer::new),
-            jitter: rules.jitter.map(|rule| Jitter::new(rule, stream("jitter"))),
-            reorder: rules.reorder.map(|rule| Reorder::new(rule, stream("reorder"))),
-            duplicate: Duplicate::new(rules.duplicate, stream("duplicate")),
-        }
-    }
-
-    pub fn admits(&mut self, size: u32, now: Time) -> bool {
-        self.policer.as_mut().is_none_or(|policer| policer.admits(Bytes(size.into()), now))
-    }
-
-    pub fn cross(&mut self, arrives: Time, marked: bool) -> Crossing {
-        let jittered = self.jitter.as_mut().map_or(arrives, |jitter| jitter.delays(arrives));
-        let arrives = self.reorder.as_mut().map_or(jittered, |reorder| jittered + reorder.holds());
-        Crossing { arrives, marked, twice: self.duplicate.doubles() }
-    }
-}
-
-/// What `spec` loses now or later.
-fn loss(spec: &LinkSpec, chance: Chance) -> Option<Loss> {
-    let changes = &spec.schedule.losses;
-    let rule = spec.loss.clone().or_else(|| (!changes.is_empty()).then_some(LossRule::Probability(0.0)));
-    rule.map(|rule| Loss::new(rule, chance).then(changes))
 }

@@ -1,12 +1,12 @@
 //! What connections share: the links, the agenda and the books.
 
-use fairhaul_experiment::{Flow, Grid, Scenario, Traffic};
+use fairhaul_experiment::{Flow, Grid, Ledger, Scenario, Traffic};
 use fairhaul_path::queue::Held;
 use fairhaul_path::{Departure, Passage};
 use fairhaul_units::{Ecn, Time};
 
 use crate::agenda::{Agenda, Player};
-use crate::ledger::Ledger;
+
 use crate::parcel::Parcel;
 use crate::rings::Rings;
 use crate::route::Routes;
@@ -162,7 +162,10 @@ impl World {
             return Err(departs);
         }
         match &mut stage.impaired {
-            Some(impaired) => Ok(impaired.cross(crossing.arrives, crossing.marked)),
+            Some(impaired) => {
+                let (arrives, twice) = impaired.cross(crossing.arrives);
+                Ok(Crossing { arrives, twice, ..crossing })
+            }
             None => Ok(crossing),
         }
     }

@@ -1,1 +1,23 @@
 //! The lab: real sockets, and an emulated path between them.
+//!
+//! Every emulated host is a network namespace with one TUN device ([`tun`]), whose packets a router
+//! ([`router`]) carries over links in virtual time ([`network`]), with the queues of the simulator. Where they go is a
+//! [`Layout`]: a connection has an address of its own on each of its two hosts, so a packet tells whose it is.
+//! All is one process, and nothing is left when it ends, whatever ends it.
+
+mod account;
+pub mod address;
+pub mod clock;
+pub mod histogram;
+pub mod info;
+pub mod layout;
+pub mod network;
+pub mod packet;
+pub mod router;
+pub mod socket;
+mod stage;
+pub mod traffic;
+pub mod tun;
+
+pub use layout::{Dumbbell, Layout, Route};
+pub use router::{Lab, Passed};

@@ -12,6 +12,8 @@ pub use loss::{Bursts, Loss, LossRule};
 pub use policer::{Policer, PolicerRule};
 pub use reorder::{Reorder, ReorderRule};
 
+use fairhaul_units::{Bytes, Chance, Time};
+
 /// What a link does beside carrying, queueing and losing; by default nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Impairments {
@@ -34,5 +36,39 @@ impl Impairments {
     /// Whether packets may arrive in another order than that in which they left the queue.
     pub fn disorders(&self) -> bool {
         self.reorder.is_some() || self.jitter.is_some_and(|rule| !rule.keeps_order)
+    }
+}
+
+/// The impairments of a link at work.
+#[derive(Clone, Debug)]
+pub struct Impaired {
+    policer: Option<Policer>,
+    jitter: Option<Jitter>,
+    reorder: Option<Reorder>,
+    duplicate: Duplicate,
+}
+
+impl Impaired {
+    /// A fresh start of `rules`; each draws from the `stream` of its name.
+    pub fn new(rules: &Impairments, stream: impl Fn(&str) -> Chance) -> Impaired {
+        Impaired {
+            policer: rules.policer.map(Policer::new),
+            jitter: rules.jitter.map(|rule| Jitter::new(rule, stream("jitter"))),
+            reorder: rules.reorder.map(|rule| Reorder::new(rule, stream("reorder"))),
+            duplicate: Duplicate::new(rules.duplicate, stream("duplicate")),
+        }
+    }
+
+    /// Whether a data packet of `size` gets to the queue at `now`, which must not run backwards.
+    pub fn admits(&mut self, size: u32, now: Time) -> bool {
+        self.policer.as_mut().is_none_or(|policer| policer.admits(Bytes(size.into()), now))
+    }
+
+    /// When a packet is at the other end that would be there at `arrives`, and whether a copy of it is
+    /// right behind it.
+    pub fn cross(&mut self, arrives: Time) -> (Time, bool) {
+        let jittered = self.jitter.as_mut().map_or(arrives, |jitter| jitter.delays(arrives));
+        let arrives = self.reorder.as_mut().map_or(jittered, |reorder| jittered + reorder.holds());
+        (arrives, self.duplicate.doubles())
     }
 }

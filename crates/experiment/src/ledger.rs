@@ -7,7 +7,7 @@
 //! is added as the integral over the time that it stood; a flow's sender and its receiver each book
 //! in the order of their own time.
 
-use fairhaul_experiment::{EventRow, FlowRow, Grid, LinkRow, Record, TransferRow};
+use crate::{EventRow, FlowRow, Grid, LinkRow, Record, TransferRow};
 use fairhaul_units::{Span, Time, real};
 
 /// Cells by bin, of which the one of the last time lies open: times mostly stay in the bin of the one
@@ -310,8 +310,8 @@ impl Ledger {
         }
     }
 
-    /// Closes the books of a run of the simulator that made these transfers.
-    pub fn close(mut self, transfers: Vec<TransferRow>) -> Record {
+    /// Closes the books of a run of `engine` that made these transfers.
+    pub fn close(mut self, engine: &'static str, transfers: Vec<TransferRow>) -> Record {
         let grid = self.grid;
         let length = |bin| grid.start(bin + 1) - grid.start(bin);
         let flows = self.flows.into_iter().map(|book| close_flow(book, &length)).collect();
@@ -321,7 +321,7 @@ impl Ledger {
             by_time.then(a.kind.cmp(b.kind)).then(a.value.total_cmp(&b.value))
         });
         Record {
-            engine: "sim",
+            engine,
             grid,
             flows,
             links,
@@ -378,7 +378,7 @@ fn close_link(book: LinkBook, length: &impl Fn(usize) -> Span) -> Vec<LinkRow> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fairhaul_experiment::grid;
+    use crate::grid;
 
     fn at(ms: u64) -> Time {
         Time::ZERO + Span::from_ms(ms)
@@ -391,7 +391,7 @@ mod tests {
         ledger.stood(0, 4.0, f64::INFINITY, at(5), at(25));
         ledger.taken(0, 1000, at(5));
         ledger.passed(0, 1000, at(25), Span::from_ms(10));
-        let Record { flows, links, .. } = ledger.close(Vec::new());
+        let Record { flows, links, .. } = ledger.close("sim", Vec::new());
         let cwnd: Vec<f64> = flows[0][..4].iter().map(|r| r.cwnd_packets).collect();
         assert_eq!(cwnd.iter().map(|c| (c * 1e9).round() / 1e9).collect::<Vec<_>>(), [2.0, 4.0, 2.0, 0.0]);
         assert!(flows[0][0].ssthresh_packets.is_nan());
@@ -409,7 +409,7 @@ mod tests {
         ledger.delivered(0, 960, true, 960, at(1500));
         ledger.taken(0, 1000, at(999));
         ledger.passed(0, 1000, at(2000), Span::from_ms(1));
-        let Record { flows, links, packets, .. } = ledger.close(Vec::new());
+        let Record { flows, links, packets, .. } = ledger.close("sim", Vec::new());
         assert!(flows[0].iter().all(|r| r.sent == 0 && r.delivered_bytes == 0) && packets == 0);
         assert_eq!(links[0].iter().map(|r| r.busy_s).sum::<f64>(), 0.0);
         // It stood in the queue for the last of 1000 bins of 1 ms.

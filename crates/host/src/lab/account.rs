@@ -1,0 +1,70 @@
+//! What the packets of a connection tell of its transfer: what is sent again, and what has arrived in order.
+
+use super::packet::Segment;
+
+/// The books of one connection. Sequence numbers are compared as TCP does, modulo 2^32 [RFC 9293, 3.4].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Account {
+    /// The end of what was sent, and of what the receiver has acknowledged of it; none before the first packet.
+    ends: Option<(u32, u32)>,
+    /// Payload in order, so far.
+    pub in_order: u64,
+}
+
+/// Whether `a` is not behind `b`.
+fn reaches(a: u32, b: u32) -> bool {
+    a.wrapping_sub(b) as i32 >= 0
+}
+
+impl Account {
+    /// A segment leaves the sender: whether all of its payload was sent before.
+    pub fn sends(&mut self, segment: &Segment, payload: u32) -> bool {
+        let begins = segment.sequence.wrapping_add(u32::from(segment.opens));
+        let end = begins.wrapping_add(payload);
+        let (sent, _) = self.ends.get_or_insert((begins, begins));
+        let again = payload > 0 && reaches(*sent, end);
+        if !again && reaches(end, *sent) {
+            *sent = end;
+        }
+        again
+    }
+
+    /// An acknowledgement leaves the receiver: the payload that it is the first to acknowledge.
+    pub fn acknowledges(&mut self, next: u32) -> u64 {
+        let Some((sent, acknowledged)) = &mut self.ends else { return 0 };
+        // The end of a connection is acknowledged as a byte behind the last, which nobody has sent.
+        let next = if reaches(*sent, next) { next } else { *sent };
+        if !reaches(next, *acknowledged) {
+            return 0;
+        }
+        let fresh = u64::from(next.wrapping_sub(*acknowledged));
+        *acknowledged = next;
+        self.in_order += fresh;
+        fresh
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segment(sequence: u32, opens: bool) -> Segment {
+        Segment { sequence, acknowledges: None, opens, ends: false }
+    }
+
+    #[test]
+    fn payload_is_counted_once_and_over_the_end_of_the_numbers() {
+        let first = u32::MAX - 1500; // The request takes one number; of 2000 bytes, 1499 fit before zero.
+        let mut account = Account::default();
+        assert!(!account.sends(&segment(first, true), 0));
+        assert_eq!(account.acknowledges(first.wrapping_add(1)), 0);
+        assert!(!account.sends(&segment(first.wrapping_add(1), false), 1000));
+        assert!(!account.sends(&segment(first.wrapping_add(1001), false), 1000));
+        assert!(account.sends(&segment(first.wrapping_add(1), false), 1000));
+        assert_eq!(account.acknowledges(first.wrapping_add(2001)), 2000);
+        assert_eq!(account.acknowledges(first.wrapping_add(1001)), 0);
+        // The end of the connection has a number, and is no payload.
+        assert_eq!(account.acknowledges(first.wrapping_add(2002)), 0);
+        assert_eq!(account.in_order, 2000);
+    }
+}

@@ -1,0 +1,92 @@
+//! A histogram of spans whose buckets widen with what they hold, by a sixteenth at most.
+
+use fairhaul_units::Span;
+
+/// Buckets per doubling.
+const PARTS: u64 = 16;
+/// The finest step: what is counted is whole multiples of it.
+const STEP: Span = Span::from_ps(100_000);
+
+/// How often spans of which length were seen.
+#[derive(Clone, Debug, Default)]
+pub struct Histogram {
+    buckets: Vec<u64>,
+    count: u64,
+    most: Span,
+}
+
+impl Histogram {
+    /// One more of that length.
+    pub fn add(&mut self, span: Span) {
+        let bucket = bucket(span / STEP);
+        if bucket >= self.buckets.len() {
+            self.buckets.resize(bucket + 1, 0);
+        }
+        self.buckets[bucket] += 1;
+        self.count += 1;
+        self.most = self.most.max(span);
+    }
+
+    /// How many were seen.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The longest.
+    pub fn most(&self) -> Span {
+        self.most
+    }
+
+    /// The length that `share` of all do not exceed, to a sixteenth; none of an empty histogram.
+    pub fn quantile(&self, share: f64) -> Option<Span> {
+        let wanted = (share * self.count as f64).ceil().max(1.0) as u64;
+        let mut seen = 0;
+        let bucket = self.buckets.iter().position(|count| {
+            seen += count;
+            seen >= wanted
+        })?;
+        Some((STEP * least(bucket as u64 + 1)).min(self.most))
+    }
+}
+
+/// Where a count of steps belongs: one bucket each at first, then sixteen per doubling.
+fn bucket(steps: u64) -> usize {
+    if steps < PARTS {
+        return steps as usize;
+    }
+    let doublings = u64::from((steps / PARTS).ilog2());
+    ((doublings + 1) * PARTS + (steps >> doublings) - PARTS) as usize
+}
+
+/// The least count of steps in a bucket.
+fn least(bucket: u64) -> u64 {
+    if bucket < PARTS {
+        return bucket;
+    }
+    let doublings = bucket / PARTS - 1;
+    (bucket % PARTS + PARTS) << doublings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_begins_where_the_one_before_it_ends() {
+        for steps in 0..100_000 {
+            let bucket = bucket(steps) as u64;
+            assert!(least(bucket) <= steps && steps < least(bucket + 1), "{steps}");
+        }
+    }
+
+    #[test]
+    fn of_a_hundred_spans_of_one_to_a_hundred_microseconds_half_do_not_exceed_50() {
+        let mut histogram = Histogram::default();
+        (1..=100).for_each(|us| histogram.add(Span::from_us(us)));
+        let half = histogram.quantile(0.5).expect("it is not empty");
+        assert!(half >= Span::from_us(50) && half <= Span::from_us(54), "{half}"); // 50 x 17/16 = 53.1
+        assert_eq!(histogram.quantile(1.0), Some(Span::from_us(100)));
+        assert_eq!((histogram.count(), histogram.most()), (100, Span::from_us(100)));
+        assert_eq!(Histogram::default().quantile(0.5), None);
+    }
+}

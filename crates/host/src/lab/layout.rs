@@ -1,0 +1,88 @@
+//! What the lab lays out: hosts, links, and the way of every flow over them.
+
+use fairhaul_experiment::{Hop, LinkSpec};
+use fairhaul_path::Schedule;
+use fairhaul_path::impair::{Impairments, LossRule};
+use fairhaul_path::queue::{Capacity, Choice, Site};
+use fairhaul_units::{Bytes, Rate, Span};
+
+/// Hosts, links and ways.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// How many there are.
+    pub hosts: u8,
+    /// One entry per direction, as in a scenario.
+    pub links: Vec<LinkSpec>,
+    /// By flow.
+    pub routes: Vec<Route>,
+    /// The flow of each connection, by its number.
+    pub connections: Vec<u32>,
+    /// Every random number of a link follows from it.
+    pub seed: u64,
+    /// The largest packet.
+    pub mtu: Bytes,
+}
+
+/// The way of a flow.
+#[derive(Clone, Debug)]
+pub struct Route {
+    /// Where its data come from.
+    pub from: u8,
+    /// Where they go.
+    pub to: u8,
+    /// Over what they go.
+    pub forward: Vec<Hop>,
+    /// Over what its acknowledgements go.
+    pub reverse: Vec<Hop>,
+}
+
+/// Two hosts with one link between them.
+#[derive(Clone, Debug)]
+pub struct Dumbbell {
+    /// Of the link, both ways.
+    pub rate: Rate,
+    /// Two-way propagation.
+    pub rtt: Span,
+    /// Of its drop-tail queue, each way.
+    pub capacity: Capacity,
+    /// What it loses of the data, behind the queue.
+    pub loss: Option<LossRule>,
+    /// How many connections there are, each a flow.
+    pub connections: u32,
+}
+
+/// What Ethernet carries.
+const MTU: Bytes = Bytes(1500);
+
+impl Dumbbell {
+    /// Its layout: data go from host 0 to host 1, over link 0 there and link 1 back.
+    pub fn layout(&self) -> Layout {
+        let link = |name: &str, loss: Option<LossRule>| LinkSpec {
+            name: name.into(),
+            rate: self.rate,
+            delay: self.rtt / 2,
+            capacity: self.capacity,
+            mark: Capacity::Unlimited,
+            queue: self.droptail(),
+            loss,
+            impair: Impairments::default(),
+            schedule: Schedule::default(),
+        };
+        let route = Route { from: 0, to: 1, forward: vec![Hop::Link(0)], reverse: vec![Hop::Link(1)] };
+        Layout {
+            hosts: 2,
+            links: vec![link("bottleneck", self.loss.clone()), link("bottleneck (reverse)", None)],
+            routes: vec![route; self.connections as usize],
+            connections: (0..self.connections).collect(),
+            seed: 1,
+            mtu: MTU,
+        }
+    }
+
+    fn droptail(&self) -> Choice {
+        let site =
+            Site { rate: self.rate, delay: self.rtt / 2, capacity: self.capacity, mark: Capacity::Unlimited };
+        let choice = Choice::named("droptail").expect("it is in the catalogue");
+        choice.resolved(&site, MTU).expect("it has no parameters")
+    }
+}

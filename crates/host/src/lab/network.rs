@@ -1,0 +1,409 @@
+//! The network in virtual time: a packet that was read from a host goes over the hops of its way, and is
+//! given out when it is due at the other.
+//!
+//! Nothing here has a clock. Whoever is late to call delays what is given out, but changes neither
+//! the rate of a link nor the fate of a packet.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use fairhaul_experiment::{Grid, Hop, Ledger};
+use fairhaul_path::Wire;
+use fairhaul_units::{Ecn, Span, Time};
+
+use super::account::Account;
+use super::layout::{Layout, Route};
+use super::packet::{Headers, mark};
+use super::stage::{Fate, Fates, Parcel, Stage};
+
+/// Packets of a run that the network has seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Read from hosts, of a connection.
+    pub read: u64,
+    /// Made twice by a link.
+    pub copied: u64,
+    /// Given out to hosts.
+    pub delivered: u64,
+    /// Dropped by links.
+    pub dropped: u64,
+    /// On their way.
+    pub inside: u64,
+    /// Read from hosts, but of no connection: not carried.
+    pub strays: u64,
+}
+
+impl Counts {
+    /// Whether every packet is accounted for.
+    pub fn balance(&self) -> bool {
+        self.read + self.copied == self.delivered + self.dropped + self.inside
+    }
+}
+
+/// What is next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// A link has sent what it was sending, and others wait.
+    Serve(u32),
+    /// A packet is at its next hop; those of one time come in the order in which they set out.
+    Step { order: u64, slot: u32 },
+}
+
+/// A packet on its way.
+#[derive(Clone, Debug)]
+struct Packet {
+    travel: Travel,
+    bytes: Vec<u8>,
+}
+
+/// Whose it is, and how far it has come.
+#[derive(Clone, Copy, Debug)]
+struct Travel {
+    headers: Headers,
+    flow: u32,
+    /// Whether it goes the way of data.
+    forward: bool,
+    hop: usize,
+    sent: Time,
+}
+
+/// What the network knows of a connection.
+#[derive(Clone, Debug, Default)]
+struct Connection {
+    /// Its own wires, by hop of the way of data and of that back.
+    wires: [Vec<Option<Wire>>; 2],
+    account: Account,
+}
+
+/// See the module.
+pub struct Network {
+    routes: Vec<Route>,
+    flows: Vec<u32>,
+    /// By number, from their first packet on.
+    connections: Vec<Option<Box<Connection>>>,
+    stages: Vec<Stage>,
+    events: BinaryHeap<Reverse<(Time, Event)>>,
+    order: u64,
+    packets: Vec<Packet>,
+    /// The slots of those that are no longer on their way.
+    free: Vec<u32>,
+    fates: Fates,
+    counts: Counts,
+    ledger: Ledger,
+}
+
+impl Network {
+    /// An idle network.
+    pub fn new(layout: &Layout, grid: Grid) -> Network {
+        let counts_bytes = layout.links.iter().any(|link| link.schedule.rates.is_some());
+        let stages = (0..).zip(&layout.links);
+        Network {
+            stages: stages.map(|(link, spec)| Stage::new(spec, link, layout.seed, counts_bytes)).collect(),
+            routes: layout.routes.clone(),
+            flows: layout.connections.clone(),
+            connections: vec![None; layout.connections.len()],
+            events: BinaryHeap::new(),
+            order: 0,
+            packets: Vec::new(),
+            free: Vec::new(),
+            fates: Vec::new(),
+            counts: Counts::default(),
+            ledger: Ledger::new(grid, layout.routes.len(), layout.links.len()),
+        }
+    }
+
+    /// A host has sent a packet at `now`, which must not run backwards. One of no connection is not carried.
+    pub fn accept(&mut self, host: u8, bytes: &[u8], now: Time) {
+        let Some((headers, flow, forward)) = self.whose(host, bytes) else {
+            self.counts.strays += 1;
+            return;
+        };
+        self.counts.read += 1;
+        self.book_sent(&headers, flow, forward, now);
+        let travel = Travel { headers, flow, forward, hop: 0, sent: now };
+        let slot = self.keep(travel, &bytes[..headers.size as usize]);
+        self.push(slot, now);
+    }
+
+    /// Everything happens that is due by `until`; what reaches a host goes to `deliver`, with its host and
+    /// when it was due.
+    pub fn advance(&mut self, until: Time, mut deliver: impl FnMut(u8, &[u8], Time)) {
+        while let Some(&Reverse((at, event))) = self.events.peek()
+            && at <= until
+        {
+            self.events.pop();
+            match event {
+                Event::Serve(link) => {
+                    self.at_link(link, |stage, ledger, fates| stage.serve(at, ledger, fates))
+                }
+                Event::Step { slot, .. } => self.step(slot, at, &mut deliver),
+            }
+        }
+    }
+
+    /// What the network has seen.
+    pub fn counts(&self) -> Counts {
+        Counts { inside: (self.packets.len() - self.free.len()) as u64, ..self.counts }
+    }
+
+    /// Payload of a connection that its receiver has acknowledged.
+    pub fn in_order(&self, connection: u32) -> u64 {
+        self.connections[connection as usize].as_ref().map_or(0, |known| known.account.in_order)
+    }
+
+    /// The books, with the gauges of all queues up to the end.
+    ///
+    /// # Panics
+    /// Where a packet was lost or made unseen.
+    pub fn close(mut self) -> Ledger {
+        let counts = self.counts();
+        assert!(counts.balance(), "the network lost or made a packet: {counts:?}");
+        let waiting: usize = self.stages.iter().map(Stage::waiting).sum();
+        let going = self.events.iter().filter(|next| matches!(next.0.1, Event::Step { .. })).count();
+        assert_eq!(counts.inside, (waiting + going) as u64, "a packet is inside, and nowhere");
+        let end = self.ledger.end();
+        self.stages.iter_mut().for_each(|stage| stage.read_gauges(end, &mut self.ledger));
+        self.ledger
+    }
+
+    /// Its headers, the flow of its connection, and whether it goes the way of data.
+    fn whose(&self, host: u8, bytes: &[u8]) -> Option<(Headers, u32, bool)> {
+        let headers = Headers::read(bytes)?;
+        let connection = headers.from.1;
+        let flow = *self.flows.get(connection as usize)?;
+        let route = &self.routes[flow as usize];
+        let ends = (headers.from.0, headers.to.0);
+        let of_lab = headers.to.1 == connection && headers.from.0 == host;
+        let forward = ends == (route.from, route.to);
+        (of_lab && (forward || ends == (route.to, route.from))).then_some((headers, flow, forward))
+    }
+
+    /// Enters a packet into the books as it leaves its host.
+    fn book_sent(&mut self, headers: &Headers, flow: u32, forward: bool, now: Time) {
+        let known = self.connections[headers.from.1 as usize].get_or_insert_default();
+        match &headers.segment {
+            Some(segment) if forward => {
+                let again = known.account.sends(segment, headers.payload);
+                if headers.carries_data() {
+                    self.ledger.sent(flow, again, now);
+                }
+            }
+            Some(segment) => {
+                let fresh = segment.acknowledges.map_or(0, |next| known.account.acknowledges(next));
+                self.ledger.delivered(flow, 0, false, fresh, now);
+            }
+            None => self.ledger.sent(flow, false, now),
+        }
+    }
+
+    /// Keeps a packet: its slot. Slots are used again, with the room that they have.
+    fn keep(&mut self, travel: Travel, bytes: &[u8]) -> u32 {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.packets.push(Packet { travel, bytes: Vec::new() });
+            (self.packets.len() - 1) as u32
+        });
+        let packet = &mut self.packets[slot as usize];
+        packet.travel = travel;
+        packet.bytes.clear();
+        packet.bytes.extend_from_slice(bytes);
+        slot
+    }
+
+    fn push(&mut self, slot: u32, at: Time) {
+        self.order += 1;
+        self.events.push(Reverse((at, Event::Step { order: self.order, slot })));
+    }
+
+    /// A packet is at its next hop.
+    fn step(&mut self, slot: u32, now: Time, deliver: &mut impl FnMut(u8, &[u8], Time)) {
+        let Packet { travel, bytes } = &mut self.packets[slot as usize];
+        let Travel { headers, flow, forward, hop: number, .. } = *travel;
+        let route = &self.routes[flow as usize];
+        let hops = if forward { &route.forward } else { &route.reverse };
+        let Some(hop) = hops.get(number) else {
+            deliver(headers.to.0, bytes, now);
+            let travel = *travel;
+            self.book_delivered(&travel, now);
+            return self.free.push(slot);
+        };
+        travel.hop += 1;
+        let connection = headers.from.1;
+        match *hop {
+            Hop::Access { rate, delay } => {
+                let known = self.connections[connection as usize].get_or_insert_default();
+                let wires = &mut known.wires[usize::from(!forward)];
+                if wires.len() <= number {
+                    wires.resize(number + 1, None);
+                }
+                let wire = wires[number].get_or_insert_with(|| Wire::new(rate, delay));
+                let (_, arrives) = wire.send(headers.size, now);
+                self.push(slot, arrives);
+            }
+            Hop::Link(link) => {
+                let data_of = (forward && headers.carries_data()).then_some(flow);
+                let parcel = Parcel { slot, connection, data_of, size: headers.size, ecn: headers.ecn };
+                self.at_link(link, |stage, ledger, fates| stage.offer(parcel, now, ledger, fates));
+            }
+        }
+    }
+
+    /// Something happens at a link: what comes of it for packets.
+    fn at_link(&mut self, link: u32, act: impl FnOnce(&mut Stage, &mut Ledger, &mut Fates)) {
+        let mut fates = std::mem::take(&mut self.fates);
+        let stage = &mut self.stages[link as usize];
+        act(stage, &mut self.ledger, &mut fates);
+        if let Some(next) = stage.wakes() {
+            self.events.push(Reverse((next, Event::Serve(link))));
+        }
+        for (parcel, fate) in fates.drain(..) {
+            match fate {
+                Fate::Dropped(when) => self.drop(&parcel, when),
+                Fate::Crosses { arrives, marked, twice } => self.cross(parcel.slot, arrives, marked, twice),
+            }
+        }
+        self.fates = fates;
+    }
+
+    fn drop(&mut self, parcel: &Parcel, when: Time) {
+        if let Some(flow) = parcel.data_of {
+            self.ledger.lost(flow, when);
+        }
+        self.counts.dropped += 1;
+        self.free.push(parcel.slot);
+    }
+
+    fn cross(&mut self, slot: u32, arrives: Time, marked: bool, twice: bool) {
+        let packet = &mut self.packets[slot as usize];
+        if marked {
+            mark(&mut packet.bytes);
+            packet.travel.headers.ecn = Ecn::Marked;
+        }
+        let copy = twice.then(|| packet.clone());
+        self.push(slot, arrives);
+        if let Some(Packet { travel, bytes }) = copy {
+            let slot = self.keep(travel, &bytes);
+            self.counts.copied += 1;
+            self.push(slot, arrives);
+        }
+    }
+
+    /// Enters a packet into the books as it reaches its host.
+    fn book_delivered(&mut self, travel: &Travel, now: Time) {
+        self.counts.delivered += 1;
+        let Travel { headers, flow, forward, sent, .. } = *travel;
+        if forward && headers.carries_data() {
+            self.ledger.delivered(flow, headers.payload.into(), false, 0, now);
+            self.ledger.sampled(flow, Span::ZERO, now - sent, now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::layout::Dumbbell;
+    use super::super::packet::tests::segment;
+    use super::*;
+    use fairhaul_experiment::grid;
+    use fairhaul_path::impair::{Impairments, JitterRule, LossRule};
+    use fairhaul_path::queue::{Capacity, Choice, Site};
+    use fairhaul_units::{Bytes, Chance, Rate};
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    /// 8 Mbit/s, 20 ms there and back, four packets.
+    fn layout() -> Layout {
+        let rate = Rate::from_bps(8_000_000).expect("not zero");
+        let rtt = Span::from_ms(20);
+        Dumbbell { rate, rtt, capacity: Capacity::Packets(4), loss: None, connections: 3 }.layout()
+    }
+
+    fn network(layout: &Layout) -> Network {
+        Network::new(layout, grid(Span::from_s(1), Span::ZERO, layout.routes.len()))
+    }
+
+    /// What is given out up to that time: its host and when, in microseconds.
+    fn given(network: &mut Network, until: Time) -> Vec<(u8, u64)> {
+        let mut given = Vec::new();
+        network.advance(until, |host, _, due| given.push((host, due.since(Time::ZERO) / Span::from_us(1))));
+        given
+    }
+
+    #[test]
+    fn a_packet_is_due_after_those_before_it_its_time_on_the_wire_and_the_way() {
+        // 1000 B take 1 ms, 40 B take 40 us.
+        let mut network = network(&layout());
+        network.accept(0, &segment(0, 1, 0, 1, 960), at(0));
+        network.accept(0, &segment(0, 1, 1, 1, 960), at(0));
+        network.accept(1, &segment(1, 0, 2, 1, 0), at(500));
+        assert_eq!(given(&mut network, at(10_999)), [(0, 10_540)]);
+        assert_eq!(given(&mut network, at(20_000)), [(1, 11_000), (1, 12_000)]);
+    }
+
+    #[test]
+    fn an_access_of_its_own_delays_a_connection_and_no_other() {
+        let mut layout = layout();
+        let rate = Rate::from_bps(80_000_000).expect("not zero");
+        layout.routes[1].forward.insert(0, Hop::Access { rate, delay: Span::from_ms(5) });
+        let mut network = network(&layout);
+        network.accept(0, &segment(0, 1, 1, 1, 960), at(0));
+        network.accept(0, &segment(0, 1, 0, 1, 960), at(0));
+        // 0.1 ms on the access and 5 ms of it come before the 11 ms of all.
+        assert_eq!(given(&mut network, at(20_000)), [(1, 11_000), (1, 16_100)]);
+    }
+
+    #[test]
+    fn what_is_of_no_connection_is_not_carried() {
+        let mut network = network(&layout());
+        for (host, packet) in [
+            (0, segment(0, 1, 3, 1, 10)), // there are three
+            (0, segment(0, 2, 0, 1, 10)), // there are two hosts
+            (1, segment(0, 1, 0, 1, 10)), // sent by another than it says
+            (0, vec![0x60; 60]),          // of IPv6
+        ] {
+            network.accept(host, &packet, at(0));
+        }
+        assert_eq!(network.counts(), Counts { strays: 4, ..Counts::default() });
+        assert_eq!(given(&mut network, at(1_000_000)), []);
+    }
+
+    /// Any queue, with everything that a link can do to packets, under random load.
+    #[test]
+    fn every_packet_is_delivered_dropped_or_inside_and_the_limit_holds() {
+        for name in ["droptail", "red", "pie", "codel", "fq_codel"] {
+            let mut layout = layout();
+            let link = &mut layout.links[0];
+            let site = Site { rate: link.rate, delay: link.delay, capacity: link.capacity, mark: link.mark };
+            let mut choice = Choice::named(name).expect("it is in the catalogue");
+            if name == "red" {
+                let values = [("min_threshold", 1.0), ("max_threshold", 3.0)];
+                values.iter().for_each(|(key, value)| choice.settings.set(key, *value));
+            }
+            link.queue = choice.resolved(&site, Bytes(1500)).expect("it fits");
+            link.loss = Some(LossRule::Probability(0.05));
+            let jitter = Some(JitterRule { most: Span::from_ms(3), keeps_order: false });
+            link.impair = Impairments { jitter, duplicate: 0.05, ..Impairments::default() };
+            let mut network = network(&layout);
+            let mut chance = Chance::stream(7, "test", 0);
+            let (mut now, mut seen) = (0, 0);
+            for number in 0..2000 {
+                now += chance.below(1500);
+                let payload = 100 + chance.below(1300) as usize;
+                network.accept(0, &segment(0, 1, number % 3, number, payload), at(now));
+                seen += given(&mut network, at(now)).len() as u64;
+                let counts = network.counts();
+                assert!(counts.balance() && counts.delivered == seen, "{name}: {counts:?}");
+                // Four in the queue, and on 10 ms of the way with 3 ms of jitter 13 of 1 ms each at most;
+                // small ones are more, and each may be there twice.
+                assert!(counts.inside < 100, "{name}: {counts:?}");
+            }
+            let counts = network.counts();
+            assert!(counts.dropped > 100 && counts.copied > 20 && counts.read == 2000, "{name}: {counts:?}");
+            seen += given(&mut network, at(now + 1_000_000)).len() as u64;
+            let counts = network.counts();
+            assert_eq!((counts.inside, counts.delivered), (0, seen), "{name}");
+            network.close();
+        }
+    }
+}

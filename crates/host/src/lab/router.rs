@@ -1,0 +1,177 @@
+//! The router: a thread that carries packets between hosts by the [`Network`], in real time.
+//!
+//! It looks at the devices once in a tick, and sleeps in between: a thread in real time that never sleeps is
+//! stopped by the kernel for long. A packet that it reads was sent half a tick ago on average, so it
+//! counts as sent then; and it gives out what is due within half a tick. So the tick adds nothing to a delay on
+//! average, and what is read later was sent after what has been given out.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+
+use fairhaul_experiment::{Grid, Ledger};
+use fairhaul_units::{Span, Time};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+
+use super::clock::Clock;
+use super::histogram::Histogram;
+use super::layout::Layout;
+use super::network::{Counts, Network};
+use super::tun::Host;
+use crate::sys;
+
+/// Between two looks at the devices. With 50 us a run of 1 Gbit/s lagged more.
+pub const TICK: Span = Span::from_us(100);
+const HALF: Span = Span::from_us(50);
+/// Above whatever else is in real time by default.
+const PRIORITY: libc::c_int = 10;
+/// Packets read from one host in a tick, at most: 10 Gbit/s of packets of 1500 B would be 83.
+const MOST_READ: usize = 1000;
+/// The largest packet that a device hands over.
+const LARGEST: usize = 1 << 16;
+
+/// Hosts, up and with their addresses, and the links between them at rest.
+#[derive(Debug)]
+pub struct Lab {
+    layout: Layout,
+    hosts: Arc<Vec<Host>>,
+}
+
+/// A lab whose router is at work.
+#[derive(Debug)]
+pub struct Running {
+    hosts: Arc<Vec<Host>>,
+    stop: Arc<AtomicBool>,
+    router: JoinHandle<io::Result<Passed>>,
+}
+
+/// What passed the router.
+#[derive(Debug)]
+pub struct Passed {
+    /// Links, and of flows what packets tell.
+    pub ledger: Ledger,
+    /// Packets.
+    pub counts: Counts,
+    /// Payload of each connection that its receiver has acknowledged.
+    pub in_order: Vec<u64>,
+    /// How much later than due packets were given out.
+    pub lag: Histogram,
+    /// Processor time of the router over the time that it ran.
+    pub load: f64,
+    /// What was not as it should be, and was done without.
+    pub warnings: Vec<String>,
+}
+
+impl Lab {
+    /// Makes the hosts of `layout`.
+    ///
+    /// # Errors
+    /// What is asked for takes root, and devices for tunnels.
+    pub fn new(layout: Layout) -> io::Result<Lab> {
+        let host = |number| Host::new(number, layout.mtu);
+        let hosts = (0..layout.hosts).map(host).collect::<io::Result<Vec<Host>>>()?;
+        Ok(Lab { layout, hosts: Arc::new(hosts) })
+    }
+
+    /// Host number `host`, where sockets can be made.
+    pub fn host(&self, host: u8) -> &Host {
+        &self.hosts[usize::from(host)]
+    }
+
+    /// Lets packets pass from the start of `clock` on; the books have the bins of `grid`.
+    pub fn start(self, clock: Clock, grid: Grid) -> Running {
+        let stop = Arc::new(AtomicBool::new(false));
+        let connections = self.layout.connections.len() as u32;
+        let network = Network::new(&self.layout, grid);
+        let router = Router { hosts: self.hosts.clone(), network, clock, lag: Histogram::default() };
+        let stopped = stop.clone();
+        let router = thread::spawn(move || router.work(connections, &stopped));
+        Running { hosts: self.hosts, stop, router }
+    }
+}
+
+impl Running {
+    /// Host number `host`, where sockets can be made.
+    pub fn host(&self, host: u8) -> &Host {
+        &self.hosts[usize::from(host)]
+    }
+
+    /// Ends the router: what passed it.
+    ///
+    /// # Errors
+    /// A device that could not be read or written.
+    pub fn finish(self) -> io::Result<Passed> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.router.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+struct Router {
+    hosts: Arc<Vec<Host>>,
+    network: Network,
+    clock: Clock,
+    lag: Histogram,
+}
+
+impl Router {
+    fn work(mut self, connections: u32, stop: &AtomicBool) -> io::Result<Passed> {
+        let warnings = Vec::from_iter(hurry().err());
+        self.clock.sleep_until(Time::ZERO);
+        let mut buffer = vec![0; LARGEST];
+        let mut horizon = Time::ZERO;
+        while !stop.load(Ordering::Relaxed) {
+            horizon = self.tick(horizon, &mut buffer)?;
+            let ticks = self.clock.now().since(Time::ZERO) / TICK;
+            self.clock.sleep_until(Time::ZERO + TICK * (ticks + 1));
+        }
+        let (used, ran) = (processor_time()?, self.clock.now());
+        Ok(Passed {
+            counts: self.network.counts(),
+            in_order: (0..connections).map(|number| self.network.in_order(number)).collect(),
+            ledger: self.network.close(),
+            lag: self.lag,
+            load: used.as_secs() / ran.as_secs(),
+            warnings,
+        })
+    }
+
+    /// Reads what hosts have sent, and gives out what is due: up to when that is.
+    fn tick(&mut self, horizon: Time, buffer: &mut [u8]) -> io::Result<Time> {
+        let now = self.clock.now();
+        let sent = horizon.max(Time::ZERO + now.since(Time::ZERO).saturating_sub(HALF));
+        for (number, host) in (0..).zip(self.hosts.iter()) {
+            for _ in 0..MOST_READ {
+                let Some(length) = host.read(buffer)? else { break };
+                self.network.accept(number, &buffer[..length], sent);
+            }
+        }
+        let horizon = sent.max(now + HALF);
+        let Router { hosts, network, clock, lag } = self;
+        let mut failed = Ok(());
+        network.advance(horizon, |host, packet, due| {
+            lag.add(clock.now().since(due));
+            if let Err(error) = hosts[usize::from(host)].write(packet) {
+                failed = Err(error);
+            }
+        });
+        failed.map(|()| horizon)
+    }
+}
+
+/// Puts this thread before all others that are not in real time.
+fn hurry() -> Result<(), String> {
+    // Matters only for a thread that is not in real time; one that is sleeps to the point anyhow.
+    let slack = nix::sys::prctl::set_timerslack(1).map_err(io::Error::from);
+    slack.and(sys::set_real_time(PRIORITY)).map_err(|error| {
+        format!("the router runs at the priority of all others, so its lag is larger: {error}")
+    })
+}
+
+/// What this thread has used.
+fn processor_time() -> io::Result<Span> {
+    let usage = getrusage(UsageWho::RUSAGE_THREAD)?;
+    let used = usage.user_time() + usage.system_time();
+    Ok(Span::from_us(used.num_microseconds() as u64))
+}

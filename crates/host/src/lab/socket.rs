@@ -1,0 +1,75 @@
+//! Sockets of the two ends of a connection, with the options that a run asks for.
+
+use std::ffi::OsString;
+use std::io;
+use std::net::SocketAddrV4;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+use fairhaul_units::{Bytes, Rate};
+use nix::sys::socket::{
+    AddressFamily, Backlog, SockFlag, SockType, SockaddrIn, bind, connect, listen, setsockopt, socket,
+    sockopt,
+};
+
+use super::address::address;
+use crate::sys;
+
+/// Where receivers listen, each at an address of its own.
+const PORT: u16 = 5001;
+
+/// What is set on both ends of a connection.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The name of the controller in the kernel.
+    pub controller: String,
+    /// A full packet without the headers of IP and TCP, but with TCP's options.
+    pub segment: Bytes,
+    /// What the sender's buffer is asked to hold; the kernel's own choice unless said.
+    pub send_buffer: Option<Bytes>,
+    /// The same of the receiver.
+    pub receive_buffer: Option<Bytes>,
+    /// The fastest that packets leave.
+    pub max_pacing_rate: Option<Rate>,
+}
+
+/// A socket of the sender of `connection` in the namespace of this thread, which is `host`.
+pub fn sender(host: u8, connection: u32, options: &Options) -> io::Result<OwnedFd> {
+    let socket = prepared(options)?;
+    if let Some(size) = options.send_buffer {
+        setsockopt(&socket, sockopt::SndBufForce, &(size.0 as usize))?;
+    }
+    if let Some(rate) = options.max_pacing_rate {
+        sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, rate.as_bps() / 8)?;
+    }
+    bind(socket.as_raw_fd(), &name(host, connection, 0))?;
+    Ok(socket)
+}
+
+/// A socket of its receiver, which listens.
+pub fn receiver(host: u8, connection: u32, options: &Options) -> io::Result<OwnedFd> {
+    let socket = prepared(options)?;
+    if let Some(size) = options.receive_buffer {
+        setsockopt(&socket, sockopt::RcvBufForce, &(size.0 as usize))?;
+    }
+    bind(socket.as_raw_fd(), &name(host, connection, PORT))?;
+    listen(&socket, Backlog::new(1)?)?;
+    Ok(socket)
+}
+
+/// Opens the connection to the receiver at `host`: when this returns it is open.
+pub fn open(socket: impl AsFd, host: u8, connection: u32) -> io::Result<()> {
+    Ok(connect(socket.as_fd().as_raw_fd(), &name(host, connection, PORT))?)
+}
+
+fn name(host: u8, connection: u32, port: u16) -> SockaddrIn {
+    SocketAddrV4::new(address(host, connection), port).into()
+}
+
+fn prepared(options: &Options) -> io::Result<OwnedFd> {
+    let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
+    setsockopt(&socket, sockopt::TcpCongestion, &OsString::from(&options.controller)).map_err(|error| {
+        io::Error::other(format!("the kernel has no controller \"{}\": {error}", options.controller))
+    })?;
+    setsockopt(&socket, sockopt::TcpMaxSeg, &(options.segment.0 as u32))?;
+    Ok(socket)
+}

@@ -1,0 +1,213 @@
+//! A link at work: its queue, what it loses and what else it does to packets, as in the simulator.
+
+use fairhaul_experiment::{Ledger, LinkSpec};
+use fairhaul_path::impair::{Impaired, Loss};
+use fairhaul_path::queue::{Built, Held, Packet};
+use fairhaul_path::{Departure, Holding, Link, Passage};
+use fairhaul_units::{Chance, CongestionHeader, Ecn, Span, Time};
+
+/// A packet at a link: what of it queues and losses look at, and its place in the network.
+#[derive(Clone, Copy, Debug)]
+pub struct Parcel {
+    /// Where the network keeps it.
+    pub slot: u32,
+    pub connection: u32,
+    /// The flow of a data packet, which may be lost.
+    pub data_of: Option<u32>,
+    pub size: u32,
+    pub ecn: Ecn,
+}
+
+impl Packet for Parcel {
+    fn congestion(&self) -> Option<&CongestionHeader> {
+        None
+    }
+
+    fn carries_data(&self) -> bool {
+        self.data_of.is_some()
+    }
+
+    fn congestion_mut(&mut self) -> Option<&mut CongestionHeader> {
+        None
+    }
+}
+
+/// What became of a packet at a link.
+#[derive(Clone, Copy, Debug)]
+pub enum Fate {
+    /// It will be at the other end, perhaps twice.
+    Crosses { arrives: Time, marked: bool, twice: bool },
+    /// It was dropped, then.
+    Dropped(Time),
+}
+
+/// Packets of whose fate a link has just decided.
+pub type Fates = Vec<(Parcel, Fate)>;
+
+enum Carrier {
+    OnArrival(Link),
+    AtDeparture(Box<Holding<Parcel>>),
+}
+
+/// One direction of a link.
+pub struct Stage {
+    /// Its place in the books.
+    link: u32,
+    carrier: Carrier,
+    loss: Option<Loss>,
+    impaired: Option<Impaired>,
+    /// Whether the books hold what links have sent.
+    counts_bytes: bool,
+    /// When its gauges are due to be read; never, where it has none.
+    due: Time,
+    /// The last departure at which the network was told to come back.
+    told: Option<Time>,
+    victims: Vec<Held<Parcel>>,
+}
+
+impl Stage {
+    pub fn new(spec: &LinkSpec, link: u32, seed: u64, counts_bytes: bool) -> Stage {
+        let stream = |purpose: &str| Chance::stream(seed, purpose, u64::from(link));
+        let carrier = match spec.queue(stream("queue")) {
+            Built::OnArrival(queue) => {
+                Carrier::OnArrival(Link::new(spec.rate, spec.delay, queue).following(&spec.schedule))
+            }
+            Built::AtDeparture(rule) => {
+                let holding = Holding::new(spec.rate, spec.delay, spec.capacity, &rule);
+                Carrier::AtDeparture(Box::new(holding.following(&spec.schedule)))
+            }
+        };
+        Stage {
+            link,
+            carrier,
+            loss: spec.loss(stream("loss")),
+            impaired: (!spec.impair.is_none()).then(|| Impaired::new(&spec.impair, stream)),
+            counts_bytes,
+            due: if spec.queue.entry.gauges.is_empty() { Time::NEVER } else { Time::ZERO },
+            told: None,
+            victims: Vec::new(),
+        }
+    }
+
+    /// A packet is offered at `now`, which must not run backwards.
+    pub fn offer(&mut self, parcel: Parcel, now: Time, ledger: &mut Ledger, fates: &mut Fates) {
+        self.read_gauges(now, ledger);
+        let admits = |impaired: &mut Impaired| impaired.admits(parcel.size, now);
+        if parcel.data_of.is_some() && !self.impaired.as_mut().is_none_or(admits) {
+            ledger.refused(self.link, now);
+            return fates.push((parcel, Fate::Dropped(now)));
+        }
+        let Carrier::OnArrival(link) = &mut self.carrier else {
+            return self.hold(parcel, now, ledger, fates);
+        };
+        match link.offer(parcel.size, parcel.ecn, parcel.connection, now) {
+            Passage::Dropped => {
+                ledger.refused(self.link, now);
+                fates.push((parcel, Fate::Dropped(now)));
+            }
+            Passage::Passes { departs, arrives, on_wire, marked } => {
+                ledger.taken(self.link, parcel.size, now);
+                let departure = Leaving { departs, arrives, on_wire, marked };
+                fates.push((parcel, self.leave(&parcel, departure, now, ledger)));
+            }
+        }
+    }
+
+    /// What was being sent has left: the link begins with the next packet.
+    pub fn serve(&mut self, now: Time, ledger: &mut Ledger, fates: &mut Fates) {
+        self.read_gauges(now, ledger);
+        let Carrier::AtDeparture(holding) = &mut self.carrier else { return };
+        let departure = holding.begin(now, &mut self.victims);
+        self.settle(departure, now, ledger, fates);
+    }
+
+    /// When it is to be served next, told once for each time.
+    pub fn wakes(&mut self) -> Option<Time> {
+        let Carrier::AtDeparture(holding) = &self.carrier else { return None };
+        let next = (holding.waiting() > 0).then(|| holding.departs())?;
+        (self.told.replace(next) != Some(next)).then_some(next)
+    }
+
+    /// How many packets wait in a queue that decides at departure.
+    pub fn waiting(&self) -> usize {
+        match &self.carrier {
+            Carrier::OnArrival(_) => 0,
+            Carrier::AtDeparture(holding) => holding.waiting(),
+        }
+    }
+
+    /// Reads the gauges of its queue up to `now`, before anything happens then.
+    pub fn read_gauges(&mut self, now: Time, ledger: &mut Ledger) {
+        while self.due <= now && self.due < ledger.end() {
+            let (shown, next) = ledger.gauges(self.link, self.due);
+            match &mut self.carrier {
+                Carrier::OnArrival(link) => link.gauges(self.due, shown),
+                Carrier::AtDeparture(holding) => holding.gauges(self.due, shown),
+            }
+            self.due = next;
+        }
+    }
+
+    /// A packet comes to a queue that decides at departure.
+    fn hold(&mut self, parcel: Parcel, now: Time, ledger: &mut Ledger, fates: &mut Fates) {
+        let Carrier::AtDeparture(holding) = &mut self.carrier else { return };
+        let held = Held { size: parcel.size, ecn: parcel.ecn, arrived: now, packet: parcel };
+        ledger.taken(self.link, parcel.size, now);
+        let departure = if holding.is_idle(now) && holding.waiting() == 0 {
+            holding.pass(held, parcel.connection, &mut self.victims)
+        } else {
+            holding.offer(held, parcel.connection, &mut self.victims);
+            None
+        };
+        self.settle(departure, now, ledger, fates);
+    }
+
+    /// What a queue that decides at departure has done: a packet begins to leave, and others are dropped.
+    fn settle(
+        &mut self,
+        departure: Option<Departure<Parcel>>,
+        now: Time,
+        ledger: &mut Ledger,
+        fates: &mut Fates,
+    ) {
+        let mut victims = std::mem::take(&mut self.victims);
+        for Held { packet, size, .. } in victims.drain(..) {
+            ledger.dropped(self.link, size, now);
+            fates.push((packet, Fate::Dropped(now)));
+        }
+        self.victims = victims;
+        if let Some(Departure { packet, departs, arrives, on_wire, marked, .. }) = departure {
+            let departure = Leaving { departs, arrives, on_wire, marked };
+            fates.push((packet, self.leave(&packet, departure, now, ledger)));
+        }
+    }
+
+    /// A packet leaves the queue, which may lose it yet, or hold it up on its way.
+    fn leave(&mut self, parcel: &Parcel, leaving: Leaving, now: Time, ledger: &mut Ledger) -> Fate {
+        let Leaving { departs, arrives, on_wire, marked } = leaving;
+        if marked {
+            ledger.marked(self.link, now);
+        }
+        ledger.passed(self.link, parcel.size, departs, on_wire);
+        if self.counts_bytes {
+            ledger.sends(self.link, parcel.size, departs);
+        }
+        if let (Some(loss), Some(flow)) = (&mut self.loss, parcel.data_of)
+            && loss.takes(flow, departs)
+        {
+            ledger.lost_behind(self.link, departs);
+            return Fate::Dropped(departs);
+        }
+        let crossing = self.impaired.as_mut().map(|impaired| impaired.cross(arrives));
+        let (arrives, twice) = crossing.unwrap_or((arrives, false));
+        Fate::Crosses { arrives, marked, twice }
+    }
+}
+
+/// How a packet leaves a queue.
+struct Leaving {
+    departs: Time,
+    arrives: Time,
+    on_wire: Span,
+    marked: bool,
+}

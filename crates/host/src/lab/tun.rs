@@ -1,0 +1,93 @@
+//! A host of the lab: a network namespace whose only way out is a TUN device, at whose other end the
+//! router reads and writes packets.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+
+use fairhaul_units::Bytes;
+use nix::errno::Errno;
+
+use super::address;
+use crate::namespace::{Namespace, ip};
+use crate::sys;
+
+/// The name of the device in every host.
+const DEVICE: &str = "lab0";
+/// Packets that wait to be read, at most. The device's own 500 would be a hidden queue before the router.
+const DEVICE_QUEUE: u32 = 20_000;
+/// Socket buffers may grow to this: twice what 1 Gbit/s holds on a way of 500 ms.
+const LARGEST_BUFFER: u64 = 128 << 20;
+
+/// A host, held by its namespace and its device: it is gone when they are closed.
+#[derive(Debug)]
+pub struct Host {
+    /// Where its sockets are to be made.
+    pub namespace: Namespace,
+    device: File,
+}
+
+impl Host {
+    /// Host number `host`, up and with its addresses, whose packets have at most `mtu` bytes.
+    pub fn new(host: u8, mtu: Bytes) -> io::Result<Host> {
+        let namespace = Namespace::new()?;
+        let device = namespace.inside(|| {
+            quieten()?;
+            let device = device()?;
+            ip("link set lo up")?;
+            // One segment at a time, so that bursts reach the first queue as the sender's window makes them.
+            ip(&format!("link set {DEVICE} mtu {} txqueuelen {DEVICE_QUEUE} gso_max_segs 1 up", mtu.0))?;
+            ip(&format!("route add local {} dev lo", address::block(host)))?;
+            ip(&format!("route add {} dev {DEVICE}", address::everything()))?;
+            Ok(device)
+        })?;
+        Ok(Host { namespace, device })
+    }
+
+    /// The next packet that the host has sent, into `buffer`: its length, or none where it has sent nothing.
+    pub fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        match nix::unistd::read(&self.device, buffer) {
+            Ok(length) => Ok(Some(length)),
+            Err(Errno::EAGAIN | Errno::EINTR) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Hands the host a packet.
+    pub fn write(&self, packet: &[u8]) -> io::Result<()> {
+        nix::unistd::write(&self.device, packet)?;
+        Ok(())
+    }
+}
+
+/// Makes the device in the namespace of this thread; it stays there.
+fn device() -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    let device = options.read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
+    sys::become_device(&device, DEVICE, libc::IFF_TUN | libc::IFF_NO_PI)?;
+    Ok(device)
+}
+
+/// Sets what the namespace of this thread does by itself: nothing that a run has not asked for.
+fn quieten() -> io::Result<()> {
+    // IPv6 would speak up by itself as soon as the device is there.
+    set("ipv6/conf/all/disable_ipv6", "1")?;
+    set("ipv6/conf/default/disable_ipv6", "1")?;
+    set("ipv4/conf/all/rp_filter", "0")?;
+    set("ipv4/conf/default/rp_filter", "0")?;
+    // What one connection has learnt of the way must not reach the next.
+    set("ipv4/tcp_no_metrics_save", "1")?;
+    set("ipv4/tcp_rmem", &format!("4096 131072 {LARGEST_BUFFER}"))?;
+    set("ipv4/tcp_wmem", &format!("4096 65536 {LARGEST_BUFFER}"))
+}
+
+/// Sets a switch of the namespace of this thread.
+pub fn set(switch: &str, value: &str) -> io::Result<()> {
+    let path = format!("/proc/sys/net/{switch}");
+    match std::fs::write(&path, value) {
+        // A kernel without IPv6 has nothing to switch off.
+        Err(error) if error.kind() == io::ErrorKind::NotFound && switch.starts_with("ipv6") => Ok(()),
+        Err(error) => Err(io::Error::new(error.kind(), format!("{path} = {value}: {error}"))),
+        Ok(()) => Ok(()),
+    }
+}

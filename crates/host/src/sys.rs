@@ -1,0 +1,57 @@
+//! System calls for which no safe wrapper is at hand; the only unsafe lines of this room.
+
+#![allow(unsafe_code, reason = "each block says why it is sound")]
+
+use std::io;
+use std::mem::size_of;
+use std::os::fd::{AsFd, AsRawFd};
+
+/// `TUNSETIFF` of `linux/if_tun.h`.
+mod request {
+    nix::ioctl_write_ptr!(set_interface, b'T', 202, libc::c_int);
+}
+
+/// Makes an open `/dev/net/tun` the device `name` in the namespace of this thread.
+pub fn become_device(tun: impl AsFd, name: &str, flags: libc::c_int) -> io::Result<()> {
+    // SAFETY: all bytes zero are an `ifreq`, which holds numbers only.
+    let mut asked: libc::ifreq = unsafe { std::mem::zeroed() };
+    assert!(name.len() < asked.ifr_name.len(), "the lab names its devices");
+    for (to, from) in asked.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    asked.ifr_ifru.ifru_flags = flags as libc::c_short;
+    // SAFETY: the request reads and writes an `ifreq`, whatever its number says of its type.
+    unsafe { request::set_interface(tun.as_fd().as_raw_fd(), (&raw const asked).cast()) }?;
+    Ok(())
+}
+
+/// Gives this thread that priority among those in real time, first in, first out.
+pub fn set_real_time(priority: libc::c_int) -> io::Result<()> {
+    // SAFETY: all bytes zero are a `sched_param`, which holds numbers only.
+    let mut asked: libc::sched_param = unsafe { std::mem::zeroed() };
+    asked.sched_priority = priority;
+    // SAFETY: 0 is this thread, and the parameter outlives the call.
+    let done = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const asked) };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// What `TCP_INFO` fills of `info`: how many bytes.
+pub fn tcp_info(socket: impl AsFd, info: &mut [u8]) -> io::Result<usize> {
+    let mut length = info.len() as libc::socklen_t;
+    let socket = socket.as_fd().as_raw_fd();
+    // SAFETY: the kernel writes at most `length` bytes to `info`, and then how many it wrote to `length`.
+    let done = unsafe {
+        let to = info.as_mut_ptr().cast();
+        libc::getsockopt(socket, libc::IPPROTO_TCP, libc::TCP_INFO, to, &raw mut length)
+    };
+    if done == 0 { Ok(length as usize) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Sets an option of a socket that is a number of 64 bits.
+pub fn set_option(socket: impl AsFd, level: libc::c_int, option: libc::c_int, value: u64) -> io::Result<()> {
+    let socket = socket.as_fd().as_raw_fd();
+    let length = size_of::<u64>() as libc::socklen_t;
+    // SAFETY: the kernel reads `length` bytes of `value`.
+    let done = unsafe { libc::setsockopt(socket, level, option, (&raw const value).cast(), length) };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}

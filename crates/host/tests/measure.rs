@@ -1,0 +1,140 @@
+//! A first measurement: the kernel's own controllers over a path of known rate, round trip and queue.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use fairhaul_experiment::{Record, grid};
+use fairhaul_host::lab::clock::Clock;
+use fairhaul_host::lab::socket::Options;
+use fairhaul_host::lab::traffic::{Carried, Transfer, carry};
+use fairhaul_host::lab::{Dumbbell, Lab, Passed};
+use fairhaul_host::namespace;
+use fairhaul_path::queue::Capacity;
+use fairhaul_units::{Bytes, Rate, Span, Time};
+
+const DURATION: Span = Span::from_s(6);
+const SECOND: Span = Span::from_s(1);
+
+/// 100 Mbit/s, 23 ms, 200 kB.
+fn dumbbell() -> Dumbbell {
+    Dumbbell {
+        rate: Rate::from_bps(100_000_000).expect("not zero"),
+        rtt: Span::from_ms(23),
+        capacity: Capacity::Bytes(Bytes(200_000)),
+        loss: None,
+        connections: 1,
+    }
+}
+
+fn bulk(controller: &str) -> Transfer {
+    let options = Options {
+        controller: controller.into(),
+        segment: Bytes(1460),
+        send_buffer: None,
+        receive_buffer: None,
+        max_pacing_rate: None,
+    };
+    Transfer { connection: 0, from: 0, to: 1, start: Time::ZERO, size: None, lead: 0, options }
+}
+
+/// What a run gave: what was carried, what passed, and the shortest round trip that the kernel saw.
+fn run(transfers: &[Transfer]) -> (Vec<Carried>, Passed, Option<Span>) {
+    let lab = Lab::new(dumbbell().layout()).expect("root may make hosts");
+    let clock = Clock::starting_in(Span::from_ms(100)).expect("there is a clock");
+    let running = lab.start(clock, grid(DURATION, Span::ZERO, 1));
+    let mut shortest = None;
+    let mut look = |_, _, info: &fairhaul_host::lab::info::Info| shortest = info.min_rtt;
+    let carried = carry(&running, clock, Time::ZERO + DURATION, transfers, &mut look);
+    let carried = carried.expect("there is room for threads");
+    let passed = running.finish().expect("devices can be read");
+    (carried, passed, shortest)
+}
+
+/// Names of namespaces, devices, and namespaces that a process or a descriptor leads to.
+fn surroundings() -> (BTreeSet<String>, BTreeSet<u64>) {
+    let devices = fs::read_dir("/sys/class/net").expect("there are devices");
+    let devices = devices.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let named = namespace::ip("netns").expect("ip can list");
+    let spaces = namespace::all().expect("they can be listed");
+    let inodes = spaces.iter().map(|(_, space)| space.inode()).collect();
+    (devices.chain(named.lines().map(String::from)).collect(), inodes)
+}
+
+fn measure(controller: &str) {
+    if !common::is_root() {
+        return;
+    }
+    let _alone = common::alone();
+    let before = surroundings();
+    let (carried, passed, shortest) = run(&[bulk(controller)]);
+    let [Carried { start: Some(_), end: None, failure: None, buffers: Some(_), received, .. }] = carried[..]
+    else {
+        panic!("a transfer without end goes on to the end: {carried:?}")
+    };
+    assert!(passed.counts.balance() && passed.counts.dropped > 0, "{:?}", passed.counts);
+    let Record { flows, links, grid, .. } = passed.ledger.close("lab", Vec::new());
+    let late = |bin: &usize| grid.start(*bin) >= Time::ZERO + SECOND * 2;
+    let payload: u64 = (0..grid.len()).filter(late).map(|bin| flows[0][bin].goodput_bytes).sum();
+    let goodput = payload as f64 * 8.0 / (DURATION - SECOND * 2).as_secs();
+    let backlog = links[0].iter().map(|row| row.backlog_bytes).fold(0.0, f64::max);
+    let lag = |share| passed.lag.quantile(share).expect("packets passed").as_secs() * 1e6;
+    let shortest = shortest.expect("there was a round trip").as_secs();
+    eprintln!(
+        "{controller}: goodput {:.2} Mbit/s, base RTT {:.3} ms, lag p50 {:.0} p99 {:.0} p99.9 {:.0} us, load {:.2}, drops {}",
+        goodput / 1e6,
+        shortest * 1e3,
+        lag(0.5),
+        lag(0.99),
+        lag(0.999),
+        passed.load,
+        passed.counts.dropped,
+    );
+    // Of 1500 bytes on the wire, 1448 are payload.
+    let fair = 1e8 * 1448.0 / 1500.0;
+    assert!((goodput / fair - 1.0).abs() < 0.05, "{goodput}");
+    assert!((shortest / 0.023 - 1.0).abs() < 0.03, "{shortest}");
+    assert!(backlog > 100_000.0 && backlog <= 200_000.0, "{backlog}");
+    // The acknowledgement of what was read last is still on its way.
+    let seen = passed.in_order[0] as f64;
+    assert!((received as f64 / seen - 1.0).abs() < 0.001, "{received} {seen}");
+    assert_eq!(surroundings(), before, "something is left");
+}
+
+#[test]
+fn cubic_fills_a_path_and_leaves_nothing_behind() {
+    measure("cubic");
+}
+
+#[test]
+fn reno_fills_a_path_and_leaves_nothing_behind() {
+    measure("reno");
+}
+
+/// 2 MB take 0.17 s at least, and all of them arrive.
+#[test]
+fn a_transfer_of_a_size_comes_to_its_end() {
+    if !common::is_root() {
+        return;
+    }
+    let _alone = common::alone();
+    let size = Bytes(2_000_000);
+    let (carried, passed, _) = run(&[Transfer { size: Some(size), ..bulk("reno") }]);
+    let [Carried { start: Some(start), end: Some(end), received, failure: None, .. }] = carried[..] else {
+        panic!("it ends before the run does: {carried:?}")
+    };
+    assert_eq!((received, passed.in_order[0]), (size.0, size.0));
+    assert!(end - start > Span::from_ms(166) && end - start < Span::from_s(2), "{}", end - start);
+}
+
+#[test]
+fn a_controller_that_the_kernel_does_not_have_is_an_error_that_names_it() {
+    if !common::is_root() {
+        return;
+    }
+    let _alone = common::alone();
+    let (carried, ..) = run(&[bulk("nobody")]);
+    let failure = carried[0].failure.as_deref().expect("it cannot begin");
+    assert!(failure.contains("no controller \"nobody\""), "{failure}");
+}
