@@ -39,8 +39,8 @@ fn bulk(controller: &str) -> Transfer {
     Transfer { connection: 0, from: 0, to: 1, start: Time::ZERO, size: None, lead: 0, options }
 }
 
-/// What a run gave: what was carried, what passed, and the shortest round trip that the kernel saw.
-fn run(transfers: &[Transfer]) -> (Vec<Carried>, Passed, Option<Span>) {
+/// What a run gave: what was carried, the record, what passed, and the shortest round trip that the kernel saw.
+fn run(transfers: &[Transfer]) -> (Vec<Carried>, Record, Passed, Option<Span>) {
     let lab = Lab::new(dumbbell().layout()).expect("root may make hosts");
     let clock = Clock::starting_in(Span::from_ms(100)).expect("there is a clock");
     let running = lab.start(clock, grid(DURATION, Span::ZERO, 1));
@@ -48,8 +48,8 @@ fn run(transfers: &[Transfer]) -> (Vec<Carried>, Passed, Option<Span>) {
     let mut look = |_, _, info: &fairhaul_host::lab::info::Info| shortest = info.min_rtt;
     let carried = carry(&running, clock, Time::ZERO + DURATION, transfers, &mut look);
     let carried = carried.expect("there is room for threads");
-    let passed = running.finish().expect("devices can be read");
-    (carried, passed, shortest)
+    let (ledger, passed) = running.finish().expect("devices can be read");
+    (carried, ledger.close("lab", Vec::new()), passed, shortest)
 }
 
 /// Names of namespaces, devices, and namespaces that a process or a descriptor leads to.
@@ -68,13 +68,13 @@ fn measure(controller: &str) {
     }
     let _alone = common::alone();
     let before = surroundings();
-    let (carried, passed, shortest) = run(&[bulk(controller)]);
+    let (carried, record, passed, shortest) = run(&[bulk(controller)]);
     let [Carried { start: Some(_), end: None, failure: None, buffers: Some(_), received, .. }] = carried[..]
     else {
         panic!("a transfer without end goes on to the end: {carried:?}")
     };
     assert!(passed.counts.balance() && passed.counts.dropped > 0, "{:?}", passed.counts);
-    let Record { flows, links, grid, .. } = passed.ledger.close("lab", Vec::new());
+    let Record { flows, links, grid, .. } = record;
     let late = |bin: &usize| grid.start(*bin) >= Time::ZERO + SECOND * 2;
     let payload: u64 = (0..grid.len()).filter(late).map(|bin| flows[0][bin].goodput_bytes).sum();
     let goodput = payload as f64 * 8.0 / (DURATION - SECOND * 2).as_secs();
@@ -120,7 +120,7 @@ fn a_transfer_of_a_size_comes_to_its_end() {
     }
     let _alone = common::alone();
     let size = Bytes(2_000_000);
-    let (carried, passed, _) = run(&[Transfer { size: Some(size), ..bulk("reno") }]);
+    let (carried, _, passed, _) = run(&[Transfer { size: Some(size), ..bulk("reno") }]);
     let [Carried { start: Some(start), end: Some(end), received, failure: None, .. }] = carried[..] else {
         panic!("it ends before the run does: {carried:?}")
     };

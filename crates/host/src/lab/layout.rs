@@ -21,6 +21,8 @@ pub struct Layout {
     pub seed: u64,
     /// The largest packet.
     pub mtu: Bytes,
+    /// Packets that a sender hands over in one burst, at most.
+    pub burst: u64,
 }
 
 /// The way of a flow.
@@ -34,6 +36,21 @@ pub struct Route {
     pub forward: Vec<Hop>,
     /// Over what its acknowledgements go.
     pub reverse: Vec<Hop>,
+    /// What its ends are told of it.
+    pub metrics: Metrics,
+}
+
+/// What the tables of both ends say of a way; by default nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Metrics {
+    /// Window after the handshake, packets; else the kernel's.
+    pub initial_window: Option<u32>,
+    /// Least margin of the retransmission timer; else the kernel's.
+    pub min_rto: Option<Span>,
+    /// Whether queues may mark data.
+    pub ecn: bool,
+    /// Whether every packet is acknowledged at once.
+    pub acknowledges_at_once: bool,
 }
 
 /// Two hosts with one link between them.
@@ -68,7 +85,13 @@ impl Dumbbell {
             impair: Impairments::default(),
             schedule: Schedule::default(),
         };
-        let route = Route { from: 0, to: 1, forward: vec![Hop::Link(0)], reverse: vec![Hop::Link(1)] };
+        let route = Route {
+            from: 0,
+            to: 1,
+            forward: vec![Hop::Link(0)],
+            reverse: vec![Hop::Link(1)],
+            metrics: Metrics::default(),
+        };
         Layout {
             hosts: 2,
             links: vec![link("bottleneck", self.loss.clone()), link("bottleneck (reverse)", None)],
@@ -76,6 +99,7 @@ impl Dumbbell {
             connections: (0..self.connections).collect(),
             seed: 1,
             mtu: MTU,
+            burst: 1,
         }
     }
 

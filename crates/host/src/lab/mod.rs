@@ -12,12 +12,17 @@ pub mod histogram;
 pub mod info;
 pub mod layout;
 pub mod network;
+pub mod observe;
 pub mod packet;
+pub mod plan;
 pub mod router;
+pub mod run;
 pub mod socket;
 mod stage;
 pub mod traffic;
+pub mod trust;
 pub mod tun;
 
 pub use layout::{Dumbbell, Layout, Route};
 pub use router::{Lab, Passed};
+pub use run::{Answer, run};

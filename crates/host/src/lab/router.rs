@@ -44,14 +44,12 @@ pub struct Lab {
 pub struct Running {
     hosts: Arc<Vec<Host>>,
     stop: Arc<AtomicBool>,
-    router: JoinHandle<io::Result<Passed>>,
+    router: JoinHandle<io::Result<(Ledger, Passed)>>,
 }
 
 /// What passed the router.
 #[derive(Debug)]
 pub struct Passed {
-    /// Links, and of flows what packets tell.
-    pub ledger: Ledger,
     /// Packets.
     pub counts: Counts,
     /// Payload of each connection that its receiver has acknowledged.
@@ -70,7 +68,7 @@ impl Lab {
     /// # Errors
     /// What is asked for takes root, and devices for tunnels.
     pub fn new(layout: Layout) -> io::Result<Lab> {
-        let host = |number| Host::new(number, layout.mtu);
+        let host = |number| Host::new(number, &layout);
         let hosts = (0..layout.hosts).map(host).collect::<io::Result<Vec<Host>>>()?;
         Ok(Lab { layout, hosts: Arc::new(hosts) })
     }
@@ -98,11 +96,11 @@ impl Running {
         &self.hosts[usize::from(host)]
     }
 
-    /// Ends the router: what passed it.
+    /// Ends the router: the books, of links and of what packets tell of flows; and what passed.
     ///
     /// # Errors
     /// A device that could not be read or written.
-    pub fn finish(self) -> io::Result<Passed> {
+    pub fn finish(self) -> io::Result<(Ledger, Passed)> {
         self.stop.store(true, Ordering::Relaxed);
         self.router.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
@@ -116,7 +114,7 @@ struct Router {
 }
 
 impl Router {
-    fn work(mut self, connections: u32, stop: &AtomicBool) -> io::Result<Passed> {
+    fn work(mut self, connections: u32, stop: &AtomicBool) -> io::Result<(Ledger, Passed)> {
         let warnings = Vec::from_iter(hurry().err());
         self.clock.sleep_until(Time::ZERO);
         let mut buffer = vec![0; LARGEST];
@@ -127,14 +125,14 @@ impl Router {
             self.clock.sleep_until(Time::ZERO + TICK * (ticks + 1));
         }
         let (used, ran) = (processor_time()?, self.clock.now());
-        Ok(Passed {
+        let passed = Passed {
             counts: self.network.counts(),
             in_order: (0..connections).map(|number| self.network.in_order(number)).collect(),
-            ledger: self.network.close(),
             lag: self.lag,
             load: used.as_secs() / ran.as_secs(),
             warnings,
-        })
+        };
+        Ok((self.network.close(), passed))
     }
 
     /// Reads what hosts have sent, and gives out what is due: up to when that is.

@@ -5,11 +5,12 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 
-use fairhaul_units::Bytes;
+use fairhaul_units::Span;
 use nix::errno::Errno;
 
-use super::address;
-use crate::namespace::{Namespace, ip};
+use super::address::{self, address};
+use super::layout::{Layout, Metrics};
+use crate::namespace::{Namespace, ip, ip_batch};
 use crate::sys;
 
 /// The name of the device in every host.
@@ -28,17 +29,18 @@ pub struct Host {
 }
 
 impl Host {
-    /// Host number `host`, up and with its addresses, whose packets have at most `mtu` bytes.
-    pub fn new(host: u8, mtu: Bytes) -> io::Result<Host> {
+    /// Host number `host` of `layout`, up and with its addresses.
+    pub fn new(host: u8, layout: &Layout) -> io::Result<Host> {
         let namespace = Namespace::new()?;
         let device = namespace.inside(|| {
             quieten()?;
             let device = device()?;
             ip("link set lo up")?;
-            // One segment at a time, so that bursts reach the first queue as the sender's window makes them.
-            ip(&format!("link set {DEVICE} mtu {} txqueuelen {DEVICE_QUEUE} gso_max_segs 1 up", mtu.0))?;
+            // Bursts reach the first queue as the sender's window makes them, not as offload does.
+            let (mtu, burst) = (layout.mtu.0, layout.burst);
+            ip(&format!("link set {DEVICE} mtu {mtu} txqueuelen {DEVICE_QUEUE} gso_max_segs {burst} up"))?;
             ip(&format!("route add local {} dev lo", address::block(host)))?;
-            ip(&format!("route add {} dev {DEVICE}", address::everything()))?;
+            ip_batch(&routes(host, layout))?;
             Ok(device)
         })?;
         Ok(Host { namespace, device })
@@ -58,6 +60,35 @@ impl Host {
         nix::unistd::write(&self.device, packet)?;
         Ok(())
     }
+}
+
+/// The ways out of a host: one for all where they differ in nothing, else one for each connection.
+fn routes(host: u8, layout: &Layout) -> String {
+    let metrics = |flow: u32| layout.routes[flow as usize].metrics;
+    let common = layout.routes.first().map(|route| route.metrics).unwrap_or_default();
+    let all = format!("route add {} dev {DEVICE} {}\n", address::everything(), words(common));
+    let differing = (0..).zip(&layout.connections).filter(|(_, flow)| metrics(**flow) != common);
+    let each = differing.filter_map(|(connection, flow)| {
+        let route = &layout.routes[*flow as usize];
+        let other = match host {
+            _ if host == route.from => route.to,
+            _ if host == route.to => route.from,
+            _ => return None,
+        };
+        let other = address(other, connection);
+        Some(format!("route add {other} dev {DEVICE} {}\n", words(metrics(*flow))))
+    });
+    all + &each.collect::<String>()
+}
+
+/// What `ip route` calls them.
+fn words(metrics: Metrics) -> String {
+    let mut words = Vec::new();
+    words.extend(metrics.initial_window.map(|packets| format!("initcwnd {packets}")));
+    words.extend(metrics.min_rto.map(|span| format!("rto_min {}ms", span / Span::from_ms(1))));
+    words.extend(metrics.ecn.then(|| "features ecn".into()));
+    words.extend(metrics.acknowledges_at_once.then(|| "quickack 1".into()));
+    words.join(" ")
 }
 
 /// Makes the device in the namespace of this thread; it stays there.
