@@ -4,7 +4,7 @@ mod common;
 
 use fairhaul_experiment::{Record, Scenario, TransferRow, read};
 use fairhaul_host::lab::plan::Twins;
-use fairhaul_host::lab::{Answer, run};
+use fairhaul_host::lab::{Answer, Mode, run};
 
 fn scenario(text: &str) -> Scenario {
     read(text, "test", &[]).expect("it is a scenario").base
@@ -162,4 +162,35 @@ fn transfers_come_to_their_end() {
     }
     assert_eq!((shared.len(), shared.iter().map(|row| row.bytes).sum::<u64>()), (3, 3_000_000));
     assert!(shared.iter().all(|row| row.end_s < 3.0 && row.bytes > 300_000), "{shared:?}");
+}
+
+/// 1 Gbit/s over 100 ms with a queue of one product of both.
+#[test]
+fn a_gigabit_over_100_ms_is_filled() {
+    if !common::is_root() {
+        return;
+    }
+    let _alone = common::alone();
+    let scenario = scenario(
+        r#"
+        title = "a gigabit"
+        duration = "10 s"
+        warmup = "6 s"
+        packet = "1500 B"
+        [bottleneck]
+        rate = "1 Gbit/s"
+        delay = "40 ms"
+        queue = { kind = "droptail", capacity = "100 ms" }
+        [[flow]]
+        name = "one"
+        rtt = "100 ms"
+        controller = "cubic"
+        initial_window = 10
+        "#,
+    );
+    let Answer { record, trust } = answer(&scenario);
+    assert_eq!(trust.mode, Mode::Fast);
+    let goodput = goodput(&scenario, &record, 0);
+    eprintln!("{:.1} Mbit/s", goodput / 1e6);
+    assert!(goodput > 0.85 * 1e9 * 1448.0 / 1500.0, "{goodput} {trust:?}");
 }

@@ -5,6 +5,7 @@ use fairhaul_path::Schedule;
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::{Capacity, Choice, Site};
 use fairhaul_units::{Bytes, Rate, Span};
+use serde::Serialize;
 
 /// Hosts, links and ways.
 #[derive(Clone, Debug)]
@@ -23,6 +24,19 @@ pub struct Layout {
     pub mtu: Bytes,
     /// Packets that a sender hands over in one burst, at most.
     pub burst: u64,
+    /// How hosts hand packets over.
+    pub mode: Mode,
+}
+
+/// How hosts hand packets over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Each for itself. A burst is as long as the layout says.
+    Exact,
+    /// Many at once, for rates above some 200 Mbit/s. Queues see each for itself, but bursts are as long as the kernel
+    /// makes them, and what reaches a receiver within a tick is acknowledged together.
+    Fast,
 }
 
 /// The way of a flow.
@@ -100,6 +114,7 @@ impl Dumbbell {
             seed: 1,
             mtu: MTU,
             burst: 1,
+            mode: Mode::Exact,
         }
     }
 

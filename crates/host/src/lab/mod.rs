@@ -13,6 +13,7 @@ pub mod info;
 pub mod layout;
 pub mod network;
 pub mod observe;
+pub mod offload;
 pub mod packet;
 pub mod plan;
 pub mod router;
@@ -23,6 +24,6 @@ pub mod traffic;
 pub mod trust;
 pub mod tun;
 
-pub use layout::{Dumbbell, Layout, Route};
+pub use layout::{Dumbbell, Layout, Mode, Route};
 pub use router::{Lab, Passed};
 pub use run::{Answer, run};

@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use fairhaul_experiment::{Flow, LinkSpec, Scenario, SlowStart, Traffic};
-use fairhaul_units::{Bytes, HEADER, Span};
+use fairhaul_experiment::{Flow, Hop, LinkSpec, Scenario, SlowStart, Traffic};
+use fairhaul_units::{Bytes, HEADER, Rate, Span};
 
 use super::address::MOST_CONNECTIONS;
-use super::layout::{Layout, Metrics, Route};
+use super::layout::{Layout, Metrics, Mode, Route};
 use super::socket::Options;
 use super::traffic::Transfer;
 use crate::error::{Error, Result};
@@ -25,6 +25,9 @@ const MOST_SEGMENT: u64 = 32_767;
 const DELAYED_ACK: Span = Span::from_ms(40);
 /// The margin that Linux takes unless it is told otherwise, `TCP_RTO_MIN`.
 const MIN_RTO: Span = Span::from_ms(200);
+
+/// Up to here a machine of two processors hands over each packet for itself.
+const EXACT_MOST: Rate = Rate::from_bps(250_000_000).expect("not zero");
 
 /// What the lab does for a scenario.
 #[derive(Clone, Debug)]
@@ -72,6 +75,7 @@ pub fn plan(scenario: &Scenario, twins: &Twins) -> Result<Plan> {
         seed: scenario.seed,
         mtu: scenario.flows.iter().map(|flow| flow.packet).max().unwrap_or(HEADER),
         burst,
+        mode: mode(scenario),
     };
     Ok(Plan { layout, transfers: transfers(scenario, &planned, twins) })
 }
@@ -230,6 +234,23 @@ fn burst(scenario: &Scenario, refusals: &mut Refusals) -> u64 {
         refusals.add("flow", &flow.name, reason.into());
     }
     first
+}
+
+/// How hosts hand packets over: each for itself, unless so much can be under way that they are too many.
+fn mode(scenario: &Scenario) -> Mode {
+    let mut slowest = BTreeMap::new();
+    for flow in &scenario.flows {
+        let links = flow.forward.iter().filter_map(|hop| match hop {
+            Hop::Link(link) => Some(*link),
+            Hop::Access { .. } => None,
+        });
+        let rate = |link: u32| scenario.links[link as usize].rate.as_bps();
+        if let Some(link) = links.min_by_key(|link| rate(*link)) {
+            slowest.insert(link, rate(link));
+        }
+    }
+    let sum: u64 = slowest.values().sum();
+    if sum > EXACT_MOST.as_bps() { Mode::Fast } else { Mode::Exact }
 }
 
 /// What cannot be done, and of whom it is asked.

@@ -27,7 +27,7 @@ pub struct Answer {
 /// A refusal where real hosts cannot do what it asks for; a failure where this machine cannot make them.
 pub fn run(scenario: &Scenario, twins: &Twins) -> Result<Answer> {
     let Plan { layout, transfers } = plan(scenario, twins)?;
-    let flows = layout.connections.clone();
+    let (flows, mode) = (layout.connections.clone(), layout.mode);
     let grid = grid(scenario.duration, scenario.warmup, scenario.flows.len());
     let lab = Lab::new(layout).when("making the hosts of the lab")?;
     let mut observer = Observer::new(grid, flows.clone(), scenario.flows.len());
@@ -49,7 +49,7 @@ pub fn run(scenario: &Scenario, twins: &Twins) -> Result<Answer> {
     record.events = seen.events;
     record.packets = packets(scenario, &flows, &passed.in_order);
     let machine_load = (after.0 - before.0) as f64 / (after.1 - before.1).max(1) as f64;
-    let evidence = Evidence { passed: &passed, carried: &carried, shortest: &shortest, machine_load };
+    let evidence = Evidence { passed: &passed, carried: &carried, shortest: &shortest, machine_load, mode };
     let trust = Trust::of(scenario, &flows, &record, &evidence);
     Ok(Answer { record, trust })
 }

@@ -11,6 +11,7 @@ use fairhaul_units::{Bytes, Span, Time};
 use serde::Serialize;
 
 use super::histogram::Histogram;
+use super::layout::Mode;
 use super::router::{Passed, TICK};
 use super::traffic::Carried;
 
@@ -33,6 +34,8 @@ pub struct Trust {
     pub valid: bool,
     /// What does, a sentence each.
     pub reasons: Vec<String>,
+    /// How hosts handed packets over.
+    pub mode: Mode,
     /// How much later than due packets were given out.
     pub lag: Lag,
     /// Processor time of the router over the time that it ran.
@@ -102,6 +105,8 @@ pub struct Evidence<'a> {
     pub shortest: &'a [Option<Span>],
     /// What the processors did.
     pub machine_load: f64,
+    /// How hosts handed packets over.
+    pub mode: Mode,
 }
 
 impl Trust {
@@ -112,6 +117,7 @@ impl Trust {
         Trust {
             valid: reasons.is_empty(),
             reasons,
+            mode: evidence.mode,
             lag: Lag::of(&evidence.passed.lag),
             router_load: evidence.passed.load,
             machine_load: evidence.machine_load,

@@ -9,7 +9,8 @@ use fairhaul_units::Span;
 use nix::errno::Errno;
 
 use super::address::{self, address};
-use super::layout::{Layout, Metrics};
+use super::layout::{Layout, Metrics, Mode};
+use super::offload::PREFIX;
 use crate::namespace::{Namespace, ip, ip_batch};
 use crate::sys;
 
@@ -17,6 +18,8 @@ use crate::sys;
 const DEVICE: &str = "lab0";
 /// Packets that wait to be read, at most. The device's own 500 would be a hidden queue before the router.
 const DEVICE_QUEUE: u32 = 20_000;
+/// Checksums, and segments of TCP over IPv4 with and without CWR: `TUN_F_CSUM`, `TUN_F_TSO4` and `TUN_F_TSO_ECN`.
+const OFFLOADS: libc::c_ulong = 1 | 2 | 8;
 /// Socket buffers may grow to this: twice what 1 Gbit/s holds on a way of 500 ms.
 const LARGEST_BUFFER: u64 = 128 << 20;
 
@@ -34,11 +37,10 @@ impl Host {
         let namespace = Namespace::new()?;
         let device = namespace.inside(|| {
             quieten()?;
-            let device = device()?;
+            let device = device(layout.mode)?;
             ip("link set lo up")?;
-            // Bursts reach the first queue as the sender's window makes them, not as offload does.
-            let (mtu, burst) = (layout.mtu.0, layout.burst);
-            ip(&format!("link set {DEVICE} mtu {mtu} txqueuelen {DEVICE_QUEUE} gso_max_segs {burst} up"))?;
+            let mtu = layout.mtu.0;
+            ip(&format!("link set {DEVICE} mtu {mtu} txqueuelen {DEVICE_QUEUE} {} up", burst(layout)))?;
             ip(&format!("route add local {} dev lo", address::block(host)))?;
             ip_batch(&routes(host, layout))?;
             Ok(device)
@@ -46,7 +48,7 @@ impl Host {
         Ok(Host { namespace, device })
     }
 
-    /// The next packet that the host has sent, into `buffer`: its length, or none where it has sent nothing.
+    /// The next packet that the host has sent, into `buffer`, in the form of its mode: its length, or none where it has sent nothing.
     pub fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match nix::unistd::read(&self.device, buffer) {
             Ok(length) => Ok(Some(length)),
@@ -55,7 +57,7 @@ impl Host {
         }
     }
 
-    /// Hands the host a packet.
+    /// Hands the host a packet, in the form of its mode.
     pub fn write(&self, packet: &[u8]) -> io::Result<()> {
         nix::unistd::write(&self.device, packet)?;
         Ok(())
@@ -91,11 +93,26 @@ fn words(metrics: Metrics) -> String {
     words.join(" ")
 }
 
+/// Bursts reach the first queue as the sender's window makes them, unless all is to be fast.
+fn burst(layout: &Layout) -> String {
+    match (layout.mode, layout.burst) {
+        (Mode::Fast, 1) => String::new(),
+        (_, packets) => format!("gso_max_segs {packets}"),
+    }
+}
+
 /// Makes the device in the namespace of this thread; it stays there.
-fn device() -> io::Result<File> {
+fn device(mode: Mode) -> io::Result<File> {
     let mut options = OpenOptions::new();
     let device = options.read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
-    sys::become_device(&device, DEVICE, libc::IFF_TUN | libc::IFF_NO_PI)?;
+    let flags = libc::IFF_TUN | libc::IFF_NO_PI;
+    match mode {
+        Mode::Exact => sys::become_device(&device, DEVICE, flags)?,
+        Mode::Fast => {
+            sys::become_device(&device, DEVICE, flags | libc::IFF_VNET_HDR)?;
+            sys::set_offload(&device, OFFLOADS, PREFIX as libc::c_int)?;
+        }
+    }
     Ok(device)
 }
 
