@@ -194,3 +194,38 @@ fn a_gigabit_over_100_ms_is_filled() {
     eprintln!("{:.1} Mbit/s", goodput / 1e6);
     assert!(goodput > 0.85 * 1e9 * 1448.0 / 1500.0, "{goodput} {trust:?}");
 }
+
+/// CoDel marks what can be marked: the senders slow down, and nothing is lost.
+#[test]
+fn a_queue_that_marks_slows_a_sender_without_a_loss() {
+    if !common::is_root() {
+        return;
+    }
+    let _alone = common::alone();
+    let scenario = scenario(
+        r#"
+        title = "marks"
+        duration = "5 s"
+        warmup = "2 s"
+        packet = "1500 B"
+        [bottleneck]
+        rate = "20 Mbit/s"
+        delay = "5 ms"
+        queue = { kind = "codel", capacity = "200 ms" }
+        [[flow]]
+        name = "one"
+        rtt = "20 ms"
+        controller = "reno"
+        ecn = true
+        "#,
+    );
+    let Answer { record, trust } = answer(&scenario);
+    assert!(trust.valid, "{:?}", trust.reasons);
+    let sum = |of: fn(&fairhaul_experiment::LinkRow) -> u64| record.links[0].iter().map(of).sum::<u64>();
+    let (marked, dropped) = (sum(|row| row.marked), sum(|row| row.dropped));
+    assert!(marked > 2 && dropped == 0, "{marked} {dropped}");
+    assert!(record.events.iter().any(|event| event.kind == "marked"), "{:?}", record.events);
+    assert!(goodput(&scenario, &record, 0) > 0.8 * 20e6, "{trust:?}");
+    // The gauges of CoDel are there for every bin.
+    assert_eq!(record.gauges[0].len(), record.grid.len() * scenario.links[0].queue.entry.gauges.len());
+}

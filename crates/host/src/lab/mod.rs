@@ -11,6 +11,7 @@ pub mod clock;
 pub mod histogram;
 pub mod info;
 pub mod layout;
+pub mod machine;
 pub mod network;
 pub mod observe;
 pub mod offload;

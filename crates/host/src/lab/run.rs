@@ -1,15 +1,16 @@
 //! The way in: a scenario goes in, a record comes out, and what is to be thought of it.
 
 use fairhaul_experiment::{FlowRow, Record, Scenario, TransferRow, grid};
-use fairhaul_units::Time;
+use fairhaul_units::{Span, Time};
 
 use super::clock::Clock;
 use super::info::Info;
+use super::machine::Machine;
 use super::observe::Observer;
 use super::plan::{Plan, Twins, plan};
 use super::router::Lab;
 use super::traffic::{self, Carried, LEAD};
-use super::trust::{Evidence, Trust, processor_time};
+use super::trust::{Evidence, Trust};
 use crate::error::{Context, Result};
 
 /// What a run gave.
@@ -31,16 +32,14 @@ pub fn run(scenario: &Scenario, twins: &Twins) -> Result<Answer> {
     let grid = grid(scenario.duration, scenario.warmup, scenario.flows.len());
     let lab = Lab::new(layout).when("making the hosts of the lab")?;
     let mut observer = Observer::new(grid, flows.clone(), scenario.flows.len());
-    let before = processor_time()?;
-    // Those that start at once have their sockets by then.
-    let clock = Clock::starting_in(LEAD * 5)?;
+    let before = Machine::now()?;
+    let clock = Clock::starting_in(lead(&transfers))?;
     let running = lab.start(clock, grid);
     let mut look = |now, connection, info: &Info| observer.look(now, connection, info);
     let carried = traffic::carry(&running, clock, Time::ZERO + scenario.duration, &transfers, &mut look);
     let (ledger, passed) = running.finish().when("carrying packets")?;
-    let after = processor_time()?;
-    let mut carried = carried.when("starting threads")?;
-    carried.sort_by_key(|one| one.connection);
+    let machine = Machine::now()?.since(&before);
+    let carried = carried.when("starting threads")?;
     let (seen, shortest) = observer.close();
     let rows = rows(&transfers, &flows, &carried, &passed.in_order);
     let mut record = ledger.close("lab", rows);
@@ -48,10 +47,15 @@ pub fn run(scenario: &Scenario, twins: &Twins) -> Result<Answer> {
     record.flows.iter_mut().zip(seen.flows).for_each(|(rows, seen)| complete(rows, &seen));
     record.events = seen.events;
     record.packets = packets(scenario, &flows, &passed.in_order);
-    let machine_load = (after.0 - before.0) as f64 / (after.1 - before.1).max(1) as f64;
-    let evidence = Evidence { passed: &passed, carried: &carried, shortest: &shortest, machine_load, mode };
+    let evidence = Evidence { passed: &passed, carried: &carried, shortest: &shortest, machine, mode };
     let trust = Trust::of(scenario, &flows, &record, &evidence);
     Ok(Answer { record, trust })
+}
+
+/// How long it takes until all that start at once have their sockets.
+fn lead(transfers: &[traffic::Transfer]) -> Span {
+    let at_once = transfers.iter().filter(|transfer| transfer.start <= Time::ZERO + LEAD).count();
+    LEAD * 5 + Span::from_ms(1) * at_once as u64
 }
 
 /// Windows and round trips are what looking at the sender has told, all else what the packets have.

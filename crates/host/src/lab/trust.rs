@@ -3,15 +3,13 @@
 //! A lag of the router changes neither the rate of a link nor the fate of a packet, but delays what is given out,
 //! as though the way were longer for a while.
 
-use std::fs;
-use std::io;
-
 use fairhaul_experiment::{Hop, Record, Scenario};
 use fairhaul_units::{Bytes, Span, Time};
 use serde::Serialize;
 
 use super::histogram::Histogram;
 use super::layout::Mode;
+use super::machine::Load;
 use super::router::{Passed, TICK};
 use super::traffic::Carried;
 
@@ -40,8 +38,8 @@ pub struct Trust {
     pub lag: Lag,
     /// Processor time of the router over the time that it ran.
     pub router_load: f64,
-    /// Of the time of all processors of the machine, the share in which they had something to do.
-    pub machine_load: f64,
+    /// What the machine did meanwhile, this run and all others.
+    pub machine: Load,
     /// What flows saw of their path; those that began.
     pub round_trips: Vec<RoundTrip>,
     /// What links carried.
@@ -103,8 +101,8 @@ pub struct Evidence<'a> {
     pub carried: &'a [Carried],
     /// The shortest round trip of each flow.
     pub shortest: &'a [Option<Span>],
-    /// What the processors did.
-    pub machine_load: f64,
+    /// What the machine did.
+    pub machine: Load,
     /// How hosts handed packets over.
     pub mode: Mode,
 }
@@ -120,7 +118,7 @@ impl Trust {
             mode: evidence.mode,
             lag: Lag::of(&evidence.passed.lag),
             router_load: evidence.passed.load,
-            machine_load: evidence.machine_load,
+            machine: evidence.machine,
             round_trips,
             links: uses(scenario, record),
             buffers: buffers(scenario, flows, evidence.carried),
@@ -213,15 +211,4 @@ fn buffers(scenario: &Scenario, flows: &[u32], carried: &[Carried]) -> Vec<Buffe
         Some(Buffers { name: flow.name.clone(), send: send.0, receive: receive.0 })
     };
     (0..).zip(&scenario.flows).filter_map(of).collect()
-}
-
-/// Time that the processors of the machine have had something to do since it started, and all of their time.
-pub fn processor_time() -> io::Result<(u64, u64)> {
-    let text = fs::read_to_string("/proc/stat")?;
-    let first = text.lines().next().unwrap_or_default();
-    let ticks: Vec<u64> = first.split_whitespace().skip(1).filter_map(|word| word.parse().ok()).collect();
-    // user, nice, system, idle, waiting for devices, interrupts; guests are counted with users.
-    let all: u64 = ticks.iter().take(8).sum();
-    let idle: u64 = ticks.iter().skip(3).take(2).sum();
-    Ok((all - idle, all))
 }
