@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::thread;
 
 use nix::sched::{CloneFlags, setns, unshare};
@@ -79,18 +79,31 @@ impl Namespace {
 
 /// Runs `ip` with these words in the namespace of this thread: what it printed.
 pub fn ip(words: &str) -> io::Result<String> {
-    let done =
-        Command::new("ip").args(words.split_whitespace()).output().map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => {
-                io::Error::new(error.kind(), "the program ip is missing (Debian: iproute2)")
-            }
-            _ => error,
-        })?;
+    run_ip(words, Command::new("ip").args(words.split_whitespace()), "")
+}
+
+/// Runs `ip` once for all of these lines, each of which is words as [`ip`] takes them.
+pub fn ip_batch(lines: &str) -> io::Result<()> {
+    run_ip("-batch", Command::new("ip").args(["-batch", "-"]), lines).map(drop)
+}
+
+fn run_ip(what: &str, command: &mut Command, input: &str) -> io::Result<String> {
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            io::Error::new(error.kind(), "the program ip is missing (Debian: iproute2)")
+        }
+        _ => error,
+    })?;
+    let mut stdin = child.stdin.take().expect("it is piped");
+    stdin.write_all(input.as_bytes())?;
+    drop(stdin);
+    let done = child.wait_with_output()?;
     if done.status.success() {
         return Ok(String::from_utf8_lossy(&done.stdout).into_owned());
     }
     let said = String::from_utf8_lossy(&done.stderr);
-    Err(io::Error::other(format!("ip {words}: {}", said.trim())))
+    Err(io::Error::other(format!("ip {what}: {}", said.trim())))
 }
 
 /// Every namespace that a name, a process or a thread leads to, with the way to it. A name

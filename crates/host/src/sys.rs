@@ -6,9 +6,11 @@ use std::io;
 use std::mem::size_of;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// `TUNSETIFF` of `linux/if_tun.h`.
+/// `TUNSETIFF`, `TUNSETOFFLOAD` and `TUNSETVNETHDRSZ` of `linux/if_tun.h`.
 mod request {
     nix::ioctl_write_ptr!(set_interface, b'T', 202, libc::c_int);
+    nix::ioctl_write_int!(set_offload, b'T', 208);
+    nix::ioctl_write_ptr!(set_header_size, b'T', 216, libc::c_int);
 }
 
 /// Makes an open `/dev/net/tun` the device `name` in the namespace of this thread.
@@ -22,6 +24,16 @@ pub fn become_device(tun: impl AsFd, name: &str, flags: libc::c_int) -> io::Resu
     asked.ifr_ifru.ifru_flags = flags as libc::c_short;
     // SAFETY: the request reads and writes an `ifreq`, whatever its number says of its type.
     unsafe { request::set_interface(tun.as_fd().as_raw_fd(), (&raw const asked).cast()) }?;
+    Ok(())
+}
+
+/// Says which offloads a device takes, and how long the header before each packet is.
+pub fn set_offload(tun: impl AsFd, offloads: libc::c_ulong, header: libc::c_int) -> io::Result<()> {
+    let tun = tun.as_fd().as_raw_fd();
+    // SAFETY: the request reads an `int`, which outlives the call.
+    unsafe { request::set_header_size(tun, &raw const header) }?;
+    // SAFETY: the argument of this request is a plain number.
+    unsafe { request::set_offload(tun, offloads) }?;
     Ok(())
 }
 

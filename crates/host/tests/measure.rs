@@ -4,6 +4,10 @@ mod common;
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use fairhaul_experiment::{Record, grid};
 use fairhaul_host::lab::clock::Clock;
@@ -39,8 +43,8 @@ fn bulk(controller: &str) -> Transfer {
     Transfer { connection: 0, from: 0, to: 1, start: Time::ZERO, size: None, lead: 0, options }
 }
 
-/// What a run gave: what was carried, what passed, and the shortest round trip that the kernel saw.
-fn run(transfers: &[Transfer]) -> (Vec<Carried>, Passed, Option<Span>) {
+/// What a run gave: what was carried, the record, what passed, and the shortest round trip that the kernel saw.
+fn run(transfers: &[Transfer]) -> (Vec<Carried>, Record, Passed, Option<Span>) {
     let lab = Lab::new(dumbbell().layout()).expect("root may make hosts");
     let clock = Clock::starting_in(Span::from_ms(100)).expect("there is a clock");
     let running = lab.start(clock, grid(DURATION, Span::ZERO, 1));
@@ -48,18 +52,28 @@ fn run(transfers: &[Transfer]) -> (Vec<Carried>, Passed, Option<Span>) {
     let mut look = |_, _, info: &fairhaul_host::lab::info::Info| shortest = info.min_rtt;
     let carried = carry(&running, clock, Time::ZERO + DURATION, transfers, &mut look);
     let carried = carried.expect("there is room for threads");
-    let passed = running.finish().expect("devices can be read");
-    (carried, passed, shortest)
+    let (ledger, passed) = running.finish().expect("devices can be read");
+    (carried, ledger.close("lab", Vec::new()), passed, shortest)
 }
 
-/// Names of namespaces, devices, and namespaces that a process or a descriptor leads to.
-fn surroundings() -> (BTreeSet<String>, BTreeSet<u64>) {
+/// Names of namespaces and devices, and the namespaces that a process, a thread or a descriptor leads to.
+fn surroundings() -> (BTreeSet<String>, BTreeSet<String>) {
     let devices = fs::read_dir("/sys/class/net").expect("there are devices");
     let devices = devices.flatten().filter_map(|entry| entry.file_name().into_string().ok());
     let named = namespace::ip("netns").expect("ip can list");
     let spaces = namespace::all().expect("they can be listed");
-    let inodes = spaces.iter().map(|(_, space)| space.inode()).collect();
-    (devices.chain(named.lines().map(String::from)).collect(), inodes)
+    let spaces = spaces.iter().map(|(_, space)| format!("net:[{}]", space.inode()));
+    let held = spaces.chain(descriptors().into_iter().filter(|target| target.starts_with("net:[")));
+    (devices.chain(named.lines().map(String::from)).collect(), held.collect())
+}
+
+/// What the descriptors of all processes stand for. Processes and descriptors may go while they are listed.
+fn descriptors() -> Vec<String> {
+    let entries =
+        |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let processes = entries(Path::new("/proc"));
+    let links = processes.flat_map(|process| entries(&process.join("fd")).collect::<Vec<PathBuf>>());
+    links.filter_map(|link| fs::read_link(link).ok()?.into_os_string().into_string().ok()).collect()
 }
 
 fn measure(controller: &str) {
@@ -68,13 +82,13 @@ fn measure(controller: &str) {
     }
     let _alone = common::alone();
     let before = surroundings();
-    let (carried, passed, shortest) = run(&[bulk(controller)]);
+    let (carried, record, passed, shortest) = run(&[bulk(controller)]);
     let [Carried { start: Some(_), end: None, failure: None, buffers: Some(_), received, .. }] = carried[..]
     else {
         panic!("a transfer without end goes on to the end: {carried:?}")
     };
     assert!(passed.counts.balance() && passed.counts.dropped > 0, "{:?}", passed.counts);
-    let Record { flows, links, grid, .. } = passed.ledger.close("lab", Vec::new());
+    let Record { flows, links, grid, .. } = record;
     let late = |bin: &usize| grid.start(*bin) >= Time::ZERO + SECOND * 2;
     let payload: u64 = (0..grid.len()).filter(late).map(|bin| flows[0][bin].goodput_bytes).sum();
     let goodput = payload as f64 * 8.0 / (DURATION - SECOND * 2).as_secs();
@@ -120,7 +134,7 @@ fn a_transfer_of_a_size_comes_to_its_end() {
     }
     let _alone = common::alone();
     let size = Bytes(2_000_000);
-    let (carried, passed, _) = run(&[Transfer { size: Some(size), ..bulk("reno") }]);
+    let (carried, _, passed, _) = run(&[Transfer { size: Some(size), ..bulk("reno") }]);
     let [Carried { start: Some(start), end: Some(end), received, failure: None, .. }] = carried[..] else {
         panic!("it ends before the run does: {carried:?}")
     };
@@ -137,4 +151,33 @@ fn a_controller_that_the_kernel_does_not_have_is_an_error_that_names_it() {
     let (carried, ..) = run(&[bulk("nobody")]);
     let failure = carried[0].failure.as_deref().expect("it cannot begin");
     assert!(failure.contains("no controller \"nobody\""), "{failure}");
+}
+
+/// Says to a test that it is the process to be killed.
+const TO_BE_KILLED: &str = "FAIRHAUL_LAB_TO_BE_KILLED";
+
+/// This test again, as a process to be killed: its hosts are there while it runs, and no longer.
+#[test]
+fn a_lab_that_is_killed_leaves_nothing_behind() {
+    if !common::is_root() {
+        return;
+    }
+    if std::env::var_os(TO_BE_KILLED).is_some() {
+        run(&[bulk("reno")]);
+        return;
+    }
+    let _alone = common::alone();
+    let before = surroundings();
+    let mut child = Command::new(std::env::current_exe().expect("this program has a file"));
+    child.args(["--exact", "a_lab_that_is_killed_leaves_nothing_behind"]).env(TO_BE_KILLED, "1");
+    let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it can be run");
+    let begun = Instant::now();
+    while surroundings().1.len() < before.1.len() + 2 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "it makes no hosts");
+        thread::sleep(Duration::from_millis(50));
+    }
+    thread::sleep(Duration::from_millis(500)); // in the midst of traffic
+    child.kill().expect("it is a child of this process");
+    child.wait().expect("it was killed");
+    assert_eq!(surroundings(), before, "something is left");
 }

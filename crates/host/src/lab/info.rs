@@ -28,6 +28,8 @@ pub struct Info {
     pub pacing_rate: Option<Rate>,
     /// What the sender is doing.
     pub state: State,
+    /// How long the retransmission timer runs.
+    pub timeout: Span,
     /// Timeouts so far; a kernel before 6.7 does not tell.
     pub timeouts: u16,
     /// Payload of a full packet.
@@ -70,6 +72,7 @@ impl Info {
             |at| Some(word(at)).filter(|us| *us != 0 && *us != u32::MAX).map(|us| Span::from_us(us.into()));
         Info {
             state: State::of(bytes[1]),
+            timeout: Span::from_us(word(8).into()),
             mss: word(16),
             lost: word(32),
             srtt: span(68),
@@ -118,6 +121,7 @@ mod tests {
         assert!(info.cwnd >= 10 && info.ssthresh.is_none(), "{info:?}");
         assert_eq!((info.retransmitted, info.lost, info.timeouts), (0, 0, 0));
         assert_eq!((info.delivered, info.state), (2, State::Open)); // the request and the data
+        assert!(info.timeout >= Span::from_ms(200) && info.timeout < Span::from_s(2), "{info:?}");
         let (srtt, min_rtt) = (info.srtt.unwrap(), info.min_rtt.unwrap());
         assert!(srtt < Span::from_ms(100) && min_rtt <= srtt * 2, "{info:?}");
         assert!(info.mss > 500 && info.mss < 65_536);

@@ -5,6 +5,7 @@ use fairhaul_path::Schedule;
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::{Capacity, Choice, Site};
 use fairhaul_units::{Bytes, Rate, Span};
+use serde::Serialize;
 
 /// Hosts, links and ways.
 #[derive(Clone, Debug)]
@@ -21,6 +22,21 @@ pub struct Layout {
     pub seed: u64,
     /// The largest packet.
     pub mtu: Bytes,
+    /// Packets that a sender hands over in one burst, at most.
+    pub burst: u64,
+    /// How hosts hand packets over.
+    pub mode: Mode,
+}
+
+/// How hosts hand packets over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Each for itself. A burst is as long as the layout says.
+    Exact,
+    /// Many at once, for rates above some 200 Mbit/s. Queues see each for itself, but bursts are as long as the kernel
+    /// makes them, and what reaches a receiver within a tick is acknowledged together.
+    Fast,
 }
 
 /// The way of a flow.
@@ -34,6 +50,21 @@ pub struct Route {
     pub forward: Vec<Hop>,
     /// Over what its acknowledgements go.
     pub reverse: Vec<Hop>,
+    /// What its ends are told of it.
+    pub metrics: Metrics,
+}
+
+/// What the tables of both ends say of a way; by default nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Metrics {
+    /// Window after the handshake, packets; else the kernel's.
+    pub initial_window: Option<u32>,
+    /// Least margin of the retransmission timer; else the kernel's.
+    pub min_rto: Option<Span>,
+    /// Whether queues may mark data.
+    pub ecn: bool,
+    /// Whether every packet is acknowledged at once.
+    pub acknowledges_at_once: bool,
 }
 
 /// Two hosts with one link between them.
@@ -68,7 +99,13 @@ impl Dumbbell {
             impair: Impairments::default(),
             schedule: Schedule::default(),
         };
-        let route = Route { from: 0, to: 1, forward: vec![Hop::Link(0)], reverse: vec![Hop::Link(1)] };
+        let route = Route {
+            from: 0,
+            to: 1,
+            forward: vec![Hop::Link(0)],
+            reverse: vec![Hop::Link(1)],
+            metrics: Metrics::default(),
+        };
         Layout {
             hosts: 2,
             links: vec![link("bottleneck", self.loss.clone()), link("bottleneck (reverse)", None)],
@@ -76,6 +113,8 @@ impl Dumbbell {
             connections: (0..self.connections).collect(),
             seed: 1,
             mtu: MTU,
+            burst: 1,
+            mode: Mode::Exact,
         }
     }
 

@@ -6,8 +6,10 @@ use fairhaul_units::Ecn;
 
 use super::address;
 
-const TCP: u8 = 6;
-const UDP: u8 = 17;
+/// Numbers of protocols.
+pub const TCP: u8 = 6;
+/// See [`TCP`].
+pub const UDP: u8 = 17;
 const UDP_HEADER: usize = 8;
 const FIN: u8 = 1;
 const SYN: u8 = 2;
@@ -106,6 +108,15 @@ pub fn mark(packet: &mut [u8]) {
     packet[10..12].copy_from_slice(&(!(folded as u16)).to_be_bytes());
 }
 
+/// The sum of 16-bit words of checksums, with `beyond` added [RFC 1071]; of an odd number of bytes the last is left
+/// out, since headers have none.
+pub fn sum(bytes: &[u8], beyond: u32) -> u16 {
+    let words = bytes.chunks_exact(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]])));
+    let sum = words.sum::<u32>() + beyond;
+    let folded = (sum & 0xffff) + (sum >> 16);
+    ((folded & 0xffff) + (folded >> 16)) as u16
+}
+
 /// The codepoint in the second byte [RFC 3168, 5]; ECT(1) is told as ECT(0).
 fn ecn(byte: u8) -> Ecn {
     match byte & 3 {
@@ -144,10 +155,9 @@ pub(crate) mod tests {
         packet
     }
 
-    /// That of the header of IPv4, over all of it [RFC 1071].
+    /// That of the header of IPv4, over all of it.
     fn checksum(packet: &[u8]) -> u16 {
-        let sum: u32 = (0..20).step_by(2).filter_map(|at| word(packet, at)).map(u32::from).sum();
-        !((sum & 0xffff) + (sum >> 16)) as u16
+        !sum(&packet[..20], 0)
     }
 
     #[test]

@@ -17,8 +17,9 @@ use nix::sys::time::TimeValLike;
 
 use super::clock::Clock;
 use super::histogram::Histogram;
-use super::layout::Layout;
+use super::layout::{Layout, Mode};
 use super::network::{Counts, Network};
+use super::offload::{Joiner, PREFIX, split};
 use super::tun::Host;
 use crate::sys;
 
@@ -30,7 +31,7 @@ const PRIORITY: libc::c_int = 10;
 /// Packets read from one host in a tick, at most: 10 Gbit/s of packets of 1500 B would be 83.
 const MOST_READ: usize = 1000;
 /// The largest packet that a device hands over.
-const LARGEST: usize = 1 << 16;
+const LARGEST: usize = PREFIX + (1 << 16);
 
 /// Hosts, up and with their addresses, and the links between them at rest.
 #[derive(Debug)]
@@ -44,14 +45,12 @@ pub struct Lab {
 pub struct Running {
     hosts: Arc<Vec<Host>>,
     stop: Arc<AtomicBool>,
-    router: JoinHandle<io::Result<Passed>>,
+    router: JoinHandle<io::Result<(Ledger, Passed)>>,
 }
 
 /// What passed the router.
 #[derive(Debug)]
 pub struct Passed {
-    /// Links, and of flows what packets tell.
-    pub ledger: Ledger,
     /// Packets.
     pub counts: Counts,
     /// Payload of each connection that its receiver has acknowledged.
@@ -70,7 +69,7 @@ impl Lab {
     /// # Errors
     /// What is asked for takes root, and devices for tunnels.
     pub fn new(layout: Layout) -> io::Result<Lab> {
-        let host = |number| Host::new(number, layout.mtu);
+        let host = |number| Host::new(number, &layout);
         let hosts = (0..layout.hosts).map(host).collect::<io::Result<Vec<Host>>>()?;
         Ok(Lab { layout, hosts: Arc::new(hosts) })
     }
@@ -85,7 +84,15 @@ impl Lab {
         let stop = Arc::new(AtomicBool::new(false));
         let connections = self.layout.connections.len() as u32;
         let network = Network::new(&self.layout, grid);
-        let router = Router { hosts: self.hosts.clone(), network, clock, lag: Histogram::default() };
+        let router = Router {
+            joiners: self.hosts.iter().map(|_| Joiner::default()).collect(),
+            hosts: self.hosts.clone(),
+            network,
+            clock,
+            lag: Histogram::default(),
+            mode: self.layout.mode,
+            scratch: Vec::new(),
+        };
         let stopped = stop.clone();
         let router = thread::spawn(move || router.work(connections, &stopped));
         Running { hosts: self.hosts, stop, router }
@@ -98,11 +105,11 @@ impl Running {
         &self.hosts[usize::from(host)]
     }
 
-    /// Ends the router: what passed it.
+    /// Ends the router: the books, of links and of what packets tell of flows; and what passed.
     ///
     /// # Errors
     /// A device that could not be read or written.
-    pub fn finish(self) -> io::Result<Passed> {
+    pub fn finish(self) -> io::Result<(Ledger, Passed)> {
         self.stop.store(true, Ordering::Relaxed);
         self.router.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
@@ -113,10 +120,15 @@ struct Router {
     network: Network,
     clock: Clock,
     lag: Histogram,
+    mode: Mode,
+    /// What is being joined, by host.
+    joiners: Vec<Joiner>,
+    /// Where segments are cut.
+    scratch: Vec<u8>,
 }
 
 impl Router {
-    fn work(mut self, connections: u32, stop: &AtomicBool) -> io::Result<Passed> {
+    fn work(mut self, connections: u32, stop: &AtomicBool) -> io::Result<(Ledger, Passed)> {
         let warnings = Vec::from_iter(hurry().err());
         self.clock.sleep_until(Time::ZERO);
         let mut buffer = vec![0; LARGEST];
@@ -127,36 +139,62 @@ impl Router {
             self.clock.sleep_until(Time::ZERO + TICK * (ticks + 1));
         }
         let (used, ran) = (processor_time()?, self.clock.now());
-        Ok(Passed {
+        let passed = Passed {
             counts: self.network.counts(),
             in_order: (0..connections).map(|number| self.network.in_order(number)).collect(),
-            ledger: self.network.close(),
             lag: self.lag,
             load: used.as_secs() / ran.as_secs(),
             warnings,
-        })
+        };
+        Ok((self.network.close(), passed))
     }
 
     /// Reads what hosts have sent, and gives out what is due: up to when that is.
     fn tick(&mut self, horizon: Time, buffer: &mut [u8]) -> io::Result<Time> {
         let now = self.clock.now();
         let sent = horizon.max(Time::ZERO + now.since(Time::ZERO).saturating_sub(HALF));
-        for (number, host) in (0..).zip(self.hosts.iter()) {
-            for _ in 0..MOST_READ {
-                let Some(length) = host.read(buffer)? else { break };
-                self.network.accept(number, &buffer[..length], sent);
-            }
+        for number in 0..self.hosts.len() {
+            self.read(number, sent, buffer)?;
         }
         let horizon = sent.max(now + HALF);
-        let Router { hosts, network, clock, lag } = self;
+        self.write(horizon).map(|()| horizon)
+    }
+
+    /// Reads what a host has sent.
+    fn read(&mut self, number: usize, sent: Time, buffer: &mut [u8]) -> io::Result<()> {
+        let Router { hosts, network, mode, scratch, .. } = self;
+        for _ in 0..MOST_READ {
+            let Some(length) = hosts[number].read(buffer)? else { break };
+            let mut accept = |packet: &[u8]| network.accept(number as u8, packet, sent);
+            match mode {
+                Mode::Exact => accept(&buffer[..length]),
+                Mode::Fast => split(&buffer[..length], scratch, accept),
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives out what is due.
+    fn write(&mut self, horizon: Time) -> io::Result<()> {
+        let Router { hosts, network, clock, lag, mode, joiners, .. } = self;
         let mut failed = Ok(());
-        network.advance(horizon, |host, packet, due| {
-            lag.add(clock.now().since(due));
-            if let Err(error) = hosts[usize::from(host)].write(packet) {
+        let mut hand = |host: usize, packet: &[u8]| {
+            if let Err(error) = hosts[host].write(packet) {
                 failed = Err(error);
             }
+        };
+        network.advance(horizon, |host, packet, due| {
+            let host = usize::from(host);
+            lag.add(clock.now().since(due));
+            match mode {
+                Mode::Exact => hand(host, packet),
+                Mode::Fast => joiners[host].add(packet, |joined| hand(host, joined)),
+            }
         });
-        failed.map(|()| horizon)
+        for (host, joiner) in joiners.iter_mut().enumerate() {
+            joiner.flush(|joined| hand(host, joined));
+        }
+        failed
     }
 }
 

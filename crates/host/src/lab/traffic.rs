@@ -58,7 +58,7 @@ pub struct Carried {
     pub end: Option<Time>,
     /// Payload that its receiver has read.
     pub received: u64,
-    /// The buffers of sender and receiver as the kernel granted them, which counts more than payload.
+    /// The buffers of sender and receiver in the end, as the kernel granted them; it counts more than payload.
     pub buffers: Option<(Bytes, Bytes)>,
     /// Why it ended early, where the run's end was not the reason.
     pub failure: Option<String>,
@@ -67,7 +67,7 @@ pub struct Carried {
 /// Who looks at senders: told when, the number of the connection, and what the kernel tells of it.
 pub type Look<'a> = dyn FnMut(Time, u32, &Info) + Send + 'a;
 
-/// Carries `transfers`, which are in the order of their numbers, until `end`.
+/// Carries `transfers` until `end`: what became of those that began, in the order of their numbers.
 pub fn carry(
     running: &Running,
     clock: Clock,
@@ -76,35 +76,22 @@ pub fn carry(
     look: &mut Look<'_>,
 ) -> io::Result<Vec<Carried>> {
     let pools = pools(transfers);
-    let desk = Desk { running, clock, pools, open: Mutex::default(), over: AtomicBool::new(false) };
-    let mut by_start: Vec<&Transfer> = transfers.iter().collect();
+    let (open, done) = (Mutex::default(), Mutex::default());
+    let desk = Desk { running, clock, pools, open, done, over: AtomicBool::new(false) };
+    let mut by_start: Vec<&Transfer> = transfers.iter().filter(|transfer| transfer.start < end).collect();
     by_start.sort_by_key(|transfer| transfer.start);
     thread::scope(|scope| {
         scope.spawn(|| desk.watch(look));
-        let mut senders = Vec::new();
-        for transfer in by_start.into_iter().filter(|transfer| transfer.start < end) {
-            clock.sleep_until(early(transfer.start));
-            let desk = &desk;
-            let sender = thread::Builder::new().stack_size(STACK);
-            match sender.spawn_scoped(scope, move || desk.carry(scope, transfer)) {
-                Ok(sender) => senders.push(sender),
-                Err(error) => {
-                    desk.end();
-                    return Err(error);
-                }
-            }
+        let begun = by_start.into_iter().try_for_each(|transfer| desk.begin(scope, transfer));
+        if begun.is_ok() {
+            clock.sleep_until(end);
         }
-        clock.sleep_until(end);
         desk.end();
-        let join = |sender: thread::ScopedJoinHandle<'_, Carried>| sender.join();
-        let carried = senders.into_iter().map(join).collect::<Result<Vec<Carried>, _>>();
-        Ok(carried.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-    })
-}
-
-/// When the threads of a transfer begin.
-fn early(start: Time) -> Time {
-    Time::ZERO + start.since(Time::ZERO).saturating_sub(LEAD)
+        begun
+    })?;
+    let mut carried = desk.done.into_inner().expect("no thread panics while it holds this");
+    carried.sort_by_key(|one| one.connection);
+    Ok(carried)
 }
 
 /// What is left of each transfer with an end, by its first connection.
@@ -120,6 +107,7 @@ struct Desk<'a> {
     pools: BTreeMap<u32, AtomicU64>,
     /// Sockets that are open, by connection: that of the sender, and those of the receiver.
     open: Mutex<BTreeMap<(u32, End), Arc<OwnedFd>>>,
+    done: Mutex<Vec<Carried>>,
     over: AtomicBool,
 }
 
@@ -131,6 +119,18 @@ enum End {
 }
 
 impl Desk<'_> {
+    /// Waits until a transfer is about to start, and gives it its thread.
+    fn begin<'s>(&'s self, scope: &'s Scope<'s, '_>, transfer: &'s Transfer) -> io::Result<()> {
+        if transfer.start > Time::ZERO + LEAD {
+            self.clock.sleep_until(Time::ZERO + (transfer.start - (Time::ZERO + LEAD)));
+        }
+        let carry = move || {
+            let carried = self.carry(scope, transfer);
+            self.done.lock().expect("no thread panics while it holds this").push(carried);
+        };
+        thread::Builder::new().stack_size(STACK).spawn_scoped(scope, carry).map(drop)
+    }
+
     /// Carries one transfer, from its threads to its last acknowledgement or the end of the run.
     fn carry<'s>(&'s self, scope: &'s Scope<'s, '_>, transfer: &'s Transfer) -> Carried {
         let connection = transfer.connection;
@@ -214,13 +214,13 @@ impl Desk<'_> {
         let stream = self.keep(connection, End::Receives, stream.into());
         let mut buffer = vec![0; PAYLOAD.len()];
         let mut payload = 0;
-        let granted = Bytes(getsockopt(&stream, sockopt::RcvBuf)? as u64);
         // The kernel counts the payload and lets go of it, without a copy.
         while let Ok(read @ 1..) = recv(stream.as_raw_fd(), &mut buffer, MsgFlags::MSG_TRUNC) {
             payload += read as u64;
         }
+        let granted = getsockopt(&stream, sockopt::RcvBuf)? as u64;
         self.close(connection, End::Receives);
-        Ok((payload, granted))
+        Ok((payload, Bytes(granted)))
     }
 
     /// Looks at all senders until the run is over.

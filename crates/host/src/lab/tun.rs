@@ -5,17 +5,21 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 
-use fairhaul_units::Bytes;
+use fairhaul_units::Span;
 use nix::errno::Errno;
 
-use super::address;
-use crate::namespace::{Namespace, ip};
+use super::address::{self, address};
+use super::layout::{Layout, Metrics, Mode};
+use super::offload::PREFIX;
+use crate::namespace::{Namespace, ip, ip_batch};
 use crate::sys;
 
 /// The name of the device in every host.
 const DEVICE: &str = "lab0";
 /// Packets that wait to be read, at most. The device's own 500 would be a hidden queue before the router.
 const DEVICE_QUEUE: u32 = 20_000;
+/// Checksums, and segments of TCP over IPv4 with and without CWR: `TUN_F_CSUM`, `TUN_F_TSO4` and `TUN_F_TSO_ECN`.
+const OFFLOADS: libc::c_ulong = 1 | 2 | 8;
 /// Socket buffers may grow to this: twice what 1 Gbit/s holds on a way of 500 ms.
 const LARGEST_BUFFER: u64 = 128 << 20;
 
@@ -28,23 +32,23 @@ pub struct Host {
 }
 
 impl Host {
-    /// Host number `host`, up and with its addresses, whose packets have at most `mtu` bytes.
-    pub fn new(host: u8, mtu: Bytes) -> io::Result<Host> {
+    /// Host number `host` of `layout`, up and with its addresses.
+    pub fn new(host: u8, layout: &Layout) -> io::Result<Host> {
         let namespace = Namespace::new()?;
         let device = namespace.inside(|| {
             quieten()?;
-            let device = device()?;
+            let device = device(layout.mode)?;
             ip("link set lo up")?;
-            // One segment at a time, so that bursts reach the first queue as the sender's window makes them.
-            ip(&format!("link set {DEVICE} mtu {} txqueuelen {DEVICE_QUEUE} gso_max_segs 1 up", mtu.0))?;
+            let mtu = layout.mtu.0;
+            ip(&format!("link set {DEVICE} mtu {mtu} txqueuelen {DEVICE_QUEUE} {} up", burst(layout)))?;
             ip(&format!("route add local {} dev lo", address::block(host)))?;
-            ip(&format!("route add {} dev {DEVICE}", address::everything()))?;
+            ip_batch(&routes(host, layout))?;
             Ok(device)
         })?;
         Ok(Host { namespace, device })
     }
 
-    /// The next packet that the host has sent, into `buffer`: its length, or none where it has sent nothing.
+    /// The next packet that the host has sent, into `buffer`, in the form of its mode: its length, or none where it has sent nothing.
     pub fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match nix::unistd::read(&self.device, buffer) {
             Ok(length) => Ok(Some(length)),
@@ -53,18 +57,62 @@ impl Host {
         }
     }
 
-    /// Hands the host a packet.
+    /// Hands the host a packet, in the form of its mode.
     pub fn write(&self, packet: &[u8]) -> io::Result<()> {
         nix::unistd::write(&self.device, packet)?;
         Ok(())
     }
 }
 
+/// The ways out of a host: one for all where they differ in nothing, else one for each connection.
+fn routes(host: u8, layout: &Layout) -> String {
+    let metrics = |flow: u32| layout.routes[flow as usize].metrics;
+    let common = layout.routes.first().map(|route| route.metrics).unwrap_or_default();
+    let all = format!("route add {} dev {DEVICE} {}\n", address::everything(), words(common));
+    let differing = (0..).zip(&layout.connections).filter(|(_, flow)| metrics(**flow) != common);
+    let each = differing.filter_map(|(connection, flow)| {
+        let route = &layout.routes[*flow as usize];
+        let other = match host {
+            _ if host == route.from => route.to,
+            _ if host == route.to => route.from,
+            _ => return None,
+        };
+        let other = address(other, connection);
+        Some(format!("route add {other} dev {DEVICE} {}\n", words(metrics(*flow))))
+    });
+    all + &each.collect::<String>()
+}
+
+/// What `ip route` calls them.
+fn words(metrics: Metrics) -> String {
+    let mut words = Vec::new();
+    words.extend(metrics.initial_window.map(|packets| format!("initcwnd {packets}")));
+    words.extend(metrics.min_rto.map(|span| format!("rto_min {}ms", span / Span::from_ms(1))));
+    words.extend(metrics.ecn.then(|| "features ecn".into()));
+    words.extend(metrics.acknowledges_at_once.then(|| "quickack 1".into()));
+    words.join(" ")
+}
+
+/// Bursts reach the first queue as the sender's window makes them, unless all is to be fast.
+fn burst(layout: &Layout) -> String {
+    match (layout.mode, layout.burst) {
+        (Mode::Fast, 1) => String::new(),
+        (_, packets) => format!("gso_max_segs {packets}"),
+    }
+}
+
 /// Makes the device in the namespace of this thread; it stays there.
-fn device() -> io::Result<File> {
+fn device(mode: Mode) -> io::Result<File> {
     let mut options = OpenOptions::new();
     let device = options.read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
-    sys::become_device(&device, DEVICE, libc::IFF_TUN | libc::IFF_NO_PI)?;
+    let flags = libc::IFF_TUN | libc::IFF_NO_PI;
+    match mode {
+        Mode::Exact => sys::become_device(&device, DEVICE, flags)?,
+        Mode::Fast => {
+            sys::become_device(&device, DEVICE, flags | libc::IFF_VNET_HDR)?;
+            sys::set_offload(&device, OFFLOADS, PREFIX as libc::c_int)?;
+        }
+    }
     Ok(device)
 }
 

@@ -1,0 +1,369 @@
+//! From a scenario to what the lab lays out and carries, or to what real hosts cannot do of it.
+//!
+//! All data come from host 0 and go to host 1: the ways of flows differ in the network, where the router tells their
+//! packets apart by their addresses. So a dumbbell and any graph take two hosts.
+
+use std::collections::BTreeMap;
+
+use fairhaul_experiment::{Flow, Hop, LinkSpec, Scenario, SlowStart, Traffic};
+use fairhaul_units::{Bytes, HEADER, Rate, Span};
+
+use super::address::MOST_CONNECTIONS;
+use super::layout::{Layout, Metrics, Mode, Route};
+use super::socket::Options;
+use super::traffic::Transfer;
+use crate::error::{Error, Result};
+use crate::kernel::congestion;
+use crate::nearest::hint;
+
+const SENDERS: u8 = 0;
+const RECEIVERS: u8 = 1;
+/// What `TCP_MAXSEG` takes, from `linux/tcp.h`.
+const LEAST_SEGMENT: u64 = 88;
+const MOST_SEGMENT: u64 = 32_767;
+/// How long Linux holds an acknowledgement at least, `TCP_DELACK_MIN`.
+const DELAYED_ACK: Span = Span::from_ms(40);
+/// The margin that Linux takes unless it is told otherwise, `TCP_RTO_MIN`.
+const MIN_RTO: Span = Span::from_ms(200);
+
+/// Up to here a machine of two processors hands over each packet for itself.
+const EXACT_MOST: Rate = Rate::from_bps(250_000_000).expect("not zero");
+
+/// What the lab does for a scenario.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Hosts, links and ways.
+    pub layout: Layout,
+    /// In the order of their connections, which is that of the record.
+    pub transfers: Vec<Transfer>,
+}
+
+/// Names in the kernel of controllers that have been put there for this run, by their names in the scenario.
+/// Whoever has put them there has set their values; the kernel's own have the kernel's.
+pub type Twins = BTreeMap<String, String>;
+
+/// The plan for `scenario`.
+///
+/// # Errors
+/// A sentence for each thing that real hosts cannot do.
+pub fn plan(scenario: &Scenario, twins: &Twins) -> Result<Plan> {
+    let available = congestion::available()?;
+    let mut refusals = Refusals::default();
+    for flow in &scenario.flows {
+        let name = &flow.name;
+        asks_too_much(flow).into_iter().for_each(|reason| refusals.add("flow", name, reason));
+        if let Err(reason) = controller(flow, twins, &available) {
+            refusals.add("flow", name, reason);
+        }
+    }
+    for link in &scenario.links {
+        router(link).into_iter().for_each(|reason| refusals.add("link", &link.name, reason));
+    }
+    same_values(scenario, twins, &mut refusals);
+    let burst = burst(scenario, &mut refusals);
+    let planned = fairhaul_experiment::plan(scenario);
+    if planned.len() > MOST_CONNECTIONS as usize {
+        let reason = format!("{} connections are too many; at most {MOST_CONNECTIONS}", planned.len());
+        refusals.add("scenario", &scenario.title, reason);
+    }
+    refusals.none()?;
+    let layout = Layout {
+        hosts: 2,
+        links: scenario.links.clone(),
+        routes: scenario.flows.iter().map(route).collect(),
+        connections: planned.iter().map(|transfer| transfer.flow).collect(),
+        seed: scenario.seed,
+        mtu: scenario.flows.iter().map(|flow| flow.packet).max().unwrap_or(HEADER),
+        burst,
+        mode: mode(scenario),
+    };
+    Ok(Plan { layout, transfers: transfers(scenario, &planned, twins) })
+}
+
+fn transfers(scenario: &Scenario, planned: &[fairhaul_experiment::Transfer], twins: &Twins) -> Vec<Transfer> {
+    // Those that carry something together have one connection each, which starts with the others.
+    let first = |flow: u32| planned.partition_point(|transfer| transfer.flow < flow) as u32;
+    let transfer = |(connection, transfer): (u32, &fairhaul_experiment::Transfer)| {
+        let flow = &scenario.flows[transfer.flow as usize];
+        Transfer {
+            connection,
+            from: SENDERS,
+            to: RECEIVERS,
+            start: transfer.start,
+            size: transfer.size,
+            lead: flow.lead.map_or(connection, first),
+            options: Options {
+                controller: kernel_name(flow, twins).into(),
+                segment: flow.packet - HEADER,
+                send_buffer: flow.send_buffer,
+                receive_buffer: flow.receive_buffer,
+                max_pacing_rate: flow.max_pacing_rate,
+            },
+        }
+    };
+    (0..).zip(planned).map(transfer).collect()
+}
+
+fn route(flow: &Flow) -> Route {
+    Route {
+        from: SENDERS,
+        to: RECEIVERS,
+        forward: flow.forward.clone(),
+        reverse: flow.reverse.clone(),
+        metrics: Metrics {
+            initial_window: Some(flow.initial_window as u32),
+            min_rto: (flow.min_rto != MIN_RTO).then_some(flow.min_rto),
+            ecn: flow.ecn,
+            acknowledges_at_once: flow.delayed_ack.is_none(),
+        },
+    }
+}
+
+fn kernel_name<'a>(flow: &'a Flow, twins: &'a Twins) -> &'a str {
+    let name = flow.controller.entry.name;
+    twins.get(name).map_or(name, String::as_str)
+}
+
+/// Whether the kernel has the controller of a flow.
+fn controller(flow: &Flow, twins: &Twins, available: &[String]) -> std::result::Result<(), String> {
+    if matches!(flow.traffic, Traffic::Cbr { .. }) {
+        return Ok(()); // it has none
+    }
+    let (name, kernel) = (flow.controller.entry.name, kernel_name(flow, twins));
+    if flow.controller.entry.header.0 > 0 {
+        return Err(format!("controller \"{name}\": its packets carry a header that the kernel's do not"));
+    }
+    if !available.iter().any(|known| known == kernel) {
+        let known = twins.keys().chain(available).map(String::as_str);
+        return Err(format!("controller \"{name}\": the kernel has no \"{kernel}\"; {}", hint(name, known)));
+    }
+    let said = |(parameter, value): &(&fairhaul_units::Parameter, f64)| *value != parameter.default;
+    match flow.controller.settings.pairs().find(said) {
+        Some((parameter, _)) if !twins.contains_key(name) => Err(format!(
+            "controller \"{name}\": the kernel's own takes no \"{}\"; leave it out",
+            parameter.name
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// What a flow asks for that the hosts of the lab cannot do.
+fn asks_too_much(flow: &Flow) -> Vec<String> {
+    let mut reasons = Vec::new();
+    let mut refuse = |refused: bool, reason: &str| {
+        if refused {
+            reasons.push(reason.to_string());
+        }
+    };
+    let segment = (flow.packet - HEADER).0;
+    refuse(
+        !(LEAST_SEGMENT..=MOST_SEGMENT).contains(&segment),
+        &format!(
+            "packet = \"{}\": the kernel sends packets of {} to {}",
+            flow.packet,
+            Bytes(LEAST_SEGMENT) + HEADER,
+            Bytes(MOST_SEGMENT) + HEADER
+        ),
+    );
+    refuse(
+        matches!(flow.traffic, Traffic::OnOff { .. } | Traffic::Cbr { .. }),
+        "traffic: the lab sends \"bulk\", a size, \"short\" and \"web\"",
+    );
+    refuse(
+        !flow.recovery.reports(),
+        "recovery: the kernel recovers by selective acknowledgements; use \"sack\"",
+    );
+    refuse(
+        flow.slow_start != SlowStart::Standard,
+        "slow_start: it is the kernel's controller's own; leave it out",
+    );
+    let window = flow.initial_window;
+    refuse(
+        window.fract() != 0.0 || window < 1.0,
+        "initial_window: the kernel's is a whole number of packets, at least 1",
+    );
+    refuse(
+        flow.initial_ssthresh.is_finite(),
+        "initial_ssthresh: the kernel's has no limit at the start; leave it out",
+    );
+    refuse(flow.max_window.is_finite(), "max_window: the kernel's has no limit; use receive_buffer");
+    refuse(!flow.undo, "undo: the kernel always takes back what it did for packets that were late");
+    refuse(
+        flow.delayed_ack.is_some_and(|held| held != DELAYED_ACK),
+        "delayed_ack: the kernel holds acknowledgements for 40 ms (true), or not at all (false)",
+    );
+    refuse(
+        flow.clock != fairhaul_experiment::Clock::default(),
+        "clock_offset, clock_drift and clock_stamp: the hosts of the lab share one clock; leave them out",
+    );
+    refuse(
+        !(flow.min_rto % Span::from_ms(1)).is_zero() || flow.min_rto.is_zero(),
+        "min_rto: the kernel's is in whole milliseconds, at least 1 ms",
+    );
+    reasons
+}
+
+/// What a link asks for that the router of the lab cannot do.
+fn router(link: &LinkSpec) -> Option<String> {
+    let queue = link.queue.entry;
+    queue
+        .answers
+        .then(|| format!("queue \"{}\": it answers senders that the kernel does not have", queue.name))
+}
+
+/// The values of a twin hold for all its flows.
+fn same_values(scenario: &Scenario, twins: &Twins, refusals: &mut Refusals) {
+    for name in twins.keys() {
+        let mut of = scenario.flows.iter().filter(|flow| flow.controller.entry.name == name);
+        let Some(first) = of.next() else { continue };
+        if let Some(other) = of.find(|flow| flow.controller.settings != first.controller.settings) {
+            let reason = format!(
+                "controller \"{name}\": it has other values than for \"{}\"; those of the kernel's hold for all flows",
+                first.name
+            );
+            refusals.add("flow", &other.name, reason);
+        }
+    }
+}
+
+/// Packets in a burst, which is one number for all that a host sends.
+fn burst(scenario: &Scenario, refusals: &mut Refusals) -> u64 {
+    let first = scenario.flows.first().map_or(1, |flow| flow.offload);
+    for flow in scenario.flows.iter().filter(|flow| flow.offload != first) {
+        let reason = "offload: it differs from that of the first flow; a host has one for all";
+        refusals.add("flow", &flow.name, reason.into());
+    }
+    first
+}
+
+/// How hosts hand packets over: each for itself, unless so much can be under way that they are too many.
+fn mode(scenario: &Scenario) -> Mode {
+    let mut slowest = BTreeMap::new();
+    for flow in &scenario.flows {
+        let links = flow.forward.iter().filter_map(|hop| match hop {
+            Hop::Link(link) => Some(*link),
+            Hop::Access { .. } => None,
+        });
+        let rate = |link: u32| scenario.links[link as usize].rate.as_bps();
+        if let Some(link) = links.min_by_key(|link| rate(*link)) {
+            slowest.insert(link, rate(link));
+        }
+    }
+    let sum: u64 = slowest.values().sum();
+    if sum > EXACT_MOST.as_bps() { Mode::Fast } else { Mode::Exact }
+}
+
+/// What cannot be done, and of whom it is asked.
+#[derive(Debug, Default)]
+struct Refusals(Vec<(String, &'static str, Vec<String>)>);
+
+impl Refusals {
+    fn add(&mut self, kind: &'static str, name: &str, reason: String) {
+        match self.0.iter_mut().find(|known| known.0 == reason && known.1 == kind) {
+            Some(known) => known.2.push(name.into()),
+            None => self.0.push((reason, kind, vec![name.into()])),
+        }
+    }
+
+    fn none(self) -> Result<()> {
+        let sentence = |(reason, kind, names): (String, &str, Vec<String>)| {
+            let others = match names.len() - 1 {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            format!("{kind} \"{}\"{others}: {reason}", names[0])
+        };
+        let sentences: Vec<String> = self.0.into_iter().map(sentence).collect();
+        if sentences.is_empty() {
+            return Ok(());
+        }
+        Err(Error::refused(format!("the lab cannot do this:\n{}", sentences.join("\n"))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairhaul_experiment::read;
+    use fairhaul_units::Time;
+
+    fn scenario(flows: &str) -> Scenario {
+        let text = format!(
+            "duration = \"10 s\"\npacket = \"1500 B\"\n[bottleneck]\nrate = \"100 Mbit/s\"\ndelay = \"10 ms\"\n\
+             queue = {{ kind = \"droptail\", capacity = \"20 ms\" }}\n{flows}"
+        );
+        read(&text, "test", &[]).expect("it is a scenario").base
+    }
+
+    fn flow(more: &str) -> String {
+        format!("[[flow]]\nname = \"F\"\nrtt = \"40 ms\"\n{more}\n")
+    }
+
+    fn refused(more: &str, twins: &Twins) -> String {
+        match plan(&scenario(&flow(more)), twins) {
+            Err(Error::Refused(sentence)) => sentence,
+            other => panic!("it is not refused: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_dumbbell_becomes_two_hosts_and_a_connection_for_each_transfer() {
+        let twins = Twins::from([("fhstcp".into(), "reno".into())]);
+        let text = flow("count = 2\ncontroller = \"reno\"\nstart = \"1 s\"\ninitial_window = 10")
+            + &flow("controller = \"fhstcp\"\ntraffic = \"3 MB\"\nconnections = 3").replace("\"F\"", "\"G\"");
+        let Plan { layout, transfers } = plan(&scenario(&text), &twins).expect("real hosts can do it");
+        assert_eq!((layout.hosts, layout.mtu, layout.burst), (2, Bytes(1500), 1));
+        assert_eq!(layout.connections, [0, 1, 2, 3, 4]);
+        let metrics = layout.routes[0].metrics;
+        assert_eq!((metrics.initial_window, metrics.min_rto), (Some(10), None));
+        assert!(metrics.acknowledges_at_once && !metrics.ecn);
+        // 10 ms of access, the link, 10 ms of access.
+        assert_eq!(layout.routes[0].forward.len(), 3);
+        assert_eq!((transfers[1].start, transfers[1].size), (Time::ZERO + Span::from_s(1), None));
+        assert_eq!(transfers[1].options.segment, Bytes(1460));
+        // Three carry 3 MB together.
+        assert!(transfers[2..].iter().all(|t| t.lead == 2 && t.size == Some(Bytes(3_000_000))));
+        assert_eq!(transfers[4].options.controller, "reno");
+    }
+
+    #[test]
+    fn what_real_hosts_cannot_do_is_refused_in_a_sentence_each() {
+        let none = Twins::new();
+        let said = refused("controller = \"fhstcp\"\nrecovery = \"newreno\"\nundo = false", &none);
+        assert!(said.starts_with("the lab cannot do this:\nflow \"F\": recovery: the kernel"), "{said}");
+        assert!(said.contains("undo:") && said.contains("the kernel has no \"fhstcp\"; "), "{said}");
+        let said = refused("controller = \"reno\"\npacket = \"100 B\"", &none);
+        assert!(
+            said.contains("packet = \"100 B\": the kernel sends packets of 128 B to 32.807 kB"),
+            "{said}"
+        );
+        assert!(refused("traffic = { kind = \"cbr\", rate = \"1 Mbit/s\" }", &none).contains("traffic:"));
+        let said = refused("controller = { kind = \"cubic\", beta = 0.5 }", &none);
+        assert!(said.contains("takes no \"beta\""), "{said}");
+        let said = refused("controller = \"xcp\"", &none);
+        assert!(said.contains("a header that the kernel's do not"), "{said}");
+    }
+
+    #[test]
+    fn many_flows_that_ask_for_the_same_are_told_once() {
+        let said = refused("count = 7\ncontroller = \"reno\"\nmax_window = 10", &Twins::new());
+        assert_eq!(
+            said,
+            "the lab cannot do this:\nflow \"F[0]\" and 6 more: max_window: the kernel's has no limit; use receive_buffer"
+        );
+    }
+
+    #[test]
+    fn values_of_a_twin_hold_for_all_its_flows() {
+        let twins = Twins::from([("fhstcp".into(), "reno".into())]);
+        let one = flow("controller = { kind = \"fhstcp\", c = 10 }");
+        let two = flow("controller = { kind = \"fhstcp\", c = 20 }").replace("\"F\"", "\"G\"");
+        let Err(Error::Refused(said)) = plan(&scenario(&(one + &two)), &twins) else {
+            panic!("one of them is wrong")
+        };
+        assert!(
+            said.contains("flow \"G\": controller \"fhstcp\": it has other values than for \"F\""),
+            "{said}"
+        );
+    }
+}

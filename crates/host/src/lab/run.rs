@@ -1,0 +1,108 @@
+//! The way in: a scenario goes in, a record comes out, and what is to be thought of it.
+
+use fairhaul_experiment::{FlowRow, Record, Scenario, TransferRow, grid};
+use fairhaul_units::{Span, Time};
+
+use super::clock::Clock;
+use super::info::Info;
+use super::machine::Machine;
+use super::observe::Observer;
+use super::plan::{Plan, Twins, plan};
+use super::router::Lab;
+use super::traffic::{self, Carried, LEAD};
+use super::trust::{Evidence, Trust};
+use crate::error::{Context, Result};
+
+/// What a run gave.
+#[derive(Debug)]
+pub struct Answer {
+    /// The same as the simulator's.
+    pub record: Record,
+    /// Whether it is to be believed.
+    pub trust: Trust,
+}
+
+/// Runs `scenario` in real time on hosts of this machine.
+///
+/// # Errors
+/// A refusal where real hosts cannot do what it asks for; a failure where this machine cannot make them.
+pub fn run(scenario: &Scenario, twins: &Twins) -> Result<Answer> {
+    let Plan { layout, transfers } = plan(scenario, twins)?;
+    let (flows, mode) = (layout.connections.clone(), layout.mode);
+    let grid = grid(scenario.duration, scenario.warmup, scenario.flows.len());
+    let lab = Lab::new(layout).when("making the hosts of the lab")?;
+    let mut observer = Observer::new(grid, flows.clone(), scenario.flows.len());
+    let before = Machine::now()?;
+    let clock = Clock::starting_in(lead(&transfers))?;
+    let running = lab.start(clock, grid);
+    let mut look = |now, connection, info: &Info| observer.look(now, connection, info);
+    let carried = traffic::carry(&running, clock, Time::ZERO + scenario.duration, &transfers, &mut look);
+    let (ledger, passed) = running.finish().when("carrying packets")?;
+    let machine = Machine::now()?.since(&before);
+    let carried = carried.when("starting threads")?;
+    let (seen, shortest) = observer.close();
+    let rows = rows(&transfers, &flows, &carried, &passed.in_order);
+    let mut record = ledger.close("lab", rows);
+    let seen = seen.close("lab", Vec::new());
+    record.flows.iter_mut().zip(seen.flows).for_each(|(rows, seen)| complete(rows, &seen));
+    record.events = seen.events;
+    record.packets = packets(scenario, &flows, &passed.in_order);
+    let evidence = Evidence { passed: &passed, carried: &carried, shortest: &shortest, machine, mode };
+    let trust = Trust::of(scenario, &flows, &record, &evidence);
+    Ok(Answer { record, trust })
+}
+
+/// How long it takes until all that start at once have their sockets.
+fn lead(transfers: &[traffic::Transfer]) -> Span {
+    let at_once = transfers.iter().filter(|transfer| transfer.start <= Time::ZERO + LEAD).count();
+    LEAD * 5 + Span::from_ms(1) * at_once as u64
+}
+
+/// Windows and round trips are what looking at the sender has told, all else what the packets have.
+fn complete(rows: &mut [FlowRow], seen: &[FlowRow]) {
+    for (row, seen) in rows.iter_mut().zip(seen) {
+        row.cwnd_packets = seen.cwnd_packets;
+        row.ssthresh_packets = seen.ssthresh_packets;
+        row.rtt_s = seen.rtt_s;
+        row.rtt_samples = seen.rtt_samples;
+    }
+}
+
+/// One row for every transfer, in the order of the plan.
+fn rows(
+    transfers: &[traffic::Transfer],
+    flows: &[u32],
+    carried: &[Carried],
+    in_order: &[u64],
+) -> Vec<TransferRow> {
+    let mut carried = carried.iter().peekable();
+    let row = |transfer: &traffic::Transfer| {
+        let number = transfer.connection;
+        let done = carried.next_if(|one| one.connection == number);
+        let start = done.and_then(|done| done.start).unwrap_or(transfer.start);
+        let end = done.and_then(|done| done.end);
+        TransferRow {
+            flow: flows[number as usize],
+            start_s: start.as_secs(),
+            end_s: end.map_or(f64::NAN, Time::as_secs),
+            bytes: in_order[number as usize],
+        }
+    };
+    transfers.iter().map(row).collect()
+}
+
+/// Distinct data packets delivered.
+// Differs from the simulator: those that arrived out of order and are not yet acknowledged do not count.
+fn packets(scenario: &Scenario, flows: &[u32], in_order: &[u64]) -> u64 {
+    let packets = |(flow, bytes): (&u32, &u64)| bytes.div_ceil(payload(scenario, *flow));
+    flows.iter().zip(in_order).map(packets).sum()
+}
+
+/// Of a full packet: the kernel's time stamps take 12 bytes.
+fn payload(scenario: &Scenario, flow: u32) -> u64 {
+    let flow = &scenario.flows[flow as usize];
+    (flow.packet - flow.headers()).0 - TIME_STAMPS
+}
+
+/// The option and what aligns it [RFC 7323].
+const TIME_STAMPS: u64 = 12;

@@ -1,0 +1,214 @@
+//! Whether a run in the lab is to be believed: what the machine did to it, in numbers, and the reasons not to.
+//!
+//! A lag of the router changes neither the rate of a link nor the fate of a packet, but delays what is given out,
+//! as though the way were longer for a while.
+
+use fairhaul_experiment::{Hop, Record, Scenario};
+use fairhaul_units::{Bytes, Span, Time};
+use serde::Serialize;
+
+use super::histogram::Histogram;
+use super::layout::Mode;
+use super::machine::Load;
+use super::router::{Passed, TICK};
+use super::traffic::Carried;
+
+/// One packet in a hundred may be late by this share of the shortest round trip, or by [`LEAST_LAG`] where that is
+/// more: the random processing times of hosts are as long.
+const LAG_SHARE: u64 = 100;
+/// What a host that is not busy keeps to on any path: half a millisecond.
+const LEAST_LAG: Span = Span::from_us(500);
+/// How far the shortest round trip that somebody saw may be from the one asked for.
+const RTT_TOLERANCE: f64 = 0.03;
+/// Processor time of the router over the time that it ran; beyond, it sleeps too little to be on time.
+const MOST_LOAD: f64 = 0.8;
+/// Requests that open connections, with all options, on the wire.
+const REQUEST: Bytes = Bytes(60);
+
+/// How a run went, and whether it counts.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Trust {
+    /// Whether nothing speaks against it.
+    pub valid: bool,
+    /// What does, a sentence each.
+    pub reasons: Vec<String>,
+    /// How hosts handed packets over.
+    pub mode: Mode,
+    /// How much later than due packets were given out.
+    pub lag: Lag,
+    /// Processor time of the router over the time that it ran.
+    pub router_load: f64,
+    /// What the machine did meanwhile, this run and all others.
+    pub machine: Load,
+    /// What flows saw of their path; those that began.
+    pub round_trips: Vec<RoundTrip>,
+    /// What links carried.
+    pub links: Vec<Use>,
+    /// Buffers, as the kernel granted them, of the first connection of each flow.
+    pub buffers: Vec<Buffers>,
+    /// Packets that hosts sent and that are of no connection.
+    pub strays: u64,
+}
+
+/// Lateness, seconds: that which so many per cent of all packets did not exceed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Lag {
+    pub p50_s: f64,
+    pub p99_s: f64,
+    pub p999_s: f64,
+    pub most_s: f64,
+}
+
+/// The shortest round trip of a flow.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RoundTrip {
+    /// Of the flow.
+    pub name: String,
+    /// What the smallest packets would take with nobody else on the way.
+    pub asked_s: f64,
+    /// What the kernel saw.
+    pub seen_s: f64,
+}
+
+/// What a link carried after the warm-up.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Use {
+    /// Of the link.
+    pub name: String,
+    /// What it can carry: at the start, or the mean of a trace.
+    pub rate_bps: u64,
+    /// What it carried, on average.
+    pub carried_bps: f64,
+}
+
+/// The buffers of a connection, bytes; the kernel counts more than payload.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Buffers {
+    /// Of its flow.
+    pub name: String,
+    /// Of its sender.
+    pub send: u64,
+    /// Of its receiver.
+    pub receive: u64,
+}
+
+/// What a run showed, beside its record.
+pub struct Evidence<'a> {
+    /// What passed the router: how late, how busily, what was amiss.
+    pub passed: &'a Passed,
+    /// By connection.
+    pub carried: &'a [Carried],
+    /// The shortest round trip of each flow.
+    pub shortest: &'a [Option<Span>],
+    /// What the machine did.
+    pub machine: Load,
+    /// How hosts handed packets over.
+    pub mode: Mode,
+}
+
+impl Trust {
+    /// What `evidence` says of a run of `scenario`.
+    pub fn of(scenario: &Scenario, flows: &[u32], record: &Record, evidence: &Evidence) -> Trust {
+        let round_trips = round_trips(scenario, evidence.shortest);
+        let reasons = reasons(scenario, flows, evidence, &round_trips);
+        Trust {
+            valid: reasons.is_empty(),
+            reasons,
+            mode: evidence.mode,
+            lag: Lag::of(&evidence.passed.lag),
+            router_load: evidence.passed.load,
+            machine: evidence.machine,
+            round_trips,
+            links: uses(scenario, record),
+            buffers: buffers(scenario, flows, evidence.carried),
+            strays: evidence.passed.counts.strays,
+        }
+    }
+}
+
+impl Lag {
+    fn of(lag: &Histogram) -> Lag {
+        let at = |share| lag.quantile(share).unwrap_or(Span::ZERO).as_secs();
+        Lag { p50_s: at(0.5), p99_s: at(0.99), p999_s: at(0.999), most_s: lag.most().as_secs() }
+    }
+}
+
+fn reasons(scenario: &Scenario, flows: &[u32], evidence: &Evidence, trips: &[RoundTrip]) -> Vec<String> {
+    let Evidence { passed, carried, .. } = evidence;
+    let mut reasons = passed.warnings.clone();
+    let shortest = scenario.flows.iter().map(|flow| flow.rtt).min().unwrap_or(Span::ZERO);
+    let limit = (shortest / LAG_SHARE).max(LEAST_LAG);
+    if let Some(lag) = passed.lag.quantile(0.99).filter(|lag| *lag > limit) {
+        reasons
+            .push(format!("one packet in a hundred was late by {lag} or more; at most {limit} are allowed"));
+    }
+    if passed.load > MOST_LOAD {
+        reasons.push(format!("the router was busy for {:.0} % of the time", passed.load * 100.0));
+    }
+    let ratio = |trip: &RoundTrip| trip.seen_s / trip.asked_s;
+    let slack = |trip: &RoundTrip| RTT_TOLERANCE + TICK.as_secs() * 2.0 / trip.asked_s;
+    if let Some(trip) = trips.iter().find(|trip| ratio(trip) < 1.0 - slack(trip)) {
+        reasons.push(format!(
+            "flow \"{}\" saw a round trip of {:.6} s, less than there is",
+            trip.name, trip.seen_s
+        ));
+    }
+    // A flow that meets a full queue never sees the way without one; the luckiest does.
+    if let Some(trip) = trips.iter().min_by(|a, b| ratio(a).total_cmp(&ratio(b)))
+        && ratio(trip) > 1.0 + slack(trip)
+    {
+        let RoundTrip { name, asked_s, seen_s } = trip;
+        reasons.push(format!(
+            "no flow saw its way without a queue: \"{name}\" saw {seen_s:.6} s of {asked_s:.6} s"
+        ));
+    }
+    let failed = carried.iter().filter_map(|one| Some((one.connection, one.failure.as_ref()?)));
+    for (connection, failure) in failed {
+        let flow = &scenario.flows[flows[connection as usize] as usize].name;
+        reasons.push(format!("flow \"{flow}\": connection {connection} failed: {failure}"));
+    }
+    reasons
+}
+
+fn round_trips(scenario: &Scenario, shortest: &[Option<Span>]) -> Vec<RoundTrip> {
+    let trip = |(flow, seen): (&fairhaul_experiment::Flow, &Option<Span>)| {
+        let hops = flow.forward.iter().chain(&flow.reverse);
+        let asked = hops.fold(Span::ZERO, |sum, hop| {
+            let (rate, delay) = match *hop {
+                Hop::Access { rate, delay } => (rate, delay),
+                Hop::Link(link) => {
+                    let link = &scenario.links[link as usize];
+                    (link.rate, link.delay)
+                }
+            };
+            sum + delay + rate.on_wire(REQUEST)
+        });
+        Some(RoundTrip { name: flow.name.clone(), asked_s: asked.as_secs(), seen_s: (*seen)?.as_secs() })
+    };
+    scenario.flows.iter().zip(shortest).filter_map(trip).collect()
+}
+
+fn uses(scenario: &Scenario, record: &Record) -> Vec<Use> {
+    let (grid, warmup) = (record.grid, Time::ZERO + scenario.warmup);
+    let first = if warmup == Time::ZERO { 0 } else { grid.bin(warmup) };
+    let measured = (scenario.duration - scenario.warmup).as_secs();
+    let carried = |(link, rows): (&fairhaul_experiment::LinkSpec, &Vec<fairhaul_experiment::LinkRow>)| {
+        let busy: f64 = rows[first..].iter().map(|row| row.busy_s).sum();
+        let sent: u64 = rows[first..].iter().map(|row| row.sent_bytes).sum();
+        let constant = busy / measured * link.rate.as_bps() as f64;
+        let carried_bps = if scenario.counts_bytes() { sent as f64 * 8.0 / measured } else { constant };
+        Use { name: link.name.clone(), rate_bps: link.rate.as_bps(), carried_bps }
+    };
+    scenario.links.iter().zip(&record.links).map(carried).collect()
+}
+
+fn buffers(scenario: &Scenario, flows: &[u32], carried: &[Carried]) -> Vec<Buffers> {
+    let of = |(index, flow): (u32, &fairhaul_experiment::Flow)| {
+        let one =
+            carried.iter().find(|one| flows[one.connection as usize] == index && one.buffers.is_some())?;
+        let (send, receive) = one.buffers?;
+        Some(Buffers { name: flow.name.clone(), send: send.0, receive: receive.0 })
+    };
+    (0..).zip(&scenario.flows).filter_map(of).collect()
+}

@@ -1,0 +1,231 @@
+//! Scenarios in the lab: the same files as the simulator's, and records that say the same.
+
+mod common;
+
+use fairhaul_experiment::{Record, Scenario, TransferRow, read};
+use fairhaul_host::lab::plan::Twins;
+use fairhaul_host::lab::{Answer, Mode, run};
+
+fn scenario(text: &str) -> Scenario {
+    read(text, "test", &[]).expect("it is a scenario").base
+}
+
+fn answer(scenario: &Scenario) -> Answer {
+    let answer = run(scenario, &Twins::new()).expect("real hosts can do it");
+    let Answer { trust, .. } = &answer;
+    eprintln!("{}: {}", scenario.title, serde_json::to_string(trust).expect("it has no keys but strings"));
+    answer
+}
+
+/// Goodput of a flow from `from_s` to the end, bits per second.
+fn goodput(scenario: &Scenario, record: &Record, flow: usize) -> f64 {
+    let grid = record.grid;
+    let from = fairhaul_units::Time::ZERO + scenario.warmup;
+    let late = (0..grid.len()).filter(|bin| grid.start(*bin) >= from);
+    let bytes: u64 = late.map(|bin| record.flows[flow][bin].goodput_bytes).sum();
+    bytes as f64 * 8.0 / (scenario.duration - scenario.warmup).as_secs()
+}
+
+/// A dumbbell with two round trips: the link is full, the shorter has more, and the record is whole.
+#[test]
+fn two_round_trips_share_a_dumbbell() {
+    if !common::is_root() {
+        return;
+    }
+    let _alone = common::alone();
+    let scenario = scenario(
+        r#"
+        title = "two round trips"
+        duration = "8 s"
+        warmup = "3 s"
+        packet = "1500 B"
+        [bottleneck]
+        rate = "50 Mbit/s"
+        delay = "5 ms"
+        queue = { kind = "droptail", capacity = "20 ms" }
+        [[flow]]
+        name = "near"
+        rtt = "20 ms"
+        controller = "reno"
+        initial_window = 10
+        [[flow]]
+        name = "far"
+        rtt = "80 ms"
+        controller = "cubic"
+        "#,
+    );
+    let Answer { record, trust } = answer(&scenario);
+    assert!(trust.valid, "{:?}", trust.reasons);
+    let goodputs = [goodput(&scenario, &record, 0), goodput(&scenario, &record, 1)];
+    let sum = goodputs[0] + goodputs[1];
+    eprintln!("{goodputs:?}");
+    assert!(sum > 0.85 * 50e6 * 1448.0 / 1500.0 && sum < 50e6 * 1448.0 / 1500.0 * 1.01, "{goodputs:?}");
+    assert!(goodputs[0] > goodputs[1], "{goodputs:?}");
+    for (trip, asked) in trust.round_trips.iter().zip([0.020, 0.080]) {
+        assert!((trip.seen_s / asked - 1.0).abs() < 0.05, "{trip:?}");
+    }
+    // 20 ms of 50 Mbit/s are 84 packets of 1500 B.
+    let most = record.links[0].iter().map(|row| row.backlog_packets).fold(0.0, f64::max);
+    assert!(most > 40.0 && most <= 84.0, "{most}");
+    let near = &record.flows[0];
+    assert!(near.iter().any(|row| row.cwnd_packets > 50.0) && near.iter().any(|row| row.rtt_s > 0.02));
+    let sums = near
+        .iter()
+        .fold((0, 0, 0), |sum, row| (sum.0 + row.sent, sum.1 + row.lost, sum.2 + row.retransmitted));
+    let (sent, lost, again) = sums;
+    assert!(lost > 0 && again >= lost * 9 / 10 && sent > again * 5, "{sums:?}");
+    assert!(record.events.iter().any(|event| event.kind == "reduction"));
+    let delivered: u64 = near.iter().map(|row| row.delivered_bytes).sum();
+    let dropped: u64 = record.links[0].iter().map(|row| row.dropped).sum();
+    let arrived: u64 = record.links[0].iter().map(|row| row.arrived).sum();
+    assert!(delivered > record.transfers[0].bytes * 95 / 100 && dropped > 0 && arrived > sent);
+    assert_eq!((record.transfers.len(), record.transfers[0].start_s < 0.05), (2, true));
+    assert!(record.transfers.iter().all(|row| row.end_s.is_nan()));
+}
+
+/// Over two links in a row one flow goes over both, and one over each: each link is full, and the long
+/// way gets less.
+#[test]
+fn a_parking_lot_is_full_on_both_links() {
+    if !common::is_root() {
+        return;
+    }
+    let _alone = common::alone();
+    let flow = |name: &str, from: &str, to: &str| {
+        format!("[[flow]]\nname = \"{name}\"\nfrom = \"{from}\"\nto = \"{to}\"\ncontroller = \"reno\"\n")
+    };
+    let link = |from: &str, to: &str| {
+        format!(
+            "[[link]]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"20 Mbit/s\"\ndelay = \"5 ms\"\n\
+             queue = {{ kind = \"droptail\", capacity = \"30 packets\" }}\n"
+        )
+    };
+    let nodes: String = ["a", "b", "c"].map(|name| format!("[[node]]\nname = \"{name}\"\n")).concat();
+    let head = "title = \"parking lot\"\nduration = \"8 s\"\nwarmup = \"3 s\"\n";
+    let links = link("a", "b") + &link("b", "c");
+    let flows = flow("long", "a", "c") + &flow("first", "a", "b") + &flow("second", "b", "c");
+    let scenario = scenario(&[head, &nodes, &links, &flows].concat());
+    let Answer { record, trust } = answer(&scenario);
+    assert!(trust.valid, "{:?}", trust.reasons);
+    let goodputs: Vec<f64> = (0..3).map(|flow| goodput(&scenario, &record, flow)).collect();
+    eprintln!("{goodputs:?}");
+    // Of 1000 bytes on the wire, 948 are payload.
+    let full = 20e6 * 0.948;
+    for across in [goodputs[1], goodputs[2]] {
+        let sum = goodputs[0] + across;
+        assert!(sum > 0.85 * full && sum < 1.01 * full && goodputs[0] < across, "{goodputs:?}");
+    }
+    for link in [0, 2] {
+        assert!(trust.links[link].carried_bps > 0.88 * 20e6, "{:?}", trust.links[link]);
+    }
+}
+
+/// Some forty objects of web users, and a size that three connections carry together.
+#[test]
+fn transfers_come_to_their_end() {
+    if !common::is_root() {
+        return;
+    }
+    let _alone = common::alone();
+    let scenario = scenario(
+        r#"
+        title = "transfers"
+        duration = "4 s"
+        [bottleneck]
+        rate = "50 Mbit/s"
+        delay = "5 ms"
+        queue = { kind = "droptail", capacity = "40 ms" }
+        [[flow]]
+        name = "short"
+        rtt = "20 ms"
+        controller = "cubic"
+        traffic = { kind = "short", rate = "20 /s", size = "20 kB" }
+        [[flow]]
+        name = "size"
+        rtt = "20 ms"
+        controller = "reno"
+        traffic = "3 MB"
+        connections = 3
+        "#,
+    );
+    let planned = fairhaul_experiment::plan(&scenario);
+    let Answer { record, trust } = answer(&scenario);
+    assert!(trust.valid, "{:?}", trust.reasons);
+    assert_eq!(record.transfers.len(), planned.len());
+    let (short, shared): (Vec<&TransferRow>, Vec<&TransferRow>) =
+        record.transfers.iter().partition(|row| row.flow == 0);
+    assert!(short.len() > 40, "{}", short.len());
+    for (row, planned) in short.iter().zip(&planned) {
+        assert!((row.start_s - planned.start.as_secs()).abs() < 0.005, "{row:?} {planned:?}");
+        let early = row.start_s < 3.0;
+        assert!(!early || (row.end_s > row.start_s && row.bytes == 20_000), "{row:?}");
+    }
+    assert_eq!((shared.len(), shared.iter().map(|row| row.bytes).sum::<u64>()), (3, 3_000_000));
+    assert!(shared.iter().all(|row| row.end_s < 3.0 && row.bytes > 300_000), "{shared:?}");
+}
+
+/// 1 Gbit/s over 100 ms with a queue of one product of both.
+#[test]
+fn a_gigabit_over_100_ms_is_filled() {
+    if !common::is_root() {
+        return;
+    }
+    let _alone = common::alone();
+    let scenario = scenario(
+        r#"
+        title = "a gigabit"
+        duration = "10 s"
+        warmup = "6 s"
+        packet = "1500 B"
+        [bottleneck]
+        rate = "1 Gbit/s"
+        delay = "40 ms"
+        queue = { kind = "droptail", capacity = "100 ms" }
+        [[flow]]
+        name = "one"
+        rtt = "100 ms"
+        controller = "cubic"
+        initial_window = 10
+        "#,
+    );
+    let Answer { record, trust } = answer(&scenario);
+    assert_eq!(trust.mode, Mode::Fast);
+    let goodput = goodput(&scenario, &record, 0);
+    eprintln!("{:.1} Mbit/s", goodput / 1e6);
+    assert!(goodput > 0.85 * 1e9 * 1448.0 / 1500.0, "{goodput} {trust:?}");
+}
+
+/// CoDel marks what can be marked: the senders slow down, and nothing is lost.
+#[test]
+fn a_queue_that_marks_slows_a_sender_without_a_loss() {
+    if !common::is_root() {
+        return;
+    }
+    let _alone = common::alone();
+    let scenario = scenario(
+        r#"
+        title = "marks"
+        duration = "5 s"
+        warmup = "2 s"
+        packet = "1500 B"
+        [bottleneck]
+        rate = "20 Mbit/s"
+        delay = "5 ms"
+        queue = { kind = "codel", capacity = "200 ms" }
+        [[flow]]
+        name = "one"
+        rtt = "20 ms"
+        controller = "reno"
+        ecn = true
+        "#,
+    );
+    let Answer { record, trust } = answer(&scenario);
+    assert!(trust.valid, "{:?}", trust.reasons);
+    let sum = |of: fn(&fairhaul_experiment::LinkRow) -> u64| record.links[0].iter().map(of).sum::<u64>();
+    let (marked, dropped) = (sum(|row| row.marked), sum(|row| row.dropped));
+    assert!(marked > 2 && dropped == 0, "{marked} {dropped}");
+    assert!(record.events.iter().any(|event| event.kind == "marked"), "{:?}", record.events);
+    assert!(goodput(&scenario, &record, 0) > 0.8 * 20e6, "{trust:?}");
+    // The gauges of CoDel are there for every bin.
+    assert_eq!(record.gauges[0].len(), record.grid.len() * scenario.links[0].queue.entry.gauges.len());
+}
