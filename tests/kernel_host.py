@@ -76,7 +76,7 @@ def state() -> dict[str, Any]:
 def settled(before: dict[str, Any]) -> dict[str, Any]:
     """Give the state of the host, once what the kernel frees later is gone."""
     now = state()
-    for _ in range(50):
+    for _ in range(100):
         if now == before:
             break
         time.sleep(0.1)

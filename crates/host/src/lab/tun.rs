@@ -123,6 +123,9 @@ fn quieten() -> io::Result<()> {
     set("ipv6/conf/default/disable_ipv6", "1")?;
     set("ipv4/conf/all/rp_filter", "0")?;
     set("ipv4/conf/default/rp_filter", "0")?;
+    // A connection whose process was killed would try for minutes to send what it has left, and keep its
+    // namespace and its controller.
+    set("ipv4/tcp_orphan_retries", "1")?;
     // What one connection has learnt of the way must not reach the next.
     set("ipv4/tcp_no_metrics_save", "1")?;
     set("ipv4/tcp_rmem", &format!("4096 131072 {LARGEST_BUFFER}"))?;
