@@ -16,7 +16,18 @@ from typing import Any
 import pytest
 
 from tests.conftest import Fairhaul
-from tests.kernel_host import PYTHON, Pair, lacking, locked, pair, settled, sh, state, wait_for
+from tests.kernel_host import (
+    PYTHON,
+    Pair,
+    lacking,
+    locked,
+    pair,
+    settled,
+    sh,
+    state,
+    wait_for,
+    without_twins,
+)
 
 ROOT = Path(__file__).parents[1]
 REASON = lacking()
@@ -70,9 +81,8 @@ def removed(kernel: Pair, *words: str) -> None:
         assert not kernel.place.exists()
 
 
+@pytest.mark.skipif(without_twins() is not None, reason=str(without_twins()))
 def test_the_list_has_every_twin_with_its_parameters(fairhaul: Fairhaul) -> None:
-    if REASON is not None and "not built" in REASON:
-        pytest.skip(REASON)
     found = json.loads(fairhaul("kernel", "list", "--json").stdout)["twins"]
     sources = (ROOT / "crates/twins/bpf").glob("*.bpf.c")
     assert [one["name"] for one in found] == sorted(s.name.removesuffix(".bpf.c") for s in sources)
