@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use fairhaul_experiment::{Record, grid};
 use fairhaul_host::lab::clock::Clock;
 use fairhaul_host::lab::socket::Options;
-use fairhaul_host::lab::traffic::{Carried, Transfer, carry};
+use fairhaul_host::lab::traffic::{Carried, Load, Transfer, carry};
 use fairhaul_host::lab::{Dumbbell, Lab, Passed};
 use fairhaul_host::namespace;
 use fairhaul_path::queue::Capacity;
@@ -40,7 +40,7 @@ fn bulk(controller: &str) -> Transfer {
         receive_buffer: None,
         max_pacing_rate: None,
     };
-    Transfer { connection: 0, from: 0, to: 1, start: Time::ZERO, size: None, lead: 0, options }
+    Transfer { connection: 0, from: 0, to: 1, start: Time::ZERO, load: Load::Endless, options }
 }
 
 /// What a run gave: what was carried, the record, what passed, and the shortest round trip that the kernel saw.
@@ -134,7 +134,7 @@ fn a_transfer_of_a_size_comes_to_its_end() {
     }
     let _alone = common::alone();
     let size = Bytes(2_000_000);
-    let (carried, _, passed, _) = run(&[Transfer { size: Some(size), ..bulk("reno") }]);
+    let (carried, _, passed, _) = run(&[Transfer { load: Load::Size { size, lead: 0 }, ..bulk("reno") }]);
     let [Carried { start: Some(start), end: Some(end), received, failure: None, .. }] = carried[..] else {
         panic!("it ends before the run does: {carried:?}")
     };

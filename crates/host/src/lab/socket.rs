@@ -61,6 +61,14 @@ pub fn open(socket: impl AsFd, host: u8, connection: u32) -> io::Result<()> {
     Ok(connect(socket.as_fd().as_raw_fd(), &name(host, connection, PORT))?)
 }
 
+/// A socket for datagrams of `connection` from `host` to `other`, and back.
+pub fn datagrams(host: u8, other: u8, connection: u32) -> io::Result<OwnedFd> {
+    let socket = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?;
+    bind(socket.as_raw_fd(), &name(host, connection, PORT))?;
+    connect(socket.as_raw_fd(), &name(other, connection, PORT))?;
+    Ok(socket)
+}
+
 fn name(host: u8, connection: u32, port: u16) -> SockaddrIn {
     SocketAddrV4::new(address(host, connection), port).into()
 }
