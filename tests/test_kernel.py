@@ -230,6 +230,36 @@ def test_a_twin_that_loses_little_stays(kernel: Pair) -> None:
 
 
 @needs_kernel
+@pytest.mark.parametrize("microseconds", [False, True])
+def test_synctcp_reads_time_stamps_in_the_unit_that_the_routes_have(
+    kernel: Pair, microseconds: bool
+) -> None:
+    # 36 ms of queue. By default 10 ms of it are enough to react to; where it takes 100 ms it has to
+    # lose packets, and would not if it took the one unit for the other.
+    narrow = ("root", "tbf", "rate", "20mbit", "burst", "3000", "limit", "90000")
+    sh("ip", "netns", "exec", kernel.near, "tc", "qdisc", "add", "dev", "wire", *narrow)
+    program = ROOT / "tests/in_a_namespace.py"
+    if microseconds:
+        for name in (kernel.near, kernel.far):
+            sh(*_within(name), PYTHON, program, "microseconds", "10.199.0.0/24", "wire")
+    lost = {}
+    installed(kernel, "synctcp", "--as", ONE)
+    for floor in ("10 ms", "100 ms"):
+        us = 1000 * int(floor.removesuffix(" ms"))
+        assert kernel.fairhaul("kernel", "set", ONE, f"qmax_floor={us}us").returncode == 0
+        receiver = _sink(kernel)
+        words = ("send", kernel.address, "5298", ONE, "5")
+        told = json.loads(sh(*_within(kernel.near), PYTHON, program, *words))
+        receiver.kill()
+        receiver.wait()
+        assert told["microseconds"] is microseconds
+        lost[floor] = told["retransmitted"]
+    removed(kernel)
+    sh("ip", "netns", "exec", kernel.near, "tc", "qdisc", "del", "dev", "wire", "root")
+    assert lost["100 ms"] > lost["10 ms"]
+
+
+@needs_kernel
 def test_every_twin_passes_the_trial(kernel: Pair) -> None:
     before = state()
     done = kernel.fairhaul("kernel", "verify", "--json")
@@ -350,6 +380,17 @@ def test_wrong_words_are_told_the_right_ones(kernel: Pair) -> None:
     assert "is not installed" in refused(kernel, "remove", "fh_nothing")
     assert "is not installed" in refused(kernel, "set", "fh_nothing", "c=1")
     assert "is not installed" in refused(kernel, "watch", "fh_nothing")
+
+
+def _sink(kernel: Pair) -> subprocess.Popen[bytes]:
+    """Start a receiver that reads all and answers nothing."""
+    code = (
+        "import socket; s = socket.create_server(('', 5298)); c, _ = s.accept()\n"
+        "while c.recv(1 << 20): pass"
+    )
+    receiver = subprocess.Popen([*_within(kernel.far), PYTHON, "-c", code])
+    wait_for(lambda: "5298" in sh("ip", "netns", "exec", kernel.far, "ss", "-tln"))
+    return receiver
 
 
 def _of(text: str, key: str) -> str:

@@ -12,6 +12,9 @@
 // instead: 50 ppm make 3 ms of 60 s. A queue that stands for longer than that is taken for the path.
 // `memory` = 0 never forgets, for hosts whose clocks are one.
 //
+// A receiver that lacks a packet echoes the stamp of the last one in order [RFC 7323, 4.3], so its
+// acknowledgements tell nothing of the queue; none is taken until the hole is filled.
+//
 // Averages are 2^-32 us, rounded to the nearest: of queueing delays that stand still they stop moving
 // after 250 samples or so, and their medians are equal then.
 
@@ -184,6 +187,8 @@ SEC("struct_ops") int pkts_acked(u64 *arguments)
 	struct synctcp *own = state(tp);
 
 	if (!BITS(tp, rx_opt.saw_tstamp) || !tp->rx_opt.rcv_tsecr)
+		return 0;
+	if (ca_state(tp) != CA_OPEN || tp->sacked_out)
 		return 0;
 	take(tp, own);
 	own->phase = phase_of(tp, own);

@@ -1,28 +1,39 @@
-//! A twin tried before anybody can choose it: under a name that nobody knows, in namespaces that vanish.
+//! A twin tried before anybody can choose it: under a name that nobody knows, by a flow over a path of
+//! the lab, which vanishes with this process.
 
-use std::io::{self, Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
 
-use nix::sys::socket::{setsockopt, sockopt::TcpCongestion};
+use fairhaul_experiment::grid;
+use fairhaul_path::impair::LossRule;
+use fairhaul_path::queue::Capacity;
+use fairhaul_units::{Bytes, Rate, Span, Time};
 
 use super::choice::{Choice, PREFIX};
 use super::load;
 use crate::error::{Context, Error, Result};
-use crate::flows;
-use crate::namespace::{Namespace, ip};
+use crate::lab::clock::Clock;
+use crate::lab::info::Info;
+use crate::lab::socket::Options;
+use crate::lab::traffic::{Transfer, carry};
+use crate::lab::{Dumbbell, Lab};
 
-/// What the flow of a trial carries.
-const BYTES: usize = 20_000_000;
+/// How long the flow of a trial lasts.
+const DURATION: Span = Span::from_ms(1500);
+const RATE_BPS: u64 = 50_000_000;
+const RTT: Span = Span::from_ms(10);
+/// 4000 packets pass in the time, so several of them are lost.
+const LOST_EVERY: u64 = 500;
+/// Less of the path than this, and the window hardly moved: ten packets in each round trip are 0.23.
+const LEAST_SHARE: f64 = 0.35;
 
-/// Loads the twin under a name of its own, sends a flow with it, and takes it out again.
+/// Loads the twin under a name of its own, sends a flow with it, and takes it out again. It has the
+/// parameters that it was made with: those that are wanted may be for a path of another kind.
 pub fn run(choice: &Choice) -> Result<()> {
-    let hidden = Choice { name: hidden_name(), ..choice.clone() };
+    let values = choice.note.parameters.iter().map(|p| (p.name.clone(), p.default)).collect();
+    let hidden = Choice { name: hidden_name(), values, ..choice.clone() };
     let _loaded = load::load(&hidden)?;
-    let there = Namespace::new()?;
-    there.inside(|| Ok(flow(&hidden.name)))?.when(format!("the trial of {}", choice.note.name))
+    flow(&hidden.name).when(format!("the trial of {}", choice.note.name))
 }
 
 /// A name that no other process, and nothing else in this one, gives a twin.
@@ -31,22 +42,52 @@ pub fn hidden_name() -> String {
     format!("{PREFIX}{:x}_{:x}", process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
+/// A flow over a path that loses packets has to get on, and to have noticed.
 fn flow(name: &str) -> Result<()> {
-    ip("link set lo mtu 1500 up")?;
-    let listener = TcpListener::bind("127.0.0.1:0")?;
-    let mut sender = TcpStream::connect(listener.local_addr()?)?;
-    let (receiver, _) = listener.accept()?;
-    setsockopt(&sender, TcpCongestion, &name.into()).map_err(io::Error::from)?;
-    let local = sender.local_addr()?;
-    let reader = thread::spawn(move || io::copy(&mut receiver.take(BYTES as u64), &mut io::sink()));
-    sender.write_all(&vec![0; BYTES])?;
-    let seen = flows::all()?.into_iter().find(|flow| flow.local == local);
-    let arrived = reader.join().map_err(|_| Error::failed("the receiver ended early"))??;
-    match seen {
-        Some(flow) if flow.controller == name && arrived == BYTES as u64 => Ok(()),
-        Some(flow) => {
-            Err(Error::failed(format!("{arrived} of {BYTES} bytes arrived, by {}", flow.controller)))
-        }
-        None => Err(Error::failed("the kernel did not tell of the flow")),
+    let lab = Lab::new(path().layout())?;
+    let clock = Clock::starting_in(Span::from_ms(50))?;
+    let running = lab.start(clock, grid(DURATION, Span::ZERO, 1));
+    let mut last: Option<Info> = None;
+    let transfers = [transfer(name)];
+    let carried =
+        carry(&running, clock, Time::ZERO + DURATION, &transfers, &mut |_, _, info| last = Some(*info))?;
+    let passed = running.finish()?;
+    let [one] = &carried[..] else { return Err(Error::failed("the flow was not carried")) };
+    if let Some(failure) = &one.failure {
+        return Err(Error::failed(failure.clone()));
     }
+    let share = one.received as f64 * 8.0 / DURATION.as_secs() / RATE_BPS as f64;
+    let info = last.ok_or_else(|| Error::failed("the kernel did not tell of the flow"))?;
+    if share < LEAST_SHARE || !passed.counts.balance() {
+        return Err(Error::failed(format!(
+            "its flow used {:.0} % of the path; wanted at least {:.0} % ({info:?})",
+            100.0 * share,
+            100.0 * LEAST_SHARE
+        )));
+    }
+    if info.retransmitted == 0 || info.ssthresh.is_none() || info.cwnd < 1 {
+        return Err(Error::failed(format!("packets were lost, and it did not notice ({info:?})")));
+    }
+    Ok(())
+}
+
+fn path() -> Dumbbell {
+    Dumbbell {
+        rate: Rate::from_bps(RATE_BPS).expect("it is not zero"),
+        rtt: RTT,
+        capacity: Capacity::Packets(60),
+        loss: Some(LossRule::Every(LOST_EVERY)),
+        connections: 1,
+    }
+}
+
+fn transfer(name: &str) -> Transfer {
+    let options = Options {
+        controller: name.to_string(),
+        segment: Bytes(1460),
+        send_buffer: None,
+        receive_buffer: None,
+        max_pacing_rate: None,
+    };
+    Transfer { connection: 0, from: 0, to: 1, start: Time::ZERO, size: None, lead: 0, options }
 }

@@ -1,0 +1,255 @@
+//! Twins in the running kernel climb and fall as their Rust controllers do.
+//!
+//! A flow of each fills a path of the lab, and its sender is looked at every 10 ms. Between reductions the Rust
+//! controller is told of as many packets as the kernel delivered, from the same window on; at each reduction it
+//! is asked what it leaves. A look is up to 10 ms late and in whole packets, so the two may differ by two packets
+//! and a hundredth.
+
+mod common;
+
+use fairhaul_cc::{AckEvent, Builtin, Cause, Choice, Congestion, Controller, Window};
+use fairhaul_experiment::grid;
+use fairhaul_host::kernel::choice::Wish;
+use fairhaul_host::kernel::load::load;
+use fairhaul_host::kernel::trial::hidden_name;
+use fairhaul_host::lab::clock::Clock;
+use fairhaul_host::lab::info::{Info, State};
+use fairhaul_host::lab::socket::Options;
+use fairhaul_host::lab::traffic::{Transfer, carry};
+use fairhaul_host::lab::{Dumbbell, Lab};
+use fairhaul_path::queue::Capacity;
+use fairhaul_units::{Bytes, Rate, Settings, Span, Time};
+
+const DURATION: Span = Span::from_s(10);
+const RTT: Span = Span::from_ms(30);
+/// 20 Mbit/s for 30 ms are 50 packets; with the queue a flow comes to 110.
+const RATE_BPS: u64 = 20_000_000;
+const QUEUE: u64 = 60;
+
+/// What a sender looked like, and when.
+type Look = (Time, Info);
+
+/// The looks at a flow of the twin, with these parameters.
+fn looks(twin: &str, set: &[(&str, &str)]) -> Vec<Look> {
+    let set = set.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    let wish = Wish { twin: twin.into(), name: Some(hidden_name()), set };
+    let choice = wish.choose().expect("there is such a twin");
+    let _loaded = load(&choice).expect("the kernel takes it");
+    flow(&choice.name)
+}
+
+fn flow(name: &str) -> Vec<Look> {
+    let path = Dumbbell {
+        rate: Rate::from_bps(RATE_BPS).expect("not zero"),
+        rtt: RTT,
+        capacity: Capacity::Packets(QUEUE),
+        loss: None,
+        connections: 1,
+    };
+    let options = Options {
+        controller: name.into(),
+        segment: Bytes(1460),
+        send_buffer: None,
+        receive_buffer: None,
+        max_pacing_rate: None,
+    };
+    let transfer =
+        Transfer { connection: 0, from: 0, to: 1, start: Time::ZERO, size: None, lead: 0, options };
+    let lab = Lab::new(path.layout()).expect("root may make hosts");
+    let clock = Clock::starting_in(Span::from_ms(50)).expect("there is a clock");
+    let running = lab.start(clock, grid(DURATION, Span::ZERO, 1));
+    let mut found = Vec::new();
+    let carried = carry(&running, clock, Time::ZERO + DURATION, &[transfer], &mut |now, _, info| {
+        found.push((now, *info));
+    });
+    assert_eq!(carried.expect("there is room for threads")[0].failure, None);
+    assert!(running.finish().expect("devices can be read").counts.balance());
+    found
+}
+
+fn controller(name: &str, settings: &[(&'static str, f64)]) -> Builtin {
+    let choice = Choice::named(name).expect("it is in the catalogue");
+    let values = Settings::defaults(choice.entry.parameters);
+    let values = settings.iter().fold(values, |values, (key, value)| values.with(key, *value));
+    Choice { settings: values, ..choice }.build()
+}
+
+/// What came of following the kernel's flow with the Rust controller.
+#[derive(Debug, Default)]
+struct Followed {
+    /// Climbs of 300 ms or more: since when, the window at their beginning, at their end, and the
+    /// controller's there.
+    climbs: Vec<(Time, f64, f64, f64)>,
+    /// Falls: when, the threshold that the kernel had after, and the controller's.
+    falls: Vec<(Time, f64, f64)>,
+}
+
+/// Whether the flow is in congestion avoidance at both looks and between them.
+fn climbs(before: &Info, after: &Info) -> bool {
+    let avoids = |info: &Info| {
+        info.state == State::Open && info.ssthresh.is_some_and(|threshold| info.cwnd >= threshold)
+    };
+    avoids(before) && avoids(after) && before.ssthresh == after.ssthresh && after.cwnd >= before.cwnd
+}
+
+fn follow(looks: &[Look], controller: &mut Builtin) -> Followed {
+    let mut followed = Followed::default();
+    let mut climb: Option<(Time, f64, Window)> = None;
+    let mut round = Time::ZERO;
+    for pair in looks.windows(2) {
+        let ((_, before), (now, after)) = (&pair[0], &pair[1]);
+        let srtt = after.srtt.unwrap_or(RTT);
+        if climbs(before, after) {
+            let whole = f64::from(before.cwnd);
+            let ssthresh = f64::from(before.ssthresh.expect("it avoids congestion"));
+            let (_, _, window) = climb.get_or_insert((pair[0].0, whole, Window { cwnd: whole, ssthresh }));
+            let new_round = *now >= round + srtt;
+            if new_round {
+                round = *now;
+            }
+            let packets = f64::from(after.delivered - before.delivered);
+            let ack = acknowledgement(*now, packets, srtt, after, new_round);
+            controller.on_delivery(window, &ack);
+            controller.on_ack(window, &ack);
+            continue;
+        }
+        if let Some((since, from, window)) = climb.take()
+            && pair[0].0.since(since) >= Span::from_ms(300)
+        {
+            followed.climbs.push((since, from, f64::from(before.cwnd), window.cwnd));
+        }
+        if after.state == State::Recovery && before.state != State::Recovery {
+            let mut window =
+                Window { cwnd: f64::from(before.cwnd), ssthresh: before.ssthresh.map_or(1e9, f64::from) };
+            let event = Congestion { cause: Cause::Loss, now: *now, in_flight: window.cwnd, srtt };
+            controller.on_congestion(&mut window, &event);
+            let threshold = after.ssthresh.expect("recovery sets it");
+            followed.falls.push((*now, threshold.into(), window.ssthresh));
+            controller.on_recovered(&mut window, *now);
+        }
+    }
+    followed
+}
+
+fn acknowledgement(now: Time, packets: f64, srtt: Span, info: &Info, new_round: bool) -> AckEvent {
+    AckEvent {
+        now,
+        packets,
+        marked: 0.0,
+        lost: 0.0,
+        rtt: srtt,
+        srtt,
+        min_rtt: info.min_rtt.unwrap_or(srtt),
+        one_way: srtt / 2,
+        in_flight: f64::from(info.cwnd),
+        new_round,
+        recovering: false,
+        rate: None,
+    }
+}
+
+/// So many packets and a hundredth.
+fn near(kernel: f64, rust: f64, packets: f64) -> bool {
+    (kernel - rust).abs() <= packets + rust / 100.0
+}
+
+const LATE: f64 = 2.0;
+
+/// Slow start's end takes recoveries of its own: what it overshot is not compared.
+const SETTLED: Time = Time::from_ps(1_500_000_000_000);
+
+fn holds(twin: &str, set: &[(&str, &str)], settings: &[(&'static str, f64)], packets: f64) {
+    if !common::is_root() {
+        return;
+    }
+    let _alone = common::alone();
+    let mut followed = follow(&looks(twin, set), &mut controller(twin, settings));
+    followed.climbs.retain(|climb| climb.0 > SETTLED);
+    followed.falls.retain(|fall| fall.0 > SETTLED);
+    eprintln!("{twin}: {followed:.1?}");
+    assert!(!followed.climbs.is_empty() && !followed.falls.is_empty(), "{twin} neither climbed nor fell");
+    for (_, from, kernel, rust) in &followed.climbs {
+        assert!(
+            near(*kernel, *rust, packets),
+            "{twin}: from {from} the kernel came to {kernel}, the rule to {rust}"
+        );
+    }
+    for (_, kernel, rust) in &followed.falls {
+        assert!(near(*kernel, *rust, packets), "{twin}: the kernel fell to {kernel}, the rule to {rust}");
+    }
+}
+
+#[test]
+fn reno() {
+    holds("reno", &[], &[], LATE);
+}
+
+#[test]
+fn highspeed() {
+    holds("highspeed", &[], &[], LATE);
+}
+
+#[test]
+fn scalable() {
+    holds("scalable", &[], &[], LATE);
+}
+
+#[test]
+fn fhstcp_by_the_literal_rule() {
+    holds("fhstcp", &[("c", "20/s"), ("factor_floor", "0")], &[("c", 20.0)], LATE);
+}
+
+/// Its steps double in each round once it is past the last maximum, which a look tells to a packet or two.
+#[test]
+fn bic() {
+    holds("bic", &[], &[], 2.0 * LATE);
+}
+
+#[test]
+fn htcp() {
+    holds("htcp", &[], &[], LATE);
+}
+
+/// It goes by single round-trip times, of which the kernel tells a mean: so it is held between the two rules
+/// that it chooses from.
+#[test]
+fn ghstcp_is_between_reno_and_highspeed() {
+    if !common::is_root() {
+        return;
+    }
+    let _alone = common::alone();
+    let looks = looks("ghstcp", &[]);
+    let slow = follow(&looks, &mut controller("reno", &[]));
+    let fast = follow(&looks, &mut controller("highspeed", &[]));
+    let pairs = slow.climbs.iter().zip(&fast.climbs).filter(|(slow, _)| slow.0 > SETTLED);
+    let mut climbs = 0;
+    for ((_, from, kernel, slow), (.., fast)) in pairs {
+        eprintln!("ghstcp: from {from} to {kernel}; Reno's rule {slow:.1}, HighSpeed TCP's {fast:.1}");
+        assert!(*kernel >= slow - 2.0 && *kernel <= fast * 1.01 + 2.0, "{from}: {slow} {kernel} {fast}");
+        climbs += 1;
+    }
+    assert!(climbs > 0, "it never climbed");
+}
+
+/// It goes by single transit times, of which the kernel tells nothing: so it is held to what it is for, a
+/// shorter queue than Reno's with fewer packets lost, on the same path.
+#[test]
+fn synctcp_keeps_the_queue_shorter_than_reno() {
+    if !common::is_root() {
+        return;
+    }
+    let _alone = common::alone();
+    let [(queue, lost), (reno_queue, reno_lost)] = ["synctcp", "reno"].map(|name| {
+        let looks = looks(name, &[]);
+        let late: Vec<&Info> = looks.iter().filter(|(now, _)| *now > SETTLED).map(|(_, info)| info).collect();
+        let srtt: f64 = late.iter().filter_map(|info| info.srtt).map(Span::as_secs).sum();
+        let lost = late[late.len() - 1].retransmitted - late[0].retransmitted;
+        (srtt / late.len() as f64 - RTT.as_secs(), lost)
+    });
+    eprintln!(
+        "mean queue {:.1} ms, Reno's {:.1}; sent again {lost}, {reno_lost}",
+        queue * 1e3,
+        reno_queue * 1e3
+    );
+    assert!(queue < reno_queue && lost <= reno_lost, "{queue} {reno_queue} {lost} {reno_lost}");
+}
