@@ -32,6 +32,22 @@ pub struct Options {
     pub max_pacing_rate: Option<Rate>,
 }
 
+/// Of a packet of 1500 bytes.
+const SEGMENT: Bytes = Bytes(1460);
+
+impl Options {
+    /// A controller, on packets of 1500 bytes; all else is the kernel's choice.
+    pub fn of(controller: &str) -> Options {
+        Options {
+            controller: controller.into(),
+            segment: SEGMENT,
+            send_buffer: None,
+            receive_buffer: None,
+            max_pacing_rate: None,
+        }
+    }
+}
+
 /// A socket of the sender of `connection` in the namespace of this thread, which is `host`.
 pub fn sender(host: u8, connection: u32, options: &Options) -> io::Result<OwnedFd> {
     let socket = prepared(options)?;

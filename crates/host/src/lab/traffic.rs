@@ -50,6 +50,14 @@ pub struct Transfer {
     pub options: Options,
 }
 
+impl Transfer {
+    /// As much as gets through from host 0 to host 1 from the start on, as over a [`Dumbbell`](super::Dumbbell).
+    pub fn endless(connection: u32, controller: &str) -> Transfer {
+        let options = Options::of(controller);
+        Transfer { connection, from: 0, to: 1, start: Time::ZERO, load: Load::Endless, options }
+    }
+}
+
 /// What a transfer has to send.
 #[derive(Clone, Debug)]
 pub enum Load {
