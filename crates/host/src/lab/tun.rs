@@ -39,8 +39,8 @@ impl Host {
             quieten()?;
             let device = device(layout.mode)?;
             ip("link set lo up")?;
-            let mtu = layout.mtu.0;
-            ip(&format!("link set {DEVICE} mtu {mtu} txqueuelen {DEVICE_QUEUE} {} up", burst(layout)))?;
+            let (mtu, burst) = (layout.mtu.0, burst(host, layout));
+            ip(&format!("link set {DEVICE} mtu {mtu} txqueuelen {DEVICE_QUEUE} {burst} up"))?;
             ip(&format!("route add local {} dev lo", address::block(host)))?;
             ip_batch(&routes(host, layout))?;
             Ok(device)
@@ -94,8 +94,8 @@ fn words(metrics: Metrics) -> String {
 }
 
 /// Bursts reach the first queue as the sender's window makes them, unless all is to be fast.
-fn burst(layout: &Layout) -> String {
-    match (layout.mode, layout.burst) {
+fn burst(host: u8, layout: &Layout) -> String {
+    match (layout.mode, layout.hosts[usize::from(host)]) {
         (Mode::Fast, 1) => String::new(),
         (_, packets) => format!("gso_max_segs {packets}"),
     }
