@@ -11,6 +11,7 @@ mod read;
 mod record;
 mod scenario;
 mod source;
+mod wire;
 
 pub use clock::Clock;
 pub use describe::describe;

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::error::{Error, Result};
 use crate::kernel::place::{PLACE, Place};
 use crate::kernel::{self, Install, Remove, Set, Verify, Watch};
+use crate::lab::{self, Question};
 use crate::steps::say;
 
 /// A request: what to do, with its own fields.
@@ -23,6 +24,7 @@ enum Request {
     Remove(Remove),
     Verify(Verify),
     Watch(Watch),
+    Lab(Question),
 }
 
 /// A request beside where installed twins are kept.
@@ -66,5 +68,6 @@ fn carry_out(text: &str) -> Result<Value> {
         Request::Remove(remove) => kernel::remove(&place, &remove),
         Request::Verify(verify) => kernel::verify(verify),
         Request::Watch(watch) => kernel::watch(&place, &watch),
+        Request::Lab(question) => lab::answer(&question),
     }
 }
