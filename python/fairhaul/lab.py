@@ -29,7 +29,7 @@ class Run:
         self._began_s: float | None = None
         self._stopped = False
         self.notes: dict[str, Any] = {}
-        """After `run`: `trust`, what is to be thought of it, `kernel`, which one it was, `tries`."""
+        """After `run`: `trust`, what is to be thought of it, `kernel`, which it was, `tries`."""
 
     @property
     def reached_s(self) -> float:
