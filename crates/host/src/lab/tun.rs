@@ -14,6 +14,8 @@ use super::offload::PREFIX;
 use crate::namespace::{Namespace, ip, ip_batch};
 use crate::sys;
 
+/// Where devices come from.
+pub const DEVICES: &str = "/dev/net/tun";
 /// The name of the device in every host.
 const DEVICE: &str = "lab0";
 /// Packets that wait to be read, at most. The device's own 500 would be a hidden queue before the router.
@@ -104,7 +106,7 @@ fn burst(host: u8, layout: &Layout) -> String {
 /// Makes the device in the namespace of this thread; it stays there.
 fn device(mode: Mode) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    let device = options.read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
+    let device = options.read(true).write(true).custom_flags(libc::O_NONBLOCK).open(DEVICES)?;
     let flags = libc::IFF_TUN | libc::IFF_NO_PI;
     match mode {
         Mode::Exact => sys::become_device(&device, DEVICE, flags)?,
