@@ -148,6 +148,9 @@ fn reasons(scenario: &Scenario, flows: &[u32], evidence: &Evidence, trips: &[Rou
     if passed.load > MOST_LOAD {
         reasons.push(format!("the router was busy for {:.0} % of the time", passed.load * 100.0));
     }
+    if passed.unseen > 0 {
+        reasons.push(format!("devices dropped {} packets outside the network", passed.unseen));
+    }
     let ratio = |trip: &RoundTrip| trip.seen_s / trip.asked_s;
     let slack = |trip: &RoundTrip| RTT_TOLERANCE + TICK.as_secs() * 2.0 / trip.asked_s;
     let short = |trip: &RoundTrip| ratio(trip) < 1.0 - slack(trip) - STAMP_S / trip.asked_s;
@@ -236,7 +239,7 @@ mod tests {
         // One packet in fifty is late.
         (0..1000).for_each(|n| lag.add(if n % 50 == 0 { late } else { Span::ZERO }));
         let (counts, in_order, warnings) = (Counts::default(), vec![0], Vec::new());
-        let passed = Passed { counts, in_order, lag, load, warnings };
+        let passed = Passed { counts, in_order, lag, load, unseen: 0, warnings };
         let carried = [Carried {
             connection: 0,
             start: Some(Time::ZERO),
