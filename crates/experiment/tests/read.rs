@@ -1,6 +1,8 @@
 //! What a scenario means, worked out by hand, and what is said of a wrong one.
 
-use fairhaul_experiment::{Hop, Recovery, Scenario, SizeLaw, Start, Study, Traffic, describe, plan, read};
+use fairhaul_experiment::{
+    Hold, Hop, Recovery, Scenario, SizeLaw, Start, Study, Traffic, describe, plan, read,
+};
 use fairhaul_path::impair::{Bursts, Impairments, JitterRule, LossRule, PolicerRule, ReorderRule};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Rate, Span, Time};
@@ -242,7 +244,10 @@ fn every_key_of_a_flow_arrives() {
     assert_eq!((web.sessions_per_s, web.pages, web.objects, web.think), (2.0, 5.0, 3.0, Span::from_s(15)));
     assert_eq!(web.size, SizeLaw::Fixed(Bytes(1000)));
     assert_eq!(flow.start, Start::Uniform(Span::ZERO, Span::from_s(2)));
-    assert_eq!((flow.delayed_ack, flow.receive_buffer), (Some(Span::from_ms(40)), Some(Bytes(64_000))));
+    assert_eq!(
+        (flow.delayed_ack, flow.receive_buffer),
+        (Some(Hold::For(Span::from_ms(40))), Some(Bytes(64_000)))
+    );
     assert_eq!((flow.overhead, flow.max_window), (Span::from_ms(1), 100.0));
     assert_eq!(way(&flow.forward), "1 Tbit/s+10 ms 1 1 Tbit/s+10 ms");
     assert_eq!(way(&flow.reverse), "1 Tbit/s+10 ms 0 1 Tbit/s+10 ms");

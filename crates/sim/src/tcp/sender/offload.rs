@@ -16,7 +16,7 @@ impl<C: Controller + Clone> Sender<C> {
     // pacing rate, and does not leave early where the next acknowledgement is half a round trip
     // away, so that its size is what the scenario says.
     pub(super) fn burst(&mut self) -> Option<u64> {
-        if self.profile.offload == 1 || self.state != State::Open {
+        if self.profile.offload == 1 || self.state != State::Open || self.is_probing() {
             return Some(1); // recovery fills holes at once
         }
         if self.pacer.burst() > 0 {

@@ -1,0 +1,40 @@
+//! A window that counts whole packets [LINUX, tcp_cong_avoid_ai]: what is earned of the next one is kept
+//! apart, and lost with a reduction.
+
+use fairhaul_cc::{AckEvent, Cause, Controller};
+use fairhaul_units::Time;
+
+use super::Sender;
+
+/// A window that lies below a whole packet by no more than sums of fractions round off is that.
+const ROUNDING: f64 = 1e-9;
+
+impl<C: Controller + Clone> Sender<C> {
+    /// Something was delivered in congestion avoidance.
+    pub(super) fn avoid(&mut self, event: &AckEvent) {
+        if !self.profile.whole_window {
+            return self.controller.on_ack(&mut self.window, event);
+        }
+        let earned = self.window.cwnd - self.window.cwnd.floor();
+        self.window.cwnd -= earned;
+        self.controller.on_ack(&mut self.window, event);
+        let sum = self.window.cwnd + earned;
+        self.window.cwnd = if sum.ceil() - sum < ROUNDING { sum.ceil() } else { sum };
+    }
+
+    /// Tells the controller of congestion.
+    pub(super) fn tell(&mut self, cause: Cause, now: Time) {
+        self.drop_fraction();
+        let event = self.congestion(cause, now);
+        self.controller.on_congestion(&mut self.window, &event);
+        self.drop_fraction();
+    }
+
+    /// What is earned of the next packet is lost.
+    pub(super) fn drop_fraction(&mut self) {
+        if self.profile.whole_window {
+            let whole = |packets: f64| packets.floor().max(1.0);
+            (self.window.cwnd, self.window.ssthresh) = (whole(self.window.cwnd), whole(self.window.ssthresh));
+        }
+    }
+}
