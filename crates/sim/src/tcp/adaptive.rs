@@ -72,6 +72,7 @@ impl Adaptive {
     }
 
     /// A packet arrives at `now`; `urgent`: it says something that must not wait.
+    #[cold]
     pub fn take(&mut self, place: Place, urgent: bool, now: Time) -> Verdict {
         match place {
             Place::InOrder => self.in_order(now),
@@ -94,6 +95,7 @@ impl Adaptive {
     }
 
     /// An acknowledgement leaves.
+    #[cold]
     pub fn leaves(&mut self) {
         self.waiting = 0;
         if self.quick > 0 {

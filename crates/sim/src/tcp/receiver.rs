@@ -16,8 +16,10 @@ pub struct Receiver {
     /// The runs reported last, the latest first; `from` and `to` are packet numbers.
     recent: [(u64, u64); SACK_BLOCKS + 1],
     reports: bool,
-    /// Whether it says of a packet that it had arrived before.
+    /// Whether it says of a packet that it had arrived before; and whether it does that or holds
+    /// acknowledgements as the kernel does.
     tells_twice: bool,
+    is_special: bool,
     /// How long an acknowledgement may be held; `None`: never.
     hold: Option<Span>,
     /// Says that instead, as the kernel would.
@@ -56,6 +58,7 @@ impl Receiver {
             recent: Default::default(),
             reports,
             tells_twice: false,
+            is_special: adaptive.is_some(),
             hold,
             adaptive,
             held: None,
@@ -74,7 +77,7 @@ impl Receiver {
 
     /// The same that says of a packet if it had arrived before [RFC 2883], if `tells`.
     pub fn telling_twice(self, tells: bool) -> Receiver {
-        Receiver { tells_twice: tells, ..self }
+        Receiver { tells_twice: tells, is_special: tells || self.is_special, ..self }
     }
 
     /// The first packet that has not arrived: all before it are in order.
@@ -90,10 +93,11 @@ impl Receiver {
     /// The time of a held acknowledgement has come, or it must leave before.
     pub fn release(&mut self, now: Time) -> Option<Ack> {
         let held = self.held.take()?;
-        if let Some(adaptive) = &mut self.adaptive
-            && held.until <= now
-        {
-            adaptive.was_late();
+        if let Some(adaptive) = &mut self.adaptive {
+            if held.until <= now {
+                adaptive.was_late();
+            }
+            adaptive.leaves();
         }
         Some(self.acknowledge(held.stamped, held.arrived))
     }
@@ -140,28 +144,44 @@ impl Receiver {
         } else if fresh {
             self.remember(data.number);
         }
-        let verdict = match (&mut self.adaptive, self.hold) {
-            (Some(adaptive), _) => adaptive.take(place(in_order, filled, fresh), news, now),
-            (None, Some(hold)) if in_order && !filled && !news => Verdict::Hold(hold),
-            _ => Verdict::Send,
-        };
-        match verdict {
+        if self.is_special && (self.adaptive.is_some() || !fresh) {
+            return (fresh, self.answer(data, (in_order, filled, fresh), news, now));
+        }
+        if let (true, false, false, Some(hold)) = (in_order, filled, news, self.hold)
+            && self.held.is_none()
+        {
+            self.held = Some(Held { stamped: data.stamped, arrived: now, until: now + hold });
+            return (fresh, None);
+        }
+        // The stamp echoed is that of the packet which waited longest [RFC 7323, 4.3].
+        let waited = self.held.take().map_or((data.stamped, now), |held| (held.stamped, held.arrived));
+        (fresh, Some(self.acknowledge(waited.0, waited.1)))
+    }
+
+    /// The acknowledgement of a packet, of one that comes twice or as the kernel holds it; `place`: whether it is in order, fills a gap, and is new.
+    #[cold]
+    fn answer(&mut self, data: &Data, place: (bool, bool, bool), news: bool, now: Time) -> Option<Ack> {
+        let (_, filled, fresh) = place;
+        let verdict = self.adaptive.as_mut().map(|adaptive| adaptive.take(place_of(place), news, now));
+        match verdict.unwrap_or(Verdict::Send) {
             Verdict::Hold(hold) | Verdict::Join(hold) if self.held.is_none() => {
                 self.held = Some(Held { stamped: data.stamped, arrived: now, until: now + hold });
-                return (fresh, None);
+                return None;
             }
-            Verdict::Join(_) => return (fresh, None),
+            Verdict::Join(_) => return None,
             _ => {}
         }
-        // The stamp echoed is that of the packet which waited longest, but for one that fills a gap
-        // [RFC 7323, 4.3].
+        // What fills a gap says so by its own stamp [RFC 7323, 4.3].
         let waited = self.held.take().filter(|_| !filled);
         let waited = waited.map_or((data.stamped, now), |held| (held.stamped, held.arrived));
         let mut ack = self.acknowledge(waited.0, waited.1);
         if self.tells_twice && !fresh {
             ack.tell_twice();
         }
-        (fresh, Some(ack))
+        if let Some(adaptive) = &mut self.adaptive {
+            adaptive.leaves();
+        }
+        Some(ack)
     }
 
     /// Puts the run that now holds `number` first among the recent ones.
@@ -178,10 +198,8 @@ impl Receiver {
         self.recent = latest;
     }
 
+    #[inline(always)]
     fn acknowledge(&mut self, stamped: Time, arrived: Time) -> Ack {
-        if let Some(adaptive) = &mut self.adaptive {
-            adaptive.leaves();
-        }
         let mut ack = Ack {
             next: self.next,
             echo: stamped,
@@ -210,8 +228,8 @@ impl Receiver {
 }
 
 /// What a packet is to a receiver that holds acknowledgements as the kernel does.
-fn place(in_order: bool, filled: bool, fresh: bool) -> Place {
-    match (in_order, filled, fresh) {
+fn place_of(place: (bool, bool, bool)) -> Place {
+    match place {
         (true, true, _) => Place::Fills,
         (true, false, _) => Place::InOrder,
         (false, _, true) => Place::Beyond,

@@ -62,6 +62,7 @@ impl RttEstimator {
 
     /// Takes a sample by the kernel's rule, when all below `una` is acknowledged and all below `next`
     /// was sent: a gain of 1/8 for each, however many there are in a round.
+    #[cold]
     pub fn sample_in_full(&mut self, rtt: Span, una: u64, next: u64) {
         let (value, least) = (real(rtt.as_ps()), real(self.least_margin.as_ps()));
         self.smallest = self.smallest.min(rtt);

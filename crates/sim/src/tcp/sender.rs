@@ -233,15 +233,8 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// What the last poll gave leaves with that stamp.
     pub fn launched(&mut self, stamp: Time) {
-        if let Some(timed) = &mut self.timed
-            && !matches!(self.state, State::Opening { .. })
-        {
-            timed.rack.launched(stamp);
-        }
-        if let Some(rates) = &mut self.rates
-            && !matches!(self.state, State::Opening { .. })
-        {
-            rates.sent(stamp, self.board.in_flight(), self.board.lost());
+        if self.timed.is_some() || self.rates.is_some() {
+            self.note_launched(stamp);
         }
     }
 

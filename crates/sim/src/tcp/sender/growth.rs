@@ -21,7 +21,10 @@ impl<C: Controller + Clone> Sender<C> {
             packets: real(delivered),
             marked: if ack.ece && self.exact_echo() { real(delivered) } else { 0.0 },
             lost: real(lost),
-            rtt: self.timed.as_ref().and_then(|timed| timed.rack.sample()).unwrap_or(now.since(ack.echo)),
+            rtt: match &self.timed {
+                None => now.since(ack.echo),
+                Some(timed) => timed.rack.sample().unwrap_or(now.since(ack.echo)),
+            },
             srtt: self.rtt.smoothed(),
             min_rtt: self.rtt.smallest(),
             one_way: self.profile.clock.reads(ack.arrived).since(ack.echo),
@@ -48,6 +51,7 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// Whether a window that did not stop the sender may double all the same, since half of it was
     /// used, as in the kernel.
+    #[cold]
     fn is_half_used(&self, event: &AckEvent) -> bool {
         let used = event.packets + event.in_flight;
         self.profile.slow_start.is_full() && self.window.in_slow_start() && self.window.cwnd < 2.0 * used

@@ -59,6 +59,20 @@ impl<C: Controller + Clone> Sender<C> {
         Poll::Idle
     }
 
+    /// What left last did so with that stamp; who wants to know is told.
+    #[inline(never)]
+    pub(super) fn note_launched(&mut self, stamp: Time) {
+        if let State::Opening { .. } = self.state {
+            return;
+        }
+        if let Some(timed) = &mut self.timed {
+            timed.rack.launched(stamp);
+        }
+        if let Some(rates) = &mut self.rates {
+            rates.sent(stamp, self.board.in_flight(), self.board.lost());
+        }
+    }
+
     pub(super) fn may_send_new(&self) -> bool {
         self.board.next() < self.total.min(self.ready) && self.board.outstanding() < self.profile.buffer
     }
@@ -116,6 +130,7 @@ impl<C: Controller + Clone> Sender<C> {
         }
     }
 
+    #[inline(always)]
     pub(super) fn send_new(&mut self, now: Time) -> Poll {
         let Some(burst) = self.burst() else { return Poll::Idle };
         if let Err(until) = self.pacer.admit(self.pacing(), self.window.cwnd, now) {

@@ -25,6 +25,7 @@ impl Probe {
 
 impl<C: Controller + Clone> Sender<C> {
     /// The retransmission timer is to run out at `timeout_at`; the probe's may do so before.
+    #[cold]
     pub(super) fn aim(&mut self, timeout_at: Time, now: Time) {
         let srtt = self.rtt.smoothed();
         let calm = self.state == State::Open && !srtt.is_zero() && !self.board.has_reports();
@@ -42,6 +43,7 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     /// A packet has left that was never sent before.
+    #[cold]
     pub(super) fn note_new(&mut self, now: Time) {
         let Some(timed) = &mut self.timed else { return };
         timed.rack.send_new(now);
@@ -57,12 +59,14 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     /// Sends something new if there is, else the last packet once more [RFC 8985, 7.3].
+    #[cold]
     pub(super) fn send_probe(&mut self, now: Time) -> Poll {
         let (fresh, last) = (self.may_send_new(), self.board.next() - 1);
         if !fresh && self.timed.as_ref().is_some_and(|timed| timed.rack.is_delivered(last)) {
             self.forget_probe(); // it came while the pacer held the probe
             return Poll::Idle;
         }
+        self.pacer.go_on(self.pacer.burst().max(1)); // it waits for no burst of offload
         let poll = if fresh { self.send_new(now) } else { self.resend(last, now) };
         if let Poll::Send(_) = poll
             && let Some(timed) = &mut self.timed
@@ -83,6 +87,7 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// After an acknowledgement that brought `news`, if any: where a probe was the only one to show
     /// that a packet was lost, because it replaced it, that is congestion [RFC 8985, 7.4].
+    #[cold]
     pub(super) fn see_probe(&mut self, ack: &Ack, news: u64, outcome: Outcome, now: Time) -> Outcome {
         let una = self.board.una();
         self.await_settled(now);

@@ -42,6 +42,7 @@ pub(super) struct Timed {
 
 impl<C: Controller + Clone> Sender<C> {
     /// Takes an acknowledgement, and looks for losses: how many packets it newly reports as delivered.
+    #[cold]
     pub(super) fn take_timed(&mut self, ack: &Ack, now: Time) -> u64 {
         let (recovering, moment) = (self.is_recovering(ack.next), self.moment(now));
         let Some(timed) = &mut self.timed else { return 0 };

@@ -11,15 +11,15 @@ const ROUNDING: f64 = 1e-9;
 
 impl<C: Controller + Clone> Sender<C> {
     /// Something was delivered in congestion avoidance.
+    #[inline(always)]
     pub(super) fn avoid(&mut self, event: &AckEvent) {
-        if !self.profile.whole_window {
-            return self.controller.on_ack(&mut self.window, event);
-        }
-        let earned = self.window.cwnd - self.window.cwnd.floor();
+        let earned =
+            if self.profile.whole_window { self.window.cwnd - self.window.cwnd.floor() } else { 0.0 };
         self.window.cwnd -= earned;
         self.controller.on_ack(&mut self.window, event);
-        let sum = self.window.cwnd + earned;
-        self.window.cwnd = if sum.ceil() - sum < ROUNDING { sum.ceil() } else { sum };
+        if self.profile.whole_window {
+            self.window.cwnd = rounded(self.window.cwnd + earned);
+        }
     }
 
     /// Tells the controller of congestion.
@@ -37,4 +37,9 @@ impl<C: Controller + Clone> Sender<C> {
             (self.window.cwnd, self.window.ssthresh) = (whole(self.window.cwnd), whole(self.window.ssthresh));
         }
     }
+}
+
+/// A sum of fractions, which may have been rounded to just below a whole packet.
+fn rounded(cwnd: f64) -> f64 {
+    if cwnd.ceil() - cwnd < ROUNDING { cwnd.ceil() } else { cwnd }
 }
