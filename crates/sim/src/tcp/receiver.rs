@@ -103,13 +103,27 @@ impl Receiver {
     }
 
     /// Whether an acknowledgement is held that must leave before `data` is taken, since it says
-    /// something else about marks [RFC 8257, 3.2].
+    /// something else about marks [RFC 8257, 3.2], or what a later one would have no room for.
     //
     // Unclear in [RFC 8257, 3.2]: whether the immediate acknowledgement covers the packet that
     // turns the echo. There are two, as in Linux: for what was held, by the old echo, and for that
     // packet, by the new one. So an acknowledgement speaks for all that it covers.
     pub fn turns(&self, data: &Data) -> bool {
         self.exact && self.held.is_some() && self.echoes != (data.ecn == Ecn::Marked)
+            || self.is_special && self.is_third_run(data)
+    }
+
+    /// Whether `data` makes or touches another run than the two that a held acknowledgement reports
+    /// first, and so could push out of the next what nobody has been told [LINUX,
+    /// TCP_SACK_BLOCKS_EXPECTED].
+    #[cold]
+    fn is_third_run(&self, data: &Data) -> bool {
+        let live = || self.recent.iter().filter(|run| run.0 > self.next);
+        let touched = |run: &&(u64, u64)| data.number + 1 >= run.0 && data.number <= run.1;
+        self.held.is_some()
+            && data.number > self.next
+            && live().count() > 1
+            && !live().take(2).any(|run| touched(&run))
     }
 
     /// A packet arrives at `now`: whether it is new, and the acknowledgement that it causes.
