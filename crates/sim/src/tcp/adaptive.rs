@@ -43,6 +43,9 @@ pub enum Verdict {
 }
 
 /// See the module.
+//
+// Differs from [LINUX]: the application reads at once, so that no acknowledgement is held for want of
+// window, and none is caused by reading. The receiver's round trip is that of the opening.
 #[derive(Clone, Debug)]
 pub struct Adaptive {
     /// How many acknowledgements the start is worth, and how many of them are left.
