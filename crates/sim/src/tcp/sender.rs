@@ -306,10 +306,7 @@ impl<C: Controller + Clone> Sender<C> {
         if again {
             self.window.cwnd = 1.0; // the threshold stays [RFC 5681, 3.1]
         } else {
-            self.drop_fraction();
-            let event = self.congestion(Cause::Loss, now);
-            self.controller.on_timeout(&mut self.window, &event);
-            self.drop_fraction();
+            self.tell_timeout(now);
         }
         self.hystart = None;
         self.hybrid = (self.profile.slow_start == SlowStart::Hybrid).then(Box::default);

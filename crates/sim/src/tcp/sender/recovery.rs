@@ -138,7 +138,7 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// Proportional: moves the window with what an acknowledgement delivers.
     fn reduce(&mut self, delivered: u64, advanced: bool) {
-        if !self.profile.recovery.is_proportional() {
+        if !self.is_proportional() {
             return;
         }
         let (in_flight, ssthresh) = (self.board.in_flight(), self.window.ssthresh);
@@ -153,9 +153,14 @@ impl<C: Controller + Clone> Sender<C> {
         self.window.cwnd = (in_flight + more) as f64;
     }
 
+    /// Whether recovery moves the window. In the kernel a controller that models the path does so itself.
+    fn is_proportional(&self) -> bool {
+        self.profile.recovery.is_proportional() && (self.timed.is_none() || self.rates.is_none())
+    }
+
     /// Proportional: a recovery that ends leaves the window at its threshold [RFC 6937, 3].
     pub(super) fn settle(&mut self) {
-        if self.profile.recovery.is_proportional() && self.state == State::Recovery {
+        if self.is_proportional() && self.state == State::Recovery {
             self.window.cwnd = self.window.ssthresh;
         }
     }

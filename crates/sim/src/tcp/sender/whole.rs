@@ -4,7 +4,7 @@
 use fairhaul_cc::{AckEvent, Cause, Controller};
 use fairhaul_units::Time;
 
-use super::Sender;
+use super::{Sender, State};
 
 /// A window that lies below a whole packet by no more than sums of fractions round off is that.
 const ROUNDING: f64 = 1e-9;
@@ -28,6 +28,18 @@ impl<C: Controller + Clone> Sender<C> {
         let event = self.congestion(cause, now);
         self.controller.on_congestion(&mut self.window, &event);
         self.drop_fraction();
+    }
+
+    /// Tells the controller of a timeout.
+    pub(super) fn tell_timeout(&mut self, now: Time) {
+        self.drop_fraction();
+        let (event, ssthresh) = (self.congestion(Cause::Loss, now), self.window.ssthresh);
+        self.controller.on_timeout(&mut self.window, &event);
+        self.drop_fraction();
+        // In the kernel the recovery under way has reduced the threshold already.
+        if self.timed.is_some() && self.state == State::Recovery {
+            self.window.ssthresh = ssthresh;
+        }
     }
 
     /// What is earned of the next packet is lost.
