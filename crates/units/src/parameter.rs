@@ -28,6 +28,16 @@ pub enum Kind {
     Word(&'static [&'static str]),
 }
 
+impl Kind {
+    /// The word that `value` stands for, of a parameter whose values are words.
+    pub fn word(self, value: f64) -> Option<&'static str> {
+        match self {
+            Kind::Word(words) => words.get(value as usize).copied(),
+            _ => None,
+        }
+    }
+}
+
 /// One parameter: its name in TOML, what it accepts, its default and one line of help.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameter {

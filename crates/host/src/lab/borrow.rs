@@ -55,9 +55,14 @@ fn values(note: &Note, settings: &Settings) -> Result<BTreeMap<String, u32>> {
             Some(known) => drop(values.insert(key.into(), units(note, known, value)?)),
             None if value == parameter.default => {}
             None => {
-                let name = &note.name;
-                let sentence =
-                    format!("controller \"{name}\": its twin in the kernel takes no \"{key}\"; leave it out");
+                let way = match parameter.kind.word(parameter.default) {
+                    Some(word) => format!("say {key} = \"{word}\""),
+                    None => "leave it out".into(),
+                };
+                let sentence = format!(
+                    "controller \"{}\": its twin in the kernel takes no other \"{key}\"; {way}",
+                    note.name
+                );
                 return Err(Error::refused(sentence));
             }
         }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fairhaul_experiment::{Flow, Hop, LinkSpec, Scenario, SlowStart, Source, Traffic};
+use fairhaul_experiment::{Flow, Hold, Hop, LinkSpec, Scenario, SlowStart, Source, Traffic};
 use fairhaul_units::{Bytes, HEADER, Rate, Span};
 
 use super::address::{MOST_CONNECTIONS, MOST_HOSTS};
@@ -172,7 +172,9 @@ fn controller(flow: &Flow, twins: &Twins, available: &[String]) -> std::result::
         let known = twins.keys().chain(available).map(String::as_str);
         return Err(format!("controller \"{name}\": the kernel has no \"{kernel}\"; {}", hint(name, known)));
     }
-    let said = |(parameter, value): &(&fairhaul_units::Parameter, f64)| *value != parameter.default;
+    let said = |(parameter, value): &(&fairhaul_units::Parameter, f64)| {
+        *value != parameter.default && parameter.kind.word(*value) != Some("linux")
+    };
     match flow.controller.settings.pairs().find(said) {
         Some((parameter, _)) if !twins.contains_key(name) => Err(format!(
             "controller \"{name}\": the kernel's own takes no \"{}\"; leave it out",
@@ -205,7 +207,7 @@ fn asks_too_much(flow: &Flow) -> Vec<String> {
         "recovery: the kernel recovers by selective acknowledgements; use \"sack\"",
     );
     refuse(
-        flow.slow_start != SlowStart::Standard,
+        matches!(flow.slow_start, SlowStart::Limited { .. } | SlowStart::HyStart),
         "slow_start: it is the kernel's controller's own; leave it out",
     );
     let window = flow.initial_window;
@@ -220,8 +222,8 @@ fn asks_too_much(flow: &Flow) -> Vec<String> {
     refuse(flow.max_window.is_finite(), "max_window: the kernel's has no limit; use receive_buffer");
     refuse(!flow.undo, "undo: the kernel always takes back what it did for packets that were late");
     refuse(
-        flow.delayed_ack.is_some_and(|held| held != DELAYED_ACK),
-        "delayed_ack: the kernel holds acknowledgements for 40 ms (true), or not at all (false)",
+        matches!(flow.delayed_ack, Some(Hold::For(held)) if held != DELAYED_ACK),
+        "delayed_ack: the kernel does it by itself (\"adaptive\", or true), or not at all (false)",
     );
     refuse(
         flow.clock != fairhaul_experiment::Clock::default(),
