@@ -10,6 +10,8 @@
 //!
 //! A parameter is a `u32` of that name in `.data`; its default is its value in the object.
 
+use serde::{Deserialize, Serialize};
+
 use crate::elf::Elf;
 use crate::error::Error;
 
@@ -30,7 +32,7 @@ pub struct Note {
 }
 
 /// One parameter of a twin: a whole number.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Parameter {
     /// The name of the variable.
     pub name: String,

@@ -1,6 +1,6 @@
 //! `list`: the twins that this build carries. It needs no root, and no Linux.
 
-use fairhaul_twins::{MISSING, Object, Parameter, objects};
+use fairhaul_twins::{MISSING, Object, objects};
 use serde_json::{Value, json};
 
 /// All twins with their parameters, and why there are none where there are none.
@@ -15,11 +15,6 @@ fn twin(object: &Object) -> Value {
         "kernel_name": note.kernel_name(),
         "version": note.version,
         "title": note.title,
-        "parameters": note.parameters.iter().map(parameter).collect::<Vec<_>>(),
+        "parameters": note.parameters,
     })
-}
-
-fn parameter(parameter: &Parameter) -> Value {
-    let Parameter { name, least, most, unit, default, help, .. } = parameter;
-    json!({ "name": name, "default": default, "least": least, "most": most, "unit": unit, "help": help })
 }

@@ -77,7 +77,7 @@ pub fn parameters(place: &Place, record: &Record) -> Result<BTreeMap<String, u32
     }
     let (_, bytes) = data(place, &record.name)?;
     let value = |offset: usize| bytes.get(offset..offset + 4).and_then(|four| four.try_into().ok());
-    let read = |key: &super::place::Key| Some((key.name.clone(), u32::from_ne_bytes(value(key.offset)?)));
+    let read = |key: &Parameter| Some((key.name.clone(), u32::from_ne_bytes(value(key.offset)?)));
     record.parameters.iter().map(read).collect::<Option<_>>().ok_or_else(|| {
         Error::failed(format!("{}: its parameters are not where its record has them", record.name))
     })

@@ -43,26 +43,13 @@ pub struct Record {
     /// The version of Fairhaul that it was built by.
     pub version: String,
     /// What may be changed, and within what.
-    pub parameters: Vec<Key>,
+    pub parameters: Vec<Parameter>,
     /// The default before it, where it was made the host's.
     pub default_before: Option<String>,
     /// The namespaces whose default it was made, by name, and their defaults before.
     pub namespaces: Vec<(String, String)>,
     /// The routes that were given it, as `ip route` has them without it.
     pub routes: Vec<String>,
-}
-
-/// A parameter as it stands in a record.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[allow(missing_docs)]
-pub struct Key {
-    pub name: String,
-    pub least: u32,
-    pub most: u32,
-    pub unit: String,
-    pub default: u32,
-    pub offset: usize,
-    pub help: String,
 }
 
 impl Record {
@@ -72,24 +59,11 @@ impl Record {
             name: name.to_string(),
             twin: note.name.clone(),
             version: note.version.clone(),
-            parameters: note.parameters.iter().map(Key::of).collect(),
+            parameters: note.parameters.clone(),
             default_before: None,
             namespaces: Vec::new(),
             routes: Vec::new(),
         }
-    }
-}
-
-impl Key {
-    fn of(p: &Parameter) -> Key {
-        let (name, unit, help) = (p.name.clone(), p.unit.clone(), p.help.clone());
-        Key { name, least: p.least, most: p.most, unit, default: p.default, offset: p.offset, help }
-    }
-
-    /// The same as the twin's note has it.
-    pub fn parameter(&self) -> Parameter {
-        let Key { name, least, most, unit, default, offset, help } = self.clone();
-        Parameter { name, least, most, unit, default, offset, help }
     }
 }
 

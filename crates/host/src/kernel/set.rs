@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use fairhaul_twins::Parameter;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::choice::{freezes_short_paths, read_values};
-use super::place::{Key, Place};
+use super::place::Place;
 use super::{capabilities, load};
 use crate::error::{Error, Result};
 use crate::nearest::hint;
@@ -33,8 +32,7 @@ pub fn set(place: &Place, request: &Set) -> Result<Value> {
         let names = place.names().unwrap_or_default();
         Error::refused(format!("{name} is not installed; {}", hint(name, names.iter().map(String::as_str))))
     })?;
-    let parameters: Vec<Parameter> = record.parameters.iter().map(Key::parameter).collect();
-    let changed = read_values(name, &parameters, &request.set)?;
+    let changed = read_values(name, &record.parameters, &request.set)?;
     let mut values = load::parameters(place, &record)?;
     values.extend(changed.clone());
     if record.default_before.is_some() && freezes_short_paths(&record.twin, &values) {
