@@ -1,1 +1,0 @@
-/tmp/noclang/m4
