@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::cost::{Cost, cost};
 use crate::error::{Error, Result};
 use crate::kernel::place::{PLACE, Place};
 use crate::kernel::{self, Install, Remove, Set, Verify, Watch};
@@ -23,6 +24,7 @@ enum Request {
     Remove(Remove),
     Verify(Verify),
     Watch(Watch),
+    Cost(Cost),
 }
 
 /// A request beside where installed twins are kept.
@@ -65,6 +67,7 @@ fn carry_out(text: &str) -> Result<Value> {
         Request::Set(set) => kernel::set(&place, &set),
         Request::Remove(remove) => kernel::remove(&place, &remove),
         Request::Verify(verify) => kernel::verify(verify),
+        Request::Cost(request) => cost(&request),
         Request::Watch(watch) => kernel::watch(&place, &watch),
     }
 }

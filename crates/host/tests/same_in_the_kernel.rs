@@ -63,7 +63,7 @@ fn flow(name: &str) -> Vec<Look> {
         found.push((now, *info));
     });
     assert_eq!(carried.expect("there is room for threads")[0].failure, None);
-    assert!(running.finish().expect("devices can be read").counts.balance());
+    assert!(running.finish().expect("devices can be read").1.counts.balance());
     found
 }
 

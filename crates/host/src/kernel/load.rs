@@ -3,10 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::fd::AsFd;
 use std::sync::Mutex;
 
 use fairhaul_twins::Parameter;
-use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject, PrintLevel};
+use libbpf_rs::query::ProgInfoIter;
+use libbpf_rs::{
+    Link, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject, PrintLevel, Program,
+};
 
 use super::choice::Choice;
 use super::place::{Place, Record};
@@ -44,7 +48,27 @@ pub fn load(choice: &Choice) -> Result<Loaded> {
     Ok(Loaded { object, link })
 }
 
+/// What the programs of a twin have done since they were loaded, as far as the kernel has counted it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spent {
+    /// How long they ran.
+    pub ns: u64,
+    /// How often.
+    pub calls: u64,
+}
+
 impl Loaded {
+    /// What its programs have done while somebody had the kernel count that.
+    pub fn spent(&self) -> Result<Spent> {
+        let ids = self.object.progs().map(|program| Program::id_from_fd(program.as_fd()));
+        let ids = ids.collect::<libbpf_rs::Result<Vec<u32>>>().when("the programs of a twin")?;
+        let own = ProgInfoIter::default().filter(|program| ids.contains(&program.id));
+        Ok(own.fold(Spent::default(), |sum, program| Spent {
+            ns: sum.ns + program.run_time_ns,
+            calls: sum.calls + program.run_cnt,
+        }))
+    }
+
     /// Has it stay when this process ends.
     pub fn pin(mut self, place: &Place, name: &str) -> Result<()> {
         let pins = place.pins(name);

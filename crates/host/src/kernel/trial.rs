@@ -51,7 +51,7 @@ fn flow(name: &str) -> Result<()> {
     let transfers = [transfer(name)];
     let carried =
         carry(&running, clock, Time::ZERO + DURATION, &transfers, &mut |_, _, info| last = Some(*info))?;
-    let passed = running.finish()?;
+    let (_, passed) = running.finish()?;
     let [one] = &carried[..] else { return Err(Error::failed("the flow was not carried")) };
     if let Some(failure) = &one.failure {
         return Err(Error::failed(failure.clone()));

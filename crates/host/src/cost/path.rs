@@ -1,0 +1,112 @@
+//! What a flow makes of a path of the lab with each twin, and with `cubic` right before or after it.
+
+use fairhaul_experiment::grid;
+use fairhaul_path::queue::Capacity;
+use fairhaul_units::{Bytes, Rate, Span, Time};
+use serde::Serialize;
+
+use super::{BASE, Tried};
+use crate::error::{Context, Error, Result};
+use crate::lab::clock::Clock;
+use crate::lab::info::Info;
+use crate::lab::socket::Options;
+use crate::lab::traffic::{Transfer, carry};
+use crate::lab::{Dumbbell, Lab};
+use crate::steps::Steps;
+
+const RATE_BPS: u64 = 200_000_000;
+const RTT: Span = Span::from_ms(20);
+/// What the path holds in packets of 1500 B: 200 Mbit/s x 20 ms / 12,000 bit.
+const BDP: u64 = 333;
+/// Slow start has overshot and has been recovered from by then.
+const START: Span = Span::from_ms(1500);
+/// Twins that share the `cubic` between them.
+const AT_ONCE: usize = 2;
+
+/// What a flow with one twin made of the path.
+#[derive(Debug, Serialize)]
+pub struct Seen {
+    name: String,
+    goodput_bps: f64,
+    /// Over that of the `cubic` next to it.
+    over_cubic: f64,
+    cubic_bps: f64,
+    /// How late one packet in a hundred was, of the two runs that are compared.
+    lag_p99_s: f64,
+}
+
+/// One flow alone on the path.
+#[derive(Clone, Copy, Debug)]
+struct Alone {
+    goodput_bps: f64,
+    lag_p99_s: f64,
+}
+
+/// Has each of them carry data for so long after its start: `cubic`, two of them, `cubic`, two of them, and so on.
+pub fn compare(tried: &[&Tried], seconds: u32, steps: Steps) -> Result<Vec<Seen>> {
+    let measured = Span::from_s(seconds.into());
+    let turn = |name: &str, kernel_name: &str| {
+        let what = format!("a flow of {name} over 200 Mbit/s and 20 ms for {seconds} s");
+        let seen = steps.step(what, || alone(kernel_name, measured))?;
+        seen.ok_or_else(|| Error::refused("there is no dry run of this"))
+    };
+    let mut found = Vec::new();
+    let mut before = turn(BASE, BASE)?;
+    for some in tried.chunks(AT_ONCE) {
+        let runs = some.iter().map(|one| turn(&one.name, &one.kernel_name)).collect::<Result<Vec<_>>>()?;
+        let after = turn(BASE, BASE)?;
+        let beside = [before, after];
+        let pairs = some.iter().zip(runs).zip(beside);
+        found.extend(pairs.map(|((one, run), cubic)| Seen {
+            name: one.name.clone(),
+            goodput_bps: run.goodput_bps,
+            over_cubic: run.goodput_bps / cubic.goodput_bps,
+            cubic_bps: cubic.goodput_bps,
+            lag_p99_s: run.lag_p99_s.max(cubic.lag_p99_s),
+        }));
+        before = after;
+    }
+    Ok(found)
+}
+
+/// A flow of this controller that has the path for itself.
+fn alone(controller: &str, measured: Span) -> Result<Alone> {
+    let lab = Lab::new(path().layout())?;
+    let end = Time::ZERO + START + measured;
+    let clock = Clock::starting_in(Span::from_ms(50))?;
+    let running = lab.start(clock, grid(START + measured, START, 1));
+    let mut looks: Vec<(Time, Info)> = Vec::new();
+    let mut look = |now, _, info: &Info| looks.push((now, *info));
+    let carried = carry(&running, clock, end, &[transfer(controller)], &mut look)?;
+    let (_, passed) = running.finish().when("carrying packets")?;
+    if let Some(failure) = carried.iter().find_map(|one| one.failure.clone()) {
+        return Err(Error::failed(failure));
+    }
+    let first = looks.iter().find(|(now, _)| *now >= Time::ZERO + START);
+    let ((since, before), (until, after)) =
+        first.zip(looks.last()).ok_or_else(|| Error::failed("the kernel did not tell of the flow"))?;
+    let bits = f64::from(after.delivered - before.delivered) * f64::from(after.mss) * 8.0;
+    let lag = passed.lag.quantile(0.99).unwrap_or(Span::ZERO);
+    Ok(Alone { goodput_bps: bits / until.since(*since).as_secs(), lag_p99_s: lag.as_secs() })
+}
+
+fn path() -> Dumbbell {
+    Dumbbell {
+        rate: Rate::from_bps(RATE_BPS).expect("it is not zero"),
+        rtt: RTT,
+        capacity: Capacity::Packets(BDP),
+        loss: None,
+        connections: 1,
+    }
+}
+
+fn transfer(controller: &str) -> Transfer {
+    let options = Options {
+        controller: controller.to_string(),
+        segment: Bytes(1460),
+        send_buffer: None,
+        receive_buffer: None,
+        max_pacing_rate: None,
+    };
+    Transfer { connection: 0, from: 0, to: 1, start: Time::ZERO, size: None, lead: 0, options }
+}
