@@ -2,25 +2,24 @@
 
 use serde::Serialize;
 
-/// The median, and between what half of all are.
+/// The least, the median and the most.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spread {
-    /// Half of all are not above it.
+    /// As many are below it as above.
     pub median: f64,
-    /// A quarter is not above it.
-    pub low: f64,
-    /// Three quarters are not above it.
-    pub high: f64,
+    /// The least.
+    pub least: f64,
+    /// The most.
+    pub most: f64,
 }
 
 impl Spread {
     /// That of `seen`; none of nothing.
     pub fn of(mut seen: Vec<f64>) -> Option<Spread> {
         seen.sort_by(f64::total_cmp);
-        let last = seen.len().checked_sub(1)?;
-        // Of those that are there, the next to each share of the way from the least to the most.
-        let at = |quarters: usize| seen[(last * quarters + 2) / 4];
-        Some(Spread { median: at(2), low: at(1), high: at(3) })
+        let (&least, &most) = (seen.first()?, seen.last()?);
+        let median = f64::midpoint(seen[(seen.len() - 1) / 2], seen[seen.len() / 2]);
+        Some(Spread { median, least, most })
     }
 }
 
@@ -29,10 +28,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_nine_the_third_the_fifth_and_the_seventh() {
-        let seen = vec![9.0, 1.0, 8.0, 2.0, 7.0, 3.0, 6.0, 4.0, 5.0];
-        assert_eq!(Spread::of(seen), Some(Spread { median: 5.0, low: 3.0, high: 7.0 }));
-        assert_eq!(Spread::of(vec![2.0]), Some(Spread { median: 2.0, low: 2.0, high: 2.0 }));
+    fn the_median_is_the_middle_one_or_between_the_two() {
+        assert_eq!(Spread::of(vec![2.0, 9.0, 1.0]), Some(Spread { median: 2.0, least: 1.0, most: 9.0 }));
+        let four = Spread { median: 2.5, least: 1.0, most: 4.0 }; // (2 + 3) / 2
+        assert_eq!(Spread::of(vec![4.0, 1.0, 2.0, 3.0]), Some(four));
         assert_eq!(Spread::of(Vec::new()), None);
     }
 }

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Rate, Span};
 use nix::errno::Errno;
-use nix::sys::socket::{MsgFlags, recv};
+use nix::sys::socket::{MsgFlags, recv, setsockopt, sockopt};
 use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_gettime};
 
@@ -59,6 +59,8 @@ pub struct Flow {
     receiver: TcpStream,
     written: u64,
     read: u64,
+    /// Acknowledgements that its sender was handed.
+    pub acknowledged: u64,
 }
 
 /// What was handed to the sender, and what that took of the processor.
@@ -93,7 +95,7 @@ impl Wire {
     /// A flow of this controller, whose window stands where it is to stand.
     pub fn open(&mut self, controller: &str) -> Result<Flow> {
         let (sender, receiver) = self.connect(controller).when(controller)?;
-        let mut flow = Flow { sender, receiver, written: 0, read: 0 };
+        let mut flow = Flow { sender, receiver, written: 0, read: 0, acknowledged: 0 };
         let begun = Instant::now();
         while Info::of(&flow.sender)?.cwnd < WINDOW {
             self.carry_some(&mut flow, WARM_UP, begun).when(controller)?;
@@ -130,6 +132,7 @@ impl Wire {
             return Err(io::Error::other("over a wire without delay it hardly moved"));
         }
         let handed = self.pass()?;
+        flow.acknowledged += handed.packets;
         flow.drain().map(|()| handed)
     }
 
@@ -206,6 +209,16 @@ impl Flow {
                 Ok(0) | Err(Errno::EAGAIN) => return Ok(()),
                 done => self.read += done? as u64,
             }
+        }
+    }
+}
+
+impl Drop for Flow {
+    /// Both ends go at once: a connection that takes leave would keep its controller.
+    fn drop(&mut self) {
+        let at_once = libc::linger { l_onoff: 1, l_linger: 0 };
+        for end in [&self.sender, &self.receiver] {
+            let _ = setsockopt(end, sockopt::Linger, &at_once);
         }
     }
 }

@@ -48,25 +48,13 @@ pub fn load(choice: &Choice) -> Result<Loaded> {
     Ok(Loaded { object, link })
 }
 
-/// What the programs of a twin have done since they were loaded, as far as the kernel has counted it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Spent {
-    /// How long they ran.
-    pub ns: u64,
-    /// How often.
-    pub calls: u64,
-}
-
 impl Loaded {
-    /// What its programs have done while somebody had the kernel count that.
-    pub fn spent(&self) -> Result<Spent> {
+    /// How long its programs have run while somebody had the kernel count that.
+    pub fn ran_ns(&self) -> Result<u64> {
         let ids = self.object.progs().map(|program| Program::id_from_fd(program.as_fd()));
         let ids = ids.collect::<libbpf_rs::Result<Vec<u32>>>().when("the programs of a twin")?;
         let own = ProgInfoIter::default().filter(|program| ids.contains(&program.id));
-        Ok(own.fold(Spent::default(), |sum, program| Spent {
-            ns: sum.ns + program.run_time_ns,
-            calls: sum.calls + program.run_cnt,
-        }))
+        Ok(own.map(|program| program.run_time_ns).sum())
     }
 
     /// Has it stay when this process ends.
