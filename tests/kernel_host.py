@@ -23,12 +23,20 @@ PYTHON = sys.executable
 LOCK = Path("/run/fairhaul-tests.lock")
 
 
+def without_twins() -> str | None:
+    """Say why there are no twins here; nothing where there are."""
+    if not host.PROGRAM.is_file():
+        return "fairhaul-host was not built here"
+    missing = host.ask({"do": "list"})["missing"]
+    return None if missing is None else str(missing)
+
+
 def lacking() -> str | None:
     """Say why the tests of the real kernel cannot run here; nothing where they can."""
     if sys.platform != "linux":
         return "this is not Linux"
-    if not host.PROGRAM.is_file():
-        return "fairhaul-host was not built here"
+    if (missing := without_twins()) is not None:
+        return missing
     if os.geteuid() != 0:
         return "the tests of the real kernel need root"
     if not Path("/sys/kernel/btf/vmlinux").is_file():
@@ -76,7 +84,7 @@ def state() -> dict[str, Any]:
 def settled(before: dict[str, Any]) -> dict[str, Any]:
     """Give the state of the host, once what the kernel frees later is gone."""
     now = state()
-    for _ in range(50):
+    for _ in range(100):
         if now == before:
             break
         time.sleep(0.1)

@@ -4,6 +4,7 @@ without a trace; and all that is refused.
 
 from __future__ import annotations
 
+import configparser
 import json
 import os
 import signal
@@ -15,7 +16,18 @@ from typing import Any
 import pytest
 
 from tests.conftest import Fairhaul
-from tests.kernel_host import PYTHON, Pair, lacking, locked, pair, settled, sh, state, wait_for
+from tests.kernel_host import (
+    PYTHON,
+    Pair,
+    lacking,
+    locked,
+    pair,
+    settled,
+    sh,
+    state,
+    wait_for,
+    without_twins,
+)
 
 ROOT = Path(__file__).parents[1]
 REASON = lacking()
@@ -23,6 +35,8 @@ needs_kernel = pytest.mark.skipif(REASON is not None, reason=str(REASON))
 
 # Names that nothing else gives: controllers are the same in all namespaces.
 ONE, TWO = f"fh_{os.getpid():x}_1", f"fh_{os.getpid():x}_2"
+
+NEEDED = ("bpf", "net_admin", "perfmon", "sys_admin", "sys_ptrace")
 
 
 @pytest.fixture(scope="module")
@@ -67,9 +81,8 @@ def removed(kernel: Pair, *words: str) -> None:
         assert not kernel.place.exists()
 
 
+@pytest.mark.skipif(without_twins() is not None, reason=str(without_twins()))
 def test_the_list_has_every_twin_with_its_parameters(fairhaul: Fairhaul) -> None:
-    if REASON is not None and "not built" in REASON:
-        pytest.skip(REASON)
     found = json.loads(fairhaul("kernel", "list", "--json").stdout)["twins"]
     sources = (ROOT / "crates/twins/bpf").glob("*.bpf.c")
     assert [one["name"] for one in found] == sorted(s.name.removesuffix(".bpf.c") for s in sources)
@@ -248,7 +261,7 @@ def test_synctcp_reads_time_stamps_in_the_unit_that_the_routes_have(
         us = 1000 * int(floor.removesuffix(" ms"))
         assert kernel.fairhaul("kernel", "set", ONE, f"qmax_floor={us}us").returncode == 0
         receiver = _sink(kernel)
-        words = ("send", kernel.address, "5298", ONE, "5")
+        words = ("send", kernel.address, "5298", ONE, "3")
         told = json.loads(sh(*_within(kernel.near), PYTHON, program, *words))
         receiver.kill()
         receiver.wait()
@@ -282,7 +295,7 @@ def test_root_is_asked_for_with_the_reasons(kernel: Pair) -> None:
 
 
 @needs_kernel
-@pytest.mark.parametrize("name", ["bpf", "perfmon", "net_admin", "sys_admin", "sys_ptrace"])
+@pytest.mark.parametrize("name", NEEDED)
 def test_each_capability_that_is_named_is_needed(kernel: Pair, name: str) -> None:
     error = refused(kernel, "install", "reno", "--as", ONE, before=_without(name))
     assert f"CAP_{name.upper()}, to " in error
@@ -291,17 +304,28 @@ def test_each_capability_that_is_named_is_needed(kernel: Pair, name: str) -> Non
 
 @needs_kernel
 def test_the_capabilities_that_are_named_are_enough(kernel: Pair) -> None:
-    needed = ("bpf", "perfmon", "net_admin", "sys_admin", "sys_ptrace")
-    only = "-all," + ",".join(f"+{name}" for name in needed)
-    done = kernel.fairhaul(
-        *("kernel", "install", "reno", "--as", ONE, "--namespace", kernel.far),
-        before=("setpriv", f"--bounding-set={only}"),
-    )
+    words = ("kernel", "install", "reno", "--as", ONE, "--namespace", kernel.far)
+    done = kernel.fairhaul(*words, before=_only())
     assert done.returncode == 0, done.stderr
-    done = kernel.fairhaul(
-        "kernel", "remove", "--all", before=("setpriv", f"--bounding-set={only}")
-    )
+    done = kernel.fairhaul("kernel", "remove", "--all", before=_only())
     assert done.returncode == 0, done.stderr
+
+
+@needs_kernel
+def test_the_units_for_systemd_say_what_works(kernel: Pair) -> None:
+    before = state()
+    for file in (ROOT / "docs/deploy").glob("*.service"):
+        unit = configparser.ConfigParser(interpolation=None, strict=False)
+        unit.optionxform = str  # type: ignore[assignment,method-assign]
+        unit.read_string(file.read_text())
+        service = unit["Service"]
+        only = service["CapabilityBoundingSet"].lower().split()
+        assert sorted(only) == [f"cap_{name}" for name in sorted(NEEDED)]
+        for line in (service[key] for key in ("ExecStart", "ExecStop") if key in service):
+            program, *words = line.split()
+            assert program == "/opt/fairhaul/bin/fairhaul"
+            assert kernel.fairhaul(*words, "--dry-run", before=_only()).returncode == 0
+    assert settled(before) == before
 
 
 @needs_kernel
@@ -409,6 +433,11 @@ def _within(namespace: str) -> tuple[str, ...]:
 def _without(name: str) -> tuple[str, ...]:
     """Be root with all capabilities but one, or with none."""
     return ("setpriv", f"--bounding-set=-{name}", f"--inh-caps=-{name}")
+
+
+def _only() -> tuple[str, ...]:
+    """Be root with the capabilities alone that are asked for."""
+    return ("setpriv", "--bounding-set=-all," + ",".join(f"+{name}" for name in NEEDED))
 
 
 def _other_types(file: Path) -> None:

@@ -11,8 +11,7 @@ use std::time::{Duration, Instant};
 
 use fairhaul_experiment::{Record, grid};
 use fairhaul_host::lab::clock::Clock;
-use fairhaul_host::lab::socket::Options;
-use fairhaul_host::lab::traffic::{Carried, Transfer, carry};
+use fairhaul_host::lab::traffic::{Carried, Load, Transfer, carry};
 use fairhaul_host::lab::{Dumbbell, Lab, Passed};
 use fairhaul_host::namespace;
 use fairhaul_path::queue::Capacity;
@@ -30,17 +29,6 @@ fn dumbbell() -> Dumbbell {
         loss: None,
         connections: 1,
     }
-}
-
-fn bulk(controller: &str) -> Transfer {
-    let options = Options {
-        controller: controller.into(),
-        segment: Bytes(1460),
-        send_buffer: None,
-        receive_buffer: None,
-        max_pacing_rate: None,
-    };
-    Transfer { connection: 0, from: 0, to: 1, start: Time::ZERO, size: None, lead: 0, options }
 }
 
 /// What a run gave: what was carried, the record, what passed, and the shortest round trip that the kernel saw.
@@ -82,7 +70,7 @@ fn measure(controller: &str) {
     }
     let _alone = common::alone();
     let before = surroundings();
-    let (carried, record, passed, shortest) = run(&[bulk(controller)]);
+    let (carried, record, passed, shortest) = run(&[Transfer::endless(0, controller)]);
     let [Carried { start: Some(_), end: None, failure: None, buffers: Some(_), received, .. }] = carried[..]
     else {
         panic!("a transfer without end goes on to the end: {carried:?}")
@@ -134,7 +122,8 @@ fn a_transfer_of_a_size_comes_to_its_end() {
     }
     let _alone = common::alone();
     let size = Bytes(2_000_000);
-    let (carried, _, passed, _) = run(&[Transfer { size: Some(size), ..bulk("reno") }]);
+    let (carried, _, passed, _) =
+        run(&[Transfer { load: Load::Size { size, lead: 0 }, ..Transfer::endless(0, "reno") }]);
     let [Carried { start: Some(start), end: Some(end), received, failure: None, .. }] = carried[..] else {
         panic!("it ends before the run does: {carried:?}")
     };
@@ -148,7 +137,7 @@ fn a_controller_that_the_kernel_does_not_have_is_an_error_that_names_it() {
         return;
     }
     let _alone = common::alone();
-    let (carried, ..) = run(&[bulk("nobody")]);
+    let (carried, ..) = run(&[Transfer::endless(0, "nobody")]);
     let failure = carried[0].failure.as_deref().expect("it cannot begin");
     assert!(failure.contains("no controller \"nobody\""), "{failure}");
 }
@@ -163,7 +152,7 @@ fn a_lab_that_is_killed_leaves_nothing_behind() {
         return;
     }
     if std::env::var_os(TO_BE_KILLED).is_some() {
-        run(&[bulk("reno")]);
+        run(&[Transfer::endless(0, "reno")]);
         return;
     }
     let _alone = common::alone();

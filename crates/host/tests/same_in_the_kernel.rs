@@ -14,11 +14,10 @@ use fairhaul_host::kernel::load::load;
 use fairhaul_host::kernel::trial::hidden_name;
 use fairhaul_host::lab::clock::Clock;
 use fairhaul_host::lab::info::{Info, State};
-use fairhaul_host::lab::socket::Options;
 use fairhaul_host::lab::traffic::{Transfer, carry};
 use fairhaul_host::lab::{Dumbbell, Lab};
 use fairhaul_path::queue::Capacity;
-use fairhaul_units::{Bytes, Rate, Settings, Span, Time};
+use fairhaul_units::{Rate, Settings, Span, Time};
 
 const DURATION: Span = Span::from_s(10);
 const RTT: Span = Span::from_ms(30);
@@ -46,15 +45,7 @@ fn flow(name: &str) -> Vec<Look> {
         loss: None,
         connections: 1,
     };
-    let options = Options {
-        controller: name.into(),
-        segment: Bytes(1460),
-        send_buffer: None,
-        receive_buffer: None,
-        max_pacing_rate: None,
-    };
-    let transfer =
-        Transfer { connection: 0, from: 0, to: 1, start: Time::ZERO, size: None, lead: 0, options };
+    let transfer = Transfer::endless(0, name);
     let lab = Lab::new(path.layout()).expect("root may make hosts");
     let clock = Clock::starting_in(Span::from_ms(50)).expect("there is a clock");
     let running = lab.start(clock, grid(DURATION, Span::ZERO, 1));

@@ -2,9 +2,10 @@
 
 mod common;
 
-use fairhaul_experiment::{Record, Scenario, TransferRow, read};
+use fairhaul_experiment::{Record, Scenario, Source, TransferRow, read};
 use fairhaul_host::lab::plan::Twins;
 use fairhaul_host::lab::{Answer, Mode, run};
+use fairhaul_units::{Span, Time};
 
 fn scenario(text: &str) -> Scenario {
     read(text, "test", &[]).expect("it is a scenario").base
@@ -20,7 +21,7 @@ fn answer(scenario: &Scenario) -> Answer {
 /// Goodput of a flow from `from_s` to the end, bits per second.
 fn goodput(scenario: &Scenario, record: &Record, flow: usize) -> f64 {
     let grid = record.grid;
-    let from = fairhaul_units::Time::ZERO + scenario.warmup;
+    let from = Time::ZERO + scenario.warmup;
     let late = (0..grid.len()).filter(|bin| grid.start(*bin) >= from);
     let bytes: u64 = late.map(|bin| record.flows[flow][bin].goodput_bytes).sum();
     bytes as f64 * 8.0 / (scenario.duration - scenario.warmup).as_secs()
@@ -228,4 +229,47 @@ fn a_queue_that_marks_slows_a_sender_without_a_loss() {
     assert!(goodput(&scenario, &record, 0) > 0.8 * 20e6, "{trust:?}");
     // The gauges of CoDel are there for every bin.
     assert_eq!(record.gauges[0].len(), record.grid.len() * scenario.links[0].queue.entry.gauges.len());
+}
+
+/// Beside a transfer without end: datagrams at a constant rate, and an application that is on half of the time.
+#[test]
+fn applications_write_in_their_own_time() {
+    if !common::is_root() {
+        return;
+    }
+    let _alone = common::alone();
+    let scenario = scenario(
+        r#"
+        title = "applications"
+        duration = "5 s"
+        [bottleneck]
+        rate = "50 Mbit/s"
+        delay = "5 ms"
+        queue = { kind = "droptail", capacity = "40 ms" }
+        [[flow]]
+        name = "constant"
+        rtt = "20 ms"
+        traffic = { kind = "cbr", rate = "4 Mbit/s" }
+        [[flow]]
+        name = "sometimes"
+        rtt = "20 ms"
+        controller = "cubic"
+        traffic = { kind = "onoff", rate = "8 Mbit/s", on = "100 ms", off = "100 ms" }
+        "#,
+    );
+    let Answer { record, trust } = answer(&scenario);
+    assert!(trust.valid, "{:?}", trust.reasons);
+    // 2500 packets of 1000 B in 5 s, of which 972 are payload; the last are still on their way.
+    let sent: u64 = record.flows[0].iter().map(|row| row.sent).sum();
+    assert!((2490..=2500).contains(&sent), "{sent}");
+    let constant = goodput(&scenario, &record, 0);
+    assert!((constant / 4e6 / 0.972 - 1.0).abs() < 0.02, "{constant}");
+    // What it writes follows from the seed: what was ready 50 ms before the end has arrived.
+    let mut source = Source::of(&scenario.flows[1], 1, Time::ZERO, scenario.seed).expect("it is one");
+    let end = Time::ZERO + scenario.duration;
+    let times: Vec<Time> =
+        std::iter::repeat_with(|| source.next_at()).take_while(|time| *time < end).collect();
+    let sure = times.iter().filter(|time| **time + Span::from_ms(50) < end).count() as u64;
+    let bytes = record.transfers[1].bytes;
+    assert!(sure > 500 && bytes >= sure * 948 && bytes <= times.len() as u64 * 948, "{bytes} {sure}");
 }

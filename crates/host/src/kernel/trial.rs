@@ -7,14 +7,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use fairhaul_experiment::grid;
 use fairhaul_path::impair::LossRule;
 use fairhaul_path::queue::Capacity;
-use fairhaul_units::{Bytes, Rate, Span, Time};
+use fairhaul_units::{Rate, Span, Time};
 
 use super::choice::{Choice, PREFIX};
 use super::load;
 use crate::error::{Context, Error, Result};
 use crate::lab::clock::Clock;
 use crate::lab::info::Info;
-use crate::lab::socket::Options;
 use crate::lab::traffic::{Transfer, carry};
 use crate::lab::{Dumbbell, Lab};
 
@@ -48,7 +47,7 @@ fn flow(name: &str) -> Result<()> {
     let clock = Clock::starting_in(Span::from_ms(50))?;
     let running = lab.start(clock, grid(DURATION, Span::ZERO, 1));
     let mut last: Option<Info> = None;
-    let transfers = [transfer(name)];
+    let transfers = [Transfer::endless(0, name)];
     let carried =
         carry(&running, clock, Time::ZERO + DURATION, &transfers, &mut |_, _, info| last = Some(*info))?;
     let (_, passed) = running.finish()?;
@@ -79,15 +78,4 @@ fn path() -> Dumbbell {
         loss: Some(LossRule::Every(LOST_EVERY)),
         connections: 1,
     }
-}
-
-fn transfer(name: &str) -> Transfer {
-    let options = Options {
-        controller: name.to_string(),
-        segment: Bytes(1460),
-        send_buffer: None,
-        receive_buffer: None,
-        max_pacing_rate: None,
-    };
-    Transfer { connection: 0, from: 0, to: 1, start: Time::ZERO, size: None, lead: 0, options }
 }

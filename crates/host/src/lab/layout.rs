@@ -10,8 +10,8 @@ use serde::Serialize;
 /// Hosts, links and ways.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// How many there are.
-    pub hosts: u8,
+    /// Of each host, by its number: packets that it hands over in one burst, at most.
+    pub hosts: Vec<u64>,
     /// One entry per direction, as in a scenario.
     pub links: Vec<LinkSpec>,
     /// By flow.
@@ -22,8 +22,6 @@ pub struct Layout {
     pub seed: u64,
     /// The largest packet.
     pub mtu: Bytes,
-    /// Packets that a sender hands over in one burst, at most.
-    pub burst: u64,
     /// How hosts hand packets over.
     pub mode: Mode,
 }
@@ -32,10 +30,10 @@ pub struct Layout {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// Each for itself. A burst is as long as the layout says.
+    /// Each for itself.
     Exact,
-    /// Many at once, for rates above some 200 Mbit/s. Queues see each for itself, but bursts are as long as the kernel
-    /// makes them, and what reaches a receiver within a tick is acknowledged together.
+    /// Many at once, for rates above some 200 Mbit/s. Queues see each for itself, but a host of which a
+    /// burst of 1 is asked makes them as long as it likes, and what reaches a receiver within a tick is acknowledged together.
     Fast,
 }
 
@@ -107,13 +105,12 @@ impl Dumbbell {
             metrics: Metrics::default(),
         };
         Layout {
-            hosts: 2,
+            hosts: vec![1; 2],
             links: vec![link("bottleneck", self.loss.clone()), link("bottleneck (reverse)", None)],
             routes: vec![route; self.connections as usize],
             connections: (0..self.connections).collect(),
             seed: 1,
             mtu: MTU,
-            burst: 1,
             mode: Mode::Exact,
         }
     }

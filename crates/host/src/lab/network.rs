@@ -192,7 +192,8 @@ impl Network {
                 let fresh = segment.acknowledges.map_or(0, |next| known.account.acknowledges(next));
                 self.ledger.delivered(flow, 0, false, fresh, now);
             }
-            None => self.ledger.sent(flow, false, now),
+            None if forward => self.ledger.sent(flow, false, now),
+            None => {}
         }
     }
 
@@ -292,7 +293,11 @@ impl Network {
         self.counts.delivered += 1;
         let Travel { headers, flow, forward, sent, .. } = *travel;
         if forward && headers.carries_data() {
-            self.ledger.delivered(flow, headers.payload.into(), false, 0, now);
+            // What no acknowledgement tells counts as it comes.
+            let in_order = if headers.segment.is_none() { headers.payload.into() } else { 0 };
+            let known = self.connections[headers.from.1 as usize].get_or_insert_default();
+            known.account.in_order += in_order;
+            self.ledger.delivered(flow, headers.payload.into(), false, in_order, now);
             self.ledger.sampled(flow, Span::ZERO, now - sent, now);
         }
     }

@@ -1,23 +1,23 @@
 //! From a scenario to what the lab lays out and carries, or to what real hosts cannot do of it.
 //!
-//! All data come from host 0 and go to host 1: the ways of flows differ in the network, where the router tells their
-//! packets apart by their addresses. So a dumbbell and any graph take two hosts.
+//! All data go to host 0, and come from another for each length of bursts, which is one for all that a host sends. What
+//! else differs in the ways of flows is in the network, where the router tells their packets apart by their addresses. So
+//! a dumbbell and any graph mostly take two hosts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use fairhaul_experiment::{Flow, Hop, LinkSpec, Scenario, SlowStart, Traffic};
+use fairhaul_experiment::{Flow, Hop, LinkSpec, Scenario, SlowStart, Source, Traffic};
 use fairhaul_units::{Bytes, HEADER, Rate, Span};
 
-use super::address::MOST_CONNECTIONS;
+use super::address::{MOST_CONNECTIONS, MOST_HOSTS};
 use super::layout::{Layout, Metrics, Mode, Route};
 use super::socket::Options;
-use super::traffic::Transfer;
+use super::traffic::{Load, Transfer};
 use crate::error::{Error, Result};
 use crate::kernel::congestion;
 use crate::nearest::hint;
 
-const SENDERS: u8 = 0;
-const RECEIVERS: u8 = 1;
+const RECEIVERS: u8 = 0;
 /// What `TCP_MAXSEG` takes, from `linux/tcp.h`.
 const LEAST_SEGMENT: u64 = 88;
 const MOST_SEGMENT: u64 = 32_767;
@@ -60,7 +60,11 @@ pub fn plan(scenario: &Scenario, twins: &Twins) -> Result<Plan> {
         router(link).into_iter().for_each(|reason| refusals.add("link", &link.name, reason));
     }
     same_values(scenario, twins, &mut refusals);
-    let burst = burst(scenario, &mut refusals);
+    let bursts = bursts(scenario);
+    if bursts.len() >= usize::from(MOST_HOSTS) {
+        let reason = format!("{} values of offload are too many; at most {}", bursts.len(), MOST_HOSTS - 1);
+        refusals.add("scenario", &scenario.title, reason);
+    }
     let planned = fairhaul_experiment::plan(scenario);
     if planned.len() > MOST_CONNECTIONS as usize {
         let reason = format!("{} connections are too many; at most {MOST_CONNECTIONS}", planned.len());
@@ -68,30 +72,34 @@ pub fn plan(scenario: &Scenario, twins: &Twins) -> Result<Plan> {
     }
     refusals.none()?;
     let layout = Layout {
-        hosts: 2,
+        hosts: [1].into_iter().chain(bursts.iter().copied()).collect(),
         links: scenario.links.clone(),
-        routes: scenario.flows.iter().map(route).collect(),
+        routes: scenario.flows.iter().map(|flow| route(flow, &bursts)).collect(),
         connections: planned.iter().map(|transfer| transfer.flow).collect(),
         seed: scenario.seed,
         mtu: scenario.flows.iter().map(|flow| flow.packet).max().unwrap_or(HEADER),
-        burst,
         mode: mode(scenario),
     };
-    Ok(Plan { layout, transfers: transfers(scenario, &planned, twins) })
+    let transfers = transfers(scenario, &planned, twins, &layout.routes);
+    Ok(Plan { layout, transfers })
 }
 
-fn transfers(scenario: &Scenario, planned: &[fairhaul_experiment::Transfer], twins: &Twins) -> Vec<Transfer> {
+fn transfers(
+    scenario: &Scenario,
+    planned: &[fairhaul_experiment::Transfer],
+    twins: &Twins,
+    routes: &[Route],
+) -> Vec<Transfer> {
     // Those that carry something together have one connection each, which starts with the others.
     let first = |flow: u32| planned.partition_point(|transfer| transfer.flow < flow) as u32;
     let transfer = |(connection, transfer): (u32, &fairhaul_experiment::Transfer)| {
         let flow = &scenario.flows[transfer.flow as usize];
         Transfer {
             connection,
-            from: SENDERS,
-            to: RECEIVERS,
+            from: routes[transfer.flow as usize].from,
+            to: routes[transfer.flow as usize].to,
             start: transfer.start,
-            size: transfer.size,
-            lead: flow.lead.map_or(connection, first),
+            load: load(scenario, transfer, flow.lead.map_or(connection, first)),
             options: Options {
                 controller: kernel_name(flow, twins).into(),
                 segment: flow.packet - HEADER,
@@ -104,9 +112,36 @@ fn transfers(scenario: &Scenario, planned: &[fairhaul_experiment::Transfer], twi
     (0..).zip(planned).map(transfer).collect()
 }
 
-fn route(flow: &Flow) -> Route {
+/// What a transfer has to send; `lead`: the first of the connections that carry it.
+fn load(scenario: &Scenario, transfer: &fairhaul_experiment::Transfer, lead: u32) -> Load {
+    let flow = &scenario.flows[transfer.flow as usize];
+    let source = Source::of(flow, transfer.flow, transfer.start, scenario.seed);
+    match (source, transfer.size) {
+        (Some(source), _) if datagrams(flow) => Load::Datagrams(source),
+        (Some(source), _) => Load::Written(source),
+        (None, Some(size)) => Load::Size { size, lead },
+        (None, None) => Load::Endless,
+    }
+}
+
+fn datagrams(flow: &Flow) -> bool {
+    matches!(flow.traffic, Traffic::Cbr { .. })
+}
+
+/// The lengths of bursts, packets, each once.
+fn bursts(scenario: &Scenario) -> Vec<u64> {
+    scenario.flows.iter().map(|flow| flow.offload).collect::<BTreeSet<u64>>().into_iter().collect()
+}
+
+/// The host from which the data of a flow come.
+fn sender(flow: &Flow, bursts: &[u64]) -> u8 {
+    let burst = bursts.iter().position(|burst| *burst == flow.offload);
+    RECEIVERS + 1 + burst.expect("all are listed") as u8
+}
+
+fn route(flow: &Flow, bursts: &[u64]) -> Route {
     Route {
-        from: SENDERS,
+        from: sender(flow, bursts),
         to: RECEIVERS,
         forward: flow.forward.clone(),
         reverse: flow.reverse.clone(),
@@ -126,7 +161,7 @@ fn kernel_name<'a>(flow: &'a Flow, twins: &'a Twins) -> &'a str {
 
 /// Whether the kernel has the controller of a flow.
 fn controller(flow: &Flow, twins: &Twins, available: &[String]) -> std::result::Result<(), String> {
-    if matches!(flow.traffic, Traffic::Cbr { .. }) {
+    if datagrams(flow) {
         return Ok(()); // it has none
     }
     let (name, kernel) = (flow.controller.entry.name, kernel_name(flow, twins));
@@ -164,10 +199,6 @@ fn asks_too_much(flow: &Flow) -> Vec<String> {
             Bytes(LEAST_SEGMENT) + HEADER,
             Bytes(MOST_SEGMENT) + HEADER
         ),
-    );
-    refuse(
-        matches!(flow.traffic, Traffic::OnOff { .. } | Traffic::Cbr { .. }),
-        "traffic: the lab sends \"bulk\", a size, \"short\" and \"web\"",
     );
     refuse(
         !flow.recovery.reports(),
@@ -224,16 +255,6 @@ fn same_values(scenario: &Scenario, twins: &Twins, refusals: &mut Refusals) {
             refusals.add("flow", &other.name, reason);
         }
     }
-}
-
-/// Packets in a burst, which is one number for all that a host sends.
-fn burst(scenario: &Scenario, refusals: &mut Refusals) -> u64 {
-    let first = scenario.flows.first().map_or(1, |flow| flow.offload);
-    for flow in scenario.flows.iter().filter(|flow| flow.offload != first) {
-        let reason = "offload: it differs from that of the first flow; a host has one for all";
-        refusals.add("flow", &flow.name, reason.into());
-    }
-    first
 }
 
 /// How hosts hand packets over: each for itself, unless so much can be under way that they are too many.
@@ -312,17 +333,20 @@ mod tests {
         let text = flow("count = 2\ncontroller = \"reno\"\nstart = \"1 s\"\ninitial_window = 10")
             + &flow("controller = \"fhstcp\"\ntraffic = \"3 MB\"\nconnections = 3").replace("\"F\"", "\"G\"");
         let Plan { layout, transfers } = plan(&scenario(&text), &twins).expect("real hosts can do it");
-        assert_eq!((layout.hosts, layout.mtu, layout.burst), (2, Bytes(1500), 1));
+        assert_eq!((layout.hosts, layout.mtu), (vec![1, 1], Bytes(1500)));
         assert_eq!(layout.connections, [0, 1, 2, 3, 4]);
         let metrics = layout.routes[0].metrics;
         assert_eq!((metrics.initial_window, metrics.min_rto), (Some(10), None));
         assert!(metrics.acknowledges_at_once && !metrics.ecn);
         // 10 ms of access, the link, 10 ms of access.
         assert_eq!(layout.routes[0].forward.len(), 3);
-        assert_eq!((transfers[1].start, transfers[1].size), (Time::ZERO + Span::from_s(1), None));
+        assert_eq!(transfers[1].start, Time::ZERO + Span::from_s(1));
+        assert!(matches!(transfers[1].load, Load::Endless));
         assert_eq!(transfers[1].options.segment, Bytes(1460));
         // Three carry 3 MB together.
-        assert!(transfers[2..].iter().all(|t| t.lead == 2 && t.size == Some(Bytes(3_000_000))));
+        assert!(
+            transfers[2..].iter().all(|t| matches!(t.load, Load::Size { size: Bytes(3_000_000), lead: 2 }))
+        );
         assert_eq!(transfers[4].options.controller, "reno");
     }
 
@@ -337,11 +361,20 @@ mod tests {
             said.contains("packet = \"100 B\": the kernel sends packets of 128 B to 32.807 kB"),
             "{said}"
         );
-        assert!(refused("traffic = { kind = \"cbr\", rate = \"1 Mbit/s\" }", &none).contains("traffic:"));
         let said = refused("controller = { kind = \"cubic\", beta = 0.5 }", &none);
         assert!(said.contains("takes no \"beta\""), "{said}");
         let said = refused("controller = \"xcp\"", &none);
         assert!(said.contains("a header that the kernel's do not"), "{said}");
+    }
+
+    #[test]
+    fn each_length_of_bursts_has_a_host_and_datagrams_need_no_controller() {
+        let text = flow("controller = \"reno\"\noffload = \"8 packets\"")
+            + &flow("traffic = { kind = \"cbr\", rate = \"1 Mbit/s\" }").replace("\"F\"", "\"G\"");
+        let Plan { layout, transfers } = plan(&scenario(&text), &Twins::new()).expect("real hosts can do it");
+        assert_eq!(layout.hosts, [1, 1, 8]);
+        assert_eq!(transfers.iter().map(|transfer| transfer.from).collect::<Vec<_>>(), [2, 1]);
+        assert!(matches!(transfers[1].load, Load::Datagrams(_)));
     }
 
     #[test]

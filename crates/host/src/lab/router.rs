@@ -69,8 +69,8 @@ impl Lab {
     /// # Errors
     /// What is asked for takes root, and devices for tunnels.
     pub fn new(layout: Layout) -> io::Result<Lab> {
-        let host = |number| Host::new(number, &layout);
-        let hosts = (0..layout.hosts).map(host).collect::<io::Result<Vec<Host>>>()?;
+        let host = |(number, _)| Host::new(number, &layout);
+        let hosts = (0..).zip(&layout.hosts).map(host).collect::<io::Result<Vec<Host>>>()?;
         Ok(Lab { layout, hosts: Arc::new(hosts) })
     }
 

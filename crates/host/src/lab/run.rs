@@ -1,7 +1,7 @@
 //! The way in: a scenario goes in, a record comes out, and what is to be thought of it.
 
-use fairhaul_experiment::{FlowRow, Record, Scenario, TransferRow, grid};
-use fairhaul_units::{Span, Time};
+use fairhaul_experiment::{FlowRow, Record, Scenario, Traffic, TransferRow, grid};
+use fairhaul_units::{HEADER, Span, Time};
 
 use super::clock::Clock;
 use super::info::Info;
@@ -9,7 +9,7 @@ use super::machine::Machine;
 use super::observe::Observer;
 use super::plan::{Plan, Twins, plan};
 use super::router::Lab;
-use super::traffic::{self, Carried, LEAD};
+use super::traffic::{self, Carried, DATAGRAM_HEADERS, LEAD, TIME_STAMPS};
 use super::trust::{Evidence, Trust};
 use crate::error::{Context, Result};
 
@@ -98,11 +98,12 @@ fn packets(scenario: &Scenario, flows: &[u32], in_order: &[u64]) -> u64 {
     flows.iter().zip(in_order).map(packets).sum()
 }
 
-/// Of a full packet: the kernel's time stamps take 12 bytes.
+/// Of a full packet.
 fn payload(scenario: &Scenario, flow: u32) -> u64 {
     let flow = &scenario.flows[flow as usize];
-    (flow.packet - flow.headers()).0 - TIME_STAMPS
+    let headers = match flow.traffic {
+        Traffic::Cbr { .. } => DATAGRAM_HEADERS,
+        _ => HEADER + TIME_STAMPS,
+    };
+    (flow.packet - headers).0
 }
-
-/// The option and what aligns it [RFC 7323].
-const TIME_STAMPS: u64 = 12;

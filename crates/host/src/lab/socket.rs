@@ -32,6 +32,22 @@ pub struct Options {
     pub max_pacing_rate: Option<Rate>,
 }
 
+/// Of a packet of 1500 bytes.
+const SEGMENT: Bytes = Bytes(1460);
+
+impl Options {
+    /// A controller, on packets of 1500 bytes; all else is the kernel's choice.
+    pub fn of(controller: &str) -> Options {
+        Options {
+            controller: controller.into(),
+            segment: SEGMENT,
+            send_buffer: None,
+            receive_buffer: None,
+            max_pacing_rate: None,
+        }
+    }
+}
+
 /// A socket of the sender of `connection` in the namespace of this thread, which is `host`.
 pub fn sender(host: u8, connection: u32, options: &Options) -> io::Result<OwnedFd> {
     let socket = prepared(options)?;
@@ -59,6 +75,14 @@ pub fn receiver(host: u8, connection: u32, options: &Options) -> io::Result<Owne
 /// Opens the connection to the receiver at `host`: when this returns it is open.
 pub fn open(socket: impl AsFd, host: u8, connection: u32) -> io::Result<()> {
     Ok(connect(socket.as_fd().as_raw_fd(), &name(host, connection, PORT))?)
+}
+
+/// A socket for datagrams of `connection` from `host` to `other`, and back.
+pub fn datagrams(host: u8, other: u8, connection: u32) -> io::Result<OwnedFd> {
+    let socket = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?;
+    bind(socket.as_raw_fd(), &name(host, connection, PORT))?;
+    connect(socket.as_raw_fd(), &name(other, connection, PORT))?;
+    Ok(socket)
 }
 
 fn name(host: u8, connection: u32, port: u16) -> SockaddrIn {

@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, Scope};
 
-use fairhaul_units::{Bytes, Span, Time};
-use nix::sys::socket::{MsgFlags, getsockopt, recv, setsockopt, shutdown, sockopt};
+use fairhaul_experiment::Source;
+use fairhaul_units::{Bytes, HEADER, Span, Time};
+use nix::sys::socket::{MsgFlags, getsockopt, recv, send, setsockopt, shutdown, sockopt};
 
 use super::clock::Clock;
 use super::info::Info;
@@ -25,6 +26,10 @@ pub const LEAD: Span = Span::from_ms(20);
 static PAYLOAD: [u8; 1 << 18] = [0; 1 << 18];
 /// What one takes at once of a transfer that several carry.
 const PART: u64 = 1 << 14;
+/// What the kernel's time stamps take of a segment, with what aligns them [RFC 7323].
+pub const TIME_STAMPS: Bytes = Bytes(12);
+/// Of IP and UDP.
+pub const DATAGRAM_HEADERS: Bytes = Bytes(28);
 /// Of the threads, which hold nothing large.
 const STACK: usize = 1 << 17;
 
@@ -39,12 +44,36 @@ pub struct Transfer {
     pub to: u8,
     /// When its sender opens it.
     pub start: Time,
-    /// Payload, of all connections that carry it; `None`: without end.
-    pub size: Option<Bytes>,
-    /// The first of the connections that carry it together; its own number where it carries it alone.
-    pub lead: u32,
+    /// What it has to send.
+    pub load: Load,
     /// What is set on its sockets.
     pub options: Options,
+}
+
+impl Transfer {
+    /// As much as gets through from host 0 to host 1 from the start on, as over a [`Dumbbell`](super::Dumbbell).
+    pub fn endless(connection: u32, controller: &str) -> Transfer {
+        let options = Options::of(controller);
+        Transfer { connection, from: 0, to: 1, start: Time::ZERO, load: Load::Endless, options }
+    }
+}
+
+/// What a transfer has to send.
+#[derive(Clone, Debug)]
+pub enum Load {
+    /// As much as gets through.
+    Endless,
+    /// So much, once.
+    Size {
+        /// Payload, of all connections that carry it.
+        size: Bytes,
+        /// The first of the connections that carry it together; its own number where it carries it alone.
+        lead: u32,
+    },
+    /// A full packet whenever the application has one ready.
+    Written(Source),
+    /// The same without TCP.
+    Datagrams(Source),
 }
 
 /// What became of it.
@@ -96,7 +125,10 @@ pub fn carry(
 
 /// What is left of each transfer with an end, by its first connection.
 fn pools(transfers: &[Transfer]) -> BTreeMap<u32, AtomicU64> {
-    let sized = transfers.iter().filter_map(|transfer| Some((transfer.lead, transfer.size?.0.into())));
+    let sized = transfers.iter().filter_map(|transfer| match transfer.load {
+        Load::Size { size, lead } => Some((lead, size.0.into())),
+        _ => None,
+    });
     sized.collect()
 }
 
@@ -136,7 +168,10 @@ impl Desk<'_> {
         let connection = transfer.connection;
         let mut carried =
             Carried { connection, start: None, end: None, received: 0, buffers: None, failure: None };
-        let done = self.send(scope, transfer, &mut carried);
+        let done = match &transfer.load {
+            Load::Datagrams(source) => self.datagrams(scope, transfer, source.clone(), &mut carried),
+            _ => self.send(scope, transfer, &mut carried),
+        };
         self.close(connection, End::Sends);
         if let Err(error) = done
             && !self.over.load(Ordering::Relaxed)
@@ -179,15 +214,16 @@ impl Desk<'_> {
     /// Writes all that the transfer holds, and waits until it is acknowledged.
     fn write(&self, transfer: &Transfer, sender: &OwnedFd) -> io::Result<()> {
         let mut stream = TcpStream::from(sender.try_clone()?);
-        loop {
-            let part = match transfer.size {
-                None => PAYLOAD.len(),
-                Some(_) => self.take(transfer.lead),
-            };
-            if part == 0 {
-                break;
+        match &transfer.load {
+            Load::Size { lead, .. } => {
+                while let part @ 1.. = self.take(*lead) {
+                    stream.write_all(&PAYLOAD[..part])?;
+                }
             }
-            stream.write_all(&PAYLOAD[..part])?;
+            Load::Written(source) => self.write_in_time(&mut stream, transfer, source.clone())?,
+            Load::Endless | Load::Datagrams(_) => loop {
+                stream.write_all(&PAYLOAD)?;
+            },
         }
         // The receiver closes once it has read all, which its kernel has acknowledged by then.
         stream.shutdown(Shutdown::Write)?;
@@ -196,6 +232,54 @@ impl Desk<'_> {
             0 if !self.over.load(Ordering::Relaxed) => Ok(()),
             _ => Err(io::Error::other("the receiver did not get to the end")),
         }
+    }
+
+    /// Writes a full packet whenever the application has one ready, until the run is over.
+    fn write_in_time(
+        &self,
+        stream: &mut TcpStream,
+        transfer: &Transfer,
+        mut source: Source,
+    ) -> io::Result<()> {
+        let payload = (transfer.options.segment - TIME_STAMPS).0 as usize;
+        while self.wait(source.next_at()) {
+            stream.write_all(&PAYLOAD[..payload])?;
+        }
+        Err(io::Error::other("the run is over"))
+    }
+
+    /// Sends datagrams until the run is over. Their losses are nobody's concern.
+    fn datagrams<'s>(
+        &'s self,
+        scope: &'s Scope<'s, '_>,
+        transfer: &'s Transfer,
+        mut source: Source,
+        carried: &mut Carried,
+    ) -> io::Result<()> {
+        let Transfer { connection, from, to, start, options, .. } = transfer;
+        self.running.host(*to).namespace.enter()?;
+        let receiver = self.keep(*connection, End::Receives, socket::datagrams(*to, *from, *connection)?);
+        self.running.host(*from).namespace.enter()?;
+        let sender = self.keep(*connection, End::Sends, socket::datagrams(*from, *to, *connection)?);
+        let reader = thread::Builder::new().stack_size(STACK);
+        let reader = reader.spawn_scoped(scope, move || self.drain(&receiver))?;
+        self.clock.sleep_until(*start);
+        carried.start = Some(self.clock.now());
+        let payload = (options.segment + HEADER - DATAGRAM_HEADERS).0 as usize;
+        while self.wait(source.next_at()) {
+            send(sender.as_raw_fd(), &PAYLOAD[..payload], MsgFlags::empty())?;
+        }
+        carried.received = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        Ok(())
+    }
+
+    /// Waits until `time`: whether the run goes on then.
+    fn wait(&self, time: Time) -> bool {
+        // An application may be silent for long, and is not to be waited for in the end.
+        while self.clock.now() < time && !self.over.load(Ordering::Relaxed) {
+            self.clock.sleep_until(time.min(self.clock.now() + LEAD));
+        }
+        !self.over.load(Ordering::Relaxed)
     }
 
     /// Takes a part of what is left of a transfer: how much, and nothing at its end.
@@ -212,15 +296,21 @@ impl Desk<'_> {
         let (stream, _) = TcpListener::from(listener.try_clone()?).accept()?;
         self.close(connection, End::Listens);
         let stream = self.keep(connection, End::Receives, stream.into());
-        let mut buffer = vec![0; PAYLOAD.len()];
-        let mut payload = 0;
-        // The kernel counts the payload and lets go of it, without a copy.
-        while let Ok(read @ 1..) = recv(stream.as_raw_fd(), &mut buffer, MsgFlags::MSG_TRUNC) {
-            payload += read as u64;
-        }
+        let payload = self.drain(&stream);
         let granted = getsockopt(&stream, sockopt::RcvBuf)? as u64;
         self.close(connection, End::Receives);
         Ok((payload, Bytes(granted)))
+    }
+
+    /// Reads from a socket until nothing comes any more: how much that was.
+    fn drain(&self, socket: &OwnedFd) -> u64 {
+        let mut buffer = vec![0; PAYLOAD.len()];
+        let mut payload = 0;
+        // The kernel of TCP counts the payload and lets go of it, without a copy.
+        while let Ok(read @ 1..) = recv(socket.as_raw_fd(), &mut buffer, MsgFlags::MSG_TRUNC) {
+            payload += read as u64;
+        }
+        payload
     }
 
     /// Looks at all senders until the run is over.

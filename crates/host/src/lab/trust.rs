@@ -1,7 +1,7 @@
 //! Whether a run in the lab is to be believed: what the machine did to it, in numbers, and the reasons not to.
 //!
-//! A lag of the router changes neither the rate of a link nor the fate of a packet, but delays what is given out,
-//! as though the way were longer for a while.
+//! A lag of the router changes the rate of no link, but bunches what is read and delays what is given out, as though
+//! the way were longer for a while.
 
 use fairhaul_experiment::{Hop, Record, Scenario};
 use fairhaul_units::{Bytes, Span, Time};

@@ -39,8 +39,8 @@ impl Host {
             quieten()?;
             let device = device(layout.mode)?;
             ip("link set lo up")?;
-            let mtu = layout.mtu.0;
-            ip(&format!("link set {DEVICE} mtu {mtu} txqueuelen {DEVICE_QUEUE} {} up", burst(layout)))?;
+            let (mtu, burst) = (layout.mtu.0, burst(host, layout));
+            ip(&format!("link set {DEVICE} mtu {mtu} txqueuelen {DEVICE_QUEUE} {burst} up"))?;
             ip(&format!("route add local {} dev lo", address::block(host)))?;
             ip_batch(&routes(host, layout))?;
             Ok(device)
@@ -94,8 +94,8 @@ fn words(metrics: Metrics) -> String {
 }
 
 /// Bursts reach the first queue as the sender's window makes them, unless all is to be fast.
-fn burst(layout: &Layout) -> String {
-    match (layout.mode, layout.burst) {
+fn burst(host: u8, layout: &Layout) -> String {
+    match (layout.mode, layout.hosts[usize::from(host)]) {
         (Mode::Fast, 1) => String::new(),
         (_, packets) => format!("gso_max_segs {packets}"),
     }
@@ -123,6 +123,9 @@ fn quieten() -> io::Result<()> {
     set("ipv6/conf/default/disable_ipv6", "1")?;
     set("ipv4/conf/all/rp_filter", "0")?;
     set("ipv4/conf/default/rp_filter", "0")?;
+    // A connection whose process was killed would try for minutes to send what it has left, and keep its
+    // namespace and its controller.
+    set("ipv4/tcp_orphan_retries", "1")?;
     // What one connection has learnt of the way must not reach the next.
     set("ipv4/tcp_no_metrics_save", "1")?;
     set("ipv4/tcp_rmem", &format!("4096 131072 {LARGEST_BUFFER}"))?;

@@ -1,0 +1,1 @@
+/tmp/noclang/m4
