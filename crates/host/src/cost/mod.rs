@@ -8,7 +8,7 @@ mod path;
 mod spread;
 mod wire;
 
-use fairhaul_twins::objects;
+use fairhaul_twins::{MISSING, objects};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -55,6 +55,9 @@ struct Tried {
 pub fn cost(request: &Cost) -> Result<Value> {
     if request.rounds == 0 {
         return Err(Error::refused("wanted at least one round"));
+    }
+    if let Some(reason) = MISSING {
+        return Err(Error::refused(format!("this build carries no twins: {reason}")));
     }
     probe::require()?;
     capabilities::keep_needed()?;

@@ -2,14 +2,13 @@
 
 use fairhaul_experiment::grid;
 use fairhaul_path::queue::Capacity;
-use fairhaul_units::{Bytes, Rate, Span, Time};
+use fairhaul_units::{Rate, Span, Time};
 use serde::Serialize;
 
 use super::{BASE, Tried};
 use crate::error::{Context, Error, Result};
 use crate::lab::clock::Clock;
 use crate::lab::info::Info;
-use crate::lab::socket::Options;
 use crate::lab::traffic::{Transfer, carry};
 use crate::lab::{Dumbbell, Lab};
 use crate::steps::Steps;
@@ -78,7 +77,7 @@ fn alone(controller: &str, measured: Span) -> Result<Alone> {
     let running = lab.start(clock, grid(START + measured, START, 1));
     let mut looks: Vec<(Time, Info)> = Vec::new();
     let mut look = |now, _, info: &Info| looks.push((now, *info));
-    let carried = carry(&running, clock, end, &[transfer(controller)], &mut look)?;
+    let carried = carry(&running, clock, end, &[Transfer::endless(0, controller)], &mut look)?;
     let (_, passed) = running.finish().when("carrying packets")?;
     if let Some(failure) = carried.iter().find_map(|one| one.failure.clone()) {
         return Err(Error::failed(failure));
@@ -99,15 +98,4 @@ fn path() -> Dumbbell {
         loss: None,
         connections: 1,
     }
-}
-
-fn transfer(controller: &str) -> Transfer {
-    let options = Options {
-        controller: controller.to_string(),
-        segment: Bytes(1460),
-        send_buffer: None,
-        receive_buffer: None,
-        max_pacing_rate: None,
-    };
-    Transfer { connection: 0, from: 0, to: 1, start: Time::ZERO, size: None, lead: 0, options }
 }

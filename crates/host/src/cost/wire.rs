@@ -251,11 +251,9 @@ fn hold_window(lab: &Lab) -> io::Result<()> {
 
 fn options(controller: &str) -> Options {
     Options {
-        controller: controller.to_string(),
-        segment: Bytes(1460),
         send_buffer: Some(SEND_BUFFER),
         receive_buffer: Some(RECEIVE_BUFFER),
-        max_pacing_rate: None,
+        ..Options::of(controller)
     }
 }
 
