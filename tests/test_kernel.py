@@ -408,7 +408,8 @@ def test_wrong_words_are_told_the_right_ones(kernel: Pair) -> None:
 
 
 @needs_kernel
-def test_an_acknowledgement_costs_what_it_costs_with_cubic_give_or_take(kernel: Pair) -> None:
+@pytest.mark.usefixtures("kernel")
+def test_an_acknowledgement_costs_what_it_costs_with_cubic_give_or_take() -> None:
     # That every window stood at 64 packets is for the measurement itself: else it gives none.
     before = state()
     found = host.ask({"do": "cost", "rounds": 1, "seconds": 0})

@@ -94,7 +94,7 @@ def instructions() -> None:
 
 
 def _print(found: Iterable[Row], file: Path) -> bool:
-    """Print every row as soon as it is there, and write all of them in the end, if there are any."""
+    """Print every row as soon as it is there, and write all in the end: whether there are any."""
     begun = time.monotonic()
     rows: list[Row] = []
     click.echo(sheet.head())

@@ -8,7 +8,7 @@
 //! So the route holds the window of all of them to [`WINDOW`], above the threshold, where they avoid congestion. A connection
 //! is told this of its route by what the kernel remembers of one before it, so there is one that is not measured.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
@@ -98,7 +98,8 @@ impl Wire {
         let mut flow = Flow { sender, receiver, written: 0, read: 0, acknowledged: 0 };
         let begun = Instant::now();
         while Info::of(&flow.sender)?.cwnd < WINDOW {
-            self.carry_some(&mut flow, WARM_UP, begun).when(controller)?;
+            flow.fill()?;
+            self.carry_on(&mut flow, begun).when(controller)?;
         }
         self.carry(&mut flow, WARM_UP).map(|_| flow)
     }
@@ -108,21 +109,15 @@ impl Wire {
     /// # Errors
     /// Where the window did not stand as all others' does: such a time is none to compare.
     pub fn carry(&mut self, flow: &mut Flow, acknowledgements: u64) -> Result<Handed> {
-        let begun = Instant::now();
-        let handed = self.carry_some(flow, acknowledgements, begun)?;
-        check(&Info::of(&flow.sender)?)?;
-        while flow.read < flow.written {
-            self.carry_on(flow, begun)?;
-        }
-        Ok(handed)
-    }
-
-    fn carry_some(&mut self, flow: &mut Flow, acknowledgements: u64, begun: Instant) -> io::Result<Handed> {
-        let mut sum = Handed::default();
+        let (mut sum, begun) = (Handed::default(), Instant::now());
         while sum.packets < acknowledgements {
             flow.fill()?;
             let Handed { packets, time_ns } = self.carry_on(flow, begun)?;
             sum = Handed { packets: sum.packets + packets, time_ns: sum.time_ns + time_ns };
+            check(&Info::of(&flow.sender)?)?;
+        }
+        while flow.read < flow.written {
+            self.carry_on(flow, begun)?;
         }
         Ok(sum)
     }
@@ -133,7 +128,8 @@ impl Wire {
         }
         let handed = self.pass()?;
         flow.acknowledged += handed.packets;
-        flow.drain().map(|()| handed)
+        flow.read += drain(&flow.receiver)?;
+        Ok(handed)
     }
 
     /// A connection that ends in order, so that what its route says is kept for those that follow.
@@ -141,8 +137,7 @@ impl Wire {
         let (mut sender, receiver) = self.connect("reno")?;
         sender.write_all(&PAYLOAD[..LARGEST])?;
         self.pass()?;
-        receiver.set_nonblocking(false)?;
-        io::copy(&mut (&receiver).take(LARGEST as u64), &mut io::sink())?;
+        drain(&receiver)?;
         drop(sender);
         self.pass()?;
         drop(receiver);
@@ -197,17 +192,6 @@ impl Flow {
                 Ok(length) => self.written += length as u64,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) => return Err(error),
-            }
-        }
-    }
-
-    /// Takes what has arrived; the kernel counts it and lets go of it, without a copy.
-    fn drain(&mut self) -> io::Result<()> {
-        let mut nothing = [0; PAYLOAD.len()];
-        loop {
-            match recv(self.receiver.as_raw_fd(), &mut nothing, MsgFlags::MSG_TRUNC) {
-                Ok(0) | Err(Errno::EAGAIN) => return Ok(()),
-                done => self.read += done? as u64,
             }
         }
     }
@@ -266,6 +250,17 @@ fn check(info: &Info) -> Result<()> {
         "wanted a window of {WINDOW} packets, a threshold of {THRESHOLD} and no loss, so that what acknowledgements \
          cost can be compared; the kernel tells of {info:?}"
     )))
+}
+
+/// Takes what has arrived: how much; the kernel counts it and lets go of it, without a copy.
+fn drain(receiver: &TcpStream) -> io::Result<u64> {
+    let (mut nothing, mut read) = ([0; PAYLOAD.len()], 0);
+    loop {
+        match recv(receiver.as_raw_fd(), &mut nothing, MsgFlags::MSG_TRUNC) {
+            Ok(0) | Err(Errno::EAGAIN) => return Ok(read),
+            done => read += done? as u64,
+        }
+    }
 }
 
 /// What this thread has had of the processor.
