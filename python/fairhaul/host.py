@@ -20,13 +20,21 @@ class Refused(Exception):
     """What was asked for cannot be done here; nothing was changed."""
 
 
-def ask(request: Mapping[str, Any], tell: Callable[[Line], None] = lambda _: None) -> Any:
+Started = Callable[[subprocess.Popen[str]], None]
+
+
+def ask(
+    request: Mapping[str, Any],
+    tell: Callable[[Line], None] = lambda _: None,
+    started: Started = lambda _: None,
+) -> Any:
     """Have `fairhaul-host` carry out a request, and give its result.
 
     Args:
         request: `do`, and what goes with it.
         tell: Is given every line on the way: a `step` and whether it was `done`, a `warning`, a
             `look` at a watched twin.
+        started: Is given the process, so that it can be ended.
 
     Raises:
         Refused: It cannot be done here; nothing was changed.
@@ -43,6 +51,7 @@ def ask(request: Mapping[str, Any], tell: Callable[[Line], None] = lambda _: Non
     with subprocess.Popen([PROGRAM], stdin=pipe, stdout=pipe, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None
+        started(process)
         process.stdin.write(json.dumps(envelope))
         process.stdin.close()
         last: Line = {}

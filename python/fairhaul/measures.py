@@ -67,7 +67,8 @@ def measure(record: Record) -> dict[str, Any]:
         flows, and has their sums. `links` has one for each direction of a link: `utilization`,
         `drop_rate` and `mark_rate` from 0 to 1, `queue_mean_packets`, `queue_mean_s`,
         `capacity_packets`, `capacity_s`. `fairness` has `jain`, `jain_by_window` by the length of
-        the window in seconds, `max_min_ratio` and `entitlement`, over the measured groups.
+        the window in seconds, `max_min_ratio` and `entitlement`, over the measured groups. A run in
+        the lab has `kernel`, and `trust`: whether it is to be believed, and why not.
 
     Source: Jain's index [JAIN].
     """
@@ -81,6 +82,7 @@ def measure(record: Record) -> dict[str, Any]:
         if flow["name"] in changes:
             flow["mode_changes_per_s"] = changes[flow["name"]]
     together = groups(record, flows)
+    noted = {key: meta[key] for key in ("kernel", "trust", "tries") if key in meta}
     return {
         "title": scenario["title"],
         **({"variant": meta["variant"]} if meta["variant"] else {}),
@@ -89,6 +91,7 @@ def measure(record: Record) -> dict[str, Any]:
         "version": meta["version"],
         "packets": meta["packets"],
         "cpu_s": meta["cpu_s"],
+        **noted,
         "flows": flows,
         **({"groups": together} if together else {}),
         "links": _links(record),

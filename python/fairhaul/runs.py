@@ -14,9 +14,9 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
-from fairhaul import _core
+from fairhaul import _core, lab
 from fairhaul.estimate import summary
 from fairhaul.measures import measure
 from fairhaul.nearest import hint
@@ -24,6 +24,7 @@ from fairhaul.record import SCHEMA, Record
 from fairhaul.scenario import Scenario, ScenarioError, Settings, Source, read_one
 
 T = TypeVar("T")
+Engine = Literal["sim", "lab"]
 
 LOOK_EVERY_S = 0.1
 LARGEST_SEED = 2**64 - 1
@@ -63,7 +64,21 @@ def together(measures: Sequence[dict[str, Any]]) -> dict[str, Any]:
     same: dict[str, Any] = {
         key: measures[0][key] for key in ("title", "variant") if key in measures[0]
     }
-    return {**same, "runs": list(measures), "summary": summary(measures)}
+    return {**same, "runs": list(measures), "summary": summary(believed(measures))}
+
+
+def believed(measures: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Give the runs that count: the simulator's, and of the lab's those that are to be believed.
+
+    Raises:
+        RunError: there is none.
+    """
+    found = [run for run in measures if run.get("trust", {}).get("valid", True)]
+    if not found:
+        reasons = sorted({reason for run in measures for reason in run["trust"]["reasons"]})
+        title = titled(measures[0]["title"], measures[0].get("variant", {}))
+        raise _core.RunError(f"{title}: no run is to be believed: {'; '.join(reasons)}")
+    return found
 
 
 def run(
@@ -73,6 +88,7 @@ def run(
     seeds: int = 1,
     jobs: int | None = None,
     watch: Watch | None = None,
+    on: Engine = "sim",
 ) -> Answer:
     """Run the one scenario of `source` with as many seeds, counted up from its own.
 
@@ -82,13 +98,14 @@ def run(
         seeds: how many runs.
         jobs: runs at a time; all cores where left out.
         watch: called with the progress about ten times a second, in the calling thread.
+        on: the engine: the simulator, or the lab with real kernels, one run at a time.
 
     Raises:
         ScenarioError: `args` are all mistakes, one line each; also where `[sweep]` makes several
             scenarios of `source`.
         RunError: a run failed; all others were stopped.
     """
-    return run_many([read_one(source, set)], seeds=seeds, jobs=jobs, watch=watch)[0]
+    return run_many([read_one(source, set)], seeds=seeds, jobs=jobs, watch=watch, on=on)[0]
 
 
 def run_many(
@@ -97,6 +114,7 @@ def run_many(
     seeds: int = 1,
     jobs: int | None = None,
     watch: Watch | None = None,
+    on: Engine = "sim",
 ) -> list[Answer]:
     """Run every scenario with as many seeds, on all cores or on `jobs` of them.
 
@@ -105,6 +123,7 @@ def run_many(
         seeds: runs of each, counted up from its own seed.
         jobs: runs at a time; all cores where left out.
         watch: called with the progress about ten times a second, in the calling thread.
+        on: the engine.
 
     Returns:
         An answer for each scenario, in their order.
@@ -114,7 +133,11 @@ def run_many(
         RunError: a run failed; all others were stopped.
     """
     plan = [seeded for scenario in scenarios for seeded in with_seeds(scenario, seeds)]
-    found = for_each(plan, lambda _, record: (record, measure(record)), jobs=jobs, watch=watch)
+
+    def both(_: int, record: Record) -> tuple[Record, dict[str, Any]]:
+        return record, measure(record)
+
+    found = for_each(plan, both, jobs=jobs, watch=watch, on=on)
     answers = []
     for start in range(0, len(found), seeds):
         records, measures = zip(*found[start : start + seeds], strict=True)
@@ -138,17 +161,20 @@ def for_each(
     jobs: int | None = None,
     watch: Watch | None = None,
     trace: str | None = None,
+    on: Engine = "sim",
 ) -> list[T]:
     """Run every scenario of `plan` and give what `then` makes of each record, in order.
 
-    `trace` names a flow whose packets the records hold as evidence.
+    `trace` names a flow whose packets the records hold as evidence; the simulator alone has it.
 
     `then` is called in the thread of its run with the index in `plan` and the record.
 
     The first failure stops all others and is raised; so is an interrupt.
     """
-    fleet = _Fleet(plan, trace)
-    with ThreadPoolExecutor(max_workers=jobs or cores()) as pool:
+    fleet = _Fleet(plan, trace, on)
+    # Two runs in real time would take each other's processors.
+    jobs = 1 if on == "lab" else jobs or cores()
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
         futures = [pool.submit(fleet.run, i, then) for i in range(len(plan))]
         try:
             _wait(futures, fleet, watch)
@@ -177,17 +203,18 @@ def _wait(futures: Sequence[Future[T]], fleet: _Fleet, watch: Watch | None) -> N
 class _Fleet:
     """Runs that are under way, seen and stopped from another thread."""
 
-    def __init__(self, plan: Sequence[Scenario], trace: str | None) -> None:
+    def __init__(self, plan: Sequence[Scenario], trace: str | None, on: Engine) -> None:
         self._plan = plan
+        self._on = on
         self._traced = [None if trace is None else flow_index(one, trace) for one in plan]
         self._lock = threading.Lock()
-        self._runs: dict[int, _core.Run] = {}
+        self._runs: dict[int, _core.Run | lab.Run] = {}
         self._done_s: dict[int, float] = {}
         self._stopped = False
 
     def run(self, index: int, then: Callable[[int, Record], T]) -> T:
         scenario = self._plan[index]
-        run = _core.Run(scenario, self._traced[index])
+        run = self._prepared(scenario, self._traced[index])
         with self._lock:
             if self._stopped:
                 raise _core.Stopped("stopped before it began")
@@ -198,6 +225,9 @@ class _Fleet:
             with self._lock:
                 del self._runs[index]
                 self._done_s[index] = scenario.duration_s
+
+    def _prepared(self, scenario: Scenario, traced: int | None) -> _core.Run | lab.Run:
+        return lab.Run(scenario) if self._on == "lab" else _core.Run(scenario, traced)
 
     def stop(self) -> None:
         with self._lock:
@@ -241,7 +271,7 @@ def titled(title: str, variant: Mapping[str, Any]) -> str:
     return ", ".join([title, *(f"{key} = {value}" for key, value in variant.items())])
 
 
-def _record(scenario: Scenario, run: _core.Run) -> Record:
+def _record(scenario: Scenario, run: _core.Run | lab.Run) -> Record:
     """Run and gather the record; the time is that of the engine's call alone."""
     import polars as pl
 
@@ -259,6 +289,8 @@ def _record(scenario: Scenario, run: _core.Run) -> Record:
         "trace_is_full": outcome.trace_is_full,
         "scenario": json.loads(scenario.describe()),
     }
+    if isinstance(run, lab.Run):
+        meta |= run.notes
     return Record(
         meta=meta,
         flow_series=pl.DataFrame(outcome.flow_series),

@@ -8,6 +8,10 @@ use fairhaul_units::{Kind, Parameter, Settings, Time};
 
 use crate::{AckEvent, Congestion, Controller, Window};
 
+mod kernel;
+
+use kernel::{Kernel, Law};
+
 /// CUBIC.
 #[derive(Clone, Debug)]
 pub struct Cubic {
@@ -22,6 +26,8 @@ pub struct Cubic {
     tcp_friendliness: bool,
     /// Boxed, so that a controller stays small.
     curve: Box<Curve>,
+    /// In its place, of the variant of Linux.
+    kernel: Option<Box<Kernel>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,6 +36,8 @@ enum Variant {
     Of2005,
     /// With one beta for both the window and K, as in the text of the paper's citations.
     Literal2005,
+    /// As in the kernel since 2.6.26, in whole packets.
+    Linux,
 }
 
 /// Where the window is on its way.
@@ -58,10 +66,10 @@ impl Cubic {
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "variant",
-            kind: Kind::Word(&["rfc9438", "2005", "2005-literal"]),
+            kind: Kind::Word(&["rfc9438", "2005", "2005-literal", "linux"]),
             default: 0.0,
-            help: "the standard, the version of 2005, or that with one beta in both of its formulas, \
-                   which contradict each other [RFC 9438, CUBIC 2005]",
+            help: "the standard, the version of 2005, that with one beta in both of its formulas, which \
+                   contradict each other, or Linux's, in whole packets [RFC 9438, CUBIC 2005, LINUX]",
         },
         Parameter {
             name: "c",
@@ -73,7 +81,7 @@ impl Cubic {
             name: "beta",
             kind: Kind::Number { least: 0.1, most: 0.99, unit: "" },
             default: 0.7,
-            help: "the share of the window kept at a loss, variant rfc9438 [RFC 9438]",
+            help: "the share of the window kept at a loss, variants rfc9438 and linux [RFC 9438]",
         },
         Parameter {
             name: "beta_2005",
@@ -105,6 +113,7 @@ impl Cubic {
         let (variant, beta) = match settings.word("variant") {
             "2005" => (Variant::Of2005, "beta_2005"),
             "2005-literal" => (Variant::Literal2005, "beta_2005"),
+            "linux" => (Variant::Linux, "beta"),
             _ => (Variant::Rfc9438, "beta"),
         };
         Cubic {
@@ -115,6 +124,7 @@ impl Cubic {
             fast_convergence: settings.switch("fast_convergence"),
             tcp_friendliness: settings.switch("tcp_friendliness"),
             curve: Box::default(),
+            kernel: (variant == Variant::Linux).then(Box::default),
         }
     }
 
@@ -165,6 +175,25 @@ impl Cubic {
         3.0 * (1.0 - self.beta) / (1.0 + self.beta)
     }
 
+    /// The parameters, for the variant of Linux.
+    fn law(&self) -> Law {
+        Law {
+            c: self.c,
+            beta: self.beta,
+            fast_convergence: self.fast_convergence,
+            friendly: self.tcp_friendliness,
+        }
+    }
+
+    /// What the window gains by an acknowledgement in the kernel.
+    #[cold]
+    fn gain_in_kernel(&mut self, cwnd: f64, ack: &AckEvent) -> f64 {
+        let law = self.law();
+        let Some(kernel) = &mut self.kernel else { return 0.0 };
+        kernel.grew = true;
+        ack.packets / kernel.count(law, cwnd.floor(), ack.packets, ack.min_rtt, ack.now)
+    }
+
     /// What a loss or a timeout makes of the window, and what is remembered of it.
     fn reduce(&mut self, window: &mut Window) {
         self.curve.cwnd_prior = window.cwnd;
@@ -178,6 +207,10 @@ impl Cubic {
 
 impl Controller for Cubic {
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
+        if self.kernel.is_some() {
+            window.cwnd += self.gain_in_kernel(window.cwnd, ack);
+            return;
+        }
         let start = self.curve.start.unwrap_or_else(|| self.begin(window.cwnd, ack.now));
         let t_s = ack.now.since(start).as_secs();
         let share = ack.packets / window.cwnd;
@@ -198,7 +231,10 @@ impl Controller for Cubic {
     }
 
     fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
-        let cwnd = window.cwnd;
+        let (cwnd, law) = (window.cwnd, self.law());
+        if let Some(kernel) = &mut self.kernel {
+            kernel.reduce(law, cwnd.floor());
+        }
         let falling = self.fast_convergence && cwnd < self.curve.w_max;
         self.curve.w_max = if falling { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd };
         self.reduce(window);
@@ -209,6 +245,7 @@ impl Controller for Cubic {
     fn on_timeout(&mut self, window: &mut Window, _: &Congestion) {
         self.reduce(window);
         self.curve.w_max = 0.0;
+        self.kernel = self.kernel.take().map(|_| Box::default());
         window.cwnd = 1.0;
     }
 
@@ -222,6 +259,12 @@ impl Controller for Cubic {
             *start += ack.now.since(curve.told);
         }
         (curve.told, curve.grew) = (ack.now, false);
+        if let Some(kernel) = &mut self.kernel {
+            if !kernel.grew {
+                kernel.pause(ack.now.since(kernel.told));
+            }
+            (kernel.told, kernel.grew) = (ack.now, false);
+        }
     }
 }
 
@@ -380,6 +423,19 @@ mod tests {
         window.cwnd = 560.0;
         run(&mut cubic, &mut window, 0.1, 20.0, 20.01);
         assert_eq!((cubic.curve.k_s, cubic.curve.w_max), (0.0, 560.0));
+    }
+
+    /// From 700 with a plateau of 1000 the kernel is at trunc(947.4) after 4 s, less the packets that its
+    /// whole numbers leave out; a timeout makes it blind: 5 % a round.
+    #[test]
+    fn in_whole_packets_the_window_follows_the_same_curve() {
+        let (mut cubic, mut window) = after_a_loss(variant(3.0), 1000.0);
+        run(&mut cubic, &mut window, 0.1, 0.0, 4.0);
+        close(window.cwnd, 947.4, 0.01);
+        cubic.on_timeout(&mut window, &CONGESTION);
+        window.cwnd = 600.0;
+        run(&mut cubic, &mut window, 0.1, 20.0, 20.1);
+        close(window.cwnd, 630.0, 0.01);
     }
 
     /// 3 s of growth, 50 s in which acknowledgements come but the window is not used, and silence:

@@ -11,7 +11,7 @@ use fairhaul_path::{Rates, Schedule};
 use fairhaul_units::{Bytes, HEADER, Kind, Settings, Span};
 use serde_json::{Map, Value, json};
 
-use crate::{Flow, Hop, LinkSpec, Recovery, Role, Scenario, SizeLaw, SlowStart, Start, Traffic};
+use crate::{Flow, Hold, Hop, LinkSpec, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Start, Traffic};
 
 /// `scenario` as JSON, in one line.
 pub fn describe(scenario: &Scenario) -> String {
@@ -151,15 +151,11 @@ fn flow(flow: &Flow) -> Value {
         "initial_window": flow.initial_window,
         "initial_ssthresh": finite(flow.initial_ssthresh),
         "max_window": finite(flow.max_window),
-        "slow_start": match flow.slow_start {
-            SlowStart::Standard => json!({ "kind": "standard" }),
-            SlowStart::Limited { max_ssthresh } => json!({ "kind": "limited", "max_ssthresh": max_ssthresh }),
-            SlowStart::HyStart => json!({ "kind": "hystart++" }),
-        },
+        "slow_start": slow_start(flow.slow_start),
         "max_pacing_rate_bps": flow.max_pacing_rate.map(|rate| rate.as_bps()),
         "offload_packets": flow.offload,
         "undo": flow.undo,
-        "delayed_ack_s": flow.delayed_ack.map(Span::as_secs),
+        "delayed_ack_s": match flow.delayed_ack { Some(Hold::For(span)) => Some(span.as_secs()), _ => None },
         "min_rto_s": flow.min_rto.as_secs(),
         "send_buffer_bytes": flow.send_buffer.map(|b| b.0),
         "receive_buffer_bytes": flow.receive_buffer.map(|b| b.0),
@@ -167,6 +163,15 @@ fn flow(flow: &Flow) -> Value {
     });
     if let Some(lead) = flow.lead {
         described["lead"] = lead.into();
+    }
+    if let Some(Hold::Adaptive { quick }) = flow.delayed_ack {
+        described["delayed_ack"] = json!({ "kind": "adaptive", "quick_packets": quick });
+    }
+    if flow.whole_window {
+        described["whole_window"] = true.into();
+    }
+    if flow.rto == Rto::Linux {
+        described["rto"] = "linux".into();
     }
     if flow.ecn {
         described["ecn"] = true.into();
@@ -192,6 +197,17 @@ fn recovery(recovery: Recovery) -> Value {
         }
         Recovery::Sack => json!({ "kind": "sack" }),
         Recovery::SackProportional => json!({ "kind": "sack", "prr": true }),
+        Recovery::Rack => json!({ "kind": "rack" }),
+    }
+}
+
+fn slow_start(slow_start: SlowStart) -> Value {
+    match slow_start {
+        SlowStart::Standard => json!({ "kind": "standard" }),
+        SlowStart::Limited { max_ssthresh } => json!({ "kind": "limited", "max_ssthresh": max_ssthresh }),
+        SlowStart::HyStart => json!({ "kind": "hystart++" }),
+        SlowStart::Full => json!({ "kind": "full" }),
+        SlowStart::Hybrid => json!({ "kind": "hystart" }),
     }
 }
 

@@ -11,6 +11,7 @@ mod read;
 mod record;
 mod scenario;
 mod source;
+mod wire;
 
 pub use clock::Clock;
 pub use describe::describe;
@@ -20,6 +21,6 @@ pub use plan::{Transfer, plan};
 pub use read::{Mistake, Mistakes, Study, Variant, read};
 pub use record::{EventRow, FlowRow, Grid, LinkRow, PacketRow, PacketWhat, Record, TransferRow, grid};
 pub use scenario::{
-    Flow, Hop, LinkSpec, Pages, Recovery, Role, Scenario, SizeLaw, SlowStart, Start, Traffic,
+    Flow, Hold, Hop, LinkSpec, Pages, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Start, Traffic,
 };
 pub use source::Source;

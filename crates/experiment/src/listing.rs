@@ -154,7 +154,7 @@ mod tests {
             queues()[2].gauges.iter().map(|gauge| gauge.name).collect::<Vec<_>>(),
             ["drop_p", "delay_s"]
         );
-        assert_eq!(names(recoveries()), ["sack", "newreno", "reno"]);
+        assert_eq!(names(recoveries()), ["sack", "newreno", "reno", "rack"]);
         assert_eq!(names(traffics()), ["bulk", "sized", "short", "web", "onoff", "cbr"]);
         assert_eq!(traffics()[3].keys[1].default, "5");
     }

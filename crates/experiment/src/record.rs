@@ -5,20 +5,30 @@
 //! figures over [warmup, duration] need no bin to be split.
 
 use fairhaul_units::{Ecn, Span, Time};
+use serde::{Deserialize, Serialize};
+
+use crate::wire;
+
+/// One of a few words; under a name of its own, since `serde` takes a plain reference for a part of the text
+/// that it reads.
+type Name = &'static str;
 
 /// The bins of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grid {
     /// Length of a bin; the first and the last may be shorter.
+    #[serde(with = "wire::span")]
     pub tick: Span,
     /// Length of the first bin.
+    #[serde(with = "wire::span")]
     pub first: Span,
     /// End of the run.
+    #[serde(with = "wire::time")]
     pub end: Time,
 }
 
 /// One flow during one bin.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowRow {
     /// Payload that arrived, new or not, bytes.
     pub delivered_bytes: u64,
@@ -33,17 +43,20 @@ pub struct FlowRow {
     /// Mean over time, packets; zero while no connection is open.
     pub cwnd_packets: f64,
     /// Mean over time, packets; not a number where it was infinite or no connection was open.
+    #[serde(with = "wire::maybe")]
     pub ssthresh_packets: f64,
     /// Mean over samples, seconds; not a number without one.
+    #[serde(with = "wire::maybe")]
     pub rtt_s: f64,
     /// Mean over samples, seconds; not a number without one.
+    #[serde(with = "wire::maybe")]
     pub one_way_s: f64,
     /// Samples behind the two means.
     pub rtt_samples: u64,
 }
 
 /// One direction of a link during one bin.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkRow {
     /// Time with a packet to send, seconds: spent sending, but for outages.
     pub busy_s: f64,
@@ -62,20 +75,21 @@ pub struct LinkRow {
 }
 
 /// A transfer from its first request to its last acknowledgement.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TransferRow {
     /// Index of the flow.
     pub flow: u32,
     /// When its sender opened the connection, seconds.
     pub start_s: f64,
     /// When all of it had been acknowledged, seconds; not a number while unfinished.
+    #[serde(with = "wire::maybe")]
     pub end_s: f64,
     /// Payload delivered in order, bytes.
     pub bytes: u64,
 }
 
 /// Something that happened to a flow.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EventRow {
     /// When, seconds.
     pub t_s: f64,
@@ -86,7 +100,8 @@ pub struct EventRow {
     /// is again what it was; value: when the first of the reductions and timeouts was that this
     /// takes back, seconds) or `"mode"` (the controller does something else from now on; value:
     /// the number that its page explains).
-    pub kind: &'static str,
+    #[serde(deserialize_with = "wire::kind")]
+    pub kind: Name,
     /// Index of the flow.
     pub flow: u32,
     /// See `kind`.
@@ -152,10 +167,11 @@ pub struct PacketRow {
 }
 
 /// The answer of an engine to a scenario.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// `"sim"` or `"lab"`.
-    pub engine: &'static str,
+    #[serde(deserialize_with = "wire::engine")]
+    pub engine: Name,
     /// The bins.
     pub grid: Grid,
     /// `flows[f][bin]`.
@@ -164,6 +180,7 @@ pub struct Record {
     pub links: Vec<Vec<LinkRow>>,
     /// `gauges[l]`: what the queue of a link tells of itself at the start of every bin, before anything
     /// happens then: bin by bin, the gauges of its entry in their order.
+    #[serde(with = "wire::gauges")]
     pub gauges: Vec<Vec<f64>>,
     /// By flow, then start.
     pub transfers: Vec<TransferRow>,

@@ -135,12 +135,19 @@ pub enum Recovery {
     /// The same, and the window comes down to its threshold in proportion to what is delivered
     /// [RFC 6937].
     SackProportional,
+    /// The same, losses are found by time, and a probe goes before the timer [RFC 8985].
+    Rack,
 }
 
 impl Recovery {
     /// Whether the receiver reports what arrives out of order.
     pub fn reports(self) -> bool {
-        matches!(self, Recovery::Sack | Recovery::SackProportional)
+        matches!(self, Recovery::Sack | Recovery::SackProportional | Recovery::Rack)
+    }
+
+    /// Whether the window comes down in proportion to what is delivered.
+    pub fn is_proportional(self) -> bool {
+        matches!(self, Recovery::SackProportional | Recovery::Rack)
     }
 }
 
@@ -156,6 +163,38 @@ pub enum SlowStart {
     },
     /// Ended by a rising round-trip time [RFC 9406].
     HyStart,
+    /// By every packet acknowledged, however many in one acknowledgement [LINUX].
+    Full,
+    /// The same, ended by a long train of acknowledgements or a rising round-trip time [HYSTART, LINUX].
+    Hybrid,
+}
+
+impl SlowStart {
+    /// Whether every packet of an acknowledgement counts.
+    pub fn is_full(self) -> bool {
+        matches!(self, SlowStart::Full | SlowStart::Hybrid)
+    }
+}
+
+/// How long a receiver may hold an acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// For that long.
+    For(Span),
+    /// As the kernel does: not at the start, later by how packets arrive [LINUX].
+    Adaptive {
+        /// How many packets at the start are acknowledged one by one.
+        quick: u32,
+    },
+}
+
+/// How the retransmission timeout follows from round trips.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rto {
+    /// With gains for one sample a round [RFC 6298], divided by their number [RFC 7323, G].
+    Scaled,
+    /// With full gains, and a variation that falls once a round [LINUX].
+    Linux,
 }
 
 /// When a flow starts.
@@ -272,7 +311,11 @@ pub struct Flow {
     /// Whether its sender takes back a reduction for packets that were merely late.
     pub undo: bool,
     /// How long the receiver may hold an acknowledgement; `None`: it never does.
-    pub delayed_ack: Option<Span>,
+    pub delayed_ack: Option<Hold>,
+    /// Whether the window counts whole packets.
+    pub whole_window: bool,
+    /// How the retransmission timeout follows from round trips.
+    pub rto: Rto,
     /// By what the receiver stamps arrivals.
     pub clock: Clock,
     /// Least margin of the retransmission timer above the smoothed round-trip time.

@@ -1,6 +1,8 @@
 //! What a scenario means, worked out by hand, and what is said of a wrong one.
 
-use fairhaul_experiment::{Hop, Recovery, Scenario, SizeLaw, Start, Study, Traffic, describe, plan, read};
+use fairhaul_experiment::{
+    Hold, Hop, Recovery, Rto, Scenario, SizeLaw, SlowStart, Start, Study, Traffic, describe, plan, read,
+};
 use fairhaul_path::impair::{Bursts, Impairments, JitterRule, LossRule, PolicerRule, ReorderRule};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Rate, Span, Time};
@@ -201,6 +203,42 @@ fn what_is_left_out_has_its_default() {
 }
 
 #[test]
+fn a_profile_gives_what_a_flow_leaves_out_and_nothing_else() {
+    let set = [
+        ("profile", "linux"),
+        ("flow.F1.controller", "cubic"),
+        ("flow.F1.initial_window", "3"),
+        ("flow.F1.receive_buffer", "20 kB"),
+        ("flow.F2.profile", "plain"),
+    ];
+    let flows = base(DUMBBELL, &set).flows;
+    let (linux, plain) = (&flows[0], &flows[2]);
+    assert_eq!((linux.initial_window, linux.recovery), (3.0, Recovery::Rack));
+    // Half of 20 packets of 1000 B.
+    assert_eq!(linux.delayed_ack, Some(Hold::Adaptive { quick: 10 }));
+    assert_eq!((linux.whole_window, linux.rto, linux.slow_start), (true, Rto::Linux, SlowStart::Hybrid));
+    assert_eq!((linux.undo, linux.ecn, linux.min_rto), (true, false, Span::from_ms(200)));
+    assert_eq!(linux.controller.settings.word("variant"), "linux");
+    assert_eq!((plain.initial_window, plain.recovery, plain.delayed_ack), (2.0, Recovery::Sack, None));
+    assert_eq!((plain.whole_window, plain.rto, plain.slow_start), (false, Rto::Scaled, SlowStart::Standard));
+}
+
+#[test]
+fn a_profile_leaves_a_controller_its_parameters_and_gives_hystart_to_cubic_alone() {
+    let flow = |controller| {
+        let set = [("flow.F1.profile", "{ kind = \"linux\" }"), ("flow.F1.controller", controller)];
+        base(DUMBBELL, &set).flows[0].clone()
+    };
+    let given = flow("{ kind = \"cubic\", variant = \"2005\", c = 0.5 }");
+    assert_eq!(given.controller.settings.word("variant"), "2005");
+    assert_eq!((given.controller.settings.number("c"), given.slow_start), (0.5, SlowStart::Hybrid));
+    assert_eq!(flow("bic").controller.settings.word("variant"), "linux");
+    assert_eq!((flow("reno").slow_start, flow("reno").initial_window), (SlowStart::Full, 10.0));
+    let told = mistakes(DUMBBELL, &[("flow.F1.profile", "linus")]);
+    assert!(told.contains("profile \"linus\" is not known; did you mean \"linux\"?"), "{told}");
+}
+
+#[test]
 fn a_burst_is_so_many_packets_and_a_size_is_those_that_it_holds() {
     let of = |offload, packet| {
         let set = [("flow.F1.offload", offload), ("flow.F1.packet", packet), ("flow.F1.undo", "false")];
@@ -242,7 +280,10 @@ fn every_key_of_a_flow_arrives() {
     assert_eq!((web.sessions_per_s, web.pages, web.objects, web.think), (2.0, 5.0, 3.0, Span::from_s(15)));
     assert_eq!(web.size, SizeLaw::Fixed(Bytes(1000)));
     assert_eq!(flow.start, Start::Uniform(Span::ZERO, Span::from_s(2)));
-    assert_eq!((flow.delayed_ack, flow.receive_buffer), (Some(Span::from_ms(40)), Some(Bytes(64_000))));
+    assert_eq!(
+        (flow.delayed_ack, flow.receive_buffer),
+        (Some(Hold::For(Span::from_ms(40))), Some(Bytes(64_000)))
+    );
     assert_eq!((flow.overhead, flow.max_window), (Span::from_ms(1), 100.0));
     assert_eq!(way(&flow.forward), "1 Tbit/s+10 ms 1 1 Tbit/s+10 ms");
     assert_eq!(way(&flow.reverse), "1 Tbit/s+10 ms 0 1 Tbit/s+10 ms");

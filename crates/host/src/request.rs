@@ -11,6 +11,7 @@ use crate::cost::{Cost, cost};
 use crate::error::{Error, Result};
 use crate::kernel::place::{PLACE, Place};
 use crate::kernel::{self, Install, Remove, Set, Verify, Watch};
+use crate::lab::{self, Question};
 use crate::steps::say;
 
 /// A request: what to do, with its own fields.
@@ -25,6 +26,7 @@ enum Request {
     Verify(Verify),
     Watch(Watch),
     Cost(Cost),
+    Lab(Question),
 }
 
 /// A request beside where installed twins are kept.
@@ -69,5 +71,6 @@ fn carry_out(text: &str) -> Result<Value> {
         Request::Verify(verify) => kernel::verify(verify),
         Request::Cost(request) => cost(&request),
         Request::Watch(watch) => kernel::watch(&place, &watch),
+        Request::Lab(question) => lab::answer(&question),
     }
 }

@@ -75,7 +75,11 @@ fn measure(controller: &str) {
     else {
         panic!("a transfer without end goes on to the end: {carried:?}")
     };
-    assert!(passed.counts.balance() && passed.counts.dropped > 0, "{:?}", passed.counts);
+    assert!(
+        passed.counts.balance() && passed.counts.dropped > 0 && passed.unseen == 0,
+        "{:?}",
+        passed.counts
+    );
     let Record { flows, links, grid, .. } = record;
     let late = |bin: &usize| grid.start(*bin) >= Time::ZERO + SECOND * 2;
     let payload: u64 = (0..grid.len()).filter(late).map(|bin| flows[0][bin].goodput_bytes).sum();

@@ -21,6 +21,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<run::Run>()?;
     module.add_class::<run::Outcome>()?;
     module.add_class::<table::Table>()?;
+    module.add_function(wrap_pyfunction!(run::received, module)?)?;
     module.add_function(wrap_pyfunction!(study::read, module)?)?;
     module.add_function(wrap_pyfunction!(study::schema, module)?)?;
     module.add_function(wrap_pyfunction!(study::catalogue, module)?)?;

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 
 use crate::guard;
 use crate::study::Scenario;
-use crate::table::{Table, packets, tables};
+use crate::table::{Table, Tables, packets, tables};
 
 create_exception!(fairhaul._core, RunError, PyRuntimeError, "A run failed: scenario, seed, time and reason.");
 create_exception!(fairhaul._core, Stopped, PyRuntimeError, "A run was asked to stop.");
@@ -66,20 +66,7 @@ impl Run {
             Ok((record, tables, trace.map_err(broken)?))
         })
         .map_err(|why| self.error(&why))?;
-        let (trace, trace_is_full) = trace.map_or((None, false), |(table, full)| (Some(table), full));
-        Python::attach(|py| {
-            Ok(Outcome {
-                engine: record.engine,
-                packets: record.packets,
-                flow_series: Py::new(py, tables.flow_series)?,
-                link_series: Py::new(py, tables.link_series)?,
-                gauge: Py::new(py, tables.gauge)?,
-                transfer: Py::new(py, tables.transfer)?,
-                event: Py::new(py, tables.event)?,
-                trace: trace.map(|table| Py::new(py, table)).transpose()?,
-                trace_is_full,
-            })
-        })
+        Python::attach(|py| Outcome::new(py, &record, tables, trace))
     }
 
     /// The record, and the evidence per packet where it was asked for.
@@ -98,6 +85,19 @@ impl Run {
             why => RunError::new_err(format!("{title}, seed {seed}, {why}")),
         }
     }
+}
+
+/// What another process has run of `scenario`: its record as JSON.
+#[pyfunction]
+pub fn received(py: Python<'_>, scenario: &Scenario, record: &[u8]) -> PyResult<Outcome> {
+    let question = scenario.question();
+    let wrong = |why: String| RunError::new_err(format!("{}: the record is damaged: {why}", question.title));
+    let record = Record::from_json(record).map_err(wrong)?;
+    if (record.flows.len(), record.links.len()) != (question.flows.len(), question.links.len()) {
+        return Err(wrong("it is of another scenario".into()));
+    }
+    let tables = tables(&question, &record).map_err(|error| wrong(error.to_string()))?;
+    Outcome::new(py, &record, tables, None)
 }
 
 /// What a run gave.
@@ -121,4 +121,26 @@ pub struct Outcome {
     trace: Option<Py<Table>>,
     /// Whether later packets were left out for their number.
     trace_is_full: bool,
+}
+
+impl Outcome {
+    fn new(
+        py: Python<'_>,
+        record: &Record,
+        tables: Tables,
+        trace: Option<(Table, bool)>,
+    ) -> PyResult<Outcome> {
+        let (trace, trace_is_full) = trace.map_or((None, false), |(table, full)| (Some(table), full));
+        Ok(Outcome {
+            engine: record.engine,
+            packets: record.packets,
+            flow_series: Py::new(py, tables.flow_series)?,
+            link_series: Py::new(py, tables.link_series)?,
+            gauge: Py::new(py, tables.gauge)?,
+            transfer: Py::new(py, tables.transfer)?,
+            event: Py::new(py, tables.event)?,
+            trace: trace.map(|table| Py::new(py, table)).transpose()?,
+            trace_is_full,
+        })
+    }
 }

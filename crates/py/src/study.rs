@@ -25,6 +25,14 @@ pub struct Scenario {
     /// What `[sweep]` set for this one: pairs of key and value, the value as TOML.
     #[pyo3(get)]
     variant: Vec<(String, String)>,
+    source: Arc<Source>,
+}
+
+/// What scenarios were read from.
+struct Source {
+    text: String,
+    file: String,
+    overrides: Vec<(String, String)>,
 }
 
 impl Scenario {
@@ -57,7 +65,14 @@ impl Scenario {
     /// The same with another seed, from 0 to 2^64 - 1.
     fn with_seed(&self, seed: u64) -> Scenario {
         let question = Question { seed, ..Question::clone(&self.question) };
-        Scenario { question: Arc::new(question), variant: self.variant.clone() }
+        let (variant, source) = (self.variant.clone(), Arc::clone(&self.source));
+        Scenario { question: Arc::new(question), variant, source }
+    }
+
+    /// What it was read from: the text, what the text is called, keys and values behind `--set`.
+    fn source(&self) -> (&str, &str, Vec<(String, String)>) {
+        let Source { text, file, overrides } = &*self.source;
+        (text, file, overrides.clone())
     }
 
     /// The resolved scenario as JSON.
@@ -79,11 +94,12 @@ pub fn read(
         let lines = mistakes.0.iter().map(ToString::to_string);
         PyTuple::new(py, lines).map_or_else(|error| error, |lines| ScenarioError::new_err(lines.unbind()))
     })?;
+    let source = Arc::new(Source { text: text.into(), file: file.into(), overrides });
+    let read = |question, variant| Scenario { question: Arc::new(question), variant, source: source.clone() };
     if study.sweep.is_empty() {
-        return Ok(vec![Scenario { question: Arc::new(study.base), variant: Vec::new() }]);
+        return Ok(vec![read(study.base, Vec::new())]);
     }
-    let swept = |Variant { settings, scenario }| Scenario { question: Arc::new(scenario), variant: settings };
-    Ok(study.sweep.into_iter().map(swept).collect())
+    Ok(study.sweep.into_iter().map(|Variant { settings, scenario }| read(scenario, settings)).collect())
 }
 
 /// The JSON Schema of scenario files.

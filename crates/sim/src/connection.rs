@@ -1,7 +1,7 @@
 //! One connection: both ends, its own wires, and what waits for its turn where flows meet.
 
 use fairhaul_cc::{Builtin, Window};
-use fairhaul_experiment::{Flow, PacketWhat, Source, Traffic, Transfer, TransferRow};
+use fairhaul_experiment::{Flow, PacketWhat, Recovery, Source, Traffic, Transfer, TransferRow};
 use fairhaul_path::Wire;
 use fairhaul_units::{Ack, Chance, CongestionHeader, Data, Ecn, Span, Time};
 
@@ -54,7 +54,8 @@ impl Connection {
     pub fn new(serial: u32, transfer: &Transfer, flow: &Flow, route: &Route, seed: u64) -> Connection {
         let sender = Sender::new(Profile::of(flow, transfer), flow.controller.build());
         let receiver = Receiver::new(flow.recovery.reports(), flow.delayed_ack, sender.exact_echo())
-            .answering(sender.sums_feedback());
+            .answering(sender.sums_feedback())
+            .telling_twice(flow.recovery == Recovery::Rack);
         Connection {
             serial,
             flow: transfer.flow,
@@ -289,7 +290,7 @@ impl Connection {
     }
 
     fn release_held(&mut self, now: Time, route: &Route, world: &mut World) {
-        if let Some(ack) = self.receiver.release() {
+        if let Some(ack) = self.receiver.release(now) {
             self.answer(&ack, now, route, world);
         }
     }

@@ -75,6 +75,7 @@ impl Trace {
             blocks: ack
                 .sacked()
                 .iter()
+                .filter(|b| b.from < b.to) // an empty one says that a packet came twice
                 .map(|b| (ack.next + u64::from(b.from), ack.next + u64::from(b.to)))
                 .collect(),
             cwnd_packets,

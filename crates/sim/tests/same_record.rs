@@ -4,7 +4,7 @@
 
 mod reference;
 
-use fairhaul_experiment::{Record, Scenario, Start, Traffic};
+use fairhaul_experiment::{Hold, Record, Scenario, Start, Traffic};
 use fairhaul_path::impair::LossRule;
 use fairhaul_path::queue::{self, Capacity};
 use fairhaul_sim::{Control, run};
@@ -116,7 +116,7 @@ fn a_router_that_answers_for_a_cloud_agrees() {
 #[test]
 fn an_acknowledgement_held_until_the_very_arrival_of_the_next_packet_agrees() {
     // Packets arrive 1 ms apart, and an acknowledgement is held for 1 ms.
-    let leg = Leg { delayed_ack: Some(Span::from_ms(1)), ..Leg::plain() };
+    let leg = Leg { delayed_ack: Some(Hold::For(Span::from_ms(1))), ..Leg::plain() };
     let meets = same(&Recipe::dumbbell(slow_link(30), vec![leg.clone(), leg.clone()], 3));
     let alone = same(&Recipe::dumbbell(slow_link(30), vec![leg], 3));
     assert!(sent(&meets, 0) > 500 && sent(&alone, 0) > 1000);

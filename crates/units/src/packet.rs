@@ -97,6 +97,20 @@ impl Ack {
         (ACK_SIZE + congestion).0 as u32
     }
 
+    /// Says that the packet that caused this acknowledgement had arrived before: by an empty block
+    /// before the others [RFC 2883].
+    pub fn tell_twice(&mut self) {
+        self.sack.rotate_right(1);
+        self.sack[0] = SackBlock::default();
+        self.blocks = (self.blocks + 1).min(SACK_BLOCKS as u8);
+    }
+
+    /// Whether the packet that caused this acknowledgement had arrived before, where the receiver
+    /// says so.
+    pub fn tells_twice(&self) -> bool {
+        self.sacked().first().is_some_and(|block| block.from == block.to)
+    }
+
     /// The meant SACK blocks, the latest first.
     pub fn sacked(&self) -> &[SackBlock] {
         &self.sack[..usize::from(self.blocks)]

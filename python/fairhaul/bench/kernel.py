@@ -21,10 +21,7 @@ def measure() -> Iterator[Row]:
     found = host.ask({"do": "cost"})
     for one in found["acknowledgements"]:
         yield from _acknowledgement(one)
-    for one in found["path"]:
-        yield from _path(one)
-    late_s = max(one["lag_p99_s"] for one in found["path"])
-    yield _row(PATH, "one packet in a hundred late by", 1e6 * late_s, "us")
+    yield from _path(found["path"])
 
 
 def _acknowledgement(one: Mapping[str, Any]) -> Iterator[Row]:
@@ -38,9 +35,15 @@ def _acknowledgement(one: Mapping[str, Any]) -> Iterator[Row]:
         yield _row(load, "of it, its programs", one["programs_ns"]["median"], "ns")
 
 
-def _path(one: Mapping[str, Any]) -> Iterator[Row]:
-    yield _row(PATH, f"{one['name']}, goodput", one["goodput_bps"] / 1e6, "Mbit/s")
-    yield _row(PATH, f"{one['name']} over cubic", one["over_cubic"], "x")
+def _path(path: Mapping[str, Any]) -> Iterator[Row]:
+    cubic = path["cubic_bps"]
+    yield _row(PATH, "cubic, goodput, median of turns", cubic["median"] / 1e6, "Mbit/s")
+    yield _row(PATH, "cubic, least", cubic["least"] / 1e6, "Mbit/s")
+    yield _row(PATH, "cubic, most", cubic["most"] / 1e6, "Mbit/s")
+    for one in path["twins"]:
+        yield _row(PATH, f"{one['name']}, goodput", one["goodput_bps"] / 1e6, "Mbit/s")
+        yield _row(PATH, f"{one['name']} over cubic", one["over_cubic"], "x")
+    yield _row(PATH, "one packet in a hundred late by", 1e6 * path["lag_p99_s"], "us")
 
 
 def _row(load: str, figure: str, seen: float, unit: str) -> Row:

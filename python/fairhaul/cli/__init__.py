@@ -16,6 +16,7 @@ import click
 from fairhaul import RunError, ScenarioError, __version__
 from fairhaul.cli.compare import compare
 from fairhaul.cli.kernel import kernel
+from fairhaul.cli.lab import lab
 from fairhaul.cli.look import list_, schema
 from fairhaul.cli.manners import Verbs
 from fairhaul.cli.report import report
@@ -32,7 +33,7 @@ def fairhaul() -> None:
     """Find a fair congestion control for bulk data: who gets how much, how soon, at whose cost."""
 
 
-for verb in (run, compare, reproduce, report, kernel, list_, schema):
+for verb in (run, compare, reproduce, report, kernel, lab, list_, schema):
     fairhaul.add_command(verb)
 
 

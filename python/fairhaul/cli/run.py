@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fairhaul.record import Record
+    from fairhaul.runs import Engine
     from fairhaul.scenario import Scenario
 
 
@@ -44,11 +45,19 @@ jobs_option = click.option(
     "--jobs", type=Count(), metavar="N", help="Runs at a time; all cores by default."
 )
 json_option = click.option("--json", "json_", is_flag=True, help="Print one JSON object, no table.")
+on_option = click.option(
+    "--on",
+    type=Word(["sim", "lab"]),
+    default="sim",
+    help="The engine: the simulator, or this machine's kernel over emulated links (as root).",
+)
+# Runs in the lab are never the same.
+REPEATS = 5
 
 
 @click.command(cls=Verb, example="fairhaul run first.toml")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--on", type=Word(["sim"]), default="sim", help="The engine.")
+@on_option
 @click.option(
     "--set",
     "overrides",
@@ -81,7 +90,7 @@ json_option = click.option("--json", "json_", is_flag=True, help="Print one JSON
 @json_option
 def run(  # noqa: PLR0913, PLR0917
     files: tuple[str, ...],
-    on: str,  # noqa: ARG001
+    on: Engine,
     overrides: Overrides,
     seeds: int | None,
     out: Path | None,
@@ -93,10 +102,16 @@ def run(  # noqa: PLR0913, PLR0917
 ) -> None:
     """Run scenarios and say who got how much.
 
-    A file with a [sweep] is run once for every combination of its values.
+    A file with a [sweep] is run once for every combination of its values. In the lab a scenario is
+    run 5 times unless --seeds says otherwise.
     """
     from fairhaul.record import is_free
     from fairhaul.runs import together, with_seeds
+
+    if on == "lab":
+        seeds = seeds or REPEATS
+        if trace is not None:
+            raise click.BadParameter("evidence of packets is the simulator's", param_hint="--trace")
 
     if out is not None and not is_free(out):
         raise click.BadParameter(f"{out} is there already and is not empty", param_hint="--out")
@@ -107,7 +122,7 @@ def run(  # noqa: PLR0913, PLR0917
     if report_ and out is None:
         out = free_place(Path("out") / Path(files[0]).stem)
     traced = (trace, form) if trace else None
-    found = measure_all(plan, jobs, out, traced=traced, report=report_)
+    found = measure_all(plan, jobs, out, traced=traced, report=report_, on=on)
     parts = [found[i : i + (seeds or 1)] for i in range(0, len(found), seeds or 1)]
     if report_:
         click.echo(f"Report: {out}/report.html", err=json_)
@@ -152,6 +167,7 @@ def measure_all(
     *,
     traced: tuple[str, str] | None = None,
     report: bool = False,
+    on: Engine = "sim",
 ) -> list[dict[str, Any]]:
     """Run the whole plan; write the records, a flow's trace and a report where `out` says so."""
     from fairhaul.measures import measure
@@ -161,7 +177,7 @@ def measure_all(
 
     if out is None:
         with progress() as watch:
-            return for_each(plan, lambda _, record: measure(record), jobs=jobs, watch=watch)
+            return for_each(plan, lambda _, record: measure(record), jobs=jobs, watch=watch, on=on)
     with new_directory(out) as draft, progress() as watch:
 
         def keep(index: int, record: Record) -> dict[str, Any]:
@@ -172,7 +188,7 @@ def measure_all(
             return measure(record)
 
         flow = None if traced is None else traced[0]
-        found = for_each(plan, keep, jobs=jobs, watch=watch, trace=flow)
+        found = for_each(plan, keep, jobs=jobs, watch=watch, trace=flow, on=on)
         if report:
             from fairhaul.report import write_report
 

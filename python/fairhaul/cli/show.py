@@ -56,9 +56,10 @@ def table(
 def measures(runs: Sequence[Mapping[str, Any]]) -> None:
     """Print the figures of one scenario's runs: those of one, or the means over several."""
     from fairhaul.estimate import summary
-    from fairhaul.runs import titled
+    from fairhaul.runs import believed, titled
 
-    first = runs[0]
+    first, everything = runs[0], runs
+    runs = believed([dict(run) for run in runs])
     found = first if len(runs) == 1 else summary(runs)
     seeds = [run["seed"] for run in runs]
     which = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
@@ -72,6 +73,23 @@ def measures(runs: Sequence[Mapping[str, Any]]) -> None:
     screen.print(_fairness_line(found))
     if len(runs) > 1:
         screen.print("Means and the half width of their 95 % interval.")
+    if "trust" in first:
+        screen.print(_trust_line(everything))
+
+
+def _trust_line(runs: Sequence[Mapping[str, Any]]) -> str:
+    """Say what is to be thought of runs in the lab."""
+    trusts = [run["trust"] for run in runs]
+    late = max(trust["lag"]["p99_s"] for trust in trusts if trust["valid"])
+    load = max(trust["router_load"] for trust in trusts if trust["valid"])
+    counted = sum(trust["valid"] for trust in trusts)
+    line = (
+        f"Linux {runs[0]['kernel']}, packets handed over in mode {trusts[0]['mode']}; 99 % of them "
+        f"at most {1000 * late:.2f} ms late, the router busy for {load:.0%}. "
+        f"{counted} of {len(runs)} runs count."
+    )
+    reasons = sorted({reason for trust in trusts for reason in trust["reasons"]})
+    return "\n".join([line, *(f"Not counted: {reason}" for reason in reasons)])
 
 
 def cell(value: Any, form: Number, between: str = " ") -> str:

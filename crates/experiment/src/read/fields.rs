@@ -75,6 +75,7 @@ pub(crate) static SCENARIO: Shape = Shape {
         field("node", Tables(&NODE), Said("`[bottleneck]`"), "The nodes of a graph."),
         field("link", Tables(&LINK), Said("`[bottleneck]`"), "The links of a graph."),
         field("flow", Tables(&FLOW), Required, "The flows, in order."),
+        field("profile", PROFILE, value("\"plain\""), "What flows are that do not say it themselves."),
         field("sweep", Sweep, Said("one run"), "What a sweep varies."),
     ],
 };
@@ -164,6 +165,7 @@ static FLOW: Shape = Shape {
             Said("required, but for \"cbr\""),
             "The congestion controller; `cbr` traffic has none.",
         ),
+        field("profile", PROFILE, Said("the scenario's"), "Values of the keys that it leaves out."),
         field("recovery", RECOVERY, value("\"sack\""), "How the sender recovers from loss."),
         field("traffic", TRAFFIC, value("\"bulk\""), "What it sends; a size alone is that much, once."),
         field(
@@ -205,9 +207,16 @@ static FLOW: Shape = Shape {
         ),
         field(
             "delayed_ack",
-            Either(&[Switch, Accepts::Span { least: INSTANT, most: Span::from_ms(500) }]),
+            Either(&[Switch, Accepts::Span { least: INSTANT, most: Span::from_ms(500) }, DELAYED_ACK]),
             value("false"),
-            "How long the receiver may hold an ACK; `true` is 40 ms, as in Linux.",
+            "How long the receiver may hold an ACK; `true` is 40 ms.",
+        ),
+        field(
+            "whole_window",
+            Switch,
+            value("false"),
+            "Whether the window counts whole packets, as in Linux: another one when it is earned in full, and none for \
+             the fraction that a reduction leaves.",
         ),
         field(
             "clock_offset",
@@ -233,6 +242,7 @@ static FLOW: Shape = Shape {
             value("\"0.2 s\""),
             "Least margin of the retransmission timer above the smoothed round-trip time.",
         ),
+        field("rto", RTO, value("\"scaled\""), "How the retransmission timeout follows from round trips."),
         field("send_buffer", VOLUME, Said("no limit"), "Payload that the sender may keep unacknowledged."),
         field("receive_buffer", VOLUME, Said("no limit"), "Payload that the receiver may hold."),
         field("packet", PACKET, Said("the scenario's"), "A data packet on the wire, headers included."),
@@ -291,6 +301,39 @@ pub(crate) const RECOVERY: Accepts = Words(&Words {
             )],
         },
         word("reno", "Fast recovery ends with the first new acknowledgement (RFC 5681)."),
+        word(
+            "rack",
+            "Selective acknowledgements whose losses are found by time, a probe before the timer (RFC 8985), and \
+             proportional rate reduction.",
+        ),
+    ],
+});
+
+const DELAYED_ACK: Accepts = Words(&Words {
+    tag: "kind",
+    cases: &[word(
+        "adaptive",
+        "As Linux: the first 16 packets at once, then every second, held for 40 ms to 200 ms by how packets arrive; \
+         after three reports of a gap, more of them together within 1 ms.",
+    )],
+});
+
+const RTO: Accepts = Words(&Words {
+    tag: "kind",
+    cases: &[
+        word(
+            "scaled",
+            "Gains for one sample a round (RFC 6298), divided by their number (RFC 7323, appendix G).",
+        ),
+        word("linux", "Full gains for each sample, and a variation that falls once a round."),
+    ],
+});
+
+const PROFILE: Accepts = Words(&Words {
+    tag: "kind",
+    cases: &[
+        word("plain", "Every key has the default that stands here."),
+        word("linux", "Keys that are left out have the values of Linux 6.18; see [the profile](profile.md)."),
     ],
 });
 
@@ -304,5 +347,11 @@ pub(crate) const SLOW_START: Accepts = Words(&Words {
             fields: &[field("max_ssthresh", WINDOW, value("100"), "Packets.")],
         },
         word("hystart++", "The first ends where the round-trip time rises, before a loss (RFC 9406)."),
+        word("full", "By every packet that is acknowledged, however many at once, as in Linux."),
+        word(
+            "hystart",
+            "The same; that of the start, or after a timeout, ends where acknowledgements form a train of half a round \
+             trip or the round-trip time rises, as in Linux's CUBIC.",
+        ),
     ],
 });

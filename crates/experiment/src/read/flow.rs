@@ -9,10 +9,13 @@ use super::net::{Net, Way};
 use super::reader::{Got, Values};
 use super::value::{Asked, RoundTrips};
 use crate::plan::expected;
-use crate::{Clock, Flow, Pages, Recovery, Role, SizeLaw, SlowStart, Start, Traffic};
+use crate::{Clock, Flow, Hold, Pages, Recovery, Role, Rto, SizeLaw, SlowStart, Start, Traffic};
 
 /// What a receiver holds an acknowledgement for where the file says `true`, as Linux does.
 const DELAYED_ACK: Span = Span::from_ms(40);
+/// The most packets at the start that Linux acknowledges one by one, where half of the receive
+/// buffer is not less; and the least.
+const QUICK: (u64, u64) = (2, 16);
 
 /// A `[[flow]]` with its way, before its flows are written out.
 pub(super) struct Party<'a> {
@@ -111,10 +114,9 @@ impl<'a> Party<'a> {
             max_pacing_rate: v.rate("max_pacing_rate"),
             offload: burst(v, self.packet)?,
             undo: matches!(v.get("undo")?, Got::Switch(true)),
-            delayed_ack: match v.get("delayed_ack")? {
-                Got::Span(span) => Some(*span),
-                held => matches!(held, Got::Switch(true)).then_some(DELAYED_ACK),
-            },
+            delayed_ack: self.hold(v.get("delayed_ack")?),
+            whole_window: matches!(v.get("whole_window")?, Got::Switch(true)),
+            rto: if v.table("rto")?.shape.name == "linux" { Rto::Linux } else { Rto::Scaled },
             clock: Clock {
                 offset: v.span("clock_offset")?,
                 drift_ppb: libm::round(v.number("clock_drift")? * 1000.0) as i64,
@@ -137,6 +139,20 @@ impl<'a> Party<'a> {
             })
         });
         Some(connections.collect())
+    }
+}
+
+impl Party<'_> {
+    /// How long the receiver holds an acknowledgement.
+    fn hold(&self, given: &Got) -> Option<Hold> {
+        match given {
+            Got::Span(span) => Some(Hold::For(*span)),
+            Got::Table(_) => {
+                let half = self.values.size("receive_buffer").map_or(u64::MAX, |b| b.0 / (2 * self.packet.0));
+                Some(Hold::Adaptive { quick: half.clamp(QUICK.0, QUICK.1) as u32 })
+            }
+            held => matches!(held, Got::Switch(true)).then_some(Hold::For(DELAYED_ACK)),
+        }
     }
 }
 
@@ -287,6 +303,7 @@ fn spread(from: Span, to: Span, count: u64) -> Vec<Span> {
 fn recovery(word: &Values) -> Option<Recovery> {
     Some(match word.shape.name {
         "reno" => Recovery::Reno,
+        "rack" => Recovery::Rack,
         "newreno" => Recovery::NewReno { impatient: word.table("variant")?.shape.name == "impatient" },
         _ if matches!(word.get("prr")?, Got::Switch(true)) => Recovery::SackProportional,
         _ => Recovery::Sack,
@@ -297,6 +314,8 @@ fn slow_start(word: &Values) -> Option<SlowStart> {
     Some(match word.shape.name {
         "limited" => SlowStart::Limited { max_ssthresh: word.number("max_ssthresh")? },
         "hystart++" => SlowStart::HyStart,
+        "hystart" => SlowStart::Hybrid,
+        "full" => SlowStart::Full,
         _ => SlowStart::Standard,
     })
 }

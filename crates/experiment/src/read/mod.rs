@@ -11,6 +11,7 @@ mod flow;
 mod impair;
 mod mistake;
 mod net;
+mod profile;
 mod queue;
 mod reader;
 mod resolve;
@@ -155,7 +156,7 @@ fn free(axes: Vec<Axis>, tree: &Node, fixed: &[(Spot, Vec<Target>)], notes: &mut
 
 /// The scenario of a tree.
 fn scenario(tree: &Node, home: &Home, notes: &mut Notes) -> Option<Scenario> {
-    let values = reader::table(tree, &SCENARIO, &[], notes)?;
+    let values = reader::table(&profile::filled(tree), &SCENARIO, &[], notes)?;
     resolve::resolve(&values, home.stem, &home.traces, notes)
 }
 

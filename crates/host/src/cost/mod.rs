@@ -63,10 +63,7 @@ pub fn cost(request: &Cost) -> Result<Value> {
     capabilities::keep_needed()?;
     let steps = Steps::new(false);
     let acknowledgements = acknowledgements::compare(request.rounds, steps)?;
-    let path = match request.seconds {
-        0 => Vec::new(),
-        seconds => path::compare(seconds, steps)?,
-    };
+    let path = (request.seconds > 0).then(|| path::compare(request.seconds, steps)).transpose()?;
     Ok(json!({
         "kernel": probe::release(),
         "window_packets": wire::WINDOW,

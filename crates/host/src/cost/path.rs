@@ -1,10 +1,11 @@
-//! What a flow makes of a path of the lab with each twin, and with `cubic` right before or after it.
+//! What a flow makes of a path of the lab with each twin, in turns with `cubic`.
 
 use fairhaul_experiment::grid;
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Rate, Span, Time};
 use serde::Serialize;
 
+use super::spread::Spread;
 use super::{BASE, Tried};
 use crate::error::{Context, Error, Result};
 use crate::lab::clock::Clock;
@@ -19,19 +20,26 @@ const RTT: Span = Span::from_ms(20);
 const BDP: u64 = 333;
 /// Slow start has overshot and has been recovered from by then.
 const START: Span = Span::from_ms(1500);
-/// Twins that share the `cubic` between them.
+/// Twins between one `cubic` and the next.
 const AT_ONCE: usize = 2;
 
-/// What a flow with one twin made of the path.
+/// What flows made of the path.
 #[derive(Debug, Serialize)]
 pub struct Seen {
+    /// With `cubic`, over all its turns.
+    cubic_bps: Spread,
+    /// With each twin, once.
+    twins: Vec<Twin>,
+    /// How late one packet in a hundred was, in the worst of all runs.
+    lag_p99_s: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Twin {
     name: String,
     goodput_bps: f64,
-    /// Over that of the `cubic` next to it.
+    /// Over the median of `cubic`.
     over_cubic: f64,
-    cubic_bps: f64,
-    /// How late one packet in a hundred was, of the two runs that are compared.
-    lag_p99_s: f64,
 }
 
 /// One flow alone on the path.
@@ -42,31 +50,28 @@ struct Alone {
 }
 
 /// Has each twin carry data for so long after its start: `cubic`, two of them, `cubic`, two of them, and so on.
-pub fn compare(seconds: u32, steps: Steps) -> Result<Vec<Seen>> {
+pub fn compare(seconds: u32, steps: Steps) -> Result<Seen> {
     let twins: Vec<Tried> = super::tried()?.into_iter().filter(|one| one.loaded.is_some()).collect();
-    let measured = Span::from_s(seconds.into());
     let turn = |name: &str, kernel_name: &str| {
         let what = format!("a flow of {name} over 200 Mbit/s and 20 ms for {seconds} s");
-        let seen = steps.step(what, || alone(kernel_name, measured))?;
-        seen.ok_or_else(|| Error::refused("there is no dry run of this"))
+        let seen = steps.step(what, || alone(kernel_name, Span::from_s(seconds.into())))?;
+        Ok(seen.expect("this is no dry run"))
     };
-    let mut found = Vec::new();
-    let mut before = turn(BASE, BASE)?;
+    let (mut runs, mut base) = (Vec::new(), vec![turn(BASE, BASE)?]);
     for some in twins.chunks(AT_ONCE) {
-        let runs = some.iter().map(|one| turn(&one.name, &one.kernel_name)).collect::<Result<Vec<_>>>()?;
-        let after = turn(BASE, BASE)?;
-        let beside = [before, after];
-        let pairs = some.iter().zip(runs).zip(beside);
-        found.extend(pairs.map(|((one, run), cubic)| Seen {
-            name: one.name.clone(),
-            goodput_bps: run.goodput_bps,
-            over_cubic: run.goodput_bps / cubic.goodput_bps,
-            cubic_bps: cubic.goodput_bps,
-            lag_p99_s: run.lag_p99_s.max(cubic.lag_p99_s),
-        }));
-        before = after;
+        let done = some.iter().map(|one| turn(&one.name, &one.kernel_name));
+        runs.extend(done.collect::<Result<Vec<Alone>>>()?);
+        base.push(turn(BASE, BASE)?);
     }
-    Ok(found)
+    let cubic = base.iter().map(|run| run.goodput_bps).collect();
+    let cubic_bps = Spread::of(cubic).expect("it had its turns");
+    let twin = |(one, run): (&Tried, &Alone)| Twin {
+        name: one.name.clone(),
+        goodput_bps: run.goodput_bps,
+        over_cubic: run.goodput_bps / cubic_bps.median,
+    };
+    let lag_p99_s = base.iter().chain(&runs).map(|run| run.lag_p99_s).fold(0.0, f64::max);
+    Ok(Seen { cubic_bps, twins: twins.iter().zip(&runs).map(twin).collect(), lag_p99_s })
 }
 
 /// A flow of this controller that has the path for itself.

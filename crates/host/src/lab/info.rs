@@ -53,15 +53,25 @@ pub enum State {
 
 /// The length of what Linux 6.18 tells.
 const LENGTH: usize = 256;
+/// States of a socket without a connection, of `net/tcp_states.h`.
+const SYN_SENT: u8 = 2;
+const CLOSE: u8 = 7;
+const LISTEN: u8 = 10;
 /// What a threshold is that was never set: `TCP_INFINITE_SSTHRESH`.
 const INFINITE: u32 = 0x7fff_ffff;
 
 impl Info {
     /// That of a socket, now.
+    ///
+    /// # Errors
+    /// One that is not connected, or not yet.
     pub fn of(socket: impl AsFd) -> io::Result<Info> {
         let mut bytes = [0; LENGTH];
         sys::tcp_info(socket, &mut bytes)?;
-        Ok(Info::read(&bytes))
+        match bytes[0] {
+            SYN_SENT | CLOSE | LISTEN => Err(io::ErrorKind::NotConnected.into()),
+            _ => Ok(Info::read(&bytes)),
+        }
     }
 
     /// Fields by their place; a kernel that tells less leaves the rest zero.
@@ -111,6 +121,7 @@ mod tests {
     #[test]
     fn a_fresh_connection_has_a_window_no_threshold_and_has_delivered_what_it_sent() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        assert_eq!(Info::of(&listener).unwrap_err().kind(), io::ErrorKind::NotConnected);
         let mut here = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (mut there, _) = listener.accept().unwrap();
         here.write_all(&[0; 1000]).unwrap();

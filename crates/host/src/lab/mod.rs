@@ -7,6 +7,8 @@
 
 mod account;
 pub mod address;
+mod answer;
+pub mod borrow;
 pub mod clock;
 pub mod histogram;
 pub mod info;
@@ -25,6 +27,7 @@ pub mod traffic;
 pub mod trust;
 pub mod tun;
 
+pub use answer::{Question, answer};
 pub use layout::{Dumbbell, Layout, Mode, Route};
 pub use router::{Lab, Passed};
 pub use run::{Answer, run};

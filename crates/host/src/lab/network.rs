@@ -192,7 +192,7 @@ impl Network {
                 let fresh = segment.acknowledges.map_or(0, |next| known.account.acknowledges(next));
                 self.ledger.delivered(flow, 0, false, fresh, now);
             }
-            None if forward => self.ledger.sent(flow, false, now),
+            None if forward && headers.carries_data() => self.ledger.sent(flow, false, now),
             None => {}
         }
     }

@@ -59,6 +59,8 @@ pub struct Passed {
     pub lag: Histogram,
     /// Processor time of the router over the time that it ran.
     pub load: f64,
+    /// Packets that the devices of hosts have dropped, outside the network.
+    pub unseen: u64,
     /// What was not as it should be, and was done without.
     pub warnings: Vec<String>,
 }
@@ -144,6 +146,7 @@ impl Router {
             in_order: (0..connections).map(|number| self.network.in_order(number)).collect(),
             lag: self.lag,
             load: used.as_secs() / ran.as_secs(),
+            unseen: self.hosts.iter().map(Host::dropped).sum::<io::Result<u64>>()?,
             warnings,
         };
         Ok((self.network.close(), passed))

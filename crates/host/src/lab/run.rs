@@ -1,5 +1,7 @@
 //! The way in: a scenario goes in, a record comes out, and what is to be thought of it.
 
+use std::path::Path;
+
 use fairhaul_experiment::{FlowRow, Record, Scenario, Traffic, TransferRow, grid};
 use fairhaul_units::{HEADER, Span, Time};
 
@@ -11,7 +13,8 @@ use super::plan::{Plan, Twins, plan};
 use super::router::Lab;
 use super::traffic::{self, Carried, DATAGRAM_HEADERS, LEAD, TIME_STAMPS};
 use super::trust::{Evidence, Trust};
-use crate::error::{Context, Result};
+use super::tun::DEVICES;
+use crate::error::{Context, Error, Result};
 
 /// What a run gave.
 #[derive(Debug)]
@@ -27,6 +30,7 @@ pub struct Answer {
 /// # Errors
 /// A refusal where real hosts cannot do what it asks for; a failure where this machine cannot make them.
 pub fn run(scenario: &Scenario, twins: &Twins) -> Result<Answer> {
+    can_be_made()?;
     let Plan { layout, transfers } = plan(scenario, twins)?;
     let (flows, mode) = (layout.connections.clone(), layout.mode);
     let grid = grid(scenario.duration, scenario.warmup, scenario.flows.len());
@@ -50,6 +54,19 @@ pub fn run(scenario: &Scenario, twins: &Twins) -> Result<Answer> {
     let evidence = Evidence { passed: &passed, carried: &carried, shortest: &shortest, machine, mode };
     let trust = Trust::of(scenario, &flows, &record, &evidence);
     Ok(Answer { record, trust })
+}
+
+/// Whether hosts can be made here at all.
+fn can_be_made() -> Result<()> {
+    if !nix::unistd::geteuid().is_root() {
+        return Err(Error::refused("the lab makes network namespaces and their devices, which takes root"));
+    }
+    if !Path::new(DEVICES).exists() {
+        return Err(Error::refused(format!(
+            "{DEVICES} is missing: the kernel needs its module tun (modprobe tun)"
+        )));
+    }
+    Ok(())
 }
 
 /// How long it takes until all that start at once have their sockets.

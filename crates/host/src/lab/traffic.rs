@@ -221,9 +221,10 @@ impl Desk<'_> {
                 }
             }
             Load::Written(source) => self.write_in_time(&mut stream, transfer, source.clone())?,
-            Load::Endless | Load::Datagrams(_) => loop {
+            Load::Endless => loop {
                 stream.write_all(&PAYLOAD)?;
             },
+            Load::Datagrams(_) => unreachable!("they have no stream"),
         }
         // The receiver closes once it has read all, which its kernel has acknowledged by then.
         stream.shutdown(Shutdown::Write)?;

@@ -20,6 +20,8 @@ const LAG_SHARE: u64 = 100;
 const LEAST_LAG: Span = Span::from_us(500);
 /// How far the shortest round trip that somebody saw may be from the one asked for.
 const RTT_TOLERANCE: f64 = 0.03;
+/// Where a packet was sent again, the kernel takes the round trip from time stamps, which count milliseconds.
+const STAMP_S: f64 = 1e-3;
 /// Processor time of the router over the time that it ran; beyond, it sleeps too little to be on time.
 const MOST_LOAD: f64 = 0.8;
 /// Requests that open connections, with all options, on the wire.
@@ -146,9 +148,13 @@ fn reasons(scenario: &Scenario, flows: &[u32], evidence: &Evidence, trips: &[Rou
     if passed.load > MOST_LOAD {
         reasons.push(format!("the router was busy for {:.0} % of the time", passed.load * 100.0));
     }
+    if passed.unseen > 0 {
+        reasons.push(format!("devices dropped {} packets outside the network", passed.unseen));
+    }
     let ratio = |trip: &RoundTrip| trip.seen_s / trip.asked_s;
     let slack = |trip: &RoundTrip| RTT_TOLERANCE + TICK.as_secs() * 2.0 / trip.asked_s;
-    if let Some(trip) = trips.iter().find(|trip| ratio(trip) < 1.0 - slack(trip)) {
+    let short = |trip: &RoundTrip| ratio(trip) < 1.0 - slack(trip) - STAMP_S / trip.asked_s;
+    if let Some(trip) = trips.iter().find(|trip| short(trip)) {
         reasons.push(format!(
             "flow \"{}\" saw a round trip of {:.6} s, less than there is",
             trip.name, trip.seen_s
@@ -211,4 +217,67 @@ fn buffers(scenario: &Scenario, flows: &[u32], carried: &[Carried]) -> Vec<Buffe
         Some(Buffers { name: flow.name.clone(), send: send.0, receive: receive.0 })
     };
     (0..).zip(&scenario.flows).filter_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::network::Counts;
+    use fairhaul_experiment::{Ledger, grid, read};
+
+    fn scenario() -> Scenario {
+        let text = "duration = \"1 s\"\n[bottleneck]\nrate = \"80 Mbit/s\"\ndelay = \"10 ms\"\n\
+                    queue = { kind = \"droptail\", capacity = \"20 ms\" }\n\
+                    [[flow]]\nname = \"F\"\nrtt = \"40 ms\"\ncontroller = \"reno\"\n";
+        read(text, "test", &[]).expect("it is a scenario").base
+    }
+
+    /// What is said of a run whose router was late and busy by so much, and whose flow saw that round trip.
+    fn said(late: Span, load: f64, seen: Span, failure: Option<&str>) -> Trust {
+        let scenario = scenario();
+        let mut lag = Histogram::default();
+        // One packet in fifty is late.
+        (0..1000).for_each(|n| lag.add(if n % 50 == 0 { late } else { Span::ZERO }));
+        let (counts, in_order, warnings) = (Counts::default(), vec![0], Vec::new());
+        let passed = Passed { counts, in_order, lag, load, unseen: 0, warnings };
+        let carried = [Carried {
+            connection: 0,
+            start: Some(Time::ZERO),
+            end: None,
+            received: 0,
+            buffers: Some((Bytes(1000), Bytes(2000))),
+            failure: failure.map(String::from),
+        }];
+        let grid = grid(scenario.duration, scenario.warmup, 1);
+        let record = Ledger::new(grid, 1, 2).close("lab", Vec::new());
+        let machine = Load { busy: 0.5, waited: None };
+        let (passed, carried, shortest) = (&passed, &carried[..], &[Some(seen)][..]);
+        let evidence = Evidence { passed, carried, shortest, machine, mode: Mode::Exact };
+        Trust::of(&scenario, &[0], &record, &evidence)
+    }
+
+    #[test]
+    fn a_run_on_time_counts_and_tells_its_numbers() {
+        let trust = said(Span::from_us(400), 0.3, Span::from_us(40_200), None);
+        assert!(trust.valid && trust.reasons.is_empty(), "{:?}", trust.reasons);
+        // 40 ms, and 60 B six times on the wire: 6 us each on the link, both ways, and 0.6 on four accesses.
+        assert!((trust.round_trips[0].asked_s - 0.0400144).abs() < 1e-9, "{:?}", trust.round_trips);
+        assert_eq!((trust.buffers[0].send, trust.buffers[0].receive), (1000, 2000));
+        assert_eq!((trust.lag.p50_s, trust.lag.most_s), (1e-7, 4e-4)); // the finest step is 0.1 us
+    }
+
+    #[test]
+    fn each_thing_that_is_amiss_is_a_reason() {
+        let (on_time, idle, seen) = (Span::ZERO, 0.1, Span::from_ms(40));
+        let one = |trust: Trust, words: &str| {
+            assert!(!trust.valid && trust.reasons.len() == 1, "{:?}", trust.reasons);
+            assert!(trust.reasons[0].contains(words), "{:?}", trust.reasons);
+        };
+        // 1 % of 40 ms is less than the half millisecond that every path is granted.
+        one(said(Span::from_us(600), idle, seen, None), "late by 600 us");
+        one(said(on_time, 0.9, seen, None), "busy for 90 %");
+        one(said(on_time, idle, Span::from_ms(43), None), "no flow saw its way");
+        one(said(on_time, idle, Span::from_ms(37), None), "less than there is");
+        one(said(on_time, idle, seen, Some("reset")), "flow \"F\": connection 0 failed: reset");
+    }
 }

@@ -1,7 +1,7 @@
 //! A host of the lab: a network namespace whose only way out is a TUN device, at whose other end the
 //! router reads and writes packets.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 
@@ -14,6 +14,8 @@ use super::offload::PREFIX;
 use crate::namespace::{Namespace, ip, ip_batch};
 use crate::sys;
 
+/// Where devices come from.
+pub const DEVICES: &str = "/dev/net/tun";
 /// The name of the device in every host.
 pub const DEVICE: &str = "lab0";
 /// Packets that wait to be read, at most. The device's own 500 would be a hidden queue before the router.
@@ -57,11 +59,25 @@ impl Host {
         }
     }
 
+    /// How many packets its device has dropped, which nobody else has seen.
+    pub fn dropped(&self) -> io::Result<u64> {
+        let table = self.namespace.inside(|| fs::read_to_string("/proc/thread-self/net/dev"))?;
+        dropped(&table).ok_or_else(|| io::Error::other(format!("the kernel does not tell of {DEVICE}")))
+    }
+
     /// Hands the host a packet, in the form of its mode.
     pub fn write(&self, packet: &[u8]) -> io::Result<()> {
         nix::unistd::write(&self.device, packet)?;
         Ok(())
     }
+}
+
+/// The sum of the two columns `drop` in the kernel's table of devices.
+fn dropped(table: &str) -> Option<u64> {
+    let numbers = table.lines().find_map(|line| line.trim_start().strip_prefix(DEVICE)?.strip_prefix(':'))?;
+    let numbers: Vec<u64> = numbers.split_whitespace().map_while(|number| number.parse().ok()).collect();
+    // Of each direction: bytes, packets, errors, dropped, and four more.
+    Some(numbers.get(3)? + numbers.get(11)?)
 }
 
 /// The ways out of a host: one for all where they differ in nothing, else one for each connection.
@@ -104,7 +120,7 @@ fn burst(host: u8, layout: &Layout) -> String {
 /// Makes the device in the namespace of this thread; it stays there.
 fn device(mode: Mode) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    let device = options.read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
+    let device = options.read(true).write(true).custom_flags(libc::O_NONBLOCK).open(DEVICES)?;
     let flags = libc::IFF_TUN | libc::IFF_NO_PI;
     match mode {
         Mode::Exact => sys::become_device(&device, DEVICE, flags)?,
@@ -135,10 +151,25 @@ fn quieten() -> io::Result<()> {
 /// Sets a switch of the namespace of this thread.
 pub fn set(switch: &str, value: &str) -> io::Result<()> {
     let path = format!("/proc/sys/net/{switch}");
-    match std::fs::write(&path, value) {
+    match fs::write(&path, value) {
         // A kernel without IPv6 has nothing to switch off.
         Err(error) if error.kind() == io::ErrorKind::NotFound && switch.starts_with("ipv6") => Ok(()),
         Err(error) => Err(io::Error::new(error.kind(), format!("{path} = {value}: {error}"))),
         Ok(()) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_device_dropped_is_in_two_columns() {
+        let table = "Inter-|   Receive                                                |  Transmit\n \
+                     face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop\n    \
+                     lo:     100       2    0    9    0     0          0         0      100       2    0    9    0     0       0          0\n  \
+                     lab0: 7000000    5000    0    3    0     0          0         0  2000000    4000    0    4    0     0       0          0\n";
+        assert_eq!(dropped(table), Some(7));
+        assert_eq!(dropped("lo: 1 2 3 4"), None);
     }
 }

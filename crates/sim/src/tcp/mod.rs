@@ -1,11 +1,15 @@
 //! TCP's two ends. Neither knows a link or an event queue: they are told the time and asked what
 //! to send.
 
+mod adaptive;
 mod datagrams;
+mod flight;
+mod hybrid;
 mod hystart;
 mod pacer;
 mod profile;
 mod proportion;
+mod rack;
 mod rate;
 mod receiver;
 mod rtt;
@@ -14,10 +18,12 @@ mod scoreboard;
 mod sender;
 
 pub use datagrams::Datagrams;
+pub use hybrid::Hybrid;
 pub use hystart::HyStart;
 pub use pacer::Pacer;
 pub use profile::Profile;
 pub use proportion::Proportion;
+pub use rack::{Moment, Rack};
 pub use rate::RateSampler;
 pub use receiver::Receiver;
 pub use rtt::RttEstimator;

@@ -1,7 +1,7 @@
 //! What a connection is told before it begins, and how its transfer is cut into packets.
 
 use fairhaul_cc::Window;
-use fairhaul_experiment::{Clock, Flow, Recovery, SlowStart, Transfer};
+use fairhaul_experiment::{Clock, Flow, Recovery, Rto, SlowStart, Transfer};
 use fairhaul_units::{Bytes, Ecn, Rate, Span};
 
 /// What a sender is, apart from its controller.
@@ -39,6 +39,10 @@ pub struct Profile {
     pub buffer: u64,
     /// Least margin of the retransmission timer.
     pub min_rto: Span,
+    /// How its timeout follows from round trips.
+    pub rto: Rto,
+    /// Whether the window counts whole packets.
+    pub whole_window: bool,
 }
 
 impl Profile {
@@ -64,6 +68,8 @@ impl Profile {
             clock: flow.clock,
             buffer: fits(flow.send_buffer).min(fits(flow.receive_buffer)),
             min_rto: flow.min_rto,
+            rto: flow.rto,
+            whole_window: flow.whole_window,
         }
     }
 
@@ -128,6 +134,8 @@ mod tests {
             clock: Clock::default(),
             buffer: u64::MAX,
             min_rto: Span::from_ms(200),
+            rto: Rto::Scaled,
+            whole_window: false,
         };
         assert_eq!((profile.packets(), profile.bytes_before(10)), (11, 9600));
         assert_eq!((profile.packet_size(9), profile.packet_size(10)), (1000, 440));

@@ -31,12 +31,28 @@ impl Proportion {
     // conservative one, so that a recovery that loses again does not speed up. So does Linux.
     pub fn delivered(&mut self, packets: u64, in_flight: u64, ssthresh: f64, advanced: bool) -> u64 {
         self.delivered += packets;
+        let kept = self.delivered.saturating_sub(self.out);
+        let limit = if advanced { kept.max(packets) + 1 } else { kept };
+        self.bounded(limit, in_flight, ssthresh)
+    }
+
+    /// The same as the kernel has it; `fine`: the cumulative acknowledgement moved, and no other loss
+    /// was found.
+    //
+    // Differs from [RFC 6937, 3.1]: the conservative bound, too, lets go what is delivered now, so that
+    // an acknowledgement without retransmissions in it keeps the number in flight.
+    pub fn delivered_in_kernel(&mut self, packets: u64, in_flight: u64, ssthresh: f64, fine: bool) -> u64 {
+        self.delivered += packets;
+        let kept = self.delivered.saturating_sub(self.out);
+        self.bounded(kept.max(packets) + u64::from(fine), in_flight, ssthresh)
+    }
+
+    /// Up to `limit` where less is in flight than the threshold allows, else the proportional part.
+    fn bounded(&self, limit: u64, in_flight: u64, ssthresh: f64) -> u64 {
         if in_flight as f64 > ssthresh {
             let due = (self.delivered as f64 * ssthresh / self.flight as f64).ceil() as u64;
             return due.saturating_sub(self.out);
         }
-        let kept = self.delivered.saturating_sub(self.out);
-        let limit = if advanced { kept.max(packets) + 1 } else { kept };
         limit.min(ssthresh as u64 - in_flight)
     }
 }
@@ -70,5 +86,21 @@ mod tests {
         proportion.sent();
         // A retransmission has arrived: one more than delivered.
         assert_eq!(proportion.delivered(1, 4, 10.0, true), 2);
+    }
+
+    /// The same: 2 of 20 delivered and 3 sent, so nothing is left. By the RFC nothing leaves without
+    /// progress; in the kernel one does for the one that arrives, and another with progress.
+    #[test]
+    fn the_kernel_keeps_the_number_in_flight_and_adds_one_for_progress_without_loss() {
+        let ahead = || {
+            let mut proportion = Proportion::new(20);
+            proportion.delivered(1, 4, 10.0, false);
+            (0..3).for_each(|_| proportion.sent());
+            proportion
+        };
+        assert_eq!(ahead().delivered(1, 4, 10.0, false), 0);
+        assert_eq!(ahead().delivered_in_kernel(1, 4, 10.0, false), 1);
+        assert_eq!(ahead().delivered_in_kernel(1, 4, 10.0, true), 2);
+        assert_eq!(ahead().delivered_in_kernel(1, 9, 10.0, true), 1); // no more than the threshold
     }
 }

@@ -1,8 +1,10 @@
 //! The receiver: acknowledges what arrives [RFC 5681, 4.2], with SACK blocks [RFC 2018], and echoes
 //! marks [RFC 3168], or exactly which packets were marked [RFC 8257].
 
+use fairhaul_experiment::Hold;
 use fairhaul_units::{Ack, Data, Ecn, SACK_BLOCKS, SackBlock, Span, Time};
 
+use super::adaptive::{Adaptive, Place, Verdict};
 use super::runs::Runs;
 
 /// The receiving end of one connection.
@@ -14,8 +16,14 @@ pub struct Receiver {
     /// The runs reported last, the latest first; `from` and `to` are packet numbers.
     recent: [(u64, u64); SACK_BLOCKS + 1],
     reports: bool,
+    /// Whether it says of a packet that it had arrived before; and whether it does that or holds
+    /// acknowledgements as the kernel does.
+    tells_twice: bool,
+    is_special: bool,
     /// How long an acknowledgement may be held; `None`: never.
     hold: Option<Span>,
+    /// Says that instead, as the kernel would.
+    adaptive: Option<Box<Adaptive>>,
     held: Option<Held>,
     /// A marked packet has arrived, and none with CWR since [RFC 3168, 6.1.3]; or `exact`, and the
     /// last packet was marked.
@@ -38,13 +46,21 @@ struct Held {
 impl Receiver {
     /// A receiver that reports blocks if `reports`, holds an acknowledgement for at most `hold`, and
     /// echoes each mark for itself if `exact`.
-    pub fn new(reports: bool, hold: Option<Span>, exact: bool) -> Receiver {
+    pub fn new(reports: bool, hold: Option<Hold>, exact: bool) -> Receiver {
+        let (hold, adaptive) = match hold {
+            None => (None, None),
+            Some(Hold::For(span)) => (Some(span), None),
+            Some(Hold::Adaptive { quick }) => (None, Some(Box::new(Adaptive::new(quick)))),
+        };
         Receiver {
             next: 0,
             beyond: Runs::default(),
             recent: Default::default(),
             reports,
+            tells_twice: false,
+            is_special: adaptive.is_some(),
             hold,
+            adaptive,
             held: None,
             echoes: false,
             exact,
@@ -59,6 +75,11 @@ impl Receiver {
         Receiver { sums, ..self }
     }
 
+    /// The same that says of a packet if it had arrived before [RFC 2883], if `tells`.
+    pub fn telling_twice(self, tells: bool) -> Receiver {
+        Receiver { tells_twice: tells, is_special: tells || self.is_special, ..self }
+    }
+
     /// The first packet that has not arrived: all before it are in order.
     pub fn next(&self) -> u64 {
         self.next
@@ -69,25 +90,48 @@ impl Receiver {
         self.held.map_or(Time::NEVER, |held| held.until)
     }
 
-    /// The time of a held acknowledgement has come.
-    pub fn release(&mut self) -> Option<Ack> {
+    /// The time of a held acknowledgement has come, or it must leave before.
+    pub fn release(&mut self, now: Time) -> Option<Ack> {
         let held = self.held.take()?;
+        if let Some(adaptive) = &mut self.adaptive {
+            if held.until <= now {
+                adaptive.was_late();
+            }
+            adaptive.leaves();
+        }
         Some(self.acknowledge(held.stamped, held.arrived))
     }
 
     /// Whether an acknowledgement is held that must leave before `data` is taken, since it says
-    /// something else about marks [RFC 8257, 3.2].
+    /// something else about marks [RFC 8257, 3.2], or what a later one would have no room for.
     //
     // Unclear in [RFC 8257, 3.2]: whether the immediate acknowledgement covers the packet that
     // turns the echo. There are two, as in Linux: for what was held, by the old echo, and for that
     // packet, by the new one. So an acknowledgement speaks for all that it covers.
     pub fn turns(&self, data: &Data) -> bool {
         self.exact && self.held.is_some() && self.echoes != (data.ecn == Ecn::Marked)
+            || self.is_special && self.is_third_run(data)
+    }
+
+    /// Whether `data` makes or touches another run than the two that a held acknowledgement reports
+    /// first, and so could push out of the next what nobody has been told [LINUX,
+    /// TCP_SACK_BLOCKS_EXPECTED].
+    #[cold]
+    fn is_third_run(&self, data: &Data) -> bool {
+        let live = || self.recent.iter().filter(|run| run.0 > self.next);
+        let touched = |run: &&(u64, u64)| data.number + 1 >= run.0 && data.number <= run.1;
+        self.held.is_some()
+            && data.number > self.next
+            && live().count() > 1
+            && !live().take(2).any(|run| touched(&run))
     }
 
     /// A packet arrives at `now`: whether it is new, and the acknowledgement that it causes.
     pub fn take(&mut self, data: &Data, now: Time) -> (bool, Option<Ack>) {
         if data.opens {
+            if let Some(adaptive) = &mut self.adaptive {
+                adaptive.opens(now);
+            }
             return (false, Some(Ack { opens: true, ..self.acknowledge(data.stamped, now) }));
         }
         if let Some(header) = data.congestion {
@@ -114,6 +158,9 @@ impl Receiver {
         } else if fresh {
             self.remember(data.number);
         }
+        if self.is_special && (self.adaptive.is_some() || !fresh) {
+            return (fresh, self.answer(data, (in_order, filled, fresh), news, now));
+        }
         if let (true, false, false, Some(hold)) = (in_order, filled, news, self.hold)
             && self.held.is_none()
         {
@@ -123,6 +170,32 @@ impl Receiver {
         // The stamp echoed is that of the packet which waited longest [RFC 7323, 4.3].
         let waited = self.held.take().map_or((data.stamped, now), |held| (held.stamped, held.arrived));
         (fresh, Some(self.acknowledge(waited.0, waited.1)))
+    }
+
+    /// The acknowledgement of a packet, of one that comes twice or as the kernel holds it; `place`: whether it is in order, fills a gap, and is new.
+    #[cold]
+    fn answer(&mut self, data: &Data, place: (bool, bool, bool), news: bool, now: Time) -> Option<Ack> {
+        let (_, filled, fresh) = place;
+        let verdict = self.adaptive.as_mut().map(|adaptive| adaptive.take(place_of(place), news, now));
+        match verdict.unwrap_or(Verdict::Send) {
+            Verdict::Hold(hold) | Verdict::Join(hold) if self.held.is_none() => {
+                self.held = Some(Held { stamped: data.stamped, arrived: now, until: now + hold });
+                return None;
+            }
+            Verdict::Join(_) => return None,
+            _ => {}
+        }
+        // What fills a gap says so by its own stamp [RFC 7323, 4.3].
+        let waited = self.held.take().filter(|_| !filled);
+        let waited = waited.map_or((data.stamped, now), |held| (held.stamped, held.arrived));
+        let mut ack = self.acknowledge(waited.0, waited.1);
+        if self.tells_twice && !fresh {
+            ack.tell_twice();
+        }
+        if let Some(adaptive) = &mut self.adaptive {
+            adaptive.leaves();
+        }
+        Some(ack)
     }
 
     /// Puts the run that now holds `number` first among the recent ones.
@@ -139,6 +212,7 @@ impl Receiver {
         self.recent = latest;
     }
 
+    #[inline(always)]
     fn acknowledge(&mut self, stamped: Time, arrived: Time) -> Ack {
         let mut ack = Ack {
             next: self.next,
@@ -164,6 +238,16 @@ impl Receiver {
             }
         }
         ack
+    }
+}
+
+/// What a packet is to a receiver that holds acknowledgements as the kernel does.
+fn place_of(place: (bool, bool, bool)) -> Place {
+    match place {
+        (true, true, _) => Place::Fills,
+        (true, false, _) => Place::InOrder,
+        (false, _, true) => Place::Beyond,
+        (false, _, false) => Place::Again,
     }
 }
 
@@ -208,18 +292,18 @@ mod tests {
 
     #[test]
     fn every_second_packet_is_acknowledged_unless_the_first_waits_too_long() {
-        let mut receiver = Receiver::new(true, Some(Span::from_ms(40)), false);
+        let mut receiver = Receiver::new(true, Some(Hold::For(Span::from_ms(40))), false);
         assert_eq!(receiver.take(&data(0), at(1)).1, None);
         assert_eq!(receiver.take(&data(1), at(2)).1.map(|a| (a.next, a.arrived)), Some((2, at(1))));
         receiver.take(&data(2), at(3));
         assert_eq!(receiver.deadline(), at(43));
-        assert_eq!(receiver.release().map(|a| a.next), Some(3));
+        assert_eq!(receiver.release(at(43)).map(|a| a.next), Some(3));
         assert_eq!(receiver.deadline(), Time::NEVER);
     }
 
     #[test]
     fn a_gap_and_its_filling_are_acknowledged_at_once() {
-        let mut receiver = Receiver::new(true, Some(Span::from_ms(40)), false);
+        let mut receiver = Receiver::new(true, Some(Hold::For(Span::from_ms(40))), false);
         assert!(receiver.take(&data(1), at(0)).1.is_some());
         assert_eq!(receiver.take(&data(0), at(1)).1.map(|a| a.next), Some(2));
     }
@@ -240,7 +324,7 @@ mod tests {
 
     #[test]
     fn a_marked_packet_is_acknowledged_at_once_and_those_after_it_wait_as_ever() {
-        let mut receiver = Receiver::new(true, Some(Span::from_ms(40)), false);
+        let mut receiver = Receiver::new(true, Some(Hold::For(Span::from_ms(40))), false);
         let mut take = |data: Data| receiver.take(&data, at(0)).1.map(|ack| (ack.next, ack.ece));
         assert_eq!(take(marked(0)), Some((1, true)));
         assert_eq!(take(data(1)), None);
@@ -256,11 +340,11 @@ mod tests {
     /// waits: 2 is acknowledged by the old one and 3 at once; 4 waits, and 5 goes with it.
     #[test]
     fn an_exact_echo_speaks_for_all_that_an_acknowledgement_covers() {
-        let mut receiver = Receiver::new(true, Some(Span::from_ms(40)), true);
+        let mut receiver = Receiver::new(true, Some(Hold::For(Span::from_ms(40))), true);
         let mut said = Vec::new();
         for packet in [data(0), data(1), data(2), marked(3), marked(4), marked(5), reduced(6), marked(7)] {
             if receiver.turns(&packet) {
-                said.extend(receiver.release());
+                said.extend(receiver.release(at(0)));
             }
             said.extend(receiver.take(&packet, at(0)).1);
         }

@@ -2,6 +2,10 @@
 
 use fairhaul_units::{Span, real};
 
+mod variation;
+
+use variation::Variation;
+
 /// The timeout before the first sample [RFC 6298, 2.1].
 const FIRST_TIMEOUT: Span = Span::from_s(1);
 /// The longest timeout [RFC 6298, 2.5].
@@ -16,6 +20,8 @@ pub struct RttEstimator {
     smallest: Span,
     least_margin: Span,
     backoffs: u32,
+    /// The variation by the kernel's rule, once samples are taken by it.
+    kernel: Option<Variation>,
     /// The smoothed time in whole picoseconds, and the timeout, as they follow from the rest.
     rounded: Span,
     timeout: Span,
@@ -31,6 +37,7 @@ impl RttEstimator {
             smallest,
             least_margin,
             backoffs: 0,
+            kernel: None,
             rounded: Span::ZERO,
             timeout: FIRST_TIMEOUT,
         }
@@ -51,6 +58,32 @@ impl RttEstimator {
         self.variation += share / 4.0 * ((self.smoothed - value).abs() - self.variation);
         self.smoothed += share / 8.0 * (value - self.smoothed);
         self.follow();
+    }
+
+    /// Takes a sample by the kernel's rule, when all below `una` is acknowledged and all below `next`
+    /// was sent: a gain of 1/8 for each, however many there are in a round.
+    #[cold]
+    pub fn sample_in_full(&mut self, rtt: Span, una: u64, next: u64) {
+        let (value, least) = (real(rtt.as_ps()), real(self.least_margin.as_ps()));
+        self.smallest = self.smallest.min(rtt);
+        let error = value - self.smoothed;
+        match &mut self.kernel {
+            Some(kernel) => {
+                self.smoothed += error / 8.0;
+                kernel.sample(error, least, una, next);
+            }
+            None => {
+                self.smoothed = value;
+                self.kernel = Some(Variation::first(value, least, next));
+            }
+        }
+        self.variation = self.kernel.as_ref().map_or(0.0, Variation::margin) / 4.0;
+        self.follow();
+    }
+
+    /// The smallest sample is not above `rtt`.
+    pub fn at_most(&mut self, rtt: Span) {
+        self.smallest = self.smallest.min(rtt);
     }
 
     /// A timeout was spurious: takes the first sample of what was sent after it, and neither falls
@@ -155,6 +188,17 @@ mod tests {
             rtt.distrust(&before, Span::from_ms(sample));
             assert_eq!(rtt.timeout(), Span::from_ms(timeout));
         }
+    }
+
+    /// 100 samples of 80 ms, one of 160 ms: srtt 90 ms. In full the deviation is 4 x 80 = 320 ms less
+    /// what has faded, so the timeout lies well above that of a sample that counts a hundredth.
+    #[test]
+    fn one_late_sample_in_full_moves_an_eighth_however_many_there_are() {
+        let mut rtt = RttEstimator::new(Span::from_ms(10));
+        (0..100).for_each(|n| rtt.sample_in_full(Span::from_ms(80), n, n + 10));
+        rtt.sample_in_full(Span::from_ms(160), 100, 110);
+        assert_eq!(rtt.smoothed(), Span::from_ms(90));
+        assert!(rtt.timeout() >= Span::from_ms(170), "{}", rtt.timeout());
     }
 
     #[test]

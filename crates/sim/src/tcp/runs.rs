@@ -19,6 +19,11 @@ impl Runs {
         self.members == 0
     }
 
+    /// How many numbers are in the set.
+    pub fn members(&self) -> u64 {
+        self.members
+    }
+
     /// Whether `number` is in the set.
     pub fn contains(&self, number: u64) -> bool {
         self.members > 0

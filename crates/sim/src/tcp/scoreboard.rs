@@ -118,12 +118,53 @@ impl Scoreboard {
         let mut reported = 0;
         for block in ack.sacked() {
             let (from, to) = (ack.next + u64::from(block.from), ack.next + u64::from(block.to));
-            reported += self.report(from.max(self.una), to.min(self.next));
+            reported += self.report(from.max(self.una), to.min(self.next), |board, number| {
+                board.rank(number);
+                board.in_pipe(number)
+            });
         }
         if reported > 0 {
             self.lose_below(self.top[DUP_THRESHOLD as usize - 1]);
         }
         delivered + reported
+    }
+
+    /// The same where somebody else finds losses, who is told of each packet that is newly reported
+    /// and says how often it was in the network.
+    pub fn take_by(&mut self, ack: &Ack, mut copies: impl FnMut(u64) -> u64) -> u64 {
+        let to = ack.next.min(self.next);
+        let mut delivered = 0;
+        for number in self.una..to {
+            if !self.sacked.contains(number) {
+                self.pipe -= copies(number);
+                delivered += 1;
+            }
+        }
+        if to > self.una {
+            self.una = to;
+            self.sacked.advance(to);
+        }
+        for block in ack.sacked() {
+            let (from, to) = (ack.next + u64::from(block.from), ack.next + u64::from(block.to));
+            delivered += self.report(from.max(self.una), to.min(self.next), |_, number| copies(number));
+        }
+        delivered
+    }
+
+    /// Packets reported beyond the cumulative acknowledgement.
+    pub fn reported(&self) -> u64 {
+        self.sacked.members()
+    }
+
+    /// So many copies more are in the network.
+    pub fn enter(&mut self, copies: u64) {
+        self.pipe += copies;
+    }
+
+    /// A packet comes to be believed lost that was in the network that often.
+    pub fn lose(&mut self, copies: u64) {
+        self.pipe -= copies;
+        self.lost += 1;
     }
 
     /// Believes every unreported packet below `number` to be lost.
@@ -209,14 +250,13 @@ impl Scoreboard {
         delivered
     }
 
-    /// Marks `from..to` as reported: how many were not before.
-    fn report(&mut self, from: u64, to: u64) -> u64 {
+    /// Marks `from..to` as reported: how many were not before. Says of each how often it is in the network.
+    fn report(&mut self, from: u64, to: u64, mut copies: impl FnMut(&mut Scoreboard, u64) -> u64) -> u64 {
         let mut fresh = 0;
         let mut number = from;
         while number < to {
             if !self.sacked.contains(number) {
-                self.pipe -= self.in_pipe(number);
-                self.rank(number);
+                self.pipe -= copies(self, number);
                 fresh += 1;
                 number = self.sacked.insert(number).1;
             } else if number > self.una && self.sacked.contains(number - 1) {

@@ -1,7 +1,7 @@
 //! The sender: what may leave, and what an acknowledgement means.
 //!
 //! It owns what every controller shares: the handshake, slow start, recovery (Reno, NewReno
-//! [RFC 6582], SACK [RFC 6675]), its undo [RFC 4015], limited transmit [RFC 3042], the
+//! [RFC 6582], SACK [RFC 6675], RACK [RFC 8985]), its undo [RFC 4015], limited transmit [RFC 3042], the
 //! retransmission timer [RFC 6298], echoes of marks [RFC 3168] and the pacer. The engine tells it
 //! of what happens, then polls it until it has nothing to send.
 
@@ -9,15 +9,19 @@ mod echo;
 mod growth;
 mod offload;
 mod outgoing;
+mod probe;
 mod recovery;
+mod timed;
 mod undo;
+mod whole;
 
 use fairhaul_cc::{Cause, Congestion, Controller, Window};
-use fairhaul_experiment::SlowStart;
+use fairhaul_experiment::{Recovery, Rto, SlowStart};
 use fairhaul_units::{Ack, Data, Ecn, HEADER, Span, Time, real};
+use timed::Timed;
 use undo::Before;
 
-use super::{HyStart, Pacer, Profile, Proportion, RateSampler, RttEstimator, Scoreboard};
+use super::{HyStart, Hybrid, Pacer, Profile, Proportion, RateSampler, RttEstimator, Scoreboard};
 
 /// What a poll gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +92,10 @@ pub struct Sender<C> {
     pacer: Pacer,
     /// Of the first slow start, where it ends by delay; boxed, since few have it and none for long.
     hystart: Option<Box<HyStart>>,
+    /// Of slow start, where a train or the delay ends it.
+    hybrid: Option<Box<Hybrid>>,
+    /// Where losses are found by time.
+    timed: Option<Box<Timed>>,
     /// Samples of the path's rate, where the controller asks for them.
     rates: Option<Box<RateSampler>>,
     /// Of the recovery under way, where it is proportional.
@@ -123,6 +131,7 @@ impl<C: Controller + Clone> Sender<C> {
     /// A sender that has not opened its connection.
     pub fn new(profile: Profile, controller: C) -> Sender<C> {
         let hystart = (profile.slow_start == SlowStart::HyStart).then(Box::default);
+        let hybrid = (profile.slow_start == SlowStart::Hybrid).then(Box::default);
         Sender {
             total: profile.packets(),
             ready: u64::MAX,
@@ -132,6 +141,8 @@ impl<C: Controller + Clone> Sender<C> {
             rtt: RttEstimator::new(profile.min_rto),
             pacer: Pacer::new(profile.max_pacing_rate),
             hystart,
+            hybrid,
+            timed: (profile.recovery == Recovery::Rack).then(Box::default),
             rates: controller.samples_rate().then(Box::default),
             lost_told: 0,
             proportion: Proportion::default(),
@@ -222,10 +233,8 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// What the last poll gave leaves with that stamp.
     pub fn launched(&mut self, stamp: Time) {
-        if let Some(rates) = &mut self.rates
-            && !matches!(self.state, State::Opening { .. })
-        {
-            rates.sent(stamp, self.board.in_flight(), self.board.lost());
+        if self.timed.is_some() || self.rates.is_some() {
+            self.note_launched(stamp);
         }
     }
 
@@ -242,10 +251,10 @@ impl<C: Controller + Clone> Sender<C> {
             return Outcome::Quiet;
         }
         let full = self.window_limited;
-        let delivered = self.board.take(ack);
+        let delivered = if self.timed.is_some() { self.take_timed(ack, now) } else { self.board.take(ack) };
         let advanced = self.board.una() - una;
         if delivered > 0 || advanced > 0 {
-            self.rtt.sample(now.since(ack.echo), real(self.board.in_flight()));
+            self.sample(now.since(ack.echo));
         }
         let mut undone_since = None;
         if advanced > 0 {
@@ -258,13 +267,16 @@ impl<C: Controller + Clone> Sender<C> {
             self.controller.on_delivery(&mut self.window, event);
         }
         let finished = self.is_done();
-        let outcome = match (undone_since, self.state) {
+        let mut outcome = match (undone_since, self.state) {
             (Some(since), _) => Outcome::Undone { since, finished },
             (None, State::Open) => self.in_open(event.as_ref(), ack.ece, delivered, advanced, full, now),
             (None, State::Recovery) => self.in_recovery(delivered, advanced, now),
             (None, State::Loss) => self.in_loss(event.as_ref(), advanced, now),
             (None, State::Opening { .. }) => unreachable!("answered above"),
         };
+        if self.timed.is_some() {
+            outcome = self.see_probe(ack, delivered + advanced, outcome, now);
+        }
         if self.window.cwnd > self.profile.max_window {
             self.window.cwnd = self.profile.max_window;
         }
@@ -277,6 +289,9 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// The retransmission timer has run out [RFC 6298, 5.4 to 5.6].
     pub fn on_timer(&mut self, now: Time) -> Outcome {
+        if let Some(outcome) = self.on_alarm(now) {
+            return outcome;
+        }
         let timeout = self.rtt.timeout();
         let again = self.rtt.is_backed_off();
         self.rtt.back_off();
@@ -291,11 +306,15 @@ impl<C: Controller + Clone> Sender<C> {
         if again {
             self.window.cwnd = 1.0; // the threshold stays [RFC 5681, 3.1]
         } else {
-            let event = self.congestion(Cause::Loss, now);
-            self.controller.on_timeout(&mut self.window, &event);
+            self.tell_timeout(now);
         }
         self.hystart = None;
-        self.board.lose_all();
+        self.hybrid = (self.profile.slow_start == SlowStart::Hybrid).then(Box::default);
+        if self.timed.is_some() {
+            self.time_out(now)
+        } else {
+            self.board.lose_all()
+        }
         self.pacer.restart(now);
         self.cwr = true;
         self.state = State::Loss;
@@ -310,12 +329,20 @@ impl<C: Controller + Clone> Sender<C> {
 
     fn on_opened(&mut self, ack: &Ack, now: Time) -> Outcome {
         if ack.opens {
-            self.rtt.sample(now.since(ack.echo), 1.0);
+            self.sample(now.since(ack.echo));
             self.rtt.progress();
             self.state = State::Open;
             self.timer = Time::NEVER;
         }
         Outcome::Quiet
+    }
+
+    /// Takes a round trip.
+    fn sample(&mut self, rtt: Span) {
+        match self.profile.rto {
+            Rto::Scaled => self.rtt.sample(rtt, real(self.board.in_flight())),
+            Rto::Linux => self.rtt.sample_in_full(rtt, self.board.una(), self.board.next()),
+        }
     }
 
     fn congestion(&self, cause: Cause, now: Time) -> Congestion {
@@ -329,5 +356,8 @@ impl<C: Controller + Clone> Sender<C> {
 
     fn restart_timer(&mut self, now: Time) {
         self.timer = now + self.rtt.timeout();
+        if self.timed.is_some() {
+            self.aim(self.timer, now);
+        }
     }
 }

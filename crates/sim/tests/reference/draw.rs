@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fairhaul_cc::entries;
-use fairhaul_experiment::{Clock, Pages, Recovery, SizeLaw, SlowStart, Start, Traffic};
+use fairhaul_experiment::{Clock, Hold, Pages, Recovery, Rto, SizeLaw, SlowStart, Start, Traffic};
 use fairhaul_path::impair::{Bursts, Impairments, JitterRule, LossRule, PolicerRule, ReorderRule};
 use fairhaul_path::queue::{self, Capacity};
 use fairhaul_path::{Rates, Schedule};
@@ -318,6 +318,7 @@ prop_compose! {
         (slow_start, ecn, pacing_kbps) in (slow_starts(), any::<bool>(), ceilings()),
         (offload, undo) in (bursts(), prop::bool::weighted(0.7)),
         (delayed_ack, clock) in (holds(), clocks()),
+        (whole_window, rto) in (any::<bool>(), select(vec![Rto::Scaled, Rto::Linux])),
         min_rto in select(vec![1u64, 10, 200, 1000]).prop_map(Span::from_ms),
         (send_buffer, receive_buffer) in (buffers(), buffers()),
         overhead in prop_oneof![Just(Span::ZERO), (1u64..5_000_000_000).prop_map(Span::from_ps)],
@@ -327,7 +328,7 @@ prop_compose! {
         Leg {
             from, to, backwards, access, acks_meet, controller, recovery, traffic, connections, start, packet,
             initial_window, initial_ssthresh, max_window, slow_start, ecn, pacing_kbps, offload, undo,
-            delayed_ack, clock, min_rto, send_buffer, receive_buffer, overhead,
+            delayed_ack, clock, whole_window, rto, min_rto, send_buffer, receive_buffer, overhead,
         }
     }
 }
@@ -341,6 +342,8 @@ fn recoveries() -> impl Strategy<Value = Recovery> {
     select(vec![
         Recovery::Sack,
         Recovery::SackProportional,
+        Recovery::Rack,
+        Recovery::Rack,
         Recovery::Reno,
         Recovery::NewReno { impatient: true },
         Recovery::NewReno { impatient: false },
@@ -392,7 +395,7 @@ fn windows() -> impl Strategy<Value = (f64, f64, f64)> {
 
 fn slow_starts() -> impl Strategy<Value = SlowStart> {
     let limited = (1u32..60).prop_map(|most| SlowStart::Limited { max_ssthresh: most.into() });
-    prop_oneof![3 => Just(SlowStart::Standard), 1 => limited, 1 => Just(SlowStart::HyStart)]
+    prop_oneof![3 => Just(SlowStart::Standard), 1 => limited, 1 => Just(SlowStart::HyStart), 1 => Just(SlowStart::Full), 1 => Just(SlowStart::Hybrid)]
 }
 
 fn ceilings() -> impl Strategy<Value = Option<u64>> {
@@ -403,12 +406,13 @@ fn bursts() -> impl Strategy<Value = u64> {
     prop_oneof![3 => Just(1u64), 1 => 2u64..70]
 }
 
-fn holds() -> impl Strategy<Value = Option<Span>> {
+fn holds() -> impl Strategy<Value = Option<Hold>> {
     prop_oneof![
         4 => Just(None),
-        1 => Just(Some(Span::ZERO)),
-        1 => Just(Some(Span::from_ms(1))), // a packet of 1000 B at 8 Mbit/s
-        1 => (1u64..200).prop_map(|ms| Some(Span::from_ms(ms))),
+        1 => Just(Some(Hold::For(Span::ZERO))),
+        1 => Just(Some(Hold::For(Span::from_ms(1)))), // a packet of 1000 B at 8 Mbit/s
+        1 => (1u64..200).prop_map(|ms| Some(Hold::For(Span::from_ms(ms)))),
+        2 => (2u32..17).prop_map(|quick| Some(Hold::Adaptive { quick })),
     ]
 }
 

@@ -1,7 +1,7 @@
 //! A connection's two hosts: each does at its own time what its events ask of it.
 
 use fairhaul_cc::{Builtin, Window};
-use fairhaul_experiment::{Flow, Hop, Scenario, Source, Traffic, Transfer, TransferRow};
+use fairhaul_experiment::{Flow, Hop, Recovery, Scenario, Source, Traffic, Transfer, TransferRow};
 use fairhaul_sim::tcp::{Datagrams, Outcome, Poll, Profile, Receiver, Sender};
 use fairhaul_units::{Ack, Bytes, Chance, Data, Ecn, HEADER, Span, Time};
 
@@ -49,7 +49,8 @@ impl Host {
         let flow = &scenario.flows[transfer.flow as usize];
         let sender = Sender::new(profile(flow, transfer), flow.controller.build());
         let receiver = Receiver::new(flow.recovery.reports(), flow.delayed_ack, sender.exact_echo())
-            .answering(sender.sums_feedback());
+            .answering(sender.sums_feedback())
+            .telling_twice(flow.recovery == Recovery::Rack);
         let mut host = Host {
             serial,
             flow: transfer.flow,
@@ -135,7 +136,7 @@ impl Host {
             return shared.books.note(now, fact);
         }
         if self.receiver.turns(data) {
-            let held = self.receiver.release().expect("what turns the echo finds something held");
+            let held = self.receiver.release(now).expect("what turns the echo finds something held");
             self.reply(held, now, shared);
         }
         let before = self.bytes_before(self.receiver.next());
@@ -155,7 +156,7 @@ impl Host {
     /// An acknowledgement may have been held long enough.
     pub fn on_held(&mut self, now: Time, shared: &mut Shared) {
         if self.receiver.deadline() == now {
-            let ack = self.receiver.release().expect("what has a deadline is held");
+            let ack = self.receiver.release(now).expect("what has a deadline is held");
             self.reply(ack, now, shared);
         }
     }
@@ -344,5 +345,7 @@ fn profile(flow: &Flow, transfer: &Transfer) -> Profile {
         clock: flow.clock,
         buffer: buffers.into_iter().flatten().min().unwrap_or(u64::MAX),
         min_rto: flow.min_rto,
+        rto: flow.rto,
+        whole_window: flow.whole_window,
     }
 }

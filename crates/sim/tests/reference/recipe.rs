@@ -1,7 +1,9 @@
 //! Scenarios made from few small numbers: written by hand in a test, or drawn by proptest.
 
 use fairhaul_cc::Choice;
-use fairhaul_experiment::{Clock, Flow, Hop, LinkSpec, Recovery, Role, Scenario, SlowStart, Start, Traffic};
+use fairhaul_experiment::{
+    Clock, Flow, Hold, Hop, LinkSpec, Recovery, Role, Rto, Scenario, SlowStart, Start, Traffic,
+};
 use fairhaul_path::Schedule;
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::{self, Capacity, Site};
@@ -59,7 +61,9 @@ pub struct Leg {
     pub pacing_kbps: Option<u64>,
     pub offload: u64,
     pub undo: bool,
-    pub delayed_ack: Option<Span>,
+    pub delayed_ack: Option<Hold>,
+    pub whole_window: bool,
+    pub rto: Rto,
     pub clock: Clock,
     pub min_rto: Span,
     pub send_buffer: Option<Bytes>,
@@ -170,6 +174,8 @@ impl Leg {
             offload: 1,
             undo: true,
             delayed_ack: None,
+            whole_window: false,
+            rto: Rto::Scaled,
             clock: Clock::default(),
             min_rto: Span::from_ms(200),
             send_buffer: None,
@@ -212,6 +218,8 @@ impl Leg {
             offload: self.offload,
             undo: self.undo,
             delayed_ack: self.delayed_ack,
+            whole_window: self.whole_window,
+            rto: self.rto,
             clock: self.clock,
             min_rto: self.min_rto,
             send_buffer: self.send_buffer,

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use fairhaul_cc::{Builtin, Choice};
-use fairhaul_experiment::{Clock, Recovery, SlowStart};
+use fairhaul_experiment::{Clock, Recovery, Rto, SlowStart};
 use fairhaul_sim::tcp::{Outcome, Poll, Profile, Receiver, Sender};
 use fairhaul_units::{Ack, Data, Ecn, Span, Time};
 
@@ -27,6 +27,8 @@ pub fn profile(recovery: Recovery) -> Profile {
         clock: Clock::default(),
         buffer: u64::MAX,
         min_rto: Span::from_ms(200),
+        rto: Rto::Scaled,
+        whole_window: false,
     }
 }
 
@@ -85,7 +87,8 @@ impl Pipe {
         fate: impl FnMut(&Data, u32) -> bool + 'static,
     ) -> Pipe {
         let mut pipe = Pipe {
-            receiver: Receiver::new(profile.recovery.reports(), None, sender.exact_echo()),
+            receiver: Receiver::new(profile.recovery.reports(), None, sender.exact_echo())
+                .telling_twice(profile.recovery == Recovery::Rack),
             sender,
             rtt,
             gap,

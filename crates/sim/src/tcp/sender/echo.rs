@@ -16,8 +16,7 @@ impl<C: Controller + Clone> Sender<C> {
             return Outcome::Quiet;
         }
         let single = self.window.cwnd < 2.0;
-        let event = self.congestion(Cause::Mark, now);
-        self.controller.on_congestion(&mut self.window, &event);
+        self.tell(Cause::Mark, now);
         self.pacer.restart(now);
         // Differs from [RFC 3168, 6.1.2]: two packets stay, as at a loss, so that marks alone never
         // make the window one. Where it is (at the start, after a timeout, or by `max_window`) it

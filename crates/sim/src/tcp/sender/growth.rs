@@ -21,7 +21,10 @@ impl<C: Controller + Clone> Sender<C> {
             packets: real(delivered),
             marked: if ack.ece && self.exact_echo() { real(delivered) } else { 0.0 },
             lost: real(lost),
-            rtt: now.since(ack.echo),
+            rtt: match &self.timed {
+                None => now.since(ack.echo),
+                Some(timed) => timed.rack.sample().unwrap_or(now.since(ack.echo)),
+            },
             srtt: self.rtt.smoothed(),
             min_rtt: self.rtt.smallest(),
             one_way: self.profile.clock.reads(ack.arrived).since(ack.echo),
@@ -34,14 +37,35 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// New data was acknowledged outside fast recovery: the window may grow.
     pub(super) fn grow(&mut self, event: Option<&AckEvent>, full: bool) {
-        let Some(event) = event.filter(|_| full && self.window.cwnd < self.profile.max_window) else {
+        let Some(event) = event
+            .filter(|event| self.window.cwnd < self.profile.max_window && (full || self.is_half_used(event)))
+        else {
             return;
         };
-        if self.window.in_slow_start() {
+        if self.window.in_slow_start() && !self.ends_slow_start(event) {
             self.slow_start(event);
         } else {
-            self.controller.on_ack(&mut self.window, event);
+            self.avoid(event);
         }
+    }
+
+    /// Whether a window that did not stop the sender may double all the same, since half of it was
+    /// used, as in the kernel.
+    #[cold]
+    fn is_half_used(&self, event: &AckEvent) -> bool {
+        let used = event.packets + event.in_flight;
+        self.profile.slow_start.is_full() && self.window.in_slow_start() && self.window.cwnd < 2.0 * used
+    }
+
+    /// Whether slow start ends here, by a train of acknowledgements or the delay.
+    fn ends_slow_start(&mut self, event: &AckEvent) -> bool {
+        let Some(hybrid) = &mut self.hybrid else { return false };
+        let over = hybrid.is_over(event, self.window.cwnd);
+        if over {
+            self.window.ssthresh = self.window.cwnd;
+            self.hybrid = None;
+        }
+        over
     }
 
     /// As the controller would, or by a part of that.
@@ -51,6 +75,9 @@ impl<C: Controller + Clone> Sender<C> {
         let divisor = self.divisor(before, event.packets);
         if divisor != 1.0 && self.window.cwnd > before {
             self.window.cwnd = before + (self.window.cwnd - before) / divisor;
+        }
+        if self.profile.slow_start.is_full() {
+            self.window.cwnd = self.window.cwnd.min(self.window.ssthresh.max(before));
         }
     }
 
@@ -64,6 +91,9 @@ impl<C: Controller + Clone> Sender<C> {
             && cwnd > max_ssthresh
         {
             return cwnd / (0.5 * max_ssthresh);
+        }
+        if self.profile.slow_start.is_full() {
+            return packets.min(2.0) / packets;
         }
         self.hystart.as_ref().map_or(1.0, |hystart| hystart.divisor(packets, self.is_paced()))
     }

@@ -15,6 +15,7 @@ impl<C: Controller + Clone> Sender<C> {
     // the end of what is ready, and not in recovery; but a burst is not bounded by 1 ms of the
     // pacing rate, and does not leave early where the next acknowledgement is half a round trip
     // away, so that its size is what the scenario says.
+    #[inline(always)]
     pub(super) fn burst(&mut self) -> Option<u64> {
         if self.profile.offload == 1 || self.state != State::Open {
             return Some(1); // recovery fills holes at once

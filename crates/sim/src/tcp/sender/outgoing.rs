@@ -34,7 +34,10 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     fn next_data(&mut self, now: Time) -> Poll {
-        let resent = if self.state == State::Open { None } else { self.board.lost_to_resend() };
+        if self.is_probing() {
+            return self.send_probe(now);
+        }
+        let resent = if self.state == State::Open { None } else { self.lost_to_resend() };
         if let Some(number) = resent {
             return self.resend(number, now);
         }
@@ -45,7 +48,7 @@ impl<C: Controller + Clone> Sender<C> {
         if let Some(rates) = &mut self.rates {
             rates.app_limited(self.board.in_flight());
         }
-        if self.state == State::Recovery && self.profile.recovery.reports() {
+        if self.state == State::Recovery && self.profile.recovery.reports() && self.timed.is_none() {
             if let Some(number) = self.board.gap_to_resend() {
                 return self.resend(number, now);
             }
@@ -56,19 +59,48 @@ impl<C: Controller + Clone> Sender<C> {
         Poll::Idle
     }
 
-    fn may_send_new(&self) -> bool {
+    /// What left last did so with that stamp; who wants to know is told.
+    #[inline(never)]
+    pub(super) fn note_launched(&mut self, stamp: Time) {
+        if let State::Opening { .. } = self.state {
+            return;
+        }
+        if let Some(timed) = &mut self.timed {
+            timed.rack.launched(stamp);
+        }
+        if let Some(rates) = &mut self.rates {
+            rates.sent(stamp, self.board.in_flight(), self.board.lost());
+        }
+    }
+
+    pub(super) fn may_send_new(&self) -> bool {
         self.board.next() < self.total.min(self.ready) && self.board.outstanding() < self.profile.buffer
     }
 
-    fn resend(&mut self, number: u64, now: Time) -> Poll {
+    /// The lost packet to send again next.
+    fn lost_to_resend(&mut self) -> Option<u64> {
+        match &mut self.timed {
+            None => self.board.lost_to_resend(),
+            Some(timed) => timed.rack.lost_to_resend(self.board.una()),
+        }
+    }
+
+    fn count_resent(&mut self, number: u64, now: Time) {
+        match &mut self.timed {
+            None => self.board.resend(number),
+            Some(timed) => timed.rack.resend(&mut self.board, number, now),
+        }
+    }
+
+    pub(super) fn resend(&mut self, number: u64, now: Time) -> Poll {
         if let Err(until) = self.pace_again(now) {
             return Poll::Hold(until);
         }
-        self.board.resend(number);
+        self.count_resent(number, now);
         self.remember_resent(now);
         // A retransmission of the first gap starts the timer anew: it has a round trip before it.
         let first = number == self.board.una() && !self.is_impatient();
-        if first || self.timer == Time::NEVER {
+        if first && !self.is_settling() || self.timer == Time::NEVER {
             self.restart_timer(now);
         }
         Poll::Send(self.retransmission(number, now))
@@ -98,7 +130,8 @@ impl<C: Controller + Clone> Sender<C> {
         }
     }
 
-    fn send_new(&mut self, now: Time) -> Poll {
+    #[inline(always)]
+    pub(super) fn send_new(&mut self, now: Time) -> Poll {
         let Some(burst) = self.burst() else { return Poll::Idle };
         if let Err(until) = self.pacer.admit(self.pacing(), self.window.cwnd, now) {
             self.window_limited = true;
@@ -106,6 +139,9 @@ impl<C: Controller + Clone> Sender<C> {
         }
         self.pacer.go_on(burst - 1);
         let number = self.board.send_new();
+        if self.timed.is_some() {
+            self.note_new(now);
+        }
         if self.timer == Time::NEVER {
             self.restart_timer(now);
         }

@@ -34,7 +34,7 @@ impl<C: Controller + Clone> Sender<C> {
     /// Whether this acknowledgement, which advanced by that many packets, reveals a loss.
     fn is_loss(&mut self, advanced: u64) -> bool {
         if self.profile.recovery.reports() {
-            return self.board.has_loss();
+            return self.timed.as_ref().map_or(self.board.has_loss(), |timed| timed.rack.has_loss());
         }
         if advanced > 0 || self.board.outstanding() == 0 {
             self.dup_acks = 0;
@@ -51,12 +51,11 @@ impl<C: Controller + Clone> Sender<C> {
         fast
     }
 
-    fn enter_recovery(&mut self, delivered: u64, advanced: u64, now: Time) -> Outcome {
+    pub(super) fn enter_recovery(&mut self, delivered: u64, advanced: u64, now: Time) -> Outcome {
         self.remember(now);
-        let heeded = self.is_heeded();
+        let (heeded, cwnd) = (self.is_heeded(), self.window.cwnd);
         if !heeded {
-            let event = self.congestion(Cause::Loss, now);
-            self.controller.on_congestion(&mut self.window, &event);
+            self.tell(Cause::Loss, now);
             self.pacer.restart(now);
             self.cwr = true;
         }
@@ -70,6 +69,12 @@ impl<C: Controller + Clone> Sender<C> {
             Recovery::Sack => {}
             Recovery::SackProportional => {
                 self.proportion = Proportion::new(self.board.outstanding());
+                self.reduce(delivered, advanced > 0);
+            }
+            Recovery::Rack => {
+                self.forget_probe();
+                // Differs from [RFC 6937, 3]: the window before the reduction, not what is outstanding.
+                self.proportion = Proportion::new(cwnd as u64);
                 self.reduce(delivered, advanced > 0);
             }
             Recovery::Reno => self.board.lose_below(self.board.una() + 1),
@@ -124,22 +129,38 @@ impl<C: Controller + Clone> Sender<C> {
             let in_flight = self.board.in_flight().max(1) as f64;
             self.window.cwnd = self.window.ssthresh.min(in_flight + 1.0);
         }
+        if let Some(timed) = &mut self.timed {
+            timed.rack.recovered();
+        }
         self.controller.on_recovered(&mut self.window, now);
         self.rearm(now);
     }
 
     /// Proportional: moves the window with what an acknowledgement delivers.
     fn reduce(&mut self, delivered: u64, advanced: bool) {
-        if self.profile.recovery == Recovery::SackProportional {
-            let in_flight = self.board.in_flight();
-            let more = self.proportion.delivered(delivered, in_flight, self.window.ssthresh, advanced);
-            self.window.cwnd = (in_flight + more) as f64;
+        if !self.is_proportional() {
+            return;
         }
+        let (in_flight, ssthresh) = (self.board.in_flight(), self.window.ssthresh);
+        let more = match &self.timed {
+            None => self.proportion.delivered(delivered, in_flight, ssthresh, advanced),
+            Some(_) if delivered == 0 => return,
+            Some(timed) => {
+                let fine = advanced && !timed.found;
+                self.proportion.delivered_in_kernel(delivered, in_flight, ssthresh, fine)
+            }
+        };
+        self.window.cwnd = (in_flight + more) as f64;
+    }
+
+    /// Whether recovery moves the window. In the kernel a controller that models the path does so itself.
+    fn is_proportional(&self) -> bool {
+        self.profile.recovery.is_proportional() && (self.timed.is_none() || self.rates.is_none())
     }
 
     /// Proportional: a recovery that ends leaves the window at its threshold [RFC 6937, 3].
     pub(super) fn settle(&mut self) {
-        if self.profile.recovery == Recovery::SackProportional && self.state == State::Recovery {
+        if self.is_proportional() && self.state == State::Recovery {
             self.window.cwnd = self.window.ssthresh;
         }
     }
@@ -150,7 +171,8 @@ impl<C: Controller + Clone> Sender<C> {
             // What jumps forward was received before the timeout: it is no sign of room.
             // Differs from [RFC 3168, 6.1.2]: after a timeout an echo does not stop growth. It
             // goes on until new data say CWR; what leaves before them would go one packet a round.
-            let event = event.map(|event| AckEvent { packets: event.packets.min(2.0), ..*event });
+            let most = if self.profile.slow_start.is_full() { f64::INFINITY } else { 2.0 };
+            let event = event.map(|event| AckEvent { packets: event.packets.min(most), ..*event });
             self.grow(event.as_ref(), true);
             if self.board.una() >= self.recover {
                 self.state = State::Open;

@@ -65,7 +65,10 @@ impl<C: Controller + Clone> Sender<C> {
     pub(super) fn undo(&mut self, ack: &Ack, now: Time) -> Option<Time> {
         let before = self.before.take_if(|before| {
             let lost = ack.echo >= before.resent;
-            lost || self.board.resent_is_done()
+            lost || self
+                .timed
+                .as_ref()
+                .map_or(self.board.resent_is_done(), |timed| timed.rack.resent_is_done())
         })?;
         if ack.echo >= before.resent {
             return None;
@@ -75,7 +78,10 @@ impl<C: Controller + Clone> Sender<C> {
         self.window = before.window;
         self.controller.clone_from(&before.controller);
         self.no_fast_below = before.no_fast_below;
-        self.board.forget_losses();
+        match &mut self.timed {
+            Some(timed) => timed.rack.forgive(&mut self.board),
+            None => self.board.forget_losses(),
+        }
         self.state = State::Open;
         (self.dup_acks, self.partial_acks, self.urgent) = (0, 0, false);
         self.rearm(now);

@@ -1,0 +1,150 @@
+//! CUBIC's growth in the kernel's whole numbers [LINUX, bictcp_update]: how many packets must be
+//! acknowledged for one more in the window.
+
+use fairhaul_units::{Span, Time};
+
+/// What the growth is without a curve, in packets acknowledged for one more: where no loss has shown a
+/// plateau, on the plateau (as a multiple of the window), and the fastest.
+const BLIND: f64 = 20.0;
+const STILL: f64 = 100.0;
+const FASTEST: f64 = 2.0;
+
+/// Where the window is on its way.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Kernel {
+    /// The window at the last loss, or less after two; zero: none since the start or a timeout.
+    last_max: f64,
+    epoch: Option<Epoch>,
+    /// When something was last delivered, and whether the window could grow by it.
+    pub(super) told: Time,
+    pub(super) grew: bool,
+}
+
+/// Since congestion avoidance began.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    start: Time,
+    /// The plateau, and how long it takes to get there.
+    origin: f64,
+    k_s: f64,
+    /// What standard TCP would have, and packets acknowledged towards one more of that.
+    standard: f64,
+    acknowledged: f64,
+}
+
+impl Kernel {
+    /// How many packets must be acknowledged for one more, when `packets` are at `now`.
+    pub(super) fn count(&mut self, law: Law, cwnd: f64, packets: f64, min_rtt: Span, now: Time) -> f64 {
+        let last_max = self.last_max;
+        let epoch = self.epoch.get_or_insert_with(|| Epoch::begin(law, cwnd, last_max, now));
+        let t_s = (now.since(epoch.start) + min_rtt).as_secs() - epoch.k_s;
+        // The distance to the plateau is cut to whole packets, on both sides of it.
+        let target = epoch.origin + (law.c * t_s * t_s * t_s).trunc();
+        let mut count = if target > cwnd { (cwnd / (target - cwnd)).floor() } else { STILL * cwnd };
+        if last_max == 0.0 {
+            count = count.min(BLIND);
+        }
+        if law.friendly {
+            let more = epoch.grow_standard(law, cwnd, packets) - cwnd;
+            if more > 0.0 {
+                count = count.min((cwnd / more).floor());
+            }
+        }
+        count.max(FASTEST)
+    }
+
+    /// A loss at that window.
+    pub(super) fn reduce(&mut self, law: Law, cwnd: f64) {
+        let falling = law.fast_convergence && cwnd < self.last_max;
+        self.last_max = if falling { (cwnd * (1.0 + law.beta) / 2.0).floor() } else { cwnd };
+        self.epoch = None;
+    }
+
+    /// Time that does not count.
+    pub(super) fn pause(&mut self, span: Span) {
+        if let Some(epoch) = &mut self.epoch {
+            epoch.start += span;
+        }
+    }
+}
+
+impl Epoch {
+    fn begin(law: Law, cwnd: f64, last_max: f64, now: Time) -> Epoch {
+        let below = (last_max - cwnd).max(0.0);
+        let (origin, k_s) = (last_max.max(cwnd), libm::cbrt(below / law.c));
+        Epoch { start: now, origin, k_s, standard: cwnd, acknowledged: 0.0 }
+    }
+
+    /// What standard TCP has after `packets` more.
+    fn grow_standard(&mut self, law: Law, cwnd: f64, packets: f64) -> f64 {
+        // 8 (1 + beta) / 3 (1 - beta) is cut to a whole number, 15, and then divided by 8.
+        let scale = (8.0 * (1.0 + law.beta) / (3.0 * (1.0 - law.beta))).floor();
+        let each = (cwnd * scale / 8.0).floor().max(1.0);
+        self.acknowledged += packets;
+        let more = (self.acknowledged / each).floor();
+        self.acknowledged -= more * each;
+        self.standard += more;
+        self.standard
+    }
+}
+
+/// The parameters of growth.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Law {
+    pub(super) c: f64,
+    pub(super) beta: f64,
+    pub(super) fast_convergence: bool,
+    pub(super) friendly: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LAW: Law = Law { c: 0.4, beta: 0.7, fast_convergence: true, friendly: false };
+
+    fn at(s: f64) -> Time {
+        Time::ZERO + Span::from_secs(s)
+    }
+
+    /// After a loss at 1000 packets, from 700: K = cbrt(300 / 0.4) = 9.086 s. After 4 s and a round
+    /// trip of 0.1 s: 1000 - trunc(0.4 x 4.986^3 = 49.57) = 951: at 900 packets one more for each
+    /// floor(900 / 51) = 17, and none to speak of at 951. Long after it, for every second.
+    #[test]
+    fn four_seconds_after_a_loss_at_1000_packets_17_of_900_earn_one_more() {
+        let mut kernel = Kernel::default();
+        kernel.reduce(LAW, 1000.0);
+        let mut count = |cwnd, s| kernel.count(LAW, cwnd, 1.0, Span::from_ms(100), at(s));
+        assert_eq!(count(700.0, 1.0), 70.0); // 1000 - trunc(0.4 x 8.986^3 = 290.2) = 710
+        assert_eq!(count(900.0, 5.0), 17.0);
+        assert_eq!(count(951.0, 5.0), 95_100.0);
+        assert_eq!(count(951.0, 60.0), 2.0);
+    }
+
+    #[test]
+    fn without_a_loss_twenty_packets_earn_one_more_at_least() {
+        let mut kernel = Kernel::default();
+        assert_eq!(kernel.count(LAW, 500.0, 1.0, Span::from_ms(40), at(1.0)), 20.0);
+    }
+
+    /// On a plateau of 14 the curve stands still; one more of standard TCP takes 14 x 15 / 8 = 26 packets.
+    #[test]
+    fn standard_tcp_gains_a_packet_for_every_26_of_14() {
+        let mut kernel = Kernel::default();
+        let law = Law { friendly: true, ..LAW };
+        kernel.reduce(law, 14.0);
+        let counts: Vec<f64> =
+            (0..27).map(|_| kernel.count(law, 14.0, 1.0, Span::from_ms(1), at(1.0))).collect();
+        assert!(counts[..25].iter().all(|&count| count == 1400.0), "{counts:?}");
+        assert_eq!(counts[25..], [14.0, 14.0]);
+    }
+
+    /// At 900 after 1000: 900 x 1.7 / 2 = 765.
+    #[test]
+    fn a_loss_below_the_last_aims_lower() {
+        let mut kernel = Kernel::default();
+        kernel.reduce(LAW, 1000.0);
+        kernel.reduce(LAW, 900.0);
+        assert_eq!(kernel.last_max, 765.0);
+    }
+}

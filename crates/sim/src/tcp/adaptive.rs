@@ -1,0 +1,233 @@
+//! How long the kernel's receiver holds an acknowledgement [LINUX]: not at all at first, later by the
+//! time between packets; and what reports a gap goes out by itself three times, then in company.
+
+use fairhaul_units::{Span, Time};
+
+/// The shortest hold, from which it grows (TCP_DELACK_MIN, TCP_ATO_MIN), and the longest (TCP_DELACK_MAX).
+const LEAST: Span = Span::from_ms(40);
+const MOST: Span = Span::from_ms(200);
+/// Below that, the time between packets does not count (TCP_ATO_MIN / 2).
+const SOON: Span = Span::from_ms(20);
+/// The least margin of the receiver's own timeout above the round trip (TCP_RTO_MIN).
+const MARGIN: Span = Span::from_ms(200);
+/// Reports of a gap that go out by themselves (TCP_FASTRETRANS_THRESH), and how many of those that
+/// follow one acknowledgement stands for at most (tcp_comp_sack_nr), for how long (tcp_comp_sack_delay_ns),
+/// and for what part of a round trip.
+const PLAIN: u32 = 3;
+const TOGETHER: u32 = 44;
+const LONGEST: Span = Span::from_ms(1);
+const PART: u64 = 20;
+
+/// What a packet is to the receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The next in order, with nothing missing.
+    InOrder,
+    /// The next in order, where something behind it had arrived.
+    Fills,
+    /// Beyond a gap.
+    Beyond,
+    /// It had arrived before.
+    Again,
+}
+
+/// What is to become of its acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It goes out.
+    Send,
+    /// It is held that long, or goes with the one that waits.
+    Hold(Span),
+    /// It may wait with the one that waits, that long where none does.
+    Join(Span),
+}
+
+/// See the module.
+//
+// Differs from [LINUX]: the application reads at once, so that no acknowledgement is held for want of
+// window, and none is caused by reading. The receiver's round trip is that of the opening.
+#[derive(Clone, Debug)]
+pub struct Adaptive {
+    /// How many acknowledgements the start is worth, and how many of them are left.
+    most_quick: u32,
+    quick: u32,
+    /// How long the next one may be held (ATO).
+    hold: Span,
+    /// When the last packet in order arrived; before the first, when the connection was opened.
+    last: Time,
+    /// From the answer to the opening to the first packet; `None` before.
+    rtt: Option<Span>,
+    /// Reports of the gap at hand that went out, and that wait.
+    reports: u32,
+    waiting: u32,
+}
+
+impl Adaptive {
+    /// A receiver that acknowledges the first `quick` packets one by one.
+    pub fn new(quick: u32) -> Adaptive {
+        let last = Time::ZERO;
+        Adaptive { most_quick: quick, quick: 0, hold: LEAST, last, rtt: None, reports: 0, waiting: 0 }
+    }
+
+    /// The connection is opened at `now`.
+    pub fn opens(&mut self, now: Time) {
+        self.last = now;
+    }
+
+    /// A packet arrives at `now`; `urgent`: it says something that must not wait.
+    #[cold]
+    pub fn take(&mut self, place: Place, urgent: bool, now: Time) -> Verdict {
+        match place {
+            Place::InOrder => self.in_order(now),
+            Place::Fills => self.in_order(now),
+            Place::Beyond => {}
+            // What comes twice is a sign of a sender in trouble.
+            Place::Again => self.quick = self.quick.max(self.most_quick),
+        }
+        if urgent || self.quick > 0 {
+            return Verdict::Send;
+        }
+        match place {
+            Place::InOrder => Verdict::Hold(self.length()),
+            Place::Fills | Place::Again => {
+                self.reports = 0;
+                Verdict::Send
+            }
+            Place::Beyond => self.report(),
+        }
+    }
+
+    /// An acknowledgement leaves.
+    #[cold]
+    pub fn leaves(&mut self) {
+        self.waiting = 0;
+        if self.quick > 0 {
+            self.quick -= 1;
+            if self.quick == 0 {
+                self.hold = LEAST;
+            }
+        }
+    }
+
+    /// What was held has waited in vain: the next may be held for longer.
+    pub fn was_late(&mut self) {
+        if self.waiting == 0 {
+            self.hold = (self.hold * 2).min(self.timeout());
+        }
+    }
+
+    /// A packet in order arrives [LINUX, tcp_event_data_recv].
+    fn in_order(&mut self, now: Time) {
+        let gap = now.since(self.last);
+        self.last = now;
+        if self.rtt.is_none() {
+            (self.rtt, self.quick) = (Some(gap), self.most_quick);
+        } else if gap <= SOON {
+            self.hold = self.hold / 2 + SOON;
+        } else if gap < self.hold {
+            self.hold = (self.hold / 2 + gap).min(self.timeout());
+        } else if gap > self.timeout() {
+            self.quick = self.quick.max(self.most_quick); // its sender starts anew
+        }
+    }
+
+    /// How long an acknowledgement is held [LINUX, tcp_send_delayed_ack].
+    fn length(&self) -> Span {
+        let rtt = self.rtt.unwrap_or(LEAST).max(LEAST);
+        self.hold.min(rtt).min(MOST)
+    }
+
+    /// Another report of a gap [LINUX, __tcp_ack_snd_check].
+    fn report(&mut self) -> Verdict {
+        if self.reports < PLAIN || self.waiting + 1 >= TOGETHER {
+            self.reports += 1;
+            return Verdict::Send;
+        }
+        self.waiting += 1;
+        Verdict::Join((self.rtt.unwrap_or(LEAST) / PART).min(LONGEST))
+    }
+
+    /// The timeout of a host that has measured one round trip.
+    fn timeout(&self) -> Span {
+        let rtt = self.rtt.unwrap_or(LEAST);
+        rtt + (rtt * 2).max(MARGIN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_ms(ms)
+    }
+
+    /// A connection over 100 ms after its quick start: the first of 16 packets at 100 ms.
+    fn begun() -> Adaptive {
+        let mut adaptive = Adaptive::new(16);
+        adaptive.opens(at(0));
+        for n in 0..16 {
+            assert_eq!(adaptive.take(Place::InOrder, false, at(100 + n)), Verdict::Send);
+            adaptive.leaves();
+        }
+        adaptive
+    }
+
+    #[test]
+    fn the_seventeenth_packet_is_the_first_to_wait_and_for_40_ms() {
+        assert_eq!(begun().take(Place::InOrder, false, at(116)), Verdict::Hold(Span::from_ms(40)));
+    }
+
+    /// Packets 36 ms apart: 40/2 + 36 = 56, 56/2 + 36 = 64, 68, 70; then close ones: 70/2 + 20 = 55, 47.5.
+    #[test]
+    fn the_hold_follows_the_time_between_packets() {
+        let mut adaptive = begun();
+        let mut hold = |ms| match adaptive.take(Place::InOrder, false, at(ms)) {
+            Verdict::Hold(span) => span.as_secs() * 1e3,
+            other => panic!("{other:?}"),
+        };
+        let steps = [151, 187, 223, 259, 260, 261].map(&mut hold);
+        assert_eq!(steps, [56.0, 64.0, 68.0, 70.0, 55.0, 47.5]);
+    }
+
+    /// 40, 80; the third would be 160, but a round trip is 100.
+    #[test]
+    fn what_waits_in_vain_doubles_the_hold_up_to_a_round_trip() {
+        let mut adaptive = begun();
+        let mut now = at(116);
+        let holds = [(); 3].map(|()| {
+            now += Span::from_ms(200);
+            let held = adaptive.take(Place::InOrder, false, now);
+            adaptive.was_late();
+            held
+        });
+        assert_eq!(holds, [40, 80, 100].map(|ms| Verdict::Hold(Span::from_ms(ms))));
+    }
+
+    /// The timeout of 100 ms is 100 + 200 = 300 ms.
+    #[test]
+    fn a_long_pause_begins_another_quick_start() {
+        let mut adaptive = begun();
+        assert!(matches!(adaptive.take(Place::InOrder, false, at(415)), Verdict::Hold(_)));
+        assert_eq!(adaptive.take(Place::InOrder, false, at(716)), Verdict::Send);
+        assert_eq!(adaptive.quick, 16);
+    }
+
+    /// Three alone, then 43 and the one that sends them; a fiftieth of 10 ms would be less than 1 ms.
+    #[test]
+    fn of_the_reports_of_a_gap_three_go_alone_and_then_44_together() {
+        let mut adaptive = begun();
+        let mut report = || {
+            let verdict = adaptive.take(Place::Beyond, false, at(120));
+            if verdict == Verdict::Send {
+                adaptive.leaves();
+            }
+            verdict
+        };
+        let alone = [(); 3].map(|()| report());
+        assert_eq!(alone, [Verdict::Send; 3]);
+        let together: Vec<Verdict> = (0..44).map(|_| report()).collect();
+        assert!(together[..43].iter().all(|verdict| *verdict == Verdict::Join(Span::from_ms(1))));
+        assert_eq!(together[43], Verdict::Send);
+    }
+}

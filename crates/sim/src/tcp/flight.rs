@@ -1,0 +1,203 @@
+//! Every packet that was sent and not acknowledged, in the order in which it was last sent.
+//!
+//! The order is a list threaded through the packets, so that one that is delivered, believed lost or
+//! sent again leaves its place at once: an acknowledgement looks at no other packets than it must.
+
+use std::collections::VecDeque;
+
+use fairhaul_units::Time;
+
+/// Stands for no packet.
+const NONE: u64 = u64::MAX;
+
+/// A packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet {
+    /// When it was last sent.
+    pub sent: Time,
+    /// It is believed to be lost, or was before it was sent again.
+    pub lost: bool,
+    /// What was sent again is on its way.
+    pub again: bool,
+    /// It was ever sent again.
+    pub ever: bool,
+    /// It was reported.
+    done: bool,
+    before: u64,
+    after: u64,
+}
+
+impl Packet {
+    /// How often it is in the network.
+    pub fn copies(&self) -> u64 {
+        if self.done { 0 } else { u64::from(!self.lost) + u64::from(self.again) }
+    }
+
+    /// Whether it was reported.
+    pub fn is_delivered(&self) -> bool {
+        self.done
+    }
+
+    /// Whether it waits to be sent again.
+    pub fn waits(&self) -> bool {
+        !self.done && self.lost && !self.again
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Flight {
+    /// The number of the first packet that is kept.
+    base: u64,
+    packets: VecDeque<Packet>,
+    first: u64,
+    last: u64,
+}
+
+impl Default for Flight {
+    fn default() -> Flight {
+        Flight { base: 0, packets: VecDeque::new(), first: NONE, last: NONE }
+    }
+}
+
+impl Flight {
+    /// A packet that was never sent leaves, the next by number.
+    pub fn add(&mut self, now: Time) {
+        let (lost, again, ever, done) = (false, false, false, false);
+        self.packets.push_back(Packet { sent: now, lost, again, ever, done, before: NONE, after: NONE });
+        self.append(self.base + self.packets.len() as u64 - 1);
+    }
+
+    /// A packet leaves once more.
+    pub fn add_again(&mut self, number: u64, now: Time) {
+        if !self.at(number).waits() {
+            self.unlink(number);
+        }
+        let packet = self.get(number);
+        (packet.sent, packet.again, packet.ever) = (now, true, true);
+        self.append(number);
+    }
+
+    /// What left last did so with that stamp.
+    pub fn stamp(&mut self, stamp: Time) {
+        if self.last != NONE {
+            self.get(self.last).sent = stamp;
+        }
+    }
+
+    /// A packet is reported, as it was until then.
+    pub fn deliver(&mut self, number: u64) -> Packet {
+        let packet = *self.at(number);
+        if !packet.waits() {
+            self.unlink(number);
+        }
+        self.get(number).done = true;
+        packet
+    }
+
+    /// A packet is believed to be lost.
+    pub fn lose(&mut self, number: u64) {
+        self.unlink(number);
+        let packet = self.get(number);
+        (packet.lost, packet.again) = (true, false);
+    }
+
+    /// Nothing is lost after all; how many copies more are in the network.
+    pub fn forgive(&mut self) -> u64 {
+        let mut copies = 0;
+        for number in (self.base..self.base + self.packets.len() as u64).rev() {
+            let packet = *self.at(number);
+            if packet.waits() {
+                self.prepend(number);
+            }
+            copies += u64::from(packet.lost && !packet.done);
+            self.get(number).lost = false;
+        }
+        copies
+    }
+
+    /// All below `una` is acknowledged.
+    pub fn forget_below(&mut self, una: u64) {
+        let gone = (una - self.base).min(self.packets.len() as u64) as usize;
+        self.packets.drain(..gone);
+        self.base = una;
+    }
+
+    /// A packet that is kept.
+    pub fn at(&self, number: u64) -> &Packet {
+        &self.packets[(number - self.base) as usize]
+    }
+
+    /// The packets in the order in which they were last sent: the first, or that behind another.
+    pub fn next(&self, behind: Option<u64>) -> Option<u64> {
+        let next = behind.map_or(self.first, |number| self.at(number).after);
+        (next != NONE).then_some(next)
+    }
+
+    fn get(&mut self, number: u64) -> &mut Packet {
+        &mut self.packets[(number - self.base) as usize]
+    }
+
+    fn append(&mut self, number: u64) {
+        let last = std::mem::replace(&mut self.last, number);
+        let packet = self.get(number);
+        (packet.before, packet.after) = (last, NONE);
+        *if last == NONE { &mut self.first } else { &mut self.get(last).after } = number;
+    }
+
+    fn prepend(&mut self, number: u64) {
+        let first = std::mem::replace(&mut self.first, number);
+        let packet = self.get(number);
+        (packet.before, packet.after) = (NONE, first);
+        *if first == NONE { &mut self.last } else { &mut self.get(first).before } = number;
+    }
+
+    fn unlink(&mut self, number: u64) {
+        let Packet { before, after, .. } = *self.at(number);
+        *if before == NONE { &mut self.first } else { &mut self.get(before).after } = after;
+        *if after == NONE { &mut self.last } else { &mut self.get(after).before } = before;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairhaul_units::Span;
+
+    use super::*;
+
+    fn sent(packets: u64) -> Flight {
+        let mut flight = Flight::default();
+        (0..packets).for_each(|n| flight.add(Time::ZERO + Span::from_ms(n)));
+        flight
+    }
+
+    fn order(flight: &Flight) -> Vec<u64> {
+        let numbers = std::iter::successors(flight.next(None), |&number| flight.next(Some(number)));
+        numbers.collect()
+    }
+
+    #[test]
+    fn what_is_sent_again_goes_to_the_end_and_what_is_lost_leaves_the_order() {
+        let mut flight = sent(5);
+        flight.lose(1);
+        flight.deliver(3);
+        assert_eq!((order(&flight), flight.at(1).waits()), (vec![0, 2, 4], true));
+        flight.add_again(1, Time::ZERO + Span::from_ms(9));
+        flight.add_again(0, Time::ZERO + Span::from_ms(9));
+        assert_eq!(order(&flight), [2, 4, 1, 0]);
+        // Number 0 was not believed lost, so it is twice in the network.
+        assert_eq!([0, 1, 2, 3].map(|n| flight.at(n).copies()), [2, 1, 1, 0]);
+        flight.deliver(0);
+        flight.deliver(1);
+        flight.forget_below(2);
+        assert_eq!(order(&flight), [2, 4]);
+    }
+
+    #[test]
+    fn what_waited_is_first_in_order_when_it_is_forgiven() {
+        let mut flight = sent(4);
+        flight.lose(0);
+        flight.lose(2);
+        assert_eq!((flight.forgive(), order(&flight)), (2, vec![0, 2, 1, 3]));
+    }
+}

@@ -1,0 +1,119 @@
+//! Hybrid slow start, as in Linux's CUBIC [HYSTART, LINUX]: slow start ends where acknowledgements that
+//! follow each other closely stretch over half of a round trip, or where the round-trip time rises.
+//!
+//! What left as one burst comes back as long as the bottleneck takes to send it. Half a round trip of
+//! that means that the window fills half of the path, and slow start is about to send as much again.
+
+use fairhaul_cc::AckEvent;
+use fairhaul_units::{Span, Time};
+
+/// The window from which it looks (hystart_low_window).
+const LEAST_WINDOW: f64 = 16.0;
+/// Acknowledgements that come closer than that belong to one train (hystart_ack_delta_us).
+const CLOSE: Span = Span::from_ms(2);
+/// By what a burst of offload may lengthen a train; the kernel's figure for windows below 2 Gbit/s
+/// (hystart_ack_delay).
+const SLACK: Span = Span::from_ms(1);
+/// Samples of a round before it is judged (HYSTART_MIN_SAMPLES).
+const SAMPLES: u32 = 8;
+/// How far the smallest sample of a round may lie above the smallest of all: an eighth of that, within
+/// these bounds (HYSTART_DELAY_MIN, HYSTART_DELAY_MAX).
+const LEAST_RISE: Span = Span::from_ms(4);
+const LARGEST_RISE: Span = Span::from_ms(16);
+
+/// The slow start of a connection that begins, or begins anew after a timeout.
+#[derive(Clone, Debug)]
+pub struct Hybrid {
+    round_began: Time,
+    /// The last acknowledgement of the train.
+    last: Time,
+    /// The smallest sample of all, and of this round.
+    least: Span,
+    smallest: Span,
+    samples: u32,
+}
+
+impl Default for Hybrid {
+    fn default() -> Hybrid {
+        let none = Span::from_ps(u64::MAX);
+        Hybrid { round_began: Time::ZERO, last: Time::ZERO, least: none, smallest: none, samples: 0 }
+    }
+}
+
+impl Hybrid {
+    /// Takes an acknowledgement that finds the window at `cwnd`; whether slow start is to end.
+    pub fn is_over(&mut self, ack: &AckEvent, cwnd: f64) -> bool {
+        self.least = self.least.min(ack.rtt);
+        if ack.new_round {
+            *self = Hybrid { round_began: ack.now, last: ack.now, least: self.least, ..Hybrid::default() };
+        }
+        cwnd >= LEAST_WINDOW && (self.is_long_train(ack) || self.has_risen(ack))
+    }
+
+    fn is_long_train(&mut self, ack: &AckEvent) -> bool {
+        if ack.now.since(self.last) > CLOSE {
+            return false; // the train is broken, and its round sees no other
+        }
+        self.last = ack.now;
+        ack.now.since(self.round_began) > (self.least + SLACK) / 2
+    }
+
+    fn has_risen(&mut self, ack: &AckEvent) -> bool {
+        self.smallest = self.smallest.min(ack.rtt);
+        if self.samples < SAMPLES {
+            self.samples += 1;
+            return false;
+        }
+        self.smallest > self.least + (self.least / 8).max(LEAST_RISE).min(LARGEST_RISE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(at_us: u64, rtt_ms: u64, new_round: bool) -> AckEvent {
+        AckEvent {
+            now: Time::ZERO + Span::from_us(at_us),
+            packets: 1.0,
+            marked: 0.0,
+            lost: 0.0,
+            rtt: Span::from_ms(rtt_ms),
+            srtt: Span::from_ms(rtt_ms),
+            min_rtt: Span::from_ms(rtt_ms),
+            one_way: Span::from_ms(20),
+            in_flight: 10.0,
+            new_round,
+            recovering: false,
+            rate: None,
+        }
+    }
+
+    /// When slow start ends, in us after the first acknowledgement of a round whose acknowledgements
+    /// are that far apart.
+    fn ends(gap_us: u64, rtt_ms: u64, cwnd: f64) -> Option<u64> {
+        let mut hybrid = Hybrid::default();
+        hybrid.is_over(&event(0, 40, true), cwnd);
+        (0..200).map(|n| n * gap_us).find(|&at| hybrid.is_over(&event(1000 + at, rtt_ms, at == 0), cwnd))
+    }
+
+    /// Half of 40 + 1 ms: the first after 20.5 ms of acknowledgements 1 ms apart is that of 21 ms.
+    #[test]
+    fn a_train_of_half_a_round_trip_ends_it() {
+        assert_eq!(ends(1000, 40, 16.0), Some(21_000));
+        assert_eq!(ends(2000, 40, 16.0), Some(22_000));
+        assert_eq!(ends(2001, 40, 16.0), None);
+    }
+
+    /// An eighth of 40 ms is 5: at 46 ms the ninth sample ends it.
+    #[test]
+    fn a_rise_by_more_than_an_eighth_ends_it_with_the_ninth_sample() {
+        assert_eq!(ends(2500, 45, 16.0), None);
+        assert_eq!(ends(2500, 46, 16.0), Some(8 * 2500));
+    }
+
+    #[test]
+    fn a_window_below_sixteen_is_left_alone() {
+        assert_eq!(ends(1000, 80, 15.0), None);
+    }
+}

@@ -1,0 +1,405 @@
+//! Losses found by time [RFC 8985, 6], as the kernel does it: a packet is lost once one that left later
+//! was delivered, and a round trip and a settling time have passed since.
+//!
+//! Time tells a retransmission that was lost again, too, and packets that change places are not taken
+//! for lost ones as long as they do so by less than the settling time.
+
+use fairhaul_units::{Ack, Span, Time};
+
+use super::flight::{Flight, Packet};
+use super::{DUP_THRESHOLD, Scoreboard};
+
+/// The settling time grows by one part of this of the smallest round trip with each round in which
+/// something was sent needlessly.
+const PARTS: u64 = 4;
+/// The most of such parts, and the recoveries for which they last (TCP_RACK_RECOVERY_THRESH).
+const MOST_STEPS: u64 = 255;
+const PERSIST: u32 = 16;
+
+/// What round trips are when an acknowledgement comes.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// When it comes.
+    pub now: Time,
+    /// The smallest sample so far.
+    pub min_rtt: Span,
+    /// The smoothed time.
+    pub srtt: Span,
+}
+
+/// What the sender knows of the times at which packets left; counts are the board's.
+#[derive(Clone, Debug)]
+pub struct Rack {
+    flight: Flight,
+    /// The packet that left last of those that were delivered, and the round trip of the last delivered.
+    latest: (Time, u64),
+    rtt: Span,
+    /// A packet was delivered since losses were looked for.
+    advanced: bool,
+    /// Round trip of a packet in the last acknowledgement that was sent once.
+    sample: Option<Span>,
+    /// The first packet above all that were delivered, and whether one below it came later.
+    highest: u64,
+    reordered: bool,
+    steps: u64,
+    persist: u32,
+    /// Nothing sent needlessly counts until that is acknowledged.
+    round_end: u64,
+    /// Packets believed lost and not delivered, and packets sent again and on their way.
+    lost: u64,
+    again: u64,
+    /// Where what waits to be sent again lies.
+    waits_from: u64,
+    waits_below: u64,
+}
+
+impl Default for Rack {
+    fn default() -> Rack {
+        Rack {
+            flight: Flight::default(),
+            latest: (Time::ZERO, 0),
+            rtt: Span::ZERO,
+            advanced: false,
+            sample: None,
+            highest: 0,
+            reordered: false,
+            steps: 1,
+            persist: 0,
+            round_end: 0,
+            lost: 0,
+            again: 0,
+            waits_from: 0,
+            waits_below: 0,
+        }
+    }
+}
+
+impl Rack {
+    /// A packet leaves for the first time.
+    pub fn send_new(&mut self, now: Time) {
+        self.flight.add(now);
+    }
+
+    /// A packet leaves once more.
+    pub fn resend(&mut self, board: &mut Scoreboard, number: u64, now: Time) {
+        self.again += u64::from(!self.flight.at(number).again);
+        let before = self.flight.at(number).copies();
+        self.flight.add_again(number, now);
+        board.enter(self.flight.at(number).copies() - before);
+    }
+
+    /// What left last did so with that stamp.
+    pub fn launched(&mut self, stamp: Time) {
+        self.flight.stamp(stamp);
+    }
+
+    /// Takes an acknowledgement: how many packets it newly reports as delivered.
+    pub fn take(&mut self, board: &mut Scoreboard, ack: &Ack, moment: Moment) -> u64 {
+        let highest = self.highest;
+        self.sample = None;
+        let delivered = board.take_by(ack, |number| self.deliver(number, highest, ack, moment));
+        self.flight.forget_below(board.una());
+        delivered
+    }
+
+    /// Something was sent needlessly; `next`: all below it was sent [RFC 8985, 6.2 step 4].
+    //
+    // Differs from [RFC 8985, 6.2]: only where packets have changed places, as in Linux.
+    pub fn regret(&mut self, una: u64, next: u64) {
+        if self.reordered && una >= self.round_end {
+            self.steps = (self.steps + 1).min(MOST_STEPS);
+            (self.round_end, self.persist) = (next, PERSIST);
+        }
+    }
+
+    /// A recovery is over.
+    pub fn recovered(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+        if self.persist == 0 {
+            self.steps = 1;
+        }
+    }
+
+    /// Believes lost what is due, if an acknowledgement delivered something since the last time; how
+    /// long until the last of what is overtaken would be [RFC 8985, 6.2 step 5].
+    pub fn look(&mut self, board: &mut Scoreboard, recovering: bool, moment: Moment) -> Option<Span> {
+        if std::mem::take(&mut self.advanced) { self.find(board, recovering, moment) } else { None }
+    }
+
+    /// The same in any case.
+    pub fn find(&mut self, board: &mut Scoreboard, recovering: bool, moment: Moment) -> Option<Span> {
+        let due = self.rtt + self.settling(board, recovering, moment);
+        let (mut wait, mut next) = (None, self.flight.next(None));
+        while let Some(number) = next {
+            let sent = self.flight.at(number).sent;
+            if (sent, number) >= self.latest {
+                break;
+            }
+            next = self.flight.next(Some(number));
+            let age = moment.now.since(sent);
+            if age >= due {
+                self.lose(board, number);
+            } else {
+                wait = wait.max(Some(due - age));
+            }
+        }
+        wait
+    }
+
+    /// The timer ran out: the first packet is lost, and what left at least a round trip ago
+    /// [RFC 8985, 6.3].
+    pub fn time_out(&mut self, board: &mut Scoreboard, now: Time) {
+        for number in board.una()..board.next() {
+            let packet = self.flight.at(number);
+            let old = number == board.una() || now.since(packet.sent) >= self.rtt;
+            if packet.copies() > 0 && old {
+                self.lose(board, number);
+            }
+        }
+    }
+
+    /// What was believed to be lost is late.
+    pub fn forgive(&mut self, board: &mut Scoreboard) {
+        board.enter(self.flight.forgive());
+        (self.lost, self.waits_from, self.waits_below) = (0, 0, 0);
+    }
+
+    /// The lost packet to send again next, if any.
+    pub fn lost_to_resend(&mut self, una: u64) -> Option<u64> {
+        self.waits_from = self.waits_from.max(una);
+        while self.waits_from < self.waits_below && !self.flight.at(self.waits_from).waits() {
+            self.waits_from += 1;
+        }
+        (self.waits_from < self.waits_below).then_some(self.waits_from)
+    }
+
+    /// Whether an unacknowledged packet was reported.
+    pub fn is_delivered(&self, number: u64) -> bool {
+        self.flight.at(number).is_delivered()
+    }
+
+    /// Whether a packet is believed to be lost.
+    pub fn has_loss(&self) -> bool {
+        self.lost > 0
+    }
+
+    /// Whether all that was sent again is delivered.
+    pub fn resent_is_done(&self) -> bool {
+        self.again == 0
+    }
+
+    /// Round trip of the last packet that the last acknowledgement delivered and that was sent once.
+    pub fn sample(&self) -> Option<Span> {
+        self.sample
+    }
+
+    /// How long packets may take to change places.
+    fn settling(&self, board: &Scoreboard, recovering: bool, moment: Moment) -> Span {
+        if !self.reordered && (recovering || board.reported() >= DUP_THRESHOLD) {
+            return Span::ZERO;
+        }
+        (moment.min_rtt / PARTS * self.steps).min(moment.srtt)
+    }
+
+    fn lose(&mut self, board: &mut Scoreboard, number: u64) {
+        let Packet { lost, again, .. } = *self.flight.at(number);
+        board.lose(self.flight.at(number).copies());
+        self.flight.lose(number);
+        self.lost += u64::from(!lost);
+        self.again -= u64::from(again);
+        self.waits_from = self.waits_from.min(number);
+        self.waits_below = self.waits_below.max(number + 1);
+    }
+
+    /// A packet is delivered; `highest`: the first above all that were before this acknowledgement.
+    /// How often it was in the network.
+    fn deliver(&mut self, number: u64, highest: u64, ack: &Ack, moment: Moment) -> u64 {
+        let packet = self.flight.deliver(number);
+        self.lost -= u64::from(packet.lost);
+        self.again -= u64::from(packet.again);
+        self.reordered |= number < highest && !packet.ever;
+        self.highest = self.highest.max(number + 1);
+        let rtt = moment.now.since(packet.sent);
+        // Of a packet that was sent again, one that cannot be the answer to the last copy.
+        let unsure = packet.ever && (rtt < moment.min_rtt || ack.echo < packet.sent);
+        if !unsure {
+            (self.advanced, self.rtt) = (true, rtt);
+            self.latest = self.latest.max((packet.sent, number));
+        }
+        if !packet.ever {
+            self.sample = Some(rtt);
+        }
+        packet.copies()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairhaul_units::{SACK_BLOCKS, SackBlock};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_ms(ms)
+    }
+
+    /// At that time, on a path of 40 ms.
+    fn moment(ms: u64) -> Moment {
+        Moment { now: at(ms), min_rtt: Span::from_ms(40), srtt: Span::from_ms(40) }
+    }
+
+    fn ack(next: u64, block: (u64, u64)) -> Ack {
+        let mut sack = [SackBlock::default(); SACK_BLOCKS];
+        let blocks = u8::from(block.0 < block.1);
+        if blocks > 0 {
+            sack[0] = SackBlock { from: (block.0 - next) as u32, to: (block.1 - next) as u32 };
+        }
+        let (opens, ece, congestion, feedback) = (false, false, false, 0);
+        Ack { next, echo: at(1000), arrived: at(0), sack, blocks, opens, ece, congestion, feedback }
+    }
+
+    /// A packet every millisecond.
+    fn sent(packets: u64) -> (Scoreboard, Rack) {
+        let (mut board, mut rack) = (Scoreboard::default(), Rack::default());
+        for number in 0..packets {
+            board.send_new();
+            rack.send_new(at(number));
+        }
+        (board, rack)
+    }
+
+    /// Packet 1 left at 1 ms and is reported at 41. Packet 0 is 41 ms old: it is lost 40 + 40/4 ms
+    /// after it left, unless three are reported: then at once, being older than a round trip.
+    #[test]
+    fn an_overtaken_packet_has_a_quarter_of_a_round_trip_or_until_three_are_reported() {
+        let (mut board, mut rack) = sent(10);
+        assert_eq!(rack.take(&mut board, &ack(0, (1, 2)), moment(41)), 1);
+        assert_eq!(rack.look(&mut board, false, moment(41)), Some(Span::from_ms(9)));
+        assert_eq!((rack.has_loss(), rack.look(&mut board, false, moment(41))), (false, None));
+        assert_eq!(rack.find(&mut board, false, moment(50)), None);
+        assert_eq!((rack.has_loss(), rack.lost_to_resend(0), board.in_flight()), (true, Some(0), 8));
+        let (mut board, mut rack) = sent(10);
+        rack.take(&mut board, &ack(0, (1, 4)), moment(43));
+        assert_eq!((rack.look(&mut board, false, moment(43)), rack.has_loss()), (None, true));
+    }
+
+    /// Packet 0 is reported after 1 to 3, without having been sent again: packets change places. Then
+    /// 5 to 8 come before 4, which left at 4 ms and is due at 4 + 40 + 10 + 4 = 58, the round trip of 8
+    /// being 44. After something that came twice it has another 10 ms.
+    #[test]
+    fn once_packets_change_places_three_reports_are_no_proof_and_regret_allows_more() {
+        for (regrets, wait) in [(0, 6), (1, 16), (2, 16), (9, 16)] {
+            let (mut board, mut rack) = sent(10);
+            rack.take(&mut board, &ack(0, (1, 4)), moment(43));
+            rack.take(&mut board, &ack(4, (0, 0)), moment(44));
+            // All but the first are in the same round.
+            (0..regrets).for_each(|_| rack.regret(4, 10));
+            rack.take(&mut board, &ack(4, (5, 9)), moment(52));
+            let waits = rack.look(&mut board, false, moment(52));
+            assert_eq!((waits, rack.has_loss()), (Some(Span::from_ms(wait)), false), "{regrets} regrets");
+        }
+    }
+
+    /// Sent again at 50 ms, reported lost by a packet that left at 60 ms and is back at 100.
+    #[test]
+    fn a_retransmission_is_lost_like_any_other_packet() {
+        let (mut board, mut rack) = sent(10);
+        rack.take(&mut board, &ack(0, (1, 4)), moment(43));
+        rack.look(&mut board, false, moment(43));
+        rack.resend(&mut board, 0, at(50));
+        assert_eq!((board.in_flight(), rack.lost_to_resend(0), rack.resent_is_done()), (7, None, false));
+        board.send_new();
+        rack.send_new(at(60));
+        rack.take(&mut board, &ack(0, (10, 11)), moment(100));
+        rack.look(&mut board, true, moment(100));
+        assert_eq!((rack.lost_to_resend(0), rack.resent_is_done()), (Some(0), true));
+    }
+
+    /// Of 10 packets, a millisecond apart, the timer finds lost the first and those that are as old
+    /// as the last round trip, 40 ms: at 45 ms the packets up to 5.
+    #[test]
+    fn the_timer_leaves_what_has_just_left() {
+        let (mut board, mut rack) = sent(10);
+        rack.take(&mut board, &ack(1, (0, 0)), moment(40));
+        rack.time_out(&mut board, at(45));
+        assert_eq!(board.in_flight(), 4);
+        rack.forgive(&mut board);
+        assert_eq!((board.in_flight(), rack.lost_to_resend(1), rack.has_loss()), (9, None, false));
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Send,
+        /// That many beyond the first, and as many as that of them, are reported.
+        Report(u64, u64),
+        Acknowledge(u64),
+        Resend,
+        Probe,
+        TimeOut,
+        Forgive,
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let step = prop_oneof![
+            8 => Just(Step::Send),
+            6 => (1u64..30, 1u64..4).prop_map(|(from, packets)| Step::Report(from, packets)),
+            3 => (1u64..6).prop_map(Step::Acknowledge),
+            4 => Just(Step::Resend),
+            1 => Just(Step::Probe),
+            1 => Just(Step::TimeOut),
+            1 => Just(Step::Forgive),
+        ];
+        proptest::collection::vec(step, 1..300)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+        /// What is counted as it happens is what a count of all packets gives.
+        #[test]
+        fn its_counts_are_those_of_its_packets(steps in steps(), recovering in any::<bool>()) {
+            let (mut board, mut rack) = sent(5);
+            for (ms, step) in (10u64..).step_by(3).zip(steps) {
+                let (una, next, now) = (board.una(), board.next(), moment(ms));
+                match step {
+                    Step::Send => {
+                        board.send_new();
+                        rack.send_new(now.now);
+                    }
+                    Step::Report(from, packets) if una + from < next => {
+                        let to = (una + from + packets).min(next);
+                        rack.take(&mut board, &ack(una, (una + from, to)), now);
+                    }
+                    Step::Acknowledge(packets) => {
+                        // As a receiver would: past what is reported.
+                        let mut to = (una + packets).min(next);
+                        while to < next && rack.is_delivered(to) {
+                            to += 1;
+                        }
+                        rack.take(&mut board, &ack(to, (0, 0)), now);
+                    }
+                    Step::Resend => {
+                        if let Some(number) = rack.lost_to_resend(una) {
+                            rack.resend(&mut board, number, now.now);
+                        }
+                    }
+                    Step::Probe if una < next && !rack.is_delivered(next - 1) => {
+                        rack.resend(&mut board, next - 1, now.now);
+                    }
+                    Step::TimeOut => rack.time_out(&mut board, now.now),
+                    Step::Forgive => rack.forgive(&mut board),
+                    _ => {}
+                }
+                rack.look(&mut board, recovering, now);
+                let (una, next) = (board.una(), board.next());
+                let packets = || (una..next).map(|number| rack.flight.at(number));
+                prop_assert_eq!(board.in_flight(), packets().map(Packet::copies).sum::<u64>(), "{:?}", step);
+                let gone = packets().filter(|p| p.lost && !p.is_delivered()).count() as u64;
+                let again = packets().filter(|p| p.again && !p.is_delivered()).count() as u64;
+                prop_assert_eq!((rack.lost, rack.again), (gone, again));
+                let first = (una..next).find(|&number| rack.flight.at(number).waits());
+                prop_assert_eq!(rack.lost_to_resend(una), first);
+            }
+        }
+    }
+}

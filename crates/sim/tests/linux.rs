@@ -1,0 +1,210 @@
+//! The sender of Linux: losses found by time, the probe, proportional reduction as the kernel has it,
+//! whole packets, and flows of that profile on a link.
+
+mod support;
+mod wire;
+
+use fairhaul_experiment::{Hold, Recovery, Rto, SlowStart};
+use fairhaul_sim::tcp::{Outcome, Profile, Receiver};
+use fairhaul_units::{Data, Ecn, Span, Time};
+use support::{Run, run_text, within};
+use wire::{Pipe, at, profile};
+
+/// A sender of Linux without initial slow start.
+fn linux(window: f64) -> Profile {
+    Profile {
+        initial_window: window,
+        initial_ssthresh: window,
+        slow_start: SlowStart::Full,
+        rto: Rto::Linux,
+        whole_window: true,
+        ..profile(Recovery::Rack)
+    }
+}
+
+/// A pipe of 100 ms that loses the packets of those numbers so many times each.
+fn losing(profile: Profile, lost: impl Fn(u64) -> u32 + 'static) -> Pipe {
+    let fate = move |data: &Data, tries: u32| !data.opens && tries <= lost(data.number);
+    Pipe::new(profile, Span::from_ms(100), Span::from_ms(1), fate)
+}
+
+fn when(pipe: &Pipe, wanted: impl Fn(&Outcome) -> bool) -> Option<Time> {
+    pipe.outcomes.iter().find(|(_, outcome)| wanted(outcome)).map(|found| found.0)
+}
+
+/// Of a window of 100, packet 150 is lost. Up to the third report the window lets go what is
+/// delivered. Then the threshold is 50: [RFC 6937] ceil(D x 50 / 100) leave for D delivered, until
+/// all is acknowledged, when the window is 50.
+#[test]
+fn in_recovery_half_as_many_leave_as_are_delivered() {
+    let mut pipe = losing(linux(100.0), |number| u32::from(number == 150));
+    pipe.run(at(3000));
+    let is = |wanted: Outcome| move |outcome: &Outcome| *outcome == wanted;
+    let (began, ended) = (when(&pipe, is(Outcome::Reduced)), when(&pipe, is(Outcome::Recovered)));
+    let (began, ended) = (began.expect("a loss"), ended.expect("an end"));
+    let within = |time: Time, until: Time| time >= began && time <= until && until < ended;
+    let mut delivered = 0;
+    for &(now, ..) in pipe.acked.iter().filter(|acked| within(acked.0, acked.0)) {
+        delivered += 1; // one packet each
+        if delivered == 99 {
+            break; // 100 - 99 + 49 = 50 are in flight: the rest keeps that number
+        }
+        let left = pipe.sent.iter().filter(|(time, _)| within(*time, now)).count() as u64;
+        assert_eq!(left, u64::div_ceil(delivered, 2), "of {delivered}");
+    }
+    assert_eq!(delivered, 99);
+    assert_eq!((pipe.resent(), pipe.timeouts(), pipe.reductions()), (1, 0, 1));
+    let (_, _, cwnd) = pipe.acked.iter().find(|acked| acked.0 == ended).expect("the acknowledgement");
+    assert_eq!(*cwnd, 50.0);
+}
+
+/// The retransmission leaves with the third report; new packets leave after it, and the report of
+/// the first of them shows that it is lost. Without times nothing shows that before the timer.
+#[test]
+fn a_retransmission_that_is_lost_is_sent_again_after_a_round_trip() {
+    let lost = |number| if number == 150 { 2 } else { 0 };
+    let mut pipe = losing(linux(100.0), lost);
+    pipe.run(at(5000));
+    let left: Vec<Time> =
+        pipe.sent.iter().filter(|(_, data)| data.number == 150 && !data.opens).map(|sent| sent.0).collect();
+    assert_eq!((left.len(), pipe.timeouts()), (3, 0));
+    let gap = left[2] - left[1];
+    assert!((Span::from_ms(100)..=Span::from_ms(210)).contains(&gap), "{gap}");
+    let mut plain = losing(Profile { recovery: Recovery::Sack, ..linux(100.0) }, lost);
+    plain.run(at(5000));
+    assert_eq!(plain.timeouts(), 1);
+}
+
+/// 20 packets of which the last two are lost. The last acknowledgement comes when srtt is R; 2 R + 2 ms
+/// later the last leaves once more; its report shows the other to be lost, which left long before, at
+/// once.
+#[test]
+fn a_probe_finds_a_lost_tail_before_the_timer() {
+    let tail = Profile { size: Some(20 * 960), ..linux(20.0) };
+    let mut pipe = losing(tail, |number| u32::from(number >= 18));
+    pipe.run(at(5000));
+    assert_eq!((pipe.timeouts(), pipe.reductions(), pipe.resent()), (0, 1, 2));
+    let again: Vec<(Time, u64)> =
+        pipe.sent.iter().filter(|(_, data)| data.again).map(|(time, data)| (*time, data.number)).collect();
+    assert_eq!([again[0].1, again[1].1], [19, 18]);
+    let last = pipe.acked.iter().rfind(|(time, ..)| *time < again[0].0).expect("acknowledgements").0;
+    let waited = again[0].0 - last;
+    let sum = Span::from_ms(2 * 101 + 2); // round trips of 101 ms and more, by the queue of 20
+    assert!((sum..sum + Span::from_ms(40)).contains(&waited), "{waited}");
+    assert_eq!(again[1].0 - again[0].0, Span::from_ms(101));
+    let mut plain = losing(Profile { recovery: Recovery::Sack, ..tail }, |number| u32::from(number >= 18));
+    plain.run(at(5000));
+    assert_eq!(plain.timeouts(), 1);
+}
+
+/// Of 20 packets the last is lost: one is outstanding, so 200 ms for a held acknowledgement come
+/// on top, which is when the timer runs out at the latest. Had the rule no such term, the probe
+/// would leave after 2 R + 2 ms.
+#[test]
+fn of_a_single_packet_a_probe_waits_for_an_acknowledgement_that_may_be_held() {
+    let tail = Profile { size: Some(20 * 960), min_rto: Span::from_ms(50), ..linux(20.0) };
+    let mut pipe = losing(tail, |number| u32::from(number == 19));
+    pipe.run(at(5000));
+    let again = pipe.sent.iter().find(|(_, data)| data.again).expect("it is sent again").0;
+    let last = pipe.acked.iter().rfind(|(time, ..)| *time < again).expect("acknowledgements").0;
+    assert!(again - last >= Span::from_ms(2 * 101 + 50) || pipe.timeouts() == 1, "{}", again - last);
+    assert_eq!(pipe.resent(), 1);
+}
+
+/// Packets that come 10 ms late on a path of 80 ms. The first time, three reports are believed, and
+/// taken back; from then on 80 / 4 = 20 ms are allowed for. Without times each is a loss.
+#[test]
+fn packets_that_change_places_by_less_than_a_quarter_of_a_round_trip_cost_at_most_once() {
+    let reductions = |recovery: &str| {
+        let run = run_text(&format!(
+            "duration = \"20 s\"\n[bottleneck]\nrate = \"20 Mbit/s\"\ndelay = \"20 ms\"\n\
+             queue = {{ kind = \"droptail\", capacity = \"unlimited\" }}\n\
+             reorder = {{ probability = 0.01, delay = \"10 ms\" }}\n[[flow]]\nname = \"F\"\nrtt = \"80 ms\"\n\
+             controller = \"reno\"\nrecovery = \"{recovery}\"\nmax_window = 100\n"
+        ));
+        assert_eq!(run.events("timeout").len(), 0);
+        run.events("reduction").len()
+    };
+    assert!(reductions("rack") <= 1);
+    assert!(reductions("sack") > 20);
+}
+
+/// Ten packets a round from a window of 10, then 11 in 11 packets, and so on: after rounds that
+/// bring 10 + 11 + 12 = 33 packets the window is 13, exactly. 13 lose one: 6.
+#[test]
+fn a_whole_window_gains_one_packet_for_each_window_acknowledged() {
+    let mut pipe = losing(linux(10.0), |number| u32::from(number == 40));
+    pipe.run(at(5000));
+    let window_after = |number: u64| {
+        let found = pipe.acked.iter().find(|(_, ack, _)| ack.next == number && !ack.opens);
+        found.expect("it is acknowledged").2
+    };
+    assert_eq!([9, 10, 21, 33].map(|number| window_after(number).floor()), [10.0, 11.0, 12.0, 13.0]);
+    let reduced = when(&pipe, |outcome| *outcome == Outcome::Recovered).expect("a recovery");
+    let (.., cwnd) = pipe.acked.iter().find(|acked| acked.0 == reduced).expect("its end");
+    assert_eq!(*cwnd, 6.0);
+}
+
+/// 16 acknowledgements for the first 16 packets, then one for two: 10 for the 20 that follow.
+#[test]
+fn after_sixteen_packets_every_second_is_acknowledged() {
+    let mut receiver = Receiver::new(true, Some(Hold::Adaptive { quick: 16 }), false);
+    let packet = |number, opens, ms| Data {
+        number,
+        stamped: at(ms),
+        size: 1000,
+        opens,
+        again: false,
+        ecn: Ecn::NotCapable,
+        cwr: false,
+        congestion: None,
+    };
+    receiver.take(&packet(0, true, 0), at(0));
+    let mut answered = |numbers: std::ops::Range<u64>| {
+        let answers = numbers.map(|n| receiver.take(&packet(n, false, 100 + n), at(100 + n)).1);
+        answers.flatten().count()
+    };
+    assert_eq!([answered(0..16), answered(16..36)], [16, 10]);
+    // A packet beyond a gap says so at once, and with it for the one that waited.
+    assert_eq!([answered(36..37), answered(38..39), answered(37..38)], [0, 1, 1]);
+}
+
+/// A flow of the profile alone: 100 Mbit/s, 23 ms, 133 packets of queue.
+fn alone(controller: &str, seconds: u64) -> Run {
+    run_text(&format!(
+        "duration = \"{seconds} s\"\nwarmup = \"10 s\"\nprofile = \"linux\"\npacket = \"1500 B\"\n[bottleneck]\n\
+         rate = \"100 Mbit/s\"\ndelay = \"11.5 ms\"\nqueue = {{ kind = \"droptail\", capacity = \"133 packets\" }}\n\
+         [[flow]]\nname = \"F\"\ncontroller = \"{controller}\"\noverhead = \"0 s\"\n"
+    ))
+}
+
+/// Path and queue hold 192 + 133 = 325 packets. Reno halves that: 162, below the 192 of the path, so
+/// it fills the link but for the first rounds after a loss: it wants 30 of 192 packets at first,
+/// and none after 30 of the 163 rounds of a cycle: 30 x 30 / 2 of 192 x 163, 1.4 %. CUBIC keeps 227,
+/// and fills it.
+#[test]
+fn a_flow_of_linux_fills_the_link() {
+    let (reno, cubic) = (alone("reno", 60), alone("cubic", 60));
+    within(0.01, 0.986, reno.utilization(0), "reno");
+    within(0.002, 1.0, cubic.utilization(0), "cubic");
+    for (run, kept) in [(&reno, 162.0), (&cubic, 227.0)] {
+        let recovered = run.events("recovered");
+        assert!(recovered.len() > 3 && run.events("timeout").is_empty());
+        assert!(recovered.iter().all(|event| (event.value - kept).abs() <= 2.0), "{recovered:?}");
+    }
+}
+
+/// CUBIC's slow start ends before it loses a window: with 325 packets of room it would lose as many.
+#[test]
+fn hybrid_slow_start_loses_a_part_of_what_the_other_does() {
+    let lost = |slow_start: &str| -> u64 {
+        let run = run_text(&format!(
+            "duration = \"3 s\"\nprofile = \"linux\"\npacket = \"1500 B\"\n[bottleneck]\nrate = \"100 Mbit/s\"\n\
+             delay = \"11.5 ms\"\nqueue = {{ kind = \"droptail\", capacity = \"133 packets\" }}\n[[flow]]\nname = \"F\"\n\
+             controller = \"cubic\"\nslow_start = \"{slow_start}\"\noverhead = \"0 s\"\n"
+        ));
+        run.record.flows[0].iter().map(|row| row.lost).sum()
+    };
+    let (full, hybrid) = (lost("full"), lost("hystart"));
+    assert!(full > 200 && hybrid < 40, "{full} {hybrid}");
+}

@@ -1,0 +1,12 @@
+"""The simulator against the kernel: the same cells on both engines, and how far apart they are.
+
+A cell is one or two flows on one bottleneck. The simulator goes first, and what it says is written
+down before the kernel begins.
+"""
+
+from __future__ import annotations
+
+from fairhaul.cells.table import CELLS, Cell
+from fairhaul.cells.work import Compared, compare
+
+__all__ = ["CELLS", "Cell", "Compared", "compare"]

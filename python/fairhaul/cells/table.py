@@ -1,0 +1,112 @@
+"""The cells: controllers, rate, round trips and buffer of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+PACKET = 1500
+# Left out of every figure: two slow starts, and what they overshoot.
+WARMUP_S = 10.0
+
+# Rules that the twins have too; the profile of Linux would take Linux's own variants.
+CONTROLLERS: Mapping[str, Any] = {
+    "reno": "reno",
+    "cubic": "cubic",
+    "bbr": "bbr",
+    "highspeed": {"kind": "highspeed", "growth": "formula"},
+    "scalable": {"kind": "scalable", "variant": "kelly"},
+    "fhstcp": {"kind": "fhstcp", "c": 20},
+    "ghstcp": "ghstcp",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One or two flows over one bottleneck with a drop-tail queue."""
+
+    controllers: tuple[str, ...]
+    rate_mbps: int
+    rtts_ms: tuple[int, ...]
+    buffer_bdp: float
+    quoted: bool = False
+    """Whether the documentation quotes it, so that the kernel runs it several times."""
+
+    @property
+    def name(self) -> str:
+        """Give a name such as `reno-20M-20ms-1bdp`."""
+        rtts = "+".join(str(rtt) for rtt in dict.fromkeys(self.rtts_ms))
+        return f"{'+'.join(self.controllers)}-{self.rate_mbps}M-{rtts}ms-{self.buffer_bdp:g}bdp"
+
+    def scenario(self, measured_s: float) -> dict[str, Any]:
+        """Give the scenario that both engines run."""
+        mean_s = sum(self.rtts_ms) / len(self.rtts_ms) / 1000
+        packets = round(self.buffer_bdp * self.rate_mbps * 1e6 * mean_s / 8 / PACKET)
+        flows = [
+            {
+                "name": f"{index + 1}",
+                "controller": CONTROLLERS[controller],
+                "rtt": f"{rtt} ms",
+                "start": f"{index} s",
+            }
+            for index, (controller, rtt) in enumerate(
+                zip(self.controllers, self.rtts_ms, strict=True)
+            )
+        ]
+        return {
+            "title": self.name,
+            "duration": f"{WARMUP_S + measured_s} s",
+            "warmup": f"{WARMUP_S} s",
+            "packet": f"{PACKET} B",
+            "profile": "linux",
+            "bottleneck": {
+                "rate": f"{self.rate_mbps} Mbit/s",
+                "delay": "2 ms",
+                "queue": {"kind": "droptail", "capacity": f"{max(packets, 2)} packets"},
+            },
+            "flow": flows,
+        }
+
+
+def _one(name: str, rate: int, rtt: int, buffer: float, *, quoted: bool = False) -> Cell:
+    return Cell(
+        controllers=(name,), rate_mbps=rate, rtts_ms=(rtt,), buffer_bdp=buffer, quoted=quoted
+    )
+
+
+def _two(
+    names: tuple[str, str], rate: int, rtts: tuple[int, int], buffer: float, *, quoted: bool = False
+) -> Cell:
+    return Cell(controllers=names, rate_mbps=rate, rtts_ms=rtts, buffer_bdp=buffer, quoted=quoted)
+
+
+CELLS: Mapping[str, Cell] = {
+    cell.name: cell
+    for cell in (
+        _one("reno", 20, 20, 1, quoted=True),
+        _one("reno", 100, 40, 1),
+        _one("reno", 50, 100, 0.5),
+        _one("cubic", 20, 40, 1),
+        _one("cubic", 100, 20, 1, quoted=True),
+        _one("cubic", 200, 100, 1),
+        _one("bbr", 100, 40, 1, quoted=True),
+        _one("bbr", 20, 100, 2),
+        _one("highspeed", 200, 40, 0.5, quoted=True),
+        _one("highspeed", 100, 100, 1),
+        _one("scalable", 100, 40, 2),
+        _one("scalable", 200, 20, 1),
+        _one("fhstcp", 200, 100, 1, quoted=True),
+        _one("fhstcp", 50, 40, 0.5),
+        _one("ghstcp", 200, 40, 1, quoted=True),
+        _one("ghstcp", 100, 20, 2),
+        _two(("reno", "reno"), 50, (20, 20), 1),
+        _two(("cubic", "reno"), 100, (40, 40), 1, quoted=True),
+        _two(("highspeed", "reno"), 100, (40, 40), 1),
+        _two(("fhstcp", "reno"), 200, (100, 100), 1),
+        _two(("ghstcp", "reno"), 100, (20, 20), 1),
+        _two(("reno", "reno"), 50, (20, 80), 1),
+        _two(("cubic", "cubic"), 100, (20, 100), 1),
+        _two(("fhstcp", "fhstcp"), 200, (40, 100), 1, quoted=True),
+    )
+}

@@ -1,0 +1,88 @@
+"""The lab's engine: a scenario on the real Linux TCP stack, by `fairhaul-host`.
+
+A run takes as long as its scenario says. One in which the machine could not keep up is not counted:
+it is repeated, and if that does not help, it stands in the record as what it is.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from fairhaul import Scenario, Stopped, _core
+from fairhaul.host import ask
+
+# A run that is not to be believed is tried so often in all.
+TRIES = 3
+
+
+class Run:
+    """One run of a scenario in real time, with the same face as one in virtual time."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        """Prepare a run; nothing happens yet."""
+        self._scenario = scenario
+        self._process: subprocess.Popen[str] | None = None
+        self._began_s: float | None = None
+        self._stopped = False
+        self.notes: dict[str, Any] = {}
+        """After `run`: `trust`, what is to be thought of it, `kernel`, which it was, `tries`."""
+
+    @property
+    def reached_s(self) -> float:
+        """How far the run has come, in seconds."""
+        if self._began_s is None:
+            return 0.0
+        return min(time.monotonic() - self._began_s, self._scenario.duration_s)
+
+    def stop(self) -> None:
+        """Ask the run to end at once; it then raises `Stopped`."""
+        self._stopped = True
+        if self._process is not None:
+            self._process.terminate()
+
+    def run(self) -> _core.Outcome:
+        """Run to the end, again where the machine could not keep up.
+
+        Raises:
+            Refused: root is missing, or the scenario asks for what real hosts cannot do.
+            RunError: it failed on the way.
+            Stopped: somebody asked for that.
+        """
+        tries = 1
+        outcome = self._once()
+        while not self.notes["trust"]["valid"] and tries < TRIES:
+            tries += 1
+            outcome = self._once()
+        self.notes["tries"] = tries
+        return outcome
+
+    def _once(self) -> _core.Outcome:
+        text, file, overrides = self._scenario.source()
+        with tempfile.TemporaryDirectory(prefix="fairhaul-") as folder:
+            place = Path(folder) / "record.json"
+            request = {
+                "do": "lab",
+                "text": text,
+                "file": file,
+                "overrides": overrides,
+                "variant": self._scenario.variant,
+                "seed": self._scenario.seed,
+                "record": str(place),
+            }
+            try:
+                self.notes = dict(ask(request, started=self._start))
+            except _core.RunError:
+                if self._stopped:
+                    raise Stopped(f"{self._scenario.title}: stopped") from None
+                raise
+            return _core.received(self._scenario, place.read_bytes())
+
+    def _start(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        self._began_s = time.monotonic()
+        if self._stopped:
+            process.terminate()
