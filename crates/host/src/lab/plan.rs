@@ -220,7 +220,7 @@ fn asks_too_much(flow: &Flow) -> Vec<String> {
     refuse(flow.max_window.is_finite(), "max_window: the kernel's has no limit; use receive_buffer");
     refuse(!flow.undo, "undo: the kernel always takes back what it did for packets that were late");
     refuse(
-        flow.delayed_ack.is_some_and(|held| held != DELAYED_ACK),
+        matches!(flow.delayed_ack, Some(fairhaul_experiment::Hold::For(held)) if held != DELAYED_ACK),
         "delayed_ack: the kernel holds acknowledgements for 40 ms (true), or not at all (false)",
     );
     refuse(
