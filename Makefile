@@ -64,7 +64,7 @@ check: tools $(VENV)/.packages ## the quick part of it: formats, lints, the hous
 	$(VENV)/bin/mypy
 	@echo 'make check: passed (make test runs everything)'
 
-bench: $(VENV)/.extension host ## how fast the engine is, beside a floor and its aims; parts: make bench ONLY=workloads,queues
+bench: $(VENV)/.extension host ## how fast the engine is, and what twins cost the kernel, in 6 to 8 minutes; parts: make bench ONLY=workloads,queues
 	@scripts/debian
 	$(VENV)/bin/python -m fairhaul.bench run --only '$(ONLY)'
 

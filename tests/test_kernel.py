@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from fairhaul import host
 from tests.conftest import Fairhaul
 from tests.kernel_host import (
     PYTHON,
@@ -404,6 +405,26 @@ def test_wrong_words_are_told_the_right_ones(kernel: Pair) -> None:
     assert "is not installed" in refused(kernel, "remove", "fh_nothing")
     assert "is not installed" in refused(kernel, "set", "fh_nothing", "c=1")
     assert "is not installed" in refused(kernel, "watch", "fh_nothing")
+
+
+@needs_kernel
+@pytest.mark.usefixtures("kernel")
+def test_an_acknowledgement_costs_what_it_costs_with_cubic_give_or_take() -> None:
+    # That every window stood at 64 packets is for the measurement itself: else it gives none.
+    before = state()
+    found = host.ask({"do": "cost", "rounds": 1, "seconds": 0})
+    assert settled(before) == before
+    assert found["window_packets"] == 64
+    rows = found["acknowledgements"]
+    twins = [one["name"] for one in host.ask({"do": "list"})["twins"]]
+    assert [one["name"] for one in rows if one["twin"]] == twins
+    assert [one["name"] for one in rows if not one["twin"]] == ["cubic", "reno"]
+    for one in rows:
+        assert 0.5 < one["over_cubic"]["median"] < 3, one
+        # Of a microsecond or two, the programs are a part.
+        assert (one["programs_ns"] is not None) is one["twin"]
+        if one["twin"]:
+            assert 1 < one["programs_ns"]["median"] < one["ns"]["median"], one
 
 
 def _sink(kernel: Pair) -> subprocess.Popen[bytes]:

@@ -6,6 +6,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod cost;
 pub mod error;
 pub mod flows;
 pub mod kernel;

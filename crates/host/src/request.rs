@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::cost::{Cost, cost};
 use crate::error::{Error, Result};
 use crate::kernel::place::{PLACE, Place};
 use crate::kernel::{self, Install, Remove, Set, Verify, Watch};
@@ -24,6 +25,7 @@ enum Request {
     Remove(Remove),
     Verify(Verify),
     Watch(Watch),
+    Cost(Cost),
     Lab(Question),
 }
 
@@ -67,6 +69,7 @@ fn carry_out(text: &str) -> Result<Value> {
         Request::Set(set) => kernel::set(&place, &set),
         Request::Remove(remove) => kernel::remove(&place, &remove),
         Request::Verify(verify) => kernel::verify(verify),
+        Request::Cost(request) => cost(&request),
         Request::Watch(watch) => kernel::watch(&place, &watch),
         Request::Lab(question) => lab::answer(&question),
     }

@@ -4,7 +4,9 @@
 
 use std::io;
 use std::mem::size_of;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+
+use libbpf_rs::libbpf_sys;
 
 /// `TUNSETIFF`, `TUNSETOFFLOAD` and `TUNSETVNETHDRSZ` of `linux/if_tun.h`.
 mod request {
@@ -66,4 +68,15 @@ pub fn set_option(socket: impl AsFd, level: libc::c_int, option: libc::c_int, va
     // SAFETY: the kernel reads `length` bytes of `value`.
     let done = unsafe { libc::setsockopt(socket, level, option, (&raw const value).cast(), length) };
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Has the kernel count how often its programs run and for how long, until this is closed.
+pub fn count_program_time() -> io::Result<OwnedFd> {
+    // SAFETY: the call takes a plain number.
+    let descriptor = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
+    if descriptor < 0 {
+        return Err(io::Error::from_raw_os_error(-descriptor));
+    }
+    // SAFETY: the kernel has just opened it, for nobody else.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }

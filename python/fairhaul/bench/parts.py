@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from fairhaul.bench import Row, loads, queues
+from fairhaul.bench import Row, kernel, loads, queues
 from fairhaul.bench.loads import Load
 from fairhaul.bench.timing import CALENDAR, ENGINE, RINGS, best, once
 from fairhaul.gallery import cost, names
@@ -174,6 +174,7 @@ PARTS: Mapping[str, Part] = {
     "queues": behind_queues,
     "books": books,
     "report": report,
+    "kernel": kernel.measure,
 }
 
 # Those that count instructions, and so need valgrind.

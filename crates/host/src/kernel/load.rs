@@ -3,10 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::fd::AsFd;
 use std::sync::Mutex;
 
 use fairhaul_twins::Parameter;
-use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject, PrintLevel};
+use libbpf_rs::query::ProgInfoIter;
+use libbpf_rs::{
+    Link, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject, PrintLevel, Program,
+};
 
 use super::choice::Choice;
 use super::place::{Place, Record};
@@ -45,6 +49,14 @@ pub fn load(choice: &Choice) -> Result<Loaded> {
 }
 
 impl Loaded {
+    /// How long its programs have run while somebody had the kernel count that.
+    pub fn ran_ns(&self) -> Result<u64> {
+        let ids = self.object.progs().map(|program| Program::id_from_fd(program.as_fd()));
+        let ids = ids.collect::<libbpf_rs::Result<Vec<u32>>>().when("the programs of a twin")?;
+        let own = ProgInfoIter::default().filter(|program| ids.contains(&program.id));
+        Ok(own.map(|program| program.run_time_ns).sum())
+    }
+
     /// Has it stay when this process ends.
     pub fn pin(mut self, place: &Place, name: &str) -> Result<()> {
         let pins = place.pins(name);

@@ -17,7 +17,7 @@ use crate::sys;
 /// Where devices come from.
 pub const DEVICES: &str = "/dev/net/tun";
 /// The name of the device in every host.
-const DEVICE: &str = "lab0";
+pub const DEVICE: &str = "lab0";
 /// Packets that wait to be read, at most. The device's own 500 would be a hidden queue before the router.
 const DEVICE_QUEUE: u32 = 20_000;
 /// Checksums, and segments of TCP over IPv4 with and without CWR: `TUN_F_CSUM`, `TUN_F_TSO4` and `TUN_F_TSO_ECN`.
