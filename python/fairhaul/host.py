@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ def ask(
     request: Mapping[str, Any],
     tell: Callable[[Line], None] = lambda _: None,
     started: Started = lambda _: None,
+    descriptors: Sequence[int] = (),
 ) -> Any:
     """Have `fairhaul-host` carry out a request, and give its result.
 
@@ -35,6 +36,7 @@ def ask(
         tell: Is given every line on the way: a `step` and whether it was `done`, a `warning`, a
             `look` at a watched twin.
         started: Is given the process, so that it can be ended.
+        descriptors: Are open for it, too, under the same numbers.
 
     Raises:
         Refused: It cannot be done here; nothing was changed.
@@ -47,8 +49,12 @@ def ask(
         )
     place = os.environ.get("FAIRHAUL_PLACE")
     envelope = {"request": dict(request)} | ({"place": place} if place else {})
+    # Whoever looks for what was left can tell by it that this process has gone.
+    environment = {**os.environ, "FAIRHAUL_PARENT": str(os.getpid())}
     pipe = subprocess.PIPE
-    with subprocess.Popen([PROGRAM], stdin=pipe, stdout=pipe, text=True) as process:
+    with subprocess.Popen(
+        [PROGRAM], stdin=pipe, stdout=pipe, text=True, env=environment, pass_fds=descriptors
+    ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         started(process)

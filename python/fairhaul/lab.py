@@ -6,14 +6,18 @@ it is repeated, and if that does not help, it stands in the record as what it is
 
 from __future__ import annotations
 
+import os
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from fairhaul import Scenario, Stopped, _core
-from fairhaul.host import ask
+from fairhaul.host import Line, ask
+
+Tell = Callable[[Line], None]
 
 # A run that is not to be believed is tried so often in all.
 TRIES = 3
@@ -61,16 +65,11 @@ class Run:
         return outcome
 
     def _once(self) -> _core.Outcome:
-        text, file, overrides = self._scenario.source()
         with tempfile.TemporaryDirectory(prefix="fairhaul-") as folder:
             place = Path(folder) / "record.json"
             request = {
                 "do": "lab",
-                "text": text,
-                "file": file,
-                "overrides": overrides,
-                "variant": self._scenario.variant,
-                "seed": self._scenario.seed,
+                "scenario": _written(self._scenario),
                 "record": str(place),
             }
             try:
@@ -86,3 +85,71 @@ class Run:
         self._began_s = time.monotonic()
         if self._stopped:
             process.terminate()
+
+
+def shell(
+    scenario: Scenario,
+    host: str,
+    command: Sequence[str],
+    *,
+    receivers: Sequence[str] = (),
+    tell: Tell = lambda _: None,
+) -> dict[str, Any]:
+    """Run a program in the sending host of a flow, with this process's input and output.
+
+    Args:
+        scenario: Whose network is opened; its traffic does not run.
+        host: The flow.
+        command: The program and its words; its environment has `FAIRHAUL_PEER`, the address of the
+            other end.
+        receivers: Lines for `sh`, which run at the other end until the program ends.
+        tell: Is given every warning, and the addresses once the network is open.
+
+    Returns:
+        The program's exit status as `status`, and what passed the network.
+
+    Raises:
+        Refused: root is missing, there is no such flow, or real hosts cannot do what it asks for.
+        RunError: it failed on the way.
+    """
+    terminal = [os.dup(0), os.dup(1)]
+    request = {
+        "do": "shell",
+        "scenario": _written(scenario),
+        "host": host,
+        "command": list(command),
+        "receivers": list(receivers),
+        "terminal": terminal,
+    }
+    try:
+        return dict(ask(request, tell, descriptors=terminal))
+    finally:
+        for descriptor in terminal:
+            os.close(descriptor)
+
+
+def clean(*, kill: bool = False) -> dict[str, Any]:
+    """Look for what a lab could have left on this machine.
+
+    Args:
+        kill: End the processes that were left.
+
+    Returns:
+        What was `left`, each thing with a `remedy`, and the processes that are `at_work`.
+
+    Raises:
+        Refused: root is missing.
+    """
+    return dict(ask({"do": "clean", "kill": kill}))
+
+
+def _written(scenario: Scenario) -> dict[str, Any]:
+    """Give a scenario as `fairhaul-host` reads it."""
+    text, file, overrides = scenario.source()
+    return {
+        "text": text,
+        "file": file,
+        "overrides": overrides,
+        "variant": scenario.variant,
+        "seed": scenario.seed,
+    }

@@ -129,7 +129,7 @@ pub fn all() -> io::Result<Vec<(String, Namespace)>> {
 }
 
 /// The names in a folder; none where there is no such folder.
-fn entries(folder: &Path) -> Vec<String> {
+pub fn entries(folder: &Path) -> Vec<String> {
     let Ok(list) = fs::read_dir(folder) else { return Vec::new() };
     list.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }

@@ -11,7 +11,7 @@ use crate::cost::{Cost, cost};
 use crate::error::{Error, Result};
 use crate::kernel::place::{PLACE, Place};
 use crate::kernel::{self, Install, Remove, Set, Verify, Watch};
-use crate::lab::{self, Question};
+use crate::lab::{self, Clean, Question, Shell};
 use crate::steps::say;
 
 /// A request: what to do, with its own fields.
@@ -27,6 +27,8 @@ enum Request {
     Watch(Watch),
     Cost(Cost),
     Lab(Question),
+    Shell(Shell),
+    Clean(Clean),
 }
 
 /// A request beside where installed twins are kept.
@@ -72,5 +74,7 @@ fn carry_out(text: &str) -> Result<Value> {
         Request::Cost(request) => cost(&request),
         Request::Watch(watch) => kernel::watch(&place, &watch),
         Request::Lab(question) => lab::answer(&question),
+        Request::Shell(request) => lab::shell(&request),
+        Request::Clean(request) => lab::clean(&request),
     }
 }

@@ -1,4 +1,5 @@
-//! Signals that wait while something is changed, so that it is done whole.
+//! Signals that wait: while something is changed, so that it is done whole; and those of the keyboard, while
+//! they are for a program that was started from here.
 
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, pthread_sigmask};
 
@@ -12,10 +13,30 @@ pub struct Held {
 
 /// Has interrupts wait.
 pub fn hold() -> Result<Held> {
+    keep(&[Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP])
+}
+
+/// Has those wait that come from the keyboard.
+pub fn hold_keyboard() -> Result<Held> {
+    keep(&[Signal::SIGINT, Signal::SIGQUIT])
+}
+
+fn keep(signals: &[Signal]) -> Result<Held> {
     let mut before = SigSet::empty();
-    let wait: SigSet = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP].into_iter().collect();
+    let wait: SigSet = signals.iter().copied().collect();
     pthread_sigmask(SigmaskHow::SIG_BLOCK, Some(&wait), Some(&mut before)).when("signals")?;
     Ok(Held { before })
+}
+
+impl Held {
+    /// Lets them through to this thread, and to what it starts, while it does `act`.
+    pub fn lifted<T>(&self, act: impl FnOnce() -> T) -> T {
+        let mut held = SigSet::empty();
+        let _ = pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&self.before), Some(&mut held));
+        let done = act();
+        let _ = pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&held), None);
+        done
+    }
 }
 
 impl Drop for Held {

@@ -4,7 +4,7 @@
 
 use std::io;
 use std::mem::size_of;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use libbpf_rs::libbpf_sys;
 
@@ -37,6 +37,18 @@ pub fn set_offload(tun: impl AsFd, offloads: libc::c_ulong, header: libc::c_int)
     // SAFETY: the argument of this request is a plain number.
     unsafe { request::set_offload(tun, offloads) }?;
     Ok(())
+}
+
+/// A descriptor above those of the standard streams that whoever started this process has opened for it under
+/// `number`. It is not handed on to programs.
+pub fn given(number: RawFd) -> io::Result<OwnedFd> {
+    assert!(number > libc::STDERR_FILENO, "standard streams have owners");
+    // SAFETY: the call changes a flag of the descriptor, and fails where there is none.
+    if unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: it is open, and was opened for whoever calls this.
+    Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }
 
 /// Gives this thread that priority among those in real time, first in, first out.

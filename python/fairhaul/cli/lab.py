@@ -2,28 +2,147 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fairhaul.cli import show
 from fairhaul.cli.manners import Count, Verb, Verbs
 from fairhaul.cli.progress import progress
-from fairhaul.cli.run import json_option
+from fairhaul.cli.run import json_option, read_all, split
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from fairhaul.cells import Compared
 
 
 @click.group(cls=Verbs)
 def lab() -> None:
-    """Compare the simulator with this machine's kernel.
+    """Use the scenario's network with this machine's kernel.
 
-    A scenario runs on real kernels by `fairhaul run FILE --on lab`.
+    A scenario as a whole runs on real kernels by `fairhaul run FILE --on lab`.
     """
+
+
+@lab.command(
+    cls=Verb,
+    example="fairhaul lab shell first.toml --host near",
+    context_settings={"ignore_unknown_options": True},
+)
+@click.argument("file", metavar="FILE")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM...]")
+@click.option("--host", required=True, metavar="FLOW", help="The flow in whose sender it runs.")
+@click.option(
+    "--receiver",
+    "receivers",
+    multiple=True,
+    metavar="LINE",
+    help="Runs at the receiver meanwhile, as 'iperf3 -s'; what it prints goes to standard error.",
+)
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    callback=split,
+    help="Change a key of the scenario.",
+)
+def shell(
+    file: str,
+    command: tuple[str, ...],
+    host: str,
+    receivers: tuple[str, ...],
+    overrides: list[tuple[str, str]],
+) -> None:
+    """Run a program, or a shell, over the way of a flow.
+
+    It runs in the flow's sending host; what it sends to $FAIRHAUL_PEER takes the way of the flow's
+    data, with the flow's controller by default. The scenario's own traffic does not run.
+    """
+    from fairhaul import lab as engine
+    from fairhaul.host import Refused
+
+    scenarios = read_all([file], overrides)
+    if len(scenarios) > 1:
+        raise Refused(f"{file}: its [sweep] has {len(scenarios)} variants; a shell wants one")
+    program = command or (os.environ.get("SHELL", "/bin/sh"),)
+
+    def tell(line: Mapping[str, Any]) -> None:
+        if "warning" in line:
+            click.echo(f"warning: {line['warning']}", err=True)
+        elif not command:
+            click.echo(_greeting(line["open"]), err=True)
+
+    with _keyboard_for_another():
+        done = engine.shell(scenarios[0], host, program, receivers=receivers, tell=tell)
+    click.echo(_passed(done), err=True)
+    sys.exit(done["status"])
+
+
+def _greeting(opened: Mapping[str, Any]) -> str:
+    return (
+        f"The sender of {opened['flow']}, {opened['address']}; its receiver is $FAIRHAUL_PEER, "
+        f"{opened['peer']}.\nThere: nsenter -t 1 -n PROGRAM"
+    )
+
+
+def _passed(done: Mapping[str, Any]) -> str:
+    """Say in a line what passed, and what was not as it should be."""
+    lag = done["lag_us"]
+    parts = [f"{done['packets']} packets arrived", f"{done['dropped']} were dropped on the way"]
+    if lag["p99"] is not None:
+        parts.append(f"lag {lag['p50']:.0f} us, at p99 {lag['p99']:.0f} us")
+    if done["unseen"]:
+        parts.append(f"{done['unseen']} dropped by devices, outside the network")
+    if done["strays"]:
+        parts.append(f"{done['strays']} to where there is nobody")
+    return "fairhaul: " + "; ".join([*parts, *done["warnings"]])
+
+
+@contextmanager
+def _keyboard_for_another() -> Iterator[None]:
+    """Leave what the keyboard says to the program that runs meanwhile, and have the terminal back."""
+    # Handlers go when a program is started, so that it has its own way; ignored signals would stay so.
+    keys = (signal.SIGINT, signal.SIGQUIT)
+    before = {key: signal.signal(key, lambda *_: None) for key in keys}
+    try:
+        yield
+    finally:
+        for key, handler in before.items():
+            signal.signal(key, handler)
+        if sys.stdin.isatty():
+            background = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+            os.tcsetpgrp(0, os.getpgrp())
+            signal.signal(signal.SIGTTOU, background)
+
+
+@lab.command(cls=Verb, example="fairhaul lab clean")
+@click.option("--kill", is_flag=True, help="End processes that were left.")
+@json_option
+def clean(kill: bool, json_: bool) -> None:
+    """Look for what a lab has left, of which there should be nothing.
+
+    Exit status: 0 where nothing is left, 1 where something is.
+    """
+    from fairhaul import lab as engine
+
+    found = engine.clean(kill=kill)
+    if json_:
+        show.as_json(found)
+    else:
+        for one in found["left"]:
+            click.echo(f"{one['what']}\n    to be rid of it: {one['remedy']}")
+        for process in found["at_work"]:
+            click.echo(f"at work: process {process}")
+        if not found["left"]:
+            click.echo("Nothing is left.")
+    sys.exit(1 if found["left"] else 0)
 
 
 @lab.command(cls=Verb, example="fairhaul lab cells --out out/cells")

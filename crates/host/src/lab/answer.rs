@@ -4,11 +4,12 @@ use std::fs;
 use std::path::PathBuf;
 
 use fairhaul_experiment::{Scenario, read};
+use nix::sys::{prctl, signal::Signal};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::borrow::borrow;
-use super::run::run;
+use super::run::{can_be_made, run};
 use crate::error::{Context, Error, Result};
 use crate::kernel::{capabilities, probe};
 
@@ -16,7 +17,16 @@ use crate::kernel::{capabilities, probe};
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Question {
-    /// The scenario, as TOML.
+    scenario: Written,
+    /// Where the record goes, as JSON.
+    record: PathBuf,
+}
+
+/// A scenario as a text.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Written {
+    /// As TOML.
     text: String,
     /// What to call it in messages.
     file: String,
@@ -26,8 +36,6 @@ pub struct Question {
     variant: Vec<(String, String)>,
     /// In the place of the scenario's own.
     seed: u64,
-    /// Where the record goes, as JSON.
-    record: PathBuf,
 }
 
 /// Runs the scenario once: whether the run is to be believed.
@@ -35,18 +43,30 @@ pub struct Question {
 /// # Errors
 /// A refusal where it takes root, or what real hosts cannot do.
 pub fn answer(question: &Question) -> Result<Value> {
-    let scenario = question.scenario()?;
-    capabilities::require()?;
-    probe::kernel()?;
-    capabilities::keep_needed()?;
-    let borrowed = borrow(&scenario)?;
+    let scenario = question.scenario.read()?;
+    prepare()?;
+    let borrowed = borrow(&scenario.flows)?;
     let answer = run(&scenario, &borrowed.names)?;
     fs::write(&question.record, answer.record.to_json()).when(question.record.display())?;
     Ok(json!({ "trust": answer.trust, "kernel": probe::release() }))
 }
 
-impl Question {
-    fn scenario(&self) -> Result<Scenario> {
+/// Sees to it that this process can have a lab, has no more power than that takes, and does not outlive
+/// whoever asked.
+pub(super) fn prepare() -> Result<()> {
+    capabilities::require()?;
+    can_be_made()?;
+    probe::kernel()?;
+    capabilities::keep_needed()?;
+    prctl::set_pdeathsig(Signal::SIGKILL).when("signals")
+}
+
+impl Written {
+    /// The scenario that is meant.
+    ///
+    /// # Errors
+    /// A refusal with all its mistakes.
+    pub fn read(&self) -> Result<Scenario> {
         let study = read(&self.text, &self.file, &self.overrides)
             .map_err(|mistakes| Error::refused(mistakes.to_string()))?;
         let found = if study.sweep.is_empty() {

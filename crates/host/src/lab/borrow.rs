@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use fairhaul_experiment::Scenario;
+use fairhaul_experiment::Flow;
 use fairhaul_twins::{Note, Parameter};
 use fairhaul_units::Settings;
 
@@ -21,13 +21,13 @@ pub struct Borrowed {
     _loaded: Vec<Loaded>,
 }
 
-/// Loads a twin for every controller of `scenario` that has one, but for Reno, which the kernel has itself.
+/// Loads a twin for every controller of `flows` that has one, but for Reno, which the kernel has itself.
 ///
 /// # Errors
 /// A refusal where a twin cannot be what the scenario says.
-pub fn borrow(scenario: &Scenario) -> Result<Borrowed> {
+pub fn borrow(flows: &[Flow]) -> Result<Borrowed> {
     let mut borrowed = Borrowed::default();
-    for flow in &scenario.flows {
+    for flow in flows {
         let name = flow.controller.entry.name;
         let known = fairhaul_twins::object(name).filter(|_| name != "reno");
         let (Some(object), false) = (known, borrowed.names.contains_key(name)) else { continue };

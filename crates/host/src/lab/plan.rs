@@ -49,16 +49,8 @@ pub type Twins = BTreeMap<String, String>;
 pub fn plan(scenario: &Scenario, twins: &Twins) -> Result<Plan> {
     let available = congestion::available()?;
     let mut refusals = Refusals::default();
-    for flow in &scenario.flows {
-        let name = &flow.name;
-        asks_too_much(flow).into_iter().for_each(|reason| refusals.add("flow", name, reason));
-        if let Err(reason) = controller(flow, twins, &available) {
-            refusals.add("flow", name, reason);
-        }
-    }
-    for link in &scenario.links {
-        router(link).into_iter().for_each(|reason| refusals.add("link", &link.name, reason));
-    }
+    scenario.flows.iter().for_each(|flow| refusals.of_flow(flow, twins, &available));
+    refusals.of_links(&scenario.links);
     same_values(scenario, twins, &mut refusals);
     let bursts = bursts(scenario);
     if bursts.len() >= usize::from(MOST_HOSTS) {
@@ -82,6 +74,28 @@ pub fn plan(scenario: &Scenario, twins: &Twins) -> Result<Plan> {
     };
     let transfers = transfers(scenario, &planned, twins, &layout.routes);
     Ok(Plan { layout, transfers })
+}
+
+/// The layout for programs that take the way of one flow, the only connection: its sender is host 1.
+///
+/// # Errors
+/// A sentence for each thing that real hosts cannot do for this flow; others are of no concern.
+pub fn around(scenario: &Scenario, number: u32, twins: &Twins) -> Result<Layout> {
+    let flow = &scenario.flows[number as usize];
+    let mut refusals = Refusals::default();
+    refusals.of_flow(flow, twins, &congestion::available()?);
+    refusals.of_links(&scenario.links);
+    refusals.none()?;
+    // Links may treat flows by their numbers, so all of them have a way.
+    Ok(Layout {
+        hosts: vec![1, flow.offload],
+        links: scenario.links.clone(),
+        routes: vec![route(flow, &[flow.offload]); scenario.flows.len()],
+        connections: vec![number],
+        seed: scenario.seed,
+        mtu: flow.packet,
+        mode: mode(scenario),
+    })
 }
 
 fn transfers(
@@ -124,7 +138,8 @@ fn load(scenario: &Scenario, transfer: &fairhaul_experiment::Transfer, lead: u32
     }
 }
 
-fn datagrams(flow: &Flow) -> bool {
+/// Whether a flow is without TCP.
+pub fn datagrams(flow: &Flow) -> bool {
     matches!(flow.traffic, Traffic::Cbr { .. })
 }
 
@@ -154,7 +169,8 @@ fn route(flow: &Flow, bursts: &[u64]) -> Route {
     }
 }
 
-fn kernel_name<'a>(flow: &'a Flow, twins: &'a Twins) -> &'a str {
+/// What the kernel calls the controller of a flow.
+pub fn kernel_name<'a>(flow: &'a Flow, twins: &'a Twins) -> &'a str {
     let name = flow.controller.entry.name;
     twins.get(name).map_or(name, String::as_str)
 }
@@ -281,6 +297,17 @@ fn mode(scenario: &Scenario) -> Mode {
 struct Refusals(Vec<(String, &'static str, Vec<String>)>);
 
 impl Refusals {
+    fn of_flow(&mut self, flow: &Flow, twins: &Twins, available: &[String]) {
+        let reasons = asks_too_much(flow).into_iter().chain(controller(flow, twins, available).err());
+        reasons.for_each(|reason| self.add("flow", &flow.name, reason));
+    }
+
+    fn of_links(&mut self, links: &[LinkSpec]) {
+        for link in links {
+            router(link).into_iter().for_each(|reason| self.add("link", &link.name, reason));
+        }
+    }
+
     fn add(&mut self, kind: &'static str, name: &str, reason: String) {
         match self.0.iter_mut().find(|known| known.0 == reason && known.1 == kind) {
             Some(known) => known.2.push(name.into()),

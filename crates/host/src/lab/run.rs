@@ -57,7 +57,7 @@ pub fn run(scenario: &Scenario, twins: &Twins) -> Result<Answer> {
 }
 
 /// Whether hosts can be made here at all.
-fn can_be_made() -> Result<()> {
+pub(super) fn can_be_made() -> Result<()> {
     if !nix::unistd::geteuid().is_root() {
         return Err(Error::refused("the lab makes network namespaces and their devices, which takes root"));
     }

@@ -59,6 +59,12 @@ impl Host {
         }
     }
 
+    /// Programs that choose no address of their own speak from here for `connection` to `other`; `own` is this host's number.
+    pub fn speaks(&self, own: u8, other: u8, connection: u32, metrics: Metrics) -> io::Result<()> {
+        let (from, to) = (address(own, connection), address(other, connection));
+        self.namespace.ip(&format!("route replace {to} dev {DEVICE} src {from} {}", words(metrics)))
+    }
+
     /// How many packets its device has dropped, which nobody else has seen.
     pub fn dropped(&self) -> io::Result<u64> {
         let table = self.namespace.inside(|| fs::read_to_string("/proc/thread-self/net/dev"))?;

@@ -1,0 +1,185 @@
+//! Whether anything of a lab or of a trial is left on this machine, and how to be rid of it.
+//!
+//! By design there never is: this looks at the kernel, not at what was remembered.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::tun::DEVICE;
+use crate::error::{Context, Result};
+use crate::kernel::choice::PREFIX;
+use crate::kernel::{capabilities, congestion};
+use crate::namespace;
+
+/// The name of this program, as the kernel has it.
+const PROGRAM: &str = "fairhaul-host";
+/// Where whoever starts this program says who that is.
+const PARENT: &str = "FAIRHAUL_PARENT=";
+/// What was killed is gone by then.
+const DIES: Duration = Duration::from_secs(5);
+
+/// What is asked for.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Clean {
+    /// Whether to end processes that were left.
+    kill: bool,
+}
+
+/// One thing that was left.
+#[derive(Debug, PartialEq, Serialize)]
+struct Left {
+    what: String,
+    /// How to be rid of it.
+    remedy: String,
+}
+
+/// Looks for what was left, and for what is at work.
+///
+/// # Errors
+/// A refusal without the power to look everywhere.
+pub fn clean(request: &Clean) -> Result<Value> {
+    capabilities::require()?;
+    let (orphans, _) = programs();
+    if request.kill {
+        end(&orphans)?;
+    }
+    let (orphans, at_work) = programs();
+    let mut left: Vec<Left> = orphans.iter().map(|process| orphan(*process)).collect();
+    left.extend(namespaces(&orphans.union(&at_work).copied().collect())?);
+    left.extend(congestion::available()?.iter().filter_map(|name| controller(name)));
+    Ok(json!({ "left": left, "at_work": at_work }))
+}
+
+/// The processes of this program but this one: those whose parent has gone, and the others.
+fn programs() -> (BTreeSet<u32>, BTreeSet<u32>) {
+    let processes = namespace::entries(Path::new("/proc")).into_iter().filter_map(|name| name.parse().ok());
+    let ours =
+        processes.filter(|process| *process != process::id() && text(*process, "comm").trim() == PROGRAM);
+    ours.partition(|process| is_orphan(&text(*process, "environ"), parent(*process)))
+}
+
+/// Whether whoever started a process, by its environment, is no longer its parent. Where nobody has said who
+/// that is, it is not known to be one.
+fn is_orphan(environment: &str, parent: Option<u32>) -> bool {
+    let started = environment.split('\0').find_map(|variable| variable.strip_prefix(PARENT)?.parse().ok());
+    started.is_some() && started != parent
+}
+
+/// A file of the kernel's about a process; nothing where it has gone.
+fn text(process: u32, file: &str) -> String {
+    let read = fs::read(format!("/proc/{process}/{file}")).unwrap_or_default();
+    String::from_utf8_lossy(&read).into_owned()
+}
+
+fn parent(process: u32) -> Option<u32> {
+    text(process, "status").lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok())
+}
+
+fn orphan(process: u32) -> Left {
+    Left {
+        what: format!("process {process}, a {PROGRAM} whose parent has gone"),
+        remedy: "fairhaul lab clean --kill".into(),
+    }
+}
+
+fn end(processes: &BTreeSet<u32>) -> Result<()> {
+    for process in processes {
+        kill(Pid::from_raw(*process as i32), Signal::SIGKILL).when(format!("process {process}"))?;
+    }
+    let begun = Instant::now();
+    while processes.iter().any(|process| exists(*process)) && begun.elapsed() < DIES {
+        thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
+}
+
+/// Whether a process is there and has not ended; what has ended may wait to be read by its parent.
+fn exists(process: u32) -> bool {
+    let status = text(process, "status");
+    !status.is_empty() && !status.lines().any(|line| line.starts_with("State:\tZ"))
+}
+
+/// Namespaces with a device of the lab that none of these processes, nor one that descends from them, is in.
+fn namespaces(programs: &BTreeSet<u32>) -> Result<Vec<Left>> {
+    let mut left = Vec::new();
+    for (label, found) in namespace::all()? {
+        let table = found.inside(|| fs::read_to_string("/proc/thread-self/net/dev"));
+        // One that can no longer be entered has gone.
+        if !table.is_ok_and(|table| has_device(&table)) {
+            continue;
+        }
+        let process = label.strip_prefix("process ").and_then(|number| number.parse().ok());
+        if process.is_some_and(|process| descends(process, programs)) {
+            continue;
+        }
+        left.push(Left {
+            what: format!("a network namespace with a device {DEVICE} ({label})"),
+            remedy: match process {
+                Some(process) => format!("kill {process}"),
+                None => format!("ip netns delete {label}"),
+            },
+        });
+    }
+    Ok(left)
+}
+
+fn has_device(table: &str) -> bool {
+    table.lines().any(|line| line.trim_start().strip_prefix(DEVICE).is_some_and(|rest| rest.starts_with(':')))
+}
+
+fn descends(process: u32, from: &BTreeSet<u32>) -> bool {
+    process == process::id()
+        || std::iter::successors(Some(process), |process| parent(*process)).any(|one| from.contains(&one))
+}
+
+/// A twin under the name that a run or a trial gives, where the process that gave it has gone.
+fn controller(name: &str) -> Option<Left> {
+    let (process, number) = name.strip_prefix(PREFIX)?.split_once('_')?;
+    let process = u32::from_str_radix(process, 16).ok()?;
+    u32::from_str_radix(number, 16).ok()?;
+    (!exists(process)).then(|| Left {
+        what: format!("the controller {name} of process {process}, which has gone"),
+        remedy: format!(
+            "fairhaul kernel remove {name}, where fairhaul kernel status names it; else it goes with the last \
+             connection that uses it"
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_left_where_it_has_another_parent_than_it_had() {
+        let environment = "HOME=/root\0FAIRHAUL_PARENT=17\0";
+        assert!(!is_orphan(environment, Some(17)) && is_orphan(environment, Some(1)));
+        assert!(!is_orphan("HOME=/root\0", Some(1)), "nobody has said who its parent was");
+    }
+
+    #[test]
+    fn a_hidden_name_is_left_where_its_process_has_gone() {
+        // Numbers of processes are below 2^22, which is 400000 in hexadecimal digits.
+        assert!(controller("fh_400001_0").is_some());
+        let own = format!("fh_{:x}_0", process::id());
+        for name in [own.as_str(), "reno", "fh_fhstcp", "fh_site_b"] {
+            assert_eq!(controller(name), None);
+        }
+    }
+
+    #[test]
+    fn the_device_of_the_lab_is_told_from_others() {
+        assert!(has_device("face |bytes\n    lo: 1 2\n  lab0: 3 4\n"));
+        assert!(!has_device("  lab01: 3 4\n"));
+    }
+}

@@ -1,0 +1,123 @@
+//! A program in the sending host of a flow: its packets take that flow's way, and those back.
+
+use std::os::fd::RawFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::slice;
+
+use fairhaul_experiment::{Flow, Scenario, grid};
+use fairhaul_units::Span;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::address::address;
+use super::answer::{Written, prepare};
+use super::borrow::borrow;
+use super::clock::Clock;
+use super::guests::Guests;
+use super::layout::Layout;
+use super::plan::{around, datagrams, kernel_name};
+use super::router::{Lab, Passed};
+use crate::error::{Context, Error, Result};
+use crate::kernel::congestion;
+use crate::nearest::hint;
+use crate::steps::{say, warn};
+use crate::{signals, sys};
+
+/// The only connection there is.
+const CONNECTION: u32 = 0;
+
+/// What is asked for.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shell {
+    scenario: Written,
+    /// The flow in whose sending host the program runs.
+    host: String,
+    /// The program and its words.
+    command: Vec<String>,
+    /// Lines for `sh`, which run at the receiver.
+    receivers: Vec<String>,
+    /// Descriptors, inherited: the input of the program and its output.
+    terminal: (RawFd, RawFd),
+}
+
+/// Opens the network and runs the program to its end: its exit status, and what passed.
+///
+/// # Errors
+/// A refusal where it takes root, where there is no such flow, or where real hosts cannot do what it asks for.
+pub fn shell(request: &Shell) -> Result<Value> {
+    let (input, output) = (sys::given(request.terminal.0)?, sys::given(request.terminal.1)?);
+    let scenario = request.scenario.read()?;
+    let number = number(&scenario, &request.host)?;
+    let flow = &scenario.flows[number as usize];
+    if request.command.is_empty() {
+        return Err(Error::refused("the request names no program"));
+    }
+    prepare()?;
+    let borrowed = borrow(slice::from_ref(flow))?;
+    let layout = around(&scenario, number, &borrowed.names)?;
+    let route = layout.routes[number as usize].clone();
+    let own = address(route.from, CONNECTION).to_string();
+    let peer = address(route.to, CONNECTION).to_string();
+    let keyboard = signals::hold_keyboard()?;
+    let lab = open(layout, flow, kernel_name(flow, &borrowed.names))?;
+    let clock = Clock::starting_in(Span::ZERO)?;
+    let running = lab.start(clock, grid(scenario.duration, Span::ZERO, scenario.flows.len()));
+    say(&json!({ "open": { "flow": flow.name, "address": own, "peer": peer } }));
+    let guests = Guests {
+        sender: &running.host(route.from).namespace,
+        receiver: &running.host(route.to).namespace,
+        command: &request.command,
+        receivers: &request.receivers,
+        environment: &[("FAIRHAUL_PEER", peer), ("FAIRHAUL_FLOW", flow.name.clone())],
+        keyboard: &keyboard,
+    };
+    let ended = guests.run(input, output).when(&request.command[0]);
+    let (_, passed) = running.finish().when("carrying packets")?;
+    Ok(told(ended?, &passed))
+}
+
+/// The number of the flow of that name.
+fn number(scenario: &Scenario, name: &str) -> Result<u32> {
+    let found = (0..).zip(&scenario.flows).find(|(_, flow)| flow.name == name);
+    let known = scenario.flows.iter().map(|flow| flow.name.as_str());
+    found.map(|(number, _)| number).ok_or_else(|| {
+        Error::refused(format!("there is no flow \"{name}\", so it has no host; {}", hint(name, known)))
+    })
+}
+
+/// The hosts, whose programs use the controller of the flow unless they choose another.
+fn open(layout: Layout, flow: &Flow, controller: &str) -> Result<Lab> {
+    let route = layout.routes[layout.connections[CONNECTION as usize] as usize].clone();
+    let lab = Lab::new(layout).when("making the hosts of the lab")?;
+    for (own, other) in [(route.from, route.to), (route.to, route.from)] {
+        let host = lab.host(own);
+        host.speaks(own, other, CONNECTION, route.metrics).when("the way of the flow")?;
+        if datagrams(flow) {
+            continue;
+        }
+        let chosen = host.namespace.inside(|| Ok(congestion::set_default(controller)))?;
+        if let Err(error) = chosen {
+            warn(format!(
+                "{error} as a default: programs have to ask for it, as iperf3 -C {controller} does"
+            ));
+        }
+    }
+    Ok(lab)
+}
+
+fn told(ended: ExitStatus, passed: &Passed) -> Value {
+    // As a shell tells of a program that a signal has ended.
+    let status = ended.code().or(ended.signal().map(|signal| 128 + signal));
+    let lag = |share| passed.lag.quantile(share).map(|span| span.as_secs() * 1e6);
+    json!({
+        "status": status,
+        "packets": passed.counts.delivered,
+        "dropped": passed.counts.dropped,
+        "strays": passed.counts.strays,
+        "unseen": passed.unseen,
+        "lag_us": { "p50": lag(0.5), "p99": lag(0.99), "most": lag(1.0) },
+        "warnings": passed.warnings,
+    })
+}
