@@ -1,0 +1,345 @@
+"""The lab as root: programs in its hosts, runs of whole scenarios, and that nothing is left of them,
+whatever ends them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fairhaul as package
+from tests.kernel_host import PYTHON, lacking, locked, sh, state, wait_for
+
+REASON = lacking()
+needs_kernel = pytest.mark.skipif(REASON is not None, reason=str(REASON))
+
+SCENARIO = """\
+title    = "A flow with a twin, and one with the kernel's own"
+duration = "3 s"
+warmup   = "1 s"
+packet   = "1500 B"
+
+[bottleneck]
+rate  = "20 Mbit/s"
+delay = "10 ms"
+queue = { kind = "droptail", capacity = "40 ms" }
+
+[[flow]]
+name       = "twin"
+rtt        = "40 ms"
+controller = "fhstcp"
+
+[[flow]]
+name       = "own"
+rtt        = "40 ms"
+controller = "reno"
+"""
+# At the sender and at the receiver; the numbers tell them from the programs of all others.
+FOREVER, RECEIVES = f"sleep 300.{os.getpid()}", f"sleep 301.{os.getpid()}"
+CONNECT = """\
+import os, socket, time
+begun = time.monotonic()
+socket.create_connection((os.environ["FAIRHAUL_PEER"], 5201)).close()
+print(1e3 * (time.monotonic() - begun))
+"""
+HIDE_DEVICES = 'mount -t tmpfs none /dev/net && exec "$@"'
+
+
+@pytest.fixture(scope="module")
+def machine() -> Iterator[dict[str, Any]]:
+    """The state of the machine, which has to be the same at the end of the module."""
+    with locked():
+        before = traces()
+        yield before
+        unchanged(before)
+
+
+def traces() -> dict[str, Any]:
+    """Give the state of the machine but for the twins of other runs, which come and go meanwhile."""
+    found = state()
+    # The kernel lists them as maps and links, too, where nothing tells whose they are.
+    del found["struct_ops"], found["links"]
+    names = found["controllers"].split()
+    found["controllers"] = [name for name in names if not is_in_use(name)]
+    return found
+
+
+def is_in_use(controller: str) -> bool:
+    """Whether a process that is there has given a controller its name."""
+    words = controller.split("_")
+    try:
+        return words[0] == "fh" and Path(f"/proc/{int(words[1], 16)}").exists()
+    except (IndexError, ValueError):
+        return False
+
+
+def unchanged(before: dict[str, Any]) -> None:
+    """Wait until what the kernel frees later is gone, and see that all is as it was."""
+    until = time.monotonic() + 10
+    while (now := traces()) != before and time.monotonic() < until:
+        time.sleep(0.1)
+    assert now == before
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """The file of a scenario of three seconds."""
+    file = tmp_path / "two.toml"
+    file.write_text(SCENARIO)
+    return file
+
+
+def lab(*words: str | Path, before: tuple[str, ...] = (), **more: Any) -> Any:
+    """Call the command line and wait for its end; `before` stands before it."""
+    command = [*before, PYTHON, "-m", "fairhaul", *map(str, words)]
+    more = {"capture_output": True, "stdin": subprocess.DEVNULL, **more}
+    return subprocess.run(command, text=True, check=False, timeout=60, **more)
+
+
+@contextmanager
+def begun(*words: str | Path) -> Iterator[subprocess.Popen[str]]:
+    """Call the command line as a terminal would, with a process group of its own."""
+    process = subprocess.Popen(
+        [PYTHON, "-m", "fairhaul", *map(str, words)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def processes(line: str) -> list[int]:
+    """Give the processes that were started by exactly this line."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        try:
+            words = (folder / "cmdline").read_bytes() if folder.name.isdigit() else b""
+        except OSError:  # It has ended meanwhile.
+            continue
+        if words.decode(errors="replace").rstrip("\0").split("\0") == line.split():
+            found.append(int(folder.name))
+    return found
+
+
+def children(process: int, name: str) -> list[int]:
+    """Give the processes of this name that a process has started."""
+    found = []
+    for task in Path(f"/proc/{process}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            if Path(f"/proc/{child}/comm").read_text().strip() == name:
+                found.append(int(child))
+    return found
+
+
+def host_of(process: subprocess.Popen[str]) -> int:
+    wait_for(lambda: children(process.pid, "fairhaul-host"))
+    return children(process.pid, "fairhaul-host")[0]
+
+
+def in_the_lab(process: int) -> bool:
+    """Whether a thread of a process is in a namespace with a device of the lab."""
+    tables = [task / "net/dev" for task in Path(f"/proc/{process}/task").iterdir()]
+    return any("lab0" in table.read_text() for table in tables)
+
+
+def nothing_is_left(before: dict[str, Any]) -> None:
+    wait_for(lambda: not processes(FOREVER) and not processes(RECEIVES))
+    unchanged(before)
+    done = lab("lab", "clean")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Nothing is left." in done.stdout
+
+
+@needs_kernel
+def test_a_program_sees_the_rate_and_the_round_trip_of_the_flow(
+    machine: dict[str, Any], file: Path
+) -> None:
+    default = "cat /proc/sys/net/ipv4/tcp_congestion_control"
+    program = f"{PYTHON} -c '{CONNECT}' && {default} && iperf3 -J -c $FAIRHAUL_PEER -t 3 -O 1"
+    words = ("lab", "shell", file, "--host", "twin", "--receiver", "iperf3 -s")
+    done = lab(*words, "--", "sh", "-c", program)
+    assert done.returncode == 0, done.stdout + done.stderr
+    milliseconds, controller, told = done.stdout.split("\n", 2)
+    # A connection is open after one round trip.
+    assert 40 <= float(milliseconds) < 45
+    # The default controller is a twin, under a name that only this run knows.
+    assert controller.startswith("fh_")
+    # 1448 of 1500 bytes are payload: 19.3 of 20 Mbit/s.
+    end = json.loads(told)["end"]
+    assert 15e6 < end["sum_received"]["bits_per_second"] < 20e6
+    # 40 ms of the path and 40 ms of queue, with some packets of acknowledgement.
+    assert 40_000 <= end["streams"][0]["sender"]["max_rtt"] < 85_000
+    assert "packets arrived" in done.stderr
+    nothing_is_left(machine)
+
+
+@needs_kernel
+def test_the_exit_status_is_that_of_the_program(machine: dict[str, Any], file: Path) -> None:
+    words = ("lab", "shell", file, "--host", "own", "--")
+    assert lab(*words, "sh", "-c", "exit 7").returncode == 7
+    done = lab(*words, "no-such-program")
+    assert done.returncode == 1
+    assert "no-such-program: No such file" in done.stderr
+    nothing_is_left(machine)
+
+
+@needs_kernel
+def test_a_terminal_has_a_shell_whose_processes_are_its_own(
+    machine: dict[str, Any], file: Path
+) -> None:
+    call = f"{PYTHON} -m fairhaul lab shell {file} --host own"
+    typed = "echo $((6 * 7)) /proc/[0-9]*/comm\nsleep 60 &\nnsenter -t 1 -n ip route\nexit 3\n"
+    done = subprocess.run(
+        ["script", "--quiet", "--return", "--command", call, "/dev/null"],
+        input=typed,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=20,
+        env={**os.environ, "SHELL": "/bin/bash"},
+    )
+    assert done.returncode == 3, done.stdout
+    assert "its receiver is $FAIRHAUL_PEER" in done.stdout
+    # The first process and the shell.
+    assert "42 /proc/1/comm /proc/" in done.stdout
+    assert f"/proc/{os.getpid()}/comm" not in done.stdout
+    # The route of the receiver leads to the sender.
+    assert "10.16.0.0 dev lab0" in done.stdout
+    nothing_is_left(machine)
+
+
+@needs_kernel
+@pytest.mark.parametrize("part", ["command line", "host", "first process", "program"])
+def test_whatever_part_of_a_shell_is_killed_nothing_is_left(
+    machine: dict[str, Any], file: Path, part: str
+) -> None:
+    words = ("lab", "shell", file, "--host", "twin", "--receiver", f"exec {RECEIVES}")
+    with begun(*words, "--", *FOREVER.split()) as process:
+        wait_for(lambda: processes(FOREVER))
+        host = host_of(process)
+        at_work = json.loads(lab("lab", "clean", "--json").stdout)
+        assert host in at_work["at_work"]
+        assert at_work["left"] == []
+        parts = {"command line": [process.pid], "host": [host], "program": processes(FOREVER)}
+        (killed,) = parts.get(part) or children(host, "cat")
+        os.kill(killed, signal.SIGKILL)
+        process.communicate(timeout=10)
+    nothing_is_left(machine)
+
+
+@needs_kernel
+def test_an_interrupt_is_for_the_program(machine: dict[str, Any], file: Path) -> None:
+    with begun("lab", "shell", file, "--host", "own", "--", *FOREVER.split()) as process:
+        wait_for(lambda: processes(FOREVER))
+        os.killpg(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=5)
+    assert process.returncode == 128 + signal.SIGINT
+    assert "packets arrived" in errors
+    nothing_is_left(machine)
+
+
+@needs_kernel
+@pytest.mark.parametrize("part", ["command line", "host", "all, by an interrupt"])
+def test_a_run_that_is_ended_leaves_nothing(
+    machine: dict[str, Any], file: Path, part: str
+) -> None:
+    with begun("run", file, "--on", "lab", "--set", "duration=60 s", "--json") as process:
+        host = host_of(process)
+        wait_for(lambda: in_the_lab(host))
+        ended = time.monotonic()
+        if part == "all, by an interrupt":
+            os.killpg(process.pid, signal.SIGINT)
+        else:
+            os.kill(process.pid if part == "command line" else host, signal.SIGKILL)
+        process.communicate(timeout=10)
+    assert process.returncode == {"command line": -9, "host": 1}.get(part, 130)
+    wait_for(lambda: not Path(f"/proc/{host}").exists())
+    assert time.monotonic() - ended < 2
+    nothing_is_left(machine)
+
+
+@needs_kernel
+def test_both_engines_give_the_same_tables(machine: dict[str, Any]) -> None:
+    (kernel,) = package.run(SCENARIO, seeds=1, on="lab").records
+    (simulated,) = package.run(SCENARIO, seeds=1).records
+    ours, theirs = kernel.tables(), simulated.tables()
+    assert {name: table.schema for name, table in ours.items()} == {
+        name: table.schema for name, table in theirs.items()
+    }
+    for name in ("flow_series", "link_series", "transfer"):
+        assert ours[name].height == theirs[name].height > 0, name
+    trust = kernel.meta["trust"]
+    assert trust["valid"], trust["reasons"]
+    nothing_is_left(machine)
+
+
+@needs_kernel
+@pytest.mark.parametrize("verb", [("run", "--on", "lab"), ("lab", "shell", "--host", "own")])
+def test_what_is_missing_is_said(
+    machine: dict[str, Any], file: Path, verb: tuple[str, ...]
+) -> None:
+    without_power = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
+    without_devices = ("unshare", "--mount", "sh", "-c", HIDE_DEVICES, "sh")
+    hide = 'mount -t tmpfs none /sys/kernel/btf && exec "$@"'
+    without_types = ("unshare", "--mount", "sh", "-c", hide, "sh")
+    for before, said in (
+        (without_power, "needs root"),
+        (without_devices, "/dev/net/tun is missing"),
+        (without_types, "CONFIG_DEBUG_INFO_BTF"),
+    ):
+        done = lab(*verb, file, before=before)
+        assert done.returncode == 2, done.stderr
+        assert said in done.stderr
+    unchanged(machine)
+
+
+@needs_kernel
+def test_a_host_that_is_not_there_is_told_the_nearest(file: Path) -> None:
+    done = lab("lab", "shell", file, "--host", "twim", "--", "true")
+    assert done.returncode == 2
+    assert 'there is no flow "twim"' in done.stderr
+    assert 'did you mean "twin"?' in done.stderr
+
+
+@needs_kernel
+def test_what_was_left_is_found(machine: dict[str, Any]) -> None:
+    name = f"fhl{os.getpid()}"
+    orphan = _orphan()
+    sh("ip", "netns", "add", name)
+    try:
+        sh("ip", "-n", name, "tuntap", "add", "dev", "lab0", "mode", "tun")
+        done = lab("lab", "clean")
+        assert done.returncode == 1
+        assert f"ip netns delete {name}" in done.stdout
+        assert f"process {orphan.pid}, a fairhaul-host whose parent has gone" in done.stdout
+        assert orphan.poll() is None
+        assert lab("lab", "clean", "--kill").returncode == 1
+        assert orphan.wait(timeout=5) == -signal.SIGKILL
+    finally:
+        orphan.kill()
+        orphan.communicate()
+        sh("ip", "netns", "delete", name)
+    nothing_is_left(machine)
+
+
+def _orphan() -> subprocess.Popen[bytes]:
+    """Start a fairhaul-host that waits for its request, and was started by another, by its mark."""
+    from fairhaul import host
+
+    environment = {**os.environ, "FAIRHAUL_PARENT": "1"}
+    return subprocess.Popen([host.PROGRAM], stdin=subprocess.PIPE, env=environment)
