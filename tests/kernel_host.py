@@ -125,6 +125,20 @@ class Pair:
         return sender, receiver
 
 
+def hosts() -> list[int]:
+    """Give the processes of fairhaul-host that are at work."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            pid, rest = stat.read_text().split(" (", 1)
+        except OSError:
+            continue  # it has ended meanwhile
+        name, _, state_ = rest.rpartition(") ")
+        if name == "fairhaul-host" and state_[0] != "Z":
+            found.append(int(pid))
+    return found
+
+
 def wait_for(fact: Any, seconds: float = 10.0) -> None:
     """Wait until something is so."""
     end = time.monotonic() + seconds
