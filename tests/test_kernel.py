@@ -239,7 +239,7 @@ def test_a_twin_that_loses_little_stays(kernel: Pair) -> None:
             check=False,
         )
     # The command line was killed, and the program that looked for it goes with it.
-    wait_for(lambda: not hosts())
+    wait_for(lambda: not hosts(kernel.place))
     assert twin(kernel, ONE)["state"] == "installed"
     sender.communicate()
     receiver.wait()
