@@ -28,17 +28,6 @@ fn keep(signals: &[Signal]) -> Result<Held> {
     Ok(Held { before })
 }
 
-impl Held {
-    /// Lets them through to this thread, and to what it starts, while it does `act`.
-    pub fn lifted<T>(&self, act: impl FnOnce() -> T) -> T {
-        let mut held = SigSet::empty();
-        let _ = pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&self.before), Some(&mut held));
-        let done = act();
-        let _ = pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&held), None);
-        done
-    }
-}
-
 impl Drop for Held {
     fn drop(&mut self) {
         let _ = pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&self.before), None);

@@ -5,8 +5,11 @@
 use std::io;
 use std::mem::size_of;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 use libbpf_rs::libbpf_sys;
+use nix::sys::signal::SigSet;
 
 /// `TUNSETIFF`, `TUNSETOFFLOAD` and `TUNSETVNETHDRSZ` of `linux/if_tun.h`.
 mod request {
@@ -49,6 +52,14 @@ pub fn given(number: RawFd) -> io::Result<OwnedFd> {
     }
     // SAFETY: it is open, and was opened for whoever calls this.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}
+
+/// Has a program start with no signal held back, whichever are here.
+pub fn let_signals_through(command: &mut Command) {
+    let none = SigSet::empty();
+    let let_through = move || Ok(none.thread_set_mask()?);
+    // SAFETY: between fork and exec this is one system call, which changes nothing of this process.
+    unsafe { command.pre_exec(let_through) };
 }
 
 /// Gives this thread that priority among those in real time, first in, first out.

@@ -4,7 +4,6 @@ use std::fs;
 use std::path::PathBuf;
 
 use fairhaul_experiment::{Scenario, read};
-use nix::sys::{prctl, signal::Signal};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -51,14 +50,12 @@ pub fn answer(question: &Question) -> Result<Value> {
     Ok(json!({ "trust": answer.trust, "kernel": probe::release() }))
 }
 
-/// Sees to it that this process can have a lab, has no more power than that takes, and does not outlive
-/// whoever asked.
+/// Sees to it that this process can have a lab, and has no more power than that takes.
 pub(super) fn prepare() -> Result<()> {
     capabilities::require()?;
     can_be_made()?;
     probe::kernel()?;
-    capabilities::keep_needed()?;
-    prctl::set_pdeathsig(Signal::SIGKILL).when("signals")
+    capabilities::keep_needed()
 }
 
 impl Written {

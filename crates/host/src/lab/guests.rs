@@ -14,7 +14,7 @@ use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 
 use crate::namespace::Namespace;
-use crate::signals::Held;
+use crate::sys;
 
 /// How long programs at the receiver have until they listen; those that never do are not waited for longer.
 const SETTLES: Duration = Duration::from_secs(1);
@@ -33,8 +33,6 @@ pub struct Guests<'a> {
     pub receivers: &'a [String],
     /// What the environment tells them.
     pub environment: &'a [(&'a str, String)],
-    /// What the keyboard says is for the program.
-    pub keyboard: &'a Held,
 }
 
 impl Guests<'_> {
@@ -72,8 +70,8 @@ impl Guests<'_> {
     }
 
     fn start(&self, command: &mut Command) -> io::Result<Child> {
-        let environment = self.environment.iter().map(|(name, value)| (name, value));
-        self.keyboard.lifted(|| command.envs(environment).spawn())
+        sys::let_signals_through(command);
+        command.envs(self.environment.iter().map(|(name, value)| (name, value))).spawn()
     }
 }
 

@@ -60,7 +60,8 @@ pub fn shell(request: &Shell) -> Result<Value> {
     let route = layout.routes[number as usize].clone();
     let own = address(route.from, CONNECTION).to_string();
     let peer = address(route.to, CONNECTION).to_string();
-    let keyboard = signals::hold_keyboard()?;
+    // What the keyboard says is for the program.
+    let _keyboard = signals::hold_keyboard()?;
     let lab = open(layout, flow, kernel_name(flow, &borrowed.names))?;
     let clock = Clock::starting_in(Span::ZERO)?;
     let running = lab.start(clock, grid(scenario.duration, Span::ZERO, scenario.flows.len()));
@@ -71,7 +72,6 @@ pub fn shell(request: &Shell) -> Result<Value> {
         command: &request.command,
         receivers: &request.receivers,
         environment: &[("FAIRHAUL_PEER", peer), ("FAIRHAUL_FLOW", flow.name.clone())],
-        keyboard: &keyboard,
     };
     let ended = guests.run(input, output).when(&request.command[0]);
     let (_, passed) = running.finish().when("carrying packets")?;
