@@ -1,5 +1,5 @@
-//! Signals that wait: while something is changed, so that it is done whole; and those of the keyboard, while
-//! they are for a program that was started from here.
+//! Signals that wait: while something is changed, so that it is done whole; and those of the keyboard, where
+//! they are for a program that is started from here.
 
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, pthread_sigmask};
 
@@ -13,19 +13,21 @@ pub struct Held {
 
 /// Has interrupts wait.
 pub fn hold() -> Result<Held> {
-    keep(&[Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP])
+    let before = block(&[Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP])?;
+    Ok(Held { before })
 }
 
-/// Has those wait that come from the keyboard.
-pub fn hold_keyboard() -> Result<Held> {
-    keep(&[Signal::SIGINT, Signal::SIGQUIT])
+/// Leaves what the keyboard says to others from now on: this thread and those that it starts never hear of it.
+pub fn leave_keyboard() -> Result<()> {
+    block(&[Signal::SIGINT, Signal::SIGQUIT]).map(drop)
 }
 
-fn keep(signals: &[Signal]) -> Result<Held> {
+/// Has these wait: what waited before.
+fn block(signals: &[Signal]) -> Result<SigSet> {
     let mut before = SigSet::empty();
     let wait: SigSet = signals.iter().copied().collect();
     pthread_sigmask(SigmaskHow::SIG_BLOCK, Some(&wait), Some(&mut before)).when("signals")?;
-    Ok(Held { before })
+    Ok(before)
 }
 
 impl Drop for Held {

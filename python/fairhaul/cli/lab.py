@@ -107,8 +107,8 @@ def _passed(done: Mapping[str, Any]) -> str:
 
 @contextmanager
 def _keyboard_for_another() -> Iterator[None]:
-    """Leave what the keyboard says to the program that runs meanwhile, and have the terminal back."""
-    # Handlers go when a program is started, so that it has its own way; ignored signals would stay so.
+    """Leave what the keyboard says to the program that runs meanwhile; take the terminal back."""
+    # A program starts without the handlers; signals that are ignored would stay so.
     keys = (signal.SIGINT, signal.SIGQUIT)
     before = {key: signal.signal(key, lambda *_: None) for key in keys}
     try:

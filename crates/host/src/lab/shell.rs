@@ -61,7 +61,7 @@ pub fn shell(request: &Shell) -> Result<Value> {
     let own = address(route.from, CONNECTION).to_string();
     let peer = address(route.to, CONNECTION).to_string();
     // What the keyboard says is for the program.
-    let _keyboard = signals::hold_keyboard()?;
+    signals::leave_keyboard()?;
     let lab = open(layout, flow, kernel_name(flow, &borrowed.names))?;
     let clock = Clock::starting_in(Span::ZERO)?;
     let running = lab.start(clock, grid(scenario.duration, Span::ZERO, scenario.flows.len()));
