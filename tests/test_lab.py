@@ -45,12 +45,12 @@ controller = "reno"
 """
 # At the sender and at the receiver; the numbers tell them from the programs of all others.
 FOREVER, RECEIVES = f"sleep 300.{os.getpid()}", f"sleep 301.{os.getpid()}"
-# How long it takes to open a connection, in milliseconds; the shortest of three.
-CONNECT = """\
+# How long a refusal takes, where nobody listens, in milliseconds; the shortest of three.
+REFUSAL = """\
 import os, socket, time
 def once():
     begun = time.monotonic()
-    socket.create_connection((os.environ["FAIRHAUL_PEER"], 5201)).close()
+    socket.socket().connect_ex((os.environ["FAIRHAUL_PEER"], 9))
     return 1e3 * (time.monotonic() - begun)
 print(min(once() for _ in range(3)))
 """
@@ -170,12 +170,12 @@ def test_a_program_sees_the_rate_and_the_round_trip_of_the_flow(
     machine: dict[str, Any], file: Path
 ) -> None:
     default = "cat /proc/sys/net/ipv4/tcp_congestion_control"
-    program = f"{PYTHON} -c '{CONNECT}' && {default} && iperf3 -J -c $FAIRHAUL_PEER -t 3 -O 1"
+    program = f"{PYTHON} -c '{REFUSAL}' && {default} && iperf3 -J -c $FAIRHAUL_PEER -t 3 -O 1"
     words = ("lab", "shell", file, "--host", "twin", "--receiver", "iperf3 -s")
     done = lab(*words, "--", "sh", "-c", program)
     assert done.returncode == 0, done.stdout + done.stderr
     milliseconds, controller, told = done.stdout.split("\n", 2)
-    # A connection is open after one round trip.
+    # It comes after one round trip.
     assert 39.9 <= float(milliseconds) < 45
     # The default controller is a twin, under a name that only this run knows.
     assert controller.startswith("fh_")
@@ -185,6 +185,19 @@ def test_a_program_sees_the_rate_and_the_round_trip_of_the_flow(
     # 40 ms of the path and 40 ms of queue, with some packets of acknowledgement.
     assert 40_000 <= end["streams"][0]["sender"]["max_rtt"] < 85_000
     assert "packets arrived" in done.stderr
+    nothing_is_left(machine)
+
+
+@needs_kernel
+@pytest.mark.parametrize("controller", ["reno", "cubic"])
+def test_programs_have_the_controller_of_the_flow(
+    machine: dict[str, Any], file: Path, controller: str
+) -> None:
+    words = ("lab", "shell", file, "--host", "own", "--set", f"flow.own.controller={controller}")
+    program = "iperf3 -J -c $FAIRHAUL_PEER -t 1"
+    done = lab(*words, "--receiver", "iperf3 -s", "--", "sh", "-c", program)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads(done.stdout)["end"]["sender_tcp_congestion"] == controller
     nothing_is_left(machine)
 
 

@@ -21,7 +21,7 @@ use super::router::{Lab, Passed};
 use crate::error::{Context, Error, Result};
 use crate::kernel::congestion;
 use crate::nearest::hint;
-use crate::steps::{say, warn};
+use crate::steps::say;
 use crate::{signals, sys};
 
 /// The only connection there is.
@@ -93,15 +93,15 @@ fn open(layout: Layout, flow: &Flow, controller: &str) -> Result<Lab> {
     let lab = Lab::new(layout).when("making the hosts of the lab")?;
     for (own, other) in [(route.from, route.to), (route.to, route.from)] {
         let host = lab.host(own);
-        host.speaks(own, other, CONNECTION, route.metrics).when("the way of the flow")?;
+        host.speaks(own, other, CONNECTION, route.metrics, None).when("the way of the flow")?;
         if datagrams(flow) {
             continue;
         }
+        // As a default it leaves programs their choice, but is for controllers alone that anybody may use.
         let chosen = host.namespace.inside(|| Ok(congestion::set_default(controller)))?;
-        if let Err(error) = chosen {
-            warn(format!(
-                "{error} as a default: programs have to ask for it, as iperf3 -C {controller} does"
-            ));
+        if chosen.is_err() {
+            host.speaks(own, other, CONNECTION, route.metrics, Some(controller))
+                .when("the way of the flow")?;
         }
     }
     Ok(lab)

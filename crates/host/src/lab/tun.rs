@@ -59,10 +59,20 @@ impl Host {
         }
     }
 
-    /// Programs that choose no address of their own speak from here for `connection` to `other`; `own` is this host's number.
-    pub fn speaks(&self, own: u8, other: u8, connection: u32, metrics: Metrics) -> io::Result<()> {
+    /// Programs that choose no address of their own speak from here for `connection` to `other`; `own` is this host's
+    /// number. With a controller, all of them have it, whatever they choose.
+    pub fn speaks(
+        &self,
+        own: u8,
+        other: u8,
+        connection: u32,
+        metrics: Metrics,
+        controller: Option<&str>,
+    ) -> io::Result<()> {
         let (from, to) = (address(own, connection), address(other, connection));
-        self.namespace.ip(&format!("route replace {to} dev {DEVICE} src {from} {}", words(metrics)))
+        let controller = controller.map(|name| format!("congctl {name}")).unwrap_or_default();
+        let words = words(metrics);
+        self.namespace.ip(&format!("route replace {to} dev {DEVICE} src {from} {words} {controller}"))
     }
 
     /// How many packets its device has dropped, which nobody else has seen.
