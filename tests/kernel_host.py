@@ -20,7 +20,6 @@ from typing import Any
 from fairhaul import host
 
 PYTHON = sys.executable
-LOCK = Path("/run/fairhaul-tests.lock")
 
 
 def without_twins() -> str | None:
@@ -49,10 +48,13 @@ def lacking() -> str | None:
 
 @contextmanager
 def locked() -> Iterator[None]:
-    """Keep out other tests that change what is global to the kernel."""
-    with LOCK.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    """Keep out other tests that change what is global to the kernel; those in Rust take it, too."""
+    folder = os.open("/run", os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(folder)
 
 
 def sh(*command: str | Path, **more: Any) -> str:
@@ -123,6 +125,21 @@ class Pair:
             text=True,
         )
         return sender, receiver
+
+
+def hosts(place: Path) -> list[int]:
+    """Give the processes of fairhaul-host that are at work with what is installed at a place."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            pid, rest = stat.read_text().split(" (", 1)
+            environment = stat.with_name("environ").read_bytes()
+        except OSError:
+            continue  # it has ended meanwhile
+        name, _, state_ = rest.rpartition(") ")
+        if name == "fairhaul-host" and state_[0] != "Z" and str(place).encode() in environment:
+            found.append(int(pid))
+    return found
 
 
 def wait_for(fact: Any, seconds: float = 10.0) -> None:

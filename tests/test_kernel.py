@@ -20,6 +20,7 @@ from tests.conftest import Fairhaul
 from tests.kernel_host import (
     PYTHON,
     Pair,
+    hosts,
     lacking,
     locked,
     pair,
@@ -237,6 +238,8 @@ def test_a_twin_that_loses_little_stays(kernel: Pair) -> None:
             timeout=4.5,
             check=False,
         )
+    # The command line was killed, and the program that looked for it goes with it.
+    wait_for(lambda: not hosts(kernel.place))
     assert twin(kernel, ONE)["state"] == "installed"
     sender.communicate()
     receiver.wait()

@@ -49,16 +49,12 @@ def ask(
     envelope = {"request": dict(request)} | ({"place": place} if place else {})
     pipe = subprocess.PIPE
     with subprocess.Popen([PROGRAM], stdin=pipe, stdout=pipe, text=True) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        started(process)
-        process.stdin.write(json.dumps(envelope))
-        process.stdin.close()
-        last: Line = {}
-        for text in process.stdout:
-            last = json.loads(text)
-            if "result" not in last and "error" not in last:
-                tell(last)
+        try:
+            started(process)
+            last = _converse(process, json.dumps(envelope), tell)
+        except BaseException:
+            process.terminate()
+            raise
     if "result" in last:
         return last["result"]
     if "error" not in last:
@@ -66,3 +62,17 @@ def ask(
     if last["refused"]:
         raise Refused(last["error"])
     raise RunError(last["error"])
+
+
+def _converse(process: subprocess.Popen[str], request: str, tell: Callable[[Line], None]) -> Line:
+    """Hand over a request, pass on what is told, and give the last line."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(request)
+    process.stdin.close()
+    last: Line = {}
+    for text in process.stdout:
+        last = json.loads(text)
+        if "result" not in last and "error" not in last:
+            tell(last)
+    return last

@@ -4,6 +4,8 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -41,8 +43,10 @@ fn place() -> PathBuf {
     PLACE.into()
 }
 
-/// Reads one request, carries it out, and tells what came of it.
+/// Reads one request, carries it out, and tells what came of it. When whoever asked is gone, so is this, as
+/// soon as what it is changing is changed.
 pub fn answer(mut input: impl Read) -> ExitCode {
+    let _ = set_pdeathsig(Signal::SIGTERM);
     let mut text = String::new();
     let read = input.read_to_string(&mut text).map_err(Error::from);
     match read.and_then(|_| carry_out(&text)) {
