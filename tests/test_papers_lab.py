@@ -12,6 +12,7 @@ import pytest
 from fairhaul import Scenario, _core, papers
 from fairhaul.cli import status_of
 from fairhaul.estimate import Estimate
+from fairhaul.host import Refused
 from fairhaul.papers import report
 from fairhaul.papers.prediction import FILE, beside, predicted
 from fairhaul.papers.run import MISSED, UNCOUNTED
@@ -58,6 +59,13 @@ class Pretended:
         return self._run.run()
 
 
+def pretend(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put the pretended engine into the place of the lab, also for those who are not root."""
+    Pretended.place, Pretended.told = place, []
+    monkeypatch.setattr("fairhaul.runs.lab.Run", Pretended)
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+
+
 def test_a_prediction_of_few_runs_is_wider_than_the_interval_of_the_mean() -> None:
     # Four seeds and one run: the half width times sqrt(1 + 4 / 1); one seed has none.
     found = predicted(table(cell(10, 2), cell(3, None)), seeds=4, runs=1)
@@ -81,8 +89,7 @@ def test_a_miss_is_a_mean_of_the_kernel_outside_what_was_predicted() -> None:
 def test_the_prediction_is_stored_before_real_hosts_are_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Pretended.place, Pretended.told = tmp_path, []
-    monkeypatch.setattr("fairhaul.runs.lab.Run", Pretended)
+    pretend(tmp_path, monkeypatch)
     done = papers.reproduce(
         "fhstcp", quick=True, seeds=2, only=["kernel"], set=SHORT, on=("sim", "lab"), out=tmp_path
     )
@@ -111,8 +118,7 @@ def test_the_prediction_is_stored_before_real_hosts_are_asked(
 def test_where_no_run_of_a_case_counts_the_page_is_written_without_its_figure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Pretended.place, Pretended.told = tmp_path, []
-    monkeypatch.setattr("fairhaul.runs.lab.Run", Pretended)
+    pretend(tmp_path, monkeypatch)
     spoilt = {**SHORT, "seed": 2}
     for paper in ("fhstcp", "cubic-fairness"):
         done = papers.reproduce(
@@ -131,6 +137,15 @@ def test_what_cannot_run_on_real_hosts_is_told_with_what_can() -> None:
         papers.reproduce("fhstcp", only=["table1", "kernel"], on=("sim", "lab"))
     told = ("table1 of fhstcp runs in the simulator alone", "in the lab: kernel")
     assert refusal.value.args == told
+
+
+def test_without_root_nothing_is_predicted_in_vain(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    with pytest.raises(Refused, match="takes root"):
+        papers.reproduce("fhstcp", on=("lab",), out=tmp_path)
+    assert not (tmp_path / FILE).exists()
 
 
 def test_engines_are_a_list_of_known_words(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ it is repeated, and if that does not help, it stands in the record as what it is
 
 from __future__ import annotations
 
+import os
 import subprocess
 import tempfile
 import time
@@ -13,10 +14,20 @@ from pathlib import Path
 from typing import Any
 
 from fairhaul import Scenario, Stopped, _core
-from fairhaul.host import ask
+from fairhaul.host import Refused, ask
 
 # A run that is not to be believed is tried so often in all.
 TRIES = 3
+
+
+def refuse_without_root() -> None:
+    """Refuse at once what `fairhaul-host` would refuse after others have worked for it.
+
+    Raises:
+        Refused: root is missing.
+    """
+    if os.geteuid() != 0:
+        raise Refused("the lab makes network namespaces and their devices, which takes root")
 
 
 class Run:

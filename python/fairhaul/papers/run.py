@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairhaul import lab
 from fairhaul.nearest import hint
 from fairhaul.papers import PAPERS, on_the_lab, prediction, work
 from fairhaul.papers.experiment import Claim, Experiment, Found, Lab, Verdict
@@ -192,6 +193,8 @@ def reproduce(  # noqa: PLR0913
         _task(name, one, quick, None if real else seeds, set, real)
         for name, one in choose(paper, only, real=real).items()
     ]
+    if real:
+        lab.refuse_without_root()
     command = _command(paper, quick, seeds, only, set, real)
     before = time.perf_counter()
     runs = work.run(tasks, jobs, watch)
@@ -223,9 +226,9 @@ def _task(
 
 
 def _lab(task: Task) -> Lab:
-    lab = task.experiment.lab
-    assert lab is not None, "only experiments that can run in the lab are chosen for it"
-    return lab
+    how = task.experiment.lab
+    assert how is not None, "only experiments that can run in the lab are chosen for it"
+    return how
 
 
 def _part(task: Task, found: Found) -> Part:
