@@ -174,7 +174,7 @@ def _laws(engines: Mapping[str, Found]) -> Figure:
     caption = (
         f"F1 over F3 by how much of their losses they have in common. By the law of FHSTCP it is "
         f"{TOGETHER:g} where all lose together, and {APART:g} where each loses for itself. "
-        f"{figures.BANDS}"
+        "Points are means over runs."
     )
     chart = plots.curves([*laws, *points], x, y)
     title = "F1/F3 between its two laws"
