@@ -59,8 +59,8 @@ def test_every_experiment_has_its_section_table_and_figure(
 
 def test_the_answer_counts_the_claims(done: Reproduction) -> None:
     held = [claim for claim in done.claims if claim.verdict is Verdict.HOLDS]
-    assert len(done.claims) == 11
-    assert done.answer().startswith(f"{len(held) or 'None'} of 11 claims of the paper hold")
+    assert len(done.claims) == 12
+    assert done.answer().startswith(f"{len(held) or 'None'} of 12 claims of the paper hold")
     for claim in done.claims:
         assert (claim.text in done.answer()) is (claim.verdict is not Verdict.OPEN)
     assert json.loads(json.dumps(done.to_dict(), allow_nan=False))["claims"][0]["claim"]

@@ -15,12 +15,22 @@ from pathlib import Path
 from typing import Any
 
 from fairhaul import Scenario, Stopped, _core
-from fairhaul.host import Line, ask
+from fairhaul.host import Line, Refused, ask
 
 Tell = Callable[[Line], None]
 
 # A run that is not to be believed is tried so often in all.
 TRIES = 3
+
+
+def refuse_without_root() -> None:
+    """Refuse at once what `fairhaul-host` would refuse after others have worked for it.
+
+    Raises:
+        Refused: root is missing.
+    """
+    if os.geteuid() != 0:
+        raise Refused("the lab makes network namespaces and their devices, which takes root")
 
 
 class Run:

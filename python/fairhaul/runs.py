@@ -67,13 +67,18 @@ def together(measures: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {**same, "runs": list(measures), "summary": summary(believed(measures))}
 
 
+def counts(run: Mapping[str, Any]) -> bool:
+    """Whether a run is to be believed, by its measures or what is noted of its record."""
+    return bool(run.get("trust", {}).get("valid", True))
+
+
 def believed(measures: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Give the runs that count: the simulator's, and of the lab's those that are to be believed.
 
     Raises:
         RunError: there is none.
     """
-    found = [run for run in measures if run.get("trust", {}).get("valid", True)]
+    found = [run for run in measures if counts(run)]
     if not found:
         reasons = sorted({reason for run in measures for reason in run["trust"]["reasons"]})
         title = titled(measures[0]["title"], measures[0].get("variant", {}))

@@ -13,17 +13,36 @@ from fairhaul.cli import show
 from fairhaul.cli.manners import Count, Verb, Word
 from fairhaul.cli.progress import progress
 from fairhaul.cli.run import jobs_option, json_option
+from fairhaul.nearest import hint
 
 if TYPE_CHECKING:
     from fairhaul.papers.run import Reproduction
+    from fairhaul.runs import Engine
 
 
 PAPERS = (*papers.PAPERS, "all", "list")
 
 
+def _engines(_ctx: click.Context, _option: click.Parameter, given: str) -> tuple[Engine, ...]:
+    """Split the list of `--on`."""
+    engines: tuple[Engine, ...] = ("sim", "lab")
+    words = [word.strip() for word in given.split(",")]
+    for word in words:
+        if word not in engines:
+            told = f"{word!r} is not known; {hint(word, engines)}, or both with a comma between"
+            raise click.BadParameter(told)
+    return tuple(engine for engine in engines if engine in words)
+
+
 @click.command(cls=Verb, example="fairhaul reproduce fhstcp")
 @click.argument("paper", default="list", metavar="[PAPER|all|list]", type=Word(PAPERS))
-@click.option("--on", type=Word(["sim"]), default="sim", help="The engine.")
+@click.option(
+    "--on",
+    metavar="sim|lab|sim,lab",
+    default="sim",
+    callback=_engines,
+    help="The engines. The lab is this machine's kernel, as root; the simulator predicts it.",
+)
 @click.option("--quick", is_flag=True, help="Fewer seeds and shorter runs.")
 @click.option("--only", multiple=True, metavar="NAME", help="One experiment of the paper.")
 @click.option("--seeds", type=Count(), metavar="N", help="Run with N seeds.")
@@ -37,7 +56,7 @@ PAPERS = (*papers.PAPERS, "all", "list")
 @json_option
 def reproduce(  # noqa: PLR0913, PLR0917
     paper: str,
-    on: str,  # noqa: ARG001
+    on: tuple[Engine, ...],
     quick: bool,
     only: tuple[str, ...],
     seeds: int | None,
@@ -56,11 +75,13 @@ def reproduce(  # noqa: PLR0913, PLR0917
         for entry in () if json_ else found:
             click.echo(f"{entry['name']:14} {entry['title']} [{entry['source']}]")
         return
-    places = _places(paper, out)
+    places = _places(paper, out, on)
     with progress() as watch:
         done = [
-            papers.reproduce(n, quick=quick, seeds=seeds, jobs=jobs, watch=watch, only=only)
-            for n in places
+            papers.reproduce(
+                name, quick=quick, seeds=seeds, jobs=jobs, watch=watch, only=only, on=on, out=to
+            )
+            for name, to in places.items()
         ]
     if not json_:
         for reproduction in done:
@@ -74,9 +95,10 @@ def reproduce(  # noqa: PLR0913, PLR0917
     show.as_json(objects[0] if paper != "all" else {"papers": objects})
 
 
-def _places(paper: str, out: Path | None) -> dict[str, Path]:
+def _places(paper: str, out: Path | None, on: tuple[Engine, ...]) -> dict[str, Path]:
     """Say where the report of each paper goes, before an hour of runs is spent on it."""
-    names = list(papers.PAPERS) if paper == "all" else [paper]
+    every = papers.on_the_lab() if "lab" in on else list(papers.PAPERS)
+    names = every if paper == "all" else [paper]
     each = out is None or paper == "all"
     places = {name: (out or Path()) / f"{name}-report" if each else out or Path() for name in names}
     for place in places.values():
@@ -103,10 +125,8 @@ def show_reproduction(done: Reproduction) -> None:
         header = [table.parameter, "", *table.columns]
         rows: list[list[str]] = []
         for row in table.rows:
-            if row.has_paper():
-                rows.append([row.label, "paper", *(c.paper_text() for c in row.cells)])
-            label = "" if row.has_paper() else row.label
-            rows.append([label, "ours", *(c.ours_text() for c in row.cells)])
+            for number, (who, texts) in enumerate(row.lines()):
+                rows.append([row.label if number == 0 else "", who, *texts])
         screen.print(show.table(table.title, header, rows, words=2))
         for note in table.notes:
             screen.print(f"  {note}")

@@ -15,10 +15,19 @@ from typing import TYPE_CHECKING, Any
 from fairhaul.papers.table import Cell, Row, Table
 
 if TYPE_CHECKING:
-    from fairhaul.papers.run import Reproduction
-    from fairhaul.runs import Watch
+    from fairhaul.papers.run import Paper, Reproduction
+    from fairhaul.runs import Engine, Watch
 
-__all__ = ["PAPERS", "Cell", "Row", "Table", "catalogue", "reproduce", "scenario_file"]
+__all__ = [
+    "PAPERS",
+    "Cell",
+    "Row",
+    "Table",
+    "catalogue",
+    "on_the_lab",
+    "reproduce",
+    "scenario_file",
+]
 
 # Each is a module of this package, with "_" for "-".
 PAPERS = {
@@ -41,7 +50,22 @@ def catalogue() -> list[dict[str, Any]]:
     ]
 
 
-def reproduce(
+def on_the_lab() -> list[str]:
+    """Give the papers of which experiments can run on real hosts."""
+    return [
+        name
+        for name in PAPERS
+        if any(one.lab is not None for one in _paper(name).experiments.values())
+    ]
+
+
+def _paper(name: str) -> Paper:
+    module = import_module(f"fairhaul.papers.{name.replace('-', '_')}")
+    found: Paper = module.PAPER
+    return found
+
+
+def reproduce(  # noqa: PLR0913
     paper: str,
     *,
     quick: bool = False,
@@ -50,6 +74,8 @@ def reproduce(
     watch: Watch | None = None,
     only: Sequence[str] = (),
     set: Mapping[str, object] | None = None,  # noqa: A002
+    on: Sequence[Engine] = ("sim",),
+    out: Path | None = None,
 ) -> Reproduction:
     """Reproduce the tables of `paper` beside its own numbers.
 
@@ -63,9 +89,13 @@ def reproduce(
         watch: called with the progress of the runs.
         only: some of the paper's experiments by name; all where left out.
         set: changes further keys of their scenarios.
+        on: the engines. With `"lab"`, as root, real hosts are asked what the simulator predicted;
+            `seeds` are then runs of the kernel.
+        out: where that prediction is stored before they are asked; the working directory if not
+            given.
 
     Raises:
-        ValueError: there is no such paper or experiment.
+        ScenarioError: there is no such paper or experiment, or it cannot run in the lab.
         RunError: a run failed.
     """
     from fairhaul.nearest import hint
@@ -74,9 +104,16 @@ def reproduce(
 
     if paper not in PAPERS:
         raise ScenarioError(f"{paper!r} is not a paper; {hint(paper, PAPERS)}")
-    module = import_module(f"fairhaul.papers.{paper.replace('-', '_')}")
     return run.reproduce(
-        module.PAPER, quick=quick, seeds=seeds, jobs=jobs, watch=watch, only=only, set=set or {}
+        _paper(paper),
+        quick=quick,
+        seeds=seeds,
+        jobs=jobs,
+        watch=watch,
+        only=only,
+        set=set or {},
+        on=on,
+        out=out,
     )
 
 

@@ -141,11 +141,34 @@ def _nothing(_: Found) -> Sequence[Any]:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Lab:
+    """How an experiment is run on real hosts, and by the simulator that predicts what they do.
+
+    `full` and `quick` are settings of its scenarios: they take away what real hosts cannot do, and
+    say how long a run is, which is in real time; `seeds` are runs of the kernel for each case.
+    """
+
+    full: Settings
+    quick: Settings
+    seeds: int
+    quick_seeds: int
+
+    def settings(self, quick: bool) -> Settings:
+        """Give the settings of the short form, or of the full one."""
+        return {**self.full, **self.quick} if quick else self.full
+
+    def runs(self, quick: bool, seeds: int | None) -> int:
+        """Say how many runs of the kernel a case has: `seeds` if that is asked for."""
+        return seeds or (self.quick_seeds if quick else self.seeds)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Experiment:
     """One experiment of a paper.
 
     `about` says under `heading` what is run; `chosen` what the paper leaves out and was chosen.
-    `keep` takes what a figure needs of the record of each case's first seed.
+    `keep` takes what a figure needs of the record of each case's first seed. `lab` says how it runs
+    on real hosts, if it can; `overlay` draws what engines gave, by their names, over each other.
     """
 
     heading: str
@@ -159,6 +182,8 @@ class Experiment:
     claims: Callable[[Found], Sequence[Claim]] = _nothing
     keep: Callable[[Record], Any] | None = None
     chosen: Sequence[str] = ()
+    lab: Lab | None = None
+    overlay: Callable[[Mapping[str, Found]], Sequence[Figure]] | None = None
 
 
 def case(paper: str, file: str, key: Sequence[str], *settings: Settings) -> Case:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from fairhaul.report.bins import level, tidy, whole_run
 from fairhaul.report.charts import Look, Span
 from fairhaul.report.look import colour
-from fairhaul.report.plots import Curve
+from fairhaul.report.plots import Curve, Scale
+from fairhaul.report.plots import dots as draw_dots
 
 if TYPE_CHECKING:
     from fairhaul.estimate import Estimate
@@ -65,6 +66,19 @@ def dots(
             if one is not None:
                 rows.append(point(one, row=row, of=label))
     return rows
+
+
+def engines(
+    founds: Mapping[str, Found], cases: Mapping[Key, str], number: str, x: Scale
+) -> Mapping[str, Any]:
+    """Draw a number of each case as a dot for each engine."""
+    of = looks(list(founds))
+    rows = [
+        row
+        for look, found in zip(of, founds.values(), strict=True)
+        for row in dots(found, cases, {look.label: number})
+    ]
+    return draw_dots(of, rows, list(cases.values()), x)
 
 
 def windows(record: Record, names: Sequence[str]) -> tuple[Span, list[dict[str, float]]]:

@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from fairhaul import _core, report
 from fairhaul.comparison.answer import duration_text
 from fairhaul.papers.experiment import Verdict
-from fairhaul.papers.run import CHOSEN, DIFFERS, Part, Reproduction
+from fairhaul.papers.run import (
+    CHOSEN,
+    DIFFERS,
+    KERNEL,
+    SIMULATOR,
+    UNCOUNTED,
+    Part,
+    Reproduction,
+)
+from fairhaul.papers.run import MISSED as MISSES
 from fairhaul.papers.table import Cell, Table
-from fairhaul.report import Section
+from fairhaul.report import Figure, Section
 
 UNKNOWN = "Why is not settled here."
 PAGE = "report.html"
 AGREES = {True: "✓ agrees", False: "≠ differs", None: ""}
+MISSED = {True: "✗ missed", False: "✓ as predicted", None: ""}
+PREDICTION = (
+    "The simulator spoke first; what it said is stored in prediction.json. ± behind its means is "
+    "where 95 in 100 means of as many runs would lie if real hosts did as it does. Both run the "
+    "same scenario; ✗ missed: the kernel's mean lies outside. ± behind the kernel's means is their "
+    "95 % interval."
+)
 LEGEND = (
     "✓ agrees: the paper's value, as far as it is printed, lies in our 95 % interval, which ± "
     "gives; ≠ differs: it lies outside."
@@ -24,7 +41,7 @@ LEGEND = (
 def write(done: Reproduction, out: Path) -> Path:
     """Write the report into the directory `out`; give the path of its page."""
     sections = [_claims(done), *(_part(part) for part in done.parts)]
-    sections += [_differences(done), _choices(done), _again(done)]
+    sections += [_misses(done), _differences(done), _choices(done), _again(done)]
     return report.write(
         out / PAGE,
         f"{done.paper.title} [{done.paper.key}], reproduced",
@@ -46,29 +63,51 @@ def _claims(done: Reproduction) -> Section | None:
 def _part(part: Part) -> Section:
     one = part.experiment
     text = [f"{one.about} {part.how()}."]
-    text += [LEGEND] if any(row.has_paper() for t in part.tables for row in t.rows) else []
+    text += [_legend(part)]
     return Section(
         heading=one.heading,
-        text=text,
+        text=[line for line in text if line],
         tables=[table_of(table) for table in part.tables],
-        figures=one.figures(part.found),
+        figures=_figures(part),
     )
 
 
+def _legend(part: Part) -> str:
+    if part.kernel is not None:
+        return PREDICTION
+    return LEGEND if any(row.has_paper() for t in part.tables for row in t.rows) else ""
+
+
+def _figures(part: Part) -> Sequence[Figure]:
+    """Draw what was found; of two engines over each other, or one after the other."""
+    one = part.experiment
+    if part.kernel is None:
+        return one.figures(part.found)
+    engines = {SIMULATOR: part.found, KERNEL: part.kernel}
+    # A case without a run that counts cannot be drawn; the tables say which runs those are.
+    engines = {name: found for name, found in engines.items() if all(found.runs.values())}
+    if one.overlay is not None:
+        return one.overlay(engines)
+    return [
+        replace(figure, name=f"{figure.name}-{name}", title=f"{figure.title} ({name})")
+        for name, found in engines.items()
+        for figure in one.figures(found)
+    ]
+
+
 def table_of(table: Table) -> report.Table:
-    """Lay out a table: for each row the paper's numbers, ours, and whether they agree."""
-    paired = any(row.has_paper() for row in table.rows)
+    """Lay out a table: for each row who says what, and whether they agree."""
+    paired = any(row.has_paper() or row.has_kernel() for row in table.rows)
     rows: list[list[str]] = []
     groups: list[int] = []
     for row in table.rows:
         groups.append(len(rows))
-        who = ["ours"] if paired else []
-        if row.has_paper():
-            rows.append([row.label, "paper", *(_lines(cell.paper_text()) for cell in row.cells)])
-        label = "" if row.has_paper() else row.label
-        rows.append([label, *who, *(_lines(cell.ours_text()) for cell in row.cells)])
-        if row.has_paper() and any(cell.agrees() is not None for cell in row.cells):
-            rows.append(["", "", *(_verdict(cell) for cell in row.cells)])
+        for number, (who, texts) in enumerate(row.lines()):
+            label = row.label if number == 0 else ""
+            rows.append([label, *([who] if paired else []), *map(_lines, texts)])
+        verdicts = [_verdict(cell) for cell in row.cells]
+        if any(verdicts):
+            rows.append(["", "", *verdicts])
     return report.Table(
         title=table.title,
         columns=[table.parameter, *([""] if paired else []), *table.columns],
@@ -85,7 +124,22 @@ def _lines(text: str) -> str:
 
 
 def _verdict(cell: Cell) -> str:
-    return AGREES[cell.agrees()]
+    return AGREES[cell.agrees()] if cell.kernel is None else MISSED[cell.missed()]
+
+
+def _misses(done: Reproduction) -> Section | None:
+    """What the simulator did not see coming, and the runs that say nothing of that."""
+    remarks = done.remarks()
+    if MISSES not in remarks:
+        return None
+    uncounted = [f"Does not count: {line}" for line in remarks[UNCOUNTED]]
+    compared = [c.missed() for t in done.tables for row in t.rows for c in row.cells]
+    judged = [missed for missed in compared if missed is not None]
+    text = [f"{MISSES}: {sum(judged)} of {len(judged)} numbers."]
+    if uncounted:
+        text.append(f"{UNCOUNTED}: {len(uncounted)}.")
+    points = [*remarks[MISSES], *uncounted]
+    return Section(heading="What the simulator missed", text=text, points=points)
 
 
 def _differences(done: Reproduction) -> Section | None:
@@ -110,8 +164,8 @@ def _again(done: Reproduction) -> Section:
     cost = done.cost
     text = [
         f"Fairhaul {_core.__version__}: {done.command}",
-        f"{done.how} Seeds are counted up from that of each scenario; the same version gives the "
-        "same record, to the last bit, on every machine.",
+        f"{done.how} Seeds are counted up from that of each scenario; the same version of the "
+        "simulator gives the same record, to the last bit, on every machine.",
         f"{cost.runs} runs with {cost.packets / 1e6:.4g} million packets took "
         f"{duration_text(cost.clock_s)}, and {duration_text(cost.cpu_s)} of processor time.",
     ]

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairhaul import lab
 from fairhaul.nearest import hint
-from fairhaul.papers import PAPERS
-from fairhaul.papers.experiment import Case, Claim, Experiment, Found, Key, Numbers, Verdict
+from fairhaul.papers import PAPERS, on_the_lab, prediction, work
+from fairhaul.papers.experiment import Claim, Experiment, Found, Lab, Verdict
 from fairhaul.papers.table import Table
-from fairhaul.runs import for_each, with_seeds
+from fairhaul.papers.work import Task
 from fairhaul.scenario import ScenarioError
 
 if TYPE_CHECKING:
-    from fairhaul.record import Record
-    from fairhaul.runs import Watch
+    from fairhaul.papers.work import Kept
+    from fairhaul.runs import Engine, Watch
     from fairhaul.scenario import Scenario
 
 DIFFERS = "Differs from the paper, whose value lies outside our interval"
 CHOSEN = "Left out there, chosen here"
+MISSED = "Missed: the kernel's mean lies outside what the simulator predicted"
+UNCOUNTED = "Runs of the kernel that do not count, since the machine could not keep up"
+SIMULATOR, KERNEL = "simulator", "kernel"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +49,11 @@ class Paper:
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """An experiment that was run: how, and what was found."""
+    """An experiment that was run: how, and what was found.
+
+    Where real hosts were asked, `kernel` is what they gave, in `runs` of each case, and `uncounted`
+    which of these do not count. The tables then have both, and the claims are said of each.
+    """
 
     name: str
     experiment: Experiment
@@ -53,13 +62,17 @@ class Part:
     found: Found
     tables: Sequence[Table]
     claims: Sequence[Claim]
+    kernel: Found | None = None
+    runs: int = 0
+    uncounted: Sequence[str] = ()
 
     def how(self) -> str:
         """Say how many seeds it had, and how long its runs were."""
         lengths = [scenario.duration_s for scenario in self.scenarios]
         least, most = min(lengths), max(lengths)
         length = f"{least:.4g} s" if least == most else f"{least:.4g} to {most:.4g} s"
-        return f"{self.seeds} seed{'s' * (self.seeds > 1)} of {length}"
+        real = f", {self.runs} run{'s' * (self.runs > 1)} of the kernel" if self.runs else ""
+        return f"{self.seeds} seed{'s' * (self.seeds > 1)}{real} of {length}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,11 +138,16 @@ class Reproduction:
 
     def remarks(self) -> dict[str, list[str]]:
         """Give under headings what is to be said of all tables."""
-        return {
+        said = {
             "Claims": [f"{claim.verdict}: {claim.text}. {claim.seen}" for claim in self.claims],
             DIFFERS: self.differences(),
             CHOSEN: [words for part in self.parts for words in part.experiment.chosen],
         }
+        if not any(part.runs for part in self.parts):
+            return said
+        misses = [line for table in self.tables for line in table.misses()]
+        uncounted = [line for part in self.parts for line in part.uncounted]
+        return {MISSED: misses, **said, UNCOUNTED: uncounted}
 
     def differences(self) -> list[str]:
         """Say, a line each, where the paper's value lies outside our interval."""
@@ -153,7 +171,7 @@ class Reproduction:
         }
 
 
-def reproduce(
+def reproduce(  # noqa: PLR0913
     paper: Paper,
     *,
     quick: bool,
@@ -162,106 +180,149 @@ def reproduce(
     watch: Watch | None,
     only: Sequence[str],
     set: Mapping[str, object],  # noqa: A002
+    on: Sequence[Engine] = ("sim",),
+    out: Path | None = None,
 ) -> Reproduction:
     """Run the experiments of `paper`, or `only` some, all in one go.
 
-    So no core waits, and the time that is left is that of the whole.
+    So no core waits, and the time that is left is that of the whole. With the lab among the engines
+    the simulator predicts first, and what it predicts is in `out` before real hosts are asked.
     """
-    chosen = choose(paper, only)
-    cases = {name: one.cases(quick, set) for name, one in chosen.items()}
-    counts = {
-        name: seeds or (one.quick_seeds if quick else one.seeds) for name, one in chosen.items()
-    }
+    real = "lab" in on
+    tasks = [
+        _task(name, one, quick, None if real else seeds, set, real)
+        for name, one in choose(paper, only, real=real).items()
+    ]
+    if real:
+        lab.refuse_without_root()
+    command = _command(paper, quick, seeds, only, set, real)
     before = time.perf_counter()
-    runs = _run(chosen, cases, counts, jobs, watch)
-    took = time.perf_counter() - before
-    parts = []
-    for name, one in chosen.items():
-        found = _found([run for run in runs if run.name == name])
-        parts.append(
-            Part(
-                name=name,
-                experiment=one,
-                seeds=counts[name],
-                scenarios=[case.scenario for case in cases[name]],
-                found=found,
-                tables=one.tables(found),
-                claims=one.claims(found),
-            )
-        )
+    runs = work.run(tasks, jobs, watch)
+    parts = [_part(task, work.found(runs, task.name)) for task in tasks]
+    if real:
+        counts = {task.name: _lab(task).runs(quick, seeds) for task in tasks}
+        parts, asked = _held_against_the_kernel(parts, tasks, counts, watch, command, out or Path())
+        runs += asked
     cost = Cost(
         runs=len(runs),
-        clock_s=took,
+        clock_s=time.perf_counter() - before,
         cpu_s=sum(run.cpu_s for run in runs),
         packets=sum(run.packets for run in runs),
     )
-    command = _command(paper, quick, seeds, only, set)
     return Reproduction(paper=paper, quick=quick, parts=parts, command=command, cost=cost)
 
 
-def choose(paper: Paper, only: Sequence[str]) -> dict[str, Experiment]:
-    """Give the experiments of `paper`, or `only` some of them; wrong names are told at once."""
+def _task(
+    name: str,
+    one: Experiment,
+    quick: bool,
+    seeds: int | None,
+    changed: Mapping[str, object],
+    real: bool,
+) -> Task:
+    settings = {**one.lab.settings(quick), **changed} if real and one.lab else changed
+    count = seeds or (one.quick_seeds if quick else one.seeds)
+    return Task(name=name, experiment=one, cases=one.cases(quick, settings), seeds=count)
+
+
+def _lab(task: Task) -> Lab:
+    how = task.experiment.lab
+    assert how is not None, "only experiments that can run in the lab are chosen for it"
+    return how
+
+
+def _part(task: Task, found: Found) -> Part:
+    return Part(
+        name=task.name,
+        experiment=task.experiment,
+        seeds=task.seeds,
+        scenarios=[case.scenario for case in task.cases],
+        found=found,
+        tables=task.experiment.tables(found),
+        claims=task.experiment.claims(found),
+    )
+
+
+def _held_against_the_kernel(
+    parts: Sequence[Part],
+    tasks: Sequence[Task],
+    counts: Mapping[str, int],
+    watch: Watch | None,
+    command: str,
+    out: Path,
+) -> tuple[list[Part], list[Kept]]:
+    """Store what is predicted, ask real hosts, and give the parts with what came of both."""
+    expected = {
+        part.name: [
+            prediction.predicted(table, part.seeds, counts[part.name]) for table in part.tables
+        ]
+        for part in parts
+    }
+    prediction.store(out, command, expected)
+    asked = [replace(task, seeds=counts[task.name]) for task in tasks]
+    runs = work.run(asked, 1, watch, "lab")
+    return [_beside(part, expected[part.name], counts[part.name], runs) for part in parts], runs
+
+
+def _beside(part: Part, expected: Sequence[Table], count: int, runs: Sequence[Kept]) -> Part:
+    one, mine = part.experiment, [run for run in runs if run.name == part.name]
+    kernel = work.found(mine, part.name)
+    tables = [
+        prediction.beside(table, real)
+        for table, real in zip(expected, one.tables(kernel), strict=True)
+    ]
+    claims = [
+        replace(claim, text=f"{claim.text} ({engine})")
+        for engine, each in ((SIMULATOR, part.claims), (KERNEL, one.claims(kernel)))
+        for claim in each
+    ]
+    return replace(
+        part,
+        tables=tables,
+        claims=claims,
+        kernel=kernel,
+        runs=count,
+        uncounted=work.uncounted(mine),
+    )
+
+
+def choose(paper: Paper, only: Sequence[str], *, real: bool = False) -> dict[str, Experiment]:
+    """Give the experiments of `paper`, or `only` some of them; wrong names are told at once.
+
+    For `real` hosts, those that can run there.
+    """
     known = paper.experiments
     wrong = [name for name in only if name not in known]
     if wrong:
         said = (f"{name!r} is no experiment of {paper.name}; {hint(name, known)}" for name in wrong)
         raise ScenarioError(*said)
-    return {name: one for name, one in known.items() if not only or name in only}
+    able = [name for name, one in known.items() if one.lab is not None]
+    unable = [name for name in only if name not in able]
+    if real and unable:
+        said = (f"{name} of {paper.name} runs in the simulator alone" for name in unable)
+        there = f"in the lab: {', '.join(able)}" if able else _elsewhere()
+        raise ScenarioError(*said, there)
+    if real and not able:
+        raise ScenarioError(f"{paper.name} has no experiment for the lab; {_elsewhere()}")
+    names = able if real else known
+    return {name: known[name] for name in names if not only or name in only}
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Run:
-    """What is kept of one run."""
-
-    name: str
-    key: Key
-    numbers: Numbers
-    kept: Any
-    cpu_s: float
-    packets: int
-
-
-def _run(
-    chosen: Mapping[str, Experiment],
-    cases: Mapping[str, Sequence[Case]],
-    counts: Mapping[str, int],
-    jobs: int | None,
-    watch: Watch | None,
-) -> list[_Run]:
-    plan = [
-        (name, case, seeded)
-        for name in chosen
-        for case in cases[name]
-        for seeded in with_seeds(case.scenario, counts[name])
-    ]
-
-    def read(index: int, record: Record) -> _Run:
-        name, case, seeded = plan[index]
-        one = chosen[name]
-        first = seeded.seed == case.scenario.seed
-        return _Run(
-            name=name,
-            key=case.key,
-            numbers=one.numbers(record),
-            kept=one.keep(record) if one.keep is not None and first else None,
-            cpu_s=record.meta["cpu_s"],
-            packets=record.meta["packets"],
-        )
-
-    return for_each([seeded for _, _, seeded in plan], read, jobs=jobs, watch=watch)
-
-
-def _found(runs: Sequence[_Run]) -> Found:
-    numbers: dict[Key, list[Numbers]] = {}
-    for run in runs:
-        numbers.setdefault(run.key, []).append(run.numbers)
-    return Found(runs=numbers, kept={run.key: run.kept for run in runs if run.kept is not None})
+def _elsewhere() -> str:
+    return f"these papers have: {', '.join(on_the_lab())}"
 
 
 def _command(
-    paper: Paper, quick: bool, seeds: int | None, only: Sequence[str], changed: Mapping[str, object]
+    paper: Paper,
+    quick: bool,
+    seeds: int | None,
+    only: Sequence[str],
+    changed: Mapping[str, object],
+    real: bool,
 ) -> str:
-    words = ["fairhaul", "reproduce", paper.name, *(["--quick"] if quick else [])]
+    words = ["fairhaul", "reproduce", paper.name]
+    words += ["--on", "sim,lab"] if real else []
+    words += ["--quick"] if quick else []
     words += [word for name in only for word in ("--only", name)]
     words += [] if seeds is None else ["--seeds", str(seeds)]
     said = " ".join(words)

@@ -16,13 +16,15 @@ class Cell:
 
     `paper` and `steps` are empty where the paper has no number, `ours` where no run gave one.
     `steps` is how far apart two neighbours of the printed precision are: the paper's value is only
-    known to half of that.
+    known to half of that. Where real hosts were asked too, `kernel` is what they gave, and `ours`
+    what the simulator predicted of it.
     """
 
     paper: Sequence[float]
     steps: Sequence[float]
     ours: Sequence[Estimate]
     form: str
+    kernel: Sequence[Estimate] | None = None
 
     def agrees(self) -> bool | None:
         """Whether the paper's value lies in our interval; nothing where either is missing."""
@@ -35,6 +37,16 @@ class Cell:
             found = found and ours.low - step / 2 <= value <= ours.high + step / 2
         return found
 
+    def missed(self) -> bool | None:
+        """Whether the kernel's mean lies outside what was predicted; nothing where one is missing.
+
+        Of a range one end is enough.
+        """
+        pairs = list(zip(self.ours, self.kernel or (), strict=False))
+        if not pairs or any(ours.low is None for ours, _ in pairs):
+            return None
+        return not all(ours.holds(kernel.mean) for ours, kernel in pairs)
+
     def paper_text(self) -> str:
         """Write what the paper says."""
         return " to ".join(self._number(value) for value in self.paper) or "-"
@@ -42,6 +54,10 @@ class Cell:
     def ours_text(self) -> str:
         """Write what we found."""
         return " to ".join(self._text(ours) for ours in self.ours) or "-"
+
+    def kernel_text(self) -> str:
+        """Write what real hosts gave."""
+        return " to ".join(self._text(kernel) for kernel in self.kernel or ()) or "-"
 
     def mean_text(self) -> str:
         """Write what we found without its interval."""
@@ -58,11 +74,11 @@ class Cell:
     def to_dict(self) -> dict[str, Any]:
         """Give both as they stand in JSON."""
         paper, ours = list(self.paper), [estimate.to_dict() for estimate in self.ours]
-        return {
-            "paper": _bare(paper),
-            "ours": _bare(ours),
-            "agrees": self.agrees(),
-        }
+        found = {"paper": _bare(paper), "ours": _bare(ours), "agrees": self.agrees()}
+        if self.kernel is None:
+            return found
+        kernel = [estimate.to_dict() for estimate in self.kernel]
+        return {**found, "kernel": _bare(kernel), "missed": self.missed()}
 
 
 def _bare(values: Sequence[Any]) -> Any:
@@ -80,6 +96,18 @@ class Row:
     def has_paper(self) -> bool:
         """Whether the paper has any number for this row."""
         return any(cell.paper for cell in self.cells)
+
+    def has_kernel(self) -> bool:
+        """Whether real hosts were asked."""
+        return any(cell.kernel is not None for cell in self.cells)
+
+    def lines(self) -> list[tuple[str, list[str]]]:
+        """Give who says something, and what: the paper, ours, and of the lab the kernel."""
+        kernel = self.has_kernel()
+        paper = [("paper", [cell.paper_text() for cell in self.cells])] if self.has_paper() else []
+        ours = ("simulator" if kernel else "ours", [cell.ours_text() for cell in self.cells])
+        real = [("kernel", [cell.kernel_text() for cell in self.cells])] if kernel else []
+        return [*paper, ours, *real]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,4 +142,14 @@ class Table:
             for row in self.rows
             for column, cell in zip(self.columns, row.cells, strict=True)
             if cell.agrees() is False
+        ]
+
+    def misses(self) -> list[str]:
+        """Say, a line each, where the kernel's mean lies outside what was predicted."""
+        return [
+            f"{self.parameter} = {row.label}, {column}: predicted was {cell.ours_text()}, "
+            f"the kernel has {cell.kernel_text()}"
+            for row in self.rows
+            for column, cell in zip(self.columns, row.cells, strict=True)
+            if cell.missed()
         ]

@@ -5,7 +5,7 @@ What the paper leaves out decides some of its numbers, so each of it is changed 
 
 from __future__ import annotations
 
-from fairhaul.papers.cubic_fairness import fairness, sensitivity, short_path, validation
+from fairhaul.papers.cubic_fairness import fairness, kernel, sensitivity, short_path, validation
 from fairhaul.papers.run import Paper
 
 PAPER = Paper(
@@ -19,5 +19,6 @@ PAPER = Paper(
         "fairness": fairness.EXPERIMENT,
         "sensitivity": sensitivity.EXPERIMENT,
         "short-path": short_path.EXPERIMENT,
+        "kernel": kernel.EXPERIMENT,
     },
 )

@@ -7,6 +7,7 @@ from fairhaul.papers.fhstcp import (
     advantages,
     figure3,
     friendliness,
+    kernel,
     rtt,
     sensitivity,
     table1,
@@ -27,5 +28,6 @@ PAPER = Paper(
         "advantages": advantages.EXPERIMENT,
         "ablation": ablation.EXPERIMENT,
         "friendliness": friendliness.EXPERIMENT,
+        "kernel": kernel.EXPERIMENT,
     },
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairhaul.papers.run import Paper
-from fairhaul.papers.synctcp import clocks, reverse, sensitivity, start
+from fairhaul.papers.synctcp import clocks, kernel, reverse, sensitivity, start
 
 PAPER = Paper(
     name="synctcp",
@@ -16,5 +16,6 @@ PAPER = Paper(
         "sensitivity": sensitivity.EXPERIMENT,
         "reverse": reverse.EXPERIMENT,
         "clocks": clocks.EXPERIMENT,
+        "kernel": kernel.EXPERIMENT,
     },
 )

@@ -1,0 +1,72 @@
+"""What the simulator predicts of real hosts, stored before these are asked, and what they gave."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fairhaul import _core
+from fairhaul.estimate import Estimate
+from fairhaul.files import replace as put
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fairhaul.papers.table import Cell, Table
+
+FILE = "prediction.json"
+
+
+def predicted(table: Table, seeds: int, runs: int) -> Table:
+    """Widen the intervals of `table`, of `seeds` runs, to those of a mean over `runs` more.
+
+    An interval of a mean says where the simulator's own lies; the mean of other runs strays too. If
+    they are drawn from the same, 95 in 100 such means lie within sqrt(1 + seeds / runs) times it.
+    """
+    factor = math.sqrt(1 + seeds / runs)
+
+    def wide(cell: Cell) -> Cell:
+        return replace(cell, ours=[_widened(ours, factor) for ours in cell.ours])
+
+    return replace(
+        table, rows=[replace(row, cells=[wide(cell) for cell in row.cells]) for row in table.rows]
+    )
+
+
+def _widened(ours: Estimate, factor: float) -> Estimate:
+    if ours.low is None or ours.high is None:
+        return ours
+    half = factor * (ours.high - ours.mean)
+    return Estimate(mean=ours.mean, low=ours.mean - half, high=ours.mean + half)
+
+
+def beside(table: Table, kernel: Table) -> Table:
+    """Put what the kernel gave beside what was predicted."""
+    rows = [
+        replace(
+            row,
+            cells=[
+                replace(cell, kernel=real.ours)
+                for cell, real in zip(row.cells, other.cells, strict=True)
+            ],
+        )
+        for row, other in zip(table.rows, kernel.rows, strict=True)
+    ]
+    notes = [*table.notes, *(note for note in kernel.notes if note not in table.notes)]
+    return replace(table, rows=rows, notes=notes)
+
+
+def store(out: Path, command: str, tables: Mapping[str, Sequence[Table]]) -> Path:
+    """Write the predicted `tables` of each experiment into the directory `out`."""
+    content = {
+        "version": _core.__version__,
+        "command": command,
+        "predicted": {name: [table.to_dict() for table in each] for name, each in tables.items()},
+    }
+    out.mkdir(parents=True, exist_ok=True)
+    file = out / FILE
+    put(file, f"{json.dumps(content, indent=1, allow_nan=False)}\n".encode())
+    return file

@@ -1,0 +1,90 @@
+"""The runs of a paper's experiments on an engine, and what is kept of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fairhaul.papers.experiment import Case, Experiment, Found, Key, Numbers
+from fairhaul.runs import counts, for_each, with_seeds
+
+if TYPE_CHECKING:
+    from fairhaul.record import Record
+    from fairhaul.runs import Engine, Watch
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """An experiment to be run: its name, its cases, and how many seeds each has."""
+
+    name: str
+    experiment: Experiment
+    cases: Sequence[Case]
+    seeds: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kept:
+    """What is kept of one run; `reasons` say why one in the lab does not count."""
+
+    name: str
+    key: Key
+    numbers: Numbers
+    kept: Any
+    cpu_s: float
+    packets: int
+    reasons: Sequence[str] | None = None
+
+
+def run(
+    tasks: Sequence[Task], jobs: int | None, watch: Watch | None, on: Engine = "sim"
+) -> list[Kept]:
+    """Run all seeds of all cases, so that no core waits."""
+    plan = [
+        (task, case, seeded)
+        for task in tasks
+        for case in task.cases
+        for seeded in with_seeds(case.scenario, task.seeds)
+    ]
+
+    def read(index: int, record: Record) -> Kept:
+        task, case, seeded = plan[index]
+        one = task.experiment
+        # In the lab the first may not count.
+        wanted = on == "lab" or seeded.seed == case.scenario.seed
+        return Kept(
+            name=task.name,
+            key=case.key,
+            numbers=one.numbers(record),
+            kept=one.keep(record) if one.keep is not None and wanted else None,
+            cpu_s=record.meta["cpu_s"],
+            packets=record.meta["packets"],
+            reasons=None if counts(record.meta) else record.meta["trust"]["reasons"],
+        )
+
+    return for_each([seeded for _, _, seeded in plan], read, jobs=jobs, watch=watch, on=on)
+
+
+def found(runs: Sequence[Kept], name: str) -> Found:
+    """Gather what the runs of the experiment `name` gave; a case may be left without any."""
+    numbers: dict[Key, list[Numbers]] = {}
+    kept: dict[Key, Any] = {}
+    for one in runs:
+        if one.name != name:
+            continue
+        counted = numbers.setdefault(one.key, [])
+        if one.reasons is None:
+            counted.append(one.numbers)
+            if one.kept is not None:
+                kept.setdefault(one.key, one.kept)
+    return Found(runs=numbers, kept=kept)
+
+
+def uncounted(runs: Sequence[Kept]) -> list[str]:
+    """Say, a line each, which runs do not count, and why."""
+    return [
+        f"{one.name}, {', '.join(one.key)}: {'; '.join(one.reasons)}"
+        for one in runs
+        if one.reasons is not None
+    ]

@@ -1,0 +1,174 @@
+"""Papers on real hosts: what the simulator predicted, stored before, and held against them."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairhaul import Scenario, _core, papers
+from fairhaul.cli import status_of
+from fairhaul.estimate import Estimate
+from fairhaul.host import Refused
+from fairhaul.papers import report
+from fairhaul.papers.prediction import FILE, beside, predicted
+from fairhaul.papers.run import MISSED, UNCOUNTED
+from fairhaul.papers.table import Cell, Row, Table
+from fairhaul.scenario import ScenarioError
+
+from .kernel_host import lacking, locked
+from .test_report import read
+
+REASON = lacking()
+
+# Short enough for a fraction of a second each in virtual time; says nothing of any protocol.
+SHORT = {"bottleneck.rate": "10 Mbit/s", "duration": "8 s", "warmup": "2 s"}
+
+
+def cell(mean: float, half: float | None, paper: tuple[float, ...] = ()) -> Cell:
+    low, high = (None, None) if half is None else (mean - half, mean + half)
+    ours = [Estimate(mean=mean, low=low, high=high)]
+    return Cell(paper=paper, steps=[0.1] * len(paper), ours=ours, form=".1f")
+
+
+def table(*cells: Cell) -> Table:
+    columns = [f"x{i}" for i in range(len(cells))]
+    return Table(title="T", parameter="c", columns=columns, rows=[Row(label="5", cells=cells)])
+
+
+class Pretended:
+    """An engine for the lab's place that simulates, and whose second seed the machine spoilt."""
+
+    place: Path
+    told: list[Any]
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._run = _core.Run(scenario, None)
+        reasons = ["the router was busy"] if scenario.seed == 2 else []
+        self.notes = {"trust": {"valid": not reasons, "reasons": reasons}, "tries": 1}
+        self.reached_s = 0.0
+
+    def stop(self) -> None:
+        self._run.stop()
+
+    def run(self) -> _core.Outcome:
+        self.told.append(json.loads((self.place / FILE).read_text(encoding="utf-8")))
+        return self._run.run()
+
+
+def pretend(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put the pretended engine into the place of the lab, also for those who are not root."""
+    Pretended.place, Pretended.told = place, []
+    monkeypatch.setattr("fairhaul.runs.lab.Run", Pretended)
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+
+
+def test_a_prediction_of_few_runs_is_wider_than_the_interval_of_the_mean() -> None:
+    # Four seeds and one run: the half width times sqrt(1 + 4 / 1); one seed has none.
+    found = predicted(table(cell(10, 2), cell(3, None)), seeds=4, runs=1)
+    wide, bare = (one.ours[0] for one in found.rows[0].cells)
+    assert wide.low == pytest.approx(10 - 2 * math.sqrt(5))
+    assert wide.high == pytest.approx(10 + 2 * math.sqrt(5))
+    assert bare == Estimate(mean=3, low=None, high=None)
+
+
+def test_a_miss_is_a_mean_of_the_kernel_outside_what_was_predicted() -> None:
+    before = table(cell(10, 2, (9.5,)), cell(10, 2), cell(10, None))
+    found = beside(before, table(cell(11.9, None), cell(12.1, 5), cell(50, None)))
+    assert [one.missed() for one in found.rows[0].cells] == [False, True, None]
+    assert found.misses() == ["c = 5, x1: predicted was 10.0 ±2.0, the kernel has 12.1 ±5.0"]
+    assert [who for who, _ in found.rows[0].lines()] == ["paper", "simulator", "kernel"]
+    assert found.to_dict()["rows"][0]["x1"]["missed"] is True
+    assert [who for who, _ in before.rows[0].lines()] == ["paper", "ours"]
+    assert "missed" not in before.to_dict()["rows"][0]["x1"]
+
+
+def test_the_prediction_is_stored_before_real_hosts_are_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend(tmp_path, monkeypatch)
+    done = papers.reproduce(
+        "fhstcp", quick=True, seeds=2, only=["kernel"], set=SHORT, on=("sim", "lab"), out=tmp_path
+    )
+    (part,) = done.parts
+    # Four cases of two runs, all after the prediction, which is not written anew.
+    assert len(Pretended.told) == 8
+    assert all(one == Pretended.told[0] for one in Pretended.told)
+    stored = Pretended.told[0]["predicted"]["kernel"]
+    assert [row["flows"] for row in stored[0]["rows"]] == ["c = 5", "c = 10", "c = 20", "HSTCP"]
+    assert part.kernel is not None
+    shown = done.to_dict()["tables"][0]["rows"][0]["F1"]
+    assert shown["ours"] == stored[0]["rows"][0]["F1"]["ours"]
+    assert shown["kernel"]["mean"] == part.kernel.mean(("c = 5",), "F1")
+    # Of each two runs one does not count.
+    assert all(len(runs) == 1 for runs in part.kernel.runs.values())
+    assert len(done.remarks()[UNCOUNTED]) == 4
+    assert MISSED in done.remarks()
+    page = read(report.write(done, tmp_path))
+    said = "fairhaul reproduce fhstcp --on sim,lab --quick --only kernel --seeds 2"
+    assert said in page.text
+    assert {"kernel-laws", "kernel-windows-fhstcp", "kernel-windows-hstcp"} <= set(page.figures)
+    assert "What the simulator missed" in page.text
+    assert "the router was busy" in page.text
+
+
+def test_where_no_run_of_a_case_counts_the_page_is_written_without_its_figure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend(tmp_path, monkeypatch)
+    spoilt = {**SHORT, "seed": 2}
+    for paper in ("fhstcp", "cubic-fairness"):
+        done = papers.reproduce(
+            paper, quick=True, seeds=1, only=["kernel"], set=spoilt, on=["lab"], out=tmp_path
+        )
+        assert not any(done.parts[0].kernel.runs.values() if done.parts[0].kernel else [True])
+        assert "nan" not in read(report.write(done, tmp_path)).text
+
+
+def test_what_cannot_run_on_real_hosts_is_told_with_what_can() -> None:
+    others = "these papers have: fhstcp, ghstcp, synctcp, cubic-fairness"
+    with pytest.raises(ScenarioError) as refusal:
+        papers.reproduce("xcp-tcp", on=("lab",))
+    assert refusal.value.args == (f"xcp-tcp has no experiment for the lab; {others}",)
+    with pytest.raises(ScenarioError) as refusal:
+        papers.reproduce("fhstcp", only=["table1", "kernel"], on=("sim", "lab"))
+    told = ("table1 of fhstcp runs in the simulator alone", "in the lab: kernel")
+    assert refusal.value.args == told
+
+
+def test_without_root_nothing_is_predicted_in_vain(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    with pytest.raises(Refused, match="takes root"):
+        papers.reproduce("fhstcp", on=("lab",), out=tmp_path)
+    assert not (tmp_path / FILE).exists()
+
+
+def test_engines_are_a_list_of_known_words(capsys: pytest.CaptureFixture[str]) -> None:
+    assert status_of(["reproduce", "fhstcp", "--on", "sim,lap"]) == 2
+    told = capsys.readouterr().err
+    assert "'lap' is not known" in told
+    assert "lab" in told
+
+
+@pytest.mark.skipif(REASON is not None, reason=str(REASON))
+def test_the_kernels_cubic_beside_its_reno_stands_beside_its_prediction(tmp_path: Path) -> None:
+    length = {"duration": "4 s", "warmup": "2 s"}
+    with locked():
+        done = papers.reproduce(
+            "cubic-fairness", quick=True, only=["kernel"], set=length, on=["lab"], out=tmp_path
+        )
+    (part,) = done.parts
+    assert part.kernel is not None
+    counted = {key: runs for key, runs in part.kernel.runs.items() if runs}
+    # On a busy machine runs may not count, and each of them is told.
+    assert len(counted) + len(part.uncounted) == len(part.kernel.runs) == 4
+    for key in counted:
+        # Two seconds past slow start, two flows have most of the link.
+        assert 50 < part.kernel.mean(key, "utilisation in %") <= 100.5
+        assert part.kernel.mean(key, "CUBIC in %") > 0
+    assert (tmp_path / FILE).is_file()
