@@ -1,6 +1,8 @@
 //! What is made to use a twin that did not ask for it by name: the host's default, that of a
 //! namespace, a route. Each is told, done only when asked for, and undone on removal.
 
+use std::io;
+
 use serde::Deserialize;
 
 use super::congestion;
@@ -79,12 +81,16 @@ impl Exposure {
     }
 }
 
-/// The route of the main table to exactly this prefix, as `ip` prints it.
-fn route(prefix: &str) -> Result<String> {
+/// The routes of the main table to exactly this prefix, as `ip` prints them.
+fn routes(prefix: &str) -> io::Result<String> {
     let family = if prefix.contains(':') { "-6 " } else { "" };
     let to = if prefix == "default" { "default" } else { &format!("exact {prefix}") };
-    let found = ip(&format!("{family}route show {to}"))
-        .map_err(|error| Error::refused(format!("route {prefix:?}: {error}")))?;
+    ip(&format!("{family}route show {to}"))
+}
+
+/// The only one of them, without a controller.
+fn route(prefix: &str) -> Result<String> {
+    let found = routes(prefix).map_err(|error| Error::refused(format!("route {prefix:?}: {error}")))?;
     let line = found.lines().next().unwrap_or_default().trim();
     match (line, found.lines().count()) {
         ("", _) => Err(Error::refused(format!("there is no route to exactly {prefix} (ip route show)"))),
@@ -107,9 +113,7 @@ pub fn withdraw(name: &str, record: Option<&Record>, steps: Steps) -> Result<()>
     for route in record.map(|record| record.routes.as_slice()).unwrap_or_default() {
         // Whether it still has the twin; if not, it is no longer ours to change.
         let prefix = route.split_whitespace().next().unwrap_or_default();
-        let family = if prefix.contains(':') { "-6 " } else { "" };
-        let to = if prefix == "default" { "default".to_string() } else { format!("exact {prefix}") };
-        let now = ip(&format!("{family}route show {to}")).unwrap_or_default();
+        let now = routes(prefix).unwrap_or_default();
         if now.split_whitespace().any(|word| word == name) {
             steps.step(format!("ip route replace {route}"), || Ok(ip(&format!("route replace {route}"))?))?;
         }
