@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from fairhaul import host
 
 PYTHON = sys.executable
@@ -44,6 +46,10 @@ def lacking() -> str | None:
         if shutil.which(tool) is None:
             return f"{tool} is not installed"
     return None
+
+
+REASON = lacking()
+needs_kernel = pytest.mark.skipif(REASON is not None, reason=str(REASON))
 
 
 @contextmanager

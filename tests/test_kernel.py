@@ -21,8 +21,8 @@ from tests.kernel_host import (
     PYTHON,
     Pair,
     hosts,
-    lacking,
     locked,
+    needs_kernel,
     pair,
     settled,
     sh,
@@ -32,8 +32,6 @@ from tests.kernel_host import (
 )
 
 ROOT = Path(__file__).parents[1]
-REASON = lacking()
-needs_kernel = pytest.mark.skipif(REASON is not None, reason=str(REASON))
 
 # Names that nothing else gives: controllers are the same in all namespaces.
 ONE, TWO = f"fh_{os.getpid():x}_1", f"fh_{os.getpid():x}_2"

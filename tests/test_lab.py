@@ -17,10 +17,7 @@ from typing import Any
 import pytest
 
 import fairhaul as package
-from tests.kernel_host import PYTHON, lacking, locked, sh, state, wait_for
-
-REASON = lacking()
-needs_kernel = pytest.mark.skipif(REASON is not None, reason=str(REASON))
+from tests.kernel_host import PYTHON, locked, needs_kernel, sh, state, wait_for
 
 SCENARIO = """\
 title    = "A flow with a twin, and one with the kernel's own"

@@ -18,11 +18,8 @@ from fairhaul.papers.prediction import FILE, beside, predicted
 from fairhaul.papers.run import MISSED, UNCOUNTED
 from fairhaul.papers.table import Cell, Row, Table
 from fairhaul.scenario import ScenarioError
-
-from .kernel_host import lacking, locked
-from .test_report import read
-
-REASON = lacking()
+from tests.kernel_host import locked, needs_kernel
+from tests.test_report import read
 
 # Short enough for a fraction of a second each in virtual time; says nothing of any protocol.
 SHORT = {"bottleneck.rate": "10 Mbit/s", "duration": "8 s", "warmup": "2 s"}
@@ -155,7 +152,7 @@ def test_engines_are_a_list_of_known_words(capsys: pytest.CaptureFixture[str]) -
     assert "lab" in told
 
 
-@pytest.mark.skipif(REASON is not None, reason=str(REASON))
+@needs_kernel
 def test_the_kernels_cubic_beside_its_reno_stands_beside_its_prediction(tmp_path: Path) -> None:
     length = {"duration": "4 s", "warmup": "2 s"}
     with locked():

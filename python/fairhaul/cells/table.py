@@ -69,44 +69,44 @@ class Cell:
         }
 
 
-def _one(name: str, rate: int, rtt: int, buffer: float, *, quoted: bool = False) -> Cell:
-    return Cell(
-        controllers=(name,), rate_mbps=rate, rtts_ms=(rtt,), buffer_bdp=buffer, quoted=quoted
-    )
-
-
-def _two(
-    names: tuple[str, str], rate: int, rtts: tuple[int, int], buffer: float, *, quoted: bool = False
+def _cell(
+    names: str, rate: int, rtts: tuple[int, ...], buffer: float, *, quoted: bool = False
 ) -> Cell:
-    return Cell(controllers=names, rate_mbps=rate, rtts_ms=rtts, buffer_bdp=buffer, quoted=quoted)
+    return Cell(
+        controllers=tuple(names.split()),
+        rate_mbps=rate,
+        rtts_ms=rtts,
+        buffer_bdp=buffer,
+        quoted=quoted,
+    )
 
 
 CELLS: Mapping[str, Cell] = {
     cell.name: cell
     for cell in (
-        _one("reno", 20, 20, 1, quoted=True),
-        _one("reno", 100, 40, 1),
-        _one("reno", 50, 100, 0.5),
-        _one("cubic", 20, 40, 1),
-        _one("cubic", 100, 20, 1, quoted=True),
-        _one("cubic", 200, 100, 1),
-        _one("bbr", 100, 40, 1, quoted=True),
-        _one("bbr", 20, 100, 2),
-        _one("highspeed", 200, 40, 0.5, quoted=True),
-        _one("highspeed", 100, 100, 1),
-        _one("scalable", 100, 40, 2),
-        _one("scalable", 200, 20, 1),
-        _one("fhstcp", 200, 100, 1, quoted=True),
-        _one("fhstcp", 50, 40, 0.5),
-        _one("ghstcp", 200, 40, 1, quoted=True),
-        _one("ghstcp", 100, 20, 2),
-        _two(("reno", "reno"), 50, (20, 20), 1),
-        _two(("cubic", "reno"), 100, (40, 40), 1, quoted=True),
-        _two(("highspeed", "reno"), 100, (40, 40), 1),
-        _two(("fhstcp", "reno"), 200, (100, 100), 1),
-        _two(("ghstcp", "reno"), 100, (20, 20), 1),
-        _two(("reno", "reno"), 50, (20, 80), 1),
-        _two(("cubic", "cubic"), 100, (20, 100), 1),
-        _two(("fhstcp", "fhstcp"), 200, (40, 100), 1, quoted=True),
+        _cell("reno", 20, (20,), 1, quoted=True),
+        _cell("reno", 100, (40,), 1),
+        _cell("reno", 50, (100,), 0.5),
+        _cell("cubic", 20, (40,), 1),
+        _cell("cubic", 100, (20,), 1, quoted=True),
+        _cell("cubic", 200, (100,), 1),
+        _cell("bbr", 100, (40,), 1, quoted=True),
+        _cell("bbr", 20, (100,), 2),
+        _cell("highspeed", 200, (40,), 0.5, quoted=True),
+        _cell("highspeed", 100, (100,), 1),
+        _cell("scalable", 100, (40,), 2),
+        _cell("scalable", 200, (20,), 1),
+        _cell("fhstcp", 200, (100,), 1, quoted=True),
+        _cell("fhstcp", 50, (40,), 0.5),
+        _cell("ghstcp", 200, (40,), 1, quoted=True),
+        _cell("ghstcp", 100, (20,), 2),
+        _cell("reno reno", 50, (20, 20), 1),
+        _cell("cubic reno", 100, (40, 40), 1, quoted=True),
+        _cell("highspeed reno", 100, (40, 40), 1),
+        _cell("fhstcp reno", 200, (100, 100), 1),
+        _cell("ghstcp reno", 100, (20, 20), 1),
+        _cell("reno reno", 50, (20, 80), 1),
+        _cell("cubic cubic", 100, (20, 100), 1),
+        _cell("fhstcp fhstcp", 200, (40, 100), 1, quoted=True),
     )
 }
