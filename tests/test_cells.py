@@ -16,6 +16,7 @@ from fairhaul.scenario import ScenarioError, read_one
 from tests.conftest import Fairhaul
 
 NAME = "reno-20M-20ms-1bdp"
+OTHER = "reno-100M-40ms-1bdp"
 FIGURES = {"link_share": 0.99, "rtt_ms": 31.0, "cycle_s": 1.0}
 
 
@@ -39,45 +40,65 @@ def test_every_cell_is_a_scenario(name: str) -> None:
 class Engines:
     """Both engines, without a run."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, cycle_s: float | None) -> None:
-        self.calls: list[tuple[Engine, int]] = []
-        self.seen_before_lab: Any = None
-        self.place: Path | None = None
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, cycle_s: float | None, out: Path | None = None
+    ) -> None:
+        self.calls: list[tuple[Engine, str, int]] = []
+        self.out = out
+        self.fails_at: str | None = None
         monkeypatch.setattr(work, "predicted_cycle_s", lambda _: cycle_s)
         monkeypatch.setattr(work, "_run", self._run)
+        monkeypatch.setattr("fairhaul.lab.refuse_without_root", lambda: None)
 
-    def _run(self, _cell: Any, _s: float, repeats: int, on: Engine, _watch: Any) -> Any:
-        self.calls.append((on, repeats))
-        if on == "lab" and self.place is not None:
-            self.seen_before_lab = json.loads(self.place.read_text())
-        return {key: [value] * repeats for key, value in FIGURES.items()}, 0
+    def _run(self, tasks: Any, on: Engine, _jobs: Any, _watch: Any, done: Any) -> None:
+        for task in tasks:
+            if on == "lab" and task.cell.name == self.fails_at:
+                raise RunError("it broke")
+            if on == "lab" and self.out is not None:
+                before = json.loads((self.out / f"{task.cell.name}.json").read_text())
+                assert (before["lab"], before["sim"]["link_share"]) == (None, [0.99] * 5)
+            self.calls.append((on, task.cell.name, task.repeats))
+            figures = {key: [value] * task.repeats for key, value in FIGURES.items()}
+            done(task.cell, figures, 0)
 
 
 def test_what_the_simulator_says_is_written_down_before_the_kernel_runs(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    engines = Engines(monkeypatch, 1.0)
-    engines.place = tmp_path / f"{NAME}.json"
-    (done,) = cells.compare([NAME], out=tmp_path)
-    assert engines.calls == [("sim", 5), ("lab", 5)]
-    assert engines.seen_before_lab["lab"] is None
-    assert engines.seen_before_lab["sim"]["link_share"] == [0.99] * 5
-    assert done.ratio("rtt_ms") == 1.0
+    engines = Engines(monkeypatch, 1.0, tmp_path)
+    one, two = cells.compare([NAME, OTHER], out=tmp_path)
+    assert engines.calls == [
+        ("sim", NAME, 5),
+        ("sim", OTHER, 5),
+        ("lab", NAME, 5),
+        ("lab", OTHER, 1),
+    ]
+    assert [one.ratio("rtt_ms"), two.ratio("rtt_ms")] == [1.0, 1.0]
 
 
 def test_what_is_there_is_not_run_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     engines = Engines(monkeypatch, 1.0)
     first = cells.compare([NAME], out=tmp_path, repeats=2)
     again = cells.compare([NAME], out=tmp_path, repeats=2)
-    assert engines.calls == [("sim", 5), ("lab", 2)]
+    assert engines.calls == [("sim", NAME, 5), ("lab", NAME, 2)]
     assert [one.to_dict() for one in first] == [one.to_dict() for one in again]
-    # More runs than there are: all of the cell is run anew.
+    # More runs than there are: those of the kernel are made anew.
     cells.compare([NAME], out=tmp_path, repeats=3)
-    assert engines.calls[2:] == [("sim", 5), ("lab", 3)]
-    # As is one whose file is half of one.
+    assert engines.calls[2:] == [("lab", NAME, 3)]
+    # All of a cell is, where its file is half of one.
     (tmp_path / f"{NAME}.json").write_text("{")
     cells.compare([NAME], out=tmp_path, repeats=3)
-    assert engines.calls[4:] == [("sim", 5), ("lab", 3)]
+    assert engines.calls[3:] == [("sim", NAME, 5), ("lab", NAME, 3)]
+
+
+def test_what_was_interrupted_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    engines = Engines(monkeypatch, 1.0)
+    engines.fails_at = OTHER
+    with pytest.raises(RunError, match="it broke"):
+        cells.compare([NAME, OTHER], out=tmp_path)
+    engines.calls, engines.fails_at = [], None
+    cells.compare([NAME, OTHER], out=tmp_path)
+    assert engines.calls == [("lab", OTHER, 1)]
 
 
 def test_a_long_cycle_is_the_simulators_alone(
@@ -85,23 +106,59 @@ def test_a_long_cycle_is_the_simulators_alone(
 ) -> None:
     engines = Engines(monkeypatch, 20.5)
     (done,) = cells.compare([NAME], out=tmp_path)
-    assert engines.calls == [("sim", 5)]
+    (again,) = cells.compare([NAME], out=tmp_path)
+    assert engines.calls == [("sim", NAME, 5)]
     assert done.lab is None
+    assert again.alone
     assert done.ratio("rtt_ms") is None
 
 
-def test_goodput_is_held_against_what_full_packets_carry() -> None:
-    def run(engine: str, payload: int) -> dict[str, Any]:
-        flow = {
-            "goodput_bps": 20e6 * payload / 1500,
-            "share": 1.0,
-            "rtt_mean_s": 0.03,
-            "cwnd_mean": 50.0,
-            "loss_events": 10,
+def test_runs_are_gathered_by_cell_and_those_that_do_not_count_are_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def measured(valid: bool, rtt_s: float) -> dict[str, Any]:
+        trust = {"valid": valid, "reasons": [], "lag": {"p99_s": 5e-5}}
+        return run("lab", 1448) | {
+            "title": "x",
+            "trust": trust,
+            "flows": [run("lab", 1448)["flows"][0] | {"rtt_mean_s": rtt_s}],
         }
-        links, fairness = [{"drop_rate": 1e-3}], {"jain": 1.0}
-        return {"engine": engine, "flows": [flow], "links": links, "fairness": fairness}
 
+    # The runs of two cells end in any order.
+    ends = {0: (True, 0.03), 1: (False, 9.0), 2: (True, 0.04), 3: (True, 0.05)}
+
+    def for_each(plan: Any, then: Any, **_: Any) -> None:
+        assert len(plan) == 4
+        for index in (3, 2, 0, 1):
+            then(index, index)
+
+    monkeypatch.setattr("fairhaul.runs.for_each", for_each)
+    monkeypatch.setattr("fairhaul.measures.measure", lambda index: measured(*ends[index]))
+    told: list[Any] = []
+    tasks = [
+        work.Task(cell=CELLS[NAME], measured_s=30.0, repeats=3),
+        work.Task(cell=CELLS[OTHER], measured_s=30.0, repeats=1),
+    ]
+    work._run(tasks, "lab", None, None, lambda cell, f, bad: told.append((cell.name, f, bad)))
+    (other, figures, none), (name, both, bad) = told
+    assert (other, figures["rtt_ms"], none) == (OTHER, [50.0], 0)
+    assert (name, both["rtt_ms"], bad) == (NAME, [30.0, 40.0], 1)
+    assert both["lag_p99_us"] == [pytest.approx(50.0)] * 2
+
+
+def run(engine: str, payload: int) -> dict[str, Any]:
+    flow = {
+        "goodput_bps": 20e6 * payload / 1500,
+        "share": 1.0,
+        "rtt_mean_s": 0.03,
+        "cwnd_mean": 50.0,
+        "loss_events": 10,
+    }
+    links, fairness = [{"drop_rate": 1e-3}], {"jain": 1.0}
+    return {"engine": engine, "flows": [flow], "links": links, "fairness": fairness}
+
+
+def test_goodput_is_held_against_what_full_packets_carry() -> None:
     for engine, payload in (("lab", 1448), ("sim", 1460)):
         found = work.figures_of(run(engine, payload), CELLS[NAME], 30.0)
         assert found["link_share"] == pytest.approx(1.0)

@@ -45,7 +45,9 @@ class Pretended:
     def __init__(self, scenario: Scenario) -> None:
         self._run = _core.Run(scenario, None)
         reasons = ["the router was busy"] if scenario.seed == 2 else []
-        self.notes = {"trust": {"valid": not reasons, "reasons": reasons}, "tries": 1}
+        lag = {"p99_s": 5e-3 if reasons else 5e-5}
+        trust = {"valid": not reasons, "reasons": reasons, "lag": lag}
+        self.notes = {"trust": trust, "tries": 1}
         self.reached_s = 0.0
 
     def stop(self) -> None:
@@ -83,6 +85,14 @@ def test_a_miss_is_a_mean_of_the_kernel_outside_what_was_predicted() -> None:
     assert "missed" not in before.to_dict()["rows"][0]["x1"]
 
 
+def test_the_papers_number_is_held_against_the_kernels_where_it_was_asked() -> None:
+    before = table(cell(10, 2, (9.5,)), cell(10, 2, (15.0,)))
+    found = beside(before, table(cell(20, 1), cell(15, 1)))
+    assert [one.agrees() for one in before.rows[0].cells] == [True, False]
+    assert [one.agrees() for one in found.rows[0].cells] == [False, True]
+    assert found.differences() == ["c = 5, x0: the paper has 9.5, the kernel has 20.0 ±1.0"]
+
+
 def test_the_prediction_is_stored_before_real_hosts_are_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,6 +120,8 @@ def test_the_prediction_is_stored_before_real_hosts_are_asked(
     assert {"kernel-laws", "kernel-windows-fhstcp", "kernel-windows-hstcp"} <= set(page.figures)
     assert "What the simulator missed" in page.text
     assert "the router was busy" in page.text
+    # Of those that count.
+    assert "2 runs of the kernel (packets late by 50 us at most, at p99)" in page.text
 
 
 def test_where_no_run_of_a_case_counts_the_page_is_written_without_its_figure(

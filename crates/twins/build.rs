@@ -1,5 +1,5 @@
-//! Compiles every `bpf/<name>.bpf.c` with clang and has the library embed the objects. Where clang
-//! is missing, the library has none of them and says why.
+//! Compiles every `bpf/<name>.bpf.c`, which are twins, and what the lab has besides, with clang, and has the
+//! library embed the objects. Where clang is missing, the library has none of them and says why.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,19 +14,23 @@ fn main() {
             let objects = sources.iter().map(|source| compile(&clang, source, &out));
             let lines: Vec<String> =
                 objects.map(|object| format!("    include_bytes!({object:?}),\n")).collect();
-            listed(&lines.concat(), "None")
+            let witness = compile(&clang, Path::new("bpf/lab/acknowledgements.bpf.c"), &out);
+            listed(&lines.concat(), &format!("Some(include_bytes!({witness:?}))"), "None")
         }
         None => listed(
             "",
+            "None",
             "Some(\"clang was not there when Fairhaul was built (Debian: apt-get install clang llvm)\")",
         ),
     };
     fs::write(out.join("objects.rs"), list).expect("OUT_DIR can be written to");
 }
 
-fn listed(objects: &str, missing: &str) -> String {
+fn listed(objects: &str, witness: &str, missing: &str) -> String {
     format!(
         "static OBJECTS: &[&[u8]] = &[\n{objects}];\n\
+         /// The object that tells what a sender knew as each acknowledgement came in; no twin.\n\
+         pub static ACKNOWLEDGEMENTS: Option<&[u8]> = {witness};\n\
          /// Why there are no twins in this build; `None` where there are.\n\
          pub static MISSING: Option<&str> = {missing};\n"
     )

@@ -101,9 +101,9 @@ def run(
         source: the path of a file, TOML text (anything with a line break), or a mapping.
         set: keys to change, named as in `[sweep]`: `{"flow.F1.controller.c": 20}`.
         seeds: how many runs.
-        jobs: runs at a time; all cores where left out.
+        jobs: runs at a time; where left out all cores, and one in the lab.
         watch: called with the progress about ten times a second, in the calling thread.
-        on: the engine: the simulator, or the lab with real kernels, one run at a time.
+        on: the engine: the simulator, or the lab with real kernels.
 
     Raises:
         ScenarioError: `args` are all mistakes, one line each; also where `[sweep]` makes several
@@ -121,12 +121,12 @@ def run_many(
     watch: Watch | None = None,
     on: Engine = "sim",
 ) -> list[Answer]:
-    """Run every scenario with as many seeds, on all cores or on `jobs` of them.
+    """Run every scenario with as many seeds, `jobs` at a time.
 
     Args:
         scenarios: what `read` gave, or several of that.
         seeds: runs of each, counted up from its own seed.
-        jobs: runs at a time; all cores where left out.
+        jobs: runs at a time; where left out all cores, and one in the lab.
         watch: called with the progress about ten times a second, in the calling thread.
         on: the engine.
 
@@ -177,8 +177,8 @@ def for_each(
     The first failure stops all others and is raised; so is an interrupt.
     """
     fleet = _Fleet(plan, trace, on)
-    # Two runs in real time would take each other's processors.
-    jobs = 1 if on == "lab" else jobs or cores()
+    # Runs in real time take each other's processors, so that is for somebody to ask for.
+    jobs = jobs or (1 if on == "lab" else cores())
     with ThreadPoolExecutor(max_workers=jobs) as pool:
         futures = [pool.submit(fleet.run, i, then) for i in range(len(plan))]
         try:

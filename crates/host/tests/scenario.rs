@@ -4,6 +4,7 @@ mod common;
 
 use fairhaul_experiment::{Record, Scenario, Source, TransferRow, read};
 use fairhaul_host::lab::plan::Twins;
+use fairhaul_host::lab::trust::Windows;
 use fairhaul_host::lab::{Answer, Mode, run};
 use fairhaul_units::{Span, Time};
 
@@ -229,6 +230,81 @@ fn a_queue_that_marks_slows_a_sender_without_a_loss() {
     assert!(goodput(&scenario, &record, 0) > 0.8 * 20e6, "{trust:?}");
     // The gauges of CoDel are there for every bin.
     assert_eq!(record.gauges[0].len(), record.grid.len() * scenario.links[0].queue.entry.gauges.len());
+}
+
+/// The router of XCP beside TCP meets TCP alone: its zombies tell how many flows there are, and that none asks.
+#[test]
+fn a_router_counts_real_flows() {
+    if !common::is_root() {
+        return;
+    }
+    let _alone = common::alone();
+    let scenario = scenario(
+        r#"
+        title = "counts"
+        duration = "6 s"
+        warmup = "3 s"
+        packet = "1500 B"
+        [bottleneck]
+        rate = "20 Mbit/s"
+        delay = "5 ms"
+        queue = { kind = "xcp_tcp", capacity = "40 ms" }
+        [[flow]]
+        name = "one"
+        count = 4
+        rtt = "20 ms"
+        controller = "reno"
+        "#,
+    );
+    let Answer { record, trust } = answer(&scenario);
+    assert!(trust.valid, "{:?}", trust.reasons);
+    let names: Vec<&str> = scenario.links[0].queue.entry.gauges.iter().map(|gauge| gauge.name).collect();
+    let late = record.grid.len() / 2;
+    let mean = |name| {
+        let place = names.iter().position(|gauge| *gauge == name).expect("it has this gauge");
+        let values = record.gauges[0].iter().skip(place).step_by(names.len()).skip(late);
+        values.sum::<f64>() / (record.grid.len() - late) as f64
+    };
+    let (plain, asking) = (mean("flows_plain"), mean("flows_asking"));
+    assert!((3.0..5.0).contains(&plain) && asking == 0.0, "{plain} {asking}");
+    let sum: f64 = (0..4).map(|flow| goodput(&scenario, &record, flow)).sum();
+    assert!(sum > 0.85 * 20e6, "{sum} {trust:?}");
+}
+
+/// What a sender knew as each packet came in is in the record: a recovery begins and ends at the packets that tell.
+#[test]
+fn every_acknowledgement_tells() {
+    if !common::is_root() {
+        return;
+    }
+    let _alone = common::alone();
+    let scenario = scenario(
+        r#"
+        title = "sawtooth"
+        duration = "5 s"
+        packet = "1500 B"
+        profile = "linux"
+        [bottleneck]
+        rate = "20 Mbit/s"
+        delay = "2 ms"
+        queue = { kind = "droptail", capacity = "33 packets" }
+        [[flow]]
+        name = "one"
+        rtt = "20 ms"
+        controller = "reno"
+        delayed_ack = false
+        "#,
+    );
+    let Answer { record, trust } = answer(&scenario);
+    assert!(trust.valid && trust.windows == Windows::Packets { untold: 0 }, "{trust:?}");
+    // One round-trip sample for every packet that was acknowledged, of 8000 in 5 s.
+    let samples: u64 = record.flows[0].iter().map(|row| row.rtt_samples).sum();
+    assert!(samples > 7000 && samples <= 8400, "{samples}");
+    // 33 packets of queue and as many of the way: the window is 67 when a packet is lost, and that is known to the
+    // packet. What slow start overshoots is not.
+    let windows = record.events.iter().filter(|event| event.kind == "reduction" && event.t_s > 1.0);
+    let windows: Vec<f64> = windows.map(|event| event.value).collect();
+    assert!(windows.len() >= 3 && windows.iter().all(|window| (65.0..=69.0).contains(window)), "{windows:?}");
 }
 
 /// Beside a transfer without end: datagrams at a constant rate, and an application that is on half of the time.

@@ -13,15 +13,7 @@
 
 #pragma once
 
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef unsigned long long u64;
-typedef int s32;
-typedef long long s64;
-
-#define SEC(name) __attribute__((section(name), used))
-#define INLINE static inline __attribute__((always_inline))
+#include "fields.bpf.h"
 
 // A parameter: it stays in .data whatever its value, so that a loader finds and changes it.
 #define PARAMETER SEC(".data") volatile u32
@@ -107,36 +99,6 @@ struct tcp_congestion_ops {
 	u32 flags;
 	char name[16];
 };
-
-// A field that is some bits of a byte: which byte, and which bits, only the loader knows. The byte
-// counts from `pointer`, so this is the start of the outermost structure: BITS(tp, inner.field).
-#define BITS(pointer, field)                                                                      \
-	({                                                                                        \
-		const u8 *at = (const u8 *)(pointer) +                                            \
-			       __builtin_preserve_field_info((pointer)->field, 0);                \
-		u64 value = 0;                                                                    \
-		asm("" : "+r"(at));                                                               \
-		switch (__builtin_preserve_field_info((pointer)->field, 1)) {                     \
-		case 1:                                                                           \
-			value = *at;                                                              \
-			break;                                                                    \
-		case 2:                                                                           \
-			value = *(const u16 *)at;                                                 \
-			break;                                                                    \
-		case 4:                                                                           \
-			value = *(const u32 *)at;                                                 \
-			break;                                                                    \
-		case 8:                                                                           \
-			value = *(const u64 *)at;                                                 \
-			break;                                                                    \
-		}                                                                                 \
-		value <<= __builtin_preserve_field_info((pointer)->field, 4);                     \
-		value >>= __builtin_preserve_field_info((pointer)->field, 5);                     \
-		value;                                                                            \
-	})
-
-// Whether the running kernel has the field.
-#define HAS(pointer, field) __builtin_preserve_field_info((pointer)->field, 2)
 
 // The first 8 of the 104 bytes that a controller has in each socket.
 struct window {

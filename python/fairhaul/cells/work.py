@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairhaul import _core, files
+from fairhaul import _core, files, lab
 from fairhaul.cells.table import CELLS, PACKET, Cell
 from fairhaul.estimate import estimate
 from fairhaul.nearest import hint
-from fairhaul.scenario import ScenarioError
+from fairhaul.scenario import ScenarioError, read_one
 
 if TYPE_CHECKING:
+    from fairhaul.record import Record
     from fairhaul.runs import Engine, Watch
 
 LEAST_S = 30.0
@@ -28,6 +30,7 @@ REPEATS = 5
 PAYLOAD = {"sim": PACKET - 40, "lab": PACKET - 52}
 
 Tell = Callable[[str], None]
+Figures = Mapping[str, Sequence[float | None]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,10 +39,21 @@ class Compared:
 
     cell: Cell
     cycle_s: float | None
-    sim: Mapping[str, Sequence[float | None]]
-    lab: Mapping[str, Sequence[float | None]] | None
-    invalid: int
+    sim: Figures
+    lab: Figures | None = None
+    invalid: int = 0
     """Runs of the kernel that did not count."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether the cell is the simulator's alone."""
+        return self.cycle_s is not None and self.cycle_s > LONGEST_CYCLE_S
+
+    def whole(self, repeats: int) -> bool:
+        """Whether the kernel has had so many runs, or is to have none."""
+        if self.lab is None:
+            return self.alone
+        return len(self.lab["rtt_ms"]) + self.invalid >= repeats
 
     def to_dict(self) -> dict[str, Any]:
         """Give what is written down."""
@@ -57,7 +71,16 @@ class Compared:
         return sim / lab if sim is not None and lab else None
 
 
-def mean(figures: Mapping[str, Sequence[float | None]] | None, figure: str) -> float | None:
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """Runs of a cell, and how long is measured in each."""
+
+    cell: Cell
+    measured_s: float
+    repeats: int
+
+
+def mean(figures: Figures | None, figure: str) -> float | None:
     """The mean of what runs have of a figure."""
     there = [value for value in (figures or {}).get(figure, []) if value is not None]
     return estimate(there).mean if there else None
@@ -68,16 +91,20 @@ def compare(
     *,
     repeats: int | None = None,
     out: Path | None = None,
+    jobs: int | None = None,
     watch: Watch | None = None,
     tell: Tell = lambda _: None,
 ) -> list[Compared]:
     """Compare both engines on cells, all of them if none is named.
+
+    The simulator goes first, on all of them.
 
     Args:
         names: of `CELLS`.
         repeats: runs of the kernel; 5 of the cells that are quoted and 1 of the others where left
             out. The simulator always has 5.
         out: a directory: what is there of a cell is taken from it, what is run is written to it.
+        jobs: runs at a time; one of the kernel where left out.
         watch: called with the progress of the runs under way.
         tell: told in a sentence what is done.
 
@@ -89,32 +116,62 @@ def compare(
     for name in names:
         if name not in CELLS:
             raise ScenarioError(f"there is no cell {name!r}; {hint(name, CELLS)}")
+    wanted = {name: repeats or (REPEATS if CELLS[name].quoted else 1) for name in (names or CELLS)}
+    found = {name: kept for name in wanted if (kept := _kept(out, CELLS[name])) is not None}
+    if any(name not in found or not found[name].whole(wanted[name]) for name in wanted):
+        lab.refuse_without_root()
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
-    found = []
-    for name in names or CELLS:
-        cell = CELLS[name]
-        wanted = repeats or (REPEATS if cell.quoted else 1)
-        done = _kept(out, cell, wanted)
-        if done is None:
-            tell(f"{name}: the simulator, then the kernel {wanted} x")
-            done = _work(cell, wanted, out, watch)
-        found.append(done)
-    return found
+
+    def done(one: Compared) -> None:
+        found[one.cell.name] = one
+        _keep(out, one)
+
+    unknown = [CELLS[name] for name in wanted if name not in found]
+    if unknown:
+        tell(f"the simulator: {len(unknown)} cells")
+        _simulate(unknown, jobs, watch, done)
+    lacking = {name: n for name, n in wanted.items() if not found[name].whole(n)}
+    if lacking:
+        tell(f"the kernel: {len(lacking)} cells, {sum(lacking.values())} runs")
+        _ask([(found[name], n) for name, n in lacking.items()], jobs, watch, done)
+    return [found[name] for name in wanted]
 
 
-def _work(cell: Cell, repeats: int, out: Path | None, watch: Watch | None) -> Compared:
-    cycle = predicted_cycle_s(cell)
-    measured = max(LEAST_S, CYCLES * (cycle or 0.0))
-    sim, _ = _run(cell, measured, REPEATS, "sim", watch)
-    first = Compared(cell=cell, cycle_s=cycle, sim=sim, lab=None, invalid=0)
-    _keep(out, first)
-    if cycle is not None and cycle > LONGEST_CYCLE_S:
-        return first
-    lab, invalid = _run(cell, measured, repeats, "lab", watch)
-    done = Compared(cell=cell, cycle_s=cycle, sim=sim, lab=lab, invalid=invalid)
-    _keep(out, done)
-    return done
+def _simulate(
+    cells: Sequence[Cell], jobs: int | None, watch: Watch | None, done: Callable[[Compared], None]
+) -> None:
+    cycles = {cell.name: predicted_cycle_s(cell) for cell in cells}
+
+    def keep(cell: Cell, sim: Figures, _: int) -> None:
+        done(Compared(cell=cell, cycle_s=cycles[cell.name], sim=sim))
+
+    tasks = [
+        Task(cell=cell, measured_s=measured_s(cycles[cell.name]), repeats=REPEATS) for cell in cells
+    ]
+    _run(tasks, "sim", jobs, watch, keep)
+
+
+def _ask(
+    lacking: Sequence[tuple[Compared, int]],
+    jobs: int | None,
+    watch: Watch | None,
+    done: Callable[[Compared], None],
+) -> None:
+    before = {one.cell.name: one for one, _ in lacking}
+
+    def keep(cell: Cell, figures: Figures, invalid: int) -> None:
+        done(replace(before[cell.name], lab=figures, invalid=invalid))
+
+    tasks = [
+        Task(cell=one.cell, measured_s=measured_s(one.cycle_s), repeats=n) for one, n in lacking
+    ]
+    _run(tasks, "lab", jobs, watch, keep)
+
+
+def measured_s(cycle_s: float | None) -> float:
+    """How long is measured where a cycle takes so long."""
+    return max(LEAST_S, CYCLES * (cycle_s or 0.0))
 
 
 def predicted_cycle_s(cell: Cell) -> float | None:
@@ -127,15 +184,38 @@ def predicted_cycle_s(cell: Cell) -> float | None:
 
 
 def _run(
-    cell: Cell, measured_s: float, repeats: int, on: Engine, watch: Watch | None
-) -> tuple[dict[str, list[float | None]], int]:
-    """The figures of the runs that count, and how many did not."""
-    from fairhaul.runs import believed, run
+    tasks: Sequence[Task],
+    on: Engine,
+    jobs: int | None,
+    watch: Watch | None,
+    done: Callable[[Cell, Figures, int], None],
+) -> None:
+    """Run `tasks`; `done` is told the figures of each that count, and how many runs did not."""
+    from fairhaul.measures import measure
+    from fairhaul.runs import believed, for_each, with_seeds
 
-    runs = list(run(cell.scenario(measured_s), seeds=repeats, on=on, watch=watch).measures)
-    counted = believed(runs)
-    figures = [figures_of(one, cell, measured_s) for one in counted]
-    return {key: [one[key] for one in figures] for key in figures[0]}, len(runs) - len(counted)
+    plan = [
+        (task, seeded)
+        for task in tasks
+        for seeded in with_seeds(read_one(task.cell.scenario(task.measured_s)), task.repeats)
+    ]
+    lock = threading.Lock()
+    measured: dict[str, dict[int, dict[str, Any]]] = {task.cell.name: {} for task in tasks}
+
+    def read(index: int, record: Record) -> None:
+        task, _ = plan[index]
+        one = measure(record)
+        with lock:
+            runs = measured[task.cell.name]
+            runs[index] = one
+            if len(runs) < task.repeats:
+                return
+            counted = believed([runs[i] for i in sorted(runs)])
+            each = [figures_of(run, task.cell, task.measured_s) for run in counted]
+            figures = {key: [run[key] for run in each] for key in each[0]}
+            done(task.cell, figures, len(runs) - len(counted))
+
+    for_each([seeded for _, seeded in plan], read, jobs=jobs, watch=watch, on=on)
 
 
 def figures_of(run: Mapping[str, Any], cell: Cell, measured_s: float) -> dict[str, float | None]:
@@ -151,6 +231,7 @@ def figures_of(run: Mapping[str, Any], cell: Cell, measured_s: float) -> dict[st
         "cwnd": flows[0]["cwnd_mean"],
         "loss_rate": link["drop_rate"],
         "cycle_s": measured_s / events if events else None,
+        "lag_p99_us": 1e6 * run["trust"]["lag"]["p99_s"] if "trust" in run else None,
     }
 
 
@@ -165,16 +246,18 @@ def _keep(out: Path | None, done: Compared) -> None:
     files.replace(_place(out, done.cell), text.encode())
 
 
-def _kept(out: Path | None, cell: Cell, repeats: int) -> Compared | None:
-    """What is there of a cell, if it is whole."""
+def _kept(out: Path | None, cell: Cell) -> Compared | None:
+    """What is there of a cell, if it can be read."""
     if out is None or not _place(out, cell).is_file():
         return None
     try:
         there = json.loads(_place(out, cell).read_text())
     except ValueError:
         return None
-    cycle, lab = there["cycle_s"], there["lab"]
-    alone = cycle is not None and cycle > LONGEST_CYCLE_S
-    if not alone and (lab is None or len(lab["rtt_ms"]) + there["invalid"] < repeats):
-        return None
-    return Compared(cell=cell, cycle_s=cycle, sim=there["sim"], lab=lab, invalid=there["invalid"])
+    return Compared(
+        cell=cell,
+        cycle_s=there["cycle_s"],
+        sim=there["sim"],
+        lab=there["lab"],
+        invalid=there["invalid"],
+    )

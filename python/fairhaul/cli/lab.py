@@ -14,7 +14,7 @@ import click
 from fairhaul.cli import show
 from fairhaul.cli.manners import Count, Verb, Verbs
 from fairhaul.cli.progress import progress
-from fairhaul.cli.run import json_option, read_all, split
+from fairhaul.cli.run import jobs_option, json_option, read_all, split
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -156,8 +156,16 @@ def clean(kill: bool, json_: bool) -> None:
     help="What is there is not run again.",
 )
 @click.option("--list", "list_", is_flag=True, help="Print the cells, and run nothing.")
+@jobs_option
 @json_option
-def cells(names: tuple[str, ...], repeats: int | None, out: Path, list_: bool, json_: bool) -> None:
+def cells(
+    names: tuple[str, ...],
+    repeats: int | None,
+    out: Path,
+    list_: bool,
+    jobs: int | None,
+    json_: bool,
+) -> None:
     """Hold the simulator against the kernel, cell by cell.
 
     The kernel runs the cells that the documentation quotes 5 times and the others once, unless
@@ -174,6 +182,7 @@ def cells(names: tuple[str, ...], repeats: int | None, out: Path, list_: bool, j
             names,
             repeats=repeats,
             out=out,
+            jobs=jobs,
             watch=watch,
             tell=lambda line: click.echo(line, err=True),
         )
@@ -205,11 +214,12 @@ def show_cells(done: Sequence[Compared]) -> None:
         [
             one.cell.name,
             *(cell(one, figure, scale, digits) for figure, _, scale, digits in FIGURES),
+            "-" if one.lab is None else f"{mean(one.lab, 'lag_p99_us') or 0.0:.0f}",
             "-" if one.lab is None else str(len(one.lab["rtt_ms"])),
         ]
         for one in done
     ]
-    header = ["cell", *(heading for _, heading, _, _ in FIGURES), "runs"]
+    header = ["cell", *(heading for _, heading, _, _ in FIGURES), "lag p99 us", "runs"]
     screen = show.console()
     screen.print(show.table("Simulator / kernel", header, rows))
     if any(one.lab is None for one in done):

@@ -42,7 +42,10 @@ seeds_option = click.option(
     help="Run with N seeds, counted up from the file's; give means and 95 % intervals.",
 )
 jobs_option = click.option(
-    "--jobs", type=Count(), metavar="N", help="Runs at a time; all cores by default."
+    "--jobs",
+    type=Count(),
+    metavar="N",
+    help="Runs at a time; by default all cores, and one in the lab.",
 )
 json_option = click.option("--json", "json_", is_flag=True, help="Print one JSON object, no table.")
 on_option = click.option(

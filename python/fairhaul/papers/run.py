@@ -52,7 +52,8 @@ class Part:
     """An experiment that was run: how, and what was found.
 
     Where real hosts were asked, `kernel` is what they gave, in `runs` of each case, and `uncounted`
-    which of these do not count. The tables then have both, and the claims are said of each.
+    which of these do not count; `lag_s` is the largest of the others, at the 99th percentile. The
+    tables then have both, and the claims are said of each.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Part:
     kernel: Found | None = None
     runs: int = 0
     uncounted: Sequence[str] = ()
+    lag_s: float = 0.0
 
     def how(self) -> str:
         """Say how many seeds it had, and how long its runs were."""
@@ -72,7 +74,8 @@ class Part:
         least, most = min(lengths), max(lengths)
         length = f"{least:.4g} s" if least == most else f"{least:.4g} to {most:.4g} s"
         real = f", {self.runs} run{'s' * (self.runs > 1)} of the kernel" if self.runs else ""
-        return f"{self.seeds} seed{'s' * (self.seeds > 1)}{real} of {length}"
+        lag = f" (packets late by {1e6 * self.lag_s:.0f} us at most, at p99)" if self.runs else ""
+        return f"{self.seeds} seed{'s' * (self.seeds > 1)}{real}{lag} of {length}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,7 +204,9 @@ def reproduce(  # noqa: PLR0913
     parts = [_part(task, work.found(runs, task.name)) for task in tasks]
     if real:
         counts = {task.name: _lab(task).runs(quick, seeds) for task in tasks}
-        parts, asked = _held_against_the_kernel(parts, tasks, counts, watch, command, out or Path())
+        parts, asked = _held_against_the_kernel(
+            parts, tasks, counts, jobs, watch, command, out or Path()
+        )
         runs += asked
     cost = Cost(
         runs=len(runs),
@@ -247,6 +252,7 @@ def _held_against_the_kernel(
     parts: Sequence[Part],
     tasks: Sequence[Task],
     counts: Mapping[str, int],
+    jobs: int | None,
     watch: Watch | None,
     command: str,
     out: Path,
@@ -260,7 +266,7 @@ def _held_against_the_kernel(
     }
     prediction.store(out, command, expected)
     asked = [replace(task, seeds=counts[task.name]) for task in tasks]
-    runs = work.run(asked, 1, watch, "lab")
+    runs = work.run(asked, jobs, watch, "lab")
     return [_beside(part, expected[part.name], counts[part.name], runs) for part in parts], runs
 
 
@@ -283,6 +289,7 @@ def _beside(part: Part, expected: Sequence[Table], count: int, runs: Sequence[Ke
         kernel=kernel,
         runs=count,
         uncounted=work.uncounted(mine),
+        lag_s=max((run.lag_s or 0.0 for run in mine if run.reasons is None), default=0.0),
     )
 
 

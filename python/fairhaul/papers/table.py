@@ -27,15 +27,19 @@ class Cell:
     kernel: Sequence[Estimate] | None = None
 
     def agrees(self) -> bool | None:
-        """Whether the paper's value lies in our interval; nothing where either is missing."""
-        if not self.paper or not self.ours:
+        """Whether the paper's value lies in our interval; nothing where either is missing.
+
+        Where real hosts were asked, theirs is ours.
+        """
+        found = self.ours if self.kernel is None else self.kernel
+        if not self.paper or not found:
             return None
-        found = True
-        for value, step, ours in zip(self.paper, self.steps, self.ours, strict=True):
+        agrees = True
+        for value, step, ours in zip(self.paper, self.steps, found, strict=True):
             if ours.low is None or ours.high is None:
                 return None
-            found = found and ours.low - step / 2 <= value <= ours.high + step / 2
-        return found
+            agrees = agrees and ours.low - step / 2 <= value <= ours.high + step / 2
+        return agrees
 
     def missed(self) -> bool | None:
         """Whether the kernel's mean lies outside what was predicted; nothing where one is missing.
@@ -58,6 +62,12 @@ class Cell:
     def kernel_text(self) -> str:
         """Write what real hosts gave."""
         return " to ".join(self._text(kernel) for kernel in self.kernel or ()) or "-"
+
+    def found_text(self) -> str:
+        """Say what stands against the paper: what real hosts gave, or else what we found."""
+        if self.kernel is None:
+            return f"ours is {self.ours_text()}"
+        return f"the kernel has {self.kernel_text()}"
 
     def mean_text(self) -> str:
         """Write what we found without its interval."""
@@ -138,7 +148,7 @@ class Table:
         """Say, a line each, where the paper's value lies outside our interval."""
         return [
             f"{self.parameter} = {row.label}, {column}: the paper has {cell.paper_text()}, "
-            f"ours is {cell.ours_text()}"
+            + cell.found_text()
             for row in self.rows
             for column, cell in zip(self.columns, row.cells, strict=True)
             if cell.agrees() is False

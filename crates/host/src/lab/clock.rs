@@ -26,8 +26,12 @@ impl Clock {
     /// How far the run is; zero before its start.
     pub fn now(&self) -> Time {
         let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("every host has this clock");
-        let since = now.num_nanoseconds() - self.origin_ns;
-        Time::from_ps(u64::try_from(since).unwrap_or(0) * PS_PER_NS)
+        self.at(now.num_nanoseconds())
+    }
+
+    /// How far the run was when the host's monotonic clock showed `ns`; zero before its start.
+    pub fn at(&self, ns: i64) -> Time {
+        Time::from_ps(u64::try_from(ns - self.origin_ns).unwrap_or(0) * PS_PER_NS)
     }
 
     /// Sleeps until `time`, or not at all where that is past.

@@ -60,7 +60,28 @@ const LISTEN: u8 = 10;
 /// What a threshold is that was never set: `TCP_INFINITE_SSTHRESH`.
 const INFINITE: u32 = 0x7fff_ffff;
 
+/// What of it the record tells.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Glance {
+    /// Congestion window, packets.
+    pub cwnd: u32,
+    /// Slow-start threshold, packets; none before the first loss.
+    pub ssthresh: Option<u32>,
+    /// A round trip; none where no new one is told.
+    pub rtt: Option<Span>,
+    /// What the sender is doing.
+    pub state: State,
+    /// Timeouts so far; a kernel before 6.7 does not tell.
+    pub timeouts: u16,
+}
+
 impl Info {
+    /// What of it the record tells, with the smoothed round trip.
+    pub fn glance(&self) -> Glance {
+        let Info { cwnd, ssthresh, srtt, state, timeouts, .. } = *self;
+        Glance { cwnd, ssthresh, rtt: srtt, state, timeouts }
+    }
+
     /// That of a socket, now.
     ///
     /// # Errors
@@ -86,7 +107,7 @@ impl Info {
             mss: word(16),
             lost: word(32),
             srtt: span(68),
-            ssthresh: Some(word(76)).filter(|packets| *packets < INFINITE),
+            ssthresh: threshold(word(76)),
             cwnd: word(80),
             retransmitted: word(100),
             pacing_rate: Some(long(104))
@@ -99,8 +120,19 @@ impl Info {
     }
 }
 
+/// A threshold as the kernel has it.
+pub fn threshold(packets: u32) -> Option<u32> {
+    (packets < INFINITE).then_some(packets)
+}
+
 impl State {
-    fn of(number: u8) -> State {
+    /// Whether it sends again what was lost.
+    pub fn recovers(self) -> bool {
+        matches!(self, State::Recovery | State::Loss)
+    }
+
+    /// That of a number of the kernel's.
+    pub fn of(number: u8) -> State {
         match number {
             0 => State::Open,
             1 => State::Disorder,

@@ -29,6 +29,7 @@ mod stage;
 pub mod traffic;
 pub mod trust;
 pub mod tun;
+pub mod witness;
 
 pub use answer::{Question, answer};
 pub use clean::{Clean, clean};

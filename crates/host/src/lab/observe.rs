@@ -1,25 +1,38 @@
-//! What looking at senders tells: windows, round-trip times and events, in the books of their flows.
+//! What senders tell: windows, round-trip times and events, in the books of their flows.
 //!
-//! The kernel is asked a hundred times a second, so what began and ended between two looks is not seen but by its
-//! traces: a threshold that moved, a count of timeouts.
+//! The kernel is asked a hundred times a second. Where a [witness](super::witness) tells of every packet that comes in,
+//! that is for when none does; without one, what began and ended between two looks is seen only by its traces: a
+//! threshold that moved, a count of timeouts.
 
 use std::collections::BTreeMap;
 
 use fairhaul_experiment::{Grid, Ledger};
 use fairhaul_units::{Span, Time};
 
-use super::info::{Info, State};
+use super::info::{Glance, Info, State};
 use super::traffic::SAMPLE;
 
-/// Books what looks tell.
+/// Books what is told.
 pub struct Observer {
     /// The flow of each connection.
     flows: Vec<u32>,
     ledger: Ledger,
-    /// The last look at each connection.
-    last: BTreeMap<u32, (Time, Info)>,
+    known: BTreeMap<u32, Known>,
     /// The shortest round trip of each flow so far.
     shortest: Vec<Option<Span>>,
+}
+
+/// What is known of a connection.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    /// When that was, and what it was.
+    last: (Time, Glance),
+    /// When a packet last told.
+    told: Option<Time>,
+    /// How long its retransmission timer runs.
+    timeout: Span,
+    /// When it began to recover.
+    recovers_since: Time,
 }
 
 impl Observer {
@@ -28,29 +41,31 @@ impl Observer {
         Observer {
             flows,
             ledger: Ledger::new(grid, count, 0),
-            last: BTreeMap::new(),
+            known: BTreeMap::new(),
             shortest: vec![None; count],
         }
     }
 
-    /// A look at `connection`. What is seen stood since the look before it.
-    pub fn look(&mut self, now: Time, connection: u32, info: &Info) {
-        let flow = self.flows[connection as usize];
-        let since = Time::ZERO + now.since(Time::ZERO).saturating_sub(SAMPLE);
-        let before = self.last.insert(connection, (now, *info));
-        let from = before.map_or(since, |(at, _)| at);
-        let ssthresh = info.ssthresh.map_or(f64::INFINITY, f64::from);
-        self.ledger.stood(flow, info.cwnd.into(), ssthresh, from, now);
-        if let Some(srtt) = info.srtt {
-            // Of one way the packets themselves tell.
-            self.ledger.sampled(flow, srtt, Span::ZERO, now);
+    /// What the sender of `connection` knew when a packet came to it. It stood since it was last told.
+    pub fn told(&mut self, now: Time, connection: u32, glance: &Glance) {
+        self.book(now, connection, glance, true);
+        if let Some(known) = self.known.get_mut(&connection) {
+            known.told = Some(now);
         }
-        let shortest = &mut self.shortest[flow as usize];
+    }
+
+    /// A look at `connection`. What is seen stood since the look before it, unless packets tell more.
+    pub fn look(&mut self, now: Time, connection: u32, info: &Info) {
+        let shortest = &mut self.shortest[self.flows[connection as usize] as usize];
         *shortest = shortest.iter().copied().chain(info.min_rtt).min();
-        if let Some((_, before)) = before {
-            for (kind, value) in events(&before, info) {
-                self.ledger.event(kind, flow, value, now);
-            }
+        let told = self.known.get(&connection).and_then(|known| known.told);
+        // The look itself may be older than what a packet has told since.
+        if told.is_none_or(|told| told + SAMPLE < now) {
+            let rtt = info.srtt.filter(|_| told.is_none());
+            self.book(now, connection, &Glance { rtt, ..info.glance() }, told.is_some());
+        }
+        if let Some(known) = self.known.get_mut(&connection) {
+            known.timeout = info.timeout;
         }
     }
 
@@ -58,25 +73,51 @@ impl Observer {
     pub fn close(self) -> (Ledger, Vec<Option<Span>>) {
         (self.ledger, self.shortest)
     }
+
+    fn book(&mut self, now: Time, connection: u32, glance: &Glance, every: bool) {
+        let flow = self.flows[connection as usize];
+        let since = Time::ZERO + now.since(Time::ZERO).saturating_sub(SAMPLE);
+        let first = Known { last: (since, *glance), told: None, timeout: Span::ZERO, recovers_since: now };
+        let known = self.known.entry(connection).or_insert(first);
+        let (from, before) = std::mem::replace(&mut known.last, (now, *glance));
+        let ssthresh = glance.ssthresh.map_or(f64::INFINITY, f64::from);
+        self.ledger.stood(flow, glance.cwnd.into(), ssthresh, from.min(now), now);
+        if let Some(rtt) = glance.rtt {
+            // Of one way the packets themselves tell.
+            self.ledger.sampled(flow, rtt, Span::ZERO, now);
+        }
+        if glance.state.recovers() && !before.state.recovers() {
+            known.recovers_since = now;
+        }
+        for kind in events(&before, glance, every) {
+            let value = match kind {
+                "timeout" => known.timeout.as_secs(),
+                "undone" => known.recovers_since.as_secs(),
+                _ => glance.cwnd.into(),
+            };
+            self.ledger.event(kind, flow, value, now);
+        }
+    }
 }
 
-/// What happened between two looks, as the record calls it, and its value.
-fn events(before: &Info, now: &Info) -> Vec<(&'static str, f64)> {
-    let recovers = |info: &Info| matches!(info.state, State::Recovery | State::Loss);
-    let window = f64::from(now.cwnd);
-    let timeouts = now.timeouts.wrapping_sub(before.timeouts);
+/// What happened between two glances, as the record calls it; whether there are none between them.
+fn events(before: &Glance, now: &Glance, every: bool) -> Vec<&'static str> {
     let mut events = Vec::new();
-    if timeouts > 0 || (now.state == State::Loss && before.state != State::Loss) {
-        events.push(("timeout", now.timeout.as_secs()));
-    } else if now.state == State::Cwr && before.state != State::Cwr {
-        events.push(("marked", window));
-    } else if now.state == State::Recovery && !recovers(before) {
-        events.push(("reduction", window));
-    } else if now.ssthresh != before.ssthresh && !recovers(before) && !recovers(now) {
-        events.push(("reduction", window)); // it has recovered since
+    let entered = |state: State| now.state == state && before.state != state;
+    let recovered = before.state.recovers() && !now.state.recovers();
+    if now.timeouts != before.timeouts || entered(State::Loss) {
+        events.push("timeout");
+    } else if entered(State::Cwr) {
+        events.push("marked");
+    } else if entered(State::Recovery) && !before.state.recovers() {
+        events.push("reduction");
+    } else if !every && now.ssthresh != before.ssthresh && !before.state.recovers() && !now.state.recovers() {
+        events.push("reduction"); // it has recovered since
     }
-    if recovers(before) && !recovers(now) {
-        events.push(("recovered", window));
+    if recovered {
+        // Nothing else raises a threshold.
+        let undone = every && now.ssthresh.unwrap_or(u32::MAX) > before.ssthresh.unwrap_or(u32::MAX);
+        events.push(if undone { "undone" } else { "recovered" });
     }
     events
 }
@@ -133,5 +174,35 @@ mod tests {
         let cwnd: Vec<f64> = [0, 9, 10, 19, 20].map(|bin| record.flows[0][bin].cwnd_packets.round()).into();
         assert_eq!(cwnd, [20.0, 20.0, 10.0, 10.0, 11.0]);
         assert!((record.flows[0][20].rtt_s - 0.02).abs() < 1e-9);
+    }
+    /// A recovery within 10 ms, a reduction that is none of loss, and one that is taken back.
+    #[test]
+    fn every_packet_tells_and_looks_tell_only_while_none_comes() {
+        let mut observer = Observer::new(grid(Span::from_s(1), Span::ZERO, 1), vec![0], 1);
+        let open = |cwnd, ssthresh| info(cwnd, ssthresh, State::Open);
+        let mut told = |ms, info: &Info| observer.told(at(ms), 0, &info.glance());
+        told(10, &open(20, None));
+        told(11, &info(19, Some(10), State::Recovery));
+        told(12, &open(10, Some(10)));
+        told(13, &open(9, Some(9)));
+        told(14, &info(8, Some(4), State::Recovery));
+        told(15, &open(9, Some(9)));
+        // Of before the last packet, and then of a silence in which the timer ran out.
+        observer.look(at(16), 0, &info(8, Some(4), State::Recovery));
+        observer.look(at(30), 0, &Info { timeouts: 1, ..info(1, Some(4), State::Loss) });
+        let record = observer.close().0.close("lab", Vec::new());
+        let events: Vec<(f64, &str, f64)> = record.events.iter().map(|e| (e.t_s, e.kind, e.value)).collect();
+        assert_eq!(
+            events,
+            [
+                (0.011, "reduction", 19.0),
+                (0.012, "recovered", 10.0),
+                (0.014, "reduction", 8.0),
+                (0.015, "undone", 0.014),
+                (0.03, "timeout", 0.22)
+            ]
+        );
+        let cwnd: Vec<f64> = [9, 10, 11, 12, 29].map(|bin| record.flows[0][bin].cwnd_packets.round()).into();
+        assert_eq!(cwnd, [20.0, 19.0, 10.0, 9.0, 1.0]);
     }
 }

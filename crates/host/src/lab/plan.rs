@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fairhaul_experiment::{Flow, Hold, Hop, LinkSpec, Scenario, SlowStart, Source, Traffic};
+use fairhaul_experiment::{Flow, Hold, Hop, Scenario, SlowStart, Source, Traffic};
 use fairhaul_units::{Bytes, HEADER, Rate, Span};
 
 use super::address::{MOST_CONNECTIONS, MOST_HOSTS};
@@ -50,7 +50,6 @@ pub fn plan(scenario: &Scenario, twins: &Twins) -> Result<Plan> {
     let available = congestion::available()?;
     let mut refusals = Refusals::default();
     scenario.flows.iter().for_each(|flow| refusals.of_flow(flow, twins, &available));
-    refusals.of_links(&scenario.links);
     same_values(scenario, twins, &mut refusals);
     let bursts = bursts(scenario);
     if bursts.len() >= usize::from(MOST_HOSTS) {
@@ -84,7 +83,6 @@ pub fn around(scenario: &Scenario, number: u32, twins: &Twins) -> Result<Layout>
     let flow = &scenario.flows[number as usize];
     let mut refusals = Refusals::default();
     refusals.of_flow(flow, twins, &congestion::available()?);
-    refusals.of_links(&scenario.links);
     refusals.none()?;
     // Links may treat flows by their numbers, so all of them have a way.
     Ok(Layout {
@@ -252,14 +250,6 @@ fn asks_too_much(flow: &Flow) -> Vec<String> {
     reasons
 }
 
-/// What a link asks for that the router of the lab cannot do.
-fn router(link: &LinkSpec) -> Option<String> {
-    let queue = link.queue.entry;
-    queue
-        .answers
-        .then(|| format!("queue \"{}\": it answers senders that the kernel does not have", queue.name))
-}
-
 /// The values of a twin hold for all its flows.
 fn same_values(scenario: &Scenario, twins: &Twins, refusals: &mut Refusals) {
     for name in twins.keys() {
@@ -300,12 +290,6 @@ impl Refusals {
     fn of_flow(&mut self, flow: &Flow, twins: &Twins, available: &[String]) {
         let reasons = asks_too_much(flow).into_iter().chain(controller(flow, twins, available).err());
         reasons.for_each(|reason| self.add("flow", &flow.name, reason));
-    }
-
-    fn of_links(&mut self, links: &[LinkSpec]) {
-        for link in links {
-            router(link).into_iter().for_each(|reason| self.add("link", &link.name, reason));
-        }
     }
 
     fn add(&mut self, kind: &'static str, name: &str, reason: String) {

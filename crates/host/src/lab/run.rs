@@ -1,5 +1,6 @@
 //! The way in: a scenario goes in, a record comes out, and what is to be thought of it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use fairhaul_experiment::{FlowRow, Record, Scenario, Traffic, TransferRow, grid};
@@ -12,8 +13,9 @@ use super::observe::Observer;
 use super::plan::{Plan, Twins, plan};
 use super::router::Lab;
 use super::traffic::{self, Carried, DATAGRAM_HEADERS, LEAD, TIME_STAMPS};
-use super::trust::{Evidence, Trust};
+use super::trust::{Evidence, Trust, Windows};
 use super::tun::DEVICES;
+use super::witness::{Seen, Witness};
 use crate::error::{Context, Error, Result};
 
 /// What a run gave.
@@ -35,11 +37,23 @@ pub fn run(scenario: &Scenario, twins: &Twins) -> Result<Answer> {
     let (flows, mode) = (layout.connections.clone(), layout.mode);
     let grid = grid(scenario.duration, scenario.warmup, scenario.flows.len());
     let lab = Lab::new(layout).when("making the hosts of the lab")?;
+    let senders: BTreeSet<u8> = transfers.iter().map(|transfer| transfer.from).collect();
+    let senders: Vec<u64> = senders.into_iter().map(|host| lab.host(host).namespace.inode()).collect();
+    let mut witness = Witness::of(&senders);
     let mut observer = Observer::new(grid, flows.clone(), scenario.flows.len());
     let before = Machine::now()?;
     let clock = Clock::starting_in(lead(&transfers))?;
     let running = lab.start(clock, grid);
-    let mut look = |now, connection, info: &Info| observer.look(now, connection, info);
+    let sends = |seen: &Seen| {
+        let transfer = transfers.get(seen.connection as usize);
+        transfer.is_some_and(|transfer| transfer.from == seen.host)
+    };
+    let mut look = |now, connection, info: &Info| {
+        for seen in witness.iter_mut().flat_map(Witness::told).filter(sends) {
+            observer.told(clock.at(seen.at_ns), seen.connection, &seen.glance);
+        }
+        observer.look(now, connection, info);
+    };
     let carried = traffic::carry(&running, clock, Time::ZERO + scenario.duration, &transfers, &mut look);
     let (ledger, passed) = running.finish().when("carrying packets")?;
     let machine = Machine::now()?.since(&before);
@@ -50,8 +64,14 @@ pub fn run(scenario: &Scenario, twins: &Twins) -> Result<Answer> {
     let seen = seen.close("lab", Vec::new());
     record.flows.iter_mut().zip(seen.flows).for_each(|(rows, seen)| complete(rows, &seen));
     record.events = seen.events;
+    record.events.sort_by(|a, b| a.t_s.total_cmp(&b.t_s));
     record.packets = packets(scenario, &flows, &passed.in_order);
-    let evidence = Evidence { passed: &passed, carried: &carried, shortest: &shortest, machine, mode };
+    let windows = match witness {
+        Ok(witness) => Windows::Packets { untold: witness.untold()? },
+        Err(error) => Windows::Looks { because: error.to_string() },
+    };
+    let evidence =
+        Evidence { passed: &passed, carried: &carried, shortest: &shortest, machine, mode, windows };
     let trust = Trust::of(scenario, &flows, &record, &evidence);
     Ok(Answer { record, trust })
 }

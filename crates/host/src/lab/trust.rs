@@ -50,6 +50,24 @@ pub struct Trust {
     pub buffers: Vec<Buffers>,
     /// Packets that hosts sent and that are of no connection.
     pub strays: u64,
+    /// What windows, round trips and events are taken from.
+    pub windows: Windows,
+}
+
+/// What the senders' windows are taken from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "of", rename_all = "lowercase")]
+pub enum Windows {
+    /// Every packet that came to a sender, but for so many.
+    Packets {
+        /// Of which nobody was told.
+        untold: u64,
+    },
+    /// Looks at senders, every 10 ms.
+    Looks {
+        /// Why nobody tells of packets.
+        because: String,
+    },
 }
 
 /// Lateness, seconds: that which so many per cent of all packets did not exceed.
@@ -107,6 +125,8 @@ pub struct Evidence<'a> {
     pub machine: Load,
     /// How hosts handed packets over.
     pub mode: Mode,
+    /// What windows are taken from.
+    pub windows: Windows,
 }
 
 impl Trust {
@@ -125,6 +145,7 @@ impl Trust {
             links: uses(scenario, record),
             buffers: buffers(scenario, flows, evidence.carried),
             strays: evidence.passed.counts.strays,
+            windows: evidence.windows.clone(),
         }
     }
 }
@@ -150,6 +171,9 @@ fn reasons(scenario: &Scenario, flows: &[u32], evidence: &Evidence, trips: &[Rou
     }
     if passed.unseen > 0 {
         reasons.push(format!("devices dropped {} packets outside the network", passed.unseen));
+    }
+    if let Windows::Packets { untold: 1.. } = evidence.windows {
+        reasons.push("the kernel could not tell of all packets that came to senders".into());
     }
     let ratio = |trip: &RoundTrip| trip.seen_s / trip.asked_s;
     let slack = |trip: &RoundTrip| RTT_TOLERANCE + TICK.as_secs() * 2.0 / trip.asked_s;
@@ -252,7 +276,8 @@ mod tests {
         let record = Ledger::new(grid, 1, 2).close("lab", Vec::new());
         let machine = Load { busy: 0.5, waited: None };
         let (passed, carried, shortest) = (&passed, &carried[..], &[Some(seen)][..]);
-        let evidence = Evidence { passed, carried, shortest, machine, mode: Mode::Exact };
+        let windows = Windows::Packets { untold: 0 };
+        let evidence = Evidence { passed, carried, shortest, machine, mode: Mode::Exact, windows };
         Trust::of(&scenario, &[0], &record, &evidence)
     }
 

@@ -112,9 +112,9 @@ EXPERIMENT = Experiment(
     figures=_figures,
     chosen=CHOSEN,
     lab=Lab(
-        full={"duration": "200 s", "warmup": "40 s"},
+        full={"duration": "150 s", "warmup": "30 s"},
         quick={"duration": "27 s", "warmup": "9 s"},
-        seeds=3,
+        seeds=5,
         quick_seeds=1,
     ),
     overlay=_overlay,

@@ -205,9 +205,9 @@ EXPERIMENT = Experiment(
     keep=keep_windows,
     chosen=CHOSEN,
     lab=Lab(
-        full={"duration": "200 s", "warmup": "40 s"},
+        full={"duration": "150 s", "warmup": "30 s"},
         quick={"duration": "26 s", "warmup": "8 s"},
-        seeds=3,
+        seeds=5,
         quick_seeds=1,
     ),
     overlay=_overlay,

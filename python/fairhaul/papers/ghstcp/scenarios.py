@@ -35,9 +35,9 @@ FILE = "scenarios.toml"
 FULL, QUICK = {"duration": "330 s"}, {"duration": "90 s"}
 # A run is as long as its scenario, and there are fourteen of each.
 LAB = Lab(
-    full={"profile": "linux", "duration": "60 s", "warmup": "15 s"},
+    full={"profile": "linux", "duration": "40 s", "warmup": "10 s"},
     quick={"duration": "8 s", "warmup": "3 s"},
-    seeds=3,
+    seeds=5,
     quick_seeds=1,
 )
 

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+//
+// Numbers, and fields of the kernel's structures wherever the running kernel keeps them.
+
+#pragma once
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int s32;
+typedef long long s64;
+
+#define SEC(name) __attribute__((section(name), used))
+#define INLINE static inline __attribute__((always_inline))
+
+// A field that is some bits of a byte: which byte, and which bits, only the loader knows. The byte
+// counts from `pointer`, so this is the start of the outermost structure: BITS(tp, inner.field).
+#define BITS(pointer, field)                                                                      \
+	({                                                                                        \
+		const u8 *at = (const u8 *)(pointer) +                                            \
+			       __builtin_preserve_field_info((pointer)->field, 0);                \
+		u64 value = 0;                                                                    \
+		asm("" : "+r"(at));                                                               \
+		switch (__builtin_preserve_field_info((pointer)->field, 1)) {                     \
+		case 1:                                                                           \
+			value = *at;                                                              \
+			break;                                                                    \
+		case 2:                                                                           \
+			value = *(const u16 *)at;                                                 \
+			break;                                                                    \
+		case 4:                                                                           \
+			value = *(const u32 *)at;                                                 \
+			break;                                                                    \
+		case 8:                                                                           \
+			value = *(const u64 *)at;                                                 \
+			break;                                                                    \
+		}                                                                                 \
+		value <<= __builtin_preserve_field_info((pointer)->field, 4);                     \
+		value >>= __builtin_preserve_field_info((pointer)->field, 5);                     \
+		value;                                                                            \
+	})
+
+// Whether the running kernel has the field.
+#define HAS(pointer, field) __builtin_preserve_field_info((pointer)->field, 2)
