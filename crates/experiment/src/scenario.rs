@@ -6,9 +6,9 @@
 use std::num::NonZeroU8;
 
 use fairhaul_cc::Choice;
-use fairhaul_path::Schedule;
-use fairhaul_path::impair::{Impairments, Loss, LossRule};
-use fairhaul_path::queue::{self, Built, Capacity, Site};
+use fairhaul_path::impair::{Impaired, Impairments, Loss, LossRule};
+use fairhaul_path::queue::{self, Capacity, Packet, Site};
+use fairhaul_path::{Carrier, Schedule};
 use fairhaul_units::{Bytes, Chance, HEADER, Rate, SENDER, Span, Time};
 
 use crate::Clock;
@@ -74,10 +74,16 @@ impl LinkSpec {
         self.impair.disorders() || self.schedule.disorders(self.delay)
     }
 
-    /// Its queue, which owns `chance`.
-    pub fn queue(&self, chance: Chance) -> Built {
+    /// The link itself, whose queue owns `chance`.
+    pub fn carrier<T: Packet>(&self, chance: Chance) -> Carrier<T> {
         let site = Site { rate: self.rate, delay: self.delay, capacity: self.capacity, mark: self.mark };
-        self.queue.build(&site, chance)
+        let queue = self.queue.build(&site, chance);
+        Carrier::new(self.rate, self.delay, self.capacity, queue, &self.schedule)
+    }
+
+    /// What it does to packets beside carrying and losing them, with a stream for each purpose; most do nothing.
+    pub fn impaired(&self, stream: impl Fn(&str) -> Chance) -> Option<Impaired> {
+        (!self.impair.is_none()).then(|| Impaired::new(&self.impair, stream))
     }
 
     /// What loses data packets behind its queue, now or later, which owns `chance`.

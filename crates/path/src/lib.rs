@@ -4,6 +4,7 @@
 //! in virtual time or a router with its host's clock.
 
 mod backlog;
+mod carrier;
 pub mod count;
 mod holding;
 pub mod impair;
@@ -11,6 +12,7 @@ mod link;
 pub mod queue;
 mod schedule;
 
+pub use carrier::Carrier;
 pub use holding::{Departure, Holding};
 pub use link::{Link, LinkTotals, Passage, Wire};
 pub use schedule::{Rates, Schedule};

@@ -2,7 +2,7 @@
 
 use fairhaul_experiment::{Flow, Grid, Ledger, Scenario, Traffic};
 use fairhaul_path::queue::Held;
-use fairhaul_path::{Departure, Passage};
+use fairhaul_path::{Carrier, Departure, Passage};
 use fairhaul_units::{Ecn, Time};
 
 use crate::agenda::{Agenda, Player};
@@ -10,7 +10,7 @@ use crate::agenda::{Agenda, Player};
 use crate::parcel::Parcel;
 use crate::rings::Rings;
 use crate::route::Routes;
-use crate::stage::{Carrier, Stage};
+use crate::stage::Stage;
 use crate::trace::Trace;
 use crate::turn::Order;
 
@@ -261,11 +261,11 @@ impl World {
     /// The sum over all links.
     pub fn crossings(&self) -> Crossings {
         self.stages.iter().fold(Crossings::default(), |sum, stage| {
-            let totals = stage.totals();
+            let totals = stage.carrier.totals();
             Crossings {
                 offered: sum.offered + totals.arrived + stage.policed,
                 refused: sum.refused + totals.dropped + stage.policed,
-                passed: sum.passed + stage.passed + stage.waiting(),
+                passed: sum.passed + stage.passed + stage.carrier.waiting() as u64,
             }
         })
     }

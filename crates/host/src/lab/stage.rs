@@ -2,8 +2,8 @@
 
 use fairhaul_experiment::{Ledger, LinkSpec};
 use fairhaul_path::impair::{Impaired, Loss};
-use fairhaul_path::queue::{Built, Held, Packet};
-use fairhaul_path::{Departure, Holding, Link, Passage};
+use fairhaul_path::queue::{Held, Packet};
+use fairhaul_path::{Carrier, Departure, Passage};
 use fairhaul_units::{Chance, CongestionHeader, Ecn, Span, Time};
 
 /// A packet at a link: what of it queues and losses look at, and its place in the network.
@@ -44,16 +44,11 @@ pub enum Fate {
 /// Packets of whose fate a link has just decided.
 pub type Fates = Vec<(Parcel, Fate)>;
 
-enum Carrier {
-    OnArrival(Link),
-    AtDeparture(Box<Holding<Parcel>>),
-}
-
 /// One direction of a link.
 pub struct Stage {
     /// Its place in the books.
     link: u32,
-    carrier: Carrier,
+    carrier: Carrier<Parcel>,
     loss: Option<Loss>,
     impaired: Option<Impaired>,
     /// Whether the books hold what links have sent.
@@ -68,20 +63,11 @@ pub struct Stage {
 impl Stage {
     pub fn new(spec: &LinkSpec, link: u32, seed: u64, counts_bytes: bool) -> Stage {
         let stream = |purpose: &str| Chance::stream(seed, purpose, u64::from(link));
-        let carrier = match spec.queue(stream("queue")) {
-            Built::OnArrival(queue) => {
-                Carrier::OnArrival(Link::new(spec.rate, spec.delay, queue).following(&spec.schedule))
-            }
-            Built::AtDeparture(rule) => {
-                let holding = Holding::new(spec.rate, spec.delay, spec.capacity, &rule);
-                Carrier::AtDeparture(Box::new(holding.following(&spec.schedule)))
-            }
-        };
         Stage {
             link,
-            carrier,
+            carrier: spec.carrier(stream("queue")),
             loss: spec.loss(stream("loss")),
-            impaired: (!spec.impair.is_none()).then(|| Impaired::new(&spec.impair, stream)),
+            impaired: spec.impaired(stream),
             counts_bytes,
             due: if spec.queue.entry.gauges.is_empty() { Time::NEVER } else { Time::ZERO },
             told: None,
@@ -130,20 +116,14 @@ impl Stage {
 
     /// How many packets wait in a queue that decides at departure.
     pub fn waiting(&self) -> usize {
-        match &self.carrier {
-            Carrier::OnArrival(_) => 0,
-            Carrier::AtDeparture(holding) => holding.waiting(),
-        }
+        self.carrier.waiting()
     }
 
     /// Reads the gauges of its queue up to `now`, before anything happens then.
     pub fn read_gauges(&mut self, now: Time, ledger: &mut Ledger) {
         while self.due <= now && self.due < ledger.end() {
             let (shown, next) = ledger.gauges(self.link, self.due);
-            match &mut self.carrier {
-                Carrier::OnArrival(link) => link.gauges(self.due, shown),
-                Carrier::AtDeparture(holding) => holding.gauges(self.due, shown),
-            }
+            self.carrier.gauges(self.due, shown);
             self.due = next;
         }
     }
