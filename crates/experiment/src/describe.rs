@@ -11,7 +11,9 @@ use fairhaul_path::{Rates, Schedule};
 use fairhaul_units::{Bytes, HEADER, Kind, Settings, Span};
 use serde_json::{Map, Value, json};
 
-use crate::{Flow, Hold, Hop, LinkSpec, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Start, Traffic};
+use crate::{
+    Flow, Hold, Hop, LinkSpec, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Sockbuf, Start, Traffic,
+};
 
 /// `scenario` as JSON, in one line.
 pub fn describe(scenario: &Scenario) -> String {
@@ -169,6 +171,9 @@ fn flow(flow: &Flow) -> Value {
     }
     if flow.whole_window {
         described["whole_window"] = true.into();
+    }
+    if flow.sockbuf == Sockbuf::Linux {
+        described["sockbuf"] = "linux".into();
     }
     if flow.rto == Rto::Linux {
         described["rto"] = "linux".into();

@@ -21,6 +21,7 @@ pub use plan::{Transfer, plan};
 pub use read::{Mistake, Mistakes, Study, Variant, read};
 pub use record::{EventRow, FlowRow, Grid, LinkRow, PacketRow, PacketWhat, Record, TransferRow, grid};
 pub use scenario::{
-    Flow, Hold, Hop, LinkSpec, Pages, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Start, Traffic,
+    Flow, Hold, Hop, LinkSpec, Pages, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Sockbuf, Start,
+    Traffic,
 };
 pub use source::Source;

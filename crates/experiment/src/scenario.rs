@@ -203,6 +203,16 @@ pub enum Rto {
     Linux,
 }
 
+/// What a send buffer counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sockbuf {
+    /// Payload.
+    Payload,
+    /// As the kernel does, memory of packets against twice what is asked for; and it is filled again only when a
+    /// third of it is free [LINUX].
+    Linux,
+}
+
 /// When a flow starts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Start {
@@ -322,6 +332,8 @@ pub struct Flow {
     pub whole_window: bool,
     /// How the retransmission timeout follows from round trips.
     pub rto: Rto,
+    /// What the send buffer counts.
+    pub sockbuf: Sockbuf,
     /// By what the receiver stamps arrivals.
     pub clock: Clock,
     /// Least margin of the retransmission timer above the smoothed round-trip time.

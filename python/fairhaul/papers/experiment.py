@@ -146,12 +146,14 @@ class Lab:
 
     `full` and `quick` are settings of its scenarios: they take away what real hosts cannot do, and
     say how long a run is, which is in real time; `seeds` are runs of the kernel for each case.
+    `why` says what is known of differences between the engines.
     """
 
     full: Settings
     quick: Settings
     seeds: int
     quick_seeds: int
+    why: Sequence[str] = ()
 
     def settings(self, quick: bool) -> Settings:
         """Give the settings of the short form, or of the full one."""

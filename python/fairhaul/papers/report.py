@@ -13,6 +13,7 @@ from fairhaul.papers.run import (
     CHOSEN,
     DIFFERS,
     KERNEL,
+    KNOWN,
     SIMULATOR,
     UNCOUNTED,
     Part,
@@ -138,6 +139,7 @@ def _misses(done: Reproduction) -> Section | None:
     text = [f"{MISSES}: {sum(judged)} of {len(judged)} numbers."]
     if uncounted:
         text.append(f"{UNCOUNTED}: {len(uncounted)}.")
+    text += [f"{KNOWN}: {line}" for line in remarks[KNOWN]]
     points = [*remarks[MISSES], *uncounted]
     return Section(heading="What the simulator missed", text=text, points=points)
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 DIFFERS = "Differs from the paper, whose value lies outside our interval"
 CHOSEN = "Left out there, chosen here"
 MISSED = "Missed: the kernel's mean lies outside what the simulator predicted"
+KNOWN = "What is known of why"
 UNCOUNTED = "Runs of the kernel that do not count, since the machine could not keep up"
 SIMULATOR, KERNEL = "simulator", "kernel"
 
@@ -150,7 +151,9 @@ class Reproduction:
             return said
         misses = [line for table in self.tables for line in table.misses()]
         uncounted = [line for part in self.parts for line in part.uncounted]
-        return {MISSED: misses, **said, UNCOUNTED: uncounted}
+        how = [part.experiment.lab for part in self.parts]
+        why = dict.fromkeys(line for lab in how if lab is not None for line in lab.why)
+        return {MISSED: misses, KNOWN: list(why) if misses else [], **said, UNCOUNTED: uncounted}
 
     def differences(self) -> list[str]:
         """Say, a line each, where the paper's value lies outside our interval."""

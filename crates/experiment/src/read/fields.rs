@@ -243,7 +243,8 @@ static FLOW: Shape = Shape {
             "Least margin of the retransmission timer above the smoothed round-trip time.",
         ),
         field("rto", RTO, value("\"scaled\""), "How the retransmission timeout follows from round trips."),
-        field("send_buffer", VOLUME, Said("no limit"), "Payload that the sender may keep unacknowledged."),
+        field("send_buffer", VOLUME, Said("no limit"), "What the sender may keep unacknowledged."),
+        field("sockbuf", SOCKBUF, value("\"payload\""), "What `send_buffer` counts."),
         field("receive_buffer", VOLUME, Said("no limit"), "Payload that the receiver may hold."),
         field("packet", PACKET, Said("the scenario's"), "A data packet on the wire, headers included."),
         field(
@@ -316,6 +317,18 @@ const DELAYED_ACK: Accepts = Words(&Words {
         "As Linux: the first 16 packets at once, then every second, held for 40 ms to 200 ms by how packets arrive; \
          after three reports of a gap, more of them together within 1 ms.",
     )],
+});
+
+const SOCKBUF: Accepts = Words(&Words {
+    tag: "kind",
+    cases: &[
+        word("payload", "Payload."),
+        word(
+            "linux",
+            "As SO_SNDBUF: memory of packets, 832 B each beside their payload, against twice what is asked for; and an \
+             application that has filled it waits until a third of it is free.",
+        ),
+    ],
 });
 
 const RTO: Accepts = Words(&Words {

@@ -9,7 +9,7 @@ use super::net::{Net, Way};
 use super::reader::{Got, Values};
 use super::value::{Asked, RoundTrips};
 use crate::plan::expected;
-use crate::{Clock, Flow, Hold, Pages, Recovery, Role, Rto, SizeLaw, SlowStart, Start, Traffic};
+use crate::{Clock, Flow, Hold, Pages, Recovery, Role, Rto, SizeLaw, SlowStart, Sockbuf, Start, Traffic};
 
 /// What a receiver holds an acknowledgement for where the file says `true`, as Linux does.
 const DELAYED_ACK: Span = Span::from_ms(40);
@@ -117,6 +117,10 @@ impl<'a> Party<'a> {
             delayed_ack: self.hold(v.get("delayed_ack")?),
             whole_window: matches!(v.get("whole_window")?, Got::Switch(true)),
             rto: if v.table("rto")?.shape.name == "linux" { Rto::Linux } else { Rto::Scaled },
+            sockbuf: match v.table("sockbuf")?.shape.name {
+                "linux" => Sockbuf::Linux,
+                _ => Sockbuf::Payload,
+            },
             clock: Clock {
                 offset: v.span("clock_offset")?,
                 drift_ppb: libm::round(v.number("clock_drift")? * 1000.0) as i64,

@@ -16,6 +16,7 @@ const LINUX: &[(&str, &str)] = &[
     ("delayed_ack", "adaptive"),
     ("whole_window", "true"),
     ("rto", "linux"),
+    ("sockbuf", "linux"),
 ];
 
 /// The tree, with what its profiles say where its flows say nothing.

@@ -2,7 +2,9 @@
 
 use fairhaul_cc::Window;
 use fairhaul_experiment::{Clock, Flow, Recovery, Rto, SlowStart, Transfer};
-use fairhaul_units::{Bytes, Ecn, Rate, Span};
+use fairhaul_units::{Ecn, Rate, Span};
+
+use super::room::Room;
 
 /// What a sender is, apart from its controller.
 #[derive(Clone, Copy, Debug)]
@@ -35,8 +37,8 @@ pub struct Profile {
     pub undo: bool,
     /// By what the receiver stamps arrivals.
     pub clock: Clock,
-    /// Packets that the smaller of both buffers holds.
-    pub buffer: u64,
+    /// What both buffers leave room for.
+    pub room: Room,
     /// Least margin of the retransmission timer.
     pub min_rto: Span,
     /// How its timeout follows from round trips.
@@ -50,7 +52,6 @@ impl Profile {
     pub fn of(flow: &Flow, transfer: &Transfer) -> Profile {
         let headers = flow.headers();
         let payload = (flow.packet - headers).0;
-        let fits = |buffer: Option<Bytes>| buffer.map_or(u64::MAX, |b| (b.0 / payload).max(1));
         Profile {
             recovery: flow.recovery,
             packet: flow.packet.0 as u32,
@@ -66,7 +67,7 @@ impl Profile {
             offload: flow.offload,
             undo: flow.undo,
             clock: flow.clock,
-            buffer: fits(flow.send_buffer).min(fits(flow.receive_buffer)),
+            room: Room::of(flow, payload),
             min_rto: flow.min_rto,
             rto: flow.rto,
             whole_window: flow.whole_window,
@@ -132,7 +133,7 @@ mod tests {
             offload: 1,
             undo: true,
             clock: Clock::default(),
-            buffer: u64::MAX,
+            room: Room::for_packets(u64::MAX),
             min_rto: Span::from_ms(200),
             rto: Rto::Scaled,
             whole_window: false,

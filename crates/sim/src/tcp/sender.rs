@@ -258,6 +258,7 @@ impl<C: Controller + Clone> Sender<C> {
         }
         let mut undone_since = None;
         if advanced > 0 {
+            self.profile.room = self.profile.room.acknowledged(una + advanced);
             self.rtt.progress();
             self.learn(ack, now);
             undone_since = self.undo(ack, now);

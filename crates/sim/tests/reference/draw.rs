@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fairhaul_cc::entries;
-use fairhaul_experiment::{Clock, Hold, Pages, Recovery, Rto, SizeLaw, SlowStart, Start, Traffic};
+use fairhaul_experiment::{Clock, Hold, Pages, Recovery, Rto, SizeLaw, SlowStart, Sockbuf, Start, Traffic};
 use fairhaul_path::impair::{Bursts, Impairments, JitterRule, LossRule, PolicerRule, ReorderRule};
 use fairhaul_path::queue::{self, Capacity};
 use fairhaul_path::{Rates, Schedule};
@@ -321,6 +321,7 @@ prop_compose! {
         (whole_window, rto) in (any::<bool>(), select(vec![Rto::Scaled, Rto::Linux])),
         min_rto in select(vec![1u64, 10, 200, 1000]).prop_map(Span::from_ms),
         (send_buffer, receive_buffer) in (buffers(), buffers()),
+        sockbuf in select(vec![Sockbuf::Payload, Sockbuf::Linux]),
         overhead in prop_oneof![Just(Span::ZERO), (1u64..5_000_000_000).prop_map(Span::from_ps)],
     ) -> Leg {
         let (from, to) = if whole { (0, links) } else { (from.min(to - 1), to) };
@@ -328,7 +329,7 @@ prop_compose! {
         Leg {
             from, to, backwards, access, acks_meet, controller, recovery, traffic, connections, start, packet,
             initial_window, initial_ssthresh, max_window, slow_start, ecn, pacing_kbps, offload, undo,
-            delayed_ack, clock, whole_window, rto, min_rto, send_buffer, receive_buffer, overhead,
+            delayed_ack, clock, whole_window, rto, min_rto, sockbuf, send_buffer, receive_buffer, overhead,
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use fairhaul_cc::{Builtin, Window};
 use fairhaul_experiment::{Flow, Hop, Recovery, Scenario, Source, Traffic, Transfer, TransferRow};
-use fairhaul_sim::tcp::{Datagrams, Outcome, Poll, Profile, Receiver, Sender};
-use fairhaul_units::{Ack, Bytes, Chance, Data, Ecn, HEADER, Span, Time};
+use fairhaul_sim::tcp::{Datagrams, Outcome, Poll, Profile, Receiver, Room, Sender};
+use fairhaul_units::{Ack, Chance, Data, Ecn, HEADER, Span, Time};
 
 use super::books::{Books, Fact};
 use super::calendar::What;
@@ -326,8 +326,6 @@ fn lay(hops: &[Hop], links: &mut Vec<Link>) -> Vec<usize> {
 
 fn profile(flow: &Flow, transfer: &Transfer) -> Profile {
     let payload = flow.packet.0 - flow.headers().0;
-    let packets = |buffer: &Option<Bytes>| buffer.map(|bytes| (bytes.0 / payload).max(1));
-    let buffers = [packets(&flow.send_buffer), packets(&flow.receive_buffer)];
     Profile {
         recovery: flow.recovery,
         packet: flow.packet.0 as u32,
@@ -343,7 +341,7 @@ fn profile(flow: &Flow, transfer: &Transfer) -> Profile {
         offload: flow.offload,
         undo: flow.undo,
         clock: flow.clock,
-        buffer: buffers.into_iter().flatten().min().unwrap_or(u64::MAX),
+        room: Room::of(flow, payload),
         min_rto: flow.min_rto,
         rto: flow.rto,
         whole_window: flow.whole_window,

@@ -2,7 +2,7 @@
 
 use fairhaul_cc::Choice;
 use fairhaul_experiment::{
-    Clock, Flow, Hold, Hop, LinkSpec, Recovery, Role, Rto, Scenario, SlowStart, Start, Traffic,
+    Clock, Flow, Hold, Hop, LinkSpec, Recovery, Role, Rto, Scenario, SlowStart, Sockbuf, Start, Traffic,
 };
 use fairhaul_path::Schedule;
 use fairhaul_path::impair::{Impairments, LossRule};
@@ -64,6 +64,7 @@ pub struct Leg {
     pub delayed_ack: Option<Hold>,
     pub whole_window: bool,
     pub rto: Rto,
+    pub sockbuf: Sockbuf,
     pub clock: Clock,
     pub min_rto: Span,
     pub send_buffer: Option<Bytes>,
@@ -176,6 +177,7 @@ impl Leg {
             delayed_ack: None,
             whole_window: false,
             rto: Rto::Scaled,
+            sockbuf: Sockbuf::Payload,
             clock: Clock::default(),
             min_rto: Span::from_ms(200),
             send_buffer: None,
@@ -220,6 +222,7 @@ impl Leg {
             delayed_ack: self.delayed_ack,
             whole_window: self.whole_window,
             rto: self.rto,
+            sockbuf: self.sockbuf,
             clock: self.clock,
             min_rto: self.min_rto,
             send_buffer: self.send_buffer,

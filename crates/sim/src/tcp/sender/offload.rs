@@ -23,7 +23,8 @@ impl<C: Controller + Clone> Sender<C> {
         if self.pacer.burst() > 0 {
             return Some(self.pacer.burst());
         }
-        let (buffer, outstanding) = (self.profile.buffer, self.board.outstanding());
+        let outstanding = self.board.outstanding();
+        let buffer = self.profile.room.end() - self.board.una();
         let ready = self.total.min(self.ready) - self.board.next();
         let free = (self.window.cwnd.max(1.0) - self.board.in_flight() as f64) as u64;
         let room = free.min(buffer - outstanding).min(ready);

@@ -74,7 +74,7 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     pub(super) fn may_send_new(&self) -> bool {
-        self.board.next() < self.total.min(self.ready) && self.board.outstanding() < self.profile.buffer
+        self.board.next() < self.total.min(self.ready).min(self.profile.room.end())
     }
 
     /// The lost packet to send again next.
