@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import polars as pl
 import pytest
 
 from fairhaul import RunError, cells
@@ -134,6 +136,7 @@ def test_runs_are_gathered_by_cell_and_those_that_do_not_count_are_left_out(
 
     monkeypatch.setattr("fairhaul.runs.for_each", for_each)
     monkeypatch.setattr("fairhaul.measures.measure", lambda index: measured(*ends[index]))
+    monkeypatch.setattr(work, "cycle_s", lambda _: 3.0)
     told: list[Any] = []
     tasks = [
         work.Task(cell=CELLS[NAME], measured_s=30.0, repeats=3),
@@ -152,17 +155,36 @@ def run(engine: str, payload: int) -> dict[str, Any]:
         "share": 1.0,
         "rtt_mean_s": 0.03,
         "cwnd_mean": 50.0,
-        "loss_events": 10,
     }
     links, fairness = [{"drop_rate": 1e-3}], {"jain": 1.0}
-    return {"engine": engine, "flows": [flow], "links": links, "fairness": fairness}
+    return {
+        "engine": engine,
+        "flows": [flow],
+        "links": links,
+        "fairness": fairness,
+        "cycle_s": 3.0,
+    }
 
 
 def test_goodput_is_held_against_what_full_packets_carry() -> None:
     for engine, payload in (("lab", 1448), ("sim", 1460)):
-        found = work.figures_of(run(engine, payload), CELLS[NAME], 30.0)
+        found = work.figures_of(run(engine, payload), CELLS[NAME])
         assert found["link_share"] == pytest.approx(1.0)
         assert found["cycle_s"] == 3.0
+
+
+def test_a_cycle_is_from_the_first_loss_that_is_measured_to_the_last() -> None:
+    def record(times: list[float]) -> Any:
+        event = pl.DataFrame(
+            {"t_s": times, "kind": "reduction", "flow": "1", "value": 9.0},
+            schema_overrides={"t_s": pl.Float64},
+        )
+        scenario = {"flows": [{"name": "1"}, {"name": "2"}], "warmup_s": 10.0}
+        return SimpleNamespace(event=event, meta={"scenario": scenario})
+
+    assert work.cycle_s(record([3.0, 12.0, 15.5, 18.0])) == 3.0
+    assert work.cycle_s(record([3.0, 12.0])) is None
+    assert work.cycle_s(record([])) is None
 
 
 def test_a_run_that_is_not_to_be_believed_is_never_averaged_in() -> None:

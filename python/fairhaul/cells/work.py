@@ -204,25 +204,37 @@ def _run(
 
     def read(index: int, record: Record) -> None:
         task, _ = plan[index]
-        one = measure(record)
+        one = measure(record) | {"cycle_s": cycle_s(record)}
         with lock:
             runs = measured[task.cell.name]
             runs[index] = one
             if len(runs) < task.repeats:
                 return
             counted = believed([runs[i] for i in sorted(runs)])
-            each = [figures_of(run, task.cell, task.measured_s) for run in counted]
+            each = [figures_of(run, task.cell) for run in counted]
             figures = {key: [run[key] for run in each] for key in each[0]}
             done(task.cell, figures, len(runs) - len(counted))
 
     for_each([seeded for _, seeded in plan], read, jobs=jobs, watch=watch, on=on)
 
 
-def figures_of(run: Mapping[str, Any], cell: Cell, measured_s: float) -> dict[str, float | None]:
+def cycle_s(record: Record) -> float | None:
+    """How long the first flow's window climbs from loss to loss; nothing with fewer than two."""
+    import polars as pl
+
+    from fairhaul.losses import REDUCTIONS, stood
+
+    scenario = record.meta["scenario"]
+    first = pl.col("flow") == scenario["flows"][0]["name"]
+    counts = pl.col("kind").is_in(REDUCTIONS) & (pl.col("t_s") >= scenario["warmup_s"])
+    times = stood(record).filter(first & counts)["t_s"].sort().to_list()
+    return (times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else None
+
+
+def figures_of(run: Mapping[str, Any], cell: Cell) -> dict[str, float | None]:
     """The figures of one run that are compared, each in the unit of its name."""
     flows, link = run["flows"], run["links"][0]
     full = cell.rate_mbps * 1e6 * PAYLOAD[run["engine"]] / PACKET
-    events = flows[0]["loss_events"]
     return {
         "link_share": sum(flow["goodput_bps"] for flow in flows) / full,
         "first_share": flows[0]["share"],
@@ -230,7 +242,7 @@ def figures_of(run: Mapping[str, Any], cell: Cell, measured_s: float) -> dict[st
         "rtt_ms": 1000 * flows[0]["rtt_mean_s"],
         "cwnd": flows[0]["cwnd_mean"],
         "loss_rate": link["drop_rate"],
-        "cycle_s": measured_s / events if events else None,
+        "cycle_s": run["cycle_s"],
         "lag_p99_us": 1e6 * run["trust"]["lag"]["p99_s"] if "trust" in run else None,
     }
 
