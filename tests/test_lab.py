@@ -297,6 +297,22 @@ def test_both_engines_give_the_same_tables(machine: dict[str, Any]) -> None:
 
 
 @needs_kernel
+@pytest.mark.usefixtures("machine")
+def test_a_router_without_priority_is_a_warning_and_its_lag_decides(file: Path) -> None:
+    without = ("setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice")
+    words = ("run", file, "--on", "lab", "--seeds", "1")
+    trust = json.loads(lab(*words, "--json", before=without).stdout)["runs"][0]["trust"]
+    (warning,) = trust["warnings"]
+    assert "priority" in warning
+    assert trust["valid"] == (not trust["reasons"])
+    assert not any("priority" in reason for reason in trust["reasons"])
+    histogram = trust["lag"]["histogram"]
+    late = sum(count for end, count in histogram if end > 2 * trust["lag"]["p99_s"])
+    assert late <= 0.01 * sum(count for _, count in histogram)
+    assert json.loads(lab(*words, "--json").stdout)["runs"][0]["trust"]["warnings"] == []
+
+
+@needs_kernel
 @pytest.mark.parametrize("verb", [("run", "--on", "lab"), ("lab", "shell", "--host", "own")])
 def test_what_is_missing_is_said(
     machine: dict[str, Any], file: Path, verb: tuple[str, ...]

@@ -89,7 +89,9 @@ def _trust_line(runs: Sequence[Mapping[str, Any]]) -> str:
         f"{counted} of {len(runs)} runs count."
     )
     reasons = sorted({reason for trust in trusts for reason in trust["reasons"]})
-    return "\n".join([line, *(f"Not counted: {reason}" for reason in reasons)])
+    warnings = sorted({warning for trust in trusts for warning in trust["warnings"]})
+    said = [*(f"Not counted: {why}" for why in reasons), *(f"Warning: {w}" for w in warnings)]
+    return "\n".join([line, *said])
 
 
 def cell(value: Any, form: Number, between: str = " ") -> str:

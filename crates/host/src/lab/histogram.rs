@@ -49,6 +49,21 @@ impl Histogram {
     }
 }
 
+impl Histogram {
+    /// How many were seen by doubling: those below each end, and not below half of it.
+    pub fn doublings(&self) -> Vec<(Span, u64)> {
+        let mut doublings: Vec<(Span, u64)> = Vec::new();
+        for (bucket, count) in self.buckets.iter().enumerate().filter(|(_, count)| **count > 0) {
+            let end = STEP * (least(bucket as u64) + 1).next_power_of_two();
+            match doublings.last_mut() {
+                Some((last, sum)) if *last == end => *sum += count,
+                _ => doublings.push((end, *count)),
+            }
+        }
+        doublings
+    }
+}
+
 /// Where a count of steps belongs: one bucket each at first, then sixteen per doubling.
 fn bucket(steps: u64) -> usize {
     if steps < PARTS {
@@ -88,5 +103,10 @@ mod tests {
         assert_eq!(histogram.quantile(1.0), Some(Span::from_us(100)));
         assert_eq!((histogram.count(), histogram.most()), (100, Span::from_us(100)));
         assert_eq!(Histogram::default().quantile(0.5), None);
+        // Below 1.6 us there is 1, and then 2 and 3, 4 to 6, 7 to 12.
+        let ends: Vec<(u64, u64)> =
+            histogram.doublings().iter().map(|(end, count)| (*end / STEP, *count)).collect();
+        assert_eq!(ends, [(16, 1), (32, 2), (64, 3), (128, 6), (256, 13), (512, 26), (1024, 49)]);
+        assert_eq!(Histogram::default().doublings(), []);
     }
 }

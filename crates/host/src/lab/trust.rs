@@ -34,6 +34,8 @@ pub struct Trust {
     pub valid: bool,
     /// What does, a sentence each.
     pub reasons: Vec<String>,
+    /// What was not as it should be, and speaks against it only where lags or loads do.
+    pub warnings: Vec<String>,
     /// How hosts handed packets over.
     pub mode: Mode,
     /// How much later than due packets were given out.
@@ -71,13 +73,15 @@ pub enum Windows {
 }
 
 /// Lateness, seconds: that which so many per cent of all packets did not exceed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Lag {
     pub p50_s: f64,
     pub p99_s: f64,
     pub p999_s: f64,
     pub most_s: f64,
+    /// How many packets by doubling: later than half of that, and not later than that.
+    pub histogram: Vec<(f64, u64)>,
 }
 
 /// The shortest round trip of a flow.
@@ -137,6 +141,7 @@ impl Trust {
         Trust {
             valid: reasons.is_empty(),
             reasons,
+            warnings: evidence.passed.warnings.clone(),
             mode: evidence.mode,
             lag: Lag::of(&evidence.passed.lag),
             router_load: evidence.passed.load,
@@ -152,14 +157,15 @@ impl Trust {
 
 impl Lag {
     fn of(lag: &Histogram) -> Lag {
+        let histogram = lag.doublings().into_iter().map(|(end, count)| (end.as_secs(), count)).collect();
         let at = |share| lag.quantile(share).unwrap_or(Span::ZERO).as_secs();
-        Lag { p50_s: at(0.5), p99_s: at(0.99), p999_s: at(0.999), most_s: lag.most().as_secs() }
+        Lag { p50_s: at(0.5), p99_s: at(0.99), p999_s: at(0.999), most_s: lag.most().as_secs(), histogram }
     }
 }
 
 fn reasons(scenario: &Scenario, flows: &[u32], evidence: &Evidence, trips: &[RoundTrip]) -> Vec<String> {
     let Evidence { passed, carried, .. } = evidence;
-    let mut reasons = passed.warnings.clone();
+    let mut reasons = Vec::new();
     let shortest = scenario.flows.iter().map(|flow| flow.rtt).min().unwrap_or(Span::ZERO);
     let limit = (shortest / LAG_SHARE).max(LEAST_LAG);
     if let Some(lag) = passed.lag.quantile(0.99).filter(|lag| *lag > limit) {
