@@ -153,7 +153,7 @@ fn holds(twin: &str, set: &[(&str, &str)], settings: &[(&'static str, f64)], pac
     if !common::is_root() {
         return;
     }
-    let _alone = common::alone();
+    let _held = common::beside_its_like();
     let mut followed = follow(&looks(twin, set), &mut controller(twin, settings));
     followed.climbs.retain(|climb| climb.0 > SETTLED);
     followed.falls.retain(|fall| fall.0 > SETTLED);
@@ -208,7 +208,7 @@ fn ghstcp_is_between_reno_and_highspeed() {
     if !common::is_root() {
         return;
     }
-    let _alone = common::alone();
+    let _held = common::beside_its_like();
     let looks = looks("ghstcp", &[]);
     let slow = follow(&looks, &mut controller("reno", &[]));
     let fast = follow(&looks, &mut controller("highspeed", &[]));
@@ -229,7 +229,7 @@ fn synctcp_keeps_the_queue_shorter_than_reno() {
     if !common::is_root() {
         return;
     }
-    let _alone = common::alone();
+    let _held = common::beside_its_like();
     let [(queue, lost), (reno_queue, reno_lost)] = ["synctcp", "reno"].map(|name| {
         let looks = looks(name, &[]);
         let late: Vec<&Info> = looks.iter().filter(|(now, _)| *now > SETTLED).map(|(_, info)| info).collect();

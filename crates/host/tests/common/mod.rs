@@ -1,4 +1,5 @@
 //! What tests that need root share.
+#![allow(dead_code, reason = "each test file uses its share")]
 
 use std::fs::File;
 
@@ -15,6 +16,15 @@ pub fn is_root() -> bool {
 
 /// Waits until no other test that needs root runs on this machine; none begins while this is held.
 pub fn alone() -> Flock<File> {
+    locked(FlockArg::LockExclusive)
+}
+
+/// The same, but for tests that take a small part of the machine, and bear others that do.
+pub fn beside_its_like() -> Flock<File> {
+    locked(FlockArg::LockShared)
+}
+
+fn locked(how: FlockArg) -> Flock<File> {
     let folder = File::open("/run").expect("a system has a folder for what runs");
-    Flock::lock(folder, FlockArg::LockExclusive).expect("a folder can be locked")
+    Flock::lock(folder, how).expect("a folder can be locked")
 }
