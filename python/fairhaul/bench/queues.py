@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from fairhaul.gallery import cost
 
 # Eight flows, so that every packet waits for its turn at the link.
@@ -19,6 +21,7 @@ controller = "CONTROLLER"
 """
 
 
+@cache
 def per_packet(queue: str) -> float:
     """Count the instructions of a delivered packet behind `queue`.
 
