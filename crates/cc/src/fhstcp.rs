@@ -20,6 +20,8 @@ pub struct Fhstcp {
     factor: bool,
     eta_floor: bool,
     blocks: bool,
+    /// Packets that leave at once, at most.
+    train: f64,
     /// Blocks in a round; one, which is no pacing, until congestion avoidance has set it.
     count: u32,
     /// The round-trip time that the blocks divide.
@@ -68,6 +70,12 @@ impl Fhstcp {
             default: 1.0,
             help: "send the window in blocks; off leaves the factor alone [FHSTCP]",
         },
+        Parameter {
+            name: "train",
+            kind: Kind::Number { least: 0.0, most: 65_535.0, unit: "packets" },
+            default: 0.0,
+            help: "what leaves at once at most, as Linux sends 44 packets; a larger block is spread over its part of the round; 0: any",
+        },
     ];
 
     pub(crate) fn new(settings: &Settings) -> Fhstcp {
@@ -81,6 +89,7 @@ impl Fhstcp {
             factor: settings.switch("factor"),
             eta_floor: settings.switch("eta_floor"),
             blocks: settings.switch("blocks"),
+            train: settings.number("train"),
             count: 1,
             round: Span::ZERO,
         }
@@ -155,6 +164,10 @@ impl Controller for Fhstcp {
         let count = self.count.min(window.cwnd as u32);
         if !self.blocks || count < 2 {
             return Pacing::None;
+        }
+        if self.train > 0.0 && window.cwnd > self.train * f64::from(count) {
+            let count = (window.cwnd / self.train).ceil().min(window.cwnd) as u32;
+            return Pacing::Blocks { count, round: self.round };
         }
         Pacing::Blocks { count, round: self.round }
     }
@@ -265,6 +278,11 @@ mod tests {
         controller.on_ack(&mut avoidance(100.0), &ack(PATHS[2]));
         assert_eq!(controller.pacing(&avoidance(3.9)), Pacing::Blocks { count: 3, round: PATHS[2] });
         assert_eq!(controller.pacing(&avoidance(1.9)), Pacing::None);
+        // Trains of 10: five blocks of 20 become ten, and blocks of 10 are what they were.
+        let mut trains = Fhstcp::new(&settings().with("c", 20.0).with("train", 10.0));
+        trains.on_ack(&mut avoidance(100.0), &ack(PATHS[2]));
+        assert_eq!(trains.pacing(&avoidance(100.0)), Pacing::Blocks { count: 10, round: PATHS[2] });
+        assert_eq!(trains.pacing(&avoidance(50.0)), Pacing::Blocks { count: 5, round: PATHS[2] });
         let mut short = with_c(10.0);
         short.on_ack(&mut avoidance(100.0), &ack(PATHS[0]));
         assert_eq!(short.pacing(&avoidance(100.0)), Pacing::None);

@@ -141,11 +141,7 @@ fn flow(flow: &Flow) -> Value {
         "parameters": if controlled { parameters(&flow.controller.settings) } else { json!({}) },
         "recovery": recovery(flow.recovery),
         "traffic": traffic(&flow.traffic),
-        "start": match flow.start {
-            Start::At(at) => json!({ "law": "at", "at_s": at.as_secs() }),
-            Start::Uniform(from, to) => json!({ "law": "uniform", "from_s": from.as_secs(), "to_s": to.as_secs() }),
-            Start::Exponential(mean) => json!({ "law": "exponential", "mean_s": mean.as_secs() }),
-        },
+        "start": start(flow.start),
         "rtt_s": flow.rtt.as_secs(),
         "forward": hops(&flow.forward),
         "reverse": hops(&flow.reverse),
@@ -192,6 +188,16 @@ fn flow(flow: &Flow) -> Value {
         });
     }
     described
+}
+
+fn start(start: Start) -> Value {
+    match start {
+        Start::At(at) => json!({ "law": "at", "at_s": at.as_secs() }),
+        Start::Uniform(from, to) => {
+            json!({ "law": "uniform", "from_s": from.as_secs(), "to_s": to.as_secs() })
+        }
+        Start::Exponential(mean) => json!({ "law": "exponential", "mean_s": mean.as_secs() }),
+    }
 }
 
 fn recovery(recovery: Recovery) -> Value {

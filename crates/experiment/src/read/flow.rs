@@ -117,15 +117,12 @@ impl<'a> Party<'a> {
             delayed_ack: self.hold(v.get("delayed_ack")?),
             whole_window: matches!(v.get("whole_window")?, Got::Switch(true)),
             rto: if v.table("rto")?.shape.name == "linux" { Rto::Linux } else { Rto::Scaled },
-            sockbuf: match v.table("sockbuf")?.shape.name {
-                "linux" => Sockbuf::Linux,
-                _ => Sockbuf::Payload,
+            sockbuf: if v.table("sockbuf")?.shape.name == "linux" {
+                Sockbuf::Linux
+            } else {
+                Sockbuf::Payload
             },
-            clock: Clock {
-                offset: v.span("clock_offset")?,
-                drift_ppb: libm::round(v.number("clock_drift")? * 1000.0) as i64,
-                stamp: v.span("clock_stamp")?,
-            },
+            clock: clock(v)?,
             min_rto: v.span("min_rto")?,
             send_buffer: v.size("send_buffer"),
             receive_buffer: v.size("receive_buffer"),
@@ -228,6 +225,15 @@ fn room(values: &Values, packet: Bytes, notes: &mut Notes) {
             notes.note(values.spot(key), text);
         }
     }
+}
+
+/// The receiver's clock against the sender's.
+fn clock(values: &Values) -> Option<Clock> {
+    Some(Clock {
+        offset: values.span("clock_offset")?,
+        drift_ppb: libm::round(values.number("clock_drift")? * 1000.0) as i64,
+        stamp: values.span("clock_stamp")?,
+    })
 }
 
 /// Packets in a burst of offload; a size is rounded down.

@@ -5,13 +5,17 @@ use std::collections::BTreeMap;
 
 use fairhaul_experiment::Flow;
 use fairhaul_twins::{Note, Parameter};
-use fairhaul_units::Settings;
+use fairhaul_units::{Bytes, HEADER};
 
 use super::plan::Twins;
+use super::traffic::TIME_STAMPS;
 use crate::error::{Error, Result};
 use crate::kernel::choice::{Choice, Wish};
 use crate::kernel::load::{Loaded, load};
 use crate::kernel::trial::hidden_name;
+
+/// What the twin of FHSTCP lets the kernel send at once, `TRAIN_BYTES`.
+const TRAIN: Bytes = Bytes(64_000);
 
 /// Twins in the kernel for as long as this lives.
 #[derive(Debug, Default)]
@@ -31,7 +35,7 @@ pub fn borrow(flows: &[Flow]) -> Result<Borrowed> {
         let name = flow.controller.entry.name;
         let known = fairhaul_twins::object(name).filter(|_| name != "reno");
         let (Some(object), false) = (known, borrowed.names.contains_key(name)) else { continue };
-        let values = values(&object.note, &flow.controller.settings)?;
+        let values = values(&object.note, flow)?;
         let wish = Wish { twin: name.into(), name: Some(hidden_name()), set: BTreeMap::new() };
         let choice = Choice { values, ..wish.choose()? };
         borrowed._loaded.push(load(&choice)?);
@@ -41,7 +45,8 @@ pub fn borrow(flows: &[Flow]) -> Result<Borrowed> {
 }
 
 /// The values of a twin's parameters with which it is the controller that `settings` make.
-fn values(note: &Note, settings: &Settings) -> Result<BTreeMap<String, u32>> {
+fn values(note: &Note, flow: &Flow) -> Result<BTreeMap<String, u32>> {
+    let settings = &flow.controller.settings;
     let mut values: BTreeMap<String, u32> =
         note.parameters.iter().map(|parameter| (parameter.name.clone(), parameter.default)).collect();
     values.extend(as_the_controller(&note.name));
@@ -50,6 +55,10 @@ fn values(note: &Note, settings: &Settings) -> Result<BTreeMap<String, u32>> {
     for (parameter, value) in
         settings.pairs().filter(|(parameter, _)| !original || parameter.name != "variant")
     {
+        if (note.name.as_str(), parameter.name) == ("fhstcp", "train") {
+            trains(flow, value)?;
+            continue;
+        }
         let (key, value) = counterpart(&note.name, parameter.name, value);
         match note.parameters.iter().find(|known| known.name == key) {
             Some(known) => drop(values.insert(key.into(), units(note, known, value)?)),
@@ -71,6 +80,20 @@ fn values(note: &Note, settings: &Settings) -> Result<BTreeMap<String, u32>> {
         values.extend([("c_low".to_string(), 0), ("c_high".to_string(), 0)]);
     }
     Ok(values)
+}
+
+/// The trains of FHSTCP are as long as the kernel makes them: a scenario leaves that open, or says it.
+fn trains(flow: &Flow, packets: f64) -> Result<()> {
+    let payload = flow.packet - HEADER - TIME_STAMPS;
+    let most = (TRAIN.0 / payload.0).clamp(1, flow.offload);
+    if packets == 0.0 || packets == most as f64 {
+        return Ok(());
+    }
+    Err(Error::refused(format!(
+        "flow \"{}\": controller \"fhstcp\": with offload = \"{} packets\" the kernel sends at most {most} packets at \
+         once; say train = {most}, or leave it out",
+        flow.name, flow.offload
+    )))
 }
 
 /// What a twin does by itself and its controller does not: the factor's floor, and to forget, as clocks of two
@@ -129,8 +152,8 @@ mod tests {
              queue = {{ kind = \"droptail\", capacity = \"20 ms\" }}\n[[flow]]\nname = \"F\"\ncontroller = {controller}\n"
         );
         let scenario = read(&text, "test", &[]).expect("it is a scenario").base;
-        let choice = &scenario.flows[0].controller;
-        values(&fairhaul_twins::object(choice.entry.name).expect("it has a twin").note, &choice.settings)
+        let flow = &scenario.flows[0];
+        values(&fairhaul_twins::object(flow.controller.entry.name).expect("it has a twin").note, flow)
     }
 
     #[test]
@@ -172,6 +195,7 @@ mod tests {
     fn what_a_twin_cannot_be_is_refused() {
         for (controller, word) in [
             ("{ kind = \"fhstcp\", rtt = \"sample\" }", "\"rtt\""),
+            ("{ kind = \"fhstcp\", train = 44 }", "say train = 1"),
             ("{ kind = \"bic\", variant = \"linux\" }", "\"variant\""),
             ("{ kind = \"ghstcp\", sigma = \"cycle\" }", "sigma_round"),
         ] {

@@ -209,6 +209,12 @@ EXPERIMENT = Experiment(
         quick={"duration": "26 s", "warmup": "8 s"},
         seeds=5,
         quick_seeds=1,
+        why=(
+            "a kernel that hands over each packet for itself spaces packets evenly, where the "
+            "paper and the simulator send blocks of hundreds. Without blocks on either side the "
+            "background has 11.8 % of the link in the kernel beside c = 20, and 11.3 % in the "
+            "simulator.",
+        ),
     ),
     overlay=_overlay,
 )
