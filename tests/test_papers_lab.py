@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,13 @@ def test_where_no_run_of_a_case_counts_the_page_is_written_without_its_figure(
         )
         assert not any(done.parts[0].kernel.runs.values() if done.parts[0].kernel else [True])
         assert "nan" not in read(report.write(done, tmp_path)).text
+    # The last claims nothing, and has numbers.
+    assert done.answer() == "These runs are too few to hold the paper's numbers against."
+    (part,) = done.parts
+    before = table(cell(10, 2, (9.5,)), cell(10, 2, (15.0,)))
+    known = [beside(before, table(cell(9, 1), cell(10, 1)))]
+    done = replace(done, parts=[replace(part, tables=known)])
+    assert done.answer() == "1 of the 2 numbers of the paper lie in the kernel's intervals."
 
 
 def test_what_cannot_run_on_real_hosts_is_told_with_what_can() -> None:

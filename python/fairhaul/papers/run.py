@@ -122,7 +122,7 @@ class Reproduction:
     def answer(self) -> str:
         """Answer the paper's question: which of its claims hold here, and which do not."""
         if not self.claims:
-            return "The paper claims nothing of this experiment, and has no number for it."
+            return self._numbers()
         held = self._said(Verdict.HOLDS)
         fallen = self._said(Verdict.PART, Verdict.NOT)
         left = len(self._said(Verdict.OPEN))
@@ -136,6 +136,18 @@ class Reproduction:
             said += f" These runs do not settle {left} more." if held or fallen else ""
             said += "" if held or fallen else " These runs are too few to settle any."
         return said
+
+    def _numbers(self) -> str:
+        """Answer where nothing is claimed: how many of the paper's numbers are ours as well."""
+        cells = [cell for table in self.tables for row in table.rows for cell in row.cells]
+        judged = [cell.agrees() for cell in cells if cell.paper]
+        if not judged:
+            return "The paper claims nothing of this experiment, and has no number for it."
+        if None in judged:
+            return "These runs are too few to hold the paper's numbers against."
+        count = f"{sum(map(bool, judged))} of the {len(judged)}"
+        whose = "the kernel's" if any(part.runs for part in self.parts) else "our"
+        return f"{count} numbers of the paper lie in {whose} intervals."
 
     def _said(self, *verdicts: Verdict) -> list[str]:
         return [claim.text for claim in self.claims if claim.verdict in verdicts]
