@@ -78,8 +78,7 @@ def _tables(found: Found) -> list[Table]:
     ]
     notes = [
         "Seconds until the window first holds what the path does for a bin of the record, at most "
-        "those of a run; packets sent again until then, and in the run, which stand for losses: of "
-        "real hosts a reduction for delay looks like one for loss; goodput in Mbit/s.",
+        "those of a run; packets sent again until then, and in the run; goodput in Mbit/s.",
     ]
     title = "Kernel: the start"
     return [Table(title=title, parameter="packets", columns=list(NUMBERS), rows=rows, notes=notes)]
