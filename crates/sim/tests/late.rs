@@ -222,3 +222,28 @@ fn reordering_costs_little_with_undo_and_most_of_the_throughput_without() {
     let (on, off) = (goodput("\"sack\"", true, false), goodput("\"sack\"", false, false));
     assert_eq!((on, on.2), (off, 0));
 }
+
+/// Nothing overtakes anything here, so every loss is one, in whatever recovery it falls; also in the second of two that
+/// follow each other, when what the first sent again is still under way.
+#[test]
+fn what_was_lost_is_never_taken_for_late() {
+    let mut in_a_row = 0;
+    for recovery in [Recovery::Sack, Recovery::SackProportional, Recovery::Rack] {
+        for seed in 0..40 {
+            let mut chance = fairhaul_units::Chance::stream(seed, "loss", 0);
+            let profile = Profile { initial_window: 10.0, initial_ssthresh: 60.0, ..profile(recovery) };
+            let lost = move |_: &Data, _| chance.hits(0.02);
+            let mut pipe = Pipe::new(profile, Span::from_ms(100), Span::from_us(500), lost);
+            pipe.run(at(30_000));
+            let undone = |one: &&(Time, Outcome)| matches!(one.1, Outcome::Undone { .. });
+            let found: Vec<_> = pipe.outcomes.iter().filter(undone).collect();
+            assert!(found.is_empty(), "{recovery:?}, seed {seed}: {found:?}");
+            let follows = |pair: &&[(Time, Outcome)]| {
+                (pair[0].1, pair[1].1) == (Outcome::Recovered, Outcome::Reduced)
+                    && pair[1].0.since(pair[0].0) < Span::from_ms(20)
+            };
+            in_a_row += pipe.outcomes.windows(2).filter(follows).count();
+        }
+    }
+    assert!(in_a_row > 20, "{in_a_row}");
+}

@@ -121,6 +121,8 @@ pub struct Sender<C> {
     /// Whether the window was the last thing to stop the sender.
     window_limited: bool,
     timer: Time,
+    /// Stamp of the first packet sent again since all of those were acknowledged.
+    resent_since: Time,
     /// What is restored if nothing was lost, while that may be.
     before: Option<Box<Before<C>>>,
     /// After a spurious timeout, until the timer has learnt from it.
@@ -158,6 +160,7 @@ impl<C: Controller + Clone> Sender<C> {
             urgent: false,
             window_limited: true,
             timer: Time::NEVER,
+            resent_since: Time::NEVER,
             before: None,
             wary: None,
             controller,

@@ -32,7 +32,8 @@ impl<C: Controller + Clone> Sender<C> {
         if self.profile.undo && self.state == State::Open {
             self.before = Some(Box::new(Before {
                 began: now,
-                resent: Time::NEVER,
+                // What a loss event before this one sent again may be under way yet: its stamp is no late packet's.
+                resent: self.resent_since,
                 unsent: None,
                 window: self.window,
                 controller: self.controller.clone(),
@@ -51,6 +52,7 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// A packet is sent again. Processing may stamp it later, never earlier.
     pub(super) fn remember_resent(&mut self, now: Time) {
+        self.resent_since = self.resent_since.min(now);
         if let Some(before) = &mut self.before {
             before.resent = before.resent.min(now);
         }
@@ -63,13 +65,15 @@ impl<C: Controller + Clone> Sender<C> {
     // acknowledged, not for the first acknowledgement alone. Of several gaps of which one is a
     // loss, the first to be closed may be a late packet. So does Linux.
     pub(super) fn undo(&mut self, ack: &Ack, now: Time) -> Option<Time> {
-        let before = self.before.take_if(|before| {
-            let lost = ack.echo >= before.resent;
-            lost || self
-                .timed
-                .as_ref()
-                .map_or(self.board.resent_is_done(), |timed| timed.rack.resent_is_done())
-        })?;
+        if self.before.is_none() && self.resent_since == Time::NEVER {
+            return None;
+        }
+        let timed = self.timed.as_ref();
+        let done = timed.map_or(self.board.resent_is_done(), |timed| timed.rack.resent_is_done());
+        if done {
+            self.resent_since = Time::NEVER;
+        }
+        let before = self.before.take_if(|before| done || ack.echo >= before.resent)?;
         if ack.echo >= before.resent {
             return None;
         }
