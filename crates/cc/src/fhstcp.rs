@@ -165,11 +165,8 @@ impl Controller for Fhstcp {
         if !self.blocks || count < 2 {
             return Pacing::None;
         }
-        if self.train > 0.0 && window.cwnd > self.train * f64::from(count) {
-            let count = (window.cwnd / self.train).ceil().min(window.cwnd) as u32;
-            return Pacing::Blocks { count, round: self.round };
-        }
-        Pacing::Blocks { count, round: self.round }
+        let trains = if self.train > 0.0 { (window.cwnd / self.train).ceil().min(window.cwnd) } else { 0.0 };
+        Pacing::Blocks { count: count.max(trains as u32), round: self.round }
     }
 }
 

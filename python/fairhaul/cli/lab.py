@@ -14,7 +14,7 @@ import click
 from fairhaul.cli import show
 from fairhaul.cli.manners import Count, Verb, Verbs
 from fairhaul.cli.progress import progress
-from fairhaul.cli.run import jobs_option, json_option, read_all, split
+from fairhaul.cli.run import jobs_option, json_option, read_all, set_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -45,14 +45,7 @@ def lab() -> None:
     metavar="LINE",
     help="Runs at the receiver meanwhile, as 'iperf3 -s'; what it prints goes to standard error.",
 )
-@click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="KEY=VALUE",
-    callback=split,
-    help="Change a key of the scenario.",
-)
+@set_option
 def shell(
     file: str,
     command: tuple[str, ...],

@@ -35,6 +35,14 @@ def split(_ctx: click.Context, _option: click.Parameter, given: Sequence[str]) -
     return found
 
 
+set_option = click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    callback=split,
+    help="Change a key of the scenario, as --set duration='60 s' or --set flow.F1.controller.c=20.",
+)
 seeds_option = click.option(
     "--seeds",
     type=Count(),
@@ -61,14 +69,7 @@ REPEATS = 5
 @click.command(cls=Verb, example="fairhaul run first.toml")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @on_option
-@click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="KEY=VALUE",
-    callback=split,
-    help="Change a key of the scenario, as --set duration='60 s' or --set flow.F1.controller.c=20.",
-)
+@set_option
 @seeds_option
 @click.option(
     "--out", type=click.Path(path_type=Path), metavar="DIR", help="Write the record there."

@@ -151,8 +151,8 @@ class Lab:
 
     full: Settings
     quick: Settings
-    seeds: int
-    quick_seeds: int
+    seeds: int = 5
+    quick_seeds: int = 1
     why: Sequence[str] = ()
 
     def settings(self, quick: bool) -> Settings:

@@ -47,9 +47,6 @@ impl Histogram {
         })?;
         Some((STEP * least(bucket as u64 + 1)).min(self.most))
     }
-}
-
-impl Histogram {
     /// How many were seen by doubling: those below each end, and not below half of it.
     pub fn doublings(&self) -> Vec<(Span, u64)> {
         let mut doublings: Vec<(Span, u64)> = Vec::new();

@@ -37,7 +37,7 @@ pub struct Profile {
     pub undo: bool,
     /// By what the receiver stamps arrivals.
     pub clock: Clock,
-    /// What both buffers leave room for.
+    /// What both buffers leave room for at the start.
     pub room: Room,
     /// Least margin of the retransmission timer.
     pub min_rto: Span,

@@ -25,7 +25,7 @@ pub struct Room {
 impl Room {
     /// For so many packets, however they come.
     pub fn for_packets(packets: u64) -> Room {
-        Room { full: packets, refill: packets, window: packets, written: 0, end: 0 }.acknowledged(0)
+        Room::new(packets, packets, packets)
     }
 
     /// That of a connection of `flow`, with so much payload in a packet, before anything is sent.
@@ -35,8 +35,11 @@ impl Room {
             (Sockbuf::Linux, Some(asked)) => in_memory(asked.0, payload, flow.offload),
             (_, buffer) => (fits(buffer), fits(buffer)),
         };
-        let room = Room { full, refill, window: fits(flow.receive_buffer), written: 0, end: 0 };
-        room.acknowledged(0)
+        Room::new(full, refill, fits(flow.receive_buffer))
+    }
+
+    fn new(full: u64, refill: u64, window: u64) -> Room {
+        Room { full, refill, window, written: 0, end: 0 }.acknowledged(0)
     }
 
     /// There is room for packets with lower numbers.
@@ -68,13 +71,9 @@ fn in_memory(asked: u64, payload: u64, burst: u64) -> (u64, u64) {
 mod tests {
     use super::*;
 
-    fn room(full: u64, refill: u64, window: u64) -> Room {
-        Room { full, refill, window, written: 0, end: 0 }.acknowledged(0)
-    }
-
     #[test]
     fn payload_leaves_room_as_it_is_acknowledged() {
-        let (room, small) = (room(10, 10, u64::MAX), room(10, 10, 4));
+        let (room, small) = (Room::new(10, 10, u64::MAX), Room::new(10, 10, 4));
         assert_eq!((room.end(), room.acknowledged(1).end(), room.acknowledged(10).end()), (10, 11, 20));
         assert_eq!(small.acknowledged(3).end(), 7);
         assert_eq!(Room::for_packets(u64::MAX).acknowledged(3).end(), u64::MAX);
@@ -84,7 +83,7 @@ mod tests {
     #[test]
     fn memory_is_filled_again_once_a_third_is_free() {
         assert_eq!(in_memory(64_000, 1448, 1), (57, 37));
-        let mut room = room(57, 37, u64::MAX);
+        let mut room = Room::new(57, 37, u64::MAX);
         for (una, end) in [(0, 57), (19, 57), (20, 77), (39, 77), (40, 97)] {
             room = room.acknowledged(una);
             assert_eq!(room.end(), end, "{una}");

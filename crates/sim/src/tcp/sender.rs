@@ -21,7 +21,7 @@ use fairhaul_units::{Ack, Data, Ecn, HEADER, Span, Time, real};
 use timed::Timed;
 use undo::Before;
 
-use super::{HyStart, Hybrid, Pacer, Profile, Proportion, RateSampler, RttEstimator, Scoreboard};
+use super::{HyStart, Hybrid, Pacer, Profile, Proportion, RateSampler, Room, RttEstimator, Scoreboard};
 
 /// What a poll gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +81,8 @@ enum State {
 #[derive(Clone, Debug)]
 pub struct Sender<C> {
     profile: Profile,
+    /// What both buffers leave room for.
+    room: Room,
     /// Packets in the transfer.
     total: u64,
     /// Packets that the application has ready.
@@ -137,6 +139,7 @@ impl<C: Controller + Clone> Sender<C> {
         Sender {
             total: profile.packets(),
             ready: u64::MAX,
+            room: profile.room,
             profile,
             window: profile.window(),
             board: Scoreboard::default(),
@@ -261,7 +264,7 @@ impl<C: Controller + Clone> Sender<C> {
         }
         let mut undone_since = None;
         if advanced > 0 {
-            self.profile.room = self.profile.room.acknowledged(una + advanced);
+            self.room = self.room.acknowledged(una + advanced);
             self.rtt.progress();
             self.learn(ack, now);
             undone_since = self.undo(ack, now);

@@ -114,8 +114,6 @@ EXPERIMENT = Experiment(
     lab=Lab(
         full={"duration": "150 s", "warmup": "30 s"},
         quick={"duration": "27 s", "warmup": "9 s"},
-        seeds=5,
-        quick_seeds=1,
     ),
     overlay=_overlay,
 )

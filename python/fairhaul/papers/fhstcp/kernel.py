@@ -207,8 +207,6 @@ EXPERIMENT = Experiment(
     lab=Lab(
         full={"duration": "150 s", "warmup": "30 s"},
         quick={"duration": "26 s", "warmup": "8 s"},
-        seeds=5,
-        quick_seeds=1,
         why=(
             "a kernel that hands over each packet for itself spaces packets evenly, where the "
             "paper and the simulator send blocks of hundreds. Without blocks on either side the "

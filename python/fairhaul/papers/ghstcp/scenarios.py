@@ -37,8 +37,6 @@ FULL, QUICK = {"duration": "330 s"}, {"duration": "90 s"}
 LAB = Lab(
     full={"profile": "linux", "duration": "40 s", "warmup": "10 s"},
     quick={"duration": "8 s", "warmup": "3 s"},
-    seeds=5,
-    quick_seeds=1,
     why=(
         "the simulator fills a socket buffer at the instant at which a third of it is free, and a "
         "real application does it a little later: with 64 kB over an empty link of 100 ms 41 "

@@ -110,6 +110,6 @@ EXPERIMENT = Experiment(
     tables=_tables,
     figures=_figures,
     chosen=CHOSEN,
-    lab=Lab(full={}, quick={"duration": "15 s"}, seeds=5, quick_seeds=1),
+    lab=Lab(full={}, quick={"duration": "15 s"}),
     overlay=_overlay,
 )

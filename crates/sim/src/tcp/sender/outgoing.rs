@@ -74,7 +74,7 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     pub(super) fn may_send_new(&self) -> bool {
-        self.board.next() < self.total.min(self.ready).min(self.profile.room.end())
+        self.board.next() < self.total.min(self.ready).min(self.room.end())
     }
 
     /// The lost packet to send again next.
