@@ -111,10 +111,11 @@ impl Cubic {
 
     pub(crate) fn new(settings: &Settings) -> Cubic {
         let (variant, beta) = match settings.word("variant") {
+            "rfc9438" => (Variant::Rfc9438, "beta"),
             "2005" => (Variant::Of2005, "beta_2005"),
             "2005-literal" => (Variant::Literal2005, "beta_2005"),
             "linux" => (Variant::Linux, "beta"),
-            _ => (Variant::Rfc9438, "beta"),
+            word => unreachable!("variant {word:?}"),
         };
         Cubic {
             variant,

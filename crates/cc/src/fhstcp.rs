@@ -82,9 +82,10 @@ impl Fhstcp {
         Fhstcp {
             c: settings.number("c"),
             estimate: match settings.word("rtt") {
+                "smoothed" => Estimate::Smoothed,
                 "sample" => Estimate::Sample,
                 "minimum" => Estimate::Minimum,
-                _ => Estimate::Smoothed,
+                word => unreachable!("rtt {word:?}"),
             },
             factor: settings.switch("factor"),
             eta_floor: settings.switch("eta_floor"),

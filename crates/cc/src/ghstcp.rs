@@ -140,15 +140,16 @@ impl Ghstcp {
 
     pub(crate) fn new(settings: &Settings) -> Ghstcp {
         Ghstcp {
-            refined: settings.word("variant") == "refined",
-            tested: settings.word("significance") == "0.05",
-            cycles: if settings.word("cycle") == "two" { Cycles::Two } else { Cycles::Lifetime },
+            refined: settings.either("variant", "refined", "original"),
+            tested: settings.either("significance", "0.05", "none"),
+            cycles: if settings.either("cycle", "two", "lifetime") { Cycles::Two } else { Cycles::Lifetime },
             sigma: match settings.word("sigma") {
+                "minimum" => Sigma::Minimum,
                 "round" => Sigma::Round,
                 "cycle" => Sigma::Cycle,
-                _ => Sigma::Minimum,
+                word => unreachable!("sigma {word:?}"),
             },
-            halves: settings.word("reno_decrease") == "half",
+            halves: settings.either("reno_decrease", "half", "highspeed"),
             mode: Mode::HighSpeed,
             free: settings.number("free"),
             full: settings.number("full"),

@@ -163,15 +163,19 @@ impl Synctcp {
     ];
 
     pub(crate) fn new(settings: &Settings) -> Synctcp {
-        let starts = settings.word("variant") == "modified";
+        let starts = settings.either("variant", "modified", "original");
         let window = |name| if starts { settings.number(name) } else { 0.0 };
         Synctcp {
             c_low: window("c_low"),
             c_high: window("c_high"),
             alpha0: settings.number("alpha0"),
-            always: settings.word("phases") == "always",
+            always: settings.either("phases", "always", "start"),
             reduced: false,
-            tie: if settings.word("tie") == "increasing" { Trend::Rising } else { Trend::Falling },
+            tie: if settings.either("tie", "increasing", "decreasing") {
+                Trend::Rising
+            } else {
+                Trend::Falling
+            },
             qmax_floor_s: settings.number("qmax_floor") / 1000.0,
             phase: Phase::Reno,
             hold: 0.0,

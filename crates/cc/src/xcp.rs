@@ -43,7 +43,7 @@ impl Xcp {
     pub(crate) fn new(settings: &Settings) -> Xcp {
         Xcp {
             ageing: settings.number("ageing"),
-            sums: settings.word("variant") == "xcp-r",
+            sums: settings.either("variant", "xcp-r", "spec"),
             asks: true,
             used: true,
             most: 0.0,

@@ -21,7 +21,7 @@ use std::fmt::Write as _;
 use fairhaul_cc::{
     AckEvent, Builtin, Cause, Choice, Congestion, Controller, Pacing, RateSample, Window, entries,
 };
-use fairhaul_units::{Span, Time};
+use fairhaul_units::{Kind, Span, Time};
 
 const ROUNDS: u32 = 100;
 const SHORT: Span = Span::from_ms(140);
@@ -204,6 +204,23 @@ fn every_controller_climbs_its_staircase() {
     for entry in entries() {
         let choice = Choice::named(entry.name).unwrap();
         insta::assert_snapshot!(entry.name, staircase(choice.build()));
+    }
+}
+
+/// A word in a list of words that a constructor does not know is a panic, and not the first word in
+/// silence.
+#[test]
+fn every_controller_is_built_with_every_word() {
+    for entry in entries() {
+        let mut choice = Choice::named(entry.name).unwrap();
+        for parameter in entry.parameters {
+            let Kind::Word(words) = parameter.kind else { continue };
+            for index in 0..words.len() {
+                choice.settings.set(parameter.name, index as f64);
+                choice.build();
+            }
+            choice.settings.set(parameter.name, parameter.default);
+        }
     }
 }
 

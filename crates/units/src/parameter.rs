@@ -88,6 +88,13 @@ impl Settings {
         }
     }
 
+    /// Whether the word chosen for `name` is `word`, where `other` is the only other.
+    pub fn either(&self, name: &str, word: &str, other: &str) -> bool {
+        let chosen = self.word(name);
+        assert!(chosen == word || chosen == other, "{name} {chosen:?}");
+        chosen == word
+    }
+
     /// Sets `name`, which must be one of the parameters, to a value that its kind accepts.
     pub fn set(&mut self, name: &str, value: f64) {
         let index = self.index(name);
