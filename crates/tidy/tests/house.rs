@@ -70,6 +70,17 @@ fn the_furniture_is_there() {
     keep(furniture::furniture);
 }
 
+/// The functions of f64 of which the standard library says "unspecified precision".
+#[test]
+fn clippy_bans_every_function_of_f64_whose_last_bit_depends_on_the_platform() {
+    let banned = std::fs::read_to_string(root().join("clippy.toml")).expect("clippy.toml is there");
+    let functions = "powi powf exp exp2 exp_m1 ln ln_1p log log2 log10 cbrt hypot sin cos sin_cos tan asin acos \
+                     atan atan2 sinh cosh tanh asinh acosh atanh";
+    for function in functions.split_whitespace() {
+        assert!(banned.contains(&format!("\"f64::{function}\"")), "clippy.toml allows f64::{function}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn scripts_can_be_run() {
