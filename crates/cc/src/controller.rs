@@ -20,7 +20,12 @@ impl Window {
     /// Gives up the share `decrease` of the window, as at a loss event; at least 2 packets stay
     /// [RFC 5681, 3.1].
     pub fn give_up(&mut self, decrease: f64) {
-        self.ssthresh = (self.cwnd * (1.0 - decrease)).max(2.0);
+        self.reduce_to(self.cwnd * (1.0 - decrease));
+    }
+
+    /// Sets window and threshold to `cwnd`, as at a loss event; at least 2 packets stay.
+    pub fn reduce_to(&mut self, cwnd: f64) {
+        self.ssthresh = cwnd.max(2.0);
         self.cwnd = self.ssthresh;
     }
 

@@ -17,7 +17,7 @@ pub struct Scalable {
 enum Rule {
     /// As published: `increase` packets for each delivered, `decrease` of the window at a loss.
     Kelly { increase: f64, decrease: f64, low_window: f64 },
-    /// As in Linux: one packet for every `ai_count` delivered, an eighth at a loss.
+    /// As in Linux since 5.7: one packet for every `ai_count` delivered, an eighth at a loss.
     Linux { ai_count: f64 },
 }
 
@@ -52,20 +52,21 @@ impl Scalable {
         Parameter {
             name: "ai_count",
             kind: Kind::Whole { least: 1, most: 1_000_000 },
-            default: 50.0,
+            default: 100.0,
             help: "delivered packets for one packet more, or the window if that is less, variant linux; \
-                   newer kernels have 100 [LINUX]",
+                   100 since Linux 5.7, 50 before, where an ACK of several packets counts as one [LINUX]",
         },
     ];
 
     pub(crate) fn new(settings: &Settings) -> Scalable {
         let rule = match settings.word("variant") {
-            "linux" => Rule::Linux { ai_count: settings.number("ai_count") },
-            _ => Rule::Kelly {
+            "kelly" => Rule::Kelly {
                 increase: settings.number("a"),
                 decrease: settings.number("b"),
                 low_window: settings.number("low_window"),
             },
+            "linux" => Rule::Linux { ai_count: settings.number("ai_count") },
+            word => unreachable!("variant {word:?}"),
         };
         Scalable { rule }
     }
@@ -82,13 +83,13 @@ impl Scalable {
         }
     }
 
-    /// The share of the window `w` that a loss takes.
-    fn decrease(&self, w: f64) -> f64 {
+    /// What a loss leaves of the window `w`.
+    fn left(&self, w: f64) -> f64 {
         match self.rule {
-            Rule::Kelly { low_window, .. } if w < low_window => 0.5,
-            Rule::Kelly { decrease, .. } => decrease,
+            Rule::Kelly { low_window, .. } if w < low_window => w * 0.5,
+            Rule::Kelly { decrease, .. } => w * (1.0 - decrease),
             // Linux shifts the whole window right by three: below eight packets nothing goes.
-            Rule::Linux { .. } => (w / 8.0).floor() / w,
+            Rule::Linux { .. } => w - (w / 8.0).floor(),
         }
     }
 }
@@ -99,7 +100,7 @@ impl Controller for Scalable {
     }
 
     fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
-        window.give_up(self.decrease(window.cwnd));
+        window.reduce_to(self.left(window.cwnd));
     }
 
     // Unclear in [STCP]: timeouts. As standard TCP; in Linux slow start ends where a loss would have
@@ -182,13 +183,21 @@ mod tests {
     }
 
     #[test]
-    fn linux_adds_one_packet_for_every_fifty_or_every_window() {
+    fn linux_adds_one_packet_for_every_hundred_or_every_window() {
         let mut window = avoidance(1000.0);
         one_round(&mut linux(), &mut window);
-        assert!((window.cwnd - 1020.0).abs() < 1e-6, "1000 / 50 = 20");
+        assert!((window.cwnd - 1010.0).abs() < 1e-6, "1000 / 100 = 10");
         let mut window = avoidance(20.0);
         one_round(&mut linux(), &mut window);
         assert!((window.cwnd - 20.98).abs() < 0.01, "as Reno");
+    }
+
+    /// 269 - floor(269 / 8) = 269 - 33 = 236; as a share, 269 (1 - 33 / 269) is 235.99999999999997.
+    #[test]
+    fn linux_leaves_whole_packets_exactly() {
+        for cwnd in 8..100_000_u32 {
+            assert_eq!(after_a_loss(linux(), f64::from(cwnd)), f64::from(cwnd - cwnd / 8));
+        }
     }
 
     #[test]
