@@ -125,6 +125,7 @@ fn parabola(c: &[f64; 3], x: f64) -> f64 {
 }
 
 /// One row of the table [RFC 3649, Appendix B, Table 12].
+#[derive(Debug)]
 pub(crate) struct Row {
     /// The window at which the formula reaches the row's values.
     pub window: f64,
@@ -140,10 +141,20 @@ pub(crate) fn row_from(w: f64) -> &'static Row {
     &TABLE[starting.saturating_sub(1)]
 }
 
-/// The row that holds up to its own window; the last beyond that too.
-pub(crate) fn row_up_to(w: f64) -> &'static Row {
-    let below = TABLE.partition_point(|row| row.window < w);
-    &TABLE[below.min(TABLE.len() - 1)]
+/// Rows of the table in Linux, which lacks the last.
+const LINUX_ROWS: usize = TABLE.len() - 1;
+
+/// The row that holds in Linux at the whole packets of `w`: up to its own window; the last beyond
+/// that too [LINUX].
+pub(crate) fn linux_row(w: f64) -> &'static Row {
+    let below = TABLE.partition_point(|row| row.window < w.floor());
+    &TABLE[below.min(LINUX_ROWS - 1)]
+}
+
+/// The share that a loss takes in Linux by a row: that of the formula in whole 1/256, rounded down
+/// [LINUX].
+pub(crate) fn linux_decrease(row: &Row) -> f64 {
+    (256.0 * decrease(row.window)).floor() / 256.0
 }
 
 const fn row(window: u32, increase: u32, decrease: f64) -> Row {
@@ -271,12 +282,38 @@ mod tests {
         }
     }
 
+    /// Linux's table ends with the row of 89 053 packets.
     #[test]
     fn both_readings_of_the_table_meet_at_a_rows_window() {
-        assert_eq!((row_from(118.0).increase, row_up_to(118.0).increase), (2.0, 2.0));
-        assert_eq!((row_from(119.0).increase, row_up_to(119.0).increase), (2.0, 3.0));
-        assert_eq!((row_from(1.0).increase, row_up_to(1.0).increase), (1.0, 1.0));
-        assert_eq!((row_from(1e6).increase, row_up_to(1e6).increase), (73.0, 73.0));
+        assert_eq!((row_from(118.0).increase, linux_row(118.0).increase), (2.0, 2.0));
+        assert_eq!((row_from(119.0).increase, linux_row(118.9).increase), (2.0, 2.0));
+        assert_eq!((row_from(119.0).increase, linux_row(119.0).increase), (2.0, 3.0));
+        assert_eq!((row_from(1.0).increase, linux_row(1.0).increase), (1.0, 1.0));
+        assert_eq!((row_from(1e6).increase, linux_row(1e6).increase), (73.0, 72.0));
+    }
+
+    /// Of the 72 numbers in Linux: b(347) = 0.38494 is 98.5 / 256; none comes so near to a whole
+    /// number that the curves for the formula could move it.
+    #[test]
+    fn linux_takes_the_formulas_share_in_whole_1_256() {
+        for (w, share) in [
+            (38.0, 128.0),
+            (118.0, 112.0),
+            (221.0, 104.0),
+            (347.0, 98.0),
+            (851.0, 86.0),
+            (2378.0, 72.0),
+            (10_661.0, 52.0),
+            (31_000.0, 38.0),
+            (89_053.0, 24.0),
+            (1e6, 24.0),
+        ] {
+            assert_eq!(linux_decrease(linux_row(w)), share / 256.0, "at {w} packets");
+        }
+        for row in &TABLE[1..LINUX_ROWS] {
+            let off = (256.0 * formula_decrease(row.window)).fract();
+            assert!((0.001..0.999).contains(&off), "{off} at {} packets", row.window);
+        }
     }
 
     /// [RFC 3649, Table 6]: the window in round n of congestion avoidance, one packet in round 1.
