@@ -23,16 +23,33 @@ enum Rule {
     /// As published: at most `smax` packets a round, at least `smin` from the maximum; a loss
     /// takes the share `beta`.
     Paper { smax: f64, smin: f64, beta: f64 },
-    /// As in Linux 2.6.22.
-    Linux,
+    /// As in Linux since 5.7, with its estimate of the packets that an ACK acknowledges.
+    Linux { packets: Ratio },
 }
 
 /// Linux's constants [LINUX]: the most that a round adds, the share of the distance that it goes,
-/// the rounds for 4 packets nearest to the maximum (smooth_part), and what a loss leaves.
+/// the rounds for 4 packets nearest to the maximum (smooth_part), the packets that earn one more
+/// at most where no loss has shown a maximum, and what a loss leaves.
 const MAX_INCREMENT: f64 = 16.0;
 const DIVISOR: f64 = 4.0;
 const SMOOTH_PART: f64 = 20.0;
+const BLIND: f64 = 20.0;
 const KEPT: f64 = 819.0 / 1024.0;
+
+/// The mean number of packets that an ACK acknowledges, in sixteenths, as Linux estimates it
+/// [LINUX, delayed_ack]. Its whole numbers make it stand at 31/16 where every packet is acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Ratio(u32);
+
+impl Ratio {
+    /// Two packets, the estimate at the start and after a timeout.
+    const START: Ratio = Ratio(32);
+
+    /// Takes an acknowledgement of `packets`, with a weight of a sixteenth.
+    fn take(&mut self, packets: f64) {
+        self.0 = self.0 - (self.0 >> 4) + packets as u32;
+    }
+}
 
 impl Bic {
     pub(crate) const TITLE: &'static str = "BIC: binary search for the window of the last loss";
@@ -42,7 +59,8 @@ impl Bic {
             name: "variant",
             kind: Kind::Word(&["paper", "linux"]),
             default: 0.0,
-            help: "the rule as published, with smax, smin and beta, or Linux's, which has its own [BIC, LINUX]",
+            help: "the rule as published, with smax, smin and beta, or that of Linux since 5.7, which has its own \
+                   [BIC, LINUX]",
         },
         Parameter {
             name: "smax",
@@ -78,12 +96,13 @@ impl Bic {
 
     pub(crate) fn new(settings: &Settings) -> Bic {
         let rule = match settings.word("variant") {
-            "linux" => Rule::Linux,
-            _ => Rule::Paper {
+            "paper" => Rule::Paper {
                 smax: settings.number("smax"),
                 smin: settings.number("smin"),
                 beta: settings.number("beta"),
             },
+            "linux" => Rule::Linux { packets: Ratio::START },
+            word => unreachable!("variant {word:?}"),
         };
         Bic {
             rule,
@@ -93,13 +112,12 @@ impl Bic {
         }
     }
 
-    /// What a round is to add to the window `w`, at the low window or above.
-    fn step(&self, w: f64) -> f64 {
+    /// What `acked` packets add to the window `w`, at the low window or above.
+    fn gain(&self, w: f64, acked: f64) -> f64 {
         match self.rule {
-            Rule::Paper { smax, .. } => paper_step(w - self.max, smax),
-            // No maximum is one of zero there, and a round adds a twentieth at least.
-            Rule::Linux if self.max == f64::NEG_INFINITY => linux_step(w).max(w / SMOOTH_PART),
-            Rule::Linux => linux_step(w - self.max),
+            Rule::Paper { smax, .. } => paper_step(w - self.max, smax) * (acked / w),
+            // No maximum is one of zero there.
+            Rule::Linux { packets } => acked / linux_count(w.floor(), self.max.max(0.0).floor(), packets),
         }
     }
 
@@ -107,7 +125,7 @@ impl Bic {
     fn is_small(&self, w: f64) -> bool {
         match self.rule {
             Rule::Paper { .. } => w < self.low_window,
-            Rule::Linux => w <= self.low_window,
+            Rule::Linux { .. } => w.floor() <= self.low_window,
         }
     }
 }
@@ -124,29 +142,46 @@ fn paper_step(above: f64, smax: f64) -> f64 {
     step.min(smax)
 }
 
-/// What a round adds at that distance `above` the maximum, in Linux.
-// Differs from [LINUX]: there the window is whole, and so is the number of acknowledgements for
-// one packet more.
-fn linux_step(above: f64) -> f64 {
-    let smooth = DIVISOR / SMOOTH_PART;
+/// How many packets must be acknowledged in Linux for one more in a window of `w`, both whole, where
+/// the search is for `max`.
+// Differs from [LINUX]: in 6.17 the first duplicate acknowledgement of a recovery counts as one of no
+// packets in the estimate, so that 31/16 loses a sixteenth at each loss, down to one; 2.6.24 leaves it
+// out. Here it counts what it delivers. With ACKs of two packets all are back at two two ACKs later.
+// Differs from [LINUX]: there the count is taken anew when the window has changed or 31 ms are over;
+// here with every acknowledgement.
+fn linux_count(w: f64, max: f64, packets: Ratio) -> f64 {
     // A share of the distance is cut to whole packets, so that it is one from less than 8 packets on.
-    let share = (-above / DIVISOR).floor();
-    match above {
-        _ if share > 1.0 => share.min(MAX_INCREMENT),
-        _ if above < DIVISOR => smooth,
-        _ if above < MAX_INCREMENT * (DIVISOR - 1.0) => above / (DIVISOR - 1.0),
-        _ => MAX_INCREMENT,
+    let share = ((max - w) / DIVISOR).floor();
+    let above = w - max;
+    let mut count = match above {
+        _ if share > 1.0 => (w / share.min(MAX_INCREMENT)).floor(),
+        _ if above < DIVISOR => (w * SMOOTH_PART / DIVISOR).floor(),
+        _ if above < MAX_INCREMENT * (DIVISOR - 1.0) => (w * (DIVISOR - 1.0) / above).floor(),
+        _ => (w / MAX_INCREMENT).floor(),
+    };
+    if max == 0.0 {
+        count = count.min(BLIND);
     }
+    // Meant for a count of ACKs. It counts packets since 5.7, and is divided all the same.
+    (16.0 * count / f64::from(packets.0)).floor().max(1.0)
 }
 
 impl Controller for Bic {
+    fn on_delivery(&mut self, _: &mut Window, ack: &AckEvent) {
+        if let Rule::Linux { packets } = &mut self.rule
+            && !ack.recovering
+        {
+            packets.take(ack.packets);
+        }
+    }
+
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
         let w = window.cwnd;
         if self.is_small(w) {
             window.cwnd += ack.packets / w;
             return;
         }
-        window.cwnd += self.step(w) * (ack.packets / w);
+        window.cwnd += self.gain(w, ack.packets);
         if let Rule::Paper { smin, .. } = self.rule
             && (0.0..smin).contains(&(self.max - window.cwnd))
         {
@@ -163,7 +198,7 @@ impl Controller for Bic {
         let decrease = match self.rule {
             Rule::Paper { .. } if small => return window.give_up(0.5), // the maximum stays
             Rule::Paper { beta, .. } => beta,
-            Rule::Linux => 1.0 - KEPT,
+            Rule::Linux { .. } => 1.0 - KEPT,
         };
         let falling = self.fast_convergence && w < self.max;
         self.max = if falling { w * (1.0 - decrease / 2.0) } else { w };
@@ -176,9 +211,10 @@ impl Controller for Bic {
     fn on_timeout(&mut self, window: &mut Window, event: &Congestion) {
         match self.rule {
             Rule::Paper { .. } => window.start_over(),
-            Rule::Linux => {
+            Rule::Linux { .. } => {
                 self.on_congestion(window, event);
                 window.cwnd = 1.0;
+                self.rule = Rule::Linux { packets: Ratio::START };
             }
         }
         self.max = f64::NEG_INFINITY;
@@ -187,8 +223,10 @@ impl Controller for Bic {
 
 #[cfg(test)]
 mod tests {
+    use fairhaul_units::Span;
+
     use super::*;
-    use crate::workbench::{CONGESTION, Cycles, avoidance, close, one_round};
+    use crate::workbench::{CONGESTION, Cycles, ack, acknowledge, avoidance, close, one_round};
 
     fn settings() -> Settings {
         Settings::defaults(Bic::PARAMETERS)
@@ -257,11 +295,12 @@ mod tests {
         }
     }
 
-    /// Before a loss there is no maximum to go slowly at. In Linux it is zero: 30 / 3 = 10 a round.
+    /// Before a loss there is no maximum to go slowly at. In Linux it is zero: for one more packet 3
+    /// of 30 are acknowledged (3 x 30 / 30), floor(100 / 16) = 6 of 100, and 20 of 1000 at most.
     #[test]
     fn without_a_maximum_a_round_adds_32_and_in_linux_a_third_16_or_a_twentieth() {
-        assert_eq!(bic().step(100.0), 32.0);
-        assert_eq!([30.0, 100.0, 1000.0].map(|w| linux().step(w)), [10.0, 16.0, 50.0]);
+        assert_eq!(bic().gain(100.0, 100.0), 32.0);
+        assert_eq!([30.0, 100.0, 1000.0].map(|w| linux_count(w, 0.0, Ratio(16))), [3.0, 6.0, 20.0]);
     }
 
     /// 1000, then 900: (900 + 787.5) / 2 = 843.75; without it 900. In Linux 900 (1 + 0.7998) / 2.
@@ -287,30 +326,77 @@ mod tests {
         assert_eq!((window.cwnd, bic.max), (6.0, f64::NEG_INFINITY));
     }
 
-    /// [LINUX]: (max - w) / 4 in whole packets up to 16, 4 / 20 from where that is one and within 4
-    /// packets above, (w - max) / 3 up to 48. At the low window itself a loss takes half.
+    /// [LINUX]: a round adds (max - w) / 4 in whole packets up to 16, 4 / 20 from where that is one and
+    /// within 4 packets above, (w - max) / 3 up to 48: w by that, rounded down, are acknowledged for a
+    /// packet. At 31/16 packets an ACK it is 16/31 of that, rounded down once more; at least one.
+    /// At the low window itself a loss takes half.
     #[test]
-    fn linux_has_steps_of_its_own() {
-        let above = [-200.0, -64.0, -40.0, -39.0, -8.0, -7.9, -4.0, 0.0, 3.9, 6.0, 30.0, 48.0, 1e6];
-        let expected = [16.0, 16.0, 10.0, 9.0, 2.0, 0.2, 0.2, 0.2, 0.2, 2.0, 10.0, 16.0, 16.0];
-        assert_eq!(above.map(linux_step), expected);
+    fn linux_counts_packets_for_one_more() {
+        let below = [200.0, 64.0, 40.0, 39.0, 8.0, 7.0, 4.0, 0.0].map(|d| (1000.0 - d, 1000.0));
+        let beyond = [3.0, 6.0, 30.0, 48.0, 1000.0].map(|d| (1000.0 + d, 1000.0));
+        let counts = |places: &[(f64, f64)], packets| -> Vec<f64> {
+            places.iter().map(|&(w, max)| linux_count(w, max, packets)).collect()
+        };
+        // 800 / 16, 936 / 16, 960 / 10, 961 / 9, 992 / 2, then 5 w.
+        assert_eq!(counts(&below, Ratio(16)), [50.0, 58.0, 96.0, 106.0, 496.0, 4965.0, 4980.0, 5000.0]);
+        // 5 w, 3 x 1006 / 6, 3 x 1030 / 30, 1048 / 16, 2000 / 16.
+        assert_eq!(counts(&beyond, Ratio(16)), [5015.0, 503.0, 103.0, 65.0, 125.0]);
+        assert_eq!(counts(&below[..3], Ratio(31)), [25.0, 29.0, 49.0]);
+        assert_eq!(linux_count(15.0, 100.0, Ratio(31)), 1.0, "15 / 16 is none");
+    }
+
+    /// One at a time: 32 - 2 + 1 = 31, and then 31 - 1 + 1. Two at a time 32 - 2 + 2. In recovery
+    /// nothing is counted. One of 44: 32 - 2 + 44 = 74.
+    #[test]
+    fn linux_estimates_the_packets_that_an_ack_acknowledges_as_31_16_where_each_acknowledges_one() {
+        let after = |packets: f64, recovering: bool| {
+            let (mut linux, mut window) = (linux(), avoidance(100.0));
+            let event = AckEvent { packets, recovering, ..ack(Span::from_ms(100)) };
+            (0..50).for_each(|_| linux.on_delivery(&mut window, &event));
+            let Rule::Linux { packets } = linux.rule else { unreachable!() };
+            packets
+        };
+        assert_eq!([1.0, 2.0].map(|packets| after(packets, false)), [Ratio(31), Ratio(32)]);
+        assert_eq!(after(1.0, true), Ratio(32));
+        let mut once = Ratio::START;
+        once.take(44.0);
+        assert_eq!(once, Ratio(74));
+    }
+
+    /// The kernel's own function, given these ACKs, has 341 packets: 326 + 5 at floor(16 x 32 / 31) = 16
+    /// to floor(16 x 36 / 31) = 18 packets for each, and so on; without the estimate there are 334.
+    #[test]
+    fn linux_has_341_packets_after_a_round_from_326_to_a_maximum_of_366() {
+        let (mut linux, mut window) = (linux(), avoidance(326.0));
+        linux.on_congestion(&mut avoidance(366.0), &CONGESTION);
+        linux.on_delivery(&mut window, &ack(Span::from_ms(100)));
+        for _ in 0..326 {
+            acknowledge(&mut linux, &mut window, &ack(Span::from_ms(100)));
+        }
+        assert_eq!(window.cwnd.floor(), 341.0);
+    }
+
+    #[test]
+    fn linux_takes_half_at_the_low_window_and_a_fifth_above() {
         let (mut linux, mut window) = searching(linux(), 0.0);
         linux.on_congestion(&mut window, &CONGESTION);
         close(window.cwnd, 799.8, 1e-4);
         window.cwnd = 14.0;
         linux.on_congestion(&mut window, &CONGESTION);
         assert_eq!(window.cwnd, 7.0);
-        window.cwnd = 14.1;
+        window.cwnd = 15.0;
         linux.on_congestion(&mut window, &CONGESTION);
-        close(window.cwnd, 11.28, 1e-3);
+        close(window.cwnd, 11.997, 1e-4);
     }
 
     #[test]
     fn a_timeout_forgets_the_maximum() {
         for (bic, threshold) in [(bic(), 500.0), (linux(), 799.8)] {
             let (mut bic, mut window) = searching(bic, 0.0);
+            bic.on_delivery(&mut window, &ack(Span::from_ms(100)));
             bic.on_timeout(&mut window, &CONGESTION);
             assert_eq!((window.cwnd, bic.max), (1.0, f64::NEG_INFINITY));
+            assert!(!matches!(bic.rule, Rule::Linux { packets } if packets != Ratio::START));
             close(window.ssthresh, threshold, 1e-4);
         }
     }
