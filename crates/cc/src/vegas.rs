@@ -66,7 +66,11 @@ impl Vegas {
 
     pub(crate) fn new(settings: &Settings) -> Vegas {
         Vegas {
-            variant: if settings.word("variant") == "linux" { Variant::Linux } else { Variant::Brakmo },
+            variant: match settings.word("variant") {
+                "brakmo" => Variant::Brakmo,
+                "linux" => Variant::Linux,
+                word => unreachable!("variant {word:?}"),
+            },
             alpha: settings.number("alpha"),
             beta: settings.number("beta"),
             gamma: settings.number("gamma"),
@@ -81,8 +85,11 @@ impl Vegas {
         match self.variant {
             Variant::Brakmo => round.backlog(window.cwnd, ack.min_rtt),
             // Differs from [VEGAS], as newer kernels of [LINUX] do: divided by the base round trip,
-            // which is more.
-            Variant::Linux => window.cwnd * (round.least.as_secs() / ack.min_rtt.as_secs() - 1.0),
+            // which is more, and cut to whole packets. So more than beta are beta + 1 at least.
+            Variant::Linux => {
+                let queueing = round.least.saturating_sub(ack.min_rtt);
+                (window.cwnd.floor() * queueing.as_ps() as f64 / ack.min_rtt.as_ps() as f64).floor()
+            }
         }
     }
 
@@ -95,8 +102,9 @@ impl Vegas {
             // Unclear in [VEGAS]: what slow start leaves when it ends. All but an eighth, as in [NS-2].
             Variant::Brakmo if ends => window.lower_to(window.cwnd * 0.875),
             Variant::Linux if ends => {
-                // What the path carried in a base round trip, and one for what was cut off there.
-                window.lower_to(window.cwnd * (ack.min_rtt.as_secs() / round.least.as_secs()) + 1.0);
+                // What the path carried in a base round trip in whole packets, and one for what was cut off.
+                let base = ack.min_rtt.as_ps() as f64;
+                window.lower_to((window.cwnd.floor() * base / round.least.as_ps() as f64).floor() + 1.0);
             }
             _ => self.grows = true,
         }
@@ -170,9 +178,13 @@ mod tests {
     }
 
     /// The window after a round at `rtt_ms` on a path of 100 ms.
-    fn after_a_round(settings: &Settings, mut window: Window, rtt_ms: u64) -> Window {
+    fn after_a_round(settings: &Settings, window: Window, rtt_ms: u64) -> Window {
+        after_a_round_at(settings, window, Span::from_ms(rtt_ms))
+    }
+
+    fn after_a_round_at(settings: &Settings, mut window: Window, rtt: Span) -> Window {
         let mut vegas = Vegas::new(settings);
-        let event = AckEvent { min_rtt: Span::from_ms(100), ..ack(Span::from_ms(rtt_ms)) };
+        let event = AckEvent { min_rtt: Span::from_ms(100), ..ack(rtt) };
         for number in 0..4 {
             let event = AckEvent { new_round: number % 3 == 0, ..event };
             acknowledge(&mut vegas, &mut window, &event);
@@ -187,11 +199,34 @@ mod tests {
         assert_eq!([100, 105, 110, 112].map(grown), [41.0, 41.0, 40.0, 39.0]);
     }
 
-    /// At 111 ms 40 x 11 / 111 = 3.96 by the paper, 40 x 11 / 100 = 4.4 by Linux.
+    /// At 114 ms 40 x 14 / 114 = 4.91 by the paper, 40 x 14 / 100 = 5.6 by Linux; at 105 ms 1.90 and
+    /// 2.0.
     #[test]
     fn linux_divides_by_the_base() {
-        assert_eq!(after_a_round(&settings(), avoidance(40.0), 111).cwnd, 40.0);
-        assert_eq!(after_a_round(&linux(), avoidance(40.0), 111).cwnd, 39.0);
+        assert_eq!(after_a_round(&settings(), avoidance(40.0), 105).cwnd, 41.0);
+        assert_eq!(after_a_round(&linux(), avoidance(40.0), 105).cwnd, 40.0);
+        let paper = settings().with("beta", 5.0);
+        assert_eq!(after_a_round(&paper, avoidance(40.0), 114).cwnd, 40.0);
+        assert_eq!(after_a_round(&linux(), avoidance(40.0), 114).cwnd, 39.0);
+    }
+
+    /// 40 packets at 100 ms: 4.0 at 110 ms, 4.96 at 112.4 ms, 5.0 at 112.5 ms, of which 4 and 4 are no
+    /// more than beta. And the kernel's own function leaves 304 packets at 101.333 ms, 4.05 queued.
+    #[test]
+    fn linux_shrinks_from_five_packets_queued_on() {
+        let left = |cwnd, rtt_us| after_a_round_at(&linux(), avoidance(cwnd), Span::from_us(rtt_us)).cwnd;
+        assert_eq!([110_000, 112_400, 112_500].map(|rtt_us| left(40.0, rtt_us)), [40.0, 40.0, 39.0]);
+        assert_eq!(left(304.0, 101_333), 304.0);
+    }
+
+    /// The window grows by three within a round that begins with 8: 11 x 18 / 100 = 1.98 at 118 ms, 2.09
+    /// at 119.
+    #[test]
+    fn linux_leaves_slow_start_at_two_packets_queued() {
+        let slow = Window { cwnd: 8.0, ssthresh: 1e9 };
+        assert_eq!(after_a_round(&linux(), slow, 118).ssthresh, 1e9);
+        let left = after_a_round(&linux(), slow, 119);
+        assert_eq!(left, Window { cwnd: 10.0, ssthresh: 10.0 }, "floor(11 / 1.19) + 1");
     }
 
     #[test]
@@ -206,9 +241,8 @@ mod tests {
     fn slow_start_leaves_an_eighth_or_what_is_queued_when_it_ends() {
         let slow = Window { cwnd: 8.0, ssthresh: 1e9 };
         assert_eq!(after_a_round(&settings(), slow, 120), Window { cwnd: 7.0, ssthresh: 7.0 });
-        // Linux grows by three within the round: of 11 packets the path carried 11 x 100 / 120.
-        let left = after_a_round(&linux(), slow, 120);
-        assert!((left.cwnd - (11.0 / 1.2 + 1.0)).abs() < 1e-9, "{left:?}");
+        // Linux grows by three within the round: of 11 packets the path carried 11 x 100 / 120 = 9.2.
+        assert_eq!(after_a_round(&linux(), slow, 120), Window { cwnd: 10.0, ssthresh: 10.0 });
     }
 
     #[test]
