@@ -20,6 +20,8 @@ pub struct Westwood {
     once: f64,
     twice: f64,
     min_rtt: Span,
+    /// Whether a timeout has made the smallest round trip that of the next sample.
+    forgets: bool,
 }
 
 impl Westwood {
@@ -49,6 +51,7 @@ impl Westwood {
             once: 0.0,
             twice: 0.0,
             min_rtt: Span::ZERO,
+            forgets: false,
         }
     }
 
@@ -63,6 +66,20 @@ impl Westwood {
         self.twice = self.kept * self.twice + (1.0 - self.kept) * self.once;
     }
 
+    /// Keeps the smallest round trip: that of the connection, or after a timeout that of the samples
+    /// since.
+    // Unclear in [WESTWOOD]: a path that has become longer. As in [LINUX], a timeout forgets the
+    // smallest round trip; otherwise every later loss would leave too little.
+    fn watch_round_trip(&mut self, ack: &AckEvent) {
+        self.min_rtt = if std::mem::take(&mut self.forgets) {
+            ack.rtt
+        } else if self.min_rtt.is_zero() {
+            ack.min_rtt
+        } else {
+            self.min_rtt.min(ack.rtt)
+        };
+    }
+
     /// The window that fills the path without a queue; half of `cwnd` before there is an estimate.
     fn path(&self, cwnd: f64) -> f64 {
         let seen = if self.twice > 0.0 { self.twice * self.min_rtt.as_secs() } else { cwnd / 2.0 };
@@ -72,7 +89,7 @@ impl Westwood {
 
 impl Controller for Westwood {
     fn on_delivery(&mut self, _: &mut Window, ack: &AckEvent) {
-        self.min_rtt = ack.min_rtt;
+        self.watch_round_trip(ack);
         self.since = self.since.min(ack.now);
         let interval = ack.now.since(self.since);
         if interval > ack.srtt.max(self.least_interval) {
@@ -95,6 +112,7 @@ impl Controller for Westwood {
     fn on_timeout(&mut self, window: &mut Window, _: &Congestion) {
         window.ssthresh = self.path(window.cwnd);
         window.cwnd = 1.0;
+        self.forgets = true;
     }
 }
 
@@ -154,6 +172,32 @@ mod tests {
         after_a_second(100).0.on_timeout(&mut window, &CONGESTION);
         assert_eq!(window.cwnd, 1.0);
         close(window.ssthresh, 100.0, 1e-9);
+    }
+
+    /// A packet every millisecond, on a path that goes from 100 to 200 ms: a loss leaves 100 packets,
+    /// as long as there is no timeout; the threshold of the timeout is the last by the old path, and a
+    /// loss after it leaves 200.
+    #[test]
+    fn a_timeout_forgets_the_smallest_round_trip() {
+        let (mut flow, _) = after_a_second(100);
+        let mut loss_after = |timeout: bool| {
+            let mut window = avoidance(400.0);
+            if timeout {
+                flow.on_timeout(&mut window, &CONGESTION);
+                close(window.ssthresh, 100.0, 1e-9);
+            }
+            for ms in [300, 200, 250] {
+                flow.on_delivery(
+                    &mut window,
+                    &AckEvent { min_rtt: Span::from_ms(100), ..ack(Span::from_ms(ms)) },
+                );
+            }
+            window.cwnd = 400.0;
+            flow.on_congestion(&mut window, &CONGESTION);
+            window.cwnd
+        };
+        close(loss_after(false), 100.0, 1e-9);
+        close(loss_after(true), 200.0, 1e-9);
     }
 
     #[test]
