@@ -80,8 +80,9 @@ impl Epoch {
         // 8 (1 + beta) / 3 (1 - beta) is cut to a whole number, 15, and then divided by 8.
         let scale = (8.0 * (1.0 + law.beta) / (3.0 * (1.0 - law.beta))).floor();
         let each = (cwnd * scale / 8.0).floor().max(1.0);
+        // One more comes when more than that many have been acknowledged, not with the last of them.
         self.acknowledged += packets;
-        let more = (self.acknowledged / each).floor();
+        let more = ((self.acknowledged / each).ceil() - 1.0).max(0.0);
         self.acknowledged -= more * each;
         self.standard += more;
         self.standard
@@ -127,16 +128,18 @@ mod tests {
         assert_eq!(kernel.count(LAW, 500.0, 1.0, Span::from_ms(40), at(1.0)), 20.0);
     }
 
-    /// On a plateau of 14 the curve stands still; one more of standard TCP takes 14 x 15 / 8 = 26 packets.
+    /// On a plateau of 14 the curve stands still; one more of standard TCP takes 14 x 15 / 8 = 26 packets,
+    /// and comes with the 27th, the next with the 53rd.
     #[test]
     fn standard_tcp_gains_a_packet_for_every_26_of_14() {
         let mut kernel = Kernel::default();
         let law = Law { friendly: true, ..LAW };
         kernel.reduce(law, 14.0);
         let counts: Vec<f64> =
-            (0..27).map(|_| kernel.count(law, 14.0, 1.0, Span::from_ms(1), at(1.0))).collect();
-        assert!(counts[..25].iter().all(|&count| count == 1400.0), "{counts:?}");
-        assert_eq!(counts[25..], [14.0, 14.0]);
+            (0..54).map(|_| kernel.count(law, 14.0, 1.0, Span::from_ms(1), at(1.0))).collect();
+        assert!(counts[..26].iter().all(|&count| count == 1400.0), "{counts:?}");
+        assert!(counts[26..52].iter().all(|&count| count == 14.0), "{counts:?}");
+        assert_eq!(counts[52..], [7.0, 7.0]);
     }
 
     /// At 900 after 1000: 900 x 1.7 / 2 = 765.
