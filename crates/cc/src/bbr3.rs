@@ -173,6 +173,7 @@ impl Model {
     fn pacing_gain(&self) -> f64 {
         match self.state {
             State::Startup => 2.77,
+            // Differs from [LINUX]: 0.35 in the kernel of its authors.
             State::Drain => 0.5,
             State::Up => 1.25,
             State::Down => 0.9,
@@ -231,6 +232,9 @@ impl Model {
             self.adapt_short_bounds(window);
         }
         self.note_excess(window, ack);
+        // Differs from [LINUX]: in the kernel of its authors the sample of any acknowledgement may raise the
+        // rate that growth is measured from, so that the start may end a round earlier. The draft takes that
+        // which begins a round.
         if self.rounds.started && !limited && !self.full_now {
             self.full_now = self.plateau.take(sample.rate());
             self.filled |= self.full_now;

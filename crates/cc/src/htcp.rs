@@ -131,7 +131,8 @@ impl Htcp {
 
     /// A loss event, or a timeout: another epoch begins.
     // Unclear in [HTCP]: whether time runs from the loss or, as in [LINUX], from the end of its
-    // recovery. From the loss.
+    // recovery. From the loss; so after a timeout slow start counts, and the first round beyond it may
+    // add several times what Linux adds.
     fn begin_epoch(&mut self, now: Time) {
         self.kept = self.keep();
         self.since = now;
@@ -149,6 +150,7 @@ impl Controller for Htcp {
         if ack.recovering {
             return;
         }
+        // Differs from [LINUX]: there a sample of more than 20 ms above the largest so far is left out.
         self.max_rtt = self.max_rtt.max(ack.rtt);
         if let Some(meter) = &mut self.meter {
             meter.take(ack);

@@ -112,6 +112,7 @@ impl Illinois {
             law: Box::new(law),
             rounds: Box::default(),
             most: Span::ZERO,
+            // Differs from [LINUX]: before the first round is over growth is Reno's; there it is alpha_max.
             increase: 1.0,
             decrease: 0.5,
             short: None,
@@ -138,6 +139,9 @@ impl Illinois {
 }
 
 impl Controller for Illinois {
+    // Differs from [LINUX]: rounds end there only outside recovery, and the first acknowledgement after it
+    // ends the one that the loss began in. Here rounds of a recovery count, and after it another begins:
+    // until that is over the numbers are those of the recovery.
     fn on_delivery(&mut self, window: &mut Window, ack: &AckEvent) {
         self.most = self.most.max(ack.rtt);
         let Some(round) = self.rounds.take(ack) else {
