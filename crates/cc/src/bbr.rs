@@ -18,8 +18,8 @@ const LEAST_WINDOW: f64 = 4.0;
 /// Packets beyond the product of rate and round trip, for those that ends hold: three bursts.
 //
 // Differs from [BBR]: a burst is one packet, whatever `offload` says and at any rate.
-// Differs from [LINUX]: there the sum is then rounded up to an even number of packets, and is two more
-// in the phase that probes for more.
+// Differs from [LINUX]: there the window is rounded up to an even number of packets, and is two more in
+// the phase that probes for more.
 const BURSTS: f64 = 3.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +114,8 @@ impl Bbr {
             probe_rtt: span(settings, "probe_rtt"),
             state: State::Startup,
             rounds: Rounds::default(),
-            // Differs from [LINUX]: ten rounds with the one under way; the filter there keeps eleven.
+            // Differs from [LINUX]: the largest rate is that of ten rounds, the one under way included; the
+            // filter there keeps eleven.
             rates: WindowedMax::new(settings.number("bandwidth_window") as u64),
             spacing: Spacing::default(),
             min_rtt: Span::ZERO,
@@ -204,8 +205,9 @@ impl Model {
 
     /// Keeps the smallest round-trip time, and probes for it when the last is old.
     fn watch_round_trip(&mut self, window: &mut Window, ack: &AckEvent, sample: &RateSample) {
-        // Differs from [LINUX]: a sample that equals the smallest keeps it fresh, as in the first draft; there
-        // it has to be smaller. So where it is met again and again the probes come later here.
+        // Differs from [LINUX]: a round-trip sample that equals the smallest keeps it fresh, as in the first
+        // draft; there it has to be smaller. So on a path that is often without a queue the probes of the
+        // round trip come later here.
         let old = ack.now > self.min_rtt_at + self.min_rtt_window;
         if ack.rtt <= self.min_rtt || old {
             (self.min_rtt, self.min_rtt_at) = (ack.rtt, ack.now);

@@ -173,7 +173,8 @@ impl Model {
     fn pacing_gain(&self) -> f64 {
         match self.state {
             State::Startup => 2.77,
-            // Differs from [LINUX]: 0.35 in the kernel of its authors.
+            // Differs from [LINUX]: the pacing gain of drain is the draft's; in the kernel of its authors
+            // it is 0.35.
             State::Drain => 0.5,
             State::Up => 1.25,
             State::Down => 0.9,

@@ -147,8 +147,8 @@ fn paper_step(above: f64, smax: f64) -> f64 {
 // Differs from [LINUX]: in 6.17 the first duplicate acknowledgement of a recovery counts as one of no
 // packets in the estimate, so that 31/16 loses a sixteenth at each loss, down to one; 2.6.24 leaves it
 // out. Here it counts what it delivers. With ACKs of two packets all are back at two two ACKs later.
-// Differs from [LINUX]: there the count is taken anew when the window has changed or 31 ms are over;
-// here with every acknowledgement.
+// Differs from [LINUX]: there the number of packets for one more is computed anew when the window has
+// changed or 31 ms are over; here with every acknowledgement.
 fn linux_count(w: f64, max: f64, packets: Ratio) -> f64 {
     // A share of the distance is cut to whole packets, so that it is one from less than 8 packets on.
     let share = ((max - w) / DIVISOR).floor();

@@ -150,7 +150,8 @@ impl Controller for Htcp {
         if ack.recovering {
             return;
         }
-        // Differs from [LINUX]: there a sample of more than 20 ms above the largest so far is left out.
+        // Differs from [LINUX]: there a round-trip sample of more than 20 ms above the largest so far is left
+        // out.
         self.max_rtt = self.max_rtt.max(ack.rtt);
         if let Some(meter) = &mut self.meter {
             meter.take(ack);
