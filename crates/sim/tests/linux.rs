@@ -28,6 +28,16 @@ fn losing(profile: Profile, lost: impl Fn(u64) -> u32 + 'static) -> Pipe {
     Pipe::new(profile, Span::from_ms(100), Span::from_ms(1), fate)
 }
 
+/// One packet on a path of 100 ms without a queue, acknowledged at 200 ms, and then packet 1.
+fn single(lost: impl Fn(u64) -> u32 + 'static) -> Pipe {
+    let fate = move |data: &Data, tries: u32| !data.opens && tries <= lost(data.number);
+    let mut pipe = Pipe::new(linux(10.0), Span::from_ms(100), Span::ZERO, fate);
+    pipe.sender.ready(1);
+    pipe.run(at(201));
+    pipe.offer(2, at(200));
+    pipe
+}
+
 fn when(pipe: &Pipe, wanted: impl Fn(&Outcome) -> bool) -> Option<Time> {
     pipe.outcomes.iter().find(|(_, outcome)| wanted(outcome)).map(|found| found.0)
 }
@@ -97,9 +107,36 @@ fn a_probe_finds_a_lost_tail_before_the_timer() {
     assert_eq!(plain.timeouts(), 1);
 }
 
-/// Of 20 packets the last is lost: one is outstanding, so 200 ms for a held acknowledgement come
-/// on top, which is when the timer runs out at the latest. Had the rule no such term, the probe
-/// would leave after 2 R + 2 ms.
+/// On a path of 100 ms without a queue: after the handshake and packet 0 srtt is 100 ms and the margin
+/// 200 ms. Packet 1 leaves at 200 ms and is lost. A probe would wait 2 x 100 + 200 ms for an
+/// acknowledgement that may be held, but the timeout would come after 100 + 200: so at 500 ms the probe
+/// leaves in its place, and the window stays at 10. The probe's acknowledgement may be that of a packet
+/// that came twice; that of packet 2, which leaves at 600 ms, shows at 700 that it repaired a loss: 5.
+#[test]
+fn of_a_single_packet_the_probe_takes_the_place_of_the_timeout() {
+    let mut pipe = single(|number| u32::from(number == 1));
+    pipe.run(at(601));
+    let left = |pipe: &Pipe| pipe.sent.iter().map(|(time, data)| (*time, data.number)).collect::<Vec<_>>();
+    assert_eq!(left(&pipe)[1..], [(at(100), 0), (at(200), 1), (at(500), 1)]);
+    assert_eq!((pipe.timeouts(), pipe.reductions(), pipe.sender.window().cwnd.floor()), (0, 0, 10.0));
+    pipe.offer(3, at(600));
+    pipe.run(at(800));
+    assert_eq!((pipe.timeouts(), pipe.reductions(), pipe.sender.window().cwnd), (0, 1, 5.0));
+}
+
+/// The same where the probe is lost, too: the timeout follows 100 + 200 ms after it.
+#[test]
+fn the_timeout_follows_the_probe_by_a_whole_timeout() {
+    let mut pipe = single(|number| if number == 1 { 2 } else { 0 });
+    pipe.run(at(1000));
+    let left: Vec<Time> =
+        pipe.sent.iter().filter(|(_, data)| !data.opens && data.number == 1).map(|sent| sent.0).collect();
+    assert_eq!(left, [200, 500, 800].map(at));
+    assert_eq!(pipe.timeouts(), 1);
+}
+
+/// Of 20 packets the last is lost: one is outstanding, so 50 ms for an acknowledgement that may be held
+/// come on top of two round trips, where the timeout leaves as much time.
 #[test]
 fn of_a_single_packet_a_probe_waits_for_an_acknowledgement_that_may_be_held() {
     let tail = Profile { size: Some(20 * 960), min_rto: Span::from_ms(50), ..linux(20.0) };
@@ -107,8 +144,42 @@ fn of_a_single_packet_a_probe_waits_for_an_acknowledgement_that_may_be_held() {
     pipe.run(at(5000));
     let again = pipe.sent.iter().find(|(_, data)| data.again).expect("it is sent again").0;
     let last = pipe.acked.iter().rfind(|(time, ..)| *time < again).expect("acknowledgements").0;
-    assert!(again - last >= Span::from_ms(2 * 101 + 50) || pipe.timeouts() == 1, "{}", again - last);
-    assert_eq!(pipe.resent(), 1);
+    assert!(again - last >= Span::from_ms(2 * 101 + 50), "{}", again - last);
+    assert_eq!((pipe.timeouts(), pipe.resent()), (0, 1));
+}
+
+/// Slow start from 10 packets of which no more than `packets` are ready, with an acknowledgement for
+/// each two of them: the window after each.
+fn short_of_data(packets: u64) -> Vec<f64> {
+    let mut pipe = losing(Profile { initial_ssthresh: f64::INFINITY, ..linux(10.0) }, |_| 0);
+    pipe.by_twos(packets)
+}
+
+/// What packetdrill's slow-start-app-limited, -9-packets-out, -send-6pkt and -send-5pkt expect of the
+/// kernel: ten packets used the window in full, which is remembered until they are acknowledged, so it
+/// doubles; nine let it grow to 18, six to 12, five not at all.
+#[test]
+fn in_slow_start_a_window_short_of_data_grows_to_twice_what_was_used() {
+    assert_eq!(short_of_data(10), [12.0, 14.0, 16.0, 18.0, 20.0]);
+    assert_eq!(short_of_data(9), [12.0, 14.0, 16.0, 18.0, 18.0]);
+    assert_eq!(short_of_data(6), [12.0, 12.0, 12.0]);
+    assert_eq!(short_of_data(5), [10.0, 10.0, 10.0]);
+}
+
+/// A window of 10 in congestion avoidance: ten acknowledgements make it 11, and the last of them releases
+/// the last two of 21 packets. From then on the application has nothing more to send, but that the
+/// window stopped the sender is remembered for these 11 packets: their acknowledgements make it 12. The
+/// next five packets use less than the window, and earn nothing.
+#[test]
+fn that_the_window_stopped_the_sender_is_remembered_for_a_window_of_data() {
+    let mut pipe = losing(linux(10.0), |_| 0);
+    pipe.sender.ready(21);
+    pipe.run(at(1000));
+    let cwnd = pipe.sender.window().cwnd;
+    assert_eq!(cwnd.floor(), 12.0);
+    pipe.offer(26, at(1000));
+    pipe.run(at(2000));
+    assert_eq!((pipe.acked.len(), pipe.sender.window().cwnd), (1 + 26, cwnd));
 }
 
 /// Packets that come 10 ms late on a path of 80 ms. The first time, three reports are believed, and

@@ -13,6 +13,7 @@ mod probe;
 mod recovery;
 mod timed;
 mod undo;
+mod usage;
 mod whole;
 
 use fairhaul_cc::{Cause, Congestion, Controller, Window};
@@ -20,6 +21,7 @@ use fairhaul_experiment::{Recovery, Rto, SlowStart};
 use fairhaul_units::{Ack, Data, Ecn, HEADER, Span, Time, real};
 use timed::Timed;
 use undo::Before;
+use usage::Usage;
 
 use super::{HyStart, Hybrid, Pacer, Profile, Proportion, RateSampler, Room, RttEstimator, Scoreboard};
 
@@ -114,14 +116,14 @@ pub struct Sender<C> {
     cwr: bool,
     /// No fast retransmit below this packet (without SACK) [RFC 6582, 4.1].
     no_fast_below: u64,
-    /// The round under way is over when all below this packet is acknowledged.
+    /// The round under way is over when this packet is acknowledged, too.
     round_end: u64,
     dup_acks: u64,
     partial_acks: u64,
     /// A retransmission is due whatever is in flight: a recovery's first, or for a partial acknowledgement.
     urgent: bool,
-    /// Whether the window was the last thing to stop the sender.
-    window_limited: bool,
+    /// Whether the window is what limits the sender.
+    usage: Usage,
     timer: Time,
     /// Stamp of the first packet sent again since all of those were acknowledged.
     resent_since: Time,
@@ -161,7 +163,7 @@ impl<C: Controller + Clone> Sender<C> {
             dup_acks: 0,
             partial_acks: 0,
             urgent: false,
-            window_limited: true,
+            usage: Usage::NEW,
             timer: Time::NEVER,
             resent_since: Time::NEVER,
             before: None,
@@ -256,7 +258,7 @@ impl<C: Controller + Clone> Sender<C> {
         if ack.next < una || ack.opens {
             return Outcome::Quiet;
         }
-        let full = self.window_limited;
+        let full = self.usage.limited;
         let delivered = if self.timed.is_some() { self.take_timed(ack, now) } else { self.board.take(ack) };
         let advanced = self.board.una() - una;
         if delivered > 0 || advanced > 0 {
@@ -316,7 +318,9 @@ impl<C: Controller + Clone> Sender<C> {
             self.tell_timeout(now);
         }
         self.hystart = None;
-        self.hybrid = (self.profile.slow_start == SlowStart::Hybrid).then(Box::default);
+        if self.profile.slow_start == SlowStart::Hybrid {
+            self.hybrid = Some(Box::new(Hybrid::anew(now, self.board.next())));
+        }
         if self.timed.is_some() {
             self.time_out(now)
         } else {

@@ -23,7 +23,9 @@ impl<C: Controller + Clone> Sender<C> {
         if advanced > 0 {
             self.rearm(now);
             // An echo of a mark never lets the window grow.
-            self.grow(event, full && !ece);
+            if !ece {
+                self.grow(event, full);
+            }
         }
         if let Some(event) = event {
             self.watch_delay(event);
