@@ -4,9 +4,10 @@
 mod support;
 mod wire;
 
+use fairhaul_cc::{Builtin, Choice};
 use fairhaul_experiment::{Hold, Recovery, Rto, SlowStart};
-use fairhaul_sim::tcp::{Outcome, Profile, Receiver};
-use fairhaul_units::{Data, Ecn, Span, Time};
+use fairhaul_sim::tcp::{Outcome, Poll, Profile, Receiver, Sender};
+use fairhaul_units::{Ack, Data, Ecn, SACK_BLOCKS, SackBlock, Span, Time};
 use support::{Run, run_text, within};
 use wire::{Pipe, at, profile};
 
@@ -180,6 +181,118 @@ fn that_the_window_stopped_the_sender_is_remembered_for_a_window_of_data() {
     pipe.offer(26, at(1000));
     pipe.run(at(2000));
     assert_eq!((pipe.acked.len(), pipe.sender.window().cwnd), (1 + 26, cwnd));
+}
+
+/// A sender on a path of 100 ms that is told what a test wants.
+struct Direct {
+    sender: Sender<Builtin>,
+    now: Time,
+    stamps: Vec<Time>,
+}
+
+impl Direct {
+    /// A connection that has opened and sent the first of that many packets.
+    fn new(controller: &str, profile: Profile, packets: u64) -> Direct {
+        let sender = Sender::new(profile, Choice::named(controller).expect("in the catalogue").build());
+        let mut direct = Direct { sender, now: Time::ZERO, stamps: Vec::new() };
+        direct.sender.ready(packets);
+        direct.leave();
+        direct.stamps.clear();
+        direct.now = at(100);
+        let opened = Ack { opens: true, echo: Time::ZERO, ..direct.ack(0, &[]) };
+        direct.sender.on_ack(&opened, direct.now);
+        direct.leave();
+        direct
+    }
+
+    /// Lets go what may leave: the numbers.
+    fn leave(&mut self) -> Vec<u64> {
+        let now = self.now;
+        let mut left = Vec::new();
+        while let Poll::Send(data) = self.sender.poll(now) {
+            self.sender.launched(now);
+            self.stamps.resize(self.stamps.len().max(data.number as usize + 1), now);
+            self.stamps[data.number as usize] = now;
+            left.push(data.number);
+        }
+        left
+    }
+
+    fn ack(&self, next: u64, reported: &[(u64, u64)]) -> Ack {
+        let mut sack = [SackBlock::default(); SACK_BLOCKS];
+        for (block, (from, to)) in sack.iter_mut().zip(reported) {
+            *block = SackBlock { from: (from - next) as u32, to: (to - next) as u32 };
+        }
+        let newest = reported.first().map_or(next, |block| block.1).saturating_sub(1);
+        let echo = self.stamps.get(newest as usize).copied().unwrap_or(Time::ZERO);
+        let (opens, ece, congestion, feedback) = (false, false, false, 0);
+        let blocks = reported.len() as u8;
+        Ack { next, echo, arrived: self.now, sack, blocks, opens, ece, congestion, feedback }
+    }
+
+    /// An acknowledgement comes that many ms later: the numbers of what it lets go.
+    fn after(&mut self, ms: u64, ack: Ack) -> Vec<u64> {
+        self.now += Span::from_ms(ms);
+        self.sender.on_ack(&ack, self.now);
+        self.leave()
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.sender.window().cwnd
+    }
+}
+
+fn marked_in_slow_start() -> Profile {
+    Profile { ecn: Ecn::Capable, initial_ssthresh: f64::INFINITY, ..linux(10.0) }
+}
+
+/// Each acknowledgement says that a mark was seen. What left, and the window after it, as Linux 6.18 had
+/// them for the same acknowledgements over a TUN device: of D delivered ceil(D x 5 / 10) leave until 5 are
+/// in flight, then what is delivered; the eleventh acknowledges what left after the first, and reduces
+/// again, from 5 to 2: ceil(D x 2 / 5). A window that fell at once would send nothing for the first five.
+#[test]
+fn the_echo_of_a_mark_reduces_the_window_in_proportion() {
+    let mut direct = Direct::new("reno", marked_in_slow_start(), 40);
+    let mut trace = Vec::new();
+    for next in 1..=16 {
+        let ack = Ack { ece: true, ..direct.ack(next, &[]) };
+        let left = direct.after(if next == 1 { 100 } else { 7 }, ack).len();
+        trace.push((left, direct.cwnd()));
+    }
+    let kernel = [
+        [(1, 10.0), (0, 9.0), (1, 9.0), (0, 8.0), (1, 8.0), (0, 7.0), (1, 7.0), (0, 6.0)],
+        [(0, 5.0), (1, 5.0), (1, 5.0), (0, 4.0), (1, 4.0), (0, 3.0), (0, 2.0), (1, 2.0)],
+    ];
+    assert_eq!(trace, kernel.concat());
+}
+
+/// packetdrill's cwnd-moderation-ecn-enter-cwr: 4 packets of a window of 10, and the first acknowledgement
+/// says that a mark was seen. 3 are in flight, the threshold is 7: one for the one delivered, and one more
+/// since the cumulative acknowledgement moved: 5, as Linux 6.18 has it. The script says 4, which was so
+/// until 5.13 made that one more depend on a retransmission.
+#[test]
+fn an_echo_with_little_in_flight_leaves_what_is_in_flight_and_two() {
+    let mut direct = Direct::new("cubic", marked_in_slow_start(), 4);
+    let ack = Ack { ece: true, ..direct.ack(1, &[]) };
+    direct.after(100, ack);
+    assert_eq!((direct.cwnd(), direct.sender.window().ssthresh), (5.0, 7.0));
+    // Nothing has left since: of the four delivered, four may leave and one more. The acknowledgement of
+    // something newer ends it at the threshold.
+    direct.after(1, direct.ack(4, &[]));
+    assert_eq!(direct.cwnd(), 5.0);
+    direct.sender.ready(5);
+    direct.leave();
+    direct.after(100, direct.ack(5, &[]));
+    assert_eq!(direct.cwnd(), 7.0);
+}
+
+/// RFC 6937 speaks of fast recovery only: with `recovery = "prr"` a mark reduces at once.
+#[test]
+fn without_the_rules_of_linux_a_mark_reduces_at_once() {
+    let profile = Profile { recovery: Recovery::SackProportional, ..marked_in_slow_start() };
+    let mut direct = Direct::new("reno", profile, 40);
+    let ack = Ack { ece: true, ..direct.ack(1, &[]) };
+    assert_eq!((direct.after(100, ack), direct.cwnd()), (vec![], 5.0));
 }
 
 /// Packets that come 10 ms late on a path of 80 ms. The first time, three reports are believed, and

@@ -108,6 +108,8 @@ pub struct Sender<C> {
     recover: u64,
     /// The first packet that had not been sent when an echo last reduced the window.
     marked_below: u64,
+    /// In Linux: the window comes down for an echo in proportion to what is delivered (CA_CWR).
+    easing: bool,
     /// Packets believed lost of which the controller has been told.
     lost_told: u64,
     /// Routers' answers so far, bytes/s, where acknowledgements sum them.
@@ -156,6 +158,7 @@ impl<C: Controller + Clone> Sender<C> {
             state: State::Opening { asked: false },
             recover: 0,
             marked_below: 0,
+            easing: false,
             answered: 0,
             cwr: false,
             no_fast_below: 0,
@@ -317,6 +320,7 @@ impl<C: Controller + Clone> Sender<C> {
         } else {
             self.tell_timeout(now);
         }
+        self.easing = false;
         self.hystart = None;
         if self.profile.slow_start == SlowStart::Hybrid {
             self.hybrid = Some(Box::new(Hybrid::anew(now, self.board.next())));

@@ -106,6 +106,7 @@ impl<C: Controller + Clone> Sender<C> {
         if answered || self.state != State::Open {
             return outcome;
         }
+        self.end_easing();
         self.tell(Cause::Loss, now);
         self.cwr = true;
         if outcome == Outcome::Quiet { Outcome::Reduced } else { outcome }

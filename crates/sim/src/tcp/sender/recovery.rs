@@ -20,17 +20,20 @@ impl<C: Controller + Clone> Sender<C> {
         if self.is_loss(advanced) {
             return self.enter_recovery(delivered, advanced, now);
         }
+        if self.easing {
+            self.ease(delivered, advanced > 0);
+        }
         if advanced > 0 {
             self.rearm(now);
-            // An echo of a mark never lets the window grow.
-            if !ece {
+            // An echo of a mark never lets the window grow, nor does a window that comes down.
+            if !ece && !self.easing {
                 self.grow(event, full);
             }
         }
         if let Some(event) = event {
             self.watch_delay(event);
         }
-        if ece { self.heed_echo(now) } else { Outcome::Quiet }
+        if ece { self.heed_echo(delivered, advanced > 0, now) } else { Outcome::Quiet }
     }
 
     /// Whether this acknowledgement, which advanced by that many packets, reveals a loss.
@@ -54,6 +57,8 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     pub(super) fn enter_recovery(&mut self, delivered: u64, advanced: u64, now: Time) -> Outcome {
+        let eased = self.easing;
+        self.end_easing();
         self.remember(now);
         let (heeded, cwnd) = (self.is_heeded(), self.window.cwnd);
         if !heeded {
@@ -75,8 +80,11 @@ impl<C: Controller + Clone> Sender<C> {
             }
             Recovery::Rack => {
                 self.forget_probe();
-                // Differs from [RFC 6937, 3]: the window before the reduction, not what is outstanding.
-                self.proportion = Proportion::new(cwnd as u64);
+                // Differs from [RFC 6937, 3]: the window before the reduction, not what is outstanding; and
+                // where an echo has begun to reduce it, that goes on (tcp_enter_recovery).
+                if !(eased && heeded) {
+                    self.proportion = Proportion::new(cwnd as u64);
+                }
                 self.reduce(delivered, advanced > 0);
             }
             Recovery::Reno => self.board.lose_below(self.board.una() + 1),
@@ -139,7 +147,7 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     /// Proportional: moves the window with what an acknowledgement delivers.
-    fn reduce(&mut self, delivered: u64, advanced: bool) {
+    pub(super) fn reduce(&mut self, delivered: u64, advanced: bool) {
         if !self.is_proportional() {
             return;
         }
@@ -156,13 +164,13 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     /// Whether recovery moves the window. In the kernel a controller that models the path does so itself.
-    fn is_proportional(&self) -> bool {
+    pub(super) fn is_proportional(&self) -> bool {
         self.profile.recovery.is_proportional() && (self.timed.is_none() || self.rates.is_none())
     }
 
     /// Proportional: a recovery that ends leaves the window at its threshold [RFC 6937, 3].
     pub(super) fn settle(&mut self) {
-        if self.is_proportional() && self.state == State::Recovery {
+        if self.is_proportional() && (self.state == State::Recovery || self.easing) {
             self.window.cwnd = self.window.ssthresh;
         }
     }
