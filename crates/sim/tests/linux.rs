@@ -286,6 +286,27 @@ fn an_echo_with_little_in_flight_leaves_what_is_in_flight_and_two() {
     assert_eq!(direct.cwnd(), 7.0);
 }
 
+/// After packetdrill's prr-ss-ack-below-snd_una: of a window of 10 packet 3 is lost. The acknowledgement of
+/// 0 to 2 overtakes the one that came of packet 6, and reports 4 to 6 though it ends at 2. Three reports are
+/// a loss: 3 leaves at once. In a recovery, too, what such a one reports makes room: 0 and 5 of 10 are lost;
+/// 0 to 4 are acknowledged, 5 to 9 are in flight at a threshold of 5, and the overtaken one reports 6 to 9: 5
+/// leaves again, and four new ones.
+#[test]
+fn what_an_overtaken_acknowledgement_reports_counts() {
+    for recovery in [Recovery::Sack, Recovery::SackProportional, Recovery::Rack] {
+        let mut direct = Direct::new("reno", Profile { recovery, ..linux(10.0) }, 10);
+        assert!(direct.after(100, direct.ack(3, &[])).is_empty());
+        assert_eq!(direct.after(1, direct.ack(2, &[(4, 7)])).first(), Some(&3), "{recovery:?}");
+    }
+    let mut direct = Direct::new("reno", Profile { recovery: Recovery::Sack, ..linux(10.0) }, 10);
+    direct.after(100, direct.ack(0, &[(1, 2)]));
+    direct.after(1, direct.ack(0, &[(1, 3)]));
+    assert_eq!(direct.after(1, direct.ack(0, &[(1, 4)])), [0]);
+    assert!(direct.after(100, direct.ack(5, &[])).is_empty());
+    direct.sender.ready(40);
+    assert_eq!(direct.after(1, direct.ack(4, &[(6, 10)])), [5, 10, 11, 12, 13]);
+}
+
 /// RFC 6937 speaks of fast recovery only: with `recovery = "prr"` a mark reduces at once.
 #[test]
 fn without_the_rules_of_linux_a_mark_reduces_at_once() {

@@ -258,8 +258,11 @@ impl<C: Controller + Clone> Sender<C> {
             self.heed_answer(ack.feedback);
         }
         let una = self.board.una();
-        if ack.next < una || ack.opens {
+        if ack.opens {
             return Outcome::Quiet;
+        }
+        if ack.next < una {
+            return self.on_overtaken(ack, now);
         }
         let full = self.usage.limited;
         let delivered = if self.timed.is_some() { self.take_timed(ack, now) } else { self.board.take(ack) };

@@ -2,7 +2,7 @@
 
 use fairhaul_cc::{AckEvent, Cause, Controller};
 use fairhaul_experiment::Recovery;
-use fairhaul_units::Time;
+use fairhaul_units::{Ack, Time};
 
 use super::{Outcome, Sender, State};
 use crate::tcp::{DUP_THRESHOLD, Proportion};
@@ -34,6 +34,33 @@ impl<C: Controller + Clone> Sender<C> {
             self.watch_delay(event);
         }
         if ece { self.heed_echo(delivered, advanced > 0, now) } else { Outcome::Quiet }
+    }
+
+    /// An acknowledgement that a later one has overtaken: what it reports was delivered all the same
+    /// [RFC 6675, 5; LINUX, old_ack in tcp_ack]. Its time is no sample, and it ends nothing.
+    //
+    // Differs from [LINUX]: where it reveals a loss, proportional reduction counts what it delivers; in a
+    // recovery under way it does not, as there.
+    #[cold]
+    pub(super) fn on_overtaken(&mut self, ack: &Ack, now: Time) -> Outcome {
+        if !self.profile.recovery.reports() || ack.blocks == 0 {
+            return Outcome::Quiet;
+        }
+        let delivered = if self.timed.is_some() { self.take_timed(ack, now) } else { self.board.take(ack) };
+        if delivered == 0 {
+            return Outcome::Quiet;
+        }
+        let event = self.event(ack, delivered, now);
+        self.controller.on_delivery(&mut self.window, &event);
+        let mut outcome = Outcome::Quiet;
+        if self.state == State::Open && self.is_loss(0) {
+            outcome = self.enter_recovery(delivered, 0, now);
+        } else if self.state == State::Recovery && self.timed.is_none() {
+            outcome = self.in_recovery(delivered, 0, now);
+        }
+        self.await_settled(now);
+        self.window.cwnd = self.window.cwnd.min(self.profile.max_window);
+        outcome
     }
 
     /// Whether this acknowledgement, which advanced by that many packets, reveals a loss.
