@@ -165,14 +165,19 @@ fn flow(flow: &Flow) -> Value {
     if let Some(Hold::Adaptive { quick }) = flow.delayed_ack {
         described["delayed_ack"] = json!({ "kind": "adaptive", "quick_packets": quick });
     }
+    if flow.linux {
+        described["profile"] = "linux".into();
+    }
     if flow.whole_window {
         described["whole_window"] = true.into();
     }
     if flow.sockbuf == Sockbuf::Linux {
         described["sockbuf"] = "linux".into();
     }
-    if flow.rto == Rto::Linux {
-        described["rto"] = "linux".into();
+    match flow.rto {
+        Rto::Scaled => {}
+        Rto::Rfc6298 => described["rto"] = "rfc6298".into(),
+        Rto::Linux => described["rto"] = "linux".into(),
     }
     if flow.ecn {
         described["ecn"] = true.into();

@@ -116,7 +116,12 @@ impl<'a> Party<'a> {
             undo: matches!(v.get("undo")?, Got::Switch(true)),
             delayed_ack: self.hold(v.get("delayed_ack")?),
             whole_window: matches!(v.get("whole_window")?, Got::Switch(true)),
-            rto: if v.table("rto")?.shape.name == "linux" { Rto::Linux } else { Rto::Scaled },
+            linux: v.given("profile") && v.table("profile")?.shape.name == "linux",
+            rto: match v.table("rto")?.shape.name {
+                "linux" => Rto::Linux,
+                "rfc6298" => Rto::Rfc6298,
+                _ => Rto::Scaled,
+            },
             sockbuf: if v.table("sockbuf")?.shape.name == "linux" {
                 Sockbuf::Linux
             } else {

@@ -147,7 +147,10 @@ impl<C: Controller + Clone> Sender<C> {
             profile,
             window: profile.window(),
             board: Scoreboard::default(),
-            rtt: RttEstimator::new(profile.min_rto),
+            rtt: match profile.rto {
+                Rto::Rfc6298 => RttEstimator::with_least_timeout(profile.min_rto),
+                Rto::Scaled | Rto::Linux => RttEstimator::new(profile.min_rto),
+            },
             pacer: Pacer::new(profile.max_pacing_rate),
             hystart,
             hybrid,
@@ -358,7 +361,7 @@ impl<C: Controller + Clone> Sender<C> {
     /// Takes a round trip.
     fn sample(&mut self, rtt: Span) {
         match self.profile.rto {
-            Rto::Scaled => self.rtt.sample(rtt, real(self.board.in_flight())),
+            Rto::Scaled | Rto::Rfc6298 => self.rtt.sample(rtt, real(self.board.in_flight())),
             Rto::Linux => self.rtt.sample_in_full(rtt, self.board.una(), self.board.next()),
         }
     }
