@@ -307,7 +307,7 @@ fn what_an_overtaken_acknowledgement_reports_counts() {
     assert_eq!(direct.after(1, direct.ack(4, &[(6, 10)])), [5, 10, 11, 12, 13]);
 }
 
-/// RFC 6937 speaks of fast recovery only: with `recovery = "prr"` a mark reduces at once.
+/// RFC 6937 speaks of fast recovery only: with `prr = true` alone a mark reduces at once.
 #[test]
 fn without_the_rules_of_linux_a_mark_reduces_at_once() {
     let profile = Profile { recovery: Recovery::SackProportional, ..marked_in_slow_start() };

@@ -204,8 +204,8 @@ def linux_sender_line(controllers: Iterable[str]) -> str:
     if not found:
         return ""
     return (
-        f'{" and ".join(found)}: the sender of Linux (profile "linux", the default of bbr and bbr3; '
-        'profile = "plain" has another).'
+        f'{" and ".join(found)}: the sender of Linux (profile "linux", the default of bbr and '
+        'bbr3; profile = "plain" has another).'
     )
 
 

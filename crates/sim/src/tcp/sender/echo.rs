@@ -4,7 +4,7 @@
 //! In Linux the window comes down for an echo as it does in fast recovery [LINUX, tcp_enter_cwr and
 //! tcp_cwnd_reduction]: the sender goes on at the share of what is delivered that stays, where a window that
 //! falls at once would stop it for half a round. RFC 9937 and RFC 6937 speak of fast recovery only, so
-//! `recovery = "prr"` reduces at once.
+//! `prr = true` of a SACK sender reduces at once.
 
 use fairhaul_cc::{Cause, Controller};
 use fairhaul_units::Time;
