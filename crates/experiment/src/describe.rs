@@ -174,10 +174,8 @@ fn flow(flow: &Flow) -> Value {
     if flow.sockbuf == Sockbuf::Linux {
         described["sockbuf"] = "linux".into();
     }
-    match flow.rto {
-        Rto::Scaled => {}
-        Rto::Rfc6298 => described["rto"] = "rfc6298".into(),
-        Rto::Linux => described["rto"] = "linux".into(),
+    if let Some(rto) = rto(flow.rto) {
+        described["rto"] = rto.into();
     }
     if flow.ecn {
         described["ecn"] = true.into();
@@ -193,6 +191,15 @@ fn flow(flow: &Flow) -> Value {
         });
     }
     described
+}
+
+/// The word of a rule for the timeout, unless it is the default.
+fn rto(rto: Rto) -> Option<&'static str> {
+    match rto {
+        Rto::Scaled => None,
+        Rto::Rfc6298 => Some("rfc6298"),
+        Rto::Linux => Some("linux"),
+    }
 }
 
 fn start(start: Start) -> Value {
