@@ -12,7 +12,8 @@ use fairhaul_units::{Bytes, HEADER, Kind, Settings, Span};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Flow, Hold, Hop, LinkSpec, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Sockbuf, Start, Traffic,
+    Clock, Flow, Hold, Hop, LinkSpec, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Sockbuf, Start,
+    Traffic,
 };
 
 /// `scenario` as JSON, in one line.
@@ -184,13 +185,17 @@ fn flow(flow: &Flow) -> Value {
         described["header_bytes"] = flow.headers().0.into();
     }
     if !flow.clock.is_exact() {
-        described["clock"] = json!({
-            "offset_s": flow.clock.offset.as_secs(),
-            "drift_ppm": flow.clock.drift_ppb as f64 / 1000.0,
-            "stamp_s": flow.clock.stamp.as_secs(),
-        });
+        described["clock"] = clock(flow.clock);
     }
     described
+}
+
+fn clock(clock: Clock) -> Value {
+    json!({
+        "offset_s": clock.offset.as_secs(),
+        "drift_ppm": clock.drift_ppb as f64 / 1000.0,
+        "stamp_s": clock.stamp.as_secs(),
+    })
 }
 
 /// The word of a rule for the timeout, unless it is the default.
