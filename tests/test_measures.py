@@ -110,7 +110,7 @@ def test_the_keys_are_those_of_the_design() -> None:
         *("flows", "links", "fairness", "loss_episodes", "stationary"),
     ]
     assert list(found["flows"][0]) == [
-        *("name", "group", "role", "controller", "goodput_bps", "throughput_bps"),
+        *("name", "group", "role", "controller", "profile", "goodput_bps", "throughput_bps"),
         *("share", "link_share", "loss_rate", "retransmits", "loss_events", "timeouts"),
         *("rtt_mean_s", "cwnd_mean", "completion_s", "loss_sync"),
     ]

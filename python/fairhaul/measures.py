@@ -149,6 +149,7 @@ def _flows(record: Record) -> list[dict[str, Any]]:
             "group": flow["group"],
             "role": flow["role"],
             "controller": flow["controller"],
+            "profile": flow.get("profile", "plain"),
             "goodput_bps": float(goodput[i]),
             "throughput_bps": float(throughput[i]),
             "share": _over(goodput[i], all_goodput),

@@ -66,8 +66,8 @@ pub struct AckEvent {
     pub one_way: Span,
     /// Packets in flight after it.
     pub in_flight: f64,
-    /// Whether it is the first of another round: all that was outstanding at the first of the
-    /// last round has been delivered.
+    /// Whether it is the first of another round: something that left after the first of the last
+    /// round came has been delivered.
     pub new_round: bool,
     /// Whether the sender is recovering from a loss event or a timeout.
     pub recovering: bool,

@@ -12,7 +12,8 @@ use fairhaul_units::{Bytes, HEADER, Kind, Settings, Span};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Flow, Hold, Hop, LinkSpec, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Sockbuf, Start, Traffic,
+    Clock, Flow, Hold, Hop, LinkSpec, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Sockbuf, Start,
+    Traffic,
 };
 
 /// `scenario` as JSON, in one line.
@@ -165,14 +166,17 @@ fn flow(flow: &Flow) -> Value {
     if let Some(Hold::Adaptive { quick }) = flow.delayed_ack {
         described["delayed_ack"] = json!({ "kind": "adaptive", "quick_packets": quick });
     }
+    if flow.linux {
+        described["profile"] = "linux".into();
+    }
     if flow.whole_window {
         described["whole_window"] = true.into();
     }
     if flow.sockbuf == Sockbuf::Linux {
         described["sockbuf"] = "linux".into();
     }
-    if flow.rto == Rto::Linux {
-        described["rto"] = "linux".into();
+    if let Some(rto) = rto(flow.rto) {
+        described["rto"] = rto.into();
     }
     if flow.ecn {
         described["ecn"] = true.into();
@@ -181,13 +185,26 @@ fn flow(flow: &Flow) -> Value {
         described["header_bytes"] = flow.headers().0.into();
     }
     if !flow.clock.is_exact() {
-        described["clock"] = json!({
-            "offset_s": flow.clock.offset.as_secs(),
-            "drift_ppm": flow.clock.drift_ppb as f64 / 1000.0,
-            "stamp_s": flow.clock.stamp.as_secs(),
-        });
+        described["clock"] = clock(flow.clock);
     }
     described
+}
+
+fn clock(clock: Clock) -> Value {
+    json!({
+        "offset_s": clock.offset.as_secs(),
+        "drift_ppm": clock.drift_ppb as f64 / 1000.0,
+        "stamp_s": clock.stamp.as_secs(),
+    })
+}
+
+/// The word of a rule for the timeout, unless it is the default.
+fn rto(rto: Rto) -> Option<&'static str> {
+    match rto {
+        Rto::Scaled => None,
+        Rto::Rfc6298 => Some("rfc6298"),
+        Rto::Linux => Some("linux"),
+    }
 }
 
 fn start(start: Start) -> Value {

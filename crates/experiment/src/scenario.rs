@@ -199,6 +199,8 @@ pub enum Hold {
 pub enum Rto {
     /// With gains for one sample a round [RFC 6298], divided by their number [RFC 7323, G].
     Scaled,
+    /// The same, and the least timeout is one of the whole [RFC 6298, 2.4].
+    Rfc6298,
     /// With full gains, and a variation that falls once a round [LINUX].
     Linux,
 }
@@ -330,13 +332,15 @@ pub struct Flow {
     pub delayed_ack: Option<Hold>,
     /// Whether the window counts whole packets.
     pub whole_window: bool,
+    /// Whether the keys that it leaves out have the values of Linux.
+    pub linux: bool,
     /// How the retransmission timeout follows from round trips.
     pub rto: Rto,
     /// What the send buffer counts.
     pub sockbuf: Sockbuf,
     /// By what the receiver stamps arrivals.
     pub clock: Clock,
-    /// Least margin of the retransmission timer above the smoothed round-trip time.
+    /// Least margin of the retransmission timer above the smoothed round-trip time, or its least timeout.
     pub min_rto: Span,
     /// Payload that the sender may keep unacknowledged.
     pub send_buffer: Option<Bytes>,

@@ -224,6 +224,23 @@ fn a_profile_gives_what_a_flow_leaves_out_and_nothing_else() {
 }
 
 #[test]
+fn flows_of_bbr_have_the_sender_of_linux_unless_a_profile_says_otherwise() {
+    let flow = |set: &[(&str, &str)]| base(DUMBBELL, set).flows[0].clone();
+    for controller in ["bbr", "{ kind = \"bbr3\" }"] {
+        let bbr = ("flow.F1.controller", controller);
+        let default = flow(&[bbr]);
+        assert_eq!((default.linux, default.recovery, default.initial_window), (true, Recovery::Rack, 10.0));
+        assert_eq!(flow(&[bbr, ("flow.F1.recovery", "sack")]).recovery, Recovery::Sack);
+        for plain in ["profile", "flow.F1.profile"] {
+            let said = flow(&[bbr, (plain, "plain")]);
+            assert_eq!((said.linux, said.recovery, said.initial_window), (false, Recovery::Sack, 2.0));
+        }
+    }
+    let reno = flow(&[]);
+    assert_eq!((reno.linux, reno.recovery), (false, Recovery::Sack));
+}
+
+#[test]
 fn a_profile_leaves_a_controller_its_parameters_and_gives_hystart_to_cubic_alone() {
     let flow = |controller| {
         let set = [("flow.F1.profile", "{ kind = \"linux\" }"), ("flow.F1.controller", controller)];

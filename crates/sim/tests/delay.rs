@@ -163,10 +163,12 @@ fn scenario_1(controller: &str) -> Run {
     ))
 }
 
-/// [GHSTCP]: utilisation above 90 %, fairer than HighSpeed TCP, and the refined rule does away with
-/// needless switches of the original.
+/// [GHSTCP]: utilisation above 90 %, and fairer than HighSpeed TCP. That the refined rule switches less than
+/// the original is not seen here: 1.19 ±0.20 and 1.26 ±0.18 a second in six seeds. It was, by a third, while a
+/// round lacked the packet that its first acknowledgement released, so that the extra packet of a growing
+/// window moved through the rounds and turned the trend that the original reads.
 #[test]
-fn gentle_is_fairer_than_highspeed_and_refined_switches_less() {
+fn gentle_is_fairer_than_highspeed() {
     let figures = |controller: &str| {
         let run = scenario_1(controller);
         let flows = [0, 1, 2].map(|flow| run.goodput_bps(flow) / 1e6);
@@ -183,6 +185,6 @@ fn gentle_is_fairer_than_highspeed_and_refined_switches_less() {
     let original = figures("{ kind = \"ghstcp\", variant = \"original\" }");
     let highspeed = figures("\"highspeed\"");
     assert!(refined.0 > highspeed.0 + 0.1 && original.0 > highspeed.0 + 0.1);
-    assert!(refined.1 < 0.7 * original.1);
+    assert!(refined.1 > 0.0 && original.1 > 0.0);
     assert_eq!(highspeed.1, 0.0);
 }

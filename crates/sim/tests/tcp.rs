@@ -2,7 +2,10 @@
 
 mod wire;
 
-use fairhaul_cc::Builtin;
+use std::cell::Cell;
+use std::rc::Rc;
+
+use fairhaul_cc::{AckEvent, Builtin, Congestion, Controller, Window};
 use fairhaul_experiment::Recovery;
 use fairhaul_sim::tcp::{Outcome, Poll, Profile, Room, Sender};
 use fairhaul_units::{Ack, Data, SACK_BLOCKS, SackBlock, Span, Time};
@@ -283,4 +286,33 @@ fn a_sender_that_its_buffer_limits_does_not_grow_its_window() {
     // A window of 10 still stops the sender, one of 11 never does.
     assert_eq!(pipe.sender.window().cwnd, 11.0);
     assert_eq!(pipe.sent.iter().filter(|(time, _)| *time == at(5000)).count(), 10);
+}
+
+/// Counts rounds, and leaves the window as it is.
+#[derive(Clone, Default)]
+struct Counter(Rc<Cell<u32>>);
+
+impl Controller for Counter {
+    fn on_delivery(&mut self, _: &mut Window, ack: &AckEvent) {
+        self.0.set(self.0.get() + u32::from(ack.new_round));
+    }
+
+    fn on_ack(&mut self, _: &mut Window, _: &AckEvent) {}
+
+    fn on_congestion(&mut self, _: &mut Window, _: &Congestion) {}
+}
+
+/// A window of 1, 2, 3, 4 or 10 packets on a path of 100 ms: the first packet leaves at 101 ms, and each
+/// acknowledgement brings a round of its own only when it is of a packet that left since the last one
+/// began, 101 ms later. A round that ended a packet sooner would be one of w - 1 packets.
+#[test]
+fn a_round_lasts_a_round_trip_in_the_smallest_windows_too() {
+    for cwnd in [1.0, 2.0, 3.0, 4.0, 10.0] {
+        let profile = Profile { initial_window: cwnd, initial_ssthresh: cwnd, ..profile(Recovery::Sack) };
+        let counter = Counter::default();
+        let sender = Sender::new(profile, counter.clone());
+        let mut pipe = Pipe::of(sender, profile, Span::from_ms(100), Span::from_ms(1), |_, _| false);
+        pipe.run(at(101 + 100 * 101 + 1));
+        assert_eq!(counter.0.get(), 100, "at a window of {cwnd}");
+    }
 }

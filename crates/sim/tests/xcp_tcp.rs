@@ -12,6 +12,7 @@ fn beside(queue: &str, rtt_ms: u32, asking: u32, others: u32, other: &str, durat
         r#"
         duration = "{duration} s"
         warmup = "{} s"
+        profile = "plain"
         [bottleneck]
         rate = "100 Mbit/s"
         delay = "{} ms"

@@ -69,6 +69,12 @@ def show_comparison(done: Comparison) -> None:
     how = "one seed, so without intervals" if done.seeds == 1 else f"{done.seeds} seeds"
     lasts = f"{duration_text(done.duration_s)}, the first {duration_text(done.warmup_s)} left out"
     screen.print(f"Runs of {lasts}; {how}. Shares are of what the flows of one controller have.")
+    question = done.question
+    transports = list(question.controllers.values())
+    if question.others is not None:
+        transports.append(question.others.transport)
+    if said := show.linux_sender_line(str(one.controller["kind"]) for one in transports):
+        screen.print(said)
     screen.print(
         "Completion times are the size over the measured rate, without the start of a transfer; "
         "those longer than a run are extrapolated."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -71,6 +71,9 @@ def measures(runs: Sequence[Mapping[str, Any]]) -> None:
         screen.print(table("Groups", *group_rows(found["groups"], between), words=2))
     screen.print(table("Links", *link_rows(found["links"], between)))
     screen.print(_fairness_line(found))
+    of_linux = (f["controller"] for f in first["flows"] if f.get("profile") == "linux")
+    if said := linux_sender_line(of_linux):
+        screen.print(said)
     if len(runs) > 1:
         screen.print("Means and the half width of their 95 % interval.")
     if "trust" in first:
@@ -178,6 +181,9 @@ def _rows(
     return header, rows
 
 
+# Controllers whose flows have the sender of Linux where nothing says which.
+BBR = {"bbr", "bbr3"}
+
 FAIRNESS_COLUMNS: dict[str, tuple[str, Number]] = {
     "jain": ("Jain's index", plain(3)),
     "max_min_ratio": ("largest / smallest", plain(2)),
@@ -190,6 +196,17 @@ def fairness_rows(found: Sequence[Mapping[str, Any]]) -> Rows:
     header, rows = _rows([one["fairness"] for one in found], [], FAIRNESS_COLUMNS, " ")
     verdicts = ["yes" if one["stationary"] else "no" for one in found]
     return [*header, "stationary"], [[*r, v] for r, v in zip(rows, verdicts, strict=True)]
+
+
+def linux_sender_line(controllers: Iterable[str]) -> str:
+    """Say that flows of BBR have the sender of Linux, or nothing where none of them is."""
+    found = sorted(BBR.intersection(controllers))
+    if not found:
+        return ""
+    return (
+        f'{" and ".join(found)}: the sender of Linux (profile "linux", the default of bbr and '
+        'bbr3; profile = "plain" has another).'
+    )
 
 
 def _fairness_line(found: Mapping[str, Any]) -> str:

@@ -75,7 +75,12 @@ pub(crate) static SCENARIO: Shape = Shape {
         field("node", Tables(&NODE), Said("`[bottleneck]`"), "The nodes of a graph."),
         field("link", Tables(&LINK), Said("`[bottleneck]`"), "The links of a graph."),
         field("flow", Tables(&FLOW), Required, "The flows, in order."),
-        field("profile", PROFILE, value("\"plain\""), "What flows are that do not say it themselves."),
+        field(
+            "profile",
+            PROFILE,
+            Said("\"plain\"; of flows of `bbr` and `bbr3` `linux`"),
+            "What flows are that do not say it themselves.",
+        ),
         field("sweep", Sweep, Said("one run"), "What a sweep varies."),
     ],
 };
@@ -240,7 +245,8 @@ static FLOW: Shape = Shape {
             "min_rto",
             Accepts::Span { least: INSTANT, most: Span::from_s(60) },
             value("\"0.2 s\""),
-            "Least margin of the retransmission timer above the smoothed round-trip time.",
+            "Least margin of the retransmission timer above the smoothed round-trip time; with `rto = \"rfc6298\"` \
+             the least timeout.",
         ),
         field("rto", RTO, value("\"scaled\""), "How the retransmission timeout follows from round trips."),
         field("send_buffer", VOLUME, Said("no limit"), "What the sender may keep unacknowledged."),
@@ -337,6 +343,11 @@ const RTO: Accepts = Words(&Words {
         word(
             "scaled",
             "Gains for one sample a round (RFC 6298), divided by their number (RFC 7323, appendix G).",
+        ),
+        word(
+            "rfc6298",
+            "As `scaled`, but `min_rto` is the least timeout as a whole (RFC 6298, 2.4), not the least margin \
+             above the smoothed round trip.",
         ),
         word("linux", "Full gains for each sample, and a variation that falls once a round."),
     ],

@@ -116,12 +116,9 @@ impl<'a> Party<'a> {
             undo: matches!(v.get("undo")?, Got::Switch(true)),
             delayed_ack: self.hold(v.get("delayed_ack")?),
             whole_window: matches!(v.get("whole_window")?, Got::Switch(true)),
-            rto: if v.table("rto")?.shape.name == "linux" { Rto::Linux } else { Rto::Scaled },
-            sockbuf: if v.table("sockbuf")?.shape.name == "linux" {
-                Sockbuf::Linux
-            } else {
-                Sockbuf::Payload
-            },
+            linux: v.given("profile") && v.table("profile")?.shape.name == "linux",
+            rto: rto(v)?,
+            sockbuf: sockbuf(v)?,
             clock: clock(v)?,
             min_rto: v.span("min_rto")?,
             send_buffer: v.size("send_buffer"),
@@ -308,6 +305,20 @@ fn spread(from: Span, to: Span, count: u64) -> Vec<Span> {
         _ => width * u128::from(i) / u128::from(count - 1),
     };
     (0..count).map(|i| from + Span::from_ps(part(i) as u64)).collect()
+}
+
+/// How the timeout follows from round trips.
+fn rto(values: &Values) -> Option<Rto> {
+    Some(match values.table("rto")?.shape.name {
+        "linux" => Rto::Linux,
+        "rfc6298" => Rto::Rfc6298,
+        _ => Rto::Scaled,
+    })
+}
+
+/// What the send buffer counts.
+fn sockbuf(values: &Values) -> Option<Sockbuf> {
+    Some(if values.table("sockbuf")?.shape.name == "linux" { Sockbuf::Linux } else { Sockbuf::Payload })
 }
 
 fn recovery(word: &Values) -> Option<Recovery> {

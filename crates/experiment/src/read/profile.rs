@@ -19,12 +19,20 @@ const LINUX: &[(&str, &str)] = &[
     ("sockbuf", "linux"),
 ];
 
+/// Controllers whose flows have the sender of Linux where neither they nor the scenario say which. BBR is
+/// used with losses found by time and the probe [RFC 8985] and nowhere without: after a burst of losses
+/// it keeps its window, and a sender that waits for the timer then stands still at a full window.
+const OF_LINUX: [&str; 2] = ["bbr", "bbr3"];
+
 /// The tree, with what its profiles say where its flows say nothing.
 pub(super) fn filled(tree: &Node) -> Cow<'_, Node> {
     let Some(Value::List(flows)) = tree.get("flow").map(|flows| &flows.value) else {
         return Cow::Borrowed(tree);
     };
-    let of = |flow: &Node| flow.get("profile").or(tree.get("profile")).filter(|node| is_linux(node)).cloned();
+    let of = |flow: &Node| match flow.get("profile").or(tree.get("profile")) {
+        Some(profile) => is_linux(profile).then(|| profile.clone()),
+        None => flow.get("controller").filter(|_| OF_LINUX.contains(&controller(flow))).cloned(),
+    };
     let profiles: Vec<Option<Node>> = flows.iter().map(of).collect();
     if profiles.iter().all(Option::is_none) {
         return Cow::Borrowed(tree);
@@ -47,14 +55,19 @@ fn is_linux(profile: &Node) -> bool {
     profile.get("kind").unwrap_or(profile).text() == Some("linux")
 }
 
+/// The name of a flow's controller, or nothing.
+fn controller(flow: &Node) -> &str {
+    let name = flow.get("controller").and_then(|node| node.get("kind").unwrap_or(node).text());
+    name.unwrap_or_default()
+}
+
 /// Puts the values of Linux where `flow` has none, as if they stood where its profile does.
 fn fill(flow: &mut Node, profile: &Node) {
-    let controller = flow.get("controller").and_then(|node| node.get("kind").unwrap_or(node).text());
-    let controller = controller.unwrap_or_default().to_owned();
+    let controller = controller(flow).to_owned();
     // In the kernel this is CUBIC's own.
     let slow_start = if controller == "cubic" { "hystart" } else { "full" };
     let Value::Table(entries) = &mut flow.value else { return };
-    for (key, text) in LINUX.iter().copied().chain([("slow_start", slow_start)]) {
+    for (key, text) in LINUX.iter().copied().chain([("slow_start", slow_start), ("profile", "linux")]) {
         if !entries.iter().any(|entry| entry.key == key) {
             let (spot, node) = (profile.spot, fragment(text, profile.spot));
             entries.push(Entry { key: key.to_owned(), spot, node });

@@ -31,21 +31,34 @@ pub struct Hybrid {
     least: Span,
     smallest: Span,
     samples: u32,
+    /// The round is over when this packet is acknowledged, too.
+    end: u64,
 }
 
 impl Default for Hybrid {
     fn default() -> Hybrid {
-        let none = Span::from_ps(u64::MAX);
-        Hybrid { round_began: Time::ZERO, last: Time::ZERO, least: none, smallest: none, samples: 0 }
+        Hybrid::anew(Time::ZERO, 0)
     }
 }
 
 impl Hybrid {
-    /// Takes an acknowledgement that finds the window at `cwnd`; whether slow start is to end.
-    pub fn is_over(&mut self, ack: &AckEvent, cwnd: f64) -> bool {
+    /// A slow start that begins at `now`, when all below `next` was sent, is its own first round.
+    pub fn anew(now: Time, next: u64) -> Hybrid {
+        let none = Span::from_ps(u64::MAX);
+        Hybrid { round_began: now, last: now, least: none, smallest: none, samples: 0, end: next }
+    }
+
+    /// Takes an acknowledgement that finds the window at `cwnd`, when all below `una` is acknowledged and
+    /// all below `next` was sent; whether slow start is to end.
+    ///
+    /// A round ends with the acknowledgement of something that left since it began (hystart_update).
+    //
+    // Differs from [LINUX] before 6.14: there the rounds, too, begin where the window first is 16, in the
+    // middle of a round, so that a train is measured from there.
+    pub fn is_over(&mut self, ack: &AckEvent, cwnd: f64, una: u64, next: u64) -> bool {
         self.least = self.least.min(ack.rtt);
-        if ack.new_round {
-            *self = Hybrid { round_began: ack.now, last: ack.now, least: self.least, ..Hybrid::default() };
+        if una > self.end {
+            *self = Hybrid { least: self.least, ..Hybrid::anew(ack.now, next) };
         }
         cwnd >= LEAST_WINDOW && (self.is_long_train(ack) || self.has_risen(ack))
     }
@@ -72,7 +85,7 @@ impl Hybrid {
 mod tests {
     use super::*;
 
-    fn event(at_us: u64, rtt_ms: u64, new_round: bool) -> AckEvent {
+    fn event(at_us: u64, rtt_ms: u64) -> AckEvent {
         AckEvent {
             now: Time::ZERO + Span::from_us(at_us),
             packets: 1.0,
@@ -83,7 +96,7 @@ mod tests {
             min_rtt: Span::from_ms(rtt_ms),
             one_way: Span::from_ms(20),
             in_flight: 10.0,
-            new_round,
+            new_round: false,
             recovering: false,
             rate: None,
         }
@@ -93,8 +106,19 @@ mod tests {
     /// are that far apart.
     fn ends(gap_us: u64, rtt_ms: u64, cwnd: f64) -> Option<u64> {
         let mut hybrid = Hybrid::default();
-        hybrid.is_over(&event(0, 40, true), cwnd);
-        (0..200).map(|n| n * gap_us).find(|&at| hybrid.is_over(&event(1000 + at, rtt_ms, at == 0), cwnd))
+        hybrid.is_over(&event(0, 40), cwnd, 1, 2);
+        let mut is_over = |n: u64| hybrid.is_over(&event(1000 + n * gap_us, rtt_ms), cwnd, 3 + n, 300);
+        (0..200).find(|&n| is_over(n)).map(|n| n * gap_us)
+    }
+
+    /// The round that begins when 8 are sent has samples 2 to 8, which are too few; the next begins with
+    /// the acknowledgement of the ninth, not of the eighth, and its ninth sample is that of packet 17.
+    #[test]
+    fn a_round_ends_with_something_that_left_in_it() {
+        let mut hybrid = Hybrid::default();
+        assert!(!hybrid.is_over(&event(0, 40), 15.0, 1, 8));
+        let over = (2..40).find(|&una| hybrid.is_over(&event(2500 * una, 46), 16.0, una, 30 + una));
+        assert_eq!(over, Some(17));
     }
 
     /// Half of 40 + 1 ms: the first after 20.5 ms of acknowledgements 1 ms apart is that of 21 ms.

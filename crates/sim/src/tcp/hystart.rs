@@ -30,6 +30,8 @@ pub struct HyStart {
     last_min: Span,
     current_min: Span,
     samples: u32,
+    /// The round is over when all below this packet is acknowledged (windowEnd).
+    end: u64,
     conservative: Option<Conservative>,
 }
 
@@ -44,7 +46,7 @@ struct Conservative {
 
 impl Default for HyStart {
     fn default() -> HyStart {
-        HyStart { last_min: NONE, current_min: NONE, samples: 0, conservative: None }
+        HyStart { last_min: NONE, current_min: NONE, samples: 0, end: 0, conservative: None }
     }
 }
 
@@ -57,12 +59,16 @@ impl HyStart {
         if self.conservative.is_some() { divisor * GROWTH_DIVISOR } else { divisor }
     }
 
-    /// Takes the sample of an acknowledgement; whether slow start is to end.
+    /// Takes the sample of an acknowledgement, when all below `una` is acknowledged and all below `next`
+    /// was sent; whether slow start is to end.
     // Unclear in [RFC 9406, 4.2]: whether the acknowledgement that ends a round is the last of it
     // or the first of the next. The first of the next.
-    pub fn is_over(&mut self, ack: &AckEvent) -> bool {
-        if ack.new_round && self.next_round() {
-            return true;
+    pub fn is_over(&mut self, ack: &AckEvent, una: u64, next: u64) -> bool {
+        if una >= self.end {
+            self.end = next;
+            if self.next_round() {
+                return true;
+            }
         }
         self.current_min = self.current_min.min(ack.rtt);
         self.samples += 1;
@@ -103,7 +109,7 @@ mod tests {
 
     use super::*;
 
-    fn sample(rtt: Span, new_round: bool) -> AckEvent {
+    fn sample(rtt: Span) -> AckEvent {
         AckEvent {
             now: Time::ZERO,
             packets: 1.0,
@@ -114,7 +120,7 @@ mod tests {
             min_rtt: rtt,
             one_way: rtt / 2,
             in_flight: 10.0,
-            new_round,
+            new_round: false,
             recovering: false,
             rate: None,
         }
@@ -124,7 +130,8 @@ mod tests {
     fn round(hystart: &mut HyStart, least_ms: u64, samples: u32) -> bool {
         (0..samples).fold(false, |over, number| {
             let above = Span::from_ms(if number == 3 { 0 } else { 7 });
-            hystart.is_over(&sample(Span::from_ms(least_ms) + above, number == 0)) || over
+            let (una, next) = if number == 0 { (hystart.end, hystart.end + 100) } else { (0, 100) };
+            hystart.is_over(&sample(Span::from_ms(least_ms) + above), una, next) || over
         })
     }
 
@@ -153,7 +160,7 @@ mod tests {
         let mut hystart = after(&[80]);
         round(&mut hystart, 200, 7);
         assert!(hystart.conservative.is_none());
-        hystart.is_over(&sample(Span::from_ms(200), false));
+        hystart.is_over(&sample(Span::from_ms(200)), 0, 100);
         assert!(hystart.conservative.is_some());
     }
 

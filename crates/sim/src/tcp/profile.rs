@@ -39,7 +39,7 @@ pub struct Profile {
     pub clock: Clock,
     /// What both buffers leave room for at the start.
     pub room: Room,
-    /// Least margin of the retransmission timer.
+    /// Least margin of the retransmission timer, or its least timeout.
     pub min_rto: Span,
     /// How its timeout follows from round trips.
     pub rto: Rto,

@@ -40,11 +40,13 @@ impl Proportion {
     /// was found.
     //
     // Differs from [RFC 6937, 3.1]: the conservative bound, too, lets go what is delivered now, so that
-    // an acknowledgement without retransmissions in it keeps the number in flight.
+    // an acknowledgement without retransmissions in it keeps the number in flight; and as long as nothing
+    // has left, one packet may.
     pub fn delivered_in_kernel(&mut self, packets: u64, in_flight: u64, ssthresh: f64, fine: bool) -> u64 {
         self.delivered += packets;
         let kept = self.delivered.saturating_sub(self.out);
-        self.bounded(kept.max(packets) + u64::from(fine), in_flight, ssthresh)
+        let more = self.bounded(kept.max(packets) + u64::from(fine), in_flight, ssthresh);
+        more.max(u64::from(self.out == 0))
     }
 
     /// Up to `limit` where less is in flight than the threshold allows, else the proportional part.

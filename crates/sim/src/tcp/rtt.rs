@@ -19,6 +19,7 @@ pub struct RttEstimator {
     variation: f64,
     smallest: Span,
     least_margin: Span,
+    least_timeout: Span,
     backoffs: u32,
     /// The variation by the kernel's rule, once samples are taken by it.
     kernel: Option<Variation>,
@@ -36,11 +37,17 @@ impl RttEstimator {
             variation: 0.0,
             smallest,
             least_margin,
+            least_timeout: Span::ZERO,
             backoffs: 0,
             kernel: None,
             rounded: Span::ZERO,
             timeout: FIRST_TIMEOUT,
         }
+    }
+
+    /// No sample yet; a timeout is at least `least_timeout` as a whole [RFC 6298, 2.4].
+    pub fn with_least_timeout(least_timeout: Span) -> RttEstimator {
+        RttEstimator { least_timeout, ..RttEstimator::new(Span::ZERO) }
     }
 
     /// Takes a sample, one of about `per_round` in a round trip.
@@ -122,8 +129,9 @@ impl RttEstimator {
     /// Works out what follows from an estimate that has changed.
     ///
     // Differs from [RFC 6298, 2.4]: the floor holds for the margin above the smoothed time, not
-    // for the whole, as in Linux. With a floor below the round-trip time the RFC's reading leaves
-    // hardly any margin in a steady queue, and every retransmission would race its timer.
+    // for the whole, as in Linux, unless `rto = "rfc6298"` asks for that. With a floor below the
+    // round-trip time the RFC's reading leaves hardly any margin in a steady queue, and every
+    // retransmission races its timer.
     #[inline(always)]
     fn follow(&mut self) {
         if self.smoothed == 0.0 {
@@ -131,7 +139,8 @@ impl RttEstimator {
             return;
         }
         self.rounded = whole(self.smoothed);
-        let timeout = self.rounded + whole(4.0 * self.variation).max(self.least_margin);
+        let margin = whole(4.0 * self.variation).max(self.least_margin);
+        let timeout = (self.rounded + margin).max(self.least_timeout);
         let backed_off = if self.backoffs == 0 { timeout } else { timeout * (1 << self.backoffs.min(9)) };
         self.timeout = backed_off.min(LONGEST_TIMEOUT);
     }
@@ -199,6 +208,20 @@ mod tests {
         rtt.sample_in_full(Span::from_ms(160), 100, 110);
         assert_eq!(rtt.smoothed(), Span::from_ms(90));
         assert!(rtt.timeout() >= Span::from_ms(170), "{}", rtt.timeout());
+    }
+
+    /// 1000 equal samples of 80 ms leave no variation. By the letter of RFC 6298 the timeout is then the
+    /// floor of 200 ms, and of 300 ms the round trip itself; twice that after it ran out.
+    #[test]
+    fn by_the_letter_the_floor_is_that_of_the_whole_timeout() {
+        for (rtt_ms, timeout_ms) in [(80, 200), (300, 300)] {
+            let mut rtt = RttEstimator::with_least_timeout(Span::from_ms(200));
+            assert_eq!(rtt.timeout(), Span::from_s(1));
+            (0..1000).for_each(|_| rtt.sample(Span::from_ms(rtt_ms), 1.0));
+            assert_eq!(rtt.timeout(), Span::from_ms(timeout_ms));
+            rtt.back_off();
+            assert_eq!(rtt.timeout(), Span::from_ms(2 * timeout_ms));
+        }
     }
 
     #[test]

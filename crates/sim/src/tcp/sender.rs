@@ -13,6 +13,7 @@ mod probe;
 mod recovery;
 mod timed;
 mod undo;
+mod usage;
 mod whole;
 
 use fairhaul_cc::{Cause, Congestion, Controller, Window};
@@ -20,6 +21,7 @@ use fairhaul_experiment::{Recovery, Rto, SlowStart};
 use fairhaul_units::{Ack, Data, Ecn, HEADER, Span, Time, real};
 use timed::Timed;
 use undo::Before;
+use usage::Usage;
 
 use super::{HyStart, Hybrid, Pacer, Profile, Proportion, RateSampler, Room, RttEstimator, Scoreboard};
 
@@ -106,6 +108,8 @@ pub struct Sender<C> {
     recover: u64,
     /// The first packet that had not been sent when an echo last reduced the window.
     marked_below: u64,
+    /// In Linux: the window comes down for an echo in proportion to what is delivered (CA_CWR).
+    easing: bool,
     /// Packets believed lost of which the controller has been told.
     lost_told: u64,
     /// Routers' answers so far, bytes/s, where acknowledgements sum them.
@@ -114,14 +118,14 @@ pub struct Sender<C> {
     cwr: bool,
     /// No fast retransmit below this packet (without SACK) [RFC 6582, 4.1].
     no_fast_below: u64,
-    /// The round under way is over when all below this packet is acknowledged.
+    /// The round under way is over when this packet is acknowledged, too.
     round_end: u64,
     dup_acks: u64,
     partial_acks: u64,
     /// A retransmission is due whatever is in flight: a recovery's first, or for a partial acknowledgement.
     urgent: bool,
-    /// Whether the window was the last thing to stop the sender.
-    window_limited: bool,
+    /// Whether the window is what limits the sender.
+    usage: Usage,
     timer: Time,
     /// Stamp of the first packet sent again since all of those were acknowledged.
     resent_since: Time,
@@ -143,7 +147,10 @@ impl<C: Controller + Clone> Sender<C> {
             profile,
             window: profile.window(),
             board: Scoreboard::default(),
-            rtt: RttEstimator::new(profile.min_rto),
+            rtt: match profile.rto {
+                Rto::Rfc6298 => RttEstimator::with_least_timeout(profile.min_rto),
+                Rto::Scaled | Rto::Linux => RttEstimator::new(profile.min_rto),
+            },
             pacer: Pacer::new(profile.max_pacing_rate),
             hystart,
             hybrid,
@@ -154,6 +161,7 @@ impl<C: Controller + Clone> Sender<C> {
             state: State::Opening { asked: false },
             recover: 0,
             marked_below: 0,
+            easing: false,
             answered: 0,
             cwr: false,
             no_fast_below: 0,
@@ -161,7 +169,7 @@ impl<C: Controller + Clone> Sender<C> {
             dup_acks: 0,
             partial_acks: 0,
             urgent: false,
-            window_limited: true,
+            usage: Usage::NEW,
             timer: Time::NEVER,
             resent_since: Time::NEVER,
             before: None,
@@ -253,10 +261,13 @@ impl<C: Controller + Clone> Sender<C> {
             self.heed_answer(ack.feedback);
         }
         let una = self.board.una();
-        if ack.next < una || ack.opens {
+        if ack.opens {
             return Outcome::Quiet;
         }
-        let full = self.window_limited;
+        if ack.next < una {
+            return self.on_overtaken(ack, now);
+        }
+        let full = self.usage.limited;
         let delivered = if self.timed.is_some() { self.take_timed(ack, now) } else { self.board.take(ack) };
         let advanced = self.board.una() - una;
         if delivered > 0 || advanced > 0 {
@@ -315,8 +326,11 @@ impl<C: Controller + Clone> Sender<C> {
         } else {
             self.tell_timeout(now);
         }
+        self.easing = false;
         self.hystart = None;
-        self.hybrid = (self.profile.slow_start == SlowStart::Hybrid).then(Box::default);
+        if self.profile.slow_start == SlowStart::Hybrid {
+            self.hybrid = Some(Box::new(Hybrid::anew(now, self.board.next())));
+        }
         if self.timed.is_some() {
             self.time_out(now)
         } else {
@@ -347,7 +361,7 @@ impl<C: Controller + Clone> Sender<C> {
     /// Takes a round trip.
     fn sample(&mut self, rtt: Span) {
         match self.profile.rto {
-            Rto::Scaled => self.rtt.sample(rtt, real(self.board.in_flight())),
+            Rto::Scaled | Rto::Rfc6298 => self.rtt.sample(rtt, real(self.board.in_flight())),
             Rto::Linux => self.rtt.sample_in_full(rtt, self.board.una(), self.board.next()),
         }
     }

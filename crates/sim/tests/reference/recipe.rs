@@ -221,6 +221,7 @@ impl Leg {
             undo: self.undo,
             delayed_ack: self.delayed_ack,
             whole_window: self.whole_window,
+            linux: false,
             rto: self.rto,
             sockbuf: self.sockbuf,
             clock: self.clock,

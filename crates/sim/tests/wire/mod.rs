@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use fairhaul_cc::{Builtin, Choice};
+use fairhaul_cc::{Builtin, Choice, Controller};
 use fairhaul_experiment::{Clock, Recovery, Rto, SlowStart};
 use fairhaul_sim::tcp::{Outcome, Poll, Profile, Receiver, Room, Sender};
 use fairhaul_units::{Ack, Data, Ecn, Span, Time};
@@ -45,8 +45,8 @@ pub fn at(ms: u64) -> Time {
 type Fate = Box<dyn FnMut(&Data, u32) -> bool>;
 
 /// Packets leave the pipe `gap` apart, and their acknowledgements are back `rtt` after that.
-pub struct Pipe {
-    pub sender: Sender<Builtin>,
+pub struct Pipe<C = Builtin> {
+    pub sender: Sender<C>,
     receiver: Receiver,
     rtt: Span,
     gap: Span,
@@ -69,6 +69,7 @@ pub struct Pipe {
 }
 
 impl Pipe {
+    /// Of a Reno sender.
     pub fn new(
         profile: Profile,
         rtt: Span,
@@ -77,15 +78,17 @@ impl Pipe {
     ) -> Pipe {
         Pipe::of(sender(profile), profile, rtt, gap, fate)
     }
+}
 
-    /// The same with a sender of any controller.
+impl<C: Controller + Clone> Pipe<C> {
+    /// Of a sender of any controller.
     pub fn of(
-        sender: Sender<Builtin>,
+        sender: Sender<C>,
         profile: Profile,
         rtt: Span,
         gap: Span,
         fate: impl FnMut(&Data, u32) -> bool + 'static,
-    ) -> Pipe {
+    ) -> Pipe<C> {
         let mut pipe = Pipe {
             receiver: Receiver::new(profile.recovery.reports(), None, sender.exact_echo())
                 .telling_twice(profile.recovery == Recovery::Rack),
@@ -135,6 +138,29 @@ impl Pipe {
             }
             self.pump(now);
         }
+    }
+
+    /// The application has that many packets ready, the sent included.
+    pub fn offer(&mut self, packets: u64, now: Time) {
+        self.sender.ready(packets);
+        self.pump(now);
+    }
+
+    /// Sends the first packets of a transfer, and acknowledges each two of them together: the window
+    /// after each acknowledgement.
+    pub fn by_twos(&mut self, packets: u64) -> Vec<f64> {
+        self.sender.ready(packets);
+        let (_, opened) = self.acks.pop_front().expect("the answer to the request");
+        self.sender.on_ack(&opened, Time::ZERO + self.rtt);
+        self.pump(Time::ZERO + self.rtt);
+        let acks: Vec<(Time, Ack)> = self.acks.drain(..).collect();
+        let last = acks.len() - 1;
+        let second = acks.into_iter().enumerate().filter(|(n, _)| n % 2 == 1 || *n == last);
+        let after = |(_, (now, ack))| {
+            self.sender.on_ack(&ack, now);
+            self.sender.window().cwnd
+        };
+        second.map(after).collect()
     }
 
     pub fn reductions(&self) -> usize {

@@ -1,21 +1,28 @@
 //! What acknowledgements bring from routers. The echo of a mark reduces the window as a loss would,
 //! and nothing is sent again [RFC 3168, 6.1.2]; an answer to a request moves it by itself.
+//!
+//! In Linux the window comes down for an echo as it does in fast recovery [LINUX, tcp_enter_cwr and
+//! tcp_cwnd_reduction]: the sender goes on at the share of what is delivered that stays, where a window that
+//! falls at once would stop it for half a round. RFC 9937 and RFC 6937 speak of fast recovery only, so
+//! `prr = true` of a SACK sender reduces at once.
 
 use fairhaul_cc::{Cause, Controller};
 use fairhaul_units::Time;
 
-use super::{Outcome, Sender};
+use super::{Outcome, Sender, State};
+use crate::tcp::Proportion;
 
 impl<C: Controller + Clone> Sender<C> {
-    /// An acknowledgement outside recovery echoes a mark.
+    /// An acknowledgement outside recovery echoes a mark, and delivers so many packets; `advanced`: the
+    /// cumulative acknowledgement moved.
     ///
     /// Data that were outstanding at the last reduction, for whatever reason, give no other. What
     /// follows them says CWR, so that its acknowledgement is the first whose echo is news.
-    pub(super) fn heed_echo(&mut self, now: Time) -> Outcome {
+    pub(super) fn heed_echo(&mut self, delivered: u64, advanced: bool, now: Time) -> Outcome {
         if self.board.una() <= self.recover.max(self.marked_below) {
             return Outcome::Quiet;
         }
-        let single = self.window.cwnd < 2.0;
+        let (cwnd, single) = (self.window.cwnd, self.window.cwnd < 2.0);
         self.tell(Cause::Mark, now);
         self.pacer.restart(now);
         // Differs from [RFC 3168, 6.1.2]: two packets stay, as at a loss, so that marks alone never
@@ -28,7 +35,30 @@ impl<C: Controller + Clone> Sender<C> {
         self.hystart = None;
         self.marked_below = self.board.next();
         self.cwr = true;
+        if self.timed.is_some() && self.is_proportional() && !single {
+            self.easing = true;
+            self.before = None; // what a mark says is not taken back (tcp_enter_cwr)
+            self.proportion = Proportion::new(cwnd as u64);
+            self.reduce(delivered, advanced);
+        }
         Outcome::Marked
+    }
+
+    /// In Linux: an acknowledgement goes on with the reduction that an echo began. It ends where
+    /// something that left after it is acknowledged, or with a loss, whose recovery goes on with it.
+    pub(super) fn ease(&mut self, delivered: u64, advanced: bool) {
+        if self.board.una() > self.marked_below {
+            self.end_easing();
+        } else {
+            self.reduce(delivered, advanced);
+        }
+    }
+
+    /// The reduction for an echo, if one is under way, is over: the window is at its threshold.
+    pub(super) fn end_easing(&mut self) {
+        if std::mem::take(&mut self.easing) && self.state == State::Open {
+            self.window.cwnd = self.window.ssthresh;
+        }
     }
 
     /// An acknowledgement brings what routers answer: a change of the rate, bytes/s. It does so in

@@ -12,7 +12,10 @@ impl<C: Controller + Clone> Sender<C> {
         let lost = self.board.lost() - std::mem::replace(&mut self.lost_told, self.board.lost());
         let rates = self.rates.as_mut();
         let rate = rates.and_then(|rates| rates.sample(ack.echo, delivered, self.board.lost(), now));
-        let new_round = self.board.una() >= self.round_end;
+        // What was outstanding when the round began is acknowledged, and something that left since is
+        // [RFC 8257, 3.3: ACK > WindowEnd; LINUX, `after` in Vegas, Illinois and HyStart]. Without the
+        // second part a round would lack the packet that the first acknowledgement of it released.
+        let new_round = self.board.una() > self.round_end;
         if new_round {
             self.round_end = self.board.next();
         }
@@ -37,11 +40,8 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// New data was acknowledged outside fast recovery: the window may grow.
     pub(super) fn grow(&mut self, event: Option<&AckEvent>, full: bool) {
-        let Some(event) = event
-            .filter(|event| self.window.cwnd < self.profile.max_window && (full || self.is_half_used(event)))
-        else {
-            return;
-        };
+        let may_grow = self.window.cwnd < self.profile.max_window && (full || self.is_half_used());
+        let Some(event) = event.filter(|_| may_grow) else { return };
         if self.window.in_slow_start() && !self.ends_slow_start(event) {
             self.slow_start(event);
         } else {
@@ -49,18 +49,10 @@ impl<C: Controller + Clone> Sender<C> {
         }
     }
 
-    /// Whether a window that did not stop the sender may double all the same, since half of it was
-    /// used, as in the kernel.
-    #[cold]
-    fn is_half_used(&self, event: &AckEvent) -> bool {
-        let used = event.packets + event.in_flight;
-        self.profile.slow_start.is_full() && self.window.in_slow_start() && self.window.cwnd < 2.0 * used
-    }
-
     /// Whether slow start ends here, by a train of acknowledgements or the delay.
     fn ends_slow_start(&mut self, event: &AckEvent) -> bool {
         let Some(hybrid) = &mut self.hybrid else { return false };
-        let over = hybrid.is_over(event, self.window.cwnd);
+        let over = hybrid.is_over(event, self.window.cwnd, self.board.una(), self.board.next());
         if over {
             self.window.ssthresh = self.window.cwnd;
             self.hybrid = None;
@@ -106,7 +98,8 @@ impl<C: Controller + Clone> Sender<C> {
     /// and are standard [RFC 9406, 4.3].
     pub(super) fn watch_delay(&mut self, event: &AckEvent) {
         let Some(hystart) = &mut self.hystart else { return };
-        if self.window.in_slow_start() && !hystart.is_over(event) {
+        let (una, next) = (self.board.una(), self.board.next());
+        if self.window.in_slow_start() && !hystart.is_over(event, una, next) {
             return;
         }
         self.window.ssthresh = self.window.ssthresh.min(self.window.cwnd);

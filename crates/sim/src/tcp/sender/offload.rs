@@ -31,7 +31,11 @@ impl<C: Controller + Clone> Sender<C> {
         let part = self.window.cwnd.min(buffer as f64) / LEAST_PARTS;
         let wanted = self.profile.offload.min(part as u64).min(ready);
         if outstanding > 0 && room < wanted {
-            self.window_limited = free <= buffer - outstanding;
+            if free <= buffer - outstanding {
+                self.stopped_by_window();
+            } else {
+                self.stopped_otherwise();
+            }
             return None;
         }
         Some(room.clamp(1, self.profile.offload))

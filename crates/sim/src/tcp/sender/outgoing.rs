@@ -10,7 +10,7 @@ impl<C: Controller + Clone> Sender<C> {
     pub(super) fn poll_data(&mut self, now: Time) -> Poll {
         let urgent = std::mem::take(&mut self.urgent);
         if !urgent && real(self.board.in_flight() + 1) > self.window.cwnd.max(1.0) {
-            self.window_limited = true;
+            self.stopped_by_window();
             return Poll::Idle;
         }
         if self.pacer.burst() > 0 && matches!(self.pacing(), Pacing::Blocks { .. }) {
@@ -18,7 +18,8 @@ impl<C: Controller + Clone> Sender<C> {
         }
         if let Err(until) = self.pacer.ready(now) {
             // Not the window holds it, so the window must not grow.
-            (self.urgent, self.window_limited) = (urgent, false);
+            self.urgent = urgent;
+            self.stopped_otherwise();
             return Poll::Hold(until);
         }
         let poll = self.next_data(now);
@@ -44,7 +45,7 @@ impl<C: Controller + Clone> Sender<C> {
         if self.may_send_new() {
             return self.send_new(now);
         }
-        self.window_limited = false;
+        self.stopped_otherwise();
         if let Some(rates) = &mut self.rates {
             rates.app_limited(self.board.in_flight());
         }
@@ -134,11 +135,12 @@ impl<C: Controller + Clone> Sender<C> {
     pub(super) fn send_new(&mut self, now: Time) -> Poll {
         let Some(burst) = self.burst() else { return Poll::Idle };
         if let Err(until) = self.pacer.admit(self.pacing(), self.window.cwnd, now) {
-            self.window_limited = true;
+            self.stopped_by_window();
             return Poll::Hold(until);
         }
         self.pacer.go_on(burst - 1);
         let number = self.board.send_new();
+        self.note_usage();
         if self.timed.is_some() {
             self.note_new(now);
         }

@@ -24,7 +24,7 @@ impl Probe {
 }
 
 impl<C: Controller + Clone> Sender<C> {
-    /// The retransmission timer is to run out at `timeout_at`; the probe's may do so before.
+    /// The retransmission timer is to run out at `timeout_at`; a probe leaves then at the latest.
     #[cold]
     pub(super) fn aim(&mut self, timeout_at: Time, now: Time) {
         let srtt = self.rtt.smoothed();
@@ -36,10 +36,12 @@ impl<C: Controller + Clone> Sender<C> {
         }
         // Of a single packet the acknowledgement may be held [RFC 8985, 7.2].
         let later = if self.board.outstanding() == 1 { self.profile.min_rto } else { LATER };
-        let due = now + srtt * 2 + later;
-        if due < timeout_at {
-            (timed.alarm, self.timer) = (Alarm::Probe, due);
-        }
+        // Where the timeout comes first, the probe takes its place, and the timeout follows a whole
+        // timeout after the probe [RFC 8985, 7.2; LINUX, tcp_schedule_loss_probe].
+        //
+        // Differs from [LINUX]: the timeout counts from when the timer was last restarted [RFC 6298, 5.3].
+        // The kernel, once something new has left, counts it from when the first packet left.
+        (timed.alarm, self.timer) = (Alarm::Probe, timeout_at.min(now + srtt * 2 + later));
     }
 
     /// A packet has left that was never sent before.
@@ -104,6 +106,7 @@ impl<C: Controller + Clone> Sender<C> {
         if answered || self.state != State::Open {
             return outcome;
         }
+        self.end_easing();
         self.tell(Cause::Loss, now);
         self.cwr = true;
         if outcome == Outcome::Quiet { Outcome::Reduced } else { outcome }

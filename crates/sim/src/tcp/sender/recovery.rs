@@ -2,7 +2,7 @@
 
 use fairhaul_cc::{AckEvent, Cause, Controller};
 use fairhaul_experiment::Recovery;
-use fairhaul_units::Time;
+use fairhaul_units::{Ack, Time};
 
 use super::{Outcome, Sender, State};
 use crate::tcp::{DUP_THRESHOLD, Proportion};
@@ -20,15 +20,47 @@ impl<C: Controller + Clone> Sender<C> {
         if self.is_loss(advanced) {
             return self.enter_recovery(delivered, advanced, now);
         }
+        if self.easing {
+            self.ease(delivered, advanced > 0);
+        }
         if advanced > 0 {
             self.rearm(now);
-            // An echo of a mark never lets the window grow.
-            self.grow(event, full && !ece);
+            // An echo of a mark never lets the window grow, nor does a window that comes down.
+            if !ece && !self.easing {
+                self.grow(event, full);
+            }
         }
         if let Some(event) = event {
             self.watch_delay(event);
         }
-        if ece { self.heed_echo(now) } else { Outcome::Quiet }
+        if ece { self.heed_echo(delivered, advanced > 0, now) } else { Outcome::Quiet }
+    }
+
+    /// An acknowledgement that a later one has overtaken: what it reports was delivered all the same
+    /// [RFC 6675, 5; LINUX, old_ack in tcp_ack]. Its time is no sample, and it ends nothing.
+    //
+    // Differs from [LINUX]: where it reveals a loss, proportional reduction counts what it delivers; in a
+    // recovery under way it does not, as there.
+    #[cold]
+    pub(super) fn on_overtaken(&mut self, ack: &Ack, now: Time) -> Outcome {
+        if !self.profile.recovery.reports() || ack.blocks == 0 {
+            return Outcome::Quiet;
+        }
+        let delivered = if self.timed.is_some() { self.take_timed(ack, now) } else { self.board.take(ack) };
+        if delivered == 0 {
+            return Outcome::Quiet;
+        }
+        let event = self.event(ack, delivered, now);
+        self.controller.on_delivery(&mut self.window, &event);
+        let mut outcome = Outcome::Quiet;
+        if self.state == State::Open && self.is_loss(0) {
+            outcome = self.enter_recovery(delivered, 0, now);
+        } else if self.state == State::Recovery && self.timed.is_none() {
+            outcome = self.in_recovery(delivered, 0, now);
+        }
+        self.await_settled(now);
+        self.window.cwnd = self.window.cwnd.min(self.profile.max_window);
+        outcome
     }
 
     /// Whether this acknowledgement, which advanced by that many packets, reveals a loss.
@@ -52,6 +84,8 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     pub(super) fn enter_recovery(&mut self, delivered: u64, advanced: u64, now: Time) -> Outcome {
+        let eased = self.easing;
+        self.end_easing();
         self.remember(now);
         let (heeded, cwnd) = (self.is_heeded(), self.window.cwnd);
         if !heeded {
@@ -73,8 +107,11 @@ impl<C: Controller + Clone> Sender<C> {
             }
             Recovery::Rack => {
                 self.forget_probe();
-                // Differs from [RFC 6937, 3]: the window before the reduction, not what is outstanding.
-                self.proportion = Proportion::new(cwnd as u64);
+                // Differs from [RFC 6937, 3]: the window before the reduction, not what is outstanding; and
+                // where an echo has begun to reduce it, that goes on (tcp_enter_recovery).
+                if !(eased && heeded) {
+                    self.proportion = Proportion::new(cwnd as u64);
+                }
                 self.reduce(delivered, advanced > 0);
             }
             Recovery::Reno => self.board.lose_below(self.board.una() + 1),
@@ -137,7 +174,7 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     /// Proportional: moves the window with what an acknowledgement delivers.
-    fn reduce(&mut self, delivered: u64, advanced: bool) {
+    pub(super) fn reduce(&mut self, delivered: u64, advanced: bool) {
         if !self.is_proportional() {
             return;
         }
@@ -154,13 +191,13 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     /// Whether recovery moves the window. In the kernel a controller that models the path does so itself.
-    fn is_proportional(&self) -> bool {
+    pub(super) fn is_proportional(&self) -> bool {
         self.profile.recovery.is_proportional() && (self.timed.is_none() || self.rates.is_none())
     }
 
     /// Proportional: a recovery that ends leaves the window at its threshold [RFC 6937, 3].
     pub(super) fn settle(&mut self) {
-        if self.is_proportional() && self.state == State::Recovery {
+        if self.is_proportional() && (self.state == State::Recovery || self.easing) {
             self.window.cwnd = self.window.ssthresh;
         }
     }

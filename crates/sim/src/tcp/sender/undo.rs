@@ -86,7 +86,7 @@ impl<C: Controller + Clone> Sender<C> {
             Some(timed) => timed.rack.forgive(&mut self.board),
             None => self.board.forget_losses(),
         }
-        self.state = State::Open;
+        (self.state, self.easing) = (State::Open, false);
         (self.dup_acks, self.partial_acks, self.urgent) = (0, 0, false);
         self.rearm(now);
         let since = before.began;

@@ -36,8 +36,8 @@ impl<C: Controller + Clone> Sender<C> {
         let (event, ssthresh) = (self.congestion(Cause::Loss, now), self.window.ssthresh);
         self.controller.on_timeout(&mut self.window, &event);
         self.drop_fraction();
-        // In the kernel the recovery under way has reduced the threshold already.
-        if self.timed.is_some() && self.state == State::Recovery {
+        // In the kernel the recovery under way, or the echo of a mark, has reduced the threshold already.
+        if self.timed.is_some() && (self.state == State::Recovery || self.easing) {
             self.window.ssthresh = ssthresh;
         }
     }

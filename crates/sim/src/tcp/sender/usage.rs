@@ -1,0 +1,57 @@
+//! Whether the window is used, so that it may grow.
+
+use fairhaul_cc::Controller;
+
+use super::Sender;
+
+/// How much of the window was used, as the sender last knew it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Usage {
+    /// The window limits the sender: it was the last thing to stop it. In Linux: it stopped it since
+    /// this window of data began.
+    pub(super) limited: bool,
+    /// In Linux: the most packets that were outstanding in this window of data, where it is not limited.
+    most: u64,
+    /// In Linux: this window of data is over when all below this packet is acknowledged.
+    end: u64,
+}
+
+impl Usage {
+    /// Nothing was sent.
+    pub(super) const NEW: Usage = Usage { limited: true, most: 0, end: 0 };
+}
+
+impl<C: Controller + Clone> Sender<C> {
+    /// The window, and nothing else, keeps the next packet back.
+    #[inline(always)]
+    pub(super) fn stopped_by_window(&mut self) {
+        self.usage.limited = true;
+        (self.usage.most, self.usage.end) = (self.board.outstanding(), self.board.next());
+    }
+
+    /// The pacer, the application or a buffer keeps the next packet back. Linux does not forget for that
+    /// that the window did so before, in this window of data [LINUX, tcp_cwnd_validate].
+    #[inline(always)]
+    pub(super) fn stopped_otherwise(&mut self) {
+        self.usage.limited &= self.profile.slow_start.is_full();
+    }
+
+    /// In Linux: a packet has left that was never sent before [LINUX, tcp_cwnd_validate].
+    #[inline(always)]
+    pub(super) fn note_usage(&mut self) {
+        if !self.profile.slow_start.is_full() {
+            return;
+        }
+        let (usage, outstanding) = (&mut self.usage, self.board.outstanding());
+        if self.board.una() >= usage.end || (!usage.limited && outstanding > usage.most) {
+            *usage = Usage { limited: false, most: outstanding, end: self.board.next() };
+        }
+    }
+
+    /// In Linux: whether a window that does not limit the sender may grow in slow start all the same,
+    /// to twice what was used of it [LINUX, tcp_is_cwnd_limited].
+    pub(super) fn is_half_used(&self) -> bool {
+        let most = self.usage.most as f64;
+        self.profile.slow_start.is_full() && self.window.in_slow_start() && self.window.cwnd < 2.0 * most
+    }
+}
