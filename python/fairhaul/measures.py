@@ -67,8 +67,11 @@ def measure(record: Record) -> dict[str, Any]:
         flows, and has their sums. `links` has one for each direction of a link: `utilization`,
         `drop_rate` and `mark_rate` from 0 to 1, `queue_mean_packets`, `queue_mean_s`,
         `capacity_packets`, `capacity_s`. `fairness` has `jain`, `jain_by_window` by the length of
-        the window in seconds, `max_min_ratio` and `entitlement`, over the measured groups. A run in
-        the lab has `kernel`, and `trust`: whether it is to be believed, and why not.
+        the window in seconds, `max_min_ratio` and `entitlement`, over the measured groups.
+        `stationary` says whether every measured bulk flow saw at least 20 loss events, `completed`
+        whether every measured transfer of a given size was completed; each is None where no flow of
+        that kind is measured. A run in the lab has `kernel`, and `trust`: whether it is to be
+        believed, and why not.
 
     Source: Jain's index [JAIN].
     """
@@ -97,12 +100,41 @@ def measure(record: Record) -> dict[str, Any]:
         "links": _links(record),
         "fairness": _fairness(record, flows),
         "loss_episodes": coincidence.to_dict(),
-        "stationary": all(
-            flow["loss_events"] >= ENOUGH_LOSS_EVENTS
-            for flow in flows
-            if flow["role"] == "measured"
-        ),
+        "stationary": _stationary(scenario, flows),
+        "completed": _completed(scenario, flows),
     }
+
+
+def _stationary(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]) -> bool | None:
+    """Whether every measured bulk flow saw enough loss events; nothing where there is none.
+
+    Only a flow that has no end can forget its start. A finite transfer has a completion time, and
+    what an application or a constant rate limits is not settled by loss events.
+    """
+    enough = [
+        flow["loss_events"] >= ENOUGH_LOSS_EVENTS
+        for flow in _measured(scenario, flows, traffic="bulk")
+    ]
+    return all(enough) if enough else None
+
+
+def _completed(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]) -> bool | None:
+    """Whether every measured flow of a given size was completed; nothing where there is none."""
+    done = [
+        flow["completion_s"] is not None for flow in _measured(scenario, flows, traffic="sized")
+    ]
+    return all(done) if done else None
+
+
+def _measured(
+    scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]], *, traffic: str
+) -> list[Mapping[str, Any]]:
+    """The measured flows of one kind of traffic."""
+    return [
+        flow
+        for spec, flow in zip(scenario["flows"], flows, strict=True)
+        if flow["role"] == "measured" and spec["traffic"]["kind"] == traffic
+    ]
 
 
 def measured_s(record: Record) -> float:

@@ -39,8 +39,8 @@ def compare(json_: bool, **question: Any) -> None:
     """Compare congestion controllers: shares, Jain's index, harm to others, completion time.
 
     A controller may carry parameters, fhstcp:c=20, or be parallel TCP, 4xreno. The runs last until
-    the slowest flow saw 20 loss events, or as long as a minute on two cores allows; then the answer
-    says "not stationary".
+    the slowest flow saw 20 loss events, or as long as a minute on two cores allows; what saw fewer
+    is too short to say, and is not ranked.
     """
     from fairhaul.comparison import compare as run
 
@@ -109,7 +109,7 @@ def _table(
     ]
     marked = any(not row[case]["stationary"] for row in done.rows)
     header = ["controller", *(heading for heading, _ in columns.values())]
-    return show.table(f"{title}{' (* not stationary)' if marked else ''}", header, rows)
+    return show.table(f"{title}{' (* too short to say)' if marked else ''}", header, rows)
 
 
 def _at(case: Mapping[str, Any], key: str) -> Any:

@@ -188,7 +188,7 @@ FAIRNESS_COLUMNS: dict[str, tuple[str, Number]] = {
 def fairness_rows(found: Sequence[Mapping[str, Any]]) -> Rows:
     """Lay out the fairness of several scenarios, a row each."""
     header, rows = _rows([one["fairness"] for one in found], [], FAIRNESS_COLUMNS, " ")
-    verdicts = ["yes" if one["stationary"] else "no" for one in found]
+    verdicts = [{True: "yes", False: "no", None: "-"}[one["stationary"]] for one in found]
     return [*header, "stationary"], [[*r, v] for r, v in zip(rows, verdicts, strict=True)]
 
 
@@ -198,6 +198,8 @@ def _fairness_line(found: Mapping[str, Any]) -> str:
         f"Jain's index {cell(fairness['jain'], plain(3))}",
         f"largest over smallest {cell(fairness['max_min_ratio'], plain(2))}",
     ]
-    if not found["stationary"]:
-        parts.append("not stationary: a measured flow saw fewer than 20 loss events")
+    if found["stationary"] is False:
+        parts.append("not stationary: a measured bulk flow saw fewer than 20 loss events")
+    if found["completed"] is False:
+        parts.append("a measured transfer was not completed")
     return "; ".join(parts)
