@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairhaul.episodes import episodes
 from fairhaul.fairness import entitlement, jain, max_min, max_min_ratio
+from fairhaul.integrity import bins_of
 from fairhaul.losses import REDUCTIONS, stood
 from fairhaul.modes import changes_per_s
 from fairhaul.parties import groups, shared_completions
@@ -144,15 +145,20 @@ def measured_s(record: Record) -> float:
 
 
 def series(table: pl.DataFrame, parts: int, scenario: Mapping[str, Any]) -> Series:
-    """Turn a series table, whose rows stand by part and then time, into arrays."""
+    """Turn a series table, whose rows stand by part and then time, into arrays.
+
+    Raises:
+        ValueError: its rows are not those of the parts of `scenario`, in their order.
+    """
     import numpy as np
 
-    starts = table["t_s"].to_numpy()[: table.height // max(parts, 1)]
+    bins = bins_of(table, parts, scenario)
+    starts = table["t_s"].to_numpy()[:bins]
     lengths = np.diff(np.append(starts, scenario["duration_s"]))
     inside = starts >= scenario["warmup_s"]
     numbers = [name for name, kind in table.schema.items() if kind.is_numeric()]
     columns = {
-        name: table[name].to_numpy().astype(np.float64).reshape(parts, -1)[:, inside]
+        name: table[name].to_numpy().astype(np.float64).reshape(parts, bins)[:, inside]
         for name in numbers
     }
     return Series(columns=columns, starts_s=starts[inside], lengths_s=lengths[inside])

@@ -106,11 +106,13 @@ def gather(places: Sequence[Path]) -> list[Study]:
 
 
 def _read(place: Path) -> Record:
-    import polars as pl
-
     try:
         return read(place)
-    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        file = Path(error.filename).name if error.filename else "it"
+        raise ScenarioError(f"{place}: not a record that can be read: {file}: {why}") from None
+    except ValueError as error:
         raise ScenarioError(f"{place}: not a record that can be read: {error}") from None
 
 
