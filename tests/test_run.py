@@ -184,7 +184,12 @@ def test_a_stopped_run_says_so() -> None:
 
 @pytest.mark.parametrize(
     ("args", "how"),
-    [([], signal.SIGINT), (["--seeds", "3", "--json"], signal.SIGINT), ([], signal.SIGTERM)],
+    [
+        ([], signal.SIGINT),
+        (["--seeds", "3", "--json"], signal.SIGINT),
+        ([], signal.SIGTERM),
+        ([], signal.SIGHUP),
+    ],
 )
 def test_an_interrupt_ends_at_once_and_leaves_nothing(
     tmp_path: Path, args: list[str], how: signal.Signals
@@ -203,7 +208,7 @@ def test_an_interrupt_ends_at_once_and_leaves_nothing(
     os.kill(process.pid, how)
     out, err = process.communicate(timeout=10)
     assert time.monotonic() - before < 2
-    assert process.returncode == 130
+    assert process.returncode == 128 + how
     assert out == ""
     assert err.strip() == "fairhaul: interrupted"
     assert sorted(tmp_path.iterdir()) == [file]

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fairhaul.printable import printable, printable_json
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -20,15 +22,24 @@ ONE_LINE = 140
 
 def as_json(value: object) -> None:
     """Print one JSON object and nothing else."""
-    click.echo(json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False))
+    text = json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False)
+    click.echo(printable_json(text))
 
 
 def console() -> Console:
     """Give the console of the standard output, wide enough for a table where it is no terminal."""
     from rich.console import Console
 
-    found = Console(highlight=False, markup=False, emoji=False)
-    return found if found.is_terminal else Console(width=160, highlight=False, markup=False)
+    class Screen(Console):
+        """A console whose texts cannot steer the terminal."""
+
+        def print(self, *objects: Any, **how: Any) -> None:
+            """Print objects, texts among them as they read."""
+            shown = [printable(one) if isinstance(one, str) else one for one in objects]
+            super().print(*shown, **how)
+
+    found = Screen(highlight=False, markup=False, emoji=False)
+    return found if found.is_terminal else Screen(width=160, highlight=False, markup=False)
 
 
 def table(
@@ -40,16 +51,18 @@ def table(
     from rich.text import Text
 
     found = Table(
-        title=Text(title, style="bold"),
+        title=Text(printable(title), style="bold"),
         title_justify="left",
         box=box.SIMPLE_HEAD,
         show_edge=False,
         padding=(0, 1, 0, 0),
     )
     for i, column in enumerate(columns):
-        found.add_column(Text(column), justify="left" if i < words else "right", overflow="fold")
+        found.add_column(
+            Text(printable(column)), justify="left" if i < words else "right", overflow="fold"
+        )
     for row in rows:
-        found.add_row(*(Text(cell) for cell in row))
+        found.add_row(*(Text(printable(cell)) for cell in row))
     return found
 
 
