@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import fairhaul as package
@@ -183,6 +184,18 @@ def test_values_are_written_as_toml() -> None:
     assert toml(value) == '{"a b" = [1, 2.5, true], "c" = "say \\"x\\""}'
     with pytest.raises(package.ScenarioError, match="NoneType"):
         toml(None)
+
+
+def test_numbers_of_numpy_are_written_as_those_of_python() -> None:
+    values = np.linspace(5, 20, 4)
+    assert [toml(value) for value in values] == ["5.0", "10.0", "15.0", "20.0"]
+    assert toml(np.arange(3)) == "[0, 1, 2]"
+    assert toml(np.array([[1.5, 2.0]])) == "[[1.5, 2.0]]"
+    assert [toml(v) for v in (np.int64(3), np.float32(0.5), np.True_)] == ["3", "0.5", "true"]
+    assert toml({"a": [np.float64(0.1), np.str_("x")]}) == '{"a" = [0.1, "x"]}'
+    setting = {"flow.near.controller.kind": "fhstcp", "flow.near.controller.c": values[1]}
+    plain = {"flow.near.controller.kind": "fhstcp", "flow.near.controller.c": 10}
+    assert read_one(SMALL, setting).describe() == read_one(SMALL, plain).describe()
 
 
 def test_one_scenario_is_not_several() -> None:

@@ -52,7 +52,10 @@ def read_one(source: Source, set: Settings | None = None) -> Scenario:  # noqa: 
 
 
 def toml(value: object) -> str:
-    """Write `value` as TOML, on one line."""
+    """Write `value` as TOML, on one line; numbers and arrays of numpy as those of Python."""
+    if hasattr(value, "tolist"):
+        # A float of numpy is one of Python's, too, but prints with the name of its type.
+        value = value.tolist()
     match value:
         case bool():
             return "true" if value else "false"
