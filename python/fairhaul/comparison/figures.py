@@ -30,10 +30,11 @@ def rows(question: Question, done: Done) -> list[dict[str, Any]]:
         row: dict[str, Any] = {"controller": name, "alone": _together(question, alone)}
         row["beside"] = None
         if question.others is not None:
-            beside = done.measures[Case(name=name, beside=True)]
-            standard = done.measures[Case(name=STANDARD, beside=True)]
-            pairs = zip(beside, standard, strict=True)
-            cases = [_case(question, run, done) | _harm(run, usual, done) for run, usual in pairs]
+            standard = {run["seed"]: run for run in done.measures[Case(name=STANDARD, beside=True)]}
+            cases = [
+                _case(question, run, done) | _harm(run, standard[run["seed"]], done)
+                for run in done.measures[Case(name=name, beside=True)]
+            ]
             row["beside"] = _together(question, cases)
         found.append(row)
     return found
