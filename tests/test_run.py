@@ -71,6 +71,15 @@ def test_seeds_give_runs_and_a_summary(small: Path, fairhaul: Fairhaul) -> None:
     assert len(set(rates)) == 3
 
 
+def test_one_seed_that_is_asked_for_has_the_same_shape_from_python(
+    small: Path, fairhaul: Fairhaul
+) -> None:
+    for args, seeds in (((), None), (("--seeds", 1), 1), (("--seeds", 2), 2)):
+        printed = json.loads(fairhaul("run", small, *args, "--json").stdout)
+        assert package.run(small, seeds=seeds).to_dict().keys() == printed.keys()
+    assert printed.keys() == {"title", "runs", "summary"}
+
+
 def test_settings_change_the_scenario(small: Path, fairhaul: Fairhaul) -> None:
     args = ("--set", "flow.near.controller=scalable", "--set", "duration=10 s", "--set", "seed=9")
     found = json.loads(fairhaul("run", small, *args, "--json").stdout)
