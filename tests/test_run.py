@@ -80,6 +80,31 @@ def test_one_seed_that_is_asked_for_has_the_same_shape_from_python(
     assert printed.keys() == {"title", "runs", "summary"}
 
 
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        (("flow.near.rtt=10 h",), "its path has a round trip of 36000 s"),
+        (("flow.near.start=19.99 s",), "it starts at 19.99 s"),
+        (("bottleneck.rate=1 bit/s",), "a packet of 1000 B takes 9600 s"),
+        ((), None),
+    ],
+)
+def test_a_flow_of_which_nothing_can_be_delivered_is_a_warning(
+    settings: tuple[str, ...], why: str | None, small: Path, fairhaul: Fairhaul
+) -> None:
+    set_ = [part for one in settings for part in ("--set", one)]
+    done = fairhaul("run", small, *set_)
+    assert (done.returncode, done.stderr) == (0, "")
+    said = " ".join(done.stdout.split())
+    assert ("Warning: nothing of flow 'near' can be delivered" in said) == (why is not None)
+    found = json.loads(fairhaul("run", small, *set_, "--json").stdout)
+    if why is None:
+        assert "warnings" not in found
+        return
+    assert why in found["warnings"][0]
+    assert found["flows"][0]["goodput_bps"] == 0
+
+
 def test_settings_change_the_scenario(small: Path, fairhaul: Fairhaul) -> None:
     args = ("--set", "flow.near.controller=scalable", "--set", "duration=10 s", "--set", "seed=9")
     found = json.loads(fairhaul("run", small, *args, "--json").stdout)

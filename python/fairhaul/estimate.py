@@ -16,7 +16,7 @@ T_975 = (
 Z_975 = 1.959964
 
 # What tells runs apart and has no mean.
-NOT_SUMMARISED = frozenset({"title", "variant", "seed", "kernel", "trust", "tries"})
+NOT_SUMMARISED = frozenset({"title", "variant", "seed", "kernel", "trust", "tries", "warnings"})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fairhaul import delivery
 from fairhaul.episodes import episodes
 from fairhaul.fairness import entitlement, jain, max_min, max_min_ratio
 from fairhaul.integrity import bins_of
@@ -71,8 +72,8 @@ def measure(record: Record) -> dict[str, Any]:
         the window in seconds, `max_min_ratio` and `entitlement`, over the measured groups.
         `stationary` says whether every measured bulk flow saw at least 20 loss events, `completed`
         whether every measured transfer of a given size was completed; each is None where no flow of
-        that kind is measured. A run in the lab has `kernel`, and `trust`: whether it is to be
-        believed, and why not.
+        that kind is measured. `warnings` are there where nothing of a flow can be delivered. A run
+        in the lab has `kernel`, and `trust`: whether it is to be believed, and why not.
 
     Source: Jain's index [JAIN].
     """
@@ -103,6 +104,7 @@ def measure(record: Record) -> dict[str, Any]:
         "loss_episodes": coincidence.to_dict(),
         "stationary": _stationary(scenario, flows),
         "completed": _completed(scenario, flows),
+        **({"warnings": late} if (late := delivery.warnings(scenario)) else {}),
     }
 
 

@@ -86,6 +86,8 @@ def measures(runs: Sequence[Mapping[str, Any]]) -> None:
     screen.print(_fairness_line(found))
     if len(runs) > 1:
         screen.print("Means and the half width of their 95 % interval.")
+    for warning in first.get("warnings", ()):
+        screen.print(f"Warning: {warning}.")
     if "trust" in first:
         screen.print(_trust_line(everything))
 

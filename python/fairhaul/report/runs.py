@@ -37,7 +37,9 @@ class Study:
         if len(self.runs) == 1:
             return self.runs[0]
         # What has no mean is the same in all of them.
-        return {**summary(self.runs), "title": self.runs[0]["title"]}
+        first = self.runs[0]
+        same: dict[str, Any] = {k: first[k] for k in ("title", "warnings") if k in first}
+        return {**summary(self.runs), **same}
 
 
 def write(directories: Sequence[Path], out: Path | None, pen: Pen) -> Path:

@@ -69,6 +69,7 @@ def answer(found: Object) -> str:
             parts = [f"All got the same to within 5 %, {got} at the most{jain}, and {link}."]
     if found["stationary"] is False:
         parts.append(NOT_STATIONARY)
+    parts += [f"Warning: {warning}." for warning in found.get("warnings", ())]
     return " ".join(parts)
 
 
