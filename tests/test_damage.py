@@ -17,7 +17,7 @@ import click
 import pytest
 
 import fairhaul as package
-from fairhaul import drafts
+from fairhaul import _core, drafts
 from fairhaul.cli import status_of
 from fairhaul.drafts import new_directory
 
@@ -211,6 +211,35 @@ def test_what_cannot_be_put_in_its_place_is_kept_and_its_place_is_told(tmp_path:
         write()
     assert (tmp_path / "out-2" / "meta.json").read_text() == "{}"
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["out", "out-2"]
+
+
+def test_records_that_are_complete_outlive_a_run_that_fails(
+    small: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    real = _core.Run
+
+    class Fails:
+        reached_s = 0.0
+
+        def __init__(self, scenario: package.Scenario, _trace: int | None) -> None:
+            self.scenario = scenario
+
+        def run(self) -> _core.Outcome:
+            if self.scenario.seed == 2:
+                raise package.RunError("it broke")
+            return real(self.scenario).run()
+
+        def stop(self) -> None:
+            pass
+
+    monkeypatch.setattr("fairhaul._core.Run", Fails)
+    out = small.parent / "out"
+    args = ["run", str(small), "--out", str(out), "--seeds", "2", "--jobs", "1"]
+    assert status_of(args) == 1
+    said = capsys.readouterr().err
+    assert said == f"fairhaul: it broke; the records that are complete are in {out}-2\n"
+    assert [entry.name for entry in Path(f"{out}-2").iterdir()] == ["001-two-flows-seed-1"]
+    assert not out.exists()
 
 
 def test_a_full_disk_is_a_sentence_and_complete_records_are_kept(

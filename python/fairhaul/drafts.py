@@ -55,7 +55,7 @@ def new_directory(directory: str | Path) -> Iterator[Path]:
     """Give a draft directory that takes the place of `directory` once it is complete.
 
     Where it fails, nothing is left, but for records that are complete: they are kept where the
-    error says.
+    error or its note says. An interrupt leaves nothing.
 
     Raises:
         FileExistsError: `directory` is not empty, or another run writes to it.
@@ -67,9 +67,14 @@ def new_directory(directory: str | Path) -> Iterator[Path]:
         try:
             yield claim.draft
         except OSError as error:
-            where = _keep(claim) if any(claim.draft.glob("**/meta.json")) else None
+            where = _keep(claim) if _has_complete(claim.draft) else None
             kept = where is not None
             raise _of(error, claim, where) from None
+        except Exception as error:
+            if _has_complete(claim.draft):
+                where, kept = _keep(claim), True
+                error.add_note(f"the records that are complete are in {where}")
+            raise
         try:
             _finish(claim)
             kept = True
@@ -175,6 +180,16 @@ def _finish(claim: _Claim) -> None:
     for entry in sorted(claim.draft.iterdir(), key=lambda entry: entry.name in LAST):
         entry.rename(claim.directory / entry.name)
     claim.draft.rmdir()
+
+
+def _has_complete(draft: Path) -> bool:
+    """Whether a record in `draft` is complete; those that are not are removed from among them."""
+    inside = [entry for entry in draft.iterdir() if entry.is_dir()]
+    complete = [entry for entry in (draft, *inside) if (entry / LAST[0]).is_file()]
+    for entry in inside:
+        if complete and entry not in complete and draft not in complete:
+            shutil.rmtree(entry, ignore_errors=True)
+    return bool(complete)
 
 
 def _keep(claim: _Claim) -> Path:

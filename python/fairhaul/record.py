@@ -107,7 +107,8 @@ def write(record: Record, directory: str | Path) -> None:
 
     Raises:
         FileExistsError: `directory` is there and is not empty, or another run writes to it.
-        OSError: it cannot be written; then nothing of it is left.
+        OSError: it cannot be written; then nothing of it is left, or, if it is complete but could
+            not be put in its place, the error says where it is.
     """
     with new_directory(directory) as draft:
         write_files(record, draft)

@@ -106,7 +106,7 @@ def _show_failure(error: RunError | OSError) -> None:
             return  # whoever read our output has had enough
         _say(f"fairhaul: {told(error)}")
     else:
-        _say(f"fairhaul: {error}")
+        _say("; ".join([f"fairhaul: {error}", *getattr(error, "__notes__", ())]))
 
 
 def _signal_of(error: BaseException) -> int:
