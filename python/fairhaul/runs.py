@@ -159,7 +159,7 @@ def with_seeds(scenario: Scenario, seeds: int) -> list[Scenario]:
     if seeds < 1:
         raise ValueError("at least one seed is wanted")
     if scenario.seed + seeds - 1 > LARGEST_SEED:
-        raise ScenarioError(f"--seeds {seeds}: counted up from {scenario.seed} they pass 2^64 - 1")
+        raise ScenarioError(f"{seeds} seeds counted up from {scenario.seed} pass 2^64 - 1")
     return [scenario.with_seed(scenario.seed + i) for i in range(seeds)]
 
 
