@@ -87,7 +87,7 @@ const MEANT: &[(&str, &[&str])] = &[
     ("us", &["usec", "μs", "microsecond", "microseconds"]),
     ("ms", &["msec", "msecs", "millisecond", "milliseconds"]),
     ("s", &["sec", "secs", "second", "seconds"]),
-    ("min", &["m", "mins", "minute", "minutes"]),
+    ("min", &["mins", "minute", "minutes"]),
     ("h", &["hr", "hrs", "hour", "hours"]),
     ("bit/s", &["bps", "b/s", "bit", "bits", "bits/s", "bit/sec"]),
     ("kbit/s", &["kbps", "kb/s", "kbit", "kbits", "kbits/s", "kbit/sec"]),
@@ -120,7 +120,8 @@ impl Bytes {
 
 /// The one of `units` that `unit` was probably meant to be: the same in other letters, or another name of it.
 fn meant(unit: &str, units: &[(&'static str, u64)]) -> Option<&'static str> {
-    if unit.ends_with("B/s") || unit.ends_with("Bps") {
+    // "m" may be minutes, milliseconds or megabytes.
+    if unit == "m" || unit.ends_with("B/s") || unit.ends_with("Bps") {
         return None;
     }
     let lower = unit.to_lowercase();
@@ -214,7 +215,8 @@ mod tests {
         // Bytes per second: a guess at bits would be wrong by a factor of eight.
         assert!(!rate("10 MB/s").contains("did you mean"));
         assert!(!rate("10 MBps").contains("did you mean"));
-        assert_eq!((Span::unit_meant("sec"), Span::unit_meant("m")), (Some("s"), Some("min")));
+        assert_eq!((Span::unit_meant("sec"), Span::unit_meant("mins")), (Some("s"), Some("min")));
+        assert_eq!((Span::unit_meant("m"), Bytes::unit_meant("m")), (None, None));
         assert_eq!((Bytes::unit_meant("KB"), Bytes::unit_meant("bytes")), (Some("kB"), Some("B")));
     }
 
