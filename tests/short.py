@@ -22,6 +22,8 @@ def found(
     plan = [(case.key, one) for case in cases for one in with_seeds(case.scenario, seeds)]
     numbers = for_each([one for _, one in plan], lambda _, record: experiment.numbers(record))
     runs: dict[Key, list[Mapping[str, float | None]]] = {}
-    for (key, _), one in zip(plan, numbers, strict=True):
+    of: dict[Key, list[int]] = {}
+    for (key, scenario), one in zip(plan, numbers, strict=True):
         runs.setdefault(key, []).append(one)
-    return Found(runs=runs)
+        of.setdefault(key, []).append(scenario.seed)
+    return Found(runs=runs, seeds=of)

@@ -93,6 +93,27 @@ def test_what_is_there_is_not_run_again(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert engines.calls[3:] == [("sim", NAME, 5), ("lab", NAME, 3)]
 
 
+def test_what_another_build_simulated_is_run_again_and_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    engines = Engines(monkeypatch, 1.0)
+    cells.compare([NAME], out=tmp_path, repeats=2)
+    engines.calls = []
+    monkeypatch.setattr(work, "build", lambda: "another")
+    told: list[str] = []
+    cells.compare([NAME], out=tmp_path, repeats=2, tell=told.append)
+    # What the kernel gave does not hang on the simulator.
+    assert engines.calls == [("sim", NAME, 5)]
+    assert "were simulated by another build" in told[0]
+    kept = json.loads((tmp_path / f"{NAME}.json").read_text())
+    assert (kept["build"], len(kept["lab"]["rtt_ms"])) == ("another", 2)
+    # A cell that has become another scenario is none of ours.
+    kept["scenario"]["packet"] = "1000 B"
+    (tmp_path / f"{NAME}.json").write_text(json.dumps(kept))
+    cells.compare([NAME], out=tmp_path, repeats=2)
+    assert engines.calls[1:] == [("sim", NAME, 5), ("lab", NAME, 2)]
+
+
 def test_what_was_interrupted_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     engines = Engines(monkeypatch, 1.0)
     engines.fails_at = OTHER

@@ -8,7 +8,8 @@ import pytest
 
 import fairhaul as package
 from fairhaul.comparison.answer import duration_text, size_text
-from fairhaul.comparison.figures import harm
+from fairhaul.comparison.figures import harm, settled
+from fairhaul.comparison.plan import Done
 from fairhaul.comparison.question import Transport, read_question
 
 from .conftest import Fairhaul
@@ -63,7 +64,36 @@ def test_what_too_few_packets_cannot_settle_is_not_ranked_or_said_to_be_so() -> 
     assert not done.rows[0]["alone"]["stationary"]
     assert done.duration_s <= 1.6
     assert done.packets <= 20_000
-    assert "Not stationary: alone, reno." in done.answer
+    assert done.answer.startswith(
+        "Too short to say, and not ranked, are these cases: alone, reno ("
+    )
+    assert "brings" not in done.answer
+
+
+def test_only_what_is_stationary_is_ranked_and_the_rest_is_told_how_long_it_needs() -> None:
+    # 400 000 packets last 100 s for each of three; `vegas` alone loses nothing once it is settled.
+    done = package.compare(
+        ["reno", "cubic", "vegas"],
+        rate="10 Mbit/s",
+        rtt="20 ms",
+        buffer="40 ms",
+        most_packets=400_000,
+    )
+    short = [row["controller"] for row in done.rows if not row["alone"]["stationary"]]
+    assert short == ["vegas"]
+    first, _, last = done.answer.partition(" Too short to say")
+    assert "vegas" not in first
+    assert "reno" in first
+    assert "cubic" in first
+    assert "vegas (" in last
+
+
+def test_the_duration_wanted_follows_from_the_loss_events_so_far() -> None:
+    # A fifth is left out of any run, so 5 loss events in 10 s are 20 in 40 s; a quarter is added.
+    done = Done(measures={}, duration_s=10, warmup_s=2, packets=0, cpu_s=0, stationary=False)
+    assert settled(5, done) == {"stationary": False, "wanted_duration_s": 50}
+    assert settled(0, done) == {"stationary": False, "wanted_duration_s": None}
+    assert settled(20, done) == {"stationary": True, "wanted_duration_s": None}
 
 
 def test_a_bound_too_low_for_any_run_is_told() -> None:
@@ -131,7 +161,7 @@ def test_what_is_missing_is_told_with_an_example(fairhaul: Fairhaul) -> None:
 def test_from_python_mistakes_are_one_error() -> None:
     with pytest.raises(package.ScenarioError) as caught:
         package.compare([], rate="1 Gbit/s", rtt=[], buffer="1 bdp", against="", seeds=1)
-    assert [line.partition(":")[0] for line in caught.value.args] == ["CC", "--rtt", "--against "]
+    assert [line.partition(":")[0] for line in caught.value.args] == ["CC", "rtt", "against "]
     with pytest.raises(package.ScenarioError, match="at least one seed"):
         package.compare(["reno"], rate="1 Gbit/s", rtt="80 ms", buffer="1 bdp", seeds=0)
 

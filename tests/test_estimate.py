@@ -46,3 +46,13 @@ def test_a_summary_has_the_shape_of_its_runs() -> None:
 def test_a_number_that_some_runs_lack_is_the_mean_of_the_others() -> None:
     found = summary([{"x": None}, {"x": 4.0}, {"x": 6.0}])
     assert found["x"]["mean"] == 5
+
+
+def test_flows_of_different_names_are_not_put_together() -> None:
+    def run(*names: str) -> dict[str, object]:
+        return {"flows": [{"name": name, "x": 1.0} for name in names]}
+
+    with pytest.raises(ValueError, match="b and c are not the same"):
+        summary([run("a", "b"), run("a", "c")])
+    with pytest.raises(ValueError, match="shorter"):
+        summary([run("a", "b"), run("a")])

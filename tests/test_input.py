@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import fairhaul as package
@@ -83,10 +85,10 @@ def test_all_mistakes_of_all_files_are_told_at_once(small: Path, fairhaul: Fairh
 
 
 def test_what_is_no_text_is_told(small: Path, fairhaul: Fairhaul) -> None:
-    small.write_bytes(b"title = '\xff'\n")
+    small.write_bytes(b"seed = 1\na = '\xff'\n")
     done = fairhaul("run", small, ".")
     assert done.returncode == 2
-    assert "not UTF-8" in done.stderr
+    assert f"{small}:2: not UTF-8 at byte 14" in done.stderr
     assert "directory" in done.stderr
 
 
@@ -185,8 +187,66 @@ def test_values_are_written_as_toml() -> None:
         toml(None)
 
 
+def test_numbers_of_numpy_are_written_as_those_of_python() -> None:
+    values = np.linspace(5, 20, 4)
+    assert [toml(value) for value in values] == ["5.0", "10.0", "15.0", "20.0"]
+    assert toml(np.arange(3)) == "[0, 1, 2]"
+    assert toml(np.array([[1.5, 2.0]])) == "[[1.5, 2.0]]"
+    assert [toml(v) for v in (np.int64(3), np.float32(0.5), np.True_)] == ["3", "0.5", "true"]
+    assert toml({"a": [np.float64(0.1), np.str_("x")]}) == '{"a" = [0.1, "x"]}'
+    setting = {"flow.near.controller.kind": "fhstcp", "flow.near.controller.c": values[1]}
+    plain = {"flow.near.controller.kind": "fhstcp", "flow.near.controller.c": 10}
+    assert read_one(SMALL, setting).describe() == read_one(SMALL, plain).describe()
+
+
 def test_one_scenario_is_not_several() -> None:
     swept = SMALL + '[sweep]\n"flow.near.rtt" = ["40 ms", "60 ms"]\n'
     assert len(package.read(swept)) == 2
-    with pytest.raises(package.ScenarioError, match="makes 2 of it"):
+    with pytest.raises(package.ScenarioError, match=r"makes 2 of it: run_many\(read\(...\)\)"):
         package.run(swept)
+
+
+def test_errors_from_python_name_arguments_and_no_options() -> None:
+    for wrong in ({"duraton": "1 s"}, {"flow.near.rtt": "40"}, {"seed": -1}):
+        with pytest.raises(package.ScenarioError) as caught:
+            package.read(SMALL, wrong)
+        (told,) = caught.value.args
+        assert told.startswith("set ")
+        assert "--" not in told
+    with pytest.raises(package.ScenarioError, match=r"^2 seeds counted up"):
+        package.run(SMALL, {"seed": 2**64 - 1}, seeds=2)
+
+
+def test_what_a_terminal_would_obey_is_never_printed(small: Path, fairhaul: Fairhaul) -> None:
+    evil = "\\u001b[2J\\u001b]0;owned\\u0007\\u009b31m\\u202e"
+    small.write_text(SMALL.replace("Two flows", evil))
+    printed = [fairhaul("run", small), fairhaul("run", small, "--json")]
+    assert [done.returncode for done in printed] == [0, 0]
+    assert "\\x1b[2J" in printed[0].stdout
+    found = json.loads(printed[1].stdout)["title"]
+    assert found == "\x1b[2J\x1b]0;owned\x07\x9b31m\u202e"
+    # Wrong values, and what is typed.
+    small.write_text(SMALL.replace('"10 Mbit/s"', f'"{evil}"'))
+    printed += [
+        fairhaul("run", small),
+        fairhaul("run", "\x1b[2J.toml"),
+        fairhaul("run", small, "--set", "\x1b[2J=1"),
+        fairhaul("\x1b[2J"),
+    ]
+    for done in printed:
+        for text in (done.stdout, done.stderr):
+            assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(text), done.args
+    assert [done.returncode for done in printed[2:]] == [2] * 4
+
+
+def test_very_many_mistakes_and_long_values_are_told_in_short(
+    small: Path, fairhaul: Fairhaul
+) -> None:
+    long = SMALL.replace('"10 Mbit/s"', f'"{"9" * 70_000}"')
+    small.write_text(long + "".join(f"wrong{i} = 1\n" for i in range(100_000)))
+    done = fairhaul("run", small)
+    assert done.returncode == 2
+    lines = done.stderr.splitlines()
+    assert len(lines) == 41
+    assert lines[-1].endswith(": and 99961 more mistakes from here on")
+    assert max(map(len, lines)) < 400

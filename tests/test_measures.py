@@ -107,7 +107,7 @@ def test_the_keys_are_those_of_the_design() -> None:
     found = measure(record())
     assert list(found) == [
         *("title", "engine", "seed", "version", "packets", "cpu_s"),
-        *("flows", "links", "fairness", "loss_episodes", "stationary"),
+        *("flows", "links", "fairness", "loss_episodes", "stationary", "completed"),
     ]
     assert list(found["flows"][0]) == [
         *("name", "group", "role", "controller", "profile", "goodput_bps", "throughput_bps"),
@@ -251,9 +251,21 @@ def test_few_loss_events_are_not_stationary() -> None:
     assert measure(record())["stationary"] is False
     nobody = [{**spec, "role": "background"} for spec in SCENARIO["flows"]]
     found = measure(record({**SCENARIO, "flows": nobody}))
-    assert found["stationary"] is True
+    assert found["stationary"] is None
+    assert found["completed"] is None
     assert found["fairness"]["jain"] is None
     assert found["fairness"]["jain_by_window"] == {}
+
+
+def test_a_finite_transfer_is_judged_by_whether_it_was_completed() -> None:
+    # `c` has 90 bytes to send and no loss event.
+    sized = [{**spec, "role": "measured"} for spec in SCENARIO["flows"][2:]]
+    others = [{**spec, "role": "background"} for spec in SCENARIO["flows"][:2]]
+    made = record({**SCENARIO, "flows": [*others, *sized]})
+    found = measure(made)
+    assert (found["stationary"], found["completed"]) == (None, True)
+    late = made.transfer.with_columns(end_s=pl.lit(None, dtype=pl.Float64))
+    assert measure(replace(made, transfer=late))["completed"] is False
 
 
 def test_a_link_that_changes_is_measured_by_what_it_could_send() -> None:

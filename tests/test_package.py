@@ -52,8 +52,12 @@ def _signature(function: object) -> list[str]:
 
 
 def test_every_name_of_the_package_can_be_had() -> None:
+    code = "import fairhaul; print(*dir(fairhaul))"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(package.__all__) <= set(out.stdout.split())
     for name in package.__all__:
         assert getattr(package, name) is not None
+    assert issubclass(package.Refused, Exception)
     with pytest.raises(AttributeError, match="nonsense"):
         _ = package.nonsense
 

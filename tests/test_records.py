@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import builtins
+import hashlib
 import itertools
+import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ import pytest
 
 import fairhaul as package
 from fairhaul import _core
+from fairhaul.measures import series
 from fairhaul.record import TABLES
 
 from .conftest import SMALL
@@ -85,11 +89,85 @@ def test_a_record_without_gauges_is_one_of_none(tmp_path: Path) -> None:
     record = package.run(SMALL).records[0]
     assert record.gauge.is_empty()
     package.write_record(record, tmp_path / "record")
-    # Written before there were gauges.
+    # Written before there were gauges, and digests.
     (tmp_path / "record" / "gauge.parquet").unlink()
-    old = package.read_record(tmp_path / "record")
+    as_of_schema_1(tmp_path / "record")
+    with pytest.warns(UserWarning, match="no digests"):
+        old = package.read_record(tmp_path / "record")
     assert old.gauge.schema == package.run(SMALL).records[0].gauge.schema
     assert old.gauge.is_empty()
+
+
+def as_of_schema_1(directory: Path, **altered: Any) -> None:
+    """Turn `meta.json` into what was written before there were digests, with parts `altered`."""
+    meta = json.loads((directory / "meta.json").read_text()) | {"schema": 1} | altered
+    del meta["digests"]
+    (directory / "meta.json").write_text(json.dumps(meta))
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A record in a directory, not to be altered."""
+    directory = tmp_path_factory.mktemp("records") / "record"
+    package.write_record(package.run(SMALL, {"duration": "6 s"}).records[0], directory)
+    return directory
+
+
+def test_every_single_bit_that_is_flipped_in_a_record_is_found(
+    written: Path, tmp_path: Path
+) -> None:
+    chance = np.random.default_rng(1)
+    for name in ("meta.json", *(f"{table}.parquet" for table in TABLES)):
+        content = (written / name).read_bytes()
+        for bit in chance.integers(0, 8 * len(content), 40):
+            copy = tmp_path / f"{name}-{bit}"
+            shutil.copytree(written, copy)
+            flipped = bytearray(content)
+            flipped[bit // 8] ^= 1 << (bit % 8)
+            (copy / name).write_bytes(flipped)
+            try:
+                again = package.read_record(copy)
+            except ValueError:
+                continue
+            # Only the layout of meta.json may be altered without harm: its numbers are the same.
+            assert name == "meta.json"
+            assert again.meta == package.read_record(written).meta
+
+
+def test_a_digest_is_that_of_sha256sum(written: Path) -> None:
+    digests = json.loads((written / "meta.json").read_text())["digests"]
+    for name in TABLES:
+        content = (written / f"{name}.parquet").read_bytes()
+        assert digests[name] == hashlib.sha256(content).hexdigest()
+
+
+def test_a_record_of_other_flows_than_its_tables_is_refused(written: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "fewer"
+    shutil.copytree(written, copy)
+    scenario = json.loads((copy / "meta.json").read_text())["scenario"]
+    as_of_schema_1(copy, scenario={**scenario, "flows": scenario["flows"][:1]})
+    with pytest.raises(ValueError, match="'far', a flow of another run"):
+        package.read_record(copy)
+
+
+def test_a_series_is_not_laid_out_by_its_height_alone() -> None:
+    record = package.run(SMALL, {"duration": "6 s"}).records[0]
+    scenario = record.meta["scenario"]
+    table = record.flow_series
+    other_order = pl.concat([table.filter(flow="far"), table.filter(flow="near")])
+    by_time = table.sort("t_s")
+    renamed = {**scenario, "flows": [*scenario["flows"][:1], {"name": "third"}]}
+    for wrong, of in (
+        (other_order, scenario),
+        (by_time, scenario),
+        (table.head(-1), scenario),
+        (table.head(0), scenario),
+        (table, renamed),
+    ):
+        with pytest.raises(ValueError, match="series"):
+            series(wrong, 2, of)
+    with pytest.raises(ValueError, match="series"):
+        series(table, 1, {**scenario, "flows": scenario["flows"][:1]})
 
 
 def test_a_missing_pandas_is_told_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:

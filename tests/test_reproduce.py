@@ -145,3 +145,17 @@ def test_the_power_of_the_round_trip_is_fitted_per_seed() -> None:
     assert found.mean == pytest.approx(1.5)
     # 1.5 ± 12.706 x 0.5.
     assert found.high == pytest.approx(7.853)
+
+
+def test_cases_are_paired_by_the_seed_of_their_runs() -> None:
+    # Of the first case the run of seed 2 does not count, and that of seed 4 lacks the number.
+    here, there = ("a",), ("b",)
+    found = Found(
+        runs={
+            here: [{"x": 1.0}, {"x": 3.0}, {"x": None}],
+            there: [{"x": 10.0}, {"x": 20.0}, {"x": 30.0}, {"x": 40.0}],
+        },
+        seeds={here: [1, 3, 4], there: [1, 2, 3, 4]},
+    )
+    assert found.pairs(here, there, "x") == [(1.0, 10.0), (3.0, 30.0)]
+    assert found.values(here, "x") == [1.0, 3.0]

@@ -71,6 +71,40 @@ def test_seeds_give_runs_and_a_summary(small: Path, fairhaul: Fairhaul) -> None:
     assert len(set(rates)) == 3
 
 
+def test_one_seed_that_is_asked_for_has_the_same_shape_from_python(
+    small: Path, fairhaul: Fairhaul
+) -> None:
+    for args, seeds in (((), None), (("--seeds", 1), 1), (("--seeds", 2), 2)):
+        printed = json.loads(fairhaul("run", small, *args, "--json").stdout)
+        assert package.run(small, seeds=seeds).to_dict().keys() == printed.keys()
+    assert printed.keys() == {"title", "runs", "summary"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        (("flow.near.rtt=10 h",), "its path has a round trip of 36000 s"),
+        (("flow.near.start=19.99 s",), "it starts at 19.99 s"),
+        (("bottleneck.rate=1 bit/s",), "a packet of 1000 B takes 9600 s"),
+        ((), None),
+    ],
+)
+def test_a_flow_of_which_nothing_can_be_delivered_is_a_warning(
+    settings: tuple[str, ...], why: str | None, small: Path, fairhaul: Fairhaul
+) -> None:
+    set_ = [part for one in settings for part in ("--set", one)]
+    done = fairhaul("run", small, *set_)
+    assert (done.returncode, done.stderr) == (0, "")
+    said = " ".join(done.stdout.split())
+    assert ("Warning: nothing of flow 'near' can be delivered" in said) == (why is not None)
+    found = json.loads(fairhaul("run", small, *set_, "--json").stdout)
+    if why is None:
+        assert "warnings" not in found
+        return
+    assert why in found["warnings"][0]
+    assert found["flows"][0]["goodput_bps"] == 0
+
+
 def test_settings_change_the_scenario(small: Path, fairhaul: Fairhaul) -> None:
     args = ("--set", "flow.near.controller=scalable", "--set", "duration=10 s", "--set", "seed=9")
     found = json.loads(fairhaul("run", small, *args, "--json").stdout)
@@ -184,7 +218,12 @@ def test_a_stopped_run_says_so() -> None:
 
 @pytest.mark.parametrize(
     ("args", "how"),
-    [([], signal.SIGINT), (["--seeds", "3", "--json"], signal.SIGINT), ([], signal.SIGTERM)],
+    [
+        ([], signal.SIGINT),
+        (["--seeds", "3", "--json"], signal.SIGINT),
+        ([], signal.SIGTERM),
+        ([], signal.SIGHUP),
+    ],
 )
 def test_an_interrupt_ends_at_once_and_leaves_nothing(
     tmp_path: Path, args: list[str], how: signal.Signals
@@ -203,7 +242,7 @@ def test_an_interrupt_ends_at_once_and_leaves_nothing(
     os.kill(process.pid, how)
     out, err = process.communicate(timeout=10)
     assert time.monotonic() - before < 2
-    assert process.returncode == 130
+    assert process.returncode == 128 + how
     assert out == ""
     assert err.strip() == "fairhaul: interrupted"
     assert sorted(tmp_path.iterdir()) == [file]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import struct
 import subprocess
 from pathlib import Path
 
@@ -160,3 +161,44 @@ def test_a_flow_that_is_not_there_leaves_no_file(fairhaul: Fairhaul, tmp_path: P
     assert "did you mean 'near'?" in done.stderr
     assert not (tmp_path / "out").exists()
     assert fairhaul("run", str(file), "--trace", "near").returncode == 2
+
+
+def test_datagrams_are_not_written_as_tcp(fairhaul: Fairhaul, tmp_path: Path) -> None:
+    file = tmp_path / "datagrams.toml"
+    traffic = 'traffic = { kind = "cbr", rate = "2 Mbit/s" }'
+    file.write_text(LOSSY.replace('controller = "reno"', traffic, 1))
+    for form in ("pcapng", "qlog", "csv"):
+        done = fairhaul("run", file, "--trace", "near", "--format", form, "--out", tmp_path / form)
+        assert done.returncode == 0, done.stderr
+    table = pl.read_csv(tmp_path / "csv" / "near.csv")
+    sent = table.filter(what="sent")
+    packets = _ipv4((tmp_path / "pcapng" / "near.pcapng").read_bytes())
+    assert len(packets) == sent.height > 0
+    for packet, size, number in zip(packets, sent["bytes"], sent["number"], strict=True):
+        head = struct.unpack("!BBHHHBBH4s4s", packet[:20])
+        # UDP, and lengths that agree: 20 bytes of IP, 8 of UDP, the rest is payload.
+        assert (head[2], head[3], head[6]) == (size, number & 0xFFFF, 17)
+        source, target, length, checksum = struct.unpack("!HHHH", packet[20:])
+        assert (target, length, checksum) == (5001, size - 20, 0)
+        assert source >= 10_000
+    log = json.loads((tmp_path / "qlog" / "near.qlog").read_text())
+    events = log["traces"][0]["events"]
+    frames = [frame for event in events for frame in event["data"].get("frames", [])]
+    assert {frame["frame_type"] for frame in frames} == {"datagram"}
+    assert {frame["length"] for frame in frames} == {960}
+    assert {event["name"] for event in events} == {
+        "transport:packet_sent",
+        "recovery:packet_lost",
+    }
+
+
+def _ipv4(capture: bytes) -> list[bytes]:
+    """Give the captured bytes of every enhanced packet block of a capture."""
+    found, at = [], 0
+    while at < len(capture):
+        kind, length = struct.unpack_from("<II", capture, at)
+        if kind == 6:
+            (captured,) = struct.unpack_from("<I", capture, at + 20)
+            found.append(capture[at + 28 : at + 28 + captured])
+        at += length
+    return found

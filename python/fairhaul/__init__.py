@@ -5,6 +5,10 @@
     >>> answer.to_dict()["summary"]["fairness"]["jain"]
 
 Every verb of the command line is a function here. Nothing heavy is imported before it is used.
+
+What goes wrong is one of four errors: `ScenarioError` (the input is wrong; `args` are all mistakes,
+a line each), `RunError` (a run failed), `Refused` (the lab or the kernel cannot do it here, and
+nothing was changed), `Stopped` (a run was asked to stop).
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from fairhaul._core import RunError, Scenario, ScenarioError, Stopped, __version
 
 if TYPE_CHECKING:
     from fairhaul.comparison import Comparison, compare
+    from fairhaul.host import Refused
     from fairhaul.look import catalogue, schema
     from fairhaul.measures import measure
     from fairhaul.papers import reproduce
@@ -30,6 +35,7 @@ __all__ = [
     "Answer",
     "Comparison",
     "Record",
+    "Refused",
     "RunError",
     "Scenario",
     "ScenarioError",
@@ -52,6 +58,7 @@ _HOME = {
     "Answer": ("runs", "Answer"),
     "Comparison": ("comparison", "Comparison"),
     "Record": ("record", "Record"),
+    "Refused": ("host", "Refused"),
     "catalogue": ("look", "catalogue"),
     "compare": ("comparison", "compare"),
     "measure": ("measures", "measure"),
@@ -73,3 +80,7 @@ def __getattr__(name: str) -> Any:
     found = getattr(import_module(f"fairhaul.{module}"), attribute)
     globals()[name] = found
     return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

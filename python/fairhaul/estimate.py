@@ -16,7 +16,7 @@ T_975 = (
 Z_975 = 1.959964
 
 # What tells runs apart and has no mean.
-NOT_SUMMARISED = frozenset({"title", "variant", "seed", "kernel", "trust", "tries"})
+NOT_SUMMARISED = frozenset({"title", "variant", "seed", "kernel", "trust", "tries", "warnings"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +69,9 @@ def summary(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
     A number that some runs do not have is estimated over the others; a verdict holds where it
     holds in every run.
+
+    Raises:
+        ValueError: their flows or links are not the same.
     """
     keys = [key for key in runs[0] if key not in NOT_SUMMARISED]
     return {key: _summary([run.get(key) for run in runs]) for key in keys}
@@ -86,5 +89,17 @@ def _summary(values: Sequence[Any]) -> Any:
     if isinstance(first, Mapping):
         return {key: _summary([value.get(key) for value in there]) for key in first}
     if isinstance(first, list):
-        return [_summary(column) for column in zip(*there, strict=False)]
+        return [_summary(column) for column in _alike(there)]
     return first
+
+
+def _alike(lists: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
+    """Put what stands at the same place of every list together: flows or links of one name."""
+    columns = list(zip(*lists, strict=True))
+    for column in columns:
+        names = {item.get("name") for item in column if isinstance(item, Mapping)}
+        if len(names) > 1:
+            raise ValueError(
+                f"{' and '.join(sorted(map(str, names)))} are not the same flow or link"
+            )
+    return columns

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +75,11 @@ def _converse(process: subprocess.Popen[str], request: str, tell: Callable[[Line
     """Hand over a request, pass on what is told, and give the last line."""
     assert process.stdin is not None
     assert process.stdout is not None
-    process.stdin.write(request)
-    process.stdin.close()
+    # A process that has ended before it read this says why, or its status does.
+    with suppress(BrokenPipeError):
+        process.stdin.write(request)
+    with suppress(BrokenPipeError):
+        process.stdin.close()
     last: Line = {}
     for text in process.stdout:
         last = json.loads(text)

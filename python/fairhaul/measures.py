@@ -10,8 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fairhaul import delivery
 from fairhaul.episodes import episodes
 from fairhaul.fairness import entitlement, jain, max_min, max_min_ratio
+from fairhaul.integrity import bins_of
 from fairhaul.losses import REDUCTIONS, stood
 from fairhaul.modes import changes_per_s
 from fairhaul.parties import groups, shared_completions
@@ -67,8 +69,11 @@ def measure(record: Record) -> dict[str, Any]:
         flows, and has their sums. `links` has one for each direction of a link: `utilization`,
         `drop_rate` and `mark_rate` from 0 to 1, `queue_mean_packets`, `queue_mean_s`,
         `capacity_packets`, `capacity_s`. `fairness` has `jain`, `jain_by_window` by the length of
-        the window in seconds, `max_min_ratio` and `entitlement`, over the measured groups. A run in
-        the lab has `kernel`, and `trust`: whether it is to be believed, and why not.
+        the window in seconds, `max_min_ratio` and `entitlement`, over the measured groups.
+        `stationary` says whether every measured bulk flow saw at least 20 loss events, `completed`
+        whether every measured transfer of a given size was completed; each is None where no flow of
+        that kind is measured. `warnings` are there where nothing of a flow can be delivered. A run
+        in the lab has `kernel`, and `trust`: whether it is to be believed, and why not.
 
     Source: Jain's index [JAIN].
     """
@@ -97,12 +102,42 @@ def measure(record: Record) -> dict[str, Any]:
         "links": _links(record),
         "fairness": _fairness(record, flows),
         "loss_episodes": coincidence.to_dict(),
-        "stationary": all(
-            flow["loss_events"] >= ENOUGH_LOSS_EVENTS
-            for flow in flows
-            if flow["role"] == "measured"
-        ),
+        "stationary": _stationary(scenario, flows),
+        "completed": _completed(scenario, flows),
+        **({"warnings": late} if (late := delivery.warnings(scenario)) else {}),
     }
+
+
+def _stationary(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]) -> bool | None:
+    """Whether every measured bulk flow saw enough loss events; nothing where there is none.
+
+    Only a flow that has no end can forget its start. A finite transfer has a completion time, and
+    what an application or a constant rate limits is not settled by loss events.
+    """
+    enough = [
+        flow["loss_events"] >= ENOUGH_LOSS_EVENTS
+        for flow in _measured(scenario, flows, traffic="bulk")
+    ]
+    return all(enough) if enough else None
+
+
+def _completed(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]) -> bool | None:
+    """Whether every measured flow of a given size was completed; nothing where there is none."""
+    done = [
+        flow["completion_s"] is not None for flow in _measured(scenario, flows, traffic="sized")
+    ]
+    return all(done) if done else None
+
+
+def _measured(
+    scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]], *, traffic: str
+) -> list[Mapping[str, Any]]:
+    """The measured flows of one kind of traffic."""
+    return [
+        flow
+        for spec, flow in zip(scenario["flows"], flows, strict=True)
+        if flow["role"] == "measured" and spec["traffic"]["kind"] == traffic
+    ]
 
 
 def measured_s(record: Record) -> float:
@@ -112,15 +147,20 @@ def measured_s(record: Record) -> float:
 
 
 def series(table: pl.DataFrame, parts: int, scenario: Mapping[str, Any]) -> Series:
-    """Turn a series table, whose rows stand by part and then time, into arrays."""
+    """Turn a series table, whose rows stand by part and then time, into arrays.
+
+    Raises:
+        ValueError: its rows are not those of the parts of `scenario`, in their order.
+    """
     import numpy as np
 
-    starts = table["t_s"].to_numpy()[: table.height // max(parts, 1)]
+    bins = bins_of(table, parts, scenario)
+    starts = table["t_s"].to_numpy()[:bins]
     lengths = np.diff(np.append(starts, scenario["duration_s"]))
     inside = starts >= scenario["warmup_s"]
     numbers = [name for name, kind in table.schema.items() if kind.is_numeric()]
     columns = {
-        name: table[name].to_numpy().astype(np.float64).reshape(parts, -1)[:, inside]
+        name: table[name].to_numpy().astype(np.float64).reshape(parts, bins)[:, inside]
         for name in numbers
     }
     return Series(columns=columns, starts_s=starts[inside], lengths_s=lengths[inside])

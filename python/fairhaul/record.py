@@ -1,25 +1,28 @@
 """The record of a run: six things in memory, six files in a directory.
 
-Tables are Parquet, `meta` is JSON. A directory is written beside its place and renamed, so that
-it is either whole or not there.
+Tables are Parquet, `meta` is JSON. How a directory comes to be whole or not there is in `drafts`.
 """
 
 from __future__ import annotations
 
+import io
 import json
-import os
-import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from fairhaul.drafts import new_directory
+from fairhaul.integrity import check_digest, check_meta, check_tables, digest, digest_of_meta
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-SCHEMA = 1
+# The record of schema 1 had no digests.
+SCHEMA = 2
+META = "meta.json"
 TABLES = ("flow_series", "link_series", "transfer", "event", "gauge")
 
 
@@ -103,63 +106,91 @@ def write(record: Record, directory: str | Path) -> None:
     """Write `record` into the new directory `directory`: Parquet tables and `meta.json`.
 
     Raises:
-        FileExistsError: `directory` is there and is not empty.
-        OSError: it cannot be written; then nothing of it is left.
+        FileExistsError: `directory` is there and is not empty, or another run writes to it.
+        OSError: it cannot be written; then nothing of it is left, or, if it is complete but could
+            not be put in its place, the error says where it is.
     """
     with new_directory(directory) as draft:
         write_files(record, draft)
 
 
 def write_files(record: Record, directory: Path) -> None:
-    """Write the files of `record` into a directory that is there."""
+    """Write the files of `record` into a directory that is there, `meta.json` as the last.
+
+    It has the SHA-256 of every table and of itself, so that damage is found when it is read.
+    """
     directory.mkdir(exist_ok=True)
+    digests = {}
     for name, table in record.tables().items():
-        table.write_parquet(directory / f"{name}.parquet")
-    write_json(dict(record.meta), directory / "meta.json")
-
-
-def write_json(value: object, file: Path) -> None:
-    """Write `value` as a JSON file that people can read."""
-    file.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+        buffer = io.BytesIO()
+        table.write_parquet(buffer)
+        digests[name] = digest(buffer.getvalue())
+        (directory / f"{name}.parquet").write_bytes(buffer.getvalue())
+    meta = {**record.meta, "schema": SCHEMA}
+    digests["meta"] = digest_of_meta(meta)
+    text = json.dumps({**meta, "digests": digests}, indent=2, allow_nan=False) + "\n"
+    (directory / META).write_text(text, encoding="utf-8")
 
 
 def read(directory: str | Path) -> Record:
-    """Read the record in `directory`; one from before there were gauges has none.
+    """Read the record in `directory`.
+
+    A record of schema 1 has no digests, and may have no table of gauges; it is read with a
+    `UserWarning`, since damage of its numbers cannot be found.
 
     Raises:
         OSError: a file is missing or cannot be read.
-        ValueError: `directory` holds a record of another schema.
+        ValueError: it is damaged, or no record of schema 1 or 2.
     """
-    import polars as pl
-
     directory = Path(directory)
-    meta = json.loads((directory / "meta.json").read_text(encoding="utf-8"))
-    if meta.get("schema") != SCHEMA:
-        raise ValueError(f"{directory}: a record of schema {SCHEMA} is wanted")
-    files = {name: directory / f"{name}.parquet" for name in TABLES}
-    there = {name: file for name, file in files.items() if name != "gauge" or file.is_file()}
-    tables = {name: pl.read_parquet(file) for name, file in there.items()}
+    meta = _read_meta(directory)
+    digests = meta.pop("digests", None)
+    if meta["schema"] == 1:
+        digests = None
+    elif not isinstance(digests, dict):
+        raise ValueError("meta.json is damaged: a record of schema 2 has digests")
+    else:
+        check_digest("meta", digest_of_meta(meta), digests)
+    check_meta(meta)
+    tables = {}
+    for name in TABLES:
+        file = directory / f"{name}.parquet"
+        if meta["schema"] == 1 and name == "gauge" and not file.is_file():
+            continue  # from before there were gauges
+        content = file.read_bytes()
+        if digests is not None:
+            check_digest(name, digest(content), digests)
+        tables[name] = _read_table(name, content)
+    check_tables(meta, tables)
+    if digests is None:
+        warnings.warn(
+            f"{directory}: a record of schema 1 has no digests, so that damage of its numbers is "
+            "not found; run its scenario again to have them",
+            stacklevel=2,
+        )
     return Record(meta=meta, **tables)
 
 
-def is_free(directory: Path) -> bool:
-    """Whether a record may be written to `directory`: it is not there, or empty."""
-    if not directory.exists():
-        return True
-    return directory.is_dir() and not any(directory.iterdir())
-
-
-@contextmanager
-def new_directory(directory: str | Path) -> Iterator[Path]:
-    """Give a draft directory that takes the place of `directory` once it is complete."""
-    directory = Path(directory)
-    if not is_free(directory):
-        raise FileExistsError(f"{directory} is there already and is not empty")
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    draft = directory.with_name(f".{directory.name}.{os.getpid()}.draft")
-    draft.mkdir()
+def _read_meta(directory: Path) -> dict[str, Any]:
+    """Read `meta.json` as far as saying of which schema it is."""
     try:
-        yield draft
-        draft.replace(directory)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        meta = json.loads((directory / META).read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"meta.json is not UTF-8 at byte {error.start}") from None
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise ValueError(f"meta.json is not JSON: {error}") from None
+    if not isinstance(meta, dict):
+        raise ValueError("meta.json is not an object")
+    if meta.get("schema") not in (1, SCHEMA):
+        raise ValueError(f"a record of schema 1 or {SCHEMA} is wanted")
+    return meta
+
+
+def _read_table(name: str, content: bytes) -> pl.DataFrame:
+    import polars as pl
+
+    try:
+        return pl.read_parquet(io.BytesIO(content))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        why = str(error).partition("\n")[0]
+        raise ValueError(f"{name}.parquet is damaged: {why}") from None

@@ -48,15 +48,18 @@ Watch = Callable[[Progress], None]
 class Answer:
     """What the runs of one scenario gave, one entry per seed.
 
-    `records` are what happened, `measures` the figures of each: the objects of `measure`.
+    `records` are what happened, `measures` the figures of each: the objects of `measure`. `seeded`
+    says whether a number of seeds was asked for, be it 1.
     """
 
     records: tuple[Record, ...]
     measures: tuple[dict[str, Any], ...]
+    seeded: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the object that `--json` prints: bare for one run, else with a summary."""
-        return self.measures[0] if len(self.measures) == 1 else together(self.measures)
+        """Give the object that `--json` prints: bare without `seeds`, else with a summary."""
+        bare = len(self.measures) == 1 and not self.seeded
+        return self.measures[0] if bare else together(self.measures)
 
 
 def together(measures: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -90,7 +93,7 @@ def run(
     source: Source,
     set: Settings | None = None,  # noqa: A002
     *,
-    seeds: int = 1,
+    seeds: int | None = None,
     jobs: int | None = None,
     watch: Watch | None = None,
     on: Engine = "sim",
@@ -100,7 +103,7 @@ def run(
     Args:
         source: the path of a file, TOML text (anything with a line break), or a mapping.
         set: keys to change, named as in `[sweep]`: `{"flow.F1.controller.c": 20}`.
-        seeds: how many runs.
+        seeds: how many runs; where left out one, whose answer has no summary, as without `--seeds`.
         jobs: runs at a time; where left out all cores, and one in the lab.
         watch: called with the progress about ten times a second, in the calling thread.
         on: the engine: the simulator, or the lab with real kernels.
@@ -116,7 +119,7 @@ def run(
 def run_many(
     scenarios: Sequence[Scenario],
     *,
-    seeds: int = 1,
+    seeds: int | None = None,
     jobs: int | None = None,
     watch: Watch | None = None,
     on: Engine = "sim",
@@ -125,7 +128,7 @@ def run_many(
 
     Args:
         scenarios: what `read` gave, or several of that.
-        seeds: runs of each, counted up from its own seed.
+        seeds: runs of each, counted up from its own seed; one where left out.
         jobs: runs at a time; where left out all cores, and one in the lab.
         watch: called with the progress about ten times a second, in the calling thread.
         on: the engine.
@@ -137,16 +140,17 @@ def run_many(
         ScenarioError: the seeds counted up pass 2^64 - 1.
         RunError: a run failed; all others were stopped.
     """
-    plan = [seeded for scenario in scenarios for seeded in with_seeds(scenario, seeds)]
+    each = 1 if seeds is None else seeds
+    plan = [seeded for scenario in scenarios for seeded in with_seeds(scenario, each)]
 
     def both(_: int, record: Record) -> tuple[Record, dict[str, Any]]:
         return record, measure(record)
 
     found = for_each(plan, both, jobs=jobs, watch=watch, on=on)
     answers = []
-    for start in range(0, len(found), seeds):
-        records, measures = zip(*found[start : start + seeds], strict=True)
-        answers.append(Answer(records=records, measures=measures))
+    for start in range(0, len(found), each):
+        records, measures = zip(*found[start : start + each], strict=True)
+        answers.append(Answer(records=records, measures=measures, seeded=seeds is not None))
     return answers
 
 
@@ -155,7 +159,7 @@ def with_seeds(scenario: Scenario, seeds: int) -> list[Scenario]:
     if seeds < 1:
         raise ValueError("at least one seed is wanted")
     if scenario.seed + seeds - 1 > LARGEST_SEED:
-        raise ScenarioError(f"--seeds {seeds}: counted up from {scenario.seed} they pass 2^64 - 1")
+        raise ScenarioError(f"{seeds} seeds counted up from {scenario.seed} pass 2^64 - 1")
     return [scenario.with_seed(scenario.seed + i) for i in range(seeds)]
 
 

@@ -34,7 +34,12 @@ def read(source: Source, set: Settings | None = None) -> list[Scenario]:  # noqa
     Raises:
         ScenarioError: `args` are all mistakes of the scenario, one line each, with file and line.
     """
-    return read_as_typed(source, [(key, toml(value)) for key, value in (set or {}).items()])
+    try:
+        return read_as_typed(source, [(key, toml(value)) for key, value in (set or {}).items()])
+    except ScenarioError as error:
+        # The option is that of the command line; here it is an argument.
+        told = (str(mistake).replace("--set ", "set ", 1) for mistake in error.args)
+        raise ScenarioError(*told) from None
 
 
 def read_as_typed(source: Source, overrides: Sequence[tuple[str, str]]) -> list[Scenario]:
@@ -47,12 +52,18 @@ def read_one(source: Source, set: Settings | None = None) -> Scenario:  # noqa: 
     """Read the one scenario of `source`, which must not have a `[sweep]`."""
     scenarios = read(source, set)
     if len(scenarios) != 1:
-        raise ScenarioError(f"one scenario is wanted, and [sweep] makes {len(scenarios)} of it")
+        raise ScenarioError(
+            f"one scenario is wanted, and [sweep] makes {len(scenarios)} of it: "
+            "run_many(read(...)) runs them all"
+        )
     return scenarios[0]
 
 
 def toml(value: object) -> str:
-    """Write `value` as TOML, on one line."""
+    """Write `value` as TOML, on one line; numbers and arrays of numpy as those of Python."""
+    if hasattr(value, "tolist"):
+        # A float of numpy is one of Python's, too, but prints with the name of its type.
+        value = value.tolist()
     match value:
         case bool():
             return "true" if value else "false"
@@ -76,6 +87,7 @@ def _text(source: Source) -> tuple[str, str]:
     try:
         return Path(source).read_text(encoding="utf-8"), str(source)
     except UnicodeDecodeError as error:
-        raise ScenarioError(f"{source}: not UTF-8 at byte {error.start}") from None
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ScenarioError(f"{source}:{line}: not UTF-8 at byte {error.start}") from None
     except OSError as error:
         raise ScenarioError(f"{source}: {(error.strerror or str(error)).lower()}") from None

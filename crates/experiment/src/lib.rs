@@ -18,7 +18,7 @@ pub use describe::describe;
 pub use ledger::Ledger;
 pub use listing::{Gauge, Key, Word, controllers, counters, page, queues, recoveries, schema, traffics};
 pub use plan::{Transfer, plan};
-pub use read::{Mistake, Mistakes, Study, Variant, read};
+pub use read::{Mistake, Mistakes, Study, Variant, printable, read};
 pub use record::{EventRow, FlowRow, Grid, LinkRow, PacketRow, PacketWhat, Record, TransferRow, grid};
 pub use scenario::{
     Flow, Hold, Hop, LinkSpec, Pages, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Sockbuf, Start,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fairhaul_experiment::{Record, Scenario as Question};
+use fairhaul_experiment::{Record, Scenario as Question, printable};
 use fairhaul_sim::{Control, Evidence, RunError as Failure};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -80,6 +80,7 @@ impl Run {
 
     fn error(&self, why: &Failure) -> PyErr {
         let Question { title, seed, .. } = &*self.question;
+        let title = printable(title);
         match why {
             Failure::Stopped => Stopped::new_err(format!("{title}, seed {seed}: stopped")),
             why => RunError::new_err(format!("{title}, seed {seed}, {why}")),
@@ -91,7 +92,8 @@ impl Run {
 #[pyfunction]
 pub fn received(py: Python<'_>, scenario: &Scenario, record: &[u8]) -> PyResult<Outcome> {
     let question = scenario.question();
-    let wrong = |why: String| RunError::new_err(format!("{}: the record is damaged: {why}", question.title));
+    let title = printable(&question.title);
+    let wrong = |why: String| RunError::new_err(format!("{title}: the record is damaged: {why}"));
     let record = Record::from_json(record).map_err(wrong)?;
     if (record.flows.len(), record.links.len()) != (question.flows.len(), question.links.len()) {
         return Err(wrong("it is of another scenario".into()));

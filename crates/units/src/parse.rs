@@ -79,9 +79,68 @@ impl FromStr for Bytes {
     }
 }
 
-fn quantity(text: &str, what: &str, example: &str, units: &[(&str, u64)]) -> Result<u64, ParseError> {
+/// What people write for units, in small letters: of every unit the other names that it has. Bytes per
+/// second are left out, since a rate is in bits and a guess would be wrong by a factor of eight.
+const MEANT: &[(&str, &[&str])] = &[
+    ("ps", &["psec", "picoseconds"]),
+    ("ns", &["nsec", "nanosecond", "nanoseconds"]),
+    ("us", &["usec", "μs", "microsecond", "microseconds"]),
+    ("ms", &["msec", "msecs", "millisecond", "milliseconds"]),
+    ("s", &["sec", "secs", "second", "seconds"]),
+    ("min", &["mins", "minute", "minutes"]),
+    ("h", &["hr", "hrs", "hour", "hours"]),
+    ("bit/s", &["bps", "b/s", "bit", "bits", "bits/s", "bit/sec"]),
+    ("kbit/s", &["kbps", "kb/s", "kbit", "kbits", "kbits/s", "kbit/sec"]),
+    ("Mbit/s", &["mbps", "mb/s", "mbit", "mbits", "mbits/s", "mbit/sec"]),
+    ("Gbit/s", &["gbps", "gb/s", "gbit", "gbits", "gbits/s", "gbit/sec"]),
+    ("Tbit/s", &["tbps", "tb/s", "tbit", "tbits", "tbits/s", "tbit/sec"]),
+    ("B", &["byte", "bytes"]),
+    ("kB", &["k"]),
+    ("KiB", &["ki"]),
+    ("MB", &["m"]),
+    ("MiB", &["mi"]),
+    ("GB", &["g"]),
+    ("GiB", &["gi"]),
+    ("TB", &["t"]),
+];
+
+impl Span {
+    /// The unit of a time that `unit` was probably meant to be.
+    pub fn unit_meant(unit: &str) -> Option<&'static str> {
+        meant(unit, SPANS)
+    }
+}
+
+impl Bytes {
+    /// The unit of a size that `unit` was probably meant to be.
+    pub fn unit_meant(unit: &str) -> Option<&'static str> {
+        meant(unit, SIZES)
+    }
+}
+
+/// The one of `units` that `unit` was probably meant to be: the same in other letters, or another name of it.
+fn meant(unit: &str, units: &[(&'static str, u64)]) -> Option<&'static str> {
+    // "m" may be minutes, milliseconds or megabytes.
+    if unit == "m" || unit.ends_with("B/s") || unit.ends_with("Bps") {
+        return None;
+    }
+    let lower = unit.to_lowercase();
+    let is_other = |name: &str| MEANT.iter().any(|(of, others)| *of == name && others.contains(&&*lower));
+    units.iter().map(|(name, _)| *name).find(|name| name.to_lowercase() == lower || is_other(name))
+}
+
+/// `text` short enough for a message.
+fn clip(text: &str) -> String {
+    const MOST: usize = 60;
+    if text.chars().count() <= MOST {
+        return text.to_owned();
+    }
+    text.chars().take(MOST).chain("…".chars()).collect()
+}
+
+fn quantity(text: &str, what: &str, example: &str, units: &[(&'static str, u64)]) -> Result<u64, ParseError> {
     let text = text.trim();
-    let wanted = || ParseError(format!("\"{text}\" is not {what}; wanted one such as \"{example}\""));
+    let wanted = || ParseError(format!("\"{}\" is not {what}; wanted one such as \"{example}\"", clip(text)));
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
     let (number, unit) = (&text[..end], text[end..].trim_start());
     if number.is_empty() {
@@ -89,13 +148,17 @@ fn quantity(text: &str, what: &str, example: &str, units: &[(&str, u64)]) -> Res
     }
     let names = || units.iter().map(|u| u.0).collect::<Vec<_>>().join(", ");
     if unit.is_empty() {
-        return Err(ParseError(format!("\"{text}\" has no unit; {what} takes one of {}", names())));
+        return Err(ParseError(format!("\"{}\" has no unit; {what} takes one of {}", clip(text), names())));
     }
     let Some(&(_, scale)) = units.iter().find(|u| u.0 == unit) else {
-        return Err(ParseError(format!("\"{unit}\" is not a unit of {what}; it takes one of {}", names())));
+        let way_out = match meant(unit, units) {
+            Some(meant) => format!("; did you mean \"{} {meant}\"?", clip(number)),
+            None => format!("; it takes one of {}", names()),
+        };
+        return Err(ParseError(format!("\"{}\" is not a unit of {what}{way_out}", clip(unit))));
     };
     let value = decimal(number, scale).ok_or_else(wanted)?;
-    u64::try_from(value).map_err(|_| ParseError(format!("\"{text}\" is too large")))
+    u64::try_from(value).map_err(|_| ParseError(format!("\"{}\" is too large", clip(text))))
 }
 
 /// `number` times `scale`, rounded to the nearest whole; `None` where it is no decimal number.
@@ -129,12 +192,40 @@ mod tests {
     fn mistakes_say_what_was_wanted() {
         let said = |text: &str| text.parse::<Span>().unwrap_err().to_string();
         assert_eq!(said("80"), "\"80\" has no unit; a time takes one of ps, ns, us, µs, ms, s, min, h");
-        assert!(said("80 Ms").starts_with("\"Ms\" is not a unit of a time"));
+        assert_eq!(said("80 Ms"), "\"Ms\" is not a unit of a time; did you mean \"80 ms\"?");
+        assert!(said("80 parsec").starts_with("\"parsec\" is not a unit of a time; it takes one of ps, ns"));
         assert!(said("-3 s").contains("wanted one such as \"80 ms\""));
         assert!("0 bit/s".parse::<Rate>().is_err());
         assert_eq!(Rate::or_zero("0.0 Mbit/s"), Ok(None));
         assert!("99999999999999999999 s".parse::<Span>().is_err());
         assert!("1.2.3 s".parse::<Span>().is_err());
+    }
+
+    #[test]
+    fn units_of_other_tools_are_told_as_ours() {
+        let rate = |text: &str| text.parse::<Rate>().unwrap_err().to_string();
+        for (given, meant) in [
+            ("1.5Gbps", "1.5 Gbit/s"),
+            ("622 mbit", "622 Mbit/s"),
+            ("10 Kbit/s", "10 kbit/s"),
+            ("9 bps", "9 bit/s"),
+        ] {
+            assert!(rate(given).ends_with(&format!("; did you mean \"{meant}\"?")), "{given}");
+        }
+        // Bytes per second: a guess at bits would be wrong by a factor of eight.
+        assert!(!rate("10 MB/s").contains("did you mean"));
+        assert!(!rate("10 MBps").contains("did you mean"));
+        assert_eq!((Span::unit_meant("sec"), Span::unit_meant("mins")), (Some("s"), Some("min")));
+        assert_eq!((Span::unit_meant("m"), Bytes::unit_meant("m")), (None, None));
+        assert_eq!((Bytes::unit_meant("KB"), Bytes::unit_meant("bytes")), (Some("kB"), Some("B")));
+    }
+
+    #[test]
+    fn a_long_text_is_quoted_in_part() {
+        let long = "9".repeat(70_000);
+        for text in [format!("{long} s"), long.clone(), format!("1 {}", "x".repeat(70_000))] {
+            assert!(text.parse::<Span>().unwrap_err().to_string().chars().count() < 200);
+        }
     }
 
     proptest! {

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -104,6 +106,7 @@ def compare(
         repeats: runs of the kernel; 5 of the cells that are quoted and 1 of the others where left
             out. The simulator always has 5.
         out: a directory: what is there of a cell is taken from it, what is run is written to it.
+            The simulator's results are taken only if this very build of it gave them.
         jobs: runs at a time; one of the kernel where left out.
         watch: called with the progress of the runs under way.
         tell: told in a sentence what is done.
@@ -117,9 +120,14 @@ def compare(
         if name not in CELLS:
             raise ScenarioError(f"there is no cell {name!r}; {hint(name, CELLS)}")
     wanted = {name: repeats or (REPEATS if CELLS[name].quoted else 1) for name in (names or CELLS)}
-    found = {name: kept for name in wanted if (kept := _kept(out, CELLS[name])) is not None}
-    if any(name not in found or not found[name].whole(wanted[name]) for name in wanted):
+    kept = {name: one for name in wanted if (one := _kept(out, CELLS[name])) is not None}
+    found = {name: one.compared for name, one in kept.items() if one.is_of_this_build}
+    old = {name: one.compared for name, one in kept.items() if not one.is_of_this_build}
+    known = found | old
+    if any(name not in known or not known[name].whole(wanted[name]) for name in wanted):
         lab.refuse_without_root()
+    if old:
+        tell(f"{len(old)} cells in {out} were simulated by another build: they are run again")
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
 
@@ -130,7 +138,7 @@ def compare(
     unknown = [CELLS[name] for name in wanted if name not in found]
     if unknown:
         tell(f"the simulator: {len(unknown)} cells")
-        _simulate(unknown, jobs, watch, done)
+        _simulate(unknown, old, jobs, watch, done)
     lacking = {name: n for name, n in wanted.items() if not found[name].whole(n)}
     if lacking:
         tell(f"the kernel: {len(lacking)} cells, {sum(lacking.values())} runs")
@@ -139,12 +147,24 @@ def compare(
 
 
 def _simulate(
-    cells: Sequence[Cell], jobs: int | None, watch: Watch | None, done: Callable[[Compared], None]
+    cells: Sequence[Cell],
+    old: Mapping[str, Compared],
+    jobs: int | None,
+    watch: Watch | None,
+    done: Callable[[Compared], None],
 ) -> None:
-    cycles = {cell.name: predicted_cycle_s(cell) for cell in cells}
+    """Run `cells`; what the kernel gave of those in `old` stays, and is as long as they are."""
+    kernel = {name: one for name, one in old.items() if one.lab is not None}
+    cycles = {
+        cell.name: kernel[cell.name].cycle_s if cell.name in kernel else predicted_cycle_s(cell)
+        for cell in cells
+    }
 
     def keep(cell: Cell, sim: Figures, _: int) -> None:
-        done(Compared(cell=cell, cycle_s=cycles[cell.name], sim=sim))
+        if cell.name in kernel:
+            done(replace(kernel[cell.name], sim=sim))
+        else:
+            done(Compared(cell=cell, cycle_s=cycles[cell.name], sim=sim))
 
     tasks = [
         Task(cell=cell, measured_s=measured_s(cycles[cell.name]), repeats=REPEATS) for cell in cells
@@ -251,25 +271,44 @@ def _place(out: Path, cell: Cell) -> Path:
     return out / f"{cell.name}.json"
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Kept:
+    """What is there of a cell, and whether this build of the simulator gave its part."""
+
+    compared: Compared
+    is_of_this_build: bool
+
+
+@cache
+def build() -> str:
+    """Give the SHA-256 of the simulator; a version has many builds while it is worked on."""
+    assert _core.__file__ is not None
+    return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()
+
+
 def _keep(out: Path | None, done: Compared) -> None:
     if out is None:
         return
-    text = json.dumps({"version": _core.__version__} | done.to_dict(), indent=2) + "\n"
+    head = {"version": _core.__version__, "build": build(), "scenario": done.cell.scenario(0)}
+    text = json.dumps(head | done.to_dict(), indent=2) + "\n"
     files.replace(_place(out, done.cell), text.encode())
 
 
-def _kept(out: Path | None, cell: Cell) -> Compared | None:
-    """What is there of a cell, if it can be read."""
+def _kept(out: Path | None, cell: Cell) -> _Kept | None:
+    """What is there of a cell, if it can be read and is of the same scenario."""
     if out is None or not _place(out, cell).is_file():
         return None
     try:
         there = json.loads(_place(out, cell).read_text())
-    except ValueError:
+        found = Compared(
+            cell=cell,
+            cycle_s=there["cycle_s"],
+            sim=there["sim"],
+            lab=there["lab"],
+            invalid=there["invalid"],
+        )
+    except (ValueError, KeyError, TypeError):
         return None
-    return Compared(
-        cell=cell,
-        cycle_s=there["cycle_s"],
-        sim=there["sim"],
-        lab=there["lab"],
-        invalid=there["invalid"],
-    )
+    if there.get("scenario", cell.scenario(0)) != cell.scenario(0):
+        return None
+    return _Kept(compared=found, is_of_this_build=there.get("build") == build())

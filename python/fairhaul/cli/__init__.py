@@ -2,14 +2,18 @@
 
 Verbs import heavy libraries where they use them, so that help is there at once. What goes wrong is
 turned into a line and an exit status here, in one place: 0 done, 1 failed while running, 2 the
-input was wrong, 130 interrupted.
+input was wrong, 128 + n ended by signal n: 129 (SIGHUP), 130 (SIGINT), 143 (SIGTERM).
 """
 
 from __future__ import annotations
 
+import io
+import os
 import signal
 import sys
+import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 
 import click
 
@@ -18,13 +22,18 @@ from fairhaul.cli.compare import compare
 from fairhaul.cli.kernel import kernel
 from fairhaul.cli.lab import lab
 from fairhaul.cli.look import list_, schema
-from fairhaul.cli.manners import Verbs
+from fairhaul.cli.manners import Verbs, told
 from fairhaul.cli.report import report
 from fairhaul.cli.reproduce import reproduce
 from fairhaul.cli.run import run
 from fairhaul.host import Refused
+from fairhaul.printable import printable
 
-FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
+FAILED, WRONG_INPUT = 1, 2
+
+
+class Ended(KeyboardInterrupt):
+    """Another signal than that of Ctrl-C asks the process to end; the argument is its number."""
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
@@ -39,28 +48,77 @@ for verb in (run, compare, reproduce, report, kernel, lab, list_, schema):
 
 def main(args: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit status."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # What is ignored stays so: nohup ignores SIGHUP.
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _end)
+    warnings.showwarning = _warn
     sys.exit(status_of(args))
+
+
+def _end(number: int, _frame: object) -> None:
+    raise Ended(number)
+
+
+def _warn(message: Warning | str, *_: object, **__: object) -> None:
+    _say(f"fairhaul: warning: {message}")
+
+
+def _say(text: str) -> None:
+    """Print a line to the standard error, which may have gone with its terminal."""
+    with suppress(OSError):
+        click.echo(printable(text), err=True)
 
 
 def status_of(args: Sequence[str] | None = None) -> int:
     """Run the command line and give its exit status."""
     try:
         fairhaul.main(args=args, prog_name="fairhaul", standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        return WRONG_INPUT
-    except ScenarioError as error:
-        for mistake in error.args:
-            click.echo(mistake, err=True)
-        return WRONG_INPUT
-    except Refused as error:
-        click.echo(f"fairhaul: {error}", err=True)
+        sys.stdout.flush()
+    except (click.ClickException, ScenarioError, Refused) as error:
+        _show_mistake(error)
         return WRONG_INPUT
     except (RunError, OSError) as error:
-        click.echo(f"fairhaul: {error}", err=True)
+        _show_failure(error)
         return FAILED
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("fairhaul: interrupted", err=True)
-        return INTERRUPTED
+    except (KeyboardInterrupt, click.Abort) as error:
+        _say("fairhaul: interrupted")
+        return 128 + _signal_of(error)
     return 0
+
+
+def _show_mistake(error: click.ClickException | ScenarioError | Refused) -> None:
+    if isinstance(error, click.ClickException):
+        lines = io.StringIO()
+        error.show(file=lines)
+        _say(lines.getvalue().rstrip("\n"))
+    elif isinstance(error, ScenarioError):
+        for mistake in error.args:
+            _say(str(mistake))
+    else:
+        _say(f"fairhaul: {error}")
+
+
+def _show_failure(error: RunError | OSError) -> None:
+    if isinstance(error, OSError):
+        _drop_output()
+        if isinstance(error, BrokenPipeError) and error.filename is None:
+            return  # whoever read our output has had enough
+        _say(f"fairhaul: {told(error)}")
+    else:
+        _say("; ".join([f"fairhaul: {error}", *getattr(error, "__notes__", ())]))
+
+
+def _signal_of(error: BaseException) -> int:
+    """Say which signal it was; click raises `Abort` in the place of an interrupt."""
+    cause = error if isinstance(error, Ended) else error.__cause__
+    return int(cause.args[0]) if isinstance(cause, Ended) else signal.SIGINT
+
+
+def _drop_output() -> None:
+    """Forget what could not be printed, so that nothing is said of it again at the exit."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -35,17 +35,21 @@ if TYPE_CHECKING:
 )
 @jobs_option
 @json_option
-def compare(json_: bool, **question: Any) -> None:
+def compare(
+    json_: bool, seeds: int, jobs: int | None, controllers: tuple[str, ...], **path: Any
+) -> None:
     """Compare congestion controllers: shares, Jain's index, harm to others, completion time.
 
     A controller may carry parameters, fhstcp:c=20, or be parallel TCP, 4xreno. The runs last until
-    the slowest flow saw 20 loss events, or as long as a minute on two cores allows; then the answer
-    says "not stationary".
+    the slowest flow saw 20 loss events, or as long as a minute on two cores allows; what saw fewer
+    is too short to say, and is not ranked.
     """
-    from fairhaul.comparison import compare as run
+    from fairhaul.comparison import compare_read
+    from fairhaul.comparison.question import read_question
 
+    question = read_question(controllers, **path)
     with progress() as watch:
-        done = run(**question, watch=watch)
+        done = compare_read(question, seeds=seeds, jobs=jobs, watch=watch)
     if json_:
         show.as_json(done.to_dict())
     else:
@@ -115,7 +119,7 @@ def _table(
     ]
     marked = any(not row[case]["stationary"] for row in done.rows)
     header = ["controller", *(heading for heading, _ in columns.values())]
-    return show.table(f"{title}{' (* not stationary)' if marked else ''}", header, rows)
+    return show.table(f"{title}{' (* too short to say)' if marked else ''}", header, rows)
 
 
 def _at(case: Mapping[str, Any], key: str) -> Any:

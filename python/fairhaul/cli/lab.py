@@ -146,7 +146,7 @@ def clean(kill: bool, json_: bool) -> None:
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("out/cells"),
     show_default=True,
-    help="What is there is not run again.",
+    help="What is there is not run again, unless another build simulated it.",
 )
 @click.option("--list", "list_", is_flag=True, help="Print the cells, and run nothing.")
 @jobs_option

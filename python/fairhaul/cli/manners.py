@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
+import errno
+
 import click
 
 from fairhaul.nearest import hint
+
+# What to do about failures of the system, whose own words only name them.
+REMEDIES = {
+    errno.ENOSPC: "free some, or write elsewhere",
+    errno.EDQUOT: "free some, or write elsewhere",
+    errno.EACCES: "this user may not write or read there",
+    errno.EPERM: "this user may not do that there",
+    errno.EROFS: "write elsewhere",
+    errno.EMFILE: "allow more open files, or fewer runs at a time: --jobs",
+}
+
+
+def told(error: OSError) -> str:
+    """Say what failed, on which file, and what to do, without the number of the system."""
+    what = error.strerror or str(error)
+    what = f"{what[:1].lower()}{what[1:]}"
+    where = f"{error.filename}: " if error.filename is not None else ""
+    remedy = f"; {REMEDIES[error.errno]}" if error.errno in REMEDIES else ""
+    return f"{where}{what}{remedy}"
 
 
 class Verbs(click.Group):

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from fairhaul.printable import printable
+
 if TYPE_CHECKING:
     from fairhaul.runs import Progress
 
@@ -34,6 +36,8 @@ def progress() -> Iterator[Callable[[Progress], None] | None]:
 
         def watch(seen: Progress) -> None:
             what = f"{seen.finished}/{seen.runs} runs; {'; '.join(seen.running)}"
-            bar.update(task, completed=seen.reached_s, total=seen.total_s, description=what)
+            bar.update(
+                task, completed=seen.reached_s, total=seen.total_s, description=printable(what)
+            )
 
         yield watch

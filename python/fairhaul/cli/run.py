@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from fairhaul.cli import show
-from fairhaul.cli.manners import Count, Verb, Word
+from fairhaul.cli.manners import Count, Verb, Word, told
 from fairhaul.cli.progress import progress
 from fairhaul.trace import FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from fairhaul.record import Record
     from fairhaul.runs import Engine
@@ -109,7 +110,6 @@ def run(  # noqa: PLR0913, PLR0917
     A file with a [sweep] is run once for every combination of its values. In the lab a scenario is
     run 5 times unless --seeds says otherwise.
     """
-    from fairhaul.record import is_free
     from fairhaul.runs import together, with_seeds
 
     if on == "lab":
@@ -117,8 +117,6 @@ def run(  # noqa: PLR0913, PLR0917
         if trace is not None:
             raise click.BadParameter("evidence of packets is the simulator's", param_hint="--trace")
 
-    if out is not None and not is_free(out):
-        raise click.BadParameter(f"{out} is there already and is not empty", param_hint="--out")
     if trace is not None and out is None and not report_:
         raise click.BadParameter("it needs --out DIR, to write to", param_hint="--trace")
     scenarios = read_all(files, overrides)
@@ -126,16 +124,17 @@ def run(  # noqa: PLR0913, PLR0917
     if report_ and out is None:
         out = free_place(Path("out") / Path(files[0]).stem)
     traced = (trace, form) if trace else None
-    found = measure_all(plan, jobs, out, traced=traced, report=report_, on=on)
+    found, failure = measure_all(plan, jobs, out, traced=traced, report=report_, on=on)
     parts = [found[i : i + (seeds or 1)] for i in range(0, len(found), seeds or 1)]
-    if report_:
+    if report_ and failure is None:
         click.echo(f"Report: {out}/report.html", err=json_)
     if json_:
         objects = [part[0] if seeds is None else together(part) for part in parts]
         show.as_json(objects[0] if len(objects) == 1 else {"scenarios": objects})
-        return
-    for part in parts:
+    for part in () if json_ else parts:
         show.measures(part)
+    if failure is not None:
+        raise failure
 
 
 def read_all(files: Sequence[str], overrides: Overrides) -> list[Scenario]:
@@ -158,7 +157,7 @@ def free_place(wanted: Path) -> Path:
     """Give `wanted`, or the first of `wanted-2`, `wanted-3` … that is free."""
     from itertools import count
 
-    from fairhaul.record import is_free
+    from fairhaul.drafts import is_free
 
     places = (wanted.with_name(f"{wanted.name}-{number}") for number in count(2))
     return wanted if is_free(wanted) else next(place for place in places if is_free(place))
@@ -172,32 +171,83 @@ def measure_all(
     traced: tuple[str, str] | None = None,
     report: bool = False,
     on: Engine = "sim",
-) -> list[dict[str, Any]]:
-    """Run the whole plan; write the records, a flow's trace and a report where `out` says so."""
+) -> tuple[list[dict[str, Any]], BaseException | None]:
+    """Run the whole plan; write the records, a flow's trace and a report where `out` says so.
+
+    Where all has run, its figures are given even if something could not be written, and why.
+    """
     from fairhaul.measures import measure
-    from fairhaul.record import new_directory, write_files
     from fairhaul.runs import for_each
-    from fairhaul.trace import write as write_trace
 
     if out is None:
         with progress() as watch:
-            return for_each(plan, lambda _, record: measure(record), jobs=jobs, watch=watch, on=on)
-    with new_directory(out) as draft, progress() as watch:
+            found = for_each(plan, lambda _, record: measure(record), jobs=jobs, watch=watch, on=on)
+            return found, None
+    done: dict[int, dict[str, Any]] = {}
+    failure: BaseException | None = None
+    try:
+        failure = _write_all(plan, jobs, out, done, traced=traced, report=report, on=on)
+    except OSError as error:
+        if len(done) < len(plan):
+            raise
+        failure = error
+    return [done[index] for index in range(len(plan))], failure
 
-        def keep(index: int, record: Record) -> dict[str, Any]:
-            directory = draft / place(plan, index)
-            write_files(record, directory)
-            if traced is not None:
-                write_trace(record, *traced, directory / f"{traced[0]}.{traced[1]}")
-            return measure(record)
 
-        flow = None if traced is None else traced[0]
-        found = for_each(plan, keep, jobs=jobs, watch=watch, trace=flow, on=on)
-        if report:
-            from fairhaul.report import write_report
+def _write_all(
+    plan: Sequence[Scenario],
+    jobs: int | None,
+    out: Path,
+    done: dict[int, dict[str, Any]],
+    *,
+    traced: tuple[str, str] | None,
+    report: bool,
+    on: Engine,
+) -> BaseException | None:
+    """Run the plan and write it to `out`, its figures to `done`; give what the report failed for.
 
+    The records are put in their place without the report that cannot be drawn or was interrupted.
+    """
+    from fairhaul.measures import measure
+    from fairhaul.record import write_files
+    from fairhaul.runs import for_each
+    from fairhaul.trace import write as write_trace
+
+    def keep(index: int, record: Record) -> None:
+        done[index] = measure(record)
+        directory = draft / place(plan, index)
+        write_files(record, directory)
+        if traced is not None:
+            write_trace(record, *traced, directory / f"{traced[0]}.{traced[1]}")
+
+    with _claimed(out) as draft:
+        with progress() as watch:
+            flow = None if traced is None else traced[0]
+            for_each(plan, keep, jobs=jobs, watch=watch, trace=flow, on=on)
+        if not report:
+            return None
+        from fairhaul.report import write_report
+
+        try:
             write_report([draft], draft)
-        return found
+        except BaseException as error:
+            return error
+    return None
+
+
+@contextmanager
+def _claimed(out: Path) -> Iterator[Path]:
+    """Give the draft of `out`; what is in the way of it is found before anything runs."""
+    from fairhaul.drafts import new_directory
+
+    made = new_directory(out)
+    try:
+        draft = made.__enter__()
+    except OSError as error:
+        raise click.BadParameter(told(error), param_hint="--out") from None
+    with ExitStack() as stack:
+        stack.push(made)
+        yield draft
 
 
 def place(plan: Sequence[Scenario], index: int) -> str:

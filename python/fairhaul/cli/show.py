@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fairhaul.printable import printable, printable_json
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -20,15 +22,24 @@ ONE_LINE = 140
 
 def as_json(value: object) -> None:
     """Print one JSON object and nothing else."""
-    click.echo(json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False))
+    text = json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False)
+    click.echo(printable_json(text))
 
 
 def console() -> Console:
     """Give the console of the standard output, wide enough for a table where it is no terminal."""
     from rich.console import Console
 
-    found = Console(highlight=False, markup=False, emoji=False)
-    return found if found.is_terminal else Console(width=160, highlight=False, markup=False)
+    class Screen(Console):
+        """A console whose texts cannot steer the terminal."""
+
+        def print(self, *objects: Any, **how: Any) -> None:
+            """Print objects, texts among them as they read."""
+            shown = [printable(one) if isinstance(one, str) else one for one in objects]
+            super().print(*shown, **how)
+
+    found = Screen(highlight=False, markup=False, emoji=False)
+    return found if found.is_terminal else Screen(width=160, highlight=False, markup=False)
 
 
 def table(
@@ -40,16 +51,18 @@ def table(
     from rich.text import Text
 
     found = Table(
-        title=Text(title, style="bold"),
+        title=Text(printable(title), style="bold"),
         title_justify="left",
         box=box.SIMPLE_HEAD,
         show_edge=False,
         padding=(0, 1, 0, 0),
     )
     for i, column in enumerate(columns):
-        found.add_column(Text(column), justify="left" if i < words else "right", overflow="fold")
+        found.add_column(
+            Text(printable(column)), justify="left" if i < words else "right", overflow="fold"
+        )
     for row in rows:
-        found.add_row(*(Text(cell) for cell in row))
+        found.add_row(*(Text(printable(cell)) for cell in row))
     return found
 
 
@@ -76,6 +89,8 @@ def measures(runs: Sequence[Mapping[str, Any]]) -> None:
         screen.print(said)
     if len(runs) > 1:
         screen.print("Means and the half width of their 95 % interval.")
+    for warning in first.get("warnings", ()):
+        screen.print(f"Warning: {warning}.")
     if "trust" in first:
         screen.print(_trust_line(everything))
 
@@ -194,7 +209,7 @@ FAIRNESS_COLUMNS: dict[str, tuple[str, Number]] = {
 def fairness_rows(found: Sequence[Mapping[str, Any]]) -> Rows:
     """Lay out the fairness of several scenarios, a row each."""
     header, rows = _rows([one["fairness"] for one in found], [], FAIRNESS_COLUMNS, " ")
-    verdicts = ["yes" if one["stationary"] else "no" for one in found]
+    verdicts = [{True: "yes", False: "no", None: "-"}[one["stationary"]] for one in found]
     return [*header, "stationary"], [[*r, v] for r, v in zip(rows, verdicts, strict=True)]
 
 
@@ -215,6 +230,8 @@ def _fairness_line(found: Mapping[str, Any]) -> str:
         f"Jain's index {cell(fairness['jain'], plain(3))}",
         f"largest over smallest {cell(fairness['max_min_ratio'], plain(2))}",
     ]
-    if not found["stationary"]:
-        parts.append("not stationary: a measured flow saw fewer than 20 loss events")
+    if found["stationary"] is False:
+        parts.append("not stationary: a measured bulk flow saw fewer than 20 loss events")
+    if found["completed"] is False:
+        parts.append("a measured transfer was not completed")
     return "; ".join(parts)

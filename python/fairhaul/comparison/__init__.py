@@ -106,10 +106,26 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
 
     """
     if seeds < 1:
-        raise ScenarioError("--seeds: at least one seed is wanted")
-    question = read_question(
-        controllers, rate=rate, rtt=rtt, buffer=buffer, size=size, against=against
-    )
+        raise ScenarioError("seeds: at least one seed is wanted")
+    try:
+        question = read_question(
+            controllers, rate=rate, rtt=rtt, buffer=buffer, size=size, against=against
+        )
+    except ScenarioError as error:
+        # The options are those of the command line; here they are arguments.
+        raise ScenarioError(*(str(told).removeprefix("--") for told in error.args)) from None
+    return compare_read(question, seeds=seeds, most_packets=most_packets, jobs=jobs, watch=watch)
+
+
+def compare_read(
+    question: Question,
+    *,
+    seeds: int = 1,
+    jobs: int | None = None,
+    watch: Watch | None = None,
+    most_packets: int = MOST_PACKETS,
+) -> Comparison:
+    """Answer a question that was read, as `compare` does."""
     done = run_cases(question, seeds=seeds, most_packets=most_packets, jobs=jobs, watch=watch)
     return _comparison(question, done, seeds)
 

@@ -39,7 +39,11 @@ class Theme:
 
 
 def answer(question: Question, rows: Sequence[Row], done: Done) -> str:
-    """Say who shares most evenly, who is done first and who harms the others least."""
+    """Say who shares most evenly, who is done first and who harms the others least.
+
+    Only cases that are stationary are ranked: what a controller does as it starts says nothing of
+    what it does later.
+    """
     size = size_text(question.size_bytes)
     alone = _ranking(rows, "alone")
     parts = []
@@ -72,28 +76,44 @@ def answer(question: Question, rows: Sequence[Row], done: Done) -> str:
         # What standard TCP does to others is the reference, and 0 by definition.
         judged = _ranking([r for r in rows if r["controller"] != STANDARD] or rows, "beside")
         parts.append(_ranked([_figure(row, row["beside"]["harm"]) for row in judged], theme))
-    said = " ".join(part for part in parts if part)
-    return said if done.stationary else f"{said} {not_stationary(question, rows, done)}"
+    if not done.stationary:
+        parts.append(too_short(question, rows, done))
+    return " ".join(part for part in parts if part)
 
 
-def not_stationary(question: Question, rows: Sequence[Row], done: Done) -> str:
-    """Say of which controllers the runs tell nothing about the long term."""
+def too_short(question: Question, rows: Sequence[Row], done: Done) -> str:
+    """Say of which controllers the runs tell nothing about the long term, and what they would need.
+
+    A controller that sees no losses, as one that goes by delay may, never has enough of them.
+    """
     places = {"alone": "alone", "beside": f"beside {others_text(question)}"}
     short = {
-        place: [row["controller"] for row in rows if row[case] and not row[case]["stationary"]]
+        place: [row for row in rows if row[case] and not row[case]["stationary"]]
         for case, place in places.items()
     }
-    which = "; ".join(f"{place}, {', '.join(names)}" for place, names in short.items() if names)
+    which = "; ".join(
+        f"{place}, {', '.join(_wanted(row, case) for row in short[place])}"
+        for case, place in places.items()
+        if short[place]
+    )
+    length = duration_text(done.duration_s)
     return (
-        f"Not stationary: {which}. A flow saw fewer than {ENOUGH_LOSS_EVENTS} loss events, so that "
-        f"this holds for {duration_text(done.duration_s)}, not for the long term; such a case is "
-        "ranked only where no other is left."
+        f"Too short to say, and not ranked, are these cases: {which}. In {length} a flow of each "
+        f"saw fewer than {ENOUGH_LOSS_EVENTS} loss events: its figures hold for that time, and not "
+        "for the long term. `fairhaul run` takes a scenario of any duration."
     )
 
 
+def _wanted(row: Row, case: str) -> str:
+    """Name a controller and the duration that it needs."""
+    wanted_s = row[case]["wanted_duration_s"]
+    needs = "no loss event yet" if wanted_s is None else f"needs about {duration_text(wanted_s)}"
+    return f"{row['controller']} ({needs})"
+
+
 def _ranking(rows: Sequence[Row], case: str) -> Sequence[Row]:
-    """What can be ranked: the stationary cases, or all where there is none."""
-    return [row for row in rows if row[case]["stationary"]] or rows
+    """What can be ranked: the stationary cases."""
+    return [row for row in rows if row[case]["stationary"]]
 
 
 def slowest(case: Mapping[str, Any]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fairhaul.comparison.plan import Case, Done, least_loss_events
+from fairhaul.comparison.plan import MARGIN, Case, Done, least_loss_events
 from fairhaul.comparison.question import STANDARD, Question
 from fairhaul.estimate import summary
 from fairhaul.fairness import jain
@@ -30,10 +30,11 @@ def rows(question: Question, done: Done) -> list[dict[str, Any]]:
         row: dict[str, Any] = {"controller": name, "alone": _together(question, alone)}
         row["beside"] = None
         if question.others is not None:
-            beside = done.measures[Case(name=name, beside=True)]
-            standard = done.measures[Case(name=STANDARD, beside=True)]
-            pairs = zip(beside, standard, strict=True)
-            cases = [_case(question, run, done) | _harm(run, usual) for run, usual in pairs]
+            standard = {run["seed"]: run for run in done.measures[Case(name=STANDARD, beside=True)]}
+            cases = [
+                _case(question, run, done) | _harm(run, standard[run["seed"]], done)
+                for run in done.measures[Case(name=name, beside=True)]
+            ]
             row["beside"] = _together(question, cases)
         found.append(row)
     return found
@@ -57,9 +58,20 @@ def _case(question: Question, run: Run, done: Done) -> dict[str, Any]:
         "jain": jain(goodputs),
         "utilization": run["links"][0]["utilization"],
         "least_loss_events": events,
-        "stationary": events >= ENOUGH_LOSS_EVENTS,
+        **settled(events, done),
         "flows": [_flow(question, flow, sum(goodputs), done.duration_s) for flow in flows],
     }
+
+
+def settled(events: int, done: Done) -> dict[str, Any]:
+    """Whether a run was long enough, and about how long it should be where it was not.
+
+    Loss events come at about the same rate in a longer run, so their number says how long it has to
+    be; without one there is nothing to go by.
+    """
+    enough = events >= ENOUGH_LOSS_EVENTS
+    wanted_s = done.duration_s * MARGIN * ENOUGH_LOSS_EVENTS / events if events else None
+    return {"stationary": enough, "wanted_duration_s": None if enough else wanted_s}
 
 
 def _parties(run: Run) -> list[Mapping[str, Any]]:
@@ -84,7 +96,7 @@ def _flow(question: Question, flow: Run, of_bps: float, duration_s: float) -> di
     }
 
 
-def _harm(run: Run, usual: Run) -> dict[str, Any]:
+def _harm(run: Run, usual: Run, done: Done) -> dict[str, Any]:
     """What the compared flows take, and what is left to the others.
 
     Harm is settled only where the run beside standard TCP is, too.
@@ -92,7 +104,7 @@ def _harm(run: Run, usual: Run) -> dict[str, Any]:
     others, own = _goodput(run, "background"), _goodput(run, "measured")
     events = min(least_loss_events(run), least_loss_events(usual))
     return {
-        "stationary": events >= ENOUGH_LOSS_EVENTS,
+        **settled(events, done),
         "share": own / (own + others) if own + others > 0 else None,
         "others_goodput_bps": others,
         "harm": harm(_goodput(usual, "background"), others),
@@ -107,6 +119,8 @@ def _together(question: Question, runs: Sequence[Run]) -> dict[str, Any]:
     """One run as it is, several as estimates; round trips are known, not estimated."""
     found = dict(runs[0]) if len(runs) == 1 else summary(runs)
     found["least_loss_events"] = min(run["least_loss_events"] for run in runs)
+    short = [run["wanted_duration_s"] for run in runs if not run["stationary"]]
+    found["wanted_duration_s"] = max(short) if short and None not in short else None
     found["flows"] = [
         {"rtt_s": rtt} | dict(flow)
         for rtt, flow in zip(question.rtts_s, found["flows"], strict=True)

@@ -137,7 +137,10 @@ class _Reading:
             return None
         before = len(self.mistakes)
         found = self._read(f"{option} {given}", key, toml(given), link or {})
-        self.mistakes[before:] = [f"{m}{_way_out(option, given)}" for m in self.mistakes[before:]]
+        self.mistakes[before:] = [
+            told if "did you mean" in told else f"{told}{_way_out(option, given)}"
+            for told in self.mistakes[before:]
+        ]
         return found
 
     def controllers(self, given: Sequence[str]) -> dict[str, Transport]:

@@ -34,16 +34,28 @@ class Case:
 class Found:
     """What the runs of an experiment gave: the numbers of each seed, by the key of the case.
 
-    `kept` is what `Experiment.keep` made of the first seed of each case.
+    `kept` is what `Experiment.keep` made of the first seed of each case; `seeds` are those of
+    `runs`, which may lack some: of the lab not every run counts.
     """
 
     runs: Mapping[Key, Sequence[Numbers]]
     kept: Mapping[Key, Any] = field(default_factory=dict)
+    seeds: Mapping[Key, Sequence[int]] = field(default_factory=dict)
 
     def values(self, key: Key, name: str) -> list[float]:
         """Give the number `name` of every seed that has it."""
         found = [run.get(name) for run in self.runs[key]]
         return [value for value in found if value is not None]
+
+    def by_seed(self, key: Key, name: str) -> dict[int, float]:
+        """Give the number `name` by the seed of the run, of every run that has it."""
+        runs = zip(self.seeds[key], self.runs[key], strict=True)
+        return {seed: value for seed, run in runs if (value := run.get(name)) is not None}
+
+    def pairs(self, key: Key, other: Key, name: str) -> list[tuple[float, float]]:
+        """Give the number `name` of two cases, seed by seed, where both have it."""
+        ours, theirs = self.by_seed(key, name), self.by_seed(other, name)
+        return [(ours[seed], theirs[seed]) for seed in ours if seed in theirs]
 
     def estimate(self, key: Key, name: str) -> Estimate | None:
         """Estimate the number `name`; nothing where no run has it."""

@@ -46,7 +46,11 @@ class Cell:
 
         Of a range one end is enough.
         """
-        pairs = list(zip(self.ours, self.kernel or (), strict=False))
+        kernel = self.kernel or ()
+        # Of a range either both ends are there or neither can be told from the other.
+        if len(self.ours) != len(kernel):
+            return None
+        pairs = list(zip(self.ours, kernel, strict=True))
         if not pairs or any(ours.low is None for ours, _ in pairs):
             return None
         return not all(ours.holds(kernel.mean) for ours, kernel in pairs)

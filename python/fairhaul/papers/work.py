@@ -34,6 +34,7 @@ class Kept:
 
     name: str
     key: Key
+    seed: int
     numbers: Numbers
     kept: Any
     cpu_s: float
@@ -61,6 +62,7 @@ def run(
         return Kept(
             name=task.name,
             key=case.key,
+            seed=seeded.seed,
             numbers=one.numbers(record),
             kept=one.keep(record) if one.keep is not None and wanted else None,
             cpu_s=record.meta["cpu_s"],
@@ -76,15 +78,17 @@ def found(runs: Sequence[Kept], name: str) -> Found:
     """Gather what the runs of the experiment `name` gave; a case may be left without any."""
     numbers: dict[Key, list[Numbers]] = {}
     kept: dict[Key, Any] = {}
+    seeds: dict[Key, list[int]] = {}
     for one in runs:
         if one.name != name:
             continue
-        counted = numbers.setdefault(one.key, [])
+        counted, of = numbers.setdefault(one.key, []), seeds.setdefault(one.key, [])
         if one.reasons is None:
             counted.append(one.numbers)
+            of.append(one.seed)
             if one.kept is not None:
                 kept.setdefault(one.key, one.kept)
-    return Found(runs=numbers, kept=kept)
+    return Found(runs=numbers, kept=kept, seeds=seeds)
 
 
 def uncounted(runs: Sequence[Kept]) -> list[str]:

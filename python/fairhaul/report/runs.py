@@ -37,7 +37,9 @@ class Study:
         if len(self.runs) == 1:
             return self.runs[0]
         # What has no mean is the same in all of them.
-        return {**summary(self.runs), "title": self.runs[0]["title"]}
+        first = self.runs[0]
+        same: dict[str, Any] = {k: first[k] for k in ("title", "warnings") if k in first}
+        return {**summary(self.runs), **same}
 
 
 def write(directories: Sequence[Path], out: Path | None, pen: Pen) -> Path:
@@ -106,11 +108,13 @@ def gather(places: Sequence[Path]) -> list[Study]:
 
 
 def _read(place: Path) -> Record:
-    import polars as pl
-
     try:
         return read(place)
-    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        file = Path(error.filename).name if error.filename else "it"
+        raise ScenarioError(f"{place}: not a record that can be read: {file}: {why}") from None
+    except ValueError as error:
         raise ScenarioError(f"{place}: not a record that can be read: {error}") from None
 
 

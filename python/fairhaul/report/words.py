@@ -67,13 +67,14 @@ def answer(found: Object) -> str:
         parts = [f"{high['name']} got the most, {got}: {gap}{jain}, and {link}."]
         if least > 0 and most / least < 1.05:
             parts = [f"All got the same to within 5 %, {got} at the most{jain}, and {link}."]
-    if not found["stationary"]:
+    if found["stationary"] is False:
         parts.append(NOT_STATIONARY)
+    parts += [f"Warning: {warning}." for warning in found.get("warnings", ())]
     return " ".join(parts)
 
 
 NOT_STATIONARY = (
-    "This says nothing about the long term: a measured flow saw fewer than 20 loss events."
+    "This says nothing about the long term: a measured bulk flow saw fewer than 20 loss events."
 )
 
 
@@ -99,9 +100,9 @@ def comparison(labels: Sequence[str], found: Sequence[Object]) -> str:
             f"{best[1]} is the fairest, with a Jain's index of {best[0]:.2f}; "
             f"{worst[1]} the least fair, with {worst[0]:.2f}."
         )
-    if not all(one["stationary"] for one in found):
-        said += " Not all of it holds for the long term: in some runs a measured flow saw fewer "
-        said += "than 20 loss events."
+    if any(one["stationary"] is False for one in found):
+        said += " Not all of it holds for the long term: in some runs a measured bulk flow saw "
+        said += "fewer than 20 loss events."
     return said
 
 

@@ -48,6 +48,11 @@ def write(record: Record, flow: str, form: str, file: Path) -> None:
             raise ValueError(f"{form!r} is not one of {', '.join(FORMATS)}")
 
 
+def is_datagrams(described: Mapping[str, Any]) -> bool:
+    """Whether a flow, as `described` in its record, is one of datagrams and not of TCP."""
+    return bool(described["traffic"]["kind"] == "cbr")
+
+
 def runs(sack: str) -> list[tuple[int, int]]:
     """Read the `sack` column: the first packet of each run, and the first after it."""
     pairs = (run.split("-") for run in sack.split())

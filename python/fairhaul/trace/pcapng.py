@@ -7,6 +7,10 @@ model. The payload is cut off, as a capture of headers does. Of a flow with ECN 
 negotiate it, and data and acknowledgements carry its bits [RFC 3168]. The congestion header of XCP
 stands between IP's and TCP's, where no tool would look for TCP behind it: it is left out.
 
+A flow of datagrams has UDP's header in the place of TCP's; what the model counts as the rest of its
+40 bytes is payload here, so that a packet has the same length. Its number stands in the
+identification of the IP header, modulo 65536, since UDP has no place for it.
+
 Unlike the model, TCP acknowledges the answer to the request by a packet of its own; it is not in
 the capture. Addresses are of the range for documentation (RFC 5737).
 """
@@ -17,7 +21,7 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.trace import HEADER, runs, with_payload
+from fairhaul.trace import HEADER, is_datagrams, runs, with_payload
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
 
 SENDER, RECEIVER = bytes([192, 0, 2, 1]), bytes([198, 51, 100, 1])
 PORT = 5001
+TCP, UDP = 6, 17
 FIRST_CLIENT_PORT = 10_000
 SYN, PSH, ACK, ECE, CWR = 0x02, 0x08, 0x10, 0x40, 0x80
 CODEPOINTS = {"Not-ECT": 0b00, "ECT(0)": 0b10, "CE": 0b11}
@@ -38,6 +43,8 @@ OPTIONS = struct.pack("!BBHBBBBBBBB", 2, 4, 0, 1, 1, 4, 2, 1, 3, 3, WINDOW_SCALE
 
 def capture(table: pl.DataFrame, described: Mapping[str, Any]) -> bytes:
     """Give the capture of a trace of the flow that is `described` in its record."""
+    if is_datagrams(described):
+        return _datagrams(table)
     table, payload = with_payload(table, described)
     # The request asks with both flags, the answer agrees with one [RFC 3168, 6.1.1].
     asks, agrees = (ECE | CWR, ECE) if described.get("ecn") else (0, 0)
@@ -51,6 +58,19 @@ def capture(table: pl.DataFrame, described: Mapping[str, Any]) -> bytes:
             segment = _answer(row, payload, agrees) if row["opens"] else _ack(row, payload)
             packet, length = _packet(segment, outgoing=False)
         parts.append(_enhanced(row["t_s"], packet, length))
+    return b"".join(parts)
+
+
+def _datagrams(table: pl.DataFrame) -> bytes:
+    """Give the capture of a flow that nobody acknowledges."""
+    sent = table.filter(table["what"].cast(str) == "sent")
+    parts = [_section(), _interface()]
+    for row in sent.iter_rows(named=True):
+        length = row["bytes"]
+        ip = _ip(length, UDP, SENDER, RECEIVER, CODEPOINTS[row["ecn"]], row["number"] & 0xFFFF)
+        # A checksum of zero says that there is none [RFC 768].
+        udp = struct.pack("!HHHH", _port(row), PORT, length - len(ip), 0)
+        parts.append(_enhanced(row["t_s"], ip + udp, length))
     return b"".join(parts)
 
 
@@ -125,9 +145,7 @@ def _packet(segment: _Segment, *, outgoing: bool) -> tuple[bytes, int]:
     length = HEADER + len(segment.options) + segment.carried
     hosts = (SENDER, RECEIVER) if outgoing else (RECEIVER, SENDER)
     ports = (segment.port, PORT) if outgoing else (PORT, segment.port)
-    service = segment.codepoint
-    ip = struct.pack("!BBHHHBBH4s4s", 0x45, service, length, 0, 0x4000, 64, 6, 0, *hosts)
-    ip = ip[:10] + struct.pack("!H", _checksum(ip)) + ip[12:]
+    ip = _ip(length, TCP, *hosts, segment.codepoint)
     tcp = struct.pack(
         "!HHIIBBHHH",
         *ports,
@@ -140,6 +158,15 @@ def _packet(segment: _Segment, *, outgoing: bool) -> tuple[bytes, int]:
         0,
     )
     return ip + tcp + segment.options, length
+
+
+def _ip(
+    length: int, protocol: int, source: bytes, target: bytes, codepoint: int, number: int = 0
+) -> bytes:
+    """Give the IPv4 header of a packet of `length` bytes."""
+    head = (0x45, codepoint, length, number, 0x4000, 64, protocol, 0, source, target)
+    ip = struct.pack("!BBHHHBBH4s4s", *head)
+    return ip[:10] + struct.pack("!H", _checksum(ip)) + ip[12:]
 
 
 def _checksum(header: bytes) -> int:

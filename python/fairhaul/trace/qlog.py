@@ -1,7 +1,8 @@
 """A log in the qlog format at the sender, for qvis.
 
 qlog was made for QUIC; TCP's data packets become its 1-RTT packets with one stream frame, and
-acknowledgements become packets with an ACK frame. What was dropped is told as lost when it was
+acknowledgements become packets with an ACK frame. Datagrams become 1-RTT packets with one DATAGRAM
+frame [RFC 9221], of which nothing is acknowledged. What was dropped is told as lost when it was
 dropped, which a real sender learns only later. Only the first connection of the flow is told,
 since a qlog trace has one vantage point and one connection.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.trace import runs, with_payload
+from fairhaul.trace import is_datagrams, runs, with_payload
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,9 +22,11 @@ if TYPE_CHECKING:
 
 def log(table: pl.DataFrame, flow: str, described: Mapping[str, Any]) -> str:
     """Give the log of the first connection of a trace, as JSON text."""
+    datagrams = is_datagrams(described)
     table, payload = with_payload(table, described)
     first = table.filter((table["connection"] == table["connection"].min()) & ~table["opens"])
-    events = [event for row in first.iter_rows(named=True) for event in _events(row, payload)]
+    rows = first.iter_rows(named=True)
+    events = [event for row in rows for event in _events(row, payload, datagrams)]
     trace = {
         "title": flow,
         "vantage_point": {"name": flow, "type": "client"},
@@ -35,10 +38,11 @@ def log(table: pl.DataFrame, flow: str, described: Mapping[str, Any]) -> str:
     )
 
 
-def _events(row: Mapping[str, Any], payload: int) -> list[dict[str, Any]]:
+def _events(row: Mapping[str, Any], payload: int, datagrams: bool) -> list[dict[str, Any]]:
     match row["what"]:
         case "sent":
-            return [_event(row, "transport:packet_sent", _packet(row, [_stream(row, payload)]))]
+            frame = _datagram(row) if datagrams else _stream(row, payload)
+            return [_event(row, "transport:packet_sent", _packet(row, [frame]))]
         case "dropped":
             header = {"packet_type": "1RTT", "packet_number": row["number"]}
             return [_event(row, "recovery:packet_lost", {"header": header})]
@@ -74,6 +78,10 @@ def _stream(row: Mapping[str, Any], payload: int) -> dict[str, Any]:
         "offset": row["number"] * payload,
         "length": row["payload"],
     }
+
+
+def _datagram(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {"frame_type": "datagram", "length": row["payload"]}
 
 
 def _acknowledged(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -65,19 +65,54 @@ impl Notes {
     }
 
     /// The mistakes in the order of the file, each once: the runs of a sweep repeat those of the
-    /// file they vary.
+    /// file they vary. Of very many, which one cause may have, the first are told and the rest counted.
     pub(crate) fn finish(mut self, file: &str, overrides: &[(String, String)]) -> Mistakes {
         self.found.sort();
         self.found.dedup();
-        let place = |spot| match spot {
+        let place = |spot: Spot| match spot {
             Spot::Line(line) => format!("{file}:{line}"),
             Spot::Override(index) => {
                 let (key, value) = &overrides[index];
                 format!("--set {}={}", clip(key), clip(value))
             }
         };
-        Mistakes(self.found.into_iter().map(|(spot, text)| Mistake { place: place(spot), text }).collect())
+        let untold = self.found.split_off(MOST_TOLD.min(self.found.len()));
+        let told = |(spot, text): (Spot, String)| Mistake {
+            place: printable(&place(spot)),
+            text: printable(&shortened(text)),
+        };
+        let mut mistakes: Vec<Mistake> = self.found.into_iter().map(told).collect();
+        if let Some((first, _)) = untold.first() {
+            let text = format!("and {} more mistakes from here on", untold.len());
+            mistakes.push(Mistake { place: printable(&place(*first)), text });
+        }
+        Mistakes(mistakes)
     }
+}
+
+/// Mistakes that are told one by one.
+const MOST_TOLD: usize = 40;
+
+/// A message that fits a screen, whatever it quotes.
+fn shortened(text: String) -> String {
+    const MOST: usize = 1000;
+    if text.chars().count() <= MOST { text } else { text.chars().take(MOST).chain("…".chars()).collect() }
+}
+
+/// `text` with what a terminal would obey written out: titles and names may come from anybody's file.
+pub fn printable(text: &str) -> String {
+    let steers = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    };
+    text.chars().fold(String::with_capacity(text.len()), |mut shown, c| {
+        if steers(c) {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+        shown
+    })
 }
 
 /// Words that people bring along from papers and other tools, and ours.
@@ -159,6 +194,26 @@ mod tests {
         assert_eq!(nearest("F7", &["F1", "F2"]), None);
         assert_eq!(nearest("steady", &["impatient", "slow-but-steady"]), Some("slow-but-steady"));
         assert_eq!(way_out("quic", &known[..2]), "; choose from reno, highspeed");
+    }
+
+    #[test]
+    fn very_many_mistakes_are_counted_and_what_they_quote_is_cut() {
+        let mut notes = Notes::default();
+        for line in 1..=300_000 {
+            notes.note(Spot::Line(line), "x".repeat(if line == 1 { 70_000 } else { 1 }));
+        }
+        let Mistakes(told) = notes.finish("x.toml", &[]);
+        assert_eq!(told.len(), MOST_TOLD + 1);
+        assert_eq!(told[0].text.chars().count(), 1001);
+        assert_eq!(told[MOST_TOLD].to_string(), "x.toml:41: and 299960 more mistakes from here on");
+    }
+
+    #[test]
+    fn what_a_terminal_would_obey_is_written_out() {
+        let mut notes = Notes::default();
+        notes.note(Spot::Line(1), "\u{1b}[2J \u{7} \u{9b} \u{202e} é 漢");
+        let told = notes.finish("a\u{1b}.toml", &[]).to_string();
+        assert_eq!(told, "a\\u{1b}.toml:1: \\u{1b}[2J \\u{7} \\u{9b} \\u{202e} é 漢");
     }
 
     #[test]

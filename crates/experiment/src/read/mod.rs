@@ -26,7 +26,7 @@ use crate::Scenario;
 use assign::{Axis, Target, axes, put, targets};
 pub(crate) use field::{Accepts, Fallback, Field, Shape, described};
 pub(crate) use fields::{QUEUE, RECOVERY, SCENARIO, SIZE_WORDS, SLOW_START, TRAFFIC_WORDS};
-pub use mistake::{Mistake, Mistakes};
+pub use mistake::{Mistake, Mistakes, printable};
 use mistake::{Notes, Spot};
 use trace::Traces;
 use tree::{Node, Value, fragment, parse};

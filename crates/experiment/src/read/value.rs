@@ -129,13 +129,20 @@ pub(crate) fn number(node: &Node, least: f64, most: f64, open: bool) -> Option<R
     Some(if fits {
         Ok(number)
     } else {
-        Err(format!("wanted a number{}, not {node}", bounds(least, most, open)))
+        Err(format!("wanted a number{}, not {}", bounds(least, most, open), clip(&node.to_string())))
     })
 }
 
 /// So many per second.
 pub(crate) fn frequency(text: &str) -> Result<f64, String> {
-    let wanted = || format!("\"{}\" is not a frequency; wanted {}", clip(text), Accepts::Frequency.wanted());
+    let wanted = || {
+        let number = text.trim().strip_suffix("Hz").map(str::trim_end);
+        let way_out = match number.filter(|number| numeric(number)) {
+            Some(number) => format!("did you mean \"{} /s\"?", clip(number)),
+            None => format!("wanted {}", Accepts::Frequency.wanted()),
+        };
+        format!("\"{}\" is not a frequency; {way_out}", clip(text))
+    };
     let number = text.trim().strip_suffix("/s").ok_or_else(wanted)?.trim_end();
     if !number.chars().all(|c| c.is_ascii_digit() || c == '.') {
         return Err(wanted());
@@ -234,9 +241,27 @@ pub(crate) fn capacity(text: &str) -> Result<Asked, String> {
             (Ok(span), _) if span.is_zero() => Err("no time holds no packet".into()),
             (Ok(span), _) => Ok(Asked::Time(span)),
             (_, Ok(bytes)) => Ok(Asked::Bytes(bytes)),
-            _ => Err(wanted()),
+            _ => match unit_meant(unit) {
+                Some(meant) if !number.is_empty() => Err(format!(
+                    "\"{}\" is not a unit of a capacity; did you mean \"{} {meant}\"?",
+                    clip(unit),
+                    clip(number)
+                )),
+                _ => Err(wanted()),
+            },
         },
     }
+}
+
+/// The unit of a capacity that `unit` was probably meant to be.
+fn unit_meant(unit: &str) -> Option<&'static str> {
+    let lower = unit.to_lowercase();
+    let other = || match &*lower {
+        "p" | "pkt" | "pkts" | "packets" | "segments" => Some("packets"),
+        "bdp" | "bdps" => Some("bdp"),
+        _ => None,
+    };
+    Span::unit_meant(unit).or_else(|| Bytes::unit_meant(unit)).or_else(other)
 }
 
 /// What leaves in one burst: packets, or bytes.
@@ -275,6 +300,9 @@ mod tests {
         assert_eq!(capacity("100 packets"), Ok(Asked::Packets(100)));
         assert_eq!(capacity("0.25 bdp"), Ok(Asked::Bdp(250_000)));
         assert_eq!(capacity("unlimited"), Ok(Asked::Unlimited));
+        assert!(capacity("20 msec").unwrap_err().ends_with("did you mean \"20 ms\"?"));
+        assert!(capacity("64 KB").unwrap_err().ends_with("did you mean \"64 kB\"?"));
+        assert!(capacity("100 pkts").unwrap_err().ends_with("did you mean \"100 packets\"?"));
         for wrong in ["", "100", "1.5 packets", "0 packets", "0 ms", "0 bdp", "-1 bdp", "1 Gbit/s", "lots"] {
             assert!(capacity(wrong).is_err(), "{wrong}");
         }
@@ -311,6 +339,7 @@ mod tests {
     fn frequencies_have_a_unit() {
         assert_eq!(frequency("20 /s"), Ok(20.0));
         assert_eq!(frequency("0.5/s"), Ok(0.5));
+        assert!(frequency("20 Hz").unwrap_err().ends_with("did you mean \"20 /s\"?"));
         for wrong in ["20", "0 /s", "-1 /s", "inf /s", "nan/s", "1e9 /s", "9999999 /s", "/s", "1.2.3 /s"] {
             assert!(frequency(wrong).is_err(), "{wrong}");
         }

@@ -25,7 +25,7 @@ def draw(found: Found, keys: Mapping[str, Key], title: str, file: str) -> Figure
 
     panels = {
         f"{letter}) {name}": _lines(found, key)
-        for letter, (name, key) in zip("abcd", keys.items(), strict=False)
+        for letter, (name, key) in zip("abcd"[: len(keys)], keys.items(), strict=True)
     }
     end = max(phase.end_s for key in keys.values() for phase in found.kept[key])
     x = plots.Scale(title="Time (s)", low=0, high=end)

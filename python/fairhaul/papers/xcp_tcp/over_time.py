@@ -337,8 +337,8 @@ def _inspected(found: Found) -> Claim:
 
 def _moved(found: Found, one: str, other: str, rtt: str) -> Estimate | None:
     """Estimate by how much more XCP has in one figure than in another, seed by seed."""
-    ours, theirs = (found.values(_at(name, rtt), XCP) for name in (one, other))
-    moves = [a - b for a, b in zip(ours, theirs, strict=False)]
+    pairs = found.pairs(_at(one, rtt), _at(other, rtt), XCP)
+    moves = [ours - theirs for ours, theirs in pairs]
     return estimate(moves) if moves else None
 
 

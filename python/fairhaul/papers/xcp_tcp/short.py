@@ -125,8 +125,8 @@ def _claims(found: Found) -> list[Claim]:
 
 def _longer(found: Found, size: str, rtt: str) -> Estimate | None:
     """Estimate how much longer transfers take with the mechanism, as a factor, seed by seed."""
-    plain, with_it = (found.values((size, rtt, name), MEAN) for name in (PLAIN, LITERAL))
-    factors = [b / a for a, b in zip(plain, with_it, strict=False)]
+    pairs = found.pairs((size, rtt, PLAIN), (size, rtt, LITERAL), MEAN)
+    factors = [with_it / plain for plain, with_it in pairs]
     return estimate(factors) if factors else None
 
 

@@ -67,8 +67,7 @@ pub(crate) const TRAFFIC_WORDS: Accepts = Words(&Words {
         Shape {
             name: "cbr",
             help: "Datagrams at a constant rate, of no congestion control and never acknowledged. A flow of them has no \
-                   round trip, no window and no loss events in the record: as a measured flow it would never count as \
-                   stationary, so give it the role `background`.",
+                   round trip, no window and no loss events in the record, so `stationary` does not judge it.",
             fields: &[field("rate", Rate, Required, "In packets on the wire.")],
         },
     ],

@@ -1,0 +1,70 @@
+"""Flows of which nothing can be delivered within a run: zeros and dashes need a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+# What opens a connection, and what answers it, bytes.
+OPENING = 40
+# More than this many are counted.
+MOST_TOLD = 3
+
+
+def warnings(scenario: Mapping[str, Any]) -> list[str]:
+    """Say of each flow whose first packet cannot arrive within the run what takes so long."""
+    found = [told for flow in scenario["flows"] if (told := _too_late(flow, scenario)) is not None]
+    more = len(found) - MOST_TOLD
+    return [*found[:MOST_TOLD], f"and so of {more} more flows"] if more > 0 else found
+
+
+def _too_late(flow: Mapping[str, Any], scenario: Mapping[str, Any]) -> str | None:
+    """Say why nothing of `flow` can be delivered; nothing where something can."""
+    links, end_s = scenario["links"], scenario["duration_s"]
+    there, back = flow["forward"], flow.get("reverse", [])
+    size = flow["packet_bytes"]
+    start_s = _earliest_s(flow.get("start", {}))
+    travel_s, packet_s = _delay_s(there, links), _sending_s(size, there, links)
+    opening_s = 0.0
+    if flow["traffic"]["kind"] != "cbr":
+        # The connection is opened first, by one round trip.
+        travel_s += _delay_s(there, links) + _delay_s(back, links)
+        opening_s = _sending_s(OPENING, there, links) + _sending_s(OPENING, back, links)
+    arrives_s = start_s + travel_s + opening_s + packet_s
+    if arrives_s <= end_s:
+        return None
+    reasons = {
+        f"it starts at {start_s:g} s": start_s,
+        f"its path has a round trip of {flow['rtt_s']:g} s": travel_s,
+        f"a packet of {size} B takes {packet_s:g} s at the rates of its path": packet_s,
+    }
+    why = max(reasons, key=lambda reason: reasons[reason])
+    return (
+        f"nothing of flow {flow['name']!r} can be delivered: {why}, so that its first packet "
+        f"arrives at {arrives_s:g} s at the soonest, and the run ends at {end_s:g} s"
+    )
+
+
+def _earliest_s(start: Mapping[str, Any]) -> float:
+    """The earliest start of a flow; one that is drawn from an exponential law may be at once."""
+    return float(start.get("at_s", start.get("from_s", 0.0)))
+
+
+def _delay_s(hops: Sequence[Mapping[str, Any]], links: Sequence[Mapping[str, Any]]) -> float:
+    """The least time on wires; a link whose delay changes may have none."""
+    return sum(float(part.get("delay_s", 0.0)) for part in _constant(hops, links))
+
+
+def _sending_s(
+    size: int, hops: Sequence[Mapping[str, Any]], links: Sequence[Mapping[str, Any]]
+) -> float:
+    """The least time that sending takes; a link whose rate changes may be as fast as can be."""
+    return sum(size * 8 / float(part["rate_bps"]) for part in _constant(hops, links))
+
+
+def _constant(
+    hops: Sequence[Mapping[str, Any]], links: Sequence[Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    """The links and access links of a path whose rate and delay stay what they are."""
+    parts = (links[hop["link"]] if "link" in hop else hop for hop in hops)
+    return [part for part in parts if not part.get("schedule")]

@@ -1,0 +1,216 @@
+"""Directories that are there whole, or not at all, whatever happens while they are written.
+
+A draft is made when the work begins, so that whatever is in the way is found before it and not
+after it. Its name is always the same for a directory, so that two runs cannot write to one; it is
+locked, so that a draft whose process was killed can be told from one that is being written,
+wherever that process ran and whatever its number was.
+
+- Where the directory is not there, its draft lies beside it and is renamed at the end. Making the
+  draft has proved that this is possible.
+- Where it is there and empty, it stays what it is: a mount point, the target of a link, the
+  directory that a shell stands in. The draft lies within, and what it holds is moved up at the end,
+  `meta.json` and `report.html` last.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+INNER = ".fairhaul.draft"
+# Without these a directory is not taken for that of a record, or of a report.
+LAST = ("meta.json", "report.html")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Claim:
+    """A directory that is to be written, its draft, and the open descriptor that holds the lock."""
+
+    directory: Path
+    draft: Path
+    lock: int
+
+    @property
+    def is_inner(self) -> bool:
+        """Whether the draft lies within the directory."""
+        return self.draft.parent == self.directory
+
+
+def is_free(directory: Path) -> bool:
+    """Whether `directory` may be written: it is not there, or empty but for a draft."""
+    if not directory.exists():
+        return True
+    return directory.is_dir() and all(entry.name == INNER for entry in directory.iterdir())
+
+
+@contextmanager
+def new_directory(directory: str | Path) -> Iterator[Path]:
+    """Give a draft directory that takes the place of `directory` once it is complete.
+
+    Where it fails, nothing is left, but for records that are complete: they are kept where the
+    error or its note says. An interrupt leaves nothing.
+
+    Raises:
+        FileExistsError: `directory` is not empty, or another run writes to it.
+        OSError: it cannot be written.
+    """
+    claim = _claim(_resolved(Path(directory)))
+    kept = False
+    try:
+        try:
+            yield claim.draft
+        except OSError as error:
+            where = _keep(claim) if _has_complete(claim.draft) else None
+            kept = where is not None
+            raise _of(error, claim, where) from None
+        except Exception as error:
+            if _has_complete(claim.draft):
+                where, kept = _keep(claim), True
+                error.add_note(f"the records that are complete are in {where}")
+            raise
+        try:
+            _finish(claim)
+            kept = True
+        except OSError as error:
+            where, kept = _keep(claim), True
+            raise _of(error, claim, where) from None
+    finally:
+        if not kept:
+            shutil.rmtree(claim.draft, ignore_errors=True)
+        os.close(claim.lock)
+
+
+def _resolved(directory: Path) -> Path:
+    """Follow links, so that what is written is the directory and not a link to it."""
+    try:
+        return directory.resolve()
+    except RuntimeError:
+        raise OSError(errno.ELOOP, "is a link to itself", str(directory)) from None
+
+
+def _claim(directory: Path) -> _Claim:
+    """Make the draft of `directory` and lock it, or say what is in the way."""
+    inner = directory.is_dir()
+    draft = directory / INNER if inner else directory.with_name(f".{directory.name}.draft")
+    _refuse_used(directory)
+    _make_parents(draft.parent)
+    try:
+        lock = _locked(draft, directory)
+    except OSError as error:
+        if error.filename != str(draft):
+            raise
+        raise OSError(error.errno, error.strerror, str(directory)) from None
+    try:
+        # Another run may have been writing to it a moment ago.
+        _refuse_used(directory)
+        for entry in draft.iterdir():  # of a run that was killed
+            shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        os.close(lock)
+        raise
+    return _Claim(directory=directory, draft=draft, lock=lock)
+
+
+def _refuse_used(directory: Path) -> None:
+    if not is_free(directory):
+        what = "is there already and is not empty" if directory.is_dir() else "is a file"
+        raise FileExistsError(errno.EEXIST, what, str(directory))
+
+
+def _make_parents(parent: Path) -> None:
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        file = next(p for p in (parent, *parent.parents) if os.path.lexists(p) and not p.is_dir())
+        raise OSError(errno.ENOTDIR, "is a file, not a directory", str(file)) from None
+
+
+def _locked(draft: Path, directory: Path) -> int:
+    """Give the descriptor of `draft`, made where it is not there, with a lock that nobody else has.
+
+    The lock ends with its process, so a draft without one was left by a run that was killed.
+    """
+    while True:
+        is_new = _is_made(draft)
+        try:
+            lock = os.open(draft, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except FileNotFoundError:
+            continue  # another run has just finished with it
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            raise FileExistsError(
+                errno.EEXIST, "is being written by another run", str(directory)
+            ) from None
+        except OSError:
+            # No locks on this file system: a draft that is there may be that of a run under way.
+            if not is_new:
+                os.close(lock)
+                what = f"has a draft, {draft.name}; remove it if no other run is writing to it"
+                raise FileExistsError(errno.EEXIST, what, str(directory)) from None
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(lock), draft.stat()):
+                return lock
+        os.close(lock)
+
+
+def _is_made(draft: Path) -> bool:
+    """Make the directory `draft`; say whether it was not there."""
+    try:
+        draft.mkdir()
+    except FileExistsError:
+        return False
+    return True
+
+
+def _finish(claim: _Claim) -> None:
+    """Put the draft in its place."""
+    if not claim.is_inner:
+        claim.draft.rename(claim.directory)
+        return
+    for entry in sorted(claim.draft.iterdir(), key=lambda entry: entry.name in LAST):
+        entry.rename(claim.directory / entry.name)
+    claim.draft.rmdir()
+
+
+def _has_complete(draft: Path) -> bool:
+    """Whether a record in `draft` is complete; those that are not are removed from among them."""
+    inside = [entry for entry in draft.iterdir() if entry.is_dir()]
+    complete = [entry for entry in (draft, *inside) if (entry / LAST[0]).is_file()]
+    for entry in inside:
+        if complete and entry not in complete and draft not in complete:
+            shutil.rmtree(entry, ignore_errors=True)
+    return bool(complete)
+
+
+def _keep(claim: _Claim) -> Path:
+    """Give the draft a name that is free, and that the next run does not take for its own."""
+    where = claim.draft.parent
+    names = (where / f"{claim.directory.name}-{number}" for number in count(2))
+    kept = next(place for place in names if not os.path.lexists(place))
+    try:
+        claim.draft.rename(kept)
+    except OSError:
+        return claim.draft
+    return kept
+
+
+def _of(error: OSError, claim: _Claim, kept: Path | None) -> OSError:
+    """Say of `error` which file of the directory it is about, and where complete records are."""
+    what = error.strerror or str(error)
+    if kept is not None:
+        what = f"{what}; the records that are complete are in {kept}"
+    draft = str(claim.draft)
+    name = error.filename if isinstance(error.filename, str) else str(claim.directory)
+    if name.startswith(draft):
+        name = str(claim.directory) + name.removeprefix(draft)
+    return OSError(error.errno, what, name)

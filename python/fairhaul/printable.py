@@ -1,0 +1,31 @@
+"""Text that a terminal shows and does not obey: titles and names may come from anybody's file."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+# Controls, what turns the direction of writing, and what breaks lines elsewhere.
+OBEYED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+# Of these, what JSON does not escape by itself.
+LEFT_BY_JSON = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+
+
+def printable(text: str) -> str:
+    r"""Write what a terminal would obey as `\x1b` or `\u202e`; line breaks and tabs stay."""
+    if text.isprintable():
+        return text
+    return "".join(character if _is_shown(character) else _escaped(character) for character in text)
+
+
+def printable_json(text: str) -> str:
+    """Escape in JSON text what a terminal would obey; it stays the same JSON."""
+    return LEFT_BY_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _is_shown(character: str) -> bool:
+    return character in "\n\t" or unicodedata.category(character) not in OBEYED
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode()
