@@ -4,6 +4,7 @@ whatever ends them.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 
 import fairhaul as package
+from fairhaul import host
 from tests.kernel_host import PYTHON, locked, needs_kernel, sh, state, wait_for
 
 SCENARIO = """\
@@ -361,9 +363,50 @@ def test_what_was_left_is_found(machine: dict[str, Any]) -> None:
     nothing_is_left(machine)
 
 
+@pytest.mark.skipif(not host.PROGRAM.is_file(), reason="fairhaul-host was not built here")
+@pytest.mark.parametrize("terminal", [[0, 1], [1, 2], [99, 98], [-1, 2]])
+def test_a_terminal_that_was_not_handed_over_is_refused(terminal: list[int]) -> None:
+    request = {
+        "do": "shell",
+        "scenario": {"text": SCENARIO, "file": "x", "overrides": [], "variant": [], "seed": 1},
+        "host": "own",
+        "command": ["true"],
+        "receivers": [],
+        "terminal": terminal,
+    }
+    with pytest.raises(host.Refused, match=f"no descriptor {terminal[0]} was handed over"):
+        host.ask(request)
+
+
+@pytest.mark.skipif(not host.PROGRAM.is_file(), reason="fairhaul-host was not built here")
+def test_a_descriptor_is_taken_once(file: Path) -> None:
+    with file.open() as opened:
+        number = fcntl.fcntl(opened, fcntl.F_DUPFD_CLOEXEC, 3)
+    request = {
+        "do": "shell",
+        "scenario": {"text": SCENARIO, "file": "x", "overrides": [], "variant": [], "seed": 1},
+        "host": "own",
+        "command": ["true"],
+        "receivers": [],
+        "terminal": [number, number],
+    }
+    try:
+        with pytest.raises(host.Refused, match=f"no descriptor {number} was handed over"):
+            host.ask(request, descriptors=[number])
+    finally:
+        os.close(number)
+
+
+@needs_kernel
+@pytest.mark.parametrize("closed", ["0<&-", "1>&-"])
+def test_a_shell_without_a_standard_stream_is_refused(file: Path, closed: str) -> None:
+    call = f"{PYTHON} -m fairhaul lab shell {file} --host own -- true {closed}"
+    done = subprocess.run(["sh", "-c", call], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("fairhaul: the program needs standard input and output")
+
+
 def _orphan() -> subprocess.Popen[bytes]:
     """Start a fairhaul-host that waits for its request, and was started by another, by its mark."""
-    from fairhaul import host
-
     environment = {**os.environ, "FAIRHAUL_PARENT": "1"}
     return subprocess.Popen([host.PROGRAM], stdin=subprocess.PIPE, env=environment)
