@@ -104,7 +104,9 @@ def test_a_flow_is_seen_changed_and_lives_on_when_its_twin_is_removed(kernel: Pa
     assert flow["remote"] == f"{kernel.address}:5299"
     assert flow["cwnd"] >= 2
     assert 0 < flow["rtt_ms"] < 1000
+    # Only of a sender, by what arrived; the receiver has another controller.
     assert flow["rate_bps"] > 0
+    assert all(flow["sent"] > 0 for flow in found["flows"])
     text = kernel.fairhaul("kernel", "status").stdout
     assert f"{kernel.address}:5299" in text
     assert kernel.fairhaul("kernel", "set", ONE, "c=5/s").returncode == 0
@@ -147,6 +149,28 @@ def test_after_sigkill_of_everything_remove_all_leaves_the_host_as_it_was(kernel
     removed(kernel)
     assert settled(before) == before
     assert _default_of(kernel.near) == before["default"].strip()
+
+
+@needs_kernel
+def test_removing_all_says_whose_twins_they_are(kernel: Pair) -> None:
+    # As root of two people, as `sudo` tells; whoever logged in counts first, and here nobody did.
+    environment = ("env", "-u", "SUDO_UID")
+    if int(Path("/proc/self/loginuid").read_text()) != 2**32 - 1:
+        pytest.skip("somebody logged in, who is the owner whatever sudo says")
+    words = ("kernel", "install", "reno", "--as")
+    assert kernel.fairhaul(*words, ONE, before=environment).returncode == 0
+    assert kernel.fairhaul(*words, TWO, before=("env", "SUDO_UID=54321")).returncode == 0
+    assert twin(kernel, ONE)["owner"]["user"] == "root"
+    assert "installed by uid 54321, 20" in kernel.fairhaul("kernel", "status").stdout
+    for more in (("--dry-run",), ()):
+        told = kernel.fairhaul("kernel", "remove", "--all", *more, before=environment)
+        assert told.returncode == 0, told.stderr
+        assert f"take {ONE} out of the kernel, installed by root (uid 0), 20" in told.stdout
+        assert f"take {TWO} out of the kernel, installed by uid 54321, 20" in told.stdout
+        assert f"{TWO} was installed by uid 54321, 20" in told.stderr
+        assert "not by root (uid 0)" in told.stderr
+        assert f"{ONE} was installed" not in told.stderr
+    assert not kernel.place.exists()
 
 
 @needs_kernel
@@ -380,6 +404,9 @@ def test_objects_that_are_damaged_or_not_ours_are_refused(kernel: Pair, tmp_path
         assert str(file) in error
         assert why in error
     assert "No such file" in refused(kernel, "install", tmp_path / "none.bpf.o", "--as", ONE)
+    os.mkfifo(tmp_path / "fifo.bpf.o")
+    pipe = refused(kernel, "install", tmp_path / "fifo.bpf.o", "--as", ONE)
+    assert "is no regular file" in pipe
 
 
 @needs_kernel
@@ -390,6 +417,10 @@ def test_wrong_words_are_told_the_right_ones(kernel: Pair) -> None:
     )
     bounds = refused(kernel, "install", "fhstcp", "--as", ONE, "--set", "factor_floor=3")
     assert "from 0 to 2" in bounds
+    bare = refused(kernel, "install", "fhstcp", "--as", ONE, "--set", "c=20")
+    assert "wanted c=20/s" in bare
+    way_out = refused(kernel, "install", "reno", "--as", ONE, "--namespace", "../../etc")
+    assert '"../../etc" cannot be the name of a network namespace' in way_out
     assert "no network namespace" in refused(
         kernel, "install", "reno", "--as", ONE, "--namespace", "nowhere"
     )
