@@ -19,12 +19,12 @@ export PYO3_PYTHON := $(VIRTUAL_ENV)/bin/python
 ONLY ?=
 
 # What the extension is built from.
-SOURCES := Cargo.toml Cargo.lock pyproject.toml \
+SOURCES := Cargo.toml Cargo.lock pyproject.toml scripts/rustflags \
     $(shell find crates \( -path crates/tidy -o -path crates/host -o -path crates/twins \) -prune -o \
         \( -path '*/src/*' -o -name Cargo.toml \) -type f -print)
 
 # What fairhaul-host is built from.
-HOST_SOURCES := Cargo.toml Cargo.lock $(shell find crates/host crates/twins -type f -not -path '*/tests/*')
+HOST_SOURCES := Cargo.toml Cargo.lock scripts/rustflags $(shell find crates/host crates/twins -type f -not -path '*/tests/*')
 
 # All rooms that can be built here: asked when a recipe runs, as packages may be installed before.
 ROOMS = --workspace $$(scripts/host excluded)
@@ -78,7 +78,7 @@ instructions: $(VENV)/.extension ## record anew what a packet of small workloads
 
 papers: $(VENV)/.extension ## every paper in full, reports in out/papers, and the checks too slow for `make test`
 	$(VENV)/bin/fairhaul reproduce all --out out/papers
-	cargo test --release --locked -p fairhaul-sim --features slow
+	RUSTFLAGS="$$(scripts/rustflags)" cargo test --release --locked -p fairhaul-sim --features slow
 
 gallery: tools $(VENV)/.extension ## the figures of docs/controllers and docs/queues, anew: every controller, queue and flow counter
 	$(VENV)/bin/python -m fairhaul.gallery
@@ -110,7 +110,7 @@ $(VENV)/.packages: requirements.lock
 
 $(VENV)/.extension: $(VENV)/.packages $(SOURCES)
 	@scripts/require $(PYTHON)
-	$(VENV)/bin/maturin develop --release --locked
+	RUSTFLAGS="$$(scripts/rustflags)" $(VENV)/bin/maturin develop --release --locked
 	@touch $@
 
 $(VENV)/.host: $(VENV)/.packages $(HOST_SOURCES)
