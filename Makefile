@@ -47,13 +47,12 @@ demo: $(VENV)/.extension host ## Table 1 of the FHSTCP paper beside its own numb
 test: tools $(VENV)/.extension host ## everything that has to pass before a commit
 	cargo fmt --all --check
 	cargo clippy $(ROOMS) --all-targets --locked -- -D warnings
-	mkdir -p $(LOGS)
-	cargo test $(CRATES) --locked --no-fail-fast 2>&1 | tee $(LOGS)/rust
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
-	$(VENV)/bin/pytest 2>&1 | tee $(LOGS)/python
-	@scripts/tally $(LOGS)/rust $(LOGS)/python
+	cargo test $(CRATES) --locked --no-run
+	mkdir -p $(LOGS)
+	@scripts/suite $(LOGS)
 
 check: tools $(VENV)/.packages ## the quick part of it: formats, lints, the house's rules, the small rooms
 	cargo fmt --all --check

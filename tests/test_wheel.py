@@ -13,6 +13,7 @@ import venv
 from pathlib import Path
 
 from fairhaul import _core, host
+from fairhaul.gallery.cost import with_rust
 from tests.kernel_host import without_twins
 
 ROOT = Path(__file__).parents[1]
@@ -71,17 +72,10 @@ def test_what_is_built_holds_no_path_of_the_machine() -> None:
 
 def _build(out: Path) -> Path:
     """Build the wheel: after `make` has built the extension nothing is left to compile."""
-    rust = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo")) / "bin"
-    flags = subprocess.run(ROOT / "scripts/rustflags", capture_output=True, text=True, check=True)
-    environment = {
-        **os.environ,
-        "PATH": f"{os.environ['PATH']}{os.pathsep}{rust}",
-        "RUSTFLAGS": flags.stdout.strip(),
-    }
     options = ("--release", "--locked", "--interpreter", sys.executable, "--out", str(out))
     command = [sys.executable, "-m", "maturin", "build", *options]
     done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+        command, cwd=ROOT, env=with_rust(), capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     (wheel,) = out.glob("*.whl")

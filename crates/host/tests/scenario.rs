@@ -161,8 +161,12 @@ fn transfers_come_to_their_end() {
     let (short, shared): (Vec<&TransferRow>, Vec<&TransferRow>) =
         record.transfers.iter().partition(|row| row.flow == 0);
     assert!(short.len() > 40, "{}", short.len());
-    for (row, planned) in short.iter().zip(&planned) {
-        assert!((row.start_s - planned.start.as_secs()).abs() < 0.005, "{row:?} {planned:?}");
+    // Whoever begins one may have to wait for a processor: half of them have not.
+    let mut late: Vec<f64> =
+        short.iter().zip(&planned).map(|(row, planned)| row.start_s - planned.start.as_secs()).collect();
+    late.sort_by(f64::total_cmp);
+    assert!(late[0] > -0.005 && late[late.len() / 2] < 0.005 && late[late.len() - 1] < 0.5, "{late:?}");
+    for row in &short {
         let early = row.start_s < 3.0;
         assert!(!early || (row.end_s > row.start_s && row.bytes == 20_000), "{row:?}");
     }
