@@ -1,7 +1,8 @@
-"""How soon the command line and the package are there: by what they import, and by processor time.
+"""How soon the command line and the package are there: by imports, and by processor time.
 
-A clock on the wall tells how busy the machine is. What is imported is the same everywhere, and processor time is
-compared with that of programs that do the same work without us, so that a slow machine is slow for both.
+A clock on the wall tells how busy the machine is. What is imported is the same everywhere, and
+processor time is compared with that of programs that need the same libraries, so that a slow
+machine is slow for both.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import pytest
 # What takes long to import, and where it is needed.
 HEAVY = {"IPython", "jinja2", "matplotlib", "numpy", "pandas", "polars", "vl_convert"}
 LOADED = "import sys; print(*{name.partition('.')[0] for name in sys.modules}, file=sys.stderr)"
-CALL = "import sys; sys.argv[0] = 'fairhaul'; from fairhaul.cli import status_of; status_of(sys.argv[1:])"
+CALL = "import sys; from fairhaul.cli import status_of; status_of(sys.argv[1:])"
 
 TIMES = 3
 
