@@ -28,8 +28,6 @@ HOST_SOURCES := Cargo.toml Cargo.lock scripts/rustflags $(shell find crates/host
 
 # All rooms that can be built here: asked when a recipe runs, as packages may be installed before.
 ROOMS = --workspace $$(scripts/host excluded)
-# Those whose tests link no Python.
-CRATES = $(ROOMS) --exclude fairhaul-py
 
 .PHONY: help demo test check bench bench-peers instructions papers gallery twins fmt clean tools host
 
@@ -50,8 +48,6 @@ test: tools $(VENV)/.extension host ## everything that has to pass before a comm
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
-	cargo test $(CRATES) --locked --no-run
-	mkdir -p $(LOGS)
 	@scripts/suite $(LOGS)
 
 check: tools $(VENV)/.packages ## the quick part of it: formats, lints, the house's rules, the small rooms
