@@ -19,17 +19,15 @@ export PYO3_PYTHON := $(VIRTUAL_ENV)/bin/python
 ONLY ?=
 
 # What the extension is built from.
-SOURCES := Cargo.toml Cargo.lock pyproject.toml \
+SOURCES := Cargo.toml Cargo.lock pyproject.toml scripts/rustflags \
     $(shell find crates \( -path crates/tidy -o -path crates/host -o -path crates/twins \) -prune -o \
         \( -path '*/src/*' -o -name Cargo.toml \) -type f -print)
 
 # What fairhaul-host is built from.
-HOST_SOURCES := Cargo.toml Cargo.lock $(shell find crates/host crates/twins -type f -not -path '*/tests/*')
+HOST_SOURCES := Cargo.toml Cargo.lock scripts/rustflags $(shell find crates/host crates/twins -type f -not -path '*/tests/*')
 
 # All rooms that can be built here: asked when a recipe runs, as packages may be installed before.
 ROOMS = --workspace $$(scripts/host excluded)
-# Those whose tests link no Python.
-CRATES = $(ROOMS) --exclude fairhaul-py
 
 .PHONY: help demo test check bench bench-peers instructions papers gallery twins fmt clean tools host
 
@@ -47,13 +45,10 @@ demo: $(VENV)/.extension host ## Table 1 of the FHSTCP paper beside its own numb
 test: tools $(VENV)/.extension host ## everything that has to pass before a commit
 	cargo fmt --all --check
 	cargo clippy $(ROOMS) --all-targets --locked -- -D warnings
-	mkdir -p $(LOGS)
-	cargo test $(CRATES) --locked --no-fail-fast 2>&1 | tee $(LOGS)/rust
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
-	$(VENV)/bin/pytest 2>&1 | tee $(LOGS)/python
-	@scripts/tally $(LOGS)/rust $(LOGS)/python
+	@scripts/suite $(LOGS)
 
 check: tools $(VENV)/.packages ## the quick part of it: formats, lints, the house's rules, the small rooms
 	cargo fmt --all --check
@@ -78,7 +73,7 @@ instructions: $(VENV)/.extension ## record anew what a packet of small workloads
 
 papers: $(VENV)/.extension ## every paper in full, reports in out/papers, and the checks too slow for `make test`
 	$(VENV)/bin/fairhaul reproduce all --out out/papers
-	cargo test --release --locked -p fairhaul-sim --features slow
+	RUSTFLAGS="$$(scripts/rustflags)" cargo test --release --locked -p fairhaul-sim --features slow
 
 gallery: tools $(VENV)/.extension ## the figures of docs/controllers and docs/queues, anew: every controller, queue and flow counter
 	$(VENV)/bin/python -m fairhaul.gallery
@@ -110,7 +105,7 @@ $(VENV)/.packages: requirements.lock
 
 $(VENV)/.extension: $(VENV)/.packages $(SOURCES)
 	@scripts/require $(PYTHON)
-	$(VENV)/bin/maturin develop --release --locked
+	RUSTFLAGS="$$(scripts/rustflags)" $(VENV)/bin/maturin develop --release --locked
 	@touch $@
 
 $(VENV)/.host: $(VENV)/.packages $(HOST_SOURCES)

@@ -22,6 +22,7 @@ import pytest
 from fairhaul import host
 
 PYTHON = sys.executable
+TABLE = "bpf_struct_ops_tcp_congestion_ops"
 
 
 def without_twins() -> str | None:
@@ -73,26 +74,78 @@ def sh(*command: str | Path, **more: Any) -> str:
 
 
 def state() -> dict[str, Any]:
-    """Give all of the host that an installation could leave traces in."""
+    """Give what of the host Fairhaul could leave traces in, as far as it is Fairhaul's.
+
+    Others mount, make namespaces and load programs meanwhile; what they do says nothing of us.
+    """
+    controllers = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
+    mounts = [line.split(" - ") for line in Path("/proc/1/mountinfo").read_text().splitlines()]
+    namespaces = [line.split()[0] for line in sh("ip", "netns", "list").splitlines()]
     return {
-        "controllers": Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(),
+        "controllers": [name for name in controllers if is_ours(name)],
         "default": Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text(),
-        "struct_ops": [
-            one["name"] for one in json.loads(sh("bpftool", "-j", "struct_ops", "show"))
+        # What a link keeps, pinned or not, is among them.
+        "tables": _tables(),
+        # The mount point, and what was mounted: `fairhaul` is the source of every mount of ours.
+        "mounts": [
+            left.split()[4]
+            for left, right in mounts
+            if right.split()[1] == "fairhaul" or "fairhaul" in left.split()[4]
         ],
-        "links": len(json.loads(sh("bpftool", "-j", "link", "show"))),
-        "mounts": [line.split()[4] for line in Path("/proc/1/mountinfo").read_text().splitlines()],
-        "run": sorted(path.name for path in Path("/run").iterdir() if "fairhaul" in path.name),
-        "namespaces": sh("ip", "netns", "list"),
-        "devices": sorted(path.name for path in Path("/sys/class/net").iterdir()),
-        "routes": sh("ip", "route", "show", "table", "all"),
+        "run": [
+            path.name
+            for path in sorted(Path("/run").iterdir())
+            if path.name == "fairhaul" or path.name == f"fairhaul-test-{os.getpid()}"
+        ],
+        # Of these the program makes none with a name; the tests' own have our number.
+        "namespaces": [name for name in namespaces if str(os.getpid()) in name],
+        "devices": [
+            path.name
+            for path in sorted(Path("/sys/class/net").iterdir())
+            if path.name.startswith("lab") or path.name == "wire"
+        ],
+        "routes": [
+            line
+            for line in sh("ip", "route", "show", "table", "all").splitlines()
+            if "congctl fh_" in line
+        ],
     }
+
+
+def is_ours(controller: str) -> bool:
+    """Whether a controller is a twin that no other process, at work now, has given its name.
+
+    Tests and runs name theirs by the number of their process. One whose process has gone was left.
+    """
+    words = controller.split("_")
+    if words[0] != "fh":
+        return False
+    try:
+        process = int(words[1], 16)
+    except (IndexError, ValueError):
+        return True
+    return process == os.getpid() or not Path(f"/proc/{process}").exists()
+
+
+def _tables() -> list[str]:
+    """Give the controllers of ours whose table of operations the kernel still holds."""
+    for _ in range(20):
+        # A table that another process takes out meanwhile makes it fail.
+        done = subprocess.run(
+            ["bpftool", "-j", "struct_ops", "dump"], capture_output=True, text=True, check=False
+        )
+        if done.returncode == 0:
+            break
+        time.sleep(0.1)
+    told = json.loads(done.stdout)
+    tables = [one[TABLE]["data"]["name"] for one in told if TABLE in one]
+    return sorted(name for name in tables if is_ours(name))
 
 
 def settled(before: dict[str, Any]) -> dict[str, Any]:
     """Give the state of the host, once what the kernel frees later is gone."""
     now = state()
-    for _ in range(100):
+    for _ in range(300):
         if now == before:
             break
         time.sleep(0.1)
@@ -114,7 +167,7 @@ class Pair:
         command = [*before, PYTHON, "-m", "fairhaul", *map(str, words)]
         environment = {**os.environ, "FAIRHAUL_PLACE": str(self.place)}
         return subprocess.run(
-            command, capture_output=True, text=True, check=False, env=environment, timeout=120
+            command, capture_output=True, text=True, check=False, env=environment, timeout=600
         )
 
     def flow(self, controller: str, seconds: int, *more: str) -> tuple[Any, Any]:
@@ -148,8 +201,8 @@ def hosts(place: Path) -> list[int]:
     return found
 
 
-def wait_for(fact: Any, seconds: float = 10.0) -> None:
-    """Wait until something is so."""
+def wait_for(fact: Any, seconds: float = 60.0) -> None:
+    """Wait until something is so; the bound is for a defect, not for a machine that is busy."""
     end = time.monotonic() + seconds
     while not fact():
         assert time.monotonic() < end, "it did not come about"

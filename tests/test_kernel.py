@@ -94,7 +94,7 @@ def test_the_list_has_every_twin_with_its_parameters(fairhaul: Fairhaul) -> None
 @needs_kernel
 def test_a_flow_is_seen_changed_and_lives_on_when_its_twin_is_removed(kernel: Pair) -> None:
     installed(kernel, "fhstcp", "--as", ONE, "--set", "c=20/s")
-    sender, receiver = kernel.flow(ONE, 6, "-b", "100M")
+    sender, receiver = kernel.flow(ONE, 10, "-b", "100M")
     wait_for(lambda: any(flow["sent"] > 1000 for flow in twin(kernel, ONE)["flows"]))
     found = twin(kernel, ONE)
     assert (found["twin"], found["state"]) == ("fhstcp", "installed")
@@ -104,18 +104,23 @@ def test_a_flow_is_seen_changed_and_lives_on_when_its_twin_is_removed(kernel: Pa
     assert flow["remote"] == f"{kernel.address}:5299"
     assert flow["cwnd"] >= 2
     assert 0 < flow["rtt_ms"] < 1000
+    # Only of a sender, by what arrived; the receiver has another controller.
     assert flow["rate_bps"] > 0
+    assert all(flow["sent"] > 0 for flow in found["flows"])
     text = kernel.fairhaul("kernel", "status").stdout
     assert f"{kernel.address}:5299" in text
     assert kernel.fairhaul("kernel", "set", ONE, "c=5/s").returncode == 0
     assert twin(kernel, ONE)["parameters"]["c"] == 5000
 
+    acked = max(flow["acked_bytes"] for flow in twin(kernel, ONE)["flows"])
     removed(kernel)
-    result = json.loads(sender.communicate(timeout=30)[0])
-    assert receiver.wait(timeout=30) == 0
+    result = json.loads(sender.communicate(timeout=120)[0])
+    assert receiver.wait(timeout=120) == 0
     assert result["end"]["sender_tcp_congestion"] == ONE
-    # 100 Mbit/s for 6 s, of which it was without an installed twin for most.
-    assert result["end"]["sum_received"]["bytes"] > 0.9 * 100e6 / 8 * 6
+    # It went on after its twin was taken out, at a pace that is its own: 100 Mbit/s were asked for.
+    received = result["end"]["sum_received"]["bytes"]
+    assert received > acked + 1e6
+    assert all(interval["sum"]["bytes"] > 0 for interval in result["intervals"])
 
 
 @needs_kernel
@@ -147,6 +152,28 @@ def test_after_sigkill_of_everything_remove_all_leaves_the_host_as_it_was(kernel
     removed(kernel)
     assert settled(before) == before
     assert _default_of(kernel.near) == before["default"].strip()
+
+
+@needs_kernel
+def test_removing_all_says_whose_twins_they_are(kernel: Pair) -> None:
+    # As root of two people, as `sudo` tells; whoever logged in counts first, and here nobody did.
+    environment = ("env", "-u", "SUDO_UID")
+    if int(Path("/proc/self/loginuid").read_text()) != 2**32 - 1:
+        pytest.skip("somebody logged in, who is the owner whatever sudo says")
+    words = ("kernel", "install", "reno", "--as")
+    assert kernel.fairhaul(*words, ONE, before=environment).returncode == 0
+    assert kernel.fairhaul(*words, TWO, before=("env", "SUDO_UID=54321")).returncode == 0
+    assert twin(kernel, ONE)["owner"]["user"] == "root"
+    assert "installed by uid 54321, 20" in kernel.fairhaul("kernel", "status").stdout
+    for more in (("--dry-run",), ()):
+        told = kernel.fairhaul("kernel", "remove", "--all", *more, before=environment)
+        assert told.returncode == 0, told.stderr
+        assert f"take {ONE} out of the kernel, installed by root (uid 0), 20" in told.stdout
+        assert f"take {TWO} out of the kernel, installed by uid 54321, 20" in told.stdout
+        assert f"{TWO} was installed by uid 54321, 20" in told.stderr
+        assert "not by root (uid 0)" in told.stderr
+        assert f"{ONE} was installed" not in told.stderr
+    assert not kernel.place.exists()
 
 
 @needs_kernel
@@ -380,6 +407,9 @@ def test_objects_that_are_damaged_or_not_ours_are_refused(kernel: Pair, tmp_path
         assert str(file) in error
         assert why in error
     assert "No such file" in refused(kernel, "install", tmp_path / "none.bpf.o", "--as", ONE)
+    os.mkfifo(tmp_path / "fifo.bpf.o")
+    pipe = refused(kernel, "install", tmp_path / "fifo.bpf.o", "--as", ONE)
+    assert "is no regular file" in pipe
 
 
 @needs_kernel
@@ -390,6 +420,10 @@ def test_wrong_words_are_told_the_right_ones(kernel: Pair) -> None:
     )
     bounds = refused(kernel, "install", "fhstcp", "--as", ONE, "--set", "factor_floor=3")
     assert "from 0 to 2" in bounds
+    bare = refused(kernel, "install", "fhstcp", "--as", ONE, "--set", "c=20")
+    assert "wanted c=20/s" in bare
+    way_out = refused(kernel, "install", "reno", "--as", ONE, "--namespace", "../../etc")
+    assert '"../../etc" cannot be the name of a network namespace' in way_out
     assert "no network namespace" in refused(
         kernel, "install", "reno", "--as", ONE, "--namespace", "nowhere"
     )
@@ -472,19 +506,7 @@ def _other_types(file: Path) -> None:
 
 
 def _object(folder: Path) -> Path:
-    """Give an object as `make twins` writes it."""
-    sh(
-        "cargo",
-        "run",
-        "-q",
-        "--release",
-        "--locked",
-        "-p",
-        "fairhaul-twins",
-        "--example",
-        "objects",
-        "--",
-        folder,
-        cwd=ROOT,
-    )
+    """Give an object as `make twins` writes it; the tests' profile has been built before."""
+    command = ("cargo", "run", "-q", "--profile", "test", "--locked", "-p", "fairhaul-twins")
+    sh(*command, "--example", "objects", "--", folder, cwd=ROOT)
     return folder / "reno.bpf.o"

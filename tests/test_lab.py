@@ -4,6 +4,7 @@ whatever ends them.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -17,7 +18,9 @@ from typing import Any
 import pytest
 
 import fairhaul as package
-from tests.kernel_host import PYTHON, locked, needs_kernel, sh, state, wait_for
+from fairhaul import host
+from fairhaul.lab import TRIES
+from tests.kernel_host import PYTHON, locked, needs_kernel, settled, sh, state, wait_for
 
 SCENARIO = """\
 title    = "A flow with a twin, and one with the kernel's own"
@@ -42,14 +45,15 @@ controller = "reno"
 """
 # At the sender and at the receiver; the numbers tell them from the programs of all others.
 FOREVER, RECEIVES = f"sleep 300.{os.getpid()}", f"sleep 301.{os.getpid()}"
-# How long a refusal takes, where nobody listens, in milliseconds; the shortest of three.
+# How long a refusal takes, where nobody listens, in milliseconds: the shortest, as this program may
+# have to wait for a processor.
 REFUSAL = """\
 import os, socket, time
 def once():
     begun = time.monotonic()
     socket.socket().connect_ex((os.environ["FAIRHAUL_PEER"], 9))
     return 1e3 * (time.monotonic() - begun)
-print(min(once() for _ in range(3)))
+print(min(once() for _ in range(30)))
 """
 HIDE_DEVICES = 'mount -t tmpfs none /dev/net && exec "$@"'
 
@@ -58,36 +62,14 @@ HIDE_DEVICES = 'mount -t tmpfs none /dev/net && exec "$@"'
 def machine() -> Iterator[dict[str, Any]]:
     """The state of the machine, which has to be the same at the end of the module."""
     with locked():
-        before = traces()
+        before = state()
         yield before
         unchanged(before)
 
 
-def traces() -> dict[str, Any]:
-    """Give the state of the machine but for the twins of other runs, which come and go."""
-    found = state()
-    # The kernel lists them as maps and links, too, where nothing tells whose they are.
-    del found["struct_ops"], found["links"]
-    names = found["controllers"].split()
-    found["controllers"] = [name for name in names if not is_in_use(name)]
-    return found
-
-
-def is_in_use(controller: str) -> bool:
-    """Whether a process that is there has given a controller its name."""
-    words = controller.split("_")
-    try:
-        return words[0] == "fh" and Path(f"/proc/{int(words[1], 16)}").exists()
-    except (IndexError, ValueError):
-        return False
-
-
 def unchanged(before: dict[str, Any]) -> None:
     """Wait until what the kernel frees later is gone, and see that all is as it was."""
-    until = time.monotonic() + 10
-    while (now := traces()) != before and time.monotonic() < until:
-        time.sleep(0.1)
-    assert now == before
+    assert settled(before) == before
 
 
 @pytest.fixture
@@ -102,7 +84,7 @@ def lab(*words: str | Path, before: tuple[str, ...] = (), **more: Any) -> Any:
     """Call the command line and wait for its end; `before` stands before it."""
     command = [*before, PYTHON, "-m", "fairhaul", *map(str, words)]
     more = {"capture_output": True, "stdin": subprocess.DEVNULL, **more}
-    return subprocess.run(command, text=True, check=False, timeout=60, **more)
+    return subprocess.run(command, text=True, check=False, timeout=600, **more)
 
 
 @contextmanager
@@ -139,8 +121,16 @@ def processes(line: str) -> list[int]:
 def children(process: int, name: str) -> list[int]:
     """Give the processes of this name that a process has started."""
     tables = [task / "children" for task in Path(f"/proc/{process}/task").iterdir()]
-    found = [child for table in tables for child in table.read_text().split()]
-    return [int(one) for one in found if Path(f"/proc/{one}/comm").read_text().strip() == name]
+    found = [child for table in tables for child in told(table).split()]
+    return [int(one) for one in found if told(Path(f"/proc/{one}/comm")).strip() == name]
+
+
+def told(file: Path) -> str:
+    """Read what the kernel tells of a process or thread; nothing of one that has just ended."""
+    try:
+        return file.read_text()
+    except OSError:
+        return ""
 
 
 def host_of(process: subprocess.Popen[str]) -> int:
@@ -151,7 +141,7 @@ def host_of(process: subprocess.Popen[str]) -> int:
 def in_the_lab(process: int) -> bool:
     """Whether a thread of a process is in a namespace with a device of the lab."""
     tables = [task / "net/dev" for task in Path(f"/proc/{process}/task").iterdir()]
-    return any("lab0" in table.read_text() for table in tables)
+    return any("lab0" in told(table) for table in tables)
 
 
 def nothing_is_left(before: dict[str, Any]) -> None:
@@ -179,8 +169,10 @@ def test_a_program_sees_the_rate_and_the_round_trip_of_the_flow(
     # 1448 of 1500 bytes are payload: 19.3 of 20 Mbit/s.
     end = json.loads(told)["end"]
     assert 15e6 < end["sum_received"]["bits_per_second"] < 20e6
-    # 40 ms of the path and 40 ms of queue, with some packets of acknowledgement.
-    assert 40_000 <= end["streams"][0]["sender"]["max_rtt"] < 85_000
+    # 40 ms of the path and 40 ms of queue, with some packets of acknowledgement. Not the longest,
+    # which has the time for which a receiver that waits for a processor held its acknowledgement.
+    trips = end["streams"][0]["sender"]
+    assert 40_000 <= trips["min_rtt"] <= trips["mean_rtt"] < 85_000
     assert "packets arrived" in done.stderr
     nothing_is_left(machine)
 
@@ -220,7 +212,7 @@ def test_a_terminal_has_a_shell_whose_processes_are_its_own(
         capture_output=True,
         text=True,
         check=False,
-        timeout=20,
+        timeout=120,
         env={**os.environ, "SHELL": "/bin/bash"},
     )
     assert done.returncode == 3, done.stdout
@@ -248,7 +240,7 @@ def test_whatever_part_of_a_shell_is_killed_nothing_is_left(
         parts = {"command line": [process.pid], "host": [host], "program": processes(FOREVER)}
         (killed,) = parts.get(part) or children(host, "cat")
         os.kill(killed, signal.SIGKILL)
-        process.communicate(timeout=10)
+        process.communicate(timeout=60)
     nothing_is_left(machine)
 
 
@@ -257,7 +249,7 @@ def test_an_interrupt_is_for_the_program(machine: dict[str, Any], file: Path) ->
     with begun("lab", "shell", file, "--host", "own", "--", *FOREVER.split()) as process:
         wait_for(lambda: processes(FOREVER))
         os.killpg(process.pid, signal.SIGINT)
-        _, errors = process.communicate(timeout=5)
+        _, errors = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGINT
     assert "packets arrived" in errors
     nothing_is_left(machine)
@@ -274,10 +266,11 @@ def test_a_run_that_is_ended_leaves_nothing(machine: dict[str, Any], file: Path,
             os.killpg(process.pid, signal.SIGINT)
         else:
             os.kill(process.pid if part == "command line" else host, signal.SIGKILL)
-        process.communicate(timeout=10)
+        process.communicate(timeout=60)
     assert process.returncode == {"command line": -9, "host": 1}.get(part, 130)
     wait_for(lambda: not Path(f"/proc/{host}").exists())
-    assert time.monotonic() - ended < 2
+    # Of the 60 s that the run had before it.
+    assert time.monotonic() - ended < 30
     nothing_is_left(machine)
 
 
@@ -291,25 +284,67 @@ def test_both_engines_give_the_same_tables(machine: dict[str, Any]) -> None:
     }
     for name in ("flow_series", "link_series", "transfer"):
         assert ours[name].height == theirs[name].height > 0, name
+    # A record is whole whether or not the machine kept up; that it did is asked where it matters.
     trust = kernel.meta["trust"]
-    assert trust["valid"], trust["reasons"]
+    assert trust["valid"] == (not trust["reasons"])
     nothing_is_left(machine)
+
+
+# What a run says of itself, which says so, too, where it does not count.
+TRUST = """\
+import json, sys
+import fairhaul
+(record,) = fairhaul.run(sys.argv[1], on="lab").records
+print(json.dumps([record.meta["trust"], record.meta["tries"]]))
+"""
+
+
+def trust_of(file: Path, before: tuple[str, ...] = ()) -> tuple[dict[str, Any], int]:
+    """Run a scenario in the lab, and give what is to be thought of it, and after how many tries."""
+    command = [*before, PYTHON, "-c", TRUST, str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stderr
+    trust, tries = json.loads(done.stdout)
+    return trust, tries
 
 
 @needs_kernel
 @pytest.mark.usefixtures("machine")
 def test_a_router_without_priority_is_a_warning_and_its_lag_decides(file: Path) -> None:
     without = ("setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice")
-    words = ("run", file, "--on", "lab", "--seeds", "1")
-    trust = json.loads(lab(*words, "--json", before=without).stdout)["runs"][0]["trust"]
+    trust, tries = trust_of(file, before=without)
     (warning,) = trust["warnings"]
     assert "priority" in warning
+    # Beside other work its packets may be late: then the run does not count, for that reason.
     assert trust["valid"] == (not trust["reasons"])
+    assert trust["valid"] or tries == TRIES
     assert not any("priority" in reason for reason in trust["reasons"])
     histogram = trust["lag"]["histogram"]
     late = sum(count for end, count in histogram if end > 2 * trust["lag"]["p99_s"])
     assert late <= 0.01 * sum(count for _, count in histogram)
-    assert json.loads(lab(*words, "--json").stdout)["runs"][0]["trust"]["warnings"] == []
+    with_priority, _ = trust_of(file)
+    assert with_priority["warnings"] == []
+
+
+@needs_kernel
+@pytest.mark.usefixtures("machine")
+def test_a_run_that_does_not_count_is_told_from_a_defect(file: Path) -> None:
+    # A router without priority, on a processor that three others keep busy, waits for milliseconds.
+    slow = ("taskset", "-c", "0", "setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice")
+    words = ("run", file, "--on", "lab", "--set", "duration=1 s", "--set", "warmup=0 s", "--json")
+    busy = [
+        subprocess.Popen(["taskset", "-c", "0", "sh", "-c", "while :; do :; done"])
+        for _ in range(3)
+    ]
+    try:
+        done = lab(*words, before=slow)
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+    assert done.returncode == 1
+    assert "no run is to be believed: " in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 @needs_kernel
@@ -353,7 +388,7 @@ def test_what_was_left_is_found(machine: dict[str, Any]) -> None:
         assert f"process {orphan.pid}, a fairhaul-host whose parent has gone" in done.stdout
         assert orphan.poll() is None
         assert lab("lab", "clean", "--kill").returncode == 1
-        assert orphan.wait(timeout=5) == -signal.SIGKILL
+        assert orphan.wait(timeout=60) == -signal.SIGKILL
     finally:
         orphan.kill()
         orphan.communicate()
@@ -361,9 +396,50 @@ def test_what_was_left_is_found(machine: dict[str, Any]) -> None:
     nothing_is_left(machine)
 
 
+@pytest.mark.skipif(not host.PROGRAM.is_file(), reason="fairhaul-host was not built here")
+@pytest.mark.parametrize("terminal", [[0, 1], [1, 2], [99, 98], [-1, 2]])
+def test_a_terminal_that_was_not_handed_over_is_refused(terminal: list[int]) -> None:
+    request = {
+        "do": "shell",
+        "scenario": {"text": SCENARIO, "file": "x", "overrides": [], "variant": [], "seed": 1},
+        "host": "own",
+        "command": ["true"],
+        "receivers": [],
+        "terminal": terminal,
+    }
+    with pytest.raises(host.Refused, match=f"no descriptor {terminal[0]} was handed over"):
+        host.ask(request)
+
+
+@pytest.mark.skipif(not host.PROGRAM.is_file(), reason="fairhaul-host was not built here")
+def test_a_descriptor_is_taken_once(file: Path) -> None:
+    with file.open() as opened:
+        number = fcntl.fcntl(opened, fcntl.F_DUPFD_CLOEXEC, 3)
+    request = {
+        "do": "shell",
+        "scenario": {"text": SCENARIO, "file": "x", "overrides": [], "variant": [], "seed": 1},
+        "host": "own",
+        "command": ["true"],
+        "receivers": [],
+        "terminal": [number, number],
+    }
+    try:
+        with pytest.raises(host.Refused, match=f"no descriptor {number} was handed over"):
+            host.ask(request, descriptors=[number])
+    finally:
+        os.close(number)
+
+
+@needs_kernel
+@pytest.mark.parametrize("closed", ["0<&-", "1>&-"])
+def test_a_shell_without_a_standard_stream_is_refused(file: Path, closed: str) -> None:
+    call = f"{PYTHON} -m fairhaul lab shell {file} --host own -- true {closed}"
+    done = subprocess.run(["sh", "-c", call], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("fairhaul: the program needs standard input and output")
+
+
 def _orphan() -> subprocess.Popen[bytes]:
     """Start a fairhaul-host that waits for its request, and was started by another, by its mark."""
-    from fairhaul import host
-
     environment = {**os.environ, "FAIRHAUL_PARENT": "1"}
     return subprocess.Popen([host.PROGRAM], stdin=subprocess.PIPE, env=environment)

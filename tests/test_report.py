@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -267,3 +269,25 @@ def test_labels_are_moved_apart_in_their_order() -> None:
 
 def test_both_palettes_have_the_same_names() -> None:
     assert look.LIGHT.keys() == look.DARK.keys()
+
+
+@pytest.mark.parametrize("amid", ["a line", "an answer"])
+def test_who_draws_ends_without_a_word_when_whoever_asked_was_killed(amid: str) -> None:
+    chart = {"data": {"values": []}, "mark": "point"}
+    with subprocess.Popen(
+        [sys.executable, "-m", "fairhaul.report.pen"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        # A process that is killed closes both of its ends.
+        process.stdout.close()
+        line = json.dumps([chart])
+        process.stdin.write(line[:-9] if amid == "a line" else line + "\n")
+        process.stdin.close()
+        assert process.stderr.read() == ""
+        assert process.wait() == 0

@@ -12,6 +12,8 @@ import sys
 import venv
 from pathlib import Path
 
+from fairhaul import _core, host
+from fairhaul.gallery.cost import with_rust
 from tests.kernel_host import without_twins
 
 ROOT = Path(__file__).parents[1]
@@ -58,14 +60,22 @@ def test_the_wheel_runs_where_there_is_no_compiler(tmp_path: Path) -> None:
     assert [one["name"] for one in twins] == sorted(s.name.removesuffix(".bpf.c") for s in sources)
 
 
+def test_what_is_built_holds_no_path_of_the_machine() -> None:
+    built = [Path(_core.__file__)] + ([host.PROGRAM] if host.PROGRAM.is_file() else [])
+    cargo = os.environ.get("CARGO_HOME", str(Path.home() / ".cargo"))
+    for file in built:
+        content = file.read_bytes()
+        for path in (str(ROOT), cargo):
+            at = content.find(path.encode() + b"/")
+            assert at < 0, f"{file}: {content[at : at + 120]!r}: build it with `make`"
+
+
 def _build(out: Path) -> Path:
     """Build the wheel: after `make` has built the extension nothing is left to compile."""
-    rust = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo")) / "bin"
-    environment = {**os.environ, "PATH": f"{os.environ['PATH']}{os.pathsep}{rust}"}
     options = ("--release", "--locked", "--interpreter", sys.executable, "--out", str(out))
     command = [sys.executable, "-m", "maturin", "build", *options]
     done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+        command, cwd=ROOT, env=with_rust(), capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     (wheel,) = out.glob("*.whl")

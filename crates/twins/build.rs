@@ -73,6 +73,9 @@ fn compile(clang: &Path, source: &Path, out: &Path) -> PathBuf {
         "-Wextra",
         "-Werror",
     ]);
+    // The object tells of its source's lines; where that lies on this machine is no part of it.
+    let here = env::var("CARGO_MANIFEST_DIR").expect("cargo sets it");
+    command.arg(format!("-ffile-prefix-map={here}=twins"));
     run(command.arg(version).arg("-c").arg(source).arg("-o").arg(&object));
     if let Some(strip) = program("llvm-strip") {
         run(Command::new(strip).arg("-g").arg(&object));

@@ -49,7 +49,8 @@ def install(
     Args:
         names: The twins.
         name: In the kernel, in the place of `fh_<twin>`; for one twin only.
-        parameters: Whole numbers in the twin's units, or with the unit: `20/s`; for one twin only.
+        parameters: As in a scenario, but times and rates with their unit: `20/s`; for one twin
+            only.
         default: Have the host's new connections use it, if they choose nothing themselves.
         namespaces: Have those of these network namespaces use it.
         routes: Have those over these routes use it, by their prefixes.
@@ -84,7 +85,10 @@ def change(
 
 
 def status(tell: Tell = _silent) -> dict[str, Any]:
-    """Say what is installed, what uses it unasked, and which flows use it now.
+    """Say what is installed and by whom, what uses it unasked, and which flows use it now.
+
+    Of two looks at the flows, a second apart, comes `rate_bps`: what the other end acknowledged in
+    between. A connection that has sent no data is counted alone.
 
     Without root: the flows of this network namespace alone, and no parameters.
     """

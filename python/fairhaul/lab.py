@@ -6,6 +6,7 @@ it is repeated, and if that does not help, it stands in the record as what it is
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import tempfile
@@ -122,7 +123,11 @@ def shell(
         Refused: root is missing, there is no such flow, or real hosts cannot do what it asks for.
         RunError: it failed on the way.
     """
-    terminal = [os.dup(0), os.dup(1)]
+    try:
+        # Above the standard streams, of which one may be closed here.
+        terminal = [fcntl.fcntl(stream, fcntl.F_DUPFD_CLOEXEC, 3) for stream in (0, 1)]
+    except OSError as error:
+        raise Refused(f"the program needs standard input and output: {error.strerror}") from None
     request = {
         "do": "shell",
         "scenario": _written(scenario),

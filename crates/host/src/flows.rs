@@ -32,8 +32,8 @@ pub struct Flow {
     pub ssthresh: Option<u32>,
     /// The smoothed round-trip time.
     pub rtt_ms: f64,
-    /// What was delivered of late.
-    pub rate_bps: u64,
+    /// Bytes that the other end has acknowledged since the connection began.
+    pub acked_bytes: u64,
     /// Packets with data that were sent, again or not.
     pub sent: u64,
     /// Packets that were sent again.
@@ -119,7 +119,7 @@ fn flow(response: &InetResponse) -> Option<Flow> {
         // The kernel's own "no threshold yet".
         ssthresh: (info.snd_ssthresh < i32::MAX as u32).then_some(info.snd_ssthresh),
         rtt_ms: f64::from(info.rtt) / 1000.0,
-        rate_bps: info.delivery_rate * 8,
+        acked_bytes: info.bytes_acked,
         sent: info.data_segs_out.into(),
         retransmitted: info.total_retrans.into(),
     })

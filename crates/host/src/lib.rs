@@ -19,3 +19,4 @@ pub mod steps;
 mod sys;
 
 pub use request::answer;
+pub use sys::Inherited;

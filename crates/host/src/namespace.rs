@@ -12,6 +12,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 use nix::sched::{CloneFlags, setns, unshare};
+use nix::sys::statfs::{NSFS_MAGIC, fstatfs};
 
 /// Where `ip netns` keeps the namespaces that have names.
 const NAMED: &str = "/run/netns";
@@ -38,9 +39,14 @@ impl Namespace {
         Namespace::at(Path::new("/proc/thread-self/ns/net"))
     }
 
-    /// The one that `ip netns` knows by `name`.
+    /// The one that `ip netns` knows by `name`, which is no path.
     pub fn named(name: &str) -> io::Result<Namespace> {
-        Namespace::at(&Path::new(NAMED).join(name))
+        let namespace = Namespace::at(&Path::new(NAMED).join(name))?;
+        // A file may lie there that nothing was mounted on.
+        if fstatfs(&namespace.file)?.filesystem_type() == NSFS_MAGIC {
+            return Ok(namespace);
+        }
+        Err(io::Error::other("it is a file, and no namespace"))
     }
 
     /// The one that a file stands for.

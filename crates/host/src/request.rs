@@ -15,6 +15,7 @@ use crate::kernel::place::{PLACE, Place};
 use crate::kernel::{self, Install, Remove, Set, Verify, Watch};
 use crate::lab::{self, Clean, Question, Shell};
 use crate::steps::say;
+use crate::sys::Inherited;
 
 /// A request: what to do, with its own fields.
 #[derive(Debug, Deserialize)]
@@ -47,11 +48,11 @@ fn place() -> PathBuf {
 
 /// Reads one request, carries it out, and tells what came of it. When whoever asked is gone, so is this, as
 /// soon as what it is changing is changed.
-pub fn answer(mut input: impl Read) -> ExitCode {
+pub fn answer(mut input: impl Read, mut inherited: Inherited) -> ExitCode {
     let _ = set_pdeathsig(Signal::SIGTERM);
     let mut text = String::new();
     let read = input.read_to_string(&mut text).map_err(Error::from);
-    match read.and_then(|_| carry_out(&text)) {
+    match read.and_then(|_| carry_out(&text, &mut inherited)) {
         Ok(result) => {
             say(&json!({ "result": result }));
             ExitCode::SUCCESS
@@ -64,7 +65,7 @@ pub fn answer(mut input: impl Read) -> ExitCode {
     }
 }
 
-fn carry_out(text: &str) -> Result<Value> {
+fn carry_out(text: &str, inherited: &mut Inherited) -> Result<Value> {
     let envelope: Envelope =
         serde_json::from_str(text).map_err(|error| Error::refused(format!("the request: {error}")))?;
     let place = Place::new(&envelope.place);
@@ -78,7 +79,7 @@ fn carry_out(text: &str) -> Result<Value> {
         Request::Cost(request) => cost(&request),
         Request::Watch(watch) => kernel::watch(&place, &watch),
         Request::Lab(question) => lab::answer(&question),
-        Request::Shell(request) => lab::shell(&request),
+        Request::Shell(request) => lab::shell(&request, inherited),
         Request::Clean(request) => lab::clean(&request),
     }
 }

@@ -1,7 +1,9 @@
-//! System calls for which no safe wrapper is at hand; the only unsafe lines of this room.
+//! System calls for which no safe wrapper is at hand; but for one in `main`, the only unsafe lines of this room.
 
 #![allow(unsafe_code, reason = "each block says why it is sound")]
 
+use std::collections::BTreeSet;
+use std::fs;
 use std::io;
 use std::mem::size_of;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -42,16 +44,41 @@ pub fn set_offload(tun: impl AsFd, offloads: libc::c_ulong, header: libc::c_int)
     Ok(())
 }
 
-/// A descriptor above those of the standard streams that whoever started this process has opened for it under
-/// `number`. It is not handed on to programs.
-pub fn given(number: RawFd) -> io::Result<OwnedFd> {
-    assert!(number > libc::STDERR_FILENO, "standard streams have owners");
-    // SAFETY: the call changes a flag of the descriptor, and fails where there is none.
-    if unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
-        return Err(io::Error::last_os_error());
+/// Descriptors above those of the standard streams that whoever started this process had open for it. Each can be
+/// taken once, and nothing else in this process owns it.
+#[derive(Debug, Default)]
+pub struct Inherited(BTreeSet<RawFd>);
+
+impl Inherited {
+    /// Those that are open now.
+    ///
+    /// # Safety
+    /// It is called once in a process, before anything in it has opened a descriptor that is still open: all that is
+    /// found here is owned by what this gives.
+    pub unsafe fn at_start() -> Inherited {
+        let listed = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+        let numbers: Vec<RawFd> =
+            listed.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+        // That of the list itself is among them, and closed again.
+        // SAFETY: to ask for flags changes nothing, and fails where the number is not open.
+        let is_open = |number: &RawFd| unsafe { libc::fcntl(*number, libc::F_GETFD) } >= 0;
+        Inherited(
+            numbers.into_iter().filter(|number| *number > libc::STDERR_FILENO).filter(is_open).collect(),
+        )
     }
-    // SAFETY: it is open, and was opened for whoever calls this.
-    Ok(unsafe { OwnedFd::from_raw_fd(number) })
+
+    /// The descriptor of that number, which is not handed on to programs; `None` where none was inherited, or it was
+    /// taken before.
+    pub fn take(&mut self, number: RawFd) -> Option<OwnedFd> {
+        if !self.0.remove(&number) {
+            return None;
+        }
+        // SAFETY: it was open at the start, and nobody else has owned it since.
+        let descriptor = unsafe { OwnedFd::from_raw_fd(number) };
+        // SAFETY: the call changes a flag of a descriptor that is open.
+        unsafe { libc::fcntl(descriptor.as_raw_fd(), libc::F_SETFD, libc::FD_CLOEXEC) };
+        Some(descriptor)
+    }
 }
 
 /// Has a program start with no signal held back, whichever are here.

@@ -48,10 +48,12 @@ fn a_round_trip_of_23_ms_takes_23_ms() {
     }
     let (_, passed) = running.finish().expect("devices can be read");
     trips.sort();
-    let middle = trips[trips.len() / 2].as_secs_f64();
+    // Both ends are this thread, which may have to wait for a processor: not in one trip of ten, and no trip is
+    // shorter for it.
+    let (shortest, early) = (trips[0].as_secs_f64(), trips[trips.len() / 10].as_secs_f64());
     // 88 B take 7 us each way.
-    eprintln!("median {:.3} ms, mean lag {:?}", middle * 1e3, passed.lag.quantile(0.5));
-    assert!((middle / 0.023 - 1.0).abs() < 0.03, "{middle}");
+    eprintln!("from {:.3} ms, lag {:?}", early * 1e3, passed.lag.quantile(0.5));
+    assert!(shortest > 0.023 * 0.97 && early < 0.023 * 1.03, "{shortest} {early}");
     assert_eq!((passed.counts.delivered, passed.counts.dropped, passed.counts.strays), (400, 0, 0));
     assert!(passed.counts.balance(), "{:?}", passed.counts);
 }

@@ -115,7 +115,10 @@ fn follow(looks: &[Look], controller: &mut Builtin) -> Followed {
             let event = Congestion { cause: Cause::Loss, now: *now, in_flight: window.cwnd, srtt };
             controller.on_congestion(&mut window, &event);
             let threshold = after.ssthresh.expect("recovery sets it");
-            followed.falls.push((*now, threshold.into(), window.ssthresh));
+            // After a longer time without a look nobody knows from which window it fell.
+            if now.since(pair[0].0) <= LATEST {
+                followed.falls.push((*now, threshold.into(), window.ssthresh));
+            }
             controller.on_recovered(&mut window, *now);
         }
     }
@@ -145,6 +148,9 @@ fn near(kernel: f64, rust: f64, packets: f64) -> bool {
 }
 
 const LATE: f64 = 2.0;
+
+/// Between looks, which are due every 10 ms; whoever looks may have to wait for a processor.
+const LATEST: Span = Span::from_ms(20);
 
 /// Slow start's end takes recoveries of its own: what it overshot is not compared.
 const SETTLED: Time = Time::from_ps(1_500_000_000_000);

@@ -19,7 +19,7 @@ set_option = click.option(
     "settings",
     multiple=True,
     metavar="KEY=VALUE",
-    help="A parameter: a whole number of the twin's units (c=20000), or with its unit (c=20/s).",
+    help="A parameter, as in a scenario, but a time or a rate with its unit: c=20/s.",
 )
 
 
@@ -37,6 +37,7 @@ def kernel() -> None:
 def list_(json_: bool) -> None:
     """List the twins that there are, and their parameters."""
     from fairhaul import kernel as twins
+    from fairhaul.cli.kernel_show import amount
 
     found = twins.twins()
     if json_:
@@ -45,9 +46,10 @@ def list_(json_: bool) -> None:
     for twin in found:
         click.echo(f"{twin['name']:10} {twin['title']}")
         for key in twin["parameters"]:
-            unit = f" of {key['unit']}" if key["unit"] else ""
-            bounds = f"{key['least']} to {key['most']}{unit}, default {key['default']}"
-            click.echo(f"    {key['name']:18} {bounds}")
+            counts = (key["least"], key["most"], key["default"])
+            least, most, default = (amount(count, key["unit"]) for count in counts)
+            steps = f" in steps of {amount(1, key['unit'])}" if key["unit"][:1].isdigit() else ""
+            click.echo(f"    {key['name']:18} {least} to {most}{steps}, default {default}")
             click.echo(f"    {'':18} {key['help']}")
 
 
@@ -143,7 +145,7 @@ def remove(names: tuple[str, ...], everything: bool, dry_run: bool, json_: bool)
     """Take twins out.
 
     Flows that use them keep them until they end. What had them as its default gets back what it
-    had before.
+    had before. Who installed each is said, and --all warns of those that others did.
     """
     from fairhaul import kernel as twins
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from fairhaul.cli import show
+
+# Of a twin's unit: a part of what its name says.
+UNIT = re.compile(r"([0-9.e-]*) *(.*)")
 
 
 def show_status(found: Mapping[str, Any]) -> None:
@@ -28,6 +32,9 @@ def show_status(found: Mapping[str, Any]) -> None:
         screen.print(show.table("Flows", COLUMNS, [_row(flow) for flow in flows], words=4))
     else:
         screen.print("No flow uses them now.")
+    silent = sum(twin["connections_without_data"] for twin in found["twins"])
+    if silent:
+        screen.print(f"Beside these, {silent} connections of theirs have sent no data.")
 
 
 COLUMNS = (
@@ -48,12 +55,27 @@ def _line(twin: Mapping[str, Any]) -> str:
     which = f" ({twin['twin']} {twin['version']})" if twin["twin"] else ""
     units = twin["units"] or {}
     values = (twin["parameters"] or {}).items()
-    parameters = ", ".join(f"{key} = {value}{_unit(units.get(key))}" for key, value in values)
-    return f"{twin['name']}{which}: {twin['state']}" + (f"; {parameters}" if parameters else "")
+    parameters = ", ".join(f"{key} = {amount(value, units.get(key, ''))}" for key, value in values)
+    owner = f" by {person(twin['owner'])}" if twin["owner"] else ""
+    parts = (f"{twin['name']}{which}: {twin['state']}{owner}", parameters)
+    return "; ".join(part for part in parts if part)
 
 
-def _unit(unit: str | None) -> str:
-    return f" x {unit}" if unit else ""
+def person(owner: Mapping[str, Any]) -> str:
+    """Say who installed a twin, and when."""
+    uid = f"uid {owner['uid']}"
+    who = f"{owner['user']} ({uid})" if owner["user"] else uid
+    return f"{who}, {owner['at']}"
+
+
+def amount(count: int, unit: str) -> str:
+    """Say how much a twin's parameter is: 20000 of `0.001/s` are `20/s`."""
+    scale = UNIT.match(unit)
+    assert scale is not None
+    parts = round(1 / float(scale[1])) if scale[1] else 1
+    name = scale[2]
+    space = " " if name[:1].isalpha() else ""
+    return f"{count / parts:.9f}".rstrip("0").rstrip(".") + space + name
 
 
 def _row(flow: Mapping[str, Any]) -> list[str]:
@@ -66,7 +88,7 @@ def _row(flow: Mapping[str, Any]) -> list[str]:
         str(flow["cwnd"]),
         "-" if flow["ssthresh"] is None else str(flow["ssthresh"]),
         f"{flow['rtt_ms']:.2f}",
-        f"{flow['rate_bps'] / 1e6:.1f}",
+        "-" if flow["rate_bps"] is None else f"{flow['rate_bps'] / 1e6:.1f}",
         str(sent),
         f"{100 * flow['retransmitted'] / sent:.2f}" if sent else "-",
     ]

@@ -109,7 +109,7 @@ def _keyboard_for_another() -> Iterator[None]:
     finally:
         for key, handler in before.items():
             signal.signal(key, handler)
-        if sys.stdin.isatty():
+        if sys.stdin is not None and sys.stdin.isatty():
             background = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
             os.tcsetpgrp(0, os.getpgrp())
             signal.signal(signal.SIGTTOU, background)

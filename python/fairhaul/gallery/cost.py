@@ -23,10 +23,18 @@ def valgrind() -> str | None:
     return shutil.which("valgrind")
 
 
+@cache
+def rust_flags() -> str:
+    """Give the flags of every build of the release profile; with others all is built anew."""
+    done = subprocess.run(ROOT / "scripts/rustflags", capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
 def with_rust() -> dict[str, str]:
-    """Give the environment in which the Rust of this user is found."""
+    """Give the environment in which the Rust of this user is found, for the release profile."""
     rust = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo")) / "bin"
-    return {**os.environ, "PATH": f"{os.environ['PATH']}{os.pathsep}{rust}"}
+    path = f"{os.environ['PATH']}{os.pathsep}{rust}"
+    return {**os.environ, "PATH": path, "RUSTFLAGS": rust_flags()}
 
 
 @cache

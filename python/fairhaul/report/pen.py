@@ -81,11 +81,20 @@ def _answer(chart: Mapping[str, Any]) -> tuple[str | None, str]:
 
 
 def main() -> None:
-    """Get ready, then read lines of charts, and for each write its drawing or why there is none."""
+    """Get ready, then read lines of charts, and for each write its drawing or why there is none.
+
+    Whoever asks may be killed at any time: then there is nobody to draw for, which is no failure.
+    """
     look.svg({"data": {"values": []}, "mark": "point"})
-    for line in sys.stdin:
-        for chart in json.loads(line):
-            print(json.dumps(_answer(chart)), flush=True)
+    try:
+        for line in sys.stdin:
+            if not line.endswith("\n"):
+                return  # whoever wrote it was killed amid the line
+            for chart in json.loads(line):
+                print(json.dumps(_answer(chart)), flush=True)
+    except BrokenPipeError:
+        # What is left in the buffer would fail once more at the end of this process.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

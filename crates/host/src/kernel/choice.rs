@@ -8,6 +8,7 @@ use std::fs;
 use fairhaul_twins::{MISSING, Note, Parameter, object, objects};
 use serde::Deserialize;
 
+use super::unit::Unit;
 use crate::error::{Error, Result};
 use crate::nearest::hint;
 
@@ -15,6 +16,8 @@ use crate::nearest::hint;
 pub const PREFIX: &str = "fh_";
 /// The kernel's room for a name, without the zero at its end.
 const LONGEST_NAME: usize = 15;
+/// Objects of ours have some tens of kilobytes.
+const LARGEST_OBJECT: u64 = 16 << 20;
 
 /// A twin as a request names it.
 #[derive(Clone, Debug, Deserialize)]
@@ -74,7 +77,17 @@ impl Wish {
 /// An object in a file: it has to carry a note of ours, and whole. A note is no signature; whoever
 /// may load programs into the kernel answers for the file.
 fn from_file(path: &str) -> Result<(Note, Cow<'static, [u8]>)> {
-    let elf = fs::read(path).map_err(|error| Error::refused(format!("{path}: {error}")))?;
+    let unreadable = |error| Error::refused(format!("{path}: {error}"));
+    let file = fs::metadata(path).map_err(unreadable)?;
+    // A pipe that nobody writes to would be waited for without end.
+    if !file.is_file() || file.len() > LARGEST_OBJECT {
+        let what = if file.is_file() { "is too large" } else { "is no regular file" };
+        return Err(Error::refused(format!(
+            "{path} {what}: wanted an object as `make twins` writes it, of at most {} MB",
+            LARGEST_OBJECT >> 20
+        )));
+    }
+    let elf = fs::read(path).map_err(unreadable)?;
     let refuse = |error| Error::refused(format!("{path} is not loaded: {error}"));
     let note = Note::of(&elf).map_err(refuse)?;
     fairhaul_twins::Twin::new(&elf).map_err(refuse)?;
@@ -92,8 +105,8 @@ fn check_name(name: &str) -> Result<()> {
     )))
 }
 
-/// The values of parameters as somebody has written them: a whole number counts the twin's own units,
-/// and what has its unit with it, or a point, is converted: `c=20000` and `c=20/s` are the same.
+/// The values of parameters as somebody has written them. A number means what it means in a scenario, so a time or
+/// a rate needs its unit (`c=20/s`), and a share or packets are said as such (`beta=0.2`), whatever the twin counts in.
 pub fn read_values(
     twin: &str,
     parameters: &[Parameter],
@@ -107,31 +120,35 @@ fn read_value(twin: &str, parameters: &[Parameter], key: &str, text: &str) -> Re
         let hint = hint(key, parameters.iter().map(|parameter| parameter.name.as_str()));
         return Err(Error::refused(format!("{twin} has no parameter {key:?}; {hint}")));
     };
-    let Parameter { least, most, unit, .. } = parameter;
-    match amount(text, unit) {
-        Some(value) if (*least..=*most).contains(&value) => Ok(value),
+    let unit = Unit::of(&parameter.unit);
+    if unit.is_needed() && text.trim().parse::<f64>().is_ok() {
+        let ways: Vec<String> =
+            unit.names().iter().map(|name| format!("{key}={}{name}", text.trim())).collect();
+        return Err(Error::refused(format!(
+            "{twin}: {key} = {text}: a number alone does not say its unit; wanted {}",
+            ways.join(" or ")
+        )));
+    }
+    let Parameter { least, most, .. } = *parameter;
+    match unit.count(text) {
+        Some(value) if (least..=most).contains(&value) => Ok(value),
         _ => {
-            let of = if unit.is_empty() { String::new() } else { format!(" of {unit}") };
+            let number = if unit.is_plain() { "a whole number" } else { "a value" };
+            let steps =
+                if unit.is_plain() { String::new() } else { format!(" in steps of {}", unit.written(1)) };
+            let (least, most) = (unit.written(least), unit.written(most));
+            let near = unit.nearest(text, parameter).map(|near| format!("; did you mean {key}={near}?"));
+            let near = near.unwrap_or_default();
             Err(Error::refused(format!(
-                "{twin}: {key} = {text}: wanted a whole number{of} from {least} to {most}"
+                "{twin}: {key} = {text}: wanted {number} from {least} to {most}{steps}{near}"
             )))
         }
     }
 }
 
-/// How many units of a twin's parameter a text is. Such a unit is a number, a word or both: `0.001/s`.
-fn amount(text: &str, unit: &str) -> Option<u32> {
-    if let Ok(whole) = text.trim().parse() {
-        return Some(whole);
-    }
-    let word_at = unit.find(|c: char| !"0123456789.-e".contains(c)).unwrap_or(unit.len());
-    let (scale, word) = unit.split_at(word_at);
-    let scale: f64 = if scale.is_empty() { 1.0 } else { scale.parse().ok()? };
-    let number = text.trim().strip_suffix(word.trim()).unwrap_or(text).trim();
-    let units = number.parse::<f64>().ok()? / scale;
-    let whole = units.round();
-    let near = (units - whole).abs() <= 1e-6 * whole.max(1.0);
-    (near && (0.0..=f64::from(u32::MAX)).contains(&whole)).then_some(whole as u32)
+/// A value of a twin's parameter as it would be set.
+pub fn written(parameter: &Parameter, value: u32) -> String {
+    Unit::of(&parameter.unit).written(value)
 }
 
 /// Whether these values freeze flows on short paths, so that the host must not have them as its default.
@@ -144,16 +161,36 @@ pub fn freezes_short_paths(twin: &str, values: &BTreeMap<String, u32>) -> bool {
 mod tests {
     use super::*;
 
+    fn refusal(unit: &str, text: &str) -> String {
+        let parameter = Parameter {
+            name: "key".into(),
+            least: 0,
+            most: 900_000,
+            unit: unit.into(),
+            default: 0,
+            offset: 0,
+            help: String::new(),
+        };
+        read_value("twin", &[parameter], "key", text).expect_err("it is refused").to_string()
+    }
+
+    /// `c=20` is 20/s in a scenario; the twin counts in 0.001/s.
     #[test]
-    fn a_value_counts_units_unless_its_unit_is_with_it() {
-        assert_eq!(amount("20000", "0.001/s"), Some(20_000));
-        assert_eq!(amount("20/s", "0.001/s"), Some(20_000));
-        assert_eq!(amount("0.125", "1e-6"), Some(125_000));
-        assert_eq!(amount("0.01 packets", "1e-6 packets"), Some(10_000));
-        assert_eq!(amount("100us", "us"), Some(100));
-        assert_eq!(amount("20 ms", "us"), None);
-        assert_eq!(amount("0.0000001", "1e-6"), None);
-        assert_eq!(amount("-1", ""), None);
+    fn a_time_or_a_rate_without_its_unit_is_refused_with_the_ways_to_say_it() {
+        assert_eq!(
+            refusal("0.001/s", "20"),
+            "twin: key = 20: a number alone does not say its unit; wanted key=20/s"
+        );
+        assert!(refusal("us", "100").ends_with("wanted key=100s or key=100ms or key=100us"));
+    }
+
+    #[test]
+    fn a_share_in_the_units_of_the_twin_is_refused_with_the_share() {
+        assert_eq!(
+            refusal("1e-6", "125000"),
+            "twin: key = 125000: wanted a value from 0 to 0.9 in steps of 0.000001; did you mean key=0.125?"
+        );
+        assert!(refusal("", "0.5").ends_with("wanted a whole number from 0 to 900000"));
     }
 
     #[test]
@@ -163,6 +200,18 @@ mod tests {
         };
         assert!(with(1, 0) && with(1, 1));
         assert!(!with(1, 2) && !with(0, 0));
+    }
+
+    /// Opening a pipe waits for a writer, who never comes.
+    #[test]
+    fn an_object_that_is_no_regular_file_is_refused_at_once() {
+        let pipe = std::env::temp_dir().join(format!("fairhaul-{}.bpf.o", std::process::id()));
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).expect("there is a folder for it");
+        for path in [pipe.to_str().expect("it is text"), "/dev/null"] {
+            let said = from_file(path).expect_err("it is no object").to_string();
+            assert!(said.contains("is no regular file"), "{said}");
+        }
+        fs::remove_file(&pipe).expect("it is there");
     }
 
     #[test]

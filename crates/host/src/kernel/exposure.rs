@@ -32,6 +32,17 @@ impl Exposure {
         self.default || !self.namespaces.is_empty() || !self.routes.is_empty()
     }
 
+    /// Refuses what `ip netns` could not have made, such as a way out of its folder.
+    pub fn check_names(&self) -> Result<()> {
+        let is_name = |name: &str| !name.is_empty() && name != "." && name != ".." && !name.contains('/');
+        match self.namespaces.iter().find(|name| !is_name(name)) {
+            Some(name) => Err(Error::refused(format!(
+                "{name:?} cannot be the name of a network namespace: wanted a name as `ip netns list` prints it"
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// Refuses what cannot be: a namespace or a route that is not there.
     pub fn check(&self) -> Result<()> {
         for name in &self.namespaces {

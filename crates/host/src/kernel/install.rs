@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::choice::{Choice, Wish, freezes_short_paths};
+use super::choice::{Choice, Wish, freezes_short_paths, written};
 use super::exposure::{Exposure, withdraw};
 use super::place::{Place, Record};
 use super::{capabilities, congestion, load, probe, trial};
@@ -51,6 +51,7 @@ pub fn install(place: &Place, request: &Install) -> Result<Value> {
 }
 
 fn check(choices: &[Choice], exposure: &Exposure) -> Result<()> {
+    exposure.check_names()?;
     if choices.is_empty() {
         return Err(Error::refused("which twin? `fairhaul kernel list` has them all"));
     }
@@ -91,7 +92,9 @@ fn check_free(place: &Place, name: &str) -> Result<()> {
 fn one(place: &Place, choice: &Choice, exposure: &Exposure, steps: Steps) -> Result<()> {
     let Choice { note, name, .. } = choice;
     let mut record = Record::new(name, note);
-    let set: Vec<String> = choice.values.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let parameters = note.parameters.iter();
+    let set = parameters.map(|key| format!("{}={}", key.name, written(key, choice.values[&key.name])));
+    let set: Vec<String> = set.collect();
     let set = if set.is_empty() { String::new() } else { format!(" with {}", set.join(" ")) };
     steps.step(format!("load {} {} as {name}{set}, pinned", note.name, note.version), || {
         place.write(&record)?;

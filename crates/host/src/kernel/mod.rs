@@ -8,12 +8,14 @@ mod install;
 mod judge;
 mod list;
 pub mod load;
+mod owner;
 pub mod place;
 pub mod probe;
 mod remove;
 mod set;
 mod status;
 pub mod trial;
+mod unit;
 mod verify;
 mod watch;
 

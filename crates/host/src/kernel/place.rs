@@ -21,6 +21,7 @@ use nix::mount::{MsFlags, mount, umount};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 use serde::{Deserialize, Serialize};
 
+use super::owner::Owner;
 use crate::error::{Context, Error, Result};
 use crate::steps::Steps;
 
@@ -42,6 +43,9 @@ pub struct Record {
     pub twin: String,
     /// The version of Fairhaul that it was built by.
     pub version: String,
+    /// Who installed it; `None` in a record of a version that did not say.
+    #[serde(default)]
+    pub owner: Option<Owner>,
     /// What may be changed, and within what.
     pub parameters: Vec<Parameter>,
     /// The default before it, where it was made the host's.
@@ -59,6 +63,7 @@ impl Record {
             name: name.to_string(),
             twin: note.name.clone(),
             version: note.version.clone(),
+            owner: Some(Owner::here_and_now()),
             parameters: note.parameters.clone(),
             default_before: None,
             namespaces: Vec::new(),

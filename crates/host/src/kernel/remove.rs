@@ -1,6 +1,7 @@
 //! `remove`: takes twins out, and undoes what made connections use them. Whatever a process that was
 //! killed has left is found by its pins and records.
 
+use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -8,12 +9,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::exposure::withdraw;
+use super::owner::Owner;
 use super::place::Place;
 use super::{capabilities, congestion, load};
 use crate::error::{Error, Result};
 use crate::nearest::hint;
 use crate::signals;
-use crate::steps::Steps;
+use crate::steps::{Steps, warn};
 
 /// The kernel forgets a name a moment after its link went.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -49,18 +51,38 @@ pub fn remove(place: &Place, request: &Remove) -> Result<Value> {
     if names.is_empty() && !request.all {
         return Err(Error::refused("which one? `fairhaul kernel status` has what is installed; or --all"));
     }
+    let owner = |name: &String| (name.clone(), place.read(name).and_then(|record| record.owner));
+    let owners: BTreeMap<String, Option<Owner>> = names.iter().map(owner).collect();
+    if request.all {
+        tell_of_others(&owners, &Owner::here_and_now());
+    }
     let _held = signals::hold()?;
     for name in &names {
         take_out(place, name, steps)?;
     }
     place.vacate(steps)?;
-    Ok(json!({ "removed": names, "dry_run": request.dry_run }))
+    Ok(json!({ "removed": names, "owners": owners, "dry_run": request.dry_run }))
+}
+
+/// Whoever removes everything may not know that others have installed on this host, too.
+fn tell_of_others(owners: &BTreeMap<String, Option<Owner>>, remover: &Owner) {
+    for (name, owner) in owners {
+        if let Some(owner) = owner.as_ref().filter(|owner| owner.uid != remover.uid) {
+            warn(format!("{name} was installed by {owner}, not by {}", remover.person()));
+        }
+    }
 }
 
 /// Takes one twin out. Its flows keep it until they end; new ones have what was there before.
 pub fn take_out(place: &Place, name: &str, steps: Steps) -> Result<()> {
-    withdraw(name, place.read(name).as_ref(), steps)?;
-    steps.step(format!("take {name} out of the kernel; flows that use it keep it until they end"), || {
+    let record = place.read(name);
+    withdraw(name, record.as_ref(), steps)?;
+    let by = match record.and_then(|record| record.owner) {
+        Some(owner) => format!("installed by {owner}"),
+        None => "installed by an unknown user".to_string(),
+    };
+    let what = format!("take {name} out of the kernel, {by}; flows that use it keep it until they end");
+    steps.step(what, || {
         load::unregister(place, name)?;
         place.forget(name)?;
         wait_until_gone(name)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::choice::{freezes_short_paths, read_values};
+use super::choice::{freezes_short_paths, read_values, written};
 use super::place::Place;
 use super::{capabilities, load};
 use crate::error::{Error, Result};
@@ -40,7 +40,11 @@ pub fn set(place: &Place, request: &Set) -> Result<Value> {
             "{name} is this host's default, and would freeze flows on short paths with the literal factor"
         )));
     }
-    let told: Vec<String> = changed.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let told = record.parameters.iter().filter_map(|parameter| {
+        let value = changed.get(&parameter.name)?;
+        Some(format!("{}={}", parameter.name, written(parameter, *value)))
+    });
+    let told: Vec<String> = told.collect();
     Steps::new(request.dry_run)
         .step(format!("set {} of {name}, for all its flows", told.join(" ")), || {
             load::set(place, &record, &changed)

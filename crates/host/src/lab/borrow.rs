@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use fairhaul_experiment::Flow;
 use fairhaul_twins::{Note, Parameter};
-use fairhaul_units::{Bytes, HEADER};
+use fairhaul_units::{Bytes, HEADER, Kind};
 
 use super::plan::Twins;
 use super::traffic::TIME_STAMPS;
@@ -50,33 +50,36 @@ fn values(note: &Note, flow: &Flow) -> Result<BTreeMap<String, u32>> {
     let mut values: BTreeMap<String, u32> =
         note.parameters.iter().map(|parameter| (parameter.name.clone(), parameter.default)).collect();
     values.extend(as_the_controller(&note.name));
-    // The original Sync-TCP is the modified one whose phases of the start are empty.
-    let original = note.name == "synctcp" && settings.word("variant") == "original";
-    for (parameter, value) in
-        settings.pairs().filter(|(parameter, _)| !original || parameter.name != "variant")
-    {
+    for (parameter, value) in settings.pairs() {
         if (note.name.as_str(), parameter.name) == ("fhstcp", "train") {
             trains(flow, value)?;
             continue;
         }
-        let (key, value) = counterpart(&note.name, parameter.name, value);
+        if let Kind::Word(words) = parameter.kind {
+            match meaning(&note.name, parameter.name, settings.word(parameter.name)) {
+                Some(Meaning::Set(key, value)) => drop(values.insert(key.into(), value)),
+                Some(Meaning::Always) => {}
+                None => return Err(no_such_word(note, parameter.name, words)),
+            }
+            continue;
+        }
+        let key = counterpart(&note.name, parameter.name);
+        let in_ms = matches!(parameter.kind, Kind::Number { unit: "ms", .. });
+        let value_s = if in_ms { value * 1e-3 } else { value };
         match note.parameters.iter().find(|known| known.name == key) {
-            Some(known) => drop(values.insert(key.into(), units(note, known, value)?)),
+            Some(known) => drop(values.insert(key.into(), units(note, known, value_s)?)),
             None if value == parameter.default => {}
             None => {
-                let way = match parameter.kind.word(parameter.default) {
-                    Some(word) => format!("say {key} = \"{word}\""),
-                    None => "leave it out".into(),
-                };
                 let sentence = format!(
-                    "controller \"{}\": its twin in the kernel takes no other \"{key}\"; {way}",
-                    note.name
+                    "controller \"{}\": its twin in the kernel takes no other \"{}\"; leave it out",
+                    note.name, parameter.name
                 );
                 return Err(Error::refused(sentence));
             }
         }
     }
-    if original {
+    // The original Sync-TCP is the modified one whose phases of the start are empty.
+    if note.name == "synctcp" && settings.word("variant") == "original" {
         values.extend([("c_low".to_string(), 0), ("c_high".to_string(), 0)]);
     }
     Ok(values)
@@ -106,21 +109,59 @@ fn as_the_controller(twin: &str) -> Option<(String, u32)> {
     }
 }
 
-/// The parameter of a twin for one of its controller, and its value in the controller's units. Words are numbered in
-/// the order of the controller's page.
-fn counterpart<'a>(twin: &str, key: &'a str, value: f64) -> (&'a str, f64) {
+/// The parameter of a twin for one of its controller that is a number or a switch.
+fn counterpart<'a>(twin: &str, key: &'a str) -> &'a str {
     match (twin, key) {
-        ("fhstcp", "eta_floor") => ("factor_floor", value),
-        ("ghstcp", "variant") => ("original", value),
-        ("ghstcp", "significance") => ("significance", 1.0 - value),
-        ("ghstcp", "cycle") => ("lifetime", value),
-        ("ghstcp", "sigma") => ("sigma_round", value), // "cycle", the third, is beyond its bounds
-        ("ghstcp", "reno_decrease") => ("reno_half", value),
-        ("ghstcp", "sigma_floor") | ("synctcp", "qmax_floor") => (key, value * 1e-3), // ms
-        ("synctcp", "phases") => ("always", value),
-        ("synctcp", "tie") => ("tie_rises", value),
-        _ => (key, value),
+        ("fhstcp", "eta_floor") => "factor_floor",
+        _ => key,
     }
+}
+
+/// What a word of a controller is to its twin.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Meaning {
+    /// A value of that parameter.
+    Set(&'static str, u32),
+    /// What the twin does whatever its parameters are.
+    Always,
+}
+
+/// The words that twins know. `None`: the twin cannot be that; a new word is so until it stands here.
+fn meaning(twin: &str, key: &str, word: &str) -> Option<Meaning> {
+    use Meaning::{Always, Set};
+    Some(match (twin, key, word) {
+        ("bic", "variant", "paper")
+        | ("highspeed", "growth", "formula")
+        | ("scalable", "variant", "kelly") => Always,
+        ("fhstcp", "rtt", "smoothed") => Always,
+        ("ghstcp", "variant", "refined") => Set("original", 0),
+        ("ghstcp", "variant", "original") => Set("original", 1),
+        ("ghstcp", "significance", "none") => Set("significance", 0),
+        ("ghstcp", "significance", "0.05") => Set("significance", 1),
+        ("ghstcp", "cycle", "two") => Set("lifetime", 0),
+        ("ghstcp", "cycle", "lifetime") => Set("lifetime", 1),
+        ("ghstcp", "sigma", "minimum") => Set("sigma_round", 0),
+        ("ghstcp", "sigma", "round") => Set("sigma_round", 1),
+        ("ghstcp", "reno_decrease", "highspeed") => Set("reno_half", 0),
+        ("ghstcp", "reno_decrease", "half") => Set("reno_half", 1),
+        // By the bounds of its phases.
+        ("synctcp", "variant", "modified" | "original") => Always,
+        ("synctcp", "phases", "start") => Set("always", 0),
+        ("synctcp", "phases", "always") => Set("always", 1),
+        ("synctcp", "tie", "decreasing") => Set("tie_rises", 0),
+        ("synctcp", "tie", "increasing") => Set("tie_rises", 1),
+        _ => return None,
+    })
+}
+
+fn no_such_word(note: &Note, key: &str, words: &[&str]) -> Error {
+    let known = words.iter().filter(|word| meaning(&note.name, key, word).is_some());
+    let known: Vec<String> = known.map(|word| format!("{key} = \"{word}\"")).collect();
+    let way = if known.is_empty() { "it has none".into() } else { format!("say {}", known.join(" or ")) };
+    Error::refused(format!(
+        "controller \"{}\": its twin in the kernel takes no other \"{key}\"; {way}",
+        note.name
+    ))
 }
 
 /// A value in seconds or in packets as a whole number of the twin's units.
@@ -145,15 +186,82 @@ fn units(note: &Note, parameter: &Parameter, value: f64) -> Result<u32> {
 mod tests {
     use super::*;
     use fairhaul_experiment::read;
+    use fairhaul_units::{Parameter, Settings};
 
-    fn of(controller: &str) -> Result<BTreeMap<String, u32>> {
+    fn flow(controller: &str) -> Flow {
         let text = format!(
             "duration = \"1 s\"\n[bottleneck]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
              queue = {{ kind = \"droptail\", capacity = \"20 ms\" }}\n[[flow]]\nname = \"F\"\ncontroller = {controller}\n"
         );
-        let scenario = read(&text, "test", &[]).expect("it is a scenario").base;
-        let flow = &scenario.flows[0];
-        values(&fairhaul_twins::object(flow.controller.entry.name).expect("it has a twin").note, flow)
+        read(&text, "test", &[]).expect("it is a scenario").base.flows[0].clone()
+    }
+
+    fn note(flow: &Flow) -> Note {
+        fairhaul_twins::object(flow.controller.entry.name).expect("it has a twin").note
+    }
+
+    fn of(controller: &str) -> Result<BTreeMap<String, u32>> {
+        let flow = flow(controller);
+        values(&note(&flow), &flow)
+    }
+
+    /// The words of a controller's page in another order, and one more of them.
+    #[test]
+    fn a_word_is_taken_by_what_it_says_and_not_by_its_number() {
+        static OTHERS: [Parameter; 2] = [
+            Parameter {
+                name: "variant",
+                kind: Kind::Word(&["original", "new", "refined"]),
+                default: 2.0,
+                help: "",
+            },
+            Parameter {
+                name: "reno_decrease",
+                kind: Kind::Word(&["half", "highspeed"]),
+                default: 0.0,
+                help: "",
+            },
+        ];
+        let mut flow = flow("\"ghstcp\"");
+        flow.controller.settings = Settings::defaults(&OTHERS);
+        let found = values(&note(&flow), &flow).unwrap();
+        assert_eq!((found["original"], found["reno_half"]), (0, 1));
+        flow.controller.settings = Settings::defaults(&OTHERS).with("variant", 1.0);
+        let said = values(&note(&flow), &flow).unwrap_err().to_string();
+        assert!(said.ends_with("say variant = \"original\" or variant = \"refined\""), "{said}");
+    }
+
+    /// Whoever adds a word decides what it is to the twin: a value in `meaning`, or a line here.
+    #[test]
+    fn every_word_of_a_controller_has_its_meaning_or_is_known_to_have_none() {
+        let mut without = Vec::new();
+        for object in fairhaul_twins::objects() {
+            let flow = flow(&format!("\"{}\"", object.note.name));
+            for parameter in flow.controller.entry.parameters {
+                let Kind::Word(words) = parameter.kind else { continue };
+                for word in words {
+                    match meaning(&object.note.name, parameter.name, word) {
+                        Some(Meaning::Set(key, _)) => {
+                            assert!(object.note.parameters.iter().any(|known| known.name == key), "{key}");
+                        }
+                        Some(Meaning::Always) => {}
+                        None => without.push(format!("{} {} {word}", object.note.name, parameter.name)),
+                    }
+                }
+            }
+        }
+        assert_eq!(
+            without,
+            [
+                "bic variant linux",
+                "fhstcp rtt sample",
+                "fhstcp rtt minimum",
+                "ghstcp sigma cycle",
+                "highspeed growth table",
+                "highspeed growth linux",
+                "scalable variant linux",
+            ]
+        );
     }
 
     #[test]
@@ -197,7 +305,7 @@ mod tests {
             ("{ kind = \"fhstcp\", rtt = \"sample\" }", "\"rtt\""),
             ("{ kind = \"fhstcp\", train = 44 }", "say train = 1"),
             ("{ kind = \"bic\", variant = \"linux\" }", "\"variant\""),
-            ("{ kind = \"ghstcp\", sigma = \"cycle\" }", "sigma_round"),
+            ("{ kind = \"ghstcp\", sigma = \"cycle\" }", "say sigma = \"minimum\" or sigma = \"round\""),
         ] {
             let said = of(controller).unwrap_err().to_string();
             assert!(said.contains(word), "{said}");

@@ -21,8 +21,9 @@ use super::router::{Lab, Passed};
 use crate::error::{Context, Error, Result};
 use crate::kernel::congestion;
 use crate::nearest::hint;
+use crate::signals;
 use crate::steps::say;
-use crate::{signals, sys};
+use crate::sys::Inherited;
 
 /// The only connection there is.
 const CONNECTION: u32 = 0;
@@ -46,8 +47,16 @@ pub struct Shell {
 ///
 /// # Errors
 /// A refusal where it takes root, where there is no such flow, or where real hosts cannot do what it asks for.
-pub fn shell(request: &Shell) -> Result<Value> {
-    let (input, output) = (sys::given(request.terminal.0)?, sys::given(request.terminal.1)?);
+pub fn shell(request: &Shell, inherited: &mut Inherited) -> Result<Value> {
+    let mut terminal = |number| {
+        inherited.take(number).ok_or_else(|| {
+            Error::refused(format!(
+                "terminal: no descriptor {number} was handed over; wanted two different ones, open in this process, \
+                 above the standard streams (3 or more)"
+            ))
+        })
+    };
+    let (input, output) = (terminal(request.terminal.0)?, terminal(request.terminal.1)?);
     let scenario = request.scenario.read()?;
     let number = number(&scenario, &request.host)?;
     let flow = &scenario.flows[number as usize];

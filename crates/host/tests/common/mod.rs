@@ -1,17 +1,78 @@
 //! What tests that need root share.
 #![allow(dead_code, reason = "each test file uses its share")]
 
-use std::fs::File;
+#[path = "../../../twins/tests/common/skip.rs"]
+mod skip;
 
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use fairhaul_host::lab::Passed;
+use fairhaul_host::namespace::{self, Namespace};
+use fairhaul_units::Span;
 use nix::fcntl::{Flock, FlockArg};
+
+/// Enough that other work, which comes and goes, is between two of them.
+const TRIES: u32 = 5;
 
 /// Whether this is root. Where it is not, says that the test is skipped.
 pub fn is_root() -> bool {
     let root = nix::unistd::geteuid().is_root();
     if !root {
-        eprintln!("skipped: needs root");
+        skip::skipped(env!("CARGO_CRATE_NAME"), "it needs root");
     }
     root
+}
+
+/// A run in real time does not count where the machine was busy with something else, so it is tried again: as
+/// often as this in all. What never counts fails the test, for the reasons that `run` gives.
+pub fn until_it_counts<T>(mut run: impl FnMut() -> Result<T, String>) -> T {
+    let mut reasons = Vec::new();
+    for _ in 0..TRIES {
+        match run() {
+            Ok(found) => return found,
+            Err(reason) => reasons.push(reason),
+        }
+    }
+    panic!("no run of {TRIES} counted: {reasons:#?}")
+}
+
+/// Whether the router kept up: one packet in a hundred may be late by half a millisecond.
+pub fn kept_up(passed: &Passed) -> Result<(), String> {
+    let late = passed.lag.quantile(0.99).filter(|lag| *lag > Span::from_us(500));
+    match late {
+        Some(lag) => Err(format!("one packet in a hundred was late by {lag} or more")),
+        None if passed.load > 0.8 => Err(format!("the router was busy for {:.2} of the time", passed.load)),
+        None => Ok(()),
+    }
+}
+
+/// The network namespaces with a device of the lab that a process, a thread or a descriptor leads to, and devices
+/// and names of namespaces that look like ours. What others make meanwhile is not among them.
+pub fn traces() -> BTreeSet<String> {
+    let devices = fs::read_dir("/sys/class/net").expect("there are devices").flatten();
+    let devices = devices.filter_map(|entry| entry.file_name().into_string().ok());
+    let ours = devices.filter(|name| name.starts_with("lab"));
+    let held = namespace::all().expect("they can be listed").into_iter().map(|(_, space)| space);
+    let of_the_lab = held.chain(held_by_descriptors()).filter(has_device_of_the_lab);
+    ours.chain(of_the_lab.map(|space| format!("net:[{}]", space.inode()))).collect()
+}
+
+fn has_device_of_the_lab(space: &Namespace) -> bool {
+    let table = space.inside(|| fs::read_to_string("/proc/thread-self/net/dev"));
+    table.is_ok_and(|table| table.lines().any(|line| line.trim_start().starts_with("lab")))
+}
+
+/// Namespaces that descriptors of any process stand for. Processes and descriptors may go while they are listed.
+fn held_by_descriptors() -> Vec<Namespace> {
+    let entries =
+        |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let processes = entries(Path::new("/proc"));
+    let links = processes.flat_map(|process| entries(&process.join("fd")).collect::<Vec<PathBuf>>());
+    let of_networks = links
+        .filter(|link| fs::read_link(link).is_ok_and(|target| target.to_string_lossy().starts_with("net:[")));
+    of_networks.filter_map(|link| Namespace::at(&link).ok()).collect()
 }
 
 /// Waits until no other test that needs root runs on this machine; none begins while this is held.

@@ -6,6 +6,9 @@
 #![allow(dead_code, reason = "each test takes its part")]
 #![allow(clippy::unwrap_used, reason = "this is a test, though no function of it is marked as one")]
 
+#[path = "skip.rs"]
+mod skip;
+
 use fairhaul_cc::{AckEvent, Builtin, Cause, Choice, Congestion, Controller, Pacing, Window};
 use fairhaul_twins::{MISSING, Object, Sample, Twin, object, objects};
 use fairhaul_units::{Settings, Span, Time};
@@ -22,7 +25,7 @@ pub fn twins() -> Vec<Object> {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let is_root = status.lines().any(|line| line.starts_with("Uid:\t0\t"));
         assert!(!is_root, "{reason}");
-        println!("skipped: {reason}");
+        skip::skipped(env!("CARGO_CRATE_NAME"), reason);
     }
     objects()
 }
