@@ -52,6 +52,7 @@ def record(scenario: dict[str, Any] = SCENARIO) -> Record:
             "flow": ["a"] * 3 + ["b"] * 3 + ["c"] * 3,
             "delivered_bytes": [999, 300, 630, 999, 300, 0, 0, 90, 0],
             "goodput_bytes": [999, 300, 600, 999, 150, 150, 0, 90, 0],
+            "carried_bytes": [999.0, 280.0, 650.0, 999.0, 300.0, 0.0, 0.0, 90.0, 0.0],
             "sent": [50, 10, 10, 50, 5, 5, 0, 1, 0],
             "retransmitted": [9, 1, 2, 9, 0, 0, 0, 0, 0],
             "lost": [9, 2, 3, 9, 0, 1, 0, 0, 0],
@@ -126,7 +127,8 @@ def test_a_flow_is_measured_after_the_warm_up() -> None:
     assert a["goodput_bps"] == 900 * 8 / 3
     assert a["throughput_bps"] == 930 * 8 / 3
     assert a["share"] == pytest.approx(900 / 1290)
-    assert a["link_share"] == pytest.approx(2400 / 4000)
+    # Its bottleneck sent 930 bytes of its payload in 3 s: 2480 bit/s of 4000.
+    assert a["link_share"] == pytest.approx(2480 / 4000)
     assert a["loss_rate"] == 5 / 20
     assert (a["retransmits"], a["loss_events"], a["timeouts"]) == (3, 2, 1)
     assert a["completion_s"] is None
@@ -283,5 +285,5 @@ def test_a_link_that_changes_is_measured_by_what_it_could_send() -> None:
     assert wire["utilization"] == pytest.approx(350 / 600)
     # The mean of 300 bytes in [1, 2) and none in [2, 4), over 200 bytes/s.
     assert wire["queue_mean_s"] == pytest.approx(100 / 200)
-    # 900 bytes in 3 s, over 600.
-    assert found["flows"][0]["link_share"] == pytest.approx(900 / 600)
+    # 930 bytes of 600: the columns here are no link's.
+    assert found["flows"][0]["link_share"] == pytest.approx(930 / 600)

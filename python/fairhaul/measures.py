@@ -61,13 +61,17 @@ def measure(record: Record) -> dict[str, Any]:
 
     Returns:
         A mapping. `flows` has one entry for each connection: `goodput_bps` and `throughput_bps` in
-        bit/s, `share`, `link_share` and `loss_rate` from 0 to 1, counts of `retransmits`,
+        bit/s, `share`, `link_share` and `loss_rate` from 0 to 1 (`link_share`: the payload that the
+        slowest link on the way of the data sent in the window, of what it could send; `loss_rate`:
+        of the packets sent in the window those that were dropped, whenever that was; a copy that a
+        link makes counts as sent), counts of `retransmits`,
         `loss_events` (reductions of the window, whether for a loss or for the echo of a mark) and
         `timeouts`, of those that stood, `rtt_mean_s`, `cwnd_mean` in packets, `completion_s` (None
         while unfinished; of connections that share a transfer, that of the whole), and where a
         controller tells of any, `mode_changes_per_s`. `groups` is there where one has several
-        flows, and has their sums. `links` has one for each direction of a link: `utilization`,
-        `drop_rate` and `mark_rate` from 0 to 1, `queue_mean_packets`, `queue_mean_s`,
+        flows, and has their sums. `links` has one for each direction of a link: `utilization` (of
+        what it could send, each bit at its time), `drop_rate` and `mark_rate` (of the packets
+        offered in the window) from 0 to 1, `queue_mean_packets`, `queue_mean_s`,
         `capacity_packets`, `capacity_s`. `fairness` has `jain`, `jain_by_window` by the length of
         the window in seconds, `max_min_ratio` and `entitlement`, over the measured groups.
         `stationary` says whether every measured bulk flow saw at least 20 loss events, `completed`
@@ -177,6 +181,11 @@ def _flows(record: Record) -> list[dict[str, Any]]:
     samples = rows.total("rtt_samples")
     rtt_sum = np.nansum(rows.columns["rtt_s"] * rows.columns["rtt_samples"], axis=1)
     sent, lost = rows.total("sent"), rows.total("lost")
+    copied = rows.total("copied") if "copied" in rows.columns else np.zeros_like(sent)
+    # What a record from before there was this column does not hold is not known.
+    carried = [None] * len(sent)
+    if "carried_bytes" in rows.columns:
+        carried = list(rows.total("carried_bytes") * 8 / length)
     retransmitted, cwnd = rows.total("retransmitted"), rows.mean("cwnd_packets")
     losses, warmup_s = stood(record), scenario["warmup_s"]
     reductions = _counts(losses, REDUCTIONS, warmup_s)
@@ -193,8 +202,8 @@ def _flows(record: Record) -> list[dict[str, Any]]:
             "goodput_bps": float(goodput[i]),
             "throughput_bps": float(throughput[i]),
             "share": _over(goodput[i], all_goodput),
-            "link_share": _over(goodput[i], _bottleneck_bps(rates, flow)),
-            "loss_rate": _over(lost[i], sent[i]),
+            "link_share": _over(carried[i], _bottleneck_bps(rates, flow)),
+            "loss_rate": _over(lost[i], sent[i] + copied[i]),
             "retransmits": int(retransmitted[i]),
             "loss_events": reductions.get(flow["name"], 0),
             "timeouts": timeouts.get(flow["name"], 0),
@@ -249,8 +258,8 @@ def offered_bps(record: Record) -> list[float]:
     return [float(size) * 8 / measured_s(record) for size in rows.total("capacity_bytes")]
 
 
-def _over(part: float, whole: float | None) -> float | None:
-    return float(part) / float(whole) if whole else None
+def _over(part: float | None, whole: float | None) -> float | None:
+    return float(part) / float(whole) if whole and part is not None else None
 
 
 def _counts(losses: pl.DataFrame, kinds: Sequence[str], warmup_s: float) -> dict[str, int]:

@@ -62,6 +62,7 @@ def _loss_rate(record: Record, names: Sequence[str]) -> float | None:
     inside = pl.col("t_s") >= record.meta["scenario"]["warmup_s"]
     rows = record.flow_series.filter(inside & pl.col("flow").cast(pl.String).is_in(names))
     sent, lost = (int(rows[column].sum()) for column in ("sent", "lost"))
+    sent += int(rows["copied"].sum()) if "copied" in rows.columns else 0
     return lost / sent if sent else None
 
 

@@ -6,6 +6,7 @@ so that Ctrl-C reaches it, and then stops every run at once.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import threading
@@ -19,6 +20,7 @@ from typing import Any, Literal, TypeVar
 from fairhaul import _core, lab
 from fairhaul.estimate import summary
 from fairhaul.measures import measure
+from fairhaul.memory import per_run
 from fairhaul.nearest import hint
 from fairhaul.record import SCHEMA, Record
 from fairhaul.scenario import Scenario, ScenarioError, Settings, Source, read_one
@@ -39,6 +41,8 @@ class Progress:
     finished: int
     runs: int
     running: tuple[str, ...]
+    figured: tuple[str, ...] = ()
+    """Those of `running` that are over, and whose figures are being computed."""
 
 
 Watch = Callable[[Progress], None]
@@ -180,9 +184,9 @@ def for_each(
 
     The first failure stops all others and is raised; so is an interrupt.
     """
-    fleet = _Fleet(plan, trace, on)
     # Runs in real time take each other's processors, so that is for somebody to ask for.
     jobs = jobs or (1 if on == "lab" else cores())
+    fleet = _Fleet(plan, trace, on, None if on == "lab" else per_run(plan, jobs))
     with ThreadPoolExecutor(max_workers=jobs) as pool:
         futures = [pool.submit(fleet.run, i, then) for i in range(len(plan))]
         try:
@@ -212,13 +216,18 @@ def _wait(futures: Sequence[Future[T]], fleet: _Fleet, watch: Watch | None) -> N
 class _Fleet:
     """Runs that are under way, seen and stopped from another thread."""
 
-    def __init__(self, plan: Sequence[Scenario], trace: str | None, on: Engine) -> None:
+    def __init__(
+        self, plan: Sequence[Scenario], trace: str | None, on: Engine, memory: int | None
+    ) -> None:
         self._plan = plan
         self._on = on
+        self._memory = memory
         self._traced = [None if trace is None else flow_index(one, trace) for one in plan]
         self._lock = threading.Lock()
         self._runs: dict[int, _core.Run | lab.Run] = {}
         self._done_s: dict[int, float] = {}
+        # The threads that have run their engine, and compute figures.
+        self._figuring: dict[int, int] = {}
         self._stopped = False
 
     def run(self, index: int, then: Callable[[int, Record], T]) -> T:
@@ -229,20 +238,39 @@ class _Fleet:
                 raise _core.Stopped("stopped before it began")
             self._runs[index] = run
         try:
-            return then(index, _record(scenario, run))
+            outcome, cpu_s = _outcome(run)
+            return self._figure(index, lambda: then(index, _record(scenario, run, outcome, cpu_s)))
         finally:
             with self._lock:
-                del self._runs[index]
+                self._runs.pop(index, None)
                 self._done_s[index] = scenario.duration_s
 
+    def _figure(self, index: int, compute: Callable[[], T]) -> T:
+        """Compute figures in a way that `stop` ends, as Python has no other for a thread."""
+        with self._lock:
+            if self._stopped:
+                raise _core.Stopped("stopped before its figures were computed")
+            self._figuring[index] = threading.get_ident()
+        try:
+            return compute()
+        finally:
+            with self._lock:
+                self._figuring.pop(index, None)
+
     def _prepared(self, scenario: Scenario, traced: int | None) -> _core.Run | lab.Run:
-        return lab.Run(scenario) if self._on == "lab" else _core.Run(scenario, traced)
+        return lab.Run(scenario) if self._on == "lab" else _core.Run(scenario, traced, self._memory)
 
     def stop(self) -> None:
         with self._lock:
             self._stopped = True
             for run in self._runs.values():
                 run.stop()
+            # Raised in the thread at its next step, in whatever it computes.
+            for thread in self._figuring.values():
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                    ctypes.c_ulong(thread), ctypes.py_object(_core.Stopped)
+                )
+            self._figuring.clear()
 
     def progress(self) -> Progress:
         with self._lock:
@@ -253,6 +281,7 @@ class _Fleet:
                 finished=len(self._done_s),
                 runs=len(self._plan),
                 running=tuple(label(self._plan[i]) for i in sorted(self._runs)),
+                figured=tuple(label(self._plan[i]) for i in sorted(self._figuring)),
             )
 
 
@@ -280,13 +309,17 @@ def titled(title: str, variant: Mapping[str, Any]) -> str:
     return ", ".join([title, *(f"{key} = {value}" for key, value in variant.items())])
 
 
-def _record(scenario: Scenario, run: _core.Run | lab.Run) -> Record:
-    """Run and gather the record; the time is that of the engine's call alone."""
-    import polars as pl
-
+def _outcome(run: _core.Run | lab.Run) -> tuple[Any, float]:
+    """Run; the time is that of the engine's call alone."""
     before = time.thread_time()
     outcome = run.run()
-    cpu_s = time.thread_time() - before
+    return outcome, time.thread_time() - before
+
+
+def _record(scenario: Scenario, run: _core.Run | lab.Run, outcome: Any, cpu_s: float) -> Record:
+    """Gather the record of a run."""
+    import polars as pl
+
     meta = {
         "schema": SCHEMA,
         "engine": outcome.engine,

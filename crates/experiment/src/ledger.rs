@@ -1,161 +1,33 @@
 //! The books of a run: what happened, in bins of the time at which it happened.
 //!
 //! Parts of the engine run ahead of the clock, so nothing is read at a tick. A counter is added to
-//! the bin of its own event. A level whose steps are known (the backlog of a link) is booked as its
-//! steps, in integers, so that the order of booking does not matter; what a step adds to the bins
-//! after its own is summed when the books are closed. A level that is known only up to now (a window)
-//! is added as the integral over the time that it stood; a flow's sender and its receiver each book
-//! in the order of their own time.
+//! the bin of its own event; what becomes of a packet (it is lost, dropped or marked) is added to the bin in
+//! which that packet itself was counted, so that ratios are of the same packets. A level (the backlog of a
+//! link, the windows of a flow) is booked as its steps, in integers, so that the order of booking does not
+//! matter and a level that stands costs nothing; what a step adds to the bins after its own is summed when
+//! the books are closed. A flow's sender and its receiver each book in the order of their own time.
 
-use crate::{EventRow, FlowRow, Grid, LinkRow, Record, TransferRow};
+mod flow;
+mod link;
+mod pages;
+
+use crate::{EventRow, Grid, Record, TransferRow};
+use fairhaul_cc::Window;
 use fairhaul_units::{Span, Time, real};
+use flow::{FlowBook, Rare, close_flow, in_units};
+use link::{LinkBook, close_link};
+use pages::Pages;
 
-/// Cells by bin, of which the one of the last time lies open: times mostly stay in the bin of the one
-/// before.
-#[derive(Clone, Debug)]
-struct Pages<T> {
-    open: T,
-    from: Time,
-    to: Time,
-    bin: usize,
-    /// The place of the open one is empty.
-    cells: Vec<T>,
-}
-
-impl<T: Clone + Default> Pages<T> {
-    fn new(grid: &Grid) -> Pages<T> {
-        let (from, to) = (grid.start(0), grid.start(1));
-        Pages { open: T::default(), from, to, bin: 0, cells: vec![T::default(); grid.len()] }
-    }
-
-    /// The cell of the bin that holds `time`; `None` from the end of the run on.
-    #[inline(always)]
-    fn at(&mut self, grid: &Grid, time: Time) -> Option<&mut T> {
-        if (self.from <= time && time < self.to) || self.turn(grid, time) {
-            Some(&mut self.open)
-        } else {
-            None
-        }
-    }
-
-    #[inline(never)]
-    fn turn(&mut self, grid: &Grid, time: Time) -> bool {
-        if time >= grid.end {
-            return false;
-        }
-        std::mem::swap(&mut self.open, &mut self.cells[self.bin]);
-        self.bin = grid.bin(time);
-        std::mem::swap(&mut self.open, &mut self.cells[self.bin]);
-        (self.from, self.to) = (grid.start(self.bin), grid.start(self.bin + 1));
-        true
-    }
-
-    /// Calls `book(cell, part)` for each part of `from..to` that lies in one bin.
-    #[inline(always)]
-    fn split(&mut self, grid: &Grid, from: Time, to: Time, mut book: impl FnMut(&mut T, Span)) {
-        if self.from <= from && to <= self.to {
-            return book(&mut self.open, to - from);
-        }
-        let mut from = from;
-        while from < to && self.at(grid, from).is_some() {
-            let until = self.to.min(to);
-            book(&mut self.open, until - from);
-            from = until;
-        }
-    }
-
-    fn close(mut self) -> Vec<T> {
-        self.cells[self.bin] = self.open;
-        self.cells
-    }
-}
-
-/// The book of one flow, in three cache lines.
-#[derive(Clone, Debug)]
-#[repr(align(64))]
-struct FlowBook {
-    sending: Pages<Sending>,
-    arriving: Pages<Arriving>,
-    lost: Vec<u64>,
-}
-
-const _: () = assert!(size_of::<FlowBook>() == 192);
-
-/// What a sender does in a bin, and learns: sums of times in picoseconds, and the integrals of its
-/// window, packets times picoseconds.
-#[derive(Clone, Debug, Default)]
-struct Sending {
-    sent: u64,
-    retransmitted: u64,
-    samples: u64,
-    rtt_ps: f64,
-    one_way_ps: f64,
-    cwnd: f64,
-    ssthresh: f64,
-}
-
-/// What a receiver gets in a bin, bytes.
-#[derive(Clone, Debug, Default)]
-struct Arriving {
-    delivered: u64,
-    goodput: u64,
-}
-
-/// The book of one direction of a link.
-#[derive(Clone, Debug)]
-struct LinkBook {
-    arriving: Pages<Offered>,
-    leaving: Pages<Left>,
-    /// By bin: what was dropped after it had been taken, what was marked, and what was sent, bytes.
-    rare: Vec<[u64; 3]>,
-}
-
-/// What is offered to a link in a bin.
-#[derive(Clone, Debug, Default)]
-struct Offered {
-    refused: u64,
-    packets: Steps,
-    bytes: Steps,
-}
-
-/// What leaves the queue of a link in a bin.
-#[derive(Clone, Debug, Default)]
-struct Left {
-    busy_ps: u64,
-    packets: Steps,
-    bytes: Steps,
-}
-
-/// The steps of a level within one bin, up or down.
-#[derive(Clone, Copy, Debug, Default)]
-struct Steps {
-    /// How far they lead.
-    sum: u64,
-    /// Sum of each step times its time since the start of the bin, ps.
-    moment: u128,
-}
-
-impl Steps {
-    #[inline(always)]
-    fn step(&mut self, by: u32, after: Span) {
-        self.sum += u64::from(by);
-        self.moment += u128::from(by) * u128::from(after.as_ps());
-    }
-}
-
-/// The mean over a bin of that length of a level that was `level` at its start, which becomes what it is
-/// at its end.
-fn mean(level: &mut u64, up: Steps, down: Steps, length: Span) -> f64 {
-    *level = *level + up.sum - down.sum;
-    let length = u128::from(length.as_ps());
-    (u128::from(*level) * length + down.moment - up.moment) as f64 / length as f64
-}
+/// What stands for the window of a connection that is not open.
+pub const NO_WINDOW: Window = Window { cwnd: 0.0, ssthresh: 0.0 };
 
 /// The books of all flows and links.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     grid: Grid,
     flows: Vec<FlowBook>,
+    /// By flow: what its bottleneck has sent of its payload, bytes.
+    carried: Vec<Pages<f64>>,
     links: Vec<LinkBook>,
     /// What the queue of each link has told of itself at the starts of bins.
     gauges: Vec<Vec<f64>>,
@@ -166,18 +38,27 @@ pub struct Ledger {
 impl Ledger {
     /// Empty books.
     pub fn new(grid: Grid, flows: usize, links: usize) -> Ledger {
+        Ledger::new_while(grid, flows, links, || true).expect("nothing ends it")
+    }
+
+    /// The same while `goes_on` says so, which is asked of every flow; `None`: it did not.
+    pub fn new_while(grid: Grid, flows: usize, links: usize, goes_on: impl Fn() -> bool) -> Option<Ledger> {
         let bins = grid.len();
-        let flow = FlowBook { sending: Pages::new(&grid), arriving: Pages::new(&grid), lost: vec![0; bins] };
-        let link =
-            LinkBook { arriving: Pages::new(&grid), leaving: Pages::new(&grid), rare: vec![[0; 3]; bins] };
-        Ledger {
+        let rare = vec![Rare::default(); bins].into();
+        let flow = FlowBook { sending: Pages::new(&grid), arriving: Pages::new(&grid), rare };
+        let (arriving, leaving) = (Pages::new(&grid), Pages::new(&grid));
+        let link = LinkBook { arriving, leaving, rare: vec![[0; 2]; bins], work: vec![0; bins] };
+        let books = (0..flows).map_while(|_| goes_on().then(|| (flow.clone(), Pages::new(&grid))));
+        let (flow_books, carried): (Vec<_>, Vec<_>) = books.unzip();
+        (flow_books.len() == flows).then(|| Ledger {
             grid,
-            flows: vec![flow; flows],
+            flows: flow_books,
+            carried,
             links: vec![link; links],
             gauges: vec![Vec::new(); links],
             events: Vec::new(),
             packets: 0,
-        }
+        })
     }
 
     /// The end of the run: what happens at or after it is not booked.
@@ -212,20 +93,85 @@ impl Ledger {
         true
     }
 
-    /// A data packet is dropped, by a queue or behind it.
-    pub fn lost(&mut self, flow: u32, now: Time) {
+    /// A data packet that left its sender at `sent` is dropped at `now`, by a queue or behind it.
+    pub fn lost(&mut self, flow: u32, sent: Time, now: Time) {
         if now < self.grid.end {
-            self.flows[flow as usize].lost[self.grid.bin(now)] += 1;
+            self.flows[flow as usize].rare[self.grid.bin(sent)].lost += 1;
         }
     }
 
-    /// A sender's window stood at these values from `from` to `to`.
+    /// A link makes a second data packet of one that left its sender at `sent`; both are behind it at `now`.
+    pub fn copied(&mut self, flow: u32, sent: Time, now: Time) {
+        if now < self.grid.end {
+            self.flows[flow as usize].rare[self.grid.bin(sent)].copied += 1;
+        }
+    }
+
+    /// The window of a connection of `flow` becomes another at `now`; [`NO_WINDOW`]: it opens, or ends.
     #[inline(always)]
+    pub fn window(&mut self, flow: u32, before: Window, after: Window, now: Time) {
+        let pages = &mut self.flows[flow as usize].sending;
+        if pages.at(&self.grid, now).is_none() {
+            return;
+        }
+        let since = now - pages.from;
+        pages.open.cwnd.step(in_units(after.cwnd) - in_units(before.cwnd), since);
+        if before.ssthresh != after.ssthresh {
+            self.threshold(flow, before.ssthresh, after.ssthresh, now);
+        }
+    }
+
+    #[inline(never)]
+    fn threshold(&mut self, flow: u32, before: f64, after: f64, now: Time) {
+        let bin = self.grid.bin(now);
+        let (since, rare) = (now - self.grid.start(bin), &mut self.flows[flow as usize].rare[bin]);
+        let finite = |ssthresh: f64| if ssthresh.is_finite() { in_units(ssthresh) } else { 0 };
+        rare.ssthresh.step(finite(after) - finite(before), since);
+        rare.endless.step(i64::from(after.is_infinite()) - i64::from(before.is_infinite()), since);
+    }
+
+    /// A sender's window stood at these values from `from` to `to`.
     pub fn stood(&mut self, flow: u32, cwnd: f64, ssthresh: f64, from: Time, to: Time) {
-        self.flows[flow as usize].sending.split(&self.grid, from, to, |cell, part| {
-            let part = real(part.as_ps());
-            cell.cwnd += cwnd * part;
-            cell.ssthresh += ssthresh * part;
+        let window = Window { cwnd, ssthresh };
+        self.window(flow, NO_WINDOW, window, from);
+        self.window(flow, window, NO_WINDOW, to);
+    }
+
+    /// The link on whose account the payload of `flow` is kept sends a packet with that much of it in the last
+    /// `on_wire` before `departs`; `work`: what it can do between two times.
+    #[inline(always)]
+    pub fn carried(
+        &mut self,
+        flow: u32,
+        payload: u32,
+        departs: Time,
+        on_wire: Span,
+        work: impl Fn(Time, Time) -> u128,
+    ) {
+        let pages = &mut self.carried[flow as usize];
+        let began = Time::from_ps(departs.as_ps() - on_wire.as_ps());
+        if pages.from <= began && departs <= pages.to {
+            pages.open += f64::from(payload);
+        } else {
+            self.carried_in_parts(flow, payload, began, departs, work);
+        }
+    }
+
+    #[inline(never)]
+    fn carried_in_parts(
+        &mut self,
+        flow: u32,
+        payload: u32,
+        began: Time,
+        departs: Time,
+        work: impl Fn(Time, Time) -> u128,
+    ) {
+        let whole = if departs == Time::NEVER { return } else { work(began, departs) as f64 };
+        let mut from = began;
+        self.carried[flow as usize].split(&self.grid, began, departs, |cell, part| {
+            let to = from + part;
+            *cell += f64::from(payload) * (work(from, to) as f64 / whole);
+            from = to;
         });
     }
 
@@ -283,44 +229,70 @@ impl Ledger {
         }
     }
 
-    /// A link drops a packet of `size` from its queue.
-    pub fn dropped(&mut self, link: u32, size: u32, now: Time) {
+    /// A link drops a packet of `size` from its queue that was offered to it at `offered`.
+    pub fn dropped(&mut self, link: u32, size: u32, offered: Time, now: Time) {
         self.leaves(link, size, now);
-        self.lost_behind(link, now);
+        self.lost_behind(link, offered, now);
     }
 
     /// A link loses a packet behind its queue.
-    pub fn lost_behind(&mut self, link: u32, now: Time) {
-        self.rarely(link, 0, 1, now);
+    pub fn lost_behind(&mut self, link: u32, offered: Time, now: Time) {
+        self.rarely(link, 0, offered, now);
     }
 
     /// A link's queue marks a packet.
-    pub fn marked(&mut self, link: u32, now: Time) {
-        self.rarely(link, 1, 1, now);
+    pub fn marked(&mut self, link: u32, offered: Time, now: Time) {
+        self.rarely(link, 1, offered, now);
     }
 
-    /// The last bit of a packet of `size` leaves a link's queue, where what it sends is counted.
-    pub fn sends(&mut self, link: u32, size: u32, now: Time) {
-        self.rarely(link, 2, size.into(), now);
-    }
-
-    fn rarely(&mut self, link: u32, which: usize, by: u64, now: Time) {
-        if now < self.grid.end {
-            self.links[link as usize].rare[self.grid.bin(now)][which] += by;
+    /// A link has sent from `began` to `departs`, where what it sends is counted; `work`: what it can do between
+    /// two times.
+    pub fn sends(&mut self, link: u32, departs: Time, on_wire: Span, work: impl Fn(Time, Time) -> u128) {
+        let mut from = Time::from_ps(departs.as_ps() - on_wire.as_ps());
+        let until = departs.min(self.grid.end);
+        while from < until {
+            let bin = self.grid.bin(from);
+            let to = self.grid.start(bin + 1).min(until);
+            self.links[link as usize].work[bin] += work(from, to);
+            from = to;
         }
     }
 
+    fn rarely(&mut self, link: u32, which: usize, offered: Time, now: Time) {
+        if now < self.grid.end {
+            self.links[link as usize].rare[self.grid.bin(offered)][which] += 1;
+        }
+    }
+
+    /// Memory that grows with what happens: that of the events, bytes.
+    pub fn memory(&self) -> u64 {
+        (self.events.capacity() * size_of::<EventRow>()) as u64
+    }
+
     /// Closes the books of a run of `engine` that made these transfers.
-    pub fn close(mut self, engine: &'static str, transfers: Vec<TransferRow>) -> Record {
+    pub fn close(self, engine: &'static str, transfers: Vec<TransferRow>) -> Record {
+        self.close_while(engine, transfers, || true).expect("nothing ends it")
+    }
+
+    /// The same while `goes_on` says so, which is asked of every flow and link; `None`: it did not.
+    pub fn close_while(
+        mut self,
+        engine: &'static str,
+        transfers: Vec<TransferRow>,
+        goes_on: impl Fn() -> bool,
+    ) -> Option<Record> {
         let grid = self.grid;
         let length = |bin| grid.start(bin + 1) - grid.start(bin);
-        let flows = self.flows.into_iter().map(|book| close_flow(book, &length)).collect();
-        let links = self.links.into_iter().map(|book| close_link(book, &length)).collect();
+        let books = self.flows.into_iter().zip(self.carried);
+        let close = |(book, carried)| goes_on().then(|| close_flow(book, carried, &length));
+        let flows = books.map(close).collect::<Option<Vec<_>>>()?;
+        let close = |book| goes_on().then(|| close_link(book, &length));
+        let links = self.links.into_iter().map(close).collect::<Option<Vec<_>>>()?;
         self.events.sort_by(|a, b| {
             let by_time = a.t_s.total_cmp(&b.t_s).then(a.flow.cmp(&b.flow));
             by_time.then(a.kind.cmp(b.kind)).then(a.value.total_cmp(&b.value))
         });
-        Record {
+        Some(Record {
             engine,
             grid,
             flows,
@@ -329,50 +301,8 @@ impl Ledger {
             transfers,
             events: self.events,
             packets: self.packets,
-        }
+        })
     }
-}
-
-fn close_flow(book: FlowBook, length: &impl Fn(usize) -> Span) -> Vec<FlowRow> {
-    let (sending, arriving) = (book.sending.close(), book.arriving.close());
-    let row = |bin: usize| {
-        let (sending, arriving) = (&sending[bin], &arriving[bin]);
-        let length = real(length(bin).as_ps());
-        let ssthresh = sending.ssthresh / length;
-        let second = 1e-12 / real(sending.samples);
-        FlowRow {
-            delivered_bytes: arriving.delivered,
-            goodput_bytes: arriving.goodput,
-            sent: sending.sent,
-            retransmitted: sending.retransmitted,
-            lost: book.lost[bin],
-            cwnd_packets: sending.cwnd / length,
-            ssthresh_packets: if ssthresh.is_finite() { ssthresh } else { f64::NAN },
-            rtt_s: sending.rtt_ps * second, // not a number without a sample
-            one_way_s: sending.one_way_ps * second,
-            rtt_samples: sending.samples,
-        }
-    };
-    (0..sending.len()).map(row).collect()
-}
-
-fn close_link(book: LinkBook, length: &impl Fn(usize) -> Span) -> Vec<LinkRow> {
-    let (arriving, leaving) = (book.arriving.close(), book.leaving.close());
-    let (mut packets, mut bytes) = (0, 0);
-    let row = |bin: usize| {
-        let (offered, left, length) = (&arriving[bin], &leaving[bin], length(bin));
-        let [dropped, marked, sent_bytes] = book.rare[bin];
-        LinkRow {
-            busy_s: Span::from_ps(left.busy_ps).as_secs(),
-            arrived: offered.refused + offered.packets.sum,
-            dropped: offered.refused + dropped,
-            marked,
-            backlog_packets: mean(&mut packets, offered.packets, left.packets, length),
-            backlog_bytes: mean(&mut bytes, offered.bytes, left.bytes, length),
-            sent_bytes,
-        }
-    };
-    (0..arriving.len()).map(row).collect()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 
 mod clock;
 mod describe;
+mod estimate;
 mod ledger;
 mod listing;
 mod plan;
@@ -15,9 +16,10 @@ mod wire;
 
 pub use clock::Clock;
 pub use describe::describe;
-pub use ledger::Ledger;
+pub use estimate::Estimate;
+pub use ledger::{Ledger, NO_WINDOW};
 pub use listing::{Gauge, Key, Word, controllers, counters, page, queues, recoveries, schema, traffics};
-pub use plan::{Transfer, plan};
+pub use plan::{Transfer, plan, plan_while};
 pub use read::{Mistake, Mistakes, Study, Variant, printable, read};
 pub use record::{EventRow, FlowRow, Grid, LinkRow, PacketRow, PacketWhat, Record, TransferRow, grid};
 pub use scenario::{

@@ -25,9 +25,17 @@ pub struct Transfer {
 
 /// The transfers of `scenario`, ordered by flow and then by start; all start before its end.
 pub fn plan(scenario: &Scenario) -> Vec<Transfer> {
+    plan_while(scenario, || true).expect("nothing ends it")
+}
+
+/// The same while `goes_on` says so, which is asked of every flow and every transfer; `None`: it did not.
+pub fn plan_while(scenario: &Scenario, goes_on: impl Fn() -> bool) -> Option<Vec<Transfer>> {
     let end = Time::ZERO + scenario.duration;
     let mut transfers = Vec::new();
     for (index, flow) in (0u32..).zip(&scenario.flows) {
+        if !goes_on() {
+            return None;
+        }
         let stream = |purpose| Chance::stream(scenario.seed, purpose, u64::from(index));
         // Connections that carry one transfer start as the first of them.
         let starts = Chance::stream(scenario.seed, "start", u64::from(flow.lead.unwrap_or(index)));
@@ -35,7 +43,7 @@ pub fn plan(scenario: &Scenario) -> Vec<Transfer> {
         let mut chance = stream("traffic");
         let first = transfers.len();
         let mut add = |start, size| {
-            if start < end {
+            if start < end && goes_on() {
                 transfers.push(Transfer { flow: index, start, size });
             }
         };
@@ -43,17 +51,21 @@ pub fn plan(scenario: &Scenario) -> Vec<Transfer> {
             Traffic::Bulk | Traffic::OnOff { .. } | Traffic::Cbr { .. } => add(start, None),
             Traffic::Sized(size) => add(start, Some(size)),
             Traffic::Short { per_s, size } => {
-                poisson(start, end, per_s, &mut chance, |at, chance| add(at, Some(draw(size, chance))));
+                poisson(start, end, per_s, &mut chance, &goes_on, |at, chance| {
+                    add(at, Some(draw(size, chance)));
+                });
             }
-            Traffic::Web(pages) => poisson(start, end, pages.sessions_per_s, &mut chance, |at, chance| {
-                session(at, end, &pages, chance, &mut add);
-            }),
+            Traffic::Web(pages) => {
+                poisson(start, end, pages.sessions_per_s, &mut chance, &goes_on, |at, chance| {
+                    session(at, end, &pages, chance, &mut add);
+                });
+            }
         }
         // Sessions overlap; a stable sort keeps the objects of one page in the order drawn.
         transfers[first..].sort_by_key(|transfer| transfer.start);
         assert!(transfers.len() <= MOST_TRANSFERS, "a scenario is refused when it expects half as many");
     }
-    transfers
+    goes_on().then_some(transfers)
 }
 
 /// How many transfers a flow of `traffic` is expected to make in `duration`, at most.
@@ -73,16 +85,17 @@ fn begin(start: Start, chance: &mut Chance) -> Span {
     }
 }
 
-/// Calls `arrival` at every instant of a Poisson process between `start` and `end`.
+/// Calls `arrival` at every instant of a Poisson process between `start` and `end`, while `goes_on`.
 fn poisson(
     start: Time,
     end: Time,
     per_s: f64,
     chance: &mut Chance,
+    goes_on: &impl Fn() -> bool,
     mut arrival: impl FnMut(Time, &mut Chance),
 ) {
     let mut at = start + wait(1.0 / per_s, chance);
-    while at < end {
+    while at < end && goes_on() {
         arrival(at, chance);
         at += wait(1.0 / per_s, chance);
     }

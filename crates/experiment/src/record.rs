@@ -1,6 +1,7 @@
 //! The record of a run: plain columns, the same from every engine.
 //!
-//! Counters are binned by the time of their own event; levels are integrals over a bin divided by
+//! Counters are binned by the time of their own event, and what became of a packet by the time at which that
+//! packet was sent or offered; levels are integrals over a bin divided by
 //! its length. Bins have the length of the tick and an edge at the end of the warm-up, so that
 //! figures over [warmup, duration] need no bin to be split.
 
@@ -34,11 +35,16 @@ pub struct FlowRow {
     pub delivered_bytes: u64,
     /// New payload in order, bytes.
     pub goodput_bytes: u64,
+    /// Payload that the slowest link on the way of its data has sent, bytes; of a packet that is sent over the
+    /// edge of a bin a part in each. Zero where there is no link.
+    pub carried_bytes: f64,
     /// Data packets sent.
     pub sent: u64,
     /// Data packets sent again.
     pub retransmitted: u64,
-    /// Data packets dropped at any stage.
+    /// Copies that links made of the data packets sent in this bin.
+    pub copied: u64,
+    /// Of the data packets sent in this bin, and their copies, those dropped at any stage, whenever that was.
     pub lost: u64,
     /// Mean over time, packets; zero while no connection is open.
     pub cwnd_packets: f64,
@@ -62,16 +68,18 @@ pub struct LinkRow {
     pub busy_s: f64,
     /// Packets offered.
     pub arrived: u64,
-    /// Packets dropped by the queue or lost behind it.
+    /// Of the packets offered in this bin those that the queue dropped or that were lost behind it, whenever that
+    /// was.
     pub dropped: u64,
-    /// Packets that the queue marked.
+    /// Of the packets offered in this bin those that the queue marked.
     pub marked: u64,
     /// Mean over time.
     pub backlog_packets: f64,
     /// Mean over time.
     pub backlog_bytes: f64,
-    /// What has left the queue, on the wire; counted only where the rate of some link changes.
-    pub sent_bytes: u64,
+    /// What the link could send while it sent: the bytes that left, each at its time; counted only where the
+    /// rate of some link changes.
+    pub sent_bytes: f64,
 }
 
 /// A transfer from its first request to its last acknowledgement.

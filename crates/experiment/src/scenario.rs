@@ -8,7 +8,7 @@ use std::num::NonZeroU8;
 use fairhaul_cc::Choice;
 use fairhaul_path::impair::{Impaired, Impairments, Loss, LossRule};
 use fairhaul_path::queue::{self, Capacity, Packet, Site};
-use fairhaul_path::{Carrier, Schedule};
+use fairhaul_path::{Ability, Carrier, Schedule, WORK_PER_BYTE};
 use fairhaul_units::{Bytes, Chance, HEADER, Rate, SENDER, Span, Time};
 
 use crate::Clock;
@@ -36,6 +36,21 @@ impl Scenario {
     /// Whether the rate of any link changes, so that what links have sent is counted in bytes.
     pub fn counts_bytes(&self) -> bool {
         self.links.iter().any(|link| link.schedule.rates.is_some())
+    }
+
+    /// The slowest link on the way of the data of each flow, by what it can send after the warm-up; of equals the first.
+    /// `None` where there is none.
+    pub fn bottlenecks(&self) -> Vec<Option<u32>> {
+        let (from, to) = (Time::ZERO + self.warmup, Time::ZERO + self.duration);
+        let offers: Vec<f64> = self.links.iter().map(|link| link.offers(from, to)).collect();
+        let slowest = |flow: &Flow| {
+            let links = flow
+                .forward
+                .iter()
+                .filter_map(|hop| if let Hop::Link(link) = hop { Some(*link) } else { None });
+            links.min_by(|a, b| offers[*a as usize].total_cmp(&offers[*b as usize]))
+        };
+        self.flows.iter().map(slowest).collect()
     }
 
     /// The number of `link` among the XCP routers, from 1.
@@ -93,12 +108,14 @@ impl LinkSpec {
         rule.map(|rule| Loss::new(rule, chance).then(changes))
     }
 
+    /// What it can send over time.
+    pub fn ability(&self) -> Ability {
+        Ability::new(self.rate, &self.schedule)
+    }
+
     /// What it can send from `from` to `to`, in bytes.
     pub fn offers(&self, from: Time, to: Time) -> f64 {
-        match &self.schedule.rates {
-            Some(rates) => rates.bytes_between(from, to),
-            None => self.rate.as_bps() as f64 * to.since(from).as_secs() / 8.0,
-        }
+        self.ability().work_between(from, to) as f64 / WORK_PER_BYTE as f64
     }
 }
 

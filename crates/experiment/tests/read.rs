@@ -594,13 +594,41 @@ controller = "reno"
 #[test]
 fn a_packet_of_xcp_holds_more_than_60_bytes_and_a_buffer_what_is_left() {
     // 20 of IP, 20 of TCP, 20 of XCP.
-    let asks = |more: &str| mistakes(&DUMBBELL.replacen("= \"reno\"", &format!("= \"xcp\"\n{more}"), 1), &[]);
+    let routed = DUMBBELL.replacen("droptail", "xcp", 1);
+    let asks = |more: &str| mistakes(&routed.replacen("= \"reno\"", &format!("= \"xcp\"\n{more}"), 1), &[]);
     let told = asks("packet = \"60 B\"");
     assert!(told.contains("packet: 60 B leave no room for payload; the headers of xcp are 60 B"), "{told}");
     let told = asks("send_buffer = \"939 B\"");
     assert!(told.contains("send_buffer: 939 B are less than the 940 B of payload"), "{told}");
-    let fine = DUMBBELL.replacen("= \"reno\"", "= \"xcp\"\nsend_buffer = \"940 B\"", 1);
+    let fine = routed.replacen("= \"reno\"", "= \"xcp\"\nsend_buffer = \"940 B\"", 1);
     assert_eq!(base(&fine, &[]).flows[0].headers(), Bytes(60));
+}
+
+/// Without a router that answers, nothing bounds the window of a sender that asks.
+#[test]
+fn who_asks_routers_has_one_on_the_way_of_its_data() {
+    let asks = DUMBBELL.replacen("= \"reno\"", "= \"xcp\"", 1);
+    let told = mistakes(&asks, &[]);
+    let wanted = "controller: \"xcp\" takes its rate from routers, and no link on the way of its data is one (\"bottleneck\"); \
+                  give one of them queue.kind = \"xcp\" or \"xcp_tcp\", or choose another controller";
+    assert!(told.starts_with("test.toml:10: ") && told.ends_with(wanted), "{told}");
+    for queue in ["xcp", "xcp_tcp"] {
+        base(&asks.replacen("droptail", queue, 1), &[]);
+    }
+    // One of several is enough: it answers for those that know nothing of it, or loss does.
+    let graph = |first: &str, second: &str| {
+        let link = |from, to, queue| {
+            format!(
+                "[[link]]\nname = \"{from}{to}\"\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"1 Gbit/s\"\ndelay = \"1 ms\"\nqueue = {{ kind = \"{queue}\", capacity = \"9 packets\" }}\n"
+            )
+        };
+        let nodes = "duration = \"1 s\"\nnode = [{ name = \"a\" }, { name = \"b\" }, { name = \"c\" }]\n";
+        let flow = "[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"c\"\ncontroller = \"xcp\"\n";
+        [nodes, &link("a", "b", first), &link("b", "c", second), flow].concat()
+    };
+    base(&graph("droptail", "xcp"), &[]);
+    let told = mistakes(&graph("droptail", "red"), &[]);
+    assert!(told.contains("(\"ab\", \"bc\")"), "{told}");
 }
 
 #[test]

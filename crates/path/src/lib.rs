@@ -15,4 +15,4 @@ mod schedule;
 pub use carrier::Carrier;
 pub use holding::{Departure, Holding};
 pub use link::{Link, LinkTotals, Passage, Wire};
-pub use schedule::{Rates, Schedule};
+pub use schedule::{Ability, Rates, Schedule, WORK_PER_BYTE};

@@ -10,7 +10,7 @@ use fairhaul_units::{Bytes, Rate, Span, Time};
 use crate::impair::LossRule;
 
 /// Work is counted in bits per second times picoseconds: all sums are exact.
-const WORK_PER_BYTE: u128 = 8_000_000_000_000;
+pub const WORK_PER_BYTE: u128 = 8_000_000_000_000;
 
 /// What changes on a link; by default nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -41,6 +41,28 @@ impl Schedule {
 pub struct Rates {
     pieces: Vec<Piece>,
     lap: Option<Lap>,
+}
+
+/// The rate of a link over a run, whether it changes or not.
+#[derive(Clone, Debug)]
+pub struct Ability {
+    rate: Rate,
+    rates: Option<Arc<Rates>>,
+}
+
+impl Ability {
+    /// Of a link of that rate, in the place of which those of `schedule` hold, where there are any.
+    pub fn new(rate: Rate, schedule: &Schedule) -> Ability {
+        Ability { rate, rates: schedule.rates.clone() }
+    }
+
+    /// What can be sent from `from` to `to`, in the unit of [`WORK_PER_BYTE`].
+    pub fn work_between(&self, from: Time, to: Time) -> u128 {
+        match &self.rates {
+            None => u128::from(self.rate.as_bps()) * u128::from((to - from).as_ps()),
+            Some(rates) => rates.work_between(from, to),
+        }
+    }
 }
 
 /// From `at` on, until the next piece begins.
@@ -98,9 +120,9 @@ impl Rates {
         Rate::from_bps((lap.work / u128::from(lap.span.as_ps())) as u64)
     }
 
-    /// What can be sent from `from` to `to`, in bytes.
-    pub fn bytes_between(&self, from: Time, to: Time) -> f64 {
-        (self.work_until(to) - self.work_until(from)) as f64 / WORK_PER_BYTE as f64
+    /// What can be sent from `from` to `to`, in the unit of [`WORK_PER_BYTE`].
+    pub fn work_between(&self, from: Time, to: Time) -> u128 {
+        self.work_until(to) - self.work_until(from)
     }
 
     fn work_until(&self, time: Time) -> u128 {
@@ -326,7 +348,7 @@ mod tests {
         // 1 ms of 8 Mbit/s in each 4 ms: 1000 B; from 3.5 to 8.5 ms the lap from 4 ms and half of that from 8.
         let rates = rates(&[(0, 8), (1, 0)], Some(4));
         let us = |us| Time::ZERO + Span::from_us(us);
-        assert_eq!(rates.bytes_between(us(3500), us(8500)), 1500.0);
+        assert_eq!(rates.work_between(us(3500), us(8500)), 1500 * WORK_PER_BYTE);
         assert_eq!(rates.fastest(), Rate::from_bps(8_000_000));
     }
 

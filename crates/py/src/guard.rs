@@ -2,10 +2,10 @@
 //! is added to what it said.
 
 use std::cell::{Cell, RefCell};
-use std::panic::{self, AssertUnwindSafe};
+use std::panic;
 use std::sync::Once;
 
-use fairhaul_sim::{Control, RunError};
+use fairhaul_sim::{Control, RunError, guarded};
 
 thread_local! {
     static WATCHED: Cell<bool> = const { Cell::new(false) };
@@ -17,13 +17,8 @@ pub fn watch<T>(control: &Control, work: impl FnOnce() -> Result<T, RunError>) -
     listen();
     PLACE.set(None);
     WATCHED.set(true);
-    let done = panic::catch_unwind(AssertUnwindSafe(work));
+    let done = guarded(control, work);
     WATCHED.set(false);
-    let done = done.unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-        Err(RunError::Broken { at: control.reached(), what: text.unwrap_or("a panic").to_owned() })
-    });
     done.map_err(|error| match (error, PLACE.take()) {
         (RunError::Broken { at, what }, Some(place)) => {
             RunError::Broken { at, what: format!("{} ({place})", what.replace('\n', " ")) }

@@ -25,20 +25,31 @@ pub struct Run {
 
 #[pymethods]
 impl Run {
-    /// `trace`: the index of a flow whose packets are kept as evidence.
+    /// `trace`: the index of a flow whose packets are kept as evidence. `memory`: bytes that what is
+    /// outstanding may take.
     #[new]
-    #[pyo3(signature = (scenario, trace=None))]
-    fn new(scenario: &Scenario, trace: Option<u32>) -> PyResult<Run> {
+    #[pyo3(signature = (scenario, trace=None, memory=None))]
+    fn new(scenario: &Scenario, trace: Option<u32>, memory: Option<u64>) -> PyResult<Run> {
         let question = scenario.question();
         if trace.is_some_and(|flow| flow as usize >= question.flows.len()) {
             return Err(PyValueError::new_err("there is no flow of that index"));
         }
-        Ok(Run { question, trace, control: Control::default() })
+        let control = Control::default();
+        if let Some(bytes) = memory {
+            control.limit_memory(bytes);
+        }
+        Ok(Run { question, trace, control })
     }
 
     /// Runs to the end with the interpreter's lock released.
     fn run(&self, py: Python<'_>) -> PyResult<Outcome> {
         py.detach(|| self.outcome())
+    }
+
+    /// Whether it was asked to stop.
+    #[getter]
+    fn is_stopped(&self) -> bool {
+        self.control.is_stopped()
     }
 
     /// How far virtual time has come, in seconds.
@@ -61,7 +72,8 @@ impl Run {
         };
         let (record, tables, trace) = guard::watch(&self.control, || {
             let (record, trace) = self.answer()?;
-            let tables = tables(&self.question, &record).map_err(broken)?;
+            let goes_on = || !self.control.is_stopped();
+            let tables = tables(&self.question, &record, goes_on).map_err(broken)?.ok_or(Failure::Stopped)?;
             let trace = trace.map(|trace| Ok((packets(&trace.rows)?, trace.full))).transpose();
             Ok((record, tables, trace.map_err(broken)?))
         })
@@ -98,7 +110,8 @@ pub fn received(py: Python<'_>, scenario: &Scenario, record: &[u8]) -> PyResult<
     if (record.flows.len(), record.links.len()) != (question.flows.len(), question.links.len()) {
         return Err(wrong("it is of another scenario".into()));
     }
-    let tables = tables(&question, &record).map_err(|error| wrong(error.to_string()))?;
+    let tables = tables(&question, &record, || true).map_err(|error| wrong(error.to_string()))?;
+    let tables = tables.expect("nothing ends it");
     Outcome::new(py, &record, tables, None)
 }
 

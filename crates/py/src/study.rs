@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use fairhaul_experiment::{
-    Gauge, Key, Scenario as Question, Variant, Word, controllers, counters, describe, queues, recoveries,
-    traffics,
+    Estimate, Gauge, Key, Scenario as Question, Variant, Word, controllers, counters, describe, queues,
+    recoveries, traffics,
 };
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
@@ -73,6 +73,21 @@ impl Scenario {
     fn source(&self) -> (&str, &str, Vec<(String, String)>) {
         let Source { text, file, overrides } = &*self.source;
         (text, file, overrides.clone())
+    }
+
+    /// What a run of it takes, before it begins: an estimate, by name.
+    fn estimate(&self) -> [(&'static str, f64); 7] {
+        let Estimate { flows, transfers, rows, packets, waiting, least_bytes, seconds } =
+            Estimate::of(&self.question);
+        [
+            ("flows", flows as f64),
+            ("transfers", transfers),
+            ("rows", rows as f64),
+            ("packets", packets),
+            ("waiting", waiting),
+            ("least_bytes", least_bytes),
+            ("seconds", seconds),
+        ]
     }
 
     /// The resolved scenario as JSON.

@@ -112,15 +112,23 @@ pub struct Tables {
     pub event: Table,
 }
 
-/// Turns the rows of `record` into tables.
-pub fn tables(scenario: &Scenario, record: &Record) -> Result<Tables, ArrowError> {
-    Ok(Tables {
-        flow_series: flow_series(scenario, record)?,
-        link_series: link_series(scenario, record)?,
-        gauge: gauge(scenario, record)?,
-        transfer: transfer(scenario, record)?,
-        event: event(scenario, record)?,
-    })
+/// Turns the rows of `record` into tables while `goes_on` says so; `None`: it did not.
+pub fn tables(
+    scenario: &Scenario,
+    record: &Record,
+    goes_on: impl Fn() -> bool,
+) -> Result<Option<Tables>, ArrowError> {
+    let makers = [flow_series, link_series, gauge, transfer, event];
+    let mut made = Vec::with_capacity(makers.len());
+    for make in makers {
+        if !goes_on() {
+            return Ok(None);
+        }
+        made.push(make(scenario, record)?);
+    }
+    let [flow_series, link_series, gauge, transfer, event] =
+        made.try_into().unwrap_or_else(|_| unreachable!("one of each is made"));
+    Ok(Some(Tables { flow_series, link_series, gauge, transfer, event }))
 }
 
 /// Turns the evidence of a traced flow into a table; `sack` reads as `from-to from-to`, where `to`
@@ -173,8 +181,10 @@ fn flow_series(scenario: &Scenario, record: &Record) -> Result<Table, ArrowError
         .words("flow", flow_names(scenario), owners(flows, record.grid.len()))?
         .whole("delivered_bytes", count(|row| row.delivered_bytes))
         .whole("goodput_bytes", count(|row| row.goodput_bytes))
+        .real("carried_bytes", level(|row| row.carried_bytes))
         .whole("sent", count(|row| row.sent))
         .whole("retransmitted", count(|row| row.retransmitted))
+        .whole("copied", count(|row| row.copied))
         .whole("lost", count(|row| row.lost))
         .real("cwnd_packets", level(|row| row.cwnd_packets))
         .maybe("ssthresh_packets", level(|row| row.ssthresh_packets))
@@ -205,7 +215,7 @@ fn link_series(scenario: &Scenario, record: &Record) -> Result<Table, ArrowError
     let grid = record.grid;
     let bins = || (0..grid.len()).map(|bin| (grid.start(bin), grid.start(bin + 1)));
     let offered = scenario.links.iter().flat_map(|link| bins().map(|(from, to)| link.offers(from, to)));
-    columns.whole("sent_bytes", count(|row| row.sent_bytes)).real("capacity_bytes", offered).table()
+    columns.real("sent_bytes", level(|row| row.sent_bytes)).real("capacity_bytes", offered).table()
 }
 
 /// By link, then gauge, then time.

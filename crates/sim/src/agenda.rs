@@ -24,11 +24,27 @@ pub struct Player {
     pub number: u32,
 }
 
+/// Of so many links on what is next is not looked for from link to link: they play a tournament, too.
+const MANY_LINKS: usize = 12;
+
+/// What is next of all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Next {
+    /// Where.
+    pub node: usize,
+    /// When.
+    pub now: Time,
+    /// When what is next at any other node is.
+    pub others: Time,
+}
+
 /// See the module. An entry is an [`Order`] at its time.
 #[derive(Debug)]
 pub struct Agenda {
     /// By node.
     tournaments: Vec<Tournament>,
+    /// That of the links, where there are many: each plays by its number.
+    links: Option<Box<Tournament>>,
     /// Of the hosts. Each entry is smaller than its four children.
     heap: Vec<u128>,
 }
@@ -52,24 +68,73 @@ impl Tournament {
         }
         Tournament { matches: vec![[NEVER; 4]; matches as usize], stages, winner: NEVER }
     }
+
+    /// The entry of a player has changed.
+    #[inline(always)]
+    fn enter(&mut self, player: u32, entry: u128) {
+        let (mut best, mut number) = (entry, player);
+        for first in self.stages.iter() {
+            let four = &mut self.matches[(first + number / 4) as usize];
+            four[number as usize % 4] = best;
+            best = four[0].min(four[1]).min(four[2].min(four[3]));
+            number /= 4;
+        }
+        self.winner = best;
+    }
+
+    /// The winner's number, and the best of all others.
+    fn first_two(&self) -> (usize, u128) {
+        let (mut number, mut second) = (0, NEVER);
+        for first in self.stages.iter().rev() {
+            let four = &self.matches[*first as usize + number];
+            let at = four.iter().position(|entry| *entry == self.winner).unwrap_or(0);
+            for other in (0..4).filter(|other| *other != at) {
+                second = second.min(four[other]);
+            }
+            number = number * 4 + at;
+        }
+        (number, second)
+    }
 }
 
 impl Agenda {
     /// Nothing is to happen, and so many play at each node. The last node is the hosts.
     pub fn new(players: &[u32]) -> Agenda {
-        let tournaments = players.iter().map(|&players| Tournament::new(players)).collect();
-        Agenda { tournaments, heap: Vec::new() }
+        let tournaments: Vec<Tournament> = players.iter().map(|&players| Tournament::new(players)).collect();
+        let links = tournaments.len() - 1;
+        let links = (links > MANY_LINKS).then(|| Box::new(Tournament::new(links as u32)));
+        Agenda { tournaments, links, heap: Vec::new() }
     }
 
-    /// The node where something is next, and when: of several the last.
-    pub fn next(&self) -> (usize, Time) {
-        let mut next = (self.tournaments.len() - 1, self.first_of_hosts());
-        for (node, tournament) in self.tournaments.iter().enumerate().rev() {
-            if tournament.winner < next.1 {
-                next = (node, tournament.winner);
+    /// What is next, where a transfer begins at `start` at the hosts.
+    pub fn next(&self, start: Time) -> Next {
+        let hosts = self.tournaments.len() - 1;
+        let at_hosts = time_of(self.first_of_hosts()).min(start);
+        let (link, first, second) = match &self.links {
+            None => self.first_links(),
+            Some(links) => {
+                let (link, second) = links.first_two();
+                (link, links.winner, second)
+            }
+        };
+        let (first, second) = (time_of(first), time_of(second));
+        if at_hosts <= first {
+            return Next { node: hosts, now: at_hosts, others: first };
+        }
+        Next { node: link, now: first, others: second.min(at_hosts) }
+    }
+
+    /// Of the links the one where something is next, that, and what is next at the others.
+    fn first_links(&self) -> (usize, u128, u128) {
+        let (mut link, mut first, mut second) = (0, NEVER, NEVER);
+        for (node, tournament) in self.tournaments[..self.tournaments.len() - 1].iter().enumerate() {
+            if tournament.winner < first {
+                (link, second, first) = (node, first, tournament.winner);
+            } else {
+                second = second.min(tournament.winner);
             }
         }
-        (next.0, Time::from_ps((next.1 >> 64) as u64))
+        (link, first, second)
     }
 
     /// What is next at a link; [`Time::NEVER`]: nothing.
@@ -93,16 +158,14 @@ impl Agenda {
     /// What `player` has next has changed; `None`: nothing.
     #[inline(always)]
     pub fn leads(&mut self, player: Player, head: Option<(Time, Order)>) {
-        let Tournament { matches, stages, winner } = &mut self.tournaments[player.node as usize];
-        let mut best = head.map_or(NEVER, |(time, order)| order.at(time));
-        let mut number = player.number;
-        for first in stages.iter() {
-            let four = &mut matches[(first + number / 4) as usize];
-            four[number as usize % 4] = best;
-            best = four[0].min(four[1]).min(four[2].min(four[3]));
-            number /= 4;
+        let hosts = self.tournaments.len() as u32 - 1;
+        let tournament = &mut self.tournaments[player.node as usize];
+        tournament.enter(player.number, head.map_or(NEVER, |(time, order)| order.at(time)));
+        if let Some(links) = &mut self.links
+            && player.node < hosts
+        {
+            links.enter(player.node, tournament.winner);
         }
-        *winner = best;
     }
 
     /// Adds an entry of the hosts that is no ring's.
@@ -159,6 +222,11 @@ impl Agenda {
 }
 
 #[inline(always)]
+fn time_of(entry: u128) -> Time {
+    Time::from_ps((entry >> 64) as u64)
+}
+
+#[inline(always)]
 fn opened(entry: u128) -> (Time, Order) {
     (Time::from_ps((entry >> 64) as u64), Order(entry as u64))
 }
@@ -203,8 +271,37 @@ mod tests {
                 let hosts = rings[20..].iter().flatten().chain(others.first()).min().copied().unwrap_or(never);
                 let plain = |(time, order): (Time, Order)| (time.as_ps(), order.0);
                 prop_assert_eq!((plain(agenda.at_link(0)), plain(agenda.at_hosts())), (link, hosts));
-                let node = usize::from(link >= hosts);
-                prop_assert_eq!(agenda.next(), (node, Time::from_ps(link.min(hosts).0)));
+                let node = usize::from(link.0 >= hosts.0);
+                let (now, others) = (link.0.min(hosts.0), link.0.max(hosts.0));
+                let next = Next { node, now: Time::from_ps(now), others: Time::from_ps(others) };
+                prop_assert_eq!(agenda.next(Time::NEVER), next);
+                let start = agenda.next(Time::ZERO);
+                prop_assert_eq!((start.node, start.now, start.others.as_ps()), (1, Time::ZERO, link.0));
+            }
+        }
+
+        /// A ring at each of few and of many links, against the times of all.
+        #[test]
+        fn the_first_and_the_second_of_many_links_are_found(
+            links in prop_oneof![Just(3usize), Just(12), Just(13), Just(64), Just(100)],
+            steps in proptest::collection::vec((0usize..100, 0u64..1000, any::<bool>()), 1..200),
+        ) {
+            let mut players = vec![1; links];
+            players.push(0);
+            let mut agenda = Agenda::new(&players);
+            let mut times = vec![u64::MAX; links];
+            for (link, time, leaves) in steps {
+                let link = link % links;
+                times[link] = if leaves { u64::MAX } else { time };
+                let head = (!leaves).then(|| (Time::from_ps(time), Order(link as u64)));
+                agenda.leads(Player { node: link as u32, number: 0 }, head);
+                let Next { node, now, others } = agenda.next(Time::NEVER);
+                let mut sorted = times.clone();
+                sorted.sort_unstable();
+                prop_assert_eq!((now.as_ps(), others.as_ps()), (sorted[0], sorted[1]));
+                if now < Time::NEVER {
+                    prop_assert_eq!(times[node], now.as_ps());
+                }
             }
         }
     }

@@ -1,7 +1,7 @@
 //! One connection: both ends, its own wires, and what waits for its turn where flows meet.
 
 use fairhaul_cc::{Builtin, Window};
-use fairhaul_experiment::{Flow, PacketWhat, Recovery, Source, Traffic, Transfer, TransferRow};
+use fairhaul_experiment::{Flow, NO_WINDOW, PacketWhat, Recovery, Source, Traffic, Transfer, TransferRow};
 use fairhaul_path::Wire;
 use fairhaul_units::{Ack, Chance, CongestionHeader, Data, Ecn, Span, Time};
 
@@ -44,8 +44,8 @@ pub struct Connection {
     timer_at: Time,
     paced_at: Time,
     held_at: Time,
+    /// As it is in the books.
     standing: Window,
-    standing_since: Time,
     mode: Option<u8>,
 }
 
@@ -61,8 +61,7 @@ impl Connection {
             flow: transfer.flow,
             start: transfer.start,
             end: None,
-            standing: sender.window(),
-            standing_since: transfer.start,
+            standing: NO_WINDOW,
             mode: None,
             sender,
             receiver,
@@ -118,11 +117,9 @@ impl Connection {
         self.data.waiting() + self.acks.waiting()
     }
 
-    /// Closes the books at the end of the run.
-    pub fn close(&mut self, world: &mut World) {
-        if self.end.is_none() && self.datagrams.is_none() {
-            self.stand(world.ledger.end(), world);
-        }
+    /// What it takes for itself, bytes.
+    pub fn memory(&self) -> u64 {
+        size_of::<Connection>() as u64 + self.sender.memory()
     }
 
     /// Its transfer, as far as it came.
@@ -143,6 +140,9 @@ impl Connection {
                 Poll::Send(data) => {
                     self.take_share(data, world);
                     self.launch(data, now, route, world);
+                    if world.watch.is_halted() {
+                        break;
+                    }
                 }
                 &mut Poll::Hold(until) => {
                     if self.paced_at != until {
@@ -195,6 +195,7 @@ impl Connection {
         self.sender.launched(data.stamped);
         self.see_data(PacketWhat::Sent, data, data.stamped, world);
         self.data.launched += 1;
+        world.watch.launched();
         self.carry_data(0, data, data.stamped, route, world);
     }
 

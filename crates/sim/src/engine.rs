@@ -1,12 +1,13 @@
 //! The loop: visits the node where something is next and gives the connection its turn.
 
-use fairhaul_experiment::{Record, Scenario, Transfer, TransferRow, grid, plan};
+use fairhaul_experiment::{Record, Scenario, Transfer, TransferRow, grid, plan_while};
 use fairhaul_path::queue::Held;
-use fairhaul_units::{Span, Time};
+use fairhaul_units::Time;
 
+use crate::agenda::Next;
 use crate::connection::Connection;
 use crate::parcel::Parcel;
-use crate::route::{self, Routes};
+use crate::route::{self, Reach, Routes};
 use crate::run::{Control, RunError};
 use crate::trace::Trace;
 use crate::turn::{Order, Turn};
@@ -28,11 +29,14 @@ pub struct Engine<'a> {
     connections: Vec<Option<Box<Connection>>>,
     rows: Vec<TransferRow>,
     world: World,
+    control: &'a Control,
 }
 
 impl<'a> Engine<'a> {
-    pub fn new(scenario: &'a Scenario) -> Engine<'a> {
-        let transfers = plan(scenario);
+    /// Before anything has happened. That takes its time with many flows, and ends early where `control` asks
+    /// for it.
+    pub fn new(scenario: &'a Scenario, control: &'a Control) -> Result<Engine<'a>, RunError> {
+        let transfers = plan_while(scenario, || !control.is_stopped()).ok_or(RunError::Stopped)?;
         let mut starts: Vec<u32> = (0..transfers.len() as u32).collect();
         starts.sort_by_key(|&serial| (transfers[serial as usize].start, serial));
         let grid = grid(scenario.duration, scenario.warmup, scenario.flows.len());
@@ -42,9 +46,9 @@ impl<'a> Engine<'a> {
             end_s: f64::NAN,
             bytes: 0,
         };
-        let routes = route::compile(scenario);
-        Engine {
-            world: World::new(scenario, &routes, grid),
+        let routes = route::compile(scenario, control).ok_or(RunError::Stopped)?;
+        Ok(Engine {
+            world: World::new(scenario, &routes, grid, control).ok_or(RunError::Stopped)?,
             routes,
             rows: transfers.iter().map(never_begun).collect(),
             connections: transfers.iter().map(|_| None).collect(),
@@ -53,7 +57,8 @@ impl<'a> Engine<'a> {
             started: 0,
             next_start: Time::NEVER,
             scenario,
-        }
+            control,
+        })
     }
 
     /// Keeps evidence of every packet of `flow`.
@@ -64,36 +69,72 @@ impl<'a> Engine<'a> {
 
     /// Runs to the end: the record, and the evidence.
     ///
-    /// What happens at a node is felt at the others no earlier than the lookahead of the routes, so the
-    /// node where something is next may go so far ahead of the others. Which it is, and how far it goes,
-    /// leaves no trace in what happens: each node sees its own in order of time.
-    pub fn run(mut self, control: &Control) -> Result<(Record, Option<Trace>), RunError> {
+    /// What happens at a node is felt at another only after the shortest way between them. So the node where
+    /// something is next may go ahead until what is next at the others, or what it does there itself, can have
+    /// come back to it. Which it is, and how far it goes, leaves no trace in what happens: each node sees its own
+    /// in order of time.
+    pub fn run(mut self) -> Result<(Record, Option<Trace>), RunError> {
         let end = self.world.ledger.end();
         let hosts = self.scenario.links.len();
         self.next_start = self.start_of_next();
         // Rows of evidence are kept in the order of the clock.
-        let lookahead = if self.world.trace.is_some() { Span::ZERO } else { self.routes.lookahead };
+        let in_order = self.world.trace.is_some();
         let mut turns = 0u32;
         loop {
-            let (mut node, mut now) = self.world.agenda.next();
-            if self.next_start <= now {
-                (node, now) = (hosts, self.next_start);
-            }
+            let Next { node, now, others } = self.world.agenda.next(self.next_start);
             if now >= end {
                 break;
             }
-            let until = (now + lookahead).min(end);
+            let Reach { to, from } = self.routes.reach[node];
+            let until = if in_order { now } else { (others.min(now + from) + to).min(end) };
             let taken = if node == hosts { self.visit_hosts(until) } else { self.visit_link(node, until) };
             turns += taken;
-            if turns >= TURNS_PER_LOOK {
+            if turns >= TURNS_PER_LOOK || self.world.watch.is_due() {
                 turns = 0;
-                if control.look(now) {
-                    return Err(RunError::Stopped);
-                }
+                self.look(now)?;
             }
         }
-        control.look(end);
+        self.look(end)?;
         self.close()
+    }
+
+    /// Looks at the control, and whether what is outstanding takes too much memory.
+    #[inline(never)]
+    fn look(&mut self, now: Time) -> Result<(), RunError> {
+        if self.control.look(now) {
+            return Err(RunError::Stopped);
+        }
+        if self.world.watch.is_due() {
+            let connections: u64 = self.connections.iter().flatten().map(|one| one.memory()).sum();
+            let bytes = connections + self.world.memory();
+            if self.world.watch.count(bytes) || self.world.watch.is_halted() {
+                return Err(RunError::Full { at: now, what: self.what_fills(bytes) });
+            }
+        }
+        Ok(())
+    }
+
+    /// What takes so much memory.
+    fn what_fills(&self, bytes: u64) -> String {
+        let open = || self.connections.iter().flatten();
+        let waiting: u64 = open().map(|one| one.waiting()).sum();
+        let most = open().max_by_key(|one| one.waiting());
+        let of = most.map_or(String::new(), |one| {
+            format!(
+                ", {} of them of flow \"{}\"",
+                one.waiting(),
+                self.scenario.flows[one.flow() as usize].name
+            )
+        });
+        let before = self.world.longest_queue().filter(|(_, waiting)| *waiting > 0);
+        let before = before.map_or(String::new(), |(link, waiting)| {
+            format!(" ({waiting} wait before link \"{}\")", self.scenario.links[link].name)
+        });
+        format!(
+            "what is outstanding takes {} MB of memory, more than there is for this run: {waiting} packets are on their \
+             way{of}{before}; a limit of the window or of a queue, or a lower rate, bounds it",
+            bytes / 1_000_000
+        )
     }
 
     /// What is next at a link takes its turn, and what else is due there before `until`; how many turns
@@ -224,8 +265,8 @@ impl<'a> Engine<'a> {
     #[inline(never)]
     fn bury(&mut self, link: u32, now: Time) {
         let mut victims = std::mem::take(&mut self.world.victims);
-        for Held { packet, size, .. } in victims.drain(..) {
-            self.world.ledger.dropped(link, size, now);
+        for Held { packet, size, arrived, .. } in victims.drain(..) {
+            self.world.ledger.dropped(link, size, arrived, now);
             self.settle(packet, Err(now));
         }
         self.world.victims = victims;
@@ -246,13 +287,17 @@ impl<'a> Engine<'a> {
             let known = connection.as_ref().map_or(0, |connection| connection.waiting());
             assert_eq!(known, waiting[serial], "connection {serial} lost or made a packet");
             if let Some(connection) = connection {
-                connection.close(&mut self.world);
                 self.rows[serial] = connection.transfer();
             }
+        }
+        if self.control.is_stopped() {
+            return Err(RunError::Stopped);
         }
         self.world.close();
         let crossings = self.world.crossings();
         assert_eq!(crossings.offered, crossings.refused + crossings.passed, "a link lost a packet");
-        Ok((self.world.ledger.close("sim", self.rows), self.world.trace))
+        let goes_on = || !self.control.is_stopped();
+        let record = self.world.ledger.close_while("sim", self.rows, goes_on);
+        Ok((record.ok_or(RunError::Stopped)?, self.world.trace))
     }
 }

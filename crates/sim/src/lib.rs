@@ -14,7 +14,8 @@ mod stage;
 pub mod tcp;
 mod trace;
 mod turn;
+mod watch;
 mod world;
 
-pub use run::{Control, RunError, run, run_traced};
+pub use run::{Control, RunError, guarded, run, run_traced};
 pub use trace::Evidence;

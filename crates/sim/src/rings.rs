@@ -1,9 +1,11 @@
 //! Rings: where packets wait for their turn, the earliest first.
 //!
 //! Flows whose packets have taken the same time since they last stood in one order share a ring, and
-//! so what lines up is almost always behind all that wait.
+//! so what lines up is almost always behind all that wait. What would overtake many goes to a heap beside
+//! the line, so that bursts of several connections cost the logarithm of their size.
 
-use std::collections::VecDeque;
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, VecDeque};
 
 use fairhaul_units::{Ack, Data, Time};
 
@@ -13,6 +15,8 @@ use crate::turn::{Order, Turn};
 
 /// How far from the end a packet is compared with those that wait one by one.
 const NEAR: usize = 8;
+/// How many packets of a line may move for one that overtakes.
+const MOST_MOVED: usize = 64;
 
 /// A packet of a connection, and when its turn is.
 #[derive(Clone, Debug)]
@@ -29,19 +33,55 @@ impl<T> Waiting<T> {
     }
 }
 
+/// A packet that waits beside the line. The first is the greatest, as a heap wants it.
+#[derive(Clone, Debug)]
+struct Early<T> {
+    waiting: Waiting<T>,
+    /// Of equals the one that came first is first.
+    number: u64,
+}
+
+impl<T> Ord for Early<T> {
+    fn cmp(&self, other: &Early<T>) -> Ordering {
+        let rank = |early: &Early<T>| (early.waiting.key(), early.number);
+        rank(other).cmp(&rank(self))
+    }
+}
+
+impl<T> PartialOrd for Early<T> {
+    fn partial_cmp(&self, other: &Early<T>) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> PartialEq for Early<T> {
+    fn eq(&self, other: &Early<T>) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl<T> Eq for Early<T> {}
+
 /// The packets that wait for one kind of turn at one node.
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
+    /// The line, in order.
     waiting: VecDeque<Waiting<T>>,
     /// The key of what has last lined up behind all others: nobody who waits has a later one.
     last: u128,
     player: Player,
+    /// What would have overtaken many in the line.
+    early: BinaryHeap<Early<T>>,
+    /// The latest key that has been put there since it was last empty, and how many have ever been.
+    latest_early: u128,
+    numbered: u64,
 }
 
 impl<T> Ring<T> {
     /// An empty ring that plays as `player`.
     pub fn new(player: Player) -> Ring<T> {
-        Ring { waiting: VecDeque::new(), last: 0, player }
+        let (waiting, early) = (VecDeque::new(), BinaryHeap::new());
+        Ring { waiting, last: 0, player, early, latest_early: 0, numbered: 0 }
     }
 
     /// Puts a packet whose turn is at `time` in its place; whether it is the first.
@@ -54,26 +94,67 @@ impl<T> Ring<T> {
         }
         self.last = key;
         self.waiting.push_back(waiting);
-        self.waiting.len() == 1
+        // Whatever waits beside the line is before what is behind all.
+        self.waiting.len() == 1 && self.early.is_empty()
     }
 
     #[inline(never)]
     fn overtake(&mut self, waiting: Waiting<T>) -> bool {
         let key = waiting.key();
+        // Of equals those in the line are first, so what has an equal beside it, or may have, goes there.
+        if !self.early.is_empty() && key <= self.latest_early {
+            return self.step_aside(waiting);
+        }
         let near = self.waiting.iter().rev().take(NEAR).position(|other| other.key() <= key);
         let ahead = match near {
             Some(behind) => self.waiting.len() - behind,
             None => self.waiting.partition_point(|other| other.key() <= key),
         };
+        if ahead.min(self.waiting.len() - ahead) > MOST_MOVED {
+            return self.step_aside(waiting);
+        }
         self.waiting.insert(ahead, waiting);
-        ahead == 0
+        ahead == 0 && self.early.is_empty()
+    }
+
+    /// A packet waits beside the line; whether it is the first.
+    fn step_aside(&mut self, waiting: Waiting<T>) -> bool {
+        let key = waiting.key();
+        let first = self.first().is_none_or(|first| key < first.key());
+        self.latest_early = if self.early.is_empty() { key } else { self.latest_early.max(key) };
+        self.early.push(Early { waiting, number: self.numbered });
+        self.numbered += 1;
+        first
+    }
+
+    /// The head.
+    #[inline(always)]
+    fn first(&self) -> Option<&Waiting<T>> {
+        if self.early.is_empty() { self.waiting.front() } else { self.first_of_both() }
+    }
+
+    #[inline(never)]
+    fn first_of_both(&self) -> Option<&Waiting<T>> {
+        let early = self.early.peek().map(|early| &early.waiting);
+        // Of equals those in the line came first.
+        self.waiting.front().into_iter().chain(early).min_by_key(|waiting| waiting.key())
     }
 
     /// The head takes its turn; the next head.
     #[inline(always)]
     fn step_out(&mut self) -> (T, Option<(Time, Order)>) {
-        let first = self.waiting.pop_front().expect("a ring has a turn while a packet waits in it");
-        (first.packet, self.waiting.front().map(|next| (next.time, next.order)))
+        let first = if self.early.is_empty() { self.waiting.pop_front() } else { self.pop_of_both() };
+        let first = first.expect("a ring has a turn while a packet waits in it");
+        (first.packet, self.first().map(|next| (next.time, next.order)))
+    }
+
+    #[inline(never)]
+    fn pop_of_both(&mut self) -> Option<Waiting<T>> {
+        let early = self.early.peek()?.waiting.key();
+        if self.waiting.front().is_some_and(|line| line.key() <= early) {
+            return self.waiting.pop_front();
+        }
+        self.early.pop().map(|early| early.waiting)
     }
 
     /// A packet waits.
@@ -92,8 +173,13 @@ impl<T> Ring<T> {
         packet
     }
 
+    fn memory(&self) -> usize {
+        self.waiting.capacity() * size_of::<Waiting<T>>() + self.early.capacity() * size_of::<Early<T>>()
+    }
+
     fn serials(&self) -> impl Iterator<Item = u32> {
-        self.waiting.iter().map(|waiting| waiting.order.serial())
+        let early = self.early.iter().map(|early| &early.waiting);
+        self.waiting.iter().chain(early).map(|waiting| waiting.order.serial())
     }
 }
 
@@ -139,6 +225,12 @@ impl Rings {
         self.acks[ring as usize].take(agenda)
     }
 
+    /// Their memory, bytes.
+    pub fn memory(&self) -> u64 {
+        let data: usize = self.data.iter().map(Ring::memory).sum();
+        (data + self.acks.iter().map(Ring::memory).sum::<usize>()) as u64
+    }
+
     /// Calls `each` with the connection of everything that waits.
     pub fn each_serial(&self, mut each: impl FnMut(u32)) {
         self.data.iter().flat_map(Ring::serials).for_each(&mut each);
@@ -165,7 +257,46 @@ mod tests {
         assert_eq!(order, ['f', 'a', 'd', 'e', 'c', 'b']);
     }
 
+    /// Eight bursts over the same time: each packet of all but the first overtakes thousands.
+    #[test]
+    fn bursts_that_overlap_cost_the_logarithm_of_their_size() {
+        let begun = std::time::Instant::now();
+        let mut ring = Ring::new(Player::default());
+        for burst in 0..8u64 {
+            (0..50_000u64).for_each(|number| {
+                ring.line_up(Time::from_ps(number * 1000 + burst), Order(burst), ());
+            });
+        }
+        let mut last = 0;
+        while let ((), Some((time, _))) = ring.step_out() {
+            assert!(time.as_ps() > last);
+            last = time.as_ps();
+        }
+        assert_eq!(last, 49_999_007);
+        assert!(begun.elapsed().as_secs() < 8, "{:?}", begun.elapsed());
+    }
+
     proptest! {
+        /// Against a list that is sorted anew each time; the head is told wherever it changes.
+        #[test]
+        fn packets_that_overtake_many_keep_the_order(
+            steps in proptest::collection::vec((0u64..400, any::<bool>()), 400..1200),
+        ) {
+            let mut ring = Ring::new(Player::default());
+            let mut plain: Vec<(u64, usize)> = Vec::new();
+            for (number, (time, leaves)) in steps.into_iter().enumerate() {
+                let first = plain.first().is_none_or(|first| time < first.0);
+                prop_assert_eq!(ring.line_up(Time::from_ps(time), Order(0), number), first);
+                plain.insert(plain.partition_point(|other| other.0 <= time), (time, number));
+                if leaves && number > 300 {
+                    let (out, next) = ring.step_out();
+                    prop_assert_eq!(out, plain.remove(0).1);
+                    prop_assert_eq!(next.map(|next| next.0.as_ps()), plain.first().map(|next| next.0));
+                }
+                prop_assert_eq!(ring.serials().count(), plain.len());
+            }
+        }
+
         #[test]
         fn a_ring_is_sorted_whatever_lines_up(times in proptest::collection::vec(0u64..100, 1..60)) {
             let mut ring = Ring::new(Player::default());

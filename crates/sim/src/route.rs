@@ -8,9 +8,10 @@
 use std::collections::HashMap;
 
 use fairhaul_experiment::{Hop, LinkSpec, Scenario, Traffic};
-use fairhaul_units::{Rate, Span};
+use fairhaul_units::{HEADER, Rate, Span};
 
 use crate::agenda::Player;
+use crate::run::Control;
 use crate::turn::MOST_RINGS;
 
 /// Legs of one way of a route, at most.
@@ -78,8 +79,15 @@ pub struct Routes {
     pub ack_rings: Vec<Player>,
     /// How many play at each node; the last node is the hosts.
     pub players: Vec<u32>,
-    /// The shortest way from one node to another: what happens at a node is felt at no other earlier.
-    pub lookahead: Span,
+    /// By node.
+    pub reach: Vec<Reach>,
+}
+
+/// How near other nodes are to one: the shortest way to it from any of them, and from it to any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reach {
+    pub to: Span,
+    pub from: Span,
 }
 
 /// What a path must know of each link.
@@ -96,11 +104,12 @@ impl Links<'_> {
         self.specs.len() as u32
     }
 
-    /// The shortest time that a packet takes over that link.
+    /// The shortest time that a packet takes over that link: of the smallest one, at its fastest.
     fn shortest(&self, link: u32) -> Span {
         let spec = &self.specs[link as usize];
         let later = spec.schedule.delays.iter().map(|change| change.1);
-        later.fold(spec.delay, Span::min)
+        let fastest = spec.schedule.rates.as_ref().map_or(Some(spec.rate), |rates| rates.fastest());
+        later.fold(spec.delay, Span::min) + fastest.map_or(Span::ZERO, |rate| rate.on_wire(HEADER))
     }
 }
 
@@ -149,31 +158,35 @@ impl RingNumbers {
     }
 }
 
-/// Compiles the path of every flow of `scenario`.
-pub fn compile(scenario: &Scenario) -> Routes {
+/// Compiles the path of every flow of `scenario`; `None`: the run was asked to stop.
+pub fn compile(scenario: &Scenario, control: &Control) -> Option<Routes> {
     let disorders = scenario.links.iter().map(LinkSpec::disorders).collect();
     let links = Links { specs: &scenario.links, alone: fed_alone(scenario), disorders };
     // A link whose queue decides at departure plays, too.
     let mut players: Vec<u32> = scenario.links.iter().map(|link| u32::from(link.queue.entry.late)).collect();
     players.push(0);
     let (mut data, mut acks) = (RingNumbers::default(), RingNumbers::default());
-    let mut lookahead = Span::from_ps(u64::MAX);
+    let far = Span::from_ps(u64::MAX);
+    let mut reach = vec![Reach { to: far, from: far }; players.len()];
     let compile_flow = |(index, flow): (usize, &fairhaul_experiment::Flow)| {
-        let mut compiler = Compiler::new(&links, index, &mut players, lookahead);
+        let mut compiler = Compiler::new(&links, index, &mut players, &mut reach);
         let forward = compiler.legs(&flow.forward, false, &mut data);
         if flow.delayed_ack.is_some() {
             compiler.reach(links.hosts()); // the receiver has a timer
         }
         let reverse = compiler.legs(&flow.reverse, true, &mut acks);
-        lookahead = compiler.lookahead;
         assert!(forward.len().max(reverse.len()) <= MOST_LEGS, "a route is of bounded length");
         Route { forward, reverse, wires: compiler.wires }
     };
-    let of = scenario.flows.iter().enumerate().map(compile_flow).collect();
+    let flows = scenario.flows.iter().enumerate().take_while(|_| !control.is_stopped());
+    let of = flows.map(compile_flow).collect();
+    if control.is_stopped() {
+        return None;
+    }
     let (data_rings, ack_rings) = (data.players, acks.players);
     let most = data_rings.len().max(ack_rings.len());
     assert!(most <= MOST_RINGS as usize, "a scenario has a bounded number of flows");
-    Routes { of, data_rings, ack_rings, players, lookahead }
+    Some(Routes { of, data_rings, ack_rings, players, reach })
 }
 
 /// One flow's route while it is compiled.
@@ -186,19 +199,26 @@ struct Compiler<'a> {
     /// The last node, and how far from it the way has come at least.
     node: u32,
     since: Span,
-    lookahead: Span,
+    reach: &'a mut [Reach],
 }
 
 impl<'a> Compiler<'a> {
-    fn new(links: &'a Links<'a>, flow: usize, players: &'a mut [u32], lookahead: Span) -> Compiler<'a> {
+    fn new(
+        links: &'a Links<'a>,
+        flow: usize,
+        players: &'a mut [u32],
+        reach: &'a mut [Reach],
+    ) -> Compiler<'a> {
         let (wires, passed) = (Vec::new(), Vec::new());
-        Compiler { links, flow, players, wires, passed, node: links.hosts(), since: Span::ZERO, lookahead }
+        Compiler { links, flow, players, wires, passed, node: links.hosts(), since: Span::ZERO, reach }
     }
 
     /// The way has come to a node.
     fn reach(&mut self, node: u32) {
         if node != self.node {
-            self.lookahead = self.lookahead.min(self.since);
+            let (here, there) = (self.node as usize, node as usize);
+            self.reach[here].from = self.reach[here].from.min(self.since);
+            self.reach[there].to = self.reach[there].to.min(self.since);
         }
         (self.node, self.since) = (node, Span::ZERO);
     }
@@ -217,7 +237,7 @@ impl<'a> Compiler<'a> {
                 Hop::Access { rate, delay } => {
                     self.passed.push(Mark::Wire(rate, delay));
                     self.wires.push((rate, delay));
-                    self.since += delay;
+                    self.since += delay + rate.on_wire(HEADER); // no packet is smaller
                 }
                 Hop::Link(link) if self.links.alone[link as usize] => {
                     self.passed.push(Mark::Own(self.flow));
@@ -287,7 +307,8 @@ mod tests {
         };
         let dumbbell = "duration = \"1 s\"\n[bottleneck]\nrate = \"1 Gbit/s\"\ndelay = \"20 ms\"\nqueue = { kind = \"droptail\", capacity = \"1 bdp\" }\n";
         let text = [dumbbell, &flow("F1", 80), &flow("F2", 80), &flow("F3", 140)].concat();
-        compile(&read(&text, "test", &[]).expect("it is a scenario").base)
+        let scenario = read(&text, "test", &[]).expect("it is a scenario").base;
+        compile(&scenario, &Control::default()).expect("nobody stops it")
     }
 
     #[test]
@@ -314,11 +335,25 @@ mod tests {
         assert_eq!(routes.players, [2, 2, 2]);
     }
 
-    /// From a host to the bottleneck are 10 ms, and from there to a receiver 30. A receiver that holds
-    /// acknowledgements is a node, from which 10 ms lead to the link of the way back.
+    /// From a host to the bottleneck are 10 ms, and from there by a receiver to that of the way back 20 + 10 + 10.
+    /// A receiver that holds acknowledgements is at a node, from which 10 ms lead on. 40 bytes take 320 ns at
+    /// 1 Gbit/s, and 32 ns on each of the wires at 10 Gbit/s.
     #[test]
-    fn a_node_goes_ahead_by_the_shortest_way_to_another() {
-        assert_eq!(routes("").lookahead, Span::from_ms(10));
-        assert_eq!(routes("delayed_ack = \"40 ms\"").lookahead, Span::from_ms(10));
+    fn a_node_is_as_near_to_others_as_the_smallest_packet_takes() {
+        let ns = |ms: u64, ns: u64| Span::from_ms(ms) + Span::from_ps(1000 * ns);
+        let reach = |to, from| Reach { to, from };
+        let (wire, there, back) = (ns(10, 32), ns(40, 320 + 64), ns(30, 320 + 32));
+        assert_eq!(routes("").reach, [reach(wire, there), reach(there, back), reach(back, wire)]);
+        let held = routes("delayed_ack = \"40 ms\"").reach;
+        assert_eq!(held, [reach(wire, back), reach(wire, back), reach(back, wire)]);
+    }
+
+    /// Without a round-trip time there is no way but that of the bottleneck, and no node is at another.
+    #[test]
+    fn nodes_are_apart_where_wires_have_no_delay() {
+        let text = "duration = \"1 s\"\n[bottleneck]\nrate = \"1 Gbit/s\"\ndelay = \"20 ms\"\nqueue = { kind = \"droptail\", capacity = \"1 bdp\" }\n[[flow]]\nname = \"f\"\ncontroller = \"reno\"\ncount = 2\n";
+        let scenario = read(text, "test", &[]).expect("it is a scenario").base;
+        let reach = compile(&scenario, &Control::default()).expect("nobody stops it").reach;
+        assert!(reach.iter().all(|reach| !reach.to.is_zero() && !reach.from.is_zero()), "{reach:?}");
     }
 }

@@ -1,8 +1,8 @@
 //! A link at work in a run: its queue, and what it does to packets beside carrying them.
 
 use fairhaul_experiment::Scenario;
-use fairhaul_path::Carrier;
 use fairhaul_path::impair::{Impaired, Loss};
+use fairhaul_path::{Ability, Carrier};
 use fairhaul_units::{Chance, Time};
 
 use crate::parcel::Parcel;
@@ -10,6 +10,7 @@ use crate::parcel::Parcel;
 /// See the module.
 pub struct Stage {
     pub carrier: Carrier<Parcel>,
+    pub ability: Ability,
     pub loss: Option<Loss>,
     /// Apart, since most links have none.
     pub impaired: Option<Box<Impaired>>,
@@ -30,6 +31,7 @@ impl Stage {
             carrier: spec.carrier(stream("queue")).numbered(scenario.router(index)),
             does_more: loss.is_some() || !spec.impair.is_none() || scenario.counts_bytes(),
             loss,
+            ability: spec.ability(),
             impaired: spec.impaired(stream).map(Box::new),
             due: if spec.queue.entry.gauges.is_empty() { Time::NEVER } else { Time::ZERO },
             passed: 0,

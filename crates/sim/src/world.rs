@@ -3,16 +3,18 @@
 use fairhaul_experiment::{Flow, Grid, Ledger, Scenario, Traffic};
 use fairhaul_path::queue::Held;
 use fairhaul_path::{Carrier, Departure, Passage};
-use fairhaul_units::{Ecn, Time};
+use fairhaul_units::{Ecn, Span, Time};
 
 use crate::agenda::{Agenda, Player};
 
 use crate::parcel::Parcel;
 use crate::rings::Rings;
 use crate::route::Routes;
+use crate::run::Control;
 use crate::stage::Stage;
 use crate::trace::Trace;
 use crate::turn::Order;
+use crate::watch::Watch;
 
 /// Payload of the transfer that starts with `flow` for several connections.
 fn to_share(flow: &Flow) -> u64 {
@@ -20,6 +22,24 @@ fn to_share(flow: &Flow) -> u64 {
         Traffic::Sized(size) => size.0,
         _ => 0,
     }
+}
+
+/// Where the payload of a flow is counted that its bottleneck carries.
+#[derive(Clone, Copy, Debug)]
+struct Account {
+    /// That link; no link's number where there is none.
+    link: u32,
+    /// Of its packets, bytes.
+    headers: u32,
+}
+
+/// That of every flow.
+fn accounts(scenario: &Scenario) -> Vec<Account> {
+    let account = |(flow, link): (&Flow, Option<u32>)| Account {
+        link: link.unwrap_or(u32::MAX),
+        headers: flow.headers().0 as u32,
+    };
+    scenario.flows.iter().zip(scenario.bottlenecks()).map(account).collect()
 }
 
 /// A packet that gets over a link.
@@ -59,6 +79,7 @@ pub struct World {
     pub victims: Vec<Held<Parcel>>,
     /// Whether the books hold what links have sent.
     counts_bytes: bool,
+    accounts: Vec<Account>,
     /// Payload that is left of each transfer that several connections carry, bytes, by the first of
     /// their flows; empty where there is none.
     pub left: Vec<u64>,
@@ -67,6 +88,7 @@ pub struct World {
     pub rings: Rings,
     pub ledger: Ledger,
     pub trace: Option<Trace>,
+    pub watch: Watch,
 }
 
 /// What the links of a run have seen, for the check that nothing was lost unseen.
@@ -79,13 +101,16 @@ pub struct Crossings {
 }
 
 impl World {
-    pub fn new(scenario: &Scenario, routes: &Routes, grid: Grid) -> World {
+    /// `None`: the run was asked to stop.
+    pub fn new(scenario: &Scenario, routes: &Routes, grid: Grid, control: &Control) -> Option<World> {
         let rings = Rings::new(&routes.data_rings, &routes.ack_rings);
         let stage = |index| Stage::new(scenario, index);
         let stages: Vec<Stage> = (0..scenario.links.len()).map(stage).collect();
-        World {
+        let goes_on = || !control.is_stopped();
+        Some(World {
             victims: Vec::new(),
             counts_bytes: scenario.counts_bytes(),
+            accounts: accounts(scenario),
             left: if scenario.flows.iter().any(|flow| flow.lead.is_some()) {
                 scenario.flows.iter().map(to_share).collect()
             } else {
@@ -94,9 +119,22 @@ impl World {
             agenda: Agenda::new(&routes.players),
             rings,
             stages,
-            ledger: Ledger::new(grid, scenario.flows.len(), scenario.links.len()),
+            ledger: Ledger::new_while(grid, scenario.flows.len(), scenario.links.len(), goes_on)?,
             trace: None,
-        }
+            watch: Watch::new(control),
+        })
+    }
+
+    /// Memory of all that waits, and of the events in the books, bytes.
+    pub fn memory(&self) -> u64 {
+        let held = |stage: &Stage| stage.carrier.waiting() as u64 * 2 * size_of::<Held<Parcel>>() as u64;
+        self.rings.memory() + self.stages.iter().map(held).sum::<u64>() + self.ledger.memory()
+    }
+
+    /// The link before which most packets wait, and how many.
+    pub fn longest_queue(&self) -> Option<(usize, usize)> {
+        let waiting = self.stages.iter().map(|stage| stage.carrier.waiting()).enumerate();
+        waiting.max_by_key(|(_, waiting)| *waiting)
     }
 
     /// A packet of `size` of connection `serial` is offered to `link` at `now`. `may_lose`: it is a data
@@ -127,38 +165,54 @@ impl World {
         };
         self.ledger.taken(link, size, now);
         if marked {
-            self.ledger.marked(link, now);
+            self.ledger.marked(link, now, now);
         }
-        self.ledger.passed(link, size, departs, on_wire);
         stage.passed += 1;
+        let does_more = stage.does_more;
+        self.leaves(link, size, may_lose, departs, on_wire);
         let crossing = Crossing { arrives, marked, twice: false };
-        if !stage.does_more {
+        if !does_more {
             return Passing::Crosses(crossing);
         }
-        match self.cross(link, size, may_lose, departs, crossing) {
+        match self.cross(link, may_lose, now, (departs, on_wire), crossing) {
             Ok(crossing) => Passing::Crosses(crossing),
             Err(when) => Passing::Dropped(when),
         }
     }
 
-    /// A packet leaves `link`, which may lose it yet, or hold it up on its way.
+    /// Books that a packet leaves `link` at `departs`, a data packet of flow `data_of`.
+    #[inline(always)]
+    fn leaves(&mut self, link: u32, size: u32, data_of: Option<u32>, departs: Time, on_wire: Span) {
+        self.ledger.passed(link, size, departs, on_wire);
+        if let Some(flow) = data_of
+            && let Account { link: counts, headers } = self.accounts[flow as usize]
+            && counts == link
+        {
+            let ability = &self.stages[link as usize].ability;
+            self.ledger
+                .carried(flow, size - headers, departs, on_wire, |from, to| ability.work_between(from, to));
+        }
+    }
+
+    /// A packet that was offered at `offered` leaves `link`, which may lose it yet, or hold it up on its way.
     #[inline(never)]
     fn cross(
         &mut self,
         link: u32,
-        size: u32,
         may_lose: Option<u32>,
-        departs: Time,
+        offered: Time,
+        (departs, on_wire): (Time, Span),
         crossing: Crossing,
     ) -> Result<Crossing, Time> {
         let stage = &mut self.stages[link as usize];
         if self.counts_bytes {
-            self.ledger.sends(link, size, departs);
+            let ability = &stage.ability;
+            self.ledger.sends(link, departs, on_wire, |from, to| ability.work_between(from, to));
         }
         if let (Some(loss), Some(flow)) = (&mut stage.loss, may_lose)
             && loss.takes(flow, departs)
         {
-            self.ledger.lost_behind(link, departs);
+            self.ledger.lost_behind(link, offered, departs);
             return Err(departs);
         }
         match &mut stage.impaired {
@@ -207,16 +261,17 @@ impl World {
     /// A packet begins to leave `link`.
     #[inline(always)]
     fn depart(&mut self, link: u32, departure: Departure<Parcel>, now: Time) -> Served {
-        let Departure { packet, size, departs, arrives, on_wire, marked, .. } = departure;
+        let Departure { packet, size, arrived, departs, arrives, on_wire, marked } = departure;
         let stage = &mut self.stages[link as usize];
         stage.passed += 1;
+        let does_more = stage.does_more;
         if marked {
-            self.ledger.marked(link, now);
+            self.ledger.marked(link, arrived, now);
         }
-        self.ledger.passed(link, size, departs, on_wire);
+        self.leaves(link, size, packet.may_lose(), departs, on_wire);
         let crossing = Crossing { arrives, marked, twice: false };
-        let passage = if stage.does_more {
-            self.cross(link, size, packet.may_lose(), departs, crossing)
+        let passage = if does_more {
+            self.cross(link, packet.may_lose(), arrived, (departs, on_wire), crossing)
         } else {
             Ok(crossing)
         };

@@ -64,7 +64,7 @@ fn rtt_s(run: &Run, from_s: f64, to_s: f64) -> f64 {
 fn sent(run: &Run, from_s: f64, to_s: f64) -> f64 {
     let grid = run.record.grid;
     let inside = |bin: &usize| (from_s..to_s).contains(&grid.start(*bin).as_secs());
-    (0..grid.len()).filter(inside).map(|bin| run.record.links[0][bin].sent_bytes as f64).sum()
+    (0..grid.len()).filter(inside).map(|bin| run.record.links[0][bin].sent_bytes).sum()
 }
 
 #[test]

@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     from fairhaul.runs import Progress
 
 
+def described(seen: Progress) -> str:
+    """Say what is running, and what is over but for its figures."""
+    figured = set(seen.figured)
+    words = [f"{one} (figures)" if one in figured else one for one in seen.running]
+    return f"{seen.finished}/{seen.runs} runs; {'; '.join(words)}"
+
+
 @contextmanager
 def progress() -> Iterator[Callable[[Progress], None] | None]:
     """Give a function that moves the bar; nothing where nobody would see it."""
@@ -35,9 +42,12 @@ def progress() -> Iterator[Callable[[Progress], None] | None]:
         task = bar.add_task("", total=None)
 
         def watch(seen: Progress) -> None:
-            what = f"{seen.finished}/{seen.runs} runs; {'; '.join(seen.running)}"
             bar.update(
-                task, completed=seen.reached_s, total=seen.total_s, description=printable(what)
+                task,
+                # The last hundredth is left to the figures of the last runs.
+                completed=0.99 * seen.reached_s if seen.finished < seen.runs else seen.reached_s,
+                total=seen.total_s,
+                description=printable(described(seen)),
             )
 
         yield watch

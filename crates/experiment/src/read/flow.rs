@@ -69,6 +69,17 @@ impl<'a> Party<'a> {
         })
     }
 
+    /// Whether its controller asks routers how fast to be.
+    pub(super) fn asks_routers(&self) -> bool {
+        let asks = |choice: Choice| choice.entry.header > Bytes(0);
+        !matches!(self.traffic, Traffic::Cbr { .. }) && self.values.controller("controller").is_some_and(asks)
+    }
+
+    /// Notes a mistake in one of its values.
+    pub(super) fn note(&self, key: &str, text: String, notes: &mut Notes) {
+        notes.note(self.values.spot(key), text);
+    }
+
     /// The transfers that it is expected to make.
     pub(super) fn transfers(&self, duration: Span) -> f64 {
         (self.count * self.connections) as f64 * expected(&self.traffic, duration)

@@ -63,6 +63,13 @@ pub(super) struct Way {
     hops: bool,
 }
 
+impl Way {
+    /// Its links, as data pass them.
+    pub(super) fn wires<'a>(&'a self, net: &'a Net) -> impl Iterator<Item = &'a Wire> {
+        self.links.iter().map(|link| net.wire(*link))
+    }
+}
+
 impl Net {
     /// Reads `[bottleneck]`, or `[[node]]` and `[[link]]`.
     pub(super) fn read(root: &Values, traces: &Traces, notes: &mut Notes) -> Net {

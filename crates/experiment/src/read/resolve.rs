@@ -43,6 +43,7 @@ pub(super) fn resolve(root: &Values, stem: &str, traces: &Traces, notes: &mut No
     affordable(&parties, duration, root.spot("flow"), notes);
     let largest = tables.iter().map(|table| table.size("packet").unwrap_or(packet)).max().unwrap_or(packet);
     routers_fit(&net, root.spot("link"), notes);
+    routers_answer(&parties, &net, notes);
     let links = links(&net, &Flows { tables: &tables, parties: &parties, largest }, notes);
     // Where a flow could not be read, the rest is no scenario; why has been noted.
     let bases = parties.iter().scan(0, |next, party| {
@@ -117,6 +118,25 @@ fn routers_fit(net: &Net, spot: Spot, notes: &mut Notes) {
             MOST_ROUTERS / 2
         );
         notes.note(spot, text);
+    }
+}
+
+/// Who asks routers how fast to be has one on the way of its data. One is enough: what lies between routers is
+/// theirs to guess ("virtual"), or is found out by loss.
+fn routers_answer(parties: &[Party], net: &Net, notes: &mut Notes) {
+    let answers = |wire: &Wire| queue::entry(wire.queue.shape.name).is_some_and(|entry| entry.answers);
+    for party in parties.iter().filter(|party| party.asks_routers()) {
+        let wires = || party.way.wires(net);
+        if wires().any(answers) {
+            continue;
+        }
+        let names: Vec<String> = wires().map(|wire| format!("\"{}\"", wire.name)).collect();
+        let text = format!(
+            "controller: \"xcp\" takes its rate from routers, and no link on the way of its data is one ({}); give one of \
+             them queue.kind = \"xcp\" or \"xcp_tcp\", or choose another controller",
+            names.join(", ")
+        );
+        party.note("controller", text, notes);
     }
 }
 

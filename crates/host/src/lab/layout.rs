@@ -16,6 +16,10 @@ pub struct Layout {
     pub links: Vec<LinkSpec>,
     /// By flow.
     pub routes: Vec<Route>,
+    /// By flow: the link that keeps account of its payload, see [`FlowRow::carried_bytes`].
+    ///
+    /// [`FlowRow::carried_bytes`]: fairhaul_experiment::FlowRow::carried_bytes
+    pub bottlenecks: Vec<Option<u32>>,
     /// The flow of each connection, by its number.
     pub connections: Vec<u32>,
     /// Every random number of a link follows from it.
@@ -108,6 +112,7 @@ impl Dumbbell {
             hosts: vec![1; 2],
             links: vec![link("bottleneck", self.loss.clone()), link("bottleneck (reverse)", None)],
             routes: vec![route; self.connections as usize],
+            bottlenecks: vec![Some(0); self.connections as usize],
             connections: (0..self.connections).collect(),
             seed: 1,
             mtu: MTU,

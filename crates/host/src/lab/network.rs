@@ -78,6 +78,8 @@ struct Connection {
 /// See the module.
 pub struct Network {
     routes: Vec<Route>,
+    /// By flow: the link that keeps account of its payload.
+    bottlenecks: Vec<Option<u32>>,
     flows: Vec<u32>,
     /// By number, from their first packet on.
     connections: Vec<Option<Box<Connection>>>,
@@ -100,6 +102,7 @@ impl Network {
         Network {
             stages: stages.map(|(link, spec)| Stage::new(spec, link, layout.seed, counts_bytes)).collect(),
             routes: layout.routes.clone(),
+            bottlenecks: layout.bottlenecks.clone(),
             flows: layout.connections.clone(),
             connections: vec![None; layout.connections.len()],
             events: BinaryHeap::new(),
@@ -242,7 +245,9 @@ impl Network {
             }
             Hop::Link(link) => {
                 let data_of = (forward && headers.carries_data()).then_some(flow);
-                let parcel = Parcel { slot, connection, data_of, size: headers.size, ecn: headers.ecn };
+                let counted = (self.bottlenecks[flow as usize] == Some(link)).then_some(headers.payload);
+                let parcel =
+                    Parcel { slot, connection, data_of, counted, size: headers.size, ecn: headers.ecn };
                 self.at_link(link, |stage, ledger, fates| stage.offer(parcel, now, ledger, fates));
             }
         }
@@ -267,7 +272,7 @@ impl Network {
 
     fn drop(&mut self, parcel: &Parcel, when: Time) {
         if let Some(flow) = parcel.data_of {
-            self.ledger.lost(flow, when);
+            self.ledger.lost(flow, self.packets[parcel.slot as usize].travel.sent, when);
         }
         self.counts.dropped += 1;
         self.free.push(parcel.slot);
@@ -284,6 +289,9 @@ impl Network {
         if let Some(Packet { travel, bytes }) = copy {
             let slot = self.keep(travel, &bytes);
             self.counts.copied += 1;
+            if travel.forward && travel.headers.carries_data() {
+                self.ledger.copied(travel.flow, travel.sent, arrives);
+            }
             self.push(slot, arrives);
         }
     }

@@ -3,7 +3,7 @@
 use fairhaul_experiment::{Ledger, LinkSpec};
 use fairhaul_path::impair::{Impaired, Loss};
 use fairhaul_path::queue::{Held, Packet};
-use fairhaul_path::{Carrier, Departure, Passage};
+use fairhaul_path::{Ability, Carrier, Departure, Passage};
 use fairhaul_units::{Chance, CongestionHeader, Ecn, Span, Time};
 
 /// A packet at a link: what of it queues and losses look at, and its place in the network.
@@ -14,6 +14,8 @@ pub struct Parcel {
     pub connection: u32,
     /// The flow of a data packet, which may be lost.
     pub data_of: Option<u32>,
+    /// Its payload, where this link keeps account of it.
+    pub counted: Option<u32>,
     pub size: u32,
     pub ecn: Ecn,
 }
@@ -49,6 +51,7 @@ pub struct Stage {
     /// Its place in the books.
     link: u32,
     carrier: Carrier<Parcel>,
+    ability: Ability,
     loss: Option<Loss>,
     impaired: Option<Impaired>,
     /// Whether the books hold what links have sent.
@@ -66,6 +69,7 @@ impl Stage {
         Stage {
             link,
             carrier: spec.carrier(stream("queue")),
+            ability: spec.ability(),
             loss: spec.loss(stream("loss")),
             impaired: spec.impaired(stream),
             counts_bytes,
@@ -93,7 +97,7 @@ impl Stage {
             }
             Passage::Passes { departs, arrives, on_wire, marked } => {
                 ledger.taken(self.link, parcel.size, now);
-                let departure = Leaving { departs, arrives, on_wire, marked };
+                let departure = Leaving { offered: now, departs, arrives, on_wire, marked };
                 fates.push((parcel, self.leave(&parcel, departure, now, ledger)));
             }
         }
@@ -151,31 +155,36 @@ impl Stage {
         fates: &mut Fates,
     ) {
         let mut victims = std::mem::take(&mut self.victims);
-        for Held { packet, size, .. } in victims.drain(..) {
-            ledger.dropped(self.link, size, now);
+        for Held { packet, size, arrived, .. } in victims.drain(..) {
+            ledger.dropped(self.link, size, arrived, now);
             fates.push((packet, Fate::Dropped(now)));
         }
         self.victims = victims;
-        if let Some(Departure { packet, departs, arrives, on_wire, marked, .. }) = departure {
-            let departure = Leaving { departs, arrives, on_wire, marked };
+        if let Some(Departure { packet, arrived: offered, departs, arrives, on_wire, marked, .. }) = departure
+        {
+            let departure = Leaving { offered, departs, arrives, on_wire, marked };
             fates.push((packet, self.leave(&packet, departure, now, ledger)));
         }
     }
 
     /// A packet leaves the queue, which may lose it yet, or hold it up on its way.
     fn leave(&mut self, parcel: &Parcel, leaving: Leaving, now: Time, ledger: &mut Ledger) -> Fate {
-        let Leaving { departs, arrives, on_wire, marked } = leaving;
+        let Leaving { offered, departs, arrives, on_wire, marked } = leaving;
         if marked {
-            ledger.marked(self.link, now);
+            ledger.marked(self.link, offered, now);
         }
         ledger.passed(self.link, parcel.size, departs, on_wire);
+        let work = |from, to| self.ability.work_between(from, to);
+        if let (Some(flow), Some(payload)) = (parcel.data_of, parcel.counted) {
+            ledger.carried(flow, payload, departs, on_wire, work);
+        }
         if self.counts_bytes {
-            ledger.sends(self.link, parcel.size, departs);
+            ledger.sends(self.link, departs, on_wire, work);
         }
         if let (Some(loss), Some(flow)) = (&mut self.loss, parcel.data_of)
             && loss.takes(flow, departs)
         {
-            ledger.lost_behind(self.link, departs);
+            ledger.lost_behind(self.link, offered, departs);
             return Fate::Dropped(departs);
         }
         let crossing = self.impaired.as_mut().map(|impaired| impaired.cross(arrives));
@@ -186,6 +195,7 @@ impl Stage {
 
 /// How a packet leaves a queue.
 struct Leaving {
+    offered: Time,
     departs: Time,
     arrives: Time,
     on_wire: Span,

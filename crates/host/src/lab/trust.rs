@@ -231,9 +231,9 @@ fn uses(scenario: &Scenario, record: &Record) -> Vec<Use> {
     let measured = (scenario.duration - scenario.warmup).as_secs();
     let carried = |(link, rows): (&fairhaul_experiment::LinkSpec, &Vec<fairhaul_experiment::LinkRow>)| {
         let busy: f64 = rows[first..].iter().map(|row| row.busy_s).sum();
-        let sent: u64 = rows[first..].iter().map(|row| row.sent_bytes).sum();
+        let sent: f64 = rows[first..].iter().map(|row| row.sent_bytes).sum();
         let constant = busy / measured * link.rate.as_bps() as f64;
-        let carried_bps = if scenario.counts_bytes() { sent as f64 * 8.0 / measured } else { constant };
+        let carried_bps = if scenario.counts_bytes() { sent * 8.0 / measured } else { constant };
         Use { name: link.name.clone(), rate_bps: link.rate.as_bps(), carried_bps }
     };
     scenario.links.iter().zip(&record.links).map(carried).collect()

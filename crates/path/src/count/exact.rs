@@ -79,6 +79,12 @@ impl Table {
         self.last.len()
     }
 
+    /// Until when that number stands after `now`, while no packet passes.
+    pub fn stands_until(&mut self, now: Time) -> Time {
+        self.forget(now);
+        self.order.first().map_or(Time::NEVER, |(last, _)| *last + self.rule.window)
+    }
+
     /// Takes out the flows whose last packet is a window ago or longer.
     fn forget(&mut self, now: Time) {
         while let Some(&(last, flow)) = self.order.first() {

@@ -46,6 +46,15 @@ impl Counter {
             Counter::Nred(bins) => bins.flows(now) as f64,
         }
     }
+
+    /// Until when the answer is what it is at `now`, if no packet passes.
+    pub fn stands_until(&mut self, now: Time) -> Time {
+        match self {
+            Counter::Exact(table) => table.stands_until(now),
+            Counter::Sred(zombies) => zombies.stands_until(now),
+            Counter::Nred(bins) => bins.stands_until(now),
+        }
+    }
 }
 
 /// What the list says of one counter.
@@ -164,6 +173,32 @@ mod tests {
             let mut counter = built(entry.name, &[]).expect("defaults fit");
             counter.see(7, Time::ZERO);
             assert_eq!(counter.flows(Time::ZERO), 1.0, "{}", entry.name);
+        }
+    }
+
+    /// After packets at 0 and 0.4 s: asked every 50 ms, the answer changes when it was said that it may, or later.
+    #[test]
+    fn an_answer_stands_as_long_as_it_is_said_to() {
+        for entry in entries() {
+            let mut counter = built(entry.name, &[]).expect("defaults fit");
+            assert_eq!(counter.stands_until(Time::ZERO), Time::NEVER, "{}", entry.name);
+            let at = |ms| Time::ZERO + fairhaul_units::Span::from_ms(ms);
+            counter.see(7, at(0));
+            counter.see(8, at(400));
+            let mut changes = 0;
+            for step in 8..100 {
+                let (now, answer) = (at(50 * step), counter.flows(at(50 * step)));
+                let until = counter.stands_until(now);
+                assert!(until > now, "{}", entry.name);
+                let mut later = counter.clone();
+                if until < Time::NEVER {
+                    changes += u32::from(counter.clone().flows(until) != answer);
+                    assert_eq!(later.flows(Time::from_ps(until.as_ps() - 1)), answer, "{}", entry.name);
+                } else {
+                    assert_eq!(later.flows(Time::NEVER), answer, "{}", entry.name);
+                }
+            }
+            assert!(changes > 0, "{}", entry.name);
         }
     }
 

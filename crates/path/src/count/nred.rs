@@ -107,6 +107,15 @@ impl Bins {
         self.before.unwrap_or(self.counted)
     }
 
+    /// Until when that number stands after `now`, while no packet passes.
+    pub fn stands_until(&mut self, now: Time) -> Time {
+        self.turn(now);
+        let Some(interval) = self.interval else { return Time::NEVER };
+        // Behind an empty interval all others are empty, too.
+        let silent = self.before == Some(0) && self.counted == 0;
+        if silent { Time::NEVER } else { Time::ZERO + self.rule.interval * (interval + 1) }
+    }
+
     /// Begins a new interval where `now` is in one.
     fn turn(&mut self, now: Time) {
         let at = now.since(Time::ZERO) / self.rule.interval;

@@ -181,6 +181,15 @@ impl Zombies {
         (1.0 / self.share_of_hits()).clamp(1.0, self.list.len().max(1) as f64)
     }
 
+    /// Until when that number stands after `now`, while no packet passes.
+    pub fn stands_until(&self, now: Time) -> Time {
+        let fresh = self.last.filter(|last| now.since(*last) <= self.rule.stale);
+        match fresh {
+            Some(last) if !self.rule.stale.is_zero() => last + self.rule.stale + Span::from_ps(1),
+            _ => Time::NEVER,
+        }
+    }
+
     /// The sum over the entries of `flow` of one and of how often each was hit: large for a flow that sends
     /// more than others. It looks at the whole list, so it is not for every packet.
     pub fn occurrence(&self, flow: u64) -> u64 {

@@ -85,7 +85,7 @@ const PARAMETERS: [Parameter; 18] = [
         name: "period",
         kind: Kind::Number { least: 0.0, most: 10_000.0, unit: "ms" },
         default: 0.0,
-        help: "time between updates; 0: the control interval of XCP",
+        help: "time between updates, at least 0.001; 0: the control interval of XCP",
     },
     Parameter {
         name: "min_p",
@@ -197,7 +197,17 @@ const fn joined<const N: usize>() -> [Parameter; N] {
     all
 }
 
+/// The shortest period, ms: 1250 B at 10 Gbit/s. No rate can be told from a time in which no packet leaves.
+const SHORTEST_PERIOD: f64 = 1e-3;
+
 pub(super) fn resolve(settings: &mut Settings, site: &Site, largest: Bytes) -> Result<(), Refusal> {
+    let period = settings.number("period");
+    if period != 0.0 && period < SHORTEST_PERIOD {
+        let text = format!(
+            "{period} ms is too short to tell a rate; at least {SHORTEST_PERIOD} ms, or 0 for the control interval of XCP"
+        );
+        return Err(Refusal::new("period", text));
+    }
     let (least, most) = (settings.number("min_p"), settings.number("max_p"));
     if least > most {
         return Err(Refusal::new("min_p", format!("{least} is more than max_p, {most}")));
@@ -260,14 +270,27 @@ impl Fair {
     /// Makes the updates that were due by `now`: `capacity` bytes/s can leave, round trips take `rtt`
     /// seconds, and the control interval of XCP is `interval`.
     pub fn advance(&mut self, now: Time, capacity: f64, rtt: f64, interval: Span) {
-        while self.ends <= now {
-            let length = (self.ends - self.begins).as_secs();
-            self.update(length, capacity, rtt);
-            self.before = self.let_in / length;
-            (self.offered, self.let_in, self.packets, self.left) = (0.0, 0.0, 0.0, 0.0);
-            self.begins = self.ends;
-            self.ends += self.rule.period.unwrap_or(interval);
+        if self.ends > now {
+            return;
         }
+        self.update(1, self.ends - self.begins, capacity, rtt);
+        let step = self.rule.period.unwrap_or(interval);
+        self.ends += step;
+        // Nothing came or left in the rest of the silence, so that only what the counters tell can differ from one
+        // period to the next.
+        while self.ends <= now {
+            let stands = self.stands_until(self.ends).min(now + Span::from_ps(1));
+            let more = stands.since(self.ends).saturating_sub(Span::from_ps(1)) / step;
+            self.update(1 + more, step, capacity, rtt);
+            self.ends += step * (1 + more);
+        }
+        self.begins = Time::from_ps(self.ends.as_ps() - step.as_ps());
+    }
+
+    /// Until when the counters tell what they tell at `at`, while nothing comes.
+    fn stands_until(&mut self, at: Time) -> Time {
+        let [asking, plain] = self.rule.counters.each_mut().map(|counter| counter.stands_until(at));
+        asking.min(plain)
     }
 
     /// A data packet of `flow` arrives, which asks or does not; whether it is let in.
@@ -292,7 +315,16 @@ impl Fair {
         self.left += f64::from(size);
     }
 
-    fn update(&mut self, length: f64, capacity: f64, rtt: f64) {
+    /// The update at the end of a period of `length`, which ends at `ends`; or of several at once that follow each
+    /// other, where nothing came in them.
+    fn update(&mut self, periods: u64, length: Span, capacity: f64, rtt: f64) {
+        let length = length.as_secs();
+        self.learn_from(periods, length, capacity, rtt);
+        self.before = self.let_in / length;
+        (self.offered, self.let_in, self.packets, self.left) = (0.0, 0.0, 0.0, 0.0);
+    }
+
+    fn learn_from(&mut self, periods: u64, length: f64, capacity: f64, rtt: f64) {
         let at = self.ends;
         let [asking, plain] = self.rule.counters.each_mut().map(|counter| counter.flows(at));
         let share = if plain > 0.0 { plain / (asking + plain) } else { 0.0 };
@@ -311,14 +343,15 @@ impl Fair {
                 if rate > target + near && rate >= self.before {
                     self.p = (self.p * up).min(ceiling);
                 } else if rate < target - near {
-                    self.p = (self.p * down).max(floor);
+                    self.p = (self.p * libm::pow(down, periods as f64)).max(floor);
                 }
                 // Unclear in [XCP-TCP, 3.3]: whether packets are dropped while the rate is below its share.
                 // They are not, as "TCP flows are no longer penalized" at the least probability.
                 self.drops = at_floor || rate > target;
             }
             Law::Adaptive { horizon, ceiling } => {
-                self.learn(horizon * rtt, ceiling, length, rate, target, rtt)
+                let learns = (length / (horizon * rtt)).min(1.0) * periods as f64;
+                self.learn(learns, ceiling, length, rate, target, rtt)
             }
         }
     }
@@ -327,15 +360,15 @@ impl Fair {
     /// of its rate. A rate of e times the target, e = 1 + excess, is to fall by its excess in four round
     /// trips, as the rate shows a loss after one or two: p w / 2 = (e - 1) / 4. What rates were before
     /// counts as a factor of e, so that means come to the target and not peaks, and grows until p is
-    /// enough for flows that loss slows down less, or not at all.
-    fn learn(&mut self, horizon: f64, ceiling: f64, length: f64, rate: f64, target: f64, rtt: f64) {
+    /// enough for flows that loss slows down less, or not at all. `learns`: the exponent with which this one counts.
+    fn learn(&mut self, learns: f64, ceiling: f64, length: f64, rate: f64, target: f64, rtt: f64) {
         let size = if self.packets > 0.0 { self.let_in / self.packets } else { 1000.0 };
         let window = (target * rtt / (self.found[1] * size)).max(2.0);
         // Flows that no loss slows down get their share if only that is let in.
         let most = (1.0 - target * length / self.offered.max(1.0)).max(ceiling);
         let error = (rate / target).clamp(0.25, 4.0);
         if error < 1.0 || self.p < most {
-            let learnt = libm::pow(error, (length / horizon).min(1.0));
+            let learnt = libm::pow(error, learns);
             // To make up for what they missed they may have twice their share.
             self.aggressiveness = (self.aggressiveness * learnt).max(0.5);
         }
@@ -426,6 +459,51 @@ mod tests {
             assert!((fair.aggressiveness - aggressiveness).abs() < 1e-12, "{plain}: {}", fair.aggressiveness);
             assert!((fair.p - p).abs() < 1e-12 && fair.drops == (p > 0.0), "{plain}: {}", fair.p);
         }
+    }
+
+    /// A silence after a second with packets, for both rules and all counters, with a gate that is closed and one
+    /// that is always open.
+    #[test]
+    fn a_silence_in_one_step_leaves_what_a_silence_in_many_steps_leaves() {
+        for (rule, counter, gate) in [(0.0, 1.0, 0.95), (1.0, 0.0, 0.95), (0.0, 2.0, 0.0), (1.0, 1.0, 0.0)] {
+            let mut parts = fair(&[("rule", rule), ("counter", counter), ("gate", gate), ("down", 0.999)]);
+            second(&mut parts, 300, 700, 1000);
+            let (mut whole, begins) = (parts.clone(), parts.begins);
+            for step in 1..=40 {
+                parts.advance(begins + SECOND / 4 * step, CAPACITY, 0.1, SECOND);
+            }
+            whole.advance(begins + SECOND * 10, CAPACITY, 0.1, SECOND);
+            let times = |fair: &Fair| (fair.begins, fair.ends, fair.drops, fair.found, fair.before);
+            assert_eq!(times(&whole), times(&parts));
+            // A power is not its factors to the last bit.
+            assert!((whole.p / parts.p - 1.0).abs() < 1e-12 || whole.p == parts.p);
+            assert!((whole.aggressiveness / parts.aggressiveness - 1.0).abs() < 1e-12);
+        }
+    }
+
+    /// 10^10 periods, an hour of arithmetic one by one.
+    #[test]
+    fn a_silence_of_many_periods_is_passed_over_at_once() {
+        for (rule, gate) in [(0.0, 0.95), (0.0, 0.0), (1.0, 0.0)] {
+            let mut fair = fair(&[("rule", rule), ("period", 0.001), ("gate", gate), ("down", 1.0 - 1e-12)]);
+            second(&mut fair, 300, 700, 1000);
+            let begun = std::time::Instant::now();
+            fair.advance(Time::ZERO + Span::from_s(10_000), CAPACITY, 0.1, SECOND);
+            assert!(begun.elapsed().as_secs() < 3, "{:?}", begun.elapsed());
+        }
+    }
+
+    #[test]
+    fn a_period_in_which_no_packet_leaves_is_refused() {
+        let resolved = |period| {
+            let mut choice = Choice::named("xcp_tcp").expect("it is in the catalogue");
+            choice.settings.set("period", period);
+            let rate = fairhaul_units::Rate::from_bps(1_000_000).expect("not zero");
+            let (capacity, mark) = (crate::queue::Capacity::Packets(10), crate::queue::Capacity::Unlimited);
+            choice.resolved(&Site { rate, delay: Span::ZERO, capacity, mark }, Bytes(1500)).map(drop)
+        };
+        assert!(resolved(0.0).is_ok() && resolved(0.001).is_ok());
+        assert!(resolved(1e-6).is_err() && resolved(1e-12).is_err());
     }
 
     /// Flows that no loss slows down: what is let in comes to the share, a quarter of the link.

@@ -15,6 +15,7 @@ impl Connection {
             self.await_ready(world);
         }
         if self.datagrams.is_none() {
+            self.stand(self.sender.window(), self.start, world);
             self.pump(self.start, route, world);
         }
     }

@@ -1,7 +1,7 @@
 //! What a connection enters into the books of the run, and into the trace of its flow.
 
 use fairhaul_cc::Window;
-use fairhaul_experiment::PacketWhat;
+use fairhaul_experiment::{NO_WINDOW, PacketWhat};
 use fairhaul_units::{Ack, Data, Time};
 
 use super::Connection;
@@ -42,8 +42,9 @@ impl Connection {
     /// Books what an acknowledgement or the timer has caused.
     #[inline(always)]
     pub(super) fn note(&mut self, outcome: Outcome, now: Time, world: &mut World) {
-        if self.sender.window() != self.standing || outcome.finishes() {
-            self.stand(now, world);
+        let window = if outcome.finishes() { NO_WINDOW } else { self.sender.window() };
+        if window != self.standing {
+            self.stand(window, now, world);
         }
         if !matches!(outcome, Outcome::Quiet) || self.sender.mode() != self.mode {
             self.note_event(outcome, now, world);
@@ -71,11 +72,10 @@ impl Connection {
         }
     }
 
+    /// The window becomes another.
     #[inline(always)]
-    pub(super) fn stand(&mut self, now: Time, world: &mut World) {
-        let Window { cwnd, ssthresh } = self.standing;
-        world.ledger.stood(self.flow, cwnd, ssthresh, self.standing_since, now);
-        self.standing = self.sender.window();
-        self.standing_since = now;
+    pub(super) fn stand(&mut self, window: Window, now: Time, world: &mut World) {
+        let before = std::mem::replace(&mut self.standing, window);
+        world.ledger.window(self.flow, before, window, now);
     }
 }

@@ -60,7 +60,13 @@ impl Connection {
         world: &mut World,
     ) {
         let copies = if crossing.twice { 2 } else { 1 };
-        self.data.launched += copies - 1;
+        if crossing.twice {
+            self.data.launched += 1;
+            world.watch.launched();
+            if !data.opens {
+                world.ledger.copied(self.flow, data.stamped, crossing.arrives);
+            }
+        }
         for _ in 0..copies {
             self.carry_data(leg + 1, data, crossing.arrives, route, world);
         }
@@ -107,7 +113,7 @@ impl Connection {
         self.data.dropped += 1;
         self.see_data(PacketWhat::Dropped, data, when, world);
         if !data.opens {
-            world.ledger.lost(self.flow, when);
+            world.ledger.lost(self.flow, data.stamped, when);
         }
     }
 

@@ -75,6 +75,9 @@ impl Default for Rack {
 }
 
 impl Rack {
+    /// What is noted of a packet, bytes.
+    pub const PER_PACKET: usize = size_of::<Packet>();
+
     /// A packet leaves for the first time.
     pub fn send_new(&mut self, now: Time) {
         self.flight.add(now);

@@ -38,6 +38,9 @@ struct Note {
 }
 
 impl RateSampler {
+    /// What is noted of a packet, bytes.
+    pub const PER_PACKET: usize = size_of::<Note>();
+
     /// A packet leaves with that stamp; `in_flight`: with it; `lost`: packets believed lost so far.
     pub fn sent(&mut self, stamp: Time, in_flight: u64, lost: u64) {
         if in_flight == 1 {

@@ -23,7 +23,7 @@ use timed::Timed;
 use undo::Before;
 use usage::Usage;
 
-use super::{HyStart, Hybrid, Pacer, Profile, Proportion, RateSampler, Room, RttEstimator, Scoreboard};
+use super::{HyStart, Hybrid, Pacer, Profile, Proportion, Rack, RateSampler, Room, RttEstimator, Scoreboard};
 
 /// What a poll gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -223,6 +223,13 @@ impl<C: Controller + Clone> Sender<C> {
     /// When the retransmission timer runs out; [`Time::NEVER`] where it does not run.
     pub fn timer(&self) -> Time {
         self.timer
+    }
+
+    /// What it notes of packets that are outstanding, bytes, at most.
+    pub fn memory(&self) -> u64 {
+        let timed = if self.timed.is_some() { Rack::PER_PACKET } else { 0 };
+        let rates = if self.rates.is_some() { RateSampler::PER_PACKET } else { 0 };
+        2 * self.board.outstanding() * (timed + rates) as u64
     }
 
     /// The smoothed round-trip time.

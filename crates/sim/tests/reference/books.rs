@@ -1,7 +1,7 @@
 //! The books: a list of all that happened, sorted into bins when the run is over.
 
 use fairhaul_cc::Window;
-use fairhaul_experiment::{EventRow, FlowRow, Grid, LinkRow, Record, Scenario, TransferRow, grid};
+use fairhaul_experiment::{EventRow, FlowRow, Grid, LinkRow, LinkSpec, Record, Scenario, TransferRow, grid};
 use fairhaul_units::{Span, Time};
 
 use super::link::Link;
@@ -14,8 +14,12 @@ pub enum Fact {
     Sent { flow: u32, again: bool },
     /// A data packet reached its receiver.
     Delivered { flow: u32, payload: u64, in_order: u64, fresh: bool },
-    /// A data packet was dropped.
-    Lost { flow: u32 },
+    /// A data packet that was sent then was dropped.
+    Lost { flow: u32, sent: Time },
+    /// A link made two of a data packet that was sent then.
+    Copied { flow: u32, sent: Time },
+    /// The slowest link on the way of a flow sent a packet with so much payload, from then until now.
+    Carried { flow: u32, link: usize, payload: u64, began: Time },
     /// An acknowledgement reached its sender.
     Sampled { flow: u32, rtt: Span, one_way: Span },
     /// The window was this until now.
@@ -24,12 +28,10 @@ pub enum Fact {
     Event { flow: u32, kind: &'static str, value: f64 },
     /// A packet was offered to a link.
     Offered { link: usize, refused: bool },
-    /// The queue of a link marked a packet.
-    Marked { link: usize },
-    /// The last bit of a packet of that size left a link's queue.
-    Left { link: usize, size: u64 },
-    /// A link lost a packet that had left its queue.
-    LostBehind { link: usize },
+    /// The queue of a link marked a packet that was offered then.
+    Marked { link: usize, offered: Time },
+    /// A link dropped a packet that it had taken, which was offered then.
+    LostBehind { link: usize, offered: Time },
     /// The queue of a link held this until now, and something was being sent.
     Stood { link: usize, packets: u64, bytes: u64, since: Time },
 }
@@ -45,7 +47,20 @@ pub struct Books {
     /// How many starts of bins the clock has passed.
     begun: usize,
     flows: usize,
-    links: usize,
+    /// The link on whose account the payload of each flow is kept.
+    slowest: Vec<Option<u32>>,
+    /// The rate of each link from when on, in bits per second, and after which time that begins again.
+    rates: Vec<(Vec<(u64, u64)>, Option<u64>)>,
+    /// Whether what links send is counted.
+    counted: bool,
+}
+
+/// Sums over the time of a flow's bin, of windows in 2^24ths of a packet times picoseconds.
+#[derive(Clone, Copy, Default)]
+struct Windows {
+    cwnd: i128,
+    ssthresh: i128,
+    endless: bool,
 }
 
 /// Sums over the time of a link's bin, in picoseconds.
@@ -54,11 +69,13 @@ struct Integrals {
     busy: u128,
     packets: u128,
     bytes: u128,
+    /// Bits per second times picoseconds.
+    work: u128,
 }
 
 /// The tables while they are filled.
 struct Tables {
-    flows: Vec<Vec<FlowRow>>,
+    flows: Vec<Vec<(FlowRow, Windows)>>,
     links: Vec<Vec<(LinkRow, Integrals)>>,
     events: Vec<EventRow>,
     packets: u64,
@@ -81,7 +98,9 @@ impl Books {
             shown: vec![Vec::new(); scenario.links.len()],
             begun: 0,
             flows: scenario.flows.len(),
-            links: scenario.links.len(),
+            slowest: scenario.bottlenecks(),
+            rates: scenario.links.iter().map(rates).collect(),
+            counted: scenario.links.iter().any(|link| link.schedule.rates.is_some()),
         }
     }
 
@@ -105,21 +124,23 @@ impl Books {
     pub fn close(self, transfers: Vec<TransferRow>) -> Record {
         let bins = self.edges.len() - 1;
         let mut tables = Tables {
-            flows: vec![vec![FlowRow::default(); bins]; self.flows],
-            links: vec![vec![Default::default(); bins]; self.links],
+            flows: vec![vec![Default::default(); bins]; self.flows],
+            links: vec![vec![Default::default(); bins]; self.rates.len()],
             events: Vec::new(),
             packets: 0,
         };
         for &(time, fact) in &self.facts {
             match fact {
-                Fact::Window { .. } | Fact::Stood { .. } => self.lasted(time, fact, &mut tables),
+                Fact::Window { .. } | Fact::Stood { .. } | Fact::Carried { .. } => {
+                    self.lasted(time, fact, &mut tables)
+                }
                 _ if time < self.end() => self.happened(time, fact, &mut tables),
                 _ => {} // a packet that a sender would have let go after the end
             }
         }
         let length = |edge: &[Time]| (edge[1] - edge[0]).as_ps() as f64;
         let lengths: Vec<f64> = self.edges.windows(2).map(length).collect();
-        let mean_flow = |rows: Vec<FlowRow>| rows.into_iter().zip(&lengths).map(flow_means).collect();
+        let mean_flow = |rows: Vec<_>| rows.into_iter().zip(&lengths).map(flow_means).collect();
         let mean_link = |rows: Vec<_>| rows.into_iter().zip(&lengths).map(link_means).collect();
         tables.events.sort_by(|a, b| {
             let key = |e: &EventRow| (e.t_s.to_bits(), e.flow, e.kind, e.value.to_bits());
@@ -137,6 +158,28 @@ impl Books {
         }
     }
 
+    /// A link sends a packet of a flow.
+    pub fn crossed(&mut self, flow: u32, link: usize, payload: u64, began: Time, departs: Time) {
+        if self.slowest[flow as usize] == Some(link as u32) && departs != Time::NEVER {
+            self.note(departs, Fact::Carried { flow, link, payload, began });
+        }
+    }
+
+    /// What a link can do from `from` to `to`, in bits per second times picoseconds, piece by piece.
+    fn work(&self, link: usize, from: Time, to: Time) -> u128 {
+        let (steps, lap) = &self.rates[link];
+        let (mut at, mut work) = (from.as_ps(), 0);
+        while at < to.as_ps() {
+            let begun = lap.map_or(0, |lap| at / lap * lap);
+            let (_, bps) = *steps.iter().rev().find(|step| begun + step.0 <= at).expect("one is at zero");
+            let next = steps.iter().map(|step| begun + step.0).find(|&from| from > at);
+            let ends = next.or(lap.map(|lap| begun + lap)).unwrap_or(u64::MAX).min(to.as_ps());
+            work += u128::from(bps) * u128::from(ends - at);
+            at = ends;
+        }
+        work
+    }
+
     fn bin(&self, time: Time) -> usize {
         self.edges.partition_point(|&edge| edge <= time) - 1
     }
@@ -145,7 +188,7 @@ impl Books {
     fn parts(&self, from: Time, to: Time) -> Vec<(usize, Span)> {
         let mut parts = Vec::new();
         let mut from = from;
-        while from < to {
+        while from < to && from < self.end() {
             let bin = self.bin(from);
             let until = self.edges[bin + 1].min(to);
             parts.push((bin, until - from));
@@ -158,19 +201,20 @@ impl Books {
         let bin = self.bin(time);
         match fact {
             Fact::Sent { flow, again } => {
-                let row = &mut tables.flows[flow as usize][bin];
+                let row = &mut tables.flows[flow as usize][bin].0;
                 row.sent += 1;
                 row.retransmitted += u64::from(again);
             }
             Fact::Delivered { flow, payload, in_order, fresh } => {
-                let row = &mut tables.flows[flow as usize][bin];
+                let row = &mut tables.flows[flow as usize][bin].0;
                 row.delivered_bytes += payload;
                 row.goodput_bytes += in_order;
                 tables.packets += u64::from(fresh);
             }
-            Fact::Lost { flow } => tables.flows[flow as usize][bin].lost += 1,
+            Fact::Lost { flow, sent } => tables.flows[flow as usize][self.bin(sent)].0.lost += 1,
+            Fact::Copied { flow, sent } => tables.flows[flow as usize][self.bin(sent)].0.copied += 1,
             Fact::Sampled { flow, rtt, one_way } => {
-                let row = &mut tables.flows[flow as usize][bin];
+                let row = &mut tables.flows[flow as usize][bin].0;
                 row.rtt_s += rtt.as_ps() as f64;
                 row.one_way_s += one_way.as_ps() as f64;
                 row.rtt_samples += 1;
@@ -183,10 +227,9 @@ impl Books {
                 row.arrived += 1;
                 row.dropped += u64::from(refused);
             }
-            Fact::Marked { link } => tables.links[link][bin].0.marked += 1,
-            Fact::Left { link, size } => tables.links[link][bin].0.sent_bytes += size,
-            Fact::LostBehind { link } => tables.links[link][bin].0.dropped += 1,
-            Fact::Window { .. } | Fact::Stood { .. } => unreachable!("these last"),
+            Fact::Marked { link, offered } => tables.links[link][self.bin(offered)].0.marked += 1,
+            Fact::LostBehind { link, offered } => tables.links[link][self.bin(offered)].0.dropped += 1,
+            Fact::Window { .. } | Fact::Stood { .. } | Fact::Carried { .. } => unreachable!("these last"),
         }
     }
 
@@ -194,9 +237,14 @@ impl Books {
         match fact {
             Fact::Window { flow, window, since } => {
                 for (bin, part) in self.parts(since, until) {
-                    let row = &mut tables.flows[flow as usize][bin];
-                    row.cwnd_packets += window.cwnd * part.as_ps() as f64;
-                    row.ssthresh_packets += window.ssthresh * part.as_ps() as f64;
+                    let row = &mut tables.flows[flow as usize][bin].1;
+                    let part = i128::from(part.as_ps());
+                    row.cwnd += (window.cwnd * 16_777_216.0) as i128 * part;
+                    if window.ssthresh.is_finite() {
+                        row.ssthresh += (window.ssthresh * 16_777_216.0) as i128 * part;
+                    } else {
+                        row.endless = true;
+                    }
                 }
             }
             Fact::Stood { link, packets, bytes, since } => {
@@ -207,16 +255,35 @@ impl Books {
                     integrals.packets += part * u128::from(packets);
                     integrals.bytes += part * u128::from(bytes);
                 }
+                let mut from = since;
+                for (bin, part) in self.parts(since, until).into_iter().filter(|_| self.counted) {
+                    tables.links[link][bin].1.work += self.work(link, from, from + part);
+                    from += part;
+                }
+            }
+            Fact::Carried { flow, link, payload, began } => {
+                let (mut from, whole) = (began, self.work(link, began, until) as f64);
+                for (bin, part) in self.parts(began, until) {
+                    let share = self.work(link, from, from + part) as f64 / whole;
+                    tables.flows[flow as usize][bin].0.carried_bytes += payload as f64 * share;
+                    from += part;
+                }
             }
             _ => unreachable!("only levels last"),
         }
     }
 }
 
-fn flow_means((mut row, length): (FlowRow, &f64)) -> FlowRow {
-    row.cwnd_packets /= length;
-    row.ssthresh_packets /= length;
-    if row.ssthresh_packets.is_infinite() {
+/// See [`Books::rates`].
+fn rates(link: &LinkSpec) -> (Vec<(u64, u64)>, Option<u64>) {
+    let Some(rates) = &link.schedule.rates else { return (vec![(0, link.rate.as_bps())], None) };
+    (rates.steps().map(|(at, bps)| (at.as_ps(), bps)).collect(), rates.lap().map(Span::as_ps))
+}
+
+fn flow_means(((mut row, windows), length): ((FlowRow, Windows), &f64)) -> FlowRow {
+    row.cwnd_packets = windows.cwnd as f64 / 16_777_216.0 / length;
+    row.ssthresh_packets = windows.ssthresh as f64 / 16_777_216.0 / length;
+    if windows.endless {
         row.ssthresh_packets = f64::NAN;
     }
     row.rtt_s *= 1e-12 / row.rtt_samples as f64;
@@ -226,6 +293,7 @@ fn flow_means((mut row, length): (FlowRow, &f64)) -> FlowRow {
 
 fn link_means(((mut row, sums), length): ((LinkRow, Integrals), &f64)) -> LinkRow {
     row.busy_s = Span::from_ps(sums.busy as u64).as_secs();
+    row.sent_bytes = sums.work as f64 / 8e12;
     row.backlog_packets = sums.packets as f64 / length;
     row.backlog_bytes = sums.bytes as f64 / length;
     row

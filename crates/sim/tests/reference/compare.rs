@@ -62,12 +62,14 @@ fn bits(value: f64) -> u64 {
     if value.is_nan() { u64::MAX } else { value.to_bits() }
 }
 
-fn flow(row: &FlowRow) -> [u64; 10] {
+fn flow(row: &FlowRow) -> [u64; 12] {
     [
         row.delivered_bytes,
         row.goodput_bytes,
+        bits(row.carried_bytes),
         row.sent,
         row.retransmitted,
+        row.copied,
         row.lost,
         bits(row.cwnd_packets),
         bits(row.ssthresh_packets),
@@ -79,7 +81,7 @@ fn flow(row: &FlowRow) -> [u64; 10] {
 
 fn link(row: &LinkRow) -> [u64; 7] {
     let backlog = [bits(row.backlog_packets), bits(row.backlog_bytes)];
-    [bits(row.busy_s), row.arrived, row.dropped, row.marked, backlog[0], backlog[1], row.sent_bytes]
+    [bits(row.busy_s), row.arrived, row.dropped, row.marked, backlog[0], backlog[1], bits(row.sent_bytes)]
 }
 
 fn event(row: &EventRow) -> (u64, &'static str, u32, u64) {

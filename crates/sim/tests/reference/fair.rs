@@ -58,15 +58,30 @@ impl Fair {
 
     /// The updates up to `now`.
     pub fn timer(&mut self, now: Time, bps: u64, rtt: f64, ctl_interval: Span) {
+        let period = Span::from_secs(self.settings.number("period") * 1e-3);
+        let next = if period.is_zero() { ctl_interval } else { period };
+        let mut first = true;
         while self.until <= now {
-            self.update(bps as f64 / 8.0, rtt);
+            // Behind the first nothing came in any: those of which the counters tell the same are one update.
+            let mut alike = 1;
+            if !first {
+                let mut counters = self.counters.clone();
+                let mut told = |at: Time| counters.each_mut().map(|counter| counter.flows(at));
+                let here = told(self.until);
+                while self.until + next * alike <= now && told(self.until + next * alike) == here {
+                    alike += 1;
+                }
+            }
+            first = false;
+            self.update(alike, bps as f64 / 8.0, rtt);
+            self.begun += next * (alike - 1);
+            self.until += next * (alike - 1);
             let passed: f64 = self.came.iter().filter(|came| came.1).map(|came| came.0 as f64).sum();
             self.rate_before = passed / (self.until - self.begun).as_secs();
             self.came.clear();
             self.left.clear();
             self.begun = self.until;
-            let period = Span::from_secs(self.settings.number("period") * 1e-3);
-            self.until += if period.is_zero() { ctl_interval } else { period };
+            self.until += next;
         }
     }
 
@@ -93,7 +108,7 @@ impl Fair {
         self.left.push(size(parcel));
     }
 
-    fn update(&mut self, c: f64, rtt: f64) {
+    fn update(&mut self, alike: u64, c: f64, rtt: f64) {
         let get = |name| self.settings.number(name);
         let length = (self.until - self.begun).as_secs();
         let (n, m) = (self.counters[0].flows(self.until), self.counters[1].flows(self.until));
@@ -113,7 +128,7 @@ impl Fair {
             if rate > target + near && rate >= self.rate_before {
                 self.p = (self.p * get("up")).min(get("max_p"));
             } else if rate < target - near {
-                self.p = (self.p * get("down")).max(get("min_p"));
+                self.p = (self.p * libm::pow(get("down"), alike as f64)).max(get("min_p"));
             }
             self.dropping = self.settings.switch("at_floor") || rate > target;
             return;
@@ -123,7 +138,8 @@ impl Fair {
         let most = (1.0 - target * length / offered.max(1.0)).max(get("max_p"));
         let e = (rate / target).clamp(0.25, 4.0);
         if e < 1.0 || self.p < most {
-            self.phi = (self.phi * libm::pow(e, (length / (get("horizon") * rtt)).min(1.0))).max(0.5);
+            self.phi =
+                (self.phi * libm::pow(e, (length / (get("horizon") * rtt)).min(1.0) * alike as f64)).max(0.5);
         }
         self.p = ((self.phi * e - 1.0) / (2.0 * w)).clamp(0.0, most);
         self.dropping = self.p > 0.0;

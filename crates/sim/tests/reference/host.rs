@@ -7,7 +7,7 @@ use fairhaul_units::{Ack, Chance, Data, Ecn, HEADER, Span, Time};
 
 use super::books::{Books, Fact};
 use super::calendar::What;
-use super::link::Link;
+use super::link::{Link, size};
 use super::{Load, Parcel, Shared};
 
 /// See the module.
@@ -21,6 +21,7 @@ pub struct Host {
     receiver: Receiver,
     /// Payload of a full packet, and of the whole transfer.
     payload: u64,
+    more_headers: u64,
     size: Option<u64>,
     in_order: u64,
     /// The first of the flows that carry the transfer together, and what this one has taken of it.
@@ -62,6 +63,7 @@ impl Host {
             sender,
             receiver,
             payload: flow.packet.0 - flow.headers().0,
+            more_headers: flow.headers().0 - HEADER.0,
             size: transfer.size.map(|size| size.0),
             in_order: 0,
             lead: flow.lead.filter(|_| transfer.size.is_some()),
@@ -97,8 +99,23 @@ impl Host {
 
     /// One of its packets is gone.
     pub fn dropped(&self, parcel: &Parcel, now: Time, books: &mut Books) {
+        if let Load::Data(Data { opens: false, stamped, .. }) = parcel.load {
+            books.note(now, Fact::Lost { flow: self.flow, sent: stamped });
+        }
+    }
+
+    /// A link has made two of one of its packets.
+    pub fn copied(&self, parcel: &Parcel, now: Time, books: &mut Books) {
+        if let Load::Data(Data { opens: false, stamped, .. }) = parcel.load {
+            books.note(now, Fact::Copied { flow: self.flow, sent: stamped });
+        }
+    }
+
+    /// A link sent one of its packets from `began` on, and has done so at `departs`.
+    pub fn crossed(&self, parcel: &Parcel, link: usize, began: Time, departs: Time, books: &mut Books) {
         if let Load::Data(Data { opens: false, .. }) = parcel.load {
-            books.note(now, Fact::Lost { flow: self.flow });
+            let payload = size(parcel) - (HEADER.0 + self.more_headers);
+            books.crossed(self.flow, link, payload, began, departs);
         }
     }
 
@@ -255,12 +272,12 @@ impl Host {
             shared.books.note(data.stamped, Fact::Sent { flow: self.flow, again: data.again });
         }
         self.sender.launched(data.stamped);
-        let parcel = Parcel { serial: self.serial, hop: 0, load: Load::Data(data) };
+        let parcel = Parcel { serial: self.serial, hop: 0, offered: now, load: Load::Data(data) };
         shared.calendar.add(data.stamped, What::Arrival(parcel));
     }
 
     fn reply(&mut self, ack: Ack, now: Time, shared: &mut Shared) {
-        let parcel = Parcel { serial: self.serial, hop: 0, load: Load::Ack(ack) };
+        let parcel = Parcel { serial: self.serial, hop: 0, offered: now, load: Load::Ack(ack) };
         shared.calendar.add(now, What::Arrival(parcel));
     }
 

@@ -34,14 +34,15 @@ pub struct Link {
     schedule: Schedule,
     /// How many changes of the rule of loss are behind.
     turned: usize,
-    /// Whether the books hold what it has sent.
-    counted: bool,
     /// The first is being sent.
     queue: VecDeque<Parcel>,
     /// Since when the queue has been as it is.
     since: Time,
     /// When the last packet left.
     left: Time,
+    /// When the first began to leave, and when it will have left.
+    pub began: Time,
+    departs: Time,
     /// When the queue will be empty, where it looks at itself.
     empties: Time,
     /// Whether the scenario names it: a connection's own wire is not recorded.
@@ -65,7 +66,6 @@ impl Link {
             plain: !spec.queue.entry.answers,
             loss: rule.map(|rule| Loss::new(rule, chance("loss"))),
             schedule: spec.schedule.clone(),
-            counted: scenario.links.iter().any(|link| link.schedule.rates.is_some()),
             policer: spec.impair.policer.map(Policer::new),
             jitter: spec.impair.jitter.map(|rule| Jitter::new(rule, chance("jitter"))),
             reorder: spec.impair.reorder.map(|rule| Reorder::new(rule, chance("reorder"))),
@@ -92,10 +92,11 @@ impl Link {
             duplicate: None,
             schedule: Schedule::default(),
             turned: 0,
-            counted: false,
             queue: VecDeque::new(),
             since: Time::ZERO,
             left: Time::ZERO,
+            began: Time::ZERO,
+            departs: Time::ZERO,
             empties: Time::ZERO,
             recorded: false,
         }
@@ -124,6 +125,7 @@ impl Link {
         calendar: &mut Calendar,
         books: &mut Books,
     ) -> Vec<Parcel> {
+        parcel.offered = now;
         let polices = self.policer.as_mut().filter(|_| matches!(parcel.load, Load::Data(d) if !d.opens));
         let policed = polices.is_some_and(|policer| !policer.admits(Bytes(size(&parcel)), now));
         if self.late.is_some() && !policed {
@@ -141,7 +143,7 @@ impl Link {
             && fate == Fate::Marked
         {
             *ecn = Ecn::Marked;
-            books.note(now, Fact::Marked { link: me });
+            books.note(now, Fact::Marked { link: me, offered: now });
         }
         self.stand(now, me, books);
         if self.aqm.as_ref().is_some_and(|aqm| aqm.period().is_some()) {
@@ -168,7 +170,8 @@ impl Link {
         let bps = self.bps(now);
         let late = self.late.as_mut().expect("it decides at departure");
         let mut gone = late.arrive(parcel, self.queue.front(), now, bps);
-        gone.iter().for_each(|_| books.note(now, Fact::LostBehind { link: me }));
+        gone.iter()
+            .for_each(|parcel| books.note(now, Fact::LostBehind { link: me, offered: parcel.offered }));
         if self.queue.is_empty() {
             gone.extend(self.send_next(now, me, calendar, books));
         }
@@ -180,10 +183,11 @@ impl Link {
         let bps = self.bps(now);
         let Some(late) = &mut self.late else { return Vec::new() };
         let (next, gone) = late.next(now, bps);
-        gone.iter().for_each(|_| books.note(now, Fact::LostBehind { link: me }));
+        gone.iter()
+            .for_each(|parcel| books.note(now, Fact::LostBehind { link: me, offered: parcel.offered }));
         if let Some((parcel, marked)) = next {
             if marked {
-                books.note(now, Fact::Marked { link: me });
+                books.note(now, Fact::Marked { link: me, offered: parcel.offered });
             }
             self.queue.push_back(parcel);
             self.send_first(now, me, calendar);
@@ -232,9 +236,6 @@ impl Link {
             header.plain = header.plain.saturating_add(1);
         }
         self.left = now;
-        if self.counted {
-            books.note(now, Fact::Left { link: me, size: size(&parcel) });
-        }
         if !self.queue.is_empty() {
             self.send_first(now, me, calendar);
         }
@@ -268,7 +269,13 @@ impl Link {
 
     fn send_first(&mut self, now: Time, me: usize, calendar: &mut Calendar) {
         let departs = self.sent(size(&self.queue[0]), now);
+        (self.began, self.departs) = (now, departs);
         calendar.add(departs, What::Departure(me));
+    }
+
+    /// What is being sent, and when it will have left.
+    pub fn sending(&self) -> Option<(Parcel, Time)> {
+        self.queue.front().map(|parcel| (*parcel, self.departs))
     }
 
     /// When a packet of `bytes` has been sent that begins to leave at `now`.

@@ -39,6 +39,8 @@ pub enum Load {
 pub struct Parcel {
     pub serial: u32,
     pub hop: usize,
+    /// When it was last offered to a link.
+    pub offered: Time,
     pub load: Load,
 }
 
@@ -128,23 +130,33 @@ fn drop_all(gone: &[Parcel], now: Time, hosts: &mut [Option<Host>], books: &mut 
 /// The last bit of the packet at the head of a link leaves it.
 fn depart(link: usize, now: Time, hosts: &mut [Option<Host>], shared: &mut Shared) {
     let Shared { calendar, books, links, .. } = shared;
+    let began = links[link].began;
     let (mut parcel, gone) = links[link].depart(now, link, calendar, books);
     drop_all(&gone, now, hosts, books);
     let host = host(hosts, parcel.serial);
+    host.crossed(&parcel, link, began, now, books);
     if links[link].loses(&parcel, host.flow(), now) {
-        books.note(now, Fact::LostBehind { link });
+        books.note(now, Fact::LostBehind { link, offered: parcel.offered });
         return host.dropped(&parcel, now, books);
     }
     parcel.hop += 1;
     let (arrives, copies) = links[link].way(now);
+    if copies == 2 {
+        host.copied(&parcel, arrives, books);
+    }
     for _ in 0..copies {
         calendar.add(arrives, What::Arrival(parcel));
     }
 }
 
 fn close(transfers: &[Transfer], mut hosts: Vec<Option<Host>>, mut shared: Shared) -> Record {
+    let end = shared.books.end();
     for (index, link) in shared.links.iter_mut().enumerate() {
-        link.stand(shared.books.end(), index, &mut shared.books);
+        link.stand(end, index, &mut shared.books);
+        if let Some((parcel, departs)) = link.sending() {
+            let host = hosts[parcel.serial as usize].as_ref().expect("it has started");
+            host.crossed(&parcel, index, link.began, departs, &mut shared.books);
+        }
     }
     shared.books.look_at(&shared.links, shared.books.end());
     for host in hosts.iter_mut().flatten() {

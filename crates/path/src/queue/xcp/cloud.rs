@@ -3,7 +3,7 @@
 
 use fairhaul_units::{CongestionHeader, Span, TICK, Time, tick};
 
-use super::law::{Law, XcpRule};
+use super::law::{Law, XcpRule, next_after};
 
 /// The numbers of a router that does so.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,7 +66,14 @@ impl Cloud {
 
     fn advance(&mut self, rule: &XcpRule, clouds: &CloudRule, now: Time) {
         while self.law.ends <= now {
+            let before = *self;
             self.control(rule, clouds);
+            let mut moved = before;
+            moved.law.ends = self.law.ends;
+            if *self == moved {
+                // Nothing comes through, and nothing changes any more.
+                self.law.ends = next_after(self.law.ends, self.law.interval, now);
+            }
         }
     }
 

@@ -1,0 +1,138 @@
+//! What a run of a scenario takes, told before it begins.
+//!
+//! An estimate: what windows will do is not known, so `least_bytes` counts only what no window can
+//! change, and `packets` is what the links let through at most. The engine watches what is
+//! outstanding while it runs.
+
+use fairhaul_units::{Bytes, Time};
+
+use crate::plan::expected;
+use crate::{Flow, Scenario, SizeLaw, Traffic, grid};
+
+/// Memory of a flow, of a transfer before it begins, of a row of a series and of a packet that waits, bytes.
+/// Measured with a million flows, ten million transfers and a hundred million packets.
+const PER_FLOW: f64 = 2400.0;
+const PER_TRANSFER: f64 = 80.0;
+const PER_ROW: f64 = 250.0;
+const PER_PACKET: f64 = 56.0;
+/// Processor time of a packet from end to end, seconds.
+const PER_PACKET_S: f64 = 3e-7;
+
+/// See the module.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// Flows, each connection of a group for itself.
+    pub flows: u64,
+    /// Transfers that start, on average.
+    pub transfers: f64,
+    /// Rows of the series of flows and links.
+    pub rows: u64,
+    /// Data packets that are sent, at most: what the links can carry and constant rates offer.
+    pub packets: f64,
+    /// Data packets of constant rates that wait at once, at least, since they come faster than they leave.
+    pub waiting: f64,
+    /// Memory, at least.
+    pub least_bytes: f64,
+    /// Processor time for all packets, about.
+    pub seconds: f64,
+}
+
+impl Estimate {
+    /// Of a run of `scenario`.
+    pub fn of(scenario: &Scenario) -> Estimate {
+        let transfers = scenario.flows.iter().map(|flow| expected(&flow.traffic, scenario.duration)).sum();
+        let bins = grid(scenario.duration, scenario.warmup, scenario.flows.len()).len();
+        let rows = (scenario.flows.len() + scenario.links.len()) as u64 * bins as u64;
+        let flows = scenario.flows.len() as u64;
+        let packets = sent(scenario);
+        let waiting: f64 = scenario.flows.iter().map(|flow| ahead(flow, scenario)).sum();
+        let others = flows as f64 * PER_FLOW + transfers * PER_TRANSFER + rows as f64 * PER_ROW;
+        let least_bytes = others + waiting * PER_PACKET;
+        Estimate { flows, transfers, rows, packets, waiting, least_bytes, seconds: packets * PER_PACKET_S }
+    }
+}
+
+/// Packets that all flows send at most. Those of one bottleneck share it, but for constant rates, which nothing
+/// slows down.
+fn sent(scenario: &Scenario) -> f64 {
+    let end = Time::ZERO + scenario.duration;
+    let room = |link: &crate::LinkSpec| link.offers(Time::ZERO, end);
+    let mut left: Vec<f64> = scenario.links.iter().map(room).collect();
+    let mut packets = 0.0;
+    for (flow, bottleneck) in scenario.flows.iter().zip(scenario.bottlenecks()) {
+        let (asked, size) = (demand(flow, scenario), flow.packet.0 as f64);
+        let bytes = match (flow.traffic, bottleneck) {
+            (Traffic::Cbr { .. }, _) | (_, None) => asked,
+            (_, Some(link)) => {
+                let taken = asked.min(left[link as usize]);
+                left[link as usize] -= taken;
+                taken
+            }
+        };
+        packets += bytes / size;
+    }
+    packets
+}
+
+/// What a flow would send at most, bytes.
+fn demand(flow: &Flow, scenario: &Scenario) -> f64 {
+    let seconds = scenario.duration.as_secs();
+    let line = flow.line() * flow.packet.0 as f64 * seconds;
+    let asked = match flow.traffic {
+        Traffic::Bulk => f64::INFINITY,
+        Traffic::Sized(Bytes(size)) => size as f64,
+        Traffic::OnOff { rate, .. } => rate.as_bps() as f64 / 8.0 * seconds,
+        Traffic::Cbr { rate } => return rate.as_bps() as f64 / 8.0 * seconds,
+        Traffic::Short { size, .. } => expected(&flow.traffic, scenario.duration) * mean(size),
+        Traffic::Web(web) => expected(&flow.traffic, scenario.duration) * mean(web.size),
+    };
+    asked.min(line)
+}
+
+fn mean(size: SizeLaw) -> f64 {
+    match size {
+        SizeLaw::Fixed(mean) | SizeLaw::Exponential(mean) | SizeLaw::Pareto(mean, _) => mean.0 as f64,
+    }
+}
+
+/// Packets of a constant rate that the sender has handed over and is still at work on: each takes up to the
+/// `overhead`, none leaves before those ahead of it, so that nearly all take that long.
+fn ahead(flow: &Flow, scenario: &Scenario) -> f64 {
+    let Traffic::Cbr { rate } = flow.traffic else { return 0.0 };
+    let seconds = flow.overhead.min(scenario.duration).as_secs();
+    let packets = rate.as_bps() as f64 / 8.0 / flow.packet.0 as f64 * seconds / 2.0;
+    if packets < 1.0 { 0.0 } else { packets }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read;
+
+    fn estimate(flows: &str) -> Estimate {
+        let dumbbell = "duration = \"10 s\"\n[bottleneck]\nrate = \"8 Mbit/s\"\ndelay = \"10 ms\"\nqueue = { kind = \"droptail\", capacity = \"unlimited\" }\n";
+        Estimate::of(&read(&[dumbbell, flows].concat(), "test", &[]).expect("it is a scenario").base)
+    }
+
+    /// 8 Mbit/s are 1000 packets a second, so 10,000 in all, whoever sends them; 80 Mbit/s of datagrams are 100,000.
+    #[test]
+    fn packets_are_what_links_carry_and_constant_rates_offer() {
+        let bulk = "[[flow]]\nname = \"b\"\ncontroller = \"reno\"\ncount = 3\n";
+        let small = "[[flow]]\nname = \"s\"\ncontroller = \"reno\"\ntraffic = \"10 kB\"\n";
+        let flood = "[[flow]]\nname = \"c\"\ntraffic = { kind = \"cbr\", rate = \"80 Mbit/s\" }\n";
+        assert_eq!(estimate(bulk).packets, 10_000.0);
+        assert_eq!(estimate(small).packets, 10.0);
+        assert_eq!(estimate(flood).packets, 100_000.0);
+        assert_eq!((estimate(bulk).flows, estimate(bulk).transfers), (3, 3.0));
+    }
+
+    /// A packet takes 1 ms at 8 Mbit/s, which is the overhead; 80 Tbit/s are 10^7 of 1000 B in that, of which half count.
+    #[test]
+    fn what_comes_faster_than_a_sender_hands_it_on_waits() {
+        let flood = "[[flow]]\nname = \"c\"\ntraffic = { kind = \"cbr\", rate = \"80 Tbit/s\" }\n";
+        let found = estimate(flood);
+        assert_eq!(found.waiting, 5e6);
+        assert!(found.least_bytes > 5e6 * 56.0 && found.least_bytes < 6e6 * 56.0, "{found:?}");
+        assert_eq!(estimate(&flood.replace("80 Tbit/s", "8 Mbit/s")).waiting, 0.0);
+    }
+}

@@ -1,0 +1,116 @@
+//! The book of a flow.
+
+use fairhaul_units::{Span, real};
+
+use super::pages::Pages;
+use crate::FlowRow;
+
+/// Windows are summed in this unit, a 2^24th of a packet.
+const UNITS_PER_PACKET: f64 = 16_777_216.0;
+/// A window that is larger counts as this, packets: 2^38 of the smallest are ten terabytes.
+const LARGEST_WINDOW: f64 = 274_877_906_944.0;
+
+/// A window in whole units.
+#[inline(always)]
+pub(super) fn in_units(packets: f64) -> i64 {
+    (packets.min(LARGEST_WINDOW) * UNITS_PER_PACKET) as i64
+}
+
+/// The book of one flow, in three cache lines.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+pub(super) struct FlowBook {
+    pub(super) sending: Pages<Sending>,
+    pub(super) arriving: Pages<Arriving>,
+    /// By bin.
+    pub(super) rare: Box<[Rare]>,
+}
+
+const _: () = assert!(size_of::<FlowBook>() == 192);
+
+/// What a sender does in a bin, and learns: sums of times in picoseconds, and the steps of its window.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sending {
+    pub(super) cwnd: Change,
+    pub(super) sent: u64,
+    pub(super) retransmitted: u64,
+    pub(super) samples: u64,
+    pub(super) rtt_ps: f64,
+    pub(super) one_way_ps: f64,
+}
+
+const _: () = assert!(size_of::<Sending>() == 64);
+
+/// What seldom happens to a flow in a bin.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rare {
+    pub(super) lost: u64,
+    pub(super) copied: u64,
+    /// Of the thresholds that are finite, and of the number of those that are not.
+    pub(super) ssthresh: Change,
+    pub(super) endless: Change,
+}
+
+/// The steps of a level within one bin, up less down.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, packed(8))]
+pub(super) struct Change {
+    /// Sum of each step times its time since the start of the bin, ps.
+    pub(super) moment: i128,
+    /// How far they lead; a level that goes far up and down within a bin may pass round.
+    pub(super) sum: i64,
+}
+
+impl Change {
+    #[inline(always)]
+    pub(super) fn step(&mut self, by: i64, after: Span) {
+        self.sum = self.sum.wrapping_add(by);
+        self.moment += i128::from(by) * i128::from(after.as_ps());
+    }
+
+    /// The integral over a bin of that length of a level that was `level` at its start, which becomes what
+    /// it is at its end.
+    pub(super) fn integral(self, level: &mut i128, length: Span) -> i128 {
+        *level += i128::from(self.sum);
+        *level * i128::from(length.as_ps()) - self.moment
+    }
+}
+
+/// What a receiver gets in a bin, bytes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Arriving {
+    pub(super) delivered: u64,
+    pub(super) goodput: u64,
+}
+
+pub(super) fn close_flow(
+    book: FlowBook,
+    carried: Pages<f64>,
+    length: &impl Fn(usize) -> Span,
+) -> Vec<FlowRow> {
+    let (sending, arriving, carried) = (book.sending.close(), book.arriving.close(), carried.close());
+    let (mut cwnd, mut ssthresh, mut endless) = (0, 0, 0);
+    let row = |bin: usize| {
+        let (sending, arriving, rare) = (&sending[bin], &arriving[bin], &book.rare[bin]);
+        let length = length(bin);
+        let mean = |integral: i128| integral as f64 / UNITS_PER_PACKET / real(length.as_ps());
+        let (finite, others) =
+            (rare.ssthresh.integral(&mut ssthresh, length), rare.endless.integral(&mut endless, length));
+        let second = 1e-12 / real(sending.samples);
+        FlowRow {
+            delivered_bytes: arriving.delivered,
+            goodput_bytes: arriving.goodput,
+            carried_bytes: carried[bin],
+            sent: sending.sent,
+            retransmitted: sending.retransmitted,
+            copied: rare.copied,
+            lost: rare.lost,
+            cwnd_packets: mean(sending.cwnd.integral(&mut cwnd, length)),
+            ssthresh_packets: if others == 0 { mean(finite) } else { f64::NAN },
+            rtt_s: sending.rtt_ps * second, // not a number without a sample
+            one_way_s: sending.one_way_ps * second,
+            rtt_samples: sending.samples,
+        }
+    };
+    (0..sending.len()).map(row).collect()
+}

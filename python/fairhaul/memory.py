@@ -1,0 +1,108 @@
+"""How much memory runs may take, and what a run is estimated to need."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairhaul._core import ScenarioError
+
+if TYPE_CHECKING:
+    from fairhaul.scenario import Scenario
+
+# What is left to the rest of the process: tables, figures, the interpreter.
+FOR_RUNS = 0.8
+
+CGROUPS = (
+    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+    (
+        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+        "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+    ),
+)
+
+
+def available_bytes() -> int | None:
+    """Give the memory that this process can still get, or None where nothing tells.
+
+    That is the least of what the machine has left, what its control group may still take, and what
+    the limits of the process (`ulimit -v`, `ulimit -d`) leave.
+    """
+    return min([*_machine(), *_group(), *_process()], default=None)
+
+
+def per_run(scenarios: Sequence[Scenario], jobs: int) -> int | None:
+    """Give what each of `jobs` runs at a time may take for what is outstanding.
+
+    Raises:
+        ScenarioError: one of `scenarios` takes more than that, by an estimate of what no window
+            can change: flows, transfers, rows, and constant rates that wait.
+    """
+    left = available_bytes()
+    if left is None:
+        return None
+    at_once = max(1, min(jobs, len(scenarios)))
+    most = int(left * FOR_RUNS / at_once)
+    mistakes: dict[str, None] = {}
+    for scenario in scenarios:
+        found = dict(scenario.estimate())
+        if found["least_bytes"] > most:
+            mistakes[_refusal(scenario, found, most, at_once)] = None
+    if mistakes:
+        raise ScenarioError(*mistakes)
+    return most
+
+
+def _refusal(scenario: Scenario, found: dict[str, float], most: int, at_once: int) -> str:
+    parts = [
+        f"{found['flows']:,.0f} flows",
+        f"{found['transfers']:,.0f} transfers",
+        f"{found['rows']:,.0f} rows of series",
+    ]
+    if found["waiting"]:
+        parts.append(f"{found['waiting']:.2g} packets of constant rates that wait at once")
+    shared = f", shared by {at_once} runs at a time (see --jobs)" if at_once > 1 else ""
+    return (
+        f"{scenario.title}: a run takes about {_gigabytes(found['least_bytes'])} of memory "
+        f"({', '.join(parts)}), and there are {_gigabytes(most)} for it{shared}; "
+        "make it smaller: fewer flows, a lower rate, larger packets or a shorter run"
+    )
+
+
+def _gigabytes(size: float) -> str:
+    return f"{size / 1e9:.2g} GB" if size < 1e14 else f"{size / 1e9:.0e} GB"
+
+
+def _machine() -> Iterator[int]:
+    for line in _lines("/proc/meminfo"):
+        if line.startswith("MemAvailable:"):
+            yield int(line.split()[1]) * 1024
+
+
+def _group() -> Iterator[int]:
+    for most, current in CGROUPS:
+        found = [line for file in (most, current) for line in _lines(file)]
+        if len(found) == 2 and all(line.strip().isdigit() for line in found):
+            yield max(0, int(found[0]) - int(found[1]))
+
+
+def _process() -> Iterator[int]:
+    used = {
+        line.split(":")[0]: int(line.split()[1]) * 1024
+        for line in _lines("/proc/self/status")
+        if line.startswith(("VmSize:", "VmData:"))
+    }
+    limits = (("VmSize", resource.RLIMIT_AS), ("VmData", resource.RLIMIT_DATA))
+    for name, which in limits:
+        most, _ = resource.getrlimit(which)
+        if most != resource.RLIM_INFINITY and name in used:
+            yield max(0, most - used[name])
+
+
+def _lines(file: str) -> list[str]:
+    try:
+        return Path(file).read_text(encoding="ascii", errors="replace").splitlines()
+    except OSError:
+        return []
