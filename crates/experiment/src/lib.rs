@@ -18,10 +18,15 @@ pub use describe::describe;
 pub use ledger::Ledger;
 pub use listing::{Gauge, Key, Word, controllers, counters, page, queues, recoveries, schema, traffics};
 pub use plan::{Transfer, plan};
-pub use read::{Mistake, Mistakes, Study, Variant, read};
+pub use read::{Mistake, Mistakes, Study, Variant, check_trace, read};
 pub use record::{EventRow, FlowRow, Grid, LinkRow, PacketRow, PacketWhat, Record, TransferRow, grid};
 pub use scenario::{
     Flow, Hold, Hop, LinkSpec, Pages, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Sockbuf, Start,
     Traffic,
 };
 pub use source::Source;
+
+/// The tables of keys that the reader follows, for what draws or checks scenarios by them.
+pub mod table {
+    pub use crate::read::{Accepts, Fallback, Field, SCENARIO, Shape, Words};
+}
