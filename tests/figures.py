@@ -24,7 +24,14 @@ SHARES = {
     "links": ("utilization", "drop_rate", "mark_rate"),
 }
 AMOUNTS = {
-    "flows": ("goodput_bps", "throughput_bps", "cwnd_mean", "retransmits", "loss_events", "timeouts"),
+    "flows": (
+        "goodput_bps",
+        "throughput_bps",
+        "cwnd_mean",
+        "retransmits",
+        "loss_events",
+        "timeouts",
+    ),
     "links": ("queue_mean_packets", "queue_mean_s"),
 }
 # Sums of fractions are rounded.
@@ -46,7 +53,11 @@ def wrong(figures: dict[str, Any]) -> list[str]:
                     found.append(f"{key} of {row['name']} is {row[key]}")
     fairness = figures["fairness"]
     indices = {"jain": fairness.get("jain"), **fairness.get("jain_by_window", {})}
-    found += [f"Jain's index ({key}) is {value}" for key, value in indices.items() if not _within(value, 1)]
+    found += [
+        f"Jain's index ({key}) is {value}"
+        for key, value in indices.items()
+        if not _within(value, 1)
+    ]
     return found
 
 

@@ -18,10 +18,10 @@ const READING_S: f64 = 1.0;
 const STOPPING_S: f64 = 0.2;
 /// What a run may cost whatever it does, and for each packet that a sender sends or a link is offered: ten
 /// times what they cost in a build with checks.
-const START_S: f64 = 0.1;
+const START_S: f64 = 0.05;
 const PACKET_S: f64 = 5e-6;
 /// A row of the record, a flow or a change of a rate.
-const ROW_S: f64 = 2e-6;
+const ROW_S: f64 = 1e-6;
 /// A transfer, with its connection.
 const TRANSFER_S: f64 = 100e-6;
 /// The most memory of a case, kB: those that are drawn carry some ten thousand packets.
@@ -57,8 +57,16 @@ pub enum Kind {
 impl Kind {
     /// Every kind.
     pub const ALL: [Kind; 10] = [
-        Kind::Panic, Kind::Refusal, Kind::Conservation, Kind::Bounds, Kind::Rtt, Kind::Completion, Kind::Same, Kind::Cost,
-        Kind::Stop, Kind::Life,
+        Kind::Panic,
+        Kind::Refusal,
+        Kind::Conservation,
+        Kind::Bounds,
+        Kind::Rtt,
+        Kind::Completion,
+        Kind::Same,
+        Kind::Cost,
+        Kind::Stop,
+        Kind::Life,
     ];
 
     /// Its word.
@@ -121,7 +129,10 @@ fn attempt(text: &str, file: &str, budget_s: f64) -> Result<Verdict, Complaint> 
     let study = read(text, file, &[]);
     let took = cpu_s() - started;
     if took > READING_S {
-        return Err(Complaint { kind: Kind::Refusal, text: format!("reading it took {took:.1} s of processor time") });
+        return Err(Complaint {
+            kind: Kind::Refusal,
+            text: format!("reading it took {took:.1} s of processor time"),
+        });
     }
     let scenario = match study {
         Ok(study) => study.base,
@@ -222,7 +233,10 @@ fn timed(scenario: &Scenario, budget_s: f64, hurry: bool) -> Result<(Option<Reco
 }
 
 fn late(seconds: f64, rest: &str) -> Complaint {
-    Complaint { kind: Kind::Stop, text: format!("asked to stop, it took {seconds:.2} s of processor time {rest}") }
+    Complaint {
+        kind: Kind::Stop,
+        text: format!("asked to stop, it took {seconds:.2} s of processor time {rest}"),
+    }
 }
 
 /// Says what is broken and ends the process, whose run cannot be ended.
@@ -235,11 +249,16 @@ fn fail(complaint: &Complaint) -> ! {
 fn affordable(scenario: &Scenario, record: &Record, cost: f64) -> Result<f64, Complaint> {
     let sent: u64 = record.flows.iter().flatten().map(|row| row.sent).sum();
     let offered: u64 = record.links.iter().flatten().map(|row| row.arrived).sum();
-    let steps: usize =
-        scenario.links.iter().filter_map(|link| link.schedule.rates.as_ref()).map(|rates| rates.steps().len()).sum();
+    let steps: usize = scenario
+        .links
+        .iter()
+        .filter_map(|link| link.schedule.rates.as_ref())
+        .map(|rates| rates.steps().len())
+        .sum();
     let rows = record.grid.len() * (record.flows.len() + record.links.len()) + steps + record.events.len();
     let packets = (sent + offered) as f64;
-    let bound = START_S + PACKET_S * packets + ROW_S * rows as f64 + TRANSFER_S * record.transfers.len() as f64;
+    let bound =
+        START_S + PACKET_S * packets + ROW_S * rows as f64 + TRANSFER_S * record.transfers.len() as f64;
     if cost <= bound {
         return Ok(cost / bound);
     }
@@ -252,6 +271,7 @@ fn affordable(scenario: &Scenario, record: &Record, cost: f64) -> Result<f64, Co
 
 /// Processor time of this process, seconds.
 fn cpu_s() -> f64 {
-    let time = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).expect("every system that runs this has the clock");
+    let time =
+        clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).expect("every system that runs this has the clock");
     time.tv_sec() as f64 + time.tv_nsec() as f64 * 1e-9
 }

@@ -4,8 +4,22 @@ use fairhaul_units::Chance;
 
 /// What may stand where another value is wanted.
 const VALUES: [&str; 16] = [
-    "[]", "{}", "true", "nan", "-inf", "1e400", "-1", "0", "18446744073709551616", "\"\"", "\"1e9 bit/s\"", "\"-3 s\"",
-    "1979-05-27T07:32:00Z", "[[1], [2]]", "{ kind = \"reno\", kind = \"cubic\" }", "\"\\u001b[2J\"",
+    "[]",
+    "{}",
+    "true",
+    "nan",
+    "-inf",
+    "1e400",
+    "-1",
+    "0",
+    "18446744073709551616",
+    "\"\"",
+    "\"1e9 bit/s\"",
+    "\"-3 s\"",
+    "1979-05-27T07:32:00Z",
+    "[[1], [2]]",
+    "{ kind = \"reno\", kind = \"cubic\" }",
+    "\"\\u001b[2J\"",
 ];
 
 /// `text` with one to three damages.

@@ -30,7 +30,8 @@ pub fn accepted(seed: u64, number: u64, beside: &std::path::Path) -> Keys {
 /// Any scenario, valid or nearly so.
 pub fn any(chance: Chance) -> Keys {
     let mut draw = drawer(chance);
-    let mut keys = draw.table(&SCENARIO, &["duration", "warmup", "bottleneck", "node", "link", "flow", "sweep"]);
+    let mut keys =
+        draw.table(&SCENARIO, &["duration", "warmup", "bottleneck", "node", "link", "flow", "sweep"]);
     let duration = draw.scale.duration.as_ps() as f64;
     keys.set("duration", Item::text(&value::span(duration)));
     if draw.chance.hits(0.5) {
@@ -47,7 +48,8 @@ pub fn any(chance: Chance) -> Keys {
 fn healing(chance: Chance) -> Keys {
     let mut draw = drawer(chance);
     let seconds = draw.scale.duration.as_secs().min(200.0);
-    let mut keys = draw.table(&SCENARIO, &["duration", "warmup", "packet", "bottleneck", "node", "link", "flow", "sweep"]);
+    let mut keys = draw
+        .table(&SCENARIO, &["duration", "warmup", "packet", "bottleneck", "node", "link", "flow", "sweep"]);
     keys.set("duration", Item::text(&value::span((seconds + 100_000.0) * 1e12)));
     draw.scale.bps = draw.scale.bps.max(20_000.0);
     draw.scale.packets = draw.scale.packets.min(3000.0);
@@ -56,9 +58,12 @@ fn healing(chance: Chance) -> Keys {
     let rate = Item::text(&value::rate(draw.scale.bps));
     let change = |at, rate| Item::Table(Keys(vec![("at".into(), at), ("rate".into(), rate)]));
     let schedule = vec![change(at(down), Item::text("0 bit/s")), change(at(up), rate.clone())];
-    let mut link = draw.table(shape("bottleneck"), &["loss", "policer", "schedule", "queue", "access_rate", "jitter"]);
-    let queue = [("kind", Item::text(draw.one(&["droptail", "droptail", "codel", "fq_codel", "pie"]))),
-        ("capacity", Item::text(&format!("{} packets", draw.spread(20.0, 2000.0) as u64)))];
+    let mut link =
+        draw.table(shape("bottleneck"), &["loss", "policer", "schedule", "queue", "access_rate", "jitter"]);
+    let queue = [
+        ("kind", Item::text(draw.one(&["droptail", "droptail", "codel", "fq_codel", "pie"]))),
+        ("capacity", Item::text(&format!("{} packets", draw.spread(20.0, 2000.0) as u64))),
+    ];
     link.set("rate", rate);
     link.set("queue", Item::Table(Keys(queue.into_iter().map(|(k, v)| (k.to_owned(), v)).collect())));
     link.set("schedule", Item::List(schedule));
@@ -66,7 +71,9 @@ fn healing(chance: Chance) -> Keys {
     keys.set("bottleneck", Item::Table(link));
     flows(&mut draw, 0, &mut keys);
     let bytes = draw.scale.packet * draw.scale.packets / 20.0;
-    if let Some(Item::List(flows)) = keys.0.iter_mut().find(|entry| entry.0 == "flow").map(|entry| &mut entry.1) {
+    if let Some(Item::List(flows)) =
+        keys.0.iter_mut().find(|entry| entry.0 == "flow").map(|entry| &mut entry.1)
+    {
         for flow in flows {
             let Item::Table(flow) = flow else { continue };
             let size = Item::text(&format!("{} B", draw.spread(1.0, bytes.max(2.0)) as u64));
@@ -84,7 +91,8 @@ fn healing(chance: Chance) -> Keys {
 
 /// What a scenario is about.
 fn drawer(chance: Chance) -> Draw {
-    let still = Scale { duration: Span::from_s(1), rtt: Span::from_ms(10), bps: 1e6, packet: 1000.0, packets: 100.0 };
+    let still =
+        Scale { duration: Span::from_s(1), rtt: Span::from_ms(10), bps: 1e6, packet: 1000.0, packets: 100.0 };
     let mut draw = Draw { chance, scale: still, density: 0.0, odd: 0.0 };
     draw.density = draw.one(&[0.03, 0.15, 0.5]);
     draw.odd = draw.one(&[0.0, 0.02, 0.15]);
@@ -175,7 +183,9 @@ fn flows(draw: &mut Draw, nodes: u64, keys: &mut Keys) {
 /// Puts the changes of a schedule in the order of their times, each once.
 fn ascend(link: &mut Keys) {
     let at = |item: &Item| match item {
-        Item::Table(keys) => keys.get("at").and_then(Item::as_text).and_then(|text| text.parse::<Span>().ok()),
+        Item::Table(keys) => {
+            keys.get("at").and_then(Item::as_text).and_then(|text| text.parse::<Span>().ok())
+        }
         _ => None,
     };
     if let Some(Item::List(mut changes)) = link.take("schedule") {
@@ -202,6 +212,7 @@ fn repaired(mut keys: Keys, file: &str) -> Option<Keys> {
 
 /// Where the last of the mistakes is.
 fn last<'a>(mistakes: &Mistakes, paths: &'a [Path]) -> Option<&'a Path> {
-    let lines = mistakes.0.iter().filter_map(|mistake| mistake.place.rsplit(':').next()?.parse::<usize>().ok());
+    let lines =
+        mistakes.0.iter().filter_map(|mistake| mistake.place.rsplit(':').next()?.parse::<usize>().ok());
     paths.get(lines.max()?.checked_sub(1)?)
 }

@@ -44,23 +44,37 @@ fn flows(scenario: &Scenario, record: &Record) -> Result<(), Complaint> {
                 format!("the threshold of {name} is {} in bin {bin}", row.ssthresh_packets)
             })?;
             wanted(Kind::Rtt, row.rtt_samples == 0 || row.rtt_s >= shortest * (1.0 - ROUNDING), || {
-                format!("a round trip of {name} took {} s in bin {bin}; its path takes {shortest} s", row.rtt_s)
+                format!(
+                    "a round trip of {name} took {} s in bin {bin}; its path takes {shortest} s",
+                    row.rtt_s
+                )
             })?;
             let stamped = flow.clock.stamp.is_zero() && flow.clock.drift_ppb == 0;
-            wanted(Kind::Rtt, row.one_way_s.is_nan() || !stamped || row.one_way_s >= there - ROUNDING, || {
-                format!("data of {name} took {} s one way in bin {bin}; the path takes {there} s", row.one_way_s)
-            })?;
+            wanted(
+                Kind::Rtt,
+                row.one_way_s.is_nan() || !stamped || row.one_way_s >= there - ROUNDING,
+                || {
+                    format!(
+                        "data of {name} took {} s one way in bin {bin}; the path takes {there} s",
+                        row.one_way_s
+                    )
+                },
+            )?;
             wanted(Kind::Conservation, duplicates || sum.lost <= sum.sent, || {
                 format!("{name} lost {} packets of {} sent by the end of bin {bin}", sum.lost, sum.sent)
             })?;
-            wanted(Kind::Conservation, sum.retransmitted <= sum.sent && sum.goodput_bytes <= sum.delivered_bytes, || {
-                format!("{name} by the end of bin {bin}: {sum:?}")
-            })?;
+            wanted(
+                Kind::Conservation,
+                sum.retransmitted <= sum.sent && sum.goodput_bytes <= sum.delivered_bytes,
+                || format!("{name} by the end of bin {bin}: {sum:?}"),
+            )?;
         }
         let arrived = sum.delivered_bytes as f64;
-        wanted(Kind::Conservation, duplicates || arrived <= sum.sent.saturating_sub(sum.lost) as f64 * payload, || {
-            format!("{arrived} B of {name} arrived, of {} packets sent and {} lost", sum.sent, sum.lost)
-        })?;
+        wanted(
+            Kind::Conservation,
+            duplicates || arrived <= sum.sent.saturating_sub(sum.lost) as f64 * payload,
+            || format!("{arrived} B of {name} arrived, of {} packets sent and {} lost", sum.sent, sum.lost),
+        )?;
     }
     Ok(())
 }
@@ -101,9 +115,11 @@ fn links(scenario: &Scenario, record: &Record) -> Result<(), Complaint> {
                 format!("{name} was busy for {} s of the {length} s of bin {bin}", row.busy_s)
             })?;
             let levels = [row.backlog_packets, row.backlog_bytes];
-            wanted(Kind::Bounds, levels.iter().all(|level| level.is_finite() && *level >= -ROUNDING), || {
-                format!("the backlog of {name} is {levels:?} in bin {bin}")
-            })?;
+            wanted(
+                Kind::Bounds,
+                levels.iter().all(|level| level.is_finite() && *level >= -ROUNDING),
+                || format!("the backlog of {name} is {levels:?} in bin {bin}"),
+            )?;
             if let Capacity::Packets(most) = link.capacity {
                 // What is being sent is beside the queue.
                 wanted(Kind::Bounds, row.backlog_packets <= (most as f64 + 1.0) * (1.0 + 1e-6), || {
@@ -115,7 +131,10 @@ fn links(scenario: &Scenario, record: &Record) -> Result<(), Complaint> {
             let offered = link.offers(Time::ZERO, record.grid.start(bin + 1));
             let fits = sum.sent_bytes as f64 <= offered * (1.0 + ROUNDING) + 1.0;
             wanted(Kind::Bounds, fits, || {
-                format!("{name} sent {} B by the end of bin {bin}, and could send {offered} B", sum.sent_bytes)
+                format!(
+                    "{name} sent {} B by the end of bin {bin}, and could send {offered} B",
+                    sum.sent_bytes
+                )
             })?;
         }
     }
@@ -129,7 +148,9 @@ fn transfers(scenario: &Scenario, record: &Record) -> Result<(), Complaint> {
     for row in &record.transfers {
         carried[row.flow as usize] += row.bytes;
         let ordered = row.end_s.is_nan() || (row.start_s <= row.end_s && row.end_s <= end * (1.0 + ROUNDING));
-        wanted(Kind::Bounds, ordered, || format!("a transfer lasts from {} s to {} s", row.start_s, row.end_s))?;
+        wanted(Kind::Bounds, ordered, || {
+            format!("a transfer lasts from {} s to {} s", row.start_s, row.end_s)
+        })?;
     }
     for ((flow, rows), carried) in scenario.flows.iter().zip(&record.flows).zip(carried) {
         let goodput: u64 = rows.iter().map(|row| row.goodput_bytes).sum();
@@ -197,7 +218,9 @@ fn sound_from(scenario: &Scenario) -> Option<Time> {
         from = [changes, others, losses].into_iter().flatten().fold(from, Time::max);
     }
     let finite = scenario.flows.iter().all(|flow| {
-        matches!(flow.traffic, Traffic::Sized(_)) && flow.max_pacing_rate.is_none() && flow.controller.entry.header.0 == 0
+        matches!(flow.traffic, Traffic::Sized(_))
+            && flow.max_pacing_rate.is_none()
+            && flow.controller.entry.header.0 == 0
     });
     finite.then_some(from)
 }

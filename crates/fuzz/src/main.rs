@@ -54,7 +54,8 @@ struct Options {
 
 impl Options {
     fn read(arguments: &[String]) -> Result<Options, String> {
-        let mut options = Options { time: Duration::from_secs(600), seed: 1, count: 10, ..Options::default() };
+        let mut options =
+            Options { time: Duration::from_secs(600), seed: 1, count: 10, ..Options::default() };
         for pair in arguments.chunks(2) {
             let [key, value] = pair else { return Err(USAGE.into()) };
             let number = || value.parse().map_err(|_| format!("{key}: \"{value}\" is not a whole number"));
@@ -183,9 +184,15 @@ fn case(options: &Options, judge: &Judge, number: u64, tally: &Tally) {
     }
     match judge.judge(&keys.short()) {
         Verdict::Broken(complaint) => {
-            let known = tally.failures.lock().map_or(0, |all| all.iter().filter(|one| one.kind == complaint.kind).count());
-            let (keys, complaint) =
-                if known < MOST_OF_A_KIND { shrink::shrink(judge, &keys, complaint) } else { (keys, complaint) };
+            let known = tally
+                .failures
+                .lock()
+                .map_or(0, |all| all.iter().filter(|one| one.kind == complaint.kind).count());
+            let (keys, complaint) = if known < MOST_OF_A_KIND {
+                shrink::shrink(judge, &keys, complaint)
+            } else {
+                (keys, complaint)
+            };
             keep(options, number, &complaint, &keys.short(), tally);
         }
         verdict => count(&verdict, tally),

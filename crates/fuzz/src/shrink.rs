@@ -9,14 +9,14 @@ const MOST_TRIES: usize = 400;
 
 /// The smallest scenario found that breaks the invariant of `kind`, and what it does.
 pub fn shrink(judge: &Judge, start: &Keys, first: Complaint) -> (Keys, Complaint) {
-    let mut search = Search { judge, kind: first.kind, best: start.clone(), said: first, tries: 0 };
+    let mut search = Search { judge, what: what(&first), best: start.clone(), said: first, tries: 0 };
     while search.tries < MOST_TRIES && (search.drop_items() | search.simplify()) {}
     (search.best, search.said)
 }
 
 struct Search<'a> {
     judge: &'a Judge,
-    kind: Kind,
+    what: (Kind, String),
     best: Keys,
     said: Complaint,
     tries: usize,
@@ -30,7 +30,7 @@ impl Search<'_> {
         }
         self.tries += 1;
         match self.judge.judge(&keys.short()) {
-            Verdict::Broken(complaint) if complaint.kind == self.kind => {
+            Verdict::Broken(complaint) if what(&complaint) == self.what => {
                 (self.best, self.said) = (keys, complaint);
                 true
             }
@@ -74,6 +74,12 @@ impl Search<'_> {
     }
 }
 
+/// What a complaint is about: the invariant, and of a figure its name.
+fn what(complaint: &Complaint) -> (Kind, String) {
+    let figure = complaint.text.split(' ').next().filter(|_| complaint.kind == Kind::Bounds);
+    (complaint.kind, figure.unwrap_or_default().to_owned())
+}
+
 /// Simpler items, the simplest first.
 fn simpler(item: &Item) -> Vec<Item> {
     match item {
@@ -105,7 +111,13 @@ fn rounded(number: &str) -> Vec<String> {
     let whole = !number.contains(['.', 'e']);
     let short = |digits: usize| {
         let rounded: f64 = format!("{value:.digits$e}").parse().unwrap_or(value);
-        if whole { format!("{rounded:.0}") } else if rounded.abs() >= 1e-3 { format!("{rounded}") } else { format!("{rounded:.12}") }
+        if whole {
+            format!("{rounded:.0}")
+        } else if rounded.abs() >= 1e-3 {
+            format!("{rounded}")
+        } else {
+            format!("{rounded:.12}")
+        }
     };
     let mut found = vec![short(0), short(1)];
     found.retain(|other| other != number && other.parse::<f64>().is_ok_and(|other| other != value));

@@ -36,8 +36,10 @@ pub struct Draw {
     pub odd: f64,
 }
 
-const UNITS: &[(&str, f64)] = &[("ps", 1.0), ("ns", 1e3), ("us", 1e6), ("ms", 1e9), ("s", 1e12), ("min", 6e13), ("h", 3.6e15)];
-const SIZES: &[(&str, f64)] = &[("B", 1.0), ("kB", 1e3), ("KiB", 1024.0), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12)];
+const UNITS: &[(&str, f64)] =
+    &[("ps", 1.0), ("ns", 1e3), ("us", 1e6), ("ms", 1e9), ("s", 1e12), ("min", 6e13), ("h", 3.6e15)];
+const SIZES: &[(&str, f64)] =
+    &[("B", 1.0), ("kB", 1e3), ("KiB", 1024.0), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12)];
 const RATES: &[(&str, f64)] =
     &[("bit/s", 1.0), ("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9), ("Tbit/s", 1e12)];
 
@@ -103,7 +105,11 @@ impl Draw {
             Accepts::Start => self.start(),
             Accepts::Overhead => {
                 let most = self.near_rtt(1e12);
-                if self.chance.hits(0.3) { Item::text("0 s") } else { Item::text(&format!("uniform 0 s..{most}")) }
+                if self.chance.hits(0.3) {
+                    Item::text("0 s")
+                } else {
+                    Item::text(&format!("uniform 0 s..{most}"))
+                }
             }
             Accepts::Capacity => self.capacity(),
             Accepts::Burst => {
@@ -159,7 +165,11 @@ impl Draw {
         match parameter.kind {
             Kind::Number { least, most, .. } if default > 0.0 && !self.is_odd() => {
                 let (low, high) = (least.max(default / 10.0), most.min(default * 10.0));
-                if low > 0.0 && low < high { number(self.spread(low, high)) } else { self.number(least, most, false) }
+                if low > 0.0 && low < high {
+                    number(self.spread(low, high))
+                } else {
+                    self.number(least, most, false)
+                }
             }
             Kind::Number { least, most, .. } => self.number(least, most, false),
             Kind::Whole { least, most } => self.whole(least, most),
@@ -239,8 +249,10 @@ impl Draw {
 
     fn round_trips(&mut self) -> Item {
         let (short, long) = (self.spread(0.1, 1.0), self.spread(1.0, 10.0));
-        let times = [short, long].map(|factor| span((self.scale.rtt.as_ps() as f64 * factor).clamp(1.0, 1e17)));
-        let text = if self.chance.hits(0.3) { format!("{}..{}", times[0], times[1]) } else { times[1].clone() };
+        let times =
+            [short, long].map(|factor| span((self.scale.rtt.as_ps() as f64 * factor).clamp(1.0, 1e17)));
+        let text =
+            if self.chance.hits(0.3) { format!("{}..{}", times[0], times[1]) } else { times[1].clone() };
         Item::text(&text)
     }
 

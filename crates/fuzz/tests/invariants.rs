@@ -78,9 +78,8 @@ fn what_once_broke_an_invariant_does_so_no_more() {
     files.sort();
     assert!(files.len() >= 15, "the files are in {}", kept().display());
     let read = |number: u64| std::fs::read_to_string(&files[number as usize]).expect("it can be read");
-    let (broken, _) = all(files.len() as u64, |number| {
-        format!("# {}\n{}", files[number as usize].display(), read(number))
-    });
+    let (broken, _) =
+        all(files.len() as u64, |number| format!("# {}\n{}", files[number as usize].display(), read(number)));
     assert!(broken.is_empty(), "{}", broken.join("\n\n"));
 }
 
@@ -89,7 +88,8 @@ fn drawing_meets_every_controller_queue_counter_and_traffic() {
     let texts: Vec<String> = (0..600).map(|number| draw::accepted(SEED, number, &kept()).short()).collect();
     let named = |word: &str| texts.iter().any(|text| text.contains(&format!("\"{word}\"")));
     let controllers = fairhaul_cc::entries().iter().map(|entry| entry.name);
-    let others = [fairhaul_experiment::queues(), fairhaul_experiment::counters(), fairhaul_experiment::traffics()];
+    let others =
+        [fairhaul_experiment::queues(), fairhaul_experiment::counters(), fairhaul_experiment::traffics()];
     let words = controllers.chain(others.iter().flatten().map(|word| word.name));
     // `sized` is a size alone as often as not, and plain traffic is what is left out.
     let missing: Vec<&str> = words.filter(|word| !named(word)).collect();
@@ -107,10 +107,12 @@ fn drawing_meets_every_key() {
     let keys = tables.flat_map(|shape| shape.fields).chain(SCENARIO.fields);
     let named = |key: &str| {
         texts.iter().any(|text| {
-            text.lines().any(|line| line.starts_with(&format!("{key} = ")) || line.contains(&format!("{key}]")))
+            text.lines()
+                .any(|line| line.starts_with(&format!("{key} = ")) || line.contains(&format!("{key}]")))
         })
     };
     // Runs of a sweep are scenarios like others; the check runs one at a time.
-    let missing: Vec<&str> = keys.map(|field| field.name).filter(|key| *key != "sweep" && !named(key)).collect();
+    let missing: Vec<&str> =
+        keys.map(|field| field.name).filter(|key| *key != "sweep" && !named(key)).collect();
     assert!(missing.is_empty(), "{missing:?} are never drawn");
 }

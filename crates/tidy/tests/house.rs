@@ -74,7 +74,14 @@ fn the_furniture_is_there() {
 #[test]
 fn scripts_can_be_run() {
     use std::os::unix::fs::PermissionsExt;
-    for script in [".ci/run", "scripts/require", "scripts/tally", "scripts/debian", "scripts/peers/install"] {
+    for script in [
+        ".ci/run",
+        "scripts/require",
+        "scripts/tally",
+        "scripts/debian",
+        "scripts/fuzz",
+        "scripts/peers/install",
+    ] {
         let file = root().join(script);
         let mode = file.metadata().expect("the script is there").permissions().mode();
         assert!(mode & 0o111 != 0, "chmod +x {script}");
