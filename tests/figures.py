@@ -1,4 +1,4 @@
-"""Judge the figures of scenarios, whose texts come from standard input after a line with their length.
+"""Judge the figures of scenarios: standard input has their texts, each after its length.
 
 `crates/fuzz` asks for this; `tests/test_fuzz.py` holds the kept scenarios to the same.
 """
@@ -40,25 +40,21 @@ ROUNDING = 1e-9
 
 def wrong(figures: dict[str, Any]) -> list[str]:
     """Say which figures lie outside of their bounds."""
-    found = []
-    for part, keys in SHARES.items():
-        for row in figures.get(part, []):
-            for key in keys:
-                if not _within(row.get(key), 1):
-                    found.append(f"{key} of {row['name']} is {row[key]}")
-    for part, keys in AMOUNTS.items():
-        for row in figures[part]:
-            for key in keys:
-                if not _within(row.get(key), math.inf):
-                    found.append(f"{key} of {row['name']} is {row[key]}")
+    found = _outside(figures, SHARES, 1) + _outside(figures, AMOUNTS, math.inf)
     fairness = figures["fairness"]
     indices = {"jain": fairness.get("jain"), **fairness.get("jain_by_window", {})}
-    found += [
-        f"Jain's index ({key}) is {value}"
-        for key, value in indices.items()
-        if not _within(value, 1)
-    ]
+    found += [f"jain ({key}) is {value}" for key, value in indices.items() if not _within(value, 1)]
     return found
+
+
+def _outside(figures: dict[str, Any], keys: dict[str, tuple[str, ...]], most: float) -> list[str]:
+    return [
+        f"{key} of {row['name']} is {row[key]}"
+        for part, names in keys.items()
+        for row in figures.get(part, [])
+        for key in names
+        if not _within(row.get(key), most)
+    ]
 
 
 def judge(text: str) -> str:
