@@ -178,7 +178,7 @@ fn refused(mistakes: &Mistakes, file: &str) -> Result<(), Complaint> {
     }
     for mistake in &mistakes.0 {
         let line = mistake.place.strip_prefix(file).and_then(|rest| rest.strip_prefix(':'));
-        if !line.is_some_and(|line| line.parse::<usize>().is_ok()) {
+        if line.is_none_or(|line| line.parse::<usize>().is_err()) {
             return complain(format!("\"{}\" names no line", mistake.place));
         }
         if mistake.text.chars().count() > LONGEST_MESSAGE {

@@ -170,7 +170,7 @@ fn completion(scenario: &Scenario, record: &Record) -> Result<(), Complaint> {
     });
     let packets: f64 = work.sum();
     let largest = scenario.flows.iter().map(|flow| flow.packet.0).max().unwrap_or(0) as f64;
-    let slowest = scenario.links.iter().map(|link| last_rate(link)).fold(f64::INFINITY, f64::min);
+    let slowest = scenario.links.iter().map(last_rate).fold(f64::INFINITY, f64::min);
     let longest = scenario.flows.iter().map(|flow| flow.rtt.as_secs()).fold(0.0, f64::max);
     // A packet a round trip, each lost once in a while, and all by one another.
     let enough = packets * (20.0 * largest * 8.0 / slowest + 10.0 * longest + 5.0);

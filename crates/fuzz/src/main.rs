@@ -174,7 +174,7 @@ fn report(tally: &Tally, began: Instant) {
 /// Draws and judges one case.
 fn case(options: &Options, judge: &Judge, number: u64, tally: &Tally) {
     let keys = draw::accepted(options.seed, number, &options.kept);
-    if number % DAMAGED == 0 {
+    if number.is_multiple_of(DAMAGED) {
         let text = damage::damaged(&keys.long().0, &mut Chance::stream(options.seed, "damage", number));
         match judge.judge(&text) {
             Verdict::Broken(complaint) => keep(options, number, &complaint, &text, tally),

@@ -11,7 +11,7 @@ use fairhaul_units::Chance;
 
 /// So many cases are judged each time; `make fuzz` judges others, for as long as one likes.
 const SEED: u64 = 20;
-const CASES: u64 = 160;
+const CASES: u64 = 100;
 const DAMAGED: u64 = 120;
 
 /// The files that once broke an invariant, and the traces that scenarios name.
