@@ -18,9 +18,14 @@ export PYO3_PYTHON := $(VIRTUAL_ENV)/bin/python
 # Parts of the bench, with commas between; all of them if left out.
 ONLY ?=
 
+# How long `make fuzz` looks for scenarios that break an invariant, and then for input that breaks each reader; from which
+# seed the scenarios are drawn, by default another one each day.
+TIME ?= 10m
+SEED ?= $(shell date +%Y%m%d)
+
 # What the extension is built from.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml scripts/rustflags \
-    $(shell find crates \( -path crates/tidy -o -path crates/host -o -path crates/twins \) -prune -o \
+    $(shell find crates \( -path crates/tidy -o -path crates/fuzz -o -path crates/host -o -path crates/twins \) -prune -o \
         \( -path '*/src/*' -o -name Cargo.toml \) -type f -print)
 
 # What fairhaul-host is built from.
@@ -29,7 +34,7 @@ HOST_SOURCES := Cargo.toml Cargo.lock scripts/rustflags $(shell find crates/host
 # All rooms that can be built here: asked when a recipe runs, as packages may be installed before.
 ROOMS = --workspace $$(scripts/host excluded)
 
-.PHONY: help demo test check bench bench-peers instructions papers gallery twins fmt clean tools host
+.PHONY: help demo test check fuzz bench bench-peers instructions papers gallery twins fmt clean tools host
 
 help: ## this text
 	@echo 'Fairhaul: who gets how much of a fast, long path, how soon, and at whose cost'
@@ -58,6 +63,9 @@ check: tools $(VENV)/.packages ## the quick part of it: formats, lints, the hous
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	@echo 'make check: passed (make test runs everything)'
+
+fuzz: tools $(VENV)/.extension ## random scenarios and damaged files for as long as you like: make fuzz TIME=8h SEED=7
+	@scripts/fuzz $(TIME) $(SEED)
 
 bench: $(VENV)/.extension host ## how fast the engine is, and what twins cost the kernel, in 6 to 8 minutes; parts: make bench ONLY=workloads,queues
 	@scripts/debian

@@ -20,10 +20,15 @@ pub use estimate::Estimate;
 pub use ledger::{Ledger, NO_WINDOW};
 pub use listing::{Gauge, Key, Word, controllers, counters, page, queues, recoveries, schema, traffics};
 pub use plan::{Transfer, plan, plan_while};
-pub use read::{Mistake, Mistakes, Study, Variant, printable, read};
+pub use read::{Mistake, Mistakes, Study, Variant, check_trace, printable, read};
 pub use record::{EventRow, FlowRow, Grid, LinkRow, PacketRow, PacketWhat, Record, TransferRow, grid};
 pub use scenario::{
     Flow, Hold, Hop, LinkSpec, Pages, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Sockbuf, Start,
     Traffic,
 };
 pub use source::Source;
+
+/// The tables of keys that the reader follows, for what draws or checks scenarios by them.
+pub mod table {
+    pub use crate::read::{Accepts, Fallback, Field, SCENARIO, Shape, Words};
+}

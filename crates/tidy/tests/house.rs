@@ -85,7 +85,14 @@ fn clippy_bans_every_function_of_f64_whose_last_bit_depends_on_the_platform() {
 #[test]
 fn scripts_can_be_run() {
     use std::os::unix::fs::PermissionsExt;
-    for script in [".ci/run", "scripts/require", "scripts/tally", "scripts/debian", "scripts/peers/install"] {
+    for script in [
+        ".ci/run",
+        "scripts/require",
+        "scripts/tally",
+        "scripts/debian",
+        "scripts/fuzz",
+        "scripts/peers/install",
+    ] {
         let file = root().join(script);
         let mode = file.metadata().expect("the script is there").permissions().mode();
         assert!(mode & 0o111 != 0, "chmod +x {script}");

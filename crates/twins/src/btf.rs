@@ -12,6 +12,9 @@ const MAGIC: u16 = 0xeb9f;
 const DEEPEST: u32 = 16;
 /// No structure of ours is longer.
 const LONGEST: usize = 1 << 16;
+/// No structure of ours has more fields, those of structures in it among them; in a damaged object every level
+/// of nesting could multiply them.
+const MOST_FIELDS: usize = 4096;
 
 /// A structure: how long it is, and its fields, those of structures in it among them.
 #[derive(Clone, Debug, Default)]
@@ -79,7 +82,7 @@ impl Btf {
     }
 
     /// The structure of that name; empty where the object does not use it.
-    pub(crate) fn layout(&self, name: &str) -> Layout {
+    pub(crate) fn layout(&self, name: &str) -> Result<Layout, Error> {
         let mut layout = Layout::default();
         let found = self.types.iter().find_map(|of| match &of.kind {
             Kind::Struct { bytes, members } if of.name == name => Some((*bytes, members)),
@@ -87,20 +90,33 @@ impl Btf {
         });
         if let Some((bytes, members)) = found {
             layout.bytes = bytes.min(LONGEST);
-            self.gather(members, 0, DEEPEST, &mut layout.fields);
+            let mut left = MOST_FIELDS;
+            let all = self.gather(members, 0, DEEPEST, &mut layout.fields, &mut left);
+            all.ok_or_else(|| {
+                Error::new(format!("the structure {name} has more than {MOST_FIELDS} fields"))
+            })?;
             layout
                 .fields
                 .retain(|_, field| field.bits > 0 && field.bit + field.bits <= 8 * bytes.min(LONGEST));
         }
-        layout
+        Ok(layout)
     }
 
-    fn gather(&self, members: &[Member], base: usize, depth: u32, fields: &mut BTreeMap<String, Field>) {
+    /// Adds the fields of a structure, `left` of them at most: `None` where there are more.
+    fn gather(
+        &self,
+        members: &[Member],
+        base: usize,
+        depth: u32,
+        fields: &mut BTreeMap<String, Field>,
+        left: &mut usize,
+    ) -> Option<()> {
         for member in members {
+            *left = left.checked_sub(1)?;
             let bit = base + member.bit;
             match self.get(member.of).map(|of| &of.kind) {
                 Some(Kind::Struct { members, .. }) if depth > 0 => {
-                    self.gather(members, bit, depth - 1, fields);
+                    self.gather(members, bit, depth - 1, fields, left)?;
                 }
                 Some(Kind::Plain(bytes)) => {
                     let bits = if member.bits > 0 { member.bits } else { 8 * bytes };
@@ -109,6 +125,7 @@ impl Btf {
                 _ => (), // an array, which is the twin's own
             }
         }
+        Some(())
     }
 
     /// A type, whatever other names it has.
@@ -182,4 +199,41 @@ fn member(entry: &[u8], names: &[u8], bit_fields: bool) -> Option<Member> {
     let (bit, bits) = if bit_fields { (place & 0x00ff_ffff, place >> 24) } else { (place, 0) };
     let name = name(names, word(entry, 0)?)?;
     Some(Member { name, of: word(entry, 4)?, bit: bit as usize, bits: bits as usize })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The names: none, `s` at 1 and `m` at 3.
+    const NAMES: &[u8] = b"\0s\0m\0";
+
+    /// A description of `types`, as words.
+    fn description(types: &[u32]) -> Vec<u8> {
+        let table: Vec<u8> = types.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let head = [u32::from(MAGIC), 24, 0, table.len() as u32, table.len() as u32, NAMES.len() as u32];
+        [head.iter().flat_map(|word| word.to_le_bytes()).collect(), table, NAMES.to_vec()].concat()
+    }
+
+    /// A structure of 4 B whose members are `count` of type `of`, all at its start.
+    fn structure(count: u32, of: u32) -> Vec<u32> {
+        let head = [1, 4 << 24 | count, 4];
+        head.into_iter().chain((0..count).flat_map(|_| [3, of, 0])).collect()
+    }
+
+    #[test]
+    fn fields_of_structures_within_a_structure_are_its_own() {
+        let number = [0, 1 << 24, 4, 32];
+        let bytes = description(&[structure(1, 2), structure(1, 3), number.to_vec()].concat());
+        let layout = Btf::parse(&bytes).unwrap().layout("s").unwrap();
+        assert_eq!(layout.field("m"), Some(Field { bit: 0, bits: 32 }));
+    }
+
+    #[test]
+    fn structures_that_multiply_at_every_level_are_refused_at_once() {
+        // 50 members at each of 12 levels: 50^12 fields.
+        let types: Vec<u32> = (2..14).flat_map(|next| structure(50, next)).collect();
+        let error = Btf::parse(&description(&types)).unwrap().layout("s").unwrap_err();
+        assert!(error.to_string().contains("more than 4096 fields"), "{error}");
+    }
 }

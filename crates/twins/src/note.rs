@@ -80,6 +80,6 @@ fn parameter(line: &str, elf: &Elf) -> Option<Parameter> {
     let (least, most) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
     let (unit, help) = (parts.next()?.to_string(), parts.next()?.to_string());
     let (_, at) = elf.variables().find(|(variable, _)| *variable == name)?;
-    let default = u32::from_le_bytes(elf.section(".data")?.get(at..at + 4)?.try_into().ok()?);
+    let default = u32::from_le_bytes(elf.section(".data")?.get(at..at.checked_add(4)?)?.try_into().ok()?);
     Some(Parameter { name, least, most, unit, default, offset: at, help })
 }

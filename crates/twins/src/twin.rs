@@ -49,8 +49,8 @@ impl Twin {
         let btf = Btf::parse(needed(".BTF")?)?;
         let mut machine = Machine::new(needed(CODE)?);
         let data = memory(&elf, &mut machine)?;
-        let parameters = elf.variables().map(|(name, at)| (name, data + at as u64)).collect();
-        let (socket, sample) = (btf.layout("tcp_sock"), btf.layout("ack_sample"));
+        let parameters = parameters(&elf, &machine, data)?;
+        let (socket, sample) = (btf.layout("tcp_sock")?, btf.layout("ack_sample")?);
         let lacks =
             |layout: &Layout, fields: &[&str]| fields.iter().any(|field| layout.field(field).is_none());
         if lacks(&socket, &SOCKET) || (sample.bytes > 0 && lacks(&sample, &SAMPLE)) {
@@ -171,6 +171,17 @@ fn write(machine: &mut Machine, base: u64, layout: &Layout, field: &str, value: 
     machine.store(byte, bytes, value).expect("fields are in the structure");
 }
 
+/// The addresses of the numbers of 32 bits in `.data`, which is at `data`.
+fn parameters(elf: &Elf, machine: &Machine, data: u64) -> Result<BTreeMap<String, u64>, Error> {
+    let address = |(name, at): (String, usize)| {
+        let inside = u32::try_from(at).ok().map(|at| data + u64::from(at));
+        let address = inside.filter(|address| machine.load(*address, 4).is_ok());
+        let address = address.ok_or_else(|| Error::new(format!("the variable {name} is not in .data")))?;
+        Ok((name, address))
+    };
+    elf.variables().map(address).collect()
+}
+
 /// Gives the machine the object's variables and constants, and the code their addresses: the address
 /// of the variables.
 fn memory(elf: &Elf, machine: &mut Machine) -> Result<u64, Error> {
@@ -182,14 +193,14 @@ fn memory(elf: &Elf, machine: &mut Machine) -> Result<u64, Error> {
     for reference in elf.references(CODE)? {
         let unknown = || Error::new(format!("a program refers to {}", reference.section));
         let base = *addresses.get(reference.section.as_str()).ok_or_else(unknown)?;
-        machine.relocate(reference.at, base + reference.offset as u64)?;
+        machine.relocate(reference.at, base.wrapping_add(reference.offset as u64))?;
     }
     Ok(addresses[".data"])
 }
 
 /// The program of each operation that the table of the controller names.
 fn operations(elf: &Elf, btf: &Btf) -> Result<BTreeMap<String, usize>, Error> {
-    let layout = btf.layout("tcp_congestion_ops");
+    let layout = btf.layout("tcp_congestion_ops")?;
     let of = |reference: crate::elf::Reference| {
         let name = layout.at(reference.at).ok_or_else(|| Error::new("the table of operations is damaged"))?;
         Ok((name.to_string(), reference.offset / 8))

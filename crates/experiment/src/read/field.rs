@@ -1,35 +1,35 @@
 //! The language of the tables in `fields`: what a key is called, what it accepts, what holds where
-//! it is left out, and one line of help. Reader, JSON Schema, listing and page all follow them.
+//! it is left out, and one line of help. Reader, JSON Schema, listing, page and the random check all follow them.
 
 use fairhaul_units::{Kind, Parameter, Span};
 
 /// A table of keys: `[bottleneck]`, one `[[flow]]`, or the parameters behind a word.
 #[derive(Debug)]
-pub(crate) struct Shape {
+pub struct Shape {
     /// Its heading or its word.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// One line of what it is.
-    pub(crate) help: &'static str,
+    pub help: &'static str,
     /// Its keys.
-    pub(crate) fields: &'static [Field],
+    pub fields: &'static [Field],
 }
 
 /// One key.
 #[derive(Debug)]
-pub(crate) struct Field {
+pub struct Field {
     /// The key in TOML.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// What it accepts.
-    pub(crate) accepts: Accepts,
+    pub accepts: Accepts,
     /// What holds where it is left out.
-    pub(crate) fallback: Fallback,
+    pub fallback: Fallback,
     /// One line of help.
-    pub(crate) help: &'static str,
+    pub help: &'static str,
 }
 
 /// What holds where a key is left out.
 #[derive(Debug)]
-pub(crate) enum Fallback {
+pub enum Fallback {
     /// It must be there.
     Required,
     /// This value, as TOML.
@@ -42,32 +42,54 @@ pub(crate) enum Fallback {
 
 /// Words, each with keys of its own: `"web"`, or `{ kind = "web", … }`.
 #[derive(Debug)]
-pub(crate) struct Words {
+pub struct Words {
     /// The key that holds the word in the long form.
-    pub(crate) tag: &'static str,
+    pub tag: &'static str,
     /// The words.
-    pub(crate) cases: &'static [Shape],
+    pub cases: &'static [Shape],
 }
 
 /// What a key accepts.
 #[derive(Debug)]
-pub(crate) enum Accepts {
+pub enum Accepts {
     /// Any text.
     Text,
     /// A name that a path of keys can hold.
     Name,
     /// A time within bounds.
-    Span { least: Span, most: Span },
+    Span {
+        /// The shortest.
+        least: Span,
+        /// The longest.
+        most: Span,
+    },
     /// A rate.
     Rate,
     /// A rate, or zero in an outage.
     RateOrZero,
     /// A size in bytes within bounds.
-    Size { least: u64, most: u64 },
-    /// A number within bounds; `open`: the lower bound itself is refused.
-    Number { least: f64, most: f64, open: bool },
+    Size {
+        /// The smallest.
+        least: u64,
+        /// The largest.
+        most: u64,
+    },
+    /// A number within bounds.
+    Number {
+        /// The smallest.
+        least: f64,
+        /// The largest.
+        most: f64,
+        /// Whether the smallest itself is refused.
+        open: bool,
+    },
     /// A whole number within bounds.
-    Whole { least: u64, most: u64 },
+    Whole {
+        /// The smallest.
+        least: u64,
+        /// The largest.
+        most: u64,
+    },
     /// True or false.
     Switch,
     /// So many per second, as `"20 /s"`.

@@ -39,8 +39,8 @@ const fn value(toml: &'static str) -> Fallback {
     Fallback::Value(toml)
 }
 
-/// The file.
-pub(crate) static SCENARIO: Shape = Shape {
+/// Every key that a file may hold.
+pub static SCENARIO: Shape = Shape {
     name: "a scenario",
     help: "Top-level keys.",
     fields: &[

@@ -24,11 +24,14 @@ use std::path::Path;
 
 use crate::Scenario;
 use assign::{Axis, Target, axes, put, targets};
-pub(crate) use field::{Accepts, Fallback, Field, Shape, described};
-pub(crate) use fields::{QUEUE, RECOVERY, SCENARIO, SIZE_WORDS, SLOW_START, TRAFFIC_WORDS};
+pub(crate) use field::described;
+pub use field::{Accepts, Fallback, Field, Shape, Words};
+pub use fields::SCENARIO;
+pub(crate) use fields::{QUEUE, RECOVERY, SIZE_WORDS, SLOW_START, TRAFFIC_WORDS};
 pub use mistake::{Mistake, Mistakes, printable};
 use mistake::{Notes, Spot};
 use trace::Traces;
+pub use trace::check as check_trace;
 use tree::{Node, Value, fragment, parse};
 
 /// Runs of one sweep, and flows over all of them.

@@ -52,6 +52,15 @@ impl Traces {
     }
 }
 
+/// Reads the text of a trace as a link with `rate = { trace = … }` would.
+///
+/// # Errors
+/// What is wrong, with the number of its line where it is in one.
+pub fn check(text: &str, repeat: bool) -> Result<(), String> {
+    let steps = Steps::parse(text).map_err(|(line, why)| format!("{line}: {why}"))?;
+    steps.trace(repeat).map(drop)
+}
+
 fn text(path: &Path) -> Result<String, String> {
     let told = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => "there is no such file".to_owned(),

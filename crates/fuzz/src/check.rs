@@ -1,0 +1,277 @@
+//! One text, judged in this process: read, run, held against the laws, run again, and stopped.
+
+use std::fmt;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use fairhaul_experiment::{Mistakes, Record, Scenario, read};
+use fairhaul_sim::{Control, RunError, run};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::time::{ClockId, clock_gettime};
+
+use crate::laws;
+
+/// Reading a file may take so long, valid or not.
+const READING_S: f64 = 1.0;
+/// A run that was asked to stop is over after so much more processor time.
+const STOPPING_S: f64 = 0.2;
+/// What a run may cost whatever it does, and for each packet that a sender sends or a link is offered: ten
+/// times what they cost in a build with checks.
+const START_S: f64 = 0.05;
+const PACKET_S: f64 = 5e-6;
+/// A row of the record, a flow or a change of a rate.
+const ROW_S: f64 = 1e-6;
+/// A transfer, with its connection.
+const TRANSFER_S: f64 = 100e-6;
+/// The most memory of a case, kB: those that are drawn carry some ten thousand packets.
+const MEMORY_KB: i64 = 1 << 20;
+/// Longest message about one mistake, characters.
+const LONGEST_MESSAGE: usize = 4000;
+
+/// What must hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Nothing panics.
+    Panic,
+    /// What is no scenario is refused within a second, with the number of a line.
+    Refusal,
+    /// In = out + dropped + inside.
+    Conservation,
+    /// Levels and figures lie within their bounds.
+    Bounds,
+    /// No round trip is shorter than the path.
+    Rtt,
+    /// A transfer over a path that is sound again ends.
+    Completion,
+    /// Two runs give the same record.
+    Same,
+    /// A packet costs a bounded time.
+    Cost,
+    /// A run that is asked to stop does.
+    Stop,
+    /// The process lives: it needs no more memory and time than is sensible.
+    Life,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Kind; 10] = [
+        Kind::Panic,
+        Kind::Refusal,
+        Kind::Conservation,
+        Kind::Bounds,
+        Kind::Rtt,
+        Kind::Completion,
+        Kind::Same,
+        Kind::Cost,
+        Kind::Stop,
+        Kind::Life,
+    ];
+
+    /// Its word.
+    pub fn word(self) -> String {
+        format!("{self:?}").to_lowercase()
+    }
+
+    /// Whether it depends on the machine, so that one look decides nothing.
+    pub fn is_measured(self) -> bool {
+        matches!(self, Kind::Cost | Kind::Stop | Kind::Life | Kind::Refusal)
+    }
+}
+
+/// An invariant that does not hold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Complaint {
+    /// Which.
+    pub kind: Kind,
+    /// What was seen instead.
+    pub text: String,
+}
+
+impl fmt::Display for Complaint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.kind.word(), self.text)
+    }
+}
+
+/// What became of a text.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// It ran, and all holds; what it cost of what it may.
+    Fine(f64),
+    /// It is no scenario, and was refused as it should be.
+    Refused,
+    /// The run was stopped at the budget, or ended with an error that tells a person what to do.
+    Unfinished,
+    /// Something does not hold.
+    Broken(Complaint),
+}
+
+/// Judges `text`, whose traces are beside `file`; a run may take `budget_s` of processor time.
+pub fn check(text: &str, file: &str, budget_s: f64) -> Verdict {
+    let verdict = attempt(text, file, budget_s).unwrap_or_else(Verdict::Broken);
+    match memory_kb() {
+        peak if peak > MEMORY_KB && !matches!(verdict, Verdict::Broken(_)) => {
+            Verdict::Broken(Complaint { kind: Kind::Life, text: format!("{} MB of memory", peak / 1024) })
+        }
+        _ => verdict,
+    }
+}
+
+/// The most memory that this process ever had.
+fn memory_kb() -> i64 {
+    getrusage(UsageWho::RUSAGE_SELF).expect("every system that runs this counts memory").max_rss()
+}
+
+fn attempt(text: &str, file: &str, budget_s: f64) -> Result<Verdict, Complaint> {
+    let started = cpu_s();
+    let study = read(text, file, &[]);
+    let took = cpu_s() - started;
+    if took > READING_S {
+        return Err(Complaint {
+            kind: Kind::Refusal,
+            text: format!("reading it took {took:.1} s of processor time"),
+        });
+    }
+    let scenario = match study {
+        Ok(study) => study.base,
+        Err(mistakes) => return refused(&mistakes, file).map(|()| Verdict::Refused),
+    };
+    let (first, cost) = timed(&scenario, budget_s, false)?;
+    let Some(first) = first else { return Ok(Verdict::Unfinished) };
+    let share = affordable(&scenario, &first, cost)?;
+    laws::broken(&scenario, &first)?;
+    let (second, _) = timed(&scenario, 3.0 * budget_s, false)?;
+    let packets = first.packets;
+    if second.is_some_and(|second| comparable(second) != comparable(first)) {
+        return Err(Complaint { kind: Kind::Same, text: "the second run gave another record".into() });
+    }
+    // Asked to stop at some moment of the run, which may be while the record is closed.
+    let moment = (packets % 10) as f64 / 10.0 + 0.05;
+    if cost > 0.02 {
+        timed(&scenario, cost * moment, true)?;
+    }
+    Ok(Verdict::Fine(share))
+}
+
+/// A record in which what is not a number equals itself.
+fn comparable(mut record: Record) -> Record {
+    let known = |value: &mut f64| {
+        if value.is_nan() {
+            *value = -1.0;
+        }
+    };
+    for row in record.flows.iter_mut().flatten() {
+        [&mut row.ssthresh_packets, &mut row.rtt_s, &mut row.one_way_s].into_iter().for_each(known);
+    }
+    record.transfers.iter_mut().for_each(|row| known(&mut row.end_s));
+    record.gauges.iter_mut().flatten().for_each(known);
+    record
+}
+
+/// A message for each mistake, short, with a line of the file.
+fn refused(mistakes: &Mistakes, file: &str) -> Result<(), Complaint> {
+    let complain = |text| Err(Complaint { kind: Kind::Refusal, text });
+    if mistakes.0.is_empty() {
+        return complain("refused without a word".into());
+    }
+    for mistake in &mistakes.0 {
+        let line = mistake.place.strip_prefix(file).and_then(|rest| rest.strip_prefix(':'));
+        if line.is_none_or(|line| line.parse::<usize>().is_err()) {
+            return complain(format!("\"{}\" names no line", mistake.place));
+        }
+        if mistake.text.chars().count() > LONGEST_MESSAGE {
+            return complain(format!("a message of {} characters", mistake.text.chars().count()));
+        }
+    }
+    Ok(())
+}
+
+/// A run and what it cost, without a record where it was stopped at `budget_s` of processor time or
+/// ended with an error that is none of ours.
+fn timed(scenario: &Scenario, budget_s: f64, hurry: bool) -> Result<(Option<Record>, f64), Complaint> {
+    let control = Control::default();
+    let (send, receive) = channel();
+    let look = Duration::from_micros(if hurry { 200 } else { 2000 });
+    thread::scope(|scope| {
+        let started = cpu_s();
+        scope.spawn(|| send.send(run(scenario, &control)).expect("the other end waits"));
+        let mut asked = None;
+        let result = loop {
+            match receive.recv_timeout(look) {
+                Ok(result) => break result,
+                Err(RecvTimeoutError::Disconnected) => unreachable!("a run catches its panics"),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let now = cpu_s();
+            match asked {
+                None if now - started > budget_s => {
+                    control.stop();
+                    asked = Some(now);
+                }
+                // The thread would never be joined, so the process has to end here.
+                Some(asked) if now - asked > 10.0 * STOPPING_S => {
+                    let reached = control.reached();
+                    fail(&late(now - asked, &format!("and still runs; virtual time is {reached}")));
+                }
+                _ => {}
+            }
+        };
+        let now = cpu_s();
+        if let Some(asked) = asked.filter(|asked| now - asked > STOPPING_S) {
+            return Err(late(now - asked, "until it ended"));
+        }
+        match result {
+            Ok(record) => Ok((Some(record), now - started)),
+            Err(RunError::Broken { at, what }) => {
+                Err(Complaint { kind: Kind::Panic, text: format!("at {at} of virtual time: {what}") })
+            }
+            Err(_) => Ok((None, now - started)),
+        }
+    })
+}
+
+fn late(seconds: f64, rest: &str) -> Complaint {
+    Complaint {
+        kind: Kind::Stop,
+        text: format!("asked to stop, it took {seconds:.2} s of processor time {rest}"),
+    }
+}
+
+/// Says what is broken and ends the process, whose run cannot be ended.
+fn fail(complaint: &Complaint) -> ! {
+    println!("broken {complaint}");
+    std::process::exit(0);
+}
+
+/// What the run cost of what it may.
+fn affordable(scenario: &Scenario, record: &Record, cost: f64) -> Result<f64, Complaint> {
+    let sent: u64 = record.flows.iter().flatten().map(|row| row.sent).sum();
+    let offered: u64 = record.links.iter().flatten().map(|row| row.arrived).sum();
+    let steps: usize = scenario
+        .links
+        .iter()
+        .filter_map(|link| link.schedule.rates.as_ref())
+        .map(|rates| rates.steps().len())
+        .sum();
+    let rows = record.grid.len() * (record.flows.len() + record.links.len()) + steps + record.events.len();
+    let packets = (sent + offered) as f64;
+    let bound =
+        START_S + PACKET_S * packets + ROW_S * rows as f64 + TRANSFER_S * record.transfers.len() as f64;
+    if cost <= bound {
+        return Ok(cost / bound);
+    }
+    let text = format!(
+        "{cost:.2} s of processor time for {packets} packets, {rows} rows and {} transfers; {bound:.2} s are plenty",
+        record.transfers.len()
+    );
+    Err(Complaint { kind: Kind::Cost, text })
+}
+
+/// Processor time of this process, seconds.
+fn cpu_s() -> f64 {
+    let time =
+        clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).expect("every system that runs this has the clock");
+    time.tv_sec() as f64 + time.tv_nsec() as f64 * 1e-9
+}

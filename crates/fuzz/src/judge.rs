@@ -1,0 +1,164 @@
+//! A text, judged in a process of its own that has bounds on its memory and its processor time; and
+//! its figures, by the Python side, in another.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+
+use nix::sys::resource::{Resource, setrlimit};
+
+use crate::check::{Complaint, Kind, Verdict, check};
+use crate::draw::FILE;
+
+/// Address space of a process that judges, bytes: what a machine of today has to spare for each processor.
+const MEMORY: u64 = 3 << 30;
+/// Processor time of a run before it is asked to stop, seconds, and of the whole process.
+const BUDGET_S: f64 = 8.0;
+const LIFE_S: u64 = 60;
+/// How often a failure that depends on the machine has to show.
+const LOOKS: usize = 3;
+
+/// Who judges.
+#[derive(Debug)]
+pub struct Judge {
+    /// The program `fairhaul-fuzz`.
+    pub program: PathBuf,
+    /// The folder of the traces.
+    pub beside: PathBuf,
+    /// What computes the figures of a scenario, where they are asked for.
+    pub figures: Option<Figures>,
+}
+
+/// The Python side: a text goes in, what is wrong with its figures comes out.
+#[derive(Debug)]
+pub struct Figures(Mutex<Child>);
+
+impl Judge {
+    /// What is to be said of `text`: a failure that depends on the machine shows three times.
+    pub fn judge(&self, text: &str) -> Verdict {
+        let mut verdict = self.look(text);
+        for _ in 1..LOOKS {
+            match &verdict {
+                Verdict::Broken(complaint) if complaint.kind.is_measured() => verdict = self.look(text),
+                _ => break,
+            }
+        }
+        match (&verdict, &self.figures) {
+            (Verdict::Fine(_), Some(figures)) => figures.judge(text).map_or(verdict, Verdict::Broken),
+            _ => verdict,
+        }
+    }
+
+    fn look(&self, text: &str) -> Verdict {
+        self.ask(text).unwrap_or_else(|error| panic!("{} cannot be run: {error}", self.program.display()))
+    }
+
+    fn ask(&self, text: &str) -> io::Result<Verdict> {
+        let mut child = Command::new(&self.program)
+            .arg("judge")
+            .arg(&self.beside)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        // A process that died before it had read all is judged by its status.
+        let _ = child.stdin.take().expect("it is piped").write_all(text.as_bytes());
+        let output = child.wait_with_output()?;
+        let said = String::from_utf8_lossy(&output.stdout);
+        let last = said.lines().last().unwrap_or_default();
+        Ok(answer(last).unwrap_or_else(|| {
+            let status = output.status;
+            let why = match status.signal() {
+                Some(6) => format!("it was aborted, as where more than {MEMORY} B of memory are asked for"),
+                Some(9 | 24) => format!("it took more than {LIFE_S} s of processor time"),
+                Some(11) => "its stack overflowed, or it touched memory that it has not".to_owned(),
+                _ => format!("the process ended with {status}"),
+            };
+            Verdict::Broken(Complaint { kind: Kind::Life, text: why })
+        }))
+    }
+}
+
+impl Figures {
+    /// Starts `command`, a program and its arguments.
+    ///
+    /// # Errors
+    /// Those of starting it.
+    pub fn start(command: &str) -> io::Result<Figures> {
+        let mut words = command.split_whitespace();
+        let program = words.next().ok_or(io::ErrorKind::InvalidInput)?;
+        let child = Command::new(program).args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        Ok(Figures(Mutex::new(child)))
+    }
+
+    /// What is wrong with the figures of `text`.
+    fn judge(&self, text: &str) -> Option<Complaint> {
+        let mut child = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut ask = || -> io::Result<String> {
+            let input = child.stdin.as_mut().expect("it is piped");
+            writeln!(input, "{}", text.len())?;
+            input.write_all(text.as_bytes())?;
+            input.flush()?;
+            let mut line = String::new();
+            // It says no more than a line to a text, so nothing is lost with the buffer.
+            BufReader::new(child.stdout.as_mut().expect("it is piped")).read_line(&mut line)?;
+            Ok(line)
+        };
+        let said = ask().unwrap_or_else(|error| panic!("the figures cannot be asked for: {error}"));
+        assert!(said.ends_with('\n'), "what computes the figures has ended");
+        let said = said.trim();
+        (said != "fine").then(|| Complaint { kind: Kind::Bounds, text: said.to_owned() })
+    }
+}
+
+impl Drop for Figures {
+    fn drop(&mut self) {
+        if let Ok(child) = self.0.get_mut() {
+            drop(child.stdin.take());
+            let _ = child.wait();
+        }
+    }
+}
+
+fn answer(line: &str) -> Option<Verdict> {
+    let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+    match word {
+        "fine" => rest.parse().ok().map(Verdict::Fine),
+        "refused" => Some(Verdict::Refused),
+        "unfinished" => Some(Verdict::Unfinished),
+        "broken" => {
+            let (word, text) = rest.split_once(": ")?;
+            let kind = Kind::ALL.into_iter().find(|kind| kind.word() == word)?;
+            Some(Verdict::Broken(Complaint { kind, text: text.to_owned() }))
+        }
+        _ => None,
+    }
+}
+
+/// The process that judges: reads a text from its input and says what it is.
+///
+/// # Errors
+/// Those of reading, and of setting its bounds.
+pub fn serve(beside: &std::path::Path) -> io::Result<()> {
+    setrlimit(Resource::RLIMIT_AS, MEMORY, MEMORY)?;
+    setrlimit(Resource::RLIMIT_CPU, LIFE_S, LIFE_S)?;
+    setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
+    std::panic::set_hook(Box::new(|_| {}));
+    let text = io::read_to_string(io::stdin())?;
+    let file = beside.join(FILE);
+    let judged = std::panic::catch_unwind(|| check(&text, &file.to_string_lossy(), BUDGET_S));
+    let verdict = judged.unwrap_or_else(|panic| {
+        let what = panic.downcast_ref::<String>().cloned();
+        let what = what.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        Verdict::Broken(Complaint { kind: Kind::Panic, text: what.unwrap_or_default().replace('\n', " ") })
+    });
+    match verdict {
+        Verdict::Fine(share) => println!("fine {share:.3}"),
+        Verdict::Refused => println!("refused"),
+        Verdict::Unfinished => println!("unfinished"),
+        Verdict::Broken(complaint) => println!("broken {}", complaint.to_string().replace('\n', " ")),
+    }
+    Ok(())
+}

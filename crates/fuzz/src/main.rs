@@ -1,0 +1,230 @@
+//! `fairhaul-fuzz run` draws and judges scenarios for a time, shrinks and keeps what fails;
+//! `fairhaul-fuzz draw` prints them; `fairhaul-fuzz judge` judges one, from its input.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use fairhaul_fuzz::check::{Complaint, Verdict};
+use fairhaul_fuzz::doc::Keys;
+use fairhaul_fuzz::judge::{Figures, Judge, serve};
+use fairhaul_fuzz::{damage, draw, shrink};
+use fairhaul_units::{Chance, Span};
+
+const USAGE: &str = "usage: fairhaul-fuzz run --kept DIR [--time 10m] [--seed N] [--figures COMMAND]
+       fairhaul-fuzz draw --kept DIR --seed N --count N --out DIR
+       fairhaul-fuzz shrink --kept DIR --file FILE [--figures COMMAND]
+       fairhaul-fuzz judge DIR";
+/// One case in so many is damaged.
+const DAMAGED: u64 = 4;
+/// Failures of one kind that are kept of a run: the next would say the same.
+const MOST_OF_A_KIND: usize = 5;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let result = match arguments.split_first().map(|(verb, rest)| (verb.as_str(), rest)) {
+        Some(("judge", [beside])) => serve(Path::new(beside)).map_err(|error| error.to_string()),
+        Some(("run", rest)) => Options::read(rest).and_then(|options| run(&options)),
+        Some(("draw", rest)) => Options::read(rest).and_then(|options| print(&options)),
+        Some(("shrink", rest)) => Options::read(rest).and_then(|options| again(&options)),
+        _ => Err(USAGE.into()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(text) => {
+            eprintln!("{text}");
+            ExitCode::from(if text.starts_with("usage") { 2 } else { 1 })
+        }
+    }
+}
+
+/// What stands behind a verb.
+#[derive(Default)]
+struct Options {
+    kept: PathBuf,
+    time: Duration,
+    seed: u64,
+    count: u64,
+    out: PathBuf,
+    file: PathBuf,
+    figures: Option<String>,
+}
+
+impl Options {
+    fn read(arguments: &[String]) -> Result<Options, String> {
+        let mut options =
+            Options { time: Duration::from_secs(600), seed: 1, count: 10, ..Options::default() };
+        for pair in arguments.chunks(2) {
+            let [key, value] = pair else { return Err(USAGE.into()) };
+            let number = || value.parse().map_err(|_| format!("{key}: \"{value}\" is not a whole number"));
+            match key.as_str() {
+                "--kept" => options.kept = value.into(),
+                "--time" => options.time = time(value)?,
+                "--seed" => options.seed = number()?,
+                "--count" => options.count = number()?,
+                "--out" => options.out = value.into(),
+                "--file" => options.file = value.into(),
+                "--figures" => options.figures = Some(value.clone()),
+                _ => return Err(USAGE.into()),
+            }
+        }
+        Ok(options)
+    }
+
+    fn judge(&self) -> Result<Judge, String> {
+        let figures = self.figures.as_deref().map(Figures::start).transpose();
+        let figures = figures.map_err(|error| format!("--figures: {error}"))?;
+        let program = std::env::current_exe().map_err(|error| error.to_string())?;
+        Ok(Judge { program, beside: self.kept.clone(), figures })
+    }
+}
+
+/// A time as scenarios have it, or as `10m`.
+fn time(text: &str) -> Result<Duration, String> {
+    let spelled = text.strip_suffix('m').filter(|rest| rest.ends_with(|c: char| c.is_ascii_digit()));
+    let text = spelled.map_or(text.to_owned(), |rest| format!("{rest} min"));
+    let span: Span = text.parse().map_err(|error| format!("--time: {error}"))?;
+    Ok(Duration::from_secs_f64(span.as_secs()))
+}
+
+/// Writes scenarios to a folder.
+fn print(options: &Options) -> Result<(), String> {
+    let told = |error: std::io::Error| format!("{}: {error}", options.out.display());
+    std::fs::create_dir_all(&options.out).map_err(told)?;
+    for number in 0..options.count {
+        let keys = draw::accepted(options.seed, number, &options.kept);
+        std::fs::write(options.out.join(format!("{number}.toml")), keys.short()).map_err(told)?;
+    }
+    Ok(())
+}
+
+/// Shrinks a file that fails, and prints what is left.
+fn again(options: &Options) -> Result<(), String> {
+    let text = std::fs::read_to_string(&options.file).map_err(|error| error.to_string())?;
+    let judge = options.judge()?;
+    let keys = Keys::parse(&text)?;
+    match judge.judge(&keys.short()) {
+        Verdict::Broken(complaint) => {
+            let (keys, complaint) = shrink::shrink(&judge, &keys, complaint);
+            println!("# {complaint}\n{}", keys.short());
+            Ok(())
+        }
+        other => Err(format!("nothing fails: {other:?}")),
+    }
+}
+
+/// What has been done so far.
+#[derive(Default)]
+struct Tally {
+    next: AtomicU64,
+    fine: AtomicU64,
+    refused: AtomicU64,
+    unfinished: AtomicU64,
+    /// The most that a case cost of what it may, thousandths.
+    dearest: AtomicU64,
+    failures: Mutex<Vec<Complaint>>,
+}
+
+/// Draws and judges until the time is over.
+fn run(options: &Options) -> Result<(), String> {
+    let tally = Tally::default();
+    let began = Instant::now();
+    let workers = std::thread::available_parallelism().map_or(1, |count| count.get());
+    let judges = (0..workers).map(|_| options.judge()).collect::<Result<Vec<_>, _>>()?;
+    std::thread::scope(|scope| {
+        for judge in &judges {
+            let tally = &tally;
+            scope.spawn(move || {
+                while began.elapsed() < options.time {
+                    case(options, judge, tally.next.fetch_add(1, Ordering::Relaxed), tally);
+                }
+            });
+        }
+        let mut minute = 0;
+        while began.elapsed() < options.time {
+            std::thread::sleep(Duration::from_millis(100));
+            if began.elapsed().as_secs() / 60 > minute {
+                minute = began.elapsed().as_secs() / 60;
+                report(&tally, began);
+            }
+        }
+    });
+    report(&tally, began);
+    let failures = tally.failures.into_inner().unwrap_or_default();
+    if failures.is_empty() { Ok(()) } else { Err(format!("{} failures", failures.len())) }
+}
+
+fn report(tally: &Tally, began: Instant) {
+    let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    let (fine, refused, unfinished) = (count(&tally.fine), count(&tally.refused), count(&tally.unfinished));
+    let failures = tally.failures.lock().map_or(0, |failures| failures.len());
+    let all = fine + refused + unfinished + failures as u64;
+    let seconds = began.elapsed().as_secs_f64();
+    println!(
+        "{:.0} s: {all} cases, {:.1} per second: {fine} hold, {refused} refused, {unfinished} not finished, {failures} fail; \
+         the dearest cost {:.2} of its bound",
+        seconds,
+        all as f64 / seconds,
+        count(&tally.dearest) as f64 / 1000.0
+    );
+}
+
+/// Draws and judges one case.
+fn case(options: &Options, judge: &Judge, number: u64, tally: &Tally) {
+    let keys = draw::accepted(options.seed, number, &options.kept);
+    if number.is_multiple_of(DAMAGED) {
+        let text = damage::damaged(&keys.long().0, &mut Chance::stream(options.seed, "damage", number));
+        match judge.judge(&text) {
+            Verdict::Broken(complaint) => keep(options, number, &complaint, &text, tally),
+            verdict => count(&verdict, tally),
+        }
+        return;
+    }
+    match judge.judge(&keys.short()) {
+        Verdict::Broken(complaint) => {
+            let known = tally
+                .failures
+                .lock()
+                .map_or(0, |all| all.iter().filter(|one| one.kind == complaint.kind).count());
+            let (keys, complaint) = if known < MOST_OF_A_KIND {
+                shrink::shrink(judge, &keys, complaint)
+            } else {
+                (keys, complaint)
+            };
+            keep(options, number, &complaint, &keys.short(), tally);
+        }
+        verdict => count(&verdict, tally),
+    }
+}
+
+fn count(verdict: &Verdict, tally: &Tally) {
+    let counter = match verdict {
+        Verdict::Refused => &tally.refused,
+        Verdict::Unfinished => &tally.unfinished,
+        Verdict::Fine(share) => {
+            tally.dearest.fetch_max((share * 1000.0) as u64, Ordering::Relaxed);
+            &tally.fine
+        }
+        Verdict::Broken(_) => return,
+    };
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Writes a failure beside those that are kept.
+fn keep(options: &Options, number: u64, complaint: &Complaint, text: &str, tally: &Tally) {
+    let mut failures = tally.failures.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let known = failures.iter().filter(|one| one.kind == complaint.kind).count();
+    failures.push(complaint.clone());
+    println!("case {number} of seed {}: {complaint}", options.seed);
+    if known >= MOST_OF_A_KIND {
+        return;
+    }
+    let name = format!("{}-{}-{number}.toml", complaint.kind.word(), options.seed);
+    let path = options.kept.join(name);
+    match std::fs::write(&path, format!("# {complaint}\n{text}")) {
+        Ok(()) => println!("  kept in {}", path.display()),
+        Err(error) => println!("  not kept: {}: {error}\n{text}", path.display()),
+    }
+}
