@@ -11,8 +11,8 @@ fn exercise(elf: &[u8]) {
     let Ok(mut twin) = Twin::new(elf) else { return };
     let names: Vec<String> = twin.parameters().map(str::to_owned).collect();
     for name in names {
-        let value = twin.parameter(&name).unwrap();
-        twin.set_parameter(&name, value).unwrap();
+        let value = twin.parameter(&name).expect("a parameter that the object names");
+        twin.set_parameter(&name, value).expect("its own value");
     }
     let _ = (twin.cong_avoid(1), twin.ssthresh(), twin.release());
 }
