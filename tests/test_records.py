@@ -16,6 +16,7 @@ import pytest
 
 import fairhaul as package
 from fairhaul import _core
+from fairhaul.integrity import digest, digest_of_meta
 from fairhaul.measures import series
 from fairhaul.record import TABLES
 
@@ -85,24 +86,13 @@ def test_gauges_stand_in_the_record_by_link_gauge_and_the_start_of_each_bin(tmp_
     assert package.read_record(tmp_path / "record").gauge.rows() == record.gauge.rows()
 
 
-def test_a_record_without_gauges_is_one_of_none(tmp_path: Path) -> None:
-    record = package.run(SMALL).records[0]
-    assert record.gauge.is_empty()
-    package.write_record(record, tmp_path / "record")
-    # Written before there were gauges, and digests.
-    (tmp_path / "record" / "gauge.parquet").unlink()
-    as_of_schema_1(tmp_path / "record")
-    with pytest.warns(UserWarning, match="no digests"):
-        old = package.read_record(tmp_path / "record")
-    assert old.gauge.schema == package.run(SMALL).records[0].gauge.schema
-    assert old.gauge.is_empty()
-
-
-def as_of_schema_1(directory: Path, **altered: Any) -> None:
-    """Turn `meta.json` into what was written before there were digests, with parts `altered`."""
-    meta = json.loads((directory / "meta.json").read_text()) | {"schema": 1} | altered
+def seal(directory: Path, **altered: Any) -> None:
+    """Give the record in `directory` the digests of what is there, with parts of `meta` altered."""
+    meta = json.loads((directory / "meta.json").read_text()) | altered
     del meta["digests"]
-    (directory / "meta.json").write_text(json.dumps(meta))
+    digests = {name: digest((directory / f"{name}.parquet").read_bytes()) for name in TABLES}
+    digests["meta"] = digest_of_meta(meta)
+    (directory / "meta.json").write_text(json.dumps(meta | {"digests": digests}))
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +135,7 @@ def test_a_record_of_other_flows_than_its_tables_is_refused(written: Path, tmp_p
     copy = tmp_path / "fewer"
     shutil.copytree(written, copy)
     scenario = json.loads((copy / "meta.json").read_text())["scenario"]
-    as_of_schema_1(copy, scenario={**scenario, "flows": scenario["flows"][:1]})
+    seal(copy, scenario={**scenario, "flows": scenario["flows"][:1]})
     with pytest.raises(ValueError, match="'far', a flow of another run"):
         package.read_record(copy)
 

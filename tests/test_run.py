@@ -22,7 +22,8 @@ from .conftest import ENDLESS, SMALL, Fairhaul
 
 COLUMNS = {
     "flow_series": [
-        *("t_s", "flow", "delivered_bytes", "goodput_bytes", "sent", "retransmitted", "lost"),
+        *("t_s", "flow", "delivered_bytes", "goodput_bytes", "carried_bytes"),
+        *("sent", "retransmitted", "copied", "lost"),
         *("cwnd_packets", "ssthresh_packets", "rtt_s", "one_way_s", "rtt_samples"),
     ],
     "link_series": [
@@ -190,7 +191,7 @@ def test_a_failing_run_is_one_line(
     class Broken:
         reached_s = 3.0
 
-        def __init__(self, _scenario: package.Scenario, _trace: int | None) -> None:
+        def __init__(self, *_: object) -> None:
             pass
 
         def run(self) -> None:

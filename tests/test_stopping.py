@@ -29,7 +29,7 @@ FLOOD = """
 name = "c"
 role = "background"
 traffic = { kind = "cbr", rate = "900 Tbit/s" }
-overhead = "8 s"
+overhead = "uniform 0 s..1 s"
 """
 
 

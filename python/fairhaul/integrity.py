@@ -1,7 +1,7 @@
 """Whether what was read is a whole record: digests, the shape of `meta`, and names in the tables.
 
-A digest finds damage. The rest finds what a digest cannot: a record from before there were digests,
-tables of another run, a `meta` that somebody has altered.
+A digest finds damage. The rest finds what a digest cannot: tables of another run, a `meta` that
+somebody has altered.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ WORDS: Mapping[str, tuple[str, ...]] = {
 }
 NUMBERS: Mapping[str, tuple[str, ...]] = {
     "flow_series": (
-        *("t_s", "delivered_bytes", "goodput_bytes", "sent", "retransmitted", "lost"),
+        *("t_s", "delivered_bytes", "goodput_bytes", "carried_bytes"),
+        *("sent", "retransmitted", "copied", "lost"),
         *("cwnd_packets", "ssthresh_packets", "rtt_s", "one_way_s", "rtt_samples"),
     ),
     "link_series": (

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import json
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-# The record of schema 1 had no digests.
+# The record of schema 1 had no digests, and counted a packet's loss where it was lost.
 SCHEMA = 2
 META = "meta.json"
 TABLES = ("flow_series", "link_series", "transfer", "event", "gauge")
@@ -138,39 +137,23 @@ def write_files(record: Record, directory: Path) -> None:
 def read(directory: str | Path) -> Record:
     """Read the record in `directory`.
 
-    A record of schema 1 has no digests, and may have no table of gauges; it is read with a
-    `UserWarning`, since damage of its numbers cannot be found.
-
     Raises:
         OSError: a file is missing or cannot be read.
-        ValueError: it is damaged, or no record of schema 1 or 2.
+        ValueError: it is damaged, or no record of this schema.
     """
     directory = Path(directory)
     meta = _read_meta(directory)
     digests = meta.pop("digests", None)
-    if meta["schema"] == 1:
-        digests = None
-    elif not isinstance(digests, dict):
-        raise ValueError("meta.json is damaged: a record of schema 2 has digests")
-    else:
-        check_digest("meta", digest_of_meta(meta), digests)
+    if not isinstance(digests, dict):
+        raise ValueError("meta.json is damaged: it has no digests")
+    check_digest("meta", digest_of_meta(meta), digests)
     check_meta(meta)
     tables = {}
     for name in TABLES:
-        file = directory / f"{name}.parquet"
-        if meta["schema"] == 1 and name == "gauge" and not file.is_file():
-            continue  # from before there were gauges
-        content = file.read_bytes()
-        if digests is not None:
-            check_digest(name, digest(content), digests)
+        content = (directory / f"{name}.parquet").read_bytes()
+        check_digest(name, digest(content), digests)
         tables[name] = _read_table(name, content)
     check_tables(meta, tables)
-    if digests is None:
-        warnings.warn(
-            f"{directory}: a record of schema 1 has no digests, so that damage of its numbers is "
-            "not found; run its scenario again to have them",
-            stacklevel=2,
-        )
     return Record(meta=meta, **tables)
 
 
@@ -184,8 +167,11 @@ def _read_meta(directory: Path) -> dict[str, Any]:
         raise ValueError(f"meta.json is not JSON: {error}") from None
     if not isinstance(meta, dict):
         raise ValueError("meta.json is not an object")
-    if meta.get("schema") not in (1, SCHEMA):
-        raise ValueError(f"a record of schema 1 or {SCHEMA} is wanted")
+    if meta.get("schema") != SCHEMA:
+        raise ValueError(
+            f"meta.json is of schema {meta.get('schema')!r}, and this version reads "
+            f"schema {SCHEMA}; run the scenario again"
+        )
     return meta
 
 

@@ -192,6 +192,7 @@ fn refused(mistakes: &Mistakes, file: &str) -> Result<(), Complaint> {
 /// ended with an error that is none of ours.
 fn timed(scenario: &Scenario, budget_s: f64, hurry: bool) -> Result<(Option<Record>, f64), Complaint> {
     let control = Control::default();
+    control.limit_memory(MEMORY_KB as u64 * 1024 / 2);
     let (send, receive) = channel();
     let look = Duration::from_micros(if hurry { 200 } else { 2000 });
     thread::scope(|scope| {

@@ -50,10 +50,13 @@ pub struct Books {
     /// The link on whose account the payload of each flow is kept.
     slowest: Vec<Option<u32>>,
     /// The rate of each link from when on, in bits per second, and after which time that begins again.
-    rates: Vec<(Vec<(u64, u64)>, Option<u64>)>,
+    rates: Vec<Rates>,
     /// Whether what links send is counted.
     counted: bool,
 }
+
+/// From when on a link has which rate, in bits per second, and after which time that begins again.
+type Rates = (Vec<(u64, u64)>, Option<u64>);
 
 /// Sums over the time of a flow's bin, of windows in 2^24ths of a packet times picoseconds.
 #[derive(Clone, Copy, Default)]
