@@ -21,13 +21,50 @@ use pages::Pages;
 /// What stands for the window of a connection that is not open.
 pub const NO_WINDOW: Window = Window { cwnd: 0.0, ssthresh: 0.0 };
 
+/// The window of a connection as it stands in the books.
+#[derive(Clone, Copy, Debug)]
+pub struct Standing {
+    window: Window,
+    /// Of the window, in the unit of the books.
+    cwnd_units: i64,
+}
+
+impl Standing {
+    #[inline(always)]
+    fn new(window: Window) -> Standing {
+        Standing { window, cwnd_units: in_units(window.cwnd) }
+    }
+
+    /// That window.
+    #[inline(always)]
+    pub fn window(&self) -> Window {
+        self.window
+    }
+}
+
+impl Default for Standing {
+    /// That of a connection that is not open.
+    fn default() -> Standing {
+        Standing::new(NO_WINDOW)
+    }
+}
+
+/// Payload of a packet of a flow, bytes, which the link sends on whose account it is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Carried {
+    /// The flow's index.
+    pub flow: u32,
+    /// How much.
+    pub payload: u32,
+}
+
 /// The books of all flows and links.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     grid: Grid,
     flows: Vec<FlowBook>,
-    /// By flow: what its bottleneck has sent of its payload, bytes.
-    carried: Vec<Pages<f64>>,
+    /// By bin, and in a bin by flow: what its bottleneck has sent of its payload, bytes.
+    carried: Vec<f64>,
     links: Vec<LinkBook>,
     /// What the queue of each link has told of itself at the starts of bins.
     gauges: Vec<Vec<f64>>,
@@ -43,17 +80,17 @@ impl Ledger {
 
     /// The same while `goes_on` says so, which is asked of every flow; `None`: it did not.
     pub fn new_while(grid: Grid, flows: usize, links: usize, goes_on: impl Fn() -> bool) -> Option<Ledger> {
+        assert!(i64::try_from(grid.end.as_ps()).is_ok(), "a run lasts 100 days at most");
         let bins = grid.len();
         let rare = vec![Rare::default(); bins].into();
         let flow = FlowBook { sending: Pages::new(&grid), arriving: Pages::new(&grid), rare };
         let (arriving, leaving) = (Pages::new(&grid), Pages::new(&grid));
         let link = LinkBook { arriving, leaving, rare: vec![[0; 2]; bins], work: vec![0; bins] };
-        let books = (0..flows).map_while(|_| goes_on().then(|| (flow.clone(), Pages::new(&grid))));
-        let (flow_books, carried): (Vec<_>, Vec<_>) = books.unzip();
+        let flow_books: Vec<FlowBook> = (0..flows).map_while(|_| goes_on().then(|| flow.clone())).collect();
         (flow_books.len() == flows).then(|| Ledger {
             grid,
             flows: flow_books,
-            carried,
+            carried: vec![0.0; bins * flows],
             links: vec![link; links],
             gauges: vec![Vec::new(); links],
             events: Vec::new(),
@@ -107,17 +144,18 @@ impl Ledger {
         }
     }
 
-    /// The window of a connection of `flow` becomes another at `now`; [`NO_WINDOW`]: it opens, or ends.
+    /// The window of a connection of `flow`, which was `standing`, becomes another at `now`; [`NO_WINDOW`]: it ends.
     #[inline(always)]
-    pub fn window(&mut self, flow: u32, before: Window, after: Window, now: Time) {
+    pub fn window(&mut self, flow: u32, standing: &mut Standing, window: Window, now: Time) {
+        let before = std::mem::replace(standing, Standing::new(window));
         let pages = &mut self.flows[flow as usize].sending;
         if pages.at(&self.grid, now).is_none() {
             return;
         }
         let since = now - pages.from;
-        pages.open.cwnd.step(in_units(after.cwnd) - in_units(before.cwnd), since);
-        if before.ssthresh != after.ssthresh {
-            self.threshold(flow, before.ssthresh, after.ssthresh, now);
+        pages.open.cwnd.step(standing.cwnd_units - before.cwnd_units, since);
+        if before.window.ssthresh != window.ssthresh {
+            self.threshold(flow, before.window.ssthresh, window.ssthresh, now);
         }
     }
 
@@ -133,46 +171,9 @@ impl Ledger {
     /// A sender's window stood at these values from `from` to `to`.
     pub fn stood(&mut self, flow: u32, cwnd: f64, ssthresh: f64, from: Time, to: Time) {
         let window = Window { cwnd, ssthresh };
-        self.window(flow, NO_WINDOW, window, from);
-        self.window(flow, window, NO_WINDOW, to);
-    }
-
-    /// The link on whose account the payload of `flow` is kept sends a packet with that much of it in the last
-    /// `on_wire` before `departs`; `work`: what it can do between two times.
-    #[inline(always)]
-    pub fn carried(
-        &mut self,
-        flow: u32,
-        payload: u32,
-        departs: Time,
-        on_wire: Span,
-        work: impl Fn(Time, Time) -> u128,
-    ) {
-        let pages = &mut self.carried[flow as usize];
-        let began = Time::from_ps(departs.as_ps() - on_wire.as_ps());
-        if pages.from <= began && departs <= pages.to {
-            pages.open += f64::from(payload);
-        } else {
-            self.carried_in_parts(flow, payload, began, departs, work);
-        }
-    }
-
-    #[inline(never)]
-    fn carried_in_parts(
-        &mut self,
-        flow: u32,
-        payload: u32,
-        began: Time,
-        departs: Time,
-        work: impl Fn(Time, Time) -> u128,
-    ) {
-        let whole = if departs == Time::NEVER { return } else { work(began, departs) as f64 };
-        let mut from = began;
-        self.carried[flow as usize].split(&self.grid, began, departs, |cell, part| {
-            let to = from + part;
-            *cell += f64::from(payload) * (work(from, to) as f64 / whole);
-            from = to;
-        });
+        let mut standing = Standing::default();
+        self.window(flow, &mut standing, window, from);
+        self.window(flow, &mut standing, NO_WINDOW, to);
     }
 
     /// An acknowledgement brings a sample.
@@ -212,20 +213,74 @@ impl Ledger {
     /// the last `on_wire`.
     #[inline(always)]
     pub fn passed(&mut self, link: u32, size: u32, departs: Time, on_wire: Span) {
+        self.passed_with(link, size, None, departs, on_wire, |_, _| 0);
+    }
+
+    /// The same of a packet that may be one of the flow on whose account the link is, with that much payload;
+    /// `work`: what the link can do between two times.
+    #[inline(always)]
+    pub fn passed_with(
+        &mut self,
+        link: u32,
+        size: u32,
+        carried: Option<Carried>,
+        departs: Time,
+        on_wire: Span,
+        work: impl Fn(Time, Time) -> u128,
+    ) {
         let pages = &mut self.links[link as usize].leaving;
         let began = Time::from_ps(departs.as_ps() - on_wire.as_ps());
+        if pages.from <= began && departs < pages.to {
+            pages.open.busy_ps += on_wire.as_ps();
+            pages.open.steps(size, departs - pages.from);
+            if let Some(Carried { flow, payload }) = carried {
+                self.carried[pages.bin * self.flows.len() + flow as usize] += f64::from(payload);
+            }
+        } else {
+            self.passed_in_parts(link, size, carried, (began, departs), work);
+        }
+    }
+
+    #[inline(never)]
+    fn passed_in_parts(
+        &mut self,
+        link: u32,
+        size: u32,
+        carried: Option<Carried>,
+        (began, departs): (Time, Time),
+        work: impl Fn(Time, Time) -> u128,
+    ) {
+        let pages = &mut self.links[link as usize].leaving;
         pages.split(&self.grid, began, departs, |cell, part| cell.busy_ps += part.as_ps());
         self.leaves(link, size, departs);
+        if let Some(carried) = carried {
+            self.carried_in_parts(carried, began, departs, work);
+        }
+    }
+
+    fn carried_in_parts(
+        &mut self,
+        Carried { flow, payload }: Carried,
+        began: Time,
+        departs: Time,
+        work: impl Fn(Time, Time) -> u128,
+    ) {
+        let whole = if departs == Time::NEVER { return } else { work(began, departs) as f64 };
+        let (mut from, until) = (began, departs.min(self.grid.end));
+        while from < until {
+            let bin = self.grid.bin(from);
+            let to = self.grid.start(bin + 1).min(until);
+            self.carried[bin * self.flows.len() + flow as usize] +=
+                f64::from(payload) * (work(from, to) as f64 / whole);
+            from = to;
+        }
     }
 
     /// A packet of `size` is no longer in a link's queue.
-    #[inline(always)]
     fn leaves(&mut self, link: u32, size: u32, now: Time) {
         let pages = &mut self.links[link as usize].leaving;
         if pages.at(&self.grid, now).is_some() {
-            let after = now - pages.from;
-            pages.open.packets.step(1, after);
-            pages.open.bytes.step(size, after);
+            pages.open.steps(size, now - pages.from);
         }
     }
 
@@ -283,9 +338,10 @@ impl Ledger {
     ) -> Option<Record> {
         let grid = self.grid;
         let length = |bin| grid.start(bin + 1) - grid.start(bin);
-        let books = self.flows.into_iter().zip(self.carried);
-        let close = |(book, carried)| goes_on().then(|| close_flow(book, carried, &length));
-        let flows = books.map(close).collect::<Option<Vec<_>>>()?;
+        let (count, carried) = (self.flows.len(), &self.carried);
+        let carried = |flow: usize| carried.iter().skip(flow).step_by(count).copied();
+        let close = |(flow, book)| goes_on().then(|| close_flow(book, carried(flow), &length));
+        let flows = self.flows.into_iter().enumerate().map(close).collect::<Option<Vec<_>>>()?;
         let close = |book| goes_on().then(|| close_link(book, &length));
         let links = self.links.into_iter().map(close).collect::<Option<Vec<_>>>()?;
         self.events.sort_by(|a, b| {

@@ -61,7 +61,14 @@ impl Wire {
     /// leaves, and when it is at the other end.
     #[inline(always)]
     pub fn send(&mut self, size: u32, now: Time) -> (Time, Time) {
-        let departs = self.busy_until.max(now) + self.on_wire(size);
+        let on_wire = self.on_wire(size);
+        self.send_for(on_wire, now)
+    }
+
+    /// The same of a packet that occupies the wire so long.
+    #[inline(always)]
+    fn send_for(&mut self, on_wire: Span, now: Time) -> (Time, Time) {
+        let departs = self.busy_until.max(now) + on_wire;
         self.busy_until = departs;
         (departs, departs + self.delay)
     }
@@ -135,7 +142,10 @@ impl Link {
         let marked = verdict == Verdict::Marks;
         self.totals.marked += u64::from(marked);
         let ((departs, arrives), on_wire) = match &mut self.pace {
-            None => (self.wire.send(size, now), self.wire.on_wire(size)),
+            None => {
+                let on_wire = self.wire.on_wire(size);
+                (self.wire.send_for(on_wire, now), on_wire)
+            }
             Some(pace) => (pace.send(size, now), pace.occupied()),
         };
         match &mut self.backlog {

@@ -114,10 +114,9 @@ impl Agenda {
             None => self.first_links(),
             Some(links) => {
                 let (link, second) = links.first_two();
-                (link, links.winner, second)
+                (link, time_of(links.winner), time_of(second))
             }
         };
-        let (first, second) = (time_of(first), time_of(second));
         if at_hosts <= first {
             return Next { node: hosts, now: at_hosts, others: first };
         }
@@ -125,13 +124,14 @@ impl Agenda {
     }
 
     /// Of the links the one where something is next, that, and what is next at the others.
-    fn first_links(&self) -> (usize, u128, u128) {
-        let (mut link, mut first, mut second) = (0, NEVER, NEVER);
+    fn first_links(&self) -> (usize, Time, Time) {
+        let (mut link, mut first, mut second) = (0, Time::NEVER, Time::NEVER);
         for (node, tournament) in self.tournaments[..self.tournaments.len() - 1].iter().enumerate() {
-            if tournament.winner < first {
-                (link, second, first) = (node, first, tournament.winner);
+            let time = time_of(tournament.winner);
+            if time < first {
+                (link, second, first) = (node, first, time);
             } else {
-                second = second.min(tournament.winner);
+                second = second.min(time);
             }
         }
         (link, first, second)
@@ -158,13 +158,20 @@ impl Agenda {
     /// What `player` has next has changed; `None`: nothing.
     #[inline(always)]
     pub fn leads(&mut self, player: Player, head: Option<(Time, Order)>) {
-        let hosts = self.tournaments.len() as u32 - 1;
         let tournament = &mut self.tournaments[player.node as usize];
         tournament.enter(player.number, head.map_or(NEVER, |(time, order)| order.at(time)));
-        if let Some(links) = &mut self.links
-            && player.node < hosts
-        {
-            links.enter(player.node, tournament.winner);
+        if self.links.is_some() {
+            self.goes_on(player.node);
+        }
+    }
+
+    /// The winner of `node`, where it is one of many links, plays among those of the others.
+    #[inline(never)]
+    fn goes_on(&mut self, node: u32) {
+        let winner = self.tournaments[node as usize].winner;
+        let is_link = (node as usize) < self.tournaments.len() - 1;
+        if let Some(links) = self.links.as_mut().filter(|_| is_link) {
+            links.enter(node, winner);
         }
     }
 

@@ -1,7 +1,7 @@
 //! One connection: both ends, its own wires, and what waits for its turn where flows meet.
 
-use fairhaul_cc::{Builtin, Window};
-use fairhaul_experiment::{Flow, NO_WINDOW, PacketWhat, Recovery, Source, Traffic, Transfer, TransferRow};
+use fairhaul_cc::Builtin;
+use fairhaul_experiment::{Flow, PacketWhat, Recovery, Source, Standing, Traffic, Transfer, TransferRow};
 use fairhaul_path::Wire;
 use fairhaul_units::{Ack, Chance, CongestionHeader, Data, Ecn, Span, Time};
 
@@ -15,7 +15,7 @@ use crate::parcel::Load;
 use crate::route::{End, Leg, Route};
 use crate::tcp::{Datagrams, Poll, Profile, Receiver, Sender};
 use crate::turn::Turn;
-use crate::world::{Passing, World};
+use crate::world::{Account, Passing, World};
 use fates::Fates;
 use share::Share;
 
@@ -23,6 +23,7 @@ use share::Share;
 pub struct Connection {
     serial: u32,
     flow: u32,
+    account: Account,
     start: Time,
     end: Option<Time>,
     sender: Sender<Builtin>,
@@ -45,13 +46,20 @@ pub struct Connection {
     paced_at: Time,
     held_at: Time,
     /// As it is in the books.
-    standing: Window,
+    standing: Standing,
     mode: Option<u8>,
 }
 
 impl Connection {
-    /// The connection of `transfer`, which opens at its start.
-    pub fn new(serial: u32, transfer: &Transfer, flow: &Flow, route: &Route, seed: u64) -> Connection {
+    /// The connection of `transfer`, which opens at its start; `account`: that of its flow.
+    pub fn new(
+        serial: u32,
+        transfer: &Transfer,
+        flow: &Flow,
+        account: Account,
+        route: &Route,
+        seed: u64,
+    ) -> Connection {
         let sender = Sender::new(Profile::of(flow, transfer), flow.controller.build());
         let receiver = Receiver::new(flow.recovery.reports(), flow.delayed_ack, sender.exact_echo())
             .answering(sender.sums_feedback())
@@ -59,9 +67,10 @@ impl Connection {
         Connection {
             serial,
             flow: transfer.flow,
+            account,
             start: transfer.start,
             end: None,
-            standing: NO_WINDOW,
+            standing: Standing::default(),
             mode: None,
             sender,
             receiver,
@@ -242,8 +251,8 @@ impl Connection {
     /// Offers a data packet to a link, which may write on it.
     #[inline(always)]
     fn offer(&self, link: u32, data: &mut Data, now: Time, world: &mut World) -> Passing {
-        let may_lose = (!data.opens).then_some(self.flow);
-        let passing = world.pass(link, self.serial, data.size, data.ecn, may_lose, now);
+        let data_of = (!data.opens).then_some(&self.account);
+        let passing = world.pass(link, self.serial, data.size, data.ecn, data_of, now);
         if let Passing::Crosses(crossing) = passing {
             // A queue that decides on arrival knows nothing of XCP.
             data.congestion.iter_mut().for_each(CongestionHeader::passes_plain);

@@ -191,7 +191,8 @@ impl<'a> Engine<'a> {
         let transfer = &self.transfers[serial as usize];
         let route = &self.routes.of[transfer.flow as usize];
         let flow = &self.scenario.flows[transfer.flow as usize];
-        let mut connection = Connection::new(serial, transfer, flow, route, self.scenario.seed);
+        let account = self.world.account(transfer.flow);
+        let mut connection = Connection::new(serial, transfer, flow, account, route, self.scenario.seed);
         connection.open(route, &mut self.world);
         self.connections[serial as usize] = Some(Box::new(connection));
     }

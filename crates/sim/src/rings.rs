@@ -5,6 +5,7 @@
 //! the line, so that bursts of several connections cost the logarithm of their size.
 
 use std::cmp::Ordering;
+use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
 
 use fairhaul_units::{Ack, Data, Time};
@@ -65,23 +66,47 @@ impl<T> Eq for Early<T> {}
 /// The packets that wait for one kind of turn at one node.
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
-    /// The line, in order.
+    /// The line, in order. Nobody beside it comes before its head, so nobody is there while it is empty.
     waiting: VecDeque<Waiting<T>>,
     /// The key of what has last lined up behind all others: nobody who waits has a later one.
     last: u128,
     player: Player,
-    /// What would have overtaken many in the line.
+    /// What would have overtaken many in the line; apart, since in most rings nothing ever does.
+    aside: Option<Box<Aside<T>>>,
+}
+
+/// Packets that wait beside the line.
+#[derive(Clone, Debug)]
+struct Aside<T> {
     early: BinaryHeap<Early<T>>,
     /// The latest key that has been put there since it was last empty, and how many have ever been.
-    latest_early: u128,
+    latest: u128,
     numbered: u64,
+}
+
+impl<T> Aside<T> {
+    /// The first goes back to the line, behind its head, where it comes before all others in it.
+    #[inline(never)]
+    fn return_to(&mut self, line: &mut VecDeque<Waiting<T>>) {
+        let Some(first) = self.early.peek_mut() else { return };
+        // Of equals those in the line came first.
+        if line.get(1).is_none_or(|second| first.waiting.key() < second.key()) {
+            line.insert(1, PeekMut::pop(first).waiting);
+        }
+    }
+
+    fn add(&mut self, waiting: Waiting<T>) {
+        let key = waiting.key();
+        self.latest = if self.early.is_empty() { key } else { self.latest.max(key) };
+        self.early.push(Early { waiting, number: self.numbered });
+        self.numbered += 1;
+    }
 }
 
 impl<T> Ring<T> {
     /// An empty ring that plays as `player`.
     pub fn new(player: Player) -> Ring<T> {
-        let (waiting, early) = (VecDeque::new(), BinaryHeap::new());
-        Ring { waiting, last: 0, player, early, latest_early: 0, numbered: 0 }
+        Ring { waiting: VecDeque::new(), last: 0, player, aside: None }
     }
 
     /// Puts a packet whose turn is at `time` in its place; whether it is the first.
@@ -94,15 +119,14 @@ impl<T> Ring<T> {
         }
         self.last = key;
         self.waiting.push_back(waiting);
-        // Whatever waits beside the line is before what is behind all.
-        self.waiting.len() == 1 && self.early.is_empty()
+        self.waiting.len() == 1
     }
 
     #[inline(never)]
     fn overtake(&mut self, waiting: Waiting<T>) -> bool {
         let key = waiting.key();
         // Of equals those in the line are first, so what has an equal beside it, or may have, goes there.
-        if !self.early.is_empty() && key <= self.latest_early {
+        if self.aside.as_ref().is_some_and(|aside| !aside.early.is_empty() && key <= aside.latest) {
             return self.step_aside(waiting);
         }
         let near = self.waiting.iter().rev().take(NEAR).position(|other| other.key() <= key);
@@ -114,47 +138,28 @@ impl<T> Ring<T> {
             return self.step_aside(waiting);
         }
         self.waiting.insert(ahead, waiting);
-        ahead == 0 && self.early.is_empty()
+        ahead == 0
     }
 
-    /// A packet waits beside the line; whether it is the first.
+    /// A packet waits beside the line, unless it is the first; whether it is that.
     fn step_aside(&mut self, waiting: Waiting<T>) -> bool {
-        let key = waiting.key();
-        let first = self.first().is_none_or(|first| key < first.key());
-        self.latest_early = if self.early.is_empty() { key } else { self.latest_early.max(key) };
-        self.early.push(Early { waiting, number: self.numbered });
-        self.numbered += 1;
-        first
-    }
-
-    /// The head.
-    #[inline(always)]
-    fn first(&self) -> Option<&Waiting<T>> {
-        if self.early.is_empty() { self.waiting.front() } else { self.first_of_both() }
-    }
-
-    #[inline(never)]
-    fn first_of_both(&self) -> Option<&Waiting<T>> {
-        let early = self.early.peek().map(|early| &early.waiting);
-        // Of equals those in the line came first.
-        self.waiting.front().into_iter().chain(early).min_by_key(|waiting| waiting.key())
+        if self.waiting.front().is_none_or(|first| waiting.key() < first.key()) {
+            self.waiting.push_front(waiting);
+            return true;
+        }
+        let none = || Box::new(Aside { early: BinaryHeap::new(), latest: 0, numbered: 0 });
+        self.aside.get_or_insert_with(none).add(waiting);
+        false
     }
 
     /// The head takes its turn; the next head.
     #[inline(always)]
     fn step_out(&mut self) -> (T, Option<(Time, Order)>) {
-        let first = if self.early.is_empty() { self.waiting.pop_front() } else { self.pop_of_both() };
-        let first = first.expect("a ring has a turn while a packet waits in it");
-        (first.packet, self.first().map(|next| (next.time, next.order)))
-    }
-
-    #[inline(never)]
-    fn pop_of_both(&mut self) -> Option<Waiting<T>> {
-        let early = self.early.peek()?.waiting.key();
-        if self.waiting.front().is_some_and(|line| line.key() <= early) {
-            return self.waiting.pop_front();
+        if let Some(aside) = &mut self.aside {
+            aside.return_to(&mut self.waiting);
         }
-        self.early.pop().map(|early| early.waiting)
+        let first = self.waiting.pop_front().expect("a ring has a turn while a packet waits in it");
+        (first.packet, self.waiting.front().map(|next| (next.time, next.order)))
     }
 
     /// A packet waits.
@@ -174,11 +179,12 @@ impl<T> Ring<T> {
     }
 
     fn memory(&self) -> usize {
-        self.waiting.capacity() * size_of::<Waiting<T>>() + self.early.capacity() * size_of::<Early<T>>()
+        let aside = self.aside.as_ref().map_or(0, |aside| aside.early.capacity());
+        self.waiting.capacity() * size_of::<Waiting<T>>() + aside * size_of::<Early<T>>()
     }
 
     fn serials(&self) -> impl Iterator<Item = u32> {
-        let early = self.early.iter().map(|early| &early.waiting);
+        let early = self.aside.iter().flat_map(|aside| &aside.early).map(|early| &early.waiting);
         self.waiting.iter().chain(early).map(|waiting| waiting.order.serial())
     }
 }

@@ -16,11 +16,14 @@ const PER_PACKET: u64 = 512;
 #[derive(Debug)]
 pub struct Watch {
     control: Control,
-    /// Packets that have left their senders, or links made.
-    launched: u64,
+    /// How many packets will have left their senders, or been made by links, when there is something to do next,
+    /// and how many of these are still to leave: less to do for each of them than counting up.
+    next: u64,
+    left: u64,
     look_at: u64,
     /// When memory is to be counted again.
     count_at: u64,
+    is_due: bool,
     /// What was counted, bytes, and how many packets had left then.
     counted: (u64, u64),
     halted: bool,
@@ -30,9 +33,11 @@ impl Watch {
     pub fn new(control: &Control) -> Watch {
         let mut watch = Watch {
             control: control.clone(),
-            launched: 0,
+            next: 0,
+            left: 0,
             look_at: PACKETS_PER_LOOK,
             count_at: 0,
+            is_due: false,
             counted: (0, 0),
             halted: false,
         };
@@ -43,9 +48,9 @@ impl Watch {
     /// A packet leaves its sender, or a link makes it.
     #[inline(always)]
     pub fn launched(&mut self) {
-        self.launched += 1;
-        if self.launched >= self.look_at {
-            self.look();
+        self.left -= 1;
+        if self.left == 0 {
+            self.arrived();
         }
     }
 
@@ -58,23 +63,42 @@ impl Watch {
     /// Whether memory is to be counted.
     #[inline(always)]
     pub fn is_due(&self) -> bool {
-        self.launched >= self.count_at || self.halted
+        self.is_due
     }
 
     /// What is outstanding takes that many bytes: whether that is too much.
     pub fn count(&mut self, bytes: u64) -> bool {
         let most = self.control.most_memory();
-        self.counted = (bytes, self.launched);
+        let launched = self.next - self.left;
+        self.counted = (bytes, launched);
         let more = most.saturating_sub(bytes) / PER_PACKET / 2;
-        self.count_at = self.launched.saturating_add(more.max(PACKETS_PER_LOOK));
+        self.count_at = launched.saturating_add(more.max(PACKETS_PER_LOOK));
+        self.is_due = self.halted;
+        self.go_on(launched);
         bytes > most
     }
 
+    /// So many have left that there is something to do.
     #[inline(never)]
-    fn look(&mut self) {
-        self.look_at = self.launched + PACKETS_PER_LOOK;
-        let (bytes, launched) = self.counted;
-        let more = (self.launched - launched).saturating_mul(PER_PACKET);
+    fn arrived(&mut self) {
+        let launched = self.next;
+        if launched >= self.look_at {
+            self.look(launched);
+        }
+        self.is_due |= launched >= self.count_at || self.halted;
+        self.go_on(launched);
+    }
+
+    fn go_on(&mut self, launched: u64) {
+        let count_at = if self.is_due { u64::MAX } else { self.count_at };
+        self.next = self.look_at.min(count_at);
+        self.left = self.next - launched;
+    }
+
+    fn look(&mut self, launched: u64) {
+        self.look_at = launched + PACKETS_PER_LOOK;
+        let (bytes, counted_at) = self.counted;
+        let more = (launched - counted_at).saturating_mul(PER_PACKET);
         // Of packets that left in between some have gone since; not of those of one event.
         self.halted = self.control.is_stopped() || bytes.saturating_add(more) > self.control.most_memory();
     }

@@ -1,6 +1,6 @@
 //! What connections share: the links, the agenda and the books.
 
-use fairhaul_experiment::{Flow, Grid, Ledger, Scenario, Traffic};
+use fairhaul_experiment::{Carried, Flow, Grid, Ledger, Scenario, Traffic};
 use fairhaul_path::queue::Held;
 use fairhaul_path::{Carrier, Departure, Passage};
 use fairhaul_units::{Ecn, Span, Time};
@@ -26,20 +26,30 @@ fn to_share(flow: &Flow) -> u64 {
 
 /// Where the payload of a flow is counted that its bottleneck carries.
 #[derive(Clone, Copy, Debug)]
-struct Account {
+pub struct Account {
+    flow: u32,
     /// That link; no link's number where there is none.
     link: u32,
     /// Of its packets, bytes.
     headers: u32,
 }
 
+impl Account {
+    /// What `link` carries on this account with a data packet of `size`.
+    #[inline(always)]
+    fn carried(&self, link: u32, size: u32) -> Option<Carried> {
+        (self.link == link).then(|| Carried { flow: self.flow, payload: size - self.headers })
+    }
+}
+
 /// That of every flow.
 fn accounts(scenario: &Scenario) -> Vec<Account> {
-    let account = |(flow, link): (&Flow, Option<u32>)| Account {
+    let account = |(index, (flow, link)): (usize, (&Flow, Option<u32>))| Account {
+        flow: index as u32,
         link: link.unwrap_or(u32::MAX),
         headers: flow.headers().0 as u32,
     };
-    scenario.flows.iter().zip(scenario.bottlenecks()).map(account).collect()
+    scenario.flows.iter().zip(scenario.bottlenecks()).enumerate().map(account).collect()
 }
 
 /// A packet that gets over a link.
@@ -137,8 +147,13 @@ impl World {
         waiting.max_by_key(|(_, waiting)| *waiting)
     }
 
-    /// A packet of `size` of connection `serial` is offered to `link` at `now`. `may_lose`: it is a data
-    /// packet of that flow, which the link may lose.
+    /// Where the payload of `flow` is counted.
+    pub fn account(&self, flow: u32) -> Account {
+        self.accounts[flow as usize]
+    }
+
+    /// A packet of `size` of connection `serial` is offered to `link` at `now`. `data_of`: it is a data
+    /// packet of the flow with that account, which the link may lose.
     #[inline(always)]
     pub fn pass(
         &mut self,
@@ -146,12 +161,12 @@ impl World {
         serial: u32,
         size: u32,
         ecn: Ecn,
-        may_lose: Option<u32>,
+        data_of: Option<&Account>,
         now: Time,
     ) -> Passing {
         self.gauge(link, now);
         let stage = &mut self.stages[link as usize];
-        if stage.does_more && may_lose.is_some() && !stage.admits(size, now) {
+        if stage.does_more && data_of.is_some() && !stage.admits(size, now) {
             self.ledger.refused(link, now);
             return Passing::Dropped(now);
         }
@@ -169,29 +184,24 @@ impl World {
         }
         stage.passed += 1;
         let does_more = stage.does_more;
-        self.leaves(link, size, may_lose, departs, on_wire);
+        let carried = data_of.and_then(|account| account.carried(link, size));
+        self.leaves(link, size, carried, departs, on_wire);
         let crossing = Crossing { arrives, marked, twice: false };
         if !does_more {
             return Passing::Crosses(crossing);
         }
-        match self.cross(link, may_lose, now, (departs, on_wire), crossing) {
+        match self.cross(link, data_of.map(|account| account.flow), now, (departs, on_wire), crossing) {
             Ok(crossing) => Passing::Crosses(crossing),
             Err(when) => Passing::Dropped(when),
         }
     }
 
-    /// Books that a packet leaves `link` at `departs`, a data packet of flow `data_of`.
+    /// Books that a packet leaves `link` at `departs`.
     #[inline(always)]
-    fn leaves(&mut self, link: u32, size: u32, data_of: Option<u32>, departs: Time, on_wire: Span) {
-        self.ledger.passed(link, size, departs, on_wire);
-        if let Some(flow) = data_of
-            && let Account { link: counts, headers } = self.accounts[flow as usize]
-            && counts == link
-        {
-            let ability = &self.stages[link as usize].ability;
-            self.ledger
-                .carried(flow, size - headers, departs, on_wire, |from, to| ability.work_between(from, to));
-        }
+    fn leaves(&mut self, link: u32, size: u32, carried: Option<Carried>, departs: Time, on_wire: Span) {
+        let stages = &self.stages;
+        let work = |from, to| stages[link as usize].ability.work_between(from, to);
+        self.ledger.passed_with(link, size, carried, departs, on_wire, work);
     }
 
     /// A packet that was offered at `offered` leaves `link`, which may lose it yet, or hold it up on its way.
@@ -268,7 +278,8 @@ impl World {
         if marked {
             self.ledger.marked(link, arrived, now);
         }
-        self.leaves(link, size, packet.may_lose(), departs, on_wire);
+        let carried = packet.may_lose().and_then(|flow| self.account(flow).carried(link, size));
+        self.leaves(link, size, carried, departs, on_wire);
         let crossing = Crossing { arrives, marked, twice: false };
         let passage = if does_more {
             self.cross(link, packet.may_lose(), arrived, (departs, on_wire), crossing)

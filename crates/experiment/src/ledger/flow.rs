@@ -65,7 +65,14 @@ impl Change {
     #[inline(always)]
     pub(super) fn step(&mut self, by: i64, after: Span) {
         self.sum = self.sum.wrapping_add(by);
-        self.moment += i128::from(by) * i128::from(after.as_ps());
+        // A run lasts no longer than that fits.
+        self.moment += i128::from(by) * i128::from(after.as_ps() as i64);
+    }
+
+    /// Whether the level stands throughout.
+    fn is_none(self) -> bool {
+        let Change { moment, sum } = self;
+        moment == 0 && sum == 0
     }
 
     /// The integral over a bin of that length of a level that was `level` at its start, which becomes what
@@ -73,6 +80,29 @@ impl Change {
     pub(super) fn integral(self, level: &mut i128, length: Span) -> i128 {
         *level += i128::from(self.sum);
         *level * i128::from(length.as_ps()) - self.moment
+    }
+}
+
+/// A level at the start of a bin, in units, and what its mean was over the bin before where it stood.
+#[derive(Clone, Copy, Debug, Default)]
+struct Level {
+    units: i128,
+    stood: Option<(Span, f64)>,
+}
+
+impl Level {
+    /// Its mean over a bin of that length in which it changes so, in packets.
+    fn mean(&mut self, change: Change, length: Span) -> f64 {
+        let stands = change.is_none();
+        if let Some((as_long, mean)) = self.stood
+            && stands
+            && as_long == length
+        {
+            return mean;
+        }
+        let mean = change.integral(&mut self.units, length) as f64 / UNITS_PER_PACKET / real(length.as_ps());
+        self.stood = stands.then_some((length, mean));
+        mean
     }
 }
 
@@ -85,32 +115,31 @@ pub(super) struct Arriving {
 
 pub(super) fn close_flow(
     book: FlowBook,
-    carried: Pages<f64>,
+    carried: impl Iterator<Item = f64>,
     length: &impl Fn(usize) -> Span,
 ) -> Vec<FlowRow> {
-    let (sending, arriving, carried) = (book.sending.close(), book.arriving.close(), carried.close());
-    let (mut cwnd, mut ssthresh, mut endless) = (0, 0, 0);
-    let row = |bin: usize| {
+    let (sending, arriving) = (book.sending.close(), book.arriving.close());
+    let (mut cwnd, mut ssthresh, mut endless) = (Level::default(), Level::default(), 0);
+    let row = |(bin, carried): (usize, f64)| {
         let (sending, arriving, rare) = (&sending[bin], &arriving[bin], &book.rare[bin]);
         let length = length(bin);
-        let mean = |integral: i128| integral as f64 / UNITS_PER_PACKET / real(length.as_ps());
-        let (finite, others) =
-            (rare.ssthresh.integral(&mut ssthresh, length), rare.endless.integral(&mut endless, length));
+        let others = rare.endless.integral(&mut endless, length);
+        let finite = ssthresh.mean(rare.ssthresh, length);
         let second = 1e-12 / real(sending.samples);
         FlowRow {
             delivered_bytes: arriving.delivered,
             goodput_bytes: arriving.goodput,
-            carried_bytes: carried[bin],
+            carried_bytes: carried,
             sent: sending.sent,
             retransmitted: sending.retransmitted,
             copied: rare.copied,
             lost: rare.lost,
-            cwnd_packets: mean(sending.cwnd.integral(&mut cwnd, length)),
-            ssthresh_packets: if others == 0 { mean(finite) } else { f64::NAN },
+            cwnd_packets: cwnd.mean(sending.cwnd, length),
+            ssthresh_packets: if others == 0 { finite } else { f64::NAN },
             rtt_s: sending.rtt_ps * second, // not a number without a sample
             one_way_s: sending.one_way_ps * second,
             rtt_samples: sending.samples,
         }
     };
-    (0..sending.len()).map(row).collect()
+    (0..sending.len()).zip(carried).map(row).collect()
 }

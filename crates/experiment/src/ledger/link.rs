@@ -33,6 +33,15 @@ pub(super) struct Left {
     pub(super) bytes: Steps,
 }
 
+impl Left {
+    /// A packet of `size` leaves.
+    #[inline(always)]
+    pub(super) fn steps(&mut self, size: u32, after: Span) {
+        self.packets.step(1, after);
+        self.bytes.step(size, after);
+    }
+}
+
 /// The steps of a level within one bin, up or down.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Steps {

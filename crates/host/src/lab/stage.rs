@@ -1,6 +1,6 @@
 //! A link at work: its queue, what it loses and what else it does to packets, as in the simulator.
 
-use fairhaul_experiment::{Ledger, LinkSpec};
+use fairhaul_experiment::{Carried, Ledger, LinkSpec};
 use fairhaul_path::impair::{Impaired, Loss};
 use fairhaul_path::queue::{Held, Packet};
 use fairhaul_path::{Ability, Carrier, Departure, Passage};
@@ -173,11 +173,9 @@ impl Stage {
         if marked {
             ledger.marked(self.link, offered, now);
         }
-        ledger.passed(self.link, parcel.size, departs, on_wire);
         let work = |from, to| self.ability.work_between(from, to);
-        if let (Some(flow), Some(payload)) = (parcel.data_of, parcel.counted) {
-            ledger.carried(flow, payload, departs, on_wire, work);
-        }
+        let carried = parcel.data_of.zip(parcel.counted).map(|(flow, payload)| Carried { flow, payload });
+        ledger.passed_with(self.link, parcel.size, carried, departs, on_wire, work);
         if self.counts_bytes {
             ledger.sends(self.link, departs, on_wire, work);
         }

@@ -42,11 +42,12 @@ impl Connection {
     /// Books what an acknowledgement or the timer has caused.
     #[inline(always)]
     pub(super) fn note(&mut self, outcome: Outcome, now: Time, world: &mut World) {
-        let window = if outcome.finishes() { NO_WINDOW } else { self.sender.window() };
-        if window != self.standing {
+        let quiet = matches!(outcome, Outcome::Quiet);
+        let window = if !quiet && outcome.finishes() { NO_WINDOW } else { self.sender.window() };
+        if window != self.standing.window() {
             self.stand(window, now, world);
         }
-        if !matches!(outcome, Outcome::Quiet) || self.sender.mode() != self.mode {
+        if !quiet || self.sender.mode() != self.mode {
             self.note_event(outcome, now, world);
         }
     }
@@ -60,9 +61,11 @@ impl Connection {
         }
         match outcome {
             Outcome::Quiet => {}
-            Outcome::Reduced => world.ledger.event("reduction", self.flow, self.standing.cwnd, now),
-            Outcome::Marked => world.ledger.event("marked", self.flow, self.standing.cwnd, now),
-            Outcome::Recovered => world.ledger.event("recovered", self.flow, self.standing.cwnd, now),
+            Outcome::Reduced => world.ledger.event("reduction", self.flow, self.standing.window().cwnd, now),
+            Outcome::Marked => world.ledger.event("marked", self.flow, self.standing.window().cwnd, now),
+            Outcome::Recovered => {
+                world.ledger.event("recovered", self.flow, self.standing.window().cwnd, now)
+            }
             Outcome::TimedOut(timeout) => world.ledger.event("timeout", self.flow, timeout.as_secs(), now),
             Outcome::Undone { since, .. } => world.ledger.event("undone", self.flow, since.as_secs(), now),
             Outcome::Finished => {}
@@ -75,7 +78,6 @@ impl Connection {
     /// The window becomes another.
     #[inline(always)]
     pub(super) fn stand(&mut self, window: Window, now: Time, world: &mut World) {
-        let before = std::mem::replace(&mut self.standing, window);
-        world.ledger.window(self.flow, before, window, now);
+        world.ledger.window(self.flow, &mut self.standing, window, now);
     }
 }

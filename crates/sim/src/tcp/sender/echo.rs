@@ -18,6 +18,7 @@ impl<C: Controller + Clone> Sender<C> {
     ///
     /// Data that were outstanding at the last reduction, for whatever reason, give no other. What
     /// follows them says CWR, so that its acknowledgement is the first whose echo is news.
+    #[cold]
     pub(super) fn heed_echo(&mut self, delivered: u64, advanced: bool, now: Time) -> Outcome {
         if self.board.una() <= self.recover.max(self.marked_below) {
             return Outcome::Quiet;
@@ -46,6 +47,7 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// In Linux: an acknowledgement goes on with the reduction that an echo began. It ends where
     /// something that left after it is acknowledged, or with a loss, whose recovery goes on with it.
+    #[cold]
     pub(super) fn ease(&mut self, delivered: u64, advanced: bool) {
         if self.board.una() > self.marked_below {
             self.end_easing();

@@ -8,6 +8,7 @@ use super::{Sender, State};
 
 impl<C: Controller + Clone> Sender<C> {
     /// What the controller is told of an acknowledgement that delivered something.
+    #[inline(always)]
     pub(super) fn event(&mut self, ack: &Ack, delivered: u64, now: Time) -> AckEvent {
         let lost = self.board.lost() - std::mem::replace(&mut self.lost_told, self.board.lost());
         let rates = self.rates.as_mut();
@@ -96,6 +97,7 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// Ends the first slow start where the round-trip time says so; later ones know a threshold,
     /// and are standard [RFC 9406, 4.3].
+    #[inline(never)]
     pub(super) fn watch_delay(&mut self, event: &AckEvent) {
         let Some(hystart) = &mut self.hystart else { return };
         let (una, next) = (self.board.una(), self.board.next());

@@ -30,7 +30,9 @@ impl<C: Controller + Clone> Sender<C> {
                 self.grow(event, full);
             }
         }
-        if let Some(event) = event {
+        if let Some(event) = event
+            && self.hystart.is_some()
+        {
             self.watch_delay(event);
         }
         if ece { self.heed_echo(delivered, advanced > 0, now) } else { Outcome::Quiet }

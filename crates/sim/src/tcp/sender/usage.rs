@@ -26,7 +26,9 @@ impl<C: Controller + Clone> Sender<C> {
     #[inline(always)]
     pub(super) fn stopped_by_window(&mut self) {
         self.usage.limited = true;
-        (self.usage.most, self.usage.end) = (self.board.outstanding(), self.board.next());
+        if self.profile.slow_start.is_full() {
+            (self.usage.most, self.usage.end) = (self.board.outstanding(), self.board.next());
+        }
     }
 
     /// The pacer, the application or a buffer keeps the next packet back. Linux does not forget for that
