@@ -62,11 +62,7 @@ macro_rules! catalogue {
         }
 
         /// Any controller of the catalogue, dispatched without a virtual call.
-        //
-        // With a number of its own for the variant, which is asked several times for each packet: where the compiler
-        // hides it among the values of a field, it has to be worked out each time.
         #[derive(Clone, Debug)]
-        #[repr(u8)]
         #[allow(missing_docs, reason = "each variant is the controller of that name")]
         pub enum Builtin { $($kind(crate::$kind)),+ }
 
