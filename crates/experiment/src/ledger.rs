@@ -78,7 +78,7 @@ impl Ledger {
         Ledger::new_while(grid, flows, links, || true).expect("nothing ends it")
     }
 
-    /// The same while `goes_on` says so, which is asked of every flow; `None`: it did not.
+    /// The same while `goes_on` says so, which is asked of every flow and link; `None`: it did not.
     pub fn new_while(grid: Grid, flows: usize, links: usize, goes_on: impl Fn() -> bool) -> Option<Ledger> {
         assert!(i64::try_from(grid.end.as_ps()).is_ok(), "a run lasts 100 days at most");
         let bins = grid.len();
@@ -87,11 +87,12 @@ impl Ledger {
         let (arriving, leaving) = (Pages::new(&grid), Pages::new(&grid));
         let link = LinkBook { arriving, leaving, rare: vec![[0; 2]; bins], work: vec![0; bins] };
         let flow_books: Vec<FlowBook> = (0..flows).map_while(|_| goes_on().then(|| flow.clone())).collect();
-        (flow_books.len() == flows).then(|| Ledger {
+        let link_books: Vec<LinkBook> = (0..links).map_while(|_| goes_on().then(|| link.clone())).collect();
+        (flow_books.len() == flows && link_books.len() == links).then(|| Ledger {
             grid,
             flows: flow_books,
             carried: vec![0.0; bins * flows],
-            links: vec![link; links],
+            links: link_books,
             gauges: vec![Vec::new(); links],
             events: Vec::new(),
             packets: 0,

@@ -295,6 +295,9 @@ impl<'a> Engine<'a> {
             return Err(RunError::Stopped);
         }
         self.world.close();
+        if self.control.is_stopped() {
+            return Err(RunError::Stopped);
+        }
         let crossings = self.world.crossings();
         assert_eq!(crossings.offered, crossings.refused + crossings.passed, "a link lost a packet");
         let goes_on = || !self.control.is_stopped();

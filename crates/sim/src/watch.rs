@@ -54,6 +54,11 @@ impl Watch {
         }
     }
 
+    /// Whether somebody has asked the run to stop.
+    pub fn is_stopped(&self) -> bool {
+        self.control.is_stopped()
+    }
+
     /// Whether the event under way is to end at once.
     #[inline(always)]
     pub fn is_halted(&self) -> bool {

@@ -7,14 +7,16 @@ mod skip;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use fairhaul_host::lab::Passed;
 use fairhaul_host::namespace::{self, Namespace};
 use fairhaul_units::Span;
 use nix::fcntl::{Flock, FlockArg};
 
-/// Enough that other work, which comes and goes, is between two of them.
-const TRIES: u32 = 5;
+/// With a pause before each that is twice as long as the one before, from a second on: other work comes and goes.
+const TRIES: u32 = 7;
 
 /// Whether this is root. Where it is not, says that the test is skipped.
 pub fn is_root() -> bool {
@@ -29,7 +31,10 @@ pub fn is_root() -> bool {
 /// often as this in all. What never counts fails the test, for the reasons that `run` gives.
 pub fn until_it_counts<T>(mut run: impl FnMut() -> Result<T, String>) -> T {
     let mut reasons = Vec::new();
-    for _ in 0..TRIES {
+    for attempt in 0..TRIES {
+        if attempt > 0 {
+            thread::sleep(Duration::from_secs(1 << (attempt - 1)));
+        }
         match run() {
             Ok(found) => return found,
             Err(reason) => reasons.push(reason),

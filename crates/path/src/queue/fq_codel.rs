@@ -1,6 +1,7 @@
 //! FQ-CoDel [RFC 8290]: connections are sorted into buckets, which take turns by bytes, each under
 //! a CoDel of its own; a bucket that was empty goes before those with a standing queue.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use fairhaul_units::{Kind, Parameter, Settings, Time};
@@ -24,9 +25,12 @@ pub struct FqCodel<T> {
     fresh: VecDeque<u32>,
     standing: VecDeque<u32>,
     packets: u64,
-    /// Which bucket holds most bytes, once anybody has asked.
+    /// Which bucket holds most bytes, once that was asked with many buckets in the lists.
     fattest: Option<Fattest>,
 }
+
+/// As long as no more buckets than this are in the lists, the one that holds most is looked for in them.
+const FEW: usize = 32;
 
 /// A tree of maxima over the bytes of all buckets: node n stands above 2 n and 2 n + 1, the root is 1.
 #[derive(Clone, Debug)]
@@ -184,17 +188,27 @@ impl<T> FqCodel<T> {
     /// The first packet of the bucket that holds most bytes; of equals the first bucket.
     // Differs from [LINUX]: one packet goes at a time; there up to 64, to look for the bucket less often.
     pub fn pop_fattest(&mut self) -> Option<Held<T>> {
-        let fattest = self.fattest.get_or_insert_with(|| Fattest::of(&self.buckets));
-        let index = fattest.bucket();
-        let queue = &mut self.buckets[index].queue;
+        let few = self.fresh.len() + self.standing.len() <= FEW;
+        let index = match &self.fattest {
+            None if few => {
+                // A bucket in which a packet waits is in one of the lists.
+                let listed = self.fresh.iter().chain(&self.standing).copied();
+                listed.max_by_key(|&index| (self.buckets[index as usize].queue.bytes(), Reverse(index)))?
+            }
+            _ => self.fattest.get_or_insert_with(|| Fattest::of(&self.buckets)).bucket() as u32,
+        };
+        let queue = &mut self.buckets[index as usize].queue;
         let held = queue.pop()?;
-        fattest.set(index as u32, queue.bytes().0);
+        if let Some(fattest) = &mut self.fattest {
+            fattest.set(index, queue.bytes().0);
+        }
         self.packets -= 1;
         Some(held)
     }
 
     /// All buckets are empty: each has had its turns, and is in no list.
     fn rest(&mut self) {
+        self.fattest = None;
         for index in self.fresh.drain(..).chain(self.standing.drain(..)) {
             let bucket = &mut self.buckets[index as usize];
             bucket.queue.rest();
