@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def described(seen: Progress) -> str:
-    """Say what is running, and what is over but for its figures."""
+    """Name the runs under way, and mark those of which only the figures are left."""
     figured = set(seen.figured)
     words = [f"{one} (figures)" if one in figured else one for one in seen.running]
     return f"{seen.finished}/{seen.runs} runs; {'; '.join(words)}"
