@@ -7,7 +7,7 @@
 use fairhaul_units::{Bytes, Time};
 
 use crate::plan::expected;
-use crate::{Flow, Scenario, SizeLaw, Traffic, grid};
+use crate::{Flow, Scenario, SizeLaw, Traffic};
 
 /// Memory of a flow, of a transfer before it begins, of a row of a series and of a packet that waits, bytes.
 /// Measured with a million flows, ten million transfers and a hundred million packets.
@@ -41,7 +41,7 @@ impl Estimate {
     /// Of a run of `scenario`.
     pub fn of(scenario: &Scenario) -> Estimate {
         let transfers = scenario.flows.iter().map(|flow| expected(&flow.traffic, scenario.duration)).sum();
-        let bins = grid(scenario.duration, scenario.warmup, scenario.flows.len()).len();
+        let bins = scenario.grid().len();
         let rows = (scenario.flows.len() + scenario.links.len()) as u64 * bins as u64;
         let flows = scenario.flows.len() as u64;
         let packets = sent(scenario);

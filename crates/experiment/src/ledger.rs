@@ -149,12 +149,14 @@ impl Ledger {
     #[inline(always)]
     pub fn window(&mut self, flow: u32, standing: &mut Standing, window: Window, now: Time) {
         let before = std::mem::replace(standing, Standing::new(window));
-        let pages = &mut self.flows[flow as usize].sending;
+        let FlowBook { sending: pages, rare, .. } = &mut self.flows[flow as usize];
         if pages.at(&self.grid, now).is_none() {
             return;
         }
         let since = now - pages.from;
-        pages.open.cwnd.step(standing.cwnd_units - before.cwnd_units, since);
+        if let Some(full) = pages.open.cwnd.step(standing.cwnd_units - before.cwnd_units, since) {
+            rare[pages.bin].more_cwnd += i128::from(full);
+        }
         if before.window.ssthresh != window.ssthresh {
             self.threshold(flow, before.window.ssthresh, window.ssthresh, now);
         }
@@ -165,8 +167,12 @@ impl Ledger {
         let bin = self.grid.bin(now);
         let (since, rare) = (now - self.grid.start(bin), &mut self.flows[flow as usize].rare[bin]);
         let finite = |ssthresh: f64| if ssthresh.is_finite() { in_units(ssthresh) } else { 0 };
-        rare.ssthresh.step(finite(after) - finite(before), since);
-        rare.endless.step(i64::from(after.is_infinite()) - i64::from(before.is_infinite()), since);
+        if let Some(full) = rare.ssthresh.step(finite(after) - finite(before), since) {
+            rare.more_ssthresh += i128::from(full);
+        }
+        let endless =
+            rare.endless.step(i64::from(after.is_infinite()) - i64::from(before.is_infinite()), since);
+        debug_assert!(endless.is_none(), "there are never as many connections");
     }
 
     /// A sender's window stood at these values from `from` to `to`.
@@ -374,7 +380,7 @@ mod tests {
     #[test]
     fn a_level_is_split_between_the_bins_that_it_stood_in() {
         // 10 s in bins of 10 ms. Window 4 from 5 to 25 ms: 2 in the first bin, 4, 2.
-        let mut ledger = Ledger::new(grid(Span::from_s(10), Span::ZERO, 1), 1, 1);
+        let mut ledger = Ledger::new(grid(Span::from_s(10), Span::ZERO, 1, 1), 1, 1);
         ledger.stood(0, 4.0, f64::INFINITY, at(5), at(25));
         ledger.taken(0, 1000, at(5));
         ledger.passed(0, 1000, at(25), Span::from_ms(10));
@@ -389,9 +395,23 @@ mod tests {
         assert_eq!(backlog[..4], [(0.5, 500.0), (1.0, 1000.0), (0.5, 500.0), (0.0, 0.0)]);
     }
 
+    /// A billion packets are some 2^54 units, of which a sum of 64 bits has room for 549.
+    #[test]
+    fn windows_of_a_billion_packets_add_up_for_thousands_of_connections() {
+        let mut ledger = Ledger::new(grid(Span::from_s(1), Span::ZERO, 1, 1), 1, 1);
+        for _ in 0..2000 {
+            ledger.stood(0, 1e9, 1e9, at(2), at(998));
+        }
+        let Record { flows, .. } = ledger.close("sim", Vec::new());
+        for (bin, row) in flows[0].iter().enumerate() {
+            let wanted = if (2..998).contains(&bin) { 2e12 } else { 0.0 };
+            assert_eq!((row.cwnd_packets, row.ssthresh_packets), (wanted, wanted), "bin {bin}");
+        }
+    }
+
     #[test]
     fn what_happens_at_the_end_or_later_is_not_booked() {
-        let mut ledger = Ledger::new(grid(Span::from_s(1), Span::ZERO, 1), 1, 1);
+        let mut ledger = Ledger::new(grid(Span::from_s(1), Span::ZERO, 1, 1), 1, 1);
         ledger.sent(0, false, at(1000));
         ledger.delivered(0, 960, true, 960, at(1500));
         ledger.taken(0, 1000, at(999));

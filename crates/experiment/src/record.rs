@@ -227,9 +227,9 @@ impl Grid {
 }
 
 /// The bins for a run of `duration` with `flows` flows and `links` links: 0.1 s, or a tenth of a per cent of
-/// the run where that is less, unless that makes more than 250 000 rows (20 MB); above 1000 flows one bin for
-/// the warm-up and one for the rest.
-pub fn grid(duration: Span, warmup: Span, flows: usize) -> Grid {
+/// the run where that is less, unless that makes more than 250 000 rows of flows or of links (20 MB); above 1000
+/// flows one bin for the warm-up and one for the rest.
+pub fn grid(duration: Span, warmup: Span, flows: usize, links: usize) -> Grid {
     const MOST_ROWS: u64 = 250_000;
     let end = Time::ZERO + duration;
     let measured = duration - warmup;
@@ -237,7 +237,7 @@ pub fn grid(duration: Span, warmup: Span, flows: usize) -> Grid {
         let first = if warmup.is_zero() { measured } else { warmup };
         return Grid { tick: measured, first, end };
     }
-    let most_bins = (MOST_ROWS / flows.max(1) as u64 - 2).max(1);
+    let most_bins = (MOST_ROWS / flows.max(links).max(1) as u64).saturating_sub(2).max(1);
     let least = Span::from_ps(duration.as_ps().div_ceil(most_bins));
     let tick = Span::from_ms(100).min(duration / 1000).max(least).max(Span::from_ps(1));
     let first = if (warmup % tick).is_zero() { tick.min(duration) } else { warmup % tick };
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn a_bin_ends_where_the_warm_up_does() {
-        let grid = grid(Span::from_s(600), Span::from_ms(100_050), 3);
+        let grid = grid(Span::from_s(600), Span::from_ms(100_050), 3, 1);
         let bin = grid.bin(Time::ZERO + Span::from_ms(100_050));
         assert_eq!(grid.start(bin), Time::ZERO + Span::from_ms(100_050));
         assert_eq!(grid.len(), 6001);
@@ -259,9 +259,18 @@ mod tests {
 
     #[test]
     fn a_thousand_flows_widen_the_tick_and_more_are_totals() {
-        let wide = grid(Span::from_s(600), Span::from_s(100), 1000);
+        let wide = grid(Span::from_s(600), Span::from_s(100), 1000, 1);
         assert!(wide.len() <= 250 && wide.len() > 200);
-        let totals = grid(Span::from_s(600), Span::from_s(100), 1001);
+        let totals = grid(Span::from_s(600), Span::from_s(100), 1001, 1);
         assert_eq!((totals.len(), totals.start(1)), (2, Time::ZERO + Span::from_s(100)));
+    }
+
+    #[test]
+    fn rows_of_links_are_bounded_as_those_of_flows_are() {
+        let day = |flows, links| grid(Span::from_s(86_400), Span::ZERO, flows, links).len();
+        assert!(day(1, 1) > 200_000);
+        assert!((12_000..=15_625).contains(&day(1, 16)), "{}", day(1, 16));
+        assert_eq!(day(1, 16), day(16, 1));
+        assert_eq!(day(1, 300_000), 1);
     }
 }

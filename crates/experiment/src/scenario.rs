@@ -11,7 +11,7 @@ use fairhaul_path::queue::{self, Capacity, Packet, Site};
 use fairhaul_path::{Ability, Carrier, Schedule, WORK_PER_BYTE};
 use fairhaul_units::{Bytes, Chance, HEADER, Rate, SENDER, Span, Time};
 
-use crate::Clock;
+use crate::{Clock, Grid, grid};
 
 /// One question, ready for an engine.
 #[derive(Clone, Debug)]
@@ -33,6 +33,11 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// The bins of the record of its run.
+    pub fn grid(&self) -> Grid {
+        grid(self.duration, self.warmup, self.flows.len(), self.links.len())
+    }
+
     /// Whether the rate of any link changes, so that what links have sent is counted in bytes.
     pub fn counts_bytes(&self) -> bool {
         self.links.iter().any(|link| link.schedule.rates.is_some())

@@ -105,7 +105,7 @@ mod tests {
     fn a_record_arrives_as_it_was_sent() {
         let record = Record {
             engine: "lab",
-            grid: grid(Span::from_s(1), Span::from_ms(300), 1),
+            grid: grid(Span::from_s(1), Span::from_ms(300), 1, 1),
             flows: vec![vec![FlowRow { sent: 7, rtt_s: f64::NAN, cwnd_packets: 0.1, ..FlowRow::default() }]],
             links: vec![vec![LinkRow { busy_s: 1.0 / 3.0, ..LinkRow::default() }]],
             gauges: vec![vec![0.25, f64::NAN]],

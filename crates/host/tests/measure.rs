@@ -32,7 +32,7 @@ fn dumbbell() -> Dumbbell {
 fn run(transfers: &[Transfer]) -> (Vec<Carried>, Record, Passed, Option<Span>) {
     let lab = Lab::new(dumbbell().layout()).expect("root may make hosts");
     let clock = Clock::starting_in(Span::from_ms(100)).expect("there is a clock");
-    let running = lab.start(clock, grid(DURATION, Span::ZERO, 1));
+    let running = lab.start(clock, grid(DURATION, Span::ZERO, 1, 1));
     let mut shortest = None;
     let mut look = |_, _, info: &fairhaul_host::lab::info::Info| shortest = info.min_rtt;
     let carried = carry(&running, clock, Time::ZERO + DURATION, transfers, &mut look);

@@ -30,7 +30,7 @@ fn a_round_trip_of_23_ms_takes_23_ms() {
     let socket = |host| lab.host(host).namespace.inside(move || UdpSocket::bind((address(host, 0), 7)));
     let (here, there) = (socket(0).expect("a port is free"), socket(1).expect("a port is free"));
     let clock = Clock::starting_in(Span::from_ms(10)).expect("there is a clock");
-    let running = lab.start(clock, grid(Span::from_s(10), Span::ZERO, 1));
+    let running = lab.start(clock, grid(Span::from_s(10), Span::ZERO, 1, 1));
     for socket in [&here, &there] {
         socket.set_read_timeout(Some(Duration::from_secs(2))).expect("it is not zero");
     }

@@ -48,7 +48,7 @@ fn flow(name: &str) -> Vec<Look> {
     let transfer = Transfer::endless(0, name);
     let lab = Lab::new(path.layout()).expect("root may make hosts");
     let clock = Clock::starting_in(Span::from_ms(50)).expect("there is a clock");
-    let running = lab.start(clock, grid(DURATION, Span::ZERO, 1));
+    let running = lab.start(clock, grid(DURATION, Span::ZERO, 1, 1));
     let mut found = Vec::new();
     let carried = carry(&running, clock, Time::ZERO + DURATION, &[transfer], &mut |now, _, info| {
         found.push((now, *info));

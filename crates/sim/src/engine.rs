@@ -1,6 +1,6 @@
 //! The loop: visits the node where something is next and gives the connection its turn.
 
-use fairhaul_experiment::{Record, Scenario, Transfer, TransferRow, grid, plan_while};
+use fairhaul_experiment::{Record, Scenario, Transfer, TransferRow, plan_while};
 use fairhaul_path::queue::Held;
 use fairhaul_units::Time;
 
@@ -39,7 +39,7 @@ impl<'a> Engine<'a> {
         let transfers = plan_while(scenario, || !control.is_stopped()).ok_or(RunError::Stopped)?;
         let mut starts: Vec<u32> = (0..transfers.len() as u32).collect();
         starts.sort_by_key(|&serial| (transfers[serial as usize].start, serial));
-        let grid = grid(scenario.duration, scenario.warmup, scenario.flows.len());
+        let grid = scenario.grid();
         let never_begun = |t: &Transfer| TransferRow {
             flow: t.flow,
             start_s: t.start.as_secs(),

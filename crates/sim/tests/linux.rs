@@ -86,6 +86,22 @@ fn a_retransmission_that_is_lost_is_sent_again_after_a_round_trip() {
     assert_eq!(plain.timeouts(), 1);
 }
 
+/// The first recovery lasts a round trip longer, since what it sent again was lost, too; packet 260, which left in it,
+/// is lost and sent again meanwhile, but not acknowledged. So the acknowledgement that ends it begins the next, and
+/// the window of the first is never open: the one threshold is half of the other, and no burst leaves.
+#[test]
+fn a_recovery_that_ends_with_losses_beyond_it_begins_the_next_at_once() {
+    let mut pipe =
+        losing(linux(100.0), |number| [0, 1, 2][usize::from(number == 260) + 2 * usize::from(number == 150)]);
+    pipe.run(at(2000));
+    let events: Vec<Outcome> = pipe.outcomes.iter().map(|(_, outcome)| *outcome).collect();
+    assert_eq!(events[..3], [Outcome::Reduced, Outcome::ReducedAgain, Outcome::Recovered]);
+    let again = when(&pipe, |outcome| *outcome == Outcome::ReducedAgain).expect("it was seen");
+    assert_eq!(pipe.sender.window().ssthresh, 25.0);
+    let burst = pipe.sent.iter().filter(|(time, _)| *time == again).count();
+    assert!(burst <= 2, "{burst} packets left at once");
+}
+
 /// 20 packets of which the last two are lost. The last acknowledgement comes when srtt is R; 2 R + 2 ms
 /// later the last leaves once more; its report shows the other to be lost, which left long before, at
 /// once.

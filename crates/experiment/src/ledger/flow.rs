@@ -49,6 +49,9 @@ pub(super) struct Rare {
     /// Of the thresholds that are finite, and of the number of those that are not.
     pub(super) ssthresh: Change,
     pub(super) endless: Change,
+    /// What did not fit the sums of the windows and of the finite thresholds.
+    pub(super) more_cwnd: i128,
+    pub(super) more_ssthresh: i128,
 }
 
 /// The steps of a level within one bin, up less down.
@@ -57,16 +60,22 @@ pub(super) struct Rare {
 pub(super) struct Change {
     /// Sum of each step times its time since the start of the bin, ps.
     pub(super) moment: i128,
-    /// How far they lead; a level that goes far up and down within a bin may pass round.
+    /// How far they lead, but for what [`step`](Change::step) has put elsewhere.
     pub(super) sum: i64,
 }
 
 impl Change {
+    /// One step, `after` the start of the bin. A sum that has no room for it begins anew, and what it was is the
+    /// answer: hundreds of connections whose windows are a billion packets get there.
     #[inline(always)]
-    pub(super) fn step(&mut self, by: i64, after: Span) {
-        self.sum = self.sum.wrapping_add(by);
+    #[must_use]
+    pub(super) fn step(&mut self, by: i64, after: Span) -> Option<i64> {
         // A run lasts no longer than that fits.
         self.moment += i128::from(by) * i128::from(after.as_ps() as i64);
+        let before = self.sum;
+        let sum = before.checked_add(by);
+        self.sum = sum.unwrap_or(by);
+        if sum.is_none() { Some(before) } else { None }
     }
 
     /// Whether the level stands throughout.
@@ -91,9 +100,10 @@ struct Level {
 }
 
 impl Level {
-    /// Its mean over a bin of that length in which it changes so, in packets.
-    fn mean(&mut self, change: Change, length: Span) -> f64 {
-        let stands = change.is_none();
+    /// Its mean over a bin of that length in which it changes so, and by `more`, in packets.
+    fn mean(&mut self, change: Change, more: i128, length: Span) -> f64 {
+        let stands = change.is_none() && more == 0;
+        self.units += more;
         if let Some((as_long, mean)) = self.stood
             && stands
             && as_long == length
@@ -124,7 +134,7 @@ pub(super) fn close_flow(
         let (sending, arriving, rare) = (&sending[bin], &arriving[bin], &book.rare[bin]);
         let length = length(bin);
         let others = rare.endless.integral(&mut endless, length);
-        let finite = ssthresh.mean(rare.ssthresh, length);
+        let finite = ssthresh.mean(rare.ssthresh, rare.more_ssthresh, length);
         let second = 1e-12 / real(sending.samples);
         FlowRow {
             delivered_bytes: arriving.delivered,
@@ -134,7 +144,7 @@ pub(super) fn close_flow(
             retransmitted: sending.retransmitted,
             copied: rare.copied,
             lost: rare.lost,
-            cwnd_packets: cwnd.mean(sending.cwnd, length),
+            cwnd_packets: cwnd.mean(sending.cwnd, rare.more_cwnd, length),
             ssthresh_packets: if others == 0 { finite } else { f64::NAN },
             rtt_s: sending.rtt_ps * second, // not a number without a sample
             one_way_s: sending.one_way_ps * second,

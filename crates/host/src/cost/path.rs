@@ -79,7 +79,7 @@ fn alone(controller: &str, measured: Span) -> Result<Alone> {
     let lab = Lab::new(path().layout())?;
     let end = Time::ZERO + START + measured;
     let clock = Clock::starting_in(Span::from_ms(50))?;
-    let running = lab.start(clock, grid(START + measured, START, 1));
+    let running = lab.start(clock, grid(START + measured, START, 1, 1));
     let mut looks: Vec<(Time, Info)> = Vec::new();
     let mut look = |now, _, info: &Info| looks.push((now, *info));
     let carried = carry(&running, clock, end, &[Transfer::endless(0, controller)], &mut look)?;

@@ -333,7 +333,7 @@ mod tests {
     }
 
     fn network(layout: &Layout) -> Network {
-        Network::new(layout, grid(Span::from_s(1), Span::ZERO, layout.routes.len()))
+        Network::new(layout, grid(Span::from_s(1), Span::ZERO, layout.routes.len(), 1))
     }
 
     /// What is given out up to that time: its host and when, in microseconds.

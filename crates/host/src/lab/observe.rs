@@ -105,7 +105,11 @@ fn events(before: &Glance, now: &Glance, every: bool) -> Vec<&'static str> {
     let mut events = Vec::new();
     let entered = |state: State| now.state == state && before.state != state;
     let recovered = before.state.recovers() && !now.state.recovers();
-    if now.timeouts != before.timeouts || entered(State::Loss) {
+    // One recovery ends and the next begins with the same packet.
+    let again = every && [before.state, now.state] == [State::Recovery; 2] && now.ssthresh != before.ssthresh;
+    if again {
+        events.extend(["recovered", "reduction"]);
+    } else if now.timeouts != before.timeouts || entered(State::Loss) {
         events.push("timeout");
     } else if entered(State::Cwr) {
         events.push("marked");
@@ -150,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_recovery_is_a_reduction_and_its_end_and_one_between_two_looks_is_seen_by_its_threshold() {
-        let grid = grid(Span::from_s(1), Span::ZERO, 1);
+        let grid = grid(Span::from_s(1), Span::ZERO, 1, 1);
         let mut observer = Observer::new(grid, vec![0], 1);
         observer.look(at(10), 0, &info(20, None, State::Open));
         observer.look(at(20), 0, &info(10, Some(10), State::Recovery));
@@ -177,8 +181,20 @@ mod tests {
     }
     /// A recovery within 10 ms, a reduction that is none of loss, and one that is taken back.
     #[test]
+    fn a_threshold_that_falls_within_a_recovery_is_the_end_of_one_and_the_beginning_of_the_next() {
+        let mut observer = Observer::new(grid(Span::from_s(1), Span::ZERO, 1, 1), vec![0], 1);
+        let steps = [(20, State::Open), (20, State::Recovery), (10, State::Recovery), (10, State::Recovery)];
+        for (ms, (ssthresh, state)) in (10..).step_by(10).zip(steps) {
+            observer.told(at(ms), 0, &info(20, Some(ssthresh), state).glance());
+        }
+        let record = observer.close().0.close("lab", Vec::new());
+        let events: Vec<(f64, &str)> = record.events.iter().map(|e| (e.t_s, e.kind)).collect();
+        assert_eq!(events, [(0.02, "reduction"), (0.03, "recovered"), (0.03, "reduction")]);
+    }
+
+    #[test]
     fn every_packet_tells_and_looks_tell_only_while_none_comes() {
-        let mut observer = Observer::new(grid(Span::from_s(1), Span::ZERO, 1), vec![0], 1);
+        let mut observer = Observer::new(grid(Span::from_s(1), Span::ZERO, 1, 1), vec![0], 1);
         let open = |cwnd, ssthresh| info(cwnd, ssthresh, State::Open);
         let mut told = |ms, info: &Info| observer.told(at(ms), 0, &info.glance());
         told(10, &open(20, None));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use fairhaul_experiment::{FlowRow, Record, Scenario, Traffic, TransferRow, grid};
+use fairhaul_experiment::{FlowRow, Record, Scenario, Traffic, TransferRow};
 use fairhaul_units::{HEADER, Span, Time};
 
 use super::clock::Clock;
@@ -35,7 +35,7 @@ pub fn run(scenario: &Scenario, twins: &Twins) -> Result<Answer> {
     can_be_made()?;
     let Plan { layout, transfers } = plan(scenario, twins)?;
     let (flows, mode) = (layout.connections.clone(), layout.mode);
-    let grid = grid(scenario.duration, scenario.warmup, scenario.flows.len());
+    let grid = scenario.grid();
     let lab = Lab::new(layout).when("making the hosts of the lab")?;
     let senders: BTreeSet<u8> = transfers.iter().map(|transfer| transfer.from).collect();
     let senders: Vec<u64> = senders.into_iter().map(|host| lab.host(host).namespace.inode()).collect();

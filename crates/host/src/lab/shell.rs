@@ -73,7 +73,8 @@ pub fn shell(request: &Shell, inherited: &mut Inherited) -> Result<Value> {
     signals::leave_keyboard()?;
     let lab = open(layout, flow, kernel_name(flow, &borrowed.names))?;
     let clock = Clock::starting_in(Span::ZERO)?;
-    let running = lab.start(clock, grid(scenario.duration, Span::ZERO, scenario.flows.len()));
+    let running =
+        lab.start(clock, grid(scenario.duration, Span::ZERO, scenario.flows.len(), scenario.links.len()));
     say(&json!({ "open": { "flow": flow.name, "address": own, "peer": peer } }));
     let guests = Guests {
         sender: &running.host(route.from).namespace,

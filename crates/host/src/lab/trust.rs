@@ -278,7 +278,7 @@ mod tests {
             buffers: Some((Bytes(1000), Bytes(2000))),
             failure: failure.map(String::from),
         }];
-        let grid = grid(scenario.duration, scenario.warmup, 1);
+        let grid = grid(scenario.duration, scenario.warmup, 1, 1);
         let record = Ledger::new(grid, 1, 2).close("lab", Vec::new());
         let machine = Load { busy: 0.5, waited: None };
         let (passed, carried, shortest) = (&passed, &carried[..], &[Some(seen)][..]);

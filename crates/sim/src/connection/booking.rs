@@ -59,16 +59,19 @@ impl Connection {
             self.mode = mode;
             world.ledger.event("mode", self.flow, mode.map_or(f64::NAN, f64::from), now);
         }
+        let cwnd = self.standing.window().cwnd;
+        let mut event = |kind, value| world.ledger.event(kind, self.flow, value, now);
         match outcome {
-            Outcome::Quiet => {}
-            Outcome::Reduced => world.ledger.event("reduction", self.flow, self.standing.window().cwnd, now),
-            Outcome::Marked => world.ledger.event("marked", self.flow, self.standing.window().cwnd, now),
-            Outcome::Recovered => {
-                world.ledger.event("recovered", self.flow, self.standing.window().cwnd, now)
+            Outcome::Quiet | Outcome::Finished => {}
+            Outcome::Reduced => event("reduction", cwnd),
+            Outcome::Marked => event("marked", cwnd),
+            Outcome::Recovered => event("recovered", cwnd),
+            Outcome::ReducedAgain => {
+                event("recovered", cwnd);
+                event("reduction", cwnd);
             }
-            Outcome::TimedOut(timeout) => world.ledger.event("timeout", self.flow, timeout.as_secs(), now),
-            Outcome::Undone { since, .. } => world.ledger.event("undone", self.flow, since.as_secs(), now),
-            Outcome::Finished => {}
+            Outcome::TimedOut(timeout) => event("timeout", timeout.as_secs()),
+            Outcome::Undone { since, .. } => event("undone", since.as_secs()),
         }
         if outcome.finishes() {
             self.end = Some(now);

@@ -47,6 +47,8 @@ pub enum Outcome {
     Marked,
     /// All that was outstanding at the loss event or the timeout is acknowledged.
     Recovered,
+    /// The same, and what is lost beyond it is another loss event: the window was reduced again.
+    ReducedAgain,
     /// The retransmission timer ran out; the timeout that had been set.
     TimedOut(Span),
     /// What was believed to be lost was late: the window is what it was before.
@@ -296,7 +298,7 @@ impl<C: Controller + Clone> Sender<C> {
             (Some(since), _) => Outcome::Undone { since, finished },
             (None, State::Open) => self.in_open(event.as_ref(), ack.ece, delivered, advanced, full, now),
             (None, State::Recovery) => self.in_recovery(delivered, advanced, now),
-            (None, State::Loss) => self.in_loss(event.as_ref(), advanced, now),
+            (None, State::Loss) => self.in_loss(event.as_ref(), delivered, advanced, now),
             (None, State::Opening { .. }) => unreachable!("answered above"),
         };
         if self.timed.is_some() {

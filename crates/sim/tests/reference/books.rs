@@ -1,7 +1,7 @@
 //! The books: a list of all that happened, sorted into bins when the run is over.
 
 use fairhaul_cc::Window;
-use fairhaul_experiment::{EventRow, FlowRow, Grid, LinkRow, LinkSpec, Record, Scenario, TransferRow, grid};
+use fairhaul_experiment::{EventRow, FlowRow, Grid, LinkRow, LinkSpec, Record, Scenario, TransferRow};
 use fairhaul_units::{Span, Time};
 
 use super::link::Link;
@@ -86,7 +86,7 @@ struct Tables {
 
 impl Books {
     pub fn new(scenario: &Scenario) -> Books {
-        let grid = grid(scenario.duration, scenario.warmup, scenario.flows.len());
+        let grid = scenario.grid();
         let mut edges = vec![Time::ZERO];
         let mut edge = Time::ZERO + grid.first;
         while edge < grid.end {

@@ -297,6 +297,10 @@ impl Host {
             Outcome::Reduced => event("reduction", self.window.cwnd),
             Outcome::Marked => event("marked", self.window.cwnd),
             Outcome::Recovered => event("recovered", self.window.cwnd),
+            Outcome::ReducedAgain => {
+                event("recovered", self.window.cwnd);
+                event("reduction", self.window.cwnd);
+            }
             Outcome::TimedOut(timeout) => event("timeout", timeout.as_secs()),
             Outcome::Undone { since, .. } => event("undone", since.as_secs()),
             Outcome::Finished => {}

@@ -164,7 +164,10 @@ impl<C: Controller + Clone> Pipe<C> {
     }
 
     pub fn reductions(&self) -> usize {
-        self.outcomes.iter().filter(|(_, outcome)| *outcome == Outcome::Reduced).count()
+        self.outcomes
+            .iter()
+            .filter(|(_, outcome)| matches!(outcome, Outcome::Reduced | Outcome::ReducedAgain))
+            .count()
     }
 
     pub fn timeouts(&self) -> usize {

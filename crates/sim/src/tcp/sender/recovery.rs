@@ -136,7 +136,7 @@ impl<C: Controller + Clone> Sender<C> {
         let done = self.board.una() >= self.recover;
         if done || self.profile.recovery == Recovery::Reno {
             self.leave_recovery(now);
-            return Outcome::Recovered;
+            return self.reduce_again(delivered, advanced, now);
         }
         if let Recovery::NewReno { .. } = self.profile.recovery {
             self.partial_acks += 1;
@@ -204,7 +204,25 @@ impl<C: Controller + Clone> Sender<C> {
         }
     }
 
-    pub(super) fn in_loss(&mut self, event: Option<&AckEvent>, advanced: u64, now: Time) -> Outcome {
+    /// After a recovery has ended: in the kernel what is known to be lost beyond it, sent again or not, begins the
+    /// next with the same acknowledgement, before anything leaves for the window between the two [LINUX,
+    /// tcp_fastretrans_alert].
+    fn reduce_again(&mut self, delivered: u64, advanced: u64, now: Time) -> Outcome {
+        let lost = self.timed.as_ref().is_some_and(|timed| timed.rack.has_loss());
+        if lost && self.enter_recovery(delivered, advanced, now) == Outcome::Reduced {
+            Outcome::ReducedAgain
+        } else {
+            Outcome::Recovered
+        }
+    }
+
+    pub(super) fn in_loss(
+        &mut self,
+        event: Option<&AckEvent>,
+        delivered: u64,
+        advanced: u64,
+        now: Time,
+    ) -> Outcome {
         if advanced > 0 {
             self.rearm(now);
             // What jumps forward was received before the timeout: it is no sign of room.
@@ -216,7 +234,7 @@ impl<C: Controller + Clone> Sender<C> {
             if self.board.una() >= self.recover {
                 self.state = State::Open;
                 self.controller.on_recovered(&mut self.window, now);
-                return Outcome::Recovered;
+                return self.reduce_again(delivered, advanced, now);
             }
         }
         Outcome::Quiet
