@@ -102,6 +102,20 @@ fn a_recovery_that_ends_with_losses_beyond_it_begins_the_next_at_once() {
     assert!(burst <= 2, "{burst} packets left at once");
 }
 
+/// A request that is lost once leaves the first window as it is, one that is lost twice a single packet.
+#[test]
+fn only_a_second_lost_request_leaves_a_single_packet() {
+    for (lost, window) in [(1, 10), (2, 1)] {
+        let request = move |data: &Data, tries: u32| data.opens && tries <= lost;
+        let mut pipe = Pipe::new(linux(10.0), Span::from_ms(100), Span::ZERO, request);
+        pipe.run(at(3150));
+        assert_eq!(pipe.timeouts(), lost as usize);
+        let opened = Span::from_s([1, 3][lost as usize - 1]) + Span::from_ms(100);
+        let first = pipe.sent.iter().filter(|(time, data)| !data.opens && *time == Time::ZERO + opened).count();
+        assert_eq!(first, window, "{lost} requests were lost");
+    }
+}
+
 /// 20 packets of which the last two are lost. The last acknowledgement comes when srtt is R; 2 R + 2 ms
 /// later the last leaves once more; its report shows the other to be lost, which left long before, at
 /// once.
@@ -285,7 +299,7 @@ fn the_echo_of_a_mark_reduces_the_window_in_proportion() {
 /// packetdrill's cwnd-moderation-ecn-enter-cwr: 4 packets of a window of 10, and the first acknowledgement
 /// says that a mark was seen. 3 are in flight, the threshold is 7: one for the one delivered, and one more
 /// since the cumulative acknowledgement moved: 5, as Linux 6.18 has it. The script says 4, which was so
-/// until 5.13 made that one more depend on a retransmission.
+/// until 5.14 no longer made that one more depend on a retransmission.
 #[test]
 fn an_echo_with_little_in_flight_leaves_what_is_in_flight_and_two() {
     let mut direct = Direct::new("cubic", marked_in_slow_start(), 4);

@@ -325,7 +325,11 @@ impl<C: Controller + Clone> Sender<C> {
         self.settle();
         if let State::Opening { .. } = self.state {
             self.state = State::Opening { asked: false };
-            self.window.cwnd = 1.0; // a lost request leaves one packet to begin with [RFC 5681, 3.1]
+            // A lost request leaves one packet to begin with [RFC 5681, 3.1], in the kernel only a second one
+            // does [LINUX, tcp_init_transfer].
+            if again || self.profile.rto != Rto::Linux {
+                self.window.cwnd = 1.0;
+            }
             return Outcome::TimedOut(timeout);
         }
         self.remember(now);
