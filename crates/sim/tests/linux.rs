@@ -111,7 +111,8 @@ fn only_a_second_lost_request_leaves_a_single_packet() {
         pipe.run(at(3150));
         assert_eq!(pipe.timeouts(), lost as usize);
         let opened = Span::from_s([1, 3][lost as usize - 1]) + Span::from_ms(100);
-        let first = pipe.sent.iter().filter(|(time, data)| !data.opens && *time == Time::ZERO + opened).count();
+        let first =
+            pipe.sent.iter().filter(|(time, data)| !data.opens && *time == Time::ZERO + opened).count();
         assert_eq!(first, window, "{lost} requests were lost");
     }
 }
