@@ -9,7 +9,7 @@
 
 use fairhaul_units::Time;
 
-use crate::turn::Order;
+use crate::event_key::EventKey;
 
 const CHILDREN: usize = 4;
 /// Later than anything.
@@ -38,7 +38,7 @@ pub struct Next {
     pub others: Time,
 }
 
-/// See the module. An entry is an [`Order`] at its time.
+/// See the module. An entry is an [`EventKey`] at its time.
 #[derive(Debug)]
 pub struct Agenda {
     /// By node.
@@ -139,13 +139,13 @@ impl Agenda {
 
     /// What is next at a link; [`Time::NEVER`]: nothing.
     #[inline(always)]
-    pub fn at_link(&self, link: usize) -> (Time, Order) {
+    pub fn at_link(&self, link: usize) -> (Time, EventKey) {
         opened(self.tournaments[link].winner)
     }
 
     /// What is next at the hosts; [`Time::NEVER`]: nothing.
     #[inline(always)]
-    pub fn at_hosts(&self) -> (Time, Order) {
+    pub fn at_hosts(&self) -> (Time, EventKey) {
         opened(self.first_of_hosts())
     }
 
@@ -157,7 +157,7 @@ impl Agenda {
 
     /// What `player` has next has changed; `None`: nothing.
     #[inline(always)]
-    pub fn leads(&mut self, player: Player, head: Option<(Time, Order)>) {
+    pub fn leads(&mut self, player: Player, head: Option<(Time, EventKey)>) {
         let tournament = &mut self.tournaments[player.node as usize];
         tournament.enter(player.number, head.map_or(NEVER, |(time, order)| order.at(time)));
         if self.links.is_some() {
@@ -176,7 +176,7 @@ impl Agenda {
     }
 
     /// Adds an entry of the hosts that is no ring's.
-    pub fn push(&mut self, time: Time, order: Order) {
+    pub fn push(&mut self, time: Time, order: EventKey) {
         self.heap.push(order.at(time));
         self.rise(self.heap.len() - 1);
     }
@@ -234,8 +234,8 @@ fn time_of(entry: u128) -> Time {
 }
 
 #[inline(always)]
-fn opened(entry: u128) -> (Time, Order) {
-    (Time::from_ps((entry >> 64) as u64), Order(entry as u64))
+fn opened(entry: u128) -> (Time, EventKey) {
+    (Time::from_ps((entry >> 64) as u64), EventKey(entry as u64))
 }
 
 #[cfg(test)]
@@ -261,11 +261,11 @@ mod tests {
                     }
                     1 => {
                         rings[ring as usize] = Some((time, u64::from(ring)));
-                        agenda.leads(player, Some((at, Order(ring.into()))));
+                        agenda.leads(player, Some((at, EventKey(ring.into()))));
                     }
                     2 => {
                         others.insert((time, 40 + number as u64));
-                        agenda.push(at, Order(40 + number as u64));
+                        agenda.push(at, EventKey(40 + number as u64));
                     }
                     _ if (40..u64::MAX).contains(&agenda.at_hosts().1.0) => {
                         others.pop_first();
@@ -276,7 +276,7 @@ mod tests {
                 let never = (u64::MAX, u64::MAX);
                 let link = rings[..20].iter().flatten().min().copied().unwrap_or(never);
                 let hosts = rings[20..].iter().flatten().chain(others.first()).min().copied().unwrap_or(never);
-                let plain = |(time, order): (Time, Order)| (time.as_ps(), order.0);
+                let plain = |(time, order): (Time, EventKey)| (time.as_ps(), order.0);
                 prop_assert_eq!((plain(agenda.at_link(0)), plain(agenda.at_hosts())), (link, hosts));
                 let node = usize::from(link.0 >= hosts.0);
                 let (now, others) = (link.0.min(hosts.0), link.0.max(hosts.0));
@@ -300,7 +300,7 @@ mod tests {
             for (link, time, leaves) in steps {
                 let link = link % links;
                 times[link] = if leaves { u64::MAX } else { time };
-                let head = (!leaves).then(|| (Time::from_ps(time), Order(link as u64)));
+                let head = (!leaves).then(|| (Time::from_ps(time), EventKey(link as u64)));
                 agenda.leads(Player { node: link as u32, number: 0 }, head);
                 let Next { node, now, others } = agenda.next(Time::NEVER);
                 let mut sorted = times.clone();

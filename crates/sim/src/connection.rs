@@ -1,4 +1,4 @@
-//! One connection: both ends, its own wires, and what waits for its turn where flows meet.
+//! One connection: both ends, its own wires, and its packets that wait for events where flows meet.
 
 use fairhaul_cc::Builtin;
 use fairhaul_experiment::{Flow, PacketWhat, Recovery, Source, Standing, Traffic, Transfer, TransferRow};
@@ -11,10 +11,10 @@ mod crossing;
 mod fates;
 mod share;
 
+use crate::event_key::EventKind;
 use crate::parcel::Load;
 use crate::route::{End, Leg, Route};
 use crate::tcp::{Datagrams, Poll, Profile, Receiver, Sender};
-use crate::turn::Turn;
 use crate::world::{Account, Passing, World};
 use fates::Fates;
 use share::Share;
@@ -121,7 +121,7 @@ impl Connection {
         self.end.is_some() && self.waiting() == 0
     }
 
-    /// Its packets that wait for a turn, in a ring or before a link.
+    /// Its packets that wait for an event, in a ring or before a link.
     pub fn waiting(&self) -> u64 {
         self.data.waiting() + self.acks.waiting()
     }
@@ -156,7 +156,7 @@ impl Connection {
                 &mut Poll::Hold(until) => {
                     if self.paced_at != until {
                         self.paced_at = until;
-                        world.agenda.push(until, Turn::Paced.order(self.serial));
+                        world.agenda.push(until, EventKind::Paced.key(self.serial));
                     }
                     break;
                 }
@@ -173,7 +173,7 @@ impl Connection {
         let due = self.sender.timer();
         if due < self.timer_at {
             self.timer_at = due;
-            world.agenda.push(due, Turn::Timer.order(self.serial));
+            world.agenda.push(due, EventKind::Timer.key(self.serial));
         }
     }
 
@@ -208,7 +208,7 @@ impl Connection {
         self.carry_data(0, data, data.stamped, route, world);
     }
 
-    /// Carries a data packet over that leg and on until it must wait for its turn, arrives or is dropped.
+    /// Carries a data packet over that leg and on until it must wait for an event, arrives or is dropped.
     #[inline(always)]
     fn carry_data(&mut self, leg: usize, data: &mut Data, mut now: Time, route: &Route, world: &mut World) {
         for Leg { wires, end } in &route.forward[leg..] {
@@ -295,7 +295,7 @@ impl Connection {
         let due = self.receiver.deadline();
         if due < self.held_at {
             self.held_at = due;
-            world.agenda.push(due, Turn::Held.order(self.serial));
+            world.agenda.push(due, EventKind::DelayedAck.key(self.serial));
         }
     }
 
@@ -312,7 +312,7 @@ impl Connection {
         self.carry_ack(0, ack, now, route, world);
     }
 
-    /// Carries an acknowledgement over that leg and on until it must wait for its turn, or is dropped.
+    /// Carries an acknowledgement over that leg and on until it must wait for an event, or is dropped.
     #[inline(always)]
     fn carry_ack(&mut self, leg: usize, ack: &Ack, mut now: Time, route: &Route, world: &mut World) {
         for Leg { wires, end } in &route.reverse[leg..] {

@@ -1,4 +1,4 @@
-//! The loop: visits the node where something is next and gives the connection its turn.
+//! The event loop: visits the node of the earliest event and lets connections process the events there.
 
 use fairhaul_experiment::{Record, Scenario, Transfer, TransferRow, plan_while};
 use fairhaul_path::queue::Held;
@@ -6,15 +6,15 @@ use fairhaul_units::Time;
 
 use crate::agenda::Next;
 use crate::connection::Connection;
+use crate::event_key::{EventKey, EventKind};
 use crate::parcel::Parcel;
 use crate::route::{self, Reach, Routes};
 use crate::run::{Control, RunError};
 use crate::trace::Trace;
-use crate::turn::{Order, Turn};
 use crate::world::{Crossing, World};
 
-/// How many turns pass between two looks at the control.
-const TURNS_PER_LOOK: u32 = 8192;
+/// Events between two looks at the control.
+const EVENTS_PER_CHECK: u32 = 8192;
 
 /// A run under way.
 pub struct Engine<'a> {
@@ -69,17 +69,17 @@ impl<'a> Engine<'a> {
 
     /// Runs to the end: the record, and the evidence.
     ///
-    /// What happens at a node is felt at another only after the shortest way between them. So the node where
-    /// something is next may go ahead until what is next at the others, or what it does there itself, can have
-    /// come back to it. Which it is, and how far it goes, leaves no trace in what happens: each node sees its own
-    /// in order of time.
+    /// An event at a node affects another node only after the shortest path between them: the lookahead. So the
+    /// node of the earliest event may go ahead until the earliest event elsewhere, or an event of its own, can have
+    /// come back to it. The record does not depend on which node goes ahead, or how far: each node processes its
+    /// events in order of time.
     pub fn run(mut self) -> Result<(Record, Option<Trace>), RunError> {
         let end = self.world.ledger.end();
         let hosts = self.scenario.links.len();
         self.next_start = self.start_of_next();
         // Rows of evidence are kept in the order of the clock.
         let in_order = self.world.trace.is_some();
-        let mut turns = 0u32;
+        let mut events = 0u32;
         loop {
             let Next { node, now, others } = self.world.agenda.next(self.next_start);
             if now >= end {
@@ -87,10 +87,11 @@ impl<'a> Engine<'a> {
             }
             let Reach { to, from } = self.routes.reach[node];
             let until = if in_order { now } else { (others.min(now + from) + to).min(end) };
-            let taken = if node == hosts { self.visit_hosts(until) } else { self.visit_link(node, until) };
-            turns += taken;
-            if turns >= TURNS_PER_LOOK || self.world.watch.is_due() {
-                turns = 0;
+            let events_here =
+                if node == hosts { self.visit_hosts(until) } else { self.visit_link(node, until) };
+            events += events_here;
+            if events >= EVENTS_PER_CHECK || self.world.watch.is_due() {
+                events = 0;
                 self.look(now)?;
             }
         }
@@ -137,43 +138,42 @@ impl<'a> Engine<'a> {
         )
     }
 
-    /// What is next at a link takes its turn, and what else is due there before `until`; how many turns
-    /// that were.
+    /// Processes the earliest event at a link, and all others there before `until`; how many events these were.
     fn visit_link(&mut self, link: usize, until: Time) -> u32 {
-        let mut turns = 0;
-        let (mut now, mut order) = self.world.agenda.at_link(link);
+        let mut events = 0;
+        let (mut now, mut key) = self.world.agenda.at_link(link);
         loop {
-            turns += 1;
-            match order.link() {
+            events += 1;
+            match key.link() {
                 Some(link) => self.departure(link, now),
-                None => self.packet(now, order),
+                None => self.packet(now, key),
             }
             if !self.world.victims.is_empty() {
                 self.bury(link as u32, now);
             }
-            (now, order) = self.world.agenda.at_link(link);
-            if now >= until || turns == TURNS_PER_LOOK {
-                return turns;
+            (now, key) = self.world.agenda.at_link(link);
+            if now >= until || events == EVENTS_PER_CHECK {
+                return events;
             }
         }
     }
 
     /// The same at the hosts.
     fn visit_hosts(&mut self, until: Time) -> u32 {
-        let mut turns = 0;
-        let (mut now, mut order) = self.world.agenda.at_hosts();
+        let mut events = 0;
+        let (mut now, mut key) = self.world.agenda.at_hosts();
         loop {
-            turns += 1;
+            events += 1;
             if self.next_start <= now {
                 self.begin();
-            } else if order.is_packet() {
-                self.packet(now, order);
+            } else if key.is_packet() {
+                self.packet(now, key);
             } else {
-                self.timer(now, order);
+                self.timer(now, key);
             }
-            (now, order) = self.world.agenda.at_hosts();
-            if now.min(self.next_start) >= until || turns == TURNS_PER_LOOK {
-                return turns;
+            (now, key) = self.world.agenda.at_hosts();
+            if now.min(self.next_start) >= until || events == EVENTS_PER_CHECK {
+                return events;
             }
         }
     }
@@ -197,47 +197,47 @@ impl<'a> Engine<'a> {
         self.connections[serial as usize] = Some(Box::new(connection));
     }
 
-    /// The packet at the head of a ring takes its turn.
+    /// Processes the packet at the head of a ring.
     #[inline(always)]
-    fn packet(&mut self, now: Time, order: Order) {
+    fn packet(&mut self, now: Time, key: EventKey) {
         let Engine { world, connections, routes, .. } = self;
-        let connection = connections[order.serial() as usize].as_mut();
+        let connection = connections[key.serial() as usize].as_mut();
         let connection = connection.expect("a connection is not over while a packet of it waits");
         let route = &routes.of[connection.flow() as usize];
-        match order.turn() {
-            Turn::Data(leg) => {
-                let data = world.rings.take_data(&mut world.agenda, order.ring());
+        match key.kind() {
+            EventKind::Data(leg) => {
+                let data = world.rings.take_data(&mut world.agenda, key.ring());
                 connection.meet_data(leg.into(), data, now, route, world);
             }
-            Turn::Ack(leg) => {
-                let ack = world.rings.take_ack(&mut world.agenda, order.ring());
+            EventKind::Ack(leg) => {
+                let ack = world.rings.take_ack(&mut world.agenda, key.ring());
                 connection.meet_ack(leg.into(), ack, now, route, world);
             }
             _ => unreachable!("a timer is no packet"),
         }
         if connection.is_over() {
-            self.end(order.serial());
+            self.end(key.serial());
         }
     }
 
     /// A timer of a connection is due.
     #[inline(never)]
-    fn timer(&mut self, now: Time, order: Order) {
+    fn timer(&mut self, now: Time, key: EventKey) {
         let Engine { world, connections, routes, .. } = self;
         world.agenda.pop();
-        let Some(connection) = &mut connections[order.serial() as usize] else {
+        let Some(connection) = &mut connections[key.serial() as usize] else {
             return; // the connection is over
         };
         let route = &routes.of[connection.flow() as usize];
-        match order.turn() {
-            Turn::Ready => connection.on_ready(now, route, world),
-            Turn::Held => connection.on_held(now, route, world),
-            Turn::Paced => connection.on_paced(now, route, world),
-            Turn::Timer => connection.on_timer(now, route, world),
-            Turn::Data(_) | Turn::Ack(_) => unreachable!("a packet is no timer"),
+        match key.kind() {
+            EventKind::Ready => connection.on_ready(now, route, world),
+            EventKind::DelayedAck => connection.on_held(now, route, world),
+            EventKind::Paced => connection.on_paced(now, route, world),
+            EventKind::Timer => connection.on_timer(now, route, world),
+            EventKind::Data(_) | EventKind::Ack(_) => unreachable!("a packet is no timer"),
         }
         if connection.is_over() {
-            self.end(order.serial());
+            self.end(key.serial());
         }
     }
 

@@ -6,6 +6,7 @@
 mod agenda;
 mod connection;
 mod engine;
+mod event_key;
 mod parcel;
 mod rings;
 mod route;
@@ -13,7 +14,6 @@ mod run;
 mod stage;
 pub mod tcp;
 mod trace;
-mod turn;
 mod watch;
 mod world;
 

@@ -1,7 +1,7 @@
 //! The compiled path: where arithmetic will do, and where events are needed.
 //!
-//! Flows meet at a link that more than one connection feeds, and there a packet must wait for its
-//! turn in the order of time: an event. Everywhere else (a connection's own access, a link that one
+//! Flows meet at a link that more than one connection feeds, and there a packet waits for an event, in the order
+//! of time. Everywhere else (a connection's own access, a link that one
 //! connection alone feeds and that does nothing but carry) the passage of a packet is arithmetic,
 //! done ahead of the clock.
 
@@ -11,13 +11,10 @@ use fairhaul_experiment::{Hop, LinkSpec, Scenario, Traffic};
 use fairhaul_units::{HEADER, Rate, Span};
 
 use crate::agenda::Player;
+use crate::event_key::{MOST_LEGS, MOST_RINGS};
 use crate::run::Control;
-use crate::turn::MOST_RINGS;
 
-/// Legs of one way of a route, at most.
-pub const MOST_LEGS: usize = 500;
-
-/// Where packets of a connection wait for their turn.
+/// Where packets of a connection wait for their events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lane {
     /// The leg of their way at whose end that is.

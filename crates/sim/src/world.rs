@@ -7,13 +7,13 @@ use fairhaul_units::{Ecn, Span, Time};
 
 use crate::agenda::{Agenda, Player};
 
+use crate::event_key::EventKey;
 use crate::parcel::Parcel;
 use crate::rings::Rings;
 use crate::route::Routes;
 use crate::run::Control;
 use crate::stage::Stage;
 use crate::trace::Trace;
-use crate::turn::Order;
 use crate::watch::Watch;
 
 /// Payload of the transfer that starts with `flow` for several connections.
@@ -253,20 +253,20 @@ impl World {
         }
         holding.offer(held, parcel.serial, &mut self.victims);
         if holding.waiting() == 1 {
-            self.agenda.leads(departures(link), Some((holding.departs(), Order::of_link(link))));
+            self.agenda.leads(departures(link), Some((holding.departs(), EventKey::of_link(link))));
         }
         None
     }
 
-    /// It is the turn of `link`: it begins with the next packet, which is told with how it gets to the other
-    /// end, or when it is dropped. It has another turn where others wait then.
+    /// The packet that `link` was sending has left: it begins with the next one, which is returned with how it gets
+    /// to the other end, or when it is dropped. Another departure follows where more packets wait.
     pub fn serve(&mut self, link: u32, now: Time) -> Option<Served> {
         self.gauge(link, now);
         let Carrier::AtDeparture(holding) = &mut self.stages[link as usize].carrier else {
             unreachable!("only a queue that decides at departure is served")
         };
         let departure = holding.begin(now, &mut self.victims);
-        let next = (holding.waiting() > 0).then(|| (holding.departs(), Order::of_link(link)));
+        let next = (holding.waiting() > 0).then(|| (holding.departs(), EventKey::of_link(link)));
         self.agenda.leads(departures(link), next);
         Some(self.depart(link, departure?, now))
     }
@@ -317,7 +317,7 @@ impl World {
         }
     }
 
-    /// Calls `each` with the connection of every packet that waits for its turn, in a ring or before a link.
+    /// Calls `each` with the connection of every packet that waits for an event, in a ring or before a link.
     pub fn each_serial(&self, mut each: impl FnMut(u32)) {
         self.rings.each_serial(&mut each);
         for stage in &self.stages {

@@ -3,8 +3,8 @@
 use fairhaul_units::{Data, Ecn, Time};
 
 use super::Connection;
+use crate::event_key::EventKind;
 use crate::route::Route;
-use crate::turn::Turn;
 use crate::world::World;
 
 impl Connection {
@@ -22,7 +22,7 @@ impl Connection {
 
     fn await_ready(&mut self, world: &mut World) {
         let next = self.source.as_mut().expect("who waits has a source").next_at();
-        world.agenda.push(next, Turn::Ready.order(self.serial));
+        world.agenda.push(next, EventKind::Ready.key(self.serial));
     }
 
     /// The application has one more packet ready: it waits for the window, or leaves as a datagram.

@@ -9,7 +9,7 @@ pub(super) struct Fates {
 }
 
 impl Fates {
-    /// Packets that wait for a turn, in a ring or before a link.
+    /// Packets that wait for an event, in a ring or before a link.
     pub fn waiting(self) -> u64 {
         self.launched - self.arrived - self.dropped
     }
