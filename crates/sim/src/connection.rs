@@ -156,7 +156,7 @@ impl Connection {
                 &mut Poll::Hold(until) => {
                     if self.paced_at != until {
                         self.paced_at = until;
-                        world.agenda.push(until, EventKind::Paced.key(self.serial));
+                        world.events.push(until, EventKind::Paced.key(self.serial));
                     }
                     break;
                 }
@@ -167,13 +167,13 @@ impl Connection {
         self.watch_timer(world);
     }
 
-    /// The agenda holds one entry for the timer, at or before its time: a timer that moves on
+    /// The event queue holds one entry for the timer, at or before its time: a timer that moves to a later time
     /// moves nothing there.
     fn watch_timer(&mut self, world: &mut World) {
         let due = self.sender.timer();
         if due < self.timer_at {
             self.timer_at = due;
-            world.agenda.push(due, EventKind::Timer.key(self.serial));
+            world.events.push(due, EventKind::Timer.key(self.serial));
         }
     }
 
@@ -219,7 +219,7 @@ impl Connection {
                     None => return,
                 },
                 End::Meet { lane, .. } | End::Wait { lane } => {
-                    return world.rings.add_data(&mut world.agenda, lane, self.serial, now, *data);
+                    return world.rings.add_data(&mut world.events, lane, self.serial, now, *data);
                 }
                 End::There => return self.arrive(data, now, route, world),
             }
@@ -290,12 +290,12 @@ impl Connection {
         }
     }
 
-    /// The agenda holds one entry for the held acknowledgement, at or before its time.
+    /// The event queue holds one entry for the delayed acknowledgement, at or before its time.
     fn watch_held(&mut self, world: &mut World) {
         let due = self.receiver.deadline();
         if due < self.held_at {
             self.held_at = due;
-            world.agenda.push(due, EventKind::DelayedAck.key(self.serial));
+            world.events.push(due, EventKind::DelayedAck.key(self.serial));
         }
     }
 
@@ -323,7 +323,7 @@ impl Connection {
                     None => return,
                 },
                 End::Meet { lane, .. } | End::Wait { lane } => {
-                    return world.rings.add_ack(&mut world.agenda, lane, self.serial, now, *ack);
+                    return world.rings.add_ack(&mut world.events, lane, self.serial, now, *ack);
                 }
                 End::There => unreachable!("acknowledgements wait for their sender"),
             }

@@ -4,9 +4,9 @@ use fairhaul_experiment::{Record, Scenario, Transfer, TransferRow, plan_while};
 use fairhaul_path::queue::Held;
 use fairhaul_units::Time;
 
-use crate::agenda::Next;
 use crate::connection::Connection;
 use crate::event_key::{EventKey, EventKind};
+use crate::event_queue::NextEvent;
 use crate::parcel::Parcel;
 use crate::route::{self, Reach, Routes};
 use crate::run::{Control, RunError};
@@ -81,7 +81,7 @@ impl<'a> Engine<'a> {
         let in_order = self.world.trace.is_some();
         let mut events = 0u32;
         loop {
-            let Next { node, now, others } = self.world.agenda.next(self.next_start);
+            let NextEvent { node, now, others } = self.world.events.next(self.next_start);
             if now >= end {
                 break;
             }
@@ -141,7 +141,7 @@ impl<'a> Engine<'a> {
     /// Processes the earliest event at a link, and all others there before `until`; how many events these were.
     fn visit_link(&mut self, link: usize, until: Time) -> u32 {
         let mut events = 0;
-        let (mut now, mut key) = self.world.agenda.at_link(link);
+        let (mut now, mut key) = self.world.events.at_link(link);
         loop {
             events += 1;
             match key.link() {
@@ -151,7 +151,7 @@ impl<'a> Engine<'a> {
             if !self.world.victims.is_empty() {
                 self.bury(link as u32, now);
             }
-            (now, key) = self.world.agenda.at_link(link);
+            (now, key) = self.world.events.at_link(link);
             if now >= until || events == EVENTS_PER_CHECK {
                 return events;
             }
@@ -161,7 +161,7 @@ impl<'a> Engine<'a> {
     /// The same at the hosts.
     fn visit_hosts(&mut self, until: Time) -> u32 {
         let mut events = 0;
-        let (mut now, mut key) = self.world.agenda.at_hosts();
+        let (mut now, mut key) = self.world.events.at_hosts();
         loop {
             events += 1;
             if self.next_start <= now {
@@ -171,7 +171,7 @@ impl<'a> Engine<'a> {
             } else {
                 self.timer(now, key);
             }
-            (now, key) = self.world.agenda.at_hosts();
+            (now, key) = self.world.events.at_hosts();
             if now.min(self.next_start) >= until || events == EVENTS_PER_CHECK {
                 return events;
             }
@@ -206,11 +206,11 @@ impl<'a> Engine<'a> {
         let route = &routes.of[connection.flow() as usize];
         match key.kind() {
             EventKind::Data(leg) => {
-                let data = world.rings.take_data(&mut world.agenda, key.ring());
+                let data = world.rings.take_data(&mut world.events, key.ring());
                 connection.meet_data(leg.into(), data, now, route, world);
             }
             EventKind::Ack(leg) => {
-                let ack = world.rings.take_ack(&mut world.agenda, key.ring());
+                let ack = world.rings.take_ack(&mut world.events, key.ring());
                 connection.meet_ack(leg.into(), ack, now, route, world);
             }
             _ => unreachable!("a timer is no packet"),
@@ -224,7 +224,7 @@ impl<'a> Engine<'a> {
     #[inline(never)]
     fn timer(&mut self, now: Time, key: EventKey) {
         let Engine { world, connections, routes, .. } = self;
-        world.agenda.pop();
+        world.events.pop();
         let Some(connection) = &mut connections[key.serial() as usize] else {
             return; // the connection is over
         };

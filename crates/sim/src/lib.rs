@@ -3,10 +3,10 @@
 //! [`run`] is the way in. `tcp` holds the two ends of a connection; it is public so
 //! that another engine can be held against this one.
 
-mod agenda;
 mod connection;
 mod engine;
 mod event_key;
+mod event_queue;
 mod parcel;
 mod rings;
 mod route;

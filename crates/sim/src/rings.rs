@@ -10,8 +10,8 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use fairhaul_units::{Ack, Data, Time};
 
-use crate::agenda::{Agenda, Player};
 use crate::event_key::{EventKey, EventKind};
+use crate::event_queue::{EventQueue, SlotId};
 use crate::route::Lane;
 
 /// How far from the end a packet is compared with those that wait one by one.
@@ -70,7 +70,7 @@ pub struct Ring<T> {
     waiting: VecDeque<Waiting<T>>,
     /// The key of what has last lined up behind all others: nobody who waits has a later one.
     last: u128,
-    player: Player,
+    slot: SlotId,
     /// What would have overtaken many in the line; apart, since in most rings nothing ever does.
     aside: Option<Box<Aside<T>>>,
 }
@@ -104,9 +104,9 @@ impl<T> Aside<T> {
 }
 
 impl<T> Ring<T> {
-    /// An empty ring that plays as `player`.
-    pub fn new(player: Player) -> Ring<T> {
-        Ring { waiting: VecDeque::new(), last: 0, player, aside: None }
+    /// An empty ring whose head is the event of `slot`.
+    pub fn new(slot: SlotId) -> Ring<T> {
+        Ring { waiting: VecDeque::new(), last: 0, slot, aside: None }
     }
 
     /// Puts a packet whose event is at `time` in its place; whether it is the first.
@@ -164,17 +164,17 @@ impl<T> Ring<T> {
 
     /// A packet waits.
     #[inline(always)]
-    fn add(&mut self, agenda: &mut Agenda, time: Time, key: EventKey, packet: T) {
+    fn add(&mut self, events: &mut EventQueue, time: Time, key: EventKey, packet: T) {
         if self.line_up(time, key, packet) {
-            agenda.leads(self.player, Some((time, key)));
+            events.set_head(self.slot, Some((time, key)));
         }
     }
 
     /// Removes the head, whose event is processed.
     #[inline(always)]
-    fn take(&mut self, agenda: &mut Agenda) -> T {
+    fn take(&mut self, events: &mut EventQueue) -> T {
         let (packet, next) = self.step_out();
-        agenda.leads(self.player, next);
+        events.set_head(self.slot, next);
         packet
     }
 
@@ -197,38 +197,38 @@ pub struct Rings {
 }
 
 impl Rings {
-    /// Empty rings that play as these.
-    pub fn new(data: &[Player], acks: &[Player]) -> Rings {
+    /// Empty rings whose heads are the events of these slots.
+    pub fn new(data: &[SlotId], acks: &[SlotId]) -> Rings {
         Rings {
-            data: data.iter().map(|&player| Ring::new(player)).collect(),
-            acks: acks.iter().map(|&player| Ring::new(player)).collect(),
+            data: data.iter().map(|&slot| Ring::new(slot)).collect(),
+            acks: acks.iter().map(|&slot| Ring::new(slot)).collect(),
         }
     }
 
     /// A data packet of connection `serial` waits in `lane`.
     #[inline(always)]
-    pub fn add_data(&mut self, agenda: &mut Agenda, lane: Lane, serial: u32, time: Time, data: Data) {
+    pub fn add_data(&mut self, events: &mut EventQueue, lane: Lane, serial: u32, time: Time, data: Data) {
         let key = EventKind::Data(lane.leg).key_in_ring(serial, lane.ring);
-        self.data[lane.ring as usize].add(agenda, time, key, data);
+        self.data[lane.ring as usize].add(events, time, key, data);
     }
 
     /// An acknowledgement of connection `serial` waits in `lane`.
     #[inline(always)]
-    pub fn add_ack(&mut self, agenda: &mut Agenda, lane: Lane, serial: u32, time: Time, ack: Ack) {
+    pub fn add_ack(&mut self, events: &mut EventQueue, lane: Lane, serial: u32, time: Time, ack: Ack) {
         let key = EventKind::Ack(lane.leg).key_in_ring(serial, lane.ring);
-        self.acks[lane.ring as usize].add(agenda, time, key, ack);
+        self.acks[lane.ring as usize].add(events, time, key, ack);
     }
 
     /// Removes the data packet at the head of a ring, whose event is processed.
     #[inline(always)]
-    pub fn take_data(&mut self, agenda: &mut Agenda, ring: u32) -> Data {
-        self.data[ring as usize].take(agenda)
+    pub fn take_data(&mut self, events: &mut EventQueue, ring: u32) -> Data {
+        self.data[ring as usize].take(events)
     }
 
     /// Removes the acknowledgement at the head of a ring, whose event is processed.
     #[inline(always)]
-    pub fn take_ack(&mut self, agenda: &mut Agenda, ring: u32) -> Ack {
-        self.acks[ring as usize].take(agenda)
+    pub fn take_ack(&mut self, events: &mut EventQueue, ring: u32) -> Ack {
+        self.acks[ring as usize].take(events)
     }
 
     /// Their memory, bytes.
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn what_overtakes_others_takes_its_place_among_them() {
-        let mut ring = Ring::new(Player::default());
+        let mut ring = Ring::new(SlotId::default());
         let mut line_up = |ps, key, packet| ring.line_up(Time::from_ps(ps), EventKey(key), packet);
         assert!(line_up(10, 0, 'a'));
         assert!(!line_up(30, 0, 'b'));
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn bursts_that_overlap_cost_the_logarithm_of_their_size() {
         let begun = std::time::Instant::now();
-        let mut ring = Ring::new(Player::default());
+        let mut ring = Ring::new(SlotId::default());
         for burst in 0..8u64 {
             (0..50_000u64).for_each(|number| {
                 ring.line_up(Time::from_ps(number * 1000 + burst), EventKey(burst), ());
@@ -288,7 +288,7 @@ mod tests {
         fn packets_that_overtake_many_keep_the_order(
             steps in proptest::collection::vec((0u64..400, any::<bool>()), 400..1200),
         ) {
-            let mut ring = Ring::new(Player::default());
+            let mut ring = Ring::new(SlotId::default());
             let mut plain: Vec<(u64, usize)> = Vec::new();
             for (number, (time, leaves)) in steps.into_iter().enumerate() {
                 let first = plain.first().is_none_or(|first| time < first.0);
@@ -305,7 +305,7 @@ mod tests {
 
         #[test]
         fn a_ring_is_sorted_whatever_lines_up(times in proptest::collection::vec(0u64..100, 1..60)) {
-            let mut ring = Ring::new(Player::default());
+            let mut ring = Ring::new(SlotId::default());
             for (number, &time) in times.iter().enumerate() {
                 let first = times[..number].iter().all(|&before| time < before);
                 prop_assert_eq!(ring.line_up(Time::from_ps(time), EventKey(0), number), first);

@@ -10,8 +10,8 @@ use std::collections::HashMap;
 use fairhaul_experiment::{Hop, LinkSpec, Scenario, Traffic};
 use fairhaul_units::{HEADER, Rate, Span};
 
-use crate::agenda::Player;
 use crate::event_key::{MOST_LEGS, MOST_RINGS};
+use crate::event_queue::SlotId;
 use crate::run::Control;
 
 /// Where packets of a connection wait for their events.
@@ -71,11 +71,11 @@ pub struct Routes {
     /// By flow.
     pub of: Vec<Route>,
     /// Rings of data packets.
-    pub data_rings: Vec<Player>,
+    pub data_rings: Vec<SlotId>,
     /// Rings of acknowledgements.
-    pub ack_rings: Vec<Player>,
-    /// How many play at each node; the last node is the hosts.
-    pub players: Vec<u32>,
+    pub ack_rings: Vec<SlotId>,
+    /// How many slots each node has; the last node is the hosts.
+    pub slots: Vec<u32>,
     /// By node.
     pub reach: Vec<Reach>,
 }
@@ -140,16 +140,16 @@ enum Mark {
 #[derive(Debug, Default)]
 struct RingNumbers {
     known: HashMap<(u16, u32, Vec<Mark>), u32>,
-    players: Vec<Player>,
+    slots: Vec<SlotId>,
 }
 
 impl RingNumbers {
-    fn lane(&mut self, leg: usize, node: u32, passed: &[Mark], players: &mut [u32]) -> Lane {
-        let (leg, next) = (leg as u16, self.players.len() as u32);
+    fn lane(&mut self, leg: usize, node: u32, passed: &[Mark], slots: &mut [u32]) -> Lane {
+        let (leg, next) = (leg as u16, self.slots.len() as u32);
         let ring = *self.known.entry((leg, node, passed.to_vec())).or_insert(next);
         if ring == next {
-            self.players.push(Player { node, number: players[node as usize] });
-            players[node as usize] += 1;
+            self.slots.push(SlotId { node, number: slots[node as usize] });
+            slots[node as usize] += 1;
         }
         Lane { leg, ring }
     }
@@ -159,14 +159,14 @@ impl RingNumbers {
 pub fn compile(scenario: &Scenario, control: &Control) -> Option<Routes> {
     let disorders = scenario.links.iter().map(LinkSpec::disorders).collect();
     let links = Links { specs: &scenario.links, alone: fed_alone(scenario), disorders };
-    // A link whose queue decides at departure plays, too.
-    let mut players: Vec<u32> = scenario.links.iter().map(|link| u32::from(link.queue.entry.late)).collect();
-    players.push(0);
+    // The departures of a link whose queue decides at departure have a slot, too.
+    let mut slots: Vec<u32> = scenario.links.iter().map(|link| u32::from(link.queue.entry.late)).collect();
+    slots.push(0);
     let (mut data, mut acks) = (RingNumbers::default(), RingNumbers::default());
     let far = Span::from_ps(u64::MAX);
-    let mut reach = vec![Reach { to: far, from: far }; players.len()];
+    let mut reach = vec![Reach { to: far, from: far }; slots.len()];
     let compile_flow = |(index, flow): (usize, &fairhaul_experiment::Flow)| {
-        let mut compiler = Compiler::new(&links, index, &mut players, &mut reach);
+        let mut compiler = Compiler::new(&links, index, &mut slots, &mut reach);
         let forward = compiler.legs(&flow.forward, false, &mut data);
         if flow.delayed_ack.is_some() {
             compiler.reach(links.hosts()); // the receiver has a timer
@@ -180,17 +180,17 @@ pub fn compile(scenario: &Scenario, control: &Control) -> Option<Routes> {
     if control.is_stopped() {
         return None;
     }
-    let (data_rings, ack_rings) = (data.players, acks.players);
+    let (data_rings, ack_rings) = (data.slots, acks.slots);
     let most = data_rings.len().max(ack_rings.len());
     assert!(most <= MOST_RINGS as usize, "a scenario has a bounded number of flows");
-    Some(Routes { of, data_rings, ack_rings, players, reach })
+    Some(Routes { of, data_rings, ack_rings, slots, reach })
 }
 
 /// One flow's route while it is compiled.
 struct Compiler<'a> {
     links: &'a Links<'a>,
     flow: usize,
-    players: &'a mut [u32],
+    slots: &'a mut [u32],
     wires: Vec<(Rate, Span)>,
     passed: Vec<Mark>,
     /// The last node, and how far from it the way has come at least.
@@ -200,14 +200,9 @@ struct Compiler<'a> {
 }
 
 impl<'a> Compiler<'a> {
-    fn new(
-        links: &'a Links<'a>,
-        flow: usize,
-        players: &'a mut [u32],
-        reach: &'a mut [Reach],
-    ) -> Compiler<'a> {
+    fn new(links: &'a Links<'a>, flow: usize, slots: &'a mut [u32], reach: &'a mut [Reach]) -> Compiler<'a> {
         let (wires, passed) = (Vec::new(), Vec::new());
-        Compiler { links, flow, players, wires, passed, node: links.hosts(), since: Span::ZERO, reach }
+        Compiler { links, flow, slots, wires, passed, node: links.hosts(), since: Span::ZERO, reach }
     }
 
     /// The way has come to a node.
@@ -223,7 +218,7 @@ impl<'a> Compiler<'a> {
     /// Packets wait at a node, where what has passed the same as they has a ring.
     fn wait(&mut self, leg: usize, node: u32, rings: &mut RingNumbers) -> Lane {
         self.reach(node);
-        rings.lane(leg, node, &self.passed, self.players)
+        rings.lane(leg, node, &self.passed, self.slots)
     }
 
     /// The legs of a way. `ends_in_lane`: behind the last hop packets wait.
@@ -329,7 +324,7 @@ mod tests {
         assert!(lanes(&first).iter().zip(lanes(&third)).all(|(a, b)| *a != b));
         // Two rings for data, two for acknowledgements at the way back, and two at the hosts.
         assert_eq!((routes.data_rings.len(), routes.ack_rings.len()), (2, 4));
-        assert_eq!(routes.players, [2, 2, 2]);
+        assert_eq!(routes.slots, [2, 2, 2]);
     }
 
     /// From a host to the bottleneck are 10 ms, and from there by a receiver to that of the way back 20 + 10 + 10.

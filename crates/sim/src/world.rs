@@ -1,11 +1,11 @@
-//! What connections share: the links, the agenda and the books.
+//! What connections share: the links, the event queue and the ledger.
 
 use fairhaul_experiment::{Carried, Flow, Grid, Ledger, Scenario, Traffic};
 use fairhaul_path::queue::Held;
 use fairhaul_path::{Carrier, Departure, Passage};
 use fairhaul_units::{Ecn, Span, Time};
 
-use crate::agenda::{Agenda, Player};
+use crate::event_queue::{EventQueue, SlotId};
 
 use crate::event_key::EventKey;
 use crate::parcel::Parcel;
@@ -74,9 +74,9 @@ pub enum Passing {
     Waits,
 }
 
-/// Who plays for the departures of a link whose queue decides then.
-fn departures(link: u32) -> Player {
-    Player { node: link, number: 0 }
+/// The slot for the departures of a link whose queue decides at departure.
+fn departures(link: u32) -> SlotId {
+    SlotId { node: link, number: 0 }
 }
 
 /// A packet that has begun to leave a link, and how it gets to the other end, or when it is dropped.
@@ -96,8 +96,8 @@ pub struct World {
     /// Payload that is left of each transfer that several connections carry, bytes, by the first of
     /// their flows; empty where there is none.
     pub left: Vec<u64>,
-    pub agenda: Agenda,
-    /// Their heads are in the agenda.
+    pub events: EventQueue,
+    /// Their heads are in the event queue.
     pub rings: Rings,
     pub ledger: Ledger,
     pub trace: Option<Trace>,
@@ -129,7 +129,7 @@ impl World {
             } else {
                 Vec::new()
             },
-            agenda: Agenda::new(&routes.players),
+            events: EventQueue::new(&routes.slots),
             rings,
             stages,
             ledger: Ledger::new_while(grid, scenario.flows.len(), scenario.links.len(), goes_on)?,
@@ -253,7 +253,7 @@ impl World {
         }
         holding.offer(held, parcel.serial, &mut self.victims);
         if holding.waiting() == 1 {
-            self.agenda.leads(departures(link), Some((holding.departs(), EventKey::of_link(link))));
+            self.events.set_head(departures(link), Some((holding.departs(), EventKey::of_link(link))));
         }
         None
     }
@@ -267,7 +267,7 @@ impl World {
         };
         let departure = holding.begin(now, &mut self.victims);
         let next = (holding.waiting() > 0).then(|| (holding.departs(), EventKey::of_link(link)));
-        self.agenda.leads(departures(link), next);
+        self.events.set_head(departures(link), next);
         Some(self.depart(link, departure?, now))
     }
 

@@ -22,7 +22,7 @@ impl Connection {
 
     fn await_ready(&mut self, world: &mut World) {
         let next = self.source.as_mut().expect("who waits has a source").next_at();
-        world.agenda.push(next, EventKind::Ready.key(self.serial));
+        world.events.push(next, EventKind::Ready.key(self.serial));
     }
 
     /// The application has one more packet ready: it waits for the window, or leaves as a datagram.
