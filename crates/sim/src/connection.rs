@@ -149,7 +149,7 @@ impl Connection {
                 Poll::Send(data) => {
                     self.take_share(data, world);
                     self.launch(data, now, route, world);
-                    if world.watch.is_halted() {
+                    if world.limits.is_halted() {
                         break;
                     }
                 }
@@ -204,7 +204,7 @@ impl Connection {
         self.sender.launched(data.stamped);
         self.see_data(PacketWhat::Sent, data, data.stamped, world);
         self.data.launched += 1;
-        world.watch.launched();
+        world.limits.launched();
         self.carry_data(0, data, data.stamped, route, world);
     }
 

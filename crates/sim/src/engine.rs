@@ -5,15 +5,15 @@ use fairhaul_path::queue::Held;
 use fairhaul_units::Time;
 
 use crate::connection::Connection;
+use crate::control::{Control, RunError};
 use crate::event_key::{EventKey, EventKind};
 use crate::event_queue::NextEvent;
 use crate::parcel::Parcel;
 use crate::route::{self, Reach, Routes};
-use crate::run::{Control, RunError};
 use crate::trace::Trace;
 use crate::world::{Crossing, World};
 
-/// Events between two looks at the control.
+/// Events between two checks of the limits of a run.
 const EVENTS_PER_CHECK: u32 = 8192;
 
 /// A run under way.
@@ -90,25 +90,25 @@ impl<'a> Engine<'a> {
             let events_here =
                 if node == hosts { self.visit_hosts(until) } else { self.visit_link(node, until) };
             events += events_here;
-            if events >= EVENTS_PER_CHECK || self.world.watch.is_due() {
+            if events >= EVENTS_PER_CHECK || self.world.limits.is_due() {
                 events = 0;
-                self.look(now)?;
+                self.check_limits(now)?;
             }
         }
-        self.look(end)?;
+        self.check_limits(end)?;
         self.close()
     }
 
-    /// Looks at the control, and whether what is outstanding takes too much memory.
+    /// Publishes the time; ends the run where it was asked to stop, or takes too much memory.
     #[inline(never)]
-    fn look(&mut self, now: Time) -> Result<(), RunError> {
-        if self.control.look(now) {
+    fn check_limits(&mut self, now: Time) -> Result<(), RunError> {
+        if self.control.report_time(now) {
             return Err(RunError::Stopped);
         }
-        if self.world.watch.is_due() {
+        if self.world.limits.is_due() {
             let connections: u64 = self.connections.iter().flatten().map(|one| one.memory()).sum();
             let bytes = connections + self.world.memory();
-            if self.world.watch.count(bytes) || self.world.watch.is_halted() {
+            if self.world.limits.count(bytes) || self.world.limits.is_halted() {
                 return Err(RunError::Full { at: now, what: self.what_fills(bytes) });
             }
         }

@@ -4,9 +4,11 @@
 //! that another engine can be held against this one.
 
 mod connection;
+mod control;
 mod engine;
 mod event_key;
 mod event_queue;
+mod limits;
 mod parcel;
 mod rings;
 mod route;
@@ -14,8 +16,8 @@ mod run;
 mod stage;
 pub mod tcp;
 mod trace;
-mod watch;
 mod world;
 
-pub use run::{Control, RunError, guarded, run, run_traced};
+pub use control::{Control, RunError};
+pub use run::{guarded, run, run_traced};
 pub use trace::Evidence;

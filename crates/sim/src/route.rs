@@ -10,9 +10,9 @@ use std::collections::HashMap;
 use fairhaul_experiment::{Hop, LinkSpec, Scenario, Traffic};
 use fairhaul_units::{HEADER, Rate, Span};
 
+use crate::control::Control;
 use crate::event_key::{MOST_LEGS, MOST_RINGS};
 use crate::event_queue::SlotId;
-use crate::run::Control;
 
 /// Where packets of a connection wait for their events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

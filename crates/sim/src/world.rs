@@ -7,14 +7,14 @@ use fairhaul_units::{Ecn, Span, Time};
 
 use crate::event_queue::{EventQueue, SlotId};
 
+use crate::control::Control;
 use crate::event_key::EventKey;
+use crate::limits::RunLimits;
 use crate::parcel::Parcel;
 use crate::rings::Rings;
 use crate::route::Routes;
-use crate::run::Control;
 use crate::stage::Stage;
 use crate::trace::Trace;
-use crate::watch::Watch;
 
 /// Payload of the transfer that starts with `flow` for several connections.
 fn to_share(flow: &Flow) -> u64 {
@@ -82,8 +82,8 @@ fn departures(link: u32) -> SlotId {
 /// A packet that has begun to leave a link, and how it gets to the other end, or when it is dropped.
 pub type Served = (Parcel, Result<Crossing, Time>);
 
-/// Readings of gauges between two looks at the control.
-const READINGS_PER_LOOK: u32 = 1024;
+/// Readings of gauges between two checks whether the run was asked to stop.
+const READINGS_PER_CHECK: u32 = 1024;
 
 /// See the module.
 pub struct World {
@@ -101,7 +101,7 @@ pub struct World {
     pub rings: Rings,
     pub ledger: Ledger,
     pub trace: Option<Trace>,
-    pub watch: Watch,
+    pub limits: RunLimits,
 }
 
 /// What the links of a run have seen, for the check that nothing was lost unseen.
@@ -134,7 +134,7 @@ impl World {
             stages,
             ledger: Ledger::new_while(grid, scenario.flows.len(), scenario.links.len(), goes_on)?,
             trace: None,
-            watch: Watch::new(control),
+            limits: RunLimits::new(control),
         })
     }
 
@@ -311,7 +311,7 @@ impl World {
             stage.gauges(next, shown);
             // After a long silence, or at the end, there may be very many.
             read += 1;
-            if read.is_multiple_of(READINGS_PER_LOOK) && self.watch.is_stopped() {
+            if read.is_multiple_of(READINGS_PER_CHECK) && self.limits.is_stopped() {
                 return;
             }
         }
@@ -331,7 +331,7 @@ impl World {
     pub fn close(&mut self) {
         let end = self.ledger.end();
         for link in 0..self.stages.len() {
-            if self.watch.is_stopped() {
+            if self.limits.is_stopped() {
                 return;
             }
             self.gauge(link as u32, end);

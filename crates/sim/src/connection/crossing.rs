@@ -62,7 +62,7 @@ impl Connection {
         let copies = if crossing.twice { 2 } else { 1 };
         if crossing.twice {
             self.data.launched += 1;
-            world.watch.launched();
+            world.limits.launched();
             if !data.opens {
                 world.ledger.copied(self.flow, data.stamped, crossing.arrives);
             }
