@@ -6,7 +6,7 @@ use std::num::NonZeroU8;
 use fairhaul_units::{Bytes, Rate, Span, Time};
 
 use crate::link::{LinkTotals, Wire};
-use crate::queue::{Capacity, Codel, FqCodel, Held, Packet, Rule, Xcp};
+use crate::queue::{Capacity, Codel, FqCodel, Packet, Queued, Rule, Xcp};
 use crate::schedule::{Pace, Schedule};
 
 /// One direction of a link before which packets of type `T` wait.
@@ -100,26 +100,26 @@ impl<T: Packet> Holding<T> {
 
     /// Takes a packet of connection `flow`; what does not fit, itself or another, goes to `dropped`.
     #[inline(always)]
-    pub fn offer(&mut self, held: Held<T>, flow: u32, dropped: &mut Vec<Held<T>>) {
+    pub fn offer(&mut self, queued: Queued<T>, flow: u32, dropped: &mut Vec<Queued<T>>) {
         self.totals.arrived += 1;
-        let now = held.arrived;
+        let now = queued.arrived;
         if self.unasked && self.sending.0 <= now {
             self.ask_empty();
         }
-        let size = Bytes(held.size.into());
+        let size = Bytes(queued.size.into());
         match &mut self.queue {
             Queue::Codel(_, codel) => {
                 let (packets, bytes) = beside(codel.len(), self.bytes, self.sending, now);
                 if !self.capacity.admits(size, packets, bytes) {
                     self.totals.dropped += 1;
-                    return dropped.push(held);
+                    return dropped.push(queued);
                 }
                 self.bytes += size;
-                codel.push(held);
+                codel.push(queued);
             }
             Queue::FqCodel(rule, fair) => {
                 self.bytes += size;
-                fair.push(rule, flow, held);
+                fair.push(rule, flow, queued);
                 loop {
                     let (packets, bytes) = beside(fair.len(), self.bytes, self.sending, now);
                     if self.capacity.holds(packets, bytes) {
@@ -132,14 +132,14 @@ impl<T: Packet> Holding<T> {
                 }
             }
             Queue::Xcp(xcp) => {
-                let lets_in = xcp.lets_in(&held, flow, bytes_per_s(&self.wire, self.pace.as_deref(), now));
+                let lets_in = xcp.lets_in(&queued, flow, bytes_per_s(&self.wire, self.pace.as_deref(), now));
                 let (packets, bytes) = beside(xcp.len(), self.bytes, self.sending, now);
                 if !lets_in || !self.capacity.admits(size, packets, bytes) {
                     self.totals.dropped += 1;
-                    return dropped.push(held);
+                    return dropped.push(queued);
                 }
                 self.bytes += size;
-                xcp.push(held);
+                xcp.push(queued);
             }
         }
     }
@@ -147,7 +147,7 @@ impl<T: Packet> Holding<T> {
     /// Begins to send the next packet at `now`, when nothing is being sent; those that its queue drops
     /// before it go to `dropped`.
     #[inline(always)]
-    pub fn begin(&mut self, now: Time, dropped: &mut Vec<Held<T>>) -> Option<Departure<T>> {
+    pub fn begin(&mut self, now: Time, dropped: &mut Vec<Queued<T>>) -> Option<Departure<T>> {
         let from = dropped.len();
         let next = self.next(now, dropped);
         for victim in &dropped[from..] {
@@ -155,18 +155,23 @@ impl<T: Packet> Holding<T> {
             self.totals.dropped += 1;
         }
         self.unasked = next.is_some();
-        let (held, marked) = next?;
-        self.bytes = self.bytes - Bytes(held.size.into());
-        Some(self.send(held, marked, now))
+        let (queued, marked) = next?;
+        self.bytes = self.bytes - Bytes(queued.size.into());
+        Some(self.send(queued, marked, now))
     }
 
     /// Takes a packet of connection `flow` that finds nothing waiting and nothing being sent: it begins to
     /// leave, unless it fits nowhere or its queue drops it, and it goes to `dropped`.
     #[inline(always)]
-    pub fn pass(&mut self, held: Held<T>, flow: u32, dropped: &mut Vec<Held<T>>) -> Option<Departure<T>> {
-        let (now, size) = (held.arrived, Bytes(held.size.into()));
+    pub fn pass(
+        &mut self,
+        queued: Queued<T>,
+        flow: u32,
+        dropped: &mut Vec<Queued<T>>,
+    ) -> Option<Departure<T>> {
+        let (now, size) = (queued.arrived, Bytes(queued.size.into()));
         if let Queue::Xcp(_) = self.queue {
-            self.offer(held, flow, dropped);
+            self.offer(queued, flow, dropped);
             return self.begin(now, dropped);
         }
         self.totals.arrived += 1;
@@ -176,22 +181,22 @@ impl<T: Packet> Holding<T> {
         debug_assert!(self.waiting() == 0, "its owner comes back where another waits");
         if !self.capacity.admits(size, 0, Bytes(0)) {
             self.totals.dropped += 1;
-            dropped.push(held);
+            dropped.push(queued);
             return None;
         }
         match &mut self.queue {
             Queue::Codel(_, codel) => codel.rest(),
-            Queue::FqCodel(rule, fair) => fair.pass(rule, flow, held.size),
+            Queue::FqCodel(rule, fair) => fair.pass(rule, flow, queued.size),
             Queue::Xcp(_) => unreachable!("it keeps books of all that wait"),
         }
         self.unasked = true;
-        Some(self.send(held, false, now))
+        Some(self.send(queued, false, now))
     }
 
     /// A packet begins to leave.
     #[inline(always)]
-    fn send(&mut self, held: Held<T>, marked: bool, now: Time) -> Departure<T> {
-        let Held { mut packet, size, arrived, .. } = held;
+    fn send(&mut self, queued: Queued<T>, marked: bool, now: Time) -> Departure<T> {
+        let Queued { mut packet, size, arrived, .. } = queued;
         if !matches!(self.queue, Queue::Xcp(_))
             && let Some(header) = packet.congestion_mut()
         {
@@ -207,13 +212,13 @@ impl<T: Packet> Holding<T> {
     }
 
     #[inline(always)]
-    fn next(&mut self, now: Time, dropped: &mut Vec<Held<T>>) -> Option<(Held<T>, bool)> {
+    fn next(&mut self, now: Time, dropped: &mut Vec<Queued<T>>) -> Option<(Queued<T>, bool)> {
         match &mut self.queue {
             Queue::Codel(rule, codel) => codel.next(rule, now, dropped),
             Queue::FqCodel(rule, fair) => fair.next(rule, now, dropped),
             Queue::Xcp(xcp) => {
                 let capacity = bytes_per_s(&self.wire, self.pace.as_deref(), now);
-                xcp.next(now, capacity).map(|held| (held, false))
+                xcp.next(now, capacity).map(|queued| (queued, false))
             }
         }
     }
@@ -254,7 +259,7 @@ impl<T: Packet> Holding<T> {
     }
 
     /// Calls `each` with everything that waits.
-    pub fn each_waiting(&self, each: impl FnMut(&Held<T>)) {
+    pub fn each_waiting(&self, each: impl FnMut(&Queued<T>)) {
         match &self.queue {
             Queue::Codel(_, codel) => codel.iter().for_each(each),
             Queue::FqCodel(_, fair) => fair.iter().for_each(each),
@@ -312,8 +317,8 @@ mod tests {
         Holding::new(rate, site.delay, capacity, &rule)
     }
 
-    fn held(packet: u32, size: u32, arrived: Time) -> Held<u32> {
-        Held { packet, size, ecn: Ecn::NotCapable, arrived }
+    fn queued(packet: u32, size: u32, arrived: Time) -> Queued<u32> {
+        Queued { packet, size, ecn: Ecn::NotCapable, arrived }
     }
 
     #[test]
@@ -326,7 +331,7 @@ mod tests {
         for (changes, second) in [(Schedule::default(), 2), (schedule, 3)] {
             let mut link = link("codel", Capacity::Unlimited, &[]).following(&changes);
             let (at, mut gone) = (|ms| Time::ZERO + Span::from_ms(ms), Vec::new());
-            (0..2).for_each(|n| link.offer(held(n, 1000, at(0)), n, &mut gone));
+            (0..2).for_each(|n| link.offer(queued(n, 1000, at(0)), n, &mut gone));
             let first = link.begin(at(0), &mut gone).expect("one waits");
             assert_eq!((first.departs, first.arrives), (at(1), at(11)));
             assert!(!link.is_idle(at(0)) && link.is_idle(at(1)));
@@ -339,10 +344,10 @@ mod tests {
     fn the_packet_being_sent_counts_for_the_capacity() {
         let mut link = link("codel", Capacity::Packets(2), &[]);
         let mut gone = Vec::new();
-        link.offer(held(0, 1000, Time::ZERO), 0, &mut gone);
+        link.offer(queued(0, 1000, Time::ZERO), 0, &mut gone);
         link.begin(Time::ZERO, &mut gone);
-        (1..3).for_each(|n| link.offer(held(n, 1000, Time::ZERO), 0, &mut gone));
-        assert_eq!(gone.iter().map(|held| held.packet).collect::<Vec<_>>(), [2]);
+        (1..3).for_each(|n| link.offer(queued(n, 1000, Time::ZERO), 0, &mut gone));
+        assert_eq!(gone.iter().map(|queued| queued.packet).collect::<Vec<_>>(), [2]);
     }
 
     /// What leaves and when, and what the gauges show before each packet; `passes`: one that finds the link
@@ -359,13 +364,13 @@ mod tests {
                 left.extend(link.begin(link.departs(), &mut gone).map(|next| (next.packet, next.departs)));
             }
             link.gauges(now, &mut shown);
-            let held = held(number, size, now);
+            let queued = queued(number, size, now);
             if link.is_idle(now) && passes {
-                left.extend(link.pass(held, flow, &mut gone).map(|next| (next.packet, next.departs)));
+                left.extend(link.pass(queued, flow, &mut gone).map(|next| (next.packet, next.departs)));
                 continue;
             }
             let idle = link.is_idle(now);
-            link.offer(held, flow, &mut gone);
+            link.offer(queued, flow, &mut gone);
             if idle {
                 left.extend(link.begin(now, &mut gone).map(|next| (next.packet, next.departs)));
             }
@@ -403,18 +408,18 @@ mod tests {
                     sent.push(next.packet);
                 }
                 busy_until = busy_until.max(now);
-                link.offer(held(number, size, now), flow, &mut gone);
+                link.offer(queued(number, size, now), flow, &mut gone);
                 prop_assert!(link.waiting() as u64 <= most);
                 let mut shown = Vec::new();
                 link.gauges(now, &mut shown);
                 prop_assert_eq!(shown.len(), entry(name).map_or(0, |entry| entry.gauges.len()));
                 let mut bytes = Bytes(0);
-                link.each_waiting(|held| bytes += Bytes(held.size.into()));
+                link.each_waiting(|queued| bytes += Bytes(queued.size.into()));
                 prop_assert_eq!(bytes, link.bytes);
             }
             let mut waiting = Vec::new();
-            link.each_waiting(|held| waiting.push(held.packet));
-            let mut all: Vec<u32> = gone.iter().map(|held| held.packet).chain(sent).chain(waiting).collect();
+            link.each_waiting(|queued| waiting.push(queued.packet));
+            let mut all: Vec<u32> = gone.iter().map(|queued| queued.packet).chain(sent).chain(waiting).collect();
             all.sort_unstable();
             prop_assert_eq!(all, (0..packets.len() as u32).collect::<Vec<_>>());
             prop_assert_eq!(link.totals().dropped as usize, gone.len());

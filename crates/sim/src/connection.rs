@@ -12,7 +12,7 @@ mod fates;
 mod share;
 
 use crate::event_key::EventKind;
-use crate::parcel::Load;
+use crate::queued_packet::Segment;
 use crate::route::{End, Leg, Route};
 use crate::tcp::{Datagrams, Poll, Profile, Receiver, Sender};
 use crate::world::{Account, Passing, World};
@@ -44,7 +44,7 @@ pub struct Connection {
     last_departure: Time,
     timer_at: Time,
     paced_at: Time,
-    held_at: Time,
+    delayed_ack_at: Time,
     /// As it is in the books.
     standing: Standing,
     mode: Option<u8>,
@@ -87,7 +87,7 @@ impl Connection {
             last_departure: Time::ZERO,
             timer_at: Time::NEVER,
             paced_at: Time::NEVER,
-            held_at: Time::NEVER,
+            delayed_ack_at: Time::NEVER,
         }
     }
 
@@ -97,13 +97,13 @@ impl Connection {
         self.flow
     }
 
-    /// The receiver's held acknowledgement may be due.
-    pub fn on_held(&mut self, now: Time, route: &Route, world: &mut World) {
-        self.held_at = Time::NEVER;
+    /// The receiver's delayed acknowledgement may be due.
+    pub fn on_delayed_ack(&mut self, now: Time, route: &Route, world: &mut World) {
+        self.delayed_ack_at = Time::NEVER;
         if self.receiver.deadline() == now {
-            self.release_held(now, route, world);
+            self.release_delayed_ack(now, route, world);
         } else {
-            self.watch_held(world);
+            self.schedule_delayed_ack(world);
         }
     }
 
@@ -164,12 +164,12 @@ impl Connection {
             }
         }
         self.end_share(now, world);
-        self.watch_timer(world);
+        self.schedule_timer(world);
     }
 
     /// The event queue holds one entry for the timer, at or before its time: a timer that moves to a later time
     /// moves nothing there.
-    fn watch_timer(&mut self, world: &mut World) {
+    fn schedule_timer(&mut self, world: &mut World) {
         let due = self.sender.timer();
         if due < self.timer_at {
             self.timer_at = due;
@@ -188,7 +188,7 @@ impl Connection {
             self.note(outcome, now, world);
             self.pump(now, route, world);
         } else {
-            self.watch_timer(world);
+            self.schedule_timer(world);
         }
     }
 
@@ -244,7 +244,7 @@ impl Connection {
         match self.offer(link, &mut data, now, world) {
             Passing::Crosses(crossing) => self.data_crosses(leg, &mut data, crossing, route, world),
             Passing::Dropped(when) => self.data_dropped(&data, when, world),
-            Passing::Waits => self.hold(link, leg, Load::Data(data), now, route, world),
+            Passing::Waits => self.hold(link, leg, Segment::Data(data), now, route, world),
         }
     }
 
@@ -274,9 +274,9 @@ impl Connection {
             return self.deliver(data, fresh, payload, now, world);
         }
         if self.receiver.deadline() < now {
-            self.release_held(self.receiver.deadline(), route, world);
+            self.release_delayed_ack(self.receiver.deadline(), route, world);
         } else if self.receiver.turns(data) {
-            self.release_held(now, route, world);
+            self.release_delayed_ack(now, route, world);
         }
         let before = self.receiver.next();
         let (fresh, ack) = &self.receiver.take(data, now);
@@ -286,20 +286,20 @@ impl Connection {
         }
         match ack {
             Some(ack) => self.answer(ack, now, route, world),
-            None => self.watch_held(world),
+            None => self.schedule_delayed_ack(world),
         }
     }
 
     /// The event queue holds one entry for the delayed acknowledgement, at or before its time.
-    fn watch_held(&mut self, world: &mut World) {
+    fn schedule_delayed_ack(&mut self, world: &mut World) {
         let due = self.receiver.deadline();
-        if due < self.held_at {
-            self.held_at = due;
+        if due < self.delayed_ack_at {
+            self.delayed_ack_at = due;
             world.events.push(due, EventKind::DelayedAck.key(self.serial));
         }
     }
 
-    fn release_held(&mut self, now: Time, route: &Route, world: &mut World) {
+    fn release_delayed_ack(&mut self, now: Time, route: &Route, world: &mut World) {
         if let Some(ack) = self.receiver.release(now) {
             self.answer(&ack, now, route, world);
         }
@@ -342,7 +342,7 @@ impl Connection {
         match self.offer_ack(link, &ack, now, world) {
             Passing::Crosses(crossing) => self.ack_crosses(leg, &ack, crossing, route, world),
             Passing::Dropped(when) => self.ack_dropped(&ack, when, world),
-            Passing::Waits => self.hold(link, leg, Load::Ack(ack), now, route, world),
+            Passing::Waits => self.hold(link, leg, Segment::Ack(ack), now, route, world),
         }
     }
 

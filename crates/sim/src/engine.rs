@@ -1,14 +1,14 @@
 //! The event loop: visits the node of the earliest event and lets connections process the events there.
 
 use fairhaul_experiment::{Record, Scenario, Transfer, TransferRow, plan_while};
-use fairhaul_path::queue::Held;
+use fairhaul_path::queue::Queued;
 use fairhaul_units::Time;
 
 use crate::connection::Connection;
 use crate::control::{Control, RunError};
 use crate::event_key::{EventKey, EventKind};
 use crate::event_queue::NextEvent;
-use crate::parcel::Parcel;
+use crate::queued_packet::QueuedPacket;
 use crate::route::{self, Reach, Routes};
 use crate::trace::Trace;
 use crate::world::{Crossing, World};
@@ -231,7 +231,7 @@ impl<'a> Engine<'a> {
         let route = &routes.of[connection.flow() as usize];
         match key.kind() {
             EventKind::Ready => connection.on_ready(now, route, world),
-            EventKind::DelayedAck => connection.on_held(now, route, world),
+            EventKind::DelayedAck => connection.on_delayed_ack(now, route, world),
             EventKind::Paced => connection.on_paced(now, route, world),
             EventKind::Timer => connection.on_timer(now, route, world),
             EventKind::Data(_) | EventKind::Ack(_) => unreachable!("a packet is no timer"),
@@ -244,19 +244,19 @@ impl<'a> Engine<'a> {
     /// A link whose queue decides at departure has sent what it was sending, and begins with the next.
     #[inline(never)]
     fn departure(&mut self, link: u32, now: Time) {
-        if let Some((parcel, passage)) = self.world.serve(link, now) {
-            self.settle(parcel, passage);
+        if let Some((packet, passage)) = self.world.serve(link, now) {
+            self.settle(packet, passage);
         }
     }
 
     /// Tells a connection what became of a packet that waited at a link.
     #[inline(always)]
-    fn settle(&mut self, parcel: Parcel, passage: Result<Crossing, Time>) {
+    fn settle(&mut self, packet: QueuedPacket, passage: Result<Crossing, Time>) {
         let Engine { world, connections, routes, .. } = self;
-        let serial = parcel.serial;
+        let serial = packet.serial;
         let connection = connections[serial as usize].as_mut();
         let connection = connection.expect("a connection is not over while a packet of it waits");
-        connection.settle(parcel, passage, &routes.of[connection.flow() as usize], world);
+        connection.settle(packet, passage, &routes.of[connection.flow() as usize], world);
         if connection.is_over() {
             self.end(serial);
         }
@@ -266,7 +266,7 @@ impl<'a> Engine<'a> {
     #[inline(never)]
     fn bury(&mut self, link: u32, now: Time) {
         let mut victims = std::mem::take(&mut self.world.victims);
-        for Held { packet, size, arrived, .. } in victims.drain(..) {
+        for Queued { packet, size, arrived, .. } in victims.drain(..) {
             self.world.ledger.dropped(link, size, arrived, now);
             self.settle(packet, Err(now));
         }

@@ -1,7 +1,7 @@
 //! Virtual time: a packet-level simulator of TCP over the links of `path`.
 //!
 //! [`run`] is the way in. `tcp` holds the two ends of a connection; it is public so
-//! that another engine can be held against this one.
+//! that another engine can be compared with this one.
 
 mod connection;
 mod control;
@@ -9,7 +9,7 @@ mod engine;
 mod event_key;
 mod event_queue;
 mod limits;
-mod parcel;
+mod queued_packet;
 mod rings;
 mod route;
 mod run;

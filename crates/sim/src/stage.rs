@@ -5,11 +5,11 @@ use fairhaul_path::impair::{Impaired, Loss};
 use fairhaul_path::{Ability, Carrier};
 use fairhaul_units::{Chance, Time};
 
-use crate::parcel::Parcel;
+use crate::queued_packet::QueuedPacket;
 
 /// See the module.
 pub struct Stage {
-    pub carrier: Carrier<Parcel>,
+    pub carrier: Carrier<QueuedPacket>,
     pub ability: Ability,
     pub loss: Option<Loss>,
     /// Apart, since most links have none.

@@ -1,7 +1,7 @@
 //! What connections share: the links, the event queue and the ledger.
 
 use fairhaul_experiment::{Carried, Flow, Grid, Ledger, Scenario, Traffic};
-use fairhaul_path::queue::Held;
+use fairhaul_path::queue::Queued;
 use fairhaul_path::{Carrier, Departure, Passage};
 use fairhaul_units::{Ecn, Span, Time};
 
@@ -10,7 +10,7 @@ use crate::event_queue::{EventQueue, SlotId};
 use crate::control::Control;
 use crate::event_key::EventKey;
 use crate::limits::RunLimits;
-use crate::parcel::Parcel;
+use crate::queued_packet::QueuedPacket;
 use crate::rings::Rings;
 use crate::route::Routes;
 use crate::stage::Stage;
@@ -80,7 +80,7 @@ fn departures(link: u32) -> SlotId {
 }
 
 /// A packet that has begun to leave a link, and how it gets to the other end, or when it is dropped.
-pub type Served = (Parcel, Result<Crossing, Time>);
+pub type Served = (QueuedPacket, Result<Crossing, Time>);
 
 /// Readings of gauges between two checks whether the run was asked to stop.
 const READINGS_PER_CHECK: u32 = 1024;
@@ -89,7 +89,7 @@ const READINGS_PER_CHECK: u32 = 1024;
 pub struct World {
     stages: Vec<Stage>,
     /// Those that a queue has just dropped, of which nobody has heard.
-    pub victims: Vec<Held<Parcel>>,
+    pub victims: Vec<Queued<QueuedPacket>>,
     /// Whether the books hold what links have sent.
     counts_bytes: bool,
     accounts: Vec<Account>,
@@ -140,8 +140,9 @@ impl World {
 
     /// Memory of all that waits, and of the events in the books, bytes.
     pub fn memory(&self) -> u64 {
-        let held = |stage: &Stage| stage.carrier.waiting() as u64 * 2 * size_of::<Held<Parcel>>() as u64;
-        self.rings.memory() + self.stages.iter().map(held).sum::<u64>() + self.ledger.memory()
+        let queued =
+            |stage: &Stage| stage.carrier.waiting() as u64 * 2 * size_of::<Queued<QueuedPacket>>() as u64;
+        self.rings.memory() + self.stages.iter().map(queued).sum::<u64>() + self.ledger.memory()
     }
 
     /// The link before which most packets wait, and how many.
@@ -240,18 +241,18 @@ impl World {
     /// A packet begins to wait before `link` at `now`; or where the link is idle it leaves at once: then
     /// what [`serve`](World::serve) tells of it.
     #[inline(always)]
-    pub fn hold(&mut self, link: u32, parcel: &Parcel, now: Time) -> Option<Served> {
+    pub fn hold(&mut self, link: u32, packet: &QueuedPacket, now: Time) -> Option<Served> {
         let Carrier::AtDeparture(holding) = &mut self.stages[link as usize].carrier else {
             unreachable!("a queue that decides on arrival holds nothing")
         };
-        let size = parcel.size();
-        let held = Held { size, ecn: parcel.ecn(), arrived: now, packet: *parcel };
+        let size = packet.size();
+        let queued = Queued { size, ecn: packet.ecn(), arrived: now, packet: *packet };
         self.ledger.taken(link, size, now);
         if holding.is_idle(now) {
-            let departure = holding.pass(held, parcel.serial, &mut self.victims)?;
+            let departure = holding.pass(queued, packet.serial, &mut self.victims)?;
             return Some(self.depart(link, departure, now));
         }
-        holding.offer(held, parcel.serial, &mut self.victims);
+        holding.offer(queued, packet.serial, &mut self.victims);
         if holding.waiting() == 1 {
             self.events.set_head(departures(link), Some((holding.departs(), EventKey::of_link(link))));
         }
@@ -273,7 +274,7 @@ impl World {
 
     /// A packet begins to leave `link`.
     #[inline(always)]
-    fn depart(&mut self, link: u32, departure: Departure<Parcel>, now: Time) -> Served {
+    fn depart(&mut self, link: u32, departure: Departure<QueuedPacket>, now: Time) -> Served {
         let Departure { packet, size, arrived, departs, arrives, on_wire, marked } = departure;
         let stage = &mut self.stages[link as usize];
         stage.passed += 1;
@@ -322,7 +323,7 @@ impl World {
         self.rings.each_serial(&mut each);
         for stage in &self.stages {
             if let Carrier::AtDeparture(holding) = &stage.carrier {
-                holding.each_waiting(|held| each(held.packet.serial));
+                holding.each_waiting(|queued| each(queued.packet.serial));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use fairhaul_experiment::{Carried, Ledger, LinkSpec};
 use fairhaul_path::impair::{Impaired, Loss};
-use fairhaul_path::queue::{Held, Packet};
+use fairhaul_path::queue::{Packet, Queued};
 use fairhaul_path::{Ability, Carrier, Departure, Passage};
 use fairhaul_units::{Chance, CongestionHeader, Ecn, Span, Time};
 
@@ -60,7 +60,7 @@ pub struct Stage {
     due: Time,
     /// The last departure at which the network was told to come back.
     told: Option<Time>,
-    victims: Vec<Held<Parcel>>,
+    victims: Vec<Queued<Parcel>>,
 }
 
 impl Stage {
@@ -135,12 +135,12 @@ impl Stage {
     /// A packet comes to a queue that decides at departure.
     fn hold(&mut self, parcel: Parcel, now: Time, ledger: &mut Ledger, fates: &mut Fates) {
         let Carrier::AtDeparture(holding) = &mut self.carrier else { return };
-        let held = Held { size: parcel.size, ecn: parcel.ecn, arrived: now, packet: parcel };
+        let queued = Queued { size: parcel.size, ecn: parcel.ecn, arrived: now, packet: parcel };
         ledger.taken(self.link, parcel.size, now);
         let departure = if holding.is_idle(now) && holding.waiting() == 0 {
-            holding.pass(held, parcel.connection, &mut self.victims)
+            holding.pass(queued, parcel.connection, &mut self.victims)
         } else {
-            holding.offer(held, parcel.connection, &mut self.victims);
+            holding.offer(queued, parcel.connection, &mut self.victims);
             None
         };
         self.settle(departure, now, ledger, fates);
@@ -155,7 +155,7 @@ impl Stage {
         fates: &mut Fates,
     ) {
         let mut victims = std::mem::take(&mut self.victims);
-        for Held { packet, size, arrived, .. } in victims.drain(..) {
+        for Queued { packet, size, arrived, .. } in victims.drain(..) {
             ledger.dropped(self.link, size, arrived, now);
             fates.push((packet, Fate::Dropped(now)));
         }

@@ -1,6 +1,6 @@
 //! The exact count: every flow that has sent within a window of time, in a table.
 //!
-//! It is what the other counters are held against. Its memory grows with the flows, and a packet
+//! It is what the other counters are compared with. Its memory grows with the flows, and a packet
 //! costs the logarithm of their number.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -13,7 +13,7 @@ mod xcp_tcp;
 use fairhaul_units::{Bytes, CongestionHeader, Ecn, Span, Time};
 
 pub use catalogue::{Built, Choice, Discipline, Entry, Gauge, Refusal, Rule, Site, entries, entry};
-pub use codel::{Codel, CodelRule, Held};
+pub use codel::{Codel, CodelRule, Queued};
 pub use droptail::{Capacity, DropTail};
 pub use fq_codel::{FairRule, FqCodel};
 pub use pie::Pie;

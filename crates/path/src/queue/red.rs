@@ -14,7 +14,7 @@ use values::{PARAMETERS, packets_per_s};
 
 /// The arrival law of RED.
 ///
-/// What is averaged and held against the thresholds are the packets that wait; the one being sent
+/// What is averaged and compared with the thresholds are the packets that wait; the one being sent
 /// counts for the capacity alone, as before a drop-tail queue.
 // Differs from [NS-2]: its limit, too, is of those that wait. Here a capacity means the same for every queue.
 #[derive(Clone, Debug)]

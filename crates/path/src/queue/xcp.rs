@@ -10,7 +10,7 @@ use std::num::NonZeroU8;
 use fairhaul_units::{Bytes, CongestionHeader, Kind, Parameter, Settings, Span, Time};
 
 use super::xcp_tcp::{Fair, FairRule};
-use super::{Gauge, Held, Packet, Refusal, Site};
+use super::{Gauge, Packet, Queued, Refusal, Site};
 use cloud::{Cloud, CloudRule};
 use law::Law;
 pub use law::XcpRule;
@@ -18,7 +18,7 @@ pub use law::XcpRule;
 /// First in, first out, under the law of XCP.
 #[derive(Clone, Debug)]
 pub struct Xcp<T> {
-    held: VecDeque<Held<T>>,
+    queued: VecDeque<Queued<T>>,
     bytes: Bytes,
     rule: XcpRule,
     law: Law,
@@ -135,8 +135,8 @@ pub(super) const GAUGES: [Gauge; 4] = [
 impl<T: Packet> Xcp<T> {
     /// Nothing waits; the first of its network.
     pub fn new(rule: &XcpRule) -> Xcp<T> {
-        let (held, bytes, law) = (VecDeque::new(), Bytes(0), Law::new(Time::ZERO));
-        Xcp { held, bytes, rule: *rule, law, number: NonZeroU8::MIN, clouds: Vec::new(), fair: None }
+        let (queued, bytes, law) = (VecDeque::new(), Bytes(0), Law::new(Time::ZERO));
+        Xcp { queued, bytes, rule: *rule, law, number: NonZeroU8::MIN, clouds: Vec::new(), fair: None }
     }
 
     /// The same with another number.
@@ -157,45 +157,45 @@ impl<T: Packet> Xcp<T> {
 
     /// How many wait.
     pub fn len(&self) -> usize {
-        self.held.len()
+        self.queued.len()
     }
 
     /// Whether none waits.
     pub fn is_empty(&self) -> bool {
-        self.held.is_empty()
+        self.queued.is_empty()
     }
 
     /// Those that wait, the first in front.
-    pub fn iter(&self) -> impl Iterator<Item = &Held<T>> {
-        self.held.iter()
+    pub fn iter(&self) -> impl Iterator<Item = &Queued<T>> {
+        self.queued.iter()
     }
 
     /// A packet of `flow` arrives, which may yet find no room; `capacity` bytes/s can leave. Whether it is
     /// let in.
-    pub fn lets_in(&mut self, held: &Held<T>, flow: u32, capacity: f64) -> bool {
-        self.advance(held.arrived, capacity);
-        let header = held.packet.congestion();
-        self.law.arrives(&self.rule, held.size, header);
+    pub fn lets_in(&mut self, queued: &Queued<T>, flow: u32, capacity: f64) -> bool {
+        self.advance(queued.arrived, capacity);
+        let header = queued.packet.congestion();
+        self.law.arrives(&self.rule, queued.size, header);
         if let Some(header) = header {
-            self.see_cloud(held, header);
+            self.see_cloud(queued, header);
         }
         match &mut self.fair {
-            Some(fair) if held.packet.carries_data() => {
-                fair.lets_in(held.size, flow, header.is_some(), held.arrived)
+            Some(fair) if queued.packet.carries_data() => {
+                fair.lets_in(queued.size, flow, header.is_some(), queued.arrived)
             }
             _ => true,
         }
     }
 
     /// A packet that asks arrives, perhaps across links that know nothing of XCP.
-    fn see_cloud(&mut self, held: &Held<T>, header: &CongestionHeader) {
+    fn see_cloud(&mut self, queued: &Queued<T>, header: &CongestionHeader) {
         let (Some(clouds), Some(from)) = (&self.rule.clouds, header.across()) else { return };
         let known = self.clouds.iter().position(|cloud| cloud.0 == from);
         let at = known.unwrap_or_else(|| {
-            self.clouds.push((from, Cloud::new(held.arrived)));
+            self.clouds.push((from, Cloud::new(queued.arrived)));
             self.clouds.len() - 1
         });
-        self.clouds[at].1.arrives(&self.rule, clouds, held.arrived, held.size, header);
+        self.clouds[at].1.arrives(&self.rule, clouds, queued.arrived, queued.size, header);
     }
 
     fn advance(&mut self, now: Time, capacity: f64) {
@@ -206,29 +206,29 @@ impl<T: Packet> Xcp<T> {
     }
 
     /// Puts a packet behind the others.
-    pub fn push(&mut self, held: Held<T>) {
-        self.bytes += Bytes(held.size.into());
-        self.held.push_back(held);
+    pub fn push(&mut self, queued: Queued<T>) {
+        self.bytes += Bytes(queued.size.into());
+        self.queued.push_back(queued);
     }
 
     /// The packet that is to be sent at `now`; `capacity` bytes/s can leave.
-    pub fn next(&mut self, now: Time, capacity: f64) -> Option<Held<T>> {
+    pub fn next(&mut self, now: Time, capacity: f64) -> Option<Queued<T>> {
         self.advance(now, capacity);
-        let mut held = self.held.pop_front()?;
-        self.bytes = self.bytes - Bytes(held.size.into());
+        let mut queued = self.queued.pop_front()?;
+        self.bytes = self.bytes - Bytes(queued.size.into());
         self.law.left(self.bytes.0);
         if let Some(fair) = &mut self.fair {
-            fair.leaves(held.size);
+            fair.leaves(queued.size);
         }
-        if let Some(header) = held.packet.congestion_mut() {
+        if let Some(header) = queued.packet.congestion_mut() {
             if let (Some(clouds), Some(from)) = (&self.rule.clouds, header.across())
                 && let Some((_, cloud)) = self.clouds.iter_mut().find(|cloud| cloud.0 == from)
             {
-                cloud.leaves(&self.rule, clouds, now, held.size, header);
+                cloud.leaves(&self.rule, clouds, now, queued.size, header);
             }
-            self.law.leaves(held.size, header);
+            self.law.leaves(queued.size, header);
             header.leaves(self.number, now);
         }
-        Some(held)
+        Some(queued)
     }
 }

@@ -4,7 +4,7 @@ use fairhaul_experiment::PacketWhat;
 use fairhaul_units::{Ack, Data, Ecn, Time};
 
 use super::Connection;
-use crate::parcel::{Load, Parcel};
+use crate::queued_packet::{QueuedPacket, Segment};
 use crate::route::Route;
 use crate::world::{Crossing, Passing, World};
 
@@ -15,14 +15,14 @@ impl Connection {
         &mut self,
         link: u32,
         leg: usize,
-        load: Load,
+        segment: Segment,
         now: Time,
         route: &Route,
         world: &mut World,
     ) {
-        let parcel = Parcel { serial: self.serial, flow: self.flow, leg: leg as u16, load };
-        if let Some((parcel, passage)) = world.hold(link, &parcel, now) {
-            self.settle(parcel, passage, route, world);
+        let packet = QueuedPacket { serial: self.serial, flow: self.flow, leg: leg as u16, segment };
+        if let Some((packet, passage)) = world.hold(link, &packet, now) {
+            self.settle(packet, passage, route, world);
         }
     }
 
@@ -30,22 +30,22 @@ impl Connection {
     #[inline(always)]
     pub fn settle(
         &mut self,
-        parcel: Parcel,
+        packet: QueuedPacket,
         passage: Result<Crossing, Time>,
         route: &Route,
         world: &mut World,
     ) {
-        let leg = usize::from(parcel.leg);
-        match (parcel.load, passage) {
-            (Load::Data(mut data), Ok(crossing)) => {
+        let leg = usize::from(packet.leg);
+        match (packet.segment, passage) {
+            (Segment::Data(mut data), Ok(crossing)) => {
                 if crossing.marked {
                     data.ecn = Ecn::Marked;
                 }
                 self.data_crosses(leg, &mut data, crossing, route, world);
             }
-            (Load::Data(data), Err(when)) => self.data_dropped(&data, when, world),
-            (Load::Ack(ack), Ok(crossing)) => self.ack_crosses(leg, &ack, crossing, route, world),
-            (Load::Ack(ack), Err(when)) => self.ack_dropped(&ack, when, world),
+            (Segment::Data(data), Err(when)) => self.data_dropped(&data, when, world),
+            (Segment::Ack(ack), Ok(crossing)) => self.ack_crosses(leg, &ack, crossing, route, world),
+            (Segment::Ack(ack), Err(when)) => self.ack_dropped(&ack, when, world),
         }
     }
 

@@ -24,7 +24,7 @@ pub struct Receiver {
     hold: Option<Span>,
     /// Says that instead, as the kernel would.
     adaptive: Option<Box<Adaptive>>,
-    held: Option<Held>,
+    delayed: Option<DelayedAck>,
     /// A marked packet has arrived, and none with CWR since [RFC 3168, 6.1.3]; or `exact`, and the
     /// last packet was marked.
     echoes: bool,
@@ -37,7 +37,7 @@ pub struct Receiver {
 
 /// An acknowledgement that is held back, for the packet that waits for it.
 #[derive(Clone, Copy, Debug)]
-struct Held {
+struct DelayedAck {
     stamped: Time,
     arrived: Time,
     until: Time,
@@ -61,7 +61,7 @@ impl Receiver {
             is_special: adaptive.is_some(),
             hold,
             adaptive,
-            held: None,
+            delayed: None,
             echoes: false,
             exact,
             answers: None,
@@ -87,19 +87,19 @@ impl Receiver {
 
     /// When a held acknowledgement must go out.
     pub fn deadline(&self) -> Time {
-        self.held.map_or(Time::NEVER, |held| held.until)
+        self.delayed.map_or(Time::NEVER, |delayed| delayed.until)
     }
 
     /// The time of a held acknowledgement has come, or it must leave before.
     pub fn release(&mut self, now: Time) -> Option<Ack> {
-        let held = self.held.take()?;
+        let delayed = self.delayed.take()?;
         if let Some(adaptive) = &mut self.adaptive {
-            if held.until <= now {
+            if delayed.until <= now {
                 adaptive.was_late();
             }
             adaptive.leaves();
         }
-        Some(self.acknowledge(held.stamped, held.arrived))
+        Some(self.acknowledge(delayed.stamped, delayed.arrived))
     }
 
     /// Whether an acknowledgement is held that must leave before `data` is taken, since it says
@@ -109,7 +109,7 @@ impl Receiver {
     // turns the echo. There are two, as in Linux: for what was held, by the old echo, and for that
     // packet, by the new one. So an acknowledgement speaks for all that it covers.
     pub fn turns(&self, data: &Data) -> bool {
-        self.exact && self.held.is_some() && self.echoes != (data.ecn == Ecn::Marked)
+        self.exact && self.delayed.is_some() && self.echoes != (data.ecn == Ecn::Marked)
             || self.is_special && self.is_third_run(data)
     }
 
@@ -120,7 +120,7 @@ impl Receiver {
     fn is_third_run(&self, data: &Data) -> bool {
         let live = || self.recent.iter().filter(|run| run.0 > self.next);
         let touched = |run: &&(u64, u64)| data.number + 1 >= run.0 && data.number <= run.1;
-        self.held.is_some()
+        self.delayed.is_some()
             && data.number > self.next
             && live().count() > 1
             && !live().take(2).any(|run| touched(&run))
@@ -162,13 +162,14 @@ impl Receiver {
             return (fresh, self.answer(data, (in_order, filled, fresh), news, now));
         }
         if let (true, false, false, Some(hold)) = (in_order, filled, news, self.hold)
-            && self.held.is_none()
+            && self.delayed.is_none()
         {
-            self.held = Some(Held { stamped: data.stamped, arrived: now, until: now + hold });
+            self.delayed = Some(DelayedAck { stamped: data.stamped, arrived: now, until: now + hold });
             return (fresh, None);
         }
         // The stamp echoed is that of the packet which waited longest [RFC 7323, 4.3].
-        let waited = self.held.take().map_or((data.stamped, now), |held| (held.stamped, held.arrived));
+        let waited =
+            self.delayed.take().map_or((data.stamped, now), |delayed| (delayed.stamped, delayed.arrived));
         (fresh, Some(self.acknowledge(waited.0, waited.1)))
     }
 
@@ -178,16 +179,16 @@ impl Receiver {
         let (_, filled, fresh) = place;
         let verdict = self.adaptive.as_mut().map(|adaptive| adaptive.take(place_of(place), news, now));
         match verdict.unwrap_or(Verdict::Send) {
-            Verdict::Hold(hold) | Verdict::Join(hold) if self.held.is_none() => {
-                self.held = Some(Held { stamped: data.stamped, arrived: now, until: now + hold });
+            Verdict::Hold(hold) | Verdict::Join(hold) if self.delayed.is_none() => {
+                self.delayed = Some(DelayedAck { stamped: data.stamped, arrived: now, until: now + hold });
                 return None;
             }
             Verdict::Join(_) => return None,
             _ => {}
         }
         // What fills a gap says so by its own stamp [RFC 7323, 4.3].
-        let waited = self.held.take().filter(|_| !filled);
-        let waited = waited.map_or((data.stamped, now), |held| (held.stamped, held.arrived));
+        let waited = self.delayed.take().filter(|_| !filled);
+        let waited = waited.map_or((data.stamped, now), |delayed| (delayed.stamped, delayed.arrived));
         let mut ack = self.acknowledge(waited.0, waited.1);
         if self.tells_twice && !fresh {
             ack.tell_twice();
