@@ -8,7 +8,7 @@ use std::num::NonZeroU8;
 use fairhaul_cc::Choice;
 use fairhaul_path::impair::{Impaired, Impairments, Loss, LossRule};
 use fairhaul_path::queue::{self, Capacity, Packet, Site};
-use fairhaul_path::{Ability, Carrier, Schedule, WORK_PER_BYTE};
+use fairhaul_path::{Ability, LinkModel, Schedule, WORK_PER_BYTE};
 use fairhaul_units::{Bytes, Chance, HEADER, Rate, SENDER, Span, Time};
 
 use crate::{Clock, Grid, grid};
@@ -95,10 +95,10 @@ impl LinkSpec {
     }
 
     /// The link itself, whose queue owns `chance`.
-    pub fn carrier<T: Packet>(&self, chance: Chance) -> Carrier<T> {
+    pub fn model<T: Packet>(&self, chance: Chance) -> LinkModel<T> {
         let site = Site { rate: self.rate, delay: self.delay, capacity: self.capacity, mark: self.mark };
         let queue = self.queue.build(&site, chance);
-        Carrier::new(self.rate, self.delay, self.capacity, queue, &self.schedule)
+        LinkModel::new(self.rate, self.delay, self.capacity, queue, &self.schedule)
     }
 
     /// What it does to packets beside carrying and losing them, with a stream for each purpose; most do nothing.

@@ -4,15 +4,15 @@
 //! in virtual time or a router with its host's clock.
 
 mod backlog;
-mod carrier;
+mod buffered_link;
 pub mod count;
-mod holding;
 pub mod impair;
 mod link;
+mod link_model;
 pub mod queue;
 mod schedule;
 
-pub use carrier::Carrier;
-pub use holding::{Departure, Holding};
+pub use buffered_link::{BufferedLink, Departure};
 pub use link::{Link, LinkTotals, Passage, Wire};
+pub use link_model::LinkModel;
 pub use schedule::{Ability, Rates, Schedule, WORK_PER_BYTE};

@@ -2,7 +2,7 @@
 
 use fairhaul_experiment::{Carried, Flow, Grid, Ledger, Scenario, Traffic};
 use fairhaul_path::queue::Queued;
-use fairhaul_path::{Carrier, Departure, Passage};
+use fairhaul_path::{Departure, LinkModel, Passage};
 use fairhaul_units::{Ecn, Span, Time};
 
 use crate::event_queue::{EventQueue, SlotId};
@@ -10,10 +10,10 @@ use crate::event_queue::{EventQueue, SlotId};
 use crate::control::Control;
 use crate::event_key::EventKey;
 use crate::limits::RunLimits;
+use crate::link_port::LinkPort;
 use crate::queued_packet::QueuedPacket;
 use crate::rings::Rings;
 use crate::route::Routes;
-use crate::stage::Stage;
 use crate::trace::Trace;
 
 /// Payload of the transfer that starts with `flow` for several connections.
@@ -87,7 +87,7 @@ const READINGS_PER_CHECK: u32 = 1024;
 
 /// See the module.
 pub struct World {
-    stages: Vec<Stage>,
+    ports: Vec<LinkPort>,
     /// Those that a queue has just dropped, of which nobody has heard.
     pub victims: Vec<Queued<QueuedPacket>>,
     /// Whether the books hold what links have sent.
@@ -117,8 +117,8 @@ impl World {
     /// `None`: the run was asked to stop.
     pub fn new(scenario: &Scenario, routes: &Routes, grid: Grid, control: &Control) -> Option<World> {
         let rings = Rings::new(&routes.data_rings, &routes.ack_rings);
-        let stage = |index| Stage::new(scenario, index);
-        let stages: Vec<Stage> = (0..scenario.links.len()).map(stage).collect();
+        let port = |index| LinkPort::new(scenario, index);
+        let ports: Vec<LinkPort> = (0..scenario.links.len()).map(port).collect();
         let goes_on = || !control.is_stopped();
         Some(World {
             victims: Vec::new(),
@@ -131,7 +131,7 @@ impl World {
             },
             events: EventQueue::new(&routes.slots),
             rings,
-            stages,
+            ports,
             ledger: Ledger::new_while(grid, scenario.flows.len(), scenario.links.len(), goes_on)?,
             trace: None,
             limits: RunLimits::new(control),
@@ -141,13 +141,13 @@ impl World {
     /// Memory of all that waits, and of the events in the books, bytes.
     pub fn memory(&self) -> u64 {
         let queued =
-            |stage: &Stage| stage.carrier.waiting() as u64 * 2 * size_of::<Queued<QueuedPacket>>() as u64;
-        self.rings.memory() + self.stages.iter().map(queued).sum::<u64>() + self.ledger.memory()
+            |port: &LinkPort| port.link.waiting() as u64 * 2 * size_of::<Queued<QueuedPacket>>() as u64;
+        self.rings.memory() + self.ports.iter().map(queued).sum::<u64>() + self.ledger.memory()
     }
 
     /// The link before which most packets wait, and how many.
     pub fn longest_queue(&self) -> Option<(usize, usize)> {
-        let waiting = self.stages.iter().map(|stage| stage.carrier.waiting()).enumerate();
+        let waiting = self.ports.iter().map(|port| port.link.waiting()).enumerate();
         waiting.max_by_key(|(_, waiting)| *waiting)
     }
 
@@ -169,15 +169,15 @@ impl World {
         now: Time,
     ) -> Passing {
         self.gauge(link, now);
-        let stage = &mut self.stages[link as usize];
-        if stage.does_more && data_of.is_some() && !stage.admits(size, now) {
+        let port = &mut self.ports[link as usize];
+        if port.does_more && data_of.is_some() && !port.admits(size, now) {
             self.ledger.refused(link, now);
             return Passing::Dropped(now);
         }
-        let Carrier::OnArrival(carrier) = &mut stage.carrier else {
+        let LinkModel::OnArrival(model) = &mut port.link else {
             return Passing::Waits;
         };
-        let passage = carrier.offer(size, ecn, serial, now);
+        let passage = model.offer(size, ecn, serial, now);
         let Passage::Passes { departs, arrives, on_wire, marked } = passage else {
             self.ledger.refused(link, now);
             return Passing::Dropped(now);
@@ -186,8 +186,8 @@ impl World {
         if marked {
             self.ledger.marked(link, now, now);
         }
-        stage.passed += 1;
-        let does_more = stage.does_more;
+        port.passed += 1;
+        let does_more = port.does_more;
         let carried = data_of.and_then(|account| account.carried(link, size));
         self.leaves(link, size, carried, departs, on_wire);
         let crossing = Crossing { arrives, marked, twice: false };
@@ -203,8 +203,8 @@ impl World {
     /// Books that a packet leaves `link` at `departs`.
     #[inline(always)]
     fn leaves(&mut self, link: u32, size: u32, carried: Option<Carried>, departs: Time, on_wire: Span) {
-        let stages = &self.stages;
-        let work = |from, to| stages[link as usize].ability.work_between(from, to);
+        let ports = &self.ports;
+        let work = |from, to| ports[link as usize].ability.work_between(from, to);
         self.ledger.passed_with(link, size, carried, departs, on_wire, work);
     }
 
@@ -218,18 +218,18 @@ impl World {
         (departs, on_wire): (Time, Span),
         crossing: Crossing,
     ) -> Result<Crossing, Time> {
-        let stage = &mut self.stages[link as usize];
+        let port = &mut self.ports[link as usize];
         if self.counts_bytes {
-            let ability = &stage.ability;
+            let ability = &port.ability;
             self.ledger.sends(link, departs, on_wire, |from, to| ability.work_between(from, to));
         }
-        if let (Some(loss), Some(flow)) = (&mut stage.loss, may_lose)
+        if let (Some(loss), Some(flow)) = (&mut port.loss, may_lose)
             && loss.takes(flow, departs)
         {
             self.ledger.lost_behind(link, offered, departs);
             return Err(departs);
         }
-        match &mut stage.impaired {
+        match &mut port.impaired {
             Some(impaired) => {
                 let (arrives, twice) = impaired.cross(crossing.arrives);
                 Ok(Crossing { arrives, twice, ..crossing })
@@ -242,19 +242,19 @@ impl World {
     /// what [`serve`](World::serve) tells of it.
     #[inline(always)]
     pub fn hold(&mut self, link: u32, packet: &QueuedPacket, now: Time) -> Option<Served> {
-        let Carrier::AtDeparture(holding) = &mut self.stages[link as usize].carrier else {
+        let LinkModel::AtDeparture(buffered) = &mut self.ports[link as usize].link else {
             unreachable!("a queue that decides on arrival holds nothing")
         };
         let size = packet.size();
         let queued = Queued { size, ecn: packet.ecn(), arrived: now, packet: *packet };
         self.ledger.taken(link, size, now);
-        if holding.is_idle(now) {
-            let departure = holding.pass(queued, packet.serial, &mut self.victims)?;
+        if buffered.is_idle(now) {
+            let departure = buffered.pass(queued, packet.serial, &mut self.victims)?;
             return Some(self.depart(link, departure, now));
         }
-        holding.offer(queued, packet.serial, &mut self.victims);
-        if holding.waiting() == 1 {
-            self.events.set_head(departures(link), Some((holding.departs(), EventKey::of_link(link))));
+        buffered.offer(queued, packet.serial, &mut self.victims);
+        if buffered.waiting() == 1 {
+            self.events.set_head(departures(link), Some((buffered.departs(), EventKey::of_link(link))));
         }
         None
     }
@@ -263,11 +263,11 @@ impl World {
     /// to the other end, or when it is dropped. Another departure follows where more packets wait.
     pub fn serve(&mut self, link: u32, now: Time) -> Option<Served> {
         self.gauge(link, now);
-        let Carrier::AtDeparture(holding) = &mut self.stages[link as usize].carrier else {
+        let LinkModel::AtDeparture(buffered) = &mut self.ports[link as usize].link else {
             unreachable!("only a queue that decides at departure is served")
         };
-        let departure = holding.begin(now, &mut self.victims);
-        let next = (holding.waiting() > 0).then(|| (holding.departs(), EventKey::of_link(link)));
+        let departure = buffered.begin(now, &mut self.victims);
+        let next = (buffered.waiting() > 0).then(|| (buffered.departs(), EventKey::of_link(link)));
         self.events.set_head(departures(link), next);
         Some(self.depart(link, departure?, now))
     }
@@ -276,9 +276,9 @@ impl World {
     #[inline(always)]
     fn depart(&mut self, link: u32, departure: Departure<QueuedPacket>, now: Time) -> Served {
         let Departure { packet, size, arrived, departs, arrives, on_wire, marked } = departure;
-        let stage = &mut self.stages[link as usize];
-        stage.passed += 1;
-        let does_more = stage.does_more;
+        let port = &mut self.ports[link as usize];
+        port.passed += 1;
+        let does_more = port.does_more;
         if marked {
             self.ledger.marked(link, arrived, now);
         }
@@ -297,19 +297,19 @@ impl World {
     /// something happens to it then. A queue is as it was left, so it need not be looked at in between.
     #[inline(always)]
     fn gauge(&mut self, link: u32, now: Time) {
-        if self.stages[link as usize].due <= now {
+        if self.ports[link as usize].due <= now {
             self.read_gauges(link, now);
         }
     }
 
     #[inline(never)]
     fn read_gauges(&mut self, link: u32, now: Time) {
-        let stage = &mut self.stages[link as usize];
+        let port = &mut self.ports[link as usize];
         // In an outage without an end a packet comes at no time at all.
         let mut read = 0u32;
-        while stage.due <= now.min(self.ledger.end()) {
-            let (shown, next) = self.ledger.gauges(link, stage.due);
-            stage.gauges(next, shown);
+        while port.due <= now.min(self.ledger.end()) {
+            let (shown, next) = self.ledger.gauges(link, port.due);
+            port.gauges(next, shown);
             // After a long silence, or at the end, there may be very many.
             read += 1;
             if read.is_multiple_of(READINGS_PER_CHECK) && self.limits.is_stopped() {
@@ -321,9 +321,9 @@ impl World {
     /// Calls `each` with the connection of every packet that waits for an event, in a ring or before a link.
     pub fn each_serial(&self, mut each: impl FnMut(u32)) {
         self.rings.each_serial(&mut each);
-        for stage in &self.stages {
-            if let Carrier::AtDeparture(holding) = &stage.carrier {
-                holding.each_waiting(|queued| each(queued.packet.serial));
+        for port in &self.ports {
+            if let LinkModel::AtDeparture(buffered) = &port.link {
+                buffered.each_waiting(|queued| each(queued.packet.serial));
             }
         }
     }
@@ -331,7 +331,7 @@ impl World {
     /// Reads the gauges of all links up to the end.
     pub fn close(&mut self) {
         let end = self.ledger.end();
-        for link in 0..self.stages.len() {
+        for link in 0..self.ports.len() {
             if self.limits.is_stopped() {
                 return;
             }
@@ -341,12 +341,12 @@ impl World {
 
     /// The sum over all links.
     pub fn crossings(&self) -> Crossings {
-        self.stages.iter().fold(Crossings::default(), |sum, stage| {
-            let totals = stage.carrier.totals();
+        self.ports.iter().fold(Crossings::default(), |sum, port| {
+            let totals = port.link.totals();
             Crossings {
-                offered: sum.offered + totals.arrived + stage.policed,
-                refused: sum.refused + totals.dropped + stage.policed,
-                passed: sum.passed + stage.passed + stage.carrier.waiting() as u64,
+                offered: sum.offered + totals.arrived + port.policed,
+                refused: sum.refused + totals.dropped + port.policed,
+                passed: sum.passed + port.passed + port.link.waiting() as u64,
             }
         })
     }

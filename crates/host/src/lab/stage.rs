@@ -3,7 +3,7 @@
 use fairhaul_experiment::{Carried, Ledger, LinkSpec};
 use fairhaul_path::impair::{Impaired, Loss};
 use fairhaul_path::queue::{Packet, Queued};
-use fairhaul_path::{Ability, Carrier, Departure, Passage};
+use fairhaul_path::{Ability, Departure, LinkModel, Passage};
 use fairhaul_units::{Chance, CongestionHeader, Ecn, Span, Time};
 
 /// A packet at a link: what of it queues and losses look at, and its place in the network.
@@ -50,7 +50,7 @@ pub type Fates = Vec<(Parcel, Fate)>;
 pub struct Stage {
     /// Its place in the books.
     link: u32,
-    carrier: Carrier<Parcel>,
+    carrier: LinkModel<Parcel>,
     ability: Ability,
     loss: Option<Loss>,
     impaired: Option<Impaired>,
@@ -68,7 +68,7 @@ impl Stage {
         let stream = |purpose: &str| Chance::stream(seed, purpose, u64::from(link));
         Stage {
             link,
-            carrier: spec.carrier(stream("queue")),
+            carrier: spec.model(stream("queue")),
             ability: spec.ability(),
             loss: spec.loss(stream("loss")),
             impaired: spec.impaired(stream),
@@ -87,7 +87,7 @@ impl Stage {
             ledger.refused(self.link, now);
             return fates.push((parcel, Fate::Dropped(now)));
         }
-        let Carrier::OnArrival(link) = &mut self.carrier else {
+        let LinkModel::OnArrival(link) = &mut self.carrier else {
             return self.hold(parcel, now, ledger, fates);
         };
         match link.offer(parcel.size, parcel.ecn, parcel.connection, now) {
@@ -106,15 +106,15 @@ impl Stage {
     /// What was being sent has left: the link begins with the next packet.
     pub fn serve(&mut self, now: Time, ledger: &mut Ledger, fates: &mut Fates) {
         self.read_gauges(now, ledger);
-        let Carrier::AtDeparture(holding) = &mut self.carrier else { return };
-        let departure = holding.begin(now, &mut self.victims);
+        let LinkModel::AtDeparture(buffered) = &mut self.carrier else { return };
+        let departure = buffered.begin(now, &mut self.victims);
         self.settle(departure, now, ledger, fates);
     }
 
     /// When it is to be served next, told once for each time.
     pub fn wakes(&mut self) -> Option<Time> {
-        let Carrier::AtDeparture(holding) = &self.carrier else { return None };
-        let next = (holding.waiting() > 0).then(|| holding.departs())?;
+        let LinkModel::AtDeparture(buffered) = &self.carrier else { return None };
+        let next = (buffered.waiting() > 0).then(|| buffered.departs())?;
         (self.told.replace(next) != Some(next)).then_some(next)
     }
 
@@ -134,13 +134,13 @@ impl Stage {
 
     /// A packet comes to a queue that decides at departure.
     fn hold(&mut self, parcel: Parcel, now: Time, ledger: &mut Ledger, fates: &mut Fates) {
-        let Carrier::AtDeparture(holding) = &mut self.carrier else { return };
+        let LinkModel::AtDeparture(buffered) = &mut self.carrier else { return };
         let queued = Queued { size: parcel.size, ecn: parcel.ecn, arrived: now, packet: parcel };
         ledger.taken(self.link, parcel.size, now);
-        let departure = if holding.is_idle(now) && holding.waiting() == 0 {
-            holding.pass(queued, parcel.connection, &mut self.victims)
+        let departure = if buffered.is_idle(now) && buffered.waiting() == 0 {
+            buffered.pass(queued, parcel.connection, &mut self.victims)
         } else {
-            holding.offer(queued, parcel.connection, &mut self.victims);
+            buffered.offer(queued, parcel.connection, &mut self.victims);
             None
         };
         self.settle(departure, now, ledger, fates);

@@ -1,34 +1,34 @@
-//! A link at work in a run: its queue, and what it does to packets beside carrying them.
+//! The port at which packets enter a link: its queue, losses, impairments and counters.
 
 use fairhaul_experiment::Scenario;
 use fairhaul_path::impair::{Impaired, Loss};
-use fairhaul_path::{Ability, Carrier};
+use fairhaul_path::{Ability, LinkModel};
 use fairhaul_units::{Chance, Time};
 
 use crate::queued_packet::QueuedPacket;
 
 /// See the module.
-pub struct Stage {
-    pub carrier: Carrier<QueuedPacket>,
+pub struct LinkPort {
+    pub link: LinkModel<QueuedPacket>,
     pub ability: Ability,
     pub loss: Option<Loss>,
-    /// Apart, since most links have none.
+    /// In a box, since most links have none.
     pub impaired: Option<Box<Impaired>>,
-    /// Whether anything but carrying is done to packets: loss, an impairment, or a count of what leaves.
+    /// Whether packets meet more than the queue and the delay: loss, an impairment, or a count of the bytes sent.
     pub does_more: bool,
-    /// When the gauges of its queue are due to be read; never, where it has none.
+    /// When the gauges of its queue are to be read next; never, where it has none.
     pub due: Time,
     pub passed: u64,
     pub policed: u64,
 }
 
-impl Stage {
-    pub fn new(scenario: &Scenario, index: usize) -> Stage {
+impl LinkPort {
+    pub fn new(scenario: &Scenario, index: usize) -> LinkPort {
         let spec = &scenario.links[index];
         let stream = |purpose: &str| Chance::stream(scenario.seed, purpose, index as u64);
         let loss = spec.loss(stream("loss"));
-        Stage {
-            carrier: spec.carrier(stream("queue")).numbered(scenario.router(index)),
+        LinkPort {
+            link: spec.model(stream("queue")).numbered(scenario.router(index)),
             does_more: loss.is_some() || !spec.impair.is_none() || scenario.counts_bytes(),
             loss,
             ability: spec.ability(),
@@ -48,7 +48,7 @@ impl Stage {
 
     /// Adds what the gauges of its queue show to `shown`; the next time they are read is at `next`.
     pub fn gauges(&mut self, next: Time, shown: &mut Vec<f64>) {
-        self.carrier.gauges(self.due, shown);
+        self.link.gauges(self.due, shown);
         self.due = next;
     }
 }

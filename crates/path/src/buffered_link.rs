@@ -1,5 +1,5 @@
-//! A link whose queue decides at departure: packets wait in it by value, and its owner comes back
-//! when the one being sent has left, if another waits by then.
+//! A link whose queue decides at departure: it stores the packets, and its owner calls it again when the packet being
+//! sent has left, if another waits by then.
 
 use std::num::NonZeroU8;
 
@@ -9,9 +9,9 @@ use crate::link::{LinkTotals, Wire};
 use crate::queue::{Capacity, Codel, FqCodel, Packet, Queued, Rule, Xcp};
 use crate::schedule::{Pace, Schedule};
 
-/// One direction of a link before which packets of type `T` wait.
+/// One direction of a link in whose queue packets of type `T` wait.
 #[derive(Clone, Debug)]
-pub struct Holding<T> {
+pub struct BufferedLink<T> {
     wire: Wire,
     /// In the place of the wire, where something about it changes.
     pace: Option<Box<Pace>>,
@@ -52,10 +52,10 @@ pub struct Departure<T> {
     pub marked: bool,
 }
 
-impl<T: Packet> Holding<T> {
+impl<T: Packet> BufferedLink<T> {
     /// An idle link.
-    pub fn new(rate: Rate, delay: Span, capacity: Capacity, rule: &Rule) -> Holding<T> {
-        Holding {
+    pub fn new(rate: Rate, delay: Span, capacity: Capacity, rule: &Rule) -> BufferedLink<T> {
+        BufferedLink {
             wire: Wire::new(rate, delay),
             pace: None,
             capacity,
@@ -73,17 +73,17 @@ impl<T: Packet> Holding<T> {
     }
 
     /// The same with the rates and delays of `schedule`.
-    pub fn following(self, schedule: &Schedule) -> Holding<T> {
-        Holding { pace: self.wire.following(schedule), ..self }
+    pub fn following(self, schedule: &Schedule) -> BufferedLink<T> {
+        BufferedLink { pace: self.wire.following(schedule), ..self }
     }
 
     /// The same as the XCP router of that number in its network, where it is one.
-    pub fn numbered(self, number: NonZeroU8) -> Holding<T> {
+    pub fn numbered(self, number: NonZeroU8) -> BufferedLink<T> {
         let queue = match self.queue {
             Queue::Xcp(xcp) => Queue::Xcp(Box::new(xcp.numbered(number))),
             other => other,
         };
-        Holding { queue, ..self }
+        BufferedLink { queue, ..self }
     }
 
     /// Whether nothing is being sent at `now`.
@@ -125,10 +125,10 @@ impl<T: Packet> Holding<T> {
                     if self.capacity.holds(packets, bytes) {
                         break;
                     }
-                    let Some(victim) = fair.pop_fattest() else { break };
-                    self.bytes = self.bytes - Bytes(victim.size.into());
+                    let Some(packet) = fair.pop_fattest() else { break };
+                    self.bytes = self.bytes - Bytes(packet.size.into());
                     self.totals.dropped += 1;
-                    dropped.push(victim);
+                    dropped.push(packet);
                 }
             }
             Queue::Xcp(xcp) => {
@@ -150,8 +150,8 @@ impl<T: Packet> Holding<T> {
     pub fn begin(&mut self, now: Time, dropped: &mut Vec<Queued<T>>) -> Option<Departure<T>> {
         let from = dropped.len();
         let next = self.next(now, dropped);
-        for victim in &dropped[from..] {
-            self.bytes = self.bytes - Bytes(victim.size.into());
+        for packet in &dropped[from..] {
+            self.bytes = self.bytes - Bytes(packet.size.into());
             self.totals.dropped += 1;
         }
         self.unasked = next.is_some();
@@ -305,7 +305,7 @@ mod tests {
         }
     }
 
-    fn link(name: &str, capacity: Capacity, values: &[(&str, f64)]) -> Holding<u32> {
+    fn link(name: &str, capacity: Capacity, values: &[(&str, f64)]) -> BufferedLink<u32> {
         let rate = Rate::from_bps(MEGABYTE).expect("not zero");
         let site = Site { rate, delay: Span::from_ms(10), capacity, mark: Capacity::Unlimited };
         let mut choice = Choice::named(name).expect("it is in the catalogue");
@@ -314,7 +314,7 @@ mod tests {
         let Built::AtDeparture(rule) = choice.build(&site, Chance::stream(1, "queue", 0)) else {
             unreachable!()
         };
-        Holding::new(rate, site.delay, capacity, &rule)
+        BufferedLink::new(rate, site.delay, capacity, &rule)
     }
 
     fn queued(packet: u32, size: u32, arrived: Time) -> Queued<u32> {
@@ -353,7 +353,7 @@ mod tests {
     /// What leaves and when, and what the gauges show before each packet; `passes`: one that finds the link
     /// idle does not wait first.
     fn drive(
-        mut link: Holding<u32>,
+        mut link: BufferedLink<u32>,
         packets: &[(u64, u32, u32)],
         passes: bool,
     ) -> (Vec<(u32, Time)>, Vec<f64>) {
