@@ -8,7 +8,7 @@ use std::num::NonZeroU8;
 use fairhaul_cc::Choice;
 use fairhaul_path::impair::{Impaired, Impairments, Loss, LossRule};
 use fairhaul_path::queue::{self, Capacity, Packet, Site};
-use fairhaul_path::{Ability, LinkModel, Schedule, WORK_PER_BYTE};
+use fairhaul_path::{LinkModel, LinkRate, Schedule, WORK_PER_BYTE};
 use fairhaul_units::{Bytes, Chance, HEADER, Rate, SENDER, Span, Time};
 
 use crate::{Clock, Grid, grid};
@@ -114,13 +114,13 @@ impl LinkSpec {
     }
 
     /// What it can send over time.
-    pub fn ability(&self) -> Ability {
-        Ability::new(self.rate, &self.schedule)
+    pub fn link_rate(&self) -> LinkRate {
+        LinkRate::new(self.rate, &self.schedule)
     }
 
     /// What it can send from `from` to `to`, in bytes.
     pub fn offers(&self, from: Time, to: Time) -> f64 {
-        self.ability().work_between(from, to) as f64 / WORK_PER_BYTE as f64
+        self.link_rate().work_between(from, to) as f64 / WORK_PER_BYTE as f64
     }
 }
 

@@ -15,4 +15,4 @@ mod schedule;
 pub use buffered_link::{BufferedLink, Departure};
 pub use link::{Link, LinkTotals, Passage, Wire};
 pub use link_model::LinkModel;
-pub use schedule::{Ability, Rates, Schedule, WORK_PER_BYTE};
+pub use schedule::{LinkRate, Rates, Schedule, WORK_PER_BYTE};

@@ -2,7 +2,7 @@
 
 use fairhaul_experiment::Scenario;
 use fairhaul_path::impair::{Impaired, Loss};
-use fairhaul_path::{Ability, LinkModel};
+use fairhaul_path::{LinkModel, LinkRate};
 use fairhaul_units::{Chance, Time};
 
 use crate::queued_packet::QueuedPacket;
@@ -10,7 +10,7 @@ use crate::queued_packet::QueuedPacket;
 /// See the module.
 pub struct LinkPort {
     pub link: LinkModel<QueuedPacket>,
-    pub ability: Ability,
+    pub link_rate: LinkRate,
     pub loss: Option<Loss>,
     /// In a box, since most links have none.
     pub impaired: Option<Box<Impaired>>,
@@ -31,7 +31,7 @@ impl LinkPort {
             link: spec.model(stream("queue")).numbered(scenario.router(index)),
             does_more: loss.is_some() || !spec.impair.is_none() || scenario.counts_bytes(),
             loss,
-            ability: spec.ability(),
+            link_rate: spec.link_rate(),
             impaired: spec.impaired(stream).map(Box::new),
             due: if spec.queue.entry.gauges.is_empty() { Time::NEVER } else { Time::ZERO },
             passed: 0,

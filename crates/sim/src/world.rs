@@ -204,7 +204,7 @@ impl World {
     #[inline(always)]
     fn leaves(&mut self, link: u32, size: u32, carried: Option<Carried>, departs: Time, on_wire: Span) {
         let ports = &self.ports;
-        let work = |from, to| ports[link as usize].ability.work_between(from, to);
+        let work = |from, to| ports[link as usize].link_rate.work_between(from, to);
         self.ledger.passed_with(link, size, carried, departs, on_wire, work);
     }
 
@@ -220,8 +220,8 @@ impl World {
     ) -> Result<Crossing, Time> {
         let port = &mut self.ports[link as usize];
         if self.counts_bytes {
-            let ability = &port.ability;
-            self.ledger.sends(link, departs, on_wire, |from, to| ability.work_between(from, to));
+            let link_rate = &port.link_rate;
+            self.ledger.sends(link, departs, on_wire, |from, to| link_rate.work_between(from, to));
         }
         if let (Some(loss), Some(flow)) = (&mut port.loss, may_lose)
             && loss.takes(flow, departs)

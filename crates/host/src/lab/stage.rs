@@ -3,7 +3,7 @@
 use fairhaul_experiment::{Carried, Ledger, LinkSpec};
 use fairhaul_path::impair::{Impaired, Loss};
 use fairhaul_path::queue::{Packet, Queued};
-use fairhaul_path::{Ability, Departure, LinkModel, Passage};
+use fairhaul_path::{Departure, LinkModel, LinkRate, Passage};
 use fairhaul_units::{Chance, CongestionHeader, Ecn, Span, Time};
 
 /// A packet at a link: what of it queues and losses look at, and its place in the network.
@@ -51,7 +51,7 @@ pub struct Stage {
     /// Its place in the books.
     link: u32,
     carrier: LinkModel<Parcel>,
-    ability: Ability,
+    link_rate: LinkRate,
     loss: Option<Loss>,
     impaired: Option<Impaired>,
     /// Whether the books hold what links have sent.
@@ -69,7 +69,7 @@ impl Stage {
         Stage {
             link,
             carrier: spec.model(stream("queue")),
-            ability: spec.ability(),
+            link_rate: spec.link_rate(),
             loss: spec.loss(stream("loss")),
             impaired: spec.impaired(stream),
             counts_bytes,
@@ -173,7 +173,7 @@ impl Stage {
         if marked {
             ledger.marked(self.link, offered, now);
         }
-        let work = |from, to| self.ability.work_between(from, to);
+        let work = |from, to| self.link_rate.work_between(from, to);
         let carried = parcel.data_of.zip(parcel.counted).map(|(flow, payload)| Carried { flow, payload });
         ledger.passed_with(self.link, parcel.size, carried, departs, on_wire, work);
         if self.counts_bytes {
