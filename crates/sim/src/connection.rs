@@ -12,10 +12,10 @@ mod fates;
 mod share;
 
 use crate::event_key::EventKind;
+use crate::network::{Account, Network, Passing};
 use crate::queued_packet::Segment;
 use crate::route::{End, Leg, Route};
 use crate::tcp::{Datagrams, Poll, Profile, Receiver, Sender};
-use crate::world::{Account, Passing, World};
 use fates::Fates;
 use share::Share;
 
@@ -98,20 +98,20 @@ impl Connection {
     }
 
     /// The receiver's delayed acknowledgement may be due.
-    pub fn on_delayed_ack(&mut self, now: Time, route: &Route, world: &mut World) {
+    pub fn on_delayed_ack(&mut self, now: Time, route: &Route, network: &mut Network) {
         self.delayed_ack_at = Time::NEVER;
         if self.receiver.deadline() == now {
-            self.release_delayed_ack(now, route, world);
+            self.release_delayed_ack(now, route, network);
         } else {
-            self.schedule_delayed_ack(world);
+            self.schedule_delayed_ack(network);
         }
     }
 
     /// The pacer lets the next packet go.
-    pub fn on_paced(&mut self, now: Time, route: &Route, world: &mut World) {
+    pub fn on_paced(&mut self, now: Time, route: &Route, network: &mut Network) {
         if self.paced_at == now {
             self.paced_at = Time::NEVER;
-            self.pump(now, route, world);
+            self.pump(now, route, network);
         }
     }
 
@@ -142,86 +142,93 @@ impl Connection {
     }
 
     /// Sends what may leave, and sees to the timer.
-    fn pump(&mut self, now: Time, route: &Route, world: &mut World) {
+    fn pump(&mut self, now: Time, route: &Route, network: &mut Network) {
         loop {
-            self.see_share(world);
+            self.see_share(network);
             match &mut self.sender.poll(now) {
                 Poll::Send(data) => {
-                    self.take_share(data, world);
-                    self.launch(data, now, route, world);
-                    if world.limits.is_halted() {
+                    self.take_share(data, network);
+                    self.launch(data, now, route, network);
+                    if network.limits.is_halted() {
                         break;
                     }
                 }
                 &mut Poll::Hold(until) => {
                     if self.paced_at != until {
                         self.paced_at = until;
-                        world.events.push(until, EventKind::Paced.key(self.serial));
+                        network.events.push(until, EventKind::Paced.key(self.serial));
                     }
                     break;
                 }
                 Poll::Idle => break,
             }
         }
-        self.end_share(now, world);
-        self.schedule_timer(world);
+        self.end_share(now, network);
+        self.schedule_timer(network);
     }
 
     /// The event queue holds one entry for the timer, at or before its time: a timer that moves to a later time
     /// moves nothing there.
-    fn schedule_timer(&mut self, world: &mut World) {
+    fn schedule_timer(&mut self, network: &mut Network) {
         let due = self.sender.timer();
         if due < self.timer_at {
             self.timer_at = due;
-            world.events.push(due, EventKind::Timer.key(self.serial));
+            network.events.push(due, EventKind::Timer.key(self.serial));
         }
     }
 
     /// The retransmission timer may have run out.
-    pub fn on_timer(&mut self, now: Time, route: &Route, world: &mut World) {
+    pub fn on_timer(&mut self, now: Time, route: &Route, network: &mut Network) {
         if self.timer_at != now {
             return; // an entry that an earlier one has replaced
         }
         self.timer_at = Time::NEVER;
         if self.sender.timer() <= now {
             let outcome = self.sender.on_timer(now);
-            self.note(outcome, now, world);
-            self.pump(now, route, world);
+            self.note(outcome, now, network);
+            self.pump(now, route, network);
         } else {
-            self.schedule_timer(world);
+            self.schedule_timer(network);
         }
     }
 
     /// A packet leaves the sender, after a processing time that keeps the order.
-    fn launch(&mut self, data: &mut Data, now: Time, route: &Route, world: &mut World) {
+    fn launch(&mut self, data: &mut Data, now: Time, route: &Route, network: &mut Network) {
         if !self.overhead.is_zero() {
             self.last_departure = self.last_departure.max(now + self.chance.span(self.overhead));
             data.stamped = self.last_departure;
         }
         if !data.opens {
-            world.ledger.sent(self.flow, data.again, data.stamped);
+            network.ledger.sent(self.flow, data.again, data.stamped);
         }
         self.sender.launched(data.stamped);
-        self.see_data(PacketWhat::Sent, data, data.stamped, world);
+        self.see_data(PacketWhat::Sent, data, data.stamped, network);
         self.data.launched += 1;
-        world.limits.launched();
-        self.carry_data(0, data, data.stamped, route, world);
+        network.limits.launched();
+        self.carry_data(0, data, data.stamped, route, network);
     }
 
     /// Carries a data packet over that leg and on until it must wait for an event, arrives or is dropped.
     #[inline(always)]
-    fn carry_data(&mut self, leg: usize, data: &mut Data, mut now: Time, route: &Route, world: &mut World) {
+    fn carry_data(
+        &mut self,
+        leg: usize,
+        data: &mut Data,
+        mut now: Time,
+        route: &Route,
+        network: &mut Network,
+    ) {
         for Leg { wires, end } in &route.forward[leg..] {
             now = self.cross_wires(*wires, data.size, now);
             match *end {
-                End::Alone(link) => match self.cross_alone(link, data, now, world) {
+                End::Alone(link) => match self.cross_alone(link, data, now, network) {
                     Some(arrives) => now = arrives,
                     None => return,
                 },
                 End::Meet { lane, .. } | End::Wait { lane } => {
-                    return world.rings.add_data(&mut world.events, lane, self.serial, now, *data);
+                    return network.rings.add_data(&mut network.events, lane, self.serial, now, *data);
                 }
-                End::There => return self.arrive(data, now, route, world),
+                End::There => return self.arrive(data, now, route, network),
             }
         }
     }
@@ -237,22 +244,22 @@ impl Connection {
 
     /// A data packet has waited at the end of a leg.
     #[inline(always)]
-    pub fn meet_data(&mut self, leg: usize, mut data: Data, now: Time, route: &Route, world: &mut World) {
+    pub fn meet_data(&mut self, leg: usize, mut data: Data, now: Time, route: &Route, network: &mut Network) {
         let End::Meet { link, .. } = route.forward[leg].end else {
-            return self.carry_data(leg + 1, &mut data, now, route, world);
+            return self.carry_data(leg + 1, &mut data, now, route, network);
         };
-        match self.offer(link, &mut data, now, world) {
-            Passing::Crosses(crossing) => self.data_crosses(leg, &mut data, crossing, route, world),
-            Passing::Dropped(when) => self.data_dropped(&data, when, world),
-            Passing::Waits => self.hold(link, leg, Segment::Data(data), now, route, world),
+        match self.offer(link, &mut data, now, network) {
+            Passing::Crosses(crossing) => self.data_crosses(leg, &mut data, crossing, route, network),
+            Passing::Dropped(when) => self.data_dropped(&data, when, network),
+            Passing::Waits => self.hold(link, leg, Segment::Data(data), now, route, network),
         }
     }
 
     /// Offers a data packet to a link, which may write on it.
     #[inline(always)]
-    fn offer(&self, link: u32, data: &mut Data, now: Time, world: &mut World) -> Passing {
+    fn offer(&self, link: u32, data: &mut Data, now: Time, network: &mut Network) -> Passing {
         let data_of = (!data.opens).then_some(&self.account);
-        let passing = world.pass(link, self.serial, data.size, data.ecn, data_of, now);
+        let passing = network.pass(link, self.serial, data.size, data.ecn, data_of, now);
         if let Passing::Crosses(crossing) = passing {
             // A queue that decides on arrival knows nothing of XCP.
             data.congestion.iter_mut().for_each(CongestionHeader::passes_plain);
@@ -265,65 +272,65 @@ impl Connection {
 
     /// A data packet is at the receiver.
     #[inline(always)]
-    fn arrive(&mut self, data: &Data, now: Time, route: &Route, world: &mut World) {
+    fn arrive(&mut self, data: &Data, now: Time, route: &Route, network: &mut Network) {
         self.data.arrived += 1;
-        self.see_data(PacketWhat::Received, data, now, world);
+        self.see_data(PacketWhat::Received, data, now, network);
         if let Some(datagrams) = &mut self.datagrams {
             let fresh = datagrams.take(data.number);
             let payload = if fresh { data.payload() } else { 0 };
-            return self.deliver(data, fresh, payload, now, world);
+            return self.deliver(data, fresh, payload, now, network);
         }
         if self.receiver.deadline() < now {
-            self.release_delayed_ack(self.receiver.deadline(), route, world);
+            self.release_delayed_ack(self.receiver.deadline(), route, network);
         } else if self.receiver.turns(data) {
-            self.release_delayed_ack(now, route, world);
+            self.release_delayed_ack(now, route, network);
         }
         let before = self.receiver.next();
         let (fresh, ack) = &self.receiver.take(data, now);
         if !data.opens {
             let in_order = self.sender.profile().bytes_between(before, self.receiver.next());
-            self.deliver(data, *fresh, in_order, now, world);
+            self.deliver(data, *fresh, in_order, now, network);
         }
         match ack {
-            Some(ack) => self.answer(ack, now, route, world),
-            None => self.schedule_delayed_ack(world),
+            Some(ack) => self.answer(ack, now, route, network),
+            None => self.schedule_delayed_ack(network),
         }
     }
 
     /// The event queue holds one entry for the delayed acknowledgement, at or before its time.
-    fn schedule_delayed_ack(&mut self, world: &mut World) {
+    fn schedule_delayed_ack(&mut self, network: &mut Network) {
         let due = self.receiver.deadline();
         if due < self.delayed_ack_at {
             self.delayed_ack_at = due;
-            world.events.push(due, EventKind::DelayedAck.key(self.serial));
+            network.events.push(due, EventKind::DelayedAck.key(self.serial));
         }
     }
 
-    fn release_delayed_ack(&mut self, now: Time, route: &Route, world: &mut World) {
+    fn release_delayed_ack(&mut self, now: Time, route: &Route, network: &mut Network) {
         if let Some(ack) = self.receiver.release(now) {
-            self.answer(&ack, now, route, world);
+            self.answer(&ack, now, route, network);
         }
     }
 
     #[inline(always)]
-    fn answer(&mut self, ack: &Ack, now: Time, route: &Route, world: &mut World) {
+    fn answer(&mut self, ack: &Ack, now: Time, route: &Route, network: &mut Network) {
         self.acks.launched += 1;
-        self.see_ack(PacketWhat::AckSent, ack, now, world);
-        self.carry_ack(0, ack, now, route, world);
+        self.see_ack(PacketWhat::AckSent, ack, now, network);
+        self.carry_ack(0, ack, now, route, network);
     }
 
     /// Carries an acknowledgement over that leg and on until it must wait for an event, or is dropped.
     #[inline(always)]
-    fn carry_ack(&mut self, leg: usize, ack: &Ack, mut now: Time, route: &Route, world: &mut World) {
+    fn carry_ack(&mut self, leg: usize, ack: &Ack, mut now: Time, route: &Route, network: &mut Network) {
         for Leg { wires, end } in &route.reverse[leg..] {
             now = self.cross_wires(*wires, ack.size(), now);
             match *end {
-                End::Alone(link) => match self.ack_crosses_alone(link, ack, now, world) {
+                End::Alone(link) => match self.ack_crosses_alone(link, ack, now, network) {
                     Some(arrives) => now = arrives,
                     None => return,
                 },
                 End::Meet { lane, .. } | End::Wait { lane } => {
-                    return world.rings.add_ack(&mut world.events, lane, self.serial, now, *ack);
+                    return network.rings.add_ack(&mut network.events, lane, self.serial, now, *ack);
                 }
                 End::There => unreachable!("acknowledgements wait for their sender"),
             }
@@ -332,42 +339,42 @@ impl Connection {
 
     /// An acknowledgement has waited at the end of a leg; the last one ends at the sender.
     #[inline(always)]
-    pub fn meet_ack(&mut self, leg: usize, ack: Ack, now: Time, route: &Route, world: &mut World) {
+    pub fn meet_ack(&mut self, leg: usize, ack: Ack, now: Time, route: &Route, network: &mut Network) {
         if leg + 1 == route.reverse.len() {
-            return self.acknowledge(&ack, now, route, world);
+            return self.acknowledge(&ack, now, route, network);
         }
         let End::Meet { link, .. } = route.reverse[leg].end else {
-            return self.carry_ack(leg + 1, &ack, now, route, world);
+            return self.carry_ack(leg + 1, &ack, now, route, network);
         };
-        match self.offer_ack(link, &ack, now, world) {
-            Passing::Crosses(crossing) => self.ack_crosses(leg, &ack, crossing, route, world),
-            Passing::Dropped(when) => self.ack_dropped(&ack, when, world),
-            Passing::Waits => self.hold(link, leg, Segment::Ack(ack), now, route, world),
+        match self.offer_ack(link, &ack, now, network) {
+            Passing::Crosses(crossing) => self.ack_crosses(leg, &ack, crossing, route, network),
+            Passing::Dropped(when) => self.ack_dropped(&ack, when, network),
+            Passing::Waits => self.hold(link, leg, Segment::Ack(ack), now, route, network),
         }
     }
 
     /// Offers an acknowledgement to a link. It is never ECN-capable [RFC 3168, 6.1.4].
     #[inline(always)]
-    fn offer_ack(&self, link: u32, ack: &Ack, now: Time, world: &mut World) -> Passing {
-        world.pass(link, self.serial, ack.size(), Ecn::NotCapable, None, now)
+    fn offer_ack(&self, link: u32, ack: &Ack, now: Time, network: &mut Network) -> Passing {
+        network.pass(link, self.serial, ack.size(), Ecn::NotCapable, None, now)
     }
 
     /// An acknowledgement is at the sender.
     #[inline(always)]
-    fn acknowledge(&mut self, ack: &Ack, now: Time, route: &Route, world: &mut World) {
+    fn acknowledge(&mut self, ack: &Ack, now: Time, route: &Route, network: &mut Network) {
         self.acks.arrived += 1;
         if self.end.is_some() {
             return;
         }
         if !ack.opens {
-            world.ledger.sampled(self.flow, now.since(ack.echo), ack.arrived.since(ack.echo), now);
+            network.ledger.sampled(self.flow, now.since(ack.echo), ack.arrived.since(ack.echo), now);
         }
-        self.see_share(world);
+        self.see_share(network);
         let outcome = self.sender.on_ack(ack, now);
-        self.see_ack(PacketWhat::AckReceived, ack, now, world);
-        self.note(outcome, now, world);
+        self.see_ack(PacketWhat::AckReceived, ack, now, network);
+        self.note(outcome, now, network);
         if self.end.is_none() {
-            self.pump(now, route, world);
+            self.pump(now, route, network);
         }
     }
 }

@@ -8,10 +8,10 @@ use crate::connection::Connection;
 use crate::control::{Control, RunError};
 use crate::event_key::{EventKey, EventKind};
 use crate::event_queue::NextEvent;
+use crate::network::{Crossing, Network};
 use crate::queued_packet::QueuedPacket;
 use crate::route::{self, Reach, Routes};
 use crate::trace::Trace;
-use crate::world::{Crossing, World};
 
 /// Events between two checks of the limits of a run.
 const EVENTS_PER_CHECK: u32 = 8192;
@@ -28,7 +28,7 @@ pub struct Engine<'a> {
     next_start: Time,
     connections: Vec<Option<Box<Connection>>>,
     rows: Vec<TransferRow>,
-    world: World,
+    network: Network,
     control: &'a Control,
 }
 
@@ -48,7 +48,7 @@ impl<'a> Engine<'a> {
         };
         let routes = route::compile(scenario, control).ok_or(RunError::Stopped)?;
         Ok(Engine {
-            world: World::new(scenario, &routes, grid, control).ok_or(RunError::Stopped)?,
+            network: Network::new(scenario, &routes, grid, control).ok_or(RunError::Stopped)?,
             routes,
             rows: transfers.iter().map(never_begun).collect(),
             connections: transfers.iter().map(|_| None).collect(),
@@ -63,7 +63,7 @@ impl<'a> Engine<'a> {
 
     /// Keeps evidence of every packet of `flow`.
     pub fn tracing(mut self, flow: u32) -> Engine<'a> {
-        self.world.trace = Some(Trace::new(flow, self.world.ledger.end()));
+        self.network.trace = Some(Trace::new(flow, self.network.ledger.end()));
         self
     }
 
@@ -74,14 +74,14 @@ impl<'a> Engine<'a> {
     /// come back to it. The record does not depend on which node goes ahead, or how far: each node processes its
     /// events in order of time.
     pub fn run(mut self) -> Result<(Record, Option<Trace>), RunError> {
-        let end = self.world.ledger.end();
+        let end = self.network.ledger.end();
         let hosts = self.scenario.links.len();
         self.next_start = self.start_of_next();
         // Rows of evidence are kept in the order of the clock.
-        let in_order = self.world.trace.is_some();
+        let in_order = self.network.trace.is_some();
         let mut events = 0u32;
         loop {
-            let NextEvent { node, now, others } = self.world.events.next(self.next_start);
+            let NextEvent { node, now, others } = self.network.events.next(self.next_start);
             if now >= end {
                 break;
             }
@@ -90,7 +90,7 @@ impl<'a> Engine<'a> {
             let events_here =
                 if node == hosts { self.visit_hosts(until) } else { self.visit_link(node, until) };
             events += events_here;
-            if events >= EVENTS_PER_CHECK || self.world.limits.is_due() {
+            if events >= EVENTS_PER_CHECK || self.network.limits.is_due() {
                 events = 0;
                 self.check_limits(now)?;
             }
@@ -105,10 +105,10 @@ impl<'a> Engine<'a> {
         if self.control.report_time(now) {
             return Err(RunError::Stopped);
         }
-        if self.world.limits.is_due() {
+        if self.network.limits.is_due() {
             let connections: u64 = self.connections.iter().flatten().map(|one| one.memory()).sum();
-            let bytes = connections + self.world.memory();
-            if self.world.limits.count(bytes) || self.world.limits.is_halted() {
+            let bytes = connections + self.network.memory();
+            if self.network.limits.count(bytes) || self.network.limits.is_halted() {
                 return Err(RunError::Full { at: now, what: self.what_fills(bytes) });
             }
         }
@@ -127,7 +127,7 @@ impl<'a> Engine<'a> {
                 self.scenario.flows[one.flow() as usize].name
             )
         });
-        let before = self.world.longest_queue().filter(|(_, waiting)| *waiting > 0);
+        let before = self.network.longest_queue().filter(|(_, waiting)| *waiting > 0);
         let before = before.map_or(String::new(), |(link, waiting)| {
             format!(" ({waiting} wait before link \"{}\")", self.scenario.links[link].name)
         });
@@ -141,17 +141,17 @@ impl<'a> Engine<'a> {
     /// Processes the earliest event at a link, and all others there before `until`; how many events these were.
     fn visit_link(&mut self, link: usize, until: Time) -> u32 {
         let mut events = 0;
-        let (mut now, mut key) = self.world.events.at_link(link);
+        let (mut now, mut key) = self.network.events.at_link(link);
         loop {
             events += 1;
             match key.link() {
                 Some(link) => self.departure(link, now),
                 None => self.packet(now, key),
             }
-            if !self.world.victims.is_empty() {
+            if !self.network.victims.is_empty() {
                 self.bury(link as u32, now);
             }
-            (now, key) = self.world.events.at_link(link);
+            (now, key) = self.network.events.at_link(link);
             if now >= until || events == EVENTS_PER_CHECK {
                 return events;
             }
@@ -161,7 +161,7 @@ impl<'a> Engine<'a> {
     /// The same at the hosts.
     fn visit_hosts(&mut self, until: Time) -> u32 {
         let mut events = 0;
-        let (mut now, mut key) = self.world.events.at_hosts();
+        let (mut now, mut key) = self.network.events.at_hosts();
         loop {
             events += 1;
             if self.next_start <= now {
@@ -171,7 +171,7 @@ impl<'a> Engine<'a> {
             } else {
                 self.timer(now, key);
             }
-            (now, key) = self.world.events.at_hosts();
+            (now, key) = self.network.events.at_hosts();
             if now.min(self.next_start) >= until || events == EVENTS_PER_CHECK {
                 return events;
             }
@@ -191,27 +191,27 @@ impl<'a> Engine<'a> {
         let transfer = &self.transfers[serial as usize];
         let route = &self.routes.of[transfer.flow as usize];
         let flow = &self.scenario.flows[transfer.flow as usize];
-        let account = self.world.account(transfer.flow);
+        let account = self.network.account(transfer.flow);
         let mut connection = Connection::new(serial, transfer, flow, account, route, self.scenario.seed);
-        connection.open(route, &mut self.world);
+        connection.open(route, &mut self.network);
         self.connections[serial as usize] = Some(Box::new(connection));
     }
 
     /// Processes the packet at the head of a ring.
     #[inline(always)]
     fn packet(&mut self, now: Time, key: EventKey) {
-        let Engine { world, connections, routes, .. } = self;
+        let Engine { network, connections, routes, .. } = self;
         let connection = connections[key.serial() as usize].as_mut();
         let connection = connection.expect("a connection is not over while a packet of it waits");
         let route = &routes.of[connection.flow() as usize];
         match key.kind() {
             EventKind::Data(leg) => {
-                let data = world.rings.take_data(&mut world.events, key.ring());
-                connection.meet_data(leg.into(), data, now, route, world);
+                let data = network.rings.take_data(&mut network.events, key.ring());
+                connection.meet_data(leg.into(), data, now, route, network);
             }
             EventKind::Ack(leg) => {
-                let ack = world.rings.take_ack(&mut world.events, key.ring());
-                connection.meet_ack(leg.into(), ack, now, route, world);
+                let ack = network.rings.take_ack(&mut network.events, key.ring());
+                connection.meet_ack(leg.into(), ack, now, route, network);
             }
             _ => unreachable!("a timer is no packet"),
         }
@@ -223,17 +223,17 @@ impl<'a> Engine<'a> {
     /// A timer of a connection is due.
     #[inline(never)]
     fn timer(&mut self, now: Time, key: EventKey) {
-        let Engine { world, connections, routes, .. } = self;
-        world.events.pop();
+        let Engine { network, connections, routes, .. } = self;
+        network.events.pop();
         let Some(connection) = &mut connections[key.serial() as usize] else {
             return; // the connection is over
         };
         let route = &routes.of[connection.flow() as usize];
         match key.kind() {
-            EventKind::Ready => connection.on_ready(now, route, world),
-            EventKind::DelayedAck => connection.on_delayed_ack(now, route, world),
-            EventKind::Paced => connection.on_paced(now, route, world),
-            EventKind::Timer => connection.on_timer(now, route, world),
+            EventKind::Ready => connection.on_ready(now, route, network),
+            EventKind::DelayedAck => connection.on_delayed_ack(now, route, network),
+            EventKind::Paced => connection.on_paced(now, route, network),
+            EventKind::Timer => connection.on_timer(now, route, network),
             EventKind::Data(_) | EventKind::Ack(_) => unreachable!("a packet is no timer"),
         }
         if connection.is_over() {
@@ -244,7 +244,7 @@ impl<'a> Engine<'a> {
     /// A link whose queue decides at departure has sent what it was sending, and begins with the next.
     #[inline(never)]
     fn departure(&mut self, link: u32, now: Time) {
-        if let Some((packet, passage)) = self.world.serve(link, now) {
+        if let Some((packet, passage)) = self.network.serve(link, now) {
             self.settle(packet, passage);
         }
     }
@@ -252,11 +252,11 @@ impl<'a> Engine<'a> {
     /// Tells a connection what became of a packet that waited at a link.
     #[inline(always)]
     fn settle(&mut self, packet: QueuedPacket, passage: Result<Crossing, Time>) {
-        let Engine { world, connections, routes, .. } = self;
+        let Engine { network, connections, routes, .. } = self;
         let serial = packet.serial;
         let connection = connections[serial as usize].as_mut();
         let connection = connection.expect("a connection is not over while a packet of it waits");
-        connection.settle(packet, passage, &routes.of[connection.flow() as usize], world);
+        connection.settle(packet, passage, &routes.of[connection.flow() as usize], network);
         if connection.is_over() {
             self.end(serial);
         }
@@ -265,12 +265,12 @@ impl<'a> Engine<'a> {
     /// Books those that the queue of a link has just dropped, and tells their connections.
     #[inline(never)]
     fn bury(&mut self, link: u32, now: Time) {
-        let mut victims = std::mem::take(&mut self.world.victims);
+        let mut victims = std::mem::take(&mut self.network.victims);
         for Queued { packet, size, arrived, .. } in victims.drain(..) {
-            self.world.ledger.dropped(link, size, arrived, now);
+            self.network.ledger.dropped(link, size, arrived, now);
             self.settle(packet, Err(now));
         }
-        self.world.victims = victims;
+        self.network.victims = victims;
     }
 
     /// A connection is over.
@@ -283,7 +283,7 @@ impl<'a> Engine<'a> {
     /// Closes the books and checks that no packet was lost or made unseen.
     fn close(mut self) -> Result<(Record, Option<Trace>), RunError> {
         let mut waiting = vec![0u64; self.connections.len()];
-        self.world.each_serial(|serial| waiting[serial as usize] += 1);
+        self.network.each_serial(|serial| waiting[serial as usize] += 1);
         for (serial, connection) in self.connections.iter_mut().enumerate() {
             let known = connection.as_ref().map_or(0, |connection| connection.waiting());
             assert_eq!(known, waiting[serial], "connection {serial} lost or made a packet");
@@ -294,14 +294,14 @@ impl<'a> Engine<'a> {
         if self.control.is_stopped() {
             return Err(RunError::Stopped);
         }
-        self.world.close();
+        self.network.close();
         if self.control.is_stopped() {
             return Err(RunError::Stopped);
         }
-        let crossings = self.world.crossings();
+        let crossings = self.network.crossings();
         assert_eq!(crossings.offered, crossings.refused + crossings.passed, "a link lost a packet");
         let goes_on = || !self.control.is_stopped();
-        let record = self.world.ledger.close_while("sim", self.rows, goes_on);
-        Ok((record.ok_or(RunError::Stopped)?, self.world.trace))
+        let record = self.network.ledger.close_while("sim", self.rows, goes_on);
+        Ok((record.ok_or(RunError::Stopped)?, self.network.trace))
     }
 }

@@ -10,13 +10,13 @@ mod event_key;
 mod event_queue;
 mod limits;
 mod link_port;
+mod network;
 mod queued_packet;
 mod rings;
 mod route;
 mod run;
 pub mod tcp;
 mod trace;
-mod world;
 
 pub use control::{Control, RunError};
 pub use run::{guarded, run, run_traced};

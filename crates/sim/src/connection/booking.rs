@@ -5,29 +5,36 @@ use fairhaul_experiment::{NO_WINDOW, PacketWhat};
 use fairhaul_units::{Ack, Data, Time};
 
 use super::Connection;
+use crate::network::Network;
 use crate::tcp::Outcome;
 use crate::trace::Trace;
-use crate::world::World;
 
 impl Connection {
     /// A data packet was delivered.
-    pub(super) fn deliver(&mut self, data: &Data, fresh: bool, in_order: u64, now: Time, world: &mut World) {
+    pub(super) fn deliver(
+        &mut self,
+        data: &Data,
+        fresh: bool,
+        in_order: u64,
+        now: Time,
+        network: &mut Network,
+    ) {
         let payload = data.payload();
-        if world.ledger.delivered(self.flow, payload, fresh, in_order, now) {
+        if network.ledger.delivered(self.flow, payload, fresh, in_order, now) {
             self.in_order += in_order;
         }
     }
 
     #[inline(always)]
-    pub(super) fn see_data(&self, what: PacketWhat, data: &Data, now: Time, world: &mut World) {
-        if let Some(trace) = &mut world.trace {
+    pub(super) fn see_data(&self, what: PacketWhat, data: &Data, now: Time, network: &mut Network) {
+        if let Some(trace) = &mut network.trace {
             trace.data(self.flow, self.serial, what, data, now);
         }
     }
 
     #[inline(always)]
-    pub(super) fn see_ack(&self, what: PacketWhat, ack: &Ack, now: Time, world: &mut World) {
-        if let Some(trace) = &mut world.trace {
+    pub(super) fn see_ack(&self, what: PacketWhat, ack: &Ack, now: Time, network: &mut Network) {
+        if let Some(trace) = &mut network.trace {
             self.trace_ack(trace, what, ack, now);
         }
     }
@@ -41,26 +48,26 @@ impl Connection {
 
     /// Books what an acknowledgement or the timer has caused.
     #[inline(always)]
-    pub(super) fn note(&mut self, outcome: Outcome, now: Time, world: &mut World) {
+    pub(super) fn note(&mut self, outcome: Outcome, now: Time, network: &mut Network) {
         let quiet = matches!(outcome, Outcome::Quiet);
         let window = if !quiet && outcome.finishes() { NO_WINDOW } else { self.sender.window() };
         if window != self.standing.window() {
-            self.stand(window, now, world);
+            self.stand(window, now, network);
         }
         if !quiet || self.sender.mode() != self.mode {
-            self.note_event(outcome, now, world);
+            self.note_event(outcome, now, network);
         }
     }
 
     #[inline(never)]
-    fn note_event(&mut self, outcome: Outcome, now: Time, world: &mut World) {
+    fn note_event(&mut self, outcome: Outcome, now: Time, network: &mut Network) {
         let mode = self.sender.mode();
         if mode != self.mode {
             self.mode = mode;
-            world.ledger.event("mode", self.flow, mode.map_or(f64::NAN, f64::from), now);
+            network.ledger.event("mode", self.flow, mode.map_or(f64::NAN, f64::from), now);
         }
         let cwnd = self.standing.window().cwnd;
-        let mut event = |kind, value| world.ledger.event(kind, self.flow, value, now);
+        let mut event = |kind, value| network.ledger.event(kind, self.flow, value, now);
         match outcome {
             Outcome::Quiet | Outcome::Finished => {}
             Outcome::Reduced => event("reduction", cwnd),
@@ -80,7 +87,7 @@ impl Connection {
 
     /// The window becomes another.
     #[inline(always)]
-    pub(super) fn stand(&mut self, window: Window, now: Time, world: &mut World) {
-        world.ledger.window(self.flow, &mut self.standing, window, now);
+    pub(super) fn stand(&mut self, window: Window, now: Time, network: &mut Network) {
+        network.ledger.window(self.flow, &mut self.standing, window, now);
     }
 }

@@ -4,9 +4,9 @@ use fairhaul_experiment::PacketWhat;
 use fairhaul_units::{Ack, Data, Ecn, Time};
 
 use super::Connection;
+use crate::network::{Crossing, Network, Passing};
 use crate::queued_packet::{QueuedPacket, Segment};
 use crate::route::Route;
-use crate::world::{Crossing, Passing, World};
 
 impl Connection {
     /// A packet waits at `link`, the end of that leg of its way, unless it leaves at once.
@@ -18,11 +18,11 @@ impl Connection {
         segment: Segment,
         now: Time,
         route: &Route,
-        world: &mut World,
+        network: &mut Network,
     ) {
         let packet = QueuedPacket { serial: self.serial, flow: self.flow, leg: leg as u16, segment };
-        if let Some((packet, passage)) = world.hold(link, &packet, now) {
-            self.settle(packet, passage, route, world);
+        if let Some((packet, passage)) = network.hold(link, &packet, now) {
+            self.settle(packet, passage, route, network);
         }
     }
 
@@ -33,7 +33,7 @@ impl Connection {
         packet: QueuedPacket,
         passage: Result<Crossing, Time>,
         route: &Route,
-        world: &mut World,
+        network: &mut Network,
     ) {
         let leg = usize::from(packet.leg);
         match (packet.segment, passage) {
@@ -41,11 +41,11 @@ impl Connection {
                 if crossing.marked {
                     data.ecn = Ecn::Marked;
                 }
-                self.data_crosses(leg, &mut data, crossing, route, world);
+                self.data_crosses(leg, &mut data, crossing, route, network);
             }
-            (Segment::Data(data), Err(when)) => self.data_dropped(&data, when, world),
-            (Segment::Ack(ack), Ok(crossing)) => self.ack_crosses(leg, &ack, crossing, route, world),
-            (Segment::Ack(ack), Err(when)) => self.ack_dropped(&ack, when, world),
+            (Segment::Data(data), Err(when)) => self.data_dropped(&data, when, network),
+            (Segment::Ack(ack), Ok(crossing)) => self.ack_crosses(leg, &ack, crossing, route, network),
+            (Segment::Ack(ack), Err(when)) => self.ack_dropped(&ack, when, network),
         }
     }
 
@@ -57,18 +57,18 @@ impl Connection {
         data: &mut Data,
         crossing: Crossing,
         route: &Route,
-        world: &mut World,
+        network: &mut Network,
     ) {
         let copies = if crossing.twice { 2 } else { 1 };
         if crossing.twice {
             self.data.launched += 1;
-            world.limits.launched();
+            network.limits.launched();
             if !data.opens {
-                world.ledger.copied(self.flow, data.stamped, crossing.arrives);
+                network.ledger.copied(self.flow, data.stamped, crossing.arrives);
             }
         }
         for _ in 0..copies {
-            self.carry_data(leg + 1, data, crossing.arrives, route, world);
+            self.carry_data(leg + 1, data, crossing.arrives, route, network);
         }
     }
 
@@ -79,11 +79,11 @@ impl Connection {
         link: u32,
         data: &mut Data,
         now: Time,
-        world: &mut World,
+        network: &mut Network,
     ) -> Option<Time> {
-        match self.offer(link, data, now, world) {
+        match self.offer(link, data, now, network) {
             Passing::Crosses(crossing) => return Some(crossing.arrives),
-            Passing::Dropped(when) => self.data_dropped(data, when, world),
+            Passing::Dropped(when) => self.data_dropped(data, when, network),
             Passing::Waits => unreachable!("a queue that decides at departure is never fed alone"),
         }
         None
@@ -97,11 +97,11 @@ impl Connection {
         link: u32,
         ack: &Ack,
         now: Time,
-        world: &mut World,
+        network: &mut Network,
     ) -> Option<Time> {
-        match self.offer_ack(link, ack, now, world) {
+        match self.offer_ack(link, ack, now, network) {
             Passing::Crosses(crossing) => return Some(crossing.arrives),
-            Passing::Dropped(when) => self.ack_dropped(ack, when, world),
+            Passing::Dropped(when) => self.ack_dropped(ack, when, network),
             Passing::Waits => unreachable!("a queue that decides at departure is never fed alone"),
         }
         None
@@ -109,11 +109,11 @@ impl Connection {
 
     /// A data packet is gone.
     #[inline(never)]
-    pub(super) fn data_dropped(&mut self, data: &Data, when: Time, world: &mut World) {
+    pub(super) fn data_dropped(&mut self, data: &Data, when: Time, network: &mut Network) {
         self.data.dropped += 1;
-        self.see_data(PacketWhat::Dropped, data, when, world);
+        self.see_data(PacketWhat::Dropped, data, when, network);
         if !data.opens {
-            world.ledger.lost(self.flow, data.stamped, when);
+            network.ledger.lost(self.flow, data.stamped, when);
         }
     }
 
@@ -125,19 +125,19 @@ impl Connection {
         ack: &Ack,
         crossing: Crossing,
         route: &Route,
-        world: &mut World,
+        network: &mut Network,
     ) {
         let copies = if crossing.twice { 2 } else { 1 };
         self.acks.launched += copies - 1;
         for _ in 0..copies {
-            self.carry_ack(leg + 1, ack, crossing.arrives, route, world);
+            self.carry_ack(leg + 1, ack, crossing.arrives, route, network);
         }
     }
 
     /// An acknowledgement is gone.
     #[inline(never)]
-    pub(super) fn ack_dropped(&mut self, ack: &Ack, when: Time, world: &mut World) {
+    pub(super) fn ack_dropped(&mut self, ack: &Ack, when: Time, network: &mut Network) {
         self.acks.dropped += 1;
-        self.see_ack(PacketWhat::AckDropped, ack, when, world);
+        self.see_ack(PacketWhat::AckDropped, ack, when, network);
     }
 }

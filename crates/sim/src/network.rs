@@ -70,7 +70,7 @@ pub enum Passing {
     Crosses(Crossing),
     /// It was dropped, then.
     Dropped(Time),
-    /// It is to wait there, see [`World::hold`].
+    /// It is to wait there, see [`Network::hold`].
     Waits,
 }
 
@@ -86,7 +86,7 @@ pub type Served = (QueuedPacket, Result<Crossing, Time>);
 const READINGS_PER_CHECK: u32 = 1024;
 
 /// See the module.
-pub struct World {
+pub struct Network {
     ports: Vec<LinkPort>,
     /// Those that a queue has just dropped, of which nobody has heard.
     pub victims: Vec<Queued<QueuedPacket>>,
@@ -113,14 +113,14 @@ pub struct Crossings {
     pub passed: u64,
 }
 
-impl World {
+impl Network {
     /// `None`: the run was asked to stop.
-    pub fn new(scenario: &Scenario, routes: &Routes, grid: Grid, control: &Control) -> Option<World> {
+    pub fn new(scenario: &Scenario, routes: &Routes, grid: Grid, control: &Control) -> Option<Network> {
         let rings = Rings::new(&routes.data_rings, &routes.ack_rings);
         let port = |index| LinkPort::new(scenario, index);
         let ports: Vec<LinkPort> = (0..scenario.links.len()).map(port).collect();
         let goes_on = || !control.is_stopped();
-        Some(World {
+        Some(Network {
             victims: Vec::new(),
             counts_bytes: scenario.counts_bytes(),
             accounts: accounts(scenario),
@@ -239,7 +239,7 @@ impl World {
     }
 
     /// A packet begins to wait before `link` at `now`; or where the link is idle it leaves at once: then
-    /// what [`serve`](World::serve) tells of it.
+    /// what [`serve`](Network::serve) tells of it.
     #[inline(always)]
     pub fn hold(&mut self, link: u32, packet: &QueuedPacket, now: Time) -> Option<Served> {
         let LinkModel::AtDeparture(buffered) = &mut self.ports[link as usize].link else {
