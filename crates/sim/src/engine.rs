@@ -148,8 +148,8 @@ impl<'a> Engine<'a> {
                 Some(link) => self.departure(link, now),
                 None => self.packet(now, key),
             }
-            if !self.network.victims.is_empty() {
-                self.bury(link as u32, now);
+            if !self.network.dropped.is_empty() {
+                self.report_drops(link as u32, now);
             }
             (now, key) = self.network.events.at_link(link);
             if now >= until || events == EVENTS_PER_CHECK {
@@ -262,15 +262,15 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Books those that the queue of a link has just dropped, and tells their connections.
+    /// Counts the packets that the queue of a link has just dropped, and reports them to their connections.
     #[inline(never)]
-    fn bury(&mut self, link: u32, now: Time) {
-        let mut victims = std::mem::take(&mut self.network.victims);
-        for Queued { packet, size, arrived, .. } in victims.drain(..) {
+    fn report_drops(&mut self, link: u32, now: Time) {
+        let mut dropped = std::mem::take(&mut self.network.dropped);
+        for Queued { packet, size, arrived, .. } in dropped.drain(..) {
             self.network.ledger.dropped(link, size, arrived, now);
             self.settle(packet, Err(now));
         }
-        self.network.victims = victims;
+        self.network.dropped = dropped;
     }
 
     /// A connection is over.

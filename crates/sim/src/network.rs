@@ -88,8 +88,8 @@ const READINGS_PER_CHECK: u32 = 1024;
 /// See the module.
 pub struct Network {
     ports: Vec<LinkPort>,
-    /// Those that a queue has just dropped, of which nobody has heard.
-    pub victims: Vec<Queued<QueuedPacket>>,
+    /// Packets that a queue has just dropped, not reported yet.
+    pub dropped: Vec<Queued<QueuedPacket>>,
     /// Whether the books hold what links have sent.
     counts_bytes: bool,
     accounts: Vec<Account>,
@@ -121,7 +121,7 @@ impl Network {
         let ports: Vec<LinkPort> = (0..scenario.links.len()).map(port).collect();
         let goes_on = || !control.is_stopped();
         Some(Network {
-            victims: Vec::new(),
+            dropped: Vec::new(),
             counts_bytes: scenario.counts_bytes(),
             accounts: accounts(scenario),
             left: if scenario.flows.iter().any(|flow| flow.lead.is_some()) {
@@ -249,10 +249,10 @@ impl Network {
         let queued = Queued { size, ecn: packet.ecn(), arrived: now, packet: *packet };
         self.ledger.taken(link, size, now);
         if buffered.is_idle(now) {
-            let departure = buffered.pass(queued, packet.serial, &mut self.victims)?;
+            let departure = buffered.pass(queued, packet.serial, &mut self.dropped)?;
             return Some(self.depart(link, departure, now));
         }
-        buffered.offer(queued, packet.serial, &mut self.victims);
+        buffered.offer(queued, packet.serial, &mut self.dropped);
         if buffered.waiting() == 1 {
             self.events.set_head(departures(link), Some((buffered.departs(), EventKey::of_link(link))));
         }
@@ -266,7 +266,7 @@ impl Network {
         let LinkModel::AtDeparture(buffered) = &mut self.ports[link as usize].link else {
             unreachable!("only a queue that decides at departure is served")
         };
-        let departure = buffered.begin(now, &mut self.victims);
+        let departure = buffered.begin(now, &mut self.dropped);
         let next = (buffered.waiting() > 0).then(|| (buffered.departs(), EventKey::of_link(link)));
         self.events.set_head(departures(link), next);
         Some(self.depart(link, departure?, now))
