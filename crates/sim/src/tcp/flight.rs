@@ -103,7 +103,7 @@ impl Flight {
     }
 
     /// Nothing is lost after all; how many copies more are in the network.
-    pub fn forgive(&mut self) -> u64 {
+    pub fn undo_losses(&mut self) -> u64 {
         let mut copies = 0;
         for number in (self.base..self.base + self.packets.len() as u64).rev() {
             let packet = *self.at(number);
@@ -198,6 +198,6 @@ mod tests {
         let mut flight = sent(4);
         flight.lose(0);
         flight.lose(2);
-        assert_eq!((flight.forgive(), order(&flight)), (2, vec![0, 2, 1, 3]));
+        assert_eq!((flight.undo_losses(), order(&flight)), (2, vec![0, 2, 1, 3]));
     }
 }

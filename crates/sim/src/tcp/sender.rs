@@ -9,9 +9,8 @@ mod echo;
 mod growth;
 mod offload;
 mod outgoing;
-mod probe;
+mod rack_tlp;
 mod recovery;
-mod timed;
 mod undo;
 mod usage;
 mod whole;
@@ -19,7 +18,7 @@ mod whole;
 use fairhaul_cc::{Cause, Congestion, Controller, Window};
 use fairhaul_experiment::{Recovery, Rto, SlowStart};
 use fairhaul_units::{Ack, Data, Ecn, HEADER, Span, Time, real};
-use timed::Timed;
+use rack_tlp::RackTlp;
 use undo::Before;
 use usage::Usage;
 
@@ -100,8 +99,8 @@ pub struct Sender<C> {
     hystart: Option<Box<HyStart>>,
     /// Of slow start, where a train or the delay ends it.
     hybrid: Option<Box<Hybrid>>,
-    /// Where losses are found by time.
-    timed: Option<Box<Timed>>,
+    /// RACK-TLP, where losses are found by time.
+    rack_tlp: Option<Box<RackTlp>>,
     /// Samples of the path's rate, where the controller asks for them.
     rates: Option<Box<RateSampler>>,
     /// Of the recovery under way, where it is proportional.
@@ -156,7 +155,7 @@ impl<C: Controller + Clone> Sender<C> {
             pacer: Pacer::new(profile.max_pacing_rate),
             hystart,
             hybrid,
-            timed: (profile.recovery == Recovery::Rack).then(Box::default),
+            rack_tlp: (profile.recovery == Recovery::Rack).then(Box::default),
             rates: controller.samples_rate().then(Box::default),
             lost_told: 0,
             proportion: Proportion::default(),
@@ -229,9 +228,9 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// What it notes of packets that are outstanding, bytes, at most.
     pub fn memory(&self) -> u64 {
-        let timed = if self.timed.is_some() { Rack::PER_PACKET } else { 0 };
+        let rack = if self.rack_tlp.is_some() { Rack::PER_PACKET } else { 0 };
         let rates = if self.rates.is_some() { RateSampler::PER_PACKET } else { 0 };
-        2 * self.board.outstanding() * (timed + rates) as u64
+        2 * self.board.outstanding() * (rack + rates) as u64
     }
 
     /// The smoothed round-trip time.
@@ -256,8 +255,8 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// What the last poll gave leaves with that stamp.
     pub fn launched(&mut self, stamp: Time) {
-        if self.timed.is_some() || self.rates.is_some() {
-            self.note_launched(stamp);
+        if self.rack_tlp.is_some() || self.rates.is_some() {
+            self.on_launched(stamp);
         }
     }
 
@@ -277,7 +276,8 @@ impl<C: Controller + Clone> Sender<C> {
             return self.on_overtaken(ack, now);
         }
         let full = self.usage.limited;
-        let delivered = if self.timed.is_some() { self.take_timed(ack, now) } else { self.board.take(ack) };
+        let delivered =
+            if self.rack_tlp.is_some() { self.take_ack_by_rack(ack, now) } else { self.board.take(ack) };
         let advanced = self.board.una() - una;
         if delivered > 0 || advanced > 0 {
             self.sample(now.since(ack.echo));
@@ -301,8 +301,8 @@ impl<C: Controller + Clone> Sender<C> {
             (None, State::Loss) => self.in_loss(event.as_ref(), delivered, advanced, now),
             (None, State::Opening { .. }) => unreachable!("answered above"),
         };
-        if self.timed.is_some() {
-            outcome = self.see_probe(ack, delivered + advanced, outcome, now);
+        if self.rack_tlp.is_some() {
+            outcome = self.on_ack_of_probe(ack, delivered + advanced, outcome, now);
         }
         if self.window.cwnd > self.profile.max_window {
             self.window.cwnd = self.profile.max_window;
@@ -316,7 +316,7 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// The retransmission timer has run out [RFC 6298, 5.4 to 5.6].
     pub fn on_timer(&mut self, now: Time) -> Outcome {
-        if let Some(outcome) = self.on_alarm(now) {
+        if let Some(outcome) = self.on_rack_timer(now) {
             return outcome;
         }
         let timeout = self.rtt.timeout();
@@ -344,8 +344,8 @@ impl<C: Controller + Clone> Sender<C> {
         if self.profile.slow_start == SlowStart::Hybrid {
             self.hybrid = Some(Box::new(Hybrid::anew(now, self.board.next())));
         }
-        if self.timed.is_some() {
-            self.time_out(now)
+        if self.rack_tlp.is_some() {
+            self.mark_lost_on_timeout(now)
         } else {
             self.board.lose_all()
         }
@@ -390,8 +390,8 @@ impl<C: Controller + Clone> Sender<C> {
 
     fn restart_timer(&mut self, now: Time) {
         self.timer = now + self.rtt.timeout();
-        if self.timed.is_some() {
-            self.aim(self.timer, now);
+        if self.rack_tlp.is_some() {
+            self.arm_timer(self.timer, now);
         }
     }
 }

@@ -36,7 +36,7 @@ impl<C: Controller + Clone> Sender<C> {
         self.hystart = None;
         self.marked_below = self.board.next();
         self.cwr = true;
-        if self.timed.is_some() && self.is_proportional() && !single {
+        if self.rack_tlp.is_some() && self.is_proportional() && !single {
             self.easing = true;
             self.before = None; // what a mark says is not taken back (tcp_enter_cwr)
             self.proportion = Proportion::new(cwnd as u64);

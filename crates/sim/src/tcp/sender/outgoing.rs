@@ -49,7 +49,7 @@ impl<C: Controller + Clone> Sender<C> {
         if let Some(rates) = &mut self.rates {
             rates.app_limited(self.board.in_flight());
         }
-        if self.state == State::Recovery && self.profile.recovery.reports() && self.timed.is_none() {
+        if self.state == State::Recovery && self.profile.recovery.reports() && self.rack_tlp.is_none() {
             if let Some(number) = self.board.gap_to_resend() {
                 return self.resend(number, now);
             }
@@ -62,12 +62,12 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// What left last did so with that stamp; who wants to know is told.
     #[inline(never)]
-    pub(super) fn note_launched(&mut self, stamp: Time) {
+    pub(super) fn on_launched(&mut self, stamp: Time) {
         if let State::Opening { .. } = self.state {
             return;
         }
-        if let Some(timed) = &mut self.timed {
-            timed.rack.launched(stamp);
+        if let Some(rack_tlp) = &mut self.rack_tlp {
+            rack_tlp.rack.launched(stamp);
         }
         if let Some(rates) = &mut self.rates {
             rates.sent(stamp, self.board.in_flight(), self.board.lost());
@@ -80,16 +80,16 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// The lost packet to send again next.
     fn lost_to_resend(&mut self) -> Option<u64> {
-        match &mut self.timed {
+        match &mut self.rack_tlp {
             None => self.board.lost_to_resend(),
-            Some(timed) => timed.rack.lost_to_resend(self.board.una()),
+            Some(rack_tlp) => rack_tlp.rack.lost_to_resend(self.board.una()),
         }
     }
 
     fn count_resent(&mut self, number: u64, now: Time) {
-        match &mut self.timed {
+        match &mut self.rack_tlp {
             None => self.board.resend(number),
-            Some(timed) => timed.rack.resend(&mut self.board, number, now),
+            Some(rack_tlp) => rack_tlp.rack.resend(&mut self.board, number, now),
         }
     }
 
@@ -101,7 +101,7 @@ impl<C: Controller + Clone> Sender<C> {
         self.remember_resent(now);
         // A retransmission of the first gap starts the timer anew: it has a round trip before it.
         let first = number == self.board.una() && !self.is_impatient();
-        if first && !self.is_settling() || self.timer == Time::NEVER {
+        if first && !self.is_reorder_timer_armed() || self.timer == Time::NEVER {
             self.restart_timer(now);
         }
         Poll::Send(self.retransmission(number, now))
@@ -141,8 +141,8 @@ impl<C: Controller + Clone> Sender<C> {
         self.pacer.go_on(burst - 1);
         let number = self.board.send_new();
         self.note_usage();
-        if self.timed.is_some() {
-            self.note_new(now);
+        if self.rack_tlp.is_some() {
+            self.on_new_data_sent(now);
         }
         if self.timer == Time::NEVER {
             self.restart_timer(now);

@@ -48,7 +48,8 @@ impl<C: Controller + Clone> Sender<C> {
         if !self.profile.recovery.reports() || ack.blocks == 0 {
             return Outcome::Quiet;
         }
-        let delivered = if self.timed.is_some() { self.take_timed(ack, now) } else { self.board.take(ack) };
+        let delivered =
+            if self.rack_tlp.is_some() { self.take_ack_by_rack(ack, now) } else { self.board.take(ack) };
         if delivered == 0 {
             return Outcome::Quiet;
         }
@@ -57,10 +58,10 @@ impl<C: Controller + Clone> Sender<C> {
         let mut outcome = Outcome::Quiet;
         if self.state == State::Open && self.is_loss(0) {
             outcome = self.enter_recovery(delivered, 0, now);
-        } else if self.state == State::Recovery && self.timed.is_none() {
+        } else if self.state == State::Recovery && self.rack_tlp.is_none() {
             outcome = self.in_recovery(delivered, 0, now);
         }
-        self.await_settled(now);
+        self.arm_reorder_timer(now);
         self.window.cwnd = self.window.cwnd.min(self.profile.max_window);
         outcome
     }
@@ -68,7 +69,7 @@ impl<C: Controller + Clone> Sender<C> {
     /// Whether this acknowledgement, which advanced by that many packets, reveals a loss.
     fn is_loss(&mut self, advanced: u64) -> bool {
         if self.profile.recovery.reports() {
-            return self.timed.as_ref().map_or(self.board.has_loss(), |timed| timed.rack.has_loss());
+            return self.rack_tlp.as_ref().map_or(self.board.has_loss(), |rack_tlp| rack_tlp.rack.has_loss());
         }
         if advanced > 0 || self.board.outstanding() == 0 {
             self.dup_acks = 0;
@@ -108,7 +109,7 @@ impl<C: Controller + Clone> Sender<C> {
                 self.reduce(delivered, advanced > 0);
             }
             Recovery::Rack => {
-                self.forget_probe();
+                self.cancel_probe();
                 // Differs from [RFC 6937, 3]: the window before the reduction, not what is outstanding; and
                 // where an echo has begun to reduce it, that goes on (tcp_enter_recovery).
                 if !(eased && heeded) {
@@ -168,8 +169,8 @@ impl<C: Controller + Clone> Sender<C> {
             let in_flight = self.board.in_flight().max(1) as f64;
             self.window.cwnd = self.window.ssthresh.min(in_flight + 1.0);
         }
-        if let Some(timed) = &mut self.timed {
-            timed.rack.recovered();
+        if let Some(rack_tlp) = &mut self.rack_tlp {
+            rack_tlp.rack.recovered();
         }
         self.controller.on_recovered(&mut self.window, now);
         self.rearm(now);
@@ -181,11 +182,11 @@ impl<C: Controller + Clone> Sender<C> {
             return;
         }
         let (in_flight, ssthresh) = (self.board.in_flight(), self.window.ssthresh);
-        let more = match &self.timed {
+        let more = match &self.rack_tlp {
             None => self.proportion.delivered(delivered, in_flight, ssthresh, advanced),
             Some(_) if delivered == 0 => return,
-            Some(timed) => {
-                let fine = advanced && !timed.found;
+            Some(rack_tlp) => {
+                let fine = advanced && !rack_tlp.found;
                 self.proportion.delivered_in_kernel(delivered, in_flight, ssthresh, fine)
             }
         };
@@ -194,7 +195,7 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// Whether recovery moves the window. In the kernel a controller that models the path does so itself.
     pub(super) fn is_proportional(&self) -> bool {
-        self.profile.recovery.is_proportional() && (self.timed.is_none() || self.rates.is_none())
+        self.profile.recovery.is_proportional() && (self.rack_tlp.is_none() || self.rates.is_none())
     }
 
     /// Proportional: a recovery that ends leaves the window at its threshold [RFC 6937, 3].
@@ -208,7 +209,7 @@ impl<C: Controller + Clone> Sender<C> {
     /// next with the same acknowledgement, before anything leaves for the window between the two [LINUX,
     /// tcp_fastretrans_alert].
     fn reduce_again(&mut self, delivered: u64, advanced: u64, now: Time) -> Outcome {
-        let lost = self.timed.as_ref().is_some_and(|timed| timed.rack.has_loss());
+        let lost = self.rack_tlp.as_ref().is_some_and(|rack_tlp| rack_tlp.rack.has_loss());
         if lost && self.enter_recovery(delivered, advanced, now) == Outcome::Reduced {
             Outcome::ReducedAgain
         } else {

@@ -68,8 +68,8 @@ impl<C: Controller + Clone> Sender<C> {
         if self.before.is_none() && self.resent_since == Time::NEVER {
             return None;
         }
-        let timed = self.timed.as_ref();
-        let done = timed.map_or(self.board.resent_is_done(), |timed| timed.rack.resent_is_done());
+        let rack_tlp = self.rack_tlp.as_ref();
+        let done = rack_tlp.map_or(self.board.resent_is_done(), |by_time| by_time.rack.resent_is_done());
         if done {
             self.resent_since = Time::NEVER;
         }
@@ -82,8 +82,8 @@ impl<C: Controller + Clone> Sender<C> {
         self.window = before.window;
         self.controller.clone_from(&before.controller);
         self.no_fast_below = before.no_fast_below;
-        match &mut self.timed {
-            Some(timed) => timed.rack.forgive(&mut self.board),
+        match &mut self.rack_tlp {
+            Some(rack_tlp) => rack_tlp.rack.forgive(&mut self.board),
             None => self.board.forget_losses(),
         }
         (self.state, self.easing) = (State::Open, false);
