@@ -233,7 +233,7 @@ fn slow_start(slow_start: SlowStart) -> Value {
     match slow_start {
         SlowStart::Standard => json!({ "kind": "standard" }),
         SlowStart::Limited { max_ssthresh } => json!({ "kind": "limited", "max_ssthresh": max_ssthresh }),
-        SlowStart::HyStart => json!({ "kind": "hystart++" }),
+        SlowStart::HyStartPp => json!({ "kind": "hystart++" }),
         SlowStart::Full => json!({ "kind": "full" }),
         SlowStart::Hybrid => json!({ "kind": "hystart" }),
     }

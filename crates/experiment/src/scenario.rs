@@ -190,7 +190,7 @@ pub enum SlowStart {
         max_ssthresh: f64,
     },
     /// Ended by a rising round-trip time [RFC 9406].
-    HyStart,
+    HyStartPp,
     /// By every packet acknowledged, however many in one acknowledgement [LINUX].
     Full,
     /// The same, ended by a long train of acknowledgements or a rising round-trip time [HYSTART, LINUX].

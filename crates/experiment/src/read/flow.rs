@@ -345,7 +345,7 @@ fn recovery(word: &Values) -> Option<Recovery> {
 fn slow_start(word: &Values) -> Option<SlowStart> {
     Some(match word.shape.name {
         "limited" => SlowStart::Limited { max_ssthresh: word.number("max_ssthresh")? },
-        "hystart++" => SlowStart::HyStart,
+        "hystart++" => SlowStart::HyStartPp,
         "hystart" => SlowStart::Hybrid,
         "full" => SlowStart::Full,
         _ => SlowStart::Standard,

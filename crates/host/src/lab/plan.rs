@@ -223,7 +223,7 @@ fn asks_too_much(flow: &Flow) -> Vec<String> {
         "recovery: the kernel recovers by selective acknowledgements; use \"sack\"",
     );
     refuse(
-        matches!(flow.slow_start, SlowStart::Limited { .. } | SlowStart::HyStart),
+        matches!(flow.slow_start, SlowStart::Limited { .. } | SlowStart::HyStartPp),
         "slow_start: it is the kernel's controller's own; leave it out",
     );
     let window = flow.initial_window;

@@ -5,7 +5,7 @@ mod adaptive;
 mod datagrams;
 mod flight;
 mod hybrid;
-mod hystart;
+mod hystart_pp;
 mod pacer;
 mod profile;
 mod proportion;
@@ -20,7 +20,7 @@ mod sender;
 
 pub use datagrams::Datagrams;
 pub use hybrid::Hybrid;
-pub use hystart::HyStart;
+pub use hystart_pp::HyStartPp;
 pub use pacer::Pacer;
 pub use profile::Profile;
 pub use proportion::Proportion;

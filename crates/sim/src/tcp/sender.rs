@@ -22,7 +22,9 @@ use rack_tlp::RackTlp;
 use undo::Before;
 use usage::Usage;
 
-use super::{HyStart, Hybrid, Pacer, Profile, Proportion, Rack, RateSampler, Room, RttEstimator, Scoreboard};
+use super::{
+    HyStartPp, Hybrid, Pacer, Profile, Proportion, Rack, RateSampler, Room, RttEstimator, Scoreboard,
+};
 
 /// What a poll gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +98,7 @@ pub struct Sender<C> {
     rtt: RttEstimator,
     pacer: Pacer,
     /// Of the first slow start, where it ends by delay; boxed, since few have it and none for long.
-    hystart: Option<Box<HyStart>>,
+    hystart_pp: Option<Box<HyStartPp>>,
     /// Of slow start, where a train or the delay ends it.
     hybrid: Option<Box<Hybrid>>,
     /// RACK-TLP, where losses are found by time.
@@ -139,7 +141,7 @@ pub struct Sender<C> {
 impl<C: Controller + Clone> Sender<C> {
     /// A sender that has not opened its connection.
     pub fn new(profile: Profile, controller: C) -> Sender<C> {
-        let hystart = (profile.slow_start == SlowStart::HyStart).then(Box::default);
+        let hystart_pp = (profile.slow_start == SlowStart::HyStartPp).then(Box::default);
         let hybrid = (profile.slow_start == SlowStart::Hybrid).then(Box::default);
         Sender {
             total: profile.packets(),
@@ -153,7 +155,7 @@ impl<C: Controller + Clone> Sender<C> {
                 Rto::Scaled | Rto::Linux => RttEstimator::new(profile.min_rto),
             },
             pacer: Pacer::new(profile.max_pacing_rate),
-            hystart,
+            hystart_pp,
             hybrid,
             rack_tlp: (profile.recovery == Recovery::Rack).then(Box::default),
             rates: controller.samples_rate().then(Box::default),
@@ -340,7 +342,7 @@ impl<C: Controller + Clone> Sender<C> {
             self.tell_timeout(now);
         }
         self.easing = false;
-        self.hystart = None;
+        self.hystart_pp = None;
         if self.profile.slow_start == SlowStart::Hybrid {
             self.hybrid = Some(Box::new(Hybrid::anew(now, self.board.next())));
         }

@@ -33,7 +33,7 @@ impl<C: Controller + Clone> Sender<C> {
             self.window.cwnd = 1.0;
             self.pacer.pause(now + self.rtt.timeout());
         }
-        self.hystart = None;
+        self.hystart_pp = None;
         self.marked_below = self.board.next();
         self.cwr = true;
         if self.rack_tlp.is_some() && self.is_proportional() && !single {

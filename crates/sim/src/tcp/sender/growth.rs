@@ -88,7 +88,7 @@ impl<C: Controller + Clone> Sender<C> {
         if self.profile.slow_start.is_full() {
             return packets.min(2.0) / packets;
         }
-        self.hystart.as_ref().map_or(1.0, |hystart| hystart.divisor(packets, self.is_paced()))
+        self.hystart_pp.as_ref().map_or(1.0, |hystart_pp| hystart_pp.divisor(packets, self.is_paced()))
     }
 
     fn is_paced(&self) -> bool {
@@ -99,12 +99,12 @@ impl<C: Controller + Clone> Sender<C> {
     /// and are standard [RFC 9406, 4.3].
     #[inline(never)]
     pub(super) fn watch_delay(&mut self, event: &AckEvent) {
-        let Some(hystart) = &mut self.hystart else { return };
+        let Some(hystart_pp) = &mut self.hystart_pp else { return };
         let (una, next) = (self.board.una(), self.board.next());
-        if self.window.in_slow_start() && !hystart.is_over(event, una, next) {
+        if self.window.in_slow_start() && !hystart_pp.is_over(event, una, next) {
             return;
         }
         self.window.ssthresh = self.window.ssthresh.min(self.window.cwnd);
-        self.hystart = None;
+        self.hystart_pp = None;
     }
 }

@@ -31,7 +31,7 @@ impl<C: Controller + Clone> Sender<C> {
             }
         }
         if let Some(event) = event
-            && self.hystart.is_some()
+            && self.hystart_pp.is_some()
         {
             self.watch_delay(event);
         }
@@ -96,7 +96,7 @@ impl<C: Controller + Clone> Sender<C> {
             self.pacer.restart(now);
             self.cwr = true;
         }
-        self.hystart = None;
+        self.hystart_pp = None;
         self.board.begin_recovery();
         self.state = State::Recovery;
         self.recover = self.board.next();

@@ -26,7 +26,7 @@ const NONE: Span = Span::from_ps(u64::MAX);
 
 /// The first slow start of a connection.
 #[derive(Clone, Debug)]
-pub struct HyStart {
+pub struct HyStartPp {
     last_min: Span,
     current_min: Span,
     samples: u32,
@@ -44,13 +44,13 @@ struct Conservative {
     rounds: u32,
 }
 
-impl Default for HyStart {
-    fn default() -> HyStart {
-        HyStart { last_min: NONE, current_min: NONE, samples: 0, end: 0, conservative: None }
+impl Default for HyStartPp {
+    fn default() -> HyStartPp {
+        HyStartPp { last_min: NONE, current_min: NONE, samples: 0, end: 0, conservative: None }
     }
 }
 
-impl HyStart {
+impl HyStartPp {
     /// Divides what a controller adds for an acknowledgement of so many packets: of them more
     /// count than the two of [RFC 3465], and in conservative slow start each a quarter.
     pub fn divisor(&self, packets: f64, paced: bool) -> f64 {
@@ -127,21 +127,21 @@ mod tests {
     }
 
     /// A round of so many samples, of which all but one are larger; whether slow start ended.
-    fn round(hystart: &mut HyStart, least_ms: u64, samples: u32) -> bool {
+    fn round(hystart_pp: &mut HyStartPp, least_ms: u64, samples: u32) -> bool {
         (0..samples).fold(false, |over, number| {
             let above = Span::from_ms(if number == 3 { 0 } else { 7 });
-            let (una, next) = if number == 0 { (hystart.end, hystart.end + 100) } else { (0, 100) };
-            hystart.is_over(&sample(Span::from_ms(least_ms) + above), una, next) || over
+            let (una, next) = if number == 0 { (hystart_pp.end, hystart_pp.end + 100) } else { (0, 100) };
+            hystart_pp.is_over(&sample(Span::from_ms(least_ms) + above), una, next) || over
         })
     }
 
     /// After rounds with those smallest samples, of ten each.
-    fn after(rounds: &[u64]) -> HyStart {
-        let mut hystart = HyStart::default();
+    fn after(rounds: &[u64]) -> HyStartPp {
+        let mut hystart_pp = HyStartPp::default();
         for &least_ms in rounds {
-            assert!(!round(&mut hystart, least_ms, 10));
+            assert!(!round(&mut hystart_pp, least_ms, 10));
         }
-        hystart
+        hystart_pp
     }
 
     /// An eighth of 20 ms is less than 4 ms, of 80 ms 10 ms, of 160 ms more than 16 ms.
@@ -157,11 +157,11 @@ mod tests {
     #[test]
     fn the_first_round_and_one_of_seven_samples_are_not_judged() {
         assert!(after(&[500]).conservative.is_none());
-        let mut hystart = after(&[80]);
-        round(&mut hystart, 200, 7);
-        assert!(hystart.conservative.is_none());
-        hystart.is_over(&sample(Span::from_ms(200)), 0, 100);
-        assert!(hystart.conservative.is_some());
+        let mut hystart_pp = after(&[80]);
+        round(&mut hystart_pp, 200, 7);
+        assert!(hystart_pp.conservative.is_none());
+        hystart_pp.is_over(&sample(Span::from_ms(200)), 0, 100);
+        assert!(hystart_pp.conservative.is_some());
     }
 
     #[test]
@@ -172,8 +172,8 @@ mod tests {
     /// The rise begins it in its own round, the first of five.
     #[test]
     fn conservative_slow_start_lasts_five_rounds() {
-        let mut hystart = after(&[80, 100, 110, 120, 130, 140]);
-        assert!(round(&mut hystart, 150, 1));
+        let mut hystart_pp = after(&[80, 100, 110, 120, 130, 140]);
+        assert!(round(&mut hystart_pp, 150, 1));
     }
 
     /// 99 ms are below the 100 ms that began it; a new rise is judged against the round before.
@@ -181,16 +181,17 @@ mod tests {
     fn a_round_trip_below_the_baseline_takes_it_back() {
         assert!(after(&[80, 100, 100]).conservative.is_some());
         assert!(after(&[80, 100, 99]).conservative.is_none());
-        let mut hystart = after(&[80, 100, 80, 100, 110, 110, 110, 110]);
-        assert!(round(&mut hystart, 110, 1));
+        let mut hystart_pp = after(&[80, 100, 80, 100, 110, 110, 110, 110]);
+        assert!(round(&mut hystart_pp, 110, 1));
     }
 
     /// A controller adds two packets for an acknowledgement of ten. Eight are to count, ten where
     /// they are paced, and a quarter of that in conservative slow start.
     #[test]
     fn eight_packets_of_an_acknowledgement_count_and_a_quarter_of_them_later() {
-        let added =
-            |hystart: &HyStart, packets: f64, paced| packets.min(2.0) / hystart.divisor(packets, paced);
+        let added = |hystart_pp: &HyStartPp, packets: f64, paced| {
+            packets.min(2.0) / hystart_pp.divisor(packets, paced)
+        };
         let (first, later) = (after(&[80]), after(&[80, 100]));
         assert_eq!([1.0, 2.0, 10.0].map(|n| added(&first, n, false)), [1.0, 2.0, 8.0]);
         assert_eq!([1.0, 2.0, 10.0].map(|n| added(&first, n, true)), [1.0, 2.0, 10.0]);
