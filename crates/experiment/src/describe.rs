@@ -235,7 +235,7 @@ fn slow_start(slow_start: SlowStart) -> Value {
         SlowStart::Limited { max_ssthresh } => json!({ "kind": "limited", "max_ssthresh": max_ssthresh }),
         SlowStart::HyStartPp => json!({ "kind": "hystart++" }),
         SlowStart::Full => json!({ "kind": "full" }),
-        SlowStart::Hybrid => json!({ "kind": "hystart" }),
+        SlowStart::HyStart => json!({ "kind": "hystart" }),
     }
 }
 

@@ -189,18 +189,18 @@ pub enum SlowStart {
         /// Packets.
         max_ssthresh: f64,
     },
-    /// Ended by a rising round-trip time [RFC 9406].
+    /// HyStart++: ended by a rising round-trip time [RFC 9406].
     HyStartPp,
     /// By every packet acknowledged, however many in one acknowledgement [LINUX].
     Full,
     /// The same, ended by a long train of acknowledgements or a rising round-trip time [HYSTART, LINUX].
-    Hybrid,
+    HyStart,
 }
 
 impl SlowStart {
     /// Whether every packet of an acknowledgement counts.
     pub fn is_full(self) -> bool {
-        matches!(self, SlowStart::Full | SlowStart::Hybrid)
+        matches!(self, SlowStart::Full | SlowStart::HyStart)
     }
 }
 

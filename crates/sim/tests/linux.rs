@@ -441,6 +441,6 @@ fn hybrid_slow_start_loses_a_part_of_what_the_other_does() {
         ));
         run.record.flows[0].iter().map(|row| row.lost).sum()
     };
-    let (full, hybrid) = (lost("full"), lost("hystart"));
-    assert!(full > 200 && hybrid < 40, "{full} {hybrid}");
+    let (full, hystart) = (lost("full"), lost("hystart"));
+    assert!(full > 200 && hystart < 40, "{full} {hystart}");
 }

@@ -346,7 +346,7 @@ fn slow_start(word: &Values) -> Option<SlowStart> {
     Some(match word.shape.name {
         "limited" => SlowStart::Limited { max_ssthresh: word.number("max_ssthresh")? },
         "hystart++" => SlowStart::HyStartPp,
-        "hystart" => SlowStart::Hybrid,
+        "hystart" => SlowStart::HyStart,
         "full" => SlowStart::Full,
         _ => SlowStart::Standard,
     })

@@ -4,7 +4,7 @@
 mod adaptive;
 mod datagrams;
 mod flight;
-mod hybrid;
+mod hystart;
 mod hystart_pp;
 mod pacer;
 mod profile;
@@ -19,7 +19,7 @@ mod scoreboard;
 mod sender;
 
 pub use datagrams::Datagrams;
-pub use hybrid::Hybrid;
+pub use hystart::HyStart;
 pub use hystart_pp::HyStartPp;
 pub use pacer::Pacer;
 pub use profile::Profile;

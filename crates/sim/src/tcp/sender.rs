@@ -23,7 +23,7 @@ use undo::Before;
 use usage::Usage;
 
 use super::{
-    HyStartPp, Hybrid, Pacer, Profile, Proportion, Rack, RateSampler, Room, RttEstimator, Scoreboard,
+    HyStart, HyStartPp, Pacer, Profile, Proportion, Rack, RateSampler, Room, RttEstimator, Scoreboard,
 };
 
 /// What a poll gives.
@@ -100,7 +100,7 @@ pub struct Sender<C> {
     /// Of the first slow start, where it ends by delay; boxed, since few have it and none for long.
     hystart_pp: Option<Box<HyStartPp>>,
     /// Of slow start, where a train or the delay ends it.
-    hybrid: Option<Box<Hybrid>>,
+    hystart: Option<Box<HyStart>>,
     /// RACK-TLP, where losses are found by time.
     rack_tlp: Option<Box<RackTlp>>,
     /// Samples of the path's rate, where the controller asks for them.
@@ -142,7 +142,7 @@ impl<C: Controller + Clone> Sender<C> {
     /// A sender that has not opened its connection.
     pub fn new(profile: Profile, controller: C) -> Sender<C> {
         let hystart_pp = (profile.slow_start == SlowStart::HyStartPp).then(Box::default);
-        let hybrid = (profile.slow_start == SlowStart::Hybrid).then(Box::default);
+        let hystart = (profile.slow_start == SlowStart::HyStart).then(Box::default);
         Sender {
             total: profile.packets(),
             ready: u64::MAX,
@@ -156,7 +156,7 @@ impl<C: Controller + Clone> Sender<C> {
             },
             pacer: Pacer::new(profile.max_pacing_rate),
             hystart_pp,
-            hybrid,
+            hystart,
             rack_tlp: (profile.recovery == Recovery::Rack).then(Box::default),
             rates: controller.samples_rate().then(Box::default),
             lost_told: 0,
@@ -343,8 +343,8 @@ impl<C: Controller + Clone> Sender<C> {
         }
         self.easing = false;
         self.hystart_pp = None;
-        if self.profile.slow_start == SlowStart::Hybrid {
-            self.hybrid = Some(Box::new(Hybrid::anew(now, self.board.next())));
+        if self.profile.slow_start == SlowStart::HyStart {
+            self.hystart = Some(Box::new(HyStart::anew(now, self.board.next())));
         }
         if self.rack_tlp.is_some() {
             self.mark_lost_on_timeout(now)

@@ -396,7 +396,7 @@ fn windows() -> impl Strategy<Value = (f64, f64, f64)> {
 
 fn slow_starts() -> impl Strategy<Value = SlowStart> {
     let limited = (1u32..60).prop_map(|most| SlowStart::Limited { max_ssthresh: most.into() });
-    prop_oneof![3 => Just(SlowStart::Standard), 1 => limited, 1 => Just(SlowStart::HyStartPp), 1 => Just(SlowStart::Full), 1 => Just(SlowStart::Hybrid)]
+    prop_oneof![3 => Just(SlowStart::Standard), 1 => limited, 1 => Just(SlowStart::HyStartPp), 1 => Just(SlowStart::Full), 1 => Just(SlowStart::HyStart)]
 }
 
 fn ceilings() -> impl Strategy<Value = Option<u64>> {

@@ -52,11 +52,11 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// Whether slow start ends here, by a train of acknowledgements or the delay.
     fn ends_slow_start(&mut self, event: &AckEvent) -> bool {
-        let Some(hybrid) = &mut self.hybrid else { return false };
-        let over = hybrid.is_over(event, self.window.cwnd, self.board.una(), self.board.next());
+        let Some(hystart) = &mut self.hystart else { return false };
+        let over = hystart.is_over(event, self.window.cwnd, self.board.una(), self.board.next());
         if over {
             self.window.ssthresh = self.window.cwnd;
-            self.hybrid = None;
+            self.hystart = None;
         }
         over
     }

@@ -1,4 +1,4 @@
-//! Hybrid slow start, as in Linux's CUBIC [HYSTART, LINUX]: slow start ends where acknowledgements that
+//! HyStart, the hybrid slow start of Linux's CUBIC [HYSTART, LINUX]: slow start ends where acknowledgements that
 //! follow each other closely stretch over half of a round trip, or where the round-trip time rises.
 //!
 //! What left as one burst comes back as long as the bottleneck takes to send it. Half a round trip of
@@ -23,7 +23,7 @@ const LARGEST_RISE: Span = Span::from_ms(16);
 
 /// The slow start of a connection that begins, or begins anew after a timeout.
 #[derive(Clone, Debug)]
-pub struct Hybrid {
+pub struct HyStart {
     round_began: Time,
     /// The last acknowledgement of the train.
     last: Time,
@@ -35,17 +35,17 @@ pub struct Hybrid {
     end: u64,
 }
 
-impl Default for Hybrid {
-    fn default() -> Hybrid {
-        Hybrid::anew(Time::ZERO, 0)
+impl Default for HyStart {
+    fn default() -> HyStart {
+        HyStart::anew(Time::ZERO, 0)
     }
 }
 
-impl Hybrid {
+impl HyStart {
     /// A slow start that begins at `now`, when all below `next` was sent, is its own first round.
-    pub fn anew(now: Time, next: u64) -> Hybrid {
+    pub fn anew(now: Time, next: u64) -> HyStart {
         let none = Span::from_ps(u64::MAX);
-        Hybrid { round_began: now, last: now, least: none, smallest: none, samples: 0, end: next }
+        HyStart { round_began: now, last: now, least: none, smallest: none, samples: 0, end: next }
     }
 
     /// Takes an acknowledgement that finds the window at `cwnd`, when all below `una` is acknowledged and
@@ -58,7 +58,7 @@ impl Hybrid {
     pub fn is_over(&mut self, ack: &AckEvent, cwnd: f64, una: u64, next: u64) -> bool {
         self.least = self.least.min(ack.rtt);
         if una > self.end {
-            *self = Hybrid { least: self.least, ..Hybrid::anew(ack.now, next) };
+            *self = HyStart { least: self.least, ..HyStart::anew(ack.now, next) };
         }
         cwnd >= LEAST_WINDOW && (self.is_long_train(ack) || self.has_risen(ack))
     }
@@ -105,9 +105,9 @@ mod tests {
     /// When slow start ends, in us after the first acknowledgement of a round whose acknowledgements
     /// are that far apart.
     fn ends(gap_us: u64, rtt_ms: u64, cwnd: f64) -> Option<u64> {
-        let mut hybrid = Hybrid::default();
-        hybrid.is_over(&event(0, 40), cwnd, 1, 2);
-        let mut is_over = |n: u64| hybrid.is_over(&event(1000 + n * gap_us, rtt_ms), cwnd, 3 + n, 300);
+        let mut hystart = HyStart::default();
+        hystart.is_over(&event(0, 40), cwnd, 1, 2);
+        let mut is_over = |n: u64| hystart.is_over(&event(1000 + n * gap_us, rtt_ms), cwnd, 3 + n, 300);
         (0..200).find(|&n| is_over(n)).map(|n| n * gap_us)
     }
 
@@ -115,9 +115,9 @@ mod tests {
     /// the acknowledgement of the ninth, not of the eighth, and its ninth sample is that of packet 17.
     #[test]
     fn a_round_ends_with_something_that_left_in_it() {
-        let mut hybrid = Hybrid::default();
-        assert!(!hybrid.is_over(&event(0, 40), 15.0, 1, 8));
-        let over = (2..40).find(|&una| hybrid.is_over(&event(2500 * una, 46), 16.0, una, 30 + una));
+        let mut hystart = HyStart::default();
+        assert!(!hystart.is_over(&event(0, 40), 15.0, 1, 8));
+        let over = (2..40).find(|&una| hystart.is_over(&event(2500 * una, 46), 16.0, una, 30 + una));
         assert_eq!(over, Some(17));
     }
 
