@@ -169,7 +169,7 @@ fn flow(flow: &Flow) -> Value {
     if flow.linux {
         described["profile"] = "linux".into();
     }
-    if flow.whole_window {
+    if flow.integer_cwnd {
         described["whole_window"] = true.into();
     }
     if flow.sockbuf == Sockbuf::Linux {

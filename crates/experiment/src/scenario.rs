@@ -353,7 +353,7 @@ pub struct Flow {
     /// How long the receiver may hold an acknowledgement; `None`: it never does.
     pub delayed_ack: Option<Hold>,
     /// Whether the window counts whole packets.
-    pub whole_window: bool,
+    pub integer_cwnd: bool,
     /// Whether the keys that it leaves out have the values of Linux.
     pub linux: bool,
     /// How the retransmission timeout follows from round trips.

@@ -18,7 +18,7 @@ fn linux(window: f64) -> Profile {
         initial_ssthresh: window,
         slow_start: SlowStart::Full,
         rto: Rto::Linux,
-        whole_window: true,
+        integer_cwnd: true,
         ..profile(Recovery::Rack)
     }
 }

@@ -126,7 +126,7 @@ impl<'a> Party<'a> {
             offload: burst(v, self.packet)?,
             undo: matches!(v.get("undo")?, Got::Switch(true)),
             delayed_ack: self.hold(v.get("delayed_ack")?),
-            whole_window: matches!(v.get("whole_window")?, Got::Switch(true)),
+            integer_cwnd: matches!(v.get("whole_window")?, Got::Switch(true)),
             linux: v.given("profile") && v.table("profile")?.shape.name == "linux",
             rto: rto(v)?,
             sockbuf: sockbuf(v)?,

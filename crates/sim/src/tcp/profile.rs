@@ -44,7 +44,7 @@ pub struct Profile {
     /// How its timeout follows from round trips.
     pub rto: Rto,
     /// Whether the window counts whole packets.
-    pub whole_window: bool,
+    pub integer_cwnd: bool,
 }
 
 impl Profile {
@@ -70,7 +70,7 @@ impl Profile {
             room: Room::of(flow, payload),
             min_rto: flow.min_rto,
             rto: flow.rto,
-            whole_window: flow.whole_window,
+            integer_cwnd: flow.integer_cwnd,
         }
     }
 
@@ -136,7 +136,7 @@ mod tests {
             room: Room::for_packets(u64::MAX),
             min_rto: Span::from_ms(200),
             rto: Rto::Scaled,
-            whole_window: false,
+            integer_cwnd: false,
         };
         assert_eq!((profile.packets(), profile.bytes_before(10)), (11, 9600));
         assert_eq!((profile.packet_size(9), profile.packet_size(10)), (1000, 440));

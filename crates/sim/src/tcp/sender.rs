@@ -7,13 +7,13 @@
 
 mod echo;
 mod growth;
+mod integer_cwnd;
 mod offload;
 mod outgoing;
 mod rack_tlp;
 mod recovery;
 mod undo;
 mod usage;
-mod whole;
 
 use fairhaul_cc::{Cause, Congestion, Controller, Window};
 use fairhaul_experiment::{Recovery, Rto, SlowStart};
@@ -339,7 +339,7 @@ impl<C: Controller + Clone> Sender<C> {
         if again {
             self.window.cwnd = 1.0; // the threshold stays [RFC 5681, 3.1]
         } else {
-            self.tell_timeout(now);
+            self.on_timeout_event(now);
         }
         self.easing = false;
         self.hystart_pp = None;

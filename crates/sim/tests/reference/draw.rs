@@ -318,7 +318,7 @@ prop_compose! {
         (slow_start, ecn, pacing_kbps) in (slow_starts(), any::<bool>(), ceilings()),
         (offload, undo) in (bursts(), prop::bool::weighted(0.7)),
         (delayed_ack, clock) in (holds(), clocks()),
-        (whole_window, rto) in (any::<bool>(), select(vec![Rto::Scaled, Rto::Linux])),
+        (integer_cwnd, rto) in (any::<bool>(), select(vec![Rto::Scaled, Rto::Linux])),
         min_rto in select(vec![1u64, 10, 200, 1000]).prop_map(Span::from_ms),
         (send_buffer, receive_buffer) in (buffers(), buffers()),
         sockbuf in select(vec![Sockbuf::Payload, Sockbuf::Linux]),
@@ -329,7 +329,7 @@ prop_compose! {
         Leg {
             from, to, backwards, access, acks_meet, controller, recovery, traffic, connections, start, packet,
             initial_window, initial_ssthresh, max_window, slow_start, ecn, pacing_kbps, offload, undo,
-            delayed_ack, clock, whole_window, rto, min_rto, sockbuf, send_buffer, receive_buffer, overhead,
+            delayed_ack, clock, integer_cwnd, rto, min_rto, sockbuf, send_buffer, receive_buffer, overhead,
         }
     }
 }

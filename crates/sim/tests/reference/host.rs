@@ -365,6 +365,6 @@ fn profile(flow: &Flow, transfer: &Transfer) -> Profile {
         room: Room::of(flow, payload),
         min_rto: flow.min_rto,
         rto: flow.rto,
-        whole_window: flow.whole_window,
+        integer_cwnd: flow.integer_cwnd,
     }
 }

@@ -28,7 +28,7 @@ pub fn profile(recovery: Recovery) -> Profile {
         room: Room::for_packets(u64::MAX),
         min_rto: Span::from_ms(200),
         rto: Rto::Scaled,
-        whole_window: false,
+        integer_cwnd: false,
     }
 }
 

@@ -24,7 +24,7 @@ impl<C: Controller + Clone> Sender<C> {
             return Outcome::Quiet;
         }
         let (cwnd, single) = (self.window.cwnd, self.window.cwnd < 2.0);
-        self.tell(Cause::Mark, now);
+        self.on_congestion_event(Cause::Mark, now);
         self.pacer.restart(now);
         // Differs from [RFC 3168, 6.1.2]: two packets stay, as at a loss, so that marks alone never
         // make the window one. Where it is (at the start, after a timeout, or by `max_window`) it

@@ -226,7 +226,7 @@ impl<C: Controller + Clone> Sender<C> {
             return outcome;
         }
         self.end_easing();
-        self.tell(Cause::Loss, now);
+        self.on_congestion_event(Cause::Loss, now);
         self.cwr = true;
         if outcome == Outcome::Quiet { Outcome::Reduced } else { outcome }
     }

@@ -92,7 +92,7 @@ impl<C: Controller + Clone> Sender<C> {
         self.remember(now);
         let (heeded, cwnd) = (self.is_heeded(), self.window.cwnd);
         if !heeded {
-            self.tell(Cause::Loss, now);
+            self.on_congestion_event(Cause::Loss, now);
             self.pacer.restart(now);
             self.cwr = true;
         }

@@ -1,29 +1,29 @@
-//! A window that counts whole packets [LINUX, tcp_cong_avoid_ai]: what is earned of the next one is kept
-//! apart, and lost with a reduction.
+//! A congestion window of whole packets [LINUX, tcp_cong_avoid_ai]: the fraction earned of the next packet is kept
+//! apart (`snd_cwnd_cnt`), and lost with a reduction.
 
 use fairhaul_cc::{AckEvent, Cause, Controller};
 use fairhaul_units::Time;
 
 use super::{Sender, State};
 
-/// A window that lies below a whole packet by no more than sums of fractions round off is that.
+/// A window this close below a whole packet is that packet: sums of fractions are rounded.
 const ROUNDING: f64 = 1e-9;
 
 impl<C: Controller + Clone> Sender<C> {
-    /// Something was delivered in congestion avoidance.
+    /// An acknowledgement in congestion avoidance.
     #[inline(always)]
     pub(super) fn avoid(&mut self, event: &AckEvent) {
         let earned =
-            if self.profile.whole_window { self.window.cwnd - self.window.cwnd.floor() } else { 0.0 };
+            if self.profile.integer_cwnd { self.window.cwnd - self.window.cwnd.floor() } else { 0.0 };
         self.window.cwnd -= earned;
         self.controller.on_ack(&mut self.window, event);
-        if self.profile.whole_window {
+        if self.profile.integer_cwnd {
             self.window.cwnd = rounded(self.window.cwnd + earned);
         }
     }
 
     /// Tells the controller of congestion.
-    pub(super) fn tell(&mut self, cause: Cause, now: Time) {
+    pub(super) fn on_congestion_event(&mut self, cause: Cause, now: Time) {
         self.drop_fraction();
         let event = self.congestion(cause, now);
         self.controller.on_congestion(&mut self.window, &event);
@@ -31,7 +31,7 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     /// Tells the controller of a timeout.
-    pub(super) fn tell_timeout(&mut self, now: Time) {
+    pub(super) fn on_timeout_event(&mut self, now: Time) {
         self.drop_fraction();
         let (event, ssthresh) = (self.congestion(Cause::Loss, now), self.window.ssthresh);
         self.controller.on_timeout(&mut self.window, &event);
@@ -42,11 +42,12 @@ impl<C: Controller + Clone> Sender<C> {
         }
     }
 
-    /// What is earned of the next packet is lost.
+    /// Drops the fraction earned of the next packet.
     pub(super) fn drop_fraction(&mut self) {
-        if self.profile.whole_window {
-            let whole = |packets: f64| packets.floor().max(1.0);
-            (self.window.cwnd, self.window.ssthresh) = (whole(self.window.cwnd), whole(self.window.ssthresh));
+        if self.profile.integer_cwnd {
+            let integer = |packets: f64| packets.floor().max(1.0);
+            (self.window.cwnd, self.window.ssthresh) =
+                (integer(self.window.cwnd), integer(self.window.ssthresh));
         }
     }
 }
