@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use fairhaul_cc::{AckEvent, Builtin, Congestion, Controller, Window};
 use fairhaul_experiment::Recovery;
-use fairhaul_sim::tcp::{Outcome, Poll, Profile, Room, Sender};
+use fairhaul_sim::tcp::{BufferLimits, Outcome, Poll, Profile, Sender};
 use fairhaul_units::{Ack, Data, SACK_BLOCKS, SackBlock, Span, Time};
 use wire::{Pipe, at, profile, sender};
 
@@ -280,7 +280,7 @@ fn a_full_multiple_of_the_payload_and_a_single_byte_have_no_empty_packet() {
 
 #[test]
 fn a_sender_that_its_buffer_limits_does_not_grow_its_window() {
-    let profile = Profile { room: Room::for_packets(10), ..profile(Recovery::Sack) };
+    let profile = Profile { buffers: BufferLimits::for_packets(10), ..profile(Recovery::Sack) };
     let mut pipe = Pipe::new(profile, Span::from_ms(100), Span::ZERO, no_loss);
     pipe.run(at(10_000));
     // A window of 10 still stops the sender, one of 11 never does.

@@ -2,6 +2,7 @@
 //! to send.
 
 mod adaptive;
+mod buffer_limits;
 mod datagrams;
 mod flight;
 mod hystart;
@@ -12,12 +13,12 @@ mod proportion;
 mod rack;
 mod rate;
 mod receiver;
-mod room;
 mod rtt;
 mod runs;
 mod scoreboard;
 mod sender;
 
+pub use buffer_limits::BufferLimits;
 pub use datagrams::Datagrams;
 pub use hystart::HyStart;
 pub use hystart_pp::HyStartPp;
@@ -27,7 +28,6 @@ pub use proportion::Proportion;
 pub use rack::{Moment, Rack};
 pub use rate::RateSampler;
 pub use receiver::Receiver;
-pub use room::Room;
 pub use rtt::RttEstimator;
 pub use runs::Runs;
 pub use scoreboard::{DUP_THRESHOLD, Scoreboard};

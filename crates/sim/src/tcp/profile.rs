@@ -4,7 +4,7 @@ use fairhaul_cc::Window;
 use fairhaul_experiment::{Clock, Flow, Recovery, Rto, SlowStart, Transfer};
 use fairhaul_units::{Ecn, Rate, Span};
 
-use super::room::Room;
+use super::buffer_limits::BufferLimits;
 
 /// What a sender is, apart from its controller.
 #[derive(Clone, Copy, Debug)]
@@ -37,8 +37,8 @@ pub struct Profile {
     pub undo: bool,
     /// By what the receiver stamps arrivals.
     pub clock: Clock,
-    /// What both buffers leave room for at the start.
-    pub room: Room,
+    /// Limits of both socket buffers at the start.
+    pub buffers: BufferLimits,
     /// Least margin of the retransmission timer, or its least timeout.
     pub min_rto: Span,
     /// How its timeout follows from round trips.
@@ -67,7 +67,7 @@ impl Profile {
             offload: flow.offload,
             undo: flow.undo,
             clock: flow.clock,
-            room: Room::of(flow, payload),
+            buffers: BufferLimits::of(flow, payload),
             min_rto: flow.min_rto,
             rto: flow.rto,
             integer_cwnd: flow.integer_cwnd,
@@ -133,7 +133,7 @@ mod tests {
             offload: 1,
             undo: true,
             clock: Clock::default(),
-            room: Room::for_packets(u64::MAX),
+            buffers: BufferLimits::for_packets(u64::MAX),
             min_rto: Span::from_ms(200),
             rto: Rto::Scaled,
             integer_cwnd: false,

@@ -23,7 +23,7 @@ use undo::Before;
 use usage::Usage;
 
 use super::{
-    HyStart, HyStartPp, Pacer, Profile, Proportion, Rack, RateSampler, Room, RttEstimator, Scoreboard,
+    BufferLimits, HyStart, HyStartPp, Pacer, Profile, Proportion, Rack, RateSampler, RttEstimator, Scoreboard,
 };
 
 /// What a poll gives.
@@ -86,8 +86,8 @@ enum State {
 #[derive(Clone, Debug)]
 pub struct Sender<C> {
     profile: Profile,
-    /// What both buffers leave room for.
-    room: Room,
+    /// Limits of both socket buffers.
+    buffers: BufferLimits,
     /// Packets in the transfer.
     total: u64,
     /// Packets that the application has ready.
@@ -146,7 +146,7 @@ impl<C: Controller + Clone> Sender<C> {
         Sender {
             total: profile.packets(),
             ready: u64::MAX,
-            room: profile.room,
+            buffers: profile.buffers,
             profile,
             window: profile.window(),
             board: Scoreboard::default(),
@@ -286,7 +286,7 @@ impl<C: Controller + Clone> Sender<C> {
         }
         let mut undone_since = None;
         if advanced > 0 {
-            self.room = self.room.acknowledged(una + advanced);
+            self.buffers = self.buffers.acknowledged(una + advanced);
             self.rtt.progress();
             self.learn(ack, now);
             undone_since = self.undo(ack, now);

@@ -2,7 +2,7 @@
 
 use fairhaul_cc::{Builtin, Window};
 use fairhaul_experiment::{Flow, Hop, Recovery, Scenario, Source, Traffic, Transfer, TransferRow};
-use fairhaul_sim::tcp::{Datagrams, Outcome, Poll, Profile, Receiver, Room, Sender};
+use fairhaul_sim::tcp::{BufferLimits, Datagrams, Outcome, Poll, Profile, Receiver, Sender};
 use fairhaul_units::{Ack, Chance, Data, Ecn, HEADER, Span, Time};
 
 use super::books::{Books, Fact};
@@ -362,7 +362,7 @@ fn profile(flow: &Flow, transfer: &Transfer) -> Profile {
         offload: flow.offload,
         undo: flow.undo,
         clock: flow.clock,
-        room: Room::of(flow, payload),
+        buffers: BufferLimits::of(flow, payload),
         min_rto: flow.min_rto,
         rto: flow.rto,
         integer_cwnd: flow.integer_cwnd,

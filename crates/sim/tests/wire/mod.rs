@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 
 use fairhaul_cc::{Builtin, Choice, Controller};
 use fairhaul_experiment::{Clock, Recovery, Rto, SlowStart};
-use fairhaul_sim::tcp::{Outcome, Poll, Profile, Receiver, Room, Sender};
+use fairhaul_sim::tcp::{BufferLimits, Outcome, Poll, Profile, Receiver, Sender};
 use fairhaul_units::{Ack, Data, Ecn, Span, Time};
 
 /// A profile of packets of 1000 B without end, an initial window of 2 and a margin of 200 ms.
@@ -25,7 +25,7 @@ pub fn profile(recovery: Recovery) -> Profile {
         offload: 1,
         undo: true,
         clock: Clock::default(),
-        room: Room::for_packets(u64::MAX),
+        buffers: BufferLimits::for_packets(u64::MAX),
         min_rto: Span::from_ms(200),
         rto: Rto::Scaled,
         integer_cwnd: false,

@@ -75,7 +75,7 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     pub(super) fn may_send_new(&self) -> bool {
-        self.board.next() < self.total.min(self.ready).min(self.room.end())
+        self.board.next() < self.total.min(self.ready).min(self.buffers.end())
     }
 
     /// The lost packet to send again next.

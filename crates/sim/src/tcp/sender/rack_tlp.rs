@@ -18,11 +18,11 @@ const TIMER_SLACK: Span = Span::from_ms(2);
 enum TimerKind {
     /// The retransmission timeout.
     #[default]
-    Timeout,
+    Rto,
     /// Nothing was acknowledged: a probe is due.
     Probe,
-    /// What was overtaken has had its time.
-    Settled,
+    /// The reordering window of the overtaken packets ends.
+    Reorder,
 }
 
 /// The state of a sender with RACK-TLP, beside that of every sender.
