@@ -19,7 +19,7 @@ use fairhaul_cc::{Cause, Congestion, Controller, Window};
 use fairhaul_experiment::{Recovery, Rto, SlowStart};
 use fairhaul_units::{Ack, Data, Ecn, HEADER, Span, Time, real};
 use rack_tlp::RackTlp;
-use undo::Before;
+use undo::UndoState;
 use usage::Usage;
 
 use super::{
@@ -111,12 +111,12 @@ pub struct Sender<C> {
     recover: u64,
     /// The first packet that had not been sent when an echo last reduced the window.
     marked_below: u64,
-    /// In Linux: the window comes down for an echo in proportion to what is delivered (CA_CWR).
-    easing: bool,
+    /// In Linux: an echo reduces the window in proportion to what is delivered (CA_CWR).
+    in_cwr: bool,
     /// Packets believed lost of which the controller has been told.
     lost_told: u64,
-    /// Routers' answers so far, bytes/s, where acknowledgements sum them.
-    answered: i32,
+    /// The routers' feedback so far, bytes/s, where acknowledgements carry its sum.
+    router_feedback: i32,
     /// The window was reduced, and no new data have said so yet.
     cwr: bool,
     /// No fast retransmit below this packet (without SACK) [RFC 6582, 4.1].
@@ -132,10 +132,10 @@ pub struct Sender<C> {
     timer: Time,
     /// Stamp of the first packet sent again since all of those were acknowledged.
     resent_since: Time,
-    /// What is restored if nothing was lost, while that may be.
-    before: Option<Box<Before<C>>>,
-    /// After a spurious timeout, until the timer has learnt from it.
-    wary: Option<Box<Before<C>>>,
+    /// What is restored if nothing was lost, as long as that is possible.
+    undo_state: Option<Box<UndoState<C>>>,
+    /// The same after a spurious timeout, until the timer has adapted to it.
+    rto_pending: Option<Box<UndoState<C>>>,
 }
 
 impl<C: Controller + Clone> Sender<C> {
@@ -164,8 +164,8 @@ impl<C: Controller + Clone> Sender<C> {
             state: State::Opening { asked: false },
             recover: 0,
             marked_below: 0,
-            easing: false,
-            answered: 0,
+            in_cwr: false,
+            router_feedback: 0,
             cwr: false,
             no_fast_below: 0,
             round_end: 0,
@@ -175,8 +175,8 @@ impl<C: Controller + Clone> Sender<C> {
             usage: Usage::NEW,
             timer: Time::NEVER,
             resent_since: Time::NEVER,
-            before: None,
-            wary: None,
+            undo_state: None,
+            rto_pending: None,
             controller,
         }
     }
@@ -268,7 +268,7 @@ impl<C: Controller + Clone> Sender<C> {
             return self.on_opened(ack, now);
         }
         if ack.congestion {
-            self.heed_answer(ack.feedback);
+            self.apply_router_feedback(ack.feedback);
         }
         let una = self.board.una();
         if ack.opens {
@@ -288,7 +288,7 @@ impl<C: Controller + Clone> Sender<C> {
         if advanced > 0 {
             self.buffers = self.buffers.acknowledged(una + advanced);
             self.rtt.progress();
-            self.learn(ack, now);
+            self.adapt_rto(ack, now);
             undone_since = self.undo(ack, now);
         }
         let event = (delivered > 0).then(|| self.event(ack, delivered, now));
@@ -324,7 +324,7 @@ impl<C: Controller + Clone> Sender<C> {
         let timeout = self.rtt.timeout();
         let again = self.rtt.is_backed_off();
         self.rtt.back_off();
-        self.settle();
+        self.finish_prr();
         if let State::Opening { .. } = self.state {
             self.state = State::Opening { asked: false };
             // A lost request leaves one packet to begin with [RFC 5681, 3.1], in the kernel only a second one
@@ -334,14 +334,14 @@ impl<C: Controller + Clone> Sender<C> {
             }
             return Outcome::TimedOut(timeout);
         }
-        self.remember(now);
-        self.remember_timeout();
+        self.save_undo_state(now);
+        self.note_timeout_for_undo();
         if again {
             self.window.cwnd = 1.0; // the threshold stays [RFC 5681, 3.1]
         } else {
             self.on_timeout_event(now);
         }
-        self.easing = false;
+        self.in_cwr = false;
         self.hystart_pp = None;
         if self.profile.slow_start == SlowStart::HyStart {
             self.hystart = Some(Box::new(HyStart::anew(now, self.board.next())));

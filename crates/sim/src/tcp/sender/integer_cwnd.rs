@@ -37,7 +37,7 @@ impl<C: Controller + Clone> Sender<C> {
         self.controller.on_timeout(&mut self.window, &event);
         self.drop_fraction();
         // In the kernel the recovery under way, or the echo of a mark, has reduced the threshold already.
-        if self.rack_tlp.is_some() && (self.state == State::Recovery || self.easing) {
+        if self.rack_tlp.is_some() && (self.state == State::Recovery || self.in_cwr) {
             self.window.ssthresh = ssthresh;
         }
     }

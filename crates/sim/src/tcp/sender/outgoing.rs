@@ -98,7 +98,7 @@ impl<C: Controller + Clone> Sender<C> {
             return Poll::Hold(until);
         }
         self.count_resent(number, now);
-        self.remember_resent(now);
+        self.note_retransmission(now);
         // A retransmission of the first gap starts the timer anew: it has a round trip before it.
         let first = number == self.board.una() && !self.is_impatient();
         if first && !self.is_reorder_timer_armed() || self.timer == Time::NEVER {
@@ -112,7 +112,7 @@ impl<C: Controller + Clone> Sender<C> {
             return Poll::Hold(until);
         }
         let Some(number) = self.board.rescue(self.recover) else { return Poll::Idle };
-        self.remember_resent(now);
+        self.note_retransmission(now);
         Poll::Send(self.retransmission(number, now))
     }
 

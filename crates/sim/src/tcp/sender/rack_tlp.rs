@@ -225,7 +225,7 @@ impl<C: Controller + Clone> Sender<C> {
         if answered || self.state != State::Open {
             return outcome;
         }
-        self.end_easing();
+        self.finish_cwr();
         self.on_congestion_event(Cause::Loss, now);
         self.cwr = true;
         if outcome == Outcome::Quiet { Outcome::Reduced } else { outcome }

@@ -20,13 +20,13 @@ impl<C: Controller + Clone> Sender<C> {
         if self.is_loss(advanced) {
             return self.enter_recovery(delivered, advanced, now);
         }
-        if self.easing {
-            self.ease(delivered, advanced > 0);
+        if self.in_cwr {
+            self.continue_cwr(delivered, advanced > 0);
         }
         if advanced > 0 {
             self.rearm(now);
             // An echo of a mark never lets the window grow, nor does a window that comes down.
-            if !ece && !self.easing {
+            if !ece && !self.in_cwr {
                 self.grow(event, full);
             }
         }
@@ -35,7 +35,7 @@ impl<C: Controller + Clone> Sender<C> {
         {
             self.watch_delay(event);
         }
-        if ece { self.heed_echo(delivered, advanced > 0, now) } else { Outcome::Quiet }
+        if ece { self.on_echo(delivered, advanced > 0, now) } else { Outcome::Quiet }
     }
 
     /// An acknowledgement that a later one has overtaken: what it reports was delivered all the same
@@ -87,10 +87,10 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     pub(super) fn enter_recovery(&mut self, delivered: u64, advanced: u64, now: Time) -> Outcome {
-        let eased = self.easing;
-        self.end_easing();
-        self.remember(now);
-        let (heeded, cwnd) = (self.is_heeded(), self.window.cwnd);
+        let eased = self.in_cwr;
+        self.finish_cwr();
+        self.save_undo_state(now);
+        let (heeded, cwnd) = (self.was_reduced_by_echo(), self.window.cwnd);
         if !heeded {
             self.on_congestion_event(Cause::Loss, now);
             self.pacer.restart(now);
@@ -160,7 +160,7 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     fn leave_recovery(&mut self, now: Time) {
-        self.settle();
+        self.finish_prr();
         self.state = State::Open;
         self.dup_acks = 0;
         self.board.set_left(0);
@@ -198,9 +198,9 @@ impl<C: Controller + Clone> Sender<C> {
         self.profile.recovery.is_proportional() && (self.rack_tlp.is_none() || self.rates.is_none())
     }
 
-    /// Proportional: a recovery that ends leaves the window at its threshold [RFC 6937, 3].
-    pub(super) fn settle(&mut self) {
-        if self.is_proportional() && (self.state == State::Recovery || self.easing) {
+    /// Proportional rate reduction: a recovery that ends leaves the window at its threshold [RFC 6937, 3].
+    pub(super) fn finish_prr(&mut self) {
+        if self.is_proportional() && (self.state == State::Recovery || self.in_cwr) {
             self.window.cwnd = self.window.ssthresh;
         }
     }
