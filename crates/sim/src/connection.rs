@@ -6,9 +6,9 @@ use fairhaul_path::Wire;
 use fairhaul_units::{Ack, Chance, CongestionHeader, Data, Ecn, Span, Time};
 
 mod application;
-mod booking;
 mod crossing;
 mod fates;
+mod recording;
 mod share;
 
 use crate::event_key::EventKind;
@@ -45,7 +45,7 @@ pub struct Connection {
     timer_at: Time,
     paced_at: Time,
     delayed_ack_at: Time,
-    /// As it is in the books.
+    /// The window as the ledger has it.
     standing: Standing,
     mode: Option<u8>,
 }
@@ -111,7 +111,7 @@ impl Connection {
     pub fn on_paced(&mut self, now: Time, route: &Route, network: &mut Network) {
         if self.paced_at == now {
             self.paced_at = Time::NEVER;
-            self.pump(now, route, network);
+            self.send_ready(now, route, network);
         }
     }
 
@@ -141,10 +141,10 @@ impl Connection {
         }
     }
 
-    /// Sends what may leave, and sees to the timer.
-    fn pump(&mut self, now: Time, route: &Route, network: &mut Network) {
+    /// Sends the packets that may leave, and schedules the timer.
+    fn send_ready(&mut self, now: Time, route: &Route, network: &mut Network) {
         loop {
-            self.see_share(network);
+            self.show_share(network);
             match &mut self.sender.poll(now) {
                 Poll::Send(data) => {
                     self.take_share(data, network);
@@ -185,8 +185,8 @@ impl Connection {
         self.timer_at = Time::NEVER;
         if self.sender.timer() <= now {
             let outcome = self.sender.on_timer(now);
-            self.note(outcome, now, network);
-            self.pump(now, route, network);
+            self.record_outcome(outcome, now, network);
+            self.send_ready(now, route, network);
         } else {
             self.schedule_timer(network);
         }
@@ -202,7 +202,7 @@ impl Connection {
             network.ledger.sent(self.flow, data.again, data.stamped);
         }
         self.sender.launched(data.stamped);
-        self.see_data(PacketWhat::Sent, data, data.stamped, network);
+        self.trace_data(PacketWhat::Sent, data, data.stamped, network);
         self.data.launched += 1;
         network.limits.launched();
         self.carry_data(0, data, data.stamped, route, network);
@@ -274,7 +274,7 @@ impl Connection {
     #[inline(always)]
     fn arrive(&mut self, data: &Data, now: Time, route: &Route, network: &mut Network) {
         self.data.arrived += 1;
-        self.see_data(PacketWhat::Received, data, now, network);
+        self.trace_data(PacketWhat::Received, data, now, network);
         if let Some(datagrams) = &mut self.datagrams {
             let fresh = datagrams.take(data.number);
             let payload = if fresh { data.payload() } else { 0 };
@@ -315,7 +315,7 @@ impl Connection {
     #[inline(always)]
     fn answer(&mut self, ack: &Ack, now: Time, route: &Route, network: &mut Network) {
         self.acks.launched += 1;
-        self.see_ack(PacketWhat::AckSent, ack, now, network);
+        self.trace_ack(PacketWhat::AckSent, ack, now, network);
         self.carry_ack(0, ack, now, route, network);
     }
 
@@ -369,12 +369,12 @@ impl Connection {
         if !ack.opens {
             network.ledger.sampled(self.flow, now.since(ack.echo), ack.arrived.since(ack.echo), now);
         }
-        self.see_share(network);
+        self.show_share(network);
         let outcome = self.sender.on_ack(ack, now);
-        self.see_ack(PacketWhat::AckReceived, ack, now, network);
-        self.note(outcome, now, network);
+        self.trace_ack(PacketWhat::AckReceived, ack, now, network);
+        self.record_outcome(outcome, now, network);
         if self.end.is_none() {
-            self.pump(now, route, network);
+            self.send_ready(now, route, network);
         }
     }
 }

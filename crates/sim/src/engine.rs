@@ -245,18 +245,18 @@ impl<'a> Engine<'a> {
     #[inline(never)]
     fn departure(&mut self, link: u32, now: Time) {
         if let Some((packet, passage)) = self.network.serve(link, now) {
-            self.settle(packet, passage);
+            self.resolve_queued(packet, passage);
         }
     }
 
     /// Tells a connection what became of a packet that waited at a link.
     #[inline(always)]
-    fn settle(&mut self, packet: QueuedPacket, passage: Result<Crossing, Time>) {
+    fn resolve_queued(&mut self, packet: QueuedPacket, passage: Result<Crossing, Time>) {
         let Engine { network, connections, routes, .. } = self;
         let serial = packet.serial;
         let connection = connections[serial as usize].as_mut();
         let connection = connection.expect("a connection is not over while a packet of it waits");
-        connection.settle(packet, passage, &routes.of[connection.flow() as usize], network);
+        connection.resolve_queued(packet, passage, &routes.of[connection.flow() as usize], network);
         if connection.is_over() {
             self.end(serial);
         }
@@ -268,7 +268,7 @@ impl<'a> Engine<'a> {
         let mut dropped = std::mem::take(&mut self.network.dropped);
         for Queued { packet, size, arrived, .. } in dropped.drain(..) {
             self.network.ledger.dropped(link, size, arrived, now);
-            self.settle(packet, Err(now));
+            self.resolve_queued(packet, Err(now));
         }
         self.network.dropped = dropped;
     }

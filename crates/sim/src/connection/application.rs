@@ -12,15 +12,15 @@ impl Connection {
     pub fn open(&mut self, route: &Route, network: &mut Network) {
         if self.source.is_some() {
             self.sender.ready(0);
-            self.await_ready(network);
+            self.schedule_ready(network);
         }
         if self.datagrams.is_none() {
-            self.stand(self.sender.window(), self.start, network);
-            self.pump(self.start, route, network);
+            self.set_window(self.sender.window(), self.start, network);
+            self.send_ready(self.start, route, network);
         }
     }
 
-    fn await_ready(&mut self, network: &mut Network) {
+    fn schedule_ready(&mut self, network: &mut Network) {
         let next = self.source.as_mut().expect("who waits has a source").next_at();
         network.events.push(next, EventKind::Ready.key(self.serial));
     }
@@ -37,8 +37,8 @@ impl Connection {
             self.launch(&mut data, now, route, network);
         } else {
             self.sender.ready(self.ready);
-            self.pump(now, route, network);
+            self.send_ready(now, route, network);
         }
-        self.await_ready(network);
+        self.schedule_ready(network);
     }
 }

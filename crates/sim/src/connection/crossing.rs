@@ -1,4 +1,4 @@
-//! How packets of a connection get over a link, or do not.
+//! Packets of a connection at a link: they cross it, wait in its queue, or are dropped.
 
 use fairhaul_experiment::PacketWhat;
 use fairhaul_units::{Ack, Data, Ecn, Time};
@@ -22,13 +22,13 @@ impl Connection {
     ) {
         let packet = QueuedPacket { serial: self.serial, flow: self.flow, leg: leg as u16, segment };
         if let Some((packet, passage)) = network.hold(link, &packet, now) {
-            self.settle(packet, passage, route, network);
+            self.resolve_queued(packet, passage, route, network);
         }
     }
 
-    /// What became of a packet that has waited.
+    /// A packet that has waited in a queue leaves it, or is dropped.
     #[inline(always)]
-    pub fn settle(
+    pub fn resolve_queued(
         &mut self,
         packet: QueuedPacket,
         passage: Result<Crossing, Time>,
@@ -107,11 +107,11 @@ impl Connection {
         None
     }
 
-    /// A data packet is gone.
+    /// A data packet is dropped.
     #[inline(never)]
     pub(super) fn data_dropped(&mut self, data: &Data, when: Time, network: &mut Network) {
         self.data.dropped += 1;
-        self.see_data(PacketWhat::Dropped, data, when, network);
+        self.trace_data(PacketWhat::Dropped, data, when, network);
         if !data.opens {
             network.ledger.lost(self.flow, data.stamped, when);
         }
@@ -134,10 +134,10 @@ impl Connection {
         }
     }
 
-    /// An acknowledgement is gone.
+    /// An acknowledgement is dropped.
     #[inline(never)]
     pub(super) fn ack_dropped(&mut self, ack: &Ack, when: Time, network: &mut Network) {
         self.acks.dropped += 1;
-        self.see_ack(PacketWhat::AckDropped, ack, when, network);
+        self.trace_ack(PacketWhat::AckDropped, ack, when, network);
     }
 }

@@ -30,7 +30,7 @@ impl Share {
 
 impl Connection {
     /// Shows the sender what is left.
-    pub(super) fn see_share(&mut self, network: &Network) {
+    pub(super) fn show_share(&mut self, network: &Network) {
         if let Some(Share { lead, taken }) = self.share {
             let size = taken + network.left[lead as usize];
             self.sender.carry(size);
@@ -52,7 +52,7 @@ impl Connection {
     /// Ends a connection to which the others have left nothing.
     pub(super) fn end_share(&mut self, now: Time, network: &mut Network) {
         if self.share.is_some() && self.end.is_none() && self.sender.is_done() {
-            self.note(Outcome::Finished, now, network);
+            self.record_outcome(Outcome::Finished, now, network);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a connection enters into the books of the run, and into the trace of its flow.
+//! What a connection records in the ledger of the run, and in the trace of its flow.
 
 use fairhaul_cc::Window;
 use fairhaul_experiment::{NO_WINDOW, PacketWhat};
@@ -26,41 +26,41 @@ impl Connection {
     }
 
     #[inline(always)]
-    pub(super) fn see_data(&self, what: PacketWhat, data: &Data, now: Time, network: &mut Network) {
+    pub(super) fn trace_data(&self, what: PacketWhat, data: &Data, now: Time, network: &mut Network) {
         if let Some(trace) = &mut network.trace {
             trace.data(self.flow, self.serial, what, data, now);
         }
     }
 
     #[inline(always)]
-    pub(super) fn see_ack(&self, what: PacketWhat, ack: &Ack, now: Time, network: &mut Network) {
+    pub(super) fn trace_ack(&self, what: PacketWhat, ack: &Ack, now: Time, network: &mut Network) {
         if let Some(trace) = &mut network.trace {
-            self.trace_ack(trace, what, ack, now);
+            self.trace_ack_row(trace, what, ack, now);
         }
     }
 
     #[inline(never)]
-    fn trace_ack(&self, trace: &mut Trace, what: PacketWhat, ack: &Ack, now: Time) {
+    fn trace_ack_row(&self, trace: &mut Trace, what: PacketWhat, ack: &Ack, now: Time) {
         let took = what == PacketWhat::AckReceived;
         let sender = took.then(|| (self.sender.window().cwnd, self.sender.srtt().as_secs()));
         trace.ack(self.flow, self.serial, what, ack, now, sender);
     }
 
-    /// Books what an acknowledgement or the timer has caused.
+    /// Records what an acknowledgement or the timer has caused.
     #[inline(always)]
-    pub(super) fn note(&mut self, outcome: Outcome, now: Time, network: &mut Network) {
+    pub(super) fn record_outcome(&mut self, outcome: Outcome, now: Time, network: &mut Network) {
         let quiet = matches!(outcome, Outcome::Quiet);
         let window = if !quiet && outcome.finishes() { NO_WINDOW } else { self.sender.window() };
         if window != self.standing.window() {
-            self.stand(window, now, network);
+            self.set_window(window, now, network);
         }
         if !quiet || self.sender.mode() != self.mode {
-            self.note_event(outcome, now, network);
+            self.record_event(outcome, now, network);
         }
     }
 
     #[inline(never)]
-    fn note_event(&mut self, outcome: Outcome, now: Time, network: &mut Network) {
+    fn record_event(&mut self, outcome: Outcome, now: Time, network: &mut Network) {
         let mode = self.sender.mode();
         if mode != self.mode {
             self.mode = mode;
@@ -85,9 +85,9 @@ impl Connection {
         }
     }
 
-    /// The window becomes another.
+    /// Records a new window.
     #[inline(always)]
-    pub(super) fn stand(&mut self, window: Window, now: Time, network: &mut Network) {
+    pub(super) fn set_window(&mut self, window: Window, now: Time, network: &mut Network) {
         network.ledger.window(self.flow, &mut self.standing, window, now);
     }
 }
