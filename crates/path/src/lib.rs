@@ -13,6 +13,6 @@ pub mod queue;
 mod schedule;
 
 pub use buffered_link::{BufferedLink, Departure};
-pub use link::{Link, LinkTotals, Passage, Wire};
+pub use link::{Link, LinkOutcome, LinkTotals, Wire};
 pub use link_model::LinkModel;
 pub use schedule::{LinkRate, Rates, Schedule, WORK_PER_BYTE};

@@ -12,7 +12,7 @@ mod recording;
 mod share;
 
 use crate::event_key::EventKind;
-use crate::network::{Account, Network, Passing};
+use crate::network::{Account, Admission, Network};
 use crate::queued_packet::Segment;
 use crate::route::{End, Leg, Route};
 use crate::tcp::{Datagrams, Poll, Profile, Receiver, Sender};
@@ -249,25 +249,25 @@ impl Connection {
             return self.carry_data(leg + 1, &mut data, now, route, network);
         };
         match self.offer(link, &mut data, now, network) {
-            Passing::Crosses(crossing) => self.data_crosses(leg, &mut data, crossing, route, network),
-            Passing::Dropped(when) => self.data_dropped(&data, when, network),
-            Passing::Waits => self.hold(link, leg, Segment::Data(data), now, route, network),
+            Admission::Sent(crossing) => self.data_crosses(leg, &mut data, crossing, route, network),
+            Admission::Dropped(when) => self.data_dropped(&data, when, network),
+            Admission::Queued => self.hold(link, leg, Segment::Data(data), now, route, network),
         }
     }
 
     /// Offers a data packet to a link, which may write on it.
     #[inline(always)]
-    fn offer(&self, link: u32, data: &mut Data, now: Time, network: &mut Network) -> Passing {
+    fn offer(&self, link: u32, data: &mut Data, now: Time, network: &mut Network) -> Admission {
         let data_of = (!data.opens).then_some(&self.account);
-        let passing = network.pass(link, self.serial, data.size, data.ecn, data_of, now);
-        if let Passing::Crosses(crossing) = passing {
+        let admission = network.offer(link, self.serial, data.size, data.ecn, data_of, now);
+        if let Admission::Sent(crossing) = admission {
             // A queue that decides on arrival knows nothing of XCP.
             data.congestion.iter_mut().for_each(CongestionHeader::passes_plain);
             if crossing.marked {
                 data.ecn = Ecn::Marked;
             }
         }
-        passing
+        admission
     }
 
     /// A data packet is at the receiver.
@@ -347,16 +347,16 @@ impl Connection {
             return self.carry_ack(leg + 1, &ack, now, route, network);
         };
         match self.offer_ack(link, &ack, now, network) {
-            Passing::Crosses(crossing) => self.ack_crosses(leg, &ack, crossing, route, network),
-            Passing::Dropped(when) => self.ack_dropped(&ack, when, network),
-            Passing::Waits => self.hold(link, leg, Segment::Ack(ack), now, route, network),
+            Admission::Sent(crossing) => self.ack_crosses(leg, &ack, crossing, route, network),
+            Admission::Dropped(when) => self.ack_dropped(&ack, when, network),
+            Admission::Queued => self.hold(link, leg, Segment::Ack(ack), now, route, network),
         }
     }
 
     /// Offers an acknowledgement to a link. It is never ECN-capable [RFC 3168, 6.1.4].
     #[inline(always)]
-    fn offer_ack(&self, link: u32, ack: &Ack, now: Time, network: &mut Network) -> Passing {
-        network.pass(link, self.serial, ack.size(), Ecn::NotCapable, None, now)
+    fn offer_ack(&self, link: u32, ack: &Ack, now: Time, network: &mut Network) -> Admission {
+        network.offer(link, self.serial, ack.size(), Ecn::NotCapable, None, now)
     }
 
     /// An acknowledgement is at the sender.

@@ -244,19 +244,19 @@ impl<'a> Engine<'a> {
     /// A link whose queue decides at departure has sent what it was sending, and begins with the next.
     #[inline(never)]
     fn departure(&mut self, link: u32, now: Time) {
-        if let Some((packet, passage)) = self.network.serve(link, now) {
-            self.resolve_queued(packet, passage);
+        if let Some((packet, outcome)) = self.network.serve(link, now) {
+            self.resolve_queued(packet, outcome);
         }
     }
 
     /// Tells a connection what became of a packet that waited at a link.
     #[inline(always)]
-    fn resolve_queued(&mut self, packet: QueuedPacket, passage: Result<Crossing, Time>) {
+    fn resolve_queued(&mut self, packet: QueuedPacket, outcome: Result<Crossing, Time>) {
         let Engine { network, connections, routes, .. } = self;
         let serial = packet.serial;
         let connection = connections[serial as usize].as_mut();
         let connection = connection.expect("a connection is not over while a packet of it waits");
-        connection.resolve_queued(packet, passage, &routes.of[connection.flow() as usize], network);
+        connection.resolve_queued(packet, outcome, &routes.of[connection.flow() as usize], network);
         if connection.is_over() {
             self.end(serial);
         }

@@ -2,7 +2,7 @@
 
 use fairhaul_experiment::{Carried, Flow, Grid, Ledger, Scenario, Traffic};
 use fairhaul_path::queue::Queued;
-use fairhaul_path::{Departure, LinkModel, Passage};
+use fairhaul_path::{Departure, LinkModel, LinkOutcome};
 use fairhaul_units::{Ecn, Span, Time};
 
 use crate::event_queue::{EventQueue, SlotId};
@@ -16,7 +16,7 @@ use crate::rings::Rings;
 use crate::route::Routes;
 use crate::trace::Trace;
 
-/// Payload of the transfer that starts with `flow` for several connections.
+/// Payload of the transfer that several connections share, of which `flow` is the first.
 fn to_share(flow: &Flow) -> u64 {
     match flow.traffic {
         Traffic::Sized(size) => size.0,
@@ -24,7 +24,7 @@ fn to_share(flow: &Flow) -> u64 {
     }
 }
 
-/// Where the payload of a flow is counted that its bottleneck carries.
+/// Identifies the payload of a flow that its bottleneck carries.
 #[derive(Clone, Copy, Debug)]
 pub struct Account {
     flow: u32,
@@ -42,7 +42,7 @@ impl Account {
     }
 }
 
-/// That of every flow.
+/// The accounts of all flows.
 fn accounts(scenario: &Scenario) -> Vec<Account> {
     let account = |(index, (flow, link)): (usize, (&Flow, Option<u32>))| Account {
         flow: index as u32,
@@ -52,7 +52,7 @@ fn accounts(scenario: &Scenario) -> Vec<Account> {
     scenario.flows.iter().zip(scenario.bottlenecks()).enumerate().map(account).collect()
 }
 
-/// A packet that gets over a link.
+/// A packet that crosses a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Crossing {
     /// When it is at the other end.
@@ -63,15 +63,15 @@ pub struct Crossing {
     pub twice: bool,
 }
 
-/// What becomes of a packet at a link.
+/// The outcome of a packet that is offered to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Passing {
-    /// It gets over.
-    Crosses(Crossing),
+pub enum Admission {
+    /// It crosses the link.
+    Sent(Crossing),
     /// It was dropped, then.
     Dropped(Time),
     /// It is to wait there, see [`Network::hold`].
-    Waits,
+    Queued,
 }
 
 /// The slot for the departures of a link whose queue decides at departure.
@@ -90,7 +90,7 @@ pub struct Network {
     ports: Vec<LinkPort>,
     /// Packets that a queue has just dropped, not reported yet.
     pub dropped: Vec<Queued<QueuedPacket>>,
-    /// Whether the books hold what links have sent.
+    /// Whether the ledger counts the bytes that links have sent.
     counts_bytes: bool,
     accounts: Vec<Account>,
     /// Payload that is left of each transfer that several connections carry, bytes, by the first of
@@ -104,7 +104,7 @@ pub struct Network {
     pub limits: RunLimits,
 }
 
-/// What the links of a run have seen, for the check that nothing was lost unseen.
+/// What the links of a run have counted, for the check that no packet was lost uncounted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Crossings {
     pub offered: u64,
@@ -138,7 +138,7 @@ impl Network {
         })
     }
 
-    /// Memory of all that waits, and of the events in the books, bytes.
+    /// Memory of all waiting packets, and of the events in the ledger, bytes.
     pub fn memory(&self) -> u64 {
         let queued =
             |port: &LinkPort| port.link.waiting() as u64 * 2 * size_of::<Queued<QueuedPacket>>() as u64;
@@ -156,10 +156,10 @@ impl Network {
         self.accounts[flow as usize]
     }
 
-    /// A packet of `size` of connection `serial` is offered to `link` at `now`. `data_of`: it is a data
+    /// Offers a packet of `size` of connection `serial` to `link` at `now`. `data_of`: it is a data
     /// packet of the flow with that account, which the link may lose.
     #[inline(always)]
-    pub fn pass(
+    pub fn offer(
         &mut self,
         link: u32,
         serial: u32,
@@ -167,20 +167,20 @@ impl Network {
         ecn: Ecn,
         data_of: Option<&Account>,
         now: Time,
-    ) -> Passing {
+    ) -> Admission {
         self.gauge(link, now);
         let port = &mut self.ports[link as usize];
         if port.does_more && data_of.is_some() && !port.admits(size, now) {
             self.ledger.refused(link, now);
-            return Passing::Dropped(now);
+            return Admission::Dropped(now);
         }
         let LinkModel::OnArrival(model) = &mut port.link else {
-            return Passing::Waits;
+            return Admission::Queued;
         };
-        let passage = model.offer(size, ecn, serial, now);
-        let Passage::Passes { departs, arrives, on_wire, marked } = passage else {
+        let outcome = model.offer(size, ecn, serial, now);
+        let LinkOutcome::Sent { departs, arrives, on_wire, marked } = outcome else {
             self.ledger.refused(link, now);
-            return Passing::Dropped(now);
+            return Admission::Dropped(now);
         };
         self.ledger.taken(link, size, now);
         if marked {
@@ -192,15 +192,15 @@ impl Network {
         self.leaves(link, size, carried, departs, on_wire);
         let crossing = Crossing { arrives, marked, twice: false };
         if !does_more {
-            return Passing::Crosses(crossing);
+            return Admission::Sent(crossing);
         }
         match self.cross(link, data_of.map(|account| account.flow), now, (departs, on_wire), crossing) {
-            Ok(crossing) => Passing::Crosses(crossing),
-            Err(when) => Passing::Dropped(when),
+            Ok(crossing) => Admission::Sent(crossing),
+            Err(when) => Admission::Dropped(when),
         }
     }
 
-    /// Books that a packet leaves `link` at `departs`.
+    /// Records that a packet leaves `link` at `departs`.
     #[inline(always)]
     fn leaves(&mut self, link: u32, size: u32, carried: Option<Carried>, departs: Time, on_wire: Span) {
         let ports = &self.ports;
@@ -285,16 +285,16 @@ impl Network {
         let carried = packet.may_lose().and_then(|flow| self.account(flow).carried(link, size));
         self.leaves(link, size, carried, departs, on_wire);
         let crossing = Crossing { arrives, marked, twice: false };
-        let passage = if does_more {
+        let outcome = if does_more {
             self.cross(link, packet.may_lose(), arrived, (departs, on_wire), crossing)
         } else {
             Ok(crossing)
         };
-        (packet, passage)
+        (packet, outcome)
     }
 
-    /// Books what the gauges of the queue of `link` showed at the starts of bins up to `now`, before
-    /// something happens to it then. A queue is as it was left, so it need not be looked at in between.
+    /// Records the gauges of the queue of `link` at the starts of bins up to `now`, before an event there at that
+    /// time. A queue does not change between events, so it need not be read in between.
     #[inline(always)]
     fn gauge(&mut self, link: u32, now: Time) {
         if self.ports[link as usize].due <= now {

@@ -3,7 +3,7 @@
 use fairhaul_experiment::{Carried, Ledger, LinkSpec};
 use fairhaul_path::impair::{Impaired, Loss};
 use fairhaul_path::queue::{Packet, Queued};
-use fairhaul_path::{Departure, LinkModel, LinkRate, Passage};
+use fairhaul_path::{Departure, LinkModel, LinkOutcome, LinkRate};
 use fairhaul_units::{Chance, CongestionHeader, Ecn, Span, Time};
 
 /// A packet at a link: what of it queues and losses look at, and its place in the network.
@@ -91,11 +91,11 @@ impl Stage {
             return self.hold(parcel, now, ledger, fates);
         };
         match link.offer(parcel.size, parcel.ecn, parcel.connection, now) {
-            Passage::Dropped => {
+            LinkOutcome::Dropped => {
                 ledger.refused(self.link, now);
                 fates.push((parcel, Fate::Dropped(now)));
             }
-            Passage::Passes { departs, arrives, on_wire, marked } => {
+            LinkOutcome::Sent { departs, arrives, on_wire, marked } => {
                 ledger.taken(self.link, parcel.size, now);
                 let departure = Leaving { offered: now, departs, arrives, on_wire, marked };
                 fates.push((parcel, self.leave(&parcel, departure, now, ledger)));

@@ -4,7 +4,7 @@ use fairhaul_experiment::PacketWhat;
 use fairhaul_units::{Ack, Data, Ecn, Time};
 
 use super::Connection;
-use crate::network::{Crossing, Network, Passing};
+use crate::network::{Admission, Crossing, Network};
 use crate::queued_packet::{QueuedPacket, Segment};
 use crate::route::Route;
 
@@ -21,8 +21,8 @@ impl Connection {
         network: &mut Network,
     ) {
         let packet = QueuedPacket { serial: self.serial, flow: self.flow, leg: leg as u16, segment };
-        if let Some((packet, passage)) = network.hold(link, &packet, now) {
-            self.resolve_queued(packet, passage, route, network);
+        if let Some((packet, outcome)) = network.hold(link, &packet, now) {
+            self.resolve_queued(packet, outcome, route, network);
         }
     }
 
@@ -31,12 +31,12 @@ impl Connection {
     pub fn resolve_queued(
         &mut self,
         packet: QueuedPacket,
-        passage: Result<Crossing, Time>,
+        outcome: Result<Crossing, Time>,
         route: &Route,
         network: &mut Network,
     ) {
         let leg = usize::from(packet.leg);
-        match (packet.segment, passage) {
+        match (packet.segment, outcome) {
             (Segment::Data(mut data), Ok(crossing)) => {
                 if crossing.marked {
                     data.ecn = Ecn::Marked;
@@ -82,9 +82,9 @@ impl Connection {
         network: &mut Network,
     ) -> Option<Time> {
         match self.offer(link, data, now, network) {
-            Passing::Crosses(crossing) => return Some(crossing.arrives),
-            Passing::Dropped(when) => self.data_dropped(data, when, network),
-            Passing::Waits => unreachable!("a queue that decides at departure is never fed alone"),
+            Admission::Sent(crossing) => return Some(crossing.arrives),
+            Admission::Dropped(when) => self.data_dropped(data, when, network),
+            Admission::Queued => unreachable!("a queue that decides at departure is never fed alone"),
         }
         None
     }
@@ -100,9 +100,9 @@ impl Connection {
         network: &mut Network,
     ) -> Option<Time> {
         match self.offer_ack(link, ack, now, network) {
-            Passing::Crosses(crossing) => return Some(crossing.arrives),
-            Passing::Dropped(when) => self.ack_dropped(ack, when, network),
-            Passing::Waits => unreachable!("a queue that decides at departure is never fed alone"),
+            Admission::Sent(crossing) => return Some(crossing.arrives),
+            Admission::Dropped(when) => self.ack_dropped(ack, when, network),
+            Admission::Queued => unreachable!("a queue that decides at departure is never fed alone"),
         }
         None
     }
