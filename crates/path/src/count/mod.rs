@@ -3,18 +3,18 @@
 //! A counter is shown each packet that it is to count and answers at any time. Which packets those
 //! are is its owner's affair: for flows, data packets of one direction.
 
-mod crowd;
 mod exact;
 mod nred;
 mod sred;
+mod zipf_traffic;
 
 use fairhaul_units::{Chance, Kind, Parameter, Settings, Time};
 
-pub use crowd::{Crowd, told};
 pub use exact::{Table, TableRule};
 pub use nred::{Bins, BinsRule};
 pub(crate) use sred::{ENTRIES, FILL, OVERWRITE, START, WEIGHT};
 pub use sred::{ZombieRule, Zombies};
+pub use zipf_traffic::{ZipfTraffic, estimated_flows};
 
 /// Any counter, dispatched without a virtual call.
 #[derive(Clone, Debug)]

@@ -130,7 +130,7 @@ impl Bins {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::count::Crowd;
+    use crate::count::ZipfTraffic;
 
     fn bins(bins: usize, levels: usize, seed: u64) -> Bins {
         let rule = BinsRule { bins, levels, interval: Span::from_s(1) };
@@ -179,10 +179,10 @@ mod tests {
     #[test]
     fn a_flow_counts_once_however_much_it_sends() {
         let mut bins = bins(1024, 4, 1);
-        let shares = Crowd::weights(20, 1.0);
-        let mut crowd = Crowd::new(&shares, Span::from_us(1), Chance::stream(1, "crowd", 0));
+        let shares = ZipfTraffic::weights(20, 1.0);
+        let mut traffic = ZipfTraffic::new(&shares, Span::from_us(1), Chance::stream(1, "crowd", 0));
         for _ in 0..10_000 {
-            let (flow, now) = crowd.packet();
+            let (flow, now) = traffic.packet();
             bins.see(flow, now);
         }
         // None of 20 goes uncounted but with probability 20 x (20 / 1024)^4.

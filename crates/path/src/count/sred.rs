@@ -201,7 +201,7 @@ impl Zombies {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::count::Crowd;
+    use crate::count::ZipfTraffic;
 
     const RULE: ZombieRule = ZombieRule {
         entries: 1000,
@@ -223,9 +223,9 @@ mod tests {
     ) -> Vec<f64> {
         let one = |seed| {
             let mut zombies = Zombies::new(rule, Chance::stream(seed, "zombies", 0));
-            let mut crowd = Crowd::new(weights, Span::from_us(10), Chance::stream(seed, "crowd", 0));
+            let mut traffic = ZipfTraffic::new(weights, Span::from_us(10), Chance::stream(seed, "crowd", 0));
             for _ in 0..packets {
-                let (flow, now) = crowd.packet();
+                let (flow, now) = traffic.packet();
                 zombies.see(flow, now);
             }
             read(&zombies)
@@ -255,11 +255,14 @@ mod tests {
             let weights = vec![1.0; number as usize];
             let found = after(RULE, &weights, 8000, 400, Zombies::share_of_hits);
             let (off, sd) = (mean(&found) * number - 1.0, deviation(&found) * number);
-            let told = mean(&after(RULE, &weights, 8000, 400, flows)) / number;
-            println!("{number} flows: E[P] N - 1 = {off:.4}, noise {sd:.4}, E[1/P] / N = {told:.4}");
+            let estimate = mean(&after(RULE, &weights, 8000, 400, flows)) / number;
+            println!("{number} flows: E[P] N - 1 = {off:.4}, noise {sd:.4}, E[1/P] / N = {estimate:.4}");
             assert!(off.abs() < 4.0 * noise / 20.0, "{number}: {off}");
             assert!((sd / noise - 1.0).abs() < 0.15, "{number}: {sd} for {noise}");
-            assert!((told - 1.0 - noise * noise).abs() < 4.0 * noise / 20.0 + noise * noise, "{told}");
+            assert!(
+                (estimate - 1.0 - noise * noise).abs() < 4.0 * noise / 20.0 + noise * noise,
+                "{estimate}"
+            );
         }
     }
 
@@ -269,7 +272,7 @@ mod tests {
         // law 20 flows are (sum of 1/k)^2 / (sum of 1/k^2) = 3.598^2 / 1.596 = 8.1.
         let mut one_in_ten = vec![1.0; 10];
         one_in_ten.push(10.0);
-        for (weights, seem) in [(one_in_ten, 3.64), (Crowd::weights(20, 1.0), 8.11)] {
+        for (weights, seem) in [(one_in_ten, 3.64), (ZipfTraffic::weights(20, 1.0), 8.11)] {
             let found = 1.0 / mean(&after(RULE, &weights, 8000, 400, Zombies::share_of_hits));
             assert!((found / seem - 1.0).abs() < 0.02, "{found} for {seem}");
         }
@@ -315,11 +318,11 @@ mod tests {
         // density exp(-0.5772) rho(x) of P = a x, where rho is Dickman's function. Below x = 1 the answer is 1000, above
         // 1000 / x: 0.5615 (1 + integral of rho(x) / x from 1 on) = 0.5615 x 1.522 = 0.854. For 10,000, m = 0.1 and P < a with
         // probability exp(-0.0577) / Gamma(1.1) = 0.992; the others are told as nearly as many.
-        let told = |number| {
+        let estimate = |number| {
             let weights = vec![1.0; number];
             mean(&after(RULE, &weights, 20_000, 400, flows))
         };
-        let (thousand, ten) = (told(1000), told(10_000));
+        let (thousand, ten) = (estimate(1000), estimate(10_000));
         println!("1000 flows: {thousand:.0}, 10,000 flows: {ten:.0}");
         // The deviation of one is 230.
         assert!((thousand - 854.0).abs() < 4.0 * 230.0 / 20.0, "{thousand}");

@@ -1,12 +1,12 @@
-//! Flows that send at random, each its share of the packets: what counters are tried on.
+//! Packets of many flows in random order, by default with the shares of Zipf's law: what flow counters are tested on.
 
 use fairhaul_units::{Chance, Span, Time};
 
 use super::{Counter, entry};
 
-/// Flows 0, 1, … of which each next packet is one's by chance, at an even pace.
+/// Packets at an even pace, each of a random flow of 0, 1, ….
 #[derive(Clone, Debug)]
-pub struct Crowd {
+pub struct ZipfTraffic {
     /// For each flow the sum of the shares up to its own; the last is one.
     up_to: Vec<f64>,
     gap: Span,
@@ -14,9 +14,9 @@ pub struct Crowd {
     chance: Chance,
 }
 
-impl Crowd {
+impl ZipfTraffic {
     /// Flows of these weights, at least one of them above zero, and a packet every `gap`.
-    pub fn new(weights: &[f64], gap: Span, chance: Chance) -> Crowd {
+    pub fn new(weights: &[f64], gap: Span, chance: Chance) -> ZipfTraffic {
         let whole: f64 = weights.iter().sum();
         assert!(whole > 0.0, "somebody sends");
         let mut sum = 0.0;
@@ -24,7 +24,7 @@ impl Crowd {
             sum += weight;
             sum / whole
         });
-        Crowd { up_to: up_to.collect(), gap, now: Time::ZERO, chance }
+        ZipfTraffic { up_to: up_to.collect(), gap, now: Time::ZERO, chance }
     }
 
     /// Weights of `flows` flows, number k as 1/k to the power of `exponent`: 0 makes all equal, 1 is Zipf's
@@ -52,12 +52,12 @@ impl Crowd {
     }
 }
 
-/// How many flows the counter `name` tells after `packets` packets, one every `gap_s` seconds, of flows of
+/// How many flows the counter `name` estimates after `packets` packets, one every `gap_s` seconds, of flows of
 /// these weights; the same for the same seed.
 ///
 /// # Errors
 /// A counter or a parameter that there is not, or values that nobody can send by.
-pub fn told(
+pub fn estimated_flows(
     name: &str,
     values: &[(String, String)],
     weights: &[f64],
@@ -80,6 +80,6 @@ pub fn told(
     if packets == 0 {
         return Ok(counter.flows(Time::ZERO));
     }
-    let now = Crowd::new(weights, Span::from_secs(gap_s), stream("crowd")).pass(packets, &mut counter);
+    let now = ZipfTraffic::new(weights, Span::from_secs(gap_s), stream("crowd")).pass(packets, &mut counter);
     Ok(counter.flows(now))
 }
