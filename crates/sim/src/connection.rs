@@ -13,7 +13,7 @@ mod share;
 
 use crate::event_key::EventKind;
 use crate::network::{Account, Admission, Network};
-use crate::queued_packet::Segment;
+use crate::queued_packet::DataOrAck;
 use crate::route::{End, Leg, Route};
 use crate::tcp::{Datagrams, Poll, Profile, Receiver, Sender};
 use fates::Fates;
@@ -251,7 +251,7 @@ impl Connection {
         match self.offer(link, &mut data, now, network) {
             Admission::Sent(crossing) => self.data_crosses(leg, &mut data, crossing, route, network),
             Admission::Dropped(when) => self.data_dropped(&data, when, network),
-            Admission::Queued => self.hold(link, leg, Segment::Data(data), now, route, network),
+            Admission::Queued => self.hold(link, leg, DataOrAck::Data(data), now, route, network),
         }
     }
 
@@ -349,7 +349,7 @@ impl Connection {
         match self.offer_ack(link, &ack, now, network) {
             Admission::Sent(crossing) => self.ack_crosses(leg, &ack, crossing, route, network),
             Admission::Dropped(when) => self.ack_dropped(&ack, when, network),
-            Admission::Queued => self.hold(link, leg, Segment::Ack(ack), now, route, network),
+            Admission::Queued => self.hold(link, leg, DataOrAck::Ack(ack), now, route, network),
         }
     }
 

@@ -12,54 +12,54 @@ pub struct QueuedPacket {
     pub flow: u32,
     /// The leg of its route at whose end the link is.
     pub leg: u16,
-    pub segment: Segment,
+    pub content: DataOrAck,
 }
 
 /// A data packet or an acknowledgement.
 #[derive(Clone, Copy, Debug)]
-pub enum Segment {
+pub enum DataOrAck {
     Data(Data),
     Ack(Ack),
 }
 
 impl Packet for QueuedPacket {
     fn congestion(&self) -> Option<&CongestionHeader> {
-        match &self.segment {
-            Segment::Data(data) => data.congestion.as_ref(),
-            Segment::Ack(_) => None,
+        match &self.content {
+            DataOrAck::Data(data) => data.congestion.as_ref(),
+            DataOrAck::Ack(_) => None,
         }
     }
 
     fn carries_data(&self) -> bool {
-        matches!(&self.segment, Segment::Data(data) if !data.opens)
+        matches!(&self.content, DataOrAck::Data(data) if !data.opens)
     }
 
     fn congestion_mut(&mut self) -> Option<&mut CongestionHeader> {
-        match &mut self.segment {
-            Segment::Data(data) => data.congestion.as_mut(),
-            Segment::Ack(_) => None,
+        match &mut self.content {
+            DataOrAck::Data(data) => data.congestion.as_mut(),
+            DataOrAck::Ack(_) => None,
         }
     }
 }
 
 impl QueuedPacket {
     pub fn size(&self) -> u32 {
-        match &self.segment {
-            Segment::Data(data) => data.size,
-            Segment::Ack(ack) => ack.size(),
+        match &self.content {
+            DataOrAck::Data(data) => data.size,
+            DataOrAck::Ack(ack) => ack.size(),
         }
     }
 
     pub fn ecn(&self) -> Ecn {
-        match &self.segment {
-            Segment::Data(data) => data.ecn,
+        match &self.content {
+            DataOrAck::Data(data) => data.ecn,
             // An acknowledgement is never ECN-capable [RFC 3168, 6.1.4].
-            Segment::Ack(_) => Ecn::NotCapable,
+            DataOrAck::Ack(_) => Ecn::NotCapable,
         }
     }
 
     /// The flow of a data packet, which a link may lose.
     pub fn may_lose(&self) -> Option<u32> {
-        matches!(&self.segment, Segment::Data(data) if !data.opens).then_some(self.flow)
+        matches!(&self.content, DataOrAck::Data(data) if !data.opens).then_some(self.flow)
     }
 }

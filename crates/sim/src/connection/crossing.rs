@@ -5,7 +5,7 @@ use fairhaul_units::{Ack, Data, Ecn, Time};
 
 use super::Connection;
 use crate::network::{Admission, Crossing, Network};
-use crate::queued_packet::{QueuedPacket, Segment};
+use crate::queued_packet::{DataOrAck, QueuedPacket};
 use crate::route::Route;
 
 impl Connection {
@@ -15,12 +15,12 @@ impl Connection {
         &mut self,
         link: u32,
         leg: usize,
-        segment: Segment,
+        content: DataOrAck,
         now: Time,
         route: &Route,
         network: &mut Network,
     ) {
-        let packet = QueuedPacket { serial: self.serial, flow: self.flow, leg: leg as u16, segment };
+        let packet = QueuedPacket { serial: self.serial, flow: self.flow, leg: leg as u16, content };
         if let Some((packet, outcome)) = network.hold(link, &packet, now) {
             self.resolve_queued(packet, outcome, route, network);
         }
@@ -36,16 +36,16 @@ impl Connection {
         network: &mut Network,
     ) {
         let leg = usize::from(packet.leg);
-        match (packet.segment, outcome) {
-            (Segment::Data(mut data), Ok(crossing)) => {
+        match (packet.content, outcome) {
+            (DataOrAck::Data(mut data), Ok(crossing)) => {
                 if crossing.marked {
                     data.ecn = Ecn::Marked;
                 }
                 self.data_crosses(leg, &mut data, crossing, route, network);
             }
-            (Segment::Data(data), Err(when)) => self.data_dropped(&data, when, network),
-            (Segment::Ack(ack), Ok(crossing)) => self.ack_crosses(leg, &ack, crossing, route, network),
-            (Segment::Ack(ack), Err(when)) => self.ack_dropped(&ack, when, network),
+            (DataOrAck::Data(data), Err(when)) => self.data_dropped(&data, when, network),
+            (DataOrAck::Ack(ack), Ok(crossing)) => self.ack_crosses(leg, &ack, crossing, route, network),
+            (DataOrAck::Ack(ack), Err(when)) => self.ack_dropped(&ack, when, network),
         }
     }
 
