@@ -7,11 +7,11 @@
 
 mod bounds;
 mod cycle;
-mod law;
+mod parameters;
 mod round_trip;
 
 use fairhaul_units::{Parameter, Settings, Span, Time};
-use law::Law;
+use parameters::Bbr3Parameters;
 
 use crate::pipe::{Plateau, Rounds, Spacing, flight_before};
 use crate::windowed::WindowedMax;
@@ -57,7 +57,7 @@ pub struct Bbr3 {
 
 #[derive(Clone, Debug)]
 struct Model {
-    law: Law,
+    parameters: Bbr3Parameters,
     state: State,
     rounds: Rounds,
     spacing: Spacing,
@@ -114,17 +114,17 @@ struct Model {
 impl Bbr3 {
     pub(crate) const TITLE: &'static str = "BBR version 3: BBR that learns from loss how much the path holds";
     pub(crate) const SOURCE: &'static str = "BBRV3";
-    pub(crate) const PARAMETERS: &'static [Parameter] = law::PARAMETERS;
+    pub(crate) const PARAMETERS: &'static [Parameter] = parameters::PARAMETERS;
 
     pub(crate) fn new(settings: &Settings) -> Bbr3 {
-        Bbr3 { model: Box::new(Model::new(Law::new(settings))) }
+        Bbr3 { model: Box::new(Model::new(Bbr3Parameters::new(settings))) }
     }
 }
 
 impl Model {
-    fn new(law: Law) -> Model {
+    fn new(parameters: Bbr3Parameters) -> Model {
         Model {
-            law,
+            parameters,
             state: State::Startup,
             rounds: Rounds::default(),
             spacing: Spacing::default(),

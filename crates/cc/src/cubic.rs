@@ -10,7 +10,7 @@ use crate::{AckEvent, Congestion, Controller, Window};
 
 mod kernel;
 
-use kernel::{Kernel, Law};
+use kernel::{CubicParameters, Kernel};
 
 /// CUBIC.
 #[derive(Clone, Debug)]
@@ -177,8 +177,8 @@ impl Cubic {
     }
 
     /// The parameters, for the variant of Linux.
-    fn law(&self) -> Law {
-        Law {
+    fn parameters(&self) -> CubicParameters {
+        CubicParameters {
             c: self.c,
             beta: self.beta,
             fast_convergence: self.fast_convergence,
@@ -189,10 +189,10 @@ impl Cubic {
     /// What the window gains by an acknowledgement in the kernel.
     #[cold]
     fn gain_in_kernel(&mut self, cwnd: f64, ack: &AckEvent) -> f64 {
-        let law = self.law();
+        let parameters = self.parameters();
         let Some(kernel) = &mut self.kernel else { return 0.0 };
         kernel.grew = true;
-        ack.packets / kernel.count(law, cwnd.floor(), ack.packets, ack.min_rtt, ack.now)
+        ack.packets / kernel.count(parameters, cwnd.floor(), ack.packets, ack.min_rtt, ack.now)
     }
 
     /// What a loss or a timeout makes of the window, and what is remembered of it.
@@ -232,9 +232,9 @@ impl Controller for Cubic {
     }
 
     fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
-        let (cwnd, law) = (window.cwnd, self.law());
+        let (cwnd, parameters) = (window.cwnd, self.parameters());
         if let Some(kernel) = &mut self.kernel {
-            kernel.reduce(law, cwnd.floor());
+            kernel.reduce(parameters, cwnd.floor());
         }
         let falling = self.fast_convergence && cwnd < self.curve.w_max;
         self.curve.w_max = if falling { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd };

@@ -7,11 +7,11 @@ use crate::{AckEvent, RateSample, Window};
 impl Model {
     /// Keeps the smallest round-trip time, and probes for it when the last is old.
     pub(super) fn watch_round_trip(&mut self, window: &mut Window, ack: &AckEvent, sample: &RateSample) {
-        let old = ack.now > self.recent_rtt_at + self.law.probe_rtt_interval;
+        let old = ack.now > self.recent_rtt_at + self.parameters.probe_rtt_interval;
         if ack.rtt < self.recent_rtt || old {
             (self.recent_rtt, self.recent_rtt_at) = (ack.rtt, ack.now);
         }
-        if self.recent_rtt < self.min_rtt || ack.now > self.min_rtt_at + self.law.min_rtt_window {
+        if self.recent_rtt < self.min_rtt || ack.now > self.min_rtt_at + self.parameters.min_rtt_window {
             (self.min_rtt, self.min_rtt_at) = (self.recent_rtt, self.recent_rtt_at);
         }
         if old && self.state != State::ProbeRtt && !after_idle(sample) {
@@ -30,7 +30,7 @@ impl Model {
         self.probed_until = sample.delivered_total + ack.in_flight;
         let Some(ends) = self.probe_ends else {
             if ack.in_flight <= self.probe_window() {
-                self.probe_ends = Some(ack.now + self.law.probe_rtt);
+                self.probe_ends = Some(ack.now + self.parameters.probe_rtt);
                 self.probe_round_done = false;
                 self.rounds.restart(self.delivered);
             }

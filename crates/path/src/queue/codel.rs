@@ -35,12 +35,12 @@ pub struct CodelRule {
 pub struct Codel<T> {
     queued: VecDeque<Queued<T>>,
     bytes: Bytes,
-    law: Law,
+    state: CodelState,
 }
 
 /// What CoDel remembers, under the names of its pseudocode.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Law {
+struct CodelState {
     /// From when on a delay that stays above the target is a standing queue; `None`: it is below.
     first_above: Option<Time>,
     dropping: bool,
@@ -94,8 +94,9 @@ pub(super) fn resolve(settings: &mut Settings, _: &Site, largest: Bytes) -> Resu
 
 impl<T> Default for Codel<T> {
     fn default() -> Codel<T> {
-        let law = Law { first_above: None, dropping: false, drop_next: Time::ZERO, count: 0, last_count: 0 };
-        Codel { queued: VecDeque::new(), bytes: Bytes(0), law }
+        let state =
+            CodelState { first_above: None, dropping: false, drop_next: Time::ZERO, count: 0, last_count: 0 };
+        Codel { queued: VecDeque::new(), bytes: Bytes(0), state }
     }
 }
 
@@ -141,12 +142,12 @@ impl<T> Codel<T> {
 
     /// Whether it drops or marks.
     pub(super) fn is_dropping(&self) -> bool {
-        self.law.dropping
+        self.state.dropping
     }
 
     /// What its gauges show.
     pub(crate) fn gauges(&self) -> [f64; 2] {
-        [f64::from(u8::from(self.law.dropping)), self.law.count as f64]
+        [f64::from(u8::from(self.state.dropping)), self.state.count as f64]
     }
 
     /// Puts a packet behind the others.
@@ -167,7 +168,7 @@ impl<T> Codel<T> {
     /// The packet to be sent is asked for where there is none.
     #[inline(always)]
     pub(crate) fn rest(&mut self) {
-        (self.law.first_above, self.law.dropping) = (None, false);
+        (self.state.first_above, self.state.dropping) = (None, false);
     }
 
     /// The packet that is to be sent at `now`, and whether it was marked in the place of a drop; those
@@ -179,10 +180,10 @@ impl<T> Codel<T> {
         dropped: &mut Vec<Queued<T>>,
     ) -> Option<(Queued<T>, bool)> {
         let Some((mut queued, mut stands)) = self.take(rule, now) else {
-            self.law.dropping = false;
+            self.state.dropping = false;
             return None;
         };
-        if !self.law.dropping {
+        if !self.state.dropping {
             if !stands {
                 return Some((queued, false));
             }
@@ -194,22 +195,22 @@ impl<T> Codel<T> {
             // What comes next was not asked of the law again [RFC 8289, 5.5].
             return self.take(rule, now).map(|(queued, _)| (queued, false));
         }
-        self.law.dropping = stands;
-        while self.law.dropping && self.law.drop_next <= now {
-            self.law.count += 1;
+        self.state.dropping = stands;
+        while self.state.dropping && self.state.drop_next <= now {
+            self.state.count += 1;
             if let Some(newly) = mark(&mut queued) {
-                self.law.drop_next = rule.after(self.law.drop_next, self.law.count);
+                self.state.drop_next = rule.after(self.state.drop_next, self.state.count);
                 return Some((queued, newly));
             }
             dropped.push(queued);
             let Some(next) = self.take(rule, now) else {
-                self.law.dropping = false;
+                self.state.dropping = false;
                 return None;
             };
             (queued, stands) = next;
-            self.law.dropping = stands;
+            self.state.dropping = stands;
             if stands {
-                self.law.drop_next = rule.after(self.law.drop_next, self.law.count);
+                self.state.drop_next = rule.after(self.state.drop_next, self.state.count);
             }
         }
         Some((queued, false))
@@ -217,27 +218,27 @@ impl<T> Codel<T> {
 
     /// Dropping begins. Where it ended not long ago, about as fast as it went then.
     fn begin(&mut self, rule: &CodelRule, now: Time) {
-        let Law { count, last_count, drop_next, .. } = self.law;
+        let CodelState { count, last_count, drop_next, .. } = self.state;
         let gained = count.saturating_sub(last_count);
         let recent = now.since(drop_next) < rule.interval * 16;
         let count = if gained > 1 && recent { gained } else { 1 };
-        self.law.dropping = true;
-        (self.law.count, self.law.last_count) = (count, count);
-        self.law.drop_next = rule.after(now, count);
+        self.state.dropping = true;
+        (self.state.count, self.state.last_count) = (count, count);
+        self.state.drop_next = rule.after(now, count);
     }
 
     /// The first packet, and whether the delay has stood above the target.
     #[inline(always)]
     fn take(&mut self, rule: &CodelRule, now: Time) -> Option<(Queued<T>, bool)> {
         let Some(queued) = self.pop() else {
-            self.law.first_above = None;
+            self.state.first_above = None;
             return None;
         };
         if now.since(queued.arrived) < rule.target || self.bytes <= rule.max_packet {
-            self.law.first_above = None;
+            self.state.first_above = None;
             return Some((queued, false));
         }
-        let above = *self.law.first_above.get_or_insert(now + rule.interval);
+        let above = *self.state.first_above.get_or_insert(now + rule.interval);
         Some((queued, above <= now))
     }
 }
@@ -332,16 +333,17 @@ mod tests {
 
     #[test]
     fn dropping_that_begins_again_soon_goes_on_about_as_fast() {
-        let law = Law { first_above: None, dropping: false, drop_next: at(1000), count: 9, last_count: 2 };
-        let begun = |law: Law, ms| {
-            let mut codel: Codel<u32> = Codel { law, ..Codel::default() };
+        let state =
+            CodelState { first_above: None, dropping: false, drop_next: at(1000), count: 9, last_count: 2 };
+        let begun = |state: CodelState, ms| {
+            let mut codel: Codel<u32> = Codel { state, ..Codel::default() };
             codel.begin(&RULE, at(ms));
-            (codel.law.count, codel.law.drop_next)
+            (codel.state.count, codel.state.drop_next)
         };
         // 9 - 2 = 7: the next after 100 / sqrt(7) = 37.796 ms. After 16 intervals all is forgotten.
-        let (count, next) = begun(law, 2599);
+        let (count, next) = begun(state, 2599);
         assert_eq!((count, next.since(at(2599)).as_ps() / 1_000_000), (7, 37_796));
-        assert_eq!(begun(law, 2600), (1, at(2700)));
-        assert_eq!(begun(Law { count: 3, ..law }, 1001), (1, at(1101)));
+        assert_eq!(begun(state, 2600), (1, at(2700)));
+        assert_eq!(begun(CodelState { count: 3, ..state }, 1001), (1, at(1101)));
     }
 }

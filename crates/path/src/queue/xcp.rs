@@ -1,8 +1,8 @@
 //! XCP, the router [XCP-SPEC]: first in, first out, and in each packet of a sender that asks, what
 //! remains of its wish.
 
+mod allocator;
 mod cloud;
-mod law;
 
 use std::collections::VecDeque;
 use std::num::NonZeroU8;
@@ -11,9 +11,9 @@ use fairhaul_units::{Bytes, CongestionHeader, Kind, Parameter, Settings, Span, T
 
 use super::xcp_tcp::{Fair, FairRule};
 use super::{Gauge, Packet, Queued, Refusal, Site};
+use allocator::XcpAllocator;
+pub use allocator::XcpRule;
 use cloud::{Cloud, CloudRule};
-use law::Law;
-pub use law::XcpRule;
 
 /// First in, first out, under the law of XCP.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub struct Xcp<T> {
     queued: VecDeque<Queued<T>>,
     bytes: Bytes,
     rule: XcpRule,
-    law: Law,
+    allocator: XcpAllocator,
     /// Its number among the XCP routers of the network.
     number: NonZeroU8,
     /// What lies between it and each XCP router before it, by that one's number.
@@ -135,8 +135,8 @@ pub(super) const GAUGES: [Gauge; 4] = [
 impl<T: Packet> Xcp<T> {
     /// Nothing waits; the first of its network.
     pub fn new(rule: &XcpRule) -> Xcp<T> {
-        let (queued, bytes, law) = (VecDeque::new(), Bytes(0), Law::new(Time::ZERO));
-        Xcp { queued, bytes, rule: *rule, law, number: NonZeroU8::MIN, clouds: Vec::new(), fair: None }
+        let (queued, bytes, allocator) = (VecDeque::new(), Bytes(0), XcpAllocator::new(Time::ZERO));
+        Xcp { queued, bytes, rule: *rule, allocator, number: NonZeroU8::MIN, clouds: Vec::new(), fair: None }
     }
 
     /// The same with another number.
@@ -146,12 +146,12 @@ impl<T: Packet> Xcp<T> {
 
     /// The same, limiting those who do not ask.
     pub fn with(self, rule: &FairRule) -> Xcp<T> {
-        Xcp { fair: Some(Box::new(Fair::new(rule.clone(), law::FIRST))), ..self }
+        Xcp { fair: Some(Box::new(Fair::new(rule.clone(), allocator::FIRST))), ..self }
     }
 
     /// Adds what its gauges show to `shown`.
     pub fn gauges(&self, shown: &mut Vec<f64>) {
-        shown.extend(self.law.gauges());
+        shown.extend(self.allocator.gauges());
         shown.extend(self.fair.iter().flat_map(|fair| fair.gauges()));
     }
 
@@ -175,7 +175,7 @@ impl<T: Packet> Xcp<T> {
     pub fn lets_in(&mut self, queued: &Queued<T>, flow: u32, capacity: f64) -> bool {
         self.advance(queued.arrived, capacity);
         let header = queued.packet.congestion();
-        self.law.arrives(&self.rule, queued.size, header);
+        self.allocator.arrives(&self.rule, queued.size, header);
         if let Some(header) = header {
             self.see_cloud(queued, header);
         }
@@ -199,9 +199,9 @@ impl<T: Packet> Xcp<T> {
     }
 
     fn advance(&mut self, now: Time, capacity: f64) {
-        self.law.advance(&self.rule, now, self.bytes.0, capacity);
+        self.allocator.advance(&self.rule, now, self.bytes.0, capacity);
         if let Some(fair) = &mut self.fair {
-            fair.advance(now, capacity, self.law.rtt(), self.law.interval);
+            fair.advance(now, capacity, self.allocator.rtt(), self.allocator.interval);
         }
     }
 
@@ -216,7 +216,7 @@ impl<T: Packet> Xcp<T> {
         self.advance(now, capacity);
         let mut queued = self.queued.pop_front()?;
         self.bytes = self.bytes - Bytes(queued.size.into());
-        self.law.left(self.bytes.0);
+        self.allocator.left(self.bytes.0);
         if let Some(fair) = &mut self.fair {
             fair.leaves(queued.size);
         }
@@ -226,7 +226,7 @@ impl<T: Packet> Xcp<T> {
             {
                 cloud.leaves(&self.rule, clouds, now, queued.size, header);
             }
-            self.law.leaves(queued.size, header);
+            self.allocator.leaves(queued.size, header);
             header.leaves(self.number, now);
         }
         Some(queued)

@@ -20,14 +20,14 @@ pub struct FairRule {
     period: Option<Span>,
     /// The share of packets that are shown to the counters.
     inspect: f64,
-    law: Law,
+    drop_rule: DropRule,
     counters: [Counter; 2],
     chance: Chance,
 }
 
 /// How the probability follows the rate of those who do not ask.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Law {
+enum DropRule {
     /// By fixed factors from a fixed least, as published.
     Literal { floor: f64, ceiling: f64, up: f64, down: f64, at_floor: bool },
     /// By what of their rate is too much, and how much loss they turned out to need.
@@ -220,15 +220,15 @@ impl FairRule {
     pub(crate) fn new(settings: &Settings, mut chance: Chance) -> FairRule {
         let number = |name| settings.number(name);
         let ceiling = number("max_p");
-        let law = match settings.word("rule") {
-            "literal" => Law::Literal {
+        let drop_rule = match settings.word("rule") {
+            "literal" => DropRule::Literal {
                 floor: number("min_p"),
                 ceiling,
                 up: number("up"),
                 down: number("down"),
                 at_floor: settings.switch("at_floor"),
             },
-            _ => Law::Adaptive { horizon: number("horizon"), ceiling },
+            _ => DropRule::Adaptive { horizon: number("horizon"), ceiling },
         };
         let period = Span::from_secs(number("period") * 1e-3);
         FairRule {
@@ -236,7 +236,7 @@ impl FairRule {
             tolerance: number("tolerance"),
             period: (!period.is_zero()).then_some(period),
             inspect: number("inspect"),
-            law,
+            drop_rule,
             counters: ["asking", "plain"].map(|class| XcpTcp::counter(settings, chance.split(class))),
             chance,
         }
@@ -245,7 +245,7 @@ impl FairRule {
 
 impl Fair {
     pub fn new(rule: FairRule, first: Span) -> Fair {
-        let p = if let Law::Literal { floor, .. } = rule.law { floor } else { 0.0 };
+        let p = if let DropRule::Literal { floor, .. } = rule.drop_rule { floor } else { 0.0 };
         Fair {
             begins: Time::ZERO,
             ends: Time::ZERO + rule.period.unwrap_or(first),
@@ -335,8 +335,8 @@ impl Fair {
             return;
         }
         let (rate, target) = (self.let_in / length, share * capacity);
-        match self.rule.law {
-            Law::Literal { floor, ceiling, up, down, at_floor } => {
+        match self.rule.drop_rule {
+            DropRule::Literal { floor, ceiling, up, down, at_floor } => {
                 let near = self.rule.tolerance * capacity;
                 // Unclear in [XCP-TCP, 3.3]: what "do not decrease their transmission rate" is held against.
                 // Against their rate in the interval before.
@@ -349,7 +349,7 @@ impl Fair {
                 // They are not, as "TCP flows are no longer penalized" at the least probability.
                 self.drops = at_floor || rate > target;
             }
-            Law::Adaptive { horizon, ceiling } => {
+            DropRule::Adaptive { horizon, ceiling } => {
                 let learns = (length / (horizon * rtt)).min(1.0) * periods as f64;
                 self.learn(learns, ceiling, length, rate, target, rtt)
             }

@@ -28,7 +28,7 @@ const LEAST_WATCH: Span = Span::from_ms(2);
 
 /// What a router knows of one output queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Law {
+pub(super) struct XcpAllocator {
     /// What came in the interval under way: bytes, the sum of X, and of X times the round-trip time.
     input: f64,
     sum_gap: f64,
@@ -52,10 +52,10 @@ pub(super) struct Law {
     shuffled: f64,
 }
 
-impl Law {
+impl XcpAllocator {
     /// It begins at `now`.
-    pub fn new(now: Time) -> Law {
-        Law {
+    pub fn new(now: Time) -> XcpAllocator {
+        XcpAllocator {
             input: 0.0,
             sum_gap: 0.0,
             sum_weighted: 0.0,
@@ -88,7 +88,7 @@ impl Law {
             } else {
                 self.control(rule, capacity * rule.share, self.came());
             }
-            let changed = Law { ends: before.ends, watched: before.watched, ..*self } != before;
+            let changed = XcpAllocator { ends: before.ends, watched: before.watched, ..*self } != before;
             queue_stands = !changed && (watches || queue_stands);
             rates_stand = !changed && (!watches || rates_stand);
             if changed {
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn a_silence_in_one_step_leaves_what_a_silence_in_many_steps_leaves() {
         for (queued, capacity) in [(0, 1e6), (5000, 1e6), (5000, 0.0)] {
-            let mut whole = Law::new(Time::ZERO);
+            let mut whole = XcpAllocator::new(Time::ZERO);
             whole.arrives(&rule(), 1500, None);
             let mut parts = whole;
             for step in 1..=1000u64 {
@@ -228,9 +228,10 @@ mod tests {
         let begun = std::time::Instant::now();
         for number in 0..1000 {
             let start = Time::ZERO + Span::from_s(1000) * number;
-            let mut law = Law { ends: start + Span::from_s(1000), watched: start, ..Law::new(start) };
-            law.advance(&rule(), start + Span::from_s(999), 5000, 1e-3);
-            assert!(law.watched > start + Span::from_s(999) && law.standing == 5000.0);
+            let mut allocator =
+                XcpAllocator { ends: start + Span::from_s(1000), watched: start, ..XcpAllocator::new(start) };
+            allocator.advance(&rule(), start + Span::from_s(999), 5000, 1e-3);
+            assert!(allocator.watched > start + Span::from_s(999) && allocator.standing == 5000.0);
         }
         assert!(begun.elapsed().as_secs() < 3, "{:?}", begun.elapsed());
     }
@@ -238,9 +239,9 @@ mod tests {
     /// 5 * 10^9 updates of the queue: a minute of arithmetic, one by one.
     #[test]
     fn a_silence_of_months_is_passed_over_at_once() {
-        let mut law = Law::new(Time::ZERO);
+        let mut allocator = XcpAllocator::new(Time::ZERO);
         let begun = std::time::Instant::now();
-        law.advance(&rule(), Time::ZERO + Span::from_s(10_000_000), 5000, 0.0);
+        allocator.advance(&rule(), Time::ZERO + Span::from_s(10_000_000), 5000, 0.0);
         assert!(begun.elapsed().as_secs() < 3, "{:?}", begun.elapsed());
     }
 }

@@ -6,7 +6,7 @@ use crate::pipe::span;
 
 /// What the parameters say.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Law {
+pub(super) struct Bbr3Parameters {
     pub(super) loss: f64,
     pub(super) kept: f64,
     pub(super) headroom: f64,
@@ -16,9 +16,9 @@ pub(super) struct Law {
     pub(super) min_rtt_window: Span,
 }
 
-impl Law {
-    pub(super) fn new(settings: &Settings) -> Law {
-        Law {
+impl Bbr3Parameters {
+    pub(super) fn new(settings: &Settings) -> Bbr3Parameters {
+        Bbr3Parameters {
             loss: settings.number("loss_threshold"),
             kept: settings.number("kept"),
             headroom: settings.number("headroom"),
