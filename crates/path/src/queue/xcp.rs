@@ -3,6 +3,7 @@
 
 mod allocator;
 mod cloud;
+mod rule;
 
 use std::collections::VecDeque;
 use std::num::NonZeroU8;
@@ -12,8 +13,9 @@ use fairhaul_units::{Bytes, CongestionHeader, Kind, Parameter, Settings, Span, T
 use super::xcp_tcp::{Fair, FairRule};
 use super::{Gauge, Packet, Queued, Refusal, Site};
 use allocator::XcpAllocator;
-pub use allocator::XcpRule;
-use cloud::{Cloud, CloudRule};
+use cloud::Cloud;
+use rule::CloudRule;
+pub use rule::XcpRule;
 
 /// First in, first out, under the law of XCP.
 #[derive(Clone, Debug)]

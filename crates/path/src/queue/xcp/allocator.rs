@@ -4,22 +4,7 @@
 
 use fairhaul_units::{CongestionHeader, Span, Time};
 
-use super::cloud::CloudRule;
-
-/// The numbers of a router.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct XcpRule {
-    pub(super) alpha: f64,
-    pub(super) beta: f64,
-    pub(super) gamma: f64,
-    /// The share of the link that it hands out.
-    pub(super) share: f64,
-    /// Bounds of the control interval.
-    pub(super) least: Span,
-    pub(super) most: Span,
-    /// What it does for links before it that know nothing of XCP.
-    pub(super) clouds: Option<CloudRule>,
-}
+use super::rule::XcpRule;
 
 /// The interval before the first in which a sender says its round-trip time, as in [NS-2].
 pub(super) const FIRST: Span = Span::from_ms(50);

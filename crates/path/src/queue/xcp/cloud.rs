@@ -3,16 +3,8 @@
 
 use fairhaul_units::{CongestionHeader, Span, TICK, Time, tick};
 
-use super::allocator::{XcpAllocator, XcpRule, next_after};
-
-/// The numbers of a router that does so.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CloudRule {
-    /// By how much more than came through the links are taken to carry while nothing queues in them.
-    pub(super) probe: f64,
-    /// The least delay that is a queue, seconds.
-    pub(super) queueing: f64,
-}
+use super::allocator::{XcpAllocator, next_after};
+use super::rule::{CloudRule, XcpRule};
 
 /// Most of that: with alpha = 0.4 a fifth more in an interval.
 const MOST_PROBE: f64 = 0.5;
