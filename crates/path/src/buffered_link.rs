@@ -29,7 +29,7 @@ pub struct BufferedLink<T> {
 #[derive(Clone, Debug)]
 enum Queue<T> {
     Codel(crate::queue::CodelRule, Codel<T>),
-    FqCodel(crate::queue::FairRule, FqCodel<T>),
+    FqCodel(crate::queue::FqCodelRule, FqCodel<T>),
     Xcp(Box<Xcp<T>>),
 }
 

@@ -3,7 +3,7 @@
 use fairhaul_units::{Bytes, Chance, Parameter, Rate, Settings, Span, Time};
 
 use super::{
-    Capacity, Codel, CodelRule, DropTail, FairRule, FqCodel, Pie, Red, Sred, Xcp, XcpRule, XcpTcp,
+    Capacity, Codel, CodelRule, DropTail, FqCodel, FqCodelRule, Pie, Red, Sred, Xcp, XcpRule, XcpTcp,
     XcpTcpRule, codel, fq_codel, red, xcp, xcp_tcp,
 };
 
@@ -128,7 +128,7 @@ pub enum Built {
 #[allow(missing_docs, reason = "each variant is the queue of that name")]
 pub enum Rule {
     Codel(CodelRule),
-    FqCodel(FairRule),
+    FqCodel(FqCodelRule),
     Xcp(XcpRule),
     XcpTcp(Box<(XcpRule, XcpTcpRule)>),
 }

@@ -11,7 +11,7 @@ use super::codel::{self, Codel, CodelRule, Queued};
 
 /// The numbers of FQ-CoDel.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FairRule {
+pub struct FqCodelRule {
     codel: CodelRule,
     quantum: i64,
     buckets: u32,
@@ -116,14 +116,14 @@ impl FqCodel<()> {
 }
 
 /// The rule of `settings`, which are resolved.
-pub(super) fn rule(settings: &Settings) -> FairRule {
+pub(super) fn rule(settings: &Settings) -> FqCodelRule {
     let (quantum, buckets) = (settings.number("quantum") as i64, settings.number("flows") as u32);
-    FairRule { codel: codel::rule(settings), quantum, buckets }
+    FqCodelRule { codel: codel::rule(settings), quantum, buckets }
 }
 
 impl<T> FqCodel<T> {
     /// Empty buckets.
-    pub fn new(rule: &FairRule) -> FqCodel<T> {
+    pub fn new(rule: &FqCodelRule) -> FqCodel<T> {
         let bucket = || Bucket { queue: Codel::default(), credit: 0, listed: false };
         FqCodel {
             buckets: (0..rule.buckets).map(|_| bucket()).collect(),
@@ -161,7 +161,7 @@ impl<T> FqCodel<T> {
 
     /// Puts a packet of connection `flow` behind the others of its bucket.
     #[inline(always)]
-    pub fn push(&mut self, rule: &FairRule, flow: u32, queued: Queued<T>) {
+    pub fn push(&mut self, rule: &FqCodelRule, flow: u32, queued: Queued<T>) {
         let index = bucket_of(flow, rule.buckets);
         let bucket = &mut self.buckets[index as usize];
         bucket.queue.push(queued);
@@ -177,7 +177,7 @@ impl<T> FqCodel<T> {
 
     /// A packet of connection `flow` finds nothing waiting, and has its turn at once.
     #[inline(always)]
-    pub fn pass(&mut self, rule: &FairRule, flow: u32, size: u32) {
+    pub fn pass(&mut self, rule: &FqCodelRule, flow: u32, size: u32) {
         let index = bucket_of(flow, rule.buckets);
         let bucket = &mut self.buckets[index as usize];
         bucket.queue.rest();
@@ -221,7 +221,7 @@ impl<T> FqCodel<T> {
     #[inline(always)]
     pub fn next(
         &mut self,
-        rule: &FairRule,
+        rule: &FqCodelRule,
         now: Time,
         dropped: &mut Vec<Queued<T>>,
     ) -> Option<(Queued<T>, bool)> {
@@ -300,7 +300,7 @@ mod tests {
     use fairhaul_units::{Ecn, Span};
     use std::collections::BTreeSet;
 
-    fn fair() -> (FairRule, FqCodel<u32>) {
+    fn fair() -> (FqCodelRule, FqCodel<u32>) {
         let mut choice = Choice::named("fq_codel").expect("it is in the catalogue");
         choice.settings.set("max_packet", 1500.0);
         let rule = rule(&choice.settings);
@@ -311,7 +311,7 @@ mod tests {
         Queued { packet: flow, size, ecn: Ecn::NotCapable, arrived: Time::ZERO + Span::from_ms(ms) }
     }
 
-    fn sends(fair: &mut FqCodel<u32>, rule: &FairRule, ms: u64) -> Option<u32> {
+    fn sends(fair: &mut FqCodel<u32>, rule: &FqCodelRule, ms: u64) -> Option<u32> {
         let next = fair.next(rule, Time::ZERO + Span::from_ms(ms), &mut Vec::new());
         next.map(|(queued, _)| queued.packet)
     }
@@ -354,7 +354,7 @@ mod tests {
         assert_eq!(fair.len(), 10);
     }
 
-    fn with(values: &[(&str, f64)]) -> (FairRule, FqCodel<u32>) {
+    fn with(values: &[(&str, f64)]) -> (FqCodelRule, FqCodel<u32>) {
         let mut choice = Choice::named("fq_codel").expect("it is in the catalogue");
         choice.settings.set("max_packet", 64_000.0);
         choice.settings.set("target", 10_000.0);

@@ -15,12 +15,12 @@ use fairhaul_units::{Bytes, CongestionHeader, Ecn, Span, Time};
 pub use catalogue::{Built, Choice, Discipline, Entry, Gauge, Refusal, Rule, Site, entries, entry};
 pub use codel::{Codel, CodelRule, Queued};
 pub use droptail::{Capacity, DropTail};
-pub use fq_codel::{FairRule, FqCodel};
+pub use fq_codel::{FqCodel, FqCodelRule};
 pub use pie::Pie;
 pub use red::Red;
 pub use sred::Sred;
-pub use xcp::{Xcp, XcpRule};
-pub use xcp_tcp::{FairRule as XcpTcpRule, XcpTcp};
+pub use xcp::{Xcp, XcpRule, XcpTcpRule};
+pub use xcp_tcp::XcpTcp;
 
 /// What a queue reads of a packet that waits in it, or writes to it, beside its size.
 pub trait Packet {

@@ -3,6 +3,7 @@
 
 mod allocator;
 mod cloud;
+mod fairness;
 mod rule;
 
 use std::collections::VecDeque;
@@ -10,10 +11,11 @@ use std::num::NonZeroU8;
 
 use fairhaul_units::{Bytes, CongestionHeader, Kind, Parameter, Settings, Span, Time};
 
-use super::xcp_tcp::{Fair, FairRule};
 use super::{Gauge, Packet, Queued, Refusal, Site};
 use allocator::XcpAllocator;
 use cloud::Cloud;
+use fairness::Fair;
+pub use fairness::XcpTcpRule;
 use rule::CloudRule;
 pub use rule::XcpRule;
 
@@ -147,7 +149,7 @@ impl<T: Packet> Xcp<T> {
     }
 
     /// The same, limiting those who do not ask.
-    pub fn with(self, rule: &FairRule) -> Xcp<T> {
+    pub fn with(self, rule: &XcpTcpRule) -> Xcp<T> {
         Xcp { fair: Some(Box::new(Fair::new(rule.clone(), allocator::FIRST))), ..self }
     }
 
