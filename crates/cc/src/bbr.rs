@@ -344,7 +344,7 @@ impl Controller for Bbr {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workbench::{CONGESTION, ack, close};
+    use crate::test_support::{CONGESTION, ack, close};
 
     const RTT: Span = Span::from_ms(100);
 

@@ -366,7 +366,7 @@ impl Controller for Bbr3 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workbench::{CONGESTION, ack};
+    use crate::test_support::{CONGESTION, ack};
 
     const RTT: Span = Span::from_ms(100);
 

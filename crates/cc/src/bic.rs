@@ -226,7 +226,7 @@ mod tests {
     use fairhaul_units::Span;
 
     use super::*;
-    use crate::workbench::{CONGESTION, Cycles, ack, acknowledge, avoidance, close, one_round};
+    use crate::test_support::{CONGESTION, PeriodicLoss, ack, acknowledge, avoidance, close, one_round};
 
     fn settings() -> Settings {
         Settings::defaults(Bic::PARAMETERS)
@@ -480,7 +480,7 @@ mod tests {
             let first = 0.5 * libm::pow(p, -0.7);
             let (mut bic, mut window) = (bic(), avoidance(first));
             bic.on_congestion(&mut window, &CONGESTION);
-            let mut cycles = Cycles::new(p, 0.1, 1);
+            let mut cycles = PeriodicLoss::new(p, 0.1, 1);
             let means: Vec<f64> = (0..60).map(|_| cycles.next(&mut bic, &mut window)).collect();
             let mean = 40.0 / means[20..].iter().map(|mean| 1.0 / mean).sum::<f64>();
             println!("bic at {p:e}: {mean:.1}, {:.1} by phases", mean_by_phases(p, first));

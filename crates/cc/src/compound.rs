@@ -148,7 +148,7 @@ mod tests {
     use fairhaul_units::Span;
 
     use super::*;
-    use crate::workbench::{CONGESTION, Path, ack, acknowledge, avoidance, close};
+    use crate::test_support::{CONGESTION, SharedPath, ack, acknowledge, avoidance, close};
 
     fn with_delay_window(delay_window: f64) -> Compound {
         Compound { delay_window, ..Compound::new(&Settings::defaults(Compound::PARAMETERS)) }
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn the_sum_stays_near_the_path_and_gamma_while_the_standard_part_grows() {
         let mut flows = [(with_delay_window(0.0), avoidance(100.0))];
-        let mut path = Path::new(Span::from_ms(100), 10_000.0);
+        let mut path = SharedPath::new(Span::from_ms(100), 10_000.0);
         (0..200).for_each(|_| {
             path.round(&mut flows);
         });
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn an_empty_path_is_climbed_by_the_fourth_power_of_time() {
         let mut flows = [(with_delay_window(0.0), avoidance(256.0))];
-        let mut path = Path::new(Span::from_ms(100), 1e6);
+        let mut path = SharedPath::new(Span::from_ms(100), 1e6);
         (0..65).for_each(|_| {
             path.round(&mut flows);
         });

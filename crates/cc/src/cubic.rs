@@ -274,7 +274,7 @@ mod tests {
     use fairhaul_units::Span;
 
     use super::*;
-    use crate::workbench::{CONGESTION, Cycles, ack, avoidance, close};
+    use crate::test_support::{CONGESTION, PeriodicLoss, ack, avoidance, close};
 
     fn settings() -> Settings {
         Settings::defaults(Cubic::PARAMETERS)
@@ -306,7 +306,7 @@ mod tests {
     /// The mean window over 20 cycles after `skipped`, with a loss in every 1/p packets and the
     /// first at the window `peak`; an acknowledgement for every 10 000th part of a cycle.
     fn mean(cubic: Cubic, p: f64, rtt_s: f64, peak: f64, skipped: u32) -> f64 {
-        let mut cycles = Cycles::new(p, rtt_s, ((1e-4 / p) as u64).max(1));
+        let mut cycles = PeriodicLoss::new(p, rtt_s, ((1e-4 / p) as u64).max(1));
         let (mut cubic, mut window) = after_a_loss(cubic, peak);
         for _ in 0..skipped {
             cycles.next(&mut cubic, &mut window);

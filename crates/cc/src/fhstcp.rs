@@ -174,7 +174,7 @@ impl Controller for Fhstcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workbench::{CONGESTION, ack, avoidance, close, mean_window};
+    use crate::test_support::{CONGESTION, ack, avoidance, close, mean_window};
 
     fn settings() -> Settings {
         Settings::defaults(Fhstcp::PARAMETERS)

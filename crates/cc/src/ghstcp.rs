@@ -279,7 +279,7 @@ impl Controller for Ghstcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workbench::{CONGESTION, Path, ack, avoidance, close};
+    use crate::test_support::{CONGESTION, Path, ack, avoidance, close};
     use fairhaul_units::{Span, Time};
 
     fn settings() -> Settings {

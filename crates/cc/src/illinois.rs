@@ -177,7 +177,7 @@ impl Controller for Illinois {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workbench::{CONGESTION, ack, acknowledge, avoidance, close};
+    use crate::test_support::{CONGESTION, ack, acknowledge, avoidance, close};
 
     fn illinois() -> Illinois {
         Illinois::new(&Settings::defaults(Illinois::PARAMETERS))
@@ -262,7 +262,7 @@ mod tests {
             let mut window = avoidance(1000.0);
             round(&mut flow, &mut window, Span::from_ms(100));
             round(&mut flow, &mut window, Span::from_ms(100));
-            let mean = crate::workbench::mean_window(&mut flow, p, 0.1);
+            let mean = crate::test_support::mean_window(&mut flow, p, 0.1);
             close(mean, (75.0 / p).sqrt(), 0.02);
         }
     }

@@ -26,11 +26,11 @@ mod round;
 mod scalable;
 mod skew;
 mod synctcp;
+#[cfg(test)]
+mod test_support;
 mod vegas;
 mod westwood;
 mod windowed;
-#[cfg(test)]
-mod workbench;
 mod xcp;
 
 pub use bbr::Bbr;

@@ -119,7 +119,7 @@ impl Controller for Scalable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workbench::{CONGESTION, avoidance, close, mean_window, one_round};
+    use crate::test_support::{CONGESTION, avoidance, close, mean_window, one_round};
 
     fn kelly() -> Scalable {
         Scalable::new(&Settings::defaults(Scalable::PARAMETERS))

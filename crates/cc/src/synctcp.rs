@@ -333,7 +333,7 @@ impl Controller for Synctcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workbench::{CONGESTION, Path, ack, acknowledge, avoidance, close, mean_window};
+    use crate::test_support::{CONGESTION, SharedPath, ack, acknowledge, avoidance, close, mean_window};
     use fairhaul_units::Time;
 
     fn settings() -> Settings {
@@ -512,7 +512,7 @@ mod tests {
     /// with fractions, and the first nine acknowledgements are Reno's.
     #[test]
     fn an_idle_path_is_taken_by_half_a_window_a_round() {
-        let mut path = Path::new(Span::from_ms(60), 1e6);
+        let mut path = SharedPath::new(Span::from_ms(60), 1e6);
         let mut flows = [(Synctcp::new(&original()), avoidance(8.0))];
         path.round(&mut flows);
         let mut wanted = flows[0].1.cwnd;

@@ -167,7 +167,7 @@ mod tests {
     use fairhaul_units::Span;
 
     use super::*;
-    use crate::workbench::{CONGESTION, Path, ack, acknowledge, avoidance};
+    use crate::test_support::{CONGESTION, SharedPath, ack, acknowledge, avoidance};
 
     fn settings() -> Settings {
         Settings::defaults(Vegas::PARAMETERS)
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn slow_start_doubles_in_every_other_round() {
         let mut flows = [(Vegas::new(&settings()), Window { cwnd: 2.0, ssthresh: 1e9 })];
-        let mut path = Path::new(Span::from_ms(100), 1e6);
+        let mut path = SharedPath::new(Span::from_ms(100), 1e6);
         let windows = [(); 7].map(|()| {
             path.round(&mut flows);
             flows[0].1.cwnd
@@ -264,7 +264,7 @@ mod tests {
                 let chosen = settings().with("alpha", alpha).with("beta", beta);
                 let flow = (Vegas::new(&chosen), avoidance(10.0));
                 let mut flows = vec![flow; number];
-                let mut path = Path::new(Span::from_ms(50), 2000.0);
+                let mut path = SharedPath::new(Span::from_ms(50), 2000.0);
                 let queued = (0..200).map(|_| path.round(&mut flows)).last().unwrap();
                 let flows = number as f64;
                 assert!(queued >= alpha * flows && queued <= beta * flows, "{queued} of {flows} flows");

@@ -41,7 +41,7 @@ pub(crate) fn one_round(controller: &mut impl Controller, window: &mut Window) {
 /// packets are acknowledged, each of which takes 1/w of a round. Recovery takes no time.
 pub(crate) fn mean_window(controller: &mut impl Controller, p: f64, rtt_s: f64) -> f64 {
     let mut window = avoidance(libm::pow(p, -0.8));
-    let mut cycles = Cycles::new(p, rtt_s, 1);
+    let mut cycles = PeriodicLoss::new(p, rtt_s, 1);
     for _ in 0..200 {
         let start = window.cwnd;
         let mean = cycles.next(controller, &mut window);
@@ -53,7 +53,7 @@ pub(crate) fn mean_window(controller: &mut impl Controller, p: f64, rtt_s: f64) 
 }
 
 /// Losses of every 1/p-th packet, one after the other.
-pub(crate) struct Cycles {
+pub(crate) struct PeriodicLoss {
     packets: u64,
     /// Packets that one acknowledgement delivers.
     batch: u64,
@@ -62,11 +62,11 @@ pub(crate) struct Cycles {
     now_s: f64,
 }
 
-impl Cycles {
-    pub(crate) fn new(p: f64, rtt_s: f64, batch: u64) -> Cycles {
+impl PeriodicLoss {
+    pub(crate) fn new(p: f64, rtt_s: f64, batch: u64) -> PeriodicLoss {
         let packets = (1.0 / p).round() as u64;
         let event = AckEvent { packets: batch as f64, ..ack(Span::from_secs(rtt_s)) };
-        Cycles { packets, batch, event, rtt_s, now_s: 0.0 }
+        PeriodicLoss { packets, batch, event, rtt_s, now_s: 0.0 }
     }
 
     /// Up to the next loss, and what it does: the mean window before it.
@@ -84,17 +84,17 @@ impl Cycles {
 }
 
 /// Flows of one base round-trip time behind one queue without limit, a round of all at a time.
-pub(crate) struct Path {
+pub(crate) struct SharedPath {
     pub(crate) base: Span,
     pub(crate) packets_per_s: f64,
     pub(crate) now: Time,
 }
 
-impl Path {
+impl SharedPath {
     /// An idle path.
     #[allow(dead_code, reason = "for the tests of controllers that watch the delay")]
-    pub(crate) fn new(base: Span, packets_per_s: f64) -> Path {
-        Path { base, packets_per_s, now: Time::ZERO }
+    pub(crate) fn new(base: Span, packets_per_s: f64) -> SharedPath {
+        SharedPath { base, packets_per_s, now: Time::ZERO }
     }
 
     /// One round: every flow gets an acknowledgement for each whole packet of its window, all with
