@@ -5,7 +5,7 @@
 
 use fairhaul_units::{Kind, Parameter, Settings};
 
-use crate::highspeed_law::{self as law, Row};
+use crate::highspeed_law::{self as law, TableRow};
 use crate::{AckEvent, Congestion, Controller, Window};
 
 /// HighSpeed TCP.
@@ -21,7 +21,7 @@ enum Growth {
     Table,
     /// As in Linux: with the row in force, which changes in congestion avoidance only.
     Linux {
-        row: &'static Row,
+        row: &'static TableRow,
     },
 }
 

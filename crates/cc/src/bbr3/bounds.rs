@@ -3,10 +3,10 @@
 
 use fairhaul_units::Time;
 
-use super::{LEAST_WINDOW, Model, State, fills};
+use super::{Bbr3Model, Bbr3State, LEAST_WINDOW, fills};
 use crate::{AckEvent, RateSample, Window};
 
-impl Model {
+impl Bbr3Model {
     pub(super) fn with_headroom(&self) -> f64 {
         let left = (self.most * (1.0 - self.parameters.headroom)).min(self.most - 1.0);
         left.max(LEAST_WINDOW)
@@ -42,7 +42,7 @@ impl Model {
         if !limited {
             self.most = flight.max(self.parameters.kept * self.target(window));
         }
-        if self.state == State::Up {
+        if self.state == Bbr3State::Up {
             self.begin_down(now);
         }
     }
