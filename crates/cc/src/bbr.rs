@@ -350,18 +350,18 @@ mod tests {
 
     /// A path of 1000 packets a second and 100 ms that is always full: a round of 100 packets, all
     /// acknowledged, with so many in flight before each acknowledgement.
-    struct DeliveryRounds {
+    struct FlowInRounds {
         flow: Bbr,
         window: Window,
         now: Time,
         delivered: f64,
     }
 
-    impl DeliveryRounds {
-        fn new() -> DeliveryRounds {
+    impl FlowInRounds {
+        fn new() -> FlowInRounds {
             let flow = Bbr::new(&Settings::defaults(Bbr::PARAMETERS));
             let window = Window { cwnd: 10.0, ssthresh: f64::INFINITY };
-            DeliveryRounds { flow, window, now: Time::ZERO, delivered: 0.0 }
+            FlowInRounds { flow, window, now: Time::ZERO, delivered: 0.0 }
         }
 
         fn acknowledge(&mut self, in_flight: f64, rtt: Span) {
@@ -396,7 +396,7 @@ mod tests {
     /// three of bursts are in flight.
     #[test]
     fn the_start_ends_after_three_rounds_without_growth_and_drains() {
-        let mut path = DeliveryRounds::new();
+        let mut path = FlowInRounds::new();
         path.run(1, 200.0);
         close(path.gap(), 1.0 / 2885.0, 1e-6);
         let mut packets = 1;
@@ -417,7 +417,7 @@ mod tests {
     /// the ninth packet delivered that says nothing.
     #[test]
     fn the_first_window_is_doubled_whatever_the_first_samples_say() {
-        let mut path = DeliveryRounds::new();
+        let mut path = FlowInRounds::new();
         for _ in 0..20 {
             path.now += RTT;
             path.delivered += 1.0;
@@ -436,8 +436,8 @@ mod tests {
         assert_eq!(path.window.cwnd, 19.0);
     }
 
-    fn cycling() -> DeliveryRounds {
-        let mut path = DeliveryRounds::new();
+    fn cycling() -> FlowInRounds {
+        let mut path = FlowInRounds::new();
         path.run(400, 200.0);
         path.run(100, 100.0);
         path
