@@ -7,23 +7,23 @@ use fairhaul_units::{Ack, Chance, CongestionHeader, Data, Ecn, Span, Time};
 
 mod application;
 mod crossing;
-mod fates;
+mod packet_counts;
 mod recording;
 mod share;
 
 use crate::event_key::EventKind;
-use crate::network::{Account, Admission, Network};
+use crate::network::{Admission, BottleneckAccount, Network};
 use crate::queued_packet::DataOrAck;
-use crate::route::{End, Leg, Route};
+use crate::route::{Leg, LegEnd, Route};
 use crate::tcp::{Datagrams, Poll, Profile, Receiver, Sender};
-use fates::Fates;
+use packet_counts::PacketCounts;
 use share::Share;
 
 /// See the module.
 pub struct Connection {
     serial: u32,
     flow: u32,
-    account: Account,
+    account: BottleneckAccount,
     start: Time,
     end: Option<Time>,
     sender: Sender<Builtin>,
@@ -37,8 +37,8 @@ pub struct Connection {
     datagrams: Option<Box<Datagrams>>,
     in_order: u64,
     wires: Vec<Wire>,
-    data: Fates,
-    acks: Fates,
+    data: PacketCounts,
+    acks: PacketCounts,
     overhead: Span,
     chance: Chance,
     last_departure: Time,
@@ -56,7 +56,7 @@ impl Connection {
         serial: u32,
         transfer: &Transfer,
         flow: &Flow,
-        account: Account,
+        account: BottleneckAccount,
         route: &Route,
         seed: u64,
     ) -> Connection {
@@ -80,8 +80,8 @@ impl Connection {
             datagrams: matches!(flow.traffic, Traffic::Cbr { .. }).then(Box::default),
             in_order: 0,
             wires: route.wires.iter().map(|&(rate, delay)| Wire::new(rate, delay)).collect(),
-            data: Fates::default(),
-            acks: Fates::default(),
+            data: PacketCounts::default(),
+            acks: PacketCounts::default(),
             overhead: flow.overhead,
             chance: Chance::stream(seed, "overhead", serial.into()),
             last_departure: Time::ZERO,
@@ -221,14 +221,14 @@ impl Connection {
         for Leg { wires, end } in &route.forward[leg..] {
             now = self.cross_wires(*wires, data.size, now);
             match *end {
-                End::Alone(link) => match self.cross_alone(link, data, now, network) {
+                LegEnd::Alone(link) => match self.cross_alone(link, data, now, network) {
                     Some(arrives) => now = arrives,
                     None => return,
                 },
-                End::Meet { lane, .. } | End::Wait { lane } => {
+                LegEnd::Meet { lane, .. } | LegEnd::Wait { lane } => {
                     return network.rings.add_data(&mut network.events, lane, self.serial, now, *data);
                 }
-                End::There => return self.arrive(data, now, route, network),
+                LegEnd::There => return self.arrive(data, now, route, network),
             }
         }
     }
@@ -245,7 +245,7 @@ impl Connection {
     /// A data packet has waited at the end of a leg.
     #[inline(always)]
     pub fn meet_data(&mut self, leg: usize, mut data: Data, now: Time, route: &Route, network: &mut Network) {
-        let End::Meet { link, .. } = route.forward[leg].end else {
+        let LegEnd::Meet { link, .. } = route.forward[leg].end else {
             return self.carry_data(leg + 1, &mut data, now, route, network);
         };
         match self.offer(link, &mut data, now, network) {
@@ -325,14 +325,14 @@ impl Connection {
         for Leg { wires, end } in &route.reverse[leg..] {
             now = self.cross_wires(*wires, ack.size(), now);
             match *end {
-                End::Alone(link) => match self.ack_crosses_alone(link, ack, now, network) {
+                LegEnd::Alone(link) => match self.ack_crosses_alone(link, ack, now, network) {
                     Some(arrives) => now = arrives,
                     None => return,
                 },
-                End::Meet { lane, .. } | End::Wait { lane } => {
+                LegEnd::Meet { lane, .. } | LegEnd::Wait { lane } => {
                     return network.rings.add_ack(&mut network.events, lane, self.serial, now, *ack);
                 }
-                End::There => unreachable!("acknowledgements wait for their sender"),
+                LegEnd::There => unreachable!("acknowledgements wait for their sender"),
             }
         }
     }
@@ -343,7 +343,7 @@ impl Connection {
         if leg + 1 == route.reverse.len() {
             return self.acknowledge(&ack, now, route, network);
         }
-        let End::Meet { link, .. } = route.reverse[leg].end else {
+        let LegEnd::Meet { link, .. } = route.reverse[leg].end else {
             return self.carry_ack(leg + 1, &ack, now, route, network);
         };
         match self.offer_ack(link, &ack, now, network) {

@@ -26,7 +26,7 @@ fn to_share(flow: &Flow) -> u64 {
 
 /// Identifies the payload of a flow that its bottleneck carries.
 #[derive(Clone, Copy, Debug)]
-pub struct Account {
+pub struct BottleneckAccount {
     flow: u32,
     /// That link; no link's number where there is none.
     link: u32,
@@ -34,7 +34,7 @@ pub struct Account {
     headers: u32,
 }
 
-impl Account {
+impl BottleneckAccount {
     /// What `link` carries on this account with a data packet of `size`.
     #[inline(always)]
     fn carried(&self, link: u32, size: u32) -> Option<Carried> {
@@ -43,8 +43,8 @@ impl Account {
 }
 
 /// The accounts of all flows.
-fn accounts(scenario: &Scenario) -> Vec<Account> {
-    let account = |(index, (flow, link)): (usize, (&Flow, Option<u32>))| Account {
+fn accounts(scenario: &Scenario) -> Vec<BottleneckAccount> {
+    let account = |(index, (flow, link)): (usize, (&Flow, Option<u32>))| BottleneckAccount {
         flow: index as u32,
         link: link.unwrap_or(u32::MAX),
         headers: flow.headers().0 as u32,
@@ -92,7 +92,7 @@ pub struct Network {
     pub dropped: Vec<Queued<QueuedPacket>>,
     /// Whether the ledger counts the bytes that links have sent.
     counts_bytes: bool,
-    accounts: Vec<Account>,
+    accounts: Vec<BottleneckAccount>,
     /// Payload that is left of each transfer that several connections carry, bytes, by the first of
     /// their flows; empty where there is none.
     pub left: Vec<u64>,
@@ -152,7 +152,7 @@ impl Network {
     }
 
     /// Where the payload of `flow` is counted.
-    pub fn account(&self, flow: u32) -> Account {
+    pub fn account(&self, flow: u32) -> BottleneckAccount {
         self.accounts[flow as usize]
     }
 
@@ -165,7 +165,7 @@ impl Network {
         serial: u32,
         size: u32,
         ecn: Ecn,
-        data_of: Option<&Account>,
+        data_of: Option<&BottleneckAccount>,
         now: Time,
     ) -> Admission {
         self.gauge(link, now);

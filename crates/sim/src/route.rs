@@ -29,12 +29,12 @@ pub struct Leg {
     /// Numbers of the first wire and of the first after them.
     pub wires: (u8, u8),
     /// What is behind them.
-    pub end: End,
+    pub end: LegEnd,
 }
 
 /// Where a leg ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum End {
+pub enum LegEnd {
     /// At a link that this connection alone feeds.
     Alone(u32),
     /// At a link where flows meet; packets wait for it.
@@ -111,15 +111,15 @@ impl Links<'_> {
 }
 
 /// The legs of one way.
-struct Way {
+struct Legs {
     /// The first wire of the leg under way.
     first: u8,
     legs: Vec<Leg>,
 }
 
-impl Way {
+impl Legs {
     /// A leg ends; the connection has so many wires by now.
-    fn add(&mut self, wires: usize, end: End) {
+    fn add(&mut self, wires: usize, end: LegEnd) {
         let first = std::mem::replace(&mut self.first, wires as u8);
         self.legs.push(Leg { wires: (first, wires as u8), end });
     }
@@ -223,7 +223,7 @@ impl<'a> Compiler<'a> {
 
     /// The legs of a way. `ends_in_lane`: behind the last hop packets wait.
     fn legs(&mut self, hops: &[Hop], ends_in_lane: bool, rings: &mut RingNumbers) -> Vec<Leg> {
-        let mut way = Way { first: self.wires.len() as u8, legs: Vec::new() };
+        let mut way = Legs { first: self.wires.len() as u8, legs: Vec::new() };
         for (at, hop) in hops.iter().enumerate() {
             match *hop {
                 Hop::Access { rate, delay } => {
@@ -233,26 +233,26 @@ impl<'a> Compiler<'a> {
                 }
                 Hop::Link(link) if self.links.alone[link as usize] => {
                     self.passed.push(Mark::Own(self.flow));
-                    way.add(self.wires.len(), End::Alone(link));
+                    way.add(self.wires.len(), LegEnd::Alone(link));
                     self.since += self.links.shortest(link);
                 }
                 Hop::Link(link) => {
                     let lane = self.wait(way.legs.len(), link, rings);
-                    way.add(self.wires.len(), End::Meet { link, lane });
+                    way.add(self.wires.len(), LegEnd::Meet { link, lane });
                     self.since = self.links.shortest(link);
                     let disorders = self.links.disorders[link as usize];
                     self.passed = vec![if disorders { Mark::Own(self.flow) } else { Mark::Ordered(link) }];
                     if disorders && !self.waits(hops.get(at + 1), ends_in_lane) {
                         let lane = self.wait(way.legs.len(), self.links.hosts(), rings);
-                        way.add(self.wires.len(), End::Wait { lane });
+                        way.add(self.wires.len(), LegEnd::Wait { lane });
                     }
                 }
             }
         }
         let end = if ends_in_lane {
-            End::Wait { lane: self.wait(way.legs.len(), self.links.hosts(), rings) }
+            LegEnd::Wait { lane: self.wait(way.legs.len(), self.links.hosts(), rings) }
         } else {
-            End::There
+            LegEnd::There
         };
         way.add(self.wires.len(), end);
         way.legs
@@ -312,12 +312,12 @@ mod tests {
         };
         assert_eq!(ends(0), ends(1));
         let (first, third) = (ends(0), ends(2));
-        let lanes = |ends: &[End]| match ends {
+        let lanes = |ends: &[LegEnd]| match ends {
             [
-                End::Meet { link: 0, lane: a },
-                End::There,
-                End::Meet { link: 1, lane: b },
-                End::Wait { lane: c },
+                LegEnd::Meet { link: 0, lane: a },
+                LegEnd::There,
+                LegEnd::Meet { link: 1, lane: b },
+                LegEnd::Wait { lane: c },
             ] => [a.ring, b.ring, c.ring],
             other => panic!("not the way of a dumbbell: {other:?}"),
         };

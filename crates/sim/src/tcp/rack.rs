@@ -6,7 +6,7 @@
 
 use fairhaul_units::{Ack, Span, Time};
 
-use super::flight::{Flight, Packet};
+use super::flight::{Flight, SentPacket};
 use super::{DUP_THRESHOLD, Scoreboard};
 
 /// The reordering window grows by one part of this of the smallest round trip with each round in which a packet was
@@ -76,7 +76,7 @@ impl Default for Rack {
 
 impl Rack {
     /// Memory per packet, bytes.
-    pub const PER_PACKET: usize = size_of::<Packet>();
+    pub const PER_PACKET: usize = size_of::<SentPacket>();
 
     /// A packet leaves for the first time.
     pub fn send_new(&mut self, now: Time) {
@@ -215,7 +215,7 @@ impl Rack {
     }
 
     fn lose(&mut self, board: &mut Scoreboard, number: u64) {
-        let Packet { lost, again, .. } = *self.flight.at(number);
+        let SentPacket { lost, again, .. } = *self.flight.at(number);
         board.lose(self.flight.at(number).copies());
         self.flight.lose(number);
         self.lost += u64::from(!lost);
@@ -406,7 +406,7 @@ mod tests {
                 rack.detect_if_advanced(&mut board, recovering, now);
                 let (una, next) = (board.una(), board.next());
                 let packets = || (una..next).map(|number| rack.flight.at(number));
-                prop_assert_eq!(board.in_flight(), packets().map(Packet::copies).sum::<u64>(), "{:?}", step);
+                prop_assert_eq!(board.in_flight(), packets().map(SentPacket::copies).sum::<u64>(), "{:?}", step);
                 let gone = packets().filter(|p| p.lost && !p.is_delivered()).count() as u64;
                 let again = packets().filter(|p| p.again && !p.is_delivered()).count() as u64;
                 prop_assert_eq!((rack.lost, rack.again), (gone, again));

@@ -4,7 +4,7 @@
 use fairhaul_experiment::Hold;
 use fairhaul_units::{Ack, Data, Ecn, SACK_BLOCKS, SackBlock, Span, Time};
 
-use super::adaptive::{Adaptive, Place, Verdict};
+use super::adaptive::{AckDecision, Adaptive, ArrivalKind};
 use super::runs::Runs;
 
 /// The receiving end of one connection.
@@ -178,12 +178,12 @@ impl Receiver {
     fn answer(&mut self, data: &Data, place: (bool, bool, bool), news: bool, now: Time) -> Option<Ack> {
         let (_, filled, fresh) = place;
         let verdict = self.adaptive.as_mut().map(|adaptive| adaptive.take(place_of(place), news, now));
-        match verdict.unwrap_or(Verdict::Send) {
-            Verdict::Hold(hold) | Verdict::Join(hold) if self.delayed.is_none() => {
+        match verdict.unwrap_or(AckDecision::Send) {
+            AckDecision::Hold(hold) | AckDecision::Join(hold) if self.delayed.is_none() => {
                 self.delayed = Some(DelayedAck { stamped: data.stamped, arrived: now, until: now + hold });
                 return None;
             }
-            Verdict::Join(_) => return None,
+            AckDecision::Join(_) => return None,
             _ => {}
         }
         // What fills a gap says so by its own stamp [RFC 7323, 4.3].
@@ -243,12 +243,12 @@ impl Receiver {
 }
 
 /// What a packet is to a receiver that holds acknowledgements as the kernel does.
-fn place_of(place: (bool, bool, bool)) -> Place {
+fn place_of(place: (bool, bool, bool)) -> ArrivalKind {
     match place {
-        (true, true, _) => Place::Fills,
-        (true, false, _) => Place::InOrder,
-        (false, _, true) => Place::Beyond,
-        (false, _, false) => Place::Again,
+        (true, true, _) => ArrivalKind::Fills,
+        (true, false, _) => ArrivalKind::InOrder,
+        (false, _, true) => ArrivalKind::Beyond,
+        (false, _, false) => ArrivalKind::Again,
     }
 }
 

@@ -71,7 +71,7 @@ impl Outcome {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum CaState {
     /// The request to open has not been answered.
     Opening { asked: bool },
     /// All is well.
@@ -107,7 +107,7 @@ pub struct Sender<C> {
     rates: Option<Box<RateSampler>>,
     /// Of the recovery under way, where it is proportional.
     proportion: Proportion,
-    state: State,
+    state: CaState,
     recover: u64,
     /// The first packet that had not been sent when an echo last reduced the window.
     marked_below: u64,
@@ -161,7 +161,7 @@ impl<C: Controller + Clone> Sender<C> {
             rates: controller.samples_rate().then(Box::default),
             lost_told: 0,
             proportion: Proportion::default(),
-            state: State::Opening { asked: false },
+            state: CaState::Opening { asked: false },
             recover: 0,
             marked_below: 0,
             in_cwr: false,
@@ -194,7 +194,7 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// Whether the connection is open and all that it has to carry is acknowledged.
     pub fn is_done(&self) -> bool {
-        !matches!(self.state, State::Opening { .. }) && self.board.una() == self.total
+        !matches!(self.state, CaState::Opening { .. }) && self.board.una() == self.total
     }
 
     /// What it goes by.
@@ -243,9 +243,9 @@ impl<C: Controller + Clone> Sender<C> {
     /// What leaves at `now`. To be asked until it has nothing more.
     pub fn poll(&mut self, now: Time) -> Poll {
         match self.state {
-            State::Opening { asked: true } => Poll::Idle,
-            State::Opening { asked: false } => {
-                self.state = State::Opening { asked: true };
+            CaState::Opening { asked: true } => Poll::Idle,
+            CaState::Opening { asked: false } => {
+                self.state = CaState::Opening { asked: true };
                 self.restart_timer(now);
                 let (ecn, size) = (Ecn::NotCapable, HEADER.0 as u32); // [RFC 3168, 6.1.1]
                 let (opens, again, cwr) = (true, false, false);
@@ -264,7 +264,7 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// An acknowledgement arrives.
     pub fn on_ack(&mut self, ack: &Ack, now: Time) -> Outcome {
-        if let State::Opening { .. } = self.state {
+        if let CaState::Opening { .. } = self.state {
             return self.on_opened(ack, now);
         }
         if ack.congestion {
@@ -298,10 +298,10 @@ impl<C: Controller + Clone> Sender<C> {
         let finished = self.is_done();
         let mut outcome = match (undone_since, self.state) {
             (Some(since), _) => Outcome::Undone { since, finished },
-            (None, State::Open) => self.in_open(event.as_ref(), ack.ece, delivered, advanced, full, now),
-            (None, State::Recovery) => self.in_recovery(delivered, advanced, now),
-            (None, State::Loss) => self.in_loss(event.as_ref(), delivered, advanced, now),
-            (None, State::Opening { .. }) => unreachable!("answered above"),
+            (None, CaState::Open) => self.in_open(event.as_ref(), ack.ece, delivered, advanced, full, now),
+            (None, CaState::Recovery) => self.in_recovery(delivered, advanced, now),
+            (None, CaState::Loss) => self.in_loss(event.as_ref(), delivered, advanced, now),
+            (None, CaState::Opening { .. }) => unreachable!("answered above"),
         };
         if self.rack_tlp.is_some() {
             outcome = self.on_ack_of_probe(ack, delivered + advanced, outcome, now);
@@ -325,8 +325,8 @@ impl<C: Controller + Clone> Sender<C> {
         let again = self.rtt.is_backed_off();
         self.rtt.back_off();
         self.finish_prr();
-        if let State::Opening { .. } = self.state {
-            self.state = State::Opening { asked: false };
+        if let CaState::Opening { .. } = self.state {
+            self.state = CaState::Opening { asked: false };
             // A lost request leaves one packet to begin with [RFC 5681, 3.1], in the kernel only a second one
             // does [LINUX, tcp_init_transfer].
             if again || self.profile.rto != Rto::Linux {
@@ -353,7 +353,7 @@ impl<C: Controller + Clone> Sender<C> {
         }
         self.pacer.restart(now);
         self.cwr = true;
-        self.state = State::Loss;
+        self.state = CaState::Loss;
         self.recover = self.board.next();
         // More than `recover` must be acknowledged: what the timeout sends again needlessly makes
         // duplicates of `recover` itself.
@@ -367,7 +367,7 @@ impl<C: Controller + Clone> Sender<C> {
         if ack.opens {
             self.sample(now.since(ack.echo));
             self.rtt.progress();
-            self.state = State::Open;
+            self.state = CaState::Open;
             self.timer = Time::NEVER;
         }
         Outcome::Quiet

@@ -9,7 +9,7 @@
 use fairhaul_cc::{Cause, Controller};
 use fairhaul_units::Time;
 
-use super::{Outcome, Sender, State};
+use super::{CaState, Outcome, Sender};
 use crate::tcp::Proportion;
 
 impl<C: Controller + Clone> Sender<C> {
@@ -58,7 +58,7 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// The reduction for an echo, if one is under way, is over: the window is at its threshold.
     pub(super) fn finish_cwr(&mut self) {
-        if std::mem::take(&mut self.in_cwr) && self.state == State::Open {
+        if std::mem::take(&mut self.in_cwr) && self.state == CaState::Open {
             self.window.cwnd = self.window.ssthresh;
         }
     }

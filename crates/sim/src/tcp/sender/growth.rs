@@ -4,7 +4,7 @@ use fairhaul_cc::{AckEvent, Controller, Pacing};
 use fairhaul_experiment::SlowStart;
 use fairhaul_units::{Ack, Time, real};
 
-use super::{Sender, State};
+use super::{CaState, Sender};
 
 impl<C: Controller + Clone> Sender<C> {
     /// What the controller is told of an acknowledgement that delivered something.
@@ -34,7 +34,7 @@ impl<C: Controller + Clone> Sender<C> {
             one_way: self.profile.clock.reads(ack.arrived).since(ack.echo),
             in_flight: real(self.board.in_flight()),
             new_round,
-            recovering: self.state != State::Open,
+            recovering: self.state != CaState::Open,
             rate,
         }
     }

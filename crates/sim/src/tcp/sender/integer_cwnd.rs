@@ -4,7 +4,7 @@
 use fairhaul_cc::{AckEvent, Cause, Controller};
 use fairhaul_units::Time;
 
-use super::{Sender, State};
+use super::{CaState, Sender};
 
 /// A window this close below a whole packet is that packet: sums of fractions are rounded.
 const ROUNDING: f64 = 1e-9;
@@ -37,7 +37,7 @@ impl<C: Controller + Clone> Sender<C> {
         self.controller.on_timeout(&mut self.window, &event);
         self.drop_fraction();
         // In the kernel the recovery under way, or the echo of a mark, has reduced the threshold already.
-        if self.rack_tlp.is_some() && (self.state == State::Recovery || self.in_cwr) {
+        if self.rack_tlp.is_some() && (self.state == CaState::Recovery || self.in_cwr) {
             self.window.ssthresh = ssthresh;
         }
     }

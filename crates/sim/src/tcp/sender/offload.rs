@@ -2,7 +2,7 @@
 
 use fairhaul_cc::Controller;
 
-use super::{Sender, State};
+use super::{CaState, Sender};
 
 /// No burst waits for more than this part of the window, so that acknowledgements keep coming.
 const LEAST_PARTS: f64 = 3.0;
@@ -17,7 +17,7 @@ impl<C: Controller + Clone> Sender<C> {
     // away, so that its size is what the scenario says.
     #[inline(always)]
     pub(super) fn burst(&mut self) -> Option<u64> {
-        if self.profile.offload == 1 || self.state != State::Open {
+        if self.profile.offload == 1 || self.state != CaState::Open {
             return Some(1); // recovery fills holes at once
         }
         if self.pacer.burst() > 0 {

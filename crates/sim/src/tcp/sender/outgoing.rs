@@ -3,7 +3,7 @@
 use fairhaul_cc::{Controller, Pacing, Request};
 use fairhaul_units::{CongestionHeader, Data, Ecn, Time, real};
 
-use super::{Poll, Profile, Sender, State};
+use super::{CaState, Poll, Profile, Sender};
 
 impl<C: Controller + Clone> Sender<C> {
     /// What leaves once the connection is open.
@@ -38,7 +38,7 @@ impl<C: Controller + Clone> Sender<C> {
         if self.is_probing() {
             return self.send_probe(now);
         }
-        let resent = if self.state == State::Open { None } else { self.lost_to_resend() };
+        let resent = if self.state == CaState::Open { None } else { self.lost_to_resend() };
         if let Some(number) = resent {
             return self.resend(number, now);
         }
@@ -49,7 +49,7 @@ impl<C: Controller + Clone> Sender<C> {
         if let Some(rates) = &mut self.rates {
             rates.app_limited(self.board.in_flight());
         }
-        if self.state == State::Recovery && self.profile.recovery.reports() && self.rack_tlp.is_none() {
+        if self.state == CaState::Recovery && self.profile.recovery.reports() && self.rack_tlp.is_none() {
             if let Some(number) = self.board.gap_to_resend() {
                 return self.resend(number, now);
             }
@@ -63,7 +63,7 @@ impl<C: Controller + Clone> Sender<C> {
     /// What left last did so with that stamp; who wants to know is told.
     #[inline(never)]
     pub(super) fn on_launched(&mut self, stamp: Time) {
-        if let State::Opening { .. } = self.state {
+        if let CaState::Opening { .. } = self.state {
             return;
         }
         if let Some(rack_tlp) = &mut self.rack_tlp {
@@ -126,7 +126,7 @@ impl<C: Controller + Clone> Sender<C> {
     fn pacing(&self) -> Pacing {
         match self.controller.pacing(&self.window) {
             // Unclear in [FHSTCP, Fig. 1]: whether recovery is paced. It is not: a hole is filled at once.
-            Pacing::Blocks { .. } if self.state != State::Open => Pacing::None,
+            Pacing::Blocks { .. } if self.state != CaState::Open => Pacing::None,
             pacing => pacing,
         }
     }

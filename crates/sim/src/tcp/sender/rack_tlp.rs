@@ -7,7 +7,7 @@
 use fairhaul_cc::{Cause, Controller};
 use fairhaul_units::{Ack, Span, Time};
 
-use super::{Outcome, Poll, Sender, State};
+use super::{CaState, Outcome, Poll, Sender};
 use crate::tcp::{Moment, Rack};
 
 /// How much later than computed the timer of a probe or of reordering expires [LINUX, TCP_TIMEOUT_MIN_US].
@@ -96,11 +96,11 @@ impl<C: Controller + Clone> Sender<C> {
     // Differs from [LINUX]: after a timeout what is found lost again is sent again, but begins no fast
     // recovery; the window is small already.
     fn on_reorder_timer(&mut self, now: Time) -> Outcome {
-        let (recovering, moment) = (self.state != State::Open, self.moment(now));
+        let (recovering, moment) = (self.state != CaState::Open, self.moment(now));
         let Some(rack_tlp) = &mut self.rack_tlp else { return Outcome::Quiet };
         rack_tlp.rack.detect_losses(&mut self.board, recovering, moment);
         self.timer = rack_tlp.timeout_at.max(now + TIMER_SLACK);
-        if self.state == State::Open && rack_tlp.rack.has_loss() {
+        if self.state == CaState::Open && rack_tlp.rack.has_loss() {
             return self.enter_recovery(1, 0, now);
         }
         Outcome::Quiet
@@ -133,7 +133,7 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// Whether it is in a recovery that an acknowledgement up to `next` does not end.
     fn is_recovering(&self, next: u64) -> bool {
-        self.state != State::Open && next < self.recover
+        self.state != CaState::Open && next < self.recover
     }
 
     fn moment(&self, now: Time) -> Moment {
@@ -147,7 +147,7 @@ impl<C: Controller + Clone> Sender<C> {
     #[cold]
     pub(super) fn arm_timer(&mut self, timeout_at: Time, now: Time) {
         let srtt = self.rtt.smoothed();
-        let calm = self.state == State::Open && !srtt.is_zero() && !self.board.has_reports();
+        let calm = self.state == CaState::Open && !srtt.is_zero() && !self.board.has_reports();
         let Some(rack_tlp) = &mut self.rack_tlp else { return };
         (rack_tlp.timeout_at, rack_tlp.timer_kind, self.timer) = (timeout_at, TimerKind::Rto, timeout_at);
         if !calm || rack_tlp.probe.is_some() || rack_tlp.probing || self.board.outstanding() == 0 {
@@ -222,7 +222,7 @@ impl<C: Controller + Clone> Sender<C> {
             return outcome; // it may have come twice, which the next one would say
         }
         rack_tlp.probe = None;
-        if answered || self.state != State::Open {
+        if answered || self.state != CaState::Open {
             return outcome;
         }
         self.finish_cwr();

@@ -4,7 +4,7 @@ use fairhaul_cc::{AckEvent, Cause, Controller};
 use fairhaul_experiment::Recovery;
 use fairhaul_units::{Ack, Time};
 
-use super::{Outcome, Sender, State};
+use super::{CaState, Outcome, Sender};
 use crate::tcp::{DUP_THRESHOLD, Proportion};
 
 impl<C: Controller + Clone> Sender<C> {
@@ -56,9 +56,9 @@ impl<C: Controller + Clone> Sender<C> {
         let event = self.event(ack, delivered, now);
         self.controller.on_delivery(&mut self.window, &event);
         let mut outcome = Outcome::Quiet;
-        if self.state == State::Open && self.is_loss(0) {
+        if self.state == CaState::Open && self.is_loss(0) {
             outcome = self.enter_recovery(delivered, 0, now);
-        } else if self.state == State::Recovery && self.rack_tlp.is_none() {
+        } else if self.state == CaState::Recovery && self.rack_tlp.is_none() {
             outcome = self.in_recovery(delivered, 0, now);
         }
         self.arm_reorder_timer(now);
@@ -98,7 +98,7 @@ impl<C: Controller + Clone> Sender<C> {
         }
         self.hystart_pp = None;
         self.board.begin_recovery();
-        self.state = State::Recovery;
+        self.state = CaState::Recovery;
         self.recover = self.board.next();
         self.partial_acks = 0;
         self.urgent = true;
@@ -156,12 +156,12 @@ impl<C: Controller + Clone> Sender<C> {
     /// [RFC 6582, 4].
     pub(super) fn is_impatient(&self) -> bool {
         let impatient = self.profile.recovery == Recovery::NewReno { impatient: true };
-        impatient && self.state == State::Recovery && self.partial_acks > 1
+        impatient && self.state == CaState::Recovery && self.partial_acks > 1
     }
 
     fn leave_recovery(&mut self, now: Time) {
         self.finish_prr();
-        self.state = State::Open;
+        self.state = CaState::Open;
         self.dup_acks = 0;
         self.board.set_left(0);
         if let Recovery::NewReno { .. } = self.profile.recovery {
@@ -200,7 +200,7 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// Proportional rate reduction: a recovery that ends leaves the window at its threshold [RFC 6937, 3].
     pub(super) fn finish_prr(&mut self) {
-        if self.is_proportional() && (self.state == State::Recovery || self.in_cwr) {
+        if self.is_proportional() && (self.state == CaState::Recovery || self.in_cwr) {
             self.window.cwnd = self.window.ssthresh;
         }
     }
@@ -233,7 +233,7 @@ impl<C: Controller + Clone> Sender<C> {
             let event = event.map(|event| AckEvent { packets: event.packets.min(most), ..*event });
             self.grow(event.as_ref(), true);
             if self.board.una() >= self.recover {
-                self.state = State::Open;
+                self.state = CaState::Open;
                 self.controller.on_recovered(&mut self.window, now);
                 return self.reduce_again(delivered, advanced, now);
             }

@@ -8,7 +8,7 @@
 use fairhaul_cc::{Controller, Window};
 use fairhaul_units::{Ack, Time};
 
-use super::{Sender, State};
+use super::{CaState, Sender};
 use crate::tcp::RttEstimator;
 
 /// The sender before a loss event or a timeout in the open state. What follows until all is
@@ -29,7 +29,7 @@ pub(super) struct UndoState<C> {
 impl<C: Controller + Clone> Sender<C> {
     /// A loss event or a timeout is about to move the window.
     pub(super) fn save_undo_state(&mut self, now: Time) {
-        if self.profile.undo && self.state == State::Open {
+        if self.profile.undo && self.state == CaState::Open {
             self.undo_state = Some(Box::new(UndoState {
                 began: now,
                 // What a loss event before this one sent again may be under way yet: its stamp is no late packet's.
@@ -86,7 +86,7 @@ impl<C: Controller + Clone> Sender<C> {
             Some(rack_tlp) => rack_tlp.rack.undo_losses(&mut self.board),
             None => self.board.forget_losses(),
         }
-        (self.state, self.in_cwr) = (State::Open, false);
+        (self.state, self.in_cwr) = (CaState::Open, false);
         (self.dup_acks, self.partial_acks, self.urgent) = (0, 0, false);
         self.rearm(now);
         let since = saved.began;
