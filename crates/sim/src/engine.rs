@@ -11,7 +11,7 @@ use crate::event_queue::NextEvent;
 use crate::network::{Crossing, Network};
 use crate::queued_packet::QueuedPacket;
 use crate::route::{self, Reach, Routes};
-use crate::trace::Trace;
+use crate::trace::TraceRecorder;
 
 /// Events between two checks of the limits of a run.
 const EVENTS_PER_CHECK: u32 = 8192;
@@ -61,23 +61,23 @@ impl<'a> Engine<'a> {
         })
     }
 
-    /// Keeps evidence of every packet of `flow`.
+    /// Records the packet trace of `flow`.
     pub fn tracing(mut self, flow: u32) -> Engine<'a> {
-        self.network.trace = Some(Trace::new(flow, self.network.ledger.end()));
+        self.network.trace = Some(TraceRecorder::new(flow, self.network.ledger.end()));
         self
     }
 
-    /// Runs to the end: the record, and the evidence.
+    /// Runs to the end: the record, and the packet trace.
     ///
     /// An event at a node affects another node only after the shortest path between them: the lookahead. So the
     /// node of the earliest event may go ahead until the earliest event elsewhere, or an event of its own, can have
     /// come back to it. The record does not depend on which node goes ahead, or how far: each node processes its
     /// events in order of time.
-    pub fn run(mut self) -> Result<(Record, Option<Trace>), RunError> {
+    pub fn run(mut self) -> Result<(Record, Option<TraceRecorder>), RunError> {
         let end = self.network.ledger.end();
         let hosts = self.scenario.links.len();
         self.next_start = self.start_of_next();
-        // Rows of evidence are kept in the order of the clock.
+        // Rows of the packet trace are kept in the order of the clock.
         let in_order = self.network.trace.is_some();
         let mut events = 0u32;
         loop {
@@ -281,7 +281,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Closes the books and checks that no packet was lost or made unseen.
-    fn close(mut self) -> Result<(Record, Option<Trace>), RunError> {
+    fn close(mut self) -> Result<(Record, Option<TraceRecorder>), RunError> {
         let mut waiting = vec![0u64; self.connections.len()];
         self.network.each_serial(|serial| waiting[serial as usize] += 1);
         for (serial, connection) in self.connections.iter_mut().enumerate() {

@@ -20,4 +20,4 @@ mod trace;
 
 pub use control::{Control, RunError};
 pub use run::{guarded, run, run_traced};
-pub use trace::Evidence;
+pub use trace::PacketTrace;

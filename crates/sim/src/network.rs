@@ -14,7 +14,7 @@ use crate::link_port::LinkPort;
 use crate::queued_packet::QueuedPacket;
 use crate::rings::Rings;
 use crate::route::Routes;
-use crate::trace::Trace;
+use crate::trace::TraceRecorder;
 
 /// Payload of the transfer that several connections share, of which `flow` is the first.
 fn to_share(flow: &Flow) -> u64 {
@@ -100,7 +100,7 @@ pub struct Network {
     /// Their heads are in the event queue.
     pub rings: Rings,
     pub ledger: Ledger,
-    pub trace: Option<Trace>,
+    pub trace: Option<TraceRecorder>,
     pub limits: RunLimits,
 }
 

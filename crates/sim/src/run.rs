@@ -6,7 +6,7 @@ use fairhaul_experiment::{Record, Scenario};
 
 use crate::control::{Control, RunError};
 use crate::engine::Engine;
-use crate::trace::Evidence;
+use crate::trace::PacketTrace;
 
 /// Runs `scenario` in virtual time. The same scenario gives the same record on every machine.
 ///
@@ -17,11 +17,15 @@ pub fn run(scenario: &Scenario, control: &Control) -> Result<Record, RunError> {
     guarded(control, || Engine::new(scenario, control)?.run()).map(|(record, _)| record)
 }
 
-/// The same, with evidence of every packet of the flow of that index.
+/// The same, with the packet trace of the flow of that index.
 ///
 /// # Errors
 /// Those of [`run`].
-pub fn run_traced(scenario: &Scenario, flow: u32, control: &Control) -> Result<(Record, Evidence), RunError> {
+pub fn run_traced(
+    scenario: &Scenario,
+    flow: u32,
+    control: &Control,
+) -> Result<(Record, PacketTrace), RunError> {
     let (record, trace) = guarded(control, || Engine::new(scenario, control)?.tracing(flow).run())?;
     Ok((record, trace.expect("the engine was asked to trace").close()))
 }

@@ -1,4 +1,4 @@
-//! Evidence per packet: what one flow's hosts send and receive, and what is dropped between them.
+//! The packet trace of one flow: what its hosts send and receive, and what is dropped between them.
 
 use fairhaul_experiment::{PacketRow, PacketWhat};
 use fairhaul_units::{Ack, Data, Ecn, Time};
@@ -6,9 +6,9 @@ use fairhaul_units::{Ack, Data, Ecn, Time};
 /// Rows kept at most; a gigabit makes as many in four seconds.
 const MOST_ROWS: usize = 1_000_000;
 
-/// Evidence per packet of one flow.
+/// The packet trace of one flow.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Evidence {
+pub struct PacketTrace {
     /// The rows, by time.
     pub rows: Vec<PacketRow>,
     /// Whether later rows were left out, because there are more than 10^6.
@@ -17,16 +17,16 @@ pub struct Evidence {
 
 /// The rows of one flow while they are gathered.
 #[derive(Clone, Debug)]
-pub struct Trace {
+pub struct TraceRecorder {
     flow: u32,
     end: Time,
     rows: Vec<PacketRow>,
 }
 
-impl Trace {
-    /// Nothing seen yet of `flow`, in a run that ends at `end`.
-    pub fn new(flow: u32, end: Time) -> Trace {
-        Trace { flow, end, rows: Vec::new() }
+impl TraceRecorder {
+    /// An empty trace of `flow`, in a run that ends at `end`.
+    pub fn new(flow: u32, end: Time) -> TraceRecorder {
+        TraceRecorder { flow, end, rows: Vec::new() }
     }
 
     /// A data packet, or the request that opens connection `serial`.
@@ -83,12 +83,12 @@ impl Trace {
         });
     }
 
-    /// The evidence, by time: parts of the engine run ahead of the clock, so that rows come out of
+    /// The trace, by time: parts of the engine run ahead of the clock, so that rows come out of
     /// order.
-    pub fn close(mut self) -> Evidence {
+    pub fn close(mut self) -> PacketTrace {
         let full = self.rows.len() == MOST_ROWS;
         self.rows.sort_by(|a, b| a.t_s.total_cmp(&b.t_s));
-        Evidence { rows: self.rows, full }
+        PacketTrace { rows: self.rows, full }
     }
 
     fn keep(&mut self, flow: u32, now: Time, row: impl FnOnce() -> PacketRow) {

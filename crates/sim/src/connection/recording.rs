@@ -7,7 +7,7 @@ use fairhaul_units::{Ack, Data, Time};
 use super::Connection;
 use crate::network::Network;
 use crate::tcp::Outcome;
-use crate::trace::Trace;
+use crate::trace::TraceRecorder;
 
 impl Connection {
     /// A data packet was delivered.
@@ -40,7 +40,7 @@ impl Connection {
     }
 
     #[inline(never)]
-    fn trace_ack_row(&self, trace: &mut Trace, what: PacketWhat, ack: &Ack, now: Time) {
+    fn trace_ack_row(&self, trace: &mut TraceRecorder, what: PacketWhat, ack: &Ack, now: Time) {
         let took = what == PacketWhat::AckReceived;
         let sender = took.then(|| (self.sender.window().cwnd, self.sender.srtt().as_secs()));
         trace.ack(self.flow, self.serial, what, ack, now, sender);
