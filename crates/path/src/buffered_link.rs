@@ -6,7 +6,7 @@ use std::num::NonZeroU8;
 use fairhaul_units::{Bytes, Rate, Span, Time};
 
 use crate::link::{LinkTotals, Wire};
-use crate::queue::{Capacity, Codel, FqCodel, Packet, Queued, Rule, Xcp};
+use crate::queue::{Capacity, Codel, DepartureRule, FqCodel, Packet, Queued, Xcp};
 use crate::schedule::{Pace, Schedule};
 
 /// One direction of a link in whose queue packets of type `T` wait.
@@ -54,16 +54,16 @@ pub struct Departure<T> {
 
 impl<T: Packet> BufferedLink<T> {
     /// An idle link.
-    pub fn new(rate: Rate, delay: Span, capacity: Capacity, rule: &Rule) -> BufferedLink<T> {
+    pub fn new(rate: Rate, delay: Span, capacity: Capacity, rule: &DepartureRule) -> BufferedLink<T> {
         BufferedLink {
             wire: Wire::new(rate, delay),
             pace: None,
             capacity,
             queue: match *rule {
-                Rule::Codel(rule) => Queue::Codel(rule, Codel::default()),
-                Rule::FqCodel(rule) => Queue::FqCodel(rule, FqCodel::new(&rule)),
-                Rule::Xcp(ref rule) => Queue::Xcp(Box::new(Xcp::new(rule))),
-                Rule::XcpTcp(ref rules) => Queue::Xcp(Box::new(Xcp::new(&rules.0).with(&rules.1))),
+                DepartureRule::Codel(rule) => Queue::Codel(rule, Codel::default()),
+                DepartureRule::FqCodel(rule) => Queue::FqCodel(rule, FqCodel::new(&rule)),
+                DepartureRule::Xcp(ref rule) => Queue::Xcp(Box::new(Xcp::new(rule))),
+                DepartureRule::XcpTcp(ref rules) => Queue::Xcp(Box::new(Xcp::new(&rules.0).with(&rules.1))),
             },
             bytes: Bytes(0),
             sending: (Time::ZERO, 0),

@@ -9,7 +9,7 @@ use fairhaul_units::{Kind, Parameter, Settings, Span, Time};
 
 /// The numbers of the exact table.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TableRule {
+pub struct FlowTableRule {
     /// How many flows fit; a flow beyond is not counted.
     pub flows: usize,
     /// For how long after its last packet a flow is active.
@@ -31,33 +31,33 @@ const PARAMETERS: &[Parameter] = &[
     },
 ];
 
-impl TableRule {
+impl FlowTableRule {
     /// The rule of `settings`.
-    pub fn of(settings: &Settings) -> TableRule {
+    pub fn of(settings: &Settings) -> FlowTableRule {
         let window = Span::from_secs(settings.number("window"));
-        TableRule { flows: settings.number("flows") as usize, window }
+        FlowTableRule { flows: settings.number("flows") as usize, window }
     }
 }
 
 /// Flows and when each was seen last.
 #[derive(Clone, Debug)]
-pub struct Table {
-    rule: TableRule,
+pub struct FlowTable {
+    rule: FlowTableRule,
     last: BTreeMap<u64, Time>,
     /// The same, the one seen longest ago first.
     order: BTreeSet<(Time, u64)>,
 }
 
-impl Table {
+impl FlowTable {
     /// One line of what it is.
     pub const TITLE: &'static str = "Exact: a table of the flows that sent within a window of time";
     /// Its parameters.
     pub const PARAMETERS: &'static [Parameter] = PARAMETERS;
 
     /// An empty table.
-    pub fn new(rule: TableRule) -> Table {
+    pub fn new(rule: FlowTableRule) -> FlowTable {
         assert!(rule.flows > 0 && !rule.window.is_zero(), "a table has room and a window");
-        Table { rule, last: BTreeMap::new(), order: BTreeSet::new() }
+        FlowTable { rule, last: BTreeMap::new(), order: BTreeSet::new() }
     }
 
     /// A packet of `flow` passes at `now`.
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_flow_is_active_until_a_window_after_its_last_packet() {
-        let mut table = Table::new(TableRule { flows: 10, window: Span::from_ms(100) });
+        let mut table = FlowTable::new(FlowTableRule { flows: 10, window: Span::from_ms(100) });
         table.see(1, at(0));
         table.see(2, at(50));
         table.see(1, at(60));
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_full_table_counts_those_that_are_in_it_until_one_leaves() {
-        let mut table = Table::new(TableRule { flows: 2, window: Span::from_ms(100) });
+        let mut table = FlowTable::new(FlowTableRule { flows: 2, window: Span::from_ms(100) });
         (0..3).for_each(|flow| table.see(flow, at(flow * 10)));
         assert_eq!(table.flows(at(20)), 2);
         table.see(2, at(100)); // flow 0 has left at this very time
@@ -129,7 +129,7 @@ mod tests {
     proptest! {
         #[test]
         fn exact_is_exact(packets in proptest::collection::vec((0u64..40, 0u64..20), 1..300)) {
-            let mut table = Table::new(TableRule { flows: 20, window: Span::from_ms(100) });
+            let mut table = FlowTable::new(FlowTableRule { flows: 20, window: Span::from_ms(100) });
             let (mut now, mut seen) = (0, Vec::new());
             for (gap, flow) in packets {
                 now += gap;

@@ -10,8 +10,8 @@ mod zipf_traffic;
 
 use fairhaul_units::{Chance, Kind, Parameter, Settings, Time};
 
-pub use exact::{Table, TableRule};
-pub use nred::{Bins, BinsRule};
+pub use exact::{FlowTable, FlowTableRule};
+pub use nred::{HashBins, HashBinsRule};
 pub(crate) use sred::{ENTRIES, FILL, OVERWRITE, START, WEIGHT};
 pub use sred::{ZombieRule, Zombies};
 pub use zipf_traffic::{ZipfTraffic, estimated_flows};
@@ -20,9 +20,9 @@ pub use zipf_traffic::{ZipfTraffic, estimated_flows};
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "each variant is the counter of that name")]
 pub enum Counter {
-    Exact(Table),
+    Exact(FlowTable),
     Sred(Zombies),
-    Nred(Bins),
+    Nred(HashBins),
 }
 
 impl Counter {
@@ -74,10 +74,10 @@ pub struct Entry {
 static LIST: [Entry; 3] = [
     Entry {
         name: "exact",
-        title: Table::TITLE,
+        title: FlowTable::TITLE,
         source: "",
-        parameters: Table::PARAMETERS,
-        build: |settings, _| Counter::Exact(Table::new(TableRule::of(settings))),
+        parameters: FlowTable::PARAMETERS,
+        build: |settings, _| Counter::Exact(FlowTable::new(FlowTableRule::of(settings))),
     },
     Entry {
         name: "sred",
@@ -88,10 +88,10 @@ static LIST: [Entry; 3] = [
     },
     Entry {
         name: "nred",
-        title: Bins::TITLE,
-        source: Bins::SOURCE,
-        parameters: Bins::PARAMETERS,
-        build: |settings, chance| Counter::Nred(Bins::new(BinsRule::of(settings), chance)),
+        title: HashBins::TITLE,
+        source: HashBins::SOURCE,
+        parameters: HashBins::PARAMETERS,
+        build: |settings, chance| Counter::Nred(HashBins::new(HashBinsRule::of(settings), chance)),
     },
 ];
 

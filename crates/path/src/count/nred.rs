@@ -7,7 +7,7 @@ use fairhaul_units::{Chance, Kind, Parameter, Settings, Span, Time, mix};
 
 /// The numbers of the bins.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BinsRule {
+pub struct HashBinsRule {
     /// How many bins a level has.
     pub bins: usize,
     /// How many levels there are.
@@ -40,10 +40,10 @@ const PARAMETERS: &[Parameter] = &[
     },
 ];
 
-impl BinsRule {
+impl HashBinsRule {
     /// The rule of `settings`.
-    pub fn of(settings: &Settings) -> BinsRule {
-        BinsRule {
+    pub fn of(settings: &Settings) -> HashBinsRule {
+        HashBinsRule {
             bins: settings.number("bins") as usize,
             levels: settings.number("levels") as usize,
             interval: Span::from_secs(settings.number("interval")),
@@ -53,8 +53,8 @@ impl BinsRule {
 
 /// Bins and the count of the interval.
 #[derive(Clone, Debug)]
-pub struct Bins {
-    rule: BinsRule,
+pub struct HashBins {
+    rule: HashBinsRule,
     /// Of one level after the other, 64 to a word.
     bits: Vec<u64>,
     /// What sets the hash of each level apart.
@@ -66,7 +66,7 @@ pub struct Bins {
     before: Option<u64>,
 }
 
-impl Bins {
+impl HashBins {
     /// One line of what it is.
     pub const TITLE: &'static str =
         "NRED's bins: packets that set a bit which no other has set in this interval";
@@ -76,11 +76,11 @@ impl Bins {
     pub const PARAMETERS: &'static [Parameter] = PARAMETERS;
 
     /// Empty bins.
-    pub fn new(rule: BinsRule, mut chance: Chance) -> Bins {
+    pub fn new(rule: HashBinsRule, mut chance: Chance) -> HashBins {
         assert!(rule.bins > 0 && rule.levels > 0 && !rule.interval.is_zero(), "there are bins: {rule:?}");
         let bits = vec![0; (rule.bins * rule.levels).div_ceil(64)];
         let keys = (0..rule.levels).map(|_| chance.below(u64::MAX)).collect();
-        Bins { rule, bits, keys, interval: None, counted: 0, before: None }
+        HashBins { rule, bits, keys, interval: None, counted: 0, before: None }
     }
 
     /// A packet of `flow` passes at `now`.
@@ -132,9 +132,9 @@ mod tests {
     use super::*;
     use crate::count::ZipfTraffic;
 
-    fn bins(bins: usize, levels: usize, seed: u64) -> Bins {
-        let rule = BinsRule { bins, levels, interval: Span::from_s(1) };
-        Bins::new(rule, Chance::stream(seed, "count", 0))
+    fn bins(bins: usize, levels: usize, seed: u64) -> HashBins {
+        let rule = HashBinsRule { bins, levels, interval: Span::from_s(1) };
+        HashBins::new(rule, Chance::stream(seed, "count", 0))
     }
 
     fn at(ms: u64) -> Time {

@@ -120,13 +120,13 @@ pub enum Built {
     /// On arrival: the passage of a packet is arithmetic.
     OnArrival(Discipline),
     /// At departure: packets wait in it.
-    AtDeparture(Rule),
+    AtDeparture(DepartureRule),
 }
 
 /// Any queue that decides at departure.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "each variant is the queue of that name")]
-pub enum Rule {
+pub enum DepartureRule {
     Codel(CodelRule),
     FqCodel(FqCodelRule),
     Xcp(XcpRule),
@@ -222,7 +222,7 @@ static ENTRIES: [Entry; 8] = [
         answers: false,
         gauges: &Codel::GAUGES,
         resolve: codel::resolve,
-        build: |settings, _, _| Built::AtDeparture(Rule::Codel(codel::rule(settings))),
+        build: |settings, _, _| Built::AtDeparture(DepartureRule::Codel(codel::rule(settings))),
     },
     Entry {
         name: "fq_codel",
@@ -233,7 +233,7 @@ static ENTRIES: [Entry; 8] = [
         answers: false,
         gauges: &FqCodel::GAUGES,
         resolve: codel::resolve,
-        build: |settings, _, _| Built::AtDeparture(Rule::FqCodel(fq_codel::rule(settings))),
+        build: |settings, _, _| Built::AtDeparture(DepartureRule::FqCodel(fq_codel::rule(settings))),
     },
     Entry {
         name: "xcp",
@@ -244,7 +244,7 @@ static ENTRIES: [Entry; 8] = [
         late: true,
         answers: true,
         resolve: xcp::resolve,
-        build: |settings, site, _| Built::AtDeparture(Rule::Xcp(xcp::rule(settings, site))),
+        build: |settings, site, _| Built::AtDeparture(DepartureRule::Xcp(xcp::rule(settings, site))),
     },
     Entry {
         name: "xcp_tcp",
@@ -257,7 +257,7 @@ static ENTRIES: [Entry; 8] = [
         resolve: xcp_tcp::resolve,
         build: |settings, site, chance| {
             let rules = (xcp::rule(settings, site), XcpTcpRule::new(settings, chance));
-            Built::AtDeparture(Rule::XcpTcp(Box::new(rules)))
+            Built::AtDeparture(DepartureRule::XcpTcp(Box::new(rules)))
         },
     },
 ];

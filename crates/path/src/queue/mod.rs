@@ -12,7 +12,7 @@ mod xcp_tcp;
 
 use fairhaul_units::{Bytes, CongestionHeader, Ecn, Span, Time};
 
-pub use catalogue::{Built, Choice, Discipline, Entry, Gauge, Refusal, Rule, Site, entries, entry};
+pub use catalogue::{Built, Choice, DepartureRule, Discipline, Entry, Gauge, Refusal, Site, entries, entry};
 pub use codel::{Codel, CodelRule, Queued};
 pub use droptail::{Capacity, DropTail};
 pub use fq_codel::{FqCodel, FqCodelRule};

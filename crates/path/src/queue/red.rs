@@ -20,7 +20,7 @@ use values::{PARAMETERS, packets_per_s};
 #[derive(Clone, Debug)]
 pub struct Red {
     capacity: Capacity,
-    curve: Curve,
+    curve: DropCurve,
     /// The weight of one arrival in the average.
     weight: f64,
     /// Packets of the mean size that the link sends in a second.
@@ -41,14 +41,14 @@ pub struct Red {
 
 /// The probability over the average, before drops are spread.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Curve {
+struct DropCurve {
     min: f64,
     max: f64,
     max_p: f64,
     gentle: bool,
 }
 
-impl Curve {
+impl DropCurve {
     /// The probability at an average from `min` to below `end`.
     fn at(&self, average: f64) -> f64 {
         if average < self.max {
@@ -81,7 +81,7 @@ impl Adaptation {
     /// the middle fifth between the thresholds, by a factor down where it is below.
     // Differs from [ARED]: there is no timer. As in ns-2 the first arrival after the interval takes the
     // step, and one that finds nothing to do leaves it to the next.
-    fn step(&mut self, curve: &mut Curve, average: f64, now: Time) {
+    fn step(&mut self, curve: &mut DropCurve, average: f64, now: Time) {
         if now.since(self.since) <= self.interval {
             return;
         }
@@ -133,7 +133,7 @@ impl Red {
         });
         Red {
             capacity: site.capacity,
-            curve: Curve {
+            curve: DropCurve {
                 min: number("min_threshold") * unit,
                 max: number("max_threshold") * unit,
                 max_p: number("max_p"),
@@ -316,12 +316,12 @@ mod tests {
 
     #[test]
     fn the_curve_rises_to_max_p_and_gently_on_to_one() {
-        let gentle = Curve { min: 10.0, max: 30.0, max_p: 0.1, gentle: true };
+        let gentle = DropCurve { min: 10.0, max: 30.0, max_p: 0.1, gentle: true };
         // Halfway: half of 0.1. At 45, half of the way from 30 to 60: 0.1 + 0.9 / 2.
         for (average, p) in [(20.0, 0.05), (30.0, 0.1), (45.0, 0.55), (60.0, 1.0)] {
             close(gentle.at(average), p);
         }
-        assert_eq!((gentle.end(), Curve { gentle: false, ..gentle }.end()), (60.0, 30.0));
+        assert_eq!((gentle.end(), DropCurve { gentle: false, ..gentle }.end()), (60.0, 30.0));
     }
 
     #[test]
@@ -423,7 +423,7 @@ mod tests {
             top: 0.5,
             since: Time::ZERO,
         };
-        let mut curve = Curve { min: 10.0, max: 30.0, max_p: 0.02, gentle: true };
+        let mut curve = DropCurve { min: 10.0, max: 30.0, max_p: 0.02, gentle: true };
         low.step(&mut curve, 25.0, Time::ZERO + Span::from_ms(1));
         close(curve.max_p, 0.025);
     }
