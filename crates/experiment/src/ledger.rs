@@ -7,16 +7,16 @@
 //! matter and a level that stands costs nothing; what a step adds to the bins after its own is summed when
 //! the books are closed. A flow's sender and its receiver each book in the order of their own time.
 
+mod binned_series;
 mod flow;
 mod link;
-mod pages;
 
 use crate::{EventRow, Grid, Record, TransferRow};
+use binned_series::BinnedSeries;
 use fairhaul_cc::Window;
 use fairhaul_units::{Span, Time, real};
 use flow::{FlowBook, Rare, close_flow, in_units};
 use link::{LinkBook, close_link};
-use pages::Pages;
 
 /// What stands for the window of a connection that is not open.
 pub const NO_WINDOW: Window = Window { cwnd: 0.0, ssthresh: 0.0 };
@@ -83,8 +83,8 @@ impl Ledger {
         assert!(i64::try_from(grid.end.as_ps()).is_ok(), "a run lasts 100 days at most");
         let bins = grid.len();
         let rare = vec![Rare::default(); bins].into();
-        let flow = FlowBook { sending: Pages::new(&grid), arriving: Pages::new(&grid), rare };
-        let (arriving, leaving) = (Pages::new(&grid), Pages::new(&grid));
+        let flow = FlowBook { sending: BinnedSeries::new(&grid), arriving: BinnedSeries::new(&grid), rare };
+        let (arriving, leaving) = (BinnedSeries::new(&grid), BinnedSeries::new(&grid));
         let link = LinkBook { arriving, leaving, rare: vec![[0; 2]; bins], work: vec![0; bins] };
         let flow_books: Vec<FlowBook> = (0..flows).map_while(|_| goes_on().then(|| flow.clone())).collect();
         let link_books: Vec<LinkBook> = (0..links).map_while(|_| goes_on().then(|| link.clone())).collect();
@@ -149,13 +149,13 @@ impl Ledger {
     #[inline(always)]
     pub fn window(&mut self, flow: u32, standing: &mut Standing, window: Window, now: Time) {
         let before = std::mem::replace(standing, Standing::new(window));
-        let FlowBook { sending: pages, rare, .. } = &mut self.flows[flow as usize];
-        if pages.at(&self.grid, now).is_none() {
+        let FlowBook { sending: series, rare, .. } = &mut self.flows[flow as usize];
+        if series.at(&self.grid, now).is_none() {
             return;
         }
-        let since = now - pages.from;
-        if let Some(full) = pages.open.cwnd.step(standing.cwnd_units - before.cwnd_units, since) {
-            rare[pages.bin].more_cwnd += i128::from(full);
+        let since = now - series.from;
+        if let Some(full) = series.open.cwnd.step(standing.cwnd_units - before.cwnd_units, since) {
+            rare[series.bin].more_cwnd += i128::from(full);
         }
         if before.window.ssthresh != window.ssthresh {
             self.threshold(flow, before.window.ssthresh, window.ssthresh, now);
@@ -208,11 +208,11 @@ impl Ledger {
     /// A packet of `size` is offered to a link, and taken into its queue.
     #[inline(always)]
     pub fn taken(&mut self, link: u32, size: u32, now: Time) {
-        let pages = &mut self.links[link as usize].arriving;
-        if pages.at(&self.grid, now).is_some() {
-            let after = now - pages.from;
-            pages.open.packets.step(1, after);
-            pages.open.bytes.step(size, after);
+        let series = &mut self.links[link as usize].arriving;
+        if series.at(&self.grid, now).is_some() {
+            let after = now - series.from;
+            series.open.packets.step(1, after);
+            series.open.bytes.step(size, after);
         }
     }
 
@@ -235,13 +235,13 @@ impl Ledger {
         on_wire: Span,
         work: impl Fn(Time, Time) -> u128,
     ) {
-        let pages = &mut self.links[link as usize].leaving;
+        let series = &mut self.links[link as usize].leaving;
         let began = Time::from_ps(departs.as_ps() - on_wire.as_ps());
-        if pages.from <= began && departs < pages.to {
-            pages.open.busy_ps += on_wire.as_ps();
-            pages.open.steps(size, departs - pages.from);
+        if series.from <= began && departs < series.to {
+            series.open.busy_ps += on_wire.as_ps();
+            series.open.steps(size, departs - series.from);
             if let Some(Carried { flow, payload }) = carried {
-                self.carried[pages.bin * self.flows.len() + flow as usize] += f64::from(payload);
+                self.carried[series.bin * self.flows.len() + flow as usize] += f64::from(payload);
             }
         } else {
             self.passed_in_parts(link, size, carried, (began, departs), work);
@@ -257,8 +257,8 @@ impl Ledger {
         (began, departs): (Time, Time),
         work: impl Fn(Time, Time) -> u128,
     ) {
-        let pages = &mut self.links[link as usize].leaving;
-        pages.split(&self.grid, began, departs, |cell, part| cell.busy_ps += part.as_ps());
+        let series = &mut self.links[link as usize].leaving;
+        series.split(&self.grid, began, departs, |cell, part| cell.busy_ps += part.as_ps());
         self.leaves(link, size, departs);
         if let Some(carried) = carried {
             self.carried_in_parts(carried, began, departs, work);
@@ -285,9 +285,9 @@ impl Ledger {
 
     /// A packet of `size` is no longer in a link's queue.
     fn leaves(&mut self, link: u32, size: u32, now: Time) {
-        let pages = &mut self.links[link as usize].leaving;
-        if pages.at(&self.grid, now).is_some() {
-            pages.open.steps(size, now - pages.from);
+        let series = &mut self.links[link as usize].leaving;
+        if series.at(&self.grid, now).is_some() {
+            series.open.steps(size, now - series.from);
         }
     }
 

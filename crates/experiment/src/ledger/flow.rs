@@ -2,7 +2,7 @@
 
 use fairhaul_units::{Span, real};
 
-use super::pages::Pages;
+use super::binned_series::BinnedSeries;
 use crate::FlowRow;
 
 /// Windows are summed in this unit, a 2^24th of a packet.
@@ -20,8 +20,8 @@ pub(super) fn in_units(packets: f64) -> i64 {
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(super) struct FlowBook {
-    pub(super) sending: Pages<Sending>,
-    pub(super) arriving: Pages<Arriving>,
+    pub(super) sending: BinnedSeries<Sending>,
+    pub(super) arriving: BinnedSeries<Arriving>,
     /// By bin.
     pub(super) rare: Box<[Rare]>,
 }

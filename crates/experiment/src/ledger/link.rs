@@ -3,14 +3,14 @@
 use fairhaul_path::WORK_PER_BYTE;
 use fairhaul_units::Span;
 
-use super::pages::Pages;
+use super::binned_series::BinnedSeries;
 use crate::LinkRow;
 
 /// The book of one direction of a link.
 #[derive(Clone, Debug)]
 pub(super) struct LinkBook {
-    pub(super) arriving: Pages<Offered>,
-    pub(super) leaving: Pages<Left>,
+    pub(super) arriving: BinnedSeries<Offered>,
+    pub(super) leaving: BinnedSeries<Left>,
     /// By bin: what of that which was taken then was dropped, and what was marked.
     pub(super) rare: Vec<[u64; 2]>,
     /// By bin: what was sent, in the unit of [`WORK_PER_BYTE`].

@@ -1,39 +1,39 @@
-//! Cells by bin.
+//! A series of cells, one per bin.
 
 use fairhaul_units::{Span, Time};
 
 use crate::Grid;
 
-/// Cells by bin, of which the one of the last time lies open: times mostly stay in the bin of the one
-/// before.
+/// One cell per bin. The cell of the last time lies open in `open`, since most times are in the bin of the time before.
 #[derive(Clone, Debug)]
-pub(super) struct Pages<T> {
+pub(super) struct BinnedSeries<T> {
     pub(super) open: T,
     pub(super) from: Time,
     pub(super) to: Time,
     pub(super) bin: usize,
-    /// The place of the open one is empty.
+    /// The place of the open cell is empty.
     pub(super) cells: Box<[T]>,
 }
 
-impl<T: Clone + Default> Pages<T> {
-    pub(super) fn new(grid: &Grid) -> Pages<T> {
+impl<T: Clone + Default> BinnedSeries<T> {
+    pub(super) fn new(grid: &Grid) -> BinnedSeries<T> {
         let (from, to) = (grid.start(0), grid.start(1));
-        Pages { open: T::default(), from, to, bin: 0, cells: vec![T::default(); grid.len()].into() }
+        BinnedSeries { open: T::default(), from, to, bin: 0, cells: vec![T::default(); grid.len()].into() }
     }
 
     /// The cell of the bin that holds `time`; `None` from the end of the run on.
     #[inline(always)]
     pub(super) fn at(&mut self, grid: &Grid, time: Time) -> Option<&mut T> {
-        if (self.from <= time && time < self.to) || self.turn(grid, time) {
+        if (self.from <= time && time < self.to) || self.switch_bin(grid, time) {
             Some(&mut self.open)
         } else {
             None
         }
     }
 
+    /// Opens the cell of the bin that holds `time`; whether there is one.
     #[inline(never)]
-    pub(super) fn turn(&mut self, grid: &Grid, time: Time) -> bool {
+    pub(super) fn switch_bin(&mut self, grid: &Grid, time: Time) -> bool {
         if time >= grid.end {
             return false;
         }
