@@ -15,7 +15,7 @@ use crate::{EventRow, Grid, Record, TransferRow};
 use binned_series::BinnedSeries;
 use fairhaul_cc::Window;
 use fairhaul_units::{Span, Time, real};
-use flow::{FlowBook, Rare, close_flow, in_units};
+use flow::{FlowBook, RareEvents, close_flow, in_units};
 use link::{LinkBook, close_link};
 
 /// What stands for the window of a connection that is not open.
@@ -82,10 +82,11 @@ impl Ledger {
     pub fn new_while(grid: Grid, flows: usize, links: usize, goes_on: impl Fn() -> bool) -> Option<Ledger> {
         assert!(i64::try_from(grid.end.as_ps()).is_ok(), "a run lasts 100 days at most");
         let bins = grid.len();
-        let rare = vec![Rare::default(); bins].into();
-        let flow = FlowBook { sending: BinnedSeries::new(&grid), arriving: BinnedSeries::new(&grid), rare };
+        let rare_events = vec![RareEvents::default(); bins].into();
+        let flow =
+            FlowBook { sending: BinnedSeries::new(&grid), arriving: BinnedSeries::new(&grid), rare_events };
         let (arriving, leaving) = (BinnedSeries::new(&grid), BinnedSeries::new(&grid));
-        let link = LinkBook { arriving, leaving, rare: vec![[0; 2]; bins], work: vec![0; bins] };
+        let link = LinkBook { arriving, leaving, rare_events: vec![[0; 2]; bins], work: vec![0; bins] };
         let flow_books: Vec<FlowBook> = (0..flows).map_while(|_| goes_on().then(|| flow.clone())).collect();
         let link_books: Vec<LinkBook> = (0..links).map_while(|_| goes_on().then(|| link.clone())).collect();
         (flow_books.len() == flows && link_books.len() == links).then(|| Ledger {
@@ -134,14 +135,14 @@ impl Ledger {
     /// A data packet that left its sender at `sent` is dropped at `now`, by a queue or behind it.
     pub fn lost(&mut self, flow: u32, sent: Time, now: Time) {
         if now < self.grid.end {
-            self.flows[flow as usize].rare[self.grid.bin(sent)].lost += 1;
+            self.flows[flow as usize].rare_events[self.grid.bin(sent)].lost += 1;
         }
     }
 
     /// A link makes a second data packet of one that left its sender at `sent`; both are behind it at `now`.
     pub fn copied(&mut self, flow: u32, sent: Time, now: Time) {
         if now < self.grid.end {
-            self.flows[flow as usize].rare[self.grid.bin(sent)].copied += 1;
+            self.flows[flow as usize].rare_events[self.grid.bin(sent)].copied += 1;
         }
     }
 
@@ -149,13 +150,13 @@ impl Ledger {
     #[inline(always)]
     pub fn window(&mut self, flow: u32, standing: &mut Standing, window: Window, now: Time) {
         let before = std::mem::replace(standing, Standing::new(window));
-        let FlowBook { sending: series, rare, .. } = &mut self.flows[flow as usize];
+        let FlowBook { sending: series, rare_events, .. } = &mut self.flows[flow as usize];
         if series.at(&self.grid, now).is_none() {
             return;
         }
         let since = now - series.from;
         if let Some(full) = series.open.cwnd.step(standing.cwnd_units - before.cwnd_units, since) {
-            rare[series.bin].more_cwnd += i128::from(full);
+            rare_events[series.bin].more_cwnd += i128::from(full);
         }
         if before.window.ssthresh != window.ssthresh {
             self.threshold(flow, before.window.ssthresh, window.ssthresh, now);
@@ -165,18 +166,19 @@ impl Ledger {
     #[inline(never)]
     fn threshold(&mut self, flow: u32, before: f64, after: f64, now: Time) {
         let bin = self.grid.bin(now);
-        let (since, rare) = (now - self.grid.start(bin), &mut self.flows[flow as usize].rare[bin]);
+        let (since, rare_events) =
+            (now - self.grid.start(bin), &mut self.flows[flow as usize].rare_events[bin]);
         let finite = |ssthresh: f64| if ssthresh.is_finite() { in_units(ssthresh) } else { 0 };
-        if let Some(full) = rare.ssthresh.step(finite(after) - finite(before), since) {
-            rare.more_ssthresh += i128::from(full);
+        if let Some(full) = rare_events.ssthresh.step(finite(after) - finite(before), since) {
+            rare_events.more_ssthresh += i128::from(full);
         }
         let endless =
-            rare.endless.step(i64::from(after.is_infinite()) - i64::from(before.is_infinite()), since);
+            rare_events.endless.step(i64::from(after.is_infinite()) - i64::from(before.is_infinite()), since);
         debug_assert!(endless.is_none(), "there are never as many connections");
     }
 
-    /// A sender's window stood at these values from `from` to `to`.
-    pub fn stood(&mut self, flow: u32, cwnd: f64, ssthresh: f64, from: Time, to: Time) {
+    /// Adds a window that had these values from `from` to `to` to the integrals of its bins.
+    pub fn integrate_window(&mut self, flow: u32, cwnd: f64, ssthresh: f64, from: Time, to: Time) {
         let window = Window { cwnd, ssthresh };
         let mut standing = Standing::default();
         self.window(flow, &mut standing, window, from);
@@ -299,12 +301,12 @@ impl Ledger {
 
     /// A link loses a packet behind its queue.
     pub fn lost_behind(&mut self, link: u32, offered: Time, now: Time) {
-        self.rarely(link, 0, offered, now);
+        self.count_rare(link, 0, offered, now);
     }
 
     /// A link's queue marks a packet.
     pub fn marked(&mut self, link: u32, offered: Time, now: Time) {
-        self.rarely(link, 1, offered, now);
+        self.count_rare(link, 1, offered, now);
     }
 
     /// A link has sent from `began` to `departs`, where what it sends is counted; `work`: what it can do between
@@ -320,9 +322,9 @@ impl Ledger {
         }
     }
 
-    fn rarely(&mut self, link: u32, which: usize, offered: Time, now: Time) {
+    fn count_rare(&mut self, link: u32, which: usize, offered: Time, now: Time) {
         if now < self.grid.end {
-            self.links[link as usize].rare[self.grid.bin(offered)][which] += 1;
+            self.links[link as usize].rare_events[self.grid.bin(offered)][which] += 1;
         }
     }
 
@@ -381,7 +383,7 @@ mod tests {
     fn a_level_is_split_between_the_bins_that_it_stood_in() {
         // 10 s in bins of 10 ms. Window 4 from 5 to 25 ms: 2 in the first bin, 4, 2.
         let mut ledger = Ledger::new(grid(Span::from_s(10), Span::ZERO, 1, 1), 1, 1);
-        ledger.stood(0, 4.0, f64::INFINITY, at(5), at(25));
+        ledger.integrate_window(0, 4.0, f64::INFINITY, at(5), at(25));
         ledger.taken(0, 1000, at(5));
         ledger.passed(0, 1000, at(25), Span::from_ms(10));
         let Record { flows, links, .. } = ledger.close("sim", Vec::new());
@@ -400,7 +402,7 @@ mod tests {
     fn windows_of_a_billion_packets_add_up_for_thousands_of_connections() {
         let mut ledger = Ledger::new(grid(Span::from_s(1), Span::ZERO, 1, 1), 1, 1);
         for _ in 0..2000 {
-            ledger.stood(0, 1e9, 1e9, at(2), at(998));
+            ledger.integrate_window(0, 1e9, 1e9, at(2), at(998));
         }
         let Record { flows, .. } = ledger.close("sim", Vec::new());
         for (bin, row) in flows[0].iter().enumerate() {

@@ -23,7 +23,7 @@ pub(super) struct FlowBook {
     pub(super) sending: BinnedSeries<Sending>,
     pub(super) arriving: BinnedSeries<Arriving>,
     /// By bin.
-    pub(super) rare: Box<[Rare]>,
+    pub(super) rare_events: Box<[RareEvents]>,
 }
 
 const _: () = assert!(size_of::<FlowBook>() == 192);
@@ -43,7 +43,7 @@ const _: () = assert!(size_of::<Sending>() == 64);
 
 /// What seldom happens to a flow in a bin.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Rare {
+pub(super) struct RareEvents {
     pub(super) lost: u64,
     pub(super) copied: u64,
     /// Of the thresholds that are finite, and of the number of those that are not.
@@ -96,7 +96,7 @@ impl Change {
 #[derive(Clone, Copy, Debug, Default)]
 struct Level {
     units: i128,
-    stood: Option<(Span, f64)>,
+    as_before: Option<(Span, f64)>,
 }
 
 impl Level {
@@ -104,14 +104,14 @@ impl Level {
     fn mean(&mut self, change: Change, more: i128, length: Span) -> f64 {
         let stands = change.is_none() && more == 0;
         self.units += more;
-        if let Some((as_long, mean)) = self.stood
+        if let Some((as_long, mean)) = self.as_before
             && stands
             && as_long == length
         {
             return mean;
         }
         let mean = change.integral(&mut self.units, length) as f64 / UNITS_PER_PACKET / real(length.as_ps());
-        self.stood = stands.then_some((length, mean));
+        self.as_before = stands.then_some((length, mean));
         mean
     }
 }
@@ -131,10 +131,10 @@ pub(super) fn close_flow(
     let (sending, arriving) = (book.sending.close(), book.arriving.close());
     let (mut cwnd, mut ssthresh, mut endless) = (Level::default(), Level::default(), 0);
     let row = |(bin, carried): (usize, f64)| {
-        let (sending, arriving, rare) = (&sending[bin], &arriving[bin], &book.rare[bin]);
+        let (sending, arriving, rare_events) = (&sending[bin], &arriving[bin], &book.rare_events[bin]);
         let length = length(bin);
-        let others = rare.endless.integral(&mut endless, length);
-        let finite = ssthresh.mean(rare.ssthresh, rare.more_ssthresh, length);
+        let others = rare_events.endless.integral(&mut endless, length);
+        let finite = ssthresh.mean(rare_events.ssthresh, rare_events.more_ssthresh, length);
         let second = 1e-12 / real(sending.samples);
         FlowRow {
             delivered_bytes: arriving.delivered,
@@ -142,9 +142,9 @@ pub(super) fn close_flow(
             carried_bytes: carried,
             sent: sending.sent,
             retransmitted: sending.retransmitted,
-            copied: rare.copied,
-            lost: rare.lost,
-            cwnd_packets: cwnd.mean(sending.cwnd, rare.more_cwnd, length),
+            copied: rare_events.copied,
+            lost: rare_events.lost,
+            cwnd_packets: cwnd.mean(sending.cwnd, rare_events.more_cwnd, length),
             ssthresh_packets: if others == 0 { finite } else { f64::NAN },
             rtt_s: sending.rtt_ps * second, // not a number without a sample
             one_way_s: sending.one_way_ps * second,

@@ -10,9 +10,9 @@ use crate::LinkRow;
 #[derive(Clone, Debug)]
 pub(super) struct LinkBook {
     pub(super) arriving: BinnedSeries<Offered>,
-    pub(super) leaving: BinnedSeries<Left>,
+    pub(super) leaving: BinnedSeries<Departed>,
     /// By bin: what of that which was taken then was dropped, and what was marked.
-    pub(super) rare: Vec<[u64; 2]>,
+    pub(super) rare_events: Vec<[u64; 2]>,
     /// By bin: what was sent, in the unit of [`WORK_PER_BYTE`].
     pub(super) work: Vec<u128>,
 }
@@ -21,19 +21,19 @@ pub(super) struct LinkBook {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Offered {
     pub(super) refused: u64,
-    pub(super) packets: Steps,
-    pub(super) bytes: Steps,
+    pub(super) packets: LevelSteps,
+    pub(super) bytes: LevelSteps,
 }
 
 /// What leaves the queue of a link in a bin.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Left {
+pub(super) struct Departed {
     pub(super) busy_ps: u64,
-    pub(super) packets: Steps,
-    pub(super) bytes: Steps,
+    pub(super) packets: LevelSteps,
+    pub(super) bytes: LevelSteps,
 }
 
-impl Left {
+impl Departed {
     /// A packet of `size` leaves.
     #[inline(always)]
     pub(super) fn steps(&mut self, size: u32, after: Span) {
@@ -44,14 +44,14 @@ impl Left {
 
 /// The steps of a level within one bin, up or down.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Steps {
+pub(super) struct LevelSteps {
     /// How far they lead.
     pub(super) sum: u64,
     /// Sum of each step times its time since the start of the bin, ps.
     pub(super) moment: u128,
 }
 
-impl Steps {
+impl LevelSteps {
     #[inline(always)]
     pub(super) fn step(&mut self, by: u32, after: Span) {
         self.sum += u64::from(by);
@@ -61,7 +61,7 @@ impl Steps {
 
 /// The mean over a bin of that length of a level that was `level` at its start, which becomes what it is
 /// at its end.
-pub(super) fn mean(level: &mut u64, up: Steps, down: Steps, length: Span) -> f64 {
+pub(super) fn mean(level: &mut u64, up: LevelSteps, down: LevelSteps, length: Span) -> f64 {
     *level = *level + up.sum - down.sum;
     let length = u128::from(length.as_ps());
     (u128::from(*level) * length + down.moment - up.moment) as f64 / length as f64
@@ -72,7 +72,7 @@ pub(super) fn close_link(book: LinkBook, length: &impl Fn(usize) -> Span) -> Vec
     let (mut packets, mut bytes) = (0, 0);
     let row = |bin: usize| {
         let (offered, left, length) = (&arriving[bin], &leaving[bin], length(bin));
-        let [dropped, marked] = book.rare[bin];
+        let [dropped, marked] = book.rare_events[bin];
         LinkRow {
             busy_s: Span::from_ps(left.busy_ps).as_secs(),
             arrived: offered.refused + offered.packets.sum,
