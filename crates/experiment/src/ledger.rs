@@ -21,18 +21,18 @@ use link::{LinkBook, close_link};
 /// What stands for the window of a connection that is not open.
 pub const NO_WINDOW: Window = Window { cwnd: 0.0, ssthresh: 0.0 };
 
-/// The window of a connection as it stands in the books.
+/// The window of a connection as the ledger has recorded it last.
 #[derive(Clone, Copy, Debug)]
-pub struct Standing {
+pub struct RecordedWindow {
     window: Window,
     /// Of the window, in the unit of the books.
     cwnd_units: i64,
 }
 
-impl Standing {
+impl RecordedWindow {
     #[inline(always)]
-    fn new(window: Window) -> Standing {
-        Standing { window, cwnd_units: in_units(window.cwnd) }
+    fn new(window: Window) -> RecordedWindow {
+        RecordedWindow { window, cwnd_units: in_units(window.cwnd) }
     }
 
     /// That window.
@@ -42,16 +42,16 @@ impl Standing {
     }
 }
 
-impl Default for Standing {
+impl Default for RecordedWindow {
     /// That of a connection that is not open.
-    fn default() -> Standing {
-        Standing::new(NO_WINDOW)
+    fn default() -> RecordedWindow {
+        RecordedWindow::new(NO_WINDOW)
     }
 }
 
 /// Payload of a packet of a flow, bytes, which the link sends on whose account it is kept.
 #[derive(Clone, Copy, Debug)]
-pub struct Carried {
+pub struct CarriedPayload {
     /// The flow's index.
     pub flow: u32,
     /// How much.
@@ -148,14 +148,14 @@ impl Ledger {
 
     /// The window of a connection of `flow`, which was `standing`, becomes another at `now`; [`NO_WINDOW`]: it ends.
     #[inline(always)]
-    pub fn window(&mut self, flow: u32, standing: &mut Standing, window: Window, now: Time) {
-        let before = std::mem::replace(standing, Standing::new(window));
+    pub fn window(&mut self, flow: u32, recorded_window: &mut RecordedWindow, window: Window, now: Time) {
+        let before = std::mem::replace(recorded_window, RecordedWindow::new(window));
         let FlowBook { sending: series, rare_events, .. } = &mut self.flows[flow as usize];
         if series.at(&self.grid, now).is_none() {
             return;
         }
         let since = now - series.from;
-        if let Some(full) = series.open.cwnd.step(standing.cwnd_units - before.cwnd_units, since) {
+        if let Some(full) = series.open.cwnd.step(recorded_window.cwnd_units - before.cwnd_units, since) {
             rare_events[series.bin].more_cwnd += i128::from(full);
         }
         if before.window.ssthresh != window.ssthresh {
@@ -180,9 +180,9 @@ impl Ledger {
     /// Adds a window that had these values from `from` to `to` to the integrals of its bins.
     pub fn integrate_window(&mut self, flow: u32, cwnd: f64, ssthresh: f64, from: Time, to: Time) {
         let window = Window { cwnd, ssthresh };
-        let mut standing = Standing::default();
-        self.window(flow, &mut standing, window, from);
-        self.window(flow, &mut standing, NO_WINDOW, to);
+        let mut recorded_window = RecordedWindow::default();
+        self.window(flow, &mut recorded_window, window, from);
+        self.window(flow, &mut recorded_window, NO_WINDOW, to);
     }
 
     /// An acknowledgement brings a sample.
@@ -209,7 +209,7 @@ impl Ledger {
 
     /// A packet of `size` is offered to a link, and taken into its queue.
     #[inline(always)]
-    pub fn taken(&mut self, link: u32, size: u32, now: Time) {
+    pub fn enqueued(&mut self, link: u32, size: u32, now: Time) {
         let series = &mut self.links[link as usize].arriving;
         if series.at(&self.grid, now).is_some() {
             let after = now - series.from;
@@ -221,18 +221,18 @@ impl Ledger {
     /// The last bit of a packet of `size` leaves a link's queue at `departs`; it was on its way out for
     /// the last `on_wire`.
     #[inline(always)]
-    pub fn passed(&mut self, link: u32, size: u32, departs: Time, on_wire: Span) {
-        self.passed_with(link, size, None, departs, on_wire, |_, _| 0);
+    pub fn departed(&mut self, link: u32, size: u32, departs: Time, on_wire: Span) {
+        self.departed_with(link, size, None, departs, on_wire, |_, _| 0);
     }
 
     /// The same of a packet that may be one of the flow on whose account the link is, with that much payload;
     /// `work`: what the link can do between two times.
     #[inline(always)]
-    pub fn passed_with(
+    pub fn departed_with(
         &mut self,
         link: u32,
         size: u32,
-        carried: Option<Carried>,
+        carried: Option<CarriedPayload>,
         departs: Time,
         on_wire: Span,
         work: impl Fn(Time, Time) -> u128,
@@ -242,20 +242,20 @@ impl Ledger {
         if series.from <= began && departs < series.to {
             series.open.busy_ps += on_wire.as_ps();
             series.open.steps(size, departs - series.from);
-            if let Some(Carried { flow, payload }) = carried {
+            if let Some(CarriedPayload { flow, payload }) = carried {
                 self.carried[series.bin * self.flows.len() + flow as usize] += f64::from(payload);
             }
         } else {
-            self.passed_in_parts(link, size, carried, (began, departs), work);
+            self.departed_in_parts(link, size, carried, (began, departs), work);
         }
     }
 
     #[inline(never)]
-    fn passed_in_parts(
+    fn departed_in_parts(
         &mut self,
         link: u32,
         size: u32,
-        carried: Option<Carried>,
+        carried: Option<CarriedPayload>,
         (began, departs): (Time, Time),
         work: impl Fn(Time, Time) -> u128,
     ) {
@@ -269,7 +269,7 @@ impl Ledger {
 
     fn carried_in_parts(
         &mut self,
-        Carried { flow, payload }: Carried,
+        CarriedPayload { flow, payload }: CarriedPayload,
         began: Time,
         departs: Time,
         work: impl Fn(Time, Time) -> u128,
@@ -296,11 +296,11 @@ impl Ledger {
     /// A link drops a packet of `size` from its queue that was offered to it at `offered`.
     pub fn dropped(&mut self, link: u32, size: u32, offered: Time, now: Time) {
         self.leaves(link, size, now);
-        self.lost_behind(link, offered, now);
+        self.lost_after_queue(link, offered, now);
     }
 
     /// A link loses a packet behind its queue.
-    pub fn lost_behind(&mut self, link: u32, offered: Time, now: Time) {
+    pub fn lost_after_queue(&mut self, link: u32, offered: Time, now: Time) {
         self.count_rare(link, 0, offered, now);
     }
 
@@ -311,7 +311,13 @@ impl Ledger {
 
     /// A link has sent from `began` to `departs`, where what it sends is counted; `work`: what it can do between
     /// two times.
-    pub fn sends(&mut self, link: u32, departs: Time, on_wire: Span, work: impl Fn(Time, Time) -> u128) {
+    pub fn sent_by_link(
+        &mut self,
+        link: u32,
+        departs: Time,
+        on_wire: Span,
+        work: impl Fn(Time, Time) -> u128,
+    ) {
         let mut from = Time::from_ps(departs.as_ps() - on_wire.as_ps());
         let until = departs.min(self.grid.end);
         while from < until {
@@ -384,8 +390,8 @@ mod tests {
         // 10 s in bins of 10 ms. Window 4 from 5 to 25 ms: 2 in the first bin, 4, 2.
         let mut ledger = Ledger::new(grid(Span::from_s(10), Span::ZERO, 1, 1), 1, 1);
         ledger.integrate_window(0, 4.0, f64::INFINITY, at(5), at(25));
-        ledger.taken(0, 1000, at(5));
-        ledger.passed(0, 1000, at(25), Span::from_ms(10));
+        ledger.enqueued(0, 1000, at(5));
+        ledger.departed(0, 1000, at(25), Span::from_ms(10));
         let Record { flows, links, .. } = ledger.close("sim", Vec::new());
         let cwnd: Vec<f64> = flows[0][..4].iter().map(|r| r.cwnd_packets).collect();
         assert_eq!(cwnd.iter().map(|c| (c * 1e9).round() / 1e9).collect::<Vec<_>>(), [2.0, 4.0, 2.0, 0.0]);
@@ -416,8 +422,8 @@ mod tests {
         let mut ledger = Ledger::new(grid(Span::from_s(1), Span::ZERO, 1, 1), 1, 1);
         ledger.sent(0, false, at(1000));
         ledger.delivered(0, 960, true, 960, at(1500));
-        ledger.taken(0, 1000, at(999));
-        ledger.passed(0, 1000, at(2000), Span::from_ms(1));
+        ledger.enqueued(0, 1000, at(999));
+        ledger.departed(0, 1000, at(2000), Span::from_ms(1));
         let Record { flows, links, packets, .. } = ledger.close("sim", Vec::new());
         assert!(flows[0].iter().all(|r| r.sent == 0 && r.delivered_bytes == 0) && packets == 0);
         assert_eq!(links[0].iter().map(|r| r.busy_s).sum::<f64>(), 0.0);

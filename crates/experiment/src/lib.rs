@@ -17,7 +17,7 @@ mod wire;
 pub use clock::Clock;
 pub use describe::describe;
 pub use estimate::Estimate;
-pub use ledger::{Carried, Ledger, NO_WINDOW, Standing};
+pub use ledger::{CarriedPayload, Ledger, NO_WINDOW, RecordedWindow};
 pub use listing::{Gauge, Key, Word, controllers, counters, page, queues, recoveries, schema, traffics};
 pub use plan::{Transfer, plan, plan_while};
 pub use read::{Mistake, Mistakes, Study, Variant, check_trace, printable, read};

@@ -1,7 +1,9 @@
 //! One connection: both ends, its own wires, and its packets that wait for events where flows meet.
 
 use fairhaul_cc::Builtin;
-use fairhaul_experiment::{Flow, PacketWhat, Recovery, Source, Standing, Traffic, Transfer, TransferRow};
+use fairhaul_experiment::{
+    Flow, PacketWhat, RecordedWindow, Recovery, Source, Traffic, Transfer, TransferRow,
+};
 use fairhaul_path::Wire;
 use fairhaul_units::{Ack, Chance, CongestionHeader, Data, Ecn, Span, Time};
 
@@ -46,7 +48,7 @@ pub struct Connection {
     paced_at: Time,
     delayed_ack_at: Time,
     /// The window as the ledger has it.
-    standing: Standing,
+    recorded_window: RecordedWindow,
     mode: Option<u8>,
 }
 
@@ -70,7 +72,7 @@ impl Connection {
             account,
             start: transfer.start,
             end: None,
-            standing: Standing::default(),
+            recorded_window: RecordedWindow::default(),
             mode: None,
             sender,
             receiver,

@@ -1,6 +1,6 @@
 //! What connections share: the links, the event queue and the ledger.
 
-use fairhaul_experiment::{Carried, Flow, Grid, Ledger, Scenario, Traffic};
+use fairhaul_experiment::{CarriedPayload, Flow, Grid, Ledger, Scenario, Traffic};
 use fairhaul_path::queue::Queued;
 use fairhaul_path::{Departure, LinkModel, LinkOutcome};
 use fairhaul_units::{Ecn, Span, Time};
@@ -37,8 +37,8 @@ pub struct BottleneckAccount {
 impl BottleneckAccount {
     /// What `link` carries on this account with a data packet of `size`.
     #[inline(always)]
-    fn carried(&self, link: u32, size: u32) -> Option<Carried> {
-        (self.link == link).then(|| Carried { flow: self.flow, payload: size - self.headers })
+    fn carried(&self, link: u32, size: u32) -> Option<CarriedPayload> {
+        (self.link == link).then(|| CarriedPayload { flow: self.flow, payload: size - self.headers })
     }
 }
 
@@ -182,7 +182,7 @@ impl Network {
             self.ledger.refused(link, now);
             return Admission::Dropped(now);
         };
-        self.ledger.taken(link, size, now);
+        self.ledger.enqueued(link, size, now);
         if marked {
             self.ledger.marked(link, now, now);
         }
@@ -202,10 +202,17 @@ impl Network {
 
     /// Records that a packet leaves `link` at `departs`.
     #[inline(always)]
-    fn leaves(&mut self, link: u32, size: u32, carried: Option<Carried>, departs: Time, on_wire: Span) {
+    fn leaves(
+        &mut self,
+        link: u32,
+        size: u32,
+        carried: Option<CarriedPayload>,
+        departs: Time,
+        on_wire: Span,
+    ) {
         let ports = &self.ports;
         let work = |from, to| ports[link as usize].link_rate.work_between(from, to);
-        self.ledger.passed_with(link, size, carried, departs, on_wire, work);
+        self.ledger.departed_with(link, size, carried, departs, on_wire, work);
     }
 
     /// A packet that was offered at `offered` leaves `link`, which may lose it yet, or hold it up on its way.
@@ -221,12 +228,12 @@ impl Network {
         let port = &mut self.ports[link as usize];
         if self.counts_bytes {
             let link_rate = &port.link_rate;
-            self.ledger.sends(link, departs, on_wire, |from, to| link_rate.work_between(from, to));
+            self.ledger.sent_by_link(link, departs, on_wire, |from, to| link_rate.work_between(from, to));
         }
         if let (Some(loss), Some(flow)) = (&mut port.loss, may_lose)
             && loss.takes(flow, departs)
         {
-            self.ledger.lost_behind(link, offered, departs);
+            self.ledger.lost_after_queue(link, offered, departs);
             return Err(departs);
         }
         match &mut port.impaired {
@@ -247,7 +254,7 @@ impl Network {
         };
         let size = packet.size();
         let queued = Queued { size, ecn: packet.ecn(), arrived: now, packet: *packet };
-        self.ledger.taken(link, size, now);
+        self.ledger.enqueued(link, size, now);
         if buffered.is_idle(now) {
             let departure = buffered.pass(queued, packet.serial, &mut self.dropped)?;
             return Some(self.depart(link, departure, now));

@@ -1,6 +1,6 @@
 //! A link at work: its queue, what it loses and what else it does to packets, as in the simulator.
 
-use fairhaul_experiment::{Carried, Ledger, LinkSpec};
+use fairhaul_experiment::{CarriedPayload, Ledger, LinkSpec};
 use fairhaul_path::impair::{Impaired, Loss};
 use fairhaul_path::queue::{Packet, Queued};
 use fairhaul_path::{Departure, LinkModel, LinkOutcome, LinkRate};
@@ -96,7 +96,7 @@ impl Stage {
                 fates.push((parcel, Fate::Dropped(now)));
             }
             LinkOutcome::Sent { departs, arrives, on_wire, marked } => {
-                ledger.taken(self.link, parcel.size, now);
+                ledger.enqueued(self.link, parcel.size, now);
                 let departure = Leaving { offered: now, departs, arrives, on_wire, marked };
                 fates.push((parcel, self.leave(&parcel, departure, now, ledger)));
             }
@@ -136,7 +136,7 @@ impl Stage {
     fn hold(&mut self, parcel: Parcel, now: Time, ledger: &mut Ledger, fates: &mut Fates) {
         let LinkModel::AtDeparture(buffered) = &mut self.carrier else { return };
         let queued = Queued { size: parcel.size, ecn: parcel.ecn, arrived: now, packet: parcel };
-        ledger.taken(self.link, parcel.size, now);
+        ledger.enqueued(self.link, parcel.size, now);
         let departure = if buffered.is_idle(now) && buffered.waiting() == 0 {
             buffered.pass(queued, parcel.connection, &mut self.victims)
         } else {
@@ -174,15 +174,16 @@ impl Stage {
             ledger.marked(self.link, offered, now);
         }
         let work = |from, to| self.link_rate.work_between(from, to);
-        let carried = parcel.data_of.zip(parcel.counted).map(|(flow, payload)| Carried { flow, payload });
-        ledger.passed_with(self.link, parcel.size, carried, departs, on_wire, work);
+        let carried =
+            parcel.data_of.zip(parcel.counted).map(|(flow, payload)| CarriedPayload { flow, payload });
+        ledger.departed_with(self.link, parcel.size, carried, departs, on_wire, work);
         if self.counts_bytes {
-            ledger.sends(self.link, departs, on_wire, work);
+            ledger.sent_by_link(self.link, departs, on_wire, work);
         }
         if let (Some(loss), Some(flow)) = (&mut self.loss, parcel.data_of)
             && loss.takes(flow, departs)
         {
-            ledger.lost_behind(self.link, offered, departs);
+            ledger.lost_after_queue(self.link, offered, departs);
             return Fate::Dropped(departs);
         }
         let crossing = self.impaired.as_mut().map(|impaired| impaired.cross(arrives));

@@ -51,7 +51,7 @@ impl Connection {
     pub(super) fn record_outcome(&mut self, outcome: Outcome, now: Time, network: &mut Network) {
         let quiet = matches!(outcome, Outcome::Quiet);
         let window = if !quiet && outcome.finishes() { NO_WINDOW } else { self.sender.window() };
-        if window != self.standing.window() {
+        if window != self.recorded_window.window() {
             self.set_window(window, now, network);
         }
         if !quiet || self.sender.mode() != self.mode {
@@ -66,7 +66,7 @@ impl Connection {
             self.mode = mode;
             network.ledger.event("mode", self.flow, mode.map_or(f64::NAN, f64::from), now);
         }
-        let cwnd = self.standing.window().cwnd;
+        let cwnd = self.recorded_window.window().cwnd;
         let mut event = |kind, value| network.ledger.event(kind, self.flow, value, now);
         match outcome {
             Outcome::Quiet | Outcome::Finished => {}
@@ -88,6 +88,6 @@ impl Connection {
     /// Records a new window.
     #[inline(always)]
     pub(super) fn set_window(&mut self, window: Window, now: Time, network: &mut Network) {
-        network.ledger.window(self.flow, &mut self.standing, window, now);
+        network.ledger.window(self.flow, &mut self.recorded_window, window, now);
     }
 }
