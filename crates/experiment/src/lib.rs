@@ -23,8 +23,8 @@ pub use plan::{Transfer, plan, plan_while};
 pub use read::{Mistake, Mistakes, Study, Variant, check_trace, printable, read};
 pub use record::{EventRow, FlowRow, Grid, LinkRow, PacketRow, PacketWhat, Record, TransferRow, grid};
 pub use scenario::{
-    Flow, Hold, Hop, LinkSpec, Pages, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Sockbuf, Start,
-    Traffic,
+    Flow, Hold, Hop, LinkSpec, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Sockbuf, Start, Traffic,
+    WebPages,
 };
 pub use source::Source;
 

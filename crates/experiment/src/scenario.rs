@@ -261,7 +261,7 @@ pub enum SizeLaw {
 
 /// The pages of web users.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pages {
+pub struct WebPages {
     /// New sessions per second, Poisson.
     pub sessions_per_s: f64,
     /// Mean pages in a session, geometric, at least 1.
@@ -289,7 +289,7 @@ pub enum Traffic {
         size: SizeLaw,
     },
     /// Pages of web users, each object a connection of its own.
-    Web(Pages),
+    Web(WebPages),
     /// An application that writes at a rate while it is on, over one connection.
     OnOff {
         /// While it is on, in packets on the wire.

@@ -9,7 +9,7 @@ use super::net::{Net, Way};
 use super::reader::{Got, Values};
 use super::value::{Asked, RoundTrips};
 use crate::plan::expected;
-use crate::{Clock, Flow, Hold, Pages, Recovery, Role, Rto, SizeLaw, SlowStart, Sockbuf, Start, Traffic};
+use crate::{Clock, Flow, Hold, Recovery, Role, Rto, SizeLaw, SlowStart, Sockbuf, Start, Traffic, WebPages};
 
 /// What a receiver holds an acknowledgement for where the file says `true`, as Linux does.
 const DELAYED_ACK: Span = Span::from_ms(40);
@@ -364,7 +364,7 @@ fn traffic(values: &Values) -> Option<Traffic> {
         "short" => Traffic::Short { per_s: word.number("rate")?, size: size_law(word)? },
         "onoff" => Traffic::OnOff { rate: word.rate("rate")?, on: word.span("on")?, off: word.span("off")? },
         "cbr" => Traffic::Cbr { rate: word.rate("rate")? },
-        _ => Traffic::Web(Pages {
+        _ => Traffic::Web(WebPages {
             sessions_per_s: word.number("sessions")?,
             pages: word.number("pages")?,
             think: word.span("think")?,

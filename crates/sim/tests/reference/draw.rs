@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use fairhaul_cc::entries;
-use fairhaul_experiment::{Clock, Hold, Pages, Recovery, Rto, SizeLaw, SlowStart, Sockbuf, Start, Traffic};
+use fairhaul_experiment::{
+    Clock, Hold, Recovery, Rto, SizeLaw, SlowStart, Sockbuf, Start, Traffic, WebPages,
+};
 use fairhaul_path::impair::{Bursts, Impairments, JitterRule, LossRule, PolicerRule, ReorderRule};
 use fairhaul_path::queue::{self, Capacity};
 use fairhaul_path::{Rates, Schedule};
@@ -360,7 +362,7 @@ fn traffics() -> impl Strategy<Value = Traffic> {
     let short = (1.0f64..30.0, size.clone()).prop_map(|(per_s, size)| Traffic::Short { per_s, size });
     let web = (0.5f64..4.0, 1.0f64..4.0, 1u64..300, 1.0f64..5.0, size).prop_map(
         |(sessions_per_s, pages, think, objects, size)| {
-            Traffic::Web(Pages { sessions_per_s, pages, think: Span::from_ms(think), objects, size })
+            Traffic::Web(WebPages { sessions_per_s, pages, think: Span::from_ms(think), objects, size })
         },
     );
     prop_oneof![
