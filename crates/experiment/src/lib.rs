@@ -5,6 +5,7 @@
 mod clock;
 mod describe;
 mod estimate;
+mod json;
 mod ledger;
 mod listing;
 mod plan;
@@ -12,7 +13,6 @@ mod read;
 mod record;
 mod scenario;
 mod source;
-mod wire;
 
 pub use clock::Clock;
 pub use describe::describe;
