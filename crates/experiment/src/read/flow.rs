@@ -4,6 +4,7 @@ use fairhaul_cc::{Choice, Controller};
 use fairhaul_units::{Bytes, HEADER, Span};
 
 use super::field::Accepts;
+use super::flow_names::indexed;
 use super::mistake::Notes;
 use super::net::{Net, Way};
 use super::reader::{Got, Values};
@@ -163,17 +164,6 @@ impl Party<'_> {
             held => matches!(held, Got::Switch(true)).then_some(Hold::For(DELAYED_ACK)),
         }
     }
-}
-
-/// The names of the flows that stand for `count` times `connections` connections, in their order.
-pub(super) fn flow_names(name: &str, count: u64, connections: u64) -> impl Iterator<Item = String> {
-    let flows = (0..count).map(move |index| indexed(name, count, index));
-    flows.flat_map(move |flow| (0..connections).map(move |index| indexed(&flow, connections, index)))
-}
-
-/// The name of the `index`-th of `count`.
-fn indexed(name: &str, count: u64, index: u64) -> String {
-    if count == 1 { name.to_owned() } else { format!("{name}[{index}]") }
 }
 
 /// The windows of a flow fit each other.

@@ -2,13 +2,15 @@
 //!
 //! The text becomes a tree (`tree`), `--set` and `[sweep]` alter it (`assign`), the tables of keys
 //! (`fields`, written in the language of `field`) say what is read from it (`reader`, `value`), and
-//! what is left is resolved (`resolve`, `net`, `schedule`, `trace`, `impair`, `flow`).
+//! what is left is resolved (`resolve`, `net`, `schedule`, `trace`, `impair`, `loss`, `flow`).
 
 mod assign;
 mod field;
 mod fields;
 mod flow;
+mod flow_names;
 mod impair;
+mod loss;
 mod mistake;
 mod net;
 mod profile;

@@ -3,16 +3,17 @@
 use std::collections::BTreeSet;
 
 use fairhaul_path::Schedule;
-use fairhaul_path::impair::{Bursts, Impairments, LossRule};
+use fairhaul_path::impair::Impairments;
 use fairhaul_path::queue::{self, Capacity, Site};
-use fairhaul_units::{Bytes, Rate, SENDER, Span, Time};
+use fairhaul_units::{Bytes, Rate, SENDER, Span};
 
-use super::flow::{Party, flow_names};
+use super::flow::Party;
 use super::impair::impairments;
-use super::mistake::{Notes, Spot, clip, way_out};
+use super::loss::loss_rule;
+use super::mistake::{Notes, Spot};
 use super::net::{Limit, Net, Wire};
 use super::queue::queue;
-use super::reader::{Got, Values};
+use super::reader::Values;
 use super::schedule::losses;
 use super::trace::Traces;
 use super::value::Asked;
@@ -144,7 +145,7 @@ fn routers_answer(parties: &[Party], net: &Net, notes: &mut Notes) {
 fn links(net: &Net, flows: &Flows, notes: &mut Notes) -> Option<Vec<LinkSpec>> {
     let mut links = Vec::new();
     for (index, wire) in net.wires.iter().enumerate() {
-        let loss = wire.loss.as_ref().map(|got| rule(got, flows.tables, notes));
+        let loss = wire.loss.as_ref().map(|got| loss_rule(got, flows.tables, notes));
         let losses = losses(&wire.table, flows.tables, notes);
         let impair = impairments(&wire.table, flows.largest, notes);
         let Some(capacity) = limit(index, wire, &wire.capacity, flows, notes) else { continue };
@@ -254,94 +255,6 @@ fn bdp(millionths: u64, rate: Rate, rtts: &[Span], packet: Bytes) -> Result<u64,
         Some(Ok(packets)) => Ok(packets),
         _ => Err(format!("so many bdp at {rate} are too much to count")),
     }
-}
-
-/// What a link loses; `None` where that is nothing, or where a part of it was wrong.
-pub(super) fn rule(got: &Got, tables: &[Values], notes: &mut Notes) -> Option<LossRule> {
-    let table = match got {
-        Got::Number(p) => return (*p > 0.0).then_some(LossRule::Probability(*p)),
-        Got::Table(table) => table,
-        other => unreachable!("loss is {other:?}"),
-    };
-    let chain = ["good_to_bad", "bad_to_good"].map(|key| table.given(key));
-    match (table.given("every"), table.given("at"), chain) {
-        (true, false, [false, false]) => {
-            strays(table, &["flows", "loss_good", "loss_bad"], "\"every\" counts all packets", notes);
-            table.whole("every").map(LossRule::Every)
-        }
-        (false, true, [false, false]) => {
-            strays(table, &["loss_good", "loss_bad"], "\"at\" takes one packet for each time", notes);
-            let times = times(table, notes)?;
-            let flows = chosen(table, tables, notes)?;
-            Some(LossRule::At { times, flows })
-        }
-        (false, false, [true, true]) => {
-            strays(table, &["flows"], "a chain strikes all packets", notes);
-            Some(LossRule::Bursts(Bursts {
-                good_to_bad: table.number("good_to_bad")?,
-                bad_to_good: table.number("bad_to_good")?,
-                loss_good: table.number("loss_good")?,
-                loss_bad: table.number("loss_bad")?,
-            }))
-        }
-        _ => {
-            notes.note(
-                table.spot,
-                "loss: wanted a probability, { every = N }, { at = [times], flows = [names] } or \
-                 { good_to_bad = P, bad_to_good = P }",
-            );
-            None
-        }
-    }
-}
-
-/// Keys that belong to another form of loss.
-fn strays(table: &Values, keys: &[&str], because: &str, notes: &mut Notes) {
-    for key in keys.iter().filter(|key| table.given(key)) {
-        notes.note(table.spot(key), format!("{key}: does not belong here; {because}"));
-    }
-}
-
-/// The instants of a rule, which ascend.
-fn times(table: &Values, notes: &mut Notes) -> Option<Vec<Time>> {
-    let mut times: Vec<Time> = Vec::new();
-    for (spot, got) in table.list("at")? {
-        let Got::Span(at) = got else { unreachable!("at is {got:?}") };
-        let at = Time::ZERO + at;
-        if times.last().is_some_and(|last| *last >= at) {
-            notes.note(spot, format!("at: {at} does not come after the time before it"));
-        }
-        times.push(at);
-    }
-    Some(times)
-}
-
-/// The indices of the flows that a rule strikes.
-fn chosen(table: &Values, tables: &[Values], notes: &mut Notes) -> Option<Vec<u32>> {
-    let known: Option<Vec<String>> = tables.iter().map(|flow| flow.text("name")).collect();
-    // Where a name could not be read, none can be missed.
-    let known = known?;
-    let names = known.iter().zip(tables).flat_map(|(name, flow)| {
-        let whole = |key| flow.whole(key).unwrap_or(1);
-        flow_names(name, whole("count"), whole("connections")).map(move |flow| (name.as_str(), flow))
-    });
-    let names: Vec<(&str, String)> = names.collect();
-    if !table.given("flows") {
-        return Some((0..names.len() as u32).collect());
-    }
-    let mut flows = BTreeSet::new();
-    for (spot, got) in table.list("flows")? {
-        let Got::Text(pattern) = got else { unreachable!("flows is {got:?}") };
-        let hit = |(party, flow): &(&str, String)| flow == &pattern || fast_glob::glob_match(&pattern, party);
-        let struck: Vec<u32> = (0..).zip(&names).filter(|(_, n)| hit(n)).map(|(index, _)| index).collect();
-        if struck.is_empty() {
-            let known: Vec<&str> = known.iter().map(String::as_str).collect();
-            let text = clip(&pattern);
-            notes.note(spot, format!("flows: no flow is called \"{text}\"{}", way_out(&text, &known)));
-        }
-        flows.extend(struck);
-    }
-    Some(flows.into_iter().collect())
 }
 
 #[cfg(test)]

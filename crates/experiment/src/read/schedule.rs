@@ -6,9 +6,9 @@ use fairhaul_path::impair::LossRule;
 use fairhaul_path::{Rates, Schedule};
 use fairhaul_units::{Rate, Span, Time};
 
+use super::loss::loss_rule;
 use super::mistake::Notes;
 use super::reader::{Got, Values};
-use super::resolve::rule;
 use super::trace::{Trace, Traces};
 
 /// The rate of a link now and later, and its delays; what it loses depends on the flows.
@@ -44,7 +44,7 @@ pub(super) fn losses(link: &Values, flows: &[Values], notes: &mut Notes) -> Vec<
     let mut losses = Vec::new();
     for (at, entry) in entries(link) {
         if let Some(got) = entry.get("loss") {
-            losses.push((at, rule(got, flows, notes).unwrap_or(LossRule::Probability(0.0))));
+            losses.push((at, loss_rule(got, flows, notes).unwrap_or(LossRule::Probability(0.0))));
         }
     }
     losses
