@@ -18,8 +18,8 @@ const DELAYED_ACK: Span = Span::from_ms(40);
 /// buffer is not less; and the least.
 const QUICK: (u64, u64) = (2, 16);
 
-/// A `[[flow]]` with its way, before its flows are written out.
-pub(super) struct Party<'a> {
+/// A `[[flow]]` with its route: `count` flows of the same values.
+pub(super) struct FlowSpec<'a> {
     values: &'a Values,
     name: String,
     count: u64,
@@ -32,7 +32,7 @@ pub(super) struct Party<'a> {
     pub(super) rtts: Vec<Span>,
 }
 
-impl<'a> Party<'a> {
+impl<'a> FlowSpec<'a> {
     /// Checks what the values of one flow say together. `None`: it could not be understood, which
     /// has been noted.
     pub(super) fn read(
@@ -41,7 +41,7 @@ impl<'a> Party<'a> {
         duration: Option<Span>,
         net: &Net,
         notes: &mut Notes,
-    ) -> Option<Party<'a>> {
+    ) -> Option<FlowSpec<'a>> {
         let packet = values.size("packet").unwrap_or(packet);
         let count = values.whole("count").unwrap_or(1);
         window(values, notes);
@@ -58,7 +58,7 @@ impl<'a> Party<'a> {
         let connections = values.whole("connections").unwrap_or(1);
         controlled(values, traffic.as_ref(), notes);
         shared(values, connections, traffic.as_ref(), notes);
-        Some(Party {
+        Some(FlowSpec {
             name: name?,
             count,
             connections,
@@ -152,7 +152,7 @@ impl<'a> Party<'a> {
     }
 }
 
-impl Party<'_> {
+impl FlowSpec<'_> {
     /// How long the receiver holds an acknowledgement.
     fn hold(&self, given: &Got) -> Option<Hold> {
         match given {

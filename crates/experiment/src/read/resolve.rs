@@ -7,7 +7,7 @@ use fairhaul_path::impair::Impairments;
 use fairhaul_path::queue::{self, Capacity, Site};
 use fairhaul_units::{Bytes, Rate, SENDER, Span};
 
-use super::flow::Party;
+use super::flow::FlowSpec;
 use super::impair::impairments;
 use super::loss::loss_rule;
 use super::mistake::{Notes, Spot};
@@ -39,22 +39,22 @@ pub(super) fn resolve(root: &Values, stem: &str, traces: &Traces, notes: &mut No
     let tables = root.tables("flow").unwrap_or_default();
     flows_fit(&tables, root.spot("flow"), root.given("flow"), notes)?;
     let packet = root.size("packet").unwrap_or(Bytes(1000));
-    let parties: Vec<Party> =
-        tables.iter().filter_map(|t| Party::read(t, packet, duration, &net, notes)).collect();
-    affordable(&parties, duration, root.spot("flow"), notes);
+    let flow_specs: Vec<FlowSpec> =
+        tables.iter().filter_map(|t| FlowSpec::read(t, packet, duration, &net, notes)).collect();
+    affordable(&flow_specs, duration, root.spot("flow"), notes);
     let largest = tables.iter().map(|table| table.size("packet").unwrap_or(packet)).max().unwrap_or(packet);
     routers_fit(&net, root.spot("link"), notes);
-    routers_answer(&parties, &net, notes);
-    let links = links(&net, &Flows { tables: &tables, parties: &parties, largest }, notes);
+    routers_answer(&flow_specs, &net, notes);
+    let links = links(&net, &Flows { tables: &tables, flow_specs: &flow_specs, largest }, notes);
     // Where a flow could not be read, the rest is no scenario; why has been noted.
-    let bases = parties.iter().scan(0, |next, party| {
+    let bases = flow_specs.iter().scan(0, |next, spec| {
         let base = *next;
-        *next += party.width();
+        *next += spec.width();
         Some(base)
     });
     let flows: Option<Vec<_>> =
-        parties.iter().zip(bases).map(|(party, base)| party.flows(base, &net)).collect();
-    let flows = flows.filter(|_| parties.len() == tables.len())?;
+        flow_specs.iter().zip(bases).map(|(spec, base)| spec.flows(base, &net)).collect();
+    let flows = flows.filter(|_| flow_specs.len() == tables.len())?;
     Some(Scenario {
         title: root.text("title").unwrap_or_else(|| stem.to_owned()),
         source: root.text("source")?,
@@ -70,7 +70,7 @@ pub(super) fn resolve(root: &Values, stem: &str, traces: &Traces, notes: &mut No
 struct Flows<'a> {
     tables: &'a [Values],
     /// Those that could be read.
-    parties: &'a [Party<'a>],
+    flow_specs: &'a [FlowSpec<'a>],
     /// The largest packet.
     largest: Bytes,
 }
@@ -96,8 +96,8 @@ fn flows_fit(tables: &[Values], spot: Spot, given: bool, notes: &mut Notes) -> O
 }
 
 /// The transfers of a run have a bound.
-fn affordable(parties: &[Party], duration: Option<Span>, spot: Spot, notes: &mut Notes) {
-    let transfers: f64 = parties.iter().map(|party| party.transfers(duration.unwrap_or_default())).sum();
+fn affordable(flow_specs: &[FlowSpec], duration: Option<Span>, spot: Spot, notes: &mut Notes) {
+    let transfers: f64 = flow_specs.iter().map(|spec| spec.transfers(duration.unwrap_or_default())).sum();
     if transfers > MOST_TRANSFERS {
         let text =
             format!("about {transfers:.0} transfers in a run are too many; at most {MOST_TRANSFERS:.0}");
@@ -124,10 +124,10 @@ fn routers_fit(net: &Net, spot: Spot, notes: &mut Notes) {
 
 /// Who asks routers how fast to be has one on the way of its data. One is enough: what lies between routers is
 /// theirs to guess ("virtual"), or is found out by loss.
-fn routers_answer(parties: &[Party], net: &Net, notes: &mut Notes) {
+fn routers_answer(flow_specs: &[FlowSpec], net: &Net, notes: &mut Notes) {
     let answers = |wire: &Wire| queue::entry(wire.queue.shape.name).is_some_and(|entry| entry.answers);
-    for party in parties.iter().filter(|party| party.asks_routers()) {
-        let wires = || party.way.wires(net);
+    for spec in flow_specs.iter().filter(|spec| spec.asks_routers()) {
+        let wires = || spec.way.wires(net);
         if wires().any(answers) {
             continue;
         }
@@ -137,7 +137,7 @@ fn routers_answer(parties: &[Party], net: &Net, notes: &mut Notes) {
              them queue.kind = \"xcp\" or \"xcp_tcp\", or choose another controller",
             names.join(", ")
         );
-        party.note("controller", text, notes);
+        spec.note("controller", text, notes);
     }
 }
 
@@ -185,9 +185,9 @@ fn limit(index: usize, wire: &Wire, of: &Limit, flows: &Flows, notes: &mut Notes
         Asked::Bytes(bytes) => Ok(Capacity::Bytes(bytes)),
         Asked::Time(time) => packets_in(time, wire.rate, largest).map(Capacity::Packets),
         // A mean is only right when all of its flows could be read.
-        Asked::Bdp(_) if flows.parties.len() < flows.tables.len() => return None,
+        Asked::Bdp(_) if flows.flow_specs.len() < flows.tables.len() => return None,
         Asked::Bdp(millionths) => {
-            bdp(millionths, wire.rate, &round_trips(index, flows.parties), largest).map(Capacity::Packets)
+            bdp(millionths, wire.rate, &round_trips(index, flows.flow_specs), largest).map(Capacity::Packets)
         }
     };
     found.map_err(|text| notes.note(of.spot, format!("{}: {text}", of.key))).ok()
@@ -218,10 +218,10 @@ fn in_bytes(packets: u64, largest: Bytes) -> u128 {
 
 /// The round trips of the bulk flows that cross a wire; where there are none, those of the
 /// transfers of a fixed size stand in.
-fn round_trips(wire: usize, parties: &[Party]) -> Vec<Span> {
+fn round_trips(wire: usize, flow_specs: &[FlowSpec]) -> Vec<Span> {
     let of = |wanted: fn(&Traffic) -> bool| -> Vec<Span> {
-        let crossing = parties.iter().filter(|party| party.way.crosses(wire) && wanted(&party.traffic));
-        crossing.flat_map(|party| party.rtts.iter().copied()).collect()
+        let crossing = flow_specs.iter().filter(|spec| spec.way.crosses(wire) && wanted(&spec.traffic));
+        crossing.flat_map(|spec| spec.rtts.iter().copied()).collect()
     };
     let bulk = of(|traffic| matches!(traffic, Traffic::Bulk));
     if bulk.is_empty() { of(|traffic| matches!(traffic, Traffic::Sized(_))) } else { bulk }
