@@ -5,7 +5,7 @@
 //! option or the line that brought it.
 
 use super::mistake::{Notes, Spot, clip, way_out};
-use super::tree::{Entry, Node, Value};
+use super::tree::{Node, TomlEntry, TomlValue};
 
 /// The deepest path of a scenario has five keys (`flow.F1.traffic.size.mean`).
 const DEEPEST: usize = 8;
@@ -40,7 +40,7 @@ pub(super) fn targets(tree: &Node, path: &str) -> Result<Vec<Target>, String> {
     if steps.len() < 3 {
         return Err(format!("\"{}\" ends too early; write {list}.NAME.key", clip(path)));
     }
-    let Some(Value::List(nodes)) = tree.get(list).map(|n| &n.value) else {
+    let Some(TomlValue::List(nodes)) = tree.get(list).map(|n| &n.value) else {
         return Err(format!("the scenario has no [[{list}]]"));
     };
     let names: Vec<Option<String>> = nodes.iter().map(name).collect();
@@ -91,12 +91,16 @@ pub(super) fn put(tree: &mut Node, target: &[Step], value: &Node) -> Result<(), 
         return Ok(());
     };
     match (step, &mut tree.value) {
-        (Step::Index(index), Value::List(nodes)) => put(&mut nodes[*index], rest, value),
-        (Step::Key(key), Value::Table(entries)) => {
+        (Step::Index(index), TomlValue::List(nodes)) => put(&mut nodes[*index], rest, value),
+        (Step::Key(key), TomlValue::Table(entries)) => {
             let entry = match entries.iter().position(|e| e.key == *key) {
                 Some(found) => &mut entries[found],
                 None => {
-                    entries.push(Entry { key: key.clone(), spot: value.spot, node: Node::table(value.spot) });
+                    entries.push(TomlEntry {
+                        key: key.clone(),
+                        spot: value.spot,
+                        node: Node::table(value.spot),
+                    });
                     entries.last_mut().expect("one was pushed")
                 }
             };
@@ -117,9 +121,10 @@ pub(super) fn put(tree: &mut Node, target: &[Step], value: &Node) -> Result<(), 
 /// Turns a word alone into its table.
 fn unfold(key: &str, node: &mut Node) {
     let Some((_, tag)) = WORDS.iter().find(|(word, _)| *word == key) else { return };
-    if matches!(node.value, Value::Text(_)) {
+    if matches!(node.value, TomlValue::Text(_)) {
         let word = node.clone();
-        node.value = Value::Table(vec![Entry { key: (*tag).to_owned(), spot: word.spot, node: word }]);
+        node.value =
+            TomlValue::Table(vec![TomlEntry { key: (*tag).to_owned(), spot: word.spot, node: word }]);
     }
 }
 
@@ -140,15 +145,15 @@ pub(super) fn axes(sweep: &Node, notes: &mut Notes) -> Vec<Axis> {
 }
 
 fn gather(prefix: &str, node: &Node, axes: &mut Vec<Axis>, notes: &mut Notes) {
-    let Value::Table(entries) = &node.value else {
+    let TomlValue::Table(entries) = &node.value else {
         notes.note(node.spot, "sweep: wanted a table of paths of keys, each with a list of values");
         return;
     };
     for entry in entries {
         let path = if prefix.is_empty() { entry.key.clone() } else { format!("{prefix}.{}", entry.key) };
         match &entry.node.value {
-            Value::Table(_) => gather(&path, &entry.node, axes, notes),
-            Value::List(values) if !values.is_empty() => {
+            TomlValue::Table(_) => gather(&path, &entry.node, axes, notes),
+            TomlValue::List(values) if !values.is_empty() => {
                 axes.push(Axis { path, spot: entry.spot, values: values.clone() });
             }
             _ => notes

@@ -34,7 +34,7 @@ pub use mistake::{Mistake, Mistakes, printable};
 use mistake::{Notes, Spot};
 use trace::Traces;
 pub use trace::check as check_trace;
-use tree::{Node, Value, fragment, parse};
+use tree::{Node, TomlValue, fragment, parse};
 
 /// Runs of one sweep, and flows over all of them.
 const MOST_RUNS: usize = 10_000;
@@ -113,7 +113,7 @@ fn study(text: &str, file: &str, overrides: &[(String, String)], notes: &mut Not
 
 /// Takes `[sweep]` out of the tree.
 fn sweep(tree: &mut Node, notes: &mut Notes) -> Vec<Axis> {
-    let Value::Table(entries) = &mut tree.value else { return Vec::new() };
+    let TomlValue::Table(entries) = &mut tree.value else { return Vec::new() };
     let Some(found) = entries.iter().position(|e| e.key == "sweep") else { return Vec::new() };
     let sweep = entries.remove(found);
     axes(&sweep.node, notes)

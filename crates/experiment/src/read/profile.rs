@@ -6,7 +6,7 @@ use fairhaul_cc::entry;
 use fairhaul_units::{Kind, Parameter};
 
 use super::assign::{Step, put};
-use super::tree::{Entry, Node, Value, fragment};
+use super::tree::{Node, TomlEntry, TomlValue, fragment};
 
 /// The keys of a flow on Linux 6.18 with its values as they come, as TOML [LINUX]. What is the same
 /// without a profile (`min_rto`, `undo`, no limit of the window, no pacing, no ECN) is not repeated.
@@ -26,7 +26,7 @@ const OF_LINUX: [&str; 2] = ["bbr", "bbr3"];
 
 /// The tree, with what its profiles say where its flows say nothing.
 pub(super) fn filled(tree: &Node) -> Cow<'_, Node> {
-    let Some(Value::List(flows)) = tree.get("flow").map(|flows| &flows.value) else {
+    let Some(TomlValue::List(flows)) = tree.get("flow").map(|flows| &flows.value) else {
         return Cow::Borrowed(tree);
     };
     let of = |flow: &Node| match flow.get("profile").or(tree.get("profile")) {
@@ -38,8 +38,8 @@ pub(super) fn filled(tree: &Node) -> Cow<'_, Node> {
         return Cow::Borrowed(tree);
     }
     let mut tree = tree.clone();
-    if let Value::Table(entries) = &mut tree.value
-        && let Some(Value::List(flows)) =
+    if let TomlValue::Table(entries) = &mut tree.value
+        && let Some(TomlValue::List(flows)) =
             entries.iter_mut().find(|e| e.key == "flow").map(|e| &mut e.node.value)
     {
         for (flow, profile) in flows.iter_mut().zip(profiles) {
@@ -66,11 +66,11 @@ fn fill(flow: &mut Node, profile: &Node) {
     let controller = controller(flow).to_owned();
     // In the kernel this is CUBIC's own.
     let slow_start = if controller == "cubic" { "hystart" } else { "full" };
-    let Value::Table(entries) = &mut flow.value else { return };
+    let TomlValue::Table(entries) = &mut flow.value else { return };
     for (key, text) in LINUX.iter().copied().chain([("slow_start", slow_start), ("profile", "linux")]) {
         if !entries.iter().any(|entry| entry.key == key) {
             let (spot, node) = (profile.spot, fragment(text, profile.spot));
-            entries.push(Entry { key: key.to_owned(), spot, node });
+            entries.push(TomlEntry { key: key.to_owned(), spot, node });
         }
     }
     if let Some(parameter) = variant(&controller)

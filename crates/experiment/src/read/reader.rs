@@ -8,7 +8,7 @@ use fairhaul_units::{Bytes, Kind, Parameter, Rate, Settings, Span};
 
 use super::field::{Accepts, Fallback, Field, Shape, Words};
 use super::mistake::{Notes, Spot, clip, way_out};
-use super::tree::{Entry, Node, Value, fragment};
+use super::tree::{Node, TomlEntry, TomlValue, fragment};
 use super::value::{self, Asked, RoundTrips, numeric, unwanted};
 use crate::Start;
 
@@ -105,7 +105,7 @@ access! {
 
 /// Reads a table of `shape`; keys in `skip` belong to somebody else.
 pub(crate) fn table(node: &Node, shape: &'static Shape, skip: &[&str], notes: &mut Notes) -> Option<Values> {
-    let Value::Table(entries) = &node.value else {
+    let TomlValue::Table(entries) = &node.value else {
         notes.note(node.spot, format!("{} is a table, not {}", shape.name, clip(&node.to_string())));
         return None;
     };
@@ -126,7 +126,7 @@ fn title(shape: &Shape) -> String {
     if quoted { format!("\"{}\"", shape.name) } else { shape.name.to_owned() }
 }
 
-fn values(entries: &[Entry], spot: Spot, shape: &'static Shape, notes: &mut Notes) -> Values {
+fn values(entries: &[TomlEntry], spot: Spot, shape: &'static Shape, notes: &mut Notes) -> Values {
     let mut values = Values { shape, spot, got: Vec::new(), given: Vec::new() };
     for field in shape.fields {
         let found = entries.iter().find(|e| e.key == field.name);
@@ -163,7 +163,7 @@ fn read(node: &Node, key: &str, accepts: &'static Accepts, notes: &mut Notes) ->
             None => refuse(node, key, unwanted(accepts, node), notes),
         },
         Accepts::List(of) => {
-            let Value::List(nodes) = &node.value else {
+            let TomlValue::List(nodes) = &node.value else {
                 return refuse(node, key, unwanted(accepts, node), notes);
             };
             if nodes.is_empty() {
@@ -174,7 +174,7 @@ fn read(node: &Node, key: &str, accepts: &'static Accepts, notes: &mut Notes) ->
         }
         Accepts::Table(shape) => table(node, shape, &[], notes).map(Got::Table),
         Accepts::Tables(shape) => {
-            let Value::List(nodes) = &node.value else {
+            let TomlValue::List(nodes) = &node.value else {
                 return refuse(node, key, unwanted(accepts, node), notes);
             };
             Some(Got::Tables(nodes.iter().filter_map(|n| table(n, shape, &[], notes)).collect()))
@@ -212,12 +212,12 @@ fn single(node: &Node, accepts: &Accepts) -> Option<Result<Got, String>> {
         Accepts::Size { least, most } => value::size(text()?, least, most).map(Got::Size),
         Accepts::Number { least, most, open } => value::number(node, least, most, open)?.map(Got::Number),
         Accepts::Whole { least, most } => {
-            let Value::Whole(whole) = node.value else { return None };
+            let TomlValue::Whole(whole) = node.value else { return None };
             let inside = u64::try_from(whole).ok().filter(|n| (least..=most).contains(n));
             inside.map(Got::Whole).ok_or_else(|| format!("wanted {}, not {whole}", accepts.wanted()))
         }
         Accepts::Switch => match node.value {
-            Value::Switch(switch) => Ok(Got::Switch(switch)),
+            TomlValue::Switch(switch) => Ok(Got::Switch(switch)),
             _ => return None,
         },
         Accepts::Frequency => value::frequency(text()?).map(Got::Number),
@@ -243,13 +243,13 @@ fn name(text: &str) -> Result<String, String> {
 /// Whether a value looks like one of this kind, rightly written or not.
 fn fits(node: &Node, accepts: &Accepts) -> bool {
     match (&node.value, accepts) {
-        (Value::Text(_), Accepts::Either(all)) => all.iter().any(|a| fits(node, a)),
-        (Value::Text(text), Accepts::Words(_)) => !numeric(text),
-        (Value::Text(_), Accepts::Overhead) => true, // "uniform …" begins with a word
-        (Value::Text(text), _) => value::quantity(accepts) && numeric(text),
-        (Value::Whole(_) | Value::Number(_), _) => matches!(accepts, Accepts::Number { .. }),
-        (Value::Switch(_), _) => matches!(accepts, Accepts::Switch),
-        (Value::Table(_), _) => matches!(accepts, Accepts::Table(_) | Accepts::Words(_)),
+        (TomlValue::Text(_), Accepts::Either(all)) => all.iter().any(|a| fits(node, a)),
+        (TomlValue::Text(text), Accepts::Words(_)) => !numeric(text),
+        (TomlValue::Text(_), Accepts::Overhead) => true, // "uniform …" begins with a word
+        (TomlValue::Text(text), _) => value::quantity(accepts) && numeric(text),
+        (TomlValue::Whole(_) | TomlValue::Number(_), _) => matches!(accepts, Accepts::Number { .. }),
+        (TomlValue::Switch(_), _) => matches!(accepts, Accepts::Switch),
+        (TomlValue::Table(_), _) => matches!(accepts, Accepts::Table(_) | Accepts::Words(_)),
         _ => false,
     }
 }
@@ -263,9 +263,9 @@ fn word(
     notes: &mut Notes,
 ) -> Option<Values> {
     let known: Vec<&str> = words.cases.iter().map(|c| c.name).collect();
-    let (chosen, entries): (&Node, &[Entry]) = match &node.value {
-        Value::Text(_) => (node, &[]),
-        Value::Table(entries) => match node.get(words.tag) {
+    let (chosen, entries): (&Node, &[TomlEntry]) = match &node.value {
+        TomlValue::Text(_) => (node, &[]),
+        TomlValue::Table(entries) => match node.get(words.tag) {
             Some(tag) => (tag, entries),
             None => {
                 return refuse(
@@ -286,15 +286,15 @@ fn word(
         notes.note(chosen.spot, format!("{key} \"{text}\" is not known{}", way_out(&text, &known)));
         return None;
     };
-    let as_table = Node { value: Value::Table(entries.to_vec()), spot: node.spot };
+    let as_table = Node { value: TomlValue::Table(entries.to_vec()), spot: node.spot };
     table(&as_table, case, &[words.tag], notes)
 }
 
 /// A controller of the catalogue, alone or in a table with its parameters.
 fn controller(node: &Node, notes: &mut Notes) -> Option<Choice> {
     let known: Vec<&str> = entries().iter().map(|e| e.name).collect();
-    let (chosen, given): (&Node, &[Entry]) = match &node.value {
-        Value::Table(entries) => match node.get("kind") {
+    let (chosen, given): (&Node, &[TomlEntry]) = match &node.value {
+        TomlValue::Table(entries) => match node.get("kind") {
             Some(kind) => (kind, entries),
             None => {
                 return refuse(
@@ -359,7 +359,7 @@ fn setting(node: &Node, parameter: &Parameter) -> Result<f64, String> {
             }
         }
         Kind::Switch => match node.value {
-            Value::Switch(switch) => Ok(f64::from(u8::from(switch))),
+            TomlValue::Switch(switch) => Ok(f64::from(u8::from(switch))),
             _ => Err(wrong(Accepts::Switch.wanted())),
         },
         Kind::Word(words) => match node.text().and_then(|text| words.iter().position(|w| *w == text)) {

@@ -12,26 +12,26 @@ use super::mistake::{Notes, Spot};
 
 /// What a value is.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Value {
+pub(crate) enum TomlValue {
     Text(String),
     Whole(i128),
     Number(f64),
     Switch(bool),
     Date(String),
     List(Vec<Node>),
-    Table(Vec<Entry>),
+    Table(Vec<TomlEntry>),
 }
 
 /// A value and its place.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node {
-    pub(crate) value: Value,
+    pub(crate) value: TomlValue,
     pub(crate) spot: Spot,
 }
 
 /// A key, its place and its value.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Entry {
+pub(crate) struct TomlEntry {
     pub(crate) key: String,
     pub(crate) spot: Spot,
     pub(crate) node: Node,
@@ -40,34 +40,34 @@ pub(crate) struct Entry {
 impl Node {
     /// An empty table.
     pub(crate) fn table(spot: Spot) -> Node {
-        Node { value: Value::Table(Vec::new()), spot }
+        Node { value: TomlValue::Table(Vec::new()), spot }
     }
 
     /// The value under `key`, where this is a table that has it.
     pub(crate) fn get(&self, key: &str) -> Option<&Node> {
-        let Value::Table(entries) = &self.value else { return None };
+        let TomlValue::Table(entries) = &self.value else { return None };
         entries.iter().find(|e| e.key == key).map(|e| &e.node)
     }
 
     /// The text, where it is one.
     pub(crate) fn text(&self) -> Option<&str> {
-        if let Value::Text(text) = &self.value { Some(text) } else { None }
+        if let TomlValue::Text(text) = &self.value { Some(text) } else { None }
     }
 }
 
 impl fmt::Display for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.value {
-            Value::Text(text) => write!(f, "\"{text}\""),
-            Value::Whole(whole) => write!(f, "{whole}"),
-            Value::Number(number) => write!(f, "{number}"),
-            Value::Switch(switch) => write!(f, "{switch}"),
-            Value::Date(date) => f.write_str(date),
-            Value::List(nodes) => {
+            TomlValue::Text(text) => write!(f, "\"{text}\""),
+            TomlValue::Whole(whole) => write!(f, "{whole}"),
+            TomlValue::Number(number) => write!(f, "{number}"),
+            TomlValue::Switch(switch) => write!(f, "{switch}"),
+            TomlValue::Date(date) => f.write_str(date),
+            TomlValue::List(nodes) => {
                 let items: Vec<String> = nodes.iter().map(Node::to_string).collect();
                 write!(f, "[{}]", items.join(", "))
             }
-            Value::Table(entries) => {
+            TomlValue::Table(entries) => {
                 let items: Vec<String> = entries.iter().map(|e| format!("{} = {}", e.key, e.node)).collect();
                 write!(f, "{{ {} }}", items.join(", "))
             }
@@ -90,14 +90,14 @@ pub(crate) fn parse(text: &str, notes: &mut Notes) -> Option<Node> {
 /// Reads one value, as behind `--set key=` or in a table of defaults: TOML where it is TOML, else
 /// a text, so that a shell's quotes need not be doubled.
 pub(crate) fn fragment(text: &str, spot: Spot) -> Node {
-    let plain = Node { value: Value::Text(text.to_owned()), spot };
+    let plain = Node { value: TomlValue::Text(text.to_owned()), spot };
     let line = format!("value = {text}");
     let Ok(table) = DeTable::parse(&line) else { return plain };
     let table = table.into_inner();
     match table.get("value") {
         // More than one key: the text held a line break and was no single value.
         Some(found) if table.len() == 1 => match convert(found, &Lines::of(&line)) {
-            Node { value: Value::Date(_), .. } => plain,
+            Node { value: TomlValue::Date(_), .. } => plain,
             mut node => {
                 place(&mut node, spot);
                 node
@@ -116,26 +116,26 @@ fn syntax(text: &str, line: usize, message: &str) -> String {
     format!("this is not TOML: {}{hint}", message.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-fn entries(table: &DeTable<'_>, lines: &Lines) -> Value {
+fn entries(table: &DeTable<'_>, lines: &Lines) -> TomlValue {
     let entry = |(key, node): (&Spanned<_>, &Spanned<DeValue<'_>>)| {
         let key: &Spanned<std::borrow::Cow<'_, str>> = key;
         let spot = Spot::Line(lines.at(key.span().start));
-        Entry { key: key.get_ref().to_string(), spot, node: convert(node, lines) }
+        TomlEntry { key: key.get_ref().to_string(), spot, node: convert(node, lines) }
     };
-    Value::Table(table.iter().map(entry).collect())
+    TomlValue::Table(table.iter().map(entry).collect())
 }
 
 fn convert(node: &Spanned<DeValue<'_>>, lines: &Lines) -> Node {
     let value = match node.get_ref() {
-        DeValue::String(text) => Value::Text(text.to_string()),
+        DeValue::String(text) => TomlValue::Text(text.to_string()),
         DeValue::Integer(whole) => match i128::from_str_radix(whole.as_str(), whole.radix()) {
-            Ok(whole) => Value::Whole(whole),
-            Err(_) => Value::Number(f64::INFINITY),
+            Ok(whole) => TomlValue::Whole(whole),
+            Err(_) => TomlValue::Number(f64::INFINITY),
         },
-        DeValue::Float(number) => Value::Number(number.as_str().parse().unwrap_or(f64::NAN)),
-        DeValue::Boolean(switch) => Value::Switch(*switch),
-        DeValue::Datetime(date) => Value::Date(date.to_string()),
-        DeValue::Array(nodes) => Value::List(nodes.iter().map(|n| convert(n, lines)).collect()),
+        DeValue::Float(number) => TomlValue::Number(number.as_str().parse().unwrap_or(f64::NAN)),
+        DeValue::Boolean(switch) => TomlValue::Switch(*switch),
+        DeValue::Datetime(date) => TomlValue::Date(date.to_string()),
+        DeValue::Array(nodes) => TomlValue::List(nodes.iter().map(|n| convert(n, lines)).collect()),
         DeValue::Table(table) => entries(table, lines),
     };
     Node { value, spot: Spot::Line(lines.at(node.span().start)) }
@@ -145,8 +145,8 @@ fn convert(node: &Spanned<DeValue<'_>>, lines: &Lines) -> Node {
 fn place(node: &mut Node, spot: Spot) {
     node.spot = spot;
     match &mut node.value {
-        Value::List(nodes) => nodes.iter_mut().for_each(|n| place(n, spot)),
-        Value::Table(entries) => entries.iter_mut().for_each(|e| {
+        TomlValue::List(nodes) => nodes.iter_mut().for_each(|n| place(n, spot)),
+        TomlValue::Table(entries) => entries.iter_mut().for_each(|e| {
             e.spot = spot;
             place(&mut e.node, spot);
         }),
@@ -176,20 +176,20 @@ mod tests {
     fn every_value_knows_its_line() {
         let tree = parse("a = 1\n[[flow]]\nb = [\n 2,\n 3]\n", &mut Notes::default()).unwrap();
         assert_eq!(tree.get("a").unwrap().spot, Spot::Line(1));
-        let Value::List(flows) = &tree.get("flow").unwrap().value else { panic!() };
+        let TomlValue::List(flows) = &tree.get("flow").unwrap().value else { panic!() };
         assert_eq!(flows[0].spot, Spot::Line(2));
-        let Value::List(numbers) = &flows[0].get("b").unwrap().value else { panic!() };
+        let TomlValue::List(numbers) = &flows[0].get("b").unwrap().value else { panic!() };
         assert_eq!(numbers[1].spot, Spot::Line(5));
     }
 
     #[test]
     fn what_is_not_toml_behind_a_set_is_a_text() {
         let value = |text| fragment(text, Spot::Override(0)).value;
-        assert_eq!(value("60 s"), Value::Text("60 s".into()));
-        assert_eq!(value("\"60 s\""), Value::Text("60 s".into()));
-        assert_eq!(value("3"), Value::Whole(3));
-        assert_eq!(value("1\nb = 2"), Value::Text("1\nb = 2".into()));
-        assert_eq!(value("0x10"), Value::Whole(16));
-        assert!(matches!(value("{ kind = \"reno\" }"), Value::Table(_)));
+        assert_eq!(value("60 s"), TomlValue::Text("60 s".into()));
+        assert_eq!(value("\"60 s\""), TomlValue::Text("60 s".into()));
+        assert_eq!(value("3"), TomlValue::Whole(3));
+        assert_eq!(value("1\nb = 2"), TomlValue::Text("1\nb = 2".into()));
+        assert_eq!(value("0x10"), TomlValue::Whole(16));
+        assert!(matches!(value("{ kind = \"reno\" }"), TomlValue::Table(_)));
     }
 }

@@ -6,7 +6,7 @@ use fairhaul_units::{Bytes, Rate, Span};
 
 use super::field::{Accepts, bounds};
 use super::mistake::clip;
-use super::tree::{Node, Value};
+use super::tree::{Node, TomlValue};
 use crate::Start;
 
 /// The highest rate; its bits in 100 days still fit the arithmetic.
@@ -51,7 +51,7 @@ pub(crate) fn unwanted(accepts: &Accepts, node: &Node) -> String {
     let found = clip(&node.to_string());
     let takes_unit = !matches!(accepts, Accepts::Number { .. } | Accepts::Whole { .. } | Accepts::Switch);
     match node.value {
-        Value::Whole(_) | Value::Number(_) if takes_unit && quantity(accepts) => {
+        TomlValue::Whole(_) | TomlValue::Number(_) if takes_unit && quantity(accepts) => {
             format!("{found} has no unit; wanted {}", accepts.wanted())
         }
         _ => format!("wanted {}, not {found}", accepts.wanted()),
@@ -121,8 +121,8 @@ fn bounded(rate: Rate) -> Result<Rate, String> {
 /// A number within bounds.
 pub(crate) fn number(node: &Node, least: f64, most: f64, open: bool) -> Option<Result<f64, String>> {
     let number = match node.value {
-        Value::Number(number) => number,
-        Value::Whole(whole) => whole as f64,
+        TomlValue::Number(number) => number,
+        TomlValue::Whole(whole) => whole as f64,
         _ => return None,
     };
     let fits = number.is_finite() && number <= most && if open { number > least } else { number >= least };
@@ -168,9 +168,11 @@ pub(crate) fn round_trips(node: &Node) -> Option<Result<RoundTrips, String>> {
     const MOST: Span = Span::from_s(100_000);
     let single = |text: &str| span(text, Span::ZERO, MOST);
     Some(match &node.value {
-        Value::Text(text) if text.contains("..") => range(text, MOST).map(|(a, b)| RoundTrips::Spread(a, b)),
-        Value::Text(text) => single(text).map(RoundTrips::One),
-        Value::List(nodes) => {
+        TomlValue::Text(text) if text.contains("..") => {
+            range(text, MOST).map(|(a, b)| RoundTrips::Spread(a, b))
+        }
+        TomlValue::Text(text) => single(text).map(RoundTrips::One),
+        TomlValue::List(nodes) => {
             let wanted = |n: &Node| {
                 format!("every entry wants a time such as \"80 ms\", not {}", clip(&n.to_string()))
             };
