@@ -7,7 +7,7 @@ use super::field::Accepts;
 use super::flow_names::indexed;
 use super::mistake::Notes;
 use super::net::{Net, Way};
-use super::reader::{Got, Values};
+use super::reader::{Value, Values};
 use super::value::{Asked, RoundTrips};
 use crate::plan::expected;
 use crate::{Clock, Flow, Hold, Recovery, Role, Rto, SizeLaw, SlowStart, Sockbuf, Start, Traffic, WebPages};
@@ -108,7 +108,7 @@ impl<'a> FlowSpec<'a> {
             role: if background { Role::Background } else { Role::Measured },
             // What reads marks can do nothing without them.
             ecn: match v.get("ecn") {
-                Some(given) => matches!(given, Got::Switch(true)),
+                Some(given) => matches!(given, Value::Switch(true)),
                 None => controller.build().exact_echo(),
             },
             controller,
@@ -125,9 +125,9 @@ impl<'a> FlowSpec<'a> {
             slow_start: slow_start(&v.table("slow_start")?)?,
             max_pacing_rate: v.rate("max_pacing_rate"),
             offload: burst(v, self.packet)?,
-            undo: matches!(v.get("undo")?, Got::Switch(true)),
+            undo: matches!(v.get("undo")?, Value::Switch(true)),
             delayed_ack: self.hold(v.get("delayed_ack")?),
-            integer_cwnd: matches!(v.get("whole_window")?, Got::Switch(true)),
+            integer_cwnd: matches!(v.get("whole_window")?, Value::Switch(true)),
             linux: v.given("profile") && v.table("profile")?.shape.name == "linux",
             rto: rto(v)?,
             sockbuf: sockbuf(v)?,
@@ -154,14 +154,14 @@ impl<'a> FlowSpec<'a> {
 
 impl FlowSpec<'_> {
     /// How long the receiver holds an acknowledgement.
-    fn hold(&self, given: &Got) -> Option<Hold> {
+    fn hold(&self, given: &Value) -> Option<Hold> {
         match given {
-            Got::Span(span) => Some(Hold::For(*span)),
-            Got::Table(_) => {
+            Value::Span(span) => Some(Hold::For(*span)),
+            Value::Table(_) => {
                 let half = self.values.size("receive_buffer").map_or(u64::MAX, |b| b.0 / (2 * self.packet.0));
                 Some(Hold::Adaptive { quick: half.clamp(QUICK.0, QUICK.1) as u32 })
             }
-            held => matches!(held, Got::Switch(true)).then_some(Hold::For(DELAYED_ACK)),
+            held => matches!(held, Value::Switch(true)).then_some(Hold::For(DELAYED_ACK)),
         }
     }
 }
@@ -180,7 +180,7 @@ fn window(values: &Values, notes: &mut Notes) {
 /// What has congestion control says which, and what has none does not.
 fn controlled(values: &Values, traffic: Option<&Traffic>, notes: &mut Notes) {
     let datagrams = matches!(traffic, Some(Traffic::Cbr { .. }));
-    if datagrams && matches!(values.get("ecn"), Some(Got::Switch(true))) {
+    if datagrams && matches!(values.get("ecn"), Some(Value::Switch(true))) {
         notes.note(values.spot("ecn"), "ecn: \"cbr\" traffic has nobody who echoes a mark");
     }
     match (datagrams, values.given("controller")) {
@@ -327,7 +327,7 @@ fn recovery(word: &Values) -> Option<Recovery> {
         "reno" => Recovery::Reno,
         "rack" => Recovery::Rack,
         "newreno" => Recovery::NewReno { impatient: word.table("variant")?.shape.name == "impatient" },
-        _ if matches!(word.get("prr")?, Got::Switch(true)) => Recovery::SackProportional,
+        _ if matches!(word.get("prr")?, Value::Switch(true)) => Recovery::SackProportional,
         _ => Recovery::Sack,
     })
 }
@@ -344,8 +344,8 @@ fn slow_start(word: &Values) -> Option<SlowStart> {
 
 fn traffic(values: &Values) -> Option<Traffic> {
     let word = match values.get("traffic")? {
-        Got::Size(size) => return Some(Traffic::Sized(*size)),
-        Got::Table(word) => word,
+        Value::Size(size) => return Some(Traffic::Sized(*size)),
+        Value::Table(word) => word,
         other => unreachable!("traffic is {other:?}"),
     };
     Some(match word.shape.name {
@@ -366,11 +366,11 @@ fn traffic(values: &Values) -> Option<Traffic> {
 
 fn size_law(word: &Values) -> Option<SizeLaw> {
     Some(match word.get("size")? {
-        Got::Size(size) => SizeLaw::Fixed(*size),
-        Got::Table(law) if law.shape.name == "pareto" => {
+        Value::Size(size) => SizeLaw::Fixed(*size),
+        Value::Table(law) if law.shape.name == "pareto" => {
             SizeLaw::Pareto(law.size("mean")?, law.number("shape")?)
         }
-        Got::Table(law) => SizeLaw::Exponential(law.size("mean")?),
+        Value::Table(law) => SizeLaw::Exponential(law.size("mean")?),
         other => unreachable!("size is {other:?}"),
     })
 }

@@ -4,7 +4,7 @@ use fairhaul_path::impair::{Impairments, JitterRule, PolicerRule, ReorderRule};
 use fairhaul_units::Bytes;
 
 use super::mistake::Notes;
-use super::reader::{Got, Values};
+use super::reader::{Value, Values};
 
 /// The impairments of a link's table. What was wrong has been noted, and is left out.
 pub(super) fn impairments(link: &Values, largest: Bytes, notes: &mut Notes) -> Impairments {
@@ -29,11 +29,11 @@ fn policer(table: &Values, largest: Bytes, notes: &mut Notes) -> Option<PolicerR
     Some(rule)
 }
 
-fn jitter(got: &Got) -> Option<JitterRule> {
-    match got {
-        Got::Span(most) => Some(JitterRule { most: *most, keeps_order: true }),
-        Got::Table(table) => {
-            let Some(Got::Switch(keeps_order)) = table.get("keep_order") else { return None };
+fn jitter(value: &Value) -> Option<JitterRule> {
+    match value {
+        Value::Span(most) => Some(JitterRule { most: *most, keeps_order: true }),
+        Value::Table(table) => {
+            let Some(Value::Switch(keeps_order)) = table.get("keep_order") else { return None };
             Some(JitterRule { most: table.span("delay")?, keeps_order: *keeps_order })
         }
         other => unreachable!("jitter is {other:?}"),

@@ -7,13 +7,13 @@ use fairhaul_units::Time;
 
 use super::flow_names::flow_names;
 use super::mistake::{Notes, clip, way_out};
-use super::reader::{Got, Values};
+use super::reader::{Value, Values};
 
 /// What a link loses; `None` where that is nothing, or where a part of it was wrong.
-pub(super) fn loss_rule(value: &Got, tables: &[Values], notes: &mut Notes) -> Option<LossRule> {
+pub(super) fn loss_rule(value: &Value, tables: &[Values], notes: &mut Notes) -> Option<LossRule> {
     let table = match value {
-        Got::Number(p) => return (*p > 0.0).then_some(LossRule::Probability(*p)),
-        Got::Table(table) => table,
+        Value::Number(p) => return (*p > 0.0).then_some(LossRule::Probability(*p)),
+        Value::Table(table) => table,
         other => unreachable!("loss is {other:?}"),
     };
     let chain = ["good_to_bad", "bad_to_good"].map(|key| table.given(key));
@@ -59,7 +59,7 @@ fn refuse_strays(table: &Values, keys: &[&str], because: &str, notes: &mut Notes
 fn loss_times(table: &Values, notes: &mut Notes) -> Option<Vec<Time>> {
     let mut times: Vec<Time> = Vec::new();
     for (spot, value) in table.list("at")? {
-        let Got::Span(at) = value else { unreachable!("at is {value:?}") };
+        let Value::Span(at) = value else { unreachable!("at is {value:?}") };
         let at = Time::ZERO + at;
         if times.last().is_some_and(|last| *last >= at) {
             notes.note(spot, format!("at: {at} does not come after the time before it"));
@@ -84,7 +84,7 @@ fn struck_flows(table: &Values, tables: &[Values], notes: &mut Notes) -> Option<
     }
     let mut flows = BTreeSet::new();
     for (spot, value) in table.list("flows")? {
-        let Got::Text(pattern) = value else { unreachable!("flows is {value:?}") };
+        let Value::Text(pattern) = value else { unreachable!("flows is {value:?}") };
         let hit = |(party, flow): &(&str, String)| flow == &pattern || fast_glob::glob_match(&pattern, party);
         let struck: Vec<u32> = (0..).zip(&names).filter(|(_, n)| hit(n)).map(|(index, _)| index).collect();
         if struck.is_empty() {

@@ -7,7 +7,7 @@ use fairhaul_path::Schedule;
 use fairhaul_units::{Rate, Span};
 
 use super::mistake::{Notes, Spot, way_out};
-use super::reader::{Got, Values};
+use super::reader::{Value, Values};
 use super::schedule::{Course, course};
 use super::trace::Traces;
 use super::value::Asked;
@@ -31,7 +31,7 @@ pub(super) struct Wire {
     pub(super) mark: Option<Limit>,
     /// The table of its queue.
     pub(super) queue: Values,
-    pub(super) loss: Option<Got>,
+    pub(super) loss: Option<Value>,
     /// Its table, for what else it does to packets.
     pub(super) table: Values,
     from: usize,

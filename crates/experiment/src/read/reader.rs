@@ -14,7 +14,7 @@ use crate::Start;
 
 /// A value that was read.
 #[derive(Clone, Debug)]
-pub(crate) enum Got {
+pub(crate) enum Value {
     Text(String),
     Span(Span),
     Rate(Rate),
@@ -27,7 +27,7 @@ pub(crate) enum Got {
     Start(Start),
     Capacity(Asked),
     Controller(Choice),
-    List(Vec<(Spot, Got)>),
+    List(Vec<(Spot, Value)>),
     /// A table, or a word and its parameters.
     Table(Values),
     Tables(Vec<Values>),
@@ -40,19 +40,19 @@ pub(crate) struct Values {
     pub(crate) shape: &'static Shape,
     /// Where it stands.
     pub(crate) spot: Spot,
-    got: Vec<(Spot, Option<Got>)>,
+    values: Vec<(Spot, Option<Value>)>,
     given: Vec<bool>,
 }
 
 impl Values {
     /// The value of `name`; `None` where it was left out without a default, or wrong.
-    pub(crate) fn get(&self, name: &str) -> Option<&Got> {
-        self.got[self.index(name)].1.as_ref()
+    pub(crate) fn get(&self, name: &str) -> Option<&Value> {
+        self.values[self.index(name)].1.as_ref()
     }
 
     /// Where the value of `name` stands; the table's own place where it does not.
     pub(crate) fn spot(&self, name: &str) -> Spot {
-        self.got[self.index(name)].0
+        self.values[self.index(name)].0
     }
 
     /// Whether `name` is a key of this table.
@@ -78,7 +78,7 @@ macro_rules! access {
             $(pub(crate) fn $method(&self, name: &str) -> Option<$type> {
                 match self.get(name) {
                     None => None,
-                    Some(Got::$variant(value)) => Some(value.clone()),
+                    Some(Value::$variant(value)) => Some(value.clone()),
                     Some(other) => unreachable!("{name} is {other:?}"),
                 }
             })+
@@ -98,7 +98,7 @@ access! {
     start: Start -> Start,
     capacity: Capacity -> Asked,
     controller: Controller -> Choice,
-    list: List -> Vec<(Spot, Got)>,
+    list: List -> Vec<(Spot, Value)>,
     table: Table -> Values,
     tables: Tables -> Vec<Values>,
 }
@@ -127,7 +127,7 @@ fn title(shape: &Shape) -> String {
 }
 
 fn values(entries: &[TomlEntry], spot: Spot, shape: &'static Shape, notes: &mut Notes) -> Values {
-    let mut values = Values { shape, spot, got: Vec::new(), given: Vec::new() };
+    let mut values = Values { shape, spot, values: Vec::new(), given: Vec::new() };
     for field in shape.fields {
         let found = entries.iter().find(|e| e.key == field.name);
         let read = found.and_then(|e| read(&e.node, field.name, &field.accepts, notes));
@@ -136,17 +136,19 @@ fn values(entries: &[TomlEntry], spot: Spot, shape: &'static Shape, notes: &mut 
             notes.note(spot, text);
         }
         let place = found.map_or(spot, |e| e.spot);
-        values.got.push((place, read.or_else(|| fallback(field, spot))));
+        values.values.push((place, read.or_else(|| fallback(field, spot))));
         values.given.push(found.is_some());
     }
     values
 }
 
 /// The value of a key that was left out.
-fn fallback(field: &'static Field, spot: Spot) -> Option<Got> {
+fn fallback(field: &'static Field, spot: Spot) -> Option<Value> {
     let text = match (&field.fallback, &field.accepts) {
         (Fallback::Value(text), _) => text,
-        (Fallback::Described, Accepts::Described(parameter)) => return Some(Got::Number(parameter.default)),
+        (Fallback::Described, Accepts::Described(parameter)) => {
+            return Some(Value::Number(parameter.default));
+        }
         _ => return None,
     };
     let mut notes = Notes::default();
@@ -156,7 +158,7 @@ fn fallback(field: &'static Field, spot: Spot) -> Option<Got> {
 }
 
 /// Reads one value.
-fn read(node: &Node, key: &str, accepts: &'static Accepts, notes: &mut Notes) -> Option<Got> {
+fn read(node: &Node, key: &str, accepts: &'static Accepts, notes: &mut Notes) -> Option<Value> {
     match accepts {
         Accepts::Either(all) => match all.iter().find(|a| fits(node, a)) {
             Some(one) => read(node, key, one, notes),
@@ -170,19 +172,19 @@ fn read(node: &Node, key: &str, accepts: &'static Accepts, notes: &mut Notes) ->
                 return refuse(node, key, "the list is empty".into(), notes);
             }
             let all = nodes.iter().filter_map(|n| read(n, key, of, notes).map(|got| (n.spot, got)));
-            Some(Got::List(all.collect()))
+            Some(Value::List(all.collect()))
         }
-        Accepts::Table(shape) => table(node, shape, &[], notes).map(Got::Table),
+        Accepts::Table(shape) => table(node, shape, &[], notes).map(Value::Table),
         Accepts::Tables(shape) => {
             let TomlValue::List(nodes) = &node.value else {
                 return refuse(node, key, unwanted(accepts, node), notes);
             };
-            Some(Got::Tables(nodes.iter().filter_map(|n| table(n, shape, &[], notes)).collect()))
+            Some(Value::Tables(nodes.iter().filter_map(|n| table(n, shape, &[], notes)).collect()))
         }
-        Accepts::Words(words) => word(node, key, words, accepts, notes).map(Got::Table),
-        Accepts::Controller => controller(node, notes).map(Got::Controller),
+        Accepts::Words(words) => word(node, key, words, accepts, notes).map(Value::Table),
+        Accepts::Controller => controller(node, notes).map(Value::Controller),
         Accepts::Described(parameter) => match setting(node, parameter) {
-            Ok(value) => Some(Got::Number(value)),
+            Ok(value) => Some(Value::Number(value)),
             Err(text) => refuse(node, key, text, notes),
         },
         // Taken out of the tree before it is read.
@@ -201,31 +203,31 @@ fn refuse<T>(node: &Node, key: &str, text: String, notes: &mut Notes) -> Option<
 }
 
 /// A value without parts; `None` where it is of another type.
-fn single(node: &Node, accepts: &Accepts) -> Option<Result<Got, String>> {
+fn single(node: &Node, accepts: &Accepts) -> Option<Result<Value, String>> {
     let text = || node.text();
     Some(match *accepts {
-        Accepts::Text => Ok(Got::Text(text()?.to_owned())),
-        Accepts::Name => name(text()?).map(Got::Text),
-        Accepts::Span { least, most } => value::span(text()?, least, most).map(Got::Span),
-        Accepts::Rate => value::rate(text()?).map(Got::Rate),
-        Accepts::RateOrZero => value::rate_or_zero(text()?).map(Got::RateOrZero),
-        Accepts::Size { least, most } => value::size(text()?, least, most).map(Got::Size),
-        Accepts::Number { least, most, open } => value::number(node, least, most, open)?.map(Got::Number),
+        Accepts::Text => Ok(Value::Text(text()?.to_owned())),
+        Accepts::Name => name(text()?).map(Value::Text),
+        Accepts::Span { least, most } => value::span(text()?, least, most).map(Value::Span),
+        Accepts::Rate => value::rate(text()?).map(Value::Rate),
+        Accepts::RateOrZero => value::rate_or_zero(text()?).map(Value::RateOrZero),
+        Accepts::Size { least, most } => value::size(text()?, least, most).map(Value::Size),
+        Accepts::Number { least, most, open } => value::number(node, least, most, open)?.map(Value::Number),
         Accepts::Whole { least, most } => {
             let TomlValue::Whole(whole) = node.value else { return None };
             let inside = u64::try_from(whole).ok().filter(|n| (least..=most).contains(n));
-            inside.map(Got::Whole).ok_or_else(|| format!("wanted {}, not {whole}", accepts.wanted()))
+            inside.map(Value::Whole).ok_or_else(|| format!("wanted {}, not {whole}", accepts.wanted()))
         }
         Accepts::Switch => match node.value {
-            TomlValue::Switch(switch) => Ok(Got::Switch(switch)),
+            TomlValue::Switch(switch) => Ok(Value::Switch(switch)),
             _ => return None,
         },
-        Accepts::Frequency => value::frequency(text()?).map(Got::Number),
-        Accepts::RoundTrips => value::round_trips(node)?.map(Got::RoundTrips),
-        Accepts::Start => value::start(text()?).map(Got::Start),
-        Accepts::Overhead => value::overhead(text()?).map(Got::Span),
-        Accepts::Burst => value::burst(text()?).map(Got::Capacity),
-        Accepts::Capacity => value::capacity(text()?).map(Got::Capacity),
+        Accepts::Frequency => value::frequency(text()?).map(Value::Number),
+        Accepts::RoundTrips => value::round_trips(node)?.map(Value::RoundTrips),
+        Accepts::Start => value::start(text()?).map(Value::Start),
+        Accepts::Overhead => value::overhead(text()?).map(Value::Span),
+        Accepts::Burst => value::burst(text()?).map(Value::Capacity),
+        Accepts::Capacity => value::capacity(text()?).map(Value::Capacity),
         _ => unreachable!("{accepts:?} has parts"),
     })
 }
@@ -354,7 +356,7 @@ fn setting(node: &Node, parameter: &Parameter) -> Result<f64, String> {
         Kind::Whole { least, most } => {
             let accepts = Accepts::Whole { least, most };
             match single(node, &accepts) {
-                Some(Ok(Got::Whole(whole))) => Ok(whole as f64),
+                Some(Ok(Value::Whole(whole))) => Ok(whole as f64),
                 _ => Err(wrong(accepts.wanted())),
             }
         }

@@ -145,7 +145,7 @@ fn routers_answer(flow_specs: &[FlowSpec], net: &Net, notes: &mut Notes) {
 fn links(net: &Net, flows: &Flows, notes: &mut Notes) -> Option<Vec<LinkSpec>> {
     let mut links = Vec::new();
     for (index, wire) in net.wires.iter().enumerate() {
-        let loss = wire.loss.as_ref().map(|got| loss_rule(got, flows.tables, notes));
+        let loss = wire.loss.as_ref().map(|value| loss_rule(value, flows.tables, notes));
         let losses = losses(&wire.table, flows.tables, notes);
         let impair = impairments(&wire.table, flows.largest, notes);
         let Some(capacity) = limit(index, wire, &wire.capacity, flows, notes) else { continue };

@@ -8,7 +8,7 @@ use fairhaul_units::{Rate, Span, Time};
 
 use super::loss::loss_rule;
 use super::mistake::Notes;
-use super::reader::{Got, Values};
+use super::reader::{Value, Values};
 use super::trace::{Trace, Traces};
 
 /// The rate of a link now and later, and its delays; what it loses depends on the flows.
@@ -24,8 +24,8 @@ pub(super) fn course(link: &Values, traces: &Traces, notes: &mut Notes) -> Optio
     let entries = entries(link);
     check(&entries, notes);
     let (rate, rates) = match link.get("rate")? {
-        Got::Rate(rate) => (*rate, steps(*rate, &entries)),
-        Got::Table(table) => {
+        Value::Rate(rate) => (*rate, steps(*rate, &entries)),
+        Value::Table(table) => {
             for (_, entry) in entries.iter().filter(|(_, entry)| entry.given("rate")) {
                 notes.note(entry.spot("rate"), "rate: does not belong here; the rate follows a trace");
             }
@@ -43,8 +43,8 @@ pub(super) fn course(link: &Values, traces: &Traces, notes: &mut Notes) -> Optio
 pub(super) fn losses(link: &Values, flows: &[Values], notes: &mut Notes) -> Vec<(Time, LossRule)> {
     let mut losses = Vec::new();
     for (at, entry) in entries(link) {
-        if let Some(got) = entry.get("loss") {
-            losses.push((at, loss_rule(got, flows, notes).unwrap_or(LossRule::Probability(0.0))));
+        if let Some(value) = entry.get("loss") {
+            losses.push((at, loss_rule(value, flows, notes).unwrap_or(LossRule::Probability(0.0))));
         }
     }
     losses
@@ -52,8 +52,8 @@ pub(super) fn losses(link: &Values, flows: &[Values], notes: &mut Notes) -> Vec<
 
 /// The entries of a schedule whose time could be read.
 fn entries(link: &Values) -> Vec<(Time, Values)> {
-    let timed = |(_, got)| match got {
-        Got::Table(entry) => Some((Time::ZERO + entry.span("at")?, entry)),
+    let timed = |(_, value)| match value {
+        Value::Table(entry) => Some((Time::ZERO + entry.span("at")?, entry)),
         other => unreachable!("schedule has {other:?}"),
     };
     link.list("schedule").unwrap_or_default().into_iter().filter_map(timed).collect()
@@ -81,7 +81,7 @@ fn steps(rate: Rate, entries: &[(Time, Values)]) -> Option<Arc<Rates>> {
 }
 
 fn trace(table: &Values, traces: &Traces, notes: &mut Notes) -> Option<Trace> {
-    let Some(Got::Switch(repeat)) = table.get("repeat") else { return None };
+    let Some(Value::Switch(repeat)) = table.get("repeat") else { return None };
     let found = traces.open(&table.text("trace")?, *repeat);
     found.map_err(|text| notes.note(table.spot("trace"), format!("trace: {text}"))).ok()
 }
