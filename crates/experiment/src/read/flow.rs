@@ -8,7 +8,7 @@ use super::flow_names::indexed;
 use super::mistake::Notes;
 use super::net::{Net, Way};
 use super::reader::{Value, Values};
-use super::value::{Asked, RoundTrips};
+use super::value::{CapacitySpec, RoundTrips};
 use crate::plan::expected;
 use crate::{Clock, Flow, Hold, Recovery, Role, Rto, SizeLaw, SlowStart, Sockbuf, Start, Traffic, WebPages};
 
@@ -237,8 +237,8 @@ fn clock(values: &Values) -> Option<Clock> {
 /// Packets in a burst of offload; a size is rounded down.
 fn burst(values: &Values, packet: Bytes) -> Option<u64> {
     match values.capacity("offload")? {
-        Asked::Packets(packets) => Some(packets),
-        Asked::Bytes(size) => Some(size.0 / packet.0),
+        CapacitySpec::Packets(packets) => Some(packets),
+        CapacitySpec::Bytes(size) => Some(size.0 / packet.0),
         other => unreachable!("offload is {other:?}"),
     }
 }
@@ -246,7 +246,7 @@ fn burst(values: &Values, packet: Bytes) -> Option<u64> {
 /// A burst holds a packet.
 fn bursts(values: &Values, packet: Bytes, notes: &mut Notes) {
     if let Some(0) = burst(values, packet)
-        && let Some(Asked::Bytes(size)) = values.capacity("offload")
+        && let Some(CapacitySpec::Bytes(size)) = values.capacity("offload")
     {
         notes.note(values.spot("offload"), format!("offload: {size} do not hold a packet of {packet}"));
     }

@@ -10,7 +10,7 @@ use super::mistake::{Notes, Spot, way_out};
 use super::reader::{Value, Values};
 use super::schedule::{Course, course};
 use super::trace::Traces;
-use super::value::Asked;
+use super::value::CapacitySpec;
 use crate::Hop;
 
 /// Routes are searched without an index of neighbours, so graphs are bounded.
@@ -41,7 +41,7 @@ pub(super) struct Wire {
 /// A limit of a queue, and where it stands.
 pub(super) struct Limit {
     pub(super) key: &'static str,
-    pub(super) asked: Asked,
+    pub(super) spec: CapacitySpec,
     pub(super) spot: Spot,
 }
 
@@ -245,7 +245,7 @@ fn described(
 ) -> Option<Wire> {
     let course = course(table, traces, notes);
     let queue = table.table("queue")?;
-    let limit = |key| Some(Limit { key, asked: queue.capacity(key)?, spot: queue.spot(key) });
+    let limit = |key| Some(Limit { key, spec: queue.capacity(key)?, spot: queue.spot(key) });
     let Course { rate, fastest, schedule } = course?;
     Some(Wire {
         name,

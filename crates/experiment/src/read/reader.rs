@@ -9,7 +9,7 @@ use fairhaul_units::{Bytes, Kind, Parameter, Rate, Settings, Span};
 use super::field::{Accepts, Fallback, Field, Shape, Words};
 use super::mistake::{Notes, Spot, clip, way_out};
 use super::tree::{Node, TomlEntry, TomlValue, fragment};
-use super::value::{self, Asked, RoundTrips, numeric, unwanted};
+use super::value::{self, CapacitySpec, RoundTrips, numeric, unwanted};
 use crate::Start;
 
 /// A value that was read.
@@ -25,7 +25,7 @@ pub(crate) enum Value {
     Switch(bool),
     RoundTrips(RoundTrips),
     Start(Start),
-    Capacity(Asked),
+    Capacity(CapacitySpec),
     Controller(Choice),
     List(Vec<(Spot, Value)>),
     /// A table, or a word and its parameters.
@@ -96,7 +96,7 @@ access! {
     whole: Whole -> u64,
     round_trips: RoundTrips -> RoundTrips,
     start: Start -> Start,
-    capacity: Capacity -> Asked,
+    capacity: Capacity -> CapacitySpec,
     controller: Controller -> Choice,
     list: List -> Vec<(Spot, Value)>,
     table: Table -> Values,

@@ -16,7 +16,7 @@ use super::queue::queue;
 use super::reader::Values;
 use super::schedule::losses;
 use super::trace::Traces;
-use super::value::Asked;
+use super::value::CapacitySpec;
 use crate::{LinkSpec, Scenario, Traffic};
 
 /// Flows of one scenario, and transfers of one run.
@@ -178,15 +178,17 @@ fn links(net: &Net, flows: &Flows, notes: &mut Notes) -> Option<Vec<LinkSpec>> {
 /// A limit of the queue before a wire, in packets or bytes.
 fn limit(index: usize, wire: &Wire, of: &Limit, flows: &Flows, notes: &mut Notes) -> Option<Capacity> {
     let largest = flows.largest;
-    let found = match of.asked {
-        Asked::Unlimited => Ok(Capacity::Unlimited),
-        Asked::Packets(packets) => Ok(Capacity::Packets(packets)),
-        Asked::Bytes(bytes) if bytes < largest => Err(format!("{bytes} do not hold a packet of {largest}")),
-        Asked::Bytes(bytes) => Ok(Capacity::Bytes(bytes)),
-        Asked::Time(time) => packets_in(time, wire.rate, largest).map(Capacity::Packets),
+    let found = match of.spec {
+        CapacitySpec::Unlimited => Ok(Capacity::Unlimited),
+        CapacitySpec::Packets(packets) => Ok(Capacity::Packets(packets)),
+        CapacitySpec::Bytes(bytes) if bytes < largest => {
+            Err(format!("{bytes} do not hold a packet of {largest}"))
+        }
+        CapacitySpec::Bytes(bytes) => Ok(Capacity::Bytes(bytes)),
+        CapacitySpec::Time(time) => packets_in(time, wire.rate, largest).map(Capacity::Packets),
         // A mean is only right when all of its flows could be read.
-        Asked::Bdp(_) if flows.flow_specs.len() < flows.tables.len() => return None,
-        Asked::Bdp(millionths) => {
+        CapacitySpec::Bdp(_) if flows.flow_specs.len() < flows.tables.len() => return None,
+        CapacitySpec::Bdp(millionths) => {
             bdp(millionths, wire.rate, &round_trips(index, flows.flow_specs), largest).map(Capacity::Packets)
         }
     };

@@ -33,7 +33,7 @@ pub(crate) enum RoundTrips {
 
 /// A capacity as asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Asked {
+pub(crate) enum CapacitySpec {
     /// No limit.
     Unlimited,
     /// So many packets.
@@ -216,18 +216,18 @@ pub(crate) fn overhead(text: &str) -> Result<Span, String> {
 }
 
 /// What a queue holds.
-pub(crate) fn capacity(text: &str) -> Result<Asked, String> {
+pub(crate) fn capacity(text: &str) -> Result<CapacitySpec, String> {
     let wanted = || format!("\"{}\" is not a capacity; wanted {}", clip(text), Accepts::Capacity.wanted());
     let text = text.trim();
     if text == "unlimited" {
-        return Ok(Asked::Unlimited);
+        return Ok(CapacitySpec::Unlimited);
     }
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).ok_or_else(wanted)?;
     let (number, unit) = (&text[..end], text[end..].trim_start());
     match unit {
         "packet" | "packets" => match number.parse() {
             Ok(0) => Err("0 packets are too few; at least \"1 packet\"".into()),
-            Ok(packets) => Ok(Asked::Packets(packets)),
+            Ok(packets) => Ok(CapacitySpec::Packets(packets)),
             Err(_) => Err(format!("\"{}\" is not a whole number of packets", clip(text))),
         },
         // The decimal reader of times gives exact millionths: "0.5 us" is 500 000 ps.
@@ -236,13 +236,13 @@ pub(crate) fn capacity(text: &str) -> Result<Asked, String> {
             Ok(span) if span > Span::from_ms(1000) => {
                 Err(format!("{number} bdp is too much; at most 1000000 bdp"))
             }
-            Ok(span) => Ok(Asked::Bdp(span.as_ps())),
+            Ok(span) => Ok(CapacitySpec::Bdp(span.as_ps())),
             Err(_) => Err(wanted()),
         },
         _ => match (text.parse::<Span>(), text.parse::<Bytes>()) {
             (Ok(span), _) if span.is_zero() => Err("no time holds no packet".into()),
-            (Ok(span), _) => Ok(Asked::Time(span)),
-            (_, Ok(bytes)) => Ok(Asked::Bytes(bytes)),
+            (Ok(span), _) => Ok(CapacitySpec::Time(span)),
+            (_, Ok(bytes)) => Ok(CapacitySpec::Bytes(bytes)),
             _ => match unit_meant(unit) {
                 Some(meant) if !number.is_empty() => Err(format!(
                     "\"{}\" is not a unit of a capacity; did you mean \"{} {meant}\"?",
@@ -267,7 +267,7 @@ fn unit_meant(unit: &str) -> Option<&'static str> {
 }
 
 /// What leaves in one burst: packets, or bytes.
-pub(crate) fn burst(text: &str) -> Result<Asked, String> {
+pub(crate) fn burst(text: &str) -> Result<CapacitySpec, String> {
     let bounds = |fits: bool, most: &dyn Display| {
         if fits { Ok(()) } else { Err(format!("\"{}\" is too much; at most {most}", clip(text))) }
     };
@@ -276,14 +276,14 @@ pub(crate) fn burst(text: &str) -> Result<Asked, String> {
             Ok(0) => Err("a burst of no packet sends nothing; at least \"1 packet\"".into()),
             Ok(packets) => {
                 bounds(packets <= MOST_IN_BURST, &format!("{MOST_IN_BURST} packets"))?;
-                Ok(Asked::Packets(packets))
+                Ok(CapacitySpec::Packets(packets))
             }
             Err(_) => Err(format!("\"{}\" is not a whole number of packets", clip(text))),
         },
         None => match text.parse::<Bytes>() {
             Ok(size) => {
                 bounds(size <= LARGEST_BURST, &LARGEST_BURST)?;
-                Ok(Asked::Bytes(size))
+                Ok(CapacitySpec::Bytes(size))
             }
             Err(_) => Err(format!("\"{}\" is not a burst; wanted {}", clip(text), Accepts::Burst.wanted())),
         },
@@ -297,11 +297,11 @@ mod tests {
 
     #[test]
     fn capacities_read_in_every_unit() {
-        assert_eq!(capacity("20 ms"), Ok(Asked::Time(Span::from_ms(20))));
-        assert_eq!(capacity("64 kB"), Ok(Asked::Bytes(Bytes(64_000))));
-        assert_eq!(capacity("100 packets"), Ok(Asked::Packets(100)));
-        assert_eq!(capacity("0.25 bdp"), Ok(Asked::Bdp(250_000)));
-        assert_eq!(capacity("unlimited"), Ok(Asked::Unlimited));
+        assert_eq!(capacity("20 ms"), Ok(CapacitySpec::Time(Span::from_ms(20))));
+        assert_eq!(capacity("64 kB"), Ok(CapacitySpec::Bytes(Bytes(64_000))));
+        assert_eq!(capacity("100 packets"), Ok(CapacitySpec::Packets(100)));
+        assert_eq!(capacity("0.25 bdp"), Ok(CapacitySpec::Bdp(250_000)));
+        assert_eq!(capacity("unlimited"), Ok(CapacitySpec::Unlimited));
         assert!(capacity("20 msec").unwrap_err().ends_with("did you mean \"20 ms\"?"));
         assert!(capacity("64 KB").unwrap_err().ends_with("did you mean \"64 kB\"?"));
         assert!(capacity("100 pkts").unwrap_err().ends_with("did you mean \"100 packets\"?"));
@@ -327,9 +327,9 @@ mod tests {
 
     #[test]
     fn bursts_are_packets_or_bytes() {
-        assert_eq!(burst("16 packets"), Ok(Asked::Packets(16)));
-        assert_eq!(burst("1 packet"), Ok(Asked::Packets(1)));
-        assert_eq!(burst("64 kB"), Ok(Asked::Bytes(Bytes(64_000))));
+        assert_eq!(burst("16 packets"), Ok(CapacitySpec::Packets(16)));
+        assert_eq!(burst("1 packet"), Ok(CapacitySpec::Packets(1)));
+        assert_eq!(burst("64 kB"), Ok(CapacitySpec::Bytes(Bytes(64_000))));
         for wrong in
             ["", "16", "0 packets", "1.5 packets", "-1 packets", "2 ms", "1 bdp", "1 GB", "9999999 packets"]
         {
