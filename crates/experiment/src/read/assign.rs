@@ -4,7 +4,7 @@
 //! several. Whether a key exists and takes the value is for the reader to say, which blames the
 //! option or the line that brought it.
 
-use super::mistake::{Notes, Spot, clip, way_out};
+use super::mistake::{Notes, SourceSpan, clip, way_out};
 use super::tree::{Node, TomlEntry, TomlValue};
 
 /// The deepest path of a scenario has five keys (`flow.F1.traffic.size.mean`).
@@ -98,14 +98,14 @@ pub(super) fn put(tree: &mut Node, target: &[Step], value: &Node) -> Result<(), 
                 None => {
                     entries.push(TomlEntry {
                         key: key.clone(),
-                        spot: value.spot,
-                        node: Node::table(value.spot),
+                        origin: value.origin,
+                        node: Node::table(value.origin),
                     });
                     entries.last_mut().expect("one was pushed")
                 }
             };
             if rest.is_empty() {
-                entry.spot = value.spot;
+                entry.origin = value.origin;
             } else {
                 unfold(key, &mut entry.node);
             }
@@ -124,7 +124,7 @@ fn unfold(key: &str, node: &mut Node) {
     if matches!(node.value, TomlValue::Text(_)) {
         let word = node.clone();
         node.value =
-            TomlValue::Table(vec![TomlEntry { key: (*tag).to_owned(), spot: word.spot, node: word }]);
+            TomlValue::Table(vec![TomlEntry { key: (*tag).to_owned(), origin: word.origin, node: word }]);
     }
 }
 
@@ -132,7 +132,7 @@ fn unfold(key: &str, node: &mut Node) {
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
     pub(super) path: String,
-    pub(super) spot: Spot,
+    pub(super) origin: SourceSpan,
     pub(super) values: Vec<Node>,
 }
 
@@ -146,7 +146,7 @@ pub(super) fn axes(sweep: &Node, notes: &mut Notes) -> Vec<Axis> {
 
 fn gather(prefix: &str, node: &Node, axes: &mut Vec<Axis>, notes: &mut Notes) {
     let TomlValue::Table(entries) = &node.value else {
-        notes.note(node.spot, "sweep: wanted a table of paths of keys, each with a list of values");
+        notes.note(node.origin, "sweep: wanted a table of paths of keys, each with a list of values");
         return;
     };
     for entry in entries {
@@ -154,10 +154,10 @@ fn gather(prefix: &str, node: &Node, axes: &mut Vec<Axis>, notes: &mut Notes) {
         match &entry.node.value {
             TomlValue::Table(_) => gather(&path, &entry.node, axes, notes),
             TomlValue::List(values) if !values.is_empty() => {
-                axes.push(Axis { path, spot: entry.spot, values: values.clone() });
+                axes.push(Axis { path, origin: entry.origin, values: values.clone() });
             }
             _ => notes
-                .note(entry.node.spot, format!("\"{}\" wants a list of values to sweep over", clip(&path))),
+                .note(entry.node.origin, format!("\"{}\" wants a list of values to sweep over", clip(&path))),
         }
     }
 }

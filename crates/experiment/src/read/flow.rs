@@ -78,7 +78,7 @@ impl<'a> FlowSpec<'a> {
 
     /// Notes a mistake in one of its values.
     pub(super) fn note(&self, key: &str, text: String, notes: &mut Notes) {
-        notes.note(self.values.spot(key), text);
+        notes.note(self.values.origin(key), text);
     }
 
     /// The transfers that it is expected to make.
@@ -173,7 +173,7 @@ fn window(values: &Values, notes: &mut Notes) {
     };
     if initial > most {
         let text = format!("max_window: {most} packets are less than initial_window, {initial}");
-        notes.note(values.spot("max_window"), text);
+        notes.note(values.origin("max_window"), text);
     }
 }
 
@@ -181,15 +181,15 @@ fn window(values: &Values, notes: &mut Notes) {
 fn controlled(values: &Values, traffic: Option<&Traffic>, notes: &mut Notes) {
     let datagrams = matches!(traffic, Some(Traffic::Cbr { .. }));
     if datagrams && matches!(values.get("ecn"), Some(Value::Switch(true))) {
-        notes.note(values.spot("ecn"), "ecn: \"cbr\" traffic has nobody who echoes a mark");
+        notes.note(values.origin("ecn"), "ecn: \"cbr\" traffic has nobody who echoes a mark");
     }
     match (datagrams, values.given("controller")) {
         (false, false) => {
             let wanted = Accepts::Controller.wanted();
-            notes.note(values.spot, format!("[[flow]] needs \"controller\": {wanted}"));
+            notes.note(values.origin, format!("[[flow]] needs \"controller\": {wanted}"));
         }
         (true, true) => {
-            notes.note(values.spot("controller"), "controller: \"cbr\" traffic has no congestion control");
+            notes.note(values.origin("controller"), "controller: \"cbr\" traffic has no congestion control");
         }
         _ => {}
     }
@@ -201,7 +201,7 @@ fn shared(values: &Values, connections: u64, traffic: Option<&Traffic>, notes: &
     if connections > 1 && !one {
         let text = "connections: several carry \"bulk\" traffic or one size, such as \"1 GB\"; other traffic has \
                     connections of its own";
-        notes.note(values.spot("connections"), text);
+        notes.note(values.origin("connections"), text);
     }
 }
 
@@ -214,13 +214,13 @@ fn room(values: &Values, packet: Bytes, notes: &mut Notes) {
         let whose = controller.map_or("", |controller| controller.entry.name);
         let text =
             format!("packet: {packet} leave no room for payload; the headers of {whose} are {headers}");
-        return notes.note(values.spot("packet"), text);
+        return notes.note(values.origin("packet"), text);
     }
     let payload = packet - headers;
     for key in ["send_buffer", "receive_buffer"] {
         if let Some(size) = values.size(key).filter(|size| *size < payload) {
             let text = format!("{key}: {size} are less than the {payload} of payload in one packet");
-            notes.note(values.spot(key), text);
+            notes.note(values.origin(key), text);
         }
     }
 }
@@ -248,7 +248,7 @@ fn bursts(values: &Values, packet: Bytes, notes: &mut Notes) {
     if let Some(0) = burst(values, packet)
         && let Some(CapacitySpec::Bytes(size)) = values.capacity("offload")
     {
-        notes.note(values.spot("offload"), format!("offload: {size} do not hold a packet of {packet}"));
+        notes.note(values.origin("offload"), format!("offload: {size} do not hold a packet of {packet}"));
     }
 }
 
@@ -260,13 +260,13 @@ fn in_time(start: Start, duration: Span, values: &Values, notes: &mut Notes) {
         Start::Exponential(mean) => mean >= duration,
     };
     if late {
-        notes.note(values.spot("start"), format!("start: the run lasts only {duration}"));
+        notes.note(values.origin("start"), format!("start: the run lasts only {duration}"));
     }
 }
 
 /// The round-trip time of each flow; `links`: what the links need, where that is known.
 fn round_trips(values: &Values, count: u64, links: Option<Span>, notes: &mut Notes) -> Option<Vec<Span>> {
-    let spot = values.spot("rtt");
+    let origin = values.origin("rtt");
     if !values.given("rtt") {
         return Some(vec![links?; count as usize]);
     }
@@ -276,7 +276,7 @@ fn round_trips(values: &Values, count: u64, links: Option<Span>, notes: &mut Not
         RoundTrips::Each(each) if each.len() as u64 != count => {
             let (entries, flows) =
                 (plural(each.len() as u64, "entry", "entries"), plural(count, "flow", "flows"));
-            notes.note(spot, format!("rtt: the list has {entries} for {flows}"));
+            notes.note(origin, format!("rtt: the list has {entries} for {flows}"));
             return None;
         }
         RoundTrips::Each(each) => each,
@@ -285,7 +285,7 @@ fn round_trips(values: &Values, count: u64, links: Option<Span>, notes: &mut Not
     match links {
         Some(links) if shortest < links => {
             notes.note(
-                spot,
+                origin,
                 format!("rtt: {shortest} is less than the {links} that its links need both ways"),
             );
             None

@@ -24,7 +24,7 @@ fn policer(table: &Values, largest: Bytes, notes: &mut Notes) -> Option<PolicerR
     let rule = PolicerRule { rate: table.rate("rate")?, burst: table.size("burst")? };
     if rule.burst < largest {
         let text = format!("burst: {} do not hold a packet of {largest}", rule.burst);
-        notes.note(table.spot("burst"), text);
+        notes.note(table.origin("burst"), text);
     }
     Some(rule)
 }

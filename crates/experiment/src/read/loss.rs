@@ -39,7 +39,7 @@ pub(super) fn loss_rule(value: &Value, tables: &[Values], notes: &mut Notes) -> 
         }
         _ => {
             notes.note(
-                table.spot,
+                table.origin,
                 "loss: wanted a probability, { every = N }, { at = [times], flows = [names] } or \
                  { good_to_bad = P, bad_to_good = P }",
             );
@@ -51,18 +51,18 @@ pub(super) fn loss_rule(value: &Value, tables: &[Values], notes: &mut Notes) -> 
 /// Keys that belong to another form of loss.
 fn refuse_strays(table: &Values, keys: &[&str], because: &str, notes: &mut Notes) {
     for key in keys.iter().filter(|key| table.given(key)) {
-        notes.note(table.spot(key), format!("{key}: does not belong here; {because}"));
+        notes.note(table.origin(key), format!("{key}: does not belong here; {because}"));
     }
 }
 
 /// The instants of a rule, which ascend.
 fn loss_times(table: &Values, notes: &mut Notes) -> Option<Vec<Time>> {
     let mut times: Vec<Time> = Vec::new();
-    for (spot, value) in table.list("at")? {
+    for (origin, value) in table.list("at")? {
         let Value::Span(at) = value else { unreachable!("at is {value:?}") };
         let at = Time::ZERO + at;
         if times.last().is_some_and(|last| *last >= at) {
-            notes.note(spot, format!("at: {at} does not come after the time before it"));
+            notes.note(origin, format!("at: {at} does not come after the time before it"));
         }
         times.push(at);
     }
@@ -83,14 +83,14 @@ fn struck_flows(table: &Values, tables: &[Values], notes: &mut Notes) -> Option<
         return Some((0..names.len() as u32).collect());
     }
     let mut flows = BTreeSet::new();
-    for (spot, value) in table.list("flows")? {
+    for (origin, value) in table.list("flows")? {
         let Value::Text(pattern) = value else { unreachable!("flows is {value:?}") };
         let hit = |(party, flow): &(&str, String)| flow == &pattern || fast_glob::glob_match(&pattern, party);
         let struck: Vec<u32> = (0..).zip(&names).filter(|(_, n)| hit(n)).map(|(index, _)| index).collect();
         if struck.is_empty() {
             let known: Vec<&str> = known.iter().map(String::as_str).collect();
             let text = clip(&pattern);
-            notes.note(spot, format!("flows: no flow is called \"{text}\"{}", way_out(&text, &known)));
+            notes.note(origin, format!("flows: no flow is called \"{text}\"{}", way_out(&text, &known)));
         }
         flows.extend(struck);
     }

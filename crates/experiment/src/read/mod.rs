@@ -31,7 +31,7 @@ pub use field::{Accepts, Fallback, Field, Shape, Words};
 pub use fields::SCENARIO;
 pub(crate) use fields::{QUEUE, RECOVERY, SIZE_WORDS, SLOW_START, TRAFFIC_WORDS};
 pub use mistake::{Mistake, Mistakes, printable};
-use mistake::{Notes, Spot};
+use mistake::{Notes, SourceSpan};
 use trace::Traces;
 pub use trace::check as check_trace;
 use tree::{Node, TomlValue, fragment, parse};
@@ -99,10 +99,10 @@ fn study(text: &str, file: &str, overrides: &[(String, String)], notes: &mut Not
     let axes = sweep(&mut tree, notes);
     let mut fixed = Vec::new();
     for (index, (key, value)) in overrides.iter().enumerate() {
-        let spot = Spot::Override(index);
-        match set(&mut tree, key.trim(), &fragment(value.trim(), spot)) {
-            Ok(targets) => fixed.push((spot, targets)),
-            Err(text) => notes.note(spot, text),
+        let origin = SourceSpan::Override(index);
+        match set(&mut tree, key.trim(), &fragment(value.trim(), origin)) {
+            Ok(targets) => fixed.push((origin, targets)),
+            Err(text) => notes.note(origin, text),
         }
     }
     let axes = free(axes, &tree, &fixed, notes);
@@ -128,19 +128,19 @@ fn set(tree: &mut Node, path: &str, value: &Node) -> Result<Vec<Target>, String>
 
 /// The axes that no override fixes. One that is fixed in part would undo the override silently, and
 /// so would an axis do to another that sets the same.
-fn free(axes: Vec<Axis>, tree: &Node, fixed: &[(Spot, Vec<Target>)], notes: &mut Notes) -> Vec<Axis> {
+fn free(axes: Vec<Axis>, tree: &Node, fixed: &[(SourceSpan, Vec<Target>)], notes: &mut Notes) -> Vec<Axis> {
     let mut free = Vec::new();
     let mut seen: Vec<Target> = Vec::new();
     for axis in axes {
         let targets = match targets(tree, &axis.path) {
             Ok(targets) => targets,
             Err(text) => {
-                notes.note(axis.spot, text);
+                notes.note(axis.origin, text);
                 continue;
             }
         };
         if targets.iter().any(|target| seen.contains(target)) {
-            notes.note(axis.spot, format!("\"{}\" sets what another key of the sweep sets", axis.path));
+            notes.note(axis.origin, format!("\"{}\" sets what another key of the sweep sets", axis.path));
         }
         seen.extend_from_slice(&targets);
         let is_fixed = |target: &&Target| fixed.iter().any(|(_, by)| by.contains(target));
@@ -149,9 +149,9 @@ fn free(axes: Vec<Axis>, tree: &Node, fixed: &[(Spot, Vec<Target>)], notes: &mut
             free.push(axis);
         } else if fixed_here < targets.len() {
             let by = fixed.iter().find(|(_, by)| by.iter().any(|t| targets.contains(t)));
-            let spot = by.map_or(axis.spot, |(spot, _)| *spot);
+            let origin = by.map_or(axis.origin, |(origin, _)| *origin);
             notes.note(
-                spot,
+                origin,
                 format!("[sweep] varies \"{0}\", which sets this too; set \"{0}\" as a whole", axis.path),
             );
         }
@@ -170,7 +170,7 @@ fn variants(tree: &Node, home: &Home, axes: &[Axis], notes: &mut Notes) -> Vec<V
     let Some(first) = axes.first() else { return Vec::new() };
     let runs = axes.iter().map(|axis| axis.values.len()).try_fold(1usize, usize::checked_mul);
     let Some(runs) = runs.filter(|runs| *runs <= MOST_RUNS) else {
-        notes.note(first.spot, format!("the sweep has too many runs; at most {MOST_RUNS}"));
+        notes.note(first.origin, format!("the sweep has too many runs; at most {MOST_RUNS}"));
         return Vec::new();
     };
     let mut flows = 0;
@@ -183,7 +183,7 @@ fn variants(tree: &Node, home: &Home, axes: &[Axis], notes: &mut Notes) -> Vec<V
             block /= axis.values.len();
             let value = &axis.values[run / block % axis.values.len()];
             if let Err(text) = set(&mut varied, &axis.path, value) {
-                notes.note(value.spot, text);
+                notes.note(value.origin, text);
             }
             settings.push((axis.path.clone(), value.to_string()));
         }
@@ -195,7 +195,7 @@ fn variants(tree: &Node, home: &Home, axes: &[Axis], notes: &mut Notes) -> Vec<V
         notes.extend(own);
         if flows > MOST_SWEPT_FLOWS {
             notes.note(
-                first.spot,
+                first.origin,
                 format!("the runs of the sweep have more than {MOST_SWEPT_FLOWS} flows in all"),
             );
             break;

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, BinaryHeap};
 use fairhaul_path::Schedule;
 use fairhaul_units::{Rate, Span};
 
-use super::mistake::{Notes, Spot, way_out};
+use super::mistake::{Notes, SourceSpan, way_out};
 use super::reader::{Value, Values};
 use super::schedule::{Course, course};
 use super::trace::Traces;
@@ -42,7 +42,7 @@ pub(super) struct Wire {
 pub(super) struct Limit {
     pub(super) key: &'static str,
     pub(super) spec: CapacitySpec,
-    pub(super) spot: Spot,
+    pub(super) origin: SourceSpan,
 }
 
 /// All links.
@@ -76,23 +76,25 @@ impl Net {
         let graph = root.given("node") || root.given("link");
         if root.given("bottleneck") {
             if graph {
-                let spot = root.spot(if root.given("link") { "link" } else { "node" });
-                notes.note(spot, "a scenario has either [bottleneck], or [[node]] and [[link]]");
+                let origin = root.origin(if root.given("link") { "link" } else { "node" });
+                notes.note(origin, "a scenario has either [bottleneck], or [[node]] and [[link]]");
             }
             return dumbbell(root.table("bottleneck"), traces, notes);
         }
         if !graph {
-            notes.note(root.spot, "a scenario needs [bottleneck], or [[node]] and [[link]]");
+            notes.note(root.origin, "a scenario needs [bottleneck], or [[node]] and [[link]]");
         }
         let mut net =
             Net { wires: Vec::new(), nodes: nodes(root, notes), access: None, dumbbell: false, whole: graph };
         let links = root.tables("link").unwrap_or_default();
         if links.is_empty() && root.given("node") && !root.given("link") {
-            notes.note(root.spot("node"), "a graph needs at least one [[link]]");
+            notes.note(root.origin("node"), "a graph needs at least one [[link]]");
         }
         if links.len() > MOST_LINKS {
-            notes
-                .note(root.spot("link"), format!("{} links are too many; at most {MOST_LINKS}", links.len()));
+            notes.note(
+                root.origin("link"),
+                format!("{} links are too many; at most {MOST_LINKS}", links.len()),
+            );
             return Net { whole: false, ..net };
         }
         let mut names = BTreeSet::new();
@@ -101,7 +103,7 @@ impl Net {
                 Some(wire) => {
                     if !names.insert(wire.name.clone()) {
                         notes.note(
-                            link.spot,
+                            link.origin,
                             format!("a second link is called \"{}\"; give it a name", wire.name),
                         );
                     }
@@ -118,17 +120,20 @@ impl Net {
         if self.dumbbell {
             for key in ["from", "to"].into_iter().filter(|key| flow.given(key)) {
                 notes.note(
-                    flow.spot(key),
+                    flow.origin(key),
                     format!("{key}: there are no nodes in a dumbbell; use [[node]] and [[link]]"),
                 );
             }
             return (!self.wires.is_empty()).then(|| Way { links: vec![0], hops: true });
         }
         let mut end = |key: &str| match flow.text(key) {
-            Some(name) => node(&self.nodes, key, &name, flow.spot(key), notes),
+            Some(name) => node(&self.nodes, key, &name, flow.origin(key), notes),
             None => {
                 if !flow.given(key) && self.whole {
-                    notes.note(flow.spot, format!("[[flow]] needs \"{key}\" in a graph: the name of a node"));
+                    notes.note(
+                        flow.origin,
+                        format!("[[flow]] needs \"{key}\" in a graph: the name of a node"),
+                    );
                 }
                 None
             }
@@ -137,7 +142,7 @@ impl Net {
         let (from, to) = (from?, to?);
         if from == to {
             notes.note(
-                flow.spot("to"),
+                flow.origin("to"),
                 format!("to: the flow ends where it begins, at \"{}\"", self.nodes[to]),
             );
             return None;
@@ -145,7 +150,7 @@ impl Net {
         let links = self.shortest(from, to);
         if links.is_none() && self.whole {
             let (from, to) = (&self.nodes[from], &self.nodes[to]);
-            notes.note(flow.spot("to"), format!("to: no links lead from \"{from}\" to \"{to}\""));
+            notes.note(flow.origin("to"), format!("to: no links lead from \"{from}\" to \"{to}\""));
         }
         Some(Way { links: links?, hops: flow.given("rtt") })
     }
@@ -245,7 +250,7 @@ fn described(
 ) -> Option<Wire> {
     let course = course(table, traces, notes);
     let queue = table.table("queue")?;
-    let limit = |key| Some(Limit { key, spec: queue.capacity(key)?, spot: queue.spot(key) });
+    let limit = |key| Some(Limit { key, spec: queue.capacity(key)?, origin: queue.origin(key) });
     let Course { rate, fastest, schedule } = course?;
     Some(Wire {
         name,
@@ -265,11 +270,11 @@ fn described(
 
 fn wire(link: &Values, nodes: &[String], traces: &Traces, notes: &mut Notes) -> Option<Wire> {
     let ends = (link.text("from"), link.text("to"));
-    let mut end = |key: &str, name: Option<&String>| node(nodes, key, name?, link.spot(key), notes);
+    let mut end = |key: &str, name: Option<&String>| node(nodes, key, name?, link.origin(key), notes);
     let (from, to) = (end("from", ends.0.as_ref()), end("to", ends.1.as_ref()));
     let (from, to) = (from?, to?);
     if from == to {
-        notes.note(link.spot("to"), format!("to: the link ends where it begins, at \"{}\"", nodes[to]));
+        notes.note(link.origin("to"), format!("to: the link ends where it begins, at \"{}\"", nodes[to]));
         return None;
     }
     let name = link.text("name").unwrap_or_else(|| format!("{}-{}", nodes[from], nodes[to]));
@@ -281,12 +286,12 @@ fn nodes(root: &Values, notes: &mut Notes) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let tables = root.tables("node").unwrap_or_default();
     if tables.len() > MOST_NODES {
-        notes.note(root.spot("node"), format!("{} nodes are too many; at most {MOST_NODES}", tables.len()));
+        notes.note(root.origin("node"), format!("{} nodes are too many; at most {MOST_NODES}", tables.len()));
     }
     for table in tables.iter().take(MOST_NODES) {
         let Some(name) = table.text("name") else { continue };
         if !seen.insert(name.clone()) {
-            notes.note(table.spot("name"), format!("name: a second node is called \"{name}\""));
+            notes.note(table.origin("name"), format!("name: a second node is called \"{name}\""));
             continue;
         }
         names.push(name);
@@ -295,11 +300,11 @@ fn nodes(root: &Values, notes: &mut Notes) -> Vec<String> {
 }
 
 /// The node of that name.
-fn node(nodes: &[String], key: &str, name: &str, spot: Spot, notes: &mut Notes) -> Option<usize> {
+fn node(nodes: &[String], key: &str, name: &str, origin: SourceSpan, notes: &mut Notes) -> Option<usize> {
     let found = nodes.iter().position(|n| n == name);
     if found.is_none() {
         let known: Vec<&str> = nodes.iter().map(String::as_str).collect();
-        notes.note(spot, format!("{key}: no node is called \"{name}\"{}", way_out(name, &known)));
+        notes.note(origin, format!("{key}: no node is called \"{name}\"{}", way_out(name, &known)));
     }
     found
 }

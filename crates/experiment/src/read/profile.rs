@@ -69,15 +69,15 @@ fn fill(flow: &mut Node, profile: &Node) {
     let TomlValue::Table(entries) = &mut flow.value else { return };
     for (key, text) in LINUX.iter().copied().chain([("slow_start", slow_start), ("profile", "linux")]) {
         if !entries.iter().any(|entry| entry.key == key) {
-            let (spot, node) = (profile.spot, fragment(text, profile.spot));
-            entries.push(TomlEntry { key: key.to_owned(), spot, node });
+            let (origin, node) = (profile.origin, fragment(text, profile.origin));
+            entries.push(TomlEntry { key: key.to_owned(), origin, node });
         }
     }
     if let Some(parameter) = variant(&controller)
         && flow.get("controller").is_some_and(|node| node.get(parameter.name).is_none())
     {
         let place = ["controller", parameter.name].map(|key| Step::Key(key.to_owned()));
-        let _ = put(flow, &place, &fragment("linux", profile.spot)); // a word has keys
+        let _ = put(flow, &place, &fragment("linux", profile.origin)); // a word has keys
     }
 }
 

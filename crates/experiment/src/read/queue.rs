@@ -15,7 +15,7 @@ pub(super) fn queue(table: &Values, site: &Site, largest: Bytes, notes: &mut Not
         }
     }
     let refused = |refusal: fairhaul_path::queue::Refusal| {
-        notes.note(table.spot(refusal.parameter), format!("{}: {}", refusal.parameter, refusal.text));
+        notes.note(table.origin(refusal.parameter), format!("{}: {}", refusal.parameter, refusal.text));
     };
     choice.resolved(site, largest).map_err(refused).ok()
 }

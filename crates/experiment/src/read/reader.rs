@@ -7,7 +7,7 @@ use fairhaul_cc::{Choice, entries, entry};
 use fairhaul_units::{Bytes, Kind, Parameter, Rate, Settings, Span};
 
 use super::field::{Accepts, Fallback, Field, Shape, Words};
-use super::mistake::{Notes, Spot, clip, way_out};
+use super::mistake::{Notes, SourceSpan, clip, way_out};
 use super::tree::{Node, TomlEntry, TomlValue, fragment};
 use super::value::{self, CapacitySpec, RoundTrips, numeric, unwanted};
 use crate::Start;
@@ -27,7 +27,7 @@ pub(crate) enum Value {
     Start(Start),
     Capacity(CapacitySpec),
     Controller(Choice),
-    List(Vec<(Spot, Value)>),
+    List(Vec<(SourceSpan, Value)>),
     /// A table, or a word and its parameters.
     Table(Values),
     Tables(Vec<Values>),
@@ -39,8 +39,8 @@ pub(crate) struct Values {
     /// Which table, or which word.
     pub(crate) shape: &'static Shape,
     /// Where it stands.
-    pub(crate) spot: Spot,
-    values: Vec<(Spot, Option<Value>)>,
+    pub(crate) origin: SourceSpan,
+    values: Vec<(SourceSpan, Option<Value>)>,
     given: Vec<bool>,
 }
 
@@ -51,7 +51,7 @@ impl Values {
     }
 
     /// Where the value of `name` stands; the table's own place where it does not.
-    pub(crate) fn spot(&self, name: &str) -> Spot {
+    pub(crate) fn origin(&self, name: &str) -> SourceSpan {
         self.values[self.index(name)].0
     }
 
@@ -98,7 +98,7 @@ access! {
     start: Start -> Start,
     capacity: Capacity -> CapacitySpec,
     controller: Controller -> Choice,
-    list: List -> Vec<(Spot, Value)>,
+    list: List -> Vec<(SourceSpan, Value)>,
     table: Table -> Values,
     tables: Tables -> Vec<Values>,
 }
@@ -106,7 +106,7 @@ access! {
 /// Reads a table of `shape`; keys in `skip` belong to somebody else.
 pub(crate) fn table(node: &Node, shape: &'static Shape, skip: &[&str], notes: &mut Notes) -> Option<Values> {
     let TomlValue::Table(entries) = &node.value else {
-        notes.note(node.spot, format!("{} is a table, not {}", shape.name, clip(&node.to_string())));
+        notes.note(node.origin, format!("{} is a table, not {}", shape.name, clip(&node.to_string())));
         return None;
     };
     let known: Vec<&str> = shape.fields.iter().map(|f| f.name).collect();
@@ -114,10 +114,12 @@ pub(crate) fn table(node: &Node, shape: &'static Shape, skip: &[&str], notes: &m
         entries.iter().filter(|e| !known.contains(&e.key.as_str()) && !skip.contains(&e.key.as_str()))
     {
         let key = clip(&entry.key);
-        notes
-            .note(entry.spot, format!("\"{key}\" is not a key of {}{}", title(shape), way_out(&key, &known)));
+        notes.note(
+            entry.origin,
+            format!("\"{key}\" is not a key of {}{}", title(shape), way_out(&key, &known)),
+        );
     }
-    Some(values(entries, node.spot, shape, notes))
+    Some(values(entries, node.origin, shape, notes))
 }
 
 /// What a shape is called in a sentence.
@@ -126,24 +128,24 @@ fn title(shape: &Shape) -> String {
     if quoted { format!("\"{}\"", shape.name) } else { shape.name.to_owned() }
 }
 
-fn values(entries: &[TomlEntry], spot: Spot, shape: &'static Shape, notes: &mut Notes) -> Values {
-    let mut values = Values { shape, spot, values: Vec::new(), given: Vec::new() };
+fn values(entries: &[TomlEntry], origin: SourceSpan, shape: &'static Shape, notes: &mut Notes) -> Values {
+    let mut values = Values { shape, origin, values: Vec::new(), given: Vec::new() };
     for field in shape.fields {
         let found = entries.iter().find(|e| e.key == field.name);
         let read = found.and_then(|e| read(&e.node, field.name, &field.accepts, notes));
         if found.is_none() && matches!(field.fallback, Fallback::Required) {
             let text = format!("{} needs \"{}\": {}", title(shape), field.name, field.accepts.wanted());
-            notes.note(spot, text);
+            notes.note(origin, text);
         }
-        let place = found.map_or(spot, |e| e.spot);
-        values.values.push((place, read.or_else(|| fallback(field, spot))));
+        let place = found.map_or(origin, |e| e.origin);
+        values.values.push((place, read.or_else(|| fallback(field, origin))));
         values.given.push(found.is_some());
     }
     values
 }
 
 /// The value of a key that was left out.
-fn fallback(field: &'static Field, spot: Spot) -> Option<Value> {
+fn fallback(field: &'static Field, origin: SourceSpan) -> Option<Value> {
     let text = match (&field.fallback, &field.accepts) {
         (Fallback::Value(text), _) => text,
         (Fallback::Described, Accepts::Described(parameter)) => {
@@ -152,7 +154,7 @@ fn fallback(field: &'static Field, spot: Spot) -> Option<Value> {
         _ => return None,
     };
     let mut notes = Notes::default();
-    let got = read(&fragment(text, spot), field.name, &field.accepts, &mut notes);
+    let got = read(&fragment(text, origin), field.name, &field.accepts, &mut notes);
     debug_assert!(notes.is_empty(), "the default of {} is one of its values", field.name);
     got
 }
@@ -171,7 +173,7 @@ fn read(node: &Node, key: &str, accepts: &'static Accepts, notes: &mut Notes) ->
             if nodes.is_empty() {
                 return refuse(node, key, "the list is empty".into(), notes);
             }
-            let all = nodes.iter().filter_map(|n| read(n, key, of, notes).map(|got| (n.spot, got)));
+            let all = nodes.iter().filter_map(|n| read(n, key, of, notes).map(|got| (n.origin, got)));
             Some(Value::List(all.collect()))
         }
         Accepts::Table(shape) => table(node, shape, &[], notes).map(Value::Table),
@@ -198,7 +200,7 @@ fn read(node: &Node, key: &str, accepts: &'static Accepts, notes: &mut Notes) ->
 }
 
 fn refuse<T>(node: &Node, key: &str, text: String, notes: &mut Notes) -> Option<T> {
-    notes.note(node.spot, format!("{key}: {text}"));
+    notes.note(node.origin, format!("{key}: {text}"));
     None
 }
 
@@ -285,10 +287,10 @@ fn word(
     };
     let Some(case) = words.cases.iter().find(|c| c.name == text) else {
         let text = clip(text);
-        notes.note(chosen.spot, format!("{key} \"{text}\" is not known{}", way_out(&text, &known)));
+        notes.note(chosen.origin, format!("{key} \"{text}\" is not known{}", way_out(&text, &known)));
         return None;
     };
-    let as_table = Node { value: TomlValue::Table(entries.to_vec()), spot: node.spot };
+    let as_table = Node { value: TomlValue::Table(entries.to_vec()), origin: node.origin };
     table(&as_table, case, &[words.tag], notes)
 }
 
@@ -314,7 +316,7 @@ fn controller(node: &Node, notes: &mut Notes) -> Option<Choice> {
     };
     let Some(entry) = entry(name) else {
         let name = clip(name);
-        notes.note(chosen.spot, format!("controller \"{name}\" is not known{}", way_out(&name, &known)));
+        notes.note(chosen.origin, format!("controller \"{name}\" is not known{}", way_out(&name, &known)));
         return None;
     };
     let mut settings = Settings::defaults(entry.parameters);
@@ -323,7 +325,7 @@ fn controller(node: &Node, notes: &mut Notes) -> Option<Choice> {
         let Some(parameter) = keys.iter().position(|k| *k == entry.key) else {
             let key = clip(&entry.key);
             notes.note(
-                entry.spot,
+                entry.origin,
                 format!("controller \"{name}\" has no parameter \"{key}\"{}", way_out(&key, &keys)),
             );
             continue;
@@ -331,7 +333,7 @@ fn controller(node: &Node, notes: &mut Notes) -> Option<Choice> {
         let parameter = &parameters(name)[parameter];
         match setting(&entry.node, parameter) {
             Ok(value) => settings.set(parameter.name, value),
-            Err(text) => notes.note(entry.node.spot, format!("{}: {text}", parameter.name)),
+            Err(text) => notes.note(entry.node.origin, format!("{}: {text}", parameter.name)),
         }
     }
     Some(Choice { entry, settings })
@@ -378,7 +380,7 @@ mod tests {
     #[test]
     fn a_parameter_takes_what_its_kind_says() {
         let parameter = |kind| Parameter { name: "p", kind, default: 0.0, help: "" };
-        let set = |text: &str, kind| setting(&fragment(text, Spot::Line(1)), &parameter(kind));
+        let set = |text: &str, kind| setting(&fragment(text, SourceSpan::Line(1)), &parameter(kind));
         let number = Kind::Number { least: 0.0, most: 100.0, unit: "/s" };
         assert_eq!(set("10", number), Ok(10.0));
         assert_eq!(set("0.5", number), Ok(0.5));

@@ -10,7 +10,7 @@ use fairhaul_units::{Bytes, Rate, SENDER, Span};
 use super::flow::FlowSpec;
 use super::impair::impairments;
 use super::loss::loss_rule;
-use super::mistake::{Notes, Spot};
+use super::mistake::{Notes, SourceSpan};
 use super::net::{Limit, Net, Wire};
 use super::queue::queue;
 use super::reader::Values;
@@ -31,19 +31,19 @@ pub(super) fn resolve(root: &Values, stem: &str, traces: &Traces, notes: &mut No
         && warmup >= duration
     {
         notes.note(
-            root.spot("warmup"),
+            root.origin("warmup"),
             format!("warmup: {warmup} leaves nothing of the {duration} of the run"),
         );
     }
     let net = Net::read(root, traces, notes);
     let tables = root.tables("flow").unwrap_or_default();
-    flows_fit(&tables, root.spot("flow"), root.given("flow"), notes)?;
+    flows_fit(&tables, root.origin("flow"), root.given("flow"), notes)?;
     let packet = root.size("packet").unwrap_or(Bytes(1000));
     let flow_specs: Vec<FlowSpec> =
         tables.iter().filter_map(|t| FlowSpec::read(t, packet, duration, &net, notes)).collect();
-    affordable(&flow_specs, duration, root.spot("flow"), notes);
+    affordable(&flow_specs, duration, root.origin("flow"), notes);
     let largest = tables.iter().map(|table| table.size("packet").unwrap_or(packet)).max().unwrap_or(packet);
-    routers_fit(&net, root.spot("link"), notes);
+    routers_fit(&net, root.origin("link"), notes);
     routers_answer(&flow_specs, &net, notes);
     let links = links(&net, &Flows { tables: &tables, flow_specs: &flow_specs, largest }, notes);
     // Where a flow could not be read, the rest is no scenario; why has been noted.
@@ -76,32 +76,32 @@ struct Flows<'a> {
 }
 
 /// There are flows, not too many, and no two of one name.
-fn flows_fit(tables: &[Values], spot: Spot, given: bool, notes: &mut Notes) -> Option<()> {
+fn flows_fit(tables: &[Values], origin: SourceSpan, given: bool, notes: &mut Notes) -> Option<()> {
     if tables.is_empty() && given {
-        notes.note(spot, "a scenario needs at least one [[flow]]");
+        notes.note(origin, "a scenario needs at least one [[flow]]");
     }
     let mut names = BTreeSet::new();
     for table in tables {
         if let Some(name) = table.text("name").filter(|name| !names.insert(name.clone())) {
-            notes.note(table.spot("name"), format!("name: a second flow is called \"{name}\""));
+            notes.note(table.origin("name"), format!("name: a second flow is called \"{name}\""));
         }
     }
     let connections = |table: &Values| Some(table.whole("count")? * table.whole("connections").unwrap_or(1));
     let count: u64 = tables.iter().filter_map(connections).sum();
     if count > MOST_FLOWS {
-        notes.note(spot, format!("{count} flows are too many; at most {MOST_FLOWS}"));
+        notes.note(origin, format!("{count} flows are too many; at most {MOST_FLOWS}"));
         return None;
     }
     Some(())
 }
 
 /// The transfers of a run have a bound.
-fn affordable(flow_specs: &[FlowSpec], duration: Option<Span>, spot: Spot, notes: &mut Notes) {
+fn affordable(flow_specs: &[FlowSpec], duration: Option<Span>, origin: SourceSpan, notes: &mut Notes) {
     let transfers: f64 = flow_specs.iter().map(|spec| spec.transfers(duration.unwrap_or_default())).sum();
     if transfers > MOST_TRANSFERS {
         let text =
             format!("about {transfers:.0} transfers in a run are too many; at most {MOST_TRANSFERS:.0}");
-        notes.note(spot, text);
+        notes.note(origin, text);
     }
 }
 
@@ -109,7 +109,7 @@ fn affordable(flow_specs: &[FlowSpec], duration: Option<Span>, spot: Spot, notes
 const MOST_ROUTERS: usize = SENDER.get() as usize - 1;
 
 /// There are not more XCP routers than a header tells apart.
-fn routers_fit(net: &Net, spot: Spot, notes: &mut Notes) {
+fn routers_fit(net: &Net, origin: SourceSpan, notes: &mut Notes) {
     let answers = |name| queue::entry(name).is_some_and(|entry| entry.answers);
     let routers = 2 * net.wires.iter().filter(|wire| answers(wire.queue.shape.name)).count();
     if routers > MOST_ROUTERS {
@@ -118,7 +118,7 @@ fn routers_fit(net: &Net, spot: Spot, notes: &mut Notes) {
             routers / 2,
             MOST_ROUTERS / 2
         );
-        notes.note(spot, text);
+        notes.note(origin, text);
     }
 }
 
@@ -151,7 +151,7 @@ fn links(net: &Net, flows: &Flows, notes: &mut Notes) -> Option<Vec<LinkSpec>> {
         let Some(capacity) = limit(index, wire, &wire.capacity, flows, notes) else { continue };
         let mark = wire.mark.as_ref().and_then(|mark| limit(index, wire, mark, flows, notes));
         if let (Some(of), Some(mark)) = (&wire.mark, mark) {
-            below(mark, capacity, of.spot, flows.largest, notes);
+            below(mark, capacity, of.origin, flows.largest, notes);
         }
         let mark = mark.unwrap_or(Capacity::Unlimited);
         let site = Site { rate: wire.rate, delay: wire.delay, capacity, mark };
@@ -192,14 +192,14 @@ fn limit(index: usize, wire: &Wire, of: &Limit, flows: &Flows, notes: &mut Notes
             bdp(millionths, wire.rate, &round_trips(index, flows.flow_specs), largest).map(Capacity::Packets)
         }
     };
-    found.map_err(|text| notes.note(of.spot, format!("{}: {text}", of.key))).ok()
+    found.map_err(|text| notes.note(of.origin, format!("{}: {text}", of.key))).ok()
 }
 
 /// A queue marks before it drops; bytes are held against the largest packets.
-fn below(mark: Capacity, capacity: Capacity, spot: Spot, largest: Bytes, notes: &mut Notes) {
+fn below(mark: Capacity, capacity: Capacity, origin: SourceSpan, largest: Bytes, notes: &mut Notes) {
     let (what, bytes) = match mark {
         Capacity::Unlimited => {
-            return notes.note(spot, "mark: without a limit it marks nothing; leave it out");
+            return notes.note(origin, "mark: without a limit it marks nothing; leave it out");
         }
         Capacity::Packets(packets) => (format!("{packets} packets"), in_bytes(packets, largest)),
         Capacity::Bytes(bytes) => (bytes.to_string(), bytes.0.into()),
@@ -210,7 +210,7 @@ fn below(mark: Capacity, capacity: Capacity, spot: Spot, largest: Bytes, notes: 
         Capacity::Bytes(size) => (size.to_string(), size.0.into()),
     };
     if bytes >= most {
-        notes.note(spot, format!("mark: {what} are not below the capacity, {whole}"));
+        notes.note(origin, format!("mark: {what} are not below the capacity, {whole}"));
     }
 }
 

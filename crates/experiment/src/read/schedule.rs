@@ -27,7 +27,7 @@ pub(super) fn course(link: &Values, traces: &Traces, notes: &mut Notes) -> Optio
         Value::Rate(rate) => (*rate, steps(*rate, &entries)),
         Value::Table(table) => {
             for (_, entry) in entries.iter().filter(|(_, entry)| entry.given("rate")) {
-                notes.note(entry.spot("rate"), "rate: does not belong here; the rate follows a trace");
+                notes.note(entry.origin("rate"), "rate: does not belong here; the rate follows a trace");
             }
             let trace = trace(table, traces, notes)?;
             (trace.mean, Some(trace.rates))
@@ -63,11 +63,11 @@ fn entries(link: &Values) -> Vec<(Time, Values)> {
 fn check(entries: &[(Time, Values)], notes: &mut Notes) {
     for pair in entries.windows(2).filter(|pair| pair[1].0 <= pair[0].0) {
         let text = format!("at: {} does not come after the {} of the entry before", pair[1].0, pair[0].0);
-        notes.note(pair[1].1.spot("at"), text);
+        notes.note(pair[1].1.origin("at"), text);
     }
     let changes = |entry: &Values| ["rate", "delay", "loss"].iter().any(|key| entry.given(key));
     for (_, entry) in entries.iter().filter(|(_, entry)| !changes(entry)) {
-        notes.note(entry.spot, "schedule: nothing changes here; give \"rate\", \"delay\" or \"loss\"");
+        notes.note(entry.origin, "schedule: nothing changes here; give \"rate\", \"delay\" or \"loss\"");
     }
 }
 
@@ -83,5 +83,5 @@ fn steps(rate: Rate, entries: &[(Time, Values)]) -> Option<Arc<Rates>> {
 fn trace(table: &Values, traces: &Traces, notes: &mut Notes) -> Option<Trace> {
     let Some(Value::Switch(repeat)) = table.get("repeat") else { return None };
     let found = traces.open(&table.text("trace")?, *repeat);
-    found.map_err(|text| notes.note(table.spot("trace"), format!("trace: {text}"))).ok()
+    found.map_err(|text| notes.note(table.origin("trace"), format!("trace: {text}"))).ok()
 }

@@ -8,7 +8,7 @@ use std::fmt;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::mistake::{Notes, Spot};
+use super::mistake::{Notes, SourceSpan};
 
 /// What a value is.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,21 +26,21 @@ pub(crate) enum TomlValue {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node {
     pub(crate) value: TomlValue,
-    pub(crate) spot: Spot,
+    pub(crate) origin: SourceSpan,
 }
 
 /// A key, its place and its value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TomlEntry {
     pub(crate) key: String,
-    pub(crate) spot: Spot,
+    pub(crate) origin: SourceSpan,
     pub(crate) node: Node,
 }
 
 impl Node {
     /// An empty table.
-    pub(crate) fn table(spot: Spot) -> Node {
-        Node { value: TomlValue::Table(Vec::new()), spot }
+    pub(crate) fn table(origin: SourceSpan) -> Node {
+        Node { value: TomlValue::Table(Vec::new()), origin }
     }
 
     /// The value under `key`, where this is a table that has it.
@@ -82,15 +82,15 @@ pub(crate) fn parse(text: &str, notes: &mut Notes) -> Option<Node> {
     let (table, errors) = DeTable::parse_recoverable(text);
     for error in &errors {
         let line = error.span().map_or(1, |span| lines.at(span.start));
-        notes.note(Spot::Line(line), syntax(text, line, error.message()));
+        notes.note(SourceSpan::Line(line), syntax(text, line, error.message()));
     }
-    errors.is_empty().then(|| Node { value: entries(table.get_ref(), &lines), spot: Spot::Line(1) })
+    errors.is_empty().then(|| Node { value: entries(table.get_ref(), &lines), origin: SourceSpan::Line(1) })
 }
 
 /// Reads one value, as behind `--set key=` or in a table of defaults: TOML where it is TOML, else
 /// a text, so that a shell's quotes need not be doubled.
-pub(crate) fn fragment(text: &str, spot: Spot) -> Node {
-    let plain = Node { value: TomlValue::Text(text.to_owned()), spot };
+pub(crate) fn fragment(text: &str, origin: SourceSpan) -> Node {
+    let plain = Node { value: TomlValue::Text(text.to_owned()), origin };
     let line = format!("value = {text}");
     let Ok(table) = DeTable::parse(&line) else { return plain };
     let table = table.into_inner();
@@ -99,7 +99,7 @@ pub(crate) fn fragment(text: &str, spot: Spot) -> Node {
         Some(found) if table.len() == 1 => match convert(found, &Lines::of(&line)) {
             Node { value: TomlValue::Date(_), .. } => plain,
             mut node => {
-                place(&mut node, spot);
+                place(&mut node, origin);
                 node
             }
         },
@@ -119,8 +119,8 @@ fn syntax(text: &str, line: usize, message: &str) -> String {
 fn entries(table: &DeTable<'_>, lines: &Lines) -> TomlValue {
     let entry = |(key, node): (&Spanned<_>, &Spanned<DeValue<'_>>)| {
         let key: &Spanned<std::borrow::Cow<'_, str>> = key;
-        let spot = Spot::Line(lines.at(key.span().start));
-        TomlEntry { key: key.get_ref().to_string(), spot, node: convert(node, lines) }
+        let origin = SourceSpan::Line(lines.at(key.span().start));
+        TomlEntry { key: key.get_ref().to_string(), origin, node: convert(node, lines) }
     };
     TomlValue::Table(table.iter().map(entry).collect())
 }
@@ -138,17 +138,17 @@ fn convert(node: &Spanned<DeValue<'_>>, lines: &Lines) -> Node {
         DeValue::Array(nodes) => TomlValue::List(nodes.iter().map(|n| convert(n, lines)).collect()),
         DeValue::Table(table) => entries(table, lines),
     };
-    Node { value, spot: Spot::Line(lines.at(node.span().start)) }
+    Node { value, origin: SourceSpan::Line(lines.at(node.span().start)) }
 }
 
 /// Moves a whole tree to one place.
-fn place(node: &mut Node, spot: Spot) {
-    node.spot = spot;
+fn place(node: &mut Node, origin: SourceSpan) {
+    node.origin = origin;
     match &mut node.value {
-        TomlValue::List(nodes) => nodes.iter_mut().for_each(|n| place(n, spot)),
+        TomlValue::List(nodes) => nodes.iter_mut().for_each(|n| place(n, origin)),
         TomlValue::Table(entries) => entries.iter_mut().for_each(|e| {
-            e.spot = spot;
-            place(&mut e.node, spot);
+            e.origin = origin;
+            place(&mut e.node, origin);
         }),
         _ => {}
     }
@@ -175,16 +175,16 @@ mod tests {
     #[test]
     fn every_value_knows_its_line() {
         let tree = parse("a = 1\n[[flow]]\nb = [\n 2,\n 3]\n", &mut Notes::default()).unwrap();
-        assert_eq!(tree.get("a").unwrap().spot, Spot::Line(1));
+        assert_eq!(tree.get("a").unwrap().origin, SourceSpan::Line(1));
         let TomlValue::List(flows) = &tree.get("flow").unwrap().value else { panic!() };
-        assert_eq!(flows[0].spot, Spot::Line(2));
+        assert_eq!(flows[0].origin, SourceSpan::Line(2));
         let TomlValue::List(numbers) = &flows[0].get("b").unwrap().value else { panic!() };
-        assert_eq!(numbers[1].spot, Spot::Line(5));
+        assert_eq!(numbers[1].origin, SourceSpan::Line(5));
     }
 
     #[test]
     fn what_is_not_toml_behind_a_set_is_a_text() {
-        let value = |text| fragment(text, Spot::Override(0)).value;
+        let value = |text| fragment(text, SourceSpan::Override(0)).value;
         assert_eq!(value("60 s"), TomlValue::Text("60 s".into()));
         assert_eq!(value("\"60 s\""), TomlValue::Text("60 s".into()));
         assert_eq!(value("3"), TomlValue::Whole(3));
