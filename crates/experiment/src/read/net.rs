@@ -8,7 +8,7 @@ use fairhaul_units::{Rate, Span};
 
 use super::mistake::{Notes, SourceSpan, way_out};
 use super::reader::{Value, Values};
-use super::schedule::{Course, course};
+use super::schedule::{LinkSchedule, link_schedule};
 use super::trace::Traces;
 use super::value::CapacitySpec;
 use crate::Hop;
@@ -248,10 +248,10 @@ fn described(
     traces: &Traces,
     notes: &mut Notes,
 ) -> Option<Wire> {
-    let course = course(table, traces, notes);
+    let link_schedule = link_schedule(table, traces, notes);
     let queue = table.table("queue")?;
     let limit = |key| Some(Limit { key, spec: queue.capacity(key)?, origin: queue.origin(key) });
-    let Course { rate, fastest, schedule } = course?;
+    let LinkSchedule { rate, fastest, schedule } = link_schedule?;
     Some(Wire {
         name,
         rate,

@@ -12,7 +12,7 @@ use super::reader::{Value, Values};
 use super::trace::{Trace, Traces};
 
 /// The rate of a link now and later, and its delays; what it loses depends on the flows.
-pub(super) struct Course {
+pub(super) struct LinkSchedule {
     /// What capacities in time and in bdp go by.
     pub(super) rate: Rate,
     pub(super) fastest: Rate,
@@ -20,7 +20,7 @@ pub(super) struct Course {
 }
 
 /// The course of a link; `None` where a part of it was wrong, which has been noted.
-pub(super) fn course(link: &Values, traces: &Traces, notes: &mut Notes) -> Option<Course> {
+pub(super) fn link_schedule(link: &Values, traces: &Traces, notes: &mut Notes) -> Option<LinkSchedule> {
     let entries = entries(link);
     check(&entries, notes);
     let (rate, rates) = match link.get("rate")? {
@@ -36,7 +36,7 @@ pub(super) fn course(link: &Values, traces: &Traces, notes: &mut Notes) -> Optio
     };
     let delays = entries.iter().filter_map(|(at, entry)| Some((*at, entry.span("delay")?))).collect();
     let fastest = rates.as_ref().and_then(|rates| rates.fastest()).unwrap_or(rate);
-    Some(Course { rate, fastest, schedule: Schedule { rates, delays, losses: Vec::new() } })
+    Some(LinkSchedule { rate, fastest, schedule: Schedule { rates, delays, losses: Vec::new() } })
 }
 
 /// From when on a link loses otherwise.
