@@ -6,7 +6,7 @@ use fairhaul_units::{Bytes, HEADER, Span};
 use super::field::Accepts;
 use super::flow_names::indexed;
 use super::mistake::Notes;
-use super::net::{Net, Way};
+use super::net::{LinkRoute, Net};
 use super::reader::{Value, Values};
 use super::value::{CapacitySpec, RoundTrips};
 use crate::plan::expected;
@@ -27,7 +27,7 @@ pub(super) struct FlowSpec<'a> {
     connections: u64,
     packet: Bytes,
     pub(super) traffic: Traffic,
-    pub(super) way: Way,
+    pub(super) route: LinkRoute,
     /// Of each flow.
     pub(super) rtts: Vec<Span>,
 }
@@ -50,10 +50,10 @@ impl<'a> FlowSpec<'a> {
         if let (Some(duration), Some(start)) = (duration, values.start("start")) {
             in_time(start, duration, values, notes);
         }
-        let way = net.way(values, notes);
+        let route = net.route(values, notes);
         let reverse = values.table("direction").is_some_and(|word| word.shape.name == "reverse");
-        let way = way.map(|way| if reverse { way.turned() } else { way });
-        let rtts = round_trips(values, count, way.as_ref().map(|way| net.two_way(way)), notes);
+        let route = route.map(|route| if reverse { route.reversed() } else { route });
+        let rtts = round_trips(values, count, route.as_ref().map(|route| net.two_way(route)), notes);
         let (name, traffic) = (values.text("name"), traffic(values));
         let connections = values.whole("connections").unwrap_or(1);
         controlled(values, traffic.as_ref(), notes);
@@ -64,7 +64,7 @@ impl<'a> FlowSpec<'a> {
             connections,
             packet,
             traffic: traffic?,
-            way: way?,
+            route: route?,
             rtts: rtts?,
             values,
         })
@@ -135,10 +135,10 @@ impl<'a> FlowSpec<'a> {
             min_rto: v.span("min_rto")?,
             send_buffer: v.size("send_buffer"),
             receive_buffer: v.size("receive_buffer"),
-            overhead: v.span("overhead").unwrap_or_else(|| net.slowest(&self.way).on_wire(self.packet)),
+            overhead: v.span("overhead").unwrap_or_else(|| net.slowest(&self.route).on_wire(self.packet)),
         };
         let connections = self.rtts.iter().enumerate().flat_map(|(index, rtt)| {
-            let (forward, reverse) = net.hops(&self.way, *rtt);
+            let (forward, reverse) = net.hops(&self.route, *rtt);
             let whole = indexed(&self.name, self.count, index as u64);
             let group = if v.given("group") { v.text("group").unwrap_or_default() } else { whole.clone() };
             let lead = (self.connections > 1).then(|| (base + index as u64 * self.connections) as u32);

@@ -17,8 +17,8 @@ use crate::Hop;
 const MOST_NODES: usize = 1000;
 const MOST_LINKS: usize = 5000;
 
-/// A link as the file describes it, both directions in one.
-pub(super) struct Wire {
+/// A link as the file describes it: both directions.
+pub(super) struct DuplexLink {
     pub(super) name: String,
     pub(super) rate: Rate,
     pub(super) delay: Span,
@@ -47,7 +47,7 @@ pub(super) struct Limit {
 
 /// All links.
 pub(super) struct Net {
-    pub(super) wires: Vec<Wire>,
+    pub(super) duplex_links: Vec<DuplexLink>,
     nodes: Vec<String>,
     /// Of a dumbbell; a graph takes ten times the slowest link on the way.
     access: Option<Rate>,
@@ -57,16 +57,16 @@ pub(super) struct Net {
 }
 
 /// The links from one end to another: numbers of directions, as in `Scenario::links`.
-pub(super) struct Way {
+pub(super) struct LinkRoute {
     links: Vec<u32>,
     /// Whether every connection has access hops of its own at both ends.
     hops: bool,
 }
 
-impl Way {
+impl LinkRoute {
     /// Its links, as data pass them.
-    pub(super) fn wires<'a>(&'a self, net: &'a Net) -> impl Iterator<Item = &'a Wire> {
-        self.links.iter().map(|link| net.wire(*link))
+    pub(super) fn duplex_links<'a>(&'a self, net: &'a Net) -> impl Iterator<Item = &'a DuplexLink> {
+        self.links.iter().map(|link| net.duplex_link(*link))
     }
 }
 
@@ -84,8 +84,13 @@ impl Net {
         if !graph {
             notes.note(root.origin, "a scenario needs [bottleneck], or [[node]] and [[link]]");
         }
-        let mut net =
-            Net { wires: Vec::new(), nodes: nodes(root, notes), access: None, dumbbell: false, whole: graph };
+        let mut net = Net {
+            duplex_links: Vec::new(),
+            nodes: nodes(root, notes),
+            access: None,
+            dumbbell: false,
+            whole: graph,
+        };
         let links = root.tables("link").unwrap_or_default();
         if links.is_empty() && root.given("node") && !root.given("link") {
             notes.note(root.origin("node"), "a graph needs at least one [[link]]");
@@ -99,15 +104,15 @@ impl Net {
         }
         let mut names = BTreeSet::new();
         for link in &links {
-            match wire(link, &net.nodes, traces, notes) {
-                Some(wire) => {
-                    if !names.insert(wire.name.clone()) {
+            match duplex_link(link, &net.nodes, traces, notes) {
+                Some(duplex_link) => {
+                    if !names.insert(duplex_link.name.clone()) {
                         notes.note(
                             link.origin,
-                            format!("a second link is called \"{}\"; give it a name", wire.name),
+                            format!("a second link is called \"{}\"; give it a name", duplex_link.name),
                         );
                     }
-                    net.wires.push(wire);
+                    net.duplex_links.push(duplex_link);
                 }
                 None => net.whole = false,
             }
@@ -116,7 +121,7 @@ impl Net {
     }
 
     /// The way of a flow's data; `None` where there is none, which has been noted.
-    pub(super) fn way(&self, flow: &Values, notes: &mut Notes) -> Option<Way> {
+    pub(super) fn route(&self, flow: &Values, notes: &mut Notes) -> Option<LinkRoute> {
         if self.dumbbell {
             for key in ["from", "to"].into_iter().filter(|key| flow.given(key)) {
                 notes.note(
@@ -124,7 +129,7 @@ impl Net {
                     format!("{key}: there are no nodes in a dumbbell; use [[node]] and [[link]]"),
                 );
             }
-            return (!self.wires.is_empty()).then(|| Way { links: vec![0], hops: true });
+            return (!self.duplex_links.is_empty()).then(|| LinkRoute { links: vec![0], hops: true });
         }
         let mut end = |key: &str| match flow.text(key) {
             Some(name) => node(&self.nodes, key, &name, flow.origin(key), notes),
@@ -152,7 +157,7 @@ impl Net {
             let (from, to) = (&self.nodes[from], &self.nodes[to]);
             notes.note(flow.origin("to"), format!("to: no links lead from \"{from}\" to \"{to}\""));
         }
-        Some(Way { links: links?, hops: flow.given("rtt") })
+        Some(LinkRoute { links: links?, hops: flow.given("rtt") })
     }
 
     /// The shortest path by delay; among equals that of fewer hops, then the first in the file.
@@ -166,47 +171,47 @@ impl Net {
             if std::mem::replace(&mut done[node], true) {
                 continue;
             }
-            for (index, wire) in self.wires.iter().enumerate() {
+            for (index, duplex_link) in self.duplex_links.iter().enumerate() {
                 let (next, direction) = match node {
-                    _ if wire.from == node => (wire.to, 0),
-                    _ if wire.to == node => (wire.from, 1),
+                    _ if duplex_link.from == node => (duplex_link.to, 0),
+                    _ if duplex_link.to == node => (duplex_link.from, 1),
                     _ => continue,
                 };
                 if !done[next] {
                     let path = path.iter().copied().chain([index as u32 * 2 + direction]).collect();
-                    heap.push(Reverse((delay + wire.delay, hops + 1, path, next)));
+                    heap.push(Reverse((delay + duplex_link.delay, hops + 1, path, next)));
                 }
             }
         }
         None
     }
 
-    fn wire(&self, link: u32) -> &Wire {
-        &self.wires[link as usize / 2]
+    fn duplex_link(&self, link: u32) -> &DuplexLink {
+        &self.duplex_links[link as usize / 2]
     }
 
     /// Two-way propagation of the links alone.
-    pub(super) fn two_way(&self, way: &Way) -> Span {
-        way.links.iter().fold(Span::ZERO, |sum, link| sum + self.wire(*link).delay) * 2
+    pub(super) fn two_way(&self, route: &LinkRoute) -> Span {
+        route.links.iter().fold(Span::ZERO, |sum, link| sum + self.duplex_link(*link).delay) * 2
     }
 
     /// The rate of the slowest link on the way.
-    pub(super) fn slowest(&self, way: &Way) -> Rate {
-        let rates = way.links.iter().map(|link| self.wire(*link).rate);
+    pub(super) fn slowest(&self, route: &LinkRoute) -> Rate {
+        let rates = route.links.iter().map(|link| self.duplex_link(*link).rate);
         rates.min().expect("a way has at least one link")
     }
 
     /// The hops of data and of acknowledgements for a round trip of `rtt`, at least that of the
     /// links.
-    pub(super) fn hops(&self, way: &Way, rtt: Span) -> (Vec<Hop>, Vec<Hop>) {
-        let forward = way.links.iter().map(|link| Hop::Link(*link));
-        let reverse = way.links.iter().rev().map(|link| Hop::Link(link ^ 1));
-        if !way.hops {
+    pub(super) fn hops(&self, route: &LinkRoute, rtt: Span) -> (Vec<Hop>, Vec<Hop>) {
+        let forward = route.links.iter().map(|link| Hop::Link(*link));
+        let reverse = route.links.iter().rev().map(|link| Hop::Link(link ^ 1));
+        if !route.hops {
             return (forward.collect(), reverse.collect());
         }
-        let fastest = way.links.iter().map(|link| self.wire(*link).fastest);
+        let fastest = route.links.iter().map(|link| self.duplex_link(*link).fastest);
         let rate = self.access.or(fastest.min().map(|rate| rate * 10)).expect("a way has at least one link");
-        let rest = rtt.saturating_sub(self.two_way(way));
+        let rest = rtt.saturating_sub(self.two_way(route));
         // Four access hops share what the links leave; the picoseconds that four do not divide go
         // to the first, so that the sum is exact.
         let quarter = rest / 4;
@@ -218,41 +223,42 @@ impl Net {
     }
 }
 
-impl Way {
+impl LinkRoute {
     /// Whether the way uses that wire, in either direction.
-    pub(super) fn crosses(&self, wire: usize) -> bool {
-        self.links.iter().any(|link| *link as usize / 2 == wire)
+    pub(super) fn crosses(&self, duplex_link: usize) -> bool {
+        self.links.iter().any(|link| *link as usize / 2 == duplex_link)
     }
 
     /// The way back.
-    pub(super) fn turned(self) -> Way {
-        Way { links: self.links.iter().rev().map(|link| link ^ 1).collect(), ..self }
+    pub(super) fn reversed(self) -> LinkRoute {
+        LinkRoute { links: self.links.iter().rev().map(|link| link ^ 1).collect(), ..self }
     }
 }
 
 fn dumbbell(table: Option<Values>, traces: &Traces, notes: &mut Notes) -> Net {
-    let mut net = Net { wires: Vec::new(), nodes: Vec::new(), access: None, dumbbell: true, whole: false };
+    let mut net =
+        Net { duplex_links: Vec::new(), nodes: Vec::new(), access: None, dumbbell: true, whole: false };
     let Some(table) = table else { return net };
-    let Some(wire) = described("bottleneck".into(), &table, (0, 1), traces, notes) else { return net };
-    net.access = Some(table.rate("access_rate").unwrap_or(wire.fastest * 10));
-    net.wires.push(wire);
+    let Some(duplex_link) = read_link("bottleneck".into(), &table, (0, 1), traces, notes) else { return net };
+    net.access = Some(table.rate("access_rate").unwrap_or(duplex_link.fastest * 10));
+    net.duplex_links.push(duplex_link);
     net.whole = true;
     net
 }
 
 /// The link of a table; `None` where a part of it was wrong, which has been noted.
-fn described(
+fn read_link(
     name: String,
     table: &Values,
     (from, to): (usize, usize),
     traces: &Traces,
     notes: &mut Notes,
-) -> Option<Wire> {
+) -> Option<DuplexLink> {
     let link_schedule = link_schedule(table, traces, notes);
     let queue = table.table("queue")?;
     let limit = |key| Some(Limit { key, spec: queue.capacity(key)?, origin: queue.origin(key) });
     let LinkSchedule { rate, fastest, schedule } = link_schedule?;
-    Some(Wire {
+    Some(DuplexLink {
         name,
         rate,
         fastest,
@@ -268,7 +274,7 @@ fn described(
     })
 }
 
-fn wire(link: &Values, nodes: &[String], traces: &Traces, notes: &mut Notes) -> Option<Wire> {
+fn duplex_link(link: &Values, nodes: &[String], traces: &Traces, notes: &mut Notes) -> Option<DuplexLink> {
     let ends = (link.text("from"), link.text("to"));
     let mut end = |key: &str, name: Option<&String>| node(nodes, key, name?, link.origin(key), notes);
     let (from, to) = (end("from", ends.0.as_ref()), end("to", ends.1.as_ref()));
@@ -278,7 +284,7 @@ fn wire(link: &Values, nodes: &[String], traces: &Traces, notes: &mut Notes) -> 
         return None;
     }
     let name = link.text("name").unwrap_or_else(|| format!("{}-{}", nodes[from], nodes[to]));
-    described(name, link, (from, to), traces, notes)
+    read_link(name, link, (from, to), traces, notes)
 }
 
 fn nodes(root: &Values, notes: &mut Notes) -> Vec<String> {

@@ -11,7 +11,7 @@ use super::flow::FlowSpec;
 use super::impair::impairments;
 use super::loss::loss_rule;
 use super::mistake::{Notes, SourceSpan};
-use super::net::{Limit, Net, Wire};
+use super::net::{DuplexLink, Limit, Net};
 use super::queue::queue;
 use super::reader::Values;
 use super::schedule::losses;
@@ -111,7 +111,8 @@ const MOST_ROUTERS: usize = SENDER.get() as usize - 1;
 /// There are not more XCP routers than a header tells apart.
 fn routers_fit(net: &Net, origin: SourceSpan, notes: &mut Notes) {
     let answers = |name| queue::entry(name).is_some_and(|entry| entry.answers);
-    let routers = 2 * net.wires.iter().filter(|wire| answers(wire.queue.shape.name)).count();
+    let routers =
+        2 * net.duplex_links.iter().filter(|duplex_link| answers(duplex_link.queue.shape.name)).count();
     if routers > MOST_ROUTERS {
         let text = format!(
             "{} links with the queue \"xcp\" are too many; at most {}",
@@ -125,13 +126,16 @@ fn routers_fit(net: &Net, origin: SourceSpan, notes: &mut Notes) {
 /// Who asks routers how fast to be has one on the way of its data. One is enough: what lies between routers is
 /// theirs to guess ("virtual"), or is found out by loss.
 fn routers_answer(flow_specs: &[FlowSpec], net: &Net, notes: &mut Notes) {
-    let answers = |wire: &Wire| queue::entry(wire.queue.shape.name).is_some_and(|entry| entry.answers);
+    let answers = |duplex_link: &DuplexLink| {
+        queue::entry(duplex_link.queue.shape.name).is_some_and(|entry| entry.answers)
+    };
     for spec in flow_specs.iter().filter(|spec| spec.asks_routers()) {
-        let wires = || spec.way.wires(net);
-        if wires().any(answers) {
+        let duplex_links = || spec.route.duplex_links(net);
+        if duplex_links().any(answers) {
             continue;
         }
-        let names: Vec<String> = wires().map(|wire| format!("\"{}\"", wire.name)).collect();
+        let names: Vec<String> =
+            duplex_links().map(|duplex_link| format!("\"{}\"", duplex_link.name)).collect();
         let text = format!(
             "controller: \"xcp\" takes its rate from routers, and no link on the way of its data is one ({}); give one of \
              them queue.kind = \"xcp\" or \"xcp_tcp\", or choose another controller",
@@ -144,39 +148,45 @@ fn routers_answer(flow_specs: &[FlowSpec], net: &Net, notes: &mut Notes) {
 /// Both directions of every link, with capacities in packets and rules of loss.
 fn links(net: &Net, flows: &Flows, notes: &mut Notes) -> Option<Vec<LinkSpec>> {
     let mut links = Vec::new();
-    for (index, wire) in net.wires.iter().enumerate() {
-        let loss = wire.loss.as_ref().map(|value| loss_rule(value, flows.tables, notes));
-        let losses = losses(&wire.table, flows.tables, notes);
-        let impair = impairments(&wire.table, flows.largest, notes);
-        let Some(capacity) = limit(index, wire, &wire.capacity, flows, notes) else { continue };
-        let mark = wire.mark.as_ref().and_then(|mark| limit(index, wire, mark, flows, notes));
-        if let (Some(of), Some(mark)) = (&wire.mark, mark) {
+    for (index, duplex_link) in net.duplex_links.iter().enumerate() {
+        let loss = duplex_link.loss.as_ref().map(|value| loss_rule(value, flows.tables, notes));
+        let losses = losses(&duplex_link.table, flows.tables, notes);
+        let impair = impairments(&duplex_link.table, flows.largest, notes);
+        let Some(capacity) = limit(index, duplex_link, &duplex_link.capacity, flows, notes) else { continue };
+        let mark = duplex_link.mark.as_ref().and_then(|mark| limit(index, duplex_link, mark, flows, notes));
+        if let (Some(of), Some(mark)) = (&duplex_link.mark, mark) {
             below(mark, capacity, of.origin, flows.largest, notes);
         }
         let mark = mark.unwrap_or(Capacity::Unlimited);
-        let site = Site { rate: wire.rate, delay: wire.delay, capacity, mark };
-        let Some(queue) = queue(&wire.queue, &site, flows.largest, notes) else { continue };
+        let site = Site { rate: duplex_link.rate, delay: duplex_link.delay, capacity, mark };
+        let Some(queue) = queue(&duplex_link.queue, &site, flows.largest, notes) else { continue };
         let link = LinkSpec {
-            name: wire.name.clone(),
-            rate: wire.rate,
-            delay: wire.delay,
+            name: duplex_link.name.clone(),
+            rate: duplex_link.rate,
+            delay: duplex_link.delay,
             capacity,
             mark,
             queue,
             loss: None,
             impair: Impairments::default(),
-            schedule: wire.schedule.clone(),
+            schedule: duplex_link.schedule.clone(),
         };
         let reverse = LinkSpec { name: format!("{} (reverse)", link.name), ..link.clone() };
         let schedule = Schedule { losses, ..link.schedule.clone() };
         links.push(LinkSpec { loss: loss.flatten(), impair, schedule, ..link });
         links.push(reverse);
     }
-    (links.len() == 2 * net.wires.len()).then_some(links)
+    (links.len() == 2 * net.duplex_links.len()).then_some(links)
 }
 
 /// A limit of the queue before a wire, in packets or bytes.
-fn limit(index: usize, wire: &Wire, of: &Limit, flows: &Flows, notes: &mut Notes) -> Option<Capacity> {
+fn limit(
+    index: usize,
+    duplex_link: &DuplexLink,
+    of: &Limit,
+    flows: &Flows,
+    notes: &mut Notes,
+) -> Option<Capacity> {
     let largest = flows.largest;
     let found = match of.spec {
         CapacitySpec::Unlimited => Ok(Capacity::Unlimited),
@@ -185,11 +195,12 @@ fn limit(index: usize, wire: &Wire, of: &Limit, flows: &Flows, notes: &mut Notes
             Err(format!("{bytes} do not hold a packet of {largest}"))
         }
         CapacitySpec::Bytes(bytes) => Ok(Capacity::Bytes(bytes)),
-        CapacitySpec::Time(time) => packets_in(time, wire.rate, largest).map(Capacity::Packets),
+        CapacitySpec::Time(time) => packets_in(time, duplex_link.rate, largest).map(Capacity::Packets),
         // A mean is only right when all of its flows could be read.
         CapacitySpec::Bdp(_) if flows.flow_specs.len() < flows.tables.len() => return None,
         CapacitySpec::Bdp(millionths) => {
-            bdp(millionths, wire.rate, &round_trips(index, flows.flow_specs), largest).map(Capacity::Packets)
+            bdp(millionths, duplex_link.rate, &round_trips(index, flows.flow_specs), largest)
+                .map(Capacity::Packets)
         }
     };
     found.map_err(|text| notes.note(of.origin, format!("{}: {text}", of.key))).ok()
@@ -220,9 +231,10 @@ fn in_bytes(packets: u64, largest: Bytes) -> u128 {
 
 /// The round trips of the bulk flows that cross a wire; where there are none, those of the
 /// transfers of a fixed size stand in.
-fn round_trips(wire: usize, flow_specs: &[FlowSpec]) -> Vec<Span> {
+fn round_trips(duplex_link: usize, flow_specs: &[FlowSpec]) -> Vec<Span> {
     let of = |wanted: fn(&Traffic) -> bool| -> Vec<Span> {
-        let crossing = flow_specs.iter().filter(|spec| spec.way.crosses(wire) && wanted(&spec.traffic));
+        let crossing =
+            flow_specs.iter().filter(|spec| spec.route.crosses(duplex_link) && wanted(&spec.traffic));
         crossing.flat_map(|spec| spec.rtts.iter().copied()).collect()
     };
     let bulk = of(|traffic| matches!(traffic, Traffic::Bulk));
