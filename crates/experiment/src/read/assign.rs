@@ -17,7 +17,7 @@ const NAMED: &[&str] = &["flow", "node", "link"];
 
 /// One step into a tree.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Step {
+pub(super) enum PathStep {
     /// A key of a table.
     Key(String),
     /// An entry of a list.
@@ -25,12 +25,12 @@ pub(super) enum Step {
 }
 
 /// A place in a tree.
-pub(super) type Target = Vec<Step>;
+pub(super) type Target = Vec<PathStep>;
 
 /// The places that a path names, or a phrase that says why there are none.
 pub(super) fn targets(tree: &Node, path: &str) -> Result<Vec<Target>, String> {
     let steps = split(path)?;
-    let key = |step: &str| Step::Key(step.to_owned());
+    let key = |step: &str| PathStep::Key(step.to_owned());
     let Some(&list) = NAMED.iter().find(|list| **list == steps[0]) else {
         return match steps[0] {
             "sweep" => Err("[sweep] itself cannot be set".into()),
@@ -48,8 +48,9 @@ pub(super) fn targets(tree: &Node, path: &str) -> Result<Vec<Target>, String> {
         name.as_ref().is_some_and(|name| name == steps[1] || fast_glob::glob_match(steps[1], name))
     });
     let rest = || steps[2..].iter().map(|s| key(s));
-    let found: Vec<Target> =
-        hits.map(|(index, _)| [key(list), Step::Index(index)].into_iter().chain(rest()).collect()).collect();
+    let found: Vec<Target> = hits
+        .map(|(index, _)| [key(list), PathStep::Index(index)].into_iter().chain(rest()).collect())
+        .collect();
     if found.is_empty() {
         let known: Vec<&str> = names.iter().flatten().map(String::as_str).collect();
         let wanted = clip(steps[1]);
@@ -85,14 +86,14 @@ fn split(path: &str) -> Result<Vec<&str>, String> {
 }
 
 /// Puts `value` in a place; tables on the way are made, and a word becomes a table with its kind.
-pub(super) fn put(tree: &mut Node, target: &[Step], value: &Node) -> Result<(), String> {
+pub(super) fn put(tree: &mut Node, target: &[PathStep], value: &Node) -> Result<(), String> {
     let Some((step, rest)) = target.split_first() else {
         *tree = value.clone();
         return Ok(());
     };
     match (step, &mut tree.value) {
-        (Step::Index(index), TomlValue::List(nodes)) => put(&mut nodes[*index], rest, value),
-        (Step::Key(key), TomlValue::Table(entries)) => {
+        (PathStep::Index(index), TomlValue::List(nodes)) => put(&mut nodes[*index], rest, value),
+        (PathStep::Key(key), TomlValue::Table(entries)) => {
             let entry = match entries.iter().position(|e| e.key == *key) {
                 Some(found) => &mut entries[found],
                 None => {
@@ -111,10 +112,10 @@ pub(super) fn put(tree: &mut Node, target: &[Step], value: &Node) -> Result<(), 
             }
             put(&mut entry.node, rest, value)
         }
-        (Step::Key(key), _) => {
+        (PathStep::Key(key), _) => {
             Err(format!("\"{}\" cannot be set: {} has no keys", clip(key), clip(&tree.to_string())))
         }
-        (Step::Index(_), _) => unreachable!("targets are taken from the tree"),
+        (PathStep::Index(_), _) => unreachable!("targets are taken from the tree"),
     }
 }
 

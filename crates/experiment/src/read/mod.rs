@@ -87,7 +87,7 @@ pub fn read(text: &str, file: &str, overrides: &[(String, String)]) -> Result<St
 }
 
 /// What a scenario takes from its file beside the text.
-struct Home<'a> {
+struct FileContext<'a> {
     stem: &'a str,
     traces: Traces,
 }
@@ -95,7 +95,7 @@ struct Home<'a> {
 fn study(text: &str, file: &str, overrides: &[(String, String)], notes: &mut Notes) -> Option<Study> {
     let mut tree = parse(text, notes)?;
     let stem = Path::new(file).file_stem().and_then(|s| s.to_str()).unwrap_or("scenario");
-    let home = Home { stem, traces: Traces::beside(Path::new(file)) };
+    let context = FileContext { stem, traces: Traces::beside(Path::new(file)) };
     let axes = sweep(&mut tree, notes);
     let mut fixed = Vec::new();
     for (index, (key, value)) in overrides.iter().enumerate() {
@@ -106,8 +106,8 @@ fn study(text: &str, file: &str, overrides: &[(String, String)], notes: &mut Not
         }
     }
     let axes = free(axes, &tree, &fixed, notes);
-    let base = scenario(&tree, &home, notes);
-    let sweep = variants(&tree, &home, &axes, notes);
+    let base = scenario(&tree, &context, notes);
+    let sweep = variants(&tree, &context, &axes, notes);
     Some(Study { base: base?, sweep })
 }
 
@@ -160,13 +160,13 @@ fn free(axes: Vec<Axis>, tree: &Node, fixed: &[(SourceSpan, Vec<Target>)], notes
 }
 
 /// The scenario of a tree.
-fn scenario(tree: &Node, home: &Home, notes: &mut Notes) -> Option<Scenario> {
+fn scenario(tree: &Node, context: &FileContext, notes: &mut Notes) -> Option<Scenario> {
     let values = reader::table(&profile::filled(tree), &SCENARIO, &[], notes)?;
-    resolve::resolve(&values, home.stem, &home.traces, notes)
+    resolve::resolve(&values, context.stem, &context.traces, notes)
 }
 
 /// The runs of a sweep.
-fn variants(tree: &Node, home: &Home, axes: &[Axis], notes: &mut Notes) -> Vec<Variant> {
+fn variants(tree: &Node, context: &FileContext, axes: &[Axis], notes: &mut Notes) -> Vec<Variant> {
     let Some(first) = axes.first() else { return Vec::new() };
     let runs = axes.iter().map(|axis| axis.values.len()).try_fold(1usize, usize::checked_mul);
     let Some(runs) = runs.filter(|runs| *runs <= MOST_RUNS) else {
@@ -188,7 +188,7 @@ fn variants(tree: &Node, home: &Home, axes: &[Axis], notes: &mut Notes) -> Vec<V
             settings.push((axis.path.clone(), value.to_string()));
         }
         let mut own = Notes::default();
-        if let Some(scenario) = scenario(&varied, home, &mut own) {
+        if let Some(scenario) = scenario(&varied, context, &mut own) {
             flows += scenario.flows.len();
             variants.push(Variant { settings, scenario });
         }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use fairhaul_cc::entry;
 use fairhaul_units::{Kind, Parameter};
 
-use super::assign::{Step, put};
+use super::assign::{PathStep, put};
 use super::tree::{Node, TomlEntry, TomlValue, fragment};
 
 /// The keys of a flow on Linux 6.18 with its values as they come, as TOML [LINUX]. What is the same
@@ -76,7 +76,7 @@ fn fill(flow: &mut Node, profile: &Node) {
     if let Some(parameter) = variant(&controller)
         && flow.get("controller").is_some_and(|node| node.get(parameter.name).is_none())
     {
-        let place = ["controller", parameter.name].map(|key| Step::Key(key.to_owned()));
+        let place = ["controller", parameter.name].map(|key| PathStep::Key(key.to_owned()));
         let _ = put(flow, &place, &fragment("linux", profile.origin)); // a word has keys
     }
 }

@@ -9,7 +9,7 @@ use fairhaul_units::{Rate, Span, Time};
 use super::loss::loss_rule;
 use super::mistake::Notes;
 use super::reader::{Value, Values};
-use super::trace::{Trace, Traces};
+use super::trace::{CapacityTrace, Traces};
 
 /// The rate of a link now and later, and its delays; what it loses depends on the flows.
 pub(super) struct LinkSchedule {
@@ -80,7 +80,7 @@ fn steps(rate: Rate, entries: &[(Time, Values)]) -> Option<Arc<Rates>> {
     (steps.len() > 1 && ascend).then(|| Arc::new(Rates::new(&steps, None)))
 }
 
-fn trace(table: &Values, traces: &Traces, notes: &mut Notes) -> Option<Trace> {
+fn trace(table: &Values, traces: &Traces, notes: &mut Notes) -> Option<CapacityTrace> {
     let Some(Value::Switch(repeat)) = table.get("repeat") else { return None };
     let found = traces.open(&table.text("trace")?, *repeat);
     found.map_err(|text| notes.note(table.origin("trace"), format!("trace: {text}"))).ok()

@@ -22,7 +22,7 @@ const OPPORTUNITY_BPS: u64 = 1504 * 8 * 1000;
 
 /// A trace that was read.
 #[derive(Clone, Debug)]
-pub(super) struct Trace {
+pub(super) struct CapacityTrace {
     pub(super) rates: Arc<Rates>,
     /// Over its own length.
     pub(super) mean: Rate,
@@ -31,7 +31,7 @@ pub(super) struct Trace {
 /// The traces of a scenario, each read once for all runs of a sweep.
 pub(super) struct Traces {
     folder: PathBuf,
-    read: RefCell<BTreeMap<(String, bool), Result<Trace, String>>>,
+    read: RefCell<BTreeMap<(String, bool), Result<CapacityTrace, String>>>,
 }
 
 impl Traces {
@@ -42,11 +42,11 @@ impl Traces {
     }
 
     /// The trace in the file of that name; else a phrase that says where in the file what is wrong.
-    pub(super) fn open(&self, name: &str, repeat: bool) -> Result<Trace, String> {
+    pub(super) fn open(&self, name: &str, repeat: bool) -> Result<CapacityTrace, String> {
         let load = || {
             let text = text(&self.folder.join(name)).map_err(|why| format!("{name}: {why}"))?;
             let told = |(line, why)| format!("{name}:{line}: {why}");
-            Steps::parse(&text).map_err(told)?.trace(repeat).map_err(|why| format!("{name}: {why}"))
+            TraceSteps::parse(&text).map_err(told)?.trace(repeat).map_err(|why| format!("{name}: {why}"))
         };
         self.read.borrow_mut().entry((name.to_owned(), repeat)).or_insert_with(load).clone()
     }
@@ -57,7 +57,7 @@ impl Traces {
 /// # Errors
 /// What is wrong, with the number of its line where it is in one.
 pub fn check(text: &str, repeat: bool) -> Result<(), String> {
-    let steps = Steps::parse(text).map_err(|(line, why)| format!("{line}: {why}"))?;
+    let steps = TraceSteps::parse(text).map_err(|(line, why)| format!("{line}: {why}"))?;
     steps.trace(repeat).map(drop)
 }
 
@@ -79,7 +79,7 @@ fn text(path: &Path) -> Result<String, String> {
 
 /// A trace as it stands in its file.
 #[derive(Debug, PartialEq)]
-struct Steps {
+struct TraceSteps {
     /// From when on which rate, none in an outage; from zero on.
     rates: Vec<(Span, Option<Rate>)>,
     /// How long the whole is.
@@ -91,9 +91,9 @@ struct Steps {
 /// The number of a line, and what is wrong there.
 type Wrong = (usize, String);
 
-impl Steps {
+impl TraceSteps {
     /// Lines that are empty or begin with `#` say nothing.
-    fn parse(text: &str) -> Result<Steps, Wrong> {
+    fn parse(text: &str) -> Result<TraceSteps, Wrong> {
         let lines =
             || (1..).zip(text.lines().map(str::trim)).filter(|l| !l.1.is_empty() && !l.1.starts_with('#'));
         match lines().next() {
@@ -106,21 +106,21 @@ impl Steps {
         }
     }
 
-    fn trace(mut self, repeat: bool) -> Result<Trace, String> {
+    fn trace(mut self, repeat: bool) -> Result<CapacityTrace, String> {
         let lap = Rates::new(&self.rates, Some(self.length));
         let mean = lap.mean().ok_or("nothing is ever sent; a trace has a mean of at least 1 bit/s")?;
         if repeat {
-            return Ok(Trace { rates: Arc::new(lap), mean });
+            return Ok(CapacityTrace { rates: Arc::new(lap), mean });
         }
         if !self.lasts {
             self.rates.push((self.length, None));
         }
-        Ok(Trace { rates: Arc::new(Rates::new(&self.rates, None)), mean })
+        Ok(CapacityTrace { rates: Arc::new(Rates::new(&self.rates, None)), mean })
     }
 }
 
 /// Lines `seconds,bit/s`. The last rate holds as long as the one before it.
-fn over_time<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<Steps, Wrong> {
+fn over_time<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<TraceSteps, Wrong> {
     let mut rates: Vec<(Span, Option<Rate>)> = Vec::new();
     for (number, line) in lines {
         let wrong = |why: String| Err((number, why));
@@ -147,7 +147,7 @@ fn over_time<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<Steps,
         [_] => Span::from_s(1), // the same rate for ever
         [.., (before, _), (last, _)] => last + (last - before),
     };
-    Ok(Steps { rates, length, lasts: true })
+    Ok(TraceSteps { rates, length, lasts: true })
 }
 
 /// A number from zero to `most`.
@@ -158,7 +158,7 @@ fn quantity(text: &str, most: f64) -> Option<f64> {
 /// Lines of one whole number of milliseconds: by then 1504 bytes more can have been delivered.
 // Differs from [MAHIMAHI]: what an opportunity delivers is spread over the millisecond before it, and what
 // a packet leaves of it is not wasted. The capacity up to each millisecond is the same.
-fn opportunities<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<Steps, Wrong> {
+fn opportunities<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<TraceSteps, Wrong> {
     let mut rates: Vec<(Span, Option<Rate>)> = vec![(Span::ZERO, None)];
     let (mut last, mut count) = (0, 0);
     let mut close = |ms: u64, count: u64, next: u64| {
@@ -190,7 +190,7 @@ fn opportunities<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<St
         (last, count) = (ms, count + 1);
     }
     close(last, count, last);
-    Ok(Steps { rates, length: Span::from_ms(last), lasts: false })
+    Ok(TraceSteps { rates, length: Span::from_ms(last), lasts: false })
 }
 
 #[cfg(test)]
@@ -199,7 +199,7 @@ mod tests {
 
     fn steps(text: &str) -> Vec<(u64, u64)> {
         let ms = |span: Span| span.as_ps() / 1_000_000_000;
-        let steps = Steps::parse(text).expect("it is a trace");
+        let steps = TraceSteps::parse(text).expect("it is a trace");
         let bps = |rate: Option<Rate>| rate.map_or(0, Rate::as_bps);
         steps.rates.iter().map(|step| (ms(step.0), bps(step.1))).chain([(ms(steps.length), 0)]).collect()
     }
@@ -222,15 +222,15 @@ mod tests {
 
     #[test]
     fn the_mean_is_taken_over_the_length_of_the_trace() {
-        let mean = |text: &str| Steps::parse(text).unwrap().trace(true).unwrap().mean.as_bps();
+        let mean = |text: &str| TraceSteps::parse(text).unwrap().trace(true).unwrap().mean.as_bps();
         assert_eq!(mean("0,8e6\n1,4e6"), 6_000_000);
         assert_eq!(mean("1\n4"), 6_016_000); // 2 x 12 032 bit in 4 ms
-        assert!(Steps::parse("0,0\n1,0").unwrap().trace(true).is_err());
+        assert!(TraceSteps::parse("0,0\n1,0").unwrap().trace(true).is_err());
     }
 
     #[test]
     fn what_does_not_repeat_keeps_its_last_rate_or_delivers_no_more() {
-        let rates = |text: &str| Steps::parse(text).unwrap().trace(false).unwrap().rates;
+        let rates = |text: &str| TraceSteps::parse(text).unwrap().trace(false).unwrap().rates;
         assert_eq!(rates("0,8e6\n1,4e6").steps().last(), Some((Span::from_s(1), 4_000_000)));
         assert_eq!(rates("1\n4").steps().last(), Some((Span::from_ms(4), 0)));
         assert_eq!(rates("1\n4").lap(), None);
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn what_is_no_trace_is_told_with_its_line() {
-        let told = |text: &str| Steps::parse(text).expect_err("it is no trace");
+        let told = |text: &str| TraceSteps::parse(text).expect_err("it is no trace");
         assert_eq!(told(""), (1, "the trace is empty".into()));
         assert_eq!(told("t,r\n").1, "no line says a rate");
         assert_eq!(told("t,r\n1,5\n"), (2, "the first time is 0, not 1 s".into()));
