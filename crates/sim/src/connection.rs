@@ -17,7 +17,7 @@ use crate::event_key::EventKind;
 use crate::network::{Admission, BottleneckAccount, Network};
 use crate::queued_packet::DataOrAck;
 use crate::route::{Leg, LegEnd, Route};
-use crate::tcp::{Datagrams, Poll, Profile, Receiver, Sender};
+use crate::tcp::{Datagrams, Poll, Receiver, Sender, SenderConfig};
 use packet_counts::PacketCounts;
 use share::Share;
 
@@ -62,7 +62,7 @@ impl Connection {
         route: &Route,
         seed: u64,
     ) -> Connection {
-        let sender = Sender::new(Profile::of(flow, transfer), flow.controller.build());
+        let sender = Sender::new(SenderConfig::of(flow, transfer), flow.controller.build());
         let receiver = Receiver::new(flow.recovery.reports(), flow.delayed_ack, sender.exact_echo())
             .answering(sender.sums_feedback())
             .telling_twice(flow.recovery == Recovery::Rack);
@@ -290,7 +290,7 @@ impl Connection {
         let before = self.receiver.next();
         let (fresh, ack) = &self.receiver.take(data, now);
         if !data.opens {
-            let in_order = self.sender.profile().bytes_between(before, self.receiver.next());
+            let in_order = self.sender.config().bytes_between(before, self.receiver.next());
             self.deliver(data, *fresh, in_order, now, network);
         }
         match ack {

@@ -30,7 +30,7 @@ impl Connection {
         let number = self.ready;
         self.ready += 1;
         if self.datagrams.is_some() {
-            let size = self.sender.profile().packet;
+            let size = self.sender.config().packet;
             let ecn = Ecn::NotCapable; // nobody would echo a mark
             let (opens, again, cwr, congestion) = (false, false, false, None);
             let mut data = Data { number, stamped: now, size, opens, again, ecn, cwr, congestion };

@@ -23,7 +23,8 @@ use undo::UndoState;
 use usage::Usage;
 
 use super::{
-    BufferLimits, HyStart, HyStartPp, Pacer, Profile, Proportion, Rack, RateSampler, RttEstimator, Scoreboard,
+    BufferLimits, HyStart, HyStartPp, Pacer, Proportion, Rack, RateSampler, RttEstimator, Scoreboard,
+    SenderConfig,
 };
 
 /// What a poll gives.
@@ -85,7 +86,7 @@ enum CaState {
 /// The sending end of one connection.
 #[derive(Clone, Debug)]
 pub struct Sender<C> {
-    profile: Profile,
+    config: SenderConfig,
     /// Limits of both socket buffers.
     buffers: BufferLimits,
     /// Packets in the transfer.
@@ -140,24 +141,24 @@ pub struct Sender<C> {
 
 impl<C: Controller + Clone> Sender<C> {
     /// A sender that has not opened its connection.
-    pub fn new(profile: Profile, controller: C) -> Sender<C> {
-        let hystart_pp = (profile.slow_start == SlowStart::HyStartPp).then(Box::default);
-        let hystart = (profile.slow_start == SlowStart::HyStart).then(Box::default);
+    pub fn new(config: SenderConfig, controller: C) -> Sender<C> {
+        let hystart_pp = (config.slow_start == SlowStart::HyStartPp).then(Box::default);
+        let hystart = (config.slow_start == SlowStart::HyStart).then(Box::default);
         Sender {
-            total: profile.packets(),
+            total: config.packets(),
             ready: u64::MAX,
-            buffers: profile.buffers,
-            profile,
-            window: profile.window(),
+            buffers: config.buffers,
+            config,
+            window: config.window(),
             board: Scoreboard::default(),
-            rtt: match profile.rto {
-                Rto::Rfc6298 => RttEstimator::with_least_timeout(profile.min_rto),
-                Rto::Scaled | Rto::Linux => RttEstimator::new(profile.min_rto),
+            rtt: match config.rto {
+                Rto::Rfc6298 => RttEstimator::with_least_timeout(config.min_rto),
+                Rto::Scaled | Rto::Linux => RttEstimator::new(config.min_rto),
             },
-            pacer: Pacer::new(profile.max_pacing_rate),
+            pacer: Pacer::new(config.max_pacing_rate),
             hystart_pp,
             hystart,
-            rack_tlp: (profile.recovery == Recovery::Rack).then(Box::default),
+            rack_tlp: (config.recovery == Recovery::Rack).then(Box::default),
             rates: controller.samples_rate().then(Box::default),
             lost_told: 0,
             proportion: Proportion::default(),
@@ -188,8 +189,8 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// What it has to carry becomes that much payload, the sent included.
     pub fn carry(&mut self, size: u64) {
-        self.profile.size = Some(size);
-        self.total = self.profile.packets();
+        self.config.size = Some(size);
+        self.total = self.config.packets();
     }
 
     /// Whether the connection is open and all that it has to carry is acknowledged.
@@ -199,8 +200,8 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// What it goes by.
     #[inline(always)]
-    pub fn profile(&self) -> &Profile {
-        &self.profile
+    pub fn config(&self) -> &SenderConfig {
+        &self.config
     }
 
     /// The window and the slow-start threshold.
@@ -306,8 +307,8 @@ impl<C: Controller + Clone> Sender<C> {
         if self.rack_tlp.is_some() {
             outcome = self.on_ack_of_probe(ack, delivered + advanced, outcome, now);
         }
-        if self.window.cwnd > self.profile.max_window {
-            self.window.cwnd = self.profile.max_window;
+        if self.window.cwnd > self.config.max_window {
+            self.window.cwnd = self.config.max_window;
         }
         if finished {
             self.timer = Time::NEVER;
@@ -329,7 +330,7 @@ impl<C: Controller + Clone> Sender<C> {
             self.state = CaState::Opening { asked: false };
             // A lost request leaves one packet to begin with [RFC 5681, 3.1], in the kernel only a second one
             // does [LINUX, tcp_init_transfer].
-            if again || self.profile.rto != Rto::Linux {
+            if again || self.config.rto != Rto::Linux {
                 self.window.cwnd = 1.0;
             }
             return Outcome::TimedOut(timeout);
@@ -343,7 +344,7 @@ impl<C: Controller + Clone> Sender<C> {
         }
         self.in_cwr = false;
         self.hystart_pp = None;
-        if self.profile.slow_start == SlowStart::HyStart {
+        if self.config.slow_start == SlowStart::HyStart {
             self.hystart = Some(Box::new(HyStart::anew(now, self.board.next())));
         }
         if self.rack_tlp.is_some() {
@@ -375,7 +376,7 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// Takes a round trip.
     fn sample(&mut self, rtt: Span) {
-        match self.profile.rto {
+        match self.config.rto {
             Rto::Scaled | Rto::Rfc6298 => self.rtt.sample(rtt, real(self.board.in_flight())),
             Rto::Linux => self.rtt.sample_in_full(rtt, self.board.una(), self.board.next()),
         }

@@ -2,7 +2,7 @@
 
 use fairhaul_cc::{Builtin, Window};
 use fairhaul_experiment::{Flow, Hop, Recovery, Scenario, Source, Traffic, Transfer, TransferRow};
-use fairhaul_sim::tcp::{BufferLimits, Datagrams, Outcome, Poll, Profile, Receiver, Sender};
+use fairhaul_sim::tcp::{BufferLimits, Datagrams, Outcome, Poll, Receiver, Sender, SenderConfig};
 use fairhaul_units::{Ack, Chance, Data, Ecn, HEADER, Span, Time};
 
 use super::books::{Books, Fact};
@@ -48,7 +48,7 @@ impl Host {
     /// Begins a transfer.
     pub fn begin(serial: u32, transfer: &Transfer, scenario: &Scenario, shared: &mut Shared) -> Host {
         let flow = &scenario.flows[transfer.flow as usize];
-        let sender = Sender::new(profile(flow, transfer), flow.controller.build());
+        let sender = Sender::new(config(flow, transfer), flow.controller.build());
         let receiver = Receiver::new(flow.recovery.reports(), flow.delayed_ack, sender.exact_echo())
             .answering(sender.sums_feedback())
             .telling_twice(flow.recovery == Recovery::Rack);
@@ -345,9 +345,9 @@ fn lay(hops: &[Hop], links: &mut Vec<Link>) -> Vec<usize> {
     hops.iter().map(number).collect()
 }
 
-fn profile(flow: &Flow, transfer: &Transfer) -> Profile {
+fn config(flow: &Flow, transfer: &Transfer) -> SenderConfig {
     let payload = flow.packet.0 - flow.headers().0;
-    Profile {
+    SenderConfig {
         recovery: flow.recovery,
         packet: flow.packet.0 as u32,
         headers: flow.headers().0 as u32,

@@ -5,12 +5,12 @@ use std::collections::{HashMap, VecDeque};
 
 use fairhaul_cc::{Builtin, Choice, Controller};
 use fairhaul_experiment::{Clock, Recovery, Rto, SlowStart};
-use fairhaul_sim::tcp::{BufferLimits, Outcome, Poll, Profile, Receiver, Sender};
+use fairhaul_sim::tcp::{BufferLimits, Outcome, Poll, Receiver, Sender, SenderConfig};
 use fairhaul_units::{Ack, Data, Ecn, Span, Time};
 
 /// A profile of packets of 1000 B without end, an initial window of 2 and a margin of 200 ms.
-pub fn profile(recovery: Recovery) -> Profile {
-    Profile {
+pub fn config(recovery: Recovery) -> SenderConfig {
+    SenderConfig {
         recovery,
         packet: 1000,
         headers: 40,
@@ -33,8 +33,8 @@ pub fn profile(recovery: Recovery) -> Profile {
 }
 
 /// A Reno sender of that profile.
-pub fn sender(profile: Profile) -> Sender<Builtin> {
-    Sender::new(profile, Choice::named("reno").expect("in the catalogue").build())
+pub fn sender(config: SenderConfig) -> Sender<Builtin> {
+    Sender::new(config, Choice::named("reno").expect("in the catalogue").build())
 }
 
 pub fn at(ms: u64) -> Time {
@@ -71,12 +71,12 @@ pub struct Pipe<C = Builtin> {
 impl Pipe {
     /// Of a Reno sender.
     pub fn new(
-        profile: Profile,
+        config: SenderConfig,
         rtt: Span,
         gap: Span,
         fate: impl FnMut(&Data, u32) -> bool + 'static,
     ) -> Pipe {
-        Pipe::of(sender(profile), profile, rtt, gap, fate)
+        Pipe::of(sender(config), config, rtt, gap, fate)
     }
 }
 
@@ -84,14 +84,14 @@ impl<C: Controller + Clone> Pipe<C> {
     /// Of a sender of any controller.
     pub fn of(
         sender: Sender<C>,
-        profile: Profile,
+        config: SenderConfig,
         rtt: Span,
         gap: Span,
         fate: impl FnMut(&Data, u32) -> bool + 'static,
     ) -> Pipe<C> {
         let mut pipe = Pipe {
-            receiver: Receiver::new(profile.recovery.reports(), None, sender.exact_echo())
-                .telling_twice(profile.recovery == Recovery::Rack),
+            receiver: Receiver::new(config.recovery.reports(), None, sender.exact_echo())
+                .telling_twice(config.recovery == Recovery::Rack),
             sender,
             rtt,
             gap,

@@ -68,9 +68,9 @@ impl<C: Controller + Clone> Sender<C> {
     pub(super) fn apply_router_feedback(&mut self, feedback: i32) {
         let before = if self.sums_feedback() { self.router_feedback } else { 0 };
         self.router_feedback = feedback;
-        let packets = f64::from(feedback.wrapping_sub(before)) / f64::from(self.profile.packet);
+        let packets = f64::from(feedback.wrapping_sub(before)) / f64::from(self.config.packet);
         self.controller.on_feedback(&mut self.window, packets, self.rtt.smoothed());
-        self.window.cwnd = self.window.cwnd.min(self.profile.max_window);
+        self.window.cwnd = self.window.cwnd.min(self.config.max_window);
     }
 
     /// Whether the first gap was outstanding when an echo reduced the window: a series of marks

@@ -31,7 +31,7 @@ impl<C: Controller + Clone> Sender<C> {
             },
             srtt: self.rtt.smoothed(),
             min_rtt: self.rtt.smallest(),
-            one_way: self.profile.clock.reads(ack.arrived).since(ack.echo),
+            one_way: self.config.clock.reads(ack.arrived).since(ack.echo),
             in_flight: real(self.board.in_flight()),
             new_round,
             recovering: self.state != CaState::Open,
@@ -41,7 +41,7 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// New data was acknowledged outside fast recovery: the window may grow.
     pub(super) fn grow(&mut self, event: Option<&AckEvent>, full: bool) {
-        let may_grow = self.window.cwnd < self.profile.max_window && (full || self.is_half_used());
+        let may_grow = self.window.cwnd < self.config.max_window && (full || self.is_half_used());
         let Some(event) = event.filter(|_| may_grow) else { return };
         if self.window.in_slow_start() && !self.ends_slow_start(event) {
             self.slow_start(event);
@@ -69,7 +69,7 @@ impl<C: Controller + Clone> Sender<C> {
         if divisor != 1.0 && self.window.cwnd > before {
             self.window.cwnd = before + (self.window.cwnd - before) / divisor;
         }
-        if self.profile.slow_start.is_full() {
+        if self.config.slow_start.is_full() {
             self.window.cwnd = self.window.cwnd.min(self.window.ssthresh.max(before));
         }
     }
@@ -80,19 +80,19 @@ impl<C: Controller + Clone> Sender<C> {
     // Differs from [RFC 3742, 2]: K = cwnd / (max_ssthresh / 2) is not rounded down. Rounded, a
     // window just below a multiple would grow by up to half as much again in a round.
     fn divisor(&self, cwnd: f64, packets: f64) -> f64 {
-        if let SlowStart::Limited { max_ssthresh } = self.profile.slow_start
+        if let SlowStart::Limited { max_ssthresh } = self.config.slow_start
             && cwnd > max_ssthresh
         {
             return cwnd / (0.5 * max_ssthresh);
         }
-        if self.profile.slow_start.is_full() {
+        if self.config.slow_start.is_full() {
             return packets.min(2.0) / packets;
         }
         self.hystart_pp.as_ref().map_or(1.0, |hystart_pp| hystart_pp.divisor(packets, self.is_paced()))
     }
 
     fn is_paced(&self) -> bool {
-        self.profile.max_pacing_rate.is_some() || self.controller.pacing(&self.window) != Pacing::None
+        self.config.max_pacing_rate.is_some() || self.controller.pacing(&self.window) != Pacing::None
     }
 
     /// Ends the first slow start where the round-trip time says so; later ones know a threshold,

@@ -13,11 +13,10 @@ impl<C: Controller + Clone> Sender<C> {
     /// An acknowledgement in congestion avoidance.
     #[inline(always)]
     pub(super) fn avoid(&mut self, event: &AckEvent) {
-        let earned =
-            if self.profile.integer_cwnd { self.window.cwnd - self.window.cwnd.floor() } else { 0.0 };
+        let earned = if self.config.integer_cwnd { self.window.cwnd - self.window.cwnd.floor() } else { 0.0 };
         self.window.cwnd -= earned;
         self.controller.on_ack(&mut self.window, event);
-        if self.profile.integer_cwnd {
+        if self.config.integer_cwnd {
             self.window.cwnd = rounded(self.window.cwnd + earned);
         }
     }
@@ -44,7 +43,7 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// Drops the fraction earned of the next packet.
     pub(super) fn drop_fraction(&mut self) {
-        if self.profile.integer_cwnd {
+        if self.config.integer_cwnd {
             let integer = |packets: f64| packets.floor().max(1.0);
             (self.window.cwnd, self.window.ssthresh) =
                 (integer(self.window.cwnd), integer(self.window.ssthresh));

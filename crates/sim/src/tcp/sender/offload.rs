@@ -17,7 +17,7 @@ impl<C: Controller + Clone> Sender<C> {
     // away, so that its size is what the scenario says.
     #[inline(always)]
     pub(super) fn burst(&mut self) -> Option<u64> {
-        if self.profile.offload == 1 || self.state != CaState::Open {
+        if self.config.offload == 1 || self.state != CaState::Open {
             return Some(1); // recovery fills holes at once
         }
         if self.pacer.burst() > 0 {
@@ -29,7 +29,7 @@ impl<C: Controller + Clone> Sender<C> {
         let free = (self.window.cwnd.max(1.0) - self.board.in_flight() as f64) as u64;
         let room = free.min(buffer - outstanding).min(ready);
         let part = self.window.cwnd.min(buffer as f64) / LEAST_PARTS;
-        let wanted = self.profile.offload.min(part as u64).min(ready);
+        let wanted = self.config.offload.min(part as u64).min(ready);
         if outstanding > 0 && room < wanted {
             if free <= buffer - outstanding {
                 self.stopped_by_window();
@@ -38,6 +38,6 @@ impl<C: Controller + Clone> Sender<C> {
             }
             return None;
         }
-        Some(room.clamp(1, self.profile.offload))
+        Some(room.clamp(1, self.config.offload))
     }
 }

@@ -3,7 +3,7 @@
 use fairhaul_cc::{Controller, Pacing, Request};
 use fairhaul_units::{CongestionHeader, Data, Ecn, Time, real};
 
-use super::{CaState, Poll, Profile, Sender};
+use super::{CaState, Poll, Sender, SenderConfig};
 
 impl<C: Controller + Clone> Sender<C> {
     /// What leaves once the connection is open.
@@ -49,7 +49,7 @@ impl<C: Controller + Clone> Sender<C> {
         if let Some(rates) = &mut self.rates {
             rates.app_limited(self.board.in_flight());
         }
-        if self.state == CaState::Recovery && self.profile.recovery.reports() && self.rack_tlp.is_none() {
+        if self.state == CaState::Recovery && self.config.recovery.reports() && self.rack_tlp.is_none() {
             if let Some(number) = self.board.gap_to_resend() {
                 return self.resend(number, now);
             }
@@ -147,13 +147,13 @@ impl<C: Controller + Clone> Sender<C> {
         if self.timer == Time::NEVER {
             self.restart_timer(now);
         }
-        let cwr = std::mem::take(&mut self.cwr) && self.profile.ecn == Ecn::Capable;
-        Poll::Send(Data { again: false, ecn: self.profile.ecn, cwr, ..self.retransmission(number, now) })
+        let cwr = std::mem::take(&mut self.cwr) && self.config.ecn == Ecn::Capable;
+        Poll::Send(Data { again: false, ecn: self.config.ecn, cwr, ..self.retransmission(number, now) })
     }
 
     /// What the next packet asks of routers.
     fn request(&self) -> Option<CongestionHeader> {
-        let Profile { line, packet, .. } = self.profile;
+        let SenderConfig { line, packet, .. } = self.config;
         let Request { gap, rtt, change } =
             self.controller.request(&self.window, self.rtt.smoothed(), line)?;
         let delta = (change * f64::from(packet)).min(i32::MAX.into());
@@ -162,7 +162,7 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// What is sent again is not ECN-capable [RFC 3168, 6.1.5].
     fn retransmission(&self, number: u64, now: Time) -> Data {
-        let (ecn, size) = (Ecn::NotCapable, self.profile.packet_size(number));
+        let (ecn, size) = (Ecn::NotCapable, self.config.packet_size(number));
         let congestion = self.request();
         Data { number, stamped: now, size, opens: false, again: true, ecn, cwr: false, congestion }
     }

@@ -154,7 +154,7 @@ impl<C: Controller + Clone> Sender<C> {
             return;
         }
         // Of a single packet the acknowledgement may be held [RFC 8985, 7.2].
-        let later = if self.board.outstanding() == 1 { self.profile.min_rto } else { TIMER_SLACK };
+        let later = if self.board.outstanding() == 1 { self.config.min_rto } else { TIMER_SLACK };
         // Where the timeout comes first, the probe takes its place, and the timeout follows a whole
         // timeout after the probe [RFC 8985, 7.2; LINUX, tcp_schedule_loss_probe].
         //

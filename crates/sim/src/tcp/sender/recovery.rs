@@ -45,7 +45,7 @@ impl<C: Controller + Clone> Sender<C> {
     // recovery under way it does not, as there.
     #[cold]
     pub(super) fn on_overtaken(&mut self, ack: &Ack, now: Time) -> Outcome {
-        if !self.profile.recovery.reports() || ack.blocks == 0 {
+        if !self.config.recovery.reports() || ack.blocks == 0 {
             return Outcome::Quiet;
         }
         let delivered =
@@ -62,13 +62,13 @@ impl<C: Controller + Clone> Sender<C> {
             outcome = self.in_recovery(delivered, 0, now);
         }
         self.arm_reorder_timer(now);
-        self.window.cwnd = self.window.cwnd.min(self.profile.max_window);
+        self.window.cwnd = self.window.cwnd.min(self.config.max_window);
         outcome
     }
 
     /// Whether this acknowledgement, which advanced by that many packets, reveals a loss.
     fn is_loss(&mut self, advanced: u64) -> bool {
-        if self.profile.recovery.reports() {
+        if self.config.recovery.reports() {
             return self.rack_tlp.as_ref().map_or(self.board.has_loss(), |rack_tlp| rack_tlp.rack.has_loss());
         }
         if advanced > 0 || self.board.outstanding() == 0 {
@@ -102,7 +102,7 @@ impl<C: Controller + Clone> Sender<C> {
         self.recover = self.board.next();
         self.partial_acks = 0;
         self.urgent = true;
-        match self.profile.recovery {
+        match self.config.recovery {
             Recovery::Sack => {}
             Recovery::SackProportional => {
                 self.proportion = Proportion::new(self.board.outstanding());
@@ -129,17 +129,17 @@ impl<C: Controller + Clone> Sender<C> {
     pub(super) fn in_recovery(&mut self, delivered: u64, advanced: u64, now: Time) -> Outcome {
         self.reduce(delivered, advanced > 0);
         if advanced == 0 {
-            if !self.profile.recovery.reports() {
+            if !self.config.recovery.reports() {
                 self.board.set_left(self.board.left() + 1);
             }
             return Outcome::Quiet;
         }
         let done = self.board.una() >= self.recover;
-        if done || self.profile.recovery == Recovery::Reno {
+        if done || self.config.recovery == Recovery::Reno {
             self.leave_recovery(now);
             return self.reduce_again(delivered, advanced, now);
         }
-        if let Recovery::NewReno { .. } = self.profile.recovery {
+        if let Recovery::NewReno { .. } = self.config.recovery {
             self.partial_acks += 1;
             // All that the partial acknowledgement covers but the retransmission had left before.
             self.board.set_left(self.board.left().saturating_sub(advanced - 1));
@@ -155,7 +155,7 @@ impl<C: Controller + Clone> Sender<C> {
     /// Whether the timer runs on since the first partial acknowledgement of this recovery
     /// [RFC 6582, 4].
     pub(super) fn is_impatient(&self) -> bool {
-        let impatient = self.profile.recovery == Recovery::NewReno { impatient: true };
+        let impatient = self.config.recovery == Recovery::NewReno { impatient: true };
         impatient && self.state == CaState::Recovery && self.partial_acks > 1
     }
 
@@ -164,7 +164,7 @@ impl<C: Controller + Clone> Sender<C> {
         self.state = CaState::Open;
         self.dup_acks = 0;
         self.board.set_left(0);
-        if let Recovery::NewReno { .. } = self.profile.recovery {
+        if let Recovery::NewReno { .. } = self.config.recovery {
             // No burst where little is in flight [RFC 6582, 3.2 step 3, option 1].
             let in_flight = self.board.in_flight().max(1) as f64;
             self.window.cwnd = self.window.ssthresh.min(in_flight + 1.0);
@@ -195,7 +195,7 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// Whether recovery moves the window. In the kernel a controller that models the path does so itself.
     pub(super) fn is_proportional(&self) -> bool {
-        self.profile.recovery.is_proportional() && (self.rack_tlp.is_none() || self.rates.is_none())
+        self.config.recovery.is_proportional() && (self.rack_tlp.is_none() || self.rates.is_none())
     }
 
     /// Proportional rate reduction: a recovery that ends leaves the window at its threshold [RFC 6937, 3].
@@ -229,7 +229,7 @@ impl<C: Controller + Clone> Sender<C> {
             // What jumps forward was received before the timeout: it is no sign of room.
             // Differs from [RFC 3168, 6.1.2]: after a timeout an echo does not stop growth. It
             // goes on until new data say CWR; what leaves before them would go one packet a round.
-            let most = if self.profile.slow_start.is_full() { f64::INFINITY } else { 2.0 };
+            let most = if self.config.slow_start.is_full() { f64::INFINITY } else { 2.0 };
             let event = event.map(|event| AckEvent { packets: event.packets.min(most), ..*event });
             self.grow(event.as_ref(), true);
             if self.board.una() >= self.recover {

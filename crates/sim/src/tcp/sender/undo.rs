@@ -29,7 +29,7 @@ pub(super) struct UndoState<C> {
 impl<C: Controller + Clone> Sender<C> {
     /// A loss event or a timeout is about to move the window.
     pub(super) fn save_undo_state(&mut self, now: Time) {
-        if self.profile.undo && self.state == CaState::Open {
+        if self.config.undo && self.state == CaState::Open {
             self.undo_state = Some(Box::new(UndoState {
                 began: now,
                 // What a loss event before this one sent again may be under way yet: its stamp is no late packet's.

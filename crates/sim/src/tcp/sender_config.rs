@@ -1,4 +1,4 @@
-//! What a connection is told before it begins, and how its transfer is cut into packets.
+//! The configuration of a sender, and how its transfer is divided into packets.
 
 use fairhaul_cc::Window;
 use fairhaul_experiment::{Clock, Flow, Recovery, Rto, SlowStart, Transfer};
@@ -6,9 +6,9 @@ use fairhaul_units::{Ecn, Rate, Span};
 
 use super::buffer_limits::BufferLimits;
 
-/// What a sender is, apart from its controller.
+/// The configuration of a sender, apart from its controller.
 #[derive(Clone, Copy, Debug)]
-pub struct Profile {
+pub struct SenderConfig {
     /// How it recovers.
     pub recovery: Recovery,
     /// Full data packet on the wire, bytes.
@@ -47,12 +47,12 @@ pub struct Profile {
     pub integer_cwnd: bool,
 }
 
-impl Profile {
-    /// The profile of the connection that makes `transfer` for `flow`.
-    pub fn of(flow: &Flow, transfer: &Transfer) -> Profile {
+impl SenderConfig {
+    /// The configuration of the connection that makes `transfer` for `flow`.
+    pub fn of(flow: &Flow, transfer: &Transfer) -> SenderConfig {
         let headers = flow.headers();
         let payload = (flow.packet - headers).0;
-        Profile {
+        SenderConfig {
             recovery: flow.recovery,
             packet: flow.packet.0 as u32,
             headers: headers.0 as u32,
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn ten_thousand_bytes_are_ten_packets_of_960_and_one_of_400() {
-        let profile = Profile {
+        let config = SenderConfig {
             recovery: Recovery::Sack,
             packet: 1000,
             headers: 40,
@@ -138,7 +138,7 @@ mod tests {
             rto: Rto::Scaled,
             integer_cwnd: false,
         };
-        assert_eq!((profile.packets(), profile.bytes_before(10)), (11, 9600));
-        assert_eq!((profile.packet_size(9), profile.packet_size(10)), (1000, 440));
+        assert_eq!((config.packets(), config.bytes_before(10)), (11, 9600));
+        assert_eq!((config.packet_size(9), config.packet_size(10)), (1000, 440));
     }
 }
