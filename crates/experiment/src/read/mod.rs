@@ -13,7 +13,7 @@ mod impair;
 mod loss;
 mod mistake;
 mod net;
-mod profile;
+mod presets;
 mod queue;
 mod reader;
 mod resolve;
@@ -161,7 +161,7 @@ fn free(axes: Vec<Axis>, tree: &Node, fixed: &[(SourceSpan, Vec<Target>)], notes
 
 /// The scenario of a tree.
 fn scenario(tree: &Node, context: &FileContext, notes: &mut Notes) -> Option<Scenario> {
-    let values = reader::table(&profile::filled(tree), &SCENARIO, &[], notes)?;
+    let values = reader::table(&presets::filled(tree), &SCENARIO, &[], notes)?;
     resolve::resolve(&values, context.stem, &context.traces, notes)
 }
 
