@@ -61,7 +61,7 @@ impl FlowTable {
     }
 
     /// A packet of `flow` passes at `now`.
-    pub fn see(&mut self, flow: u64, now: Time) {
+    pub fn count_packet(&mut self, flow: u64, now: Time) {
         self.forget(now);
         let full = self.last.len() == self.rule.flows;
         if full && !self.last.contains_key(&flow) {
@@ -80,7 +80,7 @@ impl FlowTable {
     }
 
     /// Until when that number stands after `now`, while no packet passes.
-    pub fn stands_until(&mut self, now: Time) -> Time {
+    pub fn constant_until(&mut self, now: Time) -> Time {
         self.forget(now);
         self.order.first().map_or(Time::NEVER, |(last, _)| *last + self.rule.window)
     }
@@ -109,9 +109,9 @@ mod tests {
     #[test]
     fn a_flow_is_active_until_a_window_after_its_last_packet() {
         let mut table = FlowTable::new(FlowTableRule { flows: 10, window: Span::from_ms(100) });
-        table.see(1, at(0));
-        table.see(2, at(50));
-        table.see(1, at(60));
+        table.count_packet(1, at(0));
+        table.count_packet(2, at(50));
+        table.count_packet(1, at(60));
         // Flow 2 until before 150, flow 1 until before 160.
         let found: Vec<usize> = [149, 150, 159, 160].iter().map(|ms| table.flows(at(*ms))).collect();
         assert_eq!(found, [2, 1, 1, 0]);
@@ -120,9 +120,9 @@ mod tests {
     #[test]
     fn a_full_table_counts_those_that_are_in_it_until_one_leaves() {
         let mut table = FlowTable::new(FlowTableRule { flows: 2, window: Span::from_ms(100) });
-        (0..3).for_each(|flow| table.see(flow, at(flow * 10)));
+        (0..3).for_each(|flow| table.count_packet(flow, at(flow * 10)));
         assert_eq!(table.flows(at(20)), 2);
-        table.see(2, at(100)); // flow 0 has left at this very time
+        table.count_packet(2, at(100)); // flow 0 has left at this very time
         assert_eq!((table.flows(at(100)), table.last.contains_key(&2)), (2, true));
     }
 
@@ -133,7 +133,7 @@ mod tests {
             let (mut now, mut seen) = (0, Vec::new());
             for (gap, flow) in packets {
                 now += gap;
-                table.see(flow, at(now));
+                table.count_packet(flow, at(now));
                 seen.push((now, flow));
                 let mut within: Vec<u64> =
                     seen.iter().filter(|(ms, _)| ms + 100 > now).map(|(_, flow)| *flow).collect();

@@ -28,13 +28,13 @@ pub enum Counter {
 impl Counter {
     /// A packet of `flow` passes at `now`, which must not run backwards.
     #[inline]
-    pub fn see(&mut self, flow: u64, now: Time) {
+    pub fn count_packet(&mut self, flow: u64, now: Time) {
         match self {
-            Counter::Exact(table) => table.see(flow, now),
+            Counter::Exact(table) => table.count_packet(flow, now),
             Counter::Sred(zombies) => {
-                zombies.see(flow, now);
+                zombies.count_packet(flow, now);
             }
-            Counter::Nred(bins) => bins.see(flow, now),
+            Counter::Nred(bins) => bins.count_packet(flow, now),
         }
     }
 
@@ -48,11 +48,11 @@ impl Counter {
     }
 
     /// Until when the answer is what it is at `now`, if no packet passes.
-    pub fn stands_until(&mut self, now: Time) -> Time {
+    pub fn constant_until(&mut self, now: Time) -> Time {
         match self {
-            Counter::Exact(table) => table.stands_until(now),
-            Counter::Sred(zombies) => zombies.stands_until(now),
-            Counter::Nred(bins) => bins.stands_until(now),
+            Counter::Exact(table) => table.constant_until(now),
+            Counter::Sred(zombies) => zombies.constant_until(now),
+            Counter::Nred(bins) => bins.constant_until(now),
         }
     }
 }
@@ -171,7 +171,7 @@ mod tests {
             let mut counter = built(entry.name, &[]).expect("defaults fit");
             assert_eq!(counter.flows(Time::NEVER), 0.0, "{}", entry.name);
             let mut counter = built(entry.name, &[]).expect("defaults fit");
-            counter.see(7, Time::ZERO);
+            counter.count_packet(7, Time::ZERO);
             assert_eq!(counter.flows(Time::ZERO), 1.0, "{}", entry.name);
         }
     }
@@ -181,14 +181,14 @@ mod tests {
     fn an_answer_stands_as_long_as_it_is_said_to() {
         for entry in entries() {
             let mut counter = built(entry.name, &[]).expect("defaults fit");
-            assert_eq!(counter.stands_until(Time::ZERO), Time::NEVER, "{}", entry.name);
+            assert_eq!(counter.constant_until(Time::ZERO), Time::NEVER, "{}", entry.name);
             let at = |ms| Time::ZERO + fairhaul_units::Span::from_ms(ms);
-            counter.see(7, at(0));
-            counter.see(8, at(400));
+            counter.count_packet(7, at(0));
+            counter.count_packet(8, at(400));
             let mut changes = 0;
             for step in 8..100 {
                 let (now, answer) = (at(50 * step), counter.flows(at(50 * step)));
-                let until = counter.stands_until(now);
+                let until = counter.constant_until(now);
                 assert!(until > now, "{}", entry.name);
                 let mut later = counter.clone();
                 if until < Time::NEVER {

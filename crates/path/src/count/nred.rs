@@ -85,7 +85,7 @@ impl HashBins {
 
     /// A packet of `flow` passes at `now`.
     #[inline]
-    pub fn see(&mut self, flow: u64, now: Time) {
+    pub fn count_packet(&mut self, flow: u64, now: Time) {
         self.turn(now);
         self.interval.get_or_insert(now.since(Time::ZERO) / self.rule.interval);
         let bins = self.rule.bins as u128;
@@ -108,7 +108,7 @@ impl HashBins {
     }
 
     /// Until when that number stands after `now`, while no packet passes.
-    pub fn stands_until(&mut self, now: Time) -> Time {
+    pub fn constant_until(&mut self, now: Time) -> Time {
         self.turn(now);
         let Some(interval) = self.interval else { return Time::NEVER };
         // Behind an empty interval all others are empty, too.
@@ -158,7 +158,7 @@ mod tests {
         for (size, levels, flows, about) in [(64, 2, 100, 70.9), (256, 3, 100, 99.0), (64, 1, 100, 51.0)] {
             let counted = |seed| {
                 let mut bins = bins(size, levels, seed);
-                (0..flows).for_each(|flow| bins.see(flow, Time::ZERO));
+                (0..flows).for_each(|flow| bins.count_packet(flow, Time::ZERO));
                 bins.flows(Time::ZERO) as f64
             };
             let mean = (0..400).map(counted).sum::<f64>() / 400.0;
@@ -183,7 +183,7 @@ mod tests {
         let mut traffic = ZipfTraffic::new(&shares, Span::from_us(1), Chance::stream(1, "crowd", 0));
         for _ in 0..10_000 {
             let (flow, now) = traffic.packet();
-            bins.see(flow, now);
+            bins.count_packet(flow, now);
         }
         // None of 20 goes uncounted but with probability 20 x (20 / 1024)^4.
         assert_eq!(bins.flows(at(10)), 20);
@@ -192,12 +192,12 @@ mod tests {
     #[test]
     fn the_answer_is_that_of_the_last_whole_interval() {
         let mut bins = bins(1024, 4, 1);
-        (0..3).for_each(|flow| bins.see(flow, at(5100)));
+        (0..3).for_each(|flow| bins.count_packet(flow, at(5100)));
         assert_eq!(bins.flows(at(5999)), 3); // the first has not ended
-        bins.see(9, at(6000));
+        bins.count_packet(9, at(6000));
         assert_eq!((bins.flows(at(6000)), bins.flows(at(6999))), (3, 3));
         assert_eq!((bins.flows(at(7000)), bins.flows(at(8000))), (1, 0));
-        bins.see(9, at(20_000));
+        bins.count_packet(9, at(20_000));
         assert_eq!(bins.flows(at(20_000)), 0); // nobody sent in the 19th second
     }
 }

@@ -131,7 +131,7 @@ impl Zombies {
 
     /// A packet of `flow` passes at `now`; whether it was a hit.
     #[inline]
-    pub fn see(&mut self, flow: u64, now: Time) -> bool {
+    pub fn count_packet(&mut self, flow: u64, now: Time) -> bool {
         self.last = Some(now);
         if self.rule.inspect < 1.0 && !self.chance.hits(self.rule.inspect) {
             return false;
@@ -182,7 +182,7 @@ impl Zombies {
     }
 
     /// Until when that number stands after `now`, while no packet passes.
-    pub fn stands_until(&self, now: Time) -> Time {
+    pub fn constant_until(&self, now: Time) -> Time {
         let fresh = self.last.filter(|last| now.since(*last) <= self.rule.stale);
         match fresh {
             Some(last) if !self.rule.stale.is_zero() => last + self.rule.stale + Span::from_ps(1),
@@ -226,7 +226,7 @@ mod tests {
             let mut traffic = ZipfTraffic::new(weights, Span::from_us(10), Chance::stream(seed, "crowd", 0));
             for _ in 0..packets {
                 let (flow, now) = traffic.packet();
-                zombies.see(flow, now);
+                zombies.count_packet(flow, now);
             }
             read(&zombies)
         };
@@ -301,10 +301,10 @@ mod tests {
             let mut zombies = Zombies::new(RULE, Chance::stream(seed, "zombies", 0));
             let mut chance = Chance::stream(seed, "crowd", 0);
             (0..8000).for_each(|_| {
-                zombies.see(chance.below(4), Time::ZERO);
+                zombies.count_packet(chance.below(4), Time::ZERO);
             });
             (0..4000).for_each(|_| {
-                zombies.see(chance.below(2), Time::ZERO);
+                zombies.count_packet(chance.below(2), Time::ZERO);
             });
             zombies.share_of_hits()
         };
@@ -346,11 +346,11 @@ mod tests {
         let rule = ZombieRule { stale: Span::from_s(1), ..RULE };
         let mut zombies = Zombies::new(rule, Chance::stream(1, "zombies", 0));
         (0..100).for_each(|_| {
-            zombies.see(5, Time::ZERO);
+            zombies.count_packet(5, Time::ZERO);
         });
         let at = |ms| Time::ZERO + Span::from_ms(ms);
         assert_eq!([0, 1000, 1001].map(|ms| zombies.flows(at(ms))), [1.0, 1.0, 0.0]);
-        zombies.see(5, at(5000));
+        zombies.count_packet(5, at(5000));
         assert_eq!(zombies.flows(at(5000)), 1.0);
     }
 
@@ -360,7 +360,7 @@ mod tests {
         // third and fourth hit: 2 + 3.
         let rule = ZombieRule { entries: 2, ..RULE };
         let mut zombies = Zombies::new(rule, Chance::stream(1, "zombies", 0));
-        assert_eq!([0; 4].map(|_| zombies.see(3, Time::ZERO)), [false, true, true, true]);
+        assert_eq!([0; 4].map(|_| zombies.count_packet(3, Time::ZERO)), [false, true, true, true]);
         assert_eq!((zombies.occurrence(3), zombies.occurrence(4)), (5, 0));
     }
 }

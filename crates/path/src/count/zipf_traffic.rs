@@ -46,7 +46,7 @@ impl ZipfTraffic {
     pub fn pass(&mut self, packets: u64, counter: &mut Counter) -> Time {
         for _ in 0..packets {
             let (flow, now) = self.packet();
-            counter.see(flow, now);
+            counter.count_packet(flow, now);
         }
         self.now
     }

@@ -101,7 +101,7 @@ impl Sred {
     /// What becomes of an arriving packet.
     pub(crate) fn judge(&mut self, arrival: &Arrival) -> Verdict {
         // Unclear in [SRED]: whether a packet that finds the queue full is compared. It is: it has arrived.
-        let hit = self.zombies.see(arrival.flow.into(), arrival.now);
+        let hit = self.zombies.count_packet(arrival.flow.into(), arrival.now);
         if !self.capacity.admits(arrival.size, arrival.packets, arrival.bytes) {
             return Verdict::Drops;
         }

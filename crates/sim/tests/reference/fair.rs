@@ -94,7 +94,7 @@ impl Fair {
         let plain = data.congestion.is_none();
         let inspect = self.settings.number("inspect");
         if inspect == 1.0 || self.chance.hits(inspect) {
-            self.counters[usize::from(plain)].see(parcel.serial.into(), now);
+            self.counters[usize::from(plain)].count_packet(parcel.serial.into(), now);
         }
         if !plain {
             return true;

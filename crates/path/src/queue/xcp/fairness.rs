@@ -133,7 +133,7 @@ impl Fair {
         // Nothing came or left in the rest of the silence, so that only what the counters tell can differ from one
         // period to the next.
         while self.ends <= now {
-            let stands = self.stands_until(self.ends).min(now + Span::from_ps(1));
+            let stands = self.constant_until(self.ends).min(now + Span::from_ps(1));
             let more = stands.since(self.ends).saturating_sub(Span::from_ps(1)) / step;
             self.update(1 + more, step, capacity, rtt);
             self.ends += step * (1 + more);
@@ -142,15 +142,15 @@ impl Fair {
     }
 
     /// Until when the counters tell what they tell at `at`, while nothing comes.
-    fn stands_until(&mut self, at: Time) -> Time {
-        let [asking, plain] = self.rule.counters.each_mut().map(|counter| counter.stands_until(at));
+    fn constant_until(&mut self, at: Time) -> Time {
+        let [asking, plain] = self.rule.counters.each_mut().map(|counter| counter.constant_until(at));
         asking.min(plain)
     }
 
     /// A data packet of `flow` arrives, which asks or does not; whether it is let in.
     pub fn lets_in(&mut self, size: u32, flow: u32, asks: bool, now: Time) -> bool {
         if self.rule.inspect >= 1.0 || self.rule.chance.hits(self.rule.inspect) {
-            self.rule.counters[usize::from(!asks)].see(flow.into(), now);
+            self.rule.counters[usize::from(!asks)].count_packet(flow.into(), now);
         }
         if asks {
             return true;
