@@ -132,9 +132,9 @@ impl<T: Packet> BufferedLink<T> {
                 }
             }
             Queue::Xcp(xcp) => {
-                let lets_in = xcp.lets_in(&queued, flow, bytes_per_s(&self.wire, self.pace.as_deref(), now));
+                let admitted = xcp.admits(&queued, flow, bytes_per_s(&self.wire, self.pace.as_deref(), now));
                 let (packets, bytes) = beside(xcp.len(), self.bytes, self.sending, now);
-                if !lets_in || !self.capacity.admits(size, packets, bytes) {
+                if !admitted || !self.capacity.admits(size, packets, bytes) {
                     self.totals.dropped += 1;
                     return dropped.push(queued);
                 }

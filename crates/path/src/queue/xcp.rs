@@ -176,30 +176,30 @@ impl<T: Packet> Xcp<T> {
 
     /// A packet of `flow` arrives, which may yet find no room; `capacity` bytes/s can leave. Whether it is
     /// let in.
-    pub fn lets_in(&mut self, queued: &Queued<T>, flow: u32, capacity: f64) -> bool {
+    pub fn admits(&mut self, queued: &Queued<T>, flow: u32, capacity: f64) -> bool {
         self.advance(queued.arrived, capacity);
         let header = queued.packet.congestion();
-        self.allocator.arrives(&self.rule, queued.size, header);
+        self.allocator.on_arrival(&self.rule, queued.size, header);
         if let Some(header) = header {
-            self.see_cloud(queued, header);
+            self.on_arrival_from_cloud(queued, header);
         }
         match &mut self.fair {
             Some(fair) if queued.packet.carries_data() => {
-                fair.lets_in(queued.size, flow, header.is_some(), queued.arrived)
+                fair.admits(queued.size, flow, header.is_some(), queued.arrived)
             }
             _ => true,
         }
     }
 
     /// A packet that asks arrives, perhaps across links that know nothing of XCP.
-    fn see_cloud(&mut self, queued: &Queued<T>, header: &CongestionHeader) {
+    fn on_arrival_from_cloud(&mut self, queued: &Queued<T>, header: &CongestionHeader) {
         let (Some(clouds), Some(from)) = (&self.rule.clouds, header.across()) else { return };
         let known = self.clouds.iter().position(|cloud| cloud.0 == from);
         let at = known.unwrap_or_else(|| {
             self.clouds.push((from, Cloud::new(queued.arrived)));
             self.clouds.len() - 1
         });
-        self.clouds[at].1.arrives(&self.rule, clouds, queued.arrived, queued.size, header);
+        self.clouds[at].1.on_arrival(&self.rule, clouds, queued.arrived, queued.size, header);
     }
 
     fn advance(&mut self, now: Time, capacity: f64) {
@@ -220,17 +220,17 @@ impl<T: Packet> Xcp<T> {
         self.advance(now, capacity);
         let mut queued = self.queued.pop_front()?;
         self.bytes = self.bytes - Bytes(queued.size.into());
-        self.allocator.left(self.bytes.0);
+        self.allocator.on_queue_length(self.bytes.0);
         if let Some(fair) = &mut self.fair {
-            fair.leaves(queued.size);
+            fair.on_departure(queued.size);
         }
         if let Some(header) = queued.packet.congestion_mut() {
             if let (Some(clouds), Some(from)) = (&self.rule.clouds, header.across())
                 && let Some((_, cloud)) = self.clouds.iter_mut().find(|cloud| cloud.0 == from)
             {
-                cloud.leaves(&self.rule, clouds, now, queued.size, header);
+                cloud.on_departure(&self.rule, clouds, now, queued.size, header);
             }
-            self.allocator.leaves(queued.size, header);
+            self.allocator.on_departure(queued.size, header);
             header.leaves(self.number, now);
         }
         Some(queued)

@@ -71,7 +71,7 @@ impl XcpAllocator {
             if watches {
                 self.watch(queued, capacity);
             } else {
-                self.control(rule, capacity * rule.share, self.came());
+                self.control(rule, capacity * rule.share, self.input_rate());
             }
             let changed = XcpAllocator { ends: before.ends, watched: before.watched, ..*self } != before;
             queue_stands = !changed && (watches || queue_stands);
@@ -104,7 +104,7 @@ impl XcpAllocator {
     }
 
     /// A packet arrives, whoever sent it.
-    pub fn arrives(&mut self, rule: &XcpRule, size: u32, header: Option<&CongestionHeader>) {
+    pub fn on_arrival(&mut self, rule: &XcpRule, size: u32, header: Option<&CongestionHeader>) {
         self.input += f64::from(size);
         let Some(header) = header.filter(|header| !header.rtt.is_unknown()) else { return };
         let gap = header.gap.as_secs();
@@ -113,7 +113,7 @@ impl XcpAllocator {
     }
 
     /// A packet leaves: what of its sender's wish is left.
-    pub fn leaves(&mut self, size: u32, header: &mut CongestionHeader) {
+    pub fn on_departure(&mut self, size: u32, header: &mut CongestionHeader) {
         let gain = self.gain * header.gap.as_secs();
         let cut = self.cut * f64::from(size);
         let wanted = f64::from(header.delta);
@@ -136,12 +136,12 @@ impl XcpAllocator {
     }
 
     /// A packet has left, and so many bytes are still there.
-    pub fn left(&mut self, queued: u64) {
+    pub fn on_queue_length(&mut self, queued: u64) {
         self.least = self.least.min(queued);
     }
 
     /// What came in the interval under way, bytes/s of the whole of it.
-    pub fn came(&self) -> f64 {
+    pub fn input_rate(&self) -> f64 {
         self.input / self.interval.as_secs()
     }
 

@@ -34,7 +34,7 @@ impl Cloud {
     }
 
     /// A packet arrives that came through.
-    pub fn arrives(
+    pub fn on_arrival(
         &mut self,
         rule: &XcpRule,
         clouds: &CloudRule,
@@ -46,11 +46,11 @@ impl Cloud {
         let delay = tick(now).wrapping_sub(header.left);
         self.base = self.base.min(delay);
         self.least = Some(self.least.map_or(delay, |least| least.min(delay)));
-        self.allocator.arrives(rule, size, Some(header));
+        self.allocator.on_arrival(rule, size, Some(header));
     }
 
     /// It leaves the router.
-    pub fn leaves(
+    pub fn on_departure(
         &mut self,
         rule: &XcpRule,
         clouds: &CloudRule,
@@ -59,7 +59,7 @@ impl Cloud {
         header: &mut CongestionHeader,
     ) {
         self.advance(rule, clouds, now);
-        self.allocator.leaves(size, header);
+        self.allocator.on_departure(size, header);
     }
 
     fn advance(&mut self, rule: &XcpRule, clouds: &CloudRule, now: Time) {
@@ -78,7 +78,7 @@ impl Cloud {
     // Unclear in [XCP-I]: how the bandwidth is found that the cloud has for XCP. What comes through is what
     // it gives, where packets queue in it; where none do it may give more, and more is tried.
     fn control(&mut self, rule: &XcpRule, clouds: &CloudRule) {
-        let through = self.allocator.came();
+        let through = self.allocator.input_rate();
         let before = self.standing;
         self.standing = self.least.take().map_or(0.0, |least| in_secs(least - self.base));
         // The packets of this interval left the first router within one that is shorter by as much as

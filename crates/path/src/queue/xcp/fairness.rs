@@ -148,7 +148,7 @@ impl Fair {
     }
 
     /// A data packet of `flow` arrives, which asks or does not; whether it is let in.
-    pub fn lets_in(&mut self, size: u32, flow: u32, asks: bool, now: Time) -> bool {
+    pub fn admits(&mut self, size: u32, flow: u32, asks: bool, now: Time) -> bool {
         if self.rule.inspect >= 1.0 || self.rule.chance.hits(self.rule.inspect) {
             self.rule.counters[usize::from(!asks)].count_packet(flow.into(), now);
         }
@@ -165,7 +165,7 @@ impl Fair {
     }
 
     /// A packet leaves, whoever sent it.
-    pub fn leaves(&mut self, size: u32) {
+    pub fn on_departure(&mut self, size: u32) {
         self.left += f64::from(size);
     }
 
@@ -173,12 +173,12 @@ impl Fair {
     /// other, where nothing came in them.
     fn update(&mut self, periods: u64, length: Span, capacity: f64, rtt: f64) {
         let length = length.as_secs();
-        self.learn_from(periods, length, capacity, rtt);
+        self.update_probability(periods, length, capacity, rtt);
         self.before = self.let_in / length;
         (self.offered, self.let_in, self.packets, self.left) = (0.0, 0.0, 0.0, 0.0);
     }
 
-    fn learn_from(&mut self, periods: u64, length: f64, capacity: f64, rtt: f64) {
+    fn update_probability(&mut self, periods: u64, length: f64, capacity: f64, rtt: f64) {
         let at = self.ends;
         let [asking, plain] = self.rule.counters.each_mut().map(|counter| counter.flows(at));
         let share = if plain > 0.0 { plain / (asking + plain) } else { 0.0 };
@@ -205,7 +205,7 @@ impl Fair {
             }
             DropRule::Adaptive { horizon, ceiling } => {
                 let learns = (length / (horizon * rtt)).min(1.0) * periods as f64;
-                self.learn(learns, ceiling, length, rate, target, rtt)
+                self.adapt_probability(learns, ceiling, length, rate, target, rtt)
             }
         }
     }
@@ -215,7 +215,15 @@ impl Fair {
     /// trips, as the rate shows a loss after one or two: p w / 2 = (e - 1) / 4. What rates were before
     /// counts as a factor of e, so that means come to the target and not peaks, and grows until p is
     /// enough for flows that loss slows down less, or not at all. `learns`: the exponent with which this one counts.
-    fn learn(&mut self, learns: f64, ceiling: f64, length: f64, rate: f64, target: f64, rtt: f64) {
+    fn adapt_probability(
+        &mut self,
+        learns: f64,
+        ceiling: f64,
+        length: f64,
+        rate: f64,
+        target: f64,
+        rtt: f64,
+    ) {
         let size = if self.packets > 0.0 { self.let_in / self.packets } else { 1000.0 };
         let window = (target * rtt / (self.found[1] * size)).max(2.0);
         // Flows that no loss slows down get their share if only that is let in.
@@ -253,10 +261,10 @@ mod tests {
         let begins = fair.begins;
         for (count, flow) in [(asking, 0), (plain, 1)] {
             (0..count).for_each(|_| {
-                fair.lets_in(1000, flow, flow == 0, begins + SECOND / 2);
+                fair.admits(1000, flow, flow == 0, begins + SECOND / 2);
             });
         }
-        (0..leave).for_each(|_| fair.leaves(1000));
+        (0..leave).for_each(|_| fair.on_departure(1000));
         fair.advance(begins + SECOND, CAPACITY, 0.1, SECOND);
     }
 
@@ -368,7 +376,7 @@ mod tests {
         for _ in 0..60 {
             let begins = fair.begins;
             for flow in 1..4 {
-                fair.lets_in(1000, 10 + flow, true, begins + SECOND / 2);
+                fair.admits(1000, 10 + flow, true, begins + SECOND / 2);
             }
             second(&mut fair, 97, 900, 1000);
         }
