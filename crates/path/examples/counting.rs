@@ -27,7 +27,7 @@ fn main() -> Result<(), String> {
     let entry = entry(name)?;
     let values = [(entry.parameters[0].name.to_owned(), size.clone())];
     let mut counter: Counter = entry.build(&values, Chance::stream(1, "count", 0))?;
-    let now = traffic.pass(fill + packets, &mut counter);
+    let now = traffic.send(fill + packets, &mut counter);
     println!("{}", black_box(counter.flows(now)));
     Ok(())
 }

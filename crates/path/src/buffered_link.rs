@@ -163,7 +163,7 @@ impl<T: Packet> BufferedLink<T> {
     /// Takes a packet of connection `flow` that finds nothing waiting and nothing being sent: it begins to
     /// leave, unless it fits nowhere or its queue drops it, and it goes to `dropped`.
     #[inline(always)]
-    pub fn pass(
+    pub fn offer_idle(
         &mut self,
         queued: Queued<T>,
         flow: u32,
@@ -185,8 +185,8 @@ impl<T: Packet> BufferedLink<T> {
             return None;
         }
         match &mut self.queue {
-            Queue::Codel(_, codel) => codel.rest(),
-            Queue::FqCodel(rule, fair) => fair.pass(rule, flow, queued.size),
+            Queue::Codel(_, codel) => codel.on_empty(),
+            Queue::FqCodel(rule, fair) => fair.bypass(rule, flow, queued.size),
             Queue::Xcp(_) => unreachable!("it keeps books of all that wait"),
         }
         self.unasked = true;
@@ -366,7 +366,7 @@ mod tests {
             link.gauges(now, &mut shown);
             let queued = queued(number, size, now);
             if link.is_idle(now) && passes {
-                left.extend(link.pass(queued, flow, &mut gone).map(|next| (next.packet, next.departs)));
+                left.extend(link.offer_idle(queued, flow, &mut gone).map(|next| (next.packet, next.departs)));
                 continue;
             }
             let idle = link.is_idle(now);

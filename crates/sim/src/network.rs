@@ -256,7 +256,7 @@ impl Network {
         let queued = Queued { size, ecn: packet.ecn(), arrived: now, packet: *packet };
         self.ledger.enqueued(link, size, now);
         if buffered.is_idle(now) {
-            let departure = buffered.pass(queued, packet.serial, &mut self.dropped)?;
+            let departure = buffered.offer_idle(queued, packet.serial, &mut self.dropped)?;
             return Some(self.depart(link, departure, now));
         }
         buffered.offer(queued, packet.serial, &mut self.dropped);

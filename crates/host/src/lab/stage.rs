@@ -138,7 +138,7 @@ impl Stage {
         let queued = Queued { size: parcel.size, ecn: parcel.ecn, arrived: now, packet: parcel };
         ledger.enqueued(self.link, parcel.size, now);
         let departure = if buffered.is_idle(now) && buffered.waiting() == 0 {
-            buffered.pass(queued, parcel.connection, &mut self.victims)
+            buffered.offer_idle(queued, parcel.connection, &mut self.victims)
         } else {
             buffered.offer(queued, parcel.connection, &mut self.victims);
             None

@@ -43,7 +43,7 @@ impl ZipfTraffic {
     }
 
     /// Shows `packets` packets to `counter`; when the last one came.
-    pub fn pass(&mut self, packets: u64, counter: &mut Counter) -> Time {
+    pub fn send(&mut self, packets: u64, counter: &mut Counter) -> Time {
         for _ in 0..packets {
             let (flow, now) = self.packet();
             counter.count_packet(flow, now);
@@ -80,6 +80,6 @@ pub fn estimated_flows(
     if packets == 0 {
         return Ok(counter.flows(Time::ZERO));
     }
-    let now = ZipfTraffic::new(weights, Span::from_secs(gap_s), stream("crowd")).pass(packets, &mut counter);
+    let now = ZipfTraffic::new(weights, Span::from_secs(gap_s), stream("crowd")).send(packets, &mut counter);
     Ok(counter.flows(now))
 }

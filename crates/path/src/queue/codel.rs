@@ -167,7 +167,7 @@ impl<T> Codel<T> {
 
     /// The packet to be sent is asked for where there is none.
     #[inline(always)]
-    pub(crate) fn rest(&mut self) {
+    pub(crate) fn on_empty(&mut self) {
         (self.state.first_above, self.state.dropping) = (None, false);
     }
 

@@ -177,10 +177,10 @@ impl<T> FqCodel<T> {
 
     /// A packet of connection `flow` finds nothing waiting, and has its turn at once.
     #[inline(always)]
-    pub fn pass(&mut self, rule: &FqCodelRule, flow: u32, size: u32) {
+    pub fn bypass(&mut self, rule: &FqCodelRule, flow: u32, size: u32) {
         let index = bucket_of(flow, rule.buckets);
         let bucket = &mut self.buckets[index as usize];
-        bucket.queue.rest();
+        bucket.queue.on_empty();
         (bucket.listed, bucket.credit) = (true, rule.quantum - i64::from(size));
         self.fresh.push_back(index);
     }
@@ -207,11 +207,11 @@ impl<T> FqCodel<T> {
     }
 
     /// All buckets are empty: each has had its turns, and is in no list.
-    fn rest(&mut self) {
+    fn on_empty(&mut self) {
         self.fattest = None;
         for index in self.fresh.drain(..).chain(self.standing.drain(..)) {
             let bucket = &mut self.buckets[index as usize];
-            bucket.queue.rest();
+            bucket.queue.on_empty();
             bucket.listed = false;
         }
     }
@@ -226,7 +226,7 @@ impl<T> FqCodel<T> {
         dropped: &mut Vec<Queued<T>>,
     ) -> Option<(Queued<T>, bool)> {
         if self.packets == 0 {
-            self.rest();
+            self.on_empty();
             return None;
         }
         // How many buckets in a row have had no credit.

@@ -195,7 +195,7 @@ mod tests {
     fn a_silence_in_one_step_leaves_what_a_silence_in_many_steps_leaves() {
         for (queued, capacity) in [(0, 1e6), (5000, 1e6), (5000, 0.0)] {
             let mut whole = XcpAllocator::new(Time::ZERO);
-            whole.arrives(&rule(), 1500, None);
+            whole.on_arrival(&rule(), 1500, None);
             let mut parts = whole;
             for step in 1..=1000u64 {
                 parts.advance(&rule(), Time::ZERO + Span::from_us(1700) * step, queued, capacity);
