@@ -228,7 +228,7 @@ impl Connection {
                     None => return,
                 },
                 LegEnd::Meet { lane, .. } | LegEnd::Wait { lane } => {
-                    return network.rings.add_data(&mut network.events, lane, self.serial, now, *data);
+                    return network.rings.push_data(&mut network.events, lane, self.serial, now, *data);
                 }
                 LegEnd::There => return self.arrive(data, now, route, network),
             }
@@ -332,7 +332,7 @@ impl Connection {
                     None => return,
                 },
                 LegEnd::Meet { lane, .. } | LegEnd::Wait { lane } => {
-                    return network.rings.add_ack(&mut network.events, lane, self.serial, now, *ack);
+                    return network.rings.push_ack(&mut network.events, lane, self.serial, now, *ack);
                 }
                 LegEnd::There => unreachable!("acknowledgements wait for their sender"),
             }

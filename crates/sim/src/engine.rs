@@ -206,11 +206,11 @@ impl<'a> Engine<'a> {
         let route = &routes.of[connection.flow() as usize];
         match key.kind() {
             EventKind::Data(leg) => {
-                let data = network.rings.take_data(&mut network.events, key.ring());
+                let data = network.rings.pop_data(&mut network.events, key.ring());
                 connection.meet_data(leg.into(), data, now, route, network);
             }
             EventKind::Ack(leg) => {
-                let ack = network.rings.take_ack(&mut network.events, key.ring());
+                let ack = network.rings.pop_ack(&mut network.events, key.ring());
                 connection.meet_ack(leg.into(), ack, now, route, network);
             }
             _ => unreachable!("a timer is no packet"),

@@ -87,7 +87,7 @@ struct Aside<T> {
 impl<T> Aside<T> {
     /// The first goes back to the line, behind its head, where it comes before all others in it.
     #[inline(never)]
-    fn return_to(&mut self, line: &mut VecDeque<Waiting<T>>) {
+    fn move_first_to(&mut self, line: &mut VecDeque<Waiting<T>>) {
         let Some(first) = self.early.peek_mut() else { return };
         // Of equals those in the line came first.
         if line.get(1).is_none_or(|second| first.waiting.sort_key() < second.sort_key()) {
@@ -95,7 +95,7 @@ impl<T> Aside<T> {
         }
     }
 
-    fn add(&mut self, waiting: Waiting<T>) {
+    fn push(&mut self, waiting: Waiting<T>) {
         let key = waiting.sort_key();
         self.latest = if self.early.is_empty() { key } else { self.latest.max(key) };
         self.early.push(Early { waiting, number: self.numbered });
@@ -111,11 +111,11 @@ impl<T> Ring<T> {
 
     /// Puts a packet whose event is at `time` in its place; whether it is the first.
     #[inline(always)]
-    fn line_up(&mut self, time: Time, key: EventKey, packet: T) -> bool {
+    fn insert_in_order(&mut self, time: Time, key: EventKey, packet: T) -> bool {
         let waiting = Waiting { time, key, packet };
         let key = waiting.sort_key();
         if self.last > key {
-            return self.overtake(waiting);
+            return self.insert_before_last(waiting);
         }
         self.last = key;
         self.waiting.push_back(waiting);
@@ -123,11 +123,11 @@ impl<T> Ring<T> {
     }
 
     #[inline(never)]
-    fn overtake(&mut self, waiting: Waiting<T>) -> bool {
+    fn insert_before_last(&mut self, waiting: Waiting<T>) -> bool {
         let key = waiting.sort_key();
         // Of equals those in the line are first, so what has an equal beside it, or may have, goes there.
         if self.aside.as_ref().is_some_and(|aside| !aside.early.is_empty() && key <= aside.latest) {
-            return self.step_aside(waiting);
+            return self.insert_aside(waiting);
         }
         let near = self.waiting.iter().rev().take(NEAR).position(|other| other.sort_key() <= key);
         let ahead = match near {
@@ -135,28 +135,28 @@ impl<T> Ring<T> {
             None => self.waiting.partition_point(|other| other.sort_key() <= key),
         };
         if ahead.min(self.waiting.len() - ahead) > MOST_MOVED {
-            return self.step_aside(waiting);
+            return self.insert_aside(waiting);
         }
         self.waiting.insert(ahead, waiting);
         ahead == 0
     }
 
     /// A packet waits beside the line, unless it is the first; whether it is that.
-    fn step_aside(&mut self, waiting: Waiting<T>) -> bool {
+    fn insert_aside(&mut self, waiting: Waiting<T>) -> bool {
         if self.waiting.front().is_none_or(|first| waiting.sort_key() < first.sort_key()) {
             self.waiting.push_front(waiting);
             return true;
         }
         let none = || Box::new(Aside { early: BinaryHeap::new(), latest: 0, numbered: 0 });
-        self.aside.get_or_insert_with(none).add(waiting);
+        self.aside.get_or_insert_with(none).push(waiting);
         false
     }
 
     /// Removes the head, whose event is processed; the next head.
     #[inline(always)]
-    fn step_out(&mut self) -> (T, Option<(Time, EventKey)>) {
+    fn pop_head(&mut self) -> (T, Option<(Time, EventKey)>) {
         if let Some(aside) = &mut self.aside {
-            aside.return_to(&mut self.waiting);
+            aside.move_first_to(&mut self.waiting);
         }
         let first = self.waiting.pop_front().expect("a ring has an event while a packet waits in it");
         (first.packet, self.waiting.front().map(|next| (next.time, next.key)))
@@ -164,16 +164,16 @@ impl<T> Ring<T> {
 
     /// A packet waits.
     #[inline(always)]
-    fn add(&mut self, events: &mut EventQueue, time: Time, key: EventKey, packet: T) {
-        if self.line_up(time, key, packet) {
+    fn push(&mut self, events: &mut EventQueue, time: Time, key: EventKey, packet: T) {
+        if self.insert_in_order(time, key, packet) {
             events.set_head(self.slot, Some((time, key)));
         }
     }
 
     /// Removes the head, whose event is processed.
     #[inline(always)]
-    fn take(&mut self, events: &mut EventQueue) -> T {
-        let (packet, next) = self.step_out();
+    fn pop(&mut self, events: &mut EventQueue) -> T {
+        let (packet, next) = self.pop_head();
         events.set_head(self.slot, next);
         packet
     }
@@ -207,28 +207,28 @@ impl Rings {
 
     /// A data packet of connection `serial` waits in `lane`.
     #[inline(always)]
-    pub fn add_data(&mut self, events: &mut EventQueue, lane: Lane, serial: u32, time: Time, data: Data) {
+    pub fn push_data(&mut self, events: &mut EventQueue, lane: Lane, serial: u32, time: Time, data: Data) {
         let key = EventKind::Data(lane.leg).key_in_ring(serial, lane.ring);
-        self.data[lane.ring as usize].add(events, time, key, data);
+        self.data[lane.ring as usize].push(events, time, key, data);
     }
 
     /// An acknowledgement of connection `serial` waits in `lane`.
     #[inline(always)]
-    pub fn add_ack(&mut self, events: &mut EventQueue, lane: Lane, serial: u32, time: Time, ack: Ack) {
+    pub fn push_ack(&mut self, events: &mut EventQueue, lane: Lane, serial: u32, time: Time, ack: Ack) {
         let key = EventKind::Ack(lane.leg).key_in_ring(serial, lane.ring);
-        self.acks[lane.ring as usize].add(events, time, key, ack);
+        self.acks[lane.ring as usize].push(events, time, key, ack);
     }
 
     /// Removes the data packet at the head of a ring, whose event is processed.
     #[inline(always)]
-    pub fn take_data(&mut self, events: &mut EventQueue, ring: u32) -> Data {
-        self.data[ring as usize].take(events)
+    pub fn pop_data(&mut self, events: &mut EventQueue, ring: u32) -> Data {
+        self.data[ring as usize].pop(events)
     }
 
     /// Removes the acknowledgement at the head of a ring, whose event is processed.
     #[inline(always)]
-    pub fn take_ack(&mut self, events: &mut EventQueue, ring: u32) -> Ack {
-        self.acks[ring as usize].take(events)
+    pub fn pop_ack(&mut self, events: &mut EventQueue, ring: u32) -> Ack {
+        self.acks[ring as usize].pop(events)
     }
 
     /// Their memory, bytes.
@@ -252,14 +252,15 @@ mod tests {
     #[test]
     fn what_overtakes_others_takes_its_place_among_them() {
         let mut ring = Ring::new(SlotId::default());
-        let mut line_up = |ps, key, packet| ring.line_up(Time::from_ps(ps), EventKey(key), packet);
-        assert!(line_up(10, 0, 'a'));
-        assert!(!line_up(30, 0, 'b'));
-        assert!(!line_up(20, 1, 'c'));
-        assert!(!line_up(20, 0, 'd')); // at the same time, with a smaller key
-        assert!(!line_up(20, 0, 'e')); // behind its equal
-        assert!(line_up(5, 0, 'f'));
-        let order: Vec<char> = (0..6).map(|_| ring.step_out().0).collect();
+        let mut insert_in_order =
+            |ps, key, packet| ring.insert_in_order(Time::from_ps(ps), EventKey(key), packet);
+        assert!(insert_in_order(10, 0, 'a'));
+        assert!(!insert_in_order(30, 0, 'b'));
+        assert!(!insert_in_order(20, 1, 'c'));
+        assert!(!insert_in_order(20, 0, 'd')); // at the same time, with a smaller key
+        assert!(!insert_in_order(20, 0, 'e')); // behind its equal
+        assert!(insert_in_order(5, 0, 'f'));
+        let order: Vec<char> = (0..6).map(|_| ring.pop_head().0).collect();
         assert_eq!(order, ['f', 'a', 'd', 'e', 'c', 'b']);
     }
 
@@ -270,11 +271,11 @@ mod tests {
         let mut ring = Ring::new(SlotId::default());
         for burst in 0..8u64 {
             (0..50_000u64).for_each(|number| {
-                ring.line_up(Time::from_ps(number * 1000 + burst), EventKey(burst), ());
+                ring.insert_in_order(Time::from_ps(number * 1000 + burst), EventKey(burst), ());
             });
         }
         let mut last = 0;
-        while let ((), Some((time, _))) = ring.step_out() {
+        while let ((), Some((time, _))) = ring.pop_head() {
             assert!(time.as_ps() > last);
             last = time.as_ps();
         }
@@ -292,10 +293,10 @@ mod tests {
             let mut plain: Vec<(u64, usize)> = Vec::new();
             for (number, (time, leaves)) in steps.into_iter().enumerate() {
                 let first = plain.first().is_none_or(|first| time < first.0);
-                prop_assert_eq!(ring.line_up(Time::from_ps(time), EventKey(0), number), first);
+                prop_assert_eq!(ring.insert_in_order(Time::from_ps(time), EventKey(0), number), first);
                 plain.insert(plain.partition_point(|other| other.0 <= time), (time, number));
                 if leaves && number > 300 {
-                    let (out, next) = ring.step_out();
+                    let (out, next) = ring.pop_head();
                     prop_assert_eq!(out, plain.remove(0).1);
                     prop_assert_eq!(next.map(|next| next.0.as_ps()), plain.first().map(|next| next.0));
                 }
@@ -308,11 +309,11 @@ mod tests {
             let mut ring = Ring::new(SlotId::default());
             for (number, &time) in times.iter().enumerate() {
                 let first = times[..number].iter().all(|&before| time < before);
-                prop_assert_eq!(ring.line_up(Time::from_ps(time), EventKey(0), number), first);
+                prop_assert_eq!(ring.insert_in_order(Time::from_ps(time), EventKey(0), number), first);
             }
             let mut sorted: Vec<usize> = (0..times.len()).collect();
             sorted.sort_by_key(|&number| times[number]);
-            let out: Vec<usize> = (0..times.len()).map(|_| ring.step_out().0).collect();
+            let out: Vec<usize> = (0..times.len()).map(|_| ring.pop_head().0).collect();
             prop_assert_eq!(out, sorted);
         }
     }
