@@ -64,8 +64,8 @@ impl Connection {
     ) -> Connection {
         let sender = Sender::new(SenderConfig::of(flow, transfer), flow.controller.build());
         let receiver = Receiver::new(flow.recovery.reports(), flow.delayed_ack, sender.exact_echo())
-            .answering(sender.sums_feedback())
-            .telling_twice(flow.recovery == Recovery::Rack);
+            .with_feedback_sum(sender.sums_feedback())
+            .with_dsack(flow.recovery == Recovery::Rack);
         Connection {
             serial,
             flow: transfer.flow,
@@ -150,7 +150,7 @@ impl Connection {
             match &mut self.sender.poll(now) {
                 Poll::Send(data) => {
                     self.take_share(data, network);
-                    self.launch(data, now, route, network);
+                    self.send_data(data, now, route, network);
                     if network.limits.is_halted() {
                         break;
                     }
@@ -195,7 +195,7 @@ impl Connection {
     }
 
     /// A packet leaves the sender, after a processing time that keeps the order.
-    fn launch(&mut self, data: &mut Data, now: Time, route: &Route, network: &mut Network) {
+    fn send_data(&mut self, data: &mut Data, now: Time, route: &Route, network: &mut Network) {
         if !self.overhead.is_zero() {
             self.last_departure = self.last_departure.max(now + self.chance.span(self.overhead));
             data.stamped = self.last_departure;
@@ -207,12 +207,12 @@ impl Connection {
         self.trace_data(PacketWhat::Sent, data, data.stamped, network);
         self.data.launched += 1;
         network.limits.launched();
-        self.carry_data(0, data, data.stamped, route, network);
+        self.forward_data(0, data, data.stamped, route, network);
     }
 
     /// Carries a data packet over that leg and on until it must wait for an event, arrives or is dropped.
     #[inline(always)]
-    fn carry_data(
+    fn forward_data(
         &mut self,
         leg: usize,
         data: &mut Data,
@@ -221,7 +221,7 @@ impl Connection {
         network: &mut Network,
     ) {
         for Leg { wires, end } in &route.forward[leg..] {
-            now = self.cross_wires(*wires, data.size, now);
+            now = self.cross_access(*wires, data.size, now);
             match *end {
                 LegEnd::Alone(link) => match self.cross_alone(link, data, now, network) {
                     Some(arrives) => now = arrives,
@@ -236,7 +236,7 @@ impl Connection {
     }
 
     #[inline(always)]
-    fn cross_wires(&mut self, (from, to): (u8, u8), size: u32, now: Time) -> Time {
+    fn cross_access(&mut self, (from, to): (u8, u8), size: u32, now: Time) -> Time {
         let mut now = now;
         for wire in from..to {
             now = self.wires[usize::from(wire)].send(size, now).1;
@@ -246,9 +246,16 @@ impl Connection {
 
     /// A data packet has waited at the end of a leg.
     #[inline(always)]
-    pub fn meet_data(&mut self, leg: usize, mut data: Data, now: Time, route: &Route, network: &mut Network) {
+    pub fn process_data(
+        &mut self,
+        leg: usize,
+        mut data: Data,
+        now: Time,
+        route: &Route,
+        network: &mut Network,
+    ) {
         let LegEnd::Meet { link, .. } = route.forward[leg].end else {
-            return self.carry_data(leg + 1, &mut data, now, route, network);
+            return self.forward_data(leg + 1, &mut data, now, route, network);
         };
         match self.offer(link, &mut data, now, network) {
             Admission::Sent(crossing) => self.data_crosses(leg, &mut data, crossing, route, network),
@@ -278,23 +285,23 @@ impl Connection {
         self.data.arrived += 1;
         self.trace_data(PacketWhat::Received, data, now, network);
         if let Some(datagrams) = &mut self.datagrams {
-            let fresh = datagrams.take(data.number);
+            let fresh = datagrams.receive(data.number);
             let payload = if fresh { data.payload() } else { 0 };
             return self.deliver(data, fresh, payload, now, network);
         }
         if self.receiver.deadline() < now {
             self.release_delayed_ack(self.receiver.deadline(), route, network);
-        } else if self.receiver.turns(data) {
+        } else if self.receiver.must_ack_before(data) {
             self.release_delayed_ack(now, route, network);
         }
         let before = self.receiver.next();
-        let (fresh, ack) = &self.receiver.take(data, now);
+        let (fresh, ack) = &self.receiver.receive(data, now);
         if !data.opens {
             let in_order = self.sender.config().bytes_between(before, self.receiver.next());
             self.deliver(data, *fresh, in_order, now, network);
         }
         match ack {
-            Some(ack) => self.answer(ack, now, route, network),
+            Some(ack) => self.send_ack(ack, now, route, network),
             None => self.schedule_delayed_ack(network),
         }
     }
@@ -310,22 +317,22 @@ impl Connection {
 
     fn release_delayed_ack(&mut self, now: Time, route: &Route, network: &mut Network) {
         if let Some(ack) = self.receiver.release(now) {
-            self.answer(&ack, now, route, network);
+            self.send_ack(&ack, now, route, network);
         }
     }
 
     #[inline(always)]
-    fn answer(&mut self, ack: &Ack, now: Time, route: &Route, network: &mut Network) {
+    fn send_ack(&mut self, ack: &Ack, now: Time, route: &Route, network: &mut Network) {
         self.acks.launched += 1;
         self.trace_ack(PacketWhat::AckSent, ack, now, network);
-        self.carry_ack(0, ack, now, route, network);
+        self.forward_ack(0, ack, now, route, network);
     }
 
     /// Carries an acknowledgement over that leg and on until it must wait for an event, or is dropped.
     #[inline(always)]
-    fn carry_ack(&mut self, leg: usize, ack: &Ack, mut now: Time, route: &Route, network: &mut Network) {
+    fn forward_ack(&mut self, leg: usize, ack: &Ack, mut now: Time, route: &Route, network: &mut Network) {
         for Leg { wires, end } in &route.reverse[leg..] {
-            now = self.cross_wires(*wires, ack.size(), now);
+            now = self.cross_access(*wires, ack.size(), now);
             match *end {
                 LegEnd::Alone(link) => match self.ack_crosses_alone(link, ack, now, network) {
                     Some(arrives) => now = arrives,
@@ -341,12 +348,12 @@ impl Connection {
 
     /// An acknowledgement has waited at the end of a leg; the last one ends at the sender.
     #[inline(always)]
-    pub fn meet_ack(&mut self, leg: usize, ack: Ack, now: Time, route: &Route, network: &mut Network) {
+    pub fn process_ack(&mut self, leg: usize, ack: Ack, now: Time, route: &Route, network: &mut Network) {
         if leg + 1 == route.reverse.len() {
             return self.acknowledge(&ack, now, route, network);
         }
         let LegEnd::Meet { link, .. } = route.reverse[leg].end else {
-            return self.carry_ack(leg + 1, &ack, now, route, network);
+            return self.forward_ack(leg + 1, &ack, now, route, network);
         };
         match self.offer_ack(link, &ack, now, network) {
             Admission::Sent(crossing) => self.ack_crosses(leg, &ack, crossing, route, network),

@@ -207,11 +207,11 @@ impl<'a> Engine<'a> {
         match key.kind() {
             EventKind::Data(leg) => {
                 let data = network.rings.pop_data(&mut network.events, key.ring());
-                connection.meet_data(leg.into(), data, now, route, network);
+                connection.process_data(leg.into(), data, now, route, network);
             }
             EventKind::Ack(leg) => {
                 let ack = network.rings.pop_ack(&mut network.events, key.ring());
-                connection.meet_ack(leg.into(), ack, now, route, network);
+                connection.process_ack(leg.into(), ack, now, route, network);
             }
             _ => unreachable!("a timer is no packet"),
         }

@@ -45,7 +45,7 @@ impl Hands {
 
     /// A packet arrives, and its acknowledgement too: what that causes.
     fn arrives(&mut self, data: &Data, now: Time) -> Outcome {
-        let ack: Ack = self.receiver.take(data, now).1.expect("none is held");
+        let ack: Ack = self.receiver.receive(data, now).1.expect("none is held");
         self.sender.on_ack(&ack, now)
     }
 

@@ -71,7 +71,7 @@ fn time_per_ack(window: u64, packets: u64, lost: fn(u64) -> bool) -> Duration {
                 if lost(data.number) && !data.again && !data.opens {
                     continue;
                 }
-                let ack = receiver.take(&data, now).1.expect("no acknowledgement is held");
+                let ack = receiver.receive(&data, now).1.expect("no acknowledgement is held");
                 sender.on_ack(&ack, now);
                 acks += 1;
             }

@@ -396,9 +396,9 @@ fn after_sixteen_packets_every_second_is_acknowledged() {
         cwr: false,
         congestion: None,
     };
-    receiver.take(&packet(0, true, 0), at(0));
+    receiver.receive(&packet(0, true, 0), at(0));
     let mut answered = |numbers: std::ops::Range<u64>| {
-        let answers = numbers.map(|n| receiver.take(&packet(n, false, 100 + n), at(100 + n)).1);
+        let answers = numbers.map(|n| receiver.receive(&packet(n, false, 100 + n), at(100 + n)).1);
         answers.flatten().count()
     };
     assert_eq!([answered(0..16), answered(16..36)], [16, 10]);

@@ -34,7 +34,7 @@ impl Connection {
             let ecn = Ecn::NotCapable; // nobody would echo a mark
             let (opens, again, cwr, congestion) = (false, false, false, None);
             let mut data = Data { number, stamped: now, size, opens, again, ecn, cwr, congestion };
-            self.launch(&mut data, now, route, network);
+            self.send_data(&mut data, now, route, network);
         } else {
             self.sender.ready(self.ready);
             self.send_ready(now, route, network);

@@ -68,7 +68,7 @@ impl Connection {
             }
         }
         for _ in 0..copies {
-            self.carry_data(leg + 1, data, crossing.arrives, route, network);
+            self.forward_data(leg + 1, data, crossing.arrives, route, network);
         }
     }
 
@@ -130,7 +130,7 @@ impl Connection {
         let copies = if crossing.twice { 2 } else { 1 };
         self.acks.launched += copies - 1;
         for _ in 0..copies {
-            self.carry_ack(leg + 1, ack, crossing.arrives, route, network);
+            self.forward_ack(leg + 1, ack, crossing.arrives, route, network);
         }
     }
 

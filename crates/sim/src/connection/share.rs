@@ -33,7 +33,7 @@ impl Connection {
     pub(super) fn show_share(&mut self, network: &Network) {
         if let Some(Share { lead, taken }) = self.share {
             let size = taken + network.left[lead as usize];
-            self.sender.carry(size);
+            self.sender.set_size(size);
         }
     }
 

@@ -71,12 +71,12 @@ impl Receiver {
 
     /// The same with the sum of all answers of routers in each acknowledgement if `sums`, and not of
     /// those since the last.
-    pub fn answering(self, sums: bool) -> Receiver {
+    pub fn with_feedback_sum(self, sums: bool) -> Receiver {
         Receiver { sums, ..self }
     }
 
     /// The same that says of a packet if it had arrived before [RFC 2883], if `tells`.
-    pub fn telling_twice(self, tells: bool) -> Receiver {
+    pub fn with_dsack(self, tells: bool) -> Receiver {
         Receiver { tells_twice: tells, is_special: tells || self.is_special, ..self }
     }
 
@@ -108,7 +108,7 @@ impl Receiver {
     // Unclear in [RFC 8257, 3.2]: whether the immediate acknowledgement covers the packet that
     // turns the echo. There are two, as in Linux: for what was held, by the old echo, and for that
     // packet, by the new one. So an acknowledgement speaks for all that it covers.
-    pub fn turns(&self, data: &Data) -> bool {
+    pub fn must_ack_before(&self, data: &Data) -> bool {
         self.exact && self.delayed.is_some() && self.echoes != (data.ecn == Ecn::Marked)
             || self.is_special && self.is_third_run(data)
     }
@@ -127,7 +127,7 @@ impl Receiver {
     }
 
     /// A packet arrives at `now`: whether it is new, and the acknowledgement that it causes.
-    pub fn take(&mut self, data: &Data, now: Time) -> (bool, Option<Ack>) {
+    pub fn receive(&mut self, data: &Data, now: Time) -> (bool, Option<Ack>) {
         if data.opens {
             if let Some(adaptive) = &mut self.adaptive {
                 adaptive.opens(now);
@@ -280,7 +280,7 @@ mod tests {
     #[test]
     fn the_latest_block_comes_first_and_joined_blocks_are_one() {
         let mut receiver = Receiver::new(true, None, false);
-        let mut take = |n| receiver.take(&data(n), at(0)).1.expect("no ACK is held");
+        let mut take = |n| receiver.receive(&data(n), at(0)).1.expect("no ACK is held");
         assert_eq!(take(0).next, 1);
         assert_eq!(blocks(&take(2)), [(2, 3)]);
         assert_eq!(blocks(&take(6)), [(6, 7), (2, 3)]);
@@ -294,9 +294,9 @@ mod tests {
     #[test]
     fn every_second_packet_is_acknowledged_unless_the_first_waits_too_long() {
         let mut receiver = Receiver::new(true, Some(Hold::For(Span::from_ms(40))), false);
-        assert_eq!(receiver.take(&data(0), at(1)).1, None);
-        assert_eq!(receiver.take(&data(1), at(2)).1.map(|a| (a.next, a.arrived)), Some((2, at(1))));
-        receiver.take(&data(2), at(3));
+        assert_eq!(receiver.receive(&data(0), at(1)).1, None);
+        assert_eq!(receiver.receive(&data(1), at(2)).1.map(|a| (a.next, a.arrived)), Some((2, at(1))));
+        receiver.receive(&data(2), at(3));
         assert_eq!(receiver.deadline(), at(43));
         assert_eq!(receiver.release(at(43)).map(|a| a.next), Some(3));
         assert_eq!(receiver.deadline(), Time::NEVER);
@@ -305,8 +305,8 @@ mod tests {
     #[test]
     fn a_gap_and_its_filling_are_acknowledged_at_once() {
         let mut receiver = Receiver::new(true, Some(Hold::For(Span::from_ms(40))), false);
-        assert!(receiver.take(&data(1), at(0)).1.is_some());
-        assert_eq!(receiver.take(&data(0), at(1)).1.map(|a| a.next), Some(2));
+        assert!(receiver.receive(&data(1), at(0)).1.is_some());
+        assert_eq!(receiver.receive(&data(0), at(1)).1.map(|a| a.next), Some(2));
     }
 
     #[test]
@@ -314,19 +314,19 @@ mod tests {
         let mut receiver = Receiver::new(true, None, false);
         let arrivals =
             [data(0), marked(1), data(2), data(4), marked(3), reduced(5), data(6), marked(7), reduced(8)];
-        let echoed = arrivals.map(|data| receiver.take(&data, at(0)).1.expect("no ACK is held").ece);
+        let echoed = arrivals.map(|data| receiver.receive(&data, at(0)).1.expect("no ACK is held").ece);
         assert_eq!(echoed, [false, true, true, true, true, false, false, true, false]);
         // A reduction is said by a packet that is itself marked: the mark is the later of the two.
         let both = Data { cwr: true, ..marked(9) };
-        assert!(receiver.take(&both, at(0)).1.is_some_and(|ack| ack.ece));
+        assert!(receiver.receive(&both, at(0)).1.is_some_and(|ack| ack.ece));
         // A copy of what has arrived says nothing new.
-        assert!(receiver.take(&reduced(8), at(0)).1.is_some_and(|ack| ack.ece));
+        assert!(receiver.receive(&reduced(8), at(0)).1.is_some_and(|ack| ack.ece));
     }
 
     #[test]
     fn a_marked_packet_is_acknowledged_at_once_and_those_after_it_wait_as_ever() {
         let mut receiver = Receiver::new(true, Some(Hold::For(Span::from_ms(40))), false);
-        let mut take = |data: Data| receiver.take(&data, at(0)).1.map(|ack| (ack.next, ack.ece));
+        let mut take = |data: Data| receiver.receive(&data, at(0)).1.map(|ack| (ack.next, ack.ece));
         assert_eq!(take(marked(0)), Some((1, true)));
         assert_eq!(take(data(1)), None);
         assert_eq!(take(data(2)), Some((3, true)));
@@ -344,10 +344,10 @@ mod tests {
         let mut receiver = Receiver::new(true, Some(Hold::For(Span::from_ms(40))), true);
         let mut said = Vec::new();
         for packet in [data(0), data(1), data(2), marked(3), marked(4), marked(5), reduced(6), marked(7)] {
-            if receiver.turns(&packet) {
+            if receiver.must_ack_before(&packet) {
                 said.extend(receiver.release(at(0)));
             }
-            said.extend(receiver.take(&packet, at(0)).1);
+            said.extend(receiver.receive(&packet, at(0)).1);
         }
         let said: Vec<_> = said.iter().map(|ack| (ack.next, ack.ece)).collect();
         assert_eq!(said, [(2, false), (3, false), (4, true), (6, true), (7, false), (8, true)]);
@@ -356,8 +356,8 @@ mod tests {
     #[test]
     fn what_arrives_twice_is_acknowledged_and_not_new() {
         let mut receiver = Receiver::new(true, None, false);
-        receiver.take(&data(0), at(0));
-        receiver.take(&data(2), at(0));
-        assert!(!receiver.take(&data(0), at(1)).0 && !receiver.take(&data(2), at(1)).0);
+        receiver.receive(&data(0), at(0));
+        receiver.receive(&data(2), at(0));
+        assert!(!receiver.receive(&data(0), at(1)).0 && !receiver.receive(&data(2), at(1)).0);
     }
 }

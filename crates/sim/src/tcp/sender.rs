@@ -188,7 +188,7 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     /// What it has to carry becomes that much payload, the sent included.
-    pub fn carry(&mut self, size: u64) {
+    pub fn set_size(&mut self, size: u64) {
         self.config.size = Some(size);
         self.total = self.config.packets();
     }

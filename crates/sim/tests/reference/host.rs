@@ -50,8 +50,8 @@ impl Host {
         let flow = &scenario.flows[transfer.flow as usize];
         let sender = Sender::new(config(flow, transfer), flow.controller.build());
         let receiver = Receiver::new(flow.recovery.reports(), flow.delayed_ack, sender.exact_echo())
-            .answering(sender.sums_feedback())
-            .telling_twice(flow.recovery == Recovery::Rack);
+            .with_feedback_sum(sender.sums_feedback())
+            .with_dsack(flow.recovery == Recovery::Rack);
         let mut host = Host {
             serial,
             flow: transfer.flow,
@@ -146,18 +146,18 @@ impl Host {
     /// A data packet reaches the receiver.
     pub fn on_data(&mut self, data: &Data, now: Time, shared: &mut Shared) {
         if let Some(datagrams) = &mut self.datagrams {
-            let fresh = datagrams.take(data.number);
+            let fresh = datagrams.receive(data.number);
             let in_order = if fresh { self.payload } else { 0 };
             self.in_order += in_order;
             let fact = Fact::Delivered { flow: self.flow, payload: self.payload, in_order, fresh };
             return shared.books.note(now, fact);
         }
-        if self.receiver.turns(data) {
+        if self.receiver.must_ack_before(data) {
             let held = self.receiver.release(now).expect("what turns the echo finds something held");
             self.reply(held, now, shared);
         }
         let before = self.bytes_before(self.receiver.next());
-        let (fresh, ack) = self.receiver.take(data, now);
+        let (fresh, ack) = self.receiver.receive(data, now);
         let in_order = self.bytes_before(self.receiver.next()) - before;
         if !data.opens {
             let payload = data.payload();
@@ -241,7 +241,7 @@ impl Host {
     fn offer_untaken(&mut self, shared: &Shared) {
         if let Some(lead) = self.lead {
             let most = self.taken + shared.untaken[&lead];
-            self.sender.carry(most);
+            self.sender.set_size(most);
             self.size = Some(most);
         }
     }

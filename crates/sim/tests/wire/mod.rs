@@ -91,7 +91,7 @@ impl<C: Controller + Clone> Pipe<C> {
     ) -> Pipe<C> {
         let mut pipe = Pipe {
             receiver: Receiver::new(config.recovery.reports(), None, sender.exact_echo())
-                .telling_twice(config.recovery == Recovery::Rack),
+                .with_dsack(config.recovery == Recovery::Rack),
             sender,
             rtt,
             gap,
@@ -198,7 +198,7 @@ impl<C: Controller + Clone> Pipe<C> {
                 data.ecn = Ecn::Marked;
             }
             self.received.push(data);
-            let ack = self.receiver.take(&data, self.free).1.expect("no acknowledgement is held");
+            let ack = self.receiver.receive(&data, self.free).1.expect("no acknowledgement is held");
             self.acks.push_back((self.free + self.rtt, ack));
         }
     }
