@@ -283,7 +283,7 @@ impl Controller for Ghstcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_support::{CONGESTION, Path, ack, avoidance, close};
+    use crate::test_support::{CONGESTION, SharedPath, ack, avoidance, close};
     use fairhaul_units::{Span, Time};
 
     fn settings() -> Settings {
@@ -439,7 +439,7 @@ mod tests {
     /// each round is longer than the last. a(w) from 800 to 1000 is 6.8 to 7.75: some 28 rounds.
     #[test]
     fn growth_is_highspeeds_up_to_the_path_and_renos_beyond() {
-        let mut path = Path::new(Span::from_ms(100), 10_000.0);
+        let mut path = SharedPath::new(Span::from_ms(100), 10_000.0);
         let mut flows = [(Ghstcp::new(&settings()), avoidance(800.0))];
         let mut rounds = 0;
         while path.round(&mut flows) == 0.0 {
