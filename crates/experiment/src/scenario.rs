@@ -5,7 +5,7 @@
 
 use std::num::NonZeroU8;
 
-use fairhaul_cc::Choice;
+use fairhaul_cc::ControllerChoice;
 use fairhaul_path::impair::{Impaired, Impairments, Loss, LossRule};
 use fairhaul_path::queue::{self, Capacity, Packet, Site};
 use fairhaul_path::{LinkModel, LinkRate, Schedule, WORK_PER_BYTE};
@@ -79,7 +79,7 @@ pub struct LinkSpec {
     /// What its queue holds before it marks; without limit: it never does.
     pub mark: Capacity,
     /// Its queue, with numbers for all that is automatic.
-    pub queue: queue::Choice,
+    pub queue: queue::QueueChoice,
     /// What it loses of the data packets that have left the queue, at the start.
     pub loss: Option<LossRule>,
     /// What else it does to packets.
@@ -319,7 +319,7 @@ pub struct Flow {
     /// Whether fairness is taken over it.
     pub role: Role,
     /// Its controller and the controller's values.
-    pub controller: Choice,
+    pub controller: ControllerChoice,
     /// How it recovers.
     pub recovery: Recovery,
     /// What it sends.

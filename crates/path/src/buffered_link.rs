@@ -284,7 +284,7 @@ fn beside(waiting: usize, bytes: Bytes, sending: (Time, u32), now: Time) -> (u64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::{Built, Choice, Site, entry};
+    use crate::queue::{Built, QueueChoice, Site, entry};
     use fairhaul_units::{Chance, CongestionHeader, Ecn};
     use proptest::prelude::*;
     use std::sync::Arc;
@@ -308,7 +308,7 @@ mod tests {
     fn link(name: &str, capacity: Capacity, values: &[(&str, f64)]) -> BufferedLink<u32> {
         let rate = Rate::from_bps(MEGABYTE).expect("not zero");
         let site = Site { rate, delay: Span::from_ms(10), capacity, mark: Capacity::Unlimited };
-        let mut choice = Choice::named(name).expect("it is in the catalogue");
+        let mut choice = QueueChoice::named(name).expect("it is in the catalogue");
         values.iter().for_each(|(key, value)| choice.settings.set(key, *value));
         let choice = choice.resolved(&site, Bytes(1500)).expect("the values fit");
         let Built::AtDeparture(rule) = choice.build(&site, Chance::stream(1, "queue", 0)) else {

@@ -209,7 +209,7 @@ fn arrival(all: &All, size: Bytes, ecn: Ecn, flow: u32, now: Time, busy_until: T
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::{Built, Capacity, Choice, DropTail, Site};
+    use crate::queue::{Built, Capacity, DropTail, QueueChoice, Site};
     use fairhaul_units::Chance;
     use proptest::prelude::*;
 
@@ -306,7 +306,7 @@ mod tests {
             let rate = Rate::from_bps(8_000_000).expect("not zero");
             let (capacity, mark) = (Capacity::Packets(most), Capacity::Unlimited);
             let site = Site { rate, delay: Span::ZERO, capacity, mark };
-            let mut choice = Choice::named(name).expect("it is in the catalogue");
+            let mut choice = QueueChoice::named(name).expect("it is in the catalogue");
             if name == "red" {
                 let values = [("min_threshold", 2.0), ("max_threshold", 6.0), ("q_weight", 0.3)];
                 values.iter().for_each(|(key, value)| choice.settings.set(key, *value));

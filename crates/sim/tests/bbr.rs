@@ -3,7 +3,7 @@
 mod support;
 mod wire;
 
-use fairhaul_cc::Choice;
+use fairhaul_cc::ControllerChoice;
 use fairhaul_experiment::{LinkRow, Recovery};
 use fairhaul_sim::tcp::Sender;
 use fairhaul_units::{Data, Span, Time};
@@ -155,7 +155,7 @@ fn an_application_that_sends_little_gets_it_through_at_once() {
 fn what_is_sent_again_is_paced_too() {
     for kind in ["bbr", "bbr3"] {
         let config = config(Recovery::Sack);
-        let sender = Sender::new(config, Choice::named(kind).expect("in the catalogue").build());
+        let sender = Sender::new(config, ControllerChoice::named(kind).expect("in the catalogue").build());
         let fate = |data: &Data, tries| tries == 1 && (3000..3030).contains(&data.number);
         let mut pipe = Pipe::of(sender, config, Span::from_ms(100), Span::from_ms(1), fate);
         pipe.run(at(8000));

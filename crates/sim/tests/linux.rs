@@ -4,7 +4,7 @@
 mod support;
 mod wire;
 
-use fairhaul_cc::{Builtin, Choice};
+use fairhaul_cc::{Builtin, ControllerChoice};
 use fairhaul_experiment::{Hold, Recovery, Rto, SlowStart};
 use fairhaul_sim::tcp::{Outcome, Poll, Receiver, Sender, SenderConfig};
 use fairhaul_units::{Ack, Data, Ecn, SACK_BLOCKS, SackBlock, Span, Time};
@@ -225,7 +225,8 @@ struct Direct {
 impl Direct {
     /// A connection that has opened and sent the first of that many packets.
     fn new(controller: &str, config: SenderConfig, packets: u64) -> Direct {
-        let sender = Sender::new(config, Choice::named(controller).expect("in the catalogue").build());
+        let sender =
+            Sender::new(config, ControllerChoice::named(controller).expect("in the catalogue").build());
         let mut direct = Direct { sender, now: Time::ZERO, stamps: Vec::new() };
         direct.sender.ready(packets);
         direct.leave();

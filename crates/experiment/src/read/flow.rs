@@ -1,6 +1,6 @@
 //! One `[[flow]]`: its own values, and the flows that it stands for.
 
-use fairhaul_cc::{Choice, Controller};
+use fairhaul_cc::{Controller, ControllerChoice};
 use fairhaul_units::{Bytes, HEADER, Span};
 
 use super::field::Accepts;
@@ -72,7 +72,7 @@ impl<'a> FlowSpec<'a> {
 
     /// Whether its controller asks routers how fast to be.
     pub(super) fn asks_routers(&self) -> bool {
-        let asks = |choice: Choice| choice.entry.header > Bytes(0);
+        let asks = |choice: ControllerChoice| choice.entry.header > Bytes(0);
         !matches!(self.traffic, Traffic::Cbr { .. }) && self.values.controller("controller").is_some_and(asks)
     }
 
@@ -98,7 +98,7 @@ impl<'a> FlowSpec<'a> {
         let unlimited = |key| v.number(key).unwrap_or(f64::INFINITY);
         let background = v.table("role")?.shape.name == "background";
         let controller = match self.traffic {
-            Traffic::Cbr { .. } => Choice::named("reno")?, // no engine asks
+            Traffic::Cbr { .. } => ControllerChoice::named("reno")?, // no engine asks
             _ => v.controller("controller")?,
         };
         let first = Flow {

@@ -3,7 +3,7 @@
 //! What a single value can get wrong is found here; what two values get wrong together is found
 //! where they are resolved. A value that was wrong is as if left out, so that the rest is read.
 
-use fairhaul_cc::{Choice, entries, entry};
+use fairhaul_cc::{ControllerChoice, entries, entry};
 use fairhaul_units::{Bytes, Kind, Parameter, Rate, Settings, Span};
 
 use super::field::{Accepts, Fallback, Field, Shape, Words};
@@ -26,7 +26,7 @@ pub(crate) enum Value {
     RoundTrips(RoundTrips),
     Start(Start),
     Capacity(CapacitySpec),
-    Controller(Choice),
+    Controller(ControllerChoice),
     List(Vec<(SourceSpan, Value)>),
     /// A table, or a word and its parameters.
     Table(Values),
@@ -97,7 +97,7 @@ access! {
     round_trips: RoundTrips -> RoundTrips,
     start: Start -> Start,
     capacity: Capacity -> CapacitySpec,
-    controller: Controller -> Choice,
+    controller: Controller -> ControllerChoice,
     list: List -> Vec<(SourceSpan, Value)>,
     table: Table -> Values,
     tables: Tables -> Vec<Values>,
@@ -295,7 +295,7 @@ fn word(
 }
 
 /// A controller of the catalogue, alone or in a table with its parameters.
-fn controller(node: &Node, notes: &mut Notes) -> Option<Choice> {
+fn controller(node: &Node, notes: &mut Notes) -> Option<ControllerChoice> {
     let known: Vec<&str> = entries().iter().map(|e| e.name).collect();
     let (chosen, given): (&Node, &[TomlEntry]) = match &node.value {
         TomlValue::Table(entries) => match node.get("kind") {
@@ -336,7 +336,7 @@ fn controller(node: &Node, notes: &mut Notes) -> Option<Choice> {
             Err(text) => notes.note(entry.node.origin, format!("{}: {text}", parameter.name)),
         }
     }
-    Some(Choice { entry, settings })
+    Some(ControllerChoice { entry, settings })
 }
 
 fn parameters(controller: &str) -> &'static [Parameter] {

@@ -59,7 +59,7 @@ impl Counter {
 
 /// What the list says of one counter.
 #[derive(Debug)]
-pub struct Entry {
+pub struct CounterEntry {
     /// Its word and its file.
     pub name: &'static str,
     /// One line of what it is.
@@ -71,22 +71,22 @@ pub struct Entry {
     build: fn(&Settings, Chance) -> Counter,
 }
 
-static LIST: [Entry; 3] = [
-    Entry {
+static LIST: [CounterEntry; 3] = [
+    CounterEntry {
         name: "exact",
         title: FlowTable::TITLE,
         source: "",
         parameters: FlowTable::PARAMETERS,
         build: |settings, _| Counter::Exact(FlowTable::new(FlowTableRule::of(settings))),
     },
-    Entry {
+    CounterEntry {
         name: "sred",
         title: Zombies::TITLE,
         source: Zombies::SOURCE,
         parameters: Zombies::PARAMETERS,
         build: |settings, chance| Counter::Sred(Zombies::new(ZombieRule::of(settings), chance)),
     },
-    Entry {
+    CounterEntry {
         name: "nred",
         title: HashBins::TITLE,
         source: HashBins::SOURCE,
@@ -96,7 +96,7 @@ static LIST: [Entry; 3] = [
 ];
 
 /// The counters.
-pub fn entries() -> &'static [Entry] {
+pub fn entries() -> &'static [CounterEntry] {
     &LIST
 }
 
@@ -104,14 +104,14 @@ pub fn entries() -> &'static [Entry] {
 ///
 /// # Errors
 /// There is none of that name; the sentence lists those that are.
-pub fn entry(name: &str) -> Result<&'static Entry, String> {
+pub fn entry(name: &str) -> Result<&'static CounterEntry, String> {
     entries().iter().find(|entry| entry.name == name).ok_or_else(|| {
         let names: Vec<&str> = entries().iter().map(|entry| entry.name).collect();
         format!("there is no counter {name:?}; there are {}", names.join(", "))
     })
 }
 
-impl Entry {
+impl CounterEntry {
     /// The counter under values given as texts, the others at their defaults; `chance` is its own.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use super::{
 
 /// What the catalogue says of one queue.
 #[derive(Debug)]
-pub struct Entry {
+pub struct QueueEntry {
     /// Its word in TOML, its file and its page.
     pub name: &'static str,
     /// One line of what it is.
@@ -69,23 +69,23 @@ impl Refusal {
 
 /// A queue chosen for a link, with its values.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Choice {
+pub struct QueueChoice {
     /// Which queue.
-    pub entry: &'static Entry,
+    pub entry: &'static QueueEntry,
     /// The values of its parameters.
     pub settings: Settings,
 }
 
-impl PartialEq for Entry {
-    fn eq(&self, other: &Entry) -> bool {
+impl PartialEq for QueueEntry {
+    fn eq(&self, other: &QueueEntry) -> bool {
         self.name == other.name
     }
 }
 
-impl Choice {
+impl QueueChoice {
     /// The queue `name` with its defaults; `None` where the catalogue has no such name.
-    pub fn named(name: &str) -> Option<Choice> {
-        entry(name).map(|entry| Choice { entry, settings: Settings::defaults(entry.parameters) })
+    pub fn named(name: &str) -> Option<QueueChoice> {
+        entry(name).map(|entry| QueueChoice { entry, settings: Settings::defaults(entry.parameters) })
     }
 
     /// The same with a number in the place of every automatic value; `largest` is the largest packet
@@ -93,7 +93,7 @@ impl Choice {
     ///
     /// # Errors
     /// A parameter that does not fit the others or the link.
-    pub fn resolved(mut self, site: &Site, largest: Bytes) -> Result<Choice, Refusal> {
+    pub fn resolved(mut self, site: &Site, largest: Bytes) -> Result<QueueChoice, Refusal> {
         (self.entry.resolve)(&mut self.settings, site, largest)?;
         Ok(self)
     }
@@ -105,12 +105,12 @@ impl Choice {
 }
 
 /// The catalogue, in the order in which it is listed to users.
-pub fn entries() -> &'static [Entry] {
+pub fn entries() -> &'static [QueueEntry] {
     &ENTRIES
 }
 
 /// The entry of `name`.
-pub fn entry(name: &str) -> Option<&'static Entry> {
+pub fn entry(name: &str) -> Option<&'static QueueEntry> {
     entries().iter().find(|entry| entry.name == name)
 }
 
@@ -162,8 +162,8 @@ impl From<DropTail> for Discipline {
     }
 }
 
-static ENTRIES: [Entry; 8] = [
-    Entry {
+static ENTRIES: [QueueEntry; 8] = [
+    QueueEntry {
         name: "droptail",
         title: DropTail::TITLE,
         source: "",
@@ -174,7 +174,7 @@ static ENTRIES: [Entry; 8] = [
         resolve: |_, _, _| Ok(()),
         build: |_, site, _| Built::OnArrival(DropTail::new(site.capacity, site.mark).into()),
     },
-    Entry {
+    QueueEntry {
         name: "red",
         title: Red::TITLE,
         source: Red::SOURCE,
@@ -187,7 +187,7 @@ static ENTRIES: [Entry; 8] = [
             Built::OnArrival(Discipline::Red(Box::new(Red::new(settings, site, chance))))
         },
     },
-    Entry {
+    QueueEntry {
         name: "pie",
         title: Pie::TITLE,
         source: Pie::SOURCE,
@@ -200,7 +200,7 @@ static ENTRIES: [Entry; 8] = [
             Built::OnArrival(Discipline::Pie(Box::new(Pie::new(settings, site, chance))))
         },
     },
-    Entry {
+    QueueEntry {
         name: "sred",
         title: Sred::TITLE,
         source: Sred::SOURCE,
@@ -213,7 +213,7 @@ static ENTRIES: [Entry; 8] = [
             Built::OnArrival(Discipline::Sred(Box::new(Sred::new(settings, site, chance))))
         },
     },
-    Entry {
+    QueueEntry {
         name: "codel",
         title: Codel::TITLE,
         source: Codel::SOURCE,
@@ -224,7 +224,7 @@ static ENTRIES: [Entry; 8] = [
         resolve: codel::resolve,
         build: |settings, _, _| Built::AtDeparture(DepartureRule::Codel(codel::rule(settings))),
     },
-    Entry {
+    QueueEntry {
         name: "fq_codel",
         title: FqCodel::TITLE,
         source: FqCodel::SOURCE,
@@ -235,7 +235,7 @@ static ENTRIES: [Entry; 8] = [
         resolve: codel::resolve,
         build: |settings, _, _| Built::AtDeparture(DepartureRule::FqCodel(fq_codel::rule(settings))),
     },
-    Entry {
+    QueueEntry {
         name: "xcp",
         title: Xcp::TITLE,
         source: Xcp::SOURCE,
@@ -246,7 +246,7 @@ static ENTRIES: [Entry; 8] = [
         resolve: xcp::resolve,
         build: |settings, site, _| Built::AtDeparture(DepartureRule::Xcp(xcp::rule(settings, site))),
     },
-    Entry {
+    QueueEntry {
         name: "xcp_tcp",
         title: XcpTcp::TITLE,
         source: XcpTcp::SOURCE,
@@ -276,7 +276,7 @@ mod tests {
             mark: Capacity::Unlimited,
         };
         for entry in entries() {
-            let choice = Choice::named(entry.name).expect("it is in the catalogue");
+            let choice = QueueChoice::named(entry.name).expect("it is in the catalogue");
             let choice = choice.resolved(&site, Bytes(1000)).expect("defaults fit");
             let built = choice.build(&site, Chance::stream(1, "queue", 0));
             assert_eq!(entry.late, matches!(built, Built::AtDeparture(_)), "{}", entry.name);

@@ -296,12 +296,12 @@ fn bucket_of(flow: u32, buckets: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::Choice;
+    use crate::queue::QueueChoice;
     use fairhaul_units::{Ecn, Span};
     use std::collections::BTreeSet;
 
     fn fair() -> (FqCodelRule, FqCodel<u32>) {
-        let mut choice = Choice::named("fq_codel").expect("it is in the catalogue");
+        let mut choice = QueueChoice::named("fq_codel").expect("it is in the catalogue");
         choice.settings.set("max_packet", 1500.0);
         let rule = rule(&choice.settings);
         (rule, FqCodel::new(&rule))
@@ -355,7 +355,7 @@ mod tests {
     }
 
     fn with(values: &[(&str, f64)]) -> (FqCodelRule, FqCodel<u32>) {
-        let mut choice = Choice::named("fq_codel").expect("it is in the catalogue");
+        let mut choice = QueueChoice::named("fq_codel").expect("it is in the catalogue");
         choice.settings.set("max_packet", 64_000.0);
         choice.settings.set("target", 10_000.0);
         values.iter().for_each(|(key, value)| choice.settings.set(key, *value));

@@ -12,7 +12,9 @@ mod xcp_tcp;
 
 use fairhaul_units::{Bytes, CongestionHeader, Ecn, Span, Time};
 
-pub use catalogue::{Built, Choice, DepartureRule, Discipline, Entry, Gauge, Refusal, Site, entries, entry};
+pub use catalogue::{
+    Built, DepartureRule, Discipline, Gauge, QueueChoice, QueueEntry, Refusal, Site, entries, entry,
+};
 pub use codel::{Codel, CodelRule, Queued};
 pub use droptail::{Capacity, DropTail};
 pub use fq_codel::{FqCodel, FqCodelRule};

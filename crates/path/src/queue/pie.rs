@@ -218,11 +218,11 @@ impl Pie {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::Choice;
+    use crate::queue::QueueChoice;
     use fairhaul_units::Rate;
 
     fn pie(values: &[(&str, f64)]) -> Pie {
-        let mut choice = Choice::named("pie").expect("it is in the catalogue");
+        let mut choice = QueueChoice::named("pie").expect("it is in the catalogue");
         values.iter().for_each(|(name, value)| choice.settings.set(name, *value));
         let rate = Rate::from_bps(8_000_000).expect("not zero");
         let (capacity, mark) = (Capacity::Packets(1000), Capacity::Unlimited);

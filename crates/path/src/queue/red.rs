@@ -238,7 +238,7 @@ fn spread(p: f64, count: f64, wait: bool) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::{Choice, Refusal};
+    use crate::queue::{QueueChoice, Refusal};
     use fairhaul_units::Rate;
 
     const SITE: Site = Site {
@@ -253,7 +253,7 @@ mod tests {
     };
 
     fn resolved(site: &Site, largest: u64, values: &[(&str, f64)]) -> Result<Settings, Refusal> {
-        let mut choice = Choice::named("red").expect("it is in the catalogue");
+        let mut choice = QueueChoice::named("red").expect("it is in the catalogue");
         values.iter().for_each(|(name, value)| choice.settings.set(name, *value));
         choice.resolved(site, Bytes(largest)).map(|choice| choice.settings)
     }

@@ -143,11 +143,11 @@ impl Sred {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::Choice;
+    use crate::queue::QueueChoice;
     use fairhaul_units::Rate;
 
     fn sred(capacity: Capacity, values: &[(&str, f64)]) -> Result<Sred, Refusal> {
-        let mut choice = Choice::named("sred").expect("it is in the catalogue");
+        let mut choice = QueueChoice::named("sred").expect("it is in the catalogue");
         values.iter().for_each(|(name, value)| choice.settings.set(name, *value));
         let rate = Rate::from_bps(8_000_000).expect("not zero");
         let site = Site { rate, delay: Span::ZERO, capacity, mark: Capacity::Unlimited };

@@ -49,15 +49,15 @@ fn stretches() -> impl Strategy<Value = Stretch> {
 }
 
 /// Queues of the catalogue, of which drop-tail queues alone heed a mark.
-fn queues() -> impl Strategy<Value = queue::Choice> {
-    let named = |name: &str| queue::Choice::named(name).expect("a name of the catalogue");
+fn queues() -> impl Strategy<Value = queue::QueueChoice> {
+    let named = |name: &str| queue::QueueChoice::named(name).expect("a name of the catalogue");
     prop_oneof![3 => Just(named("droptail")), 2 => red(named("red")), 2 => pie(named("pie")), 2 => sred(named("sred")),
         1 => codel(named("codel"), false), 1 => codel(named("fq_codel"), true),
         2 => xcp(named("xcp")), 2 => xcp_tcp()]
 }
 
 /// Targets of few packets, intervals that end in short runs, and few buckets that many flows share.
-fn codel(plain: queue::Choice, fair: bool) -> impl Strategy<Value = queue::Choice> {
+fn codel(plain: queue::QueueChoice, fair: bool) -> impl Strategy<Value = queue::QueueChoice> {
     let spans = (select(vec![0.5, 2.0, 5.0]), prop_oneof![Just(100.0), Just(10.0), 1.0f64..50.0]);
     let own =
         (select(vec![0.0, 200.0]), select(vec![300.0, 1514.0, 9000.0]), select(vec![1.0, 3.0, 16.0, 1024.0]));
@@ -73,8 +73,8 @@ fn codel(plain: queue::Choice, fair: bool) -> impl Strategy<Value = queue::Choic
 }
 
 /// Both rules and all counters; a gate that is open at times, factors that show in short runs.
-fn xcp_tcp() -> impl Strategy<Value = queue::Choice> {
-    let named = queue::Choice::named("xcp_tcp").expect("a name of the catalogue");
+fn xcp_tcp() -> impl Strategy<Value = queue::QueueChoice> {
+    let named = queue::QueueChoice::named("xcp_tcp").expect("a name of the catalogue");
     let rules = (select(vec![0.0, 1.0]), select(vec![0.0, 1.0, 2.0]), select(vec![0.0, 0.5, 0.95]));
     let law = (
         select(vec![0.0, 0.02]),
@@ -114,7 +114,7 @@ fn xcp_tcp() -> impl Strategy<Value = queue::Choice> {
 }
 
 /// Gains in and out of what is stable, and intervals shorter and longer than the round trips.
-fn xcp(plain: queue::Choice) -> impl Strategy<Value = queue::Choice> {
+fn xcp(plain: queue::QueueChoice) -> impl Strategy<Value = queue::QueueChoice> {
     let gains = (0.0f64..1.0, 0.0f64..1.0, select(vec![0.0, 0.1, 0.5]), select(vec![0.5, 1.0]));
     let bounds = (select(vec![0.5, 5.0, 40.0]), select(vec![50.0, 1000.0]));
     let clouds = (select(vec![0.0, 1.0]), select(vec![0.0, 0.05, 0.5]), select(vec![0.1, 3.0]));
@@ -134,7 +134,7 @@ fn xcp(plain: queue::Choice) -> impl Strategy<Value = queue::Choice> {
 }
 
 /// Targets of few packets, and updates on the milliseconds on which packets leave, and off them.
-fn pie(plain: queue::Choice) -> impl Strategy<Value = queue::Choice> {
+fn pie(plain: queue::QueueChoice) -> impl Strategy<Value = queue::QueueChoice> {
     let spans = (select(vec![0.3, 2.0, 15.0]), prop_oneof![Just(15.0), Just(1.0), 0.5f64..40.0]);
     let rest = (
         select(vec![0.0, 30.0, 150.0]),
@@ -159,7 +159,7 @@ fn pie(plain: queue::Choice) -> impl Strategy<Value = queue::Choice> {
 }
 
 /// Lists that fill in short runs, averages that move fast, and few flows that are many.
-fn sred(plain: queue::Choice) -> impl Strategy<Value = queue::Choice> {
+fn sred(plain: queue::QueueChoice) -> impl Strategy<Value = queue::QueueChoice> {
     let list = (select(vec![1.0, 5.0, 100.0, 1000.0]), 0.05f64..1.0, prop_oneof![Just(0.001), 0.01f64..1.0]);
     let law = (select(vec![0.15, 0.02, 1.0]), select(vec![1.0, 4.0, 256.0]));
     let words = proptest::collection::vec(any::<bool>(), 3);
@@ -180,7 +180,7 @@ fn sred(plain: queue::Choice) -> impl Strategy<Value = queue::Choice> {
 }
 
 /// Automatic values, and averages that move fast enough for short runs; thresholds of few packets.
-fn red(plain: queue::Choice) -> impl Strategy<Value = queue::Choice> {
+fn red(plain: queue::QueueChoice) -> impl Strategy<Value = queue::QueueChoice> {
     let thresholds = prop_oneof![Just((0.0, 0.0)), (0.5f64..8.0, 0.5f64..20.0).prop_map(|(a, b)| (a, a + b))];
     let weight = prop_oneof![select(vec![-2.0, -1.0, 0.0, 1.0]), 0.002f64..0.9];
     let switches = proptest::collection::vec(any::<bool>(), 5);

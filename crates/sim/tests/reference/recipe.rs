@@ -1,6 +1,6 @@
 //! Scenarios made from few small numbers: written by hand in a test, or drawn by proptest.
 
-use fairhaul_cc::Choice;
+use fairhaul_cc::ControllerChoice;
 use fairhaul_experiment::{
     Clock, Flow, Hold, Hop, LinkSpec, Recovery, Role, Rto, Scenario, SlowStart, Sockbuf, Start, Traffic,
 };
@@ -29,7 +29,7 @@ pub struct Stretch {
     /// Of both queues.
     pub mark: Capacity,
     /// Both queues, with what is automatic.
-    pub queue: queue::Choice,
+    pub queue: queue::QueueChoice,
     pub loss: Option<LossRule>,
     pub impair: Impairments,
     pub schedule: Schedule,
@@ -136,7 +136,7 @@ impl Stretch {
             capacity,
             back_capacity: capacity,
             mark: Capacity::Unlimited,
-            queue: queue::Choice::named("droptail").expect("a name of the catalogue"),
+            queue: queue::QueueChoice::named("droptail").expect("a name of the catalogue"),
             loss: None,
             impair: Impairments::default(),
             schedule: Schedule::default(),
@@ -144,7 +144,7 @@ impl Stretch {
     }
 
     /// Its queue in one direction.
-    fn queue_with(&self, capacity: Capacity, largest: Bytes) -> queue::Choice {
+    fn queue_with(&self, capacity: Capacity, largest: Bytes) -> queue::QueueChoice {
         let site = Site { rate: kbps(self.kbps), delay: self.delay, capacity, mark: self.mark };
         self.queue.clone().resolved(&site, largest).expect("what is drawn fits")
     }
@@ -201,7 +201,7 @@ impl Leg {
             lead: None,
             role: Role::Measured,
             // Datagrams have none, as the reader has it.
-            controller: Choice::named(if datagrams { "reno" } else { self.controller })
+            controller: ControllerChoice::named(if datagrams { "reno" } else { self.controller })
                 .expect("a name of the catalogue"),
             recovery: self.recovery,
             traffic: self.traffic,

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use fairhaul_cc::{Builtin, Choice, Controller};
+use fairhaul_cc::{Builtin, Controller, ControllerChoice};
 use fairhaul_experiment::{Clock, Recovery, Rto, SlowStart};
 use fairhaul_sim::tcp::{BufferLimits, Outcome, Poll, Receiver, Sender, SenderConfig};
 use fairhaul_units::{Ack, Data, Ecn, Span, Time};
@@ -34,7 +34,7 @@ pub fn config(recovery: Recovery) -> SenderConfig {
 
 /// A Reno sender of that profile.
 pub fn sender(config: SenderConfig) -> Sender<Builtin> {
-    Sender::new(config, Choice::named("reno").expect("in the catalogue").build())
+    Sender::new(config, ControllerChoice::named("reno").expect("in the catalogue").build())
 }
 
 pub fn at(ms: u64) -> Time {

@@ -242,7 +242,7 @@ impl Fair {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::{Choice, Site};
+    use crate::queue::{QueueChoice, Site};
     use fairhaul_units::Bytes;
 
     const SECOND: Span = Span::from_s(1);
@@ -250,7 +250,7 @@ mod tests {
     const CAPACITY: f64 = 1e6;
 
     fn fair(values: &[(&str, f64)]) -> Fair {
-        let mut choice = Choice::named("xcp_tcp").expect("it is in the catalogue");
+        let mut choice = QueueChoice::named("xcp_tcp").expect("it is in the catalogue");
         let all = [("counter", 1.0), ("period", 1000.0)];
         all.iter().chain(values).for_each(|(name, value)| choice.settings.set(name, *value));
         Fair::new(XcpTcpRule::new(&choice.settings, Chance::stream(1, "queue", 0)), SECOND)
@@ -359,7 +359,7 @@ mod tests {
     #[test]
     fn a_period_in_which_no_packet_leaves_is_refused() {
         let resolved = |period| {
-            let mut choice = Choice::named("xcp_tcp").expect("it is in the catalogue");
+            let mut choice = QueueChoice::named("xcp_tcp").expect("it is in the catalogue");
             choice.settings.set("period", period);
             let rate = fairhaul_units::Rate::from_bps(1_000_000).expect("not zero");
             let (capacity, mark) = (crate::queue::Capacity::Packets(10), crate::queue::Capacity::Unlimited);
