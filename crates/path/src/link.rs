@@ -8,7 +8,7 @@
 use fairhaul_units::{Bytes, Ecn, Rate, Span, Time};
 
 use crate::backlog::{All, Backlog};
-use crate::queue::{Arrival, Discipline, Verdict};
+use crate::queue::{Arrival, Discipline, QueueDecision};
 use crate::schedule::{Pace, Schedule};
 
 /// The outcome of a packet that was offered to a link.
@@ -130,16 +130,16 @@ impl Link {
     pub fn offer(&mut self, size: u32, ecn: Ecn, flow: u32, now: Time) -> LinkOutcome {
         self.totals.arrived += 1;
         let verdict = match &mut self.backlog {
-            Backlog::Unknown => Verdict::Takes,
-            Backlog::Last(last) if last.has_room(now) => Verdict::Takes,
-            Backlog::Last(_) => Verdict::Drops,
+            Backlog::Unknown => QueueDecision::Enqueue,
+            Backlog::Last(last) if last.has_room(now) => QueueDecision::Enqueue,
+            Backlog::Last(_) => QueueDecision::Drop,
             Backlog::All(_) => self.judge(Bytes(size.into()), ecn, flow, now),
         };
-        if verdict == Verdict::Drops {
+        if verdict == QueueDecision::Drop {
             self.totals.dropped += 1;
             return LinkOutcome::Dropped;
         }
-        let marked = verdict == Verdict::Marks;
+        let marked = verdict == QueueDecision::Mark;
         self.totals.marked += u64::from(marked);
         let ((departs, arrives), on_wire) = match &mut self.pace {
             None => {
@@ -170,7 +170,7 @@ impl Link {
 
     /// Apart, so that a drop-tail queue that counts packets does not carry the others' code with it.
     #[inline(never)]
-    fn judge(&mut self, size: Bytes, ecn: Ecn, flow: u32, now: Time) -> Verdict {
+    fn judge(&mut self, size: Bytes, ecn: Ecn, flow: u32, now: Time) -> QueueDecision {
         let busy_until = self.busy_until();
         let Backlog::All(all) = &mut self.backlog else { unreachable!("other queues are not judged") };
         all.retire(now);

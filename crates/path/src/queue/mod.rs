@@ -38,13 +38,13 @@ pub trait Packet {
 
 /// What a discipline that decides on arrival does with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It queues.
-    Takes,
-    /// It queues, marked [RFC 3168, 5].
-    Marks,
-    /// It is dropped.
-    Drops,
+pub enum QueueDecision {
+    /// Enqueue it.
+    Enqueue,
+    /// Mark it [RFC 3168, 5] and enqueue it.
+    Mark,
+    /// Drop it.
+    Drop,
 }
 
 /// A packet, and what it finds.

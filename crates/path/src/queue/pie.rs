@@ -5,7 +5,7 @@
 
 use fairhaul_units::{Bytes, Chance, Ecn, Kind, Parameter, Settings, Span, Time};
 
-use super::{Arrival, Capacity, Gauge, Refusal, Site, Verdict};
+use super::{Arrival, Capacity, Gauge, QueueDecision, Refusal, Site};
 
 /// The arrival law of PIE.
 // Differs from [RFC 8033, 5.2]: no departure rate is estimated. The delay is what a packet that arrived
@@ -157,11 +157,11 @@ impl Pie {
     }
 
     /// What becomes of an arriving packet.
-    pub(crate) fn judge(&mut self, arrival: &Arrival) -> Verdict {
+    pub(crate) fn judge(&mut self, arrival: &Arrival) -> QueueDecision {
         self.catch_up(arrival.now, arrival.busy_until);
         if !self.capacity.admits(arrival.size, arrival.packets, arrival.bytes) {
             self.accumulated = 0.0;
-            return Verdict::Drops;
+            return QueueDecision::Drop;
         }
         self.early(arrival)
     }
@@ -190,17 +190,17 @@ impl Pie {
         }
     }
 
-    fn early(&mut self, arrival: &Arrival) -> Verdict {
+    fn early(&mut self, arrival: &Arrival) -> QueueDecision {
         let PieState { p, delay_s, target_s, .. } = self.state;
         let short = arrival.waiting_bytes.0 as f64 <= 2.0 * self.mean_packet;
         if !self.burst.is_zero() || short || (delay_s < target_s / 2.0 && p < 0.2) || !self.due(p) {
-            return Verdict::Takes;
+            return QueueDecision::Enqueue;
         }
         self.accumulated = 0.0;
         match arrival.ecn {
-            Ecn::Capable if p <= self.mark_ecnth => Verdict::Marks,
-            Ecn::Marked if p <= self.mark_ecnth => Verdict::Takes,
-            _ => Verdict::Drops,
+            Ecn::Capable if p <= self.mark_ecnth => QueueDecision::Mark,
+            Ecn::Marked if p <= self.mark_ecnth => QueueDecision::Enqueue,
+            _ => QueueDecision::Drop,
         }
     }
 
@@ -315,8 +315,9 @@ mod tests {
     fn nothing_is_dropped_early_in_a_burst_from_a_short_queue_or_at_little_delay() {
         let mut pie = pie(&[("max_burst", 0.0)]);
         (pie.state.p, pie.state.delay_s, pie.next_update) = (0.19, 0.02, at(1000));
-        let drops =
-            |pie: &mut Pie, busy_until| (0..200).any(|_| pie.judge(&finds(0, busy_until)) == Verdict::Drops);
+        let drops = |pie: &mut Pie, busy_until| {
+            (0..200).any(|_| pie.judge(&finds(0, busy_until)) == QueueDecision::Drop)
+        };
         assert!(drops(&mut pie, 20));
         assert!(!drops(&mut pie, 3)); // two wait
         pie.burst = Span::from_ms(15);
@@ -335,7 +336,7 @@ mod tests {
         let (mut gaps, mut gap) = (Vec::new(), 0);
         for _ in 0..400_000 {
             gap += 1;
-            if pie.judge(&finds(0, 20)) == Verdict::Drops {
+            if pie.judge(&finds(0, 20)) == QueueDecision::Drop {
                 gaps.push(std::mem::take(&mut gap));
             }
         }
@@ -346,12 +347,12 @@ mod tests {
 
     #[test]
     fn what_can_be_marked_is_marked_up_to_a_tenth() {
-        for (p, wanted) in [(0.1, Verdict::Marks), (0.11, Verdict::Drops)] {
+        for (p, wanted) in [(0.1, QueueDecision::Mark), (0.11, QueueDecision::Drop)] {
             let mut pie = pie(&[("max_burst", 0.0)]);
             (pie.state.p, pie.state.delay_s, pie.next_update) = (p, 0.02, at(1000));
             let arrival = Arrival { ecn: Ecn::Capable, ..finds(0, 20) };
-            let struck: Vec<Verdict> =
-                (0..1000).map(|_| pie.judge(&arrival)).filter(|v| *v != Verdict::Takes).collect();
+            let struck: Vec<QueueDecision> =
+                (0..1000).map(|_| pie.judge(&arrival)).filter(|v| *v != QueueDecision::Enqueue).collect();
             assert!(!struck.is_empty() && struck.iter().all(|verdict| *verdict == wanted));
         }
     }
