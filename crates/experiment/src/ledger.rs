@@ -8,15 +8,15 @@
 //! the books are closed. A flow's sender and its receiver each book in the order of their own time.
 
 mod binned_series;
-mod flow;
-mod link;
+mod flow_book;
+mod link_book;
 
 use crate::{EventRow, Grid, Record, TransferRow};
 use binned_series::BinnedSeries;
 use fairhaul_cc::Window;
 use fairhaul_units::{Span, Time, real};
-use flow::{FlowBook, RareEvents, close_flow, in_units};
-use link::{LinkBook, close_link};
+use flow_book::{FlowBook, RareEvents, close_flow, in_units};
+use link_book::{LinkBook, close_link};
 
 /// What stands for the window of a connection that is not open.
 pub const NO_WINDOW: Window = Window { cwnd: 0.0, ssthresh: 0.0 };

@@ -5,7 +5,7 @@
 //! option or the line that brought it.
 
 use super::mistake::{Notes, SourceSpan, clip, way_out};
-use super::tree::{Node, TomlEntry, TomlValue};
+use super::toml_tree::{Node, TomlEntry, TomlValue};
 
 /// The deepest path of a scenario has five keys (`flow.F1.traffic.size.mean`).
 const DEEPEST: usize = 8;

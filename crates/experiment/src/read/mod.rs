@@ -1,40 +1,41 @@
 //! From the text of a scenario to a [`Study`], or to all of its mistakes.
 //!
-//! The text becomes a tree (`tree`), `--set` and `[sweep]` alter it (`assign`), the tables of keys
-//! (`fields`, written in the language of `field`) say what is read from it (`reader`, `value`), and
-//! what is left is resolved (`resolve`, `net`, `schedule`, `trace`, `impair`, `loss`, `flow`).
+//! The text becomes a tree (`toml_tree`), `--set` and `[sweep]` alter it (`assign`), the tables of keys
+//! (`fields`, written in the language of `field`) say what is read from it (`reader`, `quantities`), and
+//! `resolve` makes a scenario of the values (`link_graph`, `link_schedule`, `capacity_trace`, `impairments`,
+//! `loss_rules`, `flow_spec`).
 
 mod assign;
+mod capacity_trace;
 mod field;
 mod fields;
-mod flow;
 mod flow_names;
-mod impair;
-mod loss;
+mod flow_spec;
+mod impairments;
+mod link_graph;
+mod link_schedule;
+mod loss_rules;
 mod mistake;
-mod net;
 mod presets;
-mod queue;
+mod quantities;
+mod queue_choice;
 mod reader;
 mod resolve;
-mod schedule;
-mod trace;
-mod tree;
-mod value;
+mod toml_tree;
 
 use std::path::Path;
 
 use crate::Scenario;
 use assign::{Axis, Target, axes, put, targets};
+use capacity_trace::Traces;
+pub use capacity_trace::check as check_trace;
 pub(crate) use field::described;
 pub use field::{Accepts, Fallback, Field, Shape, Words};
 pub use fields::SCENARIO;
 pub(crate) use fields::{QUEUE, RECOVERY, SIZE_WORDS, SLOW_START, TRAFFIC_WORDS};
 pub use mistake::{Mistake, Mistakes, printable};
 use mistake::{Notes, SourceSpan};
-use trace::Traces;
-pub use trace::check as check_trace;
-use tree::{Node, TomlValue, fragment, parse};
+use toml_tree::{Node, TomlValue, fragment, parse};
 
 /// Runs of one sweep, and flows over all of them.
 const MOST_RUNS: usize = 10_000;

@@ -6,7 +6,7 @@ use fairhaul_cc::entry;
 use fairhaul_units::{Kind, Parameter};
 
 use super::assign::{PathStep, put};
-use super::tree::{Node, TomlEntry, TomlValue, fragment};
+use super::toml_tree::{Node, TomlEntry, TomlValue, fragment};
 
 /// The keys of a flow on Linux 6.18 with its values as they come, as TOML [LINUX]. What is the same
 /// without a profile (`min_rto`, `undo`, no limit of the window, no pacing, no ECN) is not repeated.

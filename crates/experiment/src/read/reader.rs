@@ -8,8 +8,8 @@ use fairhaul_units::{Bytes, Kind, Parameter, Rate, Settings, Span};
 
 use super::field::{Accepts, Fallback, Field, Shape, Words};
 use super::mistake::{Notes, SourceSpan, clip, way_out};
-use super::tree::{Node, TomlEntry, TomlValue, fragment};
-use super::value::{self, CapacitySpec, RoundTrips, numeric, unwanted};
+use super::quantities::{self, CapacitySpec, RoundTrips, numeric, unwanted};
+use super::toml_tree::{Node, TomlEntry, TomlValue, fragment};
 use crate::Start;
 
 /// A value that was read.
@@ -210,11 +210,13 @@ fn single(node: &Node, accepts: &Accepts) -> Option<Result<Value, String>> {
     Some(match *accepts {
         Accepts::Text => Ok(Value::Text(text()?.to_owned())),
         Accepts::Name => name(text()?).map(Value::Text),
-        Accepts::Span { least, most } => value::span(text()?, least, most).map(Value::Span),
-        Accepts::Rate => value::rate(text()?).map(Value::Rate),
-        Accepts::RateOrZero => value::rate_or_zero(text()?).map(Value::RateOrZero),
-        Accepts::Size { least, most } => value::size(text()?, least, most).map(Value::Size),
-        Accepts::Number { least, most, open } => value::number(node, least, most, open)?.map(Value::Number),
+        Accepts::Span { least, most } => quantities::span(text()?, least, most).map(Value::Span),
+        Accepts::Rate => quantities::rate(text()?).map(Value::Rate),
+        Accepts::RateOrZero => quantities::rate_or_zero(text()?).map(Value::RateOrZero),
+        Accepts::Size { least, most } => quantities::size(text()?, least, most).map(Value::Size),
+        Accepts::Number { least, most, open } => {
+            quantities::number(node, least, most, open)?.map(Value::Number)
+        }
         Accepts::Whole { least, most } => {
             let TomlValue::Whole(whole) = node.value else { return None };
             let inside = u64::try_from(whole).ok().filter(|n| (least..=most).contains(n));
@@ -224,12 +226,12 @@ fn single(node: &Node, accepts: &Accepts) -> Option<Result<Value, String>> {
             TomlValue::Switch(switch) => Ok(Value::Switch(switch)),
             _ => return None,
         },
-        Accepts::Frequency => value::frequency(text()?).map(Value::Number),
-        Accepts::RoundTrips => value::round_trips(node)?.map(Value::RoundTrips),
-        Accepts::Start => value::start(text()?).map(Value::Start),
-        Accepts::Overhead => value::overhead(text()?).map(Value::Span),
-        Accepts::Burst => value::burst(text()?).map(Value::Capacity),
-        Accepts::Capacity => value::capacity(text()?).map(Value::Capacity),
+        Accepts::Frequency => quantities::frequency(text()?).map(Value::Number),
+        Accepts::RoundTrips => quantities::round_trips(node)?.map(Value::RoundTrips),
+        Accepts::Start => quantities::start(text()?).map(Value::Start),
+        Accepts::Overhead => quantities::overhead(text()?).map(Value::Span),
+        Accepts::Burst => quantities::burst(text()?).map(Value::Capacity),
+        Accepts::Capacity => quantities::capacity(text()?).map(Value::Capacity),
         _ => unreachable!("{accepts:?} has parts"),
     })
 }
@@ -250,7 +252,7 @@ fn fits(node: &Node, accepts: &Accepts) -> bool {
         (TomlValue::Text(_), Accepts::Either(all)) => all.iter().any(|a| fits(node, a)),
         (TomlValue::Text(text), Accepts::Words(_)) => !numeric(text),
         (TomlValue::Text(_), Accepts::Overhead) => true, // "uniform …" begins with a word
-        (TomlValue::Text(text), _) => value::quantity(accepts) && numeric(text),
+        (TomlValue::Text(text), _) => quantities::quantity(accepts) && numeric(text),
         (TomlValue::Whole(_) | TomlValue::Number(_), _) => matches!(accepts, Accepts::Number { .. }),
         (TomlValue::Switch(_), _) => matches!(accepts, Accepts::Switch),
         (TomlValue::Table(_), _) => matches!(accepts, Accepts::Table(_) | Accepts::Words(_)),
@@ -353,7 +355,7 @@ fn setting(node: &Node, parameter: &Parameter) -> Result<f64, String> {
                 super::field::bounds(least, most, false),
                 if unit.is_empty() { "" } else { " " }
             );
-            value::number(node, least, most, false).and_then(Result::ok).ok_or_else(|| wrong(range))
+            quantities::number(node, least, most, false).and_then(Result::ok).ok_or_else(|| wrong(range))
         }
         Kind::Whole { least, most } => {
             let accepts = Accepts::Whole { least, most };

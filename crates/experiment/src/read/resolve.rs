@@ -7,16 +7,16 @@ use fairhaul_path::impair::Impairments;
 use fairhaul_path::queue::{self, Capacity, Site};
 use fairhaul_units::{Bytes, Rate, SENDER, Span};
 
-use super::flow::FlowSpec;
-use super::impair::impairments;
-use super::loss::loss_rule;
+use super::capacity_trace::Traces;
+use super::flow_spec::FlowSpec;
+use super::impairments::impairments;
+use super::link_graph::{DuplexLink, Limit, LinkGraph};
+use super::link_schedule::losses;
+use super::loss_rules::loss_rule;
 use super::mistake::{Notes, SourceSpan};
-use super::net::{DuplexLink, Limit, Net};
-use super::queue::queue;
+use super::quantities::CapacitySpec;
+use super::queue_choice::queue;
 use super::reader::Values;
-use super::schedule::losses;
-use super::trace::Traces;
-use super::value::CapacitySpec;
 use crate::{LinkSpec, Scenario, Traffic};
 
 /// Flows of one scenario, and transfers of one run.
@@ -35,7 +35,7 @@ pub(super) fn resolve(root: &Values, stem: &str, traces: &Traces, notes: &mut No
             format!("warmup: {warmup} leaves nothing of the {duration} of the run"),
         );
     }
-    let net = Net::read(root, traces, notes);
+    let net = LinkGraph::read(root, traces, notes);
     let tables = root.tables("flow").unwrap_or_default();
     flows_fit(&tables, root.origin("flow"), root.given("flow"), notes)?;
     let packet = root.size("packet").unwrap_or(Bytes(1000));
@@ -109,7 +109,7 @@ fn affordable(flow_specs: &[FlowSpec], duration: Option<Span>, origin: SourceSpa
 const MOST_ROUTERS: usize = SENDER.get() as usize - 1;
 
 /// There are not more XCP routers than a header tells apart.
-fn routers_fit(net: &Net, origin: SourceSpan, notes: &mut Notes) {
+fn routers_fit(net: &LinkGraph, origin: SourceSpan, notes: &mut Notes) {
     let answers = |name| queue::entry(name).is_some_and(|entry| entry.answers);
     let routers =
         2 * net.duplex_links.iter().filter(|duplex_link| answers(duplex_link.queue.shape.name)).count();
@@ -125,7 +125,7 @@ fn routers_fit(net: &Net, origin: SourceSpan, notes: &mut Notes) {
 
 /// Who asks routers how fast to be has one on the way of its data. One is enough: what lies between routers is
 /// theirs to guess ("virtual"), or is found out by loss.
-fn routers_answer(flow_specs: &[FlowSpec], net: &Net, notes: &mut Notes) {
+fn routers_answer(flow_specs: &[FlowSpec], net: &LinkGraph, notes: &mut Notes) {
     let answers = |duplex_link: &DuplexLink| {
         queue::entry(duplex_link.queue.shape.name).is_some_and(|entry| entry.answers)
     };
@@ -146,7 +146,7 @@ fn routers_answer(flow_specs: &[FlowSpec], net: &Net, notes: &mut Notes) {
 }
 
 /// Both directions of every link, with capacities in packets and rules of loss.
-fn links(net: &Net, flows: &Flows, notes: &mut Notes) -> Option<Vec<LinkSpec>> {
+fn links(net: &LinkGraph, flows: &Flows, notes: &mut Notes) -> Option<Vec<LinkSpec>> {
     let mut links = Vec::new();
     for (index, duplex_link) in net.duplex_links.iter().enumerate() {
         let loss = duplex_link.loss.as_ref().map(|value| loss_rule(value, flows.tables, notes));

@@ -6,7 +6,7 @@ use fairhaul_units::{Bytes, Rate, Span};
 
 use super::field::{Accepts, bounds};
 use super::mistake::clip;
-use super::tree::{Node, TomlValue};
+use super::toml_tree::{Node, TomlValue};
 use crate::Start;
 
 /// The highest rate; its bits in 100 days still fit the arithmetic.

@@ -6,11 +6,11 @@ use std::collections::{BTreeSet, BinaryHeap};
 use fairhaul_path::Schedule;
 use fairhaul_units::{Rate, Span};
 
+use super::capacity_trace::Traces;
+use super::link_schedule::{LinkSchedule, link_schedule};
 use super::mistake::{Notes, SourceSpan, way_out};
+use super::quantities::CapacitySpec;
 use super::reader::{Value, Values};
-use super::schedule::{LinkSchedule, link_schedule};
-use super::trace::Traces;
-use super::value::CapacitySpec;
 use crate::Hop;
 
 /// Routes are searched without an index of neighbours, so graphs are bounded.
@@ -46,7 +46,7 @@ pub(super) struct Limit {
 }
 
 /// All links.
-pub(super) struct Net {
+pub(super) struct LinkGraph {
     pub(super) duplex_links: Vec<DuplexLink>,
     nodes: Vec<String>,
     /// Of a dumbbell; a graph takes ten times the slowest link on the way.
@@ -65,14 +65,14 @@ pub(super) struct LinkRoute {
 
 impl LinkRoute {
     /// Its links, as data pass them.
-    pub(super) fn duplex_links<'a>(&'a self, net: &'a Net) -> impl Iterator<Item = &'a DuplexLink> {
+    pub(super) fn duplex_links<'a>(&'a self, net: &'a LinkGraph) -> impl Iterator<Item = &'a DuplexLink> {
         self.links.iter().map(|link| net.duplex_link(*link))
     }
 }
 
-impl Net {
+impl LinkGraph {
     /// Reads `[bottleneck]`, or `[[node]]` and `[[link]]`.
-    pub(super) fn read(root: &Values, traces: &Traces, notes: &mut Notes) -> Net {
+    pub(super) fn read(root: &Values, traces: &Traces, notes: &mut Notes) -> LinkGraph {
         let graph = root.given("node") || root.given("link");
         if root.given("bottleneck") {
             if graph {
@@ -84,7 +84,7 @@ impl Net {
         if !graph {
             notes.note(root.origin, "a scenario needs [bottleneck], or [[node]] and [[link]]");
         }
-        let mut net = Net {
+        let mut net = LinkGraph {
             duplex_links: Vec::new(),
             nodes: nodes(root, notes),
             access: None,
@@ -100,7 +100,7 @@ impl Net {
                 root.origin("link"),
                 format!("{} links are too many; at most {MOST_LINKS}", links.len()),
             );
-            return Net { whole: false, ..net };
+            return LinkGraph { whole: false, ..net };
         }
         let mut names = BTreeSet::new();
         for link in &links {
@@ -235,9 +235,9 @@ impl LinkRoute {
     }
 }
 
-fn dumbbell(table: Option<Values>, traces: &Traces, notes: &mut Notes) -> Net {
+fn dumbbell(table: Option<Values>, traces: &Traces, notes: &mut Notes) -> LinkGraph {
     let mut net =
-        Net { duplex_links: Vec::new(), nodes: Vec::new(), access: None, dumbbell: true, whole: false };
+        LinkGraph { duplex_links: Vec::new(), nodes: Vec::new(), access: None, dumbbell: true, whole: false };
     let Some(table) = table else { return net };
     let Some(duplex_link) = read_link("bottleneck".into(), &table, (0, 1), traces, notes) else { return net };
     net.access = Some(table.rate("access_rate").unwrap_or(duplex_link.fastest * 10));

@@ -12,7 +12,7 @@ use fairhaul_path::Rates;
 use fairhaul_units::{Rate, Span};
 
 use super::mistake::clip;
-use super::value::{FASTEST_BPS, LONGEST_RUN};
+use super::quantities::{FASTEST_BPS, LONGEST_RUN};
 
 /// A long day in milliseconds fits; beyond it a file is probably no trace.
 const MOST_LINES: usize = 2_000_000;

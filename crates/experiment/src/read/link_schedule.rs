@@ -6,10 +6,10 @@ use fairhaul_path::impair::LossRule;
 use fairhaul_path::{Rates, Schedule};
 use fairhaul_units::{Rate, Span, Time};
 
-use super::loss::loss_rule;
+use super::capacity_trace::{CapacityTrace, Traces};
+use super::loss_rules::loss_rule;
 use super::mistake::Notes;
 use super::reader::{Value, Values};
-use super::trace::{CapacityTrace, Traces};
 
 /// The rate of a link now and later, and its delays; what it loses depends on the flows.
 pub(super) struct LinkSchedule {

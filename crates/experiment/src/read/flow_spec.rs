@@ -5,10 +5,10 @@ use fairhaul_units::{Bytes, HEADER, Span};
 
 use super::field::Accepts;
 use super::flow_names::indexed;
+use super::link_graph::{LinkGraph, LinkRoute};
 use super::mistake::Notes;
-use super::net::{LinkRoute, Net};
+use super::quantities::{CapacitySpec, RoundTrips};
 use super::reader::{Value, Values};
-use super::value::{CapacitySpec, RoundTrips};
 use crate::plan::expected;
 use crate::{Clock, Flow, Hold, Recovery, Role, Rto, SizeLaw, SlowStart, Sockbuf, Start, Traffic, WebPages};
 
@@ -39,7 +39,7 @@ impl<'a> FlowSpec<'a> {
         values: &'a Values,
         packet: Bytes,
         duration: Option<Span>,
-        net: &Net,
+        net: &LinkGraph,
         notes: &mut Notes,
     ) -> Option<FlowSpec<'a>> {
         let packet = values.size("packet").unwrap_or(packet);
@@ -93,7 +93,7 @@ impl<'a> FlowSpec<'a> {
 
     /// Its flows, the first of which is flow number `base` of the scenario. `None`: one of its values
     /// was wrong, which has been noted.
-    pub(super) fn flows(&self, base: u64, net: &Net) -> Option<Vec<Flow>> {
+    pub(super) fn flows(&self, base: u64, net: &LinkGraph) -> Option<Vec<Flow>> {
         let v = self.values;
         let unlimited = |key| v.number(key).unwrap_or(f64::INFINITY);
         let background = v.table("role")?.shape.name == "background";
