@@ -9,9 +9,9 @@ use crate::control::{Control, RunError};
 use crate::event_key::{EventKey, EventKind};
 use crate::event_queue::NextEvent;
 use crate::network::{Crossing, Network};
+use crate::packet_trace::TraceRecorder;
 use crate::queued_packet::QueuedPacket;
 use crate::route::{self, Reach, Routes};
-use crate::trace::TraceRecorder;
 
 /// Events between two checks of the limits of a run.
 const EVENTS_PER_CHECK: u32 = 8192;

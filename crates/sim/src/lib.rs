@@ -11,13 +11,13 @@ mod event_queue;
 mod limits;
 mod link_port;
 mod network;
+mod packet_trace;
 mod queued_packet;
 mod rings;
 mod route;
 mod run;
 pub mod tcp;
-mod trace;
 
 pub use control::{Control, RunError};
+pub use packet_trace::PacketTrace;
 pub use run::{guarded, run, run_traced};
-pub use trace::PacketTrace;

@@ -11,10 +11,10 @@ use crate::control::Control;
 use crate::event_key::EventKey;
 use crate::limits::RunLimits;
 use crate::link_port::LinkPort;
+use crate::packet_trace::TraceRecorder;
 use crate::queued_packet::QueuedPacket;
 use crate::rings::Rings;
 use crate::route::Routes;
-use crate::trace::TraceRecorder;
 
 /// Payload of the transfer that several connections share, of which `flow` is the first.
 fn to_share(flow: &Flow) -> u64 {

@@ -6,7 +6,7 @@ use fairhaul_experiment::{Record, Scenario};
 
 use crate::control::{Control, RunError};
 use crate::engine::Engine;
-use crate::trace::PacketTrace;
+use crate::packet_trace::PacketTrace;
 
 /// Runs `scenario` in virtual time. The same scenario gives the same record on every machine.
 ///

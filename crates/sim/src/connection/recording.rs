@@ -6,8 +6,8 @@ use fairhaul_units::{Ack, Data, Time};
 
 use super::Connection;
 use crate::network::Network;
+use crate::packet_trace::TraceRecorder;
 use crate::tcp::Outcome;
-use crate::trace::TraceRecorder;
 
 impl Connection {
     /// A data packet was delivered.

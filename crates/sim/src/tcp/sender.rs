@@ -5,10 +5,10 @@
 //! retransmission timer [RFC 6298], echoes of marks [RFC 3168] and the pacer. The engine tells it
 //! of what happens, then polls it until it has nothing to send.
 
+mod burst;
 mod echo;
 mod growth;
 mod integer_cwnd;
-mod offload;
 mod outgoing;
 mod rack_tlp;
 mod recovery;
