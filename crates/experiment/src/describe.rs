@@ -224,7 +224,7 @@ fn recovery(recovery: Recovery) -> Value {
             json!({ "kind": "newreno", "variant": if impatient { "impatient" } else { "slow-but-steady" } })
         }
         Recovery::Sack => json!({ "kind": "sack" }),
-        Recovery::SackProportional => json!({ "kind": "sack", "prr": true }),
+        Recovery::SackPrr => json!({ "kind": "sack", "prr": true }),
         Recovery::Rack => json!({ "kind": "rack" }),
     }
 }

@@ -162,7 +162,7 @@ pub enum Recovery {
     Sack,
     /// The same, and the window comes down to its threshold in proportion to what is delivered
     /// [RFC 6937].
-    SackProportional,
+    SackPrr,
     /// The same, losses are found by time, and a probe goes before the timer [RFC 8985].
     Rack,
 }
@@ -170,12 +170,12 @@ pub enum Recovery {
 impl Recovery {
     /// Whether the receiver reports what arrives out of order.
     pub fn reports(self) -> bool {
-        matches!(self, Recovery::Sack | Recovery::SackProportional | Recovery::Rack)
+        matches!(self, Recovery::Sack | Recovery::SackPrr | Recovery::Rack)
     }
 
     /// Whether the window comes down in proportion to what is delivered.
-    pub fn is_proportional(self) -> bool {
-        matches!(self, Recovery::SackProportional | Recovery::Rack)
+    pub fn uses_prr(self) -> bool {
+        matches!(self, Recovery::SackPrr | Recovery::Rack)
     }
 }
 

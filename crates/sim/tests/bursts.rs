@@ -110,7 +110,7 @@ fn a_fastest_rate_holds_for_bursts_together() {
 
 #[test]
 fn bursts_wait_for_no_timer_whatever_is_lost() {
-    for recovery in [Recovery::Sack, Recovery::SackProportional, Recovery::NewReno { impatient: false }] {
+    for recovery in [Recovery::Sack, Recovery::SackPrr, Recovery::NewReno { impatient: false }] {
         let timeouts = |offload| {
             let config = SenderConfig { offload, ..config(recovery) };
             let fate = |data: &fairhaul_units::Data, tries: u32| {

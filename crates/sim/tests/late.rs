@@ -10,7 +10,7 @@ use wire::{Pipe, at, config, sender};
 
 const ALL: [Recovery; 5] = [
     Recovery::Sack,
-    Recovery::SackProportional,
+    Recovery::SackPrr,
     Recovery::Reno,
     Recovery::NewReno { impatient: true },
     Recovery::NewReno { impatient: false },
@@ -141,7 +141,7 @@ fn a_lost_packet_is_never_undone_though_others_are_late() {
 #[test]
 fn of_a_late_packet_and_a_lost_one_behind_it_the_loss_is_charged() {
     // 0 is late, 1 is lost, and both are sent again: 0 closes its gap itself, 1 does not.
-    for recovery in [Recovery::Sack, Recovery::SackProportional] {
+    for recovery in [Recovery::Sack, Recovery::SackPrr] {
         let (mut hands, packets) = Hands::opened(recovery, true);
         let mut resent = Vec::new();
         let mut outcomes = Vec::new();
@@ -228,7 +228,7 @@ fn reordering_costs_little_with_undo_and_most_of_the_throughput_without() {
 #[test]
 fn what_was_lost_is_never_taken_for_late() {
     let mut in_a_row = 0;
-    for recovery in [Recovery::Sack, Recovery::SackProportional, Recovery::Rack] {
+    for recovery in [Recovery::Sack, Recovery::SackPrr, Recovery::Rack] {
         for seed in 0..40 {
             let mut chance = fairhaul_units::Chance::stream(seed, "loss", 0);
             let config = SenderConfig { initial_window: 10.0, initial_ssthresh: 60.0, ..config(recovery) };

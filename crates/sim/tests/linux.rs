@@ -326,7 +326,7 @@ fn an_echo_with_little_in_flight_leaves_what_is_in_flight_and_two() {
 /// leaves again, and four new ones.
 #[test]
 fn what_an_overtaken_acknowledgement_reports_counts() {
-    for recovery in [Recovery::Sack, Recovery::SackProportional, Recovery::Rack] {
+    for recovery in [Recovery::Sack, Recovery::SackPrr, Recovery::Rack] {
         let mut direct = Direct::new("reno", SenderConfig { recovery, ..linux(10.0) }, 10);
         assert!(direct.after(100, direct.ack(3, &[])).is_empty());
         assert_eq!(direct.after(1, direct.ack(2, &[(4, 7)])).first(), Some(&3), "{recovery:?}");
@@ -343,7 +343,7 @@ fn what_an_overtaken_acknowledgement_reports_counts() {
 /// RFC 6937 speaks of fast recovery only: with `prr = true` alone a mark reduces at once.
 #[test]
 fn without_the_rules_of_linux_a_mark_reduces_at_once() {
-    let config = SenderConfig { recovery: Recovery::SackProportional, ..marked_in_slow_start() };
+    let config = SenderConfig { recovery: Recovery::SackPrr, ..marked_in_slow_start() };
     let mut direct = Direct::new("reno", config, 40);
     let ack = Ack { ece: true, ..direct.ack(1, &[]) };
     assert_eq!((direct.after(100, ack), direct.cwnd()), (vec![], 5.0));

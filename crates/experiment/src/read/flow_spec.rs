@@ -327,7 +327,7 @@ fn recovery(word: &Values) -> Option<Recovery> {
         "reno" => Recovery::Reno,
         "rack" => Recovery::Rack,
         "newreno" => Recovery::NewReno { impatient: word.table("variant")?.shape.name == "impatient" },
-        _ if matches!(word.get("prr")?, Value::Switch(true)) => Recovery::SackProportional,
+        _ if matches!(word.get("prr")?, Value::Switch(true)) => Recovery::SackPrr,
         _ => Recovery::Sack,
     })
 }

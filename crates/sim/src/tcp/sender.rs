@@ -23,8 +23,7 @@ use undo::UndoState;
 use usage::Usage;
 
 use super::{
-    BufferLimits, HyStart, HyStartPp, Pacer, Proportion, Rack, RateSampler, RttEstimator, Scoreboard,
-    SenderConfig,
+    BufferLimits, HyStart, HyStartPp, Pacer, Prr, Rack, RateSampler, RttEstimator, Scoreboard, SenderConfig,
 };
 
 /// What a poll gives.
@@ -107,7 +106,7 @@ pub struct Sender<C> {
     /// Samples of the path's rate, where the controller asks for them.
     rates: Option<Box<RateSampler>>,
     /// Of the recovery under way, where it is proportional.
-    proportion: Proportion,
+    prr: Prr,
     state: CaState,
     recover: u64,
     /// The first packet that had not been sent when an echo last reduced the window.
@@ -161,7 +160,7 @@ impl<C: Controller + Clone> Sender<C> {
             rack_tlp: (config.recovery == Recovery::Rack).then(Box::default),
             rates: controller.samples_rate().then(Box::default),
             lost_told: 0,
-            proportion: Proportion::default(),
+            prr: Prr::default(),
             state: CaState::Opening { asked: false },
             recover: 0,
             marked_below: 0,

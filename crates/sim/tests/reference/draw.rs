@@ -344,7 +344,7 @@ fn accesses() -> impl Strategy<Value = Option<(u64, Span)>> {
 fn recoveries() -> impl Strategy<Value = Recovery> {
     select(vec![
         Recovery::Sack,
-        Recovery::SackProportional,
+        Recovery::SackPrr,
         Recovery::Rack,
         Recovery::Rack,
         Recovery::Reno,

@@ -26,7 +26,7 @@ impl<C: Controller + Clone> Sender<C> {
         match &poll {
             Poll::Send(data) => {
                 self.pacer.sent(data.size, now);
-                self.proportion.sent();
+                self.prr.sent();
             }
             Poll::Hold(_) => self.urgent = urgent,
             Poll::Idle => {}

@@ -5,7 +5,7 @@ use fairhaul_experiment::Recovery;
 use fairhaul_units::{Ack, Time};
 
 use super::{CaState, Outcome, Sender};
-use crate::tcp::{DUP_THRESHOLD, Proportion};
+use crate::tcp::{DUP_THRESHOLD, Prr};
 
 impl<C: Controller + Clone> Sender<C> {
     pub(super) fn in_open(
@@ -104,8 +104,8 @@ impl<C: Controller + Clone> Sender<C> {
         self.urgent = true;
         match self.config.recovery {
             Recovery::Sack => {}
-            Recovery::SackProportional => {
-                self.proportion = Proportion::new(self.board.outstanding());
+            Recovery::SackPrr => {
+                self.prr = Prr::new(self.board.outstanding());
                 self.reduce(delivered, advanced > 0);
             }
             Recovery::Rack => {
@@ -113,7 +113,7 @@ impl<C: Controller + Clone> Sender<C> {
                 // Differs from [RFC 6937, 3]: the window before the reduction, not what is outstanding; and
                 // where an echo has begun to reduce it, that goes on (tcp_enter_recovery).
                 if !(eased && heeded) {
-                    self.proportion = Proportion::new(cwnd as u64);
+                    self.prr = Prr::new(cwnd as u64);
                 }
                 self.reduce(delivered, advanced > 0);
             }
@@ -178,29 +178,29 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// Proportional: moves the window with what an acknowledgement delivers.
     pub(super) fn reduce(&mut self, delivered: u64, advanced: bool) {
-        if !self.is_proportional() {
+        if !self.uses_prr() {
             return;
         }
         let (in_flight, ssthresh) = (self.board.in_flight(), self.window.ssthresh);
         let more = match &self.rack_tlp {
-            None => self.proportion.delivered(delivered, in_flight, ssthresh, advanced),
+            None => self.prr.delivered(delivered, in_flight, ssthresh, advanced),
             Some(_) if delivered == 0 => return,
             Some(rack_tlp) => {
                 let fine = advanced && !rack_tlp.found;
-                self.proportion.delivered_in_kernel(delivered, in_flight, ssthresh, fine)
+                self.prr.delivered_in_kernel(delivered, in_flight, ssthresh, fine)
             }
         };
         self.window.cwnd = (in_flight + more) as f64;
     }
 
     /// Whether recovery moves the window. In the kernel a controller that models the path does so itself.
-    pub(super) fn is_proportional(&self) -> bool {
-        self.config.recovery.is_proportional() && (self.rack_tlp.is_none() || self.rates.is_none())
+    pub(super) fn uses_prr(&self) -> bool {
+        self.config.recovery.uses_prr() && (self.rack_tlp.is_none() || self.rates.is_none())
     }
 
     /// Proportional rate reduction: a recovery that ends leaves the window at its threshold [RFC 6937, 3].
     pub(super) fn finish_prr(&mut self) {
-        if self.is_proportional() && (self.state == CaState::Recovery || self.in_cwr) {
+        if self.uses_prr() && (self.state == CaState::Recovery || self.in_cwr) {
             self.window.cwnd = self.window.ssthresh;
         }
     }

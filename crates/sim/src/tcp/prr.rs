@@ -5,17 +5,17 @@
 
 /// What one recovery has seen.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Proportion {
+pub struct Prr {
     /// Packets outstanding when it began ("RecoverFS").
     flight: u64,
     delivered: u64,
     out: u64,
 }
 
-impl Proportion {
+impl Prr {
     /// A recovery begins with that many packets outstanding.
-    pub fn new(flight: u64) -> Proportion {
-        Proportion { flight: flight.max(1), delivered: 0, out: 0 }
+    pub fn new(flight: u64) -> Prr {
+        Prr { flight: flight.max(1), delivered: 0, out: 0 }
     }
 
     /// A packet leaves.
@@ -67,13 +67,13 @@ mod tests {
     /// go, rounded up: at the 1st, 3rd, 5th, ...
     #[test]
     fn one_packet_leaves_for_two_that_arrive() {
-        let mut proportion = Proportion::new(20);
+        let mut prr = Prr::new(20);
         let mut in_flight = 19;
         let mut left = Vec::new();
         for _ in 0..8 {
             in_flight -= 1;
-            let more = proportion.delivered(1, in_flight, 10.0, false);
-            (0..more).for_each(|_| proportion.sent());
+            let more = prr.delivered(1, in_flight, 10.0, false);
+            (0..more).for_each(|_| prr.sent());
             in_flight += more;
             left.push(more);
         }
@@ -83,11 +83,11 @@ mod tests {
     /// Of 20, 15 are lost: 4 in flight, threshold 10. Six at once would be a burst.
     #[test]
     fn after_heavy_loss_one_leaves_for_each_that_arrives() {
-        let mut proportion = Proportion::new(20);
-        assert_eq!(proportion.delivered(1, 4, 10.0, false), 1);
-        proportion.sent();
+        let mut prr = Prr::new(20);
+        assert_eq!(prr.delivered(1, 4, 10.0, false), 1);
+        prr.sent();
         // A retransmission has arrived: one more than delivered.
-        assert_eq!(proportion.delivered(1, 4, 10.0, true), 2);
+        assert_eq!(prr.delivered(1, 4, 10.0, true), 2);
     }
 
     /// The same: 2 of 20 delivered and 3 sent, so nothing is left. By the RFC nothing leaves without
@@ -95,10 +95,10 @@ mod tests {
     #[test]
     fn the_kernel_keeps_the_number_in_flight_and_adds_one_for_progress_without_loss() {
         let ahead = || {
-            let mut proportion = Proportion::new(20);
-            proportion.delivered(1, 4, 10.0, false);
-            (0..3).for_each(|_| proportion.sent());
-            proportion
+            let mut prr = Prr::new(20);
+            prr.delivered(1, 4, 10.0, false);
+            (0..3).for_each(|_| prr.sent());
+            prr
         };
         assert_eq!(ahead().delivered(1, 4, 10.0, false), 0);
         assert_eq!(ahead().delivered_in_kernel(1, 4, 10.0, false), 1);
