@@ -223,14 +223,14 @@ impl Connection {
         for Leg { wires, end } in &route.forward[leg..] {
             now = self.cross_access(*wires, data.size, now);
             match *end {
-                LegEnd::Alone(link) => match self.cross_alone(link, data, now, network) {
+                LegEnd::OwnLink(link) => match self.cross_alone(link, data, now, network) {
                     Some(arrives) => now = arrives,
                     None => return,
                 },
-                LegEnd::Meet { lane, .. } | LegEnd::Wait { lane } => {
+                LegEnd::SharedLink { lane, .. } | LegEnd::Ring { lane } => {
                     return network.rings.push_data(&mut network.events, lane, self.serial, now, *data);
                 }
-                LegEnd::There => return self.arrive(data, now, route, network),
+                LegEnd::Receiver => return self.arrive(data, now, route, network),
             }
         }
     }
@@ -254,7 +254,7 @@ impl Connection {
         route: &Route,
         network: &mut Network,
     ) {
-        let LegEnd::Meet { link, .. } = route.forward[leg].end else {
+        let LegEnd::SharedLink { link, .. } = route.forward[leg].end else {
             return self.forward_data(leg + 1, &mut data, now, route, network);
         };
         match self.offer(link, &mut data, now, network) {
@@ -334,14 +334,14 @@ impl Connection {
         for Leg { wires, end } in &route.reverse[leg..] {
             now = self.cross_access(*wires, ack.size(), now);
             match *end {
-                LegEnd::Alone(link) => match self.ack_crosses_alone(link, ack, now, network) {
+                LegEnd::OwnLink(link) => match self.ack_crosses_alone(link, ack, now, network) {
                     Some(arrives) => now = arrives,
                     None => return,
                 },
-                LegEnd::Meet { lane, .. } | LegEnd::Wait { lane } => {
+                LegEnd::SharedLink { lane, .. } | LegEnd::Ring { lane } => {
                     return network.rings.push_ack(&mut network.events, lane, self.serial, now, *ack);
                 }
-                LegEnd::There => unreachable!("acknowledgements wait for their sender"),
+                LegEnd::Receiver => unreachable!("acknowledgements wait for their sender"),
             }
         }
     }
@@ -352,7 +352,7 @@ impl Connection {
         if leg + 1 == route.reverse.len() {
             return self.acknowledge(&ack, now, route, network);
         }
-        let LegEnd::Meet { link, .. } = route.reverse[leg].end else {
+        let LegEnd::SharedLink { link, .. } = route.reverse[leg].end else {
             return self.forward_ack(leg + 1, &ack, now, route, network);
         };
         match self.offer_ack(link, &ack, now, network) {

@@ -36,9 +36,9 @@ pub struct Leg {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LegEnd {
     /// At a link that this connection alone feeds.
-    Alone(u32),
+    OwnLink(u32),
     /// At a link where flows meet; packets wait for it.
-    Meet {
+    SharedLink {
         /// Index of the link.
         link: u32,
         /// Where they wait.
@@ -46,12 +46,12 @@ pub enum LegEnd {
     },
     /// Behind a link where packets overtake each other, where what follows takes them in order of time;
     /// or, for acknowledgements, at their sender.
-    Wait {
+    Ring {
         /// Where they wait.
         lane: Lane,
     },
     /// At the receiver, which takes data packets as they come.
-    There,
+    Receiver,
 }
 
 /// The compiled path of a flow's connections, both ways.
@@ -233,26 +233,26 @@ impl<'a> Compiler<'a> {
                 }
                 Hop::Link(link) if self.links.alone[link as usize] => {
                     self.passed.push(Mark::Own(self.flow));
-                    way.add(self.wires.len(), LegEnd::Alone(link));
+                    way.add(self.wires.len(), LegEnd::OwnLink(link));
                     self.since += self.links.shortest(link);
                 }
                 Hop::Link(link) => {
                     let lane = self.wait(way.legs.len(), link, rings);
-                    way.add(self.wires.len(), LegEnd::Meet { link, lane });
+                    way.add(self.wires.len(), LegEnd::SharedLink { link, lane });
                     self.since = self.links.shortest(link);
                     let disorders = self.links.disorders[link as usize];
                     self.passed = vec![if disorders { Mark::Own(self.flow) } else { Mark::Ordered(link) }];
                     if disorders && !self.waits(hops.get(at + 1), ends_in_lane) {
                         let lane = self.wait(way.legs.len(), self.links.hosts(), rings);
-                        way.add(self.wires.len(), LegEnd::Wait { lane });
+                        way.add(self.wires.len(), LegEnd::Ring { lane });
                     }
                 }
             }
         }
         let end = if ends_in_lane {
-            LegEnd::Wait { lane: self.wait(way.legs.len(), self.links.hosts(), rings) }
+            LegEnd::Ring { lane: self.wait(way.legs.len(), self.links.hosts(), rings) }
         } else {
-            LegEnd::There
+            LegEnd::Receiver
         };
         way.add(self.wires.len(), end);
         way.legs
@@ -314,10 +314,10 @@ mod tests {
         let (first, third) = (ends(0), ends(2));
         let lanes = |ends: &[LegEnd]| match ends {
             [
-                LegEnd::Meet { link: 0, lane: a },
-                LegEnd::There,
-                LegEnd::Meet { link: 1, lane: b },
-                LegEnd::Wait { lane: c },
+                LegEnd::SharedLink { link: 0, lane: a },
+                LegEnd::Receiver,
+                LegEnd::SharedLink { link: 1, lane: b },
+                LegEnd::Ring { lane: c },
             ] => [a.ring, b.ring, c.ring],
             other => panic!("not the way of a dumbbell: {other:?}"),
         };

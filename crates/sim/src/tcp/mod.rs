@@ -24,7 +24,7 @@ pub use hystart::HyStart;
 pub use hystart_pp::HyStartPp;
 pub use pacer::Pacer;
 pub use prr::Prr;
-pub use rack::{Moment, Rack};
+pub use rack::{AckTiming, Rack};
 pub use rate::RateSampler;
 pub use receiver::Receiver;
 pub use rtt::RttEstimator;

@@ -18,7 +18,7 @@ const REORDER_PERSIST: u32 = 16;
 
 /// The round-trip times when an acknowledgement comes.
 #[derive(Clone, Copy, Debug)]
-pub struct Moment {
+pub struct AckTiming {
     /// When it comes.
     pub now: Time,
     /// The smallest sample so far.
@@ -97,10 +97,10 @@ impl Rack {
     }
 
     /// Takes an acknowledgement: how many packets it newly reports as delivered.
-    pub fn take_ack(&mut self, board: &mut Scoreboard, ack: &Ack, moment: Moment) -> u64 {
+    pub fn take_ack(&mut self, board: &mut Scoreboard, ack: &Ack, timing: AckTiming) -> u64 {
         let highest = self.highest;
         self.sample = None;
-        let delivered = board.take_by(ack, |number| self.deliver(number, highest, ack, moment));
+        let delivered = board.take_by(ack, |number| self.deliver(number, highest, ack, timing));
         self.flight.forget_below(board.una());
         delivered
     }
@@ -129,9 +129,9 @@ impl Rack {
         &mut self,
         board: &mut Scoreboard,
         recovering: bool,
-        moment: Moment,
+        timing: AckTiming,
     ) -> Option<Span> {
-        if std::mem::take(&mut self.advanced) { self.detect_losses(board, recovering, moment) } else { None }
+        if std::mem::take(&mut self.advanced) { self.detect_losses(board, recovering, timing) } else { None }
     }
 
     /// The same, whether or not a packet was delivered.
@@ -139,9 +139,9 @@ impl Rack {
         &mut self,
         board: &mut Scoreboard,
         recovering: bool,
-        moment: Moment,
+        timing: AckTiming,
     ) -> Option<Span> {
-        let due = self.rtt + self.reorder_window(board, recovering, moment);
+        let due = self.rtt + self.reorder_window(board, recovering, timing);
         let (mut wait, mut next) = (None, self.flight.next(None));
         while let Some(number) = next {
             let sent = self.flight.at(number).sent;
@@ -149,7 +149,7 @@ impl Rack {
                 break;
             }
             next = self.flight.next(Some(number));
-            let age = moment.now.since(sent);
+            let age = timing.now.since(sent);
             if age >= due {
                 self.lose(board, number);
             } else {
@@ -207,11 +207,11 @@ impl Rack {
     }
 
     /// The reordering window: how late a packet may be without being lost.
-    fn reorder_window(&self, board: &Scoreboard, recovering: bool, moment: Moment) -> Span {
+    fn reorder_window(&self, board: &Scoreboard, recovering: bool, timing: AckTiming) -> Span {
         if !self.reordered && (recovering || board.reported() >= DUP_THRESHOLD) {
             return Span::ZERO;
         }
-        (moment.min_rtt / REORDER_PARTS * self.reorder_steps).min(moment.srtt)
+        (timing.min_rtt / REORDER_PARTS * self.reorder_steps).min(timing.srtt)
     }
 
     fn lose(&mut self, board: &mut Scoreboard, number: u64) {
@@ -226,15 +226,15 @@ impl Rack {
 
     /// A packet is delivered; `highest`: the first above all that were before this acknowledgement.
     /// How often it was in the network.
-    fn deliver(&mut self, number: u64, highest: u64, ack: &Ack, moment: Moment) -> u64 {
+    fn deliver(&mut self, number: u64, highest: u64, ack: &Ack, timing: AckTiming) -> u64 {
         let packet = self.flight.deliver(number);
         self.lost -= u64::from(packet.lost);
         self.again -= u64::from(packet.again);
         self.reordered |= number < highest && !packet.ever;
         self.highest = self.highest.max(number + 1);
-        let rtt = moment.now.since(packet.sent);
+        let rtt = timing.now.since(packet.sent);
         // Of a packet that was sent again, one that cannot be the answer to the last copy.
-        let unsure = packet.ever && (rtt < moment.min_rtt || ack.echo < packet.sent);
+        let unsure = packet.ever && (rtt < timing.min_rtt || ack.echo < packet.sent);
         if !unsure {
             (self.advanced, self.rtt) = (true, rtt);
             self.latest = self.latest.max((packet.sent, number));
@@ -258,8 +258,8 @@ mod tests {
     }
 
     /// At that time, on a path of 40 ms.
-    fn moment(ms: u64) -> Moment {
-        Moment { now: at(ms), min_rtt: Span::from_ms(40), srtt: Span::from_ms(40) }
+    fn timing(ms: u64) -> AckTiming {
+        AckTiming { now: at(ms), min_rtt: Span::from_ms(40), srtt: Span::from_ms(40) }
     }
 
     fn ack(next: u64, block: (u64, u64)) -> Ack {
@@ -287,14 +287,14 @@ mod tests {
     #[test]
     fn an_overtaken_packet_has_a_quarter_of_a_round_trip_or_until_three_are_reported() {
         let (mut board, mut rack) = sent(10);
-        assert_eq!(rack.take_ack(&mut board, &ack(0, (1, 2)), moment(41)), 1);
-        assert_eq!(rack.detect_if_advanced(&mut board, false, moment(41)), Some(Span::from_ms(9)));
-        assert_eq!((rack.has_loss(), rack.detect_if_advanced(&mut board, false, moment(41))), (false, None));
-        assert_eq!(rack.detect_losses(&mut board, false, moment(50)), None);
+        assert_eq!(rack.take_ack(&mut board, &ack(0, (1, 2)), timing(41)), 1);
+        assert_eq!(rack.detect_if_advanced(&mut board, false, timing(41)), Some(Span::from_ms(9)));
+        assert_eq!((rack.has_loss(), rack.detect_if_advanced(&mut board, false, timing(41))), (false, None));
+        assert_eq!(rack.detect_losses(&mut board, false, timing(50)), None);
         assert_eq!((rack.has_loss(), rack.lost_to_resend(0), board.in_flight()), (true, Some(0), 8));
         let (mut board, mut rack) = sent(10);
-        rack.take_ack(&mut board, &ack(0, (1, 4)), moment(43));
-        assert_eq!((rack.detect_if_advanced(&mut board, false, moment(43)), rack.has_loss()), (None, true));
+        rack.take_ack(&mut board, &ack(0, (1, 4)), timing(43));
+        assert_eq!((rack.detect_if_advanced(&mut board, false, timing(43)), rack.has_loss()), (None, true));
     }
 
     /// Packet 0 is reported after 1 to 3, without having been sent again: packets change places. Then
@@ -304,12 +304,12 @@ mod tests {
     fn once_packets_change_places_three_reports_are_no_proof_and_regret_allows_more() {
         for (regrets, wait) in [(0, 6), (1, 16), (2, 16), (9, 16)] {
             let (mut board, mut rack) = sent(10);
-            rack.take_ack(&mut board, &ack(0, (1, 4)), moment(43));
-            rack.take_ack(&mut board, &ack(4, (0, 0)), moment(44));
+            rack.take_ack(&mut board, &ack(0, (1, 4)), timing(43));
+            rack.take_ack(&mut board, &ack(4, (0, 0)), timing(44));
             // All but the first are in the same round.
             (0..regrets).for_each(|_| rack.widen_reorder_window(4, 10));
-            rack.take_ack(&mut board, &ack(4, (5, 9)), moment(52));
-            let waits = rack.detect_if_advanced(&mut board, false, moment(52));
+            rack.take_ack(&mut board, &ack(4, (5, 9)), timing(52));
+            let waits = rack.detect_if_advanced(&mut board, false, timing(52));
             assert_eq!((waits, rack.has_loss()), (Some(Span::from_ms(wait)), false), "{regrets} regrets");
         }
     }
@@ -318,14 +318,14 @@ mod tests {
     #[test]
     fn a_retransmission_is_lost_like_any_other_packet() {
         let (mut board, mut rack) = sent(10);
-        rack.take_ack(&mut board, &ack(0, (1, 4)), moment(43));
-        rack.detect_if_advanced(&mut board, false, moment(43));
+        rack.take_ack(&mut board, &ack(0, (1, 4)), timing(43));
+        rack.detect_if_advanced(&mut board, false, timing(43));
         rack.resend(&mut board, 0, at(50));
         assert_eq!((board.in_flight(), rack.lost_to_resend(0), rack.resent_is_done()), (7, None, false));
         board.send_new();
         rack.send_new(at(60));
-        rack.take_ack(&mut board, &ack(0, (10, 11)), moment(100));
-        rack.detect_if_advanced(&mut board, true, moment(100));
+        rack.take_ack(&mut board, &ack(0, (10, 11)), timing(100));
+        rack.detect_if_advanced(&mut board, true, timing(100));
         assert_eq!((rack.lost_to_resend(0), rack.resent_is_done()), (Some(0), true));
     }
 
@@ -334,7 +334,7 @@ mod tests {
     #[test]
     fn the_timer_leaves_what_has_just_left() {
         let (mut board, mut rack) = sent(10);
-        rack.take_ack(&mut board, &ack(1, (0, 0)), moment(40));
+        rack.take_ack(&mut board, &ack(1, (0, 0)), timing(40));
         rack.mark_lost_on_timeout(&mut board, at(45));
         assert_eq!(board.in_flight(), 4);
         rack.undo_losses(&mut board);
@@ -373,7 +373,7 @@ mod tests {
         fn its_counts_are_those_of_its_packets(steps in steps(), recovering in any::<bool>()) {
             let (mut board, mut rack) = sent(5);
             for (ms, step) in (10u64..).step_by(3).zip(steps) {
-                let (una, next, now) = (board.una(), board.next(), moment(ms));
+                let (una, next, now) = (board.una(), board.next(), timing(ms));
                 match step {
                     Step::Send => {
                         board.send_new();

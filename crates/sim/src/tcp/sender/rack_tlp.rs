@@ -8,7 +8,7 @@ use fairhaul_cc::{Cause, Controller};
 use fairhaul_units::{Ack, Span, Time};
 
 use super::{CaState, Outcome, Poll, Sender};
-use crate::tcp::{Moment, Rack};
+use crate::tcp::{AckTiming, Rack};
 
 /// How much later than computed the timer of a probe or of reordering expires [LINUX, TCP_TIMEOUT_MIN_US].
 const TIMER_SLACK: Span = Span::from_ms(2);
@@ -61,10 +61,10 @@ impl<C: Controller + Clone> Sender<C> {
     /// Takes an acknowledgement and detects losses: how many packets it newly reports as delivered.
     #[cold]
     pub(super) fn take_ack_by_rack(&mut self, ack: &Ack, now: Time) -> u64 {
-        let (recovering, moment) = (self.is_recovering(ack.next), self.moment(now));
+        let (recovering, timing) = (self.is_recovering(ack.next), self.timing(now));
         let Some(rack_tlp) = &mut self.rack_tlp else { return 0 };
         let (lost, board) = (self.board.lost(), &mut self.board);
-        let delivered = rack_tlp.rack.take_ack(board, ack, moment);
+        let delivered = rack_tlp.rack.take_ack(board, ack, timing);
         let probe_was_duplicate = rack_tlp.probe.is_some_and(|probe| probe.was_duplicate(board.una()));
         if ack.tells_twice() && !probe_was_duplicate {
             rack_tlp.rack.widen_reorder_window(board.una(), board.next());
@@ -72,7 +72,7 @@ impl<C: Controller + Clone> Sender<C> {
         if let Some(rtt) = rack_tlp.rack.sample() {
             self.rtt.at_most(rtt);
         }
-        rack_tlp.wait = rack_tlp.rack.detect_if_advanced(board, recovering, moment);
+        rack_tlp.wait = rack_tlp.rack.detect_if_advanced(board, recovering, timing);
         rack_tlp.found = board.lost() > lost;
         delivered
     }
@@ -96,9 +96,9 @@ impl<C: Controller + Clone> Sender<C> {
     // Differs from [LINUX]: after a timeout what is found lost again is sent again, but begins no fast
     // recovery; the window is small already.
     fn on_reorder_timer(&mut self, now: Time) -> Outcome {
-        let (recovering, moment) = (self.state != CaState::Open, self.moment(now));
+        let (recovering, timing) = (self.state != CaState::Open, self.timing(now));
         let Some(rack_tlp) = &mut self.rack_tlp else { return Outcome::Quiet };
-        rack_tlp.rack.detect_losses(&mut self.board, recovering, moment);
+        rack_tlp.rack.detect_losses(&mut self.board, recovering, timing);
         self.timer = rack_tlp.timeout_at.max(now + TIMER_SLACK);
         if self.state == CaState::Open && rack_tlp.rack.has_loss() {
             return self.enter_recovery(1, 0, now);
@@ -136,8 +136,8 @@ impl<C: Controller + Clone> Sender<C> {
         self.state != CaState::Open && next < self.recover
     }
 
-    fn moment(&self, now: Time) -> Moment {
-        Moment { now, min_rtt: self.rtt.smallest(), srtt: self.rtt.smoothed() }
+    fn timing(&self, now: Time) -> AckTiming {
+        AckTiming { now, min_rtt: self.rtt.smallest(), srtt: self.rtt.smoothed() }
     }
 }
 
