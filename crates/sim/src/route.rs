@@ -160,7 +160,8 @@ pub fn compile(scenario: &Scenario, control: &Control) -> Option<Routes> {
     let disorders = scenario.links.iter().map(LinkSpec::disorders).collect();
     let links = Links { specs: &scenario.links, alone: fed_alone(scenario), disorders };
     // The departures of a link whose queue decides at departure have a slot, too.
-    let mut slots: Vec<u32> = scenario.links.iter().map(|link| u32::from(link.queue.entry.late)).collect();
+    let mut slots: Vec<u32> =
+        scenario.links.iter().map(|link| u32::from(link.queue.entry.at_departure)).collect();
     slots.push(0);
     let (mut data, mut acks) = (RingNumbers::default(), RingNumbers::default());
     let far = Span::from_ps(u64::MAX);
@@ -281,7 +282,7 @@ fn fed_alone(scenario: &Scenario) -> Vec<bool> {
     }
     let alone = |(link, &feeders): (&LinkSpec, &u32)| {
         let loses = link.loss.is_some() || !link.schedule.losses.is_empty();
-        feeders <= 1 && !loses && link.impair.is_none() && !link.disorders() && !link.queue.entry.late
+        feeders <= 1 && !loses && link.impair.is_none() && !link.disorders() && !link.queue.entry.at_departure
     };
     scenario.links.iter().zip(&feeders).map(alone).collect()
 }

@@ -19,7 +19,7 @@ pub struct QueueEntry {
     /// Its parameters, beside the capacity that all have.
     pub parameters: &'static [Parameter],
     /// Whether it decides at departure.
-    pub late: bool,
+    pub at_departure: bool,
     /// Whether it is a router of XCP, which answers senders that ask.
     pub answers: bool,
     /// What it tells of itself.
@@ -168,7 +168,7 @@ static ENTRIES: [QueueEntry; 8] = [
         title: DropTail::TITLE,
         source: "",
         parameters: &[],
-        late: false,
+        at_departure: false,
         answers: false,
         gauges: &[],
         resolve: |_, _, _| Ok(()),
@@ -179,7 +179,7 @@ static ENTRIES: [QueueEntry; 8] = [
         title: Red::TITLE,
         source: Red::SOURCE,
         parameters: Red::PARAMETERS,
-        late: false,
+        at_departure: false,
         answers: false,
         gauges: &Red::GAUGES,
         resolve: red::resolve,
@@ -192,7 +192,7 @@ static ENTRIES: [QueueEntry; 8] = [
         title: Pie::TITLE,
         source: Pie::SOURCE,
         parameters: Pie::PARAMETERS,
-        late: false,
+        at_departure: false,
         answers: false,
         gauges: &Pie::GAUGES,
         resolve: Pie::resolve,
@@ -206,7 +206,7 @@ static ENTRIES: [QueueEntry; 8] = [
         source: Sred::SOURCE,
         parameters: Sred::PARAMETERS,
         gauges: &Sred::GAUGES,
-        late: false,
+        at_departure: false,
         answers: false,
         resolve: Sred::resolve,
         build: |settings, site, chance| {
@@ -218,7 +218,7 @@ static ENTRIES: [QueueEntry; 8] = [
         title: Codel::TITLE,
         source: Codel::SOURCE,
         parameters: Codel::PARAMETERS,
-        late: true,
+        at_departure: true,
         answers: false,
         gauges: &Codel::GAUGES,
         resolve: codel::resolve,
@@ -229,7 +229,7 @@ static ENTRIES: [QueueEntry; 8] = [
         title: FqCodel::TITLE,
         source: FqCodel::SOURCE,
         parameters: FqCodel::PARAMETERS,
-        late: true,
+        at_departure: true,
         answers: false,
         gauges: &FqCodel::GAUGES,
         resolve: codel::resolve,
@@ -241,7 +241,7 @@ static ENTRIES: [QueueEntry; 8] = [
         source: Xcp::SOURCE,
         parameters: Xcp::PARAMETERS,
         gauges: &Xcp::GAUGES,
-        late: true,
+        at_departure: true,
         answers: true,
         resolve: xcp::resolve,
         build: |settings, site, _| Built::AtDeparture(DepartureRule::Xcp(xcp::rule(settings, site))),
@@ -252,7 +252,7 @@ static ENTRIES: [QueueEntry; 8] = [
         source: XcpTcp::SOURCE,
         parameters: XcpTcp::PARAMETERS,
         gauges: &XcpTcp::GAUGES,
-        late: true,
+        at_departure: true,
         answers: true,
         resolve: xcp_tcp::resolve,
         build: |settings, site, chance| {
@@ -279,7 +279,7 @@ mod tests {
             let choice = QueueChoice::named(entry.name).expect("it is in the catalogue");
             let choice = choice.resolved(&site, Bytes(1000)).expect("defaults fit");
             let built = choice.build(&site, Chance::stream(1, "queue", 0));
-            assert_eq!(entry.late, matches!(built, Built::AtDeparture(_)), "{}", entry.name);
+            assert_eq!(entry.at_departure, matches!(built, Built::AtDeparture(_)), "{}", entry.name);
         }
     }
 }
