@@ -2,7 +2,7 @@
 //! read in whole stamps.
 //!
 //! Two hosts' clocks have nothing in common but roughly their speed, so that of a one-way transit
-//! time only changes mean something. The record says the true time; a controller is told what the
+//! time only changes mean something. The record says the true time; a controller reads what the
 //! stamps say.
 
 use fairhaul_units::{Span, Time};

@@ -88,13 +88,13 @@ fn schedule(schedule: &Schedule) -> Value {
 
 /// A short course in full, a long one by its length and a digest.
 fn rates(rates: &Rates) -> Value {
-    const MOST_TOLD: usize = 100;
+    const MOST_REPORTED: usize = 100;
     let pairs = || rates.steps().map(|(at, bps)| json!([at.as_secs(), bps]));
     json!({
         "steps": rates.steps().len(),
         "digest": digest(rates),
         "repeats_after_s": rates.lap().map(Span::as_secs),
-        "bps": (rates.steps().len() <= MOST_TOLD).then(|| pairs().collect::<Vec<_>>()),
+        "bps": (rates.steps().len() <= MOST_REPORTED).then(|| pairs().collect::<Vec<_>>()),
     })
 }
 

@@ -1,6 +1,6 @@
-//! What a run of a scenario takes, told before it begins.
+//! An estimate, before a run, of the memory and the packets that it takes.
 //!
-//! An estimate: what windows will do is not known, so `least_bytes` counts only what no window can
+//! What windows will do is not known, so `least_bytes` counts only what no window can
 //! change, and `packets` is what the links let through at most. The engine watches what is
 //! outstanding while it runs.
 

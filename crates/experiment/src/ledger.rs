@@ -1,11 +1,11 @@
-//! The books of a run: what happened, in bins of the time at which it happened.
+//! The ledger of a run: what happened, counted in bins of the time at which it happened.
 //!
 //! Parts of the engine run ahead of the clock, so nothing is read at a tick. A counter is added to
 //! the bin of its own event; what becomes of a packet (it is lost, dropped or marked) is added to the bin in
 //! which that packet itself was counted, so that ratios are of the same packets. A level (the backlog of a
-//! link, the windows of a flow) is booked as its steps, in integers, so that the order of booking does not
+//! link, the windows of a flow) is recorded as its steps, in integers, so that the order of recording does not
 //! matter and a level that stands costs nothing; what a step adds to the bins after its own is summed when
-//! the books are closed. A flow's sender and its receiver each book in the order of their own time.
+//! the ledger is closed. A flow's sender and its receiver each record in the order of their own time.
 
 mod binned_series;
 mod flow_book;
@@ -25,7 +25,7 @@ pub const NO_WINDOW: Window = Window { cwnd: 0.0, ssthresh: 0.0 };
 #[derive(Clone, Copy, Debug)]
 pub struct RecordedWindow {
     window: Window,
-    /// Of the window, in the unit of the books.
+    /// Its cwnd, in the unit of the ledger.
     cwnd_units: i64,
 }
 
@@ -58,7 +58,7 @@ pub struct CarriedPayload {
     pub payload: u32,
 }
 
-/// The books of all flows and links.
+/// The books of all flows and links; see the module.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     grid: Grid,
@@ -66,7 +66,7 @@ pub struct Ledger {
     /// By bin, and in a bin by flow: what its bottleneck has sent of its payload, bytes.
     carried: Vec<f64>,
     links: Vec<LinkBook>,
-    /// What the queue of each link has told of itself at the starts of bins.
+    /// The gauges of each link's queue at the starts of bins.
     gauges: Vec<Vec<f64>>,
     events: Vec<EventRow>,
     packets: u64,
@@ -100,7 +100,7 @@ impl Ledger {
         })
     }
 
-    /// The end of the run: what happens at or after it is not booked.
+    /// The end of the run: what happens at or after it is not counted.
     pub fn end(&self) -> Time {
         self.grid.end
     }
@@ -339,7 +339,7 @@ impl Ledger {
         (self.events.capacity() * size_of::<EventRow>()) as u64
     }
 
-    /// Closes the books of a run of `engine` that made these transfers.
+    /// Closes the ledger of a run of `engine` that made these transfers.
     pub fn close(self, engine: &'static str, transfers: Vec<TransferRow>) -> Record {
         self.close_while(engine, transfers, || true).expect("nothing ends it")
     }

@@ -143,7 +143,7 @@ impl PacketWhat {
     }
 }
 
-/// One packet of a flow at one place, where a run was asked for evidence per packet.
+/// One packet of a flow at one place, where a run was asked for a packet trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PacketRow {
     /// When, seconds.

@@ -110,7 +110,7 @@ impl LinkSpec {
     pub fn loss(&self, chance: Chance) -> Option<Loss> {
         let changes = &self.schedule.losses;
         let rule = self.loss.clone().or_else(|| (!changes.is_empty()).then_some(LossRule::Probability(0.0)));
-        rule.map(|rule| Loss::new(rule, chance).then(changes))
+        rule.map(|rule| Loss::new(rule, chance).with_changes(changes))
     }
 
     /// What it can send over time.

@@ -20,7 +20,7 @@ pub struct BufferedLink<T> {
     bytes: Bytes,
     /// When the packet being sent has left, and its size.
     sending: (Time, u32),
-    /// The queue has not been asked what follows it. Where nothing waits it is asked only once somebody
+    /// The queue has not been asked what follows it. Where nothing waits it is asked only once a caller
     /// looks, since that may be long after.
     unasked: bool,
     totals: LinkTotals,

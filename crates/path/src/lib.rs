@@ -1,6 +1,6 @@
 //! Between hosts: links, queue disciplines, flow counters and impairments.
 //!
-//! Nothing here has a clock: a [`Link`] is driven by the `now` of whoever owns it, the simulator
+//! Nothing here has a clock: a [`Link`] is driven by the `now` of its owner, the simulator
 //! in virtual time or a router with its host's clock.
 
 mod backlog;

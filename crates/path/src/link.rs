@@ -40,7 +40,7 @@ pub struct LinkTotals {
     pub marked: u64,
 }
 
-/// A link without a limit: what is offered waits its turn, however long. A host's own interface
+/// A link without a limit of its queue: packets wait, however long. A host's own interface
 /// is one, since it pushes back on its sender instead of dropping.
 #[derive(Clone, Debug)]
 pub struct Wire {

@@ -280,7 +280,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Closes the books and checks that no packet was lost or made unseen.
+    /// Closes the ledger and checks that no packet was lost or made uncounted.
     fn close(mut self) -> Result<(Record, Option<TraceRecorder>), RunError> {
         let mut waiting = vec![0u64; self.connections.len()];
         self.network.each_serial(|serial| waiting[serial as usize] += 1);

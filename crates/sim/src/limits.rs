@@ -10,7 +10,7 @@ use crate::control::Control;
 /// Packets that leave between two checks within one event.
 const PACKETS_PER_CHECK: u64 = 1 << 16;
 /// Memory that a packet may take in all, bytes: its place in a ring or queue, whose capacity may be twice what is
-/// needed, and its entry in the books of its sender.
+/// needed, and what its sender stores of it.
 const PER_PACKET: u64 = 512;
 
 /// See the module.

@@ -231,7 +231,7 @@ impl Network {
             self.ledger.sent_by_link(link, departs, on_wire, |from, to| link_rate.work_between(from, to));
         }
         if let (Some(loss), Some(flow)) = (&mut port.loss, may_lose)
-            && loss.takes(flow, departs)
+            && loss.loses(flow, departs)
         {
             self.ledger.lost_after_queue(link, offered, departs);
             return Err(departs);

@@ -66,9 +66,9 @@ impl<T> Eq for Early<T> {}
 /// The packets that wait for events of one kind at one node.
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
-    /// The line, in order. Nobody beside it comes before its head, so nobody is there while it is empty.
+    /// The packets in order. No packet aside comes before the head, so none is aside while this is empty.
     waiting: VecDeque<Waiting<T>>,
-    /// The key of what has last lined up behind all others: nobody who waits has a later one.
+    /// The key of the last packet that was added at the end: no waiting packet has a later one.
     last: u128,
     slot: SlotId,
     /// What would have overtaken many in the line; apart, since in most rings nothing ever does.
@@ -284,7 +284,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a list that is sorted anew each time; the head is told wherever it changes.
+        /// Compared with a list that is sorted anew each time; each change of the head is reported.
         #[test]
         fn packets_that_overtake_many_keep_the_order(
             steps in proptest::collection::vec((0u64..400, any::<bool>()), 400..1200),

@@ -131,7 +131,7 @@ enum Mark {
     /// The link at which they were put in order.
     Ordered(u32),
     Wire(Rate, Span),
-    /// What nobody but the flow of that index passes, or passes in order.
+    /// A place that only the flow of that index passes, or only its packets pass in order.
     Own(usize),
 }
 

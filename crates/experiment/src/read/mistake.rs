@@ -65,7 +65,7 @@ impl Notes {
     }
 
     /// The mistakes in the order of the file, each once: the runs of a sweep repeat those of the
-    /// file they vary. Of very many, which one cause may have, the first are told and the rest counted.
+    /// file they vary. Of very many, which one cause may have, the first are reported and the rest counted.
     pub(crate) fn finish(mut self, file: &str, overrides: &[(String, String)]) -> Mistakes {
         self.found.sort();
         self.found.dedup();
@@ -76,22 +76,22 @@ impl Notes {
                 format!("--set {}={}", clip(key), clip(value))
             }
         };
-        let untold = self.found.split_off(MOST_TOLD.min(self.found.len()));
-        let told = |(origin, text): (SourceSpan, String)| Mistake {
+        let unreported = self.found.split_off(MOST_REPORTED.min(self.found.len()));
+        let reported = |(origin, text): (SourceSpan, String)| Mistake {
             place: printable(&place(origin)),
             text: printable(&shortened(text)),
         };
-        let mut mistakes: Vec<Mistake> = self.found.into_iter().map(told).collect();
-        if let Some((first, _)) = untold.first() {
-            let text = format!("and {} more mistakes from here on", untold.len());
+        let mut mistakes: Vec<Mistake> = self.found.into_iter().map(reported).collect();
+        if let Some((first, _)) = unreported.first() {
+            let text = format!("and {} more mistakes from here on", unreported.len());
             mistakes.push(Mistake { place: printable(&place(*first)), text });
         }
         Mistakes(mistakes)
     }
 }
 
-/// Mistakes that are told one by one.
-const MOST_TOLD: usize = 40;
+/// Mistakes that are reported one by one.
+const MOST_REPORTED: usize = 40;
 
 /// A message that fits a screen, whatever it quotes.
 fn shortened(text: String) -> String {
@@ -203,9 +203,9 @@ mod tests {
             notes.note(SourceSpan::Line(line), "x".repeat(if line == 1 { 70_000 } else { 1 }));
         }
         let Mistakes(told) = notes.finish("x.toml", &[]);
-        assert_eq!(told.len(), MOST_TOLD + 1);
+        assert_eq!(told.len(), MOST_REPORTED + 1);
         assert_eq!(told[0].text.chars().count(), 1001);
-        assert_eq!(told[MOST_TOLD].to_string(), "x.toml:41: and 299960 more mistakes from here on");
+        assert_eq!(told[MOST_REPORTED].to_string(), "x.toml:41: and 299960 more mistakes from here on");
     }
 
     #[test]

@@ -103,7 +103,7 @@ access! {
     tables: Tables -> Vec<Values>,
 }
 
-/// Reads a table of `shape`; keys in `skip` belong to somebody else.
+/// Reads a table of `shape`; keys in `skip` are read elsewhere.
 pub(crate) fn table(node: &Node, shape: &'static Shape, skip: &[&str], notes: &mut Notes) -> Option<Values> {
     let TomlValue::Table(entries) = &node.value else {
         notes.note(node.origin, format!("{} is a table, not {}", shape.name, clip(&node.to_string())));

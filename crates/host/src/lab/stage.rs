@@ -181,7 +181,7 @@ impl Stage {
             ledger.sent_by_link(self.link, departs, on_wire, work);
         }
         if let (Some(loss), Some(flow)) = (&mut self.loss, parcel.data_of)
-            && loss.takes(flow, departs)
+            && loss.loses(flow, departs)
         {
             ledger.lost_after_queue(self.link, offered, departs);
             return Fate::Dropped(departs);

@@ -1,4 +1,4 @@
-//! Flow counters: how many flows send over a link, told from its packets one by one, and their list.
+//! Flow counters: how many flows send over a link, estimated from its packets one by one, and their list.
 //!
 //! A counter is shown each packet that it is to count and answers at any time. Which packets those
 //! are is its owner's affair: for flows, data packets of one direction.

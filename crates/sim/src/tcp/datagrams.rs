@@ -1,6 +1,6 @@
 //! The receiving end of datagrams: which are new. Nothing is acknowledged.
 
-/// How far behind the latest a datagram may come and still be told from a copy.
+/// How far behind the latest a datagram may come and still be distinguished from a copy.
 const REACH: u64 = 4096;
 const CELL: u64 = u64::BITS as u64;
 

@@ -1,4 +1,4 @@
-//! TCP's two ends. Neither knows a link or an event queue: they are told the time and asked what
+//! TCP's two ends. Neither knows a link or an event queue: the engine gives them the time and asks what
 //! to send.
 
 mod adaptive;

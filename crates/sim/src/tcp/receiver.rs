@@ -30,7 +30,7 @@ pub struct Receiver {
     echoes: bool,
     exact: bool,
     /// What routers answered in the packets since the last acknowledgement, or `sums`, in all so far,
-    /// bytes/s; `None`: nobody asked.
+    /// bytes/s; `None`: the sender does not ask.
     answers: Option<i32>,
     sums: bool,
 }
@@ -114,7 +114,7 @@ impl Receiver {
     }
 
     /// Whether `data` makes or touches another run than the two that a held acknowledgement reports
-    /// first, and so could push out of the next what nobody has been told [LINUX,
+    /// first, and so could push out of the next what was not reported yet [LINUX,
     /// TCP_SACK_BLOCKS_EXPECTED].
     #[cold]
     fn is_third_run(&self, data: &Data) -> bool {

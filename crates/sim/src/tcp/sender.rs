@@ -113,7 +113,7 @@ pub struct Sender<C> {
     marked_below: u64,
     /// In Linux: an echo reduces the window in proportion to what is delivered (CA_CWR).
     in_cwr: bool,
-    /// Packets believed lost of which the controller has been told.
+    /// Packets marked lost that were reported to the controller.
     lost_told: u64,
     /// The routers' feedback so far, bytes/s, where acknowledgements carry its sum.
     router_feedback: i32,

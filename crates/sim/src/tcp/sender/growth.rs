@@ -7,7 +7,7 @@ use fairhaul_units::{Ack, Time, real};
 use super::{CaState, Sender};
 
 impl<C: Controller + Clone> Sender<C> {
-    /// What the controller is told of an acknowledgement that delivered something.
+    /// The event for the controller of an acknowledgement that delivered packets.
     #[inline(always)]
     pub(super) fn event(&mut self, ack: &Ack, delivered: u64, now: Time) -> AckEvent {
         let lost = self.board.lost() - std::mem::replace(&mut self.lost_told, self.board.lost());

@@ -60,7 +60,7 @@ impl<C: Controller + Clone> Sender<C> {
         Poll::Idle
     }
 
-    /// What left last did so with that stamp; who wants to know is told.
+    /// The last packet was sent with that stamp: reports it to RACK and to the rate sampler.
     #[inline(never)]
     pub(super) fn on_launched(&mut self, stamp: Time) {
         if let CaState::Opening { .. } = self.state {
