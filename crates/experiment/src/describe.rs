@@ -12,8 +12,8 @@ use fairhaul_units::{Bytes, HEADER, Kind, Settings, Span};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Clock, Flow, Hold, Hop, LinkSpec, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Sockbuf, Start,
-    Traffic,
+    Flow, Hold, Hop, LinkSpec, ReceiverClock, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Sockbuf,
+    Start, Traffic,
 };
 
 /// `scenario` as JSON, in one line.
@@ -190,7 +190,7 @@ fn flow(flow: &Flow) -> Value {
     described
 }
 
-fn clock(clock: Clock) -> Value {
+fn clock(clock: ReceiverClock) -> Value {
     json!({
         "offset_s": clock.offset.as_secs(),
         "drift_ppm": clock.drift_ppb as f64 / 1000.0,

@@ -11,7 +11,7 @@ use fairhaul_path::queue::{self, Capacity, Packet, Site};
 use fairhaul_path::{LinkModel, LinkRate, Schedule, WORK_PER_BYTE};
 use fairhaul_units::{Bytes, Chance, HEADER, Rate, SENDER, Span, Time};
 
-use crate::{Clock, Grid, grid};
+use crate::{Grid, ReceiverClock, grid};
 
 /// One question, ready for an engine.
 #[derive(Clone, Debug)]
@@ -361,7 +361,7 @@ pub struct Flow {
     /// What the send buffer counts.
     pub sockbuf: Sockbuf,
     /// By what the receiver stamps arrivals.
-    pub clock: Clock,
+    pub clock: ReceiverClock,
     /// Least margin of the retransmission timer above the smoothed round-trip time, or its least timeout.
     pub min_rto: Span,
     /// Payload that the sender may keep unacknowledged.

@@ -10,7 +10,9 @@ use super::mistake::Notes;
 use super::quantities::{CapacitySpec, RoundTrips};
 use super::reader::{Value, Values};
 use crate::plan::expected;
-use crate::{Clock, Flow, Hold, Recovery, Role, Rto, SizeLaw, SlowStart, Sockbuf, Start, Traffic, WebPages};
+use crate::{
+    Flow, Hold, ReceiverClock, Recovery, Role, Rto, SizeLaw, SlowStart, Sockbuf, Start, Traffic, WebPages,
+};
 
 /// What a receiver holds an acknowledgement for where the file says `true`, as Linux does.
 const DELAYED_ACK: Span = Span::from_ms(40);
@@ -226,8 +228,8 @@ fn room(values: &Values, packet: Bytes, notes: &mut Notes) {
 }
 
 /// The receiver's clock against the sender's.
-fn clock(values: &Values) -> Option<Clock> {
-    Some(Clock {
+fn clock(values: &Values) -> Option<ReceiverClock> {
+    Some(ReceiverClock {
         offset: values.span("clock_offset")?,
         drift_ppb: libm::round(values.number("clock_drift")? * 1000.0) as i64,
         stamp: values.span("clock_stamp")?,

@@ -242,7 +242,7 @@ fn asks_too_much(flow: &Flow) -> Vec<String> {
         "delayed_ack: the kernel does it by itself (\"adaptive\", or true), or not at all (false)",
     );
     refuse(
-        flow.clock != fairhaul_experiment::Clock::default(),
+        flow.clock != fairhaul_experiment::ReceiverClock::default(),
         "clock_offset, clock_drift and clock_stamp: the hosts of the lab share one clock; leave them out",
     );
     refuse(

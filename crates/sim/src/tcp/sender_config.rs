@@ -1,7 +1,7 @@
 //! The configuration of a sender, and how its transfer is divided into packets.
 
 use fairhaul_cc::Window;
-use fairhaul_experiment::{Clock, Flow, Recovery, Rto, SlowStart, Transfer};
+use fairhaul_experiment::{Flow, ReceiverClock, Recovery, Rto, SlowStart, Transfer};
 use fairhaul_units::{Ecn, Rate, Span};
 
 use super::buffer_limits::BufferLimits;
@@ -36,7 +36,7 @@ pub struct SenderConfig {
     /// Whether it takes back what it did for packets that were merely late.
     pub undo: bool,
     /// By what the receiver stamps arrivals.
-    pub clock: Clock,
+    pub clock: ReceiverClock,
     /// Limits of both socket buffers at the start.
     pub buffers: BufferLimits,
     /// Least margin of the retransmission timer, or its least timeout.
@@ -132,7 +132,7 @@ mod tests {
             line: 1e6,
             offload: 1,
             undo: true,
-            clock: Clock::default(),
+            clock: ReceiverClock::default(),
             buffers: BufferLimits::for_packets(u64::MAX),
             min_rto: Span::from_ms(200),
             rto: Rto::Scaled,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fairhaul_cc::entries;
 use fairhaul_experiment::{
-    Clock, Hold, Recovery, Rto, SizeLaw, SlowStart, Sockbuf, Start, Traffic, WebPages,
+    Hold, ReceiverClock, Recovery, Rto, SizeLaw, SlowStart, Sockbuf, Start, Traffic, WebPages,
 };
 use fairhaul_path::impair::{Bursts, Impairments, JitterRule, LossRule, PolicerRule, ReorderRule};
 use fairhaul_path::queue::{self, Capacity};
@@ -419,14 +419,11 @@ fn holds() -> impl Strategy<Value = Option<Hold>> {
     ]
 }
 
-fn clocks() -> impl Strategy<Value = Clock> {
+fn clocks() -> impl Strategy<Value = ReceiverClock> {
     let stamp = select(vec![Span::ZERO, Span::from_us(1), Span::from_ms(1), Span::from_ms(10)]);
-    let some = (0u64..100_000, -1_000_000i64..1_000_000, stamp).prop_map(|(us, drift_ppb, stamp)| Clock {
-        offset: Span::from_us(us),
-        drift_ppb,
-        stamp,
-    });
-    prop_oneof![3 => Just(Clock::default()), 1 => some]
+    let some = (0u64..100_000, -1_000_000i64..1_000_000, stamp)
+        .prop_map(|(us, drift_ppb, stamp)| ReceiverClock { offset: Span::from_us(us), drift_ppb, stamp });
+    prop_oneof![3 => Just(ReceiverClock::default()), 1 => some]
 }
 
 fn buffers() -> impl Strategy<Value = Option<Bytes>> {

@@ -2,7 +2,8 @@
 
 use fairhaul_cc::ControllerChoice;
 use fairhaul_experiment::{
-    Clock, Flow, Hold, Hop, LinkSpec, Recovery, Role, Rto, Scenario, SlowStart, Sockbuf, Start, Traffic,
+    Flow, Hold, Hop, LinkSpec, ReceiverClock, Recovery, Role, Rto, Scenario, SlowStart, Sockbuf, Start,
+    Traffic,
 };
 use fairhaul_path::Schedule;
 use fairhaul_path::impair::{Impairments, LossRule};
@@ -65,7 +66,7 @@ pub struct Leg {
     pub integer_cwnd: bool,
     pub rto: Rto,
     pub sockbuf: Sockbuf,
-    pub clock: Clock,
+    pub clock: ReceiverClock,
     pub min_rto: Span,
     pub send_buffer: Option<Bytes>,
     pub receive_buffer: Option<Bytes>,
@@ -178,7 +179,7 @@ impl Leg {
             integer_cwnd: false,
             rto: Rto::Scaled,
             sockbuf: Sockbuf::Payload,
-            clock: Clock::default(),
+            clock: ReceiverClock::default(),
             min_rto: Span::from_ms(200),
             send_buffer: None,
             receive_buffer: None,

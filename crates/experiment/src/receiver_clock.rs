@@ -14,7 +14,7 @@ const PARTS: i128 = 1_000_000_000;
 
 /// The clock of a receiver, against that of its sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Clock {
+pub struct ReceiverClock {
     /// How far it is ahead at the start of the run.
     pub offset: Span,
     /// Nanoseconds that it gains in each second.
@@ -23,10 +23,10 @@ pub struct Clock {
     pub stamp: Span,
 }
 
-impl Clock {
+impl ReceiverClock {
     /// Whether it is the sender's own.
     pub fn is_exact(&self) -> bool {
-        *self == Clock::default()
+        *self == ReceiverClock::default()
     }
 
     /// What it shows at `now`.
@@ -54,14 +54,14 @@ mod tests {
 
     #[test]
     fn an_exact_clock_shows_the_time() {
-        assert_eq!(Clock::default().reads(at(1_234_567)), at(1_234_567));
+        assert_eq!(ReceiverClock::default().reads(at(1_234_567)), at(1_234_567));
     }
 
     /// 100 ppm of 600 s are 60 ms; of 10 s, 1 ms.
     #[test]
     fn a_clock_gains_or_loses_its_drift() {
         for (ppb, gained_us) in [(100_000, 60_000i64), (-100_000, -60_000)] {
-            let clock = Clock { drift_ppb: ppb, ..Clock::default() };
+            let clock = ReceiverClock { drift_ppb: ppb, ..ReceiverClock::default() };
             let start = clock.reads(Time::ZERO);
             let passed = clock.reads(at(600_000_000)).since(start).as_ps() as i64;
             assert_eq!(passed - 600_000_000_000_000, gained_us * 1_000_000);
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_clock_is_read_in_whole_stamps() {
-        let clock = Clock { stamp: Span::from_ms(1), ..Clock::default() };
+        let clock = ReceiverClock { stamp: Span::from_ms(1), ..ReceiverClock::default() };
         let start = clock.reads(Time::ZERO);
         assert_eq!(clock.reads(at(2_999)).since(start), Span::from_ms(2));
         assert_eq!(clock.reads(at(3_000)).since(start), Span::from_ms(3));
@@ -78,8 +78,8 @@ mod tests {
 
     #[test]
     fn an_offset_of_whole_stamps_changes_no_difference() {
-        let clock = Clock { stamp: Span::from_ms(10), drift_ppb: 37_000, ..Clock::default() };
-        let ahead = Clock { offset: Span::from_s(7), ..clock };
+        let clock = ReceiverClock { stamp: Span::from_ms(10), drift_ppb: 37_000, ..ReceiverClock::default() };
+        let ahead = ReceiverClock { offset: Span::from_s(7), ..clock };
         for us in [0, 9_999, 10_001, 1_234_567, 599_999_999] {
             assert_eq!(ahead.reads(at(us)), clock.reads(at(us)) + Span::from_s(7));
         }
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn the_slowest_clock_is_ahead_to_the_end_of_the_longest_run() {
-        let clock = Clock { drift_ppb: -1_000_000, ..Clock::default() };
+        let clock = ReceiverClock { drift_ppb: -1_000_000, ..ReceiverClock::default() };
         let end = Time::ZERO + Span::from_s(100 * 86_400);
         assert!(clock.reads(end) > end);
     }
