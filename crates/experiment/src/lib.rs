@@ -15,7 +15,7 @@ mod scenario;
 mod source;
 
 pub use describe::describe;
-pub use estimate::Estimate;
+pub use estimate::CostEstimate;
 pub use ledger::{CarriedPayload, Ledger, NO_WINDOW, RecordedWindow};
 pub use listing::{Gauge, Key, Word, controllers, counters, page, queues, recoveries, schema, traffics};
 pub use plan::{Transfer, plan, plan_while};
