@@ -12,7 +12,7 @@ use fairhaul_units::{Ack, Data, Time};
 
 use crate::event_key::{EventKey, EventKind};
 use crate::event_queue::{EventQueue, SlotId};
-use crate::route::Lane;
+use crate::route::RingLane;
 
 /// How far from the end a packet is compared with those that wait one by one.
 const NEAR: usize = 8;
@@ -207,14 +207,21 @@ impl Rings {
 
     /// A data packet of connection `serial` waits in `lane`.
     #[inline(always)]
-    pub fn push_data(&mut self, events: &mut EventQueue, lane: Lane, serial: u32, time: Time, data: Data) {
+    pub fn push_data(
+        &mut self,
+        events: &mut EventQueue,
+        lane: RingLane,
+        serial: u32,
+        time: Time,
+        data: Data,
+    ) {
         let key = EventKind::Data(lane.leg).key_in_ring(serial, lane.ring);
         self.data[lane.ring as usize].push(events, time, key, data);
     }
 
     /// An acknowledgement of connection `serial` waits in `lane`.
     #[inline(always)]
-    pub fn push_ack(&mut self, events: &mut EventQueue, lane: Lane, serial: u32, time: Time, ack: Ack) {
+    pub fn push_ack(&mut self, events: &mut EventQueue, lane: RingLane, serial: u32, time: Time, ack: Ack) {
         let key = EventKind::Ack(lane.leg).key_in_ring(serial, lane.ring);
         self.acks[lane.ring as usize].push(events, time, key, ack);
     }

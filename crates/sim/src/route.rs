@@ -14,9 +14,9 @@ use crate::control::Control;
 use crate::event_key::{MOST_LEGS, MOST_RINGS};
 use crate::event_queue::SlotId;
 
-/// Where packets of a connection wait for their events.
+/// The ring in which packets of a connection wait at the end of a leg.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Lane {
+pub struct RingLane {
     /// The leg of their way at whose end that is.
     pub leg: u16,
     /// The ring in which they wait, with those of other connections.
@@ -42,13 +42,13 @@ pub enum LegEnd {
         /// Index of the link.
         link: u32,
         /// Where they wait.
-        lane: Lane,
+        lane: RingLane,
     },
     /// Behind a link where packets overtake each other, where what follows takes them in order of time;
     /// or, for acknowledgements, at their sender.
     Ring {
         /// Where they wait.
-        lane: Lane,
+        lane: RingLane,
     },
     /// At the receiver, which takes data packets as they come.
     Receiver,
@@ -144,14 +144,14 @@ struct RingNumbers {
 }
 
 impl RingNumbers {
-    fn lane(&mut self, leg: usize, node: u32, passed: &[Mark], slots: &mut [u32]) -> Lane {
+    fn lane(&mut self, leg: usize, node: u32, passed: &[Mark], slots: &mut [u32]) -> RingLane {
         let (leg, next) = (leg as u16, self.slots.len() as u32);
         let ring = *self.known.entry((leg, node, passed.to_vec())).or_insert(next);
         if ring == next {
             self.slots.push(SlotId { node, number: slots[node as usize] });
             slots[node as usize] += 1;
         }
-        Lane { leg, ring }
+        RingLane { leg, ring }
     }
 }
 
@@ -217,7 +217,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// Packets wait at a node, where what has passed the same as they has a ring.
-    fn wait(&mut self, leg: usize, node: u32, rings: &mut RingNumbers) -> Lane {
+    fn wait(&mut self, leg: usize, node: u32, rings: &mut RingNumbers) -> RingLane {
         self.reach(node);
         rings.lane(leg, node, &self.passed, self.slots)
     }
