@@ -5,10 +5,9 @@ use fairhaul_path::queue::Queued;
 use fairhaul_path::{Departure, LinkModel, LinkOutcome};
 use fairhaul_units::{Ecn, Span, Time};
 
-use crate::event_queue::{EventQueue, SlotId};
-
 use crate::control::Control;
 use crate::event_key::EventKey;
+use crate::event_queue::{EventQueue, SlotId};
 use crate::limits::RunLimits;
 use crate::link_port::LinkPort;
 use crate::packet_trace::TraceRecorder;

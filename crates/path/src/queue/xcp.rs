@@ -19,7 +19,7 @@ pub use fairness::XcpTcpRule;
 use rule::CloudRule;
 pub use rule::XcpRule;
 
-/// First in, first out, under the law of XCP.
+/// First in, first out, with the rate allocation of XCP.
 #[derive(Clone, Debug)]
 pub struct Xcp<T> {
     queued: VecDeque<Queued<T>>,

@@ -1,6 +1,6 @@
-//! The law of an XCP router [XCP-SPEC, 4]: once in an interval it finds how much faster or slower all
-//! senders together should be; packet by packet it hands that out, in equal parts what is gained and
-//! in proportion to rates what is given up.
+//! The rate allocation of an XCP router [XCP-SPEC, 4]: once in a control interval it computes how much faster or slower
+//! all senders together should send; packet by packet it allocates that, gains in equal parts and cuts in proportion
+//! to the rates.
 
 use fairhaul_units::{CongestionHeader, Span, Time};
 
@@ -11,7 +11,7 @@ pub(super) const FIRST: Span = Span::from_ms(50);
 /// The least time over which the persistent queue is looked for [XCP-SPEC, 4.6].
 const LEAST_WATCH: Span = Span::from_ms(2);
 
-/// What a router knows of one output queue.
+/// The state of a router for one output queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct XcpAllocator {
     /// What came in the interval under way: bytes, the sum of X, and of X times the round-trip time.
