@@ -7,7 +7,7 @@
 
 use fairhaul_units::{Kind, Parameter, Settings, Span, Time};
 
-use crate::pipe::{Plateau, Rounds, Spacing, after_idle, draw, flight_before, span};
+use crate::pipe::{DeliveryRounds, Plateau, Spacing, after_idle, draw, flight_before, span};
 use crate::windowed::WindowedMax;
 use crate::{AckEvent, Cause, Congestion, Controller, Pacing, RateSample, Window};
 
@@ -23,7 +23,7 @@ const LEAST_WINDOW: f64 = 4.0;
 const BURSTS: f64 = 3.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum BbrState {
     Startup,
     Drain,
     ProbeBw { phase: u8 },
@@ -33,17 +33,17 @@ enum State {
 /// BBR version 1.
 #[derive(Clone, Debug)]
 pub struct Bbr {
-    model: Box<Model>,
+    model: Box<BbrModel>,
 }
 
 #[derive(Clone, Debug)]
-struct Model {
+struct BbrModel {
     high_gain: f64,
     cwnd_gain: f64,
     min_rtt_window: Span,
     probe_rtt: Span,
-    state: State,
-    rounds: Rounds,
+    state: BbrState,
+    rounds: DeliveryRounds,
     rates: WindowedMax,
     spacing: Spacing,
     min_rtt: Span,
@@ -107,13 +107,13 @@ impl Bbr {
     ];
 
     pub(crate) fn new(settings: &Settings) -> Bbr {
-        let model = Model {
+        let model = BbrModel {
             high_gain: settings.number("high_gain"),
             cwnd_gain: settings.number("cwnd_gain"),
             min_rtt_window: span(settings, "min_rtt_window"),
             probe_rtt: span(settings, "probe_rtt"),
-            state: State::Startup,
-            rounds: Rounds::default(),
+            state: BbrState::Startup,
+            rounds: DeliveryRounds::default(),
             // Differs from [LINUX]: the largest rate is that of ten rounds, the one under way included; the
             // filter there keeps eleven.
             rates: WindowedMax::new(settings.number("bandwidth_window") as u64),
@@ -138,21 +138,21 @@ impl Bbr {
     }
 }
 
-impl Model {
+impl BbrModel {
     fn pacing_gain(&self) -> f64 {
         match self.state {
-            State::Startup => self.high_gain,
-            State::Drain => 1.0 / self.high_gain,
-            State::ProbeBw { phase } => CYCLE[usize::from(phase)],
-            State::ProbeRtt => 1.0,
+            BbrState::Startup => self.high_gain,
+            BbrState::Drain => 1.0 / self.high_gain,
+            BbrState::ProbeBw { phase } => CYCLE[usize::from(phase)],
+            BbrState::ProbeRtt => 1.0,
         }
     }
 
     fn cwnd_gain(&self) -> f64 {
         match self.state {
-            State::Startup | State::Drain => self.high_gain,
-            State::ProbeBw { .. } => self.cwnd_gain,
-            State::ProbeRtt => 1.0,
+            BbrState::Startup | BbrState::Drain => self.high_gain,
+            BbrState::ProbeBw { .. } => self.cwnd_gain,
+            BbrState::ProbeRtt => 1.0,
         }
     }
 
@@ -172,10 +172,10 @@ impl Model {
         if !self.filled && self.rounds.started && !limited {
             self.filled = self.plateau.take(self.rates.largest());
         }
-        if self.state == State::Startup && self.filled {
-            self.state = State::Drain;
+        if self.state == BbrState::Startup && self.filled {
+            self.state = BbrState::Drain;
         }
-        if self.state == State::Drain && ack.in_flight <= self.in_flight_at(1.0) {
+        if self.state == BbrState::Drain && ack.in_flight <= self.in_flight_at(1.0) {
             self.cycle(ack.now);
         }
         self.watch_round_trip(window, ack, sample);
@@ -185,11 +185,11 @@ impl Model {
     fn cycle(&mut self, now: Time) {
         let phase = (7.0 * draw(now)) as u8;
         let phase = if phase == 0 { 0 } else { phase + 1 };
-        (self.state, self.phase_began) = (State::ProbeBw { phase }, now);
+        (self.state, self.phase_began) = (BbrState::ProbeBw { phase }, now);
     }
 
     fn move_phase(&mut self, ack: &AckEvent) {
-        let State::ProbeBw { phase } = self.state else { return };
+        let BbrState::ProbeBw { phase } = self.state else { return };
         let long = ack.now.since(self.phase_began) > self.min_rtt;
         let before = flight_before(ack);
         let over = match self.pacing_gain() {
@@ -199,7 +199,7 @@ impl Model {
             _ => long,
         };
         if over {
-            (self.state, self.phase_began) = (State::ProbeBw { phase: (phase + 1) % 8 }, ack.now);
+            (self.state, self.phase_began) = (BbrState::ProbeBw { phase: (phase + 1) % 8 }, ack.now);
         }
     }
 
@@ -212,12 +212,12 @@ impl Model {
         if ack.rtt <= self.min_rtt || old {
             (self.min_rtt, self.min_rtt_at) = (ack.rtt, ack.now);
         }
-        if old && self.state != State::ProbeRtt && !after_idle(sample) {
-            self.state = State::ProbeRtt;
+        if old && self.state != BbrState::ProbeRtt && !after_idle(sample) {
+            self.state = BbrState::ProbeRtt;
             self.save(window);
             self.probe_ends = None;
         }
-        if self.state == State::ProbeRtt {
+        if self.state == BbrState::ProbeRtt {
             self.probe_round_trip(window, ack, sample);
         }
     }
@@ -236,13 +236,13 @@ impl Model {
         if self.probe_round_done && ack.now > ends {
             self.min_rtt_at = ack.now;
             window.cwnd = window.cwnd.max(self.prior_cwnd);
-            if self.filled { self.cycle(ack.now) } else { self.state = State::Startup }
+            if self.filled { self.cycle(ack.now) } else { self.state = BbrState::Startup }
         }
     }
 
     /// Remembers the window for when a recovery or a probe is over.
     fn save(&mut self, window: &Window) {
-        let untouched = !self.recovering && self.state != State::ProbeRtt;
+        let untouched = !self.recovering && self.state != BbrState::ProbeRtt;
         self.prior_cwnd = if untouched { window.cwnd } else { self.prior_cwnd.max(window.cwnd) };
     }
 
@@ -262,7 +262,7 @@ impl Model {
             }
             window.cwnd = window.cwnd.max(LEAST_WINDOW);
         }
-        if self.state == State::ProbeRtt {
+        if self.state == BbrState::ProbeRtt {
             window.cwnd = window.cwnd.min(LEAST_WINDOW);
         }
     }
@@ -318,7 +318,7 @@ impl Controller for Bbr {
     fn on_recovered(&mut self, window: &mut Window, _: Time) {
         let model = &mut *self.model;
         (model.recovering, model.conserves) = (false, false);
-        if model.state != State::ProbeRtt {
+        if model.state != BbrState::ProbeRtt {
             window.cwnd = model.prior_cwnd.max(window.cwnd.min(window.ssthresh));
         }
     }
@@ -329,10 +329,10 @@ impl Controller for Bbr {
 
     fn mode(&self) -> Option<u8> {
         Some(match self.model.state {
-            State::Startup => 0,
-            State::Drain => 1,
-            State::ProbeBw { phase } => phase.min(2) + 2,
-            State::ProbeRtt => 5,
+            BbrState::Startup => 0,
+            BbrState::Drain => 1,
+            BbrState::ProbeBw { phase } => phase.min(2) + 2,
+            BbrState::ProbeRtt => 5,
         })
     }
 
@@ -344,24 +344,24 @@ impl Controller for Bbr {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workbench::{CONGESTION, ack, close};
+    use crate::test_support::{CONGESTION, ack, close};
 
     const RTT: Span = Span::from_ms(100);
 
     /// A path of 1000 packets a second and 100 ms that is always full: a round of 100 packets, all
     /// acknowledged, with so many in flight before each acknowledgement.
-    struct Rounds {
+    struct FlowInRounds {
         flow: Bbr,
         window: Window,
         now: Time,
         delivered: f64,
     }
 
-    impl Rounds {
-        fn new() -> Rounds {
+    impl FlowInRounds {
+        fn new() -> FlowInRounds {
             let flow = Bbr::new(&Settings::defaults(Bbr::PARAMETERS));
             let window = Window { cwnd: 10.0, ssthresh: f64::INFINITY };
-            Rounds { flow, window, now: Time::ZERO, delivered: 0.0 }
+            FlowInRounds { flow, window, now: Time::ZERO, delivered: 0.0 }
         }
 
         fn acknowledge(&mut self, in_flight: f64, rtt: Span) {
@@ -396,7 +396,7 @@ mod tests {
     /// three of bursts are in flight.
     #[test]
     fn the_start_ends_after_three_rounds_without_growth_and_drains() {
-        let mut path = Rounds::new();
+        let mut path = FlowInRounds::new();
         path.run(1, 200.0);
         close(path.gap(), 1.0 / 2885.0, 1e-6);
         let mut packets = 1;
@@ -417,7 +417,7 @@ mod tests {
     /// the ninth packet delivered that says nothing.
     #[test]
     fn the_first_window_is_doubled_whatever_the_first_samples_say() {
-        let mut path = Rounds::new();
+        let mut path = FlowInRounds::new();
         for _ in 0..20 {
             path.now += RTT;
             path.delivered += 1.0;
@@ -436,8 +436,8 @@ mod tests {
         assert_eq!(path.window.cwnd, 19.0);
     }
 
-    fn cycling() -> Rounds {
-        let mut path = Rounds::new();
+    fn cycling() -> FlowInRounds {
+        let mut path = FlowInRounds::new();
         path.run(400, 200.0);
         path.run(100, 100.0);
         path

@@ -7,13 +7,13 @@
 
 mod bounds;
 mod cycle;
-mod law;
+mod parameters;
 mod round_trip;
 
 use fairhaul_units::{Parameter, Settings, Span, Time};
-use law::Law;
+use parameters::Bbr3Parameters;
 
-use crate::pipe::{Plateau, Rounds, Spacing, flight_before};
+use crate::pipe::{DeliveryRounds, Plateau, Spacing, flight_before};
 use crate::windowed::WindowedMax;
 use crate::{AckEvent, Cause, Congestion, Controller, Pacing, RateSample, Window};
 
@@ -29,7 +29,7 @@ const FULL_LOSSES: u32 = 6;
 const EXCESS_ROUNDS: u64 = 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum Bbr3State {
     Startup,
     Drain,
     Up,
@@ -52,14 +52,14 @@ enum Acks {
 /// BBR version 3.
 #[derive(Clone, Debug)]
 pub struct Bbr3 {
-    model: Box<Model>,
+    model: Box<Bbr3Model>,
 }
 
 #[derive(Clone, Debug)]
-struct Model {
-    law: Law,
-    state: State,
-    rounds: Rounds,
+struct Bbr3Model {
+    parameters: Bbr3Parameters,
+    state: Bbr3State,
+    rounds: DeliveryRounds,
     spacing: Spacing,
     /// By cycles of probing.
     rates: WindowedMax,
@@ -114,19 +114,19 @@ struct Model {
 impl Bbr3 {
     pub(crate) const TITLE: &'static str = "BBR version 3: BBR that learns from loss how much the path holds";
     pub(crate) const SOURCE: &'static str = "BBRV3";
-    pub(crate) const PARAMETERS: &'static [Parameter] = law::PARAMETERS;
+    pub(crate) const PARAMETERS: &'static [Parameter] = parameters::PARAMETERS;
 
     pub(crate) fn new(settings: &Settings) -> Bbr3 {
-        Bbr3 { model: Box::new(Model::new(Law::new(settings))) }
+        Bbr3 { model: Box::new(Bbr3Model::new(Bbr3Parameters::new(settings))) }
     }
 }
 
-impl Model {
-    fn new(law: Law) -> Model {
-        Model {
-            law,
-            state: State::Startup,
-            rounds: Rounds::default(),
+impl Bbr3Model {
+    fn new(parameters: Bbr3Parameters) -> Bbr3Model {
+        Bbr3Model {
+            parameters,
+            state: Bbr3State::Startup,
+            rounds: DeliveryRounds::default(),
             spacing: Spacing::default(),
             rates: WindowedMax::new(2),
             cycle: 0,
@@ -172,30 +172,30 @@ impl Model {
 
     fn pacing_gain(&self) -> f64 {
         match self.state {
-            State::Startup => 2.77,
+            Bbr3State::Startup => 2.77,
             // Differs from [LINUX]: the pacing gain of drain is the draft's; in the kernel of its authors
             // it is 0.35.
-            State::Drain => 0.5,
-            State::Up => 1.25,
-            State::Down => 0.9,
-            State::Cruise | State::Refill | State::ProbeRtt => 1.0,
+            Bbr3State::Drain => 0.5,
+            Bbr3State::Up => 1.25,
+            Bbr3State::Down => 0.9,
+            Bbr3State::Cruise | Bbr3State::Refill | Bbr3State::ProbeRtt => 1.0,
         }
     }
 
     fn cwnd_gain(&self) -> f64 {
         match self.state {
-            State::Up => 2.25,
-            State::ProbeRtt => 0.5,
+            Bbr3State::Up => 2.25,
+            Bbr3State::ProbeRtt => 0.5,
             _ => 2.0,
         }
     }
 
     fn is_cycling(&self) -> bool {
-        matches!(self.state, State::Up | State::Down | State::Cruise | State::Refill)
+        matches!(self.state, Bbr3State::Up | Bbr3State::Down | Bbr3State::Cruise | Bbr3State::Refill)
     }
 
     fn is_probing(&self) -> bool {
-        matches!(self.state, State::Startup | State::Refill | State::Up)
+        matches!(self.state, Bbr3State::Startup | Bbr3State::Refill | Bbr3State::Up)
     }
 
     /// The rate to send at, packets per second, before any gain.
@@ -214,7 +214,7 @@ impl Model {
     //
     // Differs from [BBRV3]: there is no budget for bursts; `offload` is not known here.
     fn budget(&self, packets: f64) -> f64 {
-        packets.max(LEAST_WINDOW) + if self.state == State::Up { 2.0 } else { 0.0 }
+        packets.max(LEAST_WINDOW) + if self.state == Bbr3State::Up { 2.0 } else { 0.0 }
     }
 
     /// All that an acknowledgement says about the path.
@@ -284,11 +284,11 @@ impl Model {
         // Unclear in [BBRV3]: whether the bound of probes holds while draining: by its table, and not
         // by its pseudocode. By the table.
         let bound = match self.state {
-            State::Startup => f64::INFINITY,
-            State::Cruise | State::ProbeRtt => self.with_headroom(),
+            Bbr3State::Startup => f64::INFINITY,
+            Bbr3State::Cruise | Bbr3State::ProbeRtt => self.with_headroom(),
             _ => self.most,
         };
-        let probed = if self.state == State::ProbeRtt { self.probe_window() } else { f64::INFINITY };
+        let probed = if self.state == Bbr3State::ProbeRtt { self.probe_window() } else { f64::INFINITY };
         window.cwnd = window.cwnd.min(bound).min(self.short_flight).min(probed).max(LEAST_WINDOW);
     }
 }
@@ -345,7 +345,7 @@ impl Controller for Bbr3 {
     fn on_recovered(&mut self, window: &mut Window, _: Time) {
         let model = &mut *self.model;
         model.recovering = false;
-        if model.state != State::ProbeRtt {
+        if model.state != Bbr3State::ProbeRtt {
             window.cwnd = model.prior_cwnd.max(window.cwnd.min(window.ssthresh));
         }
     }
@@ -366,12 +366,12 @@ impl Controller for Bbr3 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workbench::{CONGESTION, ack};
+    use crate::test_support::{CONGESTION, ack};
 
     const RTT: Span = Span::from_ms(100);
 
     /// A model of 1000 packets a second and 100 ms: a path of 100 packets.
-    fn flow(state: State) -> (Model, Window) {
+    fn flow(state: Bbr3State) -> (Bbr3Model, Window) {
         let mut model = *Bbr3::new(&Settings::defaults(Bbr3::PARAMETERS)).model;
         model.rates.take(0, 1000.0);
         (model.min_rtt, model.recent_rtt, model.filled, model.state) = (RTT, RTT, true, state);
@@ -398,12 +398,12 @@ mod tests {
     /// (0.02 x 149 - 3) / 0.98 = -0.02 more, where the losses crossed the threshold.
     #[test]
     fn a_probe_that_loses_more_than_2_percent_bounds_the_flight_by_what_crossed_it() {
-        let (mut model, window) = flow(State::Up);
+        let (mut model, window) = flow(Bbr3State::Up);
         model.probes = true;
         model.note_loss(&window, &event(146.0, 1.0), &sample(150.0, 3.0), false);
-        assert_eq!((model.state, model.most), (State::Up, f64::INFINITY));
+        assert_eq!((model.state, model.most), (Bbr3State::Up, f64::INFINITY));
         model.note_loss(&window, &event(145.0, 1.0), &sample(150.0, 4.0), false);
-        assert_eq!((model.state, model.too_high), (State::Down, true));
+        assert_eq!((model.state, model.too_high), (Bbr3State::Down, true));
         assert!((model.most - (149.0 - 0.02 / 0.98)).abs() < 1e-9, "{}", model.most);
         // Once for each probe, and never below 0.7 of the path.
         model.note_loss(&window, &event(100.0, 20.0), &sample(150.0, 30.0), false);
@@ -416,11 +416,11 @@ mod tests {
     /// At a bound of 100: 85 between probes; at one of 5: one packet less, which is the least.
     #[test]
     fn a_part_of_the_bound_is_left_to_others() {
-        let (mut model, mut window) = flow(State::Cruise);
+        let (mut model, mut window) = flow(Bbr3State::Cruise);
         model.most = 100.0;
         model.set_window(&mut window, &event(80.0, 0.0));
         assert_eq!(window.cwnd, 85.0);
-        model.state = State::Refill;
+        model.state = Bbr3State::Refill;
         (0..99).for_each(|_| model.set_window(&mut window, &event(80.0, 0.0)));
         assert_eq!(window.cwnd, 100.0);
         model.most = 5.0;
@@ -433,8 +433,8 @@ mod tests {
     /// 700 and the flight to 0.7 x 200 = 140; a second one to max(600, 490) and max(60, 98).
     #[test]
     fn loss_between_probes_lowers_the_short_bounds_and_a_probe_forgets_them() {
-        let (mut model, window) = flow(State::Cruise);
-        let round = |model: &mut Model| {
+        let (mut model, window) = flow(Bbr3State::Cruise);
+        let round = |model: &mut Bbr3Model| {
             (model.losses, model.latest_rate, model.latest_volume) = (1, 600.0, 60.0);
             model.adapt_short_bounds(&window);
             (model.short_rate.round(), model.short_flight.round())
@@ -450,7 +450,7 @@ mod tests {
     /// and so on: the bound grows by 1, 2, 4, ... packets in a round.
     #[test]
     fn a_bound_that_holds_a_probe_rises_twice_as_fast_in_every_round() {
-        let (mut model, _) = flow(State::Up);
+        let (mut model, _) = flow(Bbr3State::Up);
         let window = Window { cwnd: 64.0, ssthresh: 64.0 };
         model.most = 20.0;
         model.steepen(&window);
@@ -468,7 +468,7 @@ mod tests {
     /// Two to three seconds, or as many rounds as the path holds packets, 63 at most.
     #[test]
     fn a_probe_waits_two_to_three_seconds_or_63_rounds() {
-        let (mut model, window) = flow(State::Cruise);
+        let (mut model, window) = flow(Bbr3State::Cruise);
         let at = |s: f64| Time::ZERO + Span::from_secs(s);
         model.begin_down(at(10.0));
         assert!((Span::from_s(2)..=Span::from_s(3)).contains(&model.wait), "{}", model.wait);
@@ -482,7 +482,7 @@ mod tests {
     /// Whether it is one round that has passed or none does not hang on how long the wait is.
     #[test]
     fn the_time_and_the_rounds_of_a_wait_are_drawn_apart() {
-        let (mut model, _) = flow(State::Up);
+        let (mut model, _) = flow(Bbr3State::Up);
         let mut drawn = std::collections::BTreeSet::new();
         for ms in 0..100 {
             model.begin_down(Time::ZERO + Span::from_ms(ms));
@@ -494,30 +494,30 @@ mod tests {
     /// Ten of 150 lost: what the path holds, 100, is the bound from now on, and no other is lowered.
     #[test]
     fn losses_that_end_the_start_leave_the_short_bounds_open() {
-        let (mut model, mut window) = flow(State::Startup);
+        let (mut model, mut window) = flow(Bbr3State::Startup);
         (model.filled, model.losses) = (false, 6);
         let event = AckEvent { recovering: true, ..event(150.0, 0.0) };
         model.learn(&mut window, &event, &sample(150.0, 10.0));
-        assert_eq!((model.state, model.most, model.losses), (State::Drain, 100.0, 0));
+        assert_eq!((model.state, model.most, model.losses), (Bbr3State::Drain, 100.0, 0));
         assert_eq!((model.short_rate, model.short_flight), (f64::INFINITY, f64::INFINITY));
     }
 
     /// 100 packets fill the path, also where a loss since has lowered the rate to a half.
     #[test]
     fn a_probe_is_drained_when_the_path_that_was_found_is_just_full() {
-        let (mut model, window) = flow(State::Down);
+        let (mut model, window) = flow(Bbr3State::Down);
         (model.short_rate, model.wait) = (500.0, Span::from_s(2));
         model.go_round(&window, &event(101.0, 0.0), &sample(150.0, 0.0), false);
-        assert_eq!(model.state, State::Down);
+        assert_eq!(model.state, Bbr3State::Down);
         model.go_round(&window, &event(100.0, 0.0), &sample(150.0, 0.0), false);
-        assert_eq!(model.state, State::Cruise);
+        assert_eq!(model.state, Bbr3State::Cruise);
     }
 
     /// Four acknowledged at once are four in excess; 100 ms later 100 are expected, and one is in excess.
     #[test]
     fn at_the_start_the_excess_of_one_round_counts_and_then_that_of_ten() {
         for (filled, left) in [(false, 1.0), (true, 4.0)] {
-            let (mut model, window) = flow(State::Startup);
+            let (mut model, window) = flow(Bbr3State::Startup);
             model.filled = filled;
             (0..4).for_each(|_| model.note_excess(&window, &event(10.0, 0.0)));
             assert_eq!(model.excess.largest(), 4.0);
@@ -530,7 +530,7 @@ mod tests {
     /// Two paths are 200 packets. Up to the ninth of a first window of ten a window above grows on.
     #[test]
     fn the_first_window_is_doubled_whatever_the_first_samples_say() {
-        let (mut model, mut window) = flow(State::Startup);
+        let (mut model, mut window) = flow(Bbr3State::Startup);
         (window.cwnd, model.filled, model.first_window) = (300.0, false, 10.0);
         for (delivered, cwnd) in [(9.0, 301.0), (10.0, 301.0)] {
             model.delivered = delivered;
@@ -541,7 +541,7 @@ mod tests {
 
     #[test]
     fn a_recovery_leaves_the_window_and_a_timeout_gives_it_back() {
-        let (model, mut window) = flow(State::Cruise);
+        let (model, mut window) = flow(Bbr3State::Cruise);
         let mut flow = Bbr3 { model: Box::new(model) };
         flow.on_congestion(&mut window, &CONGESTION);
         assert_eq!(window.cwnd, 200.0);

@@ -11,7 +11,7 @@ use crate::{AckEvent, Congestion, Controller, Window};
 /// Binary Increase Congestion control.
 #[derive(Clone, Debug)]
 pub struct Bic {
-    rule: Rule,
+    rule: BicRule,
     low_window: f64,
     fast_convergence: bool,
     /// The maximum that the search is for; minus infinity where no loss has shown one.
@@ -19,7 +19,7 @@ pub struct Bic {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Rule {
+enum BicRule {
     /// As published: at most `smax` packets a round, at least `smin` from the maximum; a loss
     /// takes the share `beta`.
     Paper { smax: f64, smin: f64, beta: f64 },
@@ -96,12 +96,12 @@ impl Bic {
 
     pub(crate) fn new(settings: &Settings) -> Bic {
         let rule = match settings.word("variant") {
-            "paper" => Rule::Paper {
+            "paper" => BicRule::Paper {
                 smax: settings.number("smax"),
                 smin: settings.number("smin"),
                 beta: settings.number("beta"),
             },
-            "linux" => Rule::Linux { packets: Ratio::START },
+            "linux" => BicRule::Linux { packets: Ratio::START },
             word => unreachable!("variant {word:?}"),
         };
         Bic {
@@ -115,17 +115,17 @@ impl Bic {
     /// What `acked` packets add to the window `w`, at the low window or above.
     fn gain(&self, w: f64, acked: f64) -> f64 {
         match self.rule {
-            Rule::Paper { smax, .. } => paper_step(w - self.max, smax) * (acked / w),
+            BicRule::Paper { smax, .. } => paper_step(w - self.max, smax) * (acked / w),
             // No maximum is one of zero there.
-            Rule::Linux { packets } => acked / linux_count(w.floor(), self.max.max(0.0).floor(), packets),
+            BicRule::Linux { packets } => acked / linux_count(w.floor(), self.max.max(0.0).floor(), packets),
         }
     }
 
     /// Whether the rule is Reno's at the window `w`.
     fn is_small(&self, w: f64) -> bool {
         match self.rule {
-            Rule::Paper { .. } => w < self.low_window,
-            Rule::Linux { .. } => w.floor() <= self.low_window,
+            BicRule::Paper { .. } => w < self.low_window,
+            BicRule::Linux { .. } => w.floor() <= self.low_window,
         }
     }
 }
@@ -168,7 +168,7 @@ fn linux_count(w: f64, max: f64, packets: Ratio) -> f64 {
 
 impl Controller for Bic {
     fn on_delivery(&mut self, _: &mut Window, ack: &AckEvent) {
-        if let Rule::Linux { packets } = &mut self.rule
+        if let BicRule::Linux { packets } = &mut self.rule
             && !ack.recovering
         {
             packets.take(ack.packets);
@@ -182,7 +182,7 @@ impl Controller for Bic {
             return;
         }
         window.cwnd += self.gain(w, ack.packets);
-        if let Rule::Paper { smin, .. } = self.rule
+        if let BicRule::Paper { smin, .. } = self.rule
             && (0.0..smin).contains(&(self.max - window.cwnd))
         {
             window.cwnd = self.max;
@@ -196,9 +196,9 @@ impl Controller for Bic {
         let w = window.cwnd;
         let small = self.is_small(w);
         let decrease = match self.rule {
-            Rule::Paper { .. } if small => return window.give_up(0.5), // the maximum stays
-            Rule::Paper { beta, .. } => beta,
-            Rule::Linux { .. } => 1.0 - KEPT,
+            BicRule::Paper { .. } if small => return window.give_up(0.5), // the maximum stays
+            BicRule::Paper { beta, .. } => beta,
+            BicRule::Linux { .. } => 1.0 - KEPT,
         };
         let falling = self.fast_convergence && w < self.max;
         self.max = if falling { w * (1.0 - decrease / 2.0) } else { w };
@@ -210,11 +210,11 @@ impl Controller for Bic {
     // slow start ends where a loss would have left the window.
     fn on_timeout(&mut self, window: &mut Window, event: &Congestion) {
         match self.rule {
-            Rule::Paper { .. } => window.start_over(),
-            Rule::Linux { .. } => {
+            BicRule::Paper { .. } => window.start_over(),
+            BicRule::Linux { .. } => {
                 self.on_congestion(window, event);
                 window.cwnd = 1.0;
-                self.rule = Rule::Linux { packets: Ratio::START };
+                self.rule = BicRule::Linux { packets: Ratio::START };
             }
         }
         self.max = f64::NEG_INFINITY;
@@ -226,7 +226,7 @@ mod tests {
     use fairhaul_units::Span;
 
     use super::*;
-    use crate::workbench::{CONGESTION, Cycles, ack, acknowledge, avoidance, close, one_round};
+    use crate::test_support::{CONGESTION, PeriodicLoss, ack, acknowledge, avoidance, close, one_round};
 
     fn settings() -> Settings {
         Settings::defaults(Bic::PARAMETERS)
@@ -353,7 +353,7 @@ mod tests {
             let (mut linux, mut window) = (linux(), avoidance(100.0));
             let event = AckEvent { packets, recovering, ..ack(Span::from_ms(100)) };
             (0..50).for_each(|_| linux.on_delivery(&mut window, &event));
-            let Rule::Linux { packets } = linux.rule else { unreachable!() };
+            let BicRule::Linux { packets } = linux.rule else { unreachable!() };
             packets
         };
         assert_eq!([1.0, 2.0].map(|packets| after(packets, false)), [Ratio(31), Ratio(32)]);
@@ -396,7 +396,7 @@ mod tests {
             bic.on_delivery(&mut window, &ack(Span::from_ms(100)));
             bic.on_timeout(&mut window, &CONGESTION);
             assert_eq!((window.cwnd, bic.max), (1.0, f64::NEG_INFINITY));
-            assert!(!matches!(bic.rule, Rule::Linux { packets } if packets != Ratio::START));
+            assert!(!matches!(bic.rule, BicRule::Linux { packets } if packets != Ratio::START));
             close(window.ssthresh, threshold, 1e-4);
         }
     }
@@ -480,7 +480,7 @@ mod tests {
             let first = 0.5 * libm::pow(p, -0.7);
             let (mut bic, mut window) = (bic(), avoidance(first));
             bic.on_congestion(&mut window, &CONGESTION);
-            let mut cycles = Cycles::new(p, 0.1, 1);
+            let mut cycles = PeriodicLoss::new(p, 0.1, 1);
             let means: Vec<f64> = (0..60).map(|_| cycles.next(&mut bic, &mut window)).collect();
             let mean = 40.0 / means[20..].iter().map(|mean| 1.0 / mean).sum::<f64>();
             println!("bic at {p:e}: {mean:.1}, {:.1} by phases", mean_by_phases(p, first));

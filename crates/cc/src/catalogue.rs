@@ -6,7 +6,7 @@ use crate::{AckEvent, Congestion, Controller, Pacing, Request, Window};
 
 /// What the catalogue says of one controller.
 #[derive(Debug)]
-pub struct Entry {
+pub struct ControllerEntry {
     /// Its word in TOML, its file, its page and its kernel twin.
     pub name: &'static str,
     /// One line of what it is.
@@ -22,17 +22,17 @@ pub struct Entry {
 
 /// A controller chosen for a flow, with its values.
 #[derive(Clone, Debug)]
-pub struct Choice {
+pub struct ControllerChoice {
     /// Which controller.
-    pub entry: &'static Entry,
+    pub entry: &'static ControllerEntry,
     /// The values of its parameters.
     pub settings: Settings,
 }
 
-impl Choice {
+impl ControllerChoice {
     /// The controller `name` with its defaults; `None` where the catalogue has no such name.
-    pub fn named(name: &str) -> Option<Choice> {
-        entry(name).map(|entry| Choice { entry, settings: Settings::defaults(entry.parameters) })
+    pub fn named(name: &str) -> Option<ControllerChoice> {
+        entry(name).map(|entry| ControllerChoice { entry, settings: Settings::defaults(entry.parameters) })
     }
 
     /// A fresh controller.
@@ -42,15 +42,15 @@ impl Choice {
 }
 
 /// The entry of `name`.
-pub fn entry(name: &str) -> Option<&'static Entry> {
+pub fn entry(name: &str) -> Option<&'static ControllerEntry> {
     entries().iter().find(|entry| entry.name == name)
 }
 
 macro_rules! catalogue {
     ($($kind:ident = $name:literal),+ $(,)?) => {
         /// The catalogue, in the order in which it is listed to users.
-        pub fn entries() -> &'static [Entry] {
-            static ENTRIES: &[Entry] = &[$(Entry {
+        pub fn entries() -> &'static [ControllerEntry] {
+            static ENTRIES: &[ControllerEntry] = &[$(ControllerEntry {
                 name: $name,
                 title: crate::$kind::TITLE,
                 source: crate::$kind::SOURCE,

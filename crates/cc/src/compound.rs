@@ -12,7 +12,7 @@ use crate::{AckEvent, Congestion, Controller, Window};
 /// Compound TCP.
 #[derive(Clone, Debug)]
 pub struct Compound {
-    law: Box<Law>,
+    parameters: Box<CompoundParameters>,
     rounds: Box<Rounds>,
     /// The delay-based part of the window; the rest of it is the standard part.
     delay_window: f64,
@@ -21,7 +21,7 @@ pub struct Compound {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Law {
+struct CompoundParameters {
     alpha: f64,
     beta: f64,
     k: f64,
@@ -30,7 +30,7 @@ struct Law {
     low_window: f64,
 }
 
-impl Law {
+impl CompoundParameters {
     /// What a round without congestion adds to the delay-based part: with the packet that the
     /// standard part grows by, alpha w^k in all.
     fn gain(&self, w: f64) -> f64 {
@@ -81,7 +81,7 @@ impl Compound {
     ];
 
     pub(crate) fn new(settings: &Settings) -> Compound {
-        let law = Law {
+        let parameters = CompoundParameters {
             alpha: settings.number("alpha"),
             beta: settings.number("beta"),
             k: settings.number("k"),
@@ -89,19 +89,19 @@ impl Compound {
             zeta: settings.number("zeta"),
             low_window: settings.number("low_window"),
         };
-        Compound { law: Box::new(law), rounds: Box::default(), delay_window: 0.0, due: 0.0 }
+        Compound { parameters: Box::new(parameters), rounds: Box::default(), delay_window: 0.0, due: 0.0 }
     }
 
     /// A round of congestion avoidance is over.
     fn round(&mut self, window: &mut Window, round: &Round, ack: &AckEvent) {
         let backlog = round.backlog(window.cwnd, ack.min_rtt);
         self.due = 0.0;
-        if backlog >= self.law.gamma {
-            let less = (self.law.zeta * backlog).min(self.delay_window);
+        if backlog >= self.parameters.gamma {
+            let less = (self.parameters.zeta * backlog).min(self.delay_window);
             self.delay_window -= less;
             window.lower_to(window.cwnd - less);
-        } else if window.cwnd >= self.law.low_window {
-            self.due = self.law.gain(window.cwnd);
+        } else if window.cwnd >= self.parameters.low_window {
+            self.due = self.parameters.gain(window.cwnd);
         }
     }
 }
@@ -125,7 +125,7 @@ impl Controller for Compound {
     // would leave, between 5 and 30 packets.
     fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
         let standard = (window.cwnd - self.delay_window).max(0.0) / 2.0;
-        let kept = window.cwnd * (1.0 - self.law.beta);
+        let kept = window.cwnd * (1.0 - self.parameters.beta);
         self.delay_window = (kept - standard).max(0.0);
         self.due = 0.0;
         window.ssthresh = (standard + self.delay_window).max(2.0);
@@ -148,7 +148,7 @@ mod tests {
     use fairhaul_units::Span;
 
     use super::*;
-    use crate::workbench::{CONGESTION, Path, ack, acknowledge, avoidance, close};
+    use crate::test_support::{CONGESTION, SharedPath, ack, acknowledge, avoidance, close};
 
     fn with_delay_window(delay_window: f64) -> Compound {
         Compound { delay_window, ..Compound::new(&Settings::defaults(Compound::PARAMETERS)) }
@@ -171,7 +171,7 @@ mod tests {
             let (_, delay_window) = after(cwnd, 0.0, 100);
             assert!((delay_window - gain).abs() < 1e-9, "{delay_window} at {cwnd}");
         }
-        assert_eq!(with_delay_window(0.0).law.gain(15.0), 0.0, "15^0.75 / 8 = 0.95");
+        assert_eq!(with_delay_window(0.0).parameters.gain(15.0), 0.0, "15^0.75 / 8 = 0.95");
     }
 
     /// 400 packets at 108 ms: 400 x 8 / 108 = 29.6 wait, below gamma. At 110 ms 36.4 do, and go.
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn the_sum_stays_near_the_path_and_gamma_while_the_standard_part_grows() {
         let mut flows = [(with_delay_window(0.0), avoidance(100.0))];
-        let mut path = Path::new(Span::from_ms(100), 10_000.0);
+        let mut path = SharedPath::new(Span::from_ms(100), 10_000.0);
         (0..200).for_each(|_| {
             path.round(&mut flows);
         });
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn an_empty_path_is_climbed_by_the_fourth_power_of_time() {
         let mut flows = [(with_delay_window(0.0), avoidance(256.0))];
-        let mut path = Path::new(Span::from_ms(100), 1e6);
+        let mut path = SharedPath::new(Span::from_ms(100), 1e6);
         (0..65).for_each(|_| {
             path.round(&mut flows);
         });

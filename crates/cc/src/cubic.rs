@@ -10,12 +10,12 @@ use crate::{AckEvent, Congestion, Controller, Window};
 
 mod kernel;
 
-use kernel::{Kernel, Law};
+use kernel::{CubicParameters, Kernel};
 
 /// CUBIC.
 #[derive(Clone, Debug)]
 pub struct Cubic {
-    variant: Variant,
+    variant: CubicVariant,
     /// C, in packets per second cubed.
     c: f64,
     /// The share of the window that a loss leaves.
@@ -25,13 +25,13 @@ pub struct Cubic {
     fast_convergence: bool,
     tcp_friendliness: bool,
     /// Boxed, so that a controller stays small.
-    curve: Box<Curve>,
+    curve: Box<CubicCurve>,
     /// In its place, of the variant of Linux.
     kernel: Option<Box<Kernel>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Variant {
+enum CubicVariant {
     Rfc9438,
     Of2005,
     /// With one beta for both the window and K, as in the text of the paper's citations.
@@ -42,7 +42,7 @@ enum Variant {
 
 /// Where the window is on its way.
 #[derive(Clone, Debug, Default)]
-struct Curve {
+struct CubicCurve {
     /// The plateau; zero where no loss has shown one yet.
     w_max: f64,
     /// The window before the last reduction.
@@ -111,10 +111,10 @@ impl Cubic {
 
     pub(crate) fn new(settings: &Settings) -> Cubic {
         let (variant, beta) = match settings.word("variant") {
-            "rfc9438" => (Variant::Rfc9438, "beta"),
-            "2005" => (Variant::Of2005, "beta_2005"),
-            "2005-literal" => (Variant::Literal2005, "beta_2005"),
-            "linux" => (Variant::Linux, "beta"),
+            "rfc9438" => (CubicVariant::Rfc9438, "beta"),
+            "2005" => (CubicVariant::Of2005, "beta_2005"),
+            "2005-literal" => (CubicVariant::Literal2005, "beta_2005"),
+            "linux" => (CubicVariant::Linux, "beta"),
             word => unreachable!("variant {word:?}"),
         };
         Cubic {
@@ -125,7 +125,7 @@ impl Cubic {
             fast_convergence: settings.switch("fast_convergence"),
             tcp_friendliness: settings.switch("tcp_friendliness"),
             curve: Box::default(),
-            kernel: (variant == Variant::Linux).then(Box::default),
+            kernel: (variant == CubicVariant::Linux).then(Box::default),
         }
     }
 
@@ -140,7 +140,7 @@ impl Cubic {
         // where W_max is the window before the loss; after fast convergence it is less. The root
         // of the true distance is the same otherwise.
         let below = match self.variant {
-            Variant::Literal2005 if curve.w_max > cwnd => curve.w_max * self.beta,
+            CubicVariant::Literal2005 if curve.w_max > cwnd => curve.w_max * self.beta,
             _ => curve.w_max - cwnd,
         };
         curve.k_s = libm::cbrt(below / self.c);
@@ -157,7 +157,7 @@ impl Cubic {
 
     /// What the window is to gain in the next round.
     fn step(&self, t_s: f64, cwnd: f64, ack: &AckEvent) -> f64 {
-        if self.variant == Variant::Rfc9438 {
+        if self.variant == CubicVariant::Rfc9438 {
             return self.at(t_s + ack.srtt.as_secs()).clamp(cwnd, 1.5 * cwnd) - cwnd;
         }
         // Unclear in [CUBIC 2005]: which round-trip time. The smallest, as in Linux 2.6.22, which
@@ -170,15 +170,15 @@ impl Cubic {
     /// What standard TCP, with beta in place of its half, gains in a round: a mean window like
     /// standard TCP's; after the last maximum simply one packet, by the RFC alone.
     fn alpha(&self) -> f64 {
-        if self.variant == Variant::Rfc9438 && self.curve.w_est >= self.curve.cwnd_prior {
+        if self.variant == CubicVariant::Rfc9438 && self.curve.w_est >= self.curve.cwnd_prior {
             return 1.0;
         }
         3.0 * (1.0 - self.beta) / (1.0 + self.beta)
     }
 
     /// The parameters, for the variant of Linux.
-    fn law(&self) -> Law {
-        Law {
+    fn parameters(&self) -> CubicParameters {
+        CubicParameters {
             c: self.c,
             beta: self.beta,
             fast_convergence: self.fast_convergence,
@@ -189,10 +189,10 @@ impl Cubic {
     /// What the window gains by an acknowledgement in the kernel.
     #[cold]
     fn gain_in_kernel(&mut self, cwnd: f64, ack: &AckEvent) -> f64 {
-        let law = self.law();
+        let parameters = self.parameters();
         let Some(kernel) = &mut self.kernel else { return 0.0 };
         kernel.grew = true;
-        ack.packets / kernel.count(law, cwnd.floor(), ack.packets, ack.min_rtt, ack.now)
+        ack.packets / kernel.count(parameters, cwnd.floor(), ack.packets, ack.min_rtt, ack.now)
     }
 
     /// What a loss or a timeout makes of the window, and what is remembered of it.
@@ -220,7 +220,7 @@ impl Controller for Cubic {
         let grown = window.cwnd + self.step(t_s, window.cwnd, ack) * share;
         window.cwnd = if !self.tcp_friendliness {
             grown
-        } else if self.variant != Variant::Rfc9438 {
+        } else if self.variant != CubicVariant::Rfc9438 {
             grown.max(self.curve.w_est)
         } else if self.at(t_s) < self.curve.w_est {
             // Unclear in [RFC 9438, 4.3]: the window is set to W_est even where it is above. It
@@ -232,9 +232,9 @@ impl Controller for Cubic {
     }
 
     fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
-        let (cwnd, law) = (window.cwnd, self.law());
+        let (cwnd, parameters) = (window.cwnd, self.parameters());
         if let Some(kernel) = &mut self.kernel {
-            kernel.reduce(law, cwnd.floor());
+            kernel.reduce(parameters, cwnd.floor());
         }
         let falling = self.fast_convergence && cwnd < self.curve.w_max;
         self.curve.w_max = if falling { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd };
@@ -274,7 +274,7 @@ mod tests {
     use fairhaul_units::Span;
 
     use super::*;
-    use crate::workbench::{CONGESTION, Cycles, ack, avoidance, close};
+    use crate::test_support::{CONGESTION, PeriodicLoss, ack, avoidance, close};
 
     fn settings() -> Settings {
         Settings::defaults(Cubic::PARAMETERS)
@@ -306,7 +306,7 @@ mod tests {
     /// The mean window over 20 cycles after `skipped`, with a loss in every 1/p packets and the
     /// first at the window `peak`; an acknowledgement for every 10 000th part of a cycle.
     fn mean(cubic: Cubic, p: f64, rtt_s: f64, peak: f64, skipped: u32) -> f64 {
-        let mut cycles = Cycles::new(p, rtt_s, ((1e-4 / p) as u64).max(1));
+        let mut cycles = PeriodicLoss::new(p, rtt_s, ((1e-4 / p) as u64).max(1));
         let (mut cubic, mut window) = after_a_loss(cubic, peak);
         for _ in 0..skipped {
             cycles.next(&mut cubic, &mut window);

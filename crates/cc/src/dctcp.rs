@@ -76,7 +76,7 @@ impl Controller for Dctcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workbench::{CONGESTION, ack, avoidance, close};
+    use crate::test_support::{CONGESTION, ack, avoidance, close};
     use fairhaul_units::Span;
 
     fn dctcp() -> Dctcp {

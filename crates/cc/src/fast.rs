@@ -90,7 +90,7 @@ mod tests {
     use fairhaul_units::Span;
 
     use super::*;
-    use crate::workbench::{CONGESTION, Path, ack, acknowledge, avoidance, close};
+    use crate::test_support::{CONGESTION, SharedPath, ack, acknowledge, avoidance, close};
 
     fn with_alpha(alpha: f64) -> Fast {
         Fast::new(&Settings::defaults(Fast::PARAMETERS).with("alpha", alpha))
@@ -140,7 +140,7 @@ mod tests {
     fn every_flow_keeps_alpha_packets_queued() {
         for number in [1, 3] {
             let mut flows = vec![(with_alpha(20.0), avoidance(10.0)); number];
-            let mut path = Path::new(Span::from_ms(100), 5000.0);
+            let mut path = SharedPath::new(Span::from_ms(100), 5000.0);
             let queued = (0..300).map(|_| path.round(&mut flows)).last().unwrap();
             close(queued, 20.0 * number as f64, 0.06);
             close(flows[0].1.cwnd, 500.0 / number as f64 + 20.0, 0.01);

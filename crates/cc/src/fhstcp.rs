@@ -16,7 +16,7 @@ use crate::{AckEvent, Congestion, Controller, Pacing, Window, highspeed_law as l
 #[derive(Clone, Debug)]
 pub struct Fhstcp {
     c: f64,
-    estimate: Estimate,
+    estimate: RttEstimate,
     factor: bool,
     eta_floor: bool,
     blocks: bool,
@@ -30,7 +30,7 @@ pub struct Fhstcp {
 
 /// Which round-trip time RTT stands for.
 #[derive(Clone, Copy, Debug)]
-enum Estimate {
+enum RttEstimate {
     Smoothed,
     Sample,
     Minimum,
@@ -82,9 +82,9 @@ impl Fhstcp {
         Fhstcp {
             c: settings.number("c"),
             estimate: match settings.word("rtt") {
-                "smoothed" => Estimate::Smoothed,
-                "sample" => Estimate::Sample,
-                "minimum" => Estimate::Minimum,
+                "smoothed" => RttEstimate::Smoothed,
+                "sample" => RttEstimate::Sample,
+                "minimum" => RttEstimate::Minimum,
                 word => unreachable!("rtt {word:?}"),
             },
             factor: settings.switch("factor"),
@@ -102,9 +102,9 @@ impl Fhstcp {
     // factor rises under congestion, for all flows alike.
     fn round(&self, ack: &AckEvent) -> Span {
         match self.estimate {
-            Estimate::Smoothed => ack.srtt,
-            Estimate::Sample => ack.rtt,
-            Estimate::Minimum => ack.min_rtt,
+            RttEstimate::Smoothed => ack.srtt,
+            RttEstimate::Sample => ack.rtt,
+            RttEstimate::Minimum => ack.min_rtt,
         }
     }
 
@@ -174,7 +174,7 @@ impl Controller for Fhstcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workbench::{CONGESTION, ack, avoidance, close, mean_window};
+    use crate::test_support::{CONGESTION, ack, avoidance, close, mean_window};
 
     fn settings() -> Settings {
         Settings::defaults(Fhstcp::PARAMETERS)

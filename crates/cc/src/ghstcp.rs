@@ -16,29 +16,29 @@ use crate::{AckEvent, Congestion, Controller, Window, highspeed_law as law};
 pub struct Ghstcp {
     refined: bool,
     tested: bool,
-    cycles: Cycles,
+    cycles: MinimumOver,
     sigma: Sigma,
     halves: bool,
-    mode: Mode,
+    mode: GrowthMode,
     /// Standard deviations above the minimum below which the path is free.
     free: f64,
     /// And from which on it is full.
     full: f64,
     /// The least standard deviation, seconds.
     floor_s: f64,
-    seen: Box<Seen>,
+    history: Box<DelayHistory>,
 }
 
 /// How the window grows; the number is what the record tells.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Mode {
+enum GrowthMode {
     Reno = 0,
     HighSpeed = 1,
 }
 
 /// What the minimum is taken over.
 #[derive(Clone, Copy, Debug)]
-enum Cycles {
+enum MinimumOver {
     Two,
     Lifetime,
 }
@@ -53,12 +53,12 @@ enum Sigma {
 
 /// What the path has shown.
 #[derive(Clone, Debug, Default)]
-struct Seen {
+struct DelayHistory {
     round: Rounds,
     trend: Correlation,
     /// The fastest round of the cycle under way, and of those before it.
-    current: Option<Level>,
-    earlier: Option<Level>,
+    current: Option<RoundDelay>,
+    earlier: Option<RoundDelay>,
     /// Samples of the cycle under way, their mean and the sum of squared differences from it.
     samples: f64,
     mean_s: f64,
@@ -67,7 +67,7 @@ struct Seen {
 
 /// A round's mean and standard deviation, seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Level {
+struct RoundDelay {
     mean_s: f64,
     deviation_s: f64,
 }
@@ -142,7 +142,11 @@ impl Ghstcp {
         Ghstcp {
             refined: settings.either("variant", "refined", "original"),
             tested: settings.either("significance", "0.05", "none"),
-            cycles: if settings.either("cycle", "two", "lifetime") { Cycles::Two } else { Cycles::Lifetime },
+            cycles: if settings.either("cycle", "two", "lifetime") {
+                MinimumOver::Two
+            } else {
+                MinimumOver::Lifetime
+            },
             sigma: match settings.word("sigma") {
                 "minimum" => Sigma::Minimum,
                 "round" => Sigma::Round,
@@ -150,11 +154,11 @@ impl Ghstcp {
                 word => unreachable!("sigma {word:?}"),
             },
             halves: settings.either("reno_decrease", "half", "highspeed"),
-            mode: Mode::HighSpeed,
+            mode: GrowthMode::HighSpeed,
             free: settings.number("free"),
             full: settings.number("full"),
             floor_s: settings.number("sigma_floor") / 1000.0,
-            seen: Box::default(),
+            history: Box::default(),
         }
     }
 
@@ -167,22 +171,22 @@ impl Ghstcp {
         if round.samples < FEWEST {
             return;
         }
-        let level = Level { mean_s: round.mean().as_secs(), deviation_s: round.deviation_s() };
-        self.seen.level(level);
-        self.mode = if self.is_full(level, trend) { Mode::Reno } else { Mode::HighSpeed };
+        let level = RoundDelay { mean_s: round.mean().as_secs(), deviation_s: round.deviation_s() };
+        self.history.level(level);
+        self.mode = if self.is_full(level, trend) { GrowthMode::Reno } else { GrowthMode::HighSpeed };
     }
 
     /// Whether a round of that level and trend has met a queue that grows.
-    fn is_full(&self, level: Level, trend: &Correlation) -> bool {
+    fn is_full(&self, level: RoundDelay, trend: &Correlation) -> bool {
         let rises = if self.tested { trend.rises_clearly() } else { trend.rises() };
         if !self.refined {
             return rises;
         }
-        let least = self.seen.least();
+        let least = self.history.least();
         let sigma_s = match self.sigma {
             Sigma::Minimum => least.deviation_s,
             Sigma::Round => level.deviation_s,
-            Sigma::Cycle => self.seen.deviation_s(),
+            Sigma::Cycle => self.history.deviation_s(),
         };
         let above = level.mean_s - least.mean_s;
         let sigma_s = sigma_s.max(self.floor_s);
@@ -191,11 +195,11 @@ impl Ghstcp {
 
     /// The window was reduced: another cycle begins.
     fn reduced(&mut self) {
-        self.seen.next_cycle(self.cycles);
+        self.history.next_cycle(self.cycles);
     }
 }
 
-impl Seen {
+impl DelayHistory {
     /// Takes an acknowledgement: the round that it closes, and the trend in that round.
     fn take(&mut self, ack: &AckEvent) -> Option<(Round, Correlation)> {
         let closed = self.round.take(ack).map(|round| (round, self.trend));
@@ -211,12 +215,12 @@ impl Seen {
         closed
     }
 
-    fn level(&mut self, level: Level) {
+    fn level(&mut self, level: RoundDelay) {
         self.current = Some(lower(self.current, level));
     }
 
     /// The fastest round that counts; there is one after the first [`level`](Self::level).
-    fn least(&self) -> Level {
+    fn least(&self) -> RoundDelay {
         let current = self.current.expect("a round was taken before it is asked about");
         lower(self.earlier, current)
     }
@@ -227,11 +231,11 @@ impl Seen {
     }
 
     /// The round under way is left out, for it belongs to neither cycle.
-    fn next_cycle(&mut self, cycles: Cycles) {
+    fn next_cycle(&mut self, cycles: MinimumOver) {
         if let Some(current) = self.current.take() {
             self.earlier = Some(match cycles {
-                Cycles::Two => current,
-                Cycles::Lifetime => lower(self.earlier, current),
+                MinimumOver::Two => current,
+                MinimumOver::Lifetime => lower(self.earlier, current),
             });
         }
         (self.samples, self.mean_s, self.squares) = (0.0, 0.0, 0.0);
@@ -240,27 +244,27 @@ impl Seen {
     }
 }
 
-fn lower(one: Option<Level>, other: Level) -> Level {
+fn lower(one: Option<RoundDelay>, other: RoundDelay) -> RoundDelay {
     one.filter(|one| one.mean_s <= other.mean_s).unwrap_or(other)
 }
 
 impl Controller for Ghstcp {
     fn on_delivery(&mut self, _: &mut Window, ack: &AckEvent) {
-        if let Some((round, trend)) = self.seen.take(ack) {
+        if let Some((round, trend)) = self.history.take(ack) {
             self.decide(&round, &trend);
         }
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
         let increase = match self.mode {
-            Mode::Reno => 1.0,
-            Mode::HighSpeed => law::increase(window.cwnd),
+            GrowthMode::Reno => 1.0,
+            GrowthMode::HighSpeed => law::increase(window.cwnd),
         };
         window.cwnd += increase * (ack.packets / window.cwnd);
     }
 
     fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
-        let halves = self.halves && self.mode == Mode::Reno;
+        let halves = self.halves && self.mode == GrowthMode::Reno;
         window.give_up(if halves { 0.5 } else { law::decrease(window.cwnd) });
         self.reduced();
     }
@@ -279,7 +283,7 @@ impl Controller for Ghstcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workbench::{CONGESTION, Path, ack, avoidance, close};
+    use crate::test_support::{CONGESTION, SharedPath, ack, avoidance, close};
     use fairhaul_units::{Span, Time};
 
     fn settings() -> Settings {
@@ -302,7 +306,7 @@ mod tests {
     }
 
     /// The mode after a round of each of these lists.
-    fn after(settings: &Settings, rounds: &[&[u64]]) -> Mode {
+    fn after(settings: &Settings, rounds: &[&[u64]]) -> GrowthMode {
         let mut controller = Ghstcp::new(settings);
         for (number, rtts) in rounds.iter().chain(&[&[0u64][..]]).enumerate() {
             round(&mut controller, 1000 * number as u64, rtts);
@@ -322,56 +326,60 @@ mod tests {
 
     #[test]
     fn the_original_follows_the_trend() {
-        assert_eq!(after(&original(), &[&RISING]), Mode::Reno);
+        assert_eq!(after(&original(), &[&RISING]), GrowthMode::Reno);
         let falling = {
             let mut f = RISING;
             f.reverse();
             f
         };
-        assert_eq!(after(&original(), &[&RISING, &falling]), Mode::HighSpeed);
-        assert_eq!(after(&original(), &[&RISING, &NOISE]), Mode::HighSpeed);
+        assert_eq!(after(&original(), &[&RISING, &falling]), GrowthMode::HighSpeed);
+        assert_eq!(after(&original(), &[&RISING, &NOISE]), GrowthMode::HighSpeed);
     }
 
     #[test]
     fn where_the_round_trip_stands_still_there_is_no_trend() {
-        assert_eq!(after(&original(), &[&RISING, &STILL]), Mode::HighSpeed);
+        assert_eq!(after(&original(), &[&RISING, &STILL]), GrowthMode::HighSpeed);
     }
 
     #[test]
     fn a_round_of_seven_samples_leaves_the_mode() {
-        assert_eq!(after(&original(), &[&RISING, &STILL[..7]]), Mode::Reno);
-        assert_eq!(after(&original(), &[&RISING[..7]]), Mode::HighSpeed);
-        assert_eq!(after(&original(), &[&RISING[..8]]), Mode::Reno);
+        assert_eq!(after(&original(), &[&RISING, &STILL[..7]]), GrowthMode::Reno);
+        assert_eq!(after(&original(), &[&RISING[..7]]), GrowthMode::HighSpeed);
+        assert_eq!(after(&original(), &[&RISING[..8]]), GrowthMode::Reno);
     }
 
     /// 0, 1, 0, 1, ...: r = 0.218, which is positive and not significant (see `correlation`).
     #[test]
     fn by_the_sign_alone_a_slight_rise_is_one() {
         let wave = [0u64, 1, 0, 1, 0, 1, 0, 1].map(|ms| 100_000 + 10 * ms);
-        assert_eq!(after(&original(), &[&wave]), Mode::HighSpeed);
-        assert_eq!(after(&original().with("significance", 1.0), &[&wave]), Mode::Reno);
+        assert_eq!(after(&original(), &[&wave]), GrowthMode::HighSpeed);
+        assert_eq!(after(&original().with("significance", 1.0), &[&wave]), GrowthMode::Reno);
     }
 
     /// Minimum 100 ms, sigma 1.069 ms: free below 102.14 ms, full from 104.28 ms on.
     #[test]
     fn the_refined_rule_has_two_thresholds() {
-        for (by_us, mode) in [(2_130, Mode::HighSpeed), (4_270, Mode::HighSpeed), (4_280, Mode::Reno)] {
+        for (by_us, mode) in
+            [(2_130, GrowthMode::HighSpeed), (4_270, GrowthMode::HighSpeed), (4_280, GrowthMode::Reno)]
+        {
             assert_eq!(after(&settings(), &[&NOISE, &raised(by_us)]), mode, "{by_us} us above");
         }
         // Between them the trend decides: 102 to 102.9 ms and 102.5 to 103.4 ms, rising.
-        assert_eq!(after(&settings(), &[&NOISE, &RISING.map(|us| us + 1_500)]), Mode::HighSpeed);
-        assert_eq!(after(&settings(), &[&NOISE, &RISING.map(|us| us + 2_500)]), Mode::Reno);
+        assert_eq!(after(&settings(), &[&NOISE, &RISING.map(|us| us + 1_500)]), GrowthMode::HighSpeed);
+        assert_eq!(after(&settings(), &[&NOISE, &RISING.map(|us| us + 2_500)]), GrowthMode::Reno);
     }
 
     /// Without noise sigma is its floor: thresholds 0.2 and 0.4 ms above.
     #[test]
     fn a_path_without_noise_has_the_floor() {
-        for (by_us, mode) in [(190, Mode::HighSpeed), (390, Mode::HighSpeed), (410, Mode::Reno)] {
+        for (by_us, mode) in
+            [(190, GrowthMode::HighSpeed), (390, GrowthMode::HighSpeed), (410, GrowthMode::Reno)]
+        {
             let above = STILL.map(|us| us + by_us);
             assert_eq!(after(&settings(), &[&STILL, &above]), mode, "{by_us} us above");
         }
         let wide = settings().with("sigma_floor", 10.0);
-        assert_eq!(after(&wide, &[&STILL, &STILL.map(|us| us + 30_000)]), Mode::HighSpeed);
+        assert_eq!(after(&wide, &[&STILL, &STILL.map(|us| us + 30_000)]), GrowthMode::HighSpeed);
     }
 
     /// The last round without noise has the floor of 0.1 ms; the cycle of both, ten at 100 and ten
@@ -379,18 +387,20 @@ mod tests {
     #[test]
     fn sigma_is_the_one_asked_for() {
         let above = STILL.map(|us| us + 1_000);
-        for (word, mode) in [(1.0, Mode::Reno), (2.0, Mode::HighSpeed)] {
+        for (word, mode) in [(1.0, GrowthMode::Reno), (2.0, GrowthMode::HighSpeed)] {
             assert_eq!(after(&settings().with("sigma", word), &[&STILL, &above]), mode);
         }
         let noisy = settings().with("sigma", 1.0);
-        assert_eq!(after(&noisy, &[&STILL, &raised(2_000)]), Mode::HighSpeed);
+        assert_eq!(after(&noisy, &[&STILL, &raised(2_000)]), GrowthMode::HighSpeed);
     }
 
     /// A path that becomes 50 ms longer is full for two cycles, then the new minimum counts.
     #[test]
     fn a_longer_path_is_learned_after_two_cycles_or_never() {
         let longer = STILL.map(|us| us + 50_000);
-        for (word, modes) in [(0.0, [Mode::Reno, Mode::Reno, Mode::HighSpeed]), (1.0, [Mode::Reno; 3])] {
+        for (word, modes) in
+            [(0.0, [GrowthMode::Reno, GrowthMode::Reno, GrowthMode::HighSpeed]), (1.0, [GrowthMode::Reno; 3])]
+        {
             let mut controller = Ghstcp::new(&settings().with("cycle", word));
             round(&mut controller, 0, &STILL);
             for (number, mode) in modes.into_iter().enumerate() {
@@ -411,8 +421,8 @@ mod tests {
             controller.on_ack(&mut window, &ack(Span::from_ms(100)));
             1000.0 * (window.cwnd - 1000.0)
         };
-        close(grown(Mode::HighSpeed), 7.752, 1e-4);
-        close(grown(Mode::Reno), 1.0, 1e-9);
+        close(grown(GrowthMode::HighSpeed), 7.752, 1e-4);
+        close(grown(GrowthMode::Reno), 1.0, 1e-9);
         let lost = |mode, halves| {
             let (mut controller, mut window) =
                 (Ghstcp::new(&settings().with("reno_decrease", halves)), avoidance(1000.0));
@@ -420,16 +430,16 @@ mod tests {
             controller.on_congestion(&mut window, &CONGESTION);
             window.cwnd
         };
-        close(lost(Mode::Reno, 0.0), 670.1, 2e-4);
-        close(lost(Mode::HighSpeed, 1.0), 670.1, 2e-4);
-        assert_eq!(lost(Mode::Reno, 1.0), 500.0);
+        close(lost(GrowthMode::Reno, 0.0), 670.1, 2e-4);
+        close(lost(GrowthMode::HighSpeed, 1.0), 670.1, 2e-4);
+        assert_eq!(lost(GrowthMode::Reno, 1.0), 500.0);
     }
 
     /// A path of 1000 packets, from 800 on: HighSpeed TCP's growth up to it, and Reno's above, where
     /// each round is longer than the last. a(w) from 800 to 1000 is 6.8 to 7.75: some 28 rounds.
     #[test]
     fn growth_is_highspeeds_up_to_the_path_and_renos_beyond() {
-        let mut path = Path::new(Span::from_ms(100), 10_000.0);
+        let mut path = SharedPath::new(Span::from_ms(100), 10_000.0);
         let mut flows = [(Ghstcp::new(&settings()), avoidance(800.0))];
         let mut rounds = 0;
         while path.round(&mut flows) == 0.0 {
@@ -439,7 +449,7 @@ mod tests {
         (0..8).for_each(|_| {
             path.round(&mut flows);
         });
-        assert_eq!(flows[0].0.mode, Mode::Reno);
+        assert_eq!(flows[0].0.mode, GrowthMode::Reno);
         let before = flows[0].1.cwnd;
         (0..10).for_each(|_| {
             path.round(&mut flows);

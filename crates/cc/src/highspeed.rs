@@ -5,7 +5,7 @@
 
 use fairhaul_units::{Kind, Parameter, Settings};
 
-use crate::highspeed_law::{self as law, Row};
+use crate::highspeed_law::{self as law, TableRow};
 use crate::{AckEvent, Congestion, Controller, Window};
 
 /// HighSpeed TCP.
@@ -21,7 +21,7 @@ enum Growth {
     Table,
     /// As in Linux: with the row in force, which changes in congestion avoidance only.
     Linux {
-        row: &'static Row,
+        row: &'static TableRow,
     },
 }
 
@@ -104,7 +104,7 @@ mod tests {
     use fairhaul_units::Span;
 
     use super::*;
-    use crate::workbench::{CONGESTION, Cycles, ack, avoidance, close, mean_window, one_round};
+    use crate::test_support::{CONGESTION, PeriodicLoss, ack, avoidance, close, mean_window, one_round};
 
     fn highspeed(growth: f64) -> Highspeed {
         Highspeed::new(&Settings::defaults(Highspeed::PARAMETERS).with("growth", growth))
@@ -212,7 +212,7 @@ mod tests {
         close(ratio(mean_window(&mut highspeed(1.0), 1e-4, 0.1)), 0.81, 0.02);
         // Linux gives up whole packets, so that no cycle is quite like the last: the mean of 100.
         let (mut linux, mut window) = (highspeed(2.0), avoidance(263.0));
-        let mut cycles = Cycles::new(1e-4, 0.1, 1);
+        let mut cycles = PeriodicLoss::new(1e-4, 0.1, 1);
         let means: Vec<f64> = (0..150).map(|_| cycles.next(&mut linux, &mut window)).collect();
         close(ratio(means[50..].iter().sum::<f64>() / 100.0), 1.15, 0.02);
     }

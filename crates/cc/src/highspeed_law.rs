@@ -50,7 +50,7 @@ pub(crate) fn decrease(w: f64) -> f64 {
 /// Parabolas in place of ln(w) and w^0.8: 64 for each octave, of which only the first is kept,
 /// since both functions of another octave follow from the exponent of the number.
 struct Curves {
-    cells: [Cell; CELLS],
+    cells: [CurveCell; CELLS],
     /// 2^(0.8 e) by the exponent e.
     octave_power: [f64; OCTAVES],
     /// b(w) = offset - slope ln(w).
@@ -60,7 +60,7 @@ struct Curves {
 
 /// Coefficients around the middle of one cell of [1, 2).
 #[derive(Clone, Copy)]
-struct Cell {
+struct CurveCell {
     middle: f64,
     ln: [f64; 3],
     power: [f64; 3],
@@ -79,7 +79,7 @@ impl Curves {
     fn new() -> Curves {
         let slope = (LOW_DECREASE - HIGH_DECREASE) / libm::log(HIGH_WINDOW / LOW_WINDOW);
         Curves {
-            cells: std::array::from_fn(Cell::new),
+            cells: std::array::from_fn(CurveCell::new),
             octave_power: std::array::from_fn(|e| libm::pow(2.0, 0.8 * e as f64)),
             offset: LOW_DECREASE + slope * libm::log(LOW_WINDOW),
             slope,
@@ -97,7 +97,7 @@ impl Curves {
     }
 
     /// The exponent of `w`, the cell of its mantissa, and where in the cell it lies.
-    fn locate(&self, w: f64) -> (usize, &Cell, f64) {
+    fn locate(&self, w: f64) -> (usize, &CurveCell, f64) {
         debug_assert!((1.0..1.8e19).contains(&w), "a window above the low one and below 2^64");
         let bits = w.to_bits();
         let exponent = (bits >> MANTISSA_BITS).wrapping_sub(EXPONENT_BIAS) as usize % OCTAVES;
@@ -107,12 +107,12 @@ impl Curves {
     }
 }
 
-impl Cell {
+impl CurveCell {
     /// Taylor's coefficients of the two functions at the middle of the cell.
-    fn new(index: usize) -> Cell {
+    fn new(index: usize) -> CurveCell {
         let m = 1.0 + (index as f64 + 0.5) / CELLS as f64;
         let power = libm::pow(m, 0.8);
-        Cell {
+        CurveCell {
             middle: m,
             ln: [libm::log(m), 1.0 / m, -0.5 / (m * m)],
             power: [power, 0.8 * power / m, -0.08 * power / (m * m)],
@@ -126,7 +126,7 @@ fn parabola(c: &[f64; 3], x: f64) -> f64 {
 
 /// One row of the table [RFC 3649, Appendix B, Table 12].
 #[derive(Debug)]
-pub(crate) struct Row {
+pub(crate) struct TableRow {
     /// The window at which the formula reaches the row's values.
     pub window: f64,
     /// a(w): packets that a round adds.
@@ -136,7 +136,7 @@ pub(crate) struct Row {
 }
 
 /// The row that holds from its own window to the next row's; the first below that too.
-pub(crate) fn row_from(w: f64) -> &'static Row {
+pub(crate) fn row_from(w: f64) -> &'static TableRow {
     let starting = TABLE.partition_point(|row| row.window <= w);
     &TABLE[starting.saturating_sub(1)]
 }
@@ -146,23 +146,23 @@ const LINUX_ROWS: usize = TABLE.len() - 1;
 
 /// The row that holds in Linux at the whole packets of `w`: up to its own window; the last beyond
 /// that too [LINUX].
-pub(crate) fn linux_row(w: f64) -> &'static Row {
+pub(crate) fn linux_row(w: f64) -> &'static TableRow {
     let below = TABLE.partition_point(|row| row.window < w.floor());
     &TABLE[below.min(LINUX_ROWS - 1)]
 }
 
 /// The share that a loss takes in Linux by a row: that of the formula in whole 1/256, rounded down
 /// [LINUX].
-pub(crate) fn linux_decrease(row: &Row) -> f64 {
+pub(crate) fn linux_decrease(row: &TableRow) -> f64 {
     (256.0 * decrease(row.window)).floor() / 256.0
 }
 
-const fn row(window: u32, increase: u32, decrease: f64) -> Row {
-    Row { window: window as f64, increase: increase as f64, decrease }
+const fn row(window: u32, increase: u32, decrease: f64) -> TableRow {
+    TableRow { window: window as f64, increase: increase as f64, decrease }
 }
 
 #[rustfmt::skip]
-static TABLE: [Row; 73] = [
+static TABLE: [TableRow; 73] = [
     row(38, 1, 0.50), row(118, 2, 0.44), row(221, 3, 0.41), row(347, 4, 0.38), row(495, 5, 0.37),
     row(663, 6, 0.35), row(851, 7, 0.34), row(1058, 8, 0.33), row(1284, 9, 0.32), row(1529, 10, 0.31),
     row(1793, 11, 0.30), row(2076, 12, 0.29), row(2378, 13, 0.28), row(2699, 14, 0.28), row(3039, 15, 0.27),

@@ -178,7 +178,7 @@ impl Controller for Htcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workbench::{CONGESTION, ack, avoidance, close};
+    use crate::test_support::{CONGESTION, ack, avoidance, close};
 
     fn settings() -> Settings {
         Settings::defaults(Htcp::PARAMETERS)

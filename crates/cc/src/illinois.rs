@@ -11,7 +11,7 @@ use crate::{AckEvent, Congestion, Controller, Window};
 /// TCP-Illinois.
 #[derive(Clone, Debug)]
 pub struct Illinois {
-    law: Box<Law>,
+    parameters: Box<IllinoisParameters>,
     rounds: Box<Rounds>,
     /// The largest round-trip time so far.
     most: Span,
@@ -25,7 +25,7 @@ pub struct Illinois {
 
 /// The two numbers as functions of the delay.
 #[derive(Clone, Copy, Debug)]
-struct Law {
+struct IllinoisParameters {
     alpha_min: f64,
     alpha_max: f64,
     beta_min: f64,
@@ -40,7 +40,7 @@ const SHORT: f64 = 0.01;
 const LITTLE: f64 = 0.1;
 const MUCH: f64 = 0.8;
 
-impl Law {
+impl IllinoisParameters {
     /// Packets a round where the mean queueing delay is the share `delay` of the largest, above
     /// [`SHORT`]: a hyperbola from alpha_max to alpha_min.
     fn increase(&self, delay: f64) -> f64 {
@@ -100,7 +100,7 @@ impl Illinois {
 
     pub(crate) fn new(settings: &Settings) -> Illinois {
         let (alpha_min, beta_min) = (settings.number("alpha_min"), settings.number("beta_min"));
-        let law = Law {
+        let parameters = IllinoisParameters {
             alpha_min,
             alpha_max: settings.number("alpha_max").max(alpha_min),
             beta_min,
@@ -109,7 +109,7 @@ impl Illinois {
             theta: settings.number("theta") as u32,
         };
         Illinois {
-            law: Box::new(law),
+            parameters: Box::new(parameters),
             rounds: Box::default(),
             most: Span::ZERO,
             // Differs from [LINUX]: before the first round is over growth is Reno's; there it is alpha_max.
@@ -124,16 +124,16 @@ impl Illinois {
         let largest_s = self.most.saturating_sub(base).as_secs();
         let mean_s = mean.saturating_sub(base).as_secs();
         let delay = if largest_s > 0.0 { mean_s / largest_s } else { 0.0 };
-        self.decrease = self.law.decrease(delay);
+        self.decrease = self.parameters.decrease(delay);
         if delay > SHORT {
-            self.increase = self.law.increase(delay);
+            self.increase = self.parameters.increase(delay);
             self.short = Some(0);
             return;
         }
         // Differs from [LINUX]: there rounds of a short queue count even if a long one is between.
-        self.short = self.short.map(|rounds| rounds + 1).filter(|&rounds| rounds < self.law.theta);
+        self.short = self.short.map(|rounds| rounds + 1).filter(|&rounds| rounds < self.parameters.theta);
         if self.short.is_none() {
-            self.increase = self.law.alpha_max;
+            self.increase = self.parameters.alpha_max;
         }
     }
 }
@@ -147,7 +147,7 @@ impl Controller for Illinois {
         let Some(round) = self.rounds.take(ack) else {
             return;
         };
-        if window.cwnd < self.law.win_thresh {
+        if window.cwnd < self.parameters.win_thresh {
             (self.increase, self.decrease) = (1.0, 0.5);
         } else {
             self.set(round.mean(), ack.min_rtt);
@@ -177,7 +177,7 @@ impl Controller for Illinois {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workbench::{CONGESTION, ack, acknowledge, avoidance, close};
+    use crate::test_support::{CONGESTION, ack, acknowledge, avoidance, close};
 
     fn illinois() -> Illinois {
         Illinois::new(&Settings::defaults(Illinois::PARAMETERS))
@@ -198,9 +198,9 @@ mod tests {
     /// An eighth up to a tenth of the largest delay, half from eight tenths on, 5 / 16 between.
     #[test]
     fn decrease_is_linear_in_the_delay() {
-        let law = *illinois().law;
+        let parameters = *illinois().parameters;
         for (delay, expected) in [(0.0, 0.125), (0.1, 0.125), (0.45, 0.3125), (0.8, 0.5), (1.0, 0.5)] {
-            assert!((law.decrease(delay) - expected).abs() < 1e-12);
+            assert!((parameters.decrease(delay) - expected).abs() < 1e-12);
         }
     }
 
@@ -262,7 +262,7 @@ mod tests {
             let mut window = avoidance(1000.0);
             round(&mut flow, &mut window, Span::from_ms(100));
             round(&mut flow, &mut window, Span::from_ms(100));
-            let mean = crate::workbench::mean_window(&mut flow, p, 0.1);
+            let mean = crate::test_support::mean_window(&mut flow, p, 0.1);
             close(mean, (75.0 / p).sqrt(), 0.02);
         }
     }

@@ -26,17 +26,17 @@ mod round;
 mod scalable;
 mod skew;
 mod synctcp;
+#[cfg(test)]
+mod test_support;
 mod vegas;
 mod westwood;
 mod windowed;
-#[cfg(test)]
-mod workbench;
 mod xcp;
 
 pub use bbr::Bbr;
 pub use bbr3::Bbr3;
 pub use bic::Bic;
-pub use catalogue::{Builtin, Choice, Entry, entries, entry};
+pub use catalogue::{Builtin, ControllerChoice, ControllerEntry, entries, entry};
 pub use compound::Compound;
 pub use controller::{AckEvent, Cause, Congestion, Controller, Pacing, RateSample, Request, Window};
 pub use cubic::Cubic;

@@ -7,7 +7,7 @@ use crate::{AckEvent, Pacing, RateSample};
 /// Rounds counted by delivery: one is over when a packet is acknowledged that left after all that
 /// had been delivered at its start. Recovery does not stop them.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Rounds {
+pub(crate) struct DeliveryRounds {
     /// How many are over.
     pub(crate) count: u64,
     /// Whether the last sample began one.
@@ -15,7 +15,7 @@ pub(crate) struct Rounds {
     end: f64,
 }
 
-impl Rounds {
+impl DeliveryRounds {
     /// Takes a sample.
     pub(crate) fn take(&mut self, sample: &RateSample) {
         self.started = sample.delivered_before >= self.end;

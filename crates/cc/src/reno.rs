@@ -33,7 +33,7 @@ impl Controller for Reno {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workbench::{CONGESTION, avoidance, close, mean_window, one_round};
+    use crate::test_support::{CONGESTION, avoidance, close, mean_window, one_round};
 
     /// 100 additions of 1/w while w goes from 100 to 101.
     #[test]

@@ -92,7 +92,7 @@ impl Rounds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workbench::ack;
+    use crate::test_support::ack;
 
     /// 100, 110, 120 ms: mean 110, variance (100 + 0 + 100) / 2 = 100 ms^2, deviation 10 ms.
     #[test]

@@ -10,11 +10,11 @@ use crate::{AckEvent, Congestion, Controller, Window};
 /// Scalable TCP.
 #[derive(Clone, Debug)]
 pub struct Scalable {
-    rule: Rule,
+    rule: ScalableRule,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Rule {
+enum ScalableRule {
     /// As published: `increase` packets for each delivered, `decrease` of the window at a loss.
     Kelly { increase: f64, decrease: f64, low_window: f64 },
     /// As in Linux since 5.7: one packet for every `ai_count` delivered, an eighth at a loss.
@@ -60,12 +60,12 @@ impl Scalable {
 
     pub(crate) fn new(settings: &Settings) -> Scalable {
         let rule = match settings.word("variant") {
-            "kelly" => Rule::Kelly {
+            "kelly" => ScalableRule::Kelly {
                 increase: settings.number("a"),
                 decrease: settings.number("b"),
                 low_window: settings.number("low_window"),
             },
-            "linux" => Rule::Linux { ai_count: settings.number("ai_count") },
+            "linux" => ScalableRule::Linux { ai_count: settings.number("ai_count") },
             word => unreachable!("variant {word:?}"),
         };
         Scalable { rule }
@@ -75,21 +75,21 @@ impl Scalable {
     fn per_packet(&self, w: f64) -> f64 {
         match self.rule {
             // Unclear in [STCP]: which rule holds at the low window itself. The scalable one.
-            Rule::Kelly { low_window, .. } if w < low_window => 1.0 / w,
-            Rule::Kelly { increase, .. } => increase,
+            ScalableRule::Kelly { low_window, .. } if w < low_window => 1.0 / w,
+            ScalableRule::Kelly { increase, .. } => increase,
             // Differs from [LINUX]: there the window is whole and grows by one at every count;
             // here the same packet arrives in parts.
-            Rule::Linux { ai_count } => 1.0 / w.min(ai_count),
+            ScalableRule::Linux { ai_count } => 1.0 / w.min(ai_count),
         }
     }
 
     /// What a loss leaves of the window `w`.
     fn left(&self, w: f64) -> f64 {
         match self.rule {
-            Rule::Kelly { low_window, .. } if w < low_window => w * 0.5,
-            Rule::Kelly { decrease, .. } => w * (1.0 - decrease),
+            ScalableRule::Kelly { low_window, .. } if w < low_window => w * 0.5,
+            ScalableRule::Kelly { decrease, .. } => w * (1.0 - decrease),
             // Linux shifts the whole window right by three: below eight packets nothing goes.
-            Rule::Linux { .. } => w - (w / 8.0).floor(),
+            ScalableRule::Linux { .. } => w - (w / 8.0).floor(),
         }
     }
 }
@@ -107,8 +107,8 @@ impl Controller for Scalable {
     // left the window.
     fn on_timeout(&mut self, window: &mut Window, event: &Congestion) {
         match self.rule {
-            Rule::Kelly { .. } => window.start_over(),
-            Rule::Linux { .. } => {
+            ScalableRule::Kelly { .. } => window.start_over(),
+            ScalableRule::Linux { .. } => {
                 self.on_congestion(window, event);
                 window.cwnd = 1.0;
             }
@@ -119,7 +119,7 @@ impl Controller for Scalable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workbench::{CONGESTION, avoidance, close, mean_window, one_round};
+    use crate::test_support::{CONGESTION, avoidance, close, mean_window, one_round};
 
     fn kelly() -> Scalable {
         Scalable::new(&Settings::defaults(Scalable::PARAMETERS))

@@ -25,10 +25,10 @@ pub struct Synctcp {
     tie: Trend,
     /// Below this largest queueing delay the average is in the lowest region, seconds.
     qmax_floor_s: f64,
-    phase: Phase,
+    phase: StartPhase,
     /// Packets to be delivered before another early decrease: those in flight at the last.
     hold: f64,
-    seen: Box<Seen>,
+    history: Box<TransitHistory>,
 }
 
 /// What the average queueing delay does.
@@ -70,7 +70,7 @@ const WEIGHT: f64 = 1.0 / 8.0;
 
 /// The phases of the start; the number is what the record tells.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Phase {
+enum StartPhase {
     Reno = 0,
     Even = 1,
     Sync = 2,
@@ -78,7 +78,7 @@ enum Phase {
 
 /// What the transit times have shown.
 #[derive(Clone, Debug, Default)]
-struct Seen {
+struct TransitHistory {
     /// The first sample and the smallest above it, for what is told in seconds.
     first: Option<(f64, Span)>,
     least_s: f64,
@@ -177,34 +177,37 @@ impl Synctcp {
                 Trend::Falling
             },
             qmax_floor_s: settings.number("qmax_floor") / 1000.0,
-            phase: Phase::Reno,
+            phase: StartPhase::Reno,
             hold: 0.0,
-            seen: Box::new(Seen { skew: settings.switch("deskew").then(Skew::default), ..Seen::default() }),
+            history: Box::new(TransitHistory {
+                skew: settings.switch("deskew").then(Skew::default),
+                ..TransitHistory::default()
+            }),
         }
     }
 
-    fn phase_of(&self, w: f64) -> Phase {
+    fn phase_of(&self, w: f64) -> StartPhase {
         match () {
-            () if self.reduced && !self.always => Phase::Sync,
-            () if w < self.c_low => Phase::Reno,
-            () if w < self.c_high => Phase::Even,
-            () => Phase::Sync,
+            () if self.reduced && !self.always => StartPhase::Sync,
+            () if w < self.c_low => StartPhase::Reno,
+            () if w < self.c_high => StartPhase::Even,
+            () => StartPhase::Sync,
         }
     }
 
     /// What the eight indications ask for; `None` before there are nine averages.
     fn reaction(&self) -> Option<Reaction> {
-        let trend = self.seen.groups.trend(self.tie)?;
-        let (rising, falling) = REACTIONS[self.seen.region(self.qmax_floor_s)];
+        let trend = self.history.groups.trend(self.tie)?;
+        let (rising, falling) = REACTIONS[self.history.region(self.qmax_floor_s)];
         Some(if trend == Trend::Rising { rising } else { falling })
     }
 
     /// Growth by `packets` delivered; `None` where Reno's holds.
     fn growth(&self, w: f64, packets: f64) -> Option<f64> {
         match self.phase {
-            Phase::Reno => None,
-            Phase::Even => Some(self.alpha0 * packets),
-            Phase::Sync => self.reaction().map(|reaction| match reaction {
+            StartPhase::Reno => None,
+            StartPhase::Even => Some(self.alpha0 * packets),
+            StartPhase::Sync => self.reaction().map(|reaction| match reaction {
                 Add(more) => more * packets / w,
                 Grow(share) => share * packets,
                 GiveUp(_) | Stay => 0.0,
@@ -217,7 +220,7 @@ impl Synctcp {
     // been delivered, the delays are those of the window before.
     fn early(&mut self, window: &mut Window, ack: &AckEvent) {
         self.hold -= ack.packets + ack.lost;
-        if self.hold > 0.0 || ack.recovering || self.phase != Phase::Sync {
+        if self.hold > 0.0 || ack.recovering || self.phase != StartPhase::Sync {
             return;
         }
         if let Some(GiveUp(share)) = self.reaction() {
@@ -234,7 +237,7 @@ impl Synctcp {
     }
 }
 
-impl Seen {
+impl TransitHistory {
     // Unclear in [SYNC-TCP, 2]: whether packets sent again count. Each sending has its own stamp,
     // so that its transit time is as good as any. Of two packets that one acknowledgement answers
     // it is the one that waited longer, whose stamp is echoed.
@@ -299,7 +302,7 @@ fn median([a, b, c]: [f64; 3]) -> f64 {
 
 impl Controller for Synctcp {
     fn on_delivery(&mut self, window: &mut Window, ack: &AckEvent) {
-        self.seen.take(ack);
+        self.history.take(ack);
         self.phase = self.phase_of(window.cwnd);
         self.early(window, ack);
     }
@@ -322,7 +325,7 @@ impl Controller for Synctcp {
     fn on_timeout(&mut self, window: &mut Window, _: &Congestion) {
         window.start_over();
         self.lost();
-        self.seen.groups = Groups::default();
+        self.history.groups = Groups::default();
     }
 
     fn mode(&self) -> Option<u8> {
@@ -333,7 +336,7 @@ impl Controller for Synctcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workbench::{CONGESTION, Path, ack, acknowledge, avoidance, close, mean_window};
+    use crate::test_support::{CONGESTION, SharedPath, ack, acknowledge, avoidance, close, mean_window};
     use fairhaul_units::Time;
 
     fn settings() -> Settings {
@@ -347,11 +350,11 @@ mod tests {
     /// A controller that has seen 40 ms at most, stands at `share` of it, rising or not.
     fn standing(settings: &Settings, share: f64, trend: Trend) -> Synctcp {
         let mut controller = Synctcp::new(settings);
-        controller.phase = Phase::Sync;
-        controller.seen.most_s = 0.040;
-        controller.seen.average_s = 0.040 * share;
+        controller.phase = StartPhase::Sync;
+        controller.history.most_s = 0.040;
+        controller.history.average_s = 0.040 * share;
         let medians = if trend == Trend::Rising { [1.0, 2.0, 3.0] } else { [3.0, 2.0, 1.0] };
-        controller.seen.groups = Groups { medians, closed: 3, ..Groups::default() };
+        controller.history.groups = Groups { medians, closed: 3, ..Groups::default() };
         controller
     }
 
@@ -399,12 +402,12 @@ mod tests {
     #[test]
     fn a_largest_delay_below_its_floor_has_one_region() {
         let mut controller = standing(&original(), 1.0, Trend::Falling);
-        (controller.seen.most_s, controller.seen.average_s) = (0.0099, 0.0099);
+        (controller.history.most_s, controller.history.average_s) = (0.0099, 0.0099);
         assert_eq!(controller.reaction(), Some(Grow(0.50)));
-        controller.seen.most_s = 0.010;
+        controller.history.most_s = 0.010;
         assert_eq!(controller.reaction(), Some(Stay));
         let mut none = standing(&original().with("qmax_floor", 0.0), 0.0, Trend::Falling);
-        none.seen.most_s = 0.0;
+        none.history.most_s = 0.0;
         assert_eq!(none.reaction(), Some(Grow(0.50)), "no division by zero");
     }
 
@@ -430,16 +433,16 @@ mod tests {
     /// 8 ms above the smallest: the average moves to 1 ms, then to 1 + 7/8 = 1.875 ms.
     #[test]
     fn the_average_takes_an_eighth_of_each_sample() {
-        let mut seen = Seen::default();
+        let mut history = TransitHistory::default();
         for (transit_us, average_s) in [(30_000, 0.0), (38_000, 0.001), (38_000, 0.001_875)] {
-            seen.take(&at(0, transit_us));
-            assert!((seen.average_s - average_s).abs() < 1e-12);
+            history.take(&at(0, transit_us));
+            assert!((history.average_s - average_s).abs() < 1e-12);
         }
-        assert!((seen.most_s - 0.008).abs() < 1e-12);
+        assert!((history.most_s - 0.008).abs() < 1e-12);
         // A faster packet lowers the base: the next one at 38 ms has waited 10 ms.
-        seen.take(&at(0, 28_000));
-        seen.take(&at(0, 38_000));
-        assert!((seen.most_s - 0.010).abs() < 1e-12);
+        history.take(&at(0, 28_000));
+        history.take(&at(0, 38_000));
+        assert!((history.most_s - 0.010).abs() < 1e-12);
     }
 
     #[test]
@@ -512,7 +515,7 @@ mod tests {
     /// with fractions, and the first nine acknowledgements are Reno's.
     #[test]
     fn an_idle_path_is_taken_by_half_a_window_a_round() {
-        let mut path = Path::new(Span::from_ms(60), 1e6);
+        let mut path = SharedPath::new(Span::from_ms(60), 1e6);
         let mut flows = [(Synctcp::new(&original()), avoidance(8.0))];
         path.round(&mut flows);
         let mut wanted = flows[0].1.cwnd;

@@ -11,7 +11,7 @@ use crate::{AckEvent, Congestion, Controller, Window};
 /// TCP Vegas.
 #[derive(Clone, Debug)]
 pub struct Vegas {
-    variant: Variant,
+    variant: VegasVariant,
     alpha: f64,
     beta: f64,
     gamma: f64,
@@ -23,7 +23,7 @@ pub struct Vegas {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Variant {
+enum VegasVariant {
     Brakmo,
     Linux,
 }
@@ -67,8 +67,8 @@ impl Vegas {
     pub(crate) fn new(settings: &Settings) -> Vegas {
         Vegas {
             variant: match settings.word("variant") {
-                "brakmo" => Variant::Brakmo,
-                "linux" => Variant::Linux,
+                "brakmo" => VegasVariant::Brakmo,
+                "linux" => VegasVariant::Linux,
                 word => unreachable!("variant {word:?}"),
             },
             alpha: settings.number("alpha"),
@@ -83,10 +83,10 @@ impl Vegas {
     /// The packets in queues.
     fn backlog(&self, window: &Window, round: &Round, ack: &AckEvent) -> f64 {
         match self.variant {
-            Variant::Brakmo => round.backlog(window.cwnd, ack.min_rtt),
+            VegasVariant::Brakmo => round.backlog(window.cwnd, ack.min_rtt),
             // Differs from [VEGAS], as newer kernels of [LINUX] do: divided by the base round trip,
             // which is more, and cut to whole packets. So more than beta are beta + 1 at least.
-            Variant::Linux => {
+            VegasVariant::Linux => {
                 let queueing = round.least.saturating_sub(ack.min_rtt);
                 (window.cwnd.floor() * queueing.as_ps() as f64 / ack.min_rtt.as_ps() as f64).floor()
             }
@@ -98,10 +98,10 @@ impl Vegas {
         let ends = self.backlog(window, round, ack) > self.gamma;
         match self.variant {
             // A round in which the window grew says nothing of either window: none is compared.
-            Variant::Brakmo if self.grows => self.grows = false,
+            VegasVariant::Brakmo if self.grows => self.grows = false,
             // Unclear in [VEGAS]: what slow start leaves when it ends. All but an eighth, as in [NS-2].
-            Variant::Brakmo if ends => window.lower_to(window.cwnd * 0.875),
-            Variant::Linux if ends => {
+            VegasVariant::Brakmo if ends => window.lower_to(window.cwnd * 0.875),
+            VegasVariant::Linux if ends => {
                 // What the path carried in a base round trip in whole packets, and one for what was cut off.
                 let base = ack.min_rtt.as_ps() as f64;
                 window.lower_to((window.cwnd.floor() * base / round.least.as_ps() as f64).floor() + 1.0);
@@ -113,7 +113,7 @@ impl Vegas {
     /// A round of congestion avoidance is over.
     fn round(&mut self, window: &mut Window, round: &Round, ack: &AckEvent) {
         // Linux takes up to two samples for late acknowledgements alone, and grows as Reno.
-        let blind = self.variant == Variant::Linux && round.samples <= 2.0;
+        let blind = self.variant == VegasVariant::Linux && round.samples <= 2.0;
         let backlog = if blind { 0.0 } else { self.backlog(window, round, ack) };
         self.grows = blind || backlog < self.alpha;
         if backlog > self.beta {
@@ -137,7 +137,7 @@ impl Controller for Vegas {
     fn on_slow_start(&mut self, window: &mut Window, ack: &AckEvent) {
         // Unclear in [VEGAS]: slow start after a timeout, whose acknowledgements are of two ages.
         // It grows in every round until all that was lost is repaired.
-        if self.grows || ack.recovering || self.variant == Variant::Linux {
+        if self.grows || ack.recovering || self.variant == VegasVariant::Linux {
             window.cwnd += ack.packets.min(2.0);
         }
         self.grows &= window.in_slow_start();
@@ -167,7 +167,7 @@ mod tests {
     use fairhaul_units::Span;
 
     use super::*;
-    use crate::workbench::{CONGESTION, Path, ack, acknowledge, avoidance};
+    use crate::test_support::{CONGESTION, SharedPath, ack, acknowledge, avoidance};
 
     fn settings() -> Settings {
         Settings::defaults(Vegas::PARAMETERS)
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn slow_start_doubles_in_every_other_round() {
         let mut flows = [(Vegas::new(&settings()), Window { cwnd: 2.0, ssthresh: 1e9 })];
-        let mut path = Path::new(Span::from_ms(100), 1e6);
+        let mut path = SharedPath::new(Span::from_ms(100), 1e6);
         let windows = [(); 7].map(|()| {
             path.round(&mut flows);
             flows[0].1.cwnd
@@ -264,7 +264,7 @@ mod tests {
                 let chosen = settings().with("alpha", alpha).with("beta", beta);
                 let flow = (Vegas::new(&chosen), avoidance(10.0));
                 let mut flows = vec![flow; number];
-                let mut path = Path::new(Span::from_ms(50), 2000.0);
+                let mut path = SharedPath::new(Span::from_ms(50), 2000.0);
                 let queued = (0..200).map(|_| path.round(&mut flows)).last().unwrap();
                 let flows = number as f64;
                 assert!(queued >= alpha * flows && queued <= beta * flows, "{queued} of {flows} flows");

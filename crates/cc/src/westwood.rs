@@ -119,7 +119,7 @@ impl Controller for Westwood {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workbench::{CONGESTION, Path, ack, avoidance, close};
+    use crate::test_support::{CONGESTION, SharedPath, ack, avoidance, close};
 
     fn westwood() -> Westwood {
         Westwood::new(&Settings::defaults(Westwood::PARAMETERS))
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn a_loss_empties_the_queue_and_no_more() {
         let mut flows = [(westwood(), avoidance(120.0))];
-        let mut path = Path::new(Span::from_ms(100), 1000.0);
+        let mut path = SharedPath::new(Span::from_ms(100), 1000.0);
         while path.round(&mut flows) < 50.0 {}
         let (flow, window) = &mut flows[0];
         flow.on_congestion(window, &CONGESTION);

@@ -112,7 +112,7 @@ impl Controller for Xcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workbench::{CONGESTION, ack, avoidance};
+    use crate::test_support::{CONGESTION, ack, avoidance};
 
     const RTT: Span = Span::from_ms(100);
 

@@ -19,7 +19,7 @@
 use std::fmt::Write as _;
 
 use fairhaul_cc::{
-    AckEvent, Builtin, Cause, Choice, Congestion, Controller, Pacing, RateSample, Window, entries,
+    AckEvent, Builtin, Cause, Congestion, Controller, ControllerChoice, Pacing, RateSample, Window, entries,
 };
 use fairhaul_units::{Kind, Span, Time};
 
@@ -202,7 +202,7 @@ fn staircase(controller: Builtin) -> String {
 #[test]
 fn every_controller_climbs_its_staircase() {
     for entry in entries() {
-        let choice = Choice::named(entry.name).unwrap();
+        let choice = ControllerChoice::named(entry.name).unwrap();
         insta::assert_snapshot!(entry.name, staircase(choice.build()));
     }
 }
@@ -212,7 +212,7 @@ fn every_controller_climbs_its_staircase() {
 #[test]
 fn every_controller_is_built_with_every_word() {
     for entry in entries() {
-        let mut choice = Choice::named(entry.name).unwrap();
+        let mut choice = ControllerChoice::named(entry.name).unwrap();
         for parameter in entry.parameters {
             let Kind::Word(words) = parameter.kind else { continue };
             for index in 0..words.len() {

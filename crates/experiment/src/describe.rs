@@ -12,8 +12,8 @@ use fairhaul_units::{Bytes, HEADER, Kind, Settings, Span};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Clock, Flow, Hold, Hop, LinkSpec, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Sockbuf, Start,
-    Traffic,
+    Flow, Hold, Hop, LinkSpec, ReceiverClock, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Sockbuf,
+    Start, Traffic,
 };
 
 /// `scenario` as JSON, in one line.
@@ -88,13 +88,13 @@ fn schedule(schedule: &Schedule) -> Value {
 
 /// A short course in full, a long one by its length and a digest.
 fn rates(rates: &Rates) -> Value {
-    const MOST_TOLD: usize = 100;
+    const MOST_REPORTED: usize = 100;
     let pairs = || rates.steps().map(|(at, bps)| json!([at.as_secs(), bps]));
     json!({
         "steps": rates.steps().len(),
         "digest": digest(rates),
         "repeats_after_s": rates.lap().map(Span::as_secs),
-        "bps": (rates.steps().len() <= MOST_TOLD).then(|| pairs().collect::<Vec<_>>()),
+        "bps": (rates.steps().len() <= MOST_REPORTED).then(|| pairs().collect::<Vec<_>>()),
     })
 }
 
@@ -169,7 +169,7 @@ fn flow(flow: &Flow) -> Value {
     if flow.linux {
         described["profile"] = "linux".into();
     }
-    if flow.whole_window {
+    if flow.integer_cwnd {
         described["whole_window"] = true.into();
     }
     if flow.sockbuf == Sockbuf::Linux {
@@ -190,7 +190,7 @@ fn flow(flow: &Flow) -> Value {
     described
 }
 
-fn clock(clock: Clock) -> Value {
+fn clock(clock: ReceiverClock) -> Value {
     json!({
         "offset_s": clock.offset.as_secs(),
         "drift_ppm": clock.drift_ppb as f64 / 1000.0,
@@ -224,7 +224,7 @@ fn recovery(recovery: Recovery) -> Value {
             json!({ "kind": "newreno", "variant": if impatient { "impatient" } else { "slow-but-steady" } })
         }
         Recovery::Sack => json!({ "kind": "sack" }),
-        Recovery::SackProportional => json!({ "kind": "sack", "prr": true }),
+        Recovery::SackPrr => json!({ "kind": "sack", "prr": true }),
         Recovery::Rack => json!({ "kind": "rack" }),
     }
 }
@@ -233,9 +233,9 @@ fn slow_start(slow_start: SlowStart) -> Value {
     match slow_start {
         SlowStart::Standard => json!({ "kind": "standard" }),
         SlowStart::Limited { max_ssthresh } => json!({ "kind": "limited", "max_ssthresh": max_ssthresh }),
-        SlowStart::HyStart => json!({ "kind": "hystart++" }),
+        SlowStart::HyStartPp => json!({ "kind": "hystart++" }),
         SlowStart::Full => json!({ "kind": "full" }),
-        SlowStart::Hybrid => json!({ "kind": "hystart" }),
+        SlowStart::HyStart => json!({ "kind": "hystart" }),
     }
 }
 

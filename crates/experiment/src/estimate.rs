@@ -1,6 +1,6 @@
-//! What a run of a scenario takes, told before it begins.
+//! An estimate, before a run, of the memory and the packets that it takes.
 //!
-//! An estimate: what windows will do is not known, so `least_bytes` counts only what no window can
+//! What windows will do is not known, so `least_bytes` counts only what no window can
 //! change, and `packets` is what the links let through at most. The engine watches what is
 //! outstanding while it runs.
 
@@ -20,7 +20,7 @@ const PER_PACKET_S: f64 = 3e-7;
 
 /// See the module.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Estimate {
+pub struct CostEstimate {
     /// Flows, each connection of a group for itself.
     pub flows: u64,
     /// Transfers that start, on average.
@@ -37,9 +37,9 @@ pub struct Estimate {
     pub seconds: f64,
 }
 
-impl Estimate {
+impl CostEstimate {
     /// Of a run of `scenario`.
-    pub fn of(scenario: &Scenario) -> Estimate {
+    pub fn of(scenario: &Scenario) -> CostEstimate {
         let transfers = scenario.flows.iter().map(|flow| expected(&flow.traffic, scenario.duration)).sum();
         let bins = scenario.grid().len();
         let rows = (scenario.flows.len() + scenario.links.len()) as u64 * bins as u64;
@@ -48,7 +48,15 @@ impl Estimate {
         let waiting: f64 = scenario.flows.iter().map(|flow| ahead(flow, scenario)).sum();
         let others = flows as f64 * PER_FLOW + transfers * PER_TRANSFER + rows as f64 * PER_ROW;
         let least_bytes = others + waiting * PER_PACKET;
-        Estimate { flows, transfers, rows, packets, waiting, least_bytes, seconds: packets * PER_PACKET_S }
+        CostEstimate {
+            flows,
+            transfers,
+            rows,
+            packets,
+            waiting,
+            least_bytes,
+            seconds: packets * PER_PACKET_S,
+        }
     }
 }
 
@@ -109,9 +117,9 @@ mod tests {
     use super::*;
     use crate::read;
 
-    fn estimate(flows: &str) -> Estimate {
+    fn estimate(flows: &str) -> CostEstimate {
         let dumbbell = "duration = \"10 s\"\n[bottleneck]\nrate = \"8 Mbit/s\"\ndelay = \"10 ms\"\nqueue = { kind = \"droptail\", capacity = \"unlimited\" }\n";
-        Estimate::of(&read(&[dumbbell, flows].concat(), "test", &[]).expect("it is a scenario").base)
+        CostEstimate::of(&read(&[dumbbell, flows].concat(), "test", &[]).expect("it is a scenario").base)
     }
 
     /// 8 Mbit/s are 1000 packets a second, so 10,000 in all, whoever sends them; 80 Mbit/s of datagrams are 100,000.

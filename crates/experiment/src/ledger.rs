@@ -1,38 +1,38 @@
-//! The books of a run: what happened, in bins of the time at which it happened.
+//! The ledger of a run: what happened, counted in bins of the time at which it happened.
 //!
 //! Parts of the engine run ahead of the clock, so nothing is read at a tick. A counter is added to
 //! the bin of its own event; what becomes of a packet (it is lost, dropped or marked) is added to the bin in
 //! which that packet itself was counted, so that ratios are of the same packets. A level (the backlog of a
-//! link, the windows of a flow) is booked as its steps, in integers, so that the order of booking does not
+//! link, the windows of a flow) is recorded as its steps, in integers, so that the order of recording does not
 //! matter and a level that stands costs nothing; what a step adds to the bins after its own is summed when
-//! the books are closed. A flow's sender and its receiver each book in the order of their own time.
+//! the ledger is closed. A flow's sender and its receiver each record in the order of their own time.
 
-mod flow;
-mod link;
-mod pages;
+mod binned_series;
+mod flow_book;
+mod link_book;
 
 use crate::{EventRow, Grid, Record, TransferRow};
+use binned_series::BinnedSeries;
 use fairhaul_cc::Window;
 use fairhaul_units::{Span, Time, real};
-use flow::{FlowBook, Rare, close_flow, in_units};
-use link::{LinkBook, close_link};
-use pages::Pages;
+use flow_book::{FlowBook, RareEvents, close_flow, in_units};
+use link_book::{LinkBook, close_link};
 
 /// What stands for the window of a connection that is not open.
 pub const NO_WINDOW: Window = Window { cwnd: 0.0, ssthresh: 0.0 };
 
-/// The window of a connection as it stands in the books.
+/// The window of a connection as the ledger has recorded it last.
 #[derive(Clone, Copy, Debug)]
-pub struct Standing {
+pub struct RecordedWindow {
     window: Window,
-    /// Of the window, in the unit of the books.
+    /// Its cwnd, in the unit of the ledger.
     cwnd_units: i64,
 }
 
-impl Standing {
+impl RecordedWindow {
     #[inline(always)]
-    fn new(window: Window) -> Standing {
-        Standing { window, cwnd_units: in_units(window.cwnd) }
+    fn new(window: Window) -> RecordedWindow {
+        RecordedWindow { window, cwnd_units: in_units(window.cwnd) }
     }
 
     /// That window.
@@ -42,23 +42,23 @@ impl Standing {
     }
 }
 
-impl Default for Standing {
+impl Default for RecordedWindow {
     /// That of a connection that is not open.
-    fn default() -> Standing {
-        Standing::new(NO_WINDOW)
+    fn default() -> RecordedWindow {
+        RecordedWindow::new(NO_WINDOW)
     }
 }
 
 /// Payload of a packet of a flow, bytes, which the link sends on whose account it is kept.
 #[derive(Clone, Copy, Debug)]
-pub struct Carried {
+pub struct CarriedPayload {
     /// The flow's index.
     pub flow: u32,
     /// How much.
     pub payload: u32,
 }
 
-/// The books of all flows and links.
+/// The books of all flows and links; see the module.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     grid: Grid,
@@ -66,7 +66,7 @@ pub struct Ledger {
     /// By bin, and in a bin by flow: what its bottleneck has sent of its payload, bytes.
     carried: Vec<f64>,
     links: Vec<LinkBook>,
-    /// What the queue of each link has told of itself at the starts of bins.
+    /// The gauges of each link's queue at the starts of bins.
     gauges: Vec<Vec<f64>>,
     events: Vec<EventRow>,
     packets: u64,
@@ -82,10 +82,11 @@ impl Ledger {
     pub fn new_while(grid: Grid, flows: usize, links: usize, goes_on: impl Fn() -> bool) -> Option<Ledger> {
         assert!(i64::try_from(grid.end.as_ps()).is_ok(), "a run lasts 100 days at most");
         let bins = grid.len();
-        let rare = vec![Rare::default(); bins].into();
-        let flow = FlowBook { sending: Pages::new(&grid), arriving: Pages::new(&grid), rare };
-        let (arriving, leaving) = (Pages::new(&grid), Pages::new(&grid));
-        let link = LinkBook { arriving, leaving, rare: vec![[0; 2]; bins], work: vec![0; bins] };
+        let rare_events = vec![RareEvents::default(); bins].into();
+        let flow =
+            FlowBook { sending: BinnedSeries::new(&grid), arriving: BinnedSeries::new(&grid), rare_events };
+        let (arriving, leaving) = (BinnedSeries::new(&grid), BinnedSeries::new(&grid));
+        let link = LinkBook { arriving, leaving, rare_events: vec![[0; 2]; bins], work: vec![0; bins] };
         let flow_books: Vec<FlowBook> = (0..flows).map_while(|_| goes_on().then(|| flow.clone())).collect();
         let link_books: Vec<LinkBook> = (0..links).map_while(|_| goes_on().then(|| link.clone())).collect();
         (flow_books.len() == flows && link_books.len() == links).then(|| Ledger {
@@ -99,7 +100,7 @@ impl Ledger {
         })
     }
 
-    /// The end of the run: what happens at or after it is not booked.
+    /// The end of the run: what happens at or after it is not counted.
     pub fn end(&self) -> Time {
         self.grid.end
     }
@@ -134,28 +135,28 @@ impl Ledger {
     /// A data packet that left its sender at `sent` is dropped at `now`, by a queue or behind it.
     pub fn lost(&mut self, flow: u32, sent: Time, now: Time) {
         if now < self.grid.end {
-            self.flows[flow as usize].rare[self.grid.bin(sent)].lost += 1;
+            self.flows[flow as usize].rare_events[self.grid.bin(sent)].lost += 1;
         }
     }
 
     /// A link makes a second data packet of one that left its sender at `sent`; both are behind it at `now`.
     pub fn copied(&mut self, flow: u32, sent: Time, now: Time) {
         if now < self.grid.end {
-            self.flows[flow as usize].rare[self.grid.bin(sent)].copied += 1;
+            self.flows[flow as usize].rare_events[self.grid.bin(sent)].copied += 1;
         }
     }
 
     /// The window of a connection of `flow`, which was `standing`, becomes another at `now`; [`NO_WINDOW`]: it ends.
     #[inline(always)]
-    pub fn window(&mut self, flow: u32, standing: &mut Standing, window: Window, now: Time) {
-        let before = std::mem::replace(standing, Standing::new(window));
-        let FlowBook { sending: pages, rare, .. } = &mut self.flows[flow as usize];
-        if pages.at(&self.grid, now).is_none() {
+    pub fn window(&mut self, flow: u32, recorded_window: &mut RecordedWindow, window: Window, now: Time) {
+        let before = std::mem::replace(recorded_window, RecordedWindow::new(window));
+        let FlowBook { sending: series, rare_events, .. } = &mut self.flows[flow as usize];
+        if series.at(&self.grid, now).is_none() {
             return;
         }
-        let since = now - pages.from;
-        if let Some(full) = pages.open.cwnd.step(standing.cwnd_units - before.cwnd_units, since) {
-            rare[pages.bin].more_cwnd += i128::from(full);
+        let since = now - series.from;
+        if let Some(full) = series.open.cwnd.step(recorded_window.cwnd_units - before.cwnd_units, since) {
+            rare_events[series.bin].more_cwnd += i128::from(full);
         }
         if before.window.ssthresh != window.ssthresh {
             self.threshold(flow, before.window.ssthresh, window.ssthresh, now);
@@ -165,22 +166,23 @@ impl Ledger {
     #[inline(never)]
     fn threshold(&mut self, flow: u32, before: f64, after: f64, now: Time) {
         let bin = self.grid.bin(now);
-        let (since, rare) = (now - self.grid.start(bin), &mut self.flows[flow as usize].rare[bin]);
+        let (since, rare_events) =
+            (now - self.grid.start(bin), &mut self.flows[flow as usize].rare_events[bin]);
         let finite = |ssthresh: f64| if ssthresh.is_finite() { in_units(ssthresh) } else { 0 };
-        if let Some(full) = rare.ssthresh.step(finite(after) - finite(before), since) {
-            rare.more_ssthresh += i128::from(full);
+        if let Some(full) = rare_events.ssthresh.step(finite(after) - finite(before), since) {
+            rare_events.more_ssthresh += i128::from(full);
         }
         let endless =
-            rare.endless.step(i64::from(after.is_infinite()) - i64::from(before.is_infinite()), since);
+            rare_events.endless.step(i64::from(after.is_infinite()) - i64::from(before.is_infinite()), since);
         debug_assert!(endless.is_none(), "there are never as many connections");
     }
 
-    /// A sender's window stood at these values from `from` to `to`.
-    pub fn stood(&mut self, flow: u32, cwnd: f64, ssthresh: f64, from: Time, to: Time) {
+    /// Adds a window that had these values from `from` to `to` to the integrals of its bins.
+    pub fn integrate_window(&mut self, flow: u32, cwnd: f64, ssthresh: f64, from: Time, to: Time) {
         let window = Window { cwnd, ssthresh };
-        let mut standing = Standing::default();
-        self.window(flow, &mut standing, window, from);
-        self.window(flow, &mut standing, NO_WINDOW, to);
+        let mut recorded_window = RecordedWindow::default();
+        self.window(flow, &mut recorded_window, window, from);
+        self.window(flow, &mut recorded_window, NO_WINDOW, to);
     }
 
     /// An acknowledgement brings a sample.
@@ -207,58 +209,58 @@ impl Ledger {
 
     /// A packet of `size` is offered to a link, and taken into its queue.
     #[inline(always)]
-    pub fn taken(&mut self, link: u32, size: u32, now: Time) {
-        let pages = &mut self.links[link as usize].arriving;
-        if pages.at(&self.grid, now).is_some() {
-            let after = now - pages.from;
-            pages.open.packets.step(1, after);
-            pages.open.bytes.step(size, after);
+    pub fn enqueued(&mut self, link: u32, size: u32, now: Time) {
+        let series = &mut self.links[link as usize].arriving;
+        if series.at(&self.grid, now).is_some() {
+            let after = now - series.from;
+            series.open.packets.step(1, after);
+            series.open.bytes.step(size, after);
         }
     }
 
     /// The last bit of a packet of `size` leaves a link's queue at `departs`; it was on its way out for
     /// the last `on_wire`.
     #[inline(always)]
-    pub fn passed(&mut self, link: u32, size: u32, departs: Time, on_wire: Span) {
-        self.passed_with(link, size, None, departs, on_wire, |_, _| 0);
+    pub fn departed(&mut self, link: u32, size: u32, departs: Time, on_wire: Span) {
+        self.departed_with(link, size, None, departs, on_wire, |_, _| 0);
     }
 
     /// The same of a packet that may be one of the flow on whose account the link is, with that much payload;
     /// `work`: what the link can do between two times.
     #[inline(always)]
-    pub fn passed_with(
+    pub fn departed_with(
         &mut self,
         link: u32,
         size: u32,
-        carried: Option<Carried>,
+        carried: Option<CarriedPayload>,
         departs: Time,
         on_wire: Span,
         work: impl Fn(Time, Time) -> u128,
     ) {
-        let pages = &mut self.links[link as usize].leaving;
+        let series = &mut self.links[link as usize].leaving;
         let began = Time::from_ps(departs.as_ps() - on_wire.as_ps());
-        if pages.from <= began && departs < pages.to {
-            pages.open.busy_ps += on_wire.as_ps();
-            pages.open.steps(size, departs - pages.from);
-            if let Some(Carried { flow, payload }) = carried {
-                self.carried[pages.bin * self.flows.len() + flow as usize] += f64::from(payload);
+        if series.from <= began && departs < series.to {
+            series.open.busy_ps += on_wire.as_ps();
+            series.open.steps(size, departs - series.from);
+            if let Some(CarriedPayload { flow, payload }) = carried {
+                self.carried[series.bin * self.flows.len() + flow as usize] += f64::from(payload);
             }
         } else {
-            self.passed_in_parts(link, size, carried, (began, departs), work);
+            self.departed_in_parts(link, size, carried, (began, departs), work);
         }
     }
 
     #[inline(never)]
-    fn passed_in_parts(
+    fn departed_in_parts(
         &mut self,
         link: u32,
         size: u32,
-        carried: Option<Carried>,
+        carried: Option<CarriedPayload>,
         (began, departs): (Time, Time),
         work: impl Fn(Time, Time) -> u128,
     ) {
-        let pages = &mut self.links[link as usize].leaving;
-        pages.split(&self.grid, began, departs, |cell, part| cell.busy_ps += part.as_ps());
+        let series = &mut self.links[link as usize].leaving;
+        series.split(&self.grid, began, departs, |cell, part| cell.busy_ps += part.as_ps());
         self.leaves(link, size, departs);
         if let Some(carried) = carried {
             self.carried_in_parts(carried, began, departs, work);
@@ -267,7 +269,7 @@ impl Ledger {
 
     fn carried_in_parts(
         &mut self,
-        Carried { flow, payload }: Carried,
+        CarriedPayload { flow, payload }: CarriedPayload,
         began: Time,
         departs: Time,
         work: impl Fn(Time, Time) -> u128,
@@ -285,31 +287,37 @@ impl Ledger {
 
     /// A packet of `size` is no longer in a link's queue.
     fn leaves(&mut self, link: u32, size: u32, now: Time) {
-        let pages = &mut self.links[link as usize].leaving;
-        if pages.at(&self.grid, now).is_some() {
-            pages.open.steps(size, now - pages.from);
+        let series = &mut self.links[link as usize].leaving;
+        if series.at(&self.grid, now).is_some() {
+            series.open.steps(size, now - series.from);
         }
     }
 
     /// A link drops a packet of `size` from its queue that was offered to it at `offered`.
     pub fn dropped(&mut self, link: u32, size: u32, offered: Time, now: Time) {
         self.leaves(link, size, now);
-        self.lost_behind(link, offered, now);
+        self.lost_after_queue(link, offered, now);
     }
 
     /// A link loses a packet behind its queue.
-    pub fn lost_behind(&mut self, link: u32, offered: Time, now: Time) {
-        self.rarely(link, 0, offered, now);
+    pub fn lost_after_queue(&mut self, link: u32, offered: Time, now: Time) {
+        self.count_rare(link, 0, offered, now);
     }
 
     /// A link's queue marks a packet.
     pub fn marked(&mut self, link: u32, offered: Time, now: Time) {
-        self.rarely(link, 1, offered, now);
+        self.count_rare(link, 1, offered, now);
     }
 
     /// A link has sent from `began` to `departs`, where what it sends is counted; `work`: what it can do between
     /// two times.
-    pub fn sends(&mut self, link: u32, departs: Time, on_wire: Span, work: impl Fn(Time, Time) -> u128) {
+    pub fn sent_by_link(
+        &mut self,
+        link: u32,
+        departs: Time,
+        on_wire: Span,
+        work: impl Fn(Time, Time) -> u128,
+    ) {
         let mut from = Time::from_ps(departs.as_ps() - on_wire.as_ps());
         let until = departs.min(self.grid.end);
         while from < until {
@@ -320,9 +328,9 @@ impl Ledger {
         }
     }
 
-    fn rarely(&mut self, link: u32, which: usize, offered: Time, now: Time) {
+    fn count_rare(&mut self, link: u32, which: usize, offered: Time, now: Time) {
         if now < self.grid.end {
-            self.links[link as usize].rare[self.grid.bin(offered)][which] += 1;
+            self.links[link as usize].rare_events[self.grid.bin(offered)][which] += 1;
         }
     }
 
@@ -331,7 +339,7 @@ impl Ledger {
         (self.events.capacity() * size_of::<EventRow>()) as u64
     }
 
-    /// Closes the books of a run of `engine` that made these transfers.
+    /// Closes the ledger of a run of `engine` that made these transfers.
     pub fn close(self, engine: &'static str, transfers: Vec<TransferRow>) -> Record {
         self.close_while(engine, transfers, || true).expect("nothing ends it")
     }
@@ -381,9 +389,9 @@ mod tests {
     fn a_level_is_split_between_the_bins_that_it_stood_in() {
         // 10 s in bins of 10 ms. Window 4 from 5 to 25 ms: 2 in the first bin, 4, 2.
         let mut ledger = Ledger::new(grid(Span::from_s(10), Span::ZERO, 1, 1), 1, 1);
-        ledger.stood(0, 4.0, f64::INFINITY, at(5), at(25));
-        ledger.taken(0, 1000, at(5));
-        ledger.passed(0, 1000, at(25), Span::from_ms(10));
+        ledger.integrate_window(0, 4.0, f64::INFINITY, at(5), at(25));
+        ledger.enqueued(0, 1000, at(5));
+        ledger.departed(0, 1000, at(25), Span::from_ms(10));
         let Record { flows, links, .. } = ledger.close("sim", Vec::new());
         let cwnd: Vec<f64> = flows[0][..4].iter().map(|r| r.cwnd_packets).collect();
         assert_eq!(cwnd.iter().map(|c| (c * 1e9).round() / 1e9).collect::<Vec<_>>(), [2.0, 4.0, 2.0, 0.0]);
@@ -400,7 +408,7 @@ mod tests {
     fn windows_of_a_billion_packets_add_up_for_thousands_of_connections() {
         let mut ledger = Ledger::new(grid(Span::from_s(1), Span::ZERO, 1, 1), 1, 1);
         for _ in 0..2000 {
-            ledger.stood(0, 1e9, 1e9, at(2), at(998));
+            ledger.integrate_window(0, 1e9, 1e9, at(2), at(998));
         }
         let Record { flows, .. } = ledger.close("sim", Vec::new());
         for (bin, row) in flows[0].iter().enumerate() {
@@ -414,8 +422,8 @@ mod tests {
         let mut ledger = Ledger::new(grid(Span::from_s(1), Span::ZERO, 1, 1), 1, 1);
         ledger.sent(0, false, at(1000));
         ledger.delivered(0, 960, true, 960, at(1500));
-        ledger.taken(0, 1000, at(999));
-        ledger.passed(0, 1000, at(2000), Span::from_ms(1));
+        ledger.enqueued(0, 1000, at(999));
+        ledger.departed(0, 1000, at(2000), Span::from_ms(1));
         let Record { flows, links, packets, .. } = ledger.close("sim", Vec::new());
         assert!(flows[0].iter().all(|r| r.sent == 0 && r.delivered_bytes == 0) && packets == 0);
         assert_eq!(links[0].iter().map(|r| r.busy_s).sum::<f64>(), 0.0);

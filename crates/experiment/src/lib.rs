@@ -2,29 +2,29 @@
 //! its seed ([`plan`], [`Source`]), and the [`Record`] that every engine writes, with its scenario as JSON
 //! ([`describe`]). What a scenario can say is listed from the tables that the reader follows.
 
-mod clock;
 mod describe;
 mod estimate;
+mod json;
 mod ledger;
 mod listing;
 mod plan;
 mod read;
+mod receiver_clock;
 mod record;
 mod scenario;
 mod source;
-mod wire;
 
-pub use clock::Clock;
 pub use describe::describe;
-pub use estimate::Estimate;
-pub use ledger::{Carried, Ledger, NO_WINDOW, Standing};
+pub use estimate::CostEstimate;
+pub use ledger::{CarriedPayload, Ledger, NO_WINDOW, RecordedWindow};
 pub use listing::{Gauge, Key, Word, controllers, counters, page, queues, recoveries, schema, traffics};
 pub use plan::{Transfer, plan, plan_while};
 pub use read::{Mistake, Mistakes, Study, Variant, check_trace, printable, read};
+pub use receiver_clock::ReceiverClock;
 pub use record::{EventRow, FlowRow, Grid, LinkRow, PacketRow, PacketWhat, Record, TransferRow, grid};
 pub use scenario::{
-    Flow, Hold, Hop, LinkSpec, Pages, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Sockbuf, Start,
-    Traffic,
+    Flow, Hold, Hop, LinkSpec, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Sockbuf, Start, Traffic,
+    WebPages,
 };
 pub use source::Source;
 

@@ -45,7 +45,7 @@ pub struct Key {
 
 /// The congestion controllers.
 pub fn controllers() -> Vec<Word> {
-    let word = |entry: &'static fairhaul_cc::Entry| Word {
+    let word = |entry: &'static fairhaul_cc::ControllerEntry| Word {
         name: entry.name,
         title: entry.title,
         source: entry.source,
@@ -68,7 +68,7 @@ pub fn queues() -> Vec<Word> {
 
 /// The flow counters, which stand in no scenario by themselves.
 pub fn counters() -> Vec<Word> {
-    let word = |entry: &'static fairhaul_path::count::Entry| Word {
+    let word = |entry: &'static fairhaul_path::count::CounterEntry| Word {
         name: entry.name,
         title: entry.title,
         source: entry.source,

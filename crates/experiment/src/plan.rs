@@ -5,7 +5,7 @@
 
 use fairhaul_units::{Bytes, Chance, Span, Time};
 
-use crate::{Pages, Scenario, SizeLaw, Start, Traffic};
+use crate::{Scenario, SizeLaw, Start, Traffic, WebPages};
 
 /// Sizes are cut here, so that a heavy tail stays a number; no run delivers as much.
 const LARGEST: f64 = 1e15;
@@ -107,7 +107,7 @@ fn poisson(
 fn session(
     start: Time,
     end: Time,
-    web: &Pages,
+    web: &WebPages,
     chance: &mut Chance,
     add: &mut impl FnMut(Time, Option<Bytes>),
 ) {

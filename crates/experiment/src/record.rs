@@ -8,7 +8,7 @@
 use fairhaul_units::{Ecn, Span, Time};
 use serde::{Deserialize, Serialize};
 
-use crate::wire;
+use crate::json;
 
 /// One of a few words; under a name of its own, since `serde` takes a plain reference for a part of the text
 /// that it reads.
@@ -18,13 +18,13 @@ type Name = &'static str;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grid {
     /// Length of a bin; the first and the last may be shorter.
-    #[serde(with = "wire::span")]
+    #[serde(with = "json::span")]
     pub tick: Span,
     /// Length of the first bin.
-    #[serde(with = "wire::span")]
+    #[serde(with = "json::span")]
     pub first: Span,
     /// End of the run.
-    #[serde(with = "wire::time")]
+    #[serde(with = "json::time")]
     pub end: Time,
 }
 
@@ -49,13 +49,13 @@ pub struct FlowRow {
     /// Mean over time, packets; zero while no connection is open.
     pub cwnd_packets: f64,
     /// Mean over time, packets; not a number where it was infinite or no connection was open.
-    #[serde(with = "wire::maybe")]
+    #[serde(with = "json::maybe")]
     pub ssthresh_packets: f64,
     /// Mean over samples, seconds; not a number without one.
-    #[serde(with = "wire::maybe")]
+    #[serde(with = "json::maybe")]
     pub rtt_s: f64,
     /// Mean over samples, seconds; not a number without one.
-    #[serde(with = "wire::maybe")]
+    #[serde(with = "json::maybe")]
     pub one_way_s: f64,
     /// Samples behind the two means.
     pub rtt_samples: u64,
@@ -90,7 +90,7 @@ pub struct TransferRow {
     /// When its sender opened the connection, seconds.
     pub start_s: f64,
     /// When all of it had been acknowledged, seconds; not a number while unfinished.
-    #[serde(with = "wire::maybe")]
+    #[serde(with = "json::maybe")]
     pub end_s: f64,
     /// Payload delivered in order, bytes.
     pub bytes: u64,
@@ -108,7 +108,7 @@ pub struct EventRow {
     /// is again what it was; value: when the first of the reductions and timeouts was that this
     /// takes back, seconds) or `"mode"` (the controller does something else from now on; value:
     /// the number that its page explains).
-    #[serde(deserialize_with = "wire::kind")]
+    #[serde(deserialize_with = "json::kind")]
     pub kind: Name,
     /// Index of the flow.
     pub flow: u32,
@@ -143,7 +143,7 @@ impl PacketWhat {
     }
 }
 
-/// One packet of a flow at one place, where a run was asked for evidence per packet.
+/// One packet of a flow at one place, where a run was asked for a packet trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PacketRow {
     /// When, seconds.
@@ -178,7 +178,7 @@ pub struct PacketRow {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// `"sim"` or `"lab"`.
-    #[serde(deserialize_with = "wire::engine")]
+    #[serde(deserialize_with = "json::engine")]
     pub engine: Name,
     /// The bins.
     pub grid: Grid,
@@ -188,7 +188,7 @@ pub struct Record {
     pub links: Vec<Vec<LinkRow>>,
     /// `gauges[l]`: what the queue of a link tells of itself at the start of every bin, before anything
     /// happens then: bin by bin, the gauges of its entry in their order.
-    #[serde(with = "wire::gauges")]
+    #[serde(with = "json::gauges")]
     pub gauges: Vec<Vec<f64>>,
     /// By flow, then start.
     pub transfers: Vec<TransferRow>,
@@ -196,6 +196,18 @@ pub struct Record {
     pub events: Vec<EventRow>,
     /// Distinct data packets delivered in the whole run.
     pub packets: u64,
+}
+
+impl Record {
+    /// The record as JSON.
+    pub fn to_json(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("a record has no keys but strings")
+    }
+
+    /// The record that [`to_json`](Self::to_json) wrote; the error says what is wrong with the text.
+    pub fn from_json(text: &[u8]) -> Result<Record, String> {
+        serde_json::from_slice(text).map_err(|error| error.to_string())
+    }
 }
 
 impl Grid {
@@ -272,5 +284,29 @@ mod tests {
         assert!((12_000..=15_625).contains(&day(1, 16)), "{}", day(1, 16));
         assert_eq!(day(1, 16), day(16, 1));
         assert_eq!(day(1, 300_000), 1);
+    }
+
+    #[test]
+    fn a_record_arrives_as_it_was_sent() {
+        let record = Record {
+            engine: "lab",
+            grid: grid(Span::from_s(1), Span::from_ms(300), 1, 1),
+            flows: vec![vec![FlowRow { sent: 7, rtt_s: f64::NAN, cwnd_packets: 0.1, ..FlowRow::default() }]],
+            links: vec![vec![LinkRow { busy_s: 1.0 / 3.0, ..LinkRow::default() }]],
+            gauges: vec![vec![0.25, f64::NAN]],
+            transfers: vec![TransferRow { flow: 0, start_s: 0.125, end_s: f64::NAN, bytes: u64::MAX }],
+            events: vec![EventRow { t_s: 0.7, kind: "timeout", flow: 0, value: 0.2 }],
+            packets: 7,
+        };
+        let back = Record::from_json(&record.to_json()).unwrap();
+        // What is not a number equals nothing, so the texts are compared.
+        assert_eq!(format!("{back:?}"), format!("{record:?}"));
+    }
+
+    #[test]
+    fn a_word_that_is_none_is_an_error() {
+        let text = r#"{"t_s":0.0,"kind":"luck","flow":0,"value":0.0}"#;
+        let error = serde_json::from_str::<EventRow>(text).unwrap_err();
+        assert!(error.to_string().contains("no such word: \"luck\""));
     }
 }

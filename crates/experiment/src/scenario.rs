@@ -5,13 +5,13 @@
 
 use std::num::NonZeroU8;
 
-use fairhaul_cc::Choice;
+use fairhaul_cc::ControllerChoice;
 use fairhaul_path::impair::{Impaired, Impairments, Loss, LossRule};
 use fairhaul_path::queue::{self, Capacity, Packet, Site};
-use fairhaul_path::{Ability, Carrier, Schedule, WORK_PER_BYTE};
+use fairhaul_path::{LinkModel, LinkRate, Schedule, WORK_PER_BYTE};
 use fairhaul_units::{Bytes, Chance, HEADER, Rate, SENDER, Span, Time};
 
-use crate::{Clock, Grid, grid};
+use crate::{Grid, ReceiverClock, grid};
 
 /// One question, ready for an engine.
 #[derive(Clone, Debug)]
@@ -79,7 +79,7 @@ pub struct LinkSpec {
     /// What its queue holds before it marks; without limit: it never does.
     pub mark: Capacity,
     /// Its queue, with numbers for all that is automatic.
-    pub queue: queue::Choice,
+    pub queue: queue::QueueChoice,
     /// What it loses of the data packets that have left the queue, at the start.
     pub loss: Option<LossRule>,
     /// What else it does to packets.
@@ -95,10 +95,10 @@ impl LinkSpec {
     }
 
     /// The link itself, whose queue owns `chance`.
-    pub fn carrier<T: Packet>(&self, chance: Chance) -> Carrier<T> {
+    pub fn model<T: Packet>(&self, chance: Chance) -> LinkModel<T> {
         let site = Site { rate: self.rate, delay: self.delay, capacity: self.capacity, mark: self.mark };
         let queue = self.queue.build(&site, chance);
-        Carrier::new(self.rate, self.delay, self.capacity, queue, &self.schedule)
+        LinkModel::new(self.rate, self.delay, self.capacity, queue, &self.schedule)
     }
 
     /// What it does to packets beside carrying and losing them, with a stream for each purpose; most do nothing.
@@ -110,17 +110,17 @@ impl LinkSpec {
     pub fn loss(&self, chance: Chance) -> Option<Loss> {
         let changes = &self.schedule.losses;
         let rule = self.loss.clone().or_else(|| (!changes.is_empty()).then_some(LossRule::Probability(0.0)));
-        rule.map(|rule| Loss::new(rule, chance).then(changes))
+        rule.map(|rule| Loss::new(rule, chance).with_changes(changes))
     }
 
     /// What it can send over time.
-    pub fn ability(&self) -> Ability {
-        Ability::new(self.rate, &self.schedule)
+    pub fn link_rate(&self) -> LinkRate {
+        LinkRate::new(self.rate, &self.schedule)
     }
 
     /// What it can send from `from` to `to`, in bytes.
     pub fn offers(&self, from: Time, to: Time) -> f64 {
-        self.ability().work_between(from, to) as f64 / WORK_PER_BYTE as f64
+        self.link_rate().work_between(from, to) as f64 / WORK_PER_BYTE as f64
     }
 }
 
@@ -162,7 +162,7 @@ pub enum Recovery {
     Sack,
     /// The same, and the window comes down to its threshold in proportion to what is delivered
     /// [RFC 6937].
-    SackProportional,
+    SackPrr,
     /// The same, losses are found by time, and a probe goes before the timer [RFC 8985].
     Rack,
 }
@@ -170,12 +170,12 @@ pub enum Recovery {
 impl Recovery {
     /// Whether the receiver reports what arrives out of order.
     pub fn reports(self) -> bool {
-        matches!(self, Recovery::Sack | Recovery::SackProportional | Recovery::Rack)
+        matches!(self, Recovery::Sack | Recovery::SackPrr | Recovery::Rack)
     }
 
     /// Whether the window comes down in proportion to what is delivered.
-    pub fn is_proportional(self) -> bool {
-        matches!(self, Recovery::SackProportional | Recovery::Rack)
+    pub fn uses_prr(self) -> bool {
+        matches!(self, Recovery::SackPrr | Recovery::Rack)
     }
 }
 
@@ -189,18 +189,18 @@ pub enum SlowStart {
         /// Packets.
         max_ssthresh: f64,
     },
-    /// Ended by a rising round-trip time [RFC 9406].
-    HyStart,
+    /// HyStart++: ended by a rising round-trip time [RFC 9406].
+    HyStartPp,
     /// By every packet acknowledged, however many in one acknowledgement [LINUX].
     Full,
     /// The same, ended by a long train of acknowledgements or a rising round-trip time [HYSTART, LINUX].
-    Hybrid,
+    HyStart,
 }
 
 impl SlowStart {
     /// Whether every packet of an acknowledgement counts.
     pub fn is_full(self) -> bool {
-        matches!(self, SlowStart::Full | SlowStart::Hybrid)
+        matches!(self, SlowStart::Full | SlowStart::HyStart)
     }
 }
 
@@ -261,7 +261,7 @@ pub enum SizeLaw {
 
 /// The pages of web users.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pages {
+pub struct WebPages {
     /// New sessions per second, Poisson.
     pub sessions_per_s: f64,
     /// Mean pages in a session, geometric, at least 1.
@@ -289,7 +289,7 @@ pub enum Traffic {
         size: SizeLaw,
     },
     /// Pages of web users, each object a connection of its own.
-    Web(Pages),
+    Web(WebPages),
     /// An application that writes at a rate while it is on, over one connection.
     OnOff {
         /// While it is on, in packets on the wire.
@@ -319,7 +319,7 @@ pub struct Flow {
     /// Whether fairness is taken over it.
     pub role: Role,
     /// Its controller and the controller's values.
-    pub controller: Choice,
+    pub controller: ControllerChoice,
     /// How it recovers.
     pub recovery: Recovery,
     /// What it sends.
@@ -353,7 +353,7 @@ pub struct Flow {
     /// How long the receiver may hold an acknowledgement; `None`: it never does.
     pub delayed_ack: Option<Hold>,
     /// Whether the window counts whole packets.
-    pub whole_window: bool,
+    pub integer_cwnd: bool,
     /// Whether the keys that it leaves out have the values of Linux.
     pub linux: bool,
     /// How the retransmission timeout follows from round trips.
@@ -361,7 +361,7 @@ pub struct Flow {
     /// What the send buffer counts.
     pub sockbuf: Sockbuf,
     /// By what the receiver stamps arrivals.
-    pub clock: Clock,
+    pub clock: ReceiverClock,
     /// Least margin of the retransmission timer above the smoothed round-trip time, or its least timeout.
     pub min_rto: Span,
     /// Payload that the sender may keep unacknowledged.

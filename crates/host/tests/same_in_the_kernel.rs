@@ -7,7 +7,7 @@
 
 mod common;
 
-use fairhaul_cc::{AckEvent, Builtin, Cause, Choice, Congestion, Controller, Window};
+use fairhaul_cc::{AckEvent, Builtin, Cause, Congestion, Controller, ControllerChoice, Window};
 use fairhaul_experiment::grid;
 use fairhaul_host::kernel::choice::Wish;
 use fairhaul_host::kernel::load::load;
@@ -59,10 +59,10 @@ fn flow(name: &str) -> Vec<Look> {
 }
 
 fn controller(name: &str, settings: &[(&'static str, f64)]) -> Builtin {
-    let choice = Choice::named(name).expect("it is in the catalogue");
+    let choice = ControllerChoice::named(name).expect("it is in the catalogue");
     let values = Settings::defaults(choice.entry.parameters);
     let values = settings.iter().fold(values, |values, (key, value)| values.with(key, *value));
-    Choice { settings: values, ..choice }.build()
+    ControllerChoice { settings: values, ..choice }.build()
 }
 
 /// What came of following the kernel's flow with the Rust controller.

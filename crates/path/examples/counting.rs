@@ -6,7 +6,7 @@
 
 use std::hint::black_box;
 
-use fairhaul_path::count::{Counter, Crowd, entry};
+use fairhaul_path::count::{Counter, ZipfTraffic, entry};
 use fairhaul_units::{Chance, Span};
 
 const USAGE: &str = "usage: counting COUNTER|none SIZE FLOWS PACKETS";
@@ -16,18 +16,18 @@ fn main() -> Result<(), String> {
     let [name, size, flows, packets] = given.as_slice() else { return Err(USAGE.into()) };
     let number = |text: &String| text.parse::<u64>().map_err(|why| format!("{text}: {why}; {USAGE}"));
     let (fill, flows, packets) = (number(size)?, number(flows)?, number(packets)?);
-    let weights = Crowd::weights(flows as usize, 0.0);
-    let mut crowd = Crowd::new(&weights, Span::from_us(1), Chance::stream(1, "crowd", 0));
+    let weights = ZipfTraffic::weights(flows as usize, 0.0);
+    let mut traffic = ZipfTraffic::new(&weights, Span::from_us(1), Chance::stream(1, "crowd", 0));
     if name == "none" {
         (0..fill + packets).for_each(|_| {
-            black_box(crowd.packet());
+            black_box(traffic.packet());
         });
         return Ok(());
     }
     let entry = entry(name)?;
     let values = [(entry.parameters[0].name.to_owned(), size.clone())];
     let mut counter: Counter = entry.build(&values, Chance::stream(1, "count", 0))?;
-    let now = crowd.pass(fill + packets, &mut counter);
+    let now = traffic.send(fill + packets, &mut counter);
     println!("{}", black_box(counter.flows(now)));
     Ok(())
 }

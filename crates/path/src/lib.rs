@@ -1,18 +1,18 @@
 //! Between hosts: links, queue disciplines, flow counters and impairments.
 //!
-//! Nothing here has a clock: a [`Link`] is driven by the `now` of whoever owns it, the simulator
+//! Nothing here has a clock: a [`Link`] is driven by the `now` of its owner, the simulator
 //! in virtual time or a router with its host's clock.
 
 mod backlog;
-mod carrier;
+mod buffered_link;
 pub mod count;
-mod holding;
 pub mod impair;
 mod link;
+mod link_model;
 pub mod queue;
 mod schedule;
 
-pub use carrier::Carrier;
-pub use holding::{Departure, Holding};
-pub use link::{Link, LinkTotals, Passage, Wire};
-pub use schedule::{Ability, Rates, Schedule, WORK_PER_BYTE};
+pub use buffered_link::{BufferedLink, Departure};
+pub use link::{Link, LinkOutcome, LinkTotals, Wire};
+pub use link_model::LinkModel;
+pub use schedule::{LinkRate, Rates, Schedule, WORK_PER_BYTE};

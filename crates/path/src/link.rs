@@ -8,14 +8,14 @@
 use fairhaul_units::{Bytes, Ecn, Rate, Span, Time};
 
 use crate::backlog::{All, Backlog};
-use crate::queue::{Arrival, Discipline, Verdict};
+use crate::queue::{Arrival, Discipline, QueueDecision};
 use crate::schedule::{Pace, Schedule};
 
-/// What became of a packet that was offered to a link.
+/// The outcome of a packet that was offered to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Passage {
+pub enum LinkOutcome {
     /// Its last bit leaves at `departs` and is at the other end at `arrives`.
-    Passes {
+    Sent {
         /// When the link is done with it.
         departs: Time,
         /// When it is at the other end.
@@ -40,7 +40,7 @@ pub struct LinkTotals {
     pub marked: u64,
 }
 
-/// A link without a limit: what is offered waits its turn, however long. A host's own interface
+/// A link without a limit of its queue: packets wait, however long. A host's own interface
 /// is one, since it pushes back on its sender instead of dropping.
 #[derive(Clone, Debug)]
 pub struct Wire {
@@ -127,19 +127,19 @@ impl Link {
 
     /// Offers a packet of `size` of connection `flow` at `now`, which must not run backwards.
     #[inline(always)]
-    pub fn offer(&mut self, size: u32, ecn: Ecn, flow: u32, now: Time) -> Passage {
+    pub fn offer(&mut self, size: u32, ecn: Ecn, flow: u32, now: Time) -> LinkOutcome {
         self.totals.arrived += 1;
         let verdict = match &mut self.backlog {
-            Backlog::Unknown => Verdict::Takes,
-            Backlog::Last(last) if last.has_room(now) => Verdict::Takes,
-            Backlog::Last(_) => Verdict::Drops,
+            Backlog::Unknown => QueueDecision::Enqueue,
+            Backlog::Last(last) if last.has_room(now) => QueueDecision::Enqueue,
+            Backlog::Last(_) => QueueDecision::Drop,
             Backlog::All(_) => self.judge(Bytes(size.into()), ecn, flow, now),
         };
-        if verdict == Verdict::Drops {
+        if verdict == QueueDecision::Drop {
             self.totals.dropped += 1;
-            return Passage::Dropped;
+            return LinkOutcome::Dropped;
         }
-        let marked = verdict == Verdict::Marks;
+        let marked = verdict == QueueDecision::Mark;
         self.totals.marked += u64::from(marked);
         let ((departs, arrives), on_wire) = match &mut self.pace {
             None => {
@@ -153,7 +153,7 @@ impl Link {
             Backlog::Last(last) => last.push(departs),
             Backlog::All(all) => all.push(departs, size),
         }
-        Passage::Passes { departs, arrives, on_wire, marked }
+        LinkOutcome::Sent { departs, arrives, on_wire, marked }
     }
 
     /// What the link has counted.
@@ -170,7 +170,7 @@ impl Link {
 
     /// Apart, so that a drop-tail queue that counts packets does not carry the others' code with it.
     #[inline(never)]
-    fn judge(&mut self, size: Bytes, ecn: Ecn, flow: u32, now: Time) -> Verdict {
+    fn judge(&mut self, size: Bytes, ecn: Ecn, flow: u32, now: Time) -> QueueDecision {
         let busy_until = self.busy_until();
         let Backlog::All(all) = &mut self.backlog else { unreachable!("other queues are not judged") };
         all.retire(now);
@@ -209,7 +209,7 @@ fn arrival(all: &All, size: Bytes, ecn: Ecn, flow: u32, now: Time, busy_until: T
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::{Built, Capacity, Choice, DropTail, Site};
+    use crate::queue::{Built, Capacity, DropTail, QueueChoice, Site};
     use fairhaul_units::Chance;
     use proptest::prelude::*;
 
@@ -228,8 +228,8 @@ mod tests {
         let mut link = link(Capacity::Unlimited);
         let at = |ms| Time::ZERO + Span::from_ms(ms);
         let mut passes = |ms| match link.offer(1000, Ecn::NotCapable, 0, at(ms)) {
-            Passage::Passes { departs, arrives, marked, .. } => (departs, arrives, marked),
-            Passage::Dropped => panic!("there is no limit"),
+            LinkOutcome::Sent { departs, arrives, marked, .. } => (departs, arrives, marked),
+            LinkOutcome::Dropped => panic!("there is no limit"),
         };
         assert_eq!(passes(0), (at(1), at(11), false));
         assert_eq!(passes(0), (at(2), at(12), false));
@@ -242,23 +242,23 @@ mod tests {
         let at = |us| Time::ZERO + Span::from_us(us);
         link.offer(1000, Ecn::NotCapable, 0, at(0));
         link.offer(1000, Ecn::NotCapable, 0, at(0));
-        assert_eq!(link.offer(1000, Ecn::NotCapable, 0, at(999)), Passage::Dropped);
-        assert!(matches!(link.offer(1000, Ecn::NotCapable, 0, at(1000)), Passage::Passes { .. }));
+        assert_eq!(link.offer(1000, Ecn::NotCapable, 0, at(999)), LinkOutcome::Dropped);
+        assert!(matches!(link.offer(1000, Ecn::NotCapable, 0, at(1000)), LinkOutcome::Sent { .. }));
     }
 
     #[test]
     fn a_queue_in_bytes_holds_25_small_packets_where_it_holds_one_large() {
         let mut link = link(Capacity::Bytes(Bytes(1000)));
-        assert!((0..25).all(|_| link.offer(40, Ecn::NotCapable, 0, Time::ZERO) != Passage::Dropped));
-        assert_eq!(link.offer(40, Ecn::NotCapable, 0, Time::ZERO), Passage::Dropped);
+        assert!((0..25).all(|_| link.offer(40, Ecn::NotCapable, 0, Time::ZERO) != LinkOutcome::Dropped));
+        assert_eq!(link.offer(40, Ecn::NotCapable, 0, Time::ZERO), LinkOutcome::Dropped);
     }
 
     #[test]
     fn a_mark_of_2000_bytes_is_reached_by_two_packets_and_leaves_what_cannot_be_marked_alone() {
         let mut link = marking(Capacity::Bytes(Bytes(3000)), Capacity::Bytes(Bytes(2000)));
         let mut marked = |ecn| match link.offer(1000, ecn, 0, Time::ZERO) {
-            Passage::Passes { marked, .. } => Some(marked),
-            Passage::Dropped => None,
+            LinkOutcome::Sent { marked, .. } => Some(marked),
+            LinkOutcome::Dropped => None,
         };
         assert_eq!(marked(Ecn::Capable), Some(false));
         assert_eq!(marked(Ecn::Capable), Some(false));
@@ -281,7 +281,7 @@ mod tests {
                 now += Span::from_us(gap);
                 let ecn = [Ecn::NotCapable, Ecn::Capable, Ecn::Marked][n % 3];
                 let found = passed.iter().filter(|&&d| d > now).count() as u64;
-                if let Passage::Passes { departs, marked, .. } = link.offer(1000, ecn, 0, now) {
+                if let LinkOutcome::Sent { departs, marked, .. } = link.offer(1000, ecn, 0, now) {
                     prop_assert_eq!(marked, ecn == Ecn::Capable && found >= mark);
                     marks += u64::from(marked);
                     prop_assert!(departs > last && departs > now);
@@ -306,7 +306,7 @@ mod tests {
             let rate = Rate::from_bps(8_000_000).expect("not zero");
             let (capacity, mark) = (Capacity::Packets(most), Capacity::Unlimited);
             let site = Site { rate, delay: Span::ZERO, capacity, mark };
-            let mut choice = Choice::named(name).expect("it is in the catalogue");
+            let mut choice = QueueChoice::named(name).expect("it is in the catalogue");
             if name == "red" {
                 let values = [("min_threshold", 2.0), ("max_threshold", 6.0), ("q_weight", 0.3)];
                 values.iter().for_each(|(key, value)| choice.settings.set(key, *value));
@@ -328,7 +328,7 @@ mod tests {
                 let mut shown = Vec::new();
                 link.gauges(now, &mut shown);
                 prop_assert_eq!(shown.len(), gauges);
-                if let Passage::Passes { departs, marked, .. } = link.offer(size, ecn, (n % 5) as u32, now) {
+                if let LinkOutcome::Sent { departs, marked, .. } = link.offer(size, ecn, (n % 5) as u32, now) {
                     prop_assert!(departs > now && passed.last().is_none_or(|last| *last < departs));
                     prop_assert!(!marked || ecn == Ecn::Capable);
                     marks += u64::from(marked);

@@ -45,15 +45,15 @@ pub struct Rates {
 
 /// The rate of a link over a run, whether it changes or not.
 #[derive(Clone, Debug)]
-pub struct Ability {
+pub struct LinkRate {
     rate: Rate,
     rates: Option<Arc<Rates>>,
 }
 
-impl Ability {
+impl LinkRate {
     /// Of a link of that rate, in the place of which those of `schedule` hold, where there are any.
-    pub fn new(rate: Rate, schedule: &Schedule) -> Ability {
-        Ability { rate, rates: schedule.rates.clone() }
+    pub fn new(rate: Rate, schedule: &Schedule) -> LinkRate {
+        LinkRate { rate, rates: schedule.rates.clone() }
     }
 
     /// What can be sent from `from` to `to`, in the unit of [`WORK_PER_BYTE`].

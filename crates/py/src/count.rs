@@ -1,6 +1,6 @@
 //! Flow counters, tried on flows that send at random.
 
-use fairhaul_path::count::told;
+use fairhaul_path::count::estimated_flows;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -18,7 +18,8 @@ pub fn count_flows(
 ) -> PyResult<Vec<f64>> {
     let one = |seed| {
         py.check_signals()?;
-        py.detach(|| told(counter, &settings, &rates, packets, gap_s, seed)).map_err(PyValueError::new_err)
+        py.detach(|| estimated_flows(counter, &settings, &rates, packets, gap_s, seed))
+            .map_err(PyValueError::new_err)
     };
     seeds.into_iter().map(one).collect()
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fairhaul_experiment::{Record, Scenario as Question, printable};
-use fairhaul_sim::{Control, Evidence, RunError as Failure};
+use fairhaul_sim::{Control, PacketTrace, RunError as Failure};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -82,7 +82,7 @@ impl Run {
     }
 
     /// The record, and the evidence per packet where it was asked for.
-    fn answer(&self) -> Result<(Record, Option<Evidence>), Failure> {
+    fn answer(&self) -> Result<(Record, Option<PacketTrace>), Failure> {
         let Some(flow) = self.trace else {
             return Ok((fairhaul_sim::run(&self.question, &self.control)?, None));
         };

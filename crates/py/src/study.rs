@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fairhaul_experiment::{
-    Estimate, Gauge, Key, Scenario as Question, Variant, Word, controllers, counters, describe, queues,
+    CostEstimate, Gauge, Key, Scenario as Question, Variant, Word, controllers, counters, describe, queues,
     recoveries, traffics,
 };
 use pyo3::create_exception;
@@ -77,8 +77,8 @@ impl Scenario {
 
     /// What a run of it takes, before it begins: an estimate, by name.
     fn estimate(&self) -> [(&'static str, f64); 7] {
-        let Estimate { flows, transfers, rows, packets, waiting, least_bytes, seconds } =
-            Estimate::of(&self.question);
+        let CostEstimate { flows, transfers, rows, packets, waiting, least_bytes, seconds } =
+            CostEstimate::of(&self.question);
         [
             ("flows", flows as f64),
             ("transfers", transfers),

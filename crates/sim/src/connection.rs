@@ -1,29 +1,31 @@
-//! One connection: both ends, its own wires, and what waits for its turn where flows meet.
+//! One connection: both ends, its own wires, and its packets that wait for events where flows meet.
 
 use fairhaul_cc::Builtin;
-use fairhaul_experiment::{Flow, PacketWhat, Recovery, Source, Standing, Traffic, Transfer, TransferRow};
+use fairhaul_experiment::{
+    Flow, PacketWhat, RecordedWindow, Recovery, Source, Traffic, Transfer, TransferRow,
+};
 use fairhaul_path::Wire;
 use fairhaul_units::{Ack, Chance, CongestionHeader, Data, Ecn, Span, Time};
 
 mod application;
-mod booking;
 mod crossing;
-mod fates;
+mod packet_counts;
+mod recording;
 mod share;
 
-use crate::parcel::Load;
-use crate::route::{End, Leg, Route};
-use crate::tcp::{Datagrams, Poll, Profile, Receiver, Sender};
-use crate::turn::Turn;
-use crate::world::{Account, Passing, World};
-use fates::Fates;
+use crate::event_key::EventKind;
+use crate::network::{Admission, BottleneckAccount, Network};
+use crate::queued_packet::DataOrAck;
+use crate::route::{Leg, LegEnd, Route};
+use crate::tcp::{Datagrams, Poll, Receiver, Sender, SenderConfig};
+use packet_counts::PacketCounts;
 use share::Share;
 
 /// See the module.
 pub struct Connection {
     serial: u32,
     flow: u32,
-    account: Account,
+    account: BottleneckAccount,
     start: Time,
     end: Option<Time>,
     sender: Sender<Builtin>,
@@ -37,16 +39,16 @@ pub struct Connection {
     datagrams: Option<Box<Datagrams>>,
     in_order: u64,
     wires: Vec<Wire>,
-    data: Fates,
-    acks: Fates,
+    data: PacketCounts,
+    acks: PacketCounts,
     overhead: Span,
     chance: Chance,
     last_departure: Time,
     timer_at: Time,
     paced_at: Time,
-    held_at: Time,
-    /// As it is in the books.
-    standing: Standing,
+    delayed_ack_at: Time,
+    /// The window as the ledger has it.
+    recorded_window: RecordedWindow,
     mode: Option<u8>,
 }
 
@@ -56,21 +58,21 @@ impl Connection {
         serial: u32,
         transfer: &Transfer,
         flow: &Flow,
-        account: Account,
+        account: BottleneckAccount,
         route: &Route,
         seed: u64,
     ) -> Connection {
-        let sender = Sender::new(Profile::of(flow, transfer), flow.controller.build());
+        let sender = Sender::new(SenderConfig::of(flow, transfer), flow.controller.build());
         let receiver = Receiver::new(flow.recovery.reports(), flow.delayed_ack, sender.exact_echo())
-            .answering(sender.sums_feedback())
-            .telling_twice(flow.recovery == Recovery::Rack);
+            .with_feedback_sum(sender.sums_feedback())
+            .with_dsack(flow.recovery == Recovery::Rack);
         Connection {
             serial,
             flow: transfer.flow,
             account,
             start: transfer.start,
             end: None,
-            standing: Standing::default(),
+            recorded_window: RecordedWindow::default(),
             mode: None,
             sender,
             receiver,
@@ -80,14 +82,14 @@ impl Connection {
             datagrams: matches!(flow.traffic, Traffic::Cbr { .. }).then(Box::default),
             in_order: 0,
             wires: route.wires.iter().map(|&(rate, delay)| Wire::new(rate, delay)).collect(),
-            data: Fates::default(),
-            acks: Fates::default(),
+            data: PacketCounts::default(),
+            acks: PacketCounts::default(),
             overhead: flow.overhead,
             chance: Chance::stream(seed, "overhead", serial.into()),
             last_departure: Time::ZERO,
             timer_at: Time::NEVER,
             paced_at: Time::NEVER,
-            held_at: Time::NEVER,
+            delayed_ack_at: Time::NEVER,
         }
     }
 
@@ -97,21 +99,21 @@ impl Connection {
         self.flow
     }
 
-    /// The receiver's held acknowledgement may be due.
-    pub fn on_held(&mut self, now: Time, route: &Route, world: &mut World) {
-        self.held_at = Time::NEVER;
+    /// The receiver's delayed acknowledgement may be due.
+    pub fn on_delayed_ack(&mut self, now: Time, route: &Route, network: &mut Network) {
+        self.delayed_ack_at = Time::NEVER;
         if self.receiver.deadline() == now {
-            self.release_held(now, route, world);
+            self.release_delayed_ack(now, route, network);
         } else {
-            self.watch_held(world);
+            self.schedule_delayed_ack(network);
         }
     }
 
     /// The pacer lets the next packet go.
-    pub fn on_paced(&mut self, now: Time, route: &Route, world: &mut World) {
+    pub fn on_paced(&mut self, now: Time, route: &Route, network: &mut Network) {
         if self.paced_at == now {
             self.paced_at = Time::NEVER;
-            self.pump(now, route, world);
+            self.send_ready(now, route, network);
         }
     }
 
@@ -121,7 +123,7 @@ impl Connection {
         self.end.is_some() && self.waiting() == 0
     }
 
-    /// Its packets that wait for a turn, in a ring or before a link.
+    /// Its packets that wait for an event, in a ring or before a link.
     pub fn waiting(&self) -> u64 {
         self.data.waiting() + self.acks.waiting()
     }
@@ -141,93 +143,100 @@ impl Connection {
         }
     }
 
-    /// Sends what may leave, and sees to the timer.
-    fn pump(&mut self, now: Time, route: &Route, world: &mut World) {
+    /// Sends the packets that may leave, and schedules the timer.
+    fn send_ready(&mut self, now: Time, route: &Route, network: &mut Network) {
         loop {
-            self.see_share(world);
+            self.show_share(network);
             match &mut self.sender.poll(now) {
                 Poll::Send(data) => {
-                    self.take_share(data, world);
-                    self.launch(data, now, route, world);
-                    if world.watch.is_halted() {
+                    self.take_share(data, network);
+                    self.send_data(data, now, route, network);
+                    if network.limits.is_halted() {
                         break;
                     }
                 }
                 &mut Poll::Hold(until) => {
                     if self.paced_at != until {
                         self.paced_at = until;
-                        world.agenda.push(until, Turn::Paced.order(self.serial));
+                        network.events.push(until, EventKind::Paced.key(self.serial));
                     }
                     break;
                 }
                 Poll::Idle => break,
             }
         }
-        self.end_share(now, world);
-        self.watch_timer(world);
+        self.end_share(now, network);
+        self.schedule_timer(network);
     }
 
-    /// The agenda holds one entry for the timer, at or before its time: a timer that moves on
+    /// The event queue holds one entry for the timer, at or before its time: a timer that moves to a later time
     /// moves nothing there.
-    fn watch_timer(&mut self, world: &mut World) {
+    fn schedule_timer(&mut self, network: &mut Network) {
         let due = self.sender.timer();
         if due < self.timer_at {
             self.timer_at = due;
-            world.agenda.push(due, Turn::Timer.order(self.serial));
+            network.events.push(due, EventKind::Timer.key(self.serial));
         }
     }
 
     /// The retransmission timer may have run out.
-    pub fn on_timer(&mut self, now: Time, route: &Route, world: &mut World) {
+    pub fn on_timer(&mut self, now: Time, route: &Route, network: &mut Network) {
         if self.timer_at != now {
             return; // an entry that an earlier one has replaced
         }
         self.timer_at = Time::NEVER;
         if self.sender.timer() <= now {
             let outcome = self.sender.on_timer(now);
-            self.note(outcome, now, world);
-            self.pump(now, route, world);
+            self.record_outcome(outcome, now, network);
+            self.send_ready(now, route, network);
         } else {
-            self.watch_timer(world);
+            self.schedule_timer(network);
         }
     }
 
     /// A packet leaves the sender, after a processing time that keeps the order.
-    fn launch(&mut self, data: &mut Data, now: Time, route: &Route, world: &mut World) {
+    fn send_data(&mut self, data: &mut Data, now: Time, route: &Route, network: &mut Network) {
         if !self.overhead.is_zero() {
             self.last_departure = self.last_departure.max(now + self.chance.span(self.overhead));
             data.stamped = self.last_departure;
         }
         if !data.opens {
-            world.ledger.sent(self.flow, data.again, data.stamped);
+            network.ledger.sent(self.flow, data.again, data.stamped);
         }
         self.sender.launched(data.stamped);
-        self.see_data(PacketWhat::Sent, data, data.stamped, world);
+        self.trace_data(PacketWhat::Sent, data, data.stamped, network);
         self.data.launched += 1;
-        world.watch.launched();
-        self.carry_data(0, data, data.stamped, route, world);
+        network.limits.launched();
+        self.forward_data(0, data, data.stamped, route, network);
     }
 
-    /// Carries a data packet over that leg and on until it must wait for its turn, arrives or is dropped.
+    /// Carries a data packet over that leg and on until it must wait for an event, arrives or is dropped.
     #[inline(always)]
-    fn carry_data(&mut self, leg: usize, data: &mut Data, mut now: Time, route: &Route, world: &mut World) {
+    fn forward_data(
+        &mut self,
+        leg: usize,
+        data: &mut Data,
+        mut now: Time,
+        route: &Route,
+        network: &mut Network,
+    ) {
         for Leg { wires, end } in &route.forward[leg..] {
-            now = self.cross_wires(*wires, data.size, now);
+            now = self.cross_access(*wires, data.size, now);
             match *end {
-                End::Alone(link) => match self.cross_alone(link, data, now, world) {
+                LegEnd::OwnLink(link) => match self.cross_alone(link, data, now, network) {
                     Some(arrives) => now = arrives,
                     None => return,
                 },
-                End::Meet { lane, .. } | End::Wait { lane } => {
-                    return world.rings.add_data(&mut world.agenda, lane, self.serial, now, *data);
+                LegEnd::SharedLink { lane, .. } | LegEnd::Ring { lane } => {
+                    return network.rings.push_data(&mut network.events, lane, self.serial, now, *data);
                 }
-                End::There => return self.arrive(data, now, route, world),
+                LegEnd::Receiver => return self.arrive(data, now, route, network),
             }
         }
     }
 
     #[inline(always)]
-    fn cross_wires(&mut self, (from, to): (u8, u8), size: u32, now: Time) -> Time {
+    fn cross_access(&mut self, (from, to): (u8, u8), size: u32, now: Time) -> Time {
         let mut now = now;
         for wire in from..to {
             now = self.wires[usize::from(wire)].send(size, now).1;
@@ -237,137 +246,144 @@ impl Connection {
 
     /// A data packet has waited at the end of a leg.
     #[inline(always)]
-    pub fn meet_data(&mut self, leg: usize, mut data: Data, now: Time, route: &Route, world: &mut World) {
-        let End::Meet { link, .. } = route.forward[leg].end else {
-            return self.carry_data(leg + 1, &mut data, now, route, world);
+    pub fn process_data(
+        &mut self,
+        leg: usize,
+        mut data: Data,
+        now: Time,
+        route: &Route,
+        network: &mut Network,
+    ) {
+        let LegEnd::SharedLink { link, .. } = route.forward[leg].end else {
+            return self.forward_data(leg + 1, &mut data, now, route, network);
         };
-        match self.offer(link, &mut data, now, world) {
-            Passing::Crosses(crossing) => self.data_crosses(leg, &mut data, crossing, route, world),
-            Passing::Dropped(when) => self.data_dropped(&data, when, world),
-            Passing::Waits => self.hold(link, leg, Load::Data(data), now, route, world),
+        match self.offer(link, &mut data, now, network) {
+            Admission::Sent(crossing) => self.data_crosses(leg, &mut data, crossing, route, network),
+            Admission::Dropped(when) => self.data_dropped(&data, when, network),
+            Admission::Queued => self.hold(link, leg, DataOrAck::Data(data), now, route, network),
         }
     }
 
     /// Offers a data packet to a link, which may write on it.
     #[inline(always)]
-    fn offer(&self, link: u32, data: &mut Data, now: Time, world: &mut World) -> Passing {
+    fn offer(&self, link: u32, data: &mut Data, now: Time, network: &mut Network) -> Admission {
         let data_of = (!data.opens).then_some(&self.account);
-        let passing = world.pass(link, self.serial, data.size, data.ecn, data_of, now);
-        if let Passing::Crosses(crossing) = passing {
+        let admission = network.offer(link, self.serial, data.size, data.ecn, data_of, now);
+        if let Admission::Sent(crossing) = admission {
             // A queue that decides on arrival knows nothing of XCP.
             data.congestion.iter_mut().for_each(CongestionHeader::passes_plain);
             if crossing.marked {
                 data.ecn = Ecn::Marked;
             }
         }
-        passing
+        admission
     }
 
     /// A data packet is at the receiver.
     #[inline(always)]
-    fn arrive(&mut self, data: &Data, now: Time, route: &Route, world: &mut World) {
+    fn arrive(&mut self, data: &Data, now: Time, route: &Route, network: &mut Network) {
         self.data.arrived += 1;
-        self.see_data(PacketWhat::Received, data, now, world);
+        self.trace_data(PacketWhat::Received, data, now, network);
         if let Some(datagrams) = &mut self.datagrams {
-            let fresh = datagrams.take(data.number);
+            let fresh = datagrams.receive(data.number);
             let payload = if fresh { data.payload() } else { 0 };
-            return self.deliver(data, fresh, payload, now, world);
+            return self.deliver(data, fresh, payload, now, network);
         }
         if self.receiver.deadline() < now {
-            self.release_held(self.receiver.deadline(), route, world);
-        } else if self.receiver.turns(data) {
-            self.release_held(now, route, world);
+            self.release_delayed_ack(self.receiver.deadline(), route, network);
+        } else if self.receiver.must_ack_before(data) {
+            self.release_delayed_ack(now, route, network);
         }
         let before = self.receiver.next();
-        let (fresh, ack) = &self.receiver.take(data, now);
+        let (fresh, ack) = &self.receiver.receive(data, now);
         if !data.opens {
-            let in_order = self.sender.profile().bytes_between(before, self.receiver.next());
-            self.deliver(data, *fresh, in_order, now, world);
+            let in_order = self.sender.config().bytes_between(before, self.receiver.next());
+            self.deliver(data, *fresh, in_order, now, network);
         }
         match ack {
-            Some(ack) => self.answer(ack, now, route, world),
-            None => self.watch_held(world),
+            Some(ack) => self.send_ack(ack, now, route, network),
+            None => self.schedule_delayed_ack(network),
         }
     }
 
-    /// The agenda holds one entry for the held acknowledgement, at or before its time.
-    fn watch_held(&mut self, world: &mut World) {
+    /// The event queue holds one entry for the delayed acknowledgement, at or before its time.
+    fn schedule_delayed_ack(&mut self, network: &mut Network) {
         let due = self.receiver.deadline();
-        if due < self.held_at {
-            self.held_at = due;
-            world.agenda.push(due, Turn::Held.order(self.serial));
+        if due < self.delayed_ack_at {
+            self.delayed_ack_at = due;
+            network.events.push(due, EventKind::DelayedAck.key(self.serial));
         }
     }
 
-    fn release_held(&mut self, now: Time, route: &Route, world: &mut World) {
+    fn release_delayed_ack(&mut self, now: Time, route: &Route, network: &mut Network) {
         if let Some(ack) = self.receiver.release(now) {
-            self.answer(&ack, now, route, world);
+            self.send_ack(&ack, now, route, network);
         }
     }
 
     #[inline(always)]
-    fn answer(&mut self, ack: &Ack, now: Time, route: &Route, world: &mut World) {
+    fn send_ack(&mut self, ack: &Ack, now: Time, route: &Route, network: &mut Network) {
         self.acks.launched += 1;
-        self.see_ack(PacketWhat::AckSent, ack, now, world);
-        self.carry_ack(0, ack, now, route, world);
+        self.trace_ack(PacketWhat::AckSent, ack, now, network);
+        self.forward_ack(0, ack, now, route, network);
     }
 
-    /// Carries an acknowledgement over that leg and on until it must wait for its turn, or is dropped.
+    /// Carries an acknowledgement over that leg and on until it must wait for an event, or is dropped.
     #[inline(always)]
-    fn carry_ack(&mut self, leg: usize, ack: &Ack, mut now: Time, route: &Route, world: &mut World) {
+    fn forward_ack(&mut self, leg: usize, ack: &Ack, mut now: Time, route: &Route, network: &mut Network) {
         for Leg { wires, end } in &route.reverse[leg..] {
-            now = self.cross_wires(*wires, ack.size(), now);
+            now = self.cross_access(*wires, ack.size(), now);
             match *end {
-                End::Alone(link) => match self.ack_crosses_alone(link, ack, now, world) {
+                LegEnd::OwnLink(link) => match self.ack_crosses_alone(link, ack, now, network) {
                     Some(arrives) => now = arrives,
                     None => return,
                 },
-                End::Meet { lane, .. } | End::Wait { lane } => {
-                    return world.rings.add_ack(&mut world.agenda, lane, self.serial, now, *ack);
+                LegEnd::SharedLink { lane, .. } | LegEnd::Ring { lane } => {
+                    return network.rings.push_ack(&mut network.events, lane, self.serial, now, *ack);
                 }
-                End::There => unreachable!("acknowledgements wait for their sender"),
+                LegEnd::Receiver => unreachable!("acknowledgements wait for their sender"),
             }
         }
     }
 
     /// An acknowledgement has waited at the end of a leg; the last one ends at the sender.
     #[inline(always)]
-    pub fn meet_ack(&mut self, leg: usize, ack: Ack, now: Time, route: &Route, world: &mut World) {
+    pub fn process_ack(&mut self, leg: usize, ack: Ack, now: Time, route: &Route, network: &mut Network) {
         if leg + 1 == route.reverse.len() {
-            return self.acknowledge(&ack, now, route, world);
+            return self.acknowledge(&ack, now, route, network);
         }
-        let End::Meet { link, .. } = route.reverse[leg].end else {
-            return self.carry_ack(leg + 1, &ack, now, route, world);
+        let LegEnd::SharedLink { link, .. } = route.reverse[leg].end else {
+            return self.forward_ack(leg + 1, &ack, now, route, network);
         };
-        match self.offer_ack(link, &ack, now, world) {
-            Passing::Crosses(crossing) => self.ack_crosses(leg, &ack, crossing, route, world),
-            Passing::Dropped(when) => self.ack_dropped(&ack, when, world),
-            Passing::Waits => self.hold(link, leg, Load::Ack(ack), now, route, world),
+        match self.offer_ack(link, &ack, now, network) {
+            Admission::Sent(crossing) => self.ack_crosses(leg, &ack, crossing, route, network),
+            Admission::Dropped(when) => self.ack_dropped(&ack, when, network),
+            Admission::Queued => self.hold(link, leg, DataOrAck::Ack(ack), now, route, network),
         }
     }
 
     /// Offers an acknowledgement to a link. It is never ECN-capable [RFC 3168, 6.1.4].
     #[inline(always)]
-    fn offer_ack(&self, link: u32, ack: &Ack, now: Time, world: &mut World) -> Passing {
-        world.pass(link, self.serial, ack.size(), Ecn::NotCapable, None, now)
+    fn offer_ack(&self, link: u32, ack: &Ack, now: Time, network: &mut Network) -> Admission {
+        network.offer(link, self.serial, ack.size(), Ecn::NotCapable, None, now)
     }
 
     /// An acknowledgement is at the sender.
     #[inline(always)]
-    fn acknowledge(&mut self, ack: &Ack, now: Time, route: &Route, world: &mut World) {
+    fn acknowledge(&mut self, ack: &Ack, now: Time, route: &Route, network: &mut Network) {
         self.acks.arrived += 1;
         if self.end.is_some() {
             return;
         }
         if !ack.opens {
-            world.ledger.sampled(self.flow, now.since(ack.echo), ack.arrived.since(ack.echo), now);
+            network.ledger.sampled(self.flow, now.since(ack.echo), ack.arrived.since(ack.echo), now);
         }
-        self.see_share(world);
+        self.show_share(network);
         let outcome = self.sender.on_ack(ack, now);
-        self.see_ack(PacketWhat::AckReceived, ack, now, world);
-        self.note(outcome, now, world);
+        self.trace_ack(PacketWhat::AckReceived, ack, now, network);
+        self.record_outcome(outcome, now, network);
         if self.end.is_none() {
-            self.pump(now, route, world);
+            self.send_ready(now, route, network);
         }
     }
 }

@@ -1,20 +1,20 @@
-//! The loop: visits the node where something is next and gives the connection its turn.
+//! The event loop: visits the node of the earliest event and lets connections process the events there.
 
 use fairhaul_experiment::{Record, Scenario, Transfer, TransferRow, plan_while};
-use fairhaul_path::queue::Held;
+use fairhaul_path::queue::Queued;
 use fairhaul_units::Time;
 
-use crate::agenda::Next;
 use crate::connection::Connection;
-use crate::parcel::Parcel;
+use crate::control::{Control, RunError};
+use crate::event_key::{EventKey, EventKind};
+use crate::event_queue::NextEvent;
+use crate::network::{Crossing, Network};
+use crate::packet_trace::TraceRecorder;
+use crate::queued_packet::QueuedPacket;
 use crate::route::{self, Reach, Routes};
-use crate::run::{Control, RunError};
-use crate::trace::Trace;
-use crate::turn::{Order, Turn};
-use crate::world::{Crossing, World};
 
-/// How many turns pass between two looks at the control.
-const TURNS_PER_LOOK: u32 = 8192;
+/// Events between two checks of the limits of a run.
+const EVENTS_PER_CHECK: u32 = 8192;
 
 /// A run under way.
 pub struct Engine<'a> {
@@ -28,7 +28,7 @@ pub struct Engine<'a> {
     next_start: Time,
     connections: Vec<Option<Box<Connection>>>,
     rows: Vec<TransferRow>,
-    world: World,
+    network: Network,
     control: &'a Control,
 }
 
@@ -48,7 +48,7 @@ impl<'a> Engine<'a> {
         };
         let routes = route::compile(scenario, control).ok_or(RunError::Stopped)?;
         Ok(Engine {
-            world: World::new(scenario, &routes, grid, control).ok_or(RunError::Stopped)?,
+            network: Network::new(scenario, &routes, grid, control).ok_or(RunError::Stopped)?,
             routes,
             rows: transfers.iter().map(never_begun).collect(),
             connections: transfers.iter().map(|_| None).collect(),
@@ -61,53 +61,54 @@ impl<'a> Engine<'a> {
         })
     }
 
-    /// Keeps evidence of every packet of `flow`.
+    /// Records the packet trace of `flow`.
     pub fn tracing(mut self, flow: u32) -> Engine<'a> {
-        self.world.trace = Some(Trace::new(flow, self.world.ledger.end()));
+        self.network.trace = Some(TraceRecorder::new(flow, self.network.ledger.end()));
         self
     }
 
-    /// Runs to the end: the record, and the evidence.
+    /// Runs to the end: the record, and the packet trace.
     ///
-    /// What happens at a node is felt at another only after the shortest way between them. So the node where
-    /// something is next may go ahead until what is next at the others, or what it does there itself, can have
-    /// come back to it. Which it is, and how far it goes, leaves no trace in what happens: each node sees its own
-    /// in order of time.
-    pub fn run(mut self) -> Result<(Record, Option<Trace>), RunError> {
-        let end = self.world.ledger.end();
+    /// An event at a node affects another node only after the shortest path between them: the lookahead. So the
+    /// node of the earliest event may go ahead until the earliest event elsewhere, or an event of its own, can have
+    /// come back to it. The record does not depend on which node goes ahead, or how far: each node processes its
+    /// events in order of time.
+    pub fn run(mut self) -> Result<(Record, Option<TraceRecorder>), RunError> {
+        let end = self.network.ledger.end();
         let hosts = self.scenario.links.len();
         self.next_start = self.start_of_next();
-        // Rows of evidence are kept in the order of the clock.
-        let in_order = self.world.trace.is_some();
-        let mut turns = 0u32;
+        // Rows of the packet trace are kept in the order of the clock.
+        let in_order = self.network.trace.is_some();
+        let mut events = 0u32;
         loop {
-            let Next { node, now, others } = self.world.agenda.next(self.next_start);
+            let NextEvent { node, now, others } = self.network.events.next(self.next_start);
             if now >= end {
                 break;
             }
             let Reach { to, from } = self.routes.reach[node];
             let until = if in_order { now } else { (others.min(now + from) + to).min(end) };
-            let taken = if node == hosts { self.visit_hosts(until) } else { self.visit_link(node, until) };
-            turns += taken;
-            if turns >= TURNS_PER_LOOK || self.world.watch.is_due() {
-                turns = 0;
-                self.look(now)?;
+            let events_here =
+                if node == hosts { self.visit_hosts(until) } else { self.visit_link(node, until) };
+            events += events_here;
+            if events >= EVENTS_PER_CHECK || self.network.limits.is_due() {
+                events = 0;
+                self.check_limits(now)?;
             }
         }
-        self.look(end)?;
+        self.check_limits(end)?;
         self.close()
     }
 
-    /// Looks at the control, and whether what is outstanding takes too much memory.
+    /// Publishes the time; ends the run where it was asked to stop, or takes too much memory.
     #[inline(never)]
-    fn look(&mut self, now: Time) -> Result<(), RunError> {
-        if self.control.look(now) {
+    fn check_limits(&mut self, now: Time) -> Result<(), RunError> {
+        if self.control.report_time(now) {
             return Err(RunError::Stopped);
         }
-        if self.world.watch.is_due() {
+        if self.network.limits.is_due() {
             let connections: u64 = self.connections.iter().flatten().map(|one| one.memory()).sum();
-            let bytes = connections + self.world.memory();
-            if self.world.watch.count(bytes) || self.world.watch.is_halted() {
+            let bytes = connections + self.network.memory();
+            if self.network.limits.count(bytes) || self.network.limits.is_halted() {
                 return Err(RunError::Full { at: now, what: self.what_fills(bytes) });
             }
         }
@@ -126,7 +127,7 @@ impl<'a> Engine<'a> {
                 self.scenario.flows[one.flow() as usize].name
             )
         });
-        let before = self.world.longest_queue().filter(|(_, waiting)| *waiting > 0);
+        let before = self.network.longest_queue().filter(|(_, waiting)| *waiting > 0);
         let before = before.map_or(String::new(), |(link, waiting)| {
             format!(" ({waiting} wait before link \"{}\")", self.scenario.links[link].name)
         });
@@ -137,43 +138,42 @@ impl<'a> Engine<'a> {
         )
     }
 
-    /// What is next at a link takes its turn, and what else is due there before `until`; how many turns
-    /// that were.
+    /// Processes the earliest event at a link, and all others there before `until`; how many events these were.
     fn visit_link(&mut self, link: usize, until: Time) -> u32 {
-        let mut turns = 0;
-        let (mut now, mut order) = self.world.agenda.at_link(link);
+        let mut events = 0;
+        let (mut now, mut key) = self.network.events.at_link(link);
         loop {
-            turns += 1;
-            match order.link() {
+            events += 1;
+            match key.link() {
                 Some(link) => self.departure(link, now),
-                None => self.packet(now, order),
+                None => self.packet(now, key),
             }
-            if !self.world.victims.is_empty() {
-                self.bury(link as u32, now);
+            if !self.network.dropped.is_empty() {
+                self.report_drops(link as u32, now);
             }
-            (now, order) = self.world.agenda.at_link(link);
-            if now >= until || turns == TURNS_PER_LOOK {
-                return turns;
+            (now, key) = self.network.events.at_link(link);
+            if now >= until || events == EVENTS_PER_CHECK {
+                return events;
             }
         }
     }
 
     /// The same at the hosts.
     fn visit_hosts(&mut self, until: Time) -> u32 {
-        let mut turns = 0;
-        let (mut now, mut order) = self.world.agenda.at_hosts();
+        let mut events = 0;
+        let (mut now, mut key) = self.network.events.at_hosts();
         loop {
-            turns += 1;
+            events += 1;
             if self.next_start <= now {
                 self.begin();
-            } else if order.is_packet() {
-                self.packet(now, order);
+            } else if key.is_packet() {
+                self.packet(now, key);
             } else {
-                self.timer(now, order);
+                self.timer(now, key);
             }
-            (now, order) = self.world.agenda.at_hosts();
-            if now.min(self.next_start) >= until || turns == TURNS_PER_LOOK {
-                return turns;
+            (now, key) = self.network.events.at_hosts();
+            if now.min(self.next_start) >= until || events == EVENTS_PER_CHECK {
+                return events;
             }
         }
     }
@@ -191,86 +191,86 @@ impl<'a> Engine<'a> {
         let transfer = &self.transfers[serial as usize];
         let route = &self.routes.of[transfer.flow as usize];
         let flow = &self.scenario.flows[transfer.flow as usize];
-        let account = self.world.account(transfer.flow);
+        let account = self.network.account(transfer.flow);
         let mut connection = Connection::new(serial, transfer, flow, account, route, self.scenario.seed);
-        connection.open(route, &mut self.world);
+        connection.open(route, &mut self.network);
         self.connections[serial as usize] = Some(Box::new(connection));
     }
 
-    /// The packet at the head of a ring takes its turn.
+    /// Processes the packet at the head of a ring.
     #[inline(always)]
-    fn packet(&mut self, now: Time, order: Order) {
-        let Engine { world, connections, routes, .. } = self;
-        let connection = connections[order.serial() as usize].as_mut();
+    fn packet(&mut self, now: Time, key: EventKey) {
+        let Engine { network, connections, routes, .. } = self;
+        let connection = connections[key.serial() as usize].as_mut();
         let connection = connection.expect("a connection is not over while a packet of it waits");
         let route = &routes.of[connection.flow() as usize];
-        match order.turn() {
-            Turn::Data(leg) => {
-                let data = world.rings.take_data(&mut world.agenda, order.ring());
-                connection.meet_data(leg.into(), data, now, route, world);
+        match key.kind() {
+            EventKind::Data(leg) => {
+                let data = network.rings.pop_data(&mut network.events, key.ring());
+                connection.process_data(leg.into(), data, now, route, network);
             }
-            Turn::Ack(leg) => {
-                let ack = world.rings.take_ack(&mut world.agenda, order.ring());
-                connection.meet_ack(leg.into(), ack, now, route, world);
+            EventKind::Ack(leg) => {
+                let ack = network.rings.pop_ack(&mut network.events, key.ring());
+                connection.process_ack(leg.into(), ack, now, route, network);
             }
             _ => unreachable!("a timer is no packet"),
         }
         if connection.is_over() {
-            self.end(order.serial());
+            self.end(key.serial());
         }
     }
 
     /// A timer of a connection is due.
     #[inline(never)]
-    fn timer(&mut self, now: Time, order: Order) {
-        let Engine { world, connections, routes, .. } = self;
-        world.agenda.pop();
-        let Some(connection) = &mut connections[order.serial() as usize] else {
+    fn timer(&mut self, now: Time, key: EventKey) {
+        let Engine { network, connections, routes, .. } = self;
+        network.events.pop();
+        let Some(connection) = &mut connections[key.serial() as usize] else {
             return; // the connection is over
         };
         let route = &routes.of[connection.flow() as usize];
-        match order.turn() {
-            Turn::Ready => connection.on_ready(now, route, world),
-            Turn::Held => connection.on_held(now, route, world),
-            Turn::Paced => connection.on_paced(now, route, world),
-            Turn::Timer => connection.on_timer(now, route, world),
-            Turn::Data(_) | Turn::Ack(_) => unreachable!("a packet is no timer"),
+        match key.kind() {
+            EventKind::Ready => connection.on_ready(now, route, network),
+            EventKind::DelayedAck => connection.on_delayed_ack(now, route, network),
+            EventKind::Paced => connection.on_paced(now, route, network),
+            EventKind::Timer => connection.on_timer(now, route, network),
+            EventKind::Data(_) | EventKind::Ack(_) => unreachable!("a packet is no timer"),
         }
         if connection.is_over() {
-            self.end(order.serial());
+            self.end(key.serial());
         }
     }
 
     /// A link whose queue decides at departure has sent what it was sending, and begins with the next.
     #[inline(never)]
     fn departure(&mut self, link: u32, now: Time) {
-        if let Some((parcel, passage)) = self.world.serve(link, now) {
-            self.settle(parcel, passage);
+        if let Some((packet, outcome)) = self.network.serve(link, now) {
+            self.resolve_queued(packet, outcome);
         }
     }
 
     /// Tells a connection what became of a packet that waited at a link.
     #[inline(always)]
-    fn settle(&mut self, parcel: Parcel, passage: Result<Crossing, Time>) {
-        let Engine { world, connections, routes, .. } = self;
-        let serial = parcel.serial;
+    fn resolve_queued(&mut self, packet: QueuedPacket, outcome: Result<Crossing, Time>) {
+        let Engine { network, connections, routes, .. } = self;
+        let serial = packet.serial;
         let connection = connections[serial as usize].as_mut();
         let connection = connection.expect("a connection is not over while a packet of it waits");
-        connection.settle(parcel, passage, &routes.of[connection.flow() as usize], world);
+        connection.resolve_queued(packet, outcome, &routes.of[connection.flow() as usize], network);
         if connection.is_over() {
             self.end(serial);
         }
     }
 
-    /// Books those that the queue of a link has just dropped, and tells their connections.
+    /// Counts the packets that the queue of a link has just dropped, and reports them to their connections.
     #[inline(never)]
-    fn bury(&mut self, link: u32, now: Time) {
-        let mut victims = std::mem::take(&mut self.world.victims);
-        for Held { packet, size, arrived, .. } in victims.drain(..) {
-            self.world.ledger.dropped(link, size, arrived, now);
-            self.settle(packet, Err(now));
+    fn report_drops(&mut self, link: u32, now: Time) {
+        let mut dropped = std::mem::take(&mut self.network.dropped);
+        for Queued { packet, size, arrived, .. } in dropped.drain(..) {
+            self.network.ledger.dropped(link, size, arrived, now);
+            self.resolve_queued(packet, Err(now));
         }
-        self.world.victims = victims;
+        self.network.dropped = dropped;
     }
 
     /// A connection is over.
@@ -280,10 +280,10 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Closes the books and checks that no packet was lost or made unseen.
-    fn close(mut self) -> Result<(Record, Option<Trace>), RunError> {
+    /// Closes the ledger and checks that no packet was lost or made uncounted.
+    fn close(mut self) -> Result<(Record, Option<TraceRecorder>), RunError> {
         let mut waiting = vec![0u64; self.connections.len()];
-        self.world.each_serial(|serial| waiting[serial as usize] += 1);
+        self.network.each_serial(|serial| waiting[serial as usize] += 1);
         for (serial, connection) in self.connections.iter_mut().enumerate() {
             let known = connection.as_ref().map_or(0, |connection| connection.waiting());
             assert_eq!(known, waiting[serial], "connection {serial} lost or made a packet");
@@ -294,14 +294,14 @@ impl<'a> Engine<'a> {
         if self.control.is_stopped() {
             return Err(RunError::Stopped);
         }
-        self.world.close();
+        self.network.close();
         if self.control.is_stopped() {
             return Err(RunError::Stopped);
         }
-        let crossings = self.world.crossings();
+        let crossings = self.network.crossings();
         assert_eq!(crossings.offered, crossings.refused + crossings.passed, "a link lost a packet");
         let goes_on = || !self.control.is_stopped();
-        let record = self.world.ledger.close_while("sim", self.rows, goes_on);
-        Ok((record.ok_or(RunError::Stopped)?, self.world.trace))
+        let record = self.network.ledger.close_while("sim", self.rows, goes_on);
+        Ok((record.ok_or(RunError::Stopped)?, self.network.trace))
     }
 }

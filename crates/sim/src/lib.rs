@@ -1,21 +1,23 @@
 //! Virtual time: a packet-level simulator of TCP over the links of `path`.
 //!
 //! [`run`] is the way in. `tcp` holds the two ends of a connection; it is public so
-//! that another engine can be held against this one.
+//! that another engine can be compared with this one.
 
-mod agenda;
 mod connection;
+mod control;
 mod engine;
-mod parcel;
+mod event_key;
+mod event_queue;
+mod limits;
+mod link_port;
+mod network;
+mod packet_trace;
+mod queued_packet;
 mod rings;
 mod route;
 mod run;
-mod stage;
 pub mod tcp;
-mod trace;
-mod turn;
-mod watch;
-mod world;
 
-pub use run::{Control, RunError, guarded, run, run_traced};
-pub use trace::Evidence;
+pub use control::{Control, RunError};
+pub use packet_trace::PacketTrace;
+pub use run::{guarded, run, run_traced};

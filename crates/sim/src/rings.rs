@@ -1,8 +1,8 @@
-//! Rings: where packets wait for their turn, the earliest first.
+//! Rings: queues of packets that wait for their event, the earliest first.
 //!
-//! Flows whose packets have taken the same time since they last stood in one order share a ring, and
-//! so what lines up is almost always behind all that wait. What would overtake many goes to a heap beside
-//! the line, so that bursts of several connections cost the logarithm of their size.
+//! Flows whose packets have taken the same time since they were last in one order share a ring, so a new packet
+//! almost always belongs at the end. A packet that would overtake many goes to a heap beside the ring, so that
+//! overlapping bursts of several connections cost the logarithm of their size.
 
 use std::cmp::Ordering;
 use std::collections::binary_heap::PeekMut;
@@ -10,27 +10,27 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use fairhaul_units::{Ack, Data, Time};
 
-use crate::agenda::{Agenda, Player};
-use crate::route::Lane;
-use crate::turn::{Order, Turn};
+use crate::event_key::{EventKey, EventKind};
+use crate::event_queue::{EventQueue, SlotId};
+use crate::route::RingLane;
 
 /// How far from the end a packet is compared with those that wait one by one.
 const NEAR: usize = 8;
 /// How many packets of a line may move for one that overtakes.
 const MOST_MOVED: usize = 64;
 
-/// A packet of a connection, and when its turn is.
+/// A packet of a connection, with the time and the key of its event.
 #[derive(Clone, Debug)]
 struct Waiting<T> {
     time: Time,
-    order: Order,
+    key: EventKey,
     packet: T,
 }
 
 impl<T> Waiting<T> {
     #[inline(always)]
-    fn key(&self) -> u128 {
-        self.order.at(self.time)
+    fn sort_key(&self) -> u128 {
+        self.key.at(self.time)
     }
 }
 
@@ -44,7 +44,7 @@ struct Early<T> {
 
 impl<T> Ord for Early<T> {
     fn cmp(&self, other: &Early<T>) -> Ordering {
-        let rank = |early: &Early<T>| (early.waiting.key(), early.number);
+        let rank = |early: &Early<T>| (early.waiting.sort_key(), early.number);
         rank(other).cmp(&rank(self))
     }
 }
@@ -63,14 +63,14 @@ impl<T> PartialEq for Early<T> {
 
 impl<T> Eq for Early<T> {}
 
-/// The packets that wait for one kind of turn at one node.
+/// The packets that wait for events of one kind at one node.
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
-    /// The line, in order. Nobody beside it comes before its head, so nobody is there while it is empty.
+    /// The packets in order. No packet aside comes before the head, so none is aside while this is empty.
     waiting: VecDeque<Waiting<T>>,
-    /// The key of what has last lined up behind all others: nobody who waits has a later one.
+    /// The key of the last packet that was added at the end: no waiting packet has a later one.
     last: u128,
-    player: Player,
+    slot: SlotId,
     /// What would have overtaken many in the line; apart, since in most rings nothing ever does.
     aside: Option<Box<Aside<T>>>,
 }
@@ -87,16 +87,16 @@ struct Aside<T> {
 impl<T> Aside<T> {
     /// The first goes back to the line, behind its head, where it comes before all others in it.
     #[inline(never)]
-    fn return_to(&mut self, line: &mut VecDeque<Waiting<T>>) {
+    fn move_first_to(&mut self, line: &mut VecDeque<Waiting<T>>) {
         let Some(first) = self.early.peek_mut() else { return };
         // Of equals those in the line came first.
-        if line.get(1).is_none_or(|second| first.waiting.key() < second.key()) {
+        if line.get(1).is_none_or(|second| first.waiting.sort_key() < second.sort_key()) {
             line.insert(1, PeekMut::pop(first).waiting);
         }
     }
 
-    fn add(&mut self, waiting: Waiting<T>) {
-        let key = waiting.key();
+    fn push(&mut self, waiting: Waiting<T>) {
+        let key = waiting.sort_key();
         self.latest = if self.early.is_empty() { key } else { self.latest.max(key) };
         self.early.push(Early { waiting, number: self.numbered });
         self.numbered += 1;
@@ -104,18 +104,18 @@ impl<T> Aside<T> {
 }
 
 impl<T> Ring<T> {
-    /// An empty ring that plays as `player`.
-    pub fn new(player: Player) -> Ring<T> {
-        Ring { waiting: VecDeque::new(), last: 0, player, aside: None }
+    /// An empty ring whose head is the event of `slot`.
+    pub fn new(slot: SlotId) -> Ring<T> {
+        Ring { waiting: VecDeque::new(), last: 0, slot, aside: None }
     }
 
-    /// Puts a packet whose turn is at `time` in its place; whether it is the first.
+    /// Puts a packet whose event is at `time` in its place; whether it is the first.
     #[inline(always)]
-    fn line_up(&mut self, time: Time, order: Order, packet: T) -> bool {
-        let waiting = Waiting { time, order, packet };
-        let key = waiting.key();
+    fn insert_in_order(&mut self, time: Time, key: EventKey, packet: T) -> bool {
+        let waiting = Waiting { time, key, packet };
+        let key = waiting.sort_key();
         if self.last > key {
-            return self.overtake(waiting);
+            return self.insert_before_last(waiting);
         }
         self.last = key;
         self.waiting.push_back(waiting);
@@ -123,58 +123,58 @@ impl<T> Ring<T> {
     }
 
     #[inline(never)]
-    fn overtake(&mut self, waiting: Waiting<T>) -> bool {
-        let key = waiting.key();
+    fn insert_before_last(&mut self, waiting: Waiting<T>) -> bool {
+        let key = waiting.sort_key();
         // Of equals those in the line are first, so what has an equal beside it, or may have, goes there.
         if self.aside.as_ref().is_some_and(|aside| !aside.early.is_empty() && key <= aside.latest) {
-            return self.step_aside(waiting);
+            return self.insert_aside(waiting);
         }
-        let near = self.waiting.iter().rev().take(NEAR).position(|other| other.key() <= key);
+        let near = self.waiting.iter().rev().take(NEAR).position(|other| other.sort_key() <= key);
         let ahead = match near {
             Some(behind) => self.waiting.len() - behind,
-            None => self.waiting.partition_point(|other| other.key() <= key),
+            None => self.waiting.partition_point(|other| other.sort_key() <= key),
         };
         if ahead.min(self.waiting.len() - ahead) > MOST_MOVED {
-            return self.step_aside(waiting);
+            return self.insert_aside(waiting);
         }
         self.waiting.insert(ahead, waiting);
         ahead == 0
     }
 
     /// A packet waits beside the line, unless it is the first; whether it is that.
-    fn step_aside(&mut self, waiting: Waiting<T>) -> bool {
-        if self.waiting.front().is_none_or(|first| waiting.key() < first.key()) {
+    fn insert_aside(&mut self, waiting: Waiting<T>) -> bool {
+        if self.waiting.front().is_none_or(|first| waiting.sort_key() < first.sort_key()) {
             self.waiting.push_front(waiting);
             return true;
         }
         let none = || Box::new(Aside { early: BinaryHeap::new(), latest: 0, numbered: 0 });
-        self.aside.get_or_insert_with(none).add(waiting);
+        self.aside.get_or_insert_with(none).push(waiting);
         false
     }
 
-    /// The head takes its turn; the next head.
+    /// Removes the head, whose event is processed; the next head.
     #[inline(always)]
-    fn step_out(&mut self) -> (T, Option<(Time, Order)>) {
+    fn pop_head(&mut self) -> (T, Option<(Time, EventKey)>) {
         if let Some(aside) = &mut self.aside {
-            aside.return_to(&mut self.waiting);
+            aside.move_first_to(&mut self.waiting);
         }
-        let first = self.waiting.pop_front().expect("a ring has a turn while a packet waits in it");
-        (first.packet, self.waiting.front().map(|next| (next.time, next.order)))
+        let first = self.waiting.pop_front().expect("a ring has an event while a packet waits in it");
+        (first.packet, self.waiting.front().map(|next| (next.time, next.key)))
     }
 
     /// A packet waits.
     #[inline(always)]
-    fn add(&mut self, agenda: &mut Agenda, time: Time, order: Order, packet: T) {
-        if self.line_up(time, order, packet) {
-            agenda.leads(self.player, Some((time, order)));
+    fn push(&mut self, events: &mut EventQueue, time: Time, key: EventKey, packet: T) {
+        if self.insert_in_order(time, key, packet) {
+            events.set_head(self.slot, Some((time, key)));
         }
     }
 
-    /// The head takes its turn.
+    /// Removes the head, whose event is processed.
     #[inline(always)]
-    fn take(&mut self, agenda: &mut Agenda) -> T {
-        let (packet, next) = self.step_out();
-        agenda.leads(self.player, next);
+    fn pop(&mut self, events: &mut EventQueue) -> T {
+        let (packet, next) = self.pop_head();
+        events.set_head(self.slot, next);
         packet
     }
 
@@ -185,7 +185,7 @@ impl<T> Ring<T> {
 
     fn serials(&self) -> impl Iterator<Item = u32> {
         let early = self.aside.iter().flat_map(|aside| &aside.early).map(|early| &early.waiting);
-        self.waiting.iter().chain(early).map(|waiting| waiting.order.serial())
+        self.waiting.iter().chain(early).map(|waiting| waiting.key.serial())
     }
 }
 
@@ -197,38 +197,45 @@ pub struct Rings {
 }
 
 impl Rings {
-    /// Empty rings that play as these.
-    pub fn new(data: &[Player], acks: &[Player]) -> Rings {
+    /// Empty rings whose heads are the events of these slots.
+    pub fn new(data: &[SlotId], acks: &[SlotId]) -> Rings {
         Rings {
-            data: data.iter().map(|&player| Ring::new(player)).collect(),
-            acks: acks.iter().map(|&player| Ring::new(player)).collect(),
+            data: data.iter().map(|&slot| Ring::new(slot)).collect(),
+            acks: acks.iter().map(|&slot| Ring::new(slot)).collect(),
         }
     }
 
     /// A data packet of connection `serial` waits in `lane`.
     #[inline(always)]
-    pub fn add_data(&mut self, agenda: &mut Agenda, lane: Lane, serial: u32, time: Time, data: Data) {
-        let order = Turn::Data(lane.leg).in_ring(serial, lane.ring);
-        self.data[lane.ring as usize].add(agenda, time, order, data);
+    pub fn push_data(
+        &mut self,
+        events: &mut EventQueue,
+        lane: RingLane,
+        serial: u32,
+        time: Time,
+        data: Data,
+    ) {
+        let key = EventKind::Data(lane.leg).key_in_ring(serial, lane.ring);
+        self.data[lane.ring as usize].push(events, time, key, data);
     }
 
     /// An acknowledgement of connection `serial` waits in `lane`.
     #[inline(always)]
-    pub fn add_ack(&mut self, agenda: &mut Agenda, lane: Lane, serial: u32, time: Time, ack: Ack) {
-        let order = Turn::Ack(lane.leg).in_ring(serial, lane.ring);
-        self.acks[lane.ring as usize].add(agenda, time, order, ack);
+    pub fn push_ack(&mut self, events: &mut EventQueue, lane: RingLane, serial: u32, time: Time, ack: Ack) {
+        let key = EventKind::Ack(lane.leg).key_in_ring(serial, lane.ring);
+        self.acks[lane.ring as usize].push(events, time, key, ack);
     }
 
-    /// The data packet at the head of a ring takes its turn.
+    /// Removes the data packet at the head of a ring, whose event is processed.
     #[inline(always)]
-    pub fn take_data(&mut self, agenda: &mut Agenda, ring: u32) -> Data {
-        self.data[ring as usize].take(agenda)
+    pub fn pop_data(&mut self, events: &mut EventQueue, ring: u32) -> Data {
+        self.data[ring as usize].pop(events)
     }
 
-    /// The acknowledgement at the head of a ring takes its turn.
+    /// Removes the acknowledgement at the head of a ring, whose event is processed.
     #[inline(always)]
-    pub fn take_ack(&mut self, agenda: &mut Agenda, ring: u32) -> Ack {
-        self.acks[ring as usize].take(agenda)
+    pub fn pop_ack(&mut self, events: &mut EventQueue, ring: u32) -> Ack {
+        self.acks[ring as usize].pop(events)
     }
 
     /// Their memory, bytes.
@@ -251,15 +258,16 @@ mod tests {
 
     #[test]
     fn what_overtakes_others_takes_its_place_among_them() {
-        let mut ring = Ring::new(Player::default());
-        let mut line_up = |ps, order, packet| ring.line_up(Time::from_ps(ps), Order(order), packet);
-        assert!(line_up(10, 0, 'a'));
-        assert!(!line_up(30, 0, 'b'));
-        assert!(!line_up(20, 1, 'c'));
-        assert!(!line_up(20, 0, 'd')); // at the same time, and of a smaller order
-        assert!(!line_up(20, 0, 'e')); // behind its equal
-        assert!(line_up(5, 0, 'f'));
-        let order: Vec<char> = (0..6).map(|_| ring.step_out().0).collect();
+        let mut ring = Ring::new(SlotId::default());
+        let mut insert_in_order =
+            |ps, key, packet| ring.insert_in_order(Time::from_ps(ps), EventKey(key), packet);
+        assert!(insert_in_order(10, 0, 'a'));
+        assert!(!insert_in_order(30, 0, 'b'));
+        assert!(!insert_in_order(20, 1, 'c'));
+        assert!(!insert_in_order(20, 0, 'd')); // at the same time, with a smaller key
+        assert!(!insert_in_order(20, 0, 'e')); // behind its equal
+        assert!(insert_in_order(5, 0, 'f'));
+        let order: Vec<char> = (0..6).map(|_| ring.pop_head().0).collect();
         assert_eq!(order, ['f', 'a', 'd', 'e', 'c', 'b']);
     }
 
@@ -267,14 +275,14 @@ mod tests {
     #[test]
     fn bursts_that_overlap_cost_the_logarithm_of_their_size() {
         let begun = std::time::Instant::now();
-        let mut ring = Ring::new(Player::default());
+        let mut ring = Ring::new(SlotId::default());
         for burst in 0..8u64 {
             (0..50_000u64).for_each(|number| {
-                ring.line_up(Time::from_ps(number * 1000 + burst), Order(burst), ());
+                ring.insert_in_order(Time::from_ps(number * 1000 + burst), EventKey(burst), ());
             });
         }
         let mut last = 0;
-        while let ((), Some((time, _))) = ring.step_out() {
+        while let ((), Some((time, _))) = ring.pop_head() {
             assert!(time.as_ps() > last);
             last = time.as_ps();
         }
@@ -283,19 +291,19 @@ mod tests {
     }
 
     proptest! {
-        /// Against a list that is sorted anew each time; the head is told wherever it changes.
+        /// Compared with a list that is sorted anew each time; each change of the head is reported.
         #[test]
         fn packets_that_overtake_many_keep_the_order(
             steps in proptest::collection::vec((0u64..400, any::<bool>()), 400..1200),
         ) {
-            let mut ring = Ring::new(Player::default());
+            let mut ring = Ring::new(SlotId::default());
             let mut plain: Vec<(u64, usize)> = Vec::new();
             for (number, (time, leaves)) in steps.into_iter().enumerate() {
                 let first = plain.first().is_none_or(|first| time < first.0);
-                prop_assert_eq!(ring.line_up(Time::from_ps(time), Order(0), number), first);
+                prop_assert_eq!(ring.insert_in_order(Time::from_ps(time), EventKey(0), number), first);
                 plain.insert(plain.partition_point(|other| other.0 <= time), (time, number));
                 if leaves && number > 300 {
-                    let (out, next) = ring.step_out();
+                    let (out, next) = ring.pop_head();
                     prop_assert_eq!(out, plain.remove(0).1);
                     prop_assert_eq!(next.map(|next| next.0.as_ps()), plain.first().map(|next| next.0));
                 }
@@ -305,14 +313,14 @@ mod tests {
 
         #[test]
         fn a_ring_is_sorted_whatever_lines_up(times in proptest::collection::vec(0u64..100, 1..60)) {
-            let mut ring = Ring::new(Player::default());
+            let mut ring = Ring::new(SlotId::default());
             for (number, &time) in times.iter().enumerate() {
                 let first = times[..number].iter().all(|&before| time < before);
-                prop_assert_eq!(ring.line_up(Time::from_ps(time), Order(0), number), first);
+                prop_assert_eq!(ring.insert_in_order(Time::from_ps(time), EventKey(0), number), first);
             }
             let mut sorted: Vec<usize> = (0..times.len()).collect();
             sorted.sort_by_key(|&number| times[number]);
-            let out: Vec<usize> = (0..times.len()).map(|_| ring.step_out().0).collect();
+            let out: Vec<usize> = (0..times.len()).map(|_| ring.pop_head().0).collect();
             prop_assert_eq!(out, sorted);
         }
     }

@@ -1,7 +1,7 @@
 //! The compiled path: where arithmetic will do, and where events are needed.
 //!
-//! Flows meet at a link that more than one connection feeds, and there a packet must wait for its
-//! turn in the order of time: an event. Everywhere else (a connection's own access, a link that one
+//! Flows meet at a link that more than one connection feeds, and there a packet waits for an event, in the order
+//! of time. Everywhere else (a connection's own access, a link that one
 //! connection alone feeds and that does nothing but carry) the passage of a packet is arithmetic,
 //! done ahead of the clock.
 
@@ -10,16 +10,13 @@ use std::collections::HashMap;
 use fairhaul_experiment::{Hop, LinkSpec, Scenario, Traffic};
 use fairhaul_units::{HEADER, Rate, Span};
 
-use crate::agenda::Player;
-use crate::run::Control;
-use crate::turn::MOST_RINGS;
+use crate::control::Control;
+use crate::event_key::{MOST_LEGS, MOST_RINGS};
+use crate::event_queue::SlotId;
 
-/// Legs of one way of a route, at most.
-pub const MOST_LEGS: usize = 500;
-
-/// Where packets of a connection wait for their turn.
+/// The ring in which packets of a connection wait at the end of a leg.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Lane {
+pub struct RingLane {
     /// The leg of their way at whose end that is.
     pub leg: u16,
     /// The ring in which they wait, with those of other connections.
@@ -32,29 +29,29 @@ pub struct Leg {
     /// Numbers of the first wire and of the first after them.
     pub wires: (u8, u8),
     /// What is behind them.
-    pub end: End,
+    pub end: LegEnd,
 }
 
 /// Where a leg ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum End {
+pub enum LegEnd {
     /// At a link that this connection alone feeds.
-    Alone(u32),
+    OwnLink(u32),
     /// At a link where flows meet; packets wait for it.
-    Meet {
+    SharedLink {
         /// Index of the link.
         link: u32,
         /// Where they wait.
-        lane: Lane,
+        lane: RingLane,
     },
     /// Behind a link where packets overtake each other, where what follows takes them in order of time;
     /// or, for acknowledgements, at their sender.
-    Wait {
+    Ring {
         /// Where they wait.
-        lane: Lane,
+        lane: RingLane,
     },
     /// At the receiver, which takes data packets as they come.
-    There,
+    Receiver,
 }
 
 /// The compiled path of a flow's connections, both ways.
@@ -74,11 +71,11 @@ pub struct Routes {
     /// By flow.
     pub of: Vec<Route>,
     /// Rings of data packets.
-    pub data_rings: Vec<Player>,
+    pub data_rings: Vec<SlotId>,
     /// Rings of acknowledgements.
-    pub ack_rings: Vec<Player>,
-    /// How many play at each node; the last node is the hosts.
-    pub players: Vec<u32>,
+    pub ack_rings: Vec<SlotId>,
+    /// How many slots each node has; the last node is the hosts.
+    pub slots: Vec<u32>,
     /// By node.
     pub reach: Vec<Reach>,
 }
@@ -114,15 +111,15 @@ impl Links<'_> {
 }
 
 /// The legs of one way.
-struct Way {
+struct Legs {
     /// The first wire of the leg under way.
     first: u8,
     legs: Vec<Leg>,
 }
 
-impl Way {
+impl Legs {
     /// A leg ends; the connection has so many wires by now.
-    fn add(&mut self, wires: usize, end: End) {
+    fn add(&mut self, wires: usize, end: LegEnd) {
         let first = std::mem::replace(&mut self.first, wires as u8);
         self.legs.push(Leg { wires: (first, wires as u8), end });
     }
@@ -134,7 +131,7 @@ enum Mark {
     /// The link at which they were put in order.
     Ordered(u32),
     Wire(Rate, Span),
-    /// What nobody but the flow of that index passes, or passes in order.
+    /// A place that only the flow of that index passes, or only its packets pass in order.
     Own(usize),
 }
 
@@ -143,18 +140,18 @@ enum Mark {
 #[derive(Debug, Default)]
 struct RingNumbers {
     known: HashMap<(u16, u32, Vec<Mark>), u32>,
-    players: Vec<Player>,
+    slots: Vec<SlotId>,
 }
 
 impl RingNumbers {
-    fn lane(&mut self, leg: usize, node: u32, passed: &[Mark], players: &mut [u32]) -> Lane {
-        let (leg, next) = (leg as u16, self.players.len() as u32);
+    fn lane(&mut self, leg: usize, node: u32, passed: &[Mark], slots: &mut [u32]) -> RingLane {
+        let (leg, next) = (leg as u16, self.slots.len() as u32);
         let ring = *self.known.entry((leg, node, passed.to_vec())).or_insert(next);
         if ring == next {
-            self.players.push(Player { node, number: players[node as usize] });
-            players[node as usize] += 1;
+            self.slots.push(SlotId { node, number: slots[node as usize] });
+            slots[node as usize] += 1;
         }
-        Lane { leg, ring }
+        RingLane { leg, ring }
     }
 }
 
@@ -162,14 +159,15 @@ impl RingNumbers {
 pub fn compile(scenario: &Scenario, control: &Control) -> Option<Routes> {
     let disorders = scenario.links.iter().map(LinkSpec::disorders).collect();
     let links = Links { specs: &scenario.links, alone: fed_alone(scenario), disorders };
-    // A link whose queue decides at departure plays, too.
-    let mut players: Vec<u32> = scenario.links.iter().map(|link| u32::from(link.queue.entry.late)).collect();
-    players.push(0);
+    // The departures of a link whose queue decides at departure have a slot, too.
+    let mut slots: Vec<u32> =
+        scenario.links.iter().map(|link| u32::from(link.queue.entry.at_departure)).collect();
+    slots.push(0);
     let (mut data, mut acks) = (RingNumbers::default(), RingNumbers::default());
     let far = Span::from_ps(u64::MAX);
-    let mut reach = vec![Reach { to: far, from: far }; players.len()];
+    let mut reach = vec![Reach { to: far, from: far }; slots.len()];
     let compile_flow = |(index, flow): (usize, &fairhaul_experiment::Flow)| {
-        let mut compiler = Compiler::new(&links, index, &mut players, &mut reach);
+        let mut compiler = Compiler::new(&links, index, &mut slots, &mut reach);
         let forward = compiler.legs(&flow.forward, false, &mut data);
         if flow.delayed_ack.is_some() {
             compiler.reach(links.hosts()); // the receiver has a timer
@@ -183,17 +181,17 @@ pub fn compile(scenario: &Scenario, control: &Control) -> Option<Routes> {
     if control.is_stopped() {
         return None;
     }
-    let (data_rings, ack_rings) = (data.players, acks.players);
+    let (data_rings, ack_rings) = (data.slots, acks.slots);
     let most = data_rings.len().max(ack_rings.len());
     assert!(most <= MOST_RINGS as usize, "a scenario has a bounded number of flows");
-    Some(Routes { of, data_rings, ack_rings, players, reach })
+    Some(Routes { of, data_rings, ack_rings, slots, reach })
 }
 
 /// One flow's route while it is compiled.
 struct Compiler<'a> {
     links: &'a Links<'a>,
     flow: usize,
-    players: &'a mut [u32],
+    slots: &'a mut [u32],
     wires: Vec<(Rate, Span)>,
     passed: Vec<Mark>,
     /// The last node, and how far from it the way has come at least.
@@ -203,14 +201,9 @@ struct Compiler<'a> {
 }
 
 impl<'a> Compiler<'a> {
-    fn new(
-        links: &'a Links<'a>,
-        flow: usize,
-        players: &'a mut [u32],
-        reach: &'a mut [Reach],
-    ) -> Compiler<'a> {
+    fn new(links: &'a Links<'a>, flow: usize, slots: &'a mut [u32], reach: &'a mut [Reach]) -> Compiler<'a> {
         let (wires, passed) = (Vec::new(), Vec::new());
-        Compiler { links, flow, players, wires, passed, node: links.hosts(), since: Span::ZERO, reach }
+        Compiler { links, flow, slots, wires, passed, node: links.hosts(), since: Span::ZERO, reach }
     }
 
     /// The way has come to a node.
@@ -224,14 +217,14 @@ impl<'a> Compiler<'a> {
     }
 
     /// Packets wait at a node, where what has passed the same as they has a ring.
-    fn wait(&mut self, leg: usize, node: u32, rings: &mut RingNumbers) -> Lane {
+    fn wait(&mut self, leg: usize, node: u32, rings: &mut RingNumbers) -> RingLane {
         self.reach(node);
-        rings.lane(leg, node, &self.passed, self.players)
+        rings.lane(leg, node, &self.passed, self.slots)
     }
 
     /// The legs of a way. `ends_in_lane`: behind the last hop packets wait.
     fn legs(&mut self, hops: &[Hop], ends_in_lane: bool, rings: &mut RingNumbers) -> Vec<Leg> {
-        let mut way = Way { first: self.wires.len() as u8, legs: Vec::new() };
+        let mut way = Legs { first: self.wires.len() as u8, legs: Vec::new() };
         for (at, hop) in hops.iter().enumerate() {
             match *hop {
                 Hop::Access { rate, delay } => {
@@ -241,26 +234,26 @@ impl<'a> Compiler<'a> {
                 }
                 Hop::Link(link) if self.links.alone[link as usize] => {
                     self.passed.push(Mark::Own(self.flow));
-                    way.add(self.wires.len(), End::Alone(link));
+                    way.add(self.wires.len(), LegEnd::OwnLink(link));
                     self.since += self.links.shortest(link);
                 }
                 Hop::Link(link) => {
                     let lane = self.wait(way.legs.len(), link, rings);
-                    way.add(self.wires.len(), End::Meet { link, lane });
+                    way.add(self.wires.len(), LegEnd::SharedLink { link, lane });
                     self.since = self.links.shortest(link);
                     let disorders = self.links.disorders[link as usize];
                     self.passed = vec![if disorders { Mark::Own(self.flow) } else { Mark::Ordered(link) }];
                     if disorders && !self.waits(hops.get(at + 1), ends_in_lane) {
                         let lane = self.wait(way.legs.len(), self.links.hosts(), rings);
-                        way.add(self.wires.len(), End::Wait { lane });
+                        way.add(self.wires.len(), LegEnd::Ring { lane });
                     }
                 }
             }
         }
         let end = if ends_in_lane {
-            End::Wait { lane: self.wait(way.legs.len(), self.links.hosts(), rings) }
+            LegEnd::Ring { lane: self.wait(way.legs.len(), self.links.hosts(), rings) }
         } else {
-            End::There
+            LegEnd::Receiver
         };
         way.add(self.wires.len(), end);
         way.legs
@@ -289,7 +282,7 @@ fn fed_alone(scenario: &Scenario) -> Vec<bool> {
     }
     let alone = |(link, &feeders): (&LinkSpec, &u32)| {
         let loses = link.loss.is_some() || !link.schedule.losses.is_empty();
-        feeders <= 1 && !loses && link.impair.is_none() && !link.disorders() && !link.queue.entry.late
+        feeders <= 1 && !loses && link.impair.is_none() && !link.disorders() && !link.queue.entry.at_departure
     };
     scenario.links.iter().zip(&feeders).map(alone).collect()
 }
@@ -320,19 +313,19 @@ mod tests {
         };
         assert_eq!(ends(0), ends(1));
         let (first, third) = (ends(0), ends(2));
-        let lanes = |ends: &[End]| match ends {
+        let lanes = |ends: &[LegEnd]| match ends {
             [
-                End::Meet { link: 0, lane: a },
-                End::There,
-                End::Meet { link: 1, lane: b },
-                End::Wait { lane: c },
+                LegEnd::SharedLink { link: 0, lane: a },
+                LegEnd::Receiver,
+                LegEnd::SharedLink { link: 1, lane: b },
+                LegEnd::Ring { lane: c },
             ] => [a.ring, b.ring, c.ring],
             other => panic!("not the way of a dumbbell: {other:?}"),
         };
         assert!(lanes(&first).iter().zip(lanes(&third)).all(|(a, b)| *a != b));
         // Two rings for data, two for acknowledgements at the way back, and two at the hosts.
         assert_eq!((routes.data_rings.len(), routes.ack_rings.len()), (2, 4));
-        assert_eq!(routes.players, [2, 2, 2]);
+        assert_eq!(routes.slots, [2, 2, 2]);
     }
 
     /// From a host to the bottleneck are 10 ms, and from there by a receiver to that of the way back 20 + 10 + 10.

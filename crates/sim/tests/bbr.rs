@@ -3,12 +3,12 @@
 mod support;
 mod wire;
 
-use fairhaul_cc::Choice;
+use fairhaul_cc::ControllerChoice;
 use fairhaul_experiment::{LinkRow, Recovery};
 use fairhaul_sim::tcp::Sender;
 use fairhaul_units::{Data, Span, Time};
 use support::{Run, run_text, within};
-use wire::{Pipe, at, profile};
+use wire::{Pipe, at, config};
 
 /// 20 Mbit/s in packets of 1000 bytes, and 40 ms: a bandwidth-delay product of 100 packets. The sender is the
 /// plain one for all, so that packets count as the sums below have them: no window is of whole packets.
@@ -154,10 +154,10 @@ fn an_application_that_sends_little_gets_it_through_at_once() {
 #[test]
 fn what_is_sent_again_is_paced_too() {
     for kind in ["bbr", "bbr3"] {
-        let profile = profile(Recovery::Sack);
-        let sender = Sender::new(profile, Choice::named(kind).expect("in the catalogue").build());
+        let config = config(Recovery::Sack);
+        let sender = Sender::new(config, ControllerChoice::named(kind).expect("in the catalogue").build());
         let fate = |data: &Data, tries| tries == 1 && (3000..3030).contains(&data.number);
-        let mut pipe = Pipe::of(sender, profile, Span::from_ms(100), Span::from_ms(1), fate);
+        let mut pipe = Pipe::of(sender, config, Span::from_ms(100), Span::from_ms(1), fate);
         pipe.run(at(8000));
         assert_eq!((pipe.resent(), pipe.timeouts()), (30, 0));
         let late: Vec<Time> = pipe.sent.iter().map(|sent| sent.0).filter(|&t| t > at(2000)).collect();

@@ -4,11 +4,11 @@ mod support;
 mod wire;
 
 use fairhaul_experiment::{FlowRow, PacketWhat, Recovery, read};
-use fairhaul_sim::tcp::Profile;
+use fairhaul_sim::tcp::SenderConfig;
 use fairhaul_sim::{Control, run_traced};
 use fairhaul_units::{Rate, Span, Time};
 use support::{run_text, within};
-use wire::{Pipe, at, profile};
+use wire::{Pipe, at, config};
 
 /// A flow at 16 of 20 Mbit/s, from an access of 1 Gbit/s.
 fn paced(more: &str) -> String {
@@ -56,14 +56,14 @@ fn the_queue_of_a_paced_flow_is_as_long_as_its_bursts() {
 fn a_burst_is_at_most_a_third_of_the_window_and_never_more_than_asked() {
     for (window, offload, burst) in [(60.0, 16, 16), (30.0, 16, 10), (6.0, 16, 2), (5.0, 16, 1), (2.0, 16, 1)]
     {
-        let profile = Profile {
+        let config = SenderConfig {
             initial_window: window,
             initial_ssthresh: window,
             max_window: window,
             offload,
-            ..profile(Recovery::Sack)
+            ..config(Recovery::Sack)
         };
-        let mut pipe = Pipe::new(profile, Span::from_ms(100), Span::from_ms(1), |_, _| false);
+        let mut pipe = Pipe::new(config, Span::from_ms(100), Span::from_ms(1), |_, _| false);
         pipe.run(at(3000));
         // After the first round, acknowledgements come 1 ms apart.
         let times: Vec<Time> = pipe.sent.iter().map(|sent| sent.0).filter(|time| *time > at(1000)).collect();
@@ -76,14 +76,14 @@ fn a_burst_is_at_most_a_third_of_the_window_and_never_more_than_asked() {
 fn the_last_packets_do_not_wait_for_more() {
     // 24 packets: a window of 16, then 5 when 5 are acknowledged (16 / 3), and the last 3 as soon as
     // they fit. The connection is open at 101 ms, and acknowledgements come from 202 ms on, 1 ms apart.
-    let profile = Profile {
+    let config = SenderConfig {
         size: Some(24 * 960),
         initial_window: 16.0,
         initial_ssthresh: 16.0,
         offload: 16,
-        ..profile(Recovery::Sack)
+        ..config(Recovery::Sack)
     };
-    let mut pipe = Pipe::new(profile, Span::from_ms(100), Span::from_ms(1), |_, _| false);
+    let mut pipe = Pipe::new(config, Span::from_ms(100), Span::from_ms(1), |_, _| false);
     pipe.run(at(5000));
     let later: Vec<Time> = pipe.sent[17..].iter().map(|sent| sent.0).collect();
     assert_eq!(later, [[at(206); 5].as_slice(), &[at(209); 3]].concat());
@@ -93,14 +93,14 @@ fn the_last_packets_do_not_wait_for_more() {
 #[test]
 fn a_fastest_rate_holds_for_bursts_together() {
     // 10 packets of 1000 B at 4 Mbit/s: a burst each 20 ms.
-    let profile = Profile {
+    let config = SenderConfig {
         max_pacing_rate: Rate::from_bps(4_000_000),
         initial_window: 100.0,
         initial_ssthresh: 100.0,
         offload: 10,
-        ..profile(Recovery::Sack)
+        ..config(Recovery::Sack)
     };
-    let mut pipe = Pipe::new(profile, Span::from_ms(100), Span::ZERO, |_, _| false);
+    let mut pipe = Pipe::new(config, Span::from_ms(100), Span::ZERO, |_, _| false);
     pipe.run(at(2000));
     let times: Vec<Time> = pipe.sent.iter().map(|sent| sent.0).filter(|time| *time >= at(1000)).collect();
     let bursts: Vec<(Time, usize)> = times.chunk_by(|a, b| a == b).map(|b| (b[0], b.len())).collect();
@@ -110,13 +110,13 @@ fn a_fastest_rate_holds_for_bursts_together() {
 
 #[test]
 fn bursts_wait_for_no_timer_whatever_is_lost() {
-    for recovery in [Recovery::Sack, Recovery::SackProportional, Recovery::NewReno { impatient: false }] {
+    for recovery in [Recovery::Sack, Recovery::SackPrr, Recovery::NewReno { impatient: false }] {
         let timeouts = |offload| {
-            let profile = Profile { offload, ..profile(recovery) };
+            let config = SenderConfig { offload, ..config(recovery) };
             let fate = |data: &fairhaul_units::Data, tries: u32| {
                 !data.opens && tries == 1 && data.number.is_multiple_of(401)
             };
-            let mut pipe = Pipe::new(profile, Span::from_ms(100), Span::from_ms(1), fate);
+            let mut pipe = Pipe::new(config, Span::from_ms(100), Span::from_ms(1), fate);
             pipe.run(at(30_000));
             assert!(pipe.reductions() > 10 && pipe.resent() > 10 && pipe.lost > 10);
             (pipe.timeouts(), pipe.received.len() as f64)

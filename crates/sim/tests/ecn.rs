@@ -5,14 +5,14 @@ mod support;
 mod wire;
 
 use fairhaul_experiment::Recovery;
-use fairhaul_sim::tcp::{Outcome, Profile};
+use fairhaul_sim::tcp::{Outcome, SenderConfig};
 use fairhaul_units::{Data, Ecn, Span, Time};
 use support::{Run, run_text, within};
-use wire::{Pipe, at, profile};
+use wire::{Pipe, at, config};
 
-fn capable(cwnd: f64) -> Profile {
-    let profile = profile(Recovery::Sack);
-    Profile { ecn: Ecn::Capable, initial_window: cwnd, initial_ssthresh: cwnd, ..profile }
+fn capable(cwnd: f64) -> SenderConfig {
+    let config = config(Recovery::Sack);
+    SenderConfig { ecn: Ecn::Capable, initial_window: cwnd, initial_ssthresh: cwnd, ..config }
 }
 
 /// A window of 10 in rounds of 100 ms, 1 ms between packets, of which a queue marks those numbers.
@@ -79,10 +79,10 @@ fn a_loss_among_what_a_mark_reduced_for_is_mended_without_another_reduction() {
 #[test]
 fn what_is_sent_again_and_what_opens_cannot_be_marked() {
     for recovery in [Recovery::Sack, Recovery::Reno, Recovery::NewReno { impatient: true }] {
-        let profile = Profile { recovery, ..capable(20.0) };
+        let config = SenderConfig { recovery, ..capable(20.0) };
         // Lost at once and again, so that timeouts are among it.
         let fate = |data: &Data, tries| tries <= 2 && (data.number % 40 == 7 || data.opens);
-        let mut pipe = Pipe::new(profile, Span::from_ms(100), Span::from_ms(1), fate);
+        let mut pipe = Pipe::new(config, Span::from_ms(100), Span::from_ms(1), fate);
         pipe.run(at(20_000));
         assert!(pipe.resent() > 10 && pipe.timeouts() > 1);
         for (_, data) in &pipe.sent {

@@ -4,13 +4,13 @@ mod support;
 mod wire;
 
 use fairhaul_experiment::Recovery;
-use fairhaul_sim::tcp::{Outcome, Poll, Profile, Receiver, Sender};
+use fairhaul_sim::tcp::{Outcome, Poll, Receiver, Sender, SenderConfig};
 use fairhaul_units::{Ack, Data, Span, Time};
-use wire::{Pipe, at, profile, sender};
+use wire::{Pipe, at, config, sender};
 
 const ALL: [Recovery; 5] = [
     Recovery::Sack,
-    Recovery::SackProportional,
+    Recovery::SackPrr,
     Recovery::Reno,
     Recovery::NewReno { impatient: true },
     Recovery::NewReno { impatient: false },
@@ -25,9 +25,9 @@ struct Hands {
 impl Hands {
     /// Opened at 100 ms, with a window of 10 that has left; the packets.
     fn opened(recovery: Recovery, undo: bool) -> (Hands, Vec<Data>) {
-        let profile = Profile { initial_window: 10.0, initial_ssthresh: 10.0, undo, ..profile(recovery) };
+        let config = SenderConfig { initial_window: 10.0, initial_ssthresh: 10.0, undo, ..config(recovery) };
         let receiver = Receiver::new(recovery.reports(), None, false);
-        let mut hands = Hands { sender: sender(profile), receiver };
+        let mut hands = Hands { sender: sender(config), receiver };
         let request = hands.leaves(Time::ZERO);
         hands.arrives(&request[0], at(100));
         let packets = hands.leaves(at(100));
@@ -45,7 +45,7 @@ impl Hands {
 
     /// A packet arrives, and its acknowledgement too: what that causes.
     fn arrives(&mut self, data: &Data, now: Time) -> Outcome {
-        let ack: Ack = self.receiver.take(data, now).1.expect("none is held");
+        let ack: Ack = self.receiver.receive(data, now).1.expect("none is held");
         self.sender.on_ack(&ack, now)
     }
 
@@ -141,7 +141,7 @@ fn a_lost_packet_is_never_undone_though_others_are_late() {
 #[test]
 fn of_a_late_packet_and_a_lost_one_behind_it_the_loss_is_charged() {
     // 0 is late, 1 is lost, and both are sent again: 0 closes its gap itself, 1 does not.
-    for recovery in [Recovery::Sack, Recovery::SackProportional] {
+    for recovery in [Recovery::Sack, Recovery::SackPrr] {
         let (mut hands, packets) = Hands::opened(recovery, true);
         let mut resent = Vec::new();
         let mut outcomes = Vec::new();
@@ -163,8 +163,8 @@ fn of_a_late_packet_and_a_lost_one_behind_it_the_loss_is_charged() {
 fn a_late_packet_that_ends_the_transfer_is_undone_too() {
     let (mut hands, packets) = {
         let size = Some(10 * 960);
-        let profile = Profile { size, initial_window: 10.0, ..profile(Recovery::Sack) };
-        let mut hands = Hands { sender: sender(profile), receiver: Receiver::new(true, None, false) };
+        let config = SenderConfig { size, initial_window: 10.0, ..config(Recovery::Sack) };
+        let mut hands = Hands { sender: sender(config), receiver: Receiver::new(true, None, false) };
         let request = hands.leaves(Time::ZERO);
         hands.arrives(&request[0], at(100));
         let packets = hands.leaves(at(100));
@@ -184,8 +184,8 @@ fn losses_alone_leave_the_same_trail_with_undo_and_without() {
     for recovery in ALL {
         let trail = |undo| {
             let fate = |data: &Data, tries: u32| !data.opens && (data.number * 7 + u64::from(tries)) % 97 < 2;
-            let profile = Profile { undo, ..profile(recovery) };
-            let mut pipe = Pipe::new(profile, Span::from_ms(100), Span::from_ms(1), fate);
+            let config = SenderConfig { undo, ..config(recovery) };
+            let mut pipe = Pipe::new(config, Span::from_ms(100), Span::from_ms(1), fate);
             pipe.run(at(30_000));
             assert!(pipe.reductions() + pipe.timeouts() > 10 && pipe.resent() > 20, "{recovery:?}");
             (pipe.sent, pipe.outcomes)
@@ -228,12 +228,12 @@ fn reordering_costs_little_with_undo_and_most_of_the_throughput_without() {
 #[test]
 fn what_was_lost_is_never_taken_for_late() {
     let mut in_a_row = 0;
-    for recovery in [Recovery::Sack, Recovery::SackProportional, Recovery::Rack] {
+    for recovery in [Recovery::Sack, Recovery::SackPrr, Recovery::Rack] {
         for seed in 0..40 {
             let mut chance = fairhaul_units::Chance::stream(seed, "loss", 0);
-            let profile = Profile { initial_window: 10.0, initial_ssthresh: 60.0, ..profile(recovery) };
+            let config = SenderConfig { initial_window: 10.0, initial_ssthresh: 60.0, ..config(recovery) };
             let lost = move |_: &Data, _| chance.hits(0.02);
-            let mut pipe = Pipe::new(profile, Span::from_ms(100), Span::from_us(500), lost);
+            let mut pipe = Pipe::new(config, Span::from_ms(100), Span::from_us(500), lost);
             pipe.run(at(30_000));
             let undone = |one: &&(Time, Outcome)| matches!(one.1, Outcome::Undone { .. });
             let found: Vec<_> = pipe.outcomes.iter().filter(undone).collect();

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use fairhaul_experiment::{Record, Recovery};
 use fairhaul_path::queue::Capacity;
-use fairhaul_sim::tcp::{Poll, Profile, Receiver};
+use fairhaul_sim::tcp::{Poll, Receiver, SenderConfig};
 use fairhaul_sim::{Control, run};
 use fairhaul_units::{Bytes, Span};
 use proptest::prelude::*;
 use recipe::{Leg, Recipe, Stretch};
-use wire::{Pipe, at, profile, sender};
+use wire::{Pipe, at, config, sender};
 
 /// Goodput of the only flow over the last 4 of 5 s, on a link of 100 Mbit/s and a round trip of
 /// 50 ms (5 ms of the link and 10 ms of each wire, both ways).
@@ -49,8 +49,11 @@ fn time_per_ack(window: u64, packets: u64, lost: fn(u64) -> bool) -> Duration {
     let mut took = Duration::ZERO;
     let mut acks = 0;
     for _ in 0..packets / window {
-        let limits =
-            Profile { initial_window: window as f64, size: Some(window * 960), ..profile(Recovery::Sack) };
+        let limits = SenderConfig {
+            initial_window: window as f64,
+            size: Some(window * 960),
+            ..config(Recovery::Sack)
+        };
         let mut sender = sender(limits);
         let mut receiver = Receiver::new(true, None, false);
         let mut now = at(0);
@@ -68,7 +71,7 @@ fn time_per_ack(window: u64, packets: u64, lost: fn(u64) -> bool) -> Duration {
                 if lost(data.number) && !data.again && !data.opens {
                     continue;
                 }
-                let ack = receiver.take(&data, now).1.expect("no acknowledgement is held");
+                let ack = receiver.receive(&data, now).1.expect("no acknowledgement is held");
                 sender.on_ack(&ack, now);
                 acks += 1;
             }
@@ -118,7 +121,7 @@ proptest! {
         ];
         let mut chance = fairhaul_units::Chance::stream(seed, "test", 0);
         let fate = move |_: &fairhaul_units::Data, _: u32| chance.below(100) < loss;
-        let limits = Profile { size: Some(size), ..profile(all[which]) };
+        let limits = SenderConfig { size: Some(size), ..config(all[which]) };
         let mut pipe = Pipe::new(limits, Span::from_ms(50), Span::from_us(gap_us), fate);
         pipe.run(at(20_000_000));
         prop_assert!(matches!(pipe.outcomes.last(), Some((_, fairhaul_sim::tcp::Outcome::Finished))));

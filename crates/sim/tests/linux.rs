@@ -4,29 +4,29 @@
 mod support;
 mod wire;
 
-use fairhaul_cc::{Builtin, Choice};
+use fairhaul_cc::{Builtin, ControllerChoice};
 use fairhaul_experiment::{Hold, Recovery, Rto, SlowStart};
-use fairhaul_sim::tcp::{Outcome, Poll, Profile, Receiver, Sender};
+use fairhaul_sim::tcp::{Outcome, Poll, Receiver, Sender, SenderConfig};
 use fairhaul_units::{Ack, Data, Ecn, SACK_BLOCKS, SackBlock, Span, Time};
 use support::{Run, run_text, within};
-use wire::{Pipe, at, profile};
+use wire::{Pipe, at, config};
 
 /// A sender of Linux without initial slow start.
-fn linux(window: f64) -> Profile {
-    Profile {
+fn linux(window: f64) -> SenderConfig {
+    SenderConfig {
         initial_window: window,
         initial_ssthresh: window,
         slow_start: SlowStart::Full,
         rto: Rto::Linux,
-        whole_window: true,
-        ..profile(Recovery::Rack)
+        integer_cwnd: true,
+        ..config(Recovery::Rack)
     }
 }
 
 /// A pipe of 100 ms that loses the packets of those numbers so many times each.
-fn losing(profile: Profile, lost: impl Fn(u64) -> u32 + 'static) -> Pipe {
+fn losing(config: SenderConfig, lost: impl Fn(u64) -> u32 + 'static) -> Pipe {
     let fate = move |data: &Data, tries: u32| !data.opens && tries <= lost(data.number);
-    Pipe::new(profile, Span::from_ms(100), Span::from_ms(1), fate)
+    Pipe::new(config, Span::from_ms(100), Span::from_ms(1), fate)
 }
 
 /// One packet on a path of 100 ms without a queue, acknowledged at 200 ms, and then packet 1.
@@ -81,7 +81,7 @@ fn a_retransmission_that_is_lost_is_sent_again_after_a_round_trip() {
     assert_eq!((left.len(), pipe.timeouts()), (3, 0));
     let gap = left[2] - left[1];
     assert!((Span::from_ms(100)..=Span::from_ms(210)).contains(&gap), "{gap}");
-    let mut plain = losing(Profile { recovery: Recovery::Sack, ..linux(100.0) }, lost);
+    let mut plain = losing(SenderConfig { recovery: Recovery::Sack, ..linux(100.0) }, lost);
     plain.run(at(5000));
     assert_eq!(plain.timeouts(), 1);
 }
@@ -122,7 +122,7 @@ fn only_a_second_lost_request_leaves_a_single_packet() {
 /// once.
 #[test]
 fn a_probe_finds_a_lost_tail_before_the_timer() {
-    let tail = Profile { size: Some(20 * 960), ..linux(20.0) };
+    let tail = SenderConfig { size: Some(20 * 960), ..linux(20.0) };
     let mut pipe = losing(tail, |number| u32::from(number >= 18));
     pipe.run(at(5000));
     assert_eq!((pipe.timeouts(), pipe.reductions(), pipe.resent()), (0, 1, 2));
@@ -134,7 +134,8 @@ fn a_probe_finds_a_lost_tail_before_the_timer() {
     let sum = Span::from_ms(2 * 101 + 2); // round trips of 101 ms and more, by the queue of 20
     assert!((sum..sum + Span::from_ms(40)).contains(&waited), "{waited}");
     assert_eq!(again[1].0 - again[0].0, Span::from_ms(101));
-    let mut plain = losing(Profile { recovery: Recovery::Sack, ..tail }, |number| u32::from(number >= 18));
+    let mut plain =
+        losing(SenderConfig { recovery: Recovery::Sack, ..tail }, |number| u32::from(number >= 18));
     plain.run(at(5000));
     assert_eq!(plain.timeouts(), 1);
 }
@@ -171,7 +172,7 @@ fn the_timeout_follows_the_probe_by_a_whole_timeout() {
 /// come on top of two round trips, where the timeout leaves as much time.
 #[test]
 fn of_a_single_packet_a_probe_waits_for_an_acknowledgement_that_may_be_held() {
-    let tail = Profile { size: Some(20 * 960), min_rto: Span::from_ms(50), ..linux(20.0) };
+    let tail = SenderConfig { size: Some(20 * 960), min_rto: Span::from_ms(50), ..linux(20.0) };
     let mut pipe = losing(tail, |number| u32::from(number == 19));
     pipe.run(at(5000));
     let again = pipe.sent.iter().find(|(_, data)| data.again).expect("it is sent again").0;
@@ -183,7 +184,7 @@ fn of_a_single_packet_a_probe_waits_for_an_acknowledgement_that_may_be_held() {
 /// Slow start from 10 packets of which no more than `packets` are ready, with an acknowledgement for
 /// each two of them: the window after each.
 fn short_of_data(packets: u64) -> Vec<f64> {
-    let mut pipe = losing(Profile { initial_ssthresh: f64::INFINITY, ..linux(10.0) }, |_| 0);
+    let mut pipe = losing(SenderConfig { initial_ssthresh: f64::INFINITY, ..linux(10.0) }, |_| 0);
     pipe.by_twos(packets)
 }
 
@@ -223,8 +224,9 @@ struct Direct {
 
 impl Direct {
     /// A connection that has opened and sent the first of that many packets.
-    fn new(controller: &str, profile: Profile, packets: u64) -> Direct {
-        let sender = Sender::new(profile, Choice::named(controller).expect("in the catalogue").build());
+    fn new(controller: &str, config: SenderConfig, packets: u64) -> Direct {
+        let sender =
+            Sender::new(config, ControllerChoice::named(controller).expect("in the catalogue").build());
         let mut direct = Direct { sender, now: Time::ZERO, stamps: Vec::new() };
         direct.sender.ready(packets);
         direct.leave();
@@ -273,8 +275,8 @@ impl Direct {
     }
 }
 
-fn marked_in_slow_start() -> Profile {
-    Profile { ecn: Ecn::Capable, initial_ssthresh: f64::INFINITY, ..linux(10.0) }
+fn marked_in_slow_start() -> SenderConfig {
+    SenderConfig { ecn: Ecn::Capable, initial_ssthresh: f64::INFINITY, ..linux(10.0) }
 }
 
 /// Each acknowledgement says that a mark was seen. What left, and the window after it, as Linux 6.18 had
@@ -324,12 +326,12 @@ fn an_echo_with_little_in_flight_leaves_what_is_in_flight_and_two() {
 /// leaves again, and four new ones.
 #[test]
 fn what_an_overtaken_acknowledgement_reports_counts() {
-    for recovery in [Recovery::Sack, Recovery::SackProportional, Recovery::Rack] {
-        let mut direct = Direct::new("reno", Profile { recovery, ..linux(10.0) }, 10);
+    for recovery in [Recovery::Sack, Recovery::SackPrr, Recovery::Rack] {
+        let mut direct = Direct::new("reno", SenderConfig { recovery, ..linux(10.0) }, 10);
         assert!(direct.after(100, direct.ack(3, &[])).is_empty());
         assert_eq!(direct.after(1, direct.ack(2, &[(4, 7)])).first(), Some(&3), "{recovery:?}");
     }
-    let mut direct = Direct::new("reno", Profile { recovery: Recovery::Sack, ..linux(10.0) }, 10);
+    let mut direct = Direct::new("reno", SenderConfig { recovery: Recovery::Sack, ..linux(10.0) }, 10);
     direct.after(100, direct.ack(0, &[(1, 2)]));
     direct.after(1, direct.ack(0, &[(1, 3)]));
     assert_eq!(direct.after(1, direct.ack(0, &[(1, 4)])), [0]);
@@ -341,8 +343,8 @@ fn what_an_overtaken_acknowledgement_reports_counts() {
 /// RFC 6937 speaks of fast recovery only: with `prr = true` alone a mark reduces at once.
 #[test]
 fn without_the_rules_of_linux_a_mark_reduces_at_once() {
-    let profile = Profile { recovery: Recovery::SackProportional, ..marked_in_slow_start() };
-    let mut direct = Direct::new("reno", profile, 40);
+    let config = SenderConfig { recovery: Recovery::SackPrr, ..marked_in_slow_start() };
+    let mut direct = Direct::new("reno", config, 40);
     let ack = Ack { ece: true, ..direct.ack(1, &[]) };
     assert_eq!((direct.after(100, ack), direct.cwnd()), (vec![], 5.0));
 }
@@ -395,9 +397,9 @@ fn after_sixteen_packets_every_second_is_acknowledged() {
         cwr: false,
         congestion: None,
     };
-    receiver.take(&packet(0, true, 0), at(0));
+    receiver.receive(&packet(0, true, 0), at(0));
     let mut answered = |numbers: std::ops::Range<u64>| {
-        let answers = numbers.map(|n| receiver.take(&packet(n, false, 100 + n), at(100 + n)).1);
+        let answers = numbers.map(|n| receiver.receive(&packet(n, false, 100 + n), at(100 + n)).1);
         answers.flatten().count()
     };
     assert_eq!([answered(0..16), answered(16..36)], [16, 10]);
@@ -441,6 +443,6 @@ fn hybrid_slow_start_loses_a_part_of_what_the_other_does() {
         ));
         run.record.flows[0].iter().map(|row| row.lost).sum()
     };
-    let (full, hybrid) = (lost("full"), lost("hystart"));
-    assert!(full > 200 && hybrid < 40, "{full} {hybrid}");
+    let (full, hystart) = (lost("full"), lost("hystart"));
+    assert!(full > 200 && hystart < 40, "{full} {hystart}");
 }

@@ -5,18 +5,18 @@ mod support;
 mod wire;
 
 use fairhaul_experiment::{Recovery, SlowStart};
-use fairhaul_sim::tcp::{Outcome, Profile};
+use fairhaul_sim::tcp::{Outcome, SenderConfig};
 use fairhaul_units::{Data, Rate, Span, Time};
-use wire::{Pipe, at, profile};
+use wire::{Pipe, at, config};
 
 /// Windows at the start of each round of a limited slow start without loss.
 fn limited(max_ssthresh: f64, rounds: u64) -> Vec<f64> {
-    let profile = Profile {
+    let config = SenderConfig {
         slow_start: SlowStart::Limited { max_ssthresh },
         min_rto: Span::from_s(1),
-        ..profile(Recovery::Sack)
+        ..config(Recovery::Sack)
     };
-    let mut pipe = Pipe::new(profile, Span::from_ms(100), Span::ZERO, |_, _| false);
+    let mut pipe = Pipe::new(config, Span::from_ms(100), Span::ZERO, |_, _| false);
     let after = |round| {
         pipe.run(at(100 * round + 1));
         pipe.sender.window().cwnd
@@ -43,8 +43,8 @@ fn limited_slow_start_adds_half_its_bound_in_a_round_and_no_more() {
 fn a_fastest_rate_spaces_packets_evenly_and_stops_the_window() {
     // 1000 B at 4 Mbit/s: 2 ms, 50 packets in 100 ms.
     let rate = Rate::from_bps(4_000_000).expect("not zero");
-    let profile = Profile { max_pacing_rate: Some(rate), initial_window: 10.0, ..profile(Recovery::Sack) };
-    let mut pipe = Pipe::new(profile, Span::from_ms(100), Span::ZERO, |_, _| false);
+    let config = SenderConfig { max_pacing_rate: Some(rate), initial_window: 10.0, ..config(Recovery::Sack) };
+    let mut pipe = Pipe::new(config, Span::from_ms(100), Span::ZERO, |_, _| false);
     pipe.run(at(5000));
     let data = || pipe.sent.iter().filter(|(_, data)| !data.opens).map(|sent| sent.0);
     let times: Vec<Time> = data().collect();
@@ -77,8 +77,8 @@ fn a_flow_gets_its_fastest_rate_and_with_blocks_the_slower_of_the_two() {
 /// A window of 100 of which those packets are lost once; the recovery, and what left in it.
 fn recovering(recovery: Recovery, lost: std::ops::Range<u64>) -> (Pipe, Vec<Time>) {
     let fate = move |data: &Data, tries: u32| tries == 1 && !data.opens && lost.contains(&data.number);
-    let profile = Profile { initial_window: 100.0, initial_ssthresh: 100.0, ..profile(recovery) };
-    let mut pipe = Pipe::new(profile, Span::from_ms(100), Span::from_ms(1), fate);
+    let config = SenderConfig { initial_window: 100.0, initial_ssthresh: 100.0, ..config(recovery) };
+    let mut pipe = Pipe::new(config, Span::from_ms(100), Span::from_ms(1), fate);
     let over = |pipe: &Pipe| pipe.outcomes.iter().any(|(_, outcome)| *outcome == Outcome::Recovered);
     let mut ms = 0;
     while !over(&pipe) && ms < 2000 {
@@ -95,7 +95,7 @@ fn recovering(recovery: Recovery, lost: std::ops::Range<u64>) -> (Pipe, Vec<Time
 
 #[test]
 fn recovery_in_proportion_sends_one_packet_for_two_and_ends_at_the_threshold() {
-    let (pipe, left) = recovering(Recovery::SackProportional, 100..101);
+    let (pipe, left) = recovering(Recovery::SackPrr, 100..101);
     assert_eq!((pipe.reductions(), pipe.timeouts(), pipe.resent()), (1, 0, 1));
     // Acknowledgements are 1 ms apart, and the threshold is half of what was outstanding: 2 ms
     // between packets, from the start on. Without it, half a round trip of silence.
@@ -110,7 +110,7 @@ fn recovery_in_proportion_sends_one_packet_for_two_and_ends_at_the_threshold() {
 #[test]
 fn recovery_in_proportion_makes_no_burst_after_heavy_loss() {
     let burst = |left: &[Time]| left.iter().map(|t| left.iter().filter(|u| *u == t).count()).max();
-    let (pipe, left) = recovering(Recovery::SackProportional, 100..180);
+    let (pipe, left) = recovering(Recovery::SackPrr, 100..180);
     assert_eq!((pipe.timeouts(), pipe.resent()), (0, 80));
     assert!(burst(&left) <= Some(2), "{left:?}");
     let (_, plain) = recovering(Recovery::Sack, 100..180);

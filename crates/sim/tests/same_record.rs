@@ -97,7 +97,7 @@ fn a_path_without_a_shared_link_agrees() {
 
 #[test]
 fn a_router_that_answers_for_a_cloud_agrees() {
-    let named = |name: &str| queue::Choice::named(name).expect("a name of the catalogue");
+    let named = |name: &str| queue::QueueChoice::named(name).expect("a name of the catalogue");
     let fast = Stretch { kbps: 40_000, queue: named("xcp"), ..slow_link(200) };
     let legs = (0..3).map(|n| Leg { controller: "xcp", to: 3 - n / 2, ..Leg::plain() }).collect::<Vec<_>>();
     // One queue that decides on arrival, and one that does so at departure, know nothing of XCP.

@@ -7,9 +7,9 @@ use std::rc::Rc;
 
 use fairhaul_cc::{AckEvent, Builtin, Congestion, Controller, Window};
 use fairhaul_experiment::Recovery;
-use fairhaul_sim::tcp::{Outcome, Poll, Profile, Room, Sender};
+use fairhaul_sim::tcp::{BufferLimits, Outcome, Poll, Sender, SenderConfig};
 use fairhaul_units::{Ack, Data, SACK_BLOCKS, SackBlock, Span, Time};
-use wire::{Pipe, at, profile, sender};
+use wire::{Pipe, at, config, sender};
 
 const STEADY: Recovery = Recovery::NewReno { impatient: false };
 const IMPATIENT: Recovery = Recovery::NewReno { impatient: true };
@@ -45,7 +45,7 @@ fn ack(next: u64, sack: &[(u32, u32)]) -> Ack {
 /// A sender whose connection was opened at 100 ms and that then sent its initial window. Without undo:
 /// the acknowledgements here all echo the same stamp.
 fn opened(recovery: Recovery, window: f64) -> Sender<Builtin> {
-    let mut sender = sender(Profile { initial_window: window, undo: false, ..profile(recovery) });
+    let mut sender = sender(SenderConfig { initial_window: window, undo: false, ..config(recovery) });
     assert_eq!(leaves(&mut sender, Time::ZERO), [(0, false)]);
     sender.on_ack(&Ack { opens: true, ..ack(0, &[]) }, at(100));
     assert_eq!(leaves(&mut sender, at(100)).len(), window as usize);
@@ -59,8 +59,8 @@ fn no_loss(_: &Data, _: u32) -> bool {
 #[test]
 fn the_handshake_takes_one_round_trip_and_the_initial_window_follows() {
     for (window, packets) in [(1.0, 1), (3.0, 3), (4.5, 4), (10.0, 10)] {
-        let profile = Profile { initial_window: window, ..profile(Recovery::Sack) };
-        let mut pipe = Pipe::new(profile, Span::from_ms(100), Span::ZERO, no_loss);
+        let config = SenderConfig { initial_window: window, ..config(Recovery::Sack) };
+        let mut pipe = Pipe::new(config, Span::from_ms(100), Span::ZERO, no_loss);
         pipe.run(at(200));
         assert!(pipe.sent[0].1.opens && pipe.sent[0].0 == Time::ZERO);
         assert!(pipe.sent[1..].iter().all(|&(time, data)| time == at(100) && !data.opens));
@@ -70,7 +70,7 @@ fn the_handshake_takes_one_round_trip_and_the_initial_window_follows() {
 
 #[test]
 fn slow_start_doubles_each_round() {
-    let mut pipe = Pipe::new(profile(Recovery::Sack), Span::from_ms(100), Span::ZERO, no_loss);
+    let mut pipe = Pipe::new(config(Recovery::Sack), Span::from_ms(100), Span::ZERO, no_loss);
     pipe.run(at(701));
     let in_round = |round: u64| pipe.sent.iter().filter(|(time, _)| *time == at(round * 100)).count();
     assert_eq!((1..8).map(in_round).collect::<Vec<_>>(), [2, 4, 8, 16, 32, 64, 128]);
@@ -108,9 +108,9 @@ fn two_duplicates_and_progress_are_no_loss() {
 /// A run of 5 s over a pipe of 100 ms and 1 ms a packet, of which the listed numbers are lost once.
 fn losing(recovery: Recovery, ssthresh: f64, lost: impl IntoIterator<Item = u64>) -> Pipe {
     let lost: std::collections::HashSet<u64> = lost.into_iter().collect();
-    let profile = Profile { initial_ssthresh: ssthresh, ..profile(recovery) };
+    let config = SenderConfig { initial_ssthresh: ssthresh, ..config(recovery) };
     let fate = move |data: &Data, tries: u32| tries == 1 && !data.opens && lost.contains(&data.number);
-    let mut pipe = Pipe::new(profile, Span::from_ms(100), Span::from_ms(1), fate);
+    let mut pipe = Pipe::new(config, Span::from_ms(100), Span::from_ms(1), fate);
     pipe.run(at(5000));
     pipe
 }
@@ -209,8 +209,8 @@ fn what_a_timeout_sends_again_needlessly_is_no_sign_of_loss() {
             let hole = (64..=96).contains(&data.number) && data.number.is_multiple_of(2);
             hole && !data.opens && (tries == 1 || data.number == 64 && tries == 2)
         };
-        let profile = Profile { initial_window: 64.0, ..profile(recovery) };
-        let mut pipe = Pipe::new(profile, Span::from_ms(100), Span::from_us(100), fate);
+        let config = SenderConfig { initial_window: 64.0, ..config(recovery) };
+        let mut pipe = Pipe::new(config, Span::from_ms(100), Span::from_us(100), fate);
         pipe.run(at(3000));
         let last_timeout = pipe.outcomes.iter().rposition(|(_, o)| matches!(o, Outcome::TimedOut(_)));
         let after = &pipe.outcomes[last_timeout.expect("the first hole needs one") + 1..];
@@ -222,9 +222,9 @@ fn what_a_timeout_sends_again_needlessly_is_no_sign_of_loss() {
 #[test]
 fn the_timeout_doubles_and_keeps_its_least_margin() {
     for least in [10u64, 200, 1000] {
-        let profile = Profile { min_rto: Span::from_ms(least), ..profile(Recovery::Sack) };
+        let config = SenderConfig { min_rto: Span::from_ms(least), ..config(Recovery::Sack) };
         let silent = |data: &Data, _| data.number >= 30;
-        let mut pipe = Pipe::new(profile, Span::from_ms(100), Span::ZERO, silent);
+        let mut pipe = Pipe::new(config, Span::from_ms(100), Span::ZERO, silent);
         pipe.run(at(200_000));
         let timeout = |&(time, outcome): &(Time, Outcome)| match outcome {
             Outcome::TimedOut(timeout) => Some((time, timeout)),
@@ -246,7 +246,7 @@ fn the_timeout_doubles_and_keeps_its_least_margin() {
 #[test]
 fn a_lost_request_to_open_is_sent_again_after_1_2_and_4_seconds() {
     let fate = |data: &Data, tries| data.opens && tries <= 3;
-    let mut pipe = Pipe::new(profile(Recovery::Sack), Span::from_ms(100), Span::ZERO, fate);
+    let mut pipe = Pipe::new(config(Recovery::Sack), Span::from_ms(100), Span::ZERO, fate);
     pipe.run(at(7101));
     let opens = pipe.sent.iter().filter(|(_, data)| data.opens).map(|sent| sent.0);
     assert_eq!(opens.collect::<Vec<_>>(), [at(0), at(1000), at(3000), at(7000)]);
@@ -257,8 +257,8 @@ fn a_lost_request_to_open_is_sent_again_after_1_2_and_4_seconds() {
 #[test]
 fn a_sized_transfer_sends_every_byte_and_a_short_last_packet() {
     // 960 B of payload each: 10 000 B are ten full packets and one of 400 B and its header.
-    let profile = Profile { size: Some(10_000), ..profile(Recovery::Sack) };
-    let mut pipe = Pipe::new(profile, Span::from_ms(100), Span::ZERO, no_loss);
+    let config = SenderConfig { size: Some(10_000), ..config(Recovery::Sack) };
+    let mut pipe = Pipe::new(config, Span::from_ms(100), Span::ZERO, no_loss);
     pipe.run(at(10_000));
     let sizes: Vec<u32> = pipe.received.iter().filter(|d| !d.opens).map(|d| d.size).collect();
     assert_eq!(sizes, [[1000; 10].as_slice(), &[440]].concat());
@@ -270,8 +270,8 @@ fn a_sized_transfer_sends_every_byte_and_a_short_last_packet() {
 #[test]
 fn a_full_multiple_of_the_payload_and_a_single_byte_have_no_empty_packet() {
     for (size, last) in [(1920, 1000), (1, 41), (960, 1000), (961, 41)] {
-        let profile = Profile { size: Some(size), ..profile(Recovery::Sack) };
-        let mut pipe = Pipe::new(profile, Span::from_ms(100), Span::ZERO, no_loss);
+        let config = SenderConfig { size: Some(size), ..config(Recovery::Sack) };
+        let mut pipe = Pipe::new(config, Span::from_ms(100), Span::ZERO, no_loss);
         pipe.run(at(10_000));
         assert_eq!(pipe.received.last().map(|data| data.size), Some(last));
         assert_eq!(pipe.received.len() as u64, 1 + size.div_ceil(960));
@@ -280,8 +280,8 @@ fn a_full_multiple_of_the_payload_and_a_single_byte_have_no_empty_packet() {
 
 #[test]
 fn a_sender_that_its_buffer_limits_does_not_grow_its_window() {
-    let profile = Profile { room: Room::for_packets(10), ..profile(Recovery::Sack) };
-    let mut pipe = Pipe::new(profile, Span::from_ms(100), Span::ZERO, no_loss);
+    let config = SenderConfig { buffers: BufferLimits::for_packets(10), ..config(Recovery::Sack) };
+    let mut pipe = Pipe::new(config, Span::from_ms(100), Span::ZERO, no_loss);
     pipe.run(at(10_000));
     // A window of 10 still stops the sender, one of 11 never does.
     assert_eq!(pipe.sender.window().cwnd, 11.0);
@@ -308,10 +308,10 @@ impl Controller for Counter {
 #[test]
 fn a_round_lasts_a_round_trip_in_the_smallest_windows_too() {
     for cwnd in [1.0, 2.0, 3.0, 4.0, 10.0] {
-        let profile = Profile { initial_window: cwnd, initial_ssthresh: cwnd, ..profile(Recovery::Sack) };
+        let config = SenderConfig { initial_window: cwnd, initial_ssthresh: cwnd, ..config(Recovery::Sack) };
         let counter = Counter::default();
-        let sender = Sender::new(profile, counter.clone());
-        let mut pipe = Pipe::of(sender, profile, Span::from_ms(100), Span::from_ms(1), |_, _| false);
+        let sender = Sender::new(config, counter.clone());
+        let mut pipe = Pipe::of(sender, config, Span::from_ms(100), Span::from_ms(1), |_, _| false);
         pipe.run(at(101 + 100 * 101 + 1));
         assert_eq!(counter.0.get(), 100, "at a window of {cwnd}");
     }

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use fairhaul_cc::{AckEvent, Builtin, Cause, Choice, Congestion, Controller, Window};
+use fairhaul_cc::{AckEvent, Builtin, Cause, Congestion, Controller, ControllerChoice, Window};
 use fairhaul_units::{Span, Time};
 
 /// Up to this window the law is Reno's.
@@ -34,7 +34,7 @@ fn ack(packets: f64) -> AckEvent {
 }
 
 fn highspeed() -> Builtin {
-    Choice::named("highspeed").expect("the catalogue has HighSpeed TCP").build()
+    ControllerChoice::named("highspeed").expect("the catalogue has HighSpeed TCP").build()
 }
 
 /// a(w): what an acknowledgement of the whole window adds to it.

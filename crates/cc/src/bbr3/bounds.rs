@@ -3,12 +3,12 @@
 
 use fairhaul_units::Time;
 
-use super::{LEAST_WINDOW, Model, State, fills};
+use super::{Bbr3Model, Bbr3State, LEAST_WINDOW, fills};
 use crate::{AckEvent, RateSample, Window};
 
-impl Model {
+impl Bbr3Model {
     pub(super) fn with_headroom(&self) -> f64 {
-        let left = (self.most * (1.0 - self.law.headroom)).min(self.most - 1.0);
+        let left = (self.most * (1.0 - self.parameters.headroom)).min(self.most - 1.0);
         left.max(LEAST_WINDOW)
     }
 
@@ -28,21 +28,21 @@ impl Model {
         if self.probes && self.is_too_much(sample) {
             // Where the losses crossed the threshold.
             let (flight, lost) = (sample.in_flight_then - ack.lost, sample.lost_since - ack.lost);
-            let crossed = flight + (self.law.loss * flight - lost) / (1.0 - self.law.loss);
+            let crossed = flight + (self.parameters.loss * flight - lost) / (1.0 - self.parameters.loss);
             self.go_down_from(crossed, window, ack.now, limited);
         }
     }
 
     pub(super) fn is_too_much(&self, sample: &RateSample) -> bool {
-        sample.lost_since > self.law.loss * sample.in_flight_then
+        sample.lost_since > self.parameters.loss * sample.in_flight_then
     }
 
     pub(super) fn go_down_from(&mut self, flight: f64, window: &Window, now: Time, limited: bool) {
         (self.too_high, self.probes) = (true, false);
         if !limited {
-            self.most = flight.max(self.law.kept * self.target(window));
+            self.most = flight.max(self.parameters.kept * self.target(window));
         }
-        if self.state == State::Up {
+        if self.state == Bbr3State::Up {
             self.begin_down(now);
         }
     }
@@ -57,8 +57,8 @@ impl Model {
             let (rate, flight) = (self.short_rate, self.short_flight);
             let rate = if rate.is_finite() { rate } else { self.rates.largest() };
             let flight = if flight.is_finite() { flight } else { window.cwnd };
-            self.short_rate = self.latest_rate.max(self.law.kept * rate);
-            self.short_flight = self.latest_volume.max(self.law.kept * flight);
+            self.short_rate = self.latest_rate.max(self.parameters.kept * rate);
+            self.short_flight = self.latest_volume.max(self.parameters.kept * flight);
         }
     }
 

@@ -2,17 +2,17 @@
 
 use fairhaul_units::{Span, Time};
 
-use super::{Acks, FULL_LOSSES, MOST_ROUNDS, Model, State, fills};
+use super::{Acks, Bbr3Model, Bbr3State, FULL_LOSSES, MOST_ROUNDS, fills};
 use crate::pipe::{Plateau, draw, flight_before};
 use crate::{AckEvent, RateSample, Window};
 
-impl Model {
+impl Bbr3Model {
     /// The start ends on a full path, or with much loss; what it queued is drained.
     //
     // Differs from [BBRV3]: acknowledgements that reveal loss are counted, not ranges of lost
     // packets, as in Linux.
     pub(super) fn leave_start(&mut self, ack: &AckEvent, sample: &RateSample) {
-        if self.state == State::Startup {
+        if self.state == Bbr3State::Startup {
             let long = ack.recovering && self.rounds.count > self.recovered_from;
             let lossy = self.losses >= FULL_LOSSES && self.is_too_much(sample);
             if self.loss_round_over && long && lossy {
@@ -20,11 +20,11 @@ impl Model {
                 self.most = self.path(1.0).max(self.latest_volume);
             }
             if self.filled {
-                (self.state, self.drain_began) = (State::Drain, self.rounds.count);
+                (self.state, self.drain_began) = (Bbr3State::Drain, self.rounds.count);
             }
         }
         let slow = self.rounds.count > self.drain_began + 3;
-        if self.state == State::Drain && (ack.in_flight <= self.budget(self.path(1.0)) || slow) {
+        if self.state == Bbr3State::Drain && (ack.in_flight <= self.budget(self.path(1.0)) || slow) {
             self.begin_down(ack.now);
         }
     }
@@ -35,13 +35,15 @@ impl Model {
             return;
         }
         match self.state {
-            State::Down | State::Cruise if self.is_time_to_probe(window, ack.now) => self.begin_refill(),
-            State::Down if self.is_drained(ack) => self.state = State::Cruise,
-            State::Refill if self.rounds.started => {
+            Bbr3State::Down | Bbr3State::Cruise if self.is_time_to_probe(window, ack.now) => {
+                self.begin_refill()
+            }
+            Bbr3State::Down if self.is_drained(ack) => self.state = Bbr3State::Cruise,
+            Bbr3State::Refill if self.rounds.started => {
                 self.probes = true;
                 self.begin_up(window, sample);
             }
-            State::Up => self.end_up(window, ack, sample),
+            Bbr3State::Up => self.end_up(window, ack, sample),
             _ => {}
         }
     }
@@ -69,7 +71,7 @@ impl Model {
         }
         if !self.is_too_much(sample) && self.most.is_finite() {
             self.most = self.most.max(sample.in_flight_then);
-            if self.state == State::Up {
+            if self.state == Bbr3State::Up {
                 self.raise(window, ack);
             }
         }
@@ -108,22 +110,22 @@ impl Model {
         self.up_every = f64::INFINITY;
         // Twice a number in [0, 1): its whole part is the one draw, the rest of it the other.
         let drawn = 2.0 * draw(now);
-        self.wait =
-            self.law.probe_least + Span::from_secs(drawn.fract() * self.law.probe_least.as_secs() / 2.0);
+        self.wait = self.parameters.probe_least
+            + Span::from_secs(drawn.fract() * self.parameters.probe_least.as_secs() / 2.0);
         self.rounds_waited = drawn as u64;
-        (self.cycle_began, self.acks, self.state) = (now, Acks::Stopping, State::Down);
+        (self.cycle_began, self.acks, self.state) = (now, Acks::Stopping, Bbr3State::Down);
         self.rounds.restart(self.delivered);
     }
 
     pub(super) fn begin_refill(&mut self) {
         self.forget_short_bounds();
         (self.up_rounds, self.up_acked, self.cautious) = (0, 0.0, false);
-        (self.acks, self.state) = (Acks::Refilling, State::Refill);
+        (self.acks, self.state) = (Acks::Refilling, Bbr3State::Refill);
         self.rounds.restart(self.delivered);
     }
 
     pub(super) fn begin_up(&mut self, window: &Window, sample: &RateSample) {
-        (self.acks, self.state) = (Acks::Starting, State::Up);
+        (self.acks, self.state) = (Acks::Starting, Bbr3State::Up);
         self.rounds.restart(self.delivered);
         (self.plateau, self.full_now) = (Plateau::from(sample.rate()), false);
         self.steepen(window);

@@ -1,27 +1,27 @@
 //! The smallest round-trip time, and how it is probed [BBRV3].
 
-use super::{Acks, LEAST_WINDOW, Model, State};
+use super::{Acks, Bbr3Model, Bbr3State, LEAST_WINDOW};
 use crate::pipe::after_idle;
 use crate::{AckEvent, RateSample, Window};
 
-impl Model {
+impl Bbr3Model {
     /// Keeps the smallest round-trip time, and probes for it when the last is old.
     pub(super) fn watch_round_trip(&mut self, window: &mut Window, ack: &AckEvent, sample: &RateSample) {
-        let old = ack.now > self.recent_rtt_at + self.law.probe_rtt_interval;
+        let old = ack.now > self.recent_rtt_at + self.parameters.probe_rtt_interval;
         if ack.rtt < self.recent_rtt || old {
             (self.recent_rtt, self.recent_rtt_at) = (ack.rtt, ack.now);
         }
-        if self.recent_rtt < self.min_rtt || ack.now > self.min_rtt_at + self.law.min_rtt_window {
+        if self.recent_rtt < self.min_rtt || ack.now > self.min_rtt_at + self.parameters.min_rtt_window {
             (self.min_rtt, self.min_rtt_at) = (self.recent_rtt, self.recent_rtt_at);
         }
-        if old && self.state != State::ProbeRtt && !after_idle(sample) {
-            self.state = State::ProbeRtt;
+        if old && self.state != Bbr3State::ProbeRtt && !after_idle(sample) {
+            self.state = Bbr3State::ProbeRtt;
             self.save(window);
             self.probe_ends = None;
             self.acks = Acks::Stopping;
             self.rounds.restart(self.delivered);
         }
-        if self.state == State::ProbeRtt {
+        if self.state == Bbr3State::ProbeRtt {
             self.probe_round_trip(window, ack, sample);
         }
     }
@@ -30,7 +30,7 @@ impl Model {
         self.probed_until = sample.delivered_total + ack.in_flight;
         let Some(ends) = self.probe_ends else {
             if ack.in_flight <= self.probe_window() {
-                self.probe_ends = Some(ack.now + self.law.probe_rtt);
+                self.probe_ends = Some(ack.now + self.parameters.probe_rtt);
                 self.probe_round_done = false;
                 self.rounds.restart(self.delivered);
             }
@@ -41,10 +41,10 @@ impl Model {
             self.recent_rtt_at = ack.now;
             window.cwnd = window.cwnd.max(self.prior_cwnd);
             self.forget_short_bounds();
-            self.state = State::Startup;
+            self.state = Bbr3State::Startup;
             if self.filled {
                 self.begin_down(ack.now);
-                self.state = State::Cruise;
+                self.state = Bbr3State::Cruise;
             }
         }
     }
@@ -55,7 +55,7 @@ impl Model {
 
     /// Remembers the window for when a recovery or a probe is over.
     pub(super) fn save(&mut self, window: &Window) {
-        let untouched = !self.recovering && self.state != State::ProbeRtt;
+        let untouched = !self.recovering && self.state != Bbr3State::ProbeRtt;
         self.prior_cwnd = if untouched { window.cwnd } else { self.prior_cwnd.max(window.cwnd) };
     }
 }

@@ -34,18 +34,25 @@ struct Epoch {
 
 impl Kernel {
     /// How many packets must be acknowledged for one more, when `packets` are at `now`.
-    pub(super) fn count(&mut self, law: Law, cwnd: f64, packets: f64, min_rtt: Span, now: Time) -> f64 {
+    pub(super) fn count(
+        &mut self,
+        parameters: CubicParameters,
+        cwnd: f64,
+        packets: f64,
+        min_rtt: Span,
+        now: Time,
+    ) -> f64 {
         let last_max = self.last_max;
-        let epoch = self.epoch.get_or_insert_with(|| Epoch::begin(law, cwnd, last_max, now));
+        let epoch = self.epoch.get_or_insert_with(|| Epoch::begin(parameters, cwnd, last_max, now));
         let t_s = (now.since(epoch.start) + min_rtt).as_secs() - epoch.k_s;
         // The distance to the plateau is cut to whole packets, on both sides of it.
-        let target = epoch.origin + (law.c * t_s * t_s * t_s).trunc();
+        let target = epoch.origin + (parameters.c * t_s * t_s * t_s).trunc();
         let mut count = if target > cwnd { (cwnd / (target - cwnd)).floor() } else { STILL * cwnd };
         if last_max == 0.0 {
             count = count.min(BLIND);
         }
-        if law.friendly {
-            let more = epoch.grow_standard(law, cwnd, packets) - cwnd;
+        if parameters.friendly {
+            let more = epoch.grow_standard(parameters, cwnd, packets) - cwnd;
             if more > 0.0 {
                 count = count.min((cwnd / more).floor());
             }
@@ -54,9 +61,9 @@ impl Kernel {
     }
 
     /// A loss at that window.
-    pub(super) fn reduce(&mut self, law: Law, cwnd: f64) {
-        let falling = law.fast_convergence && cwnd < self.last_max;
-        self.last_max = if falling { (cwnd * (1.0 + law.beta) / 2.0).floor() } else { cwnd };
+    pub(super) fn reduce(&mut self, parameters: CubicParameters, cwnd: f64) {
+        let falling = parameters.fast_convergence && cwnd < self.last_max;
+        self.last_max = if falling { (cwnd * (1.0 + parameters.beta) / 2.0).floor() } else { cwnd };
         self.epoch = None;
     }
 
@@ -69,16 +76,16 @@ impl Kernel {
 }
 
 impl Epoch {
-    fn begin(law: Law, cwnd: f64, last_max: f64, now: Time) -> Epoch {
+    fn begin(parameters: CubicParameters, cwnd: f64, last_max: f64, now: Time) -> Epoch {
         let below = (last_max - cwnd).max(0.0);
-        let (origin, k_s) = (last_max.max(cwnd), libm::cbrt(below / law.c));
+        let (origin, k_s) = (last_max.max(cwnd), libm::cbrt(below / parameters.c));
         Epoch { start: now, origin, k_s, standard: cwnd, acknowledged: 0.0 }
     }
 
     /// What standard TCP has after `packets` more.
-    fn grow_standard(&mut self, law: Law, cwnd: f64, packets: f64) -> f64 {
+    fn grow_standard(&mut self, parameters: CubicParameters, cwnd: f64, packets: f64) -> f64 {
         // 8 (1 + beta) / 3 (1 - beta) is cut to a whole number, 15, and then divided by 8.
-        let scale = (8.0 * (1.0 + law.beta) / (3.0 * (1.0 - law.beta))).floor();
+        let scale = (8.0 * (1.0 + parameters.beta) / (3.0 * (1.0 - parameters.beta))).floor();
         let each = (cwnd * scale / 8.0).floor().max(1.0);
         // One more comes when more than that many have been acknowledged, not with the last of them.
         self.acknowledged += packets;
@@ -91,7 +98,7 @@ impl Epoch {
 
 /// The parameters of growth.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Law {
+pub(super) struct CubicParameters {
     pub(super) c: f64,
     pub(super) beta: f64,
     pub(super) fast_convergence: bool,
@@ -102,7 +109,8 @@ pub(super) struct Law {
 mod tests {
     use super::*;
 
-    const LAW: Law = Law { c: 0.4, beta: 0.7, fast_convergence: true, friendly: false };
+    const PARAMETERS: CubicParameters =
+        CubicParameters { c: 0.4, beta: 0.7, fast_convergence: true, friendly: false };
 
     fn at(s: f64) -> Time {
         Time::ZERO + Span::from_secs(s)
@@ -114,8 +122,8 @@ mod tests {
     #[test]
     fn four_seconds_after_a_loss_at_1000_packets_17_of_900_earn_one_more() {
         let mut kernel = Kernel::default();
-        kernel.reduce(LAW, 1000.0);
-        let mut count = |cwnd, s| kernel.count(LAW, cwnd, 1.0, Span::from_ms(100), at(s));
+        kernel.reduce(PARAMETERS, 1000.0);
+        let mut count = |cwnd, s| kernel.count(PARAMETERS, cwnd, 1.0, Span::from_ms(100), at(s));
         assert_eq!(count(700.0, 1.0), 70.0); // 1000 - trunc(0.4 x 8.986^3 = 290.2) = 710
         assert_eq!(count(900.0, 5.0), 17.0);
         assert_eq!(count(951.0, 5.0), 95_100.0);
@@ -125,7 +133,7 @@ mod tests {
     #[test]
     fn without_a_loss_twenty_packets_earn_one_more_at_least() {
         let mut kernel = Kernel::default();
-        assert_eq!(kernel.count(LAW, 500.0, 1.0, Span::from_ms(40), at(1.0)), 20.0);
+        assert_eq!(kernel.count(PARAMETERS, 500.0, 1.0, Span::from_ms(40), at(1.0)), 20.0);
     }
 
     /// On a plateau of 14 the curve stands still; one more of standard TCP takes 14 x 15 / 8 = 26 packets,
@@ -133,10 +141,10 @@ mod tests {
     #[test]
     fn standard_tcp_gains_a_packet_for_every_26_of_14() {
         let mut kernel = Kernel::default();
-        let law = Law { friendly: true, ..LAW };
-        kernel.reduce(law, 14.0);
+        let parameters = CubicParameters { friendly: true, ..PARAMETERS };
+        kernel.reduce(parameters, 14.0);
         let counts: Vec<f64> =
-            (0..54).map(|_| kernel.count(law, 14.0, 1.0, Span::from_ms(1), at(1.0))).collect();
+            (0..54).map(|_| kernel.count(parameters, 14.0, 1.0, Span::from_ms(1), at(1.0))).collect();
         assert!(counts[..26].iter().all(|&count| count == 1400.0), "{counts:?}");
         assert!(counts[26..52].iter().all(|&count| count == 14.0), "{counts:?}");
         assert_eq!(counts[52..], [7.0, 7.0]);
@@ -146,8 +154,8 @@ mod tests {
     #[test]
     fn a_loss_below_the_last_aims_lower() {
         let mut kernel = Kernel::default();
-        kernel.reduce(LAW, 1000.0);
-        kernel.reduce(LAW, 900.0);
+        kernel.reduce(PARAMETERS, 1000.0);
+        kernel.reduce(PARAMETERS, 900.0);
         assert_eq!(kernel.last_max, 765.0);
     }
 }

@@ -4,8 +4,8 @@
 //! several. Whether a key exists and takes the value is for the reader to say, which blames the
 //! option or the line that brought it.
 
-use super::mistake::{Notes, Spot, clip, way_out};
-use super::tree::{Entry, Node, Value};
+use super::mistake::{Notes, SourceSpan, clip, way_out};
+use super::toml_tree::{Node, TomlEntry, TomlValue};
 
 /// The deepest path of a scenario has five keys (`flow.F1.traffic.size.mean`).
 const DEEPEST: usize = 8;
@@ -17,7 +17,7 @@ const NAMED: &[&str] = &["flow", "node", "link"];
 
 /// One step into a tree.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Step {
+pub(super) enum PathStep {
     /// A key of a table.
     Key(String),
     /// An entry of a list.
@@ -25,12 +25,12 @@ pub(super) enum Step {
 }
 
 /// A place in a tree.
-pub(super) type Target = Vec<Step>;
+pub(super) type Target = Vec<PathStep>;
 
 /// The places that a path names, or a phrase that says why there are none.
 pub(super) fn targets(tree: &Node, path: &str) -> Result<Vec<Target>, String> {
     let steps = split(path)?;
-    let key = |step: &str| Step::Key(step.to_owned());
+    let key = |step: &str| PathStep::Key(step.to_owned());
     let Some(&list) = NAMED.iter().find(|list| **list == steps[0]) else {
         return match steps[0] {
             "sweep" => Err("[sweep] itself cannot be set".into()),
@@ -40,7 +40,7 @@ pub(super) fn targets(tree: &Node, path: &str) -> Result<Vec<Target>, String> {
     if steps.len() < 3 {
         return Err(format!("\"{}\" ends too early; write {list}.NAME.key", clip(path)));
     }
-    let Some(Value::List(nodes)) = tree.get(list).map(|n| &n.value) else {
+    let Some(TomlValue::List(nodes)) = tree.get(list).map(|n| &n.value) else {
         return Err(format!("the scenario has no [[{list}]]"));
     };
     let names: Vec<Option<String>> = nodes.iter().map(name).collect();
@@ -48,8 +48,9 @@ pub(super) fn targets(tree: &Node, path: &str) -> Result<Vec<Target>, String> {
         name.as_ref().is_some_and(|name| name == steps[1] || fast_glob::glob_match(steps[1], name))
     });
     let rest = || steps[2..].iter().map(|s| key(s));
-    let found: Vec<Target> =
-        hits.map(|(index, _)| [key(list), Step::Index(index)].into_iter().chain(rest()).collect()).collect();
+    let found: Vec<Target> = hits
+        .map(|(index, _)| [key(list), PathStep::Index(index)].into_iter().chain(rest()).collect())
+        .collect();
     if found.is_empty() {
         let known: Vec<&str> = names.iter().flatten().map(String::as_str).collect();
         let wanted = clip(steps[1]);
@@ -85,41 +86,46 @@ fn split(path: &str) -> Result<Vec<&str>, String> {
 }
 
 /// Puts `value` in a place; tables on the way are made, and a word becomes a table with its kind.
-pub(super) fn put(tree: &mut Node, target: &[Step], value: &Node) -> Result<(), String> {
+pub(super) fn put(tree: &mut Node, target: &[PathStep], value: &Node) -> Result<(), String> {
     let Some((step, rest)) = target.split_first() else {
         *tree = value.clone();
         return Ok(());
     };
     match (step, &mut tree.value) {
-        (Step::Index(index), Value::List(nodes)) => put(&mut nodes[*index], rest, value),
-        (Step::Key(key), Value::Table(entries)) => {
+        (PathStep::Index(index), TomlValue::List(nodes)) => put(&mut nodes[*index], rest, value),
+        (PathStep::Key(key), TomlValue::Table(entries)) => {
             let entry = match entries.iter().position(|e| e.key == *key) {
                 Some(found) => &mut entries[found],
                 None => {
-                    entries.push(Entry { key: key.clone(), spot: value.spot, node: Node::table(value.spot) });
+                    entries.push(TomlEntry {
+                        key: key.clone(),
+                        origin: value.origin,
+                        node: Node::table(value.origin),
+                    });
                     entries.last_mut().expect("one was pushed")
                 }
             };
             if rest.is_empty() {
-                entry.spot = value.spot;
+                entry.origin = value.origin;
             } else {
                 unfold(key, &mut entry.node);
             }
             put(&mut entry.node, rest, value)
         }
-        (Step::Key(key), _) => {
+        (PathStep::Key(key), _) => {
             Err(format!("\"{}\" cannot be set: {} has no keys", clip(key), clip(&tree.to_string())))
         }
-        (Step::Index(_), _) => unreachable!("targets are taken from the tree"),
+        (PathStep::Index(_), _) => unreachable!("targets are taken from the tree"),
     }
 }
 
 /// Turns a word alone into its table.
 fn unfold(key: &str, node: &mut Node) {
     let Some((_, tag)) = WORDS.iter().find(|(word, _)| *word == key) else { return };
-    if matches!(node.value, Value::Text(_)) {
+    if matches!(node.value, TomlValue::Text(_)) {
         let word = node.clone();
-        node.value = Value::Table(vec![Entry { key: (*tag).to_owned(), spot: word.spot, node: word }]);
+        node.value =
+            TomlValue::Table(vec![TomlEntry { key: (*tag).to_owned(), origin: word.origin, node: word }]);
     }
 }
 
@@ -127,7 +133,7 @@ fn unfold(key: &str, node: &mut Node) {
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
     pub(super) path: String,
-    pub(super) spot: Spot,
+    pub(super) origin: SourceSpan,
     pub(super) values: Vec<Node>,
 }
 
@@ -140,19 +146,19 @@ pub(super) fn axes(sweep: &Node, notes: &mut Notes) -> Vec<Axis> {
 }
 
 fn gather(prefix: &str, node: &Node, axes: &mut Vec<Axis>, notes: &mut Notes) {
-    let Value::Table(entries) = &node.value else {
-        notes.note(node.spot, "sweep: wanted a table of paths of keys, each with a list of values");
+    let TomlValue::Table(entries) = &node.value else {
+        notes.note(node.origin, "sweep: wanted a table of paths of keys, each with a list of values");
         return;
     };
     for entry in entries {
         let path = if prefix.is_empty() { entry.key.clone() } else { format!("{prefix}.{}", entry.key) };
         match &entry.node.value {
-            Value::Table(_) => gather(&path, &entry.node, axes, notes),
-            Value::List(values) if !values.is_empty() => {
-                axes.push(Axis { path, spot: entry.spot, values: values.clone() });
+            TomlValue::Table(_) => gather(&path, &entry.node, axes, notes),
+            TomlValue::List(values) if !values.is_empty() => {
+                axes.push(Axis { path, origin: entry.origin, values: values.clone() });
             }
             _ => notes
-                .note(entry.node.spot, format!("\"{}\" wants a list of values to sweep over", clip(&path))),
+                .note(entry.node.origin, format!("\"{}\" wants a list of values to sweep over", clip(&path))),
         }
     }
 }

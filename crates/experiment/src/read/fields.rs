@@ -4,7 +4,7 @@ use fairhaul_units::Span;
 
 use super::field::Accepts::{self, *};
 use super::field::{Fallback, Field, Shape, Words};
-use super::value::LONGEST_RUN;
+use super::quantities::LONGEST_RUN;
 
 mod impair;
 mod queue;

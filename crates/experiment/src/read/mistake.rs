@@ -3,9 +3,9 @@
 
 use std::fmt;
 
-/// Where in what the user gave something stands.
+/// Where a value comes from: a line of the file, or an override.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Spot {
+pub(crate) enum SourceSpan {
     /// A line of the file, from 1.
     Line(usize),
     /// An override, by its index.
@@ -45,13 +45,13 @@ impl std::error::Error for Mistakes {}
 /// Where the reader writes down what it finds.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
-    found: Vec<(Spot, String)>,
+    found: Vec<(SourceSpan, String)>,
 }
 
 impl Notes {
     /// Writes down one mistake.
-    pub(crate) fn note(&mut self, spot: Spot, text: impl Into<String>) {
-        self.found.push((spot, text.into()));
+    pub(crate) fn note(&mut self, origin: SourceSpan, text: impl Into<String>) {
+        self.found.push((origin, text.into()));
     }
 
     /// Whether nothing was found.
@@ -65,33 +65,33 @@ impl Notes {
     }
 
     /// The mistakes in the order of the file, each once: the runs of a sweep repeat those of the
-    /// file they vary. Of very many, which one cause may have, the first are told and the rest counted.
+    /// file they vary. Of very many, which one cause may have, the first are reported and the rest counted.
     pub(crate) fn finish(mut self, file: &str, overrides: &[(String, String)]) -> Mistakes {
         self.found.sort();
         self.found.dedup();
-        let place = |spot: Spot| match spot {
-            Spot::Line(line) => format!("{file}:{line}"),
-            Spot::Override(index) => {
+        let place = |origin: SourceSpan| match origin {
+            SourceSpan::Line(line) => format!("{file}:{line}"),
+            SourceSpan::Override(index) => {
                 let (key, value) = &overrides[index];
                 format!("--set {}={}", clip(key), clip(value))
             }
         };
-        let untold = self.found.split_off(MOST_TOLD.min(self.found.len()));
-        let told = |(spot, text): (Spot, String)| Mistake {
-            place: printable(&place(spot)),
+        let unreported = self.found.split_off(MOST_REPORTED.min(self.found.len()));
+        let reported = |(origin, text): (SourceSpan, String)| Mistake {
+            place: printable(&place(origin)),
             text: printable(&shortened(text)),
         };
-        let mut mistakes: Vec<Mistake> = self.found.into_iter().map(told).collect();
-        if let Some((first, _)) = untold.first() {
-            let text = format!("and {} more mistakes from here on", untold.len());
+        let mut mistakes: Vec<Mistake> = self.found.into_iter().map(reported).collect();
+        if let Some((first, _)) = unreported.first() {
+            let text = format!("and {} more mistakes from here on", unreported.len());
             mistakes.push(Mistake { place: printable(&place(*first)), text });
         }
         Mistakes(mistakes)
     }
 }
 
-/// Mistakes that are told one by one.
-const MOST_TOLD: usize = 40;
+/// Mistakes that are reported one by one.
+const MOST_REPORTED: usize = 40;
 
 /// A message that fits a screen, whatever it quotes.
 fn shortened(text: String) -> String {
@@ -200,18 +200,18 @@ mod tests {
     fn very_many_mistakes_are_counted_and_what_they_quote_is_cut() {
         let mut notes = Notes::default();
         for line in 1..=300_000 {
-            notes.note(Spot::Line(line), "x".repeat(if line == 1 { 70_000 } else { 1 }));
+            notes.note(SourceSpan::Line(line), "x".repeat(if line == 1 { 70_000 } else { 1 }));
         }
         let Mistakes(told) = notes.finish("x.toml", &[]);
-        assert_eq!(told.len(), MOST_TOLD + 1);
+        assert_eq!(told.len(), MOST_REPORTED + 1);
         assert_eq!(told[0].text.chars().count(), 1001);
-        assert_eq!(told[MOST_TOLD].to_string(), "x.toml:41: and 299960 more mistakes from here on");
+        assert_eq!(told[MOST_REPORTED].to_string(), "x.toml:41: and 299960 more mistakes from here on");
     }
 
     #[test]
     fn what_a_terminal_would_obey_is_written_out() {
         let mut notes = Notes::default();
-        notes.note(Spot::Line(1), "\u{1b}[2J \u{7} \u{9b} \u{202e} é 漢");
+        notes.note(SourceSpan::Line(1), "\u{1b}[2J \u{7} \u{9b} \u{202e} é 漢");
         let told = notes.finish("a\u{1b}.toml", &[]).to_string();
         assert_eq!(told, "a\\u{1b}.toml:1: \\u{1b}[2J \\u{7} \\u{9b} \\u{202e} é 漢");
     }
@@ -219,10 +219,10 @@ mod tests {
     #[test]
     fn the_same_mistake_is_told_once_and_lines_come_in_order() {
         let mut notes = Notes::default();
-        notes.note(Spot::Override(0), "c");
-        notes.note(Spot::Line(10), "b");
-        notes.note(Spot::Line(9), "a");
-        notes.note(Spot::Line(10), "b");
+        notes.note(SourceSpan::Override(0), "c");
+        notes.note(SourceSpan::Line(10), "b");
+        notes.note(SourceSpan::Line(9), "a");
+        notes.note(SourceSpan::Line(10), "b");
         let told = notes.finish("x.toml", &[("k".into(), "v".into())]).to_string();
         assert_eq!(told, "x.toml:9: a\nx.toml:10: b\n--set k=v: c");
     }

@@ -1,38 +1,41 @@
 //! From the text of a scenario to a [`Study`], or to all of its mistakes.
 //!
-//! The text becomes a tree (`tree`), `--set` and `[sweep]` alter it (`assign`), the tables of keys
-//! (`fields`, written in the language of `field`) say what is read from it (`reader`, `value`), and
-//! what is left is resolved (`resolve`, `net`, `schedule`, `trace`, `impair`, `flow`).
+//! The text becomes a tree (`toml_tree`), `--set` and `[sweep]` alter it (`assign`), the tables of keys
+//! (`fields`, written in the language of `field`) say what is read from it (`reader`, `quantities`), and
+//! `resolve` makes a scenario of the values (`link_graph`, `link_schedule`, `capacity_trace`, `impairments`,
+//! `loss_rules`, `flow_spec`).
 
 mod assign;
+mod capacity_trace;
 mod field;
 mod fields;
-mod flow;
-mod impair;
+mod flow_names;
+mod flow_spec;
+mod impairments;
+mod link_graph;
+mod link_schedule;
+mod loss_rules;
 mod mistake;
-mod net;
-mod profile;
-mod queue;
+mod presets;
+mod quantities;
+mod queue_choice;
 mod reader;
 mod resolve;
-mod schedule;
-mod trace;
-mod tree;
-mod value;
+mod toml_tree;
 
 use std::path::Path;
 
 use crate::Scenario;
 use assign::{Axis, Target, axes, put, targets};
+use capacity_trace::Traces;
+pub use capacity_trace::check as check_trace;
 pub(crate) use field::described;
 pub use field::{Accepts, Fallback, Field, Shape, Words};
 pub use fields::SCENARIO;
 pub(crate) use fields::{QUEUE, RECOVERY, SIZE_WORDS, SLOW_START, TRAFFIC_WORDS};
 pub use mistake::{Mistake, Mistakes, printable};
-use mistake::{Notes, Spot};
-use trace::Traces;
-pub use trace::check as check_trace;
-use tree::{Node, Value, fragment, parse};
+use mistake::{Notes, SourceSpan};
+use toml_tree::{Node, TomlValue, fragment, parse};
 
 /// Runs of one sweep, and flows over all of them.
 const MOST_RUNS: usize = 10_000;
@@ -85,7 +88,7 @@ pub fn read(text: &str, file: &str, overrides: &[(String, String)]) -> Result<St
 }
 
 /// What a scenario takes from its file beside the text.
-struct Home<'a> {
+struct FileContext<'a> {
     stem: &'a str,
     traces: Traces,
 }
@@ -93,25 +96,25 @@ struct Home<'a> {
 fn study(text: &str, file: &str, overrides: &[(String, String)], notes: &mut Notes) -> Option<Study> {
     let mut tree = parse(text, notes)?;
     let stem = Path::new(file).file_stem().and_then(|s| s.to_str()).unwrap_or("scenario");
-    let home = Home { stem, traces: Traces::beside(Path::new(file)) };
+    let context = FileContext { stem, traces: Traces::beside(Path::new(file)) };
     let axes = sweep(&mut tree, notes);
     let mut fixed = Vec::new();
     for (index, (key, value)) in overrides.iter().enumerate() {
-        let spot = Spot::Override(index);
-        match set(&mut tree, key.trim(), &fragment(value.trim(), spot)) {
-            Ok(targets) => fixed.push((spot, targets)),
-            Err(text) => notes.note(spot, text),
+        let origin = SourceSpan::Override(index);
+        match set(&mut tree, key.trim(), &fragment(value.trim(), origin)) {
+            Ok(targets) => fixed.push((origin, targets)),
+            Err(text) => notes.note(origin, text),
         }
     }
     let axes = free(axes, &tree, &fixed, notes);
-    let base = scenario(&tree, &home, notes);
-    let sweep = variants(&tree, &home, &axes, notes);
+    let base = scenario(&tree, &context, notes);
+    let sweep = variants(&tree, &context, &axes, notes);
     Some(Study { base: base?, sweep })
 }
 
 /// Takes `[sweep]` out of the tree.
 fn sweep(tree: &mut Node, notes: &mut Notes) -> Vec<Axis> {
-    let Value::Table(entries) = &mut tree.value else { return Vec::new() };
+    let TomlValue::Table(entries) = &mut tree.value else { return Vec::new() };
     let Some(found) = entries.iter().position(|e| e.key == "sweep") else { return Vec::new() };
     let sweep = entries.remove(found);
     axes(&sweep.node, notes)
@@ -126,19 +129,19 @@ fn set(tree: &mut Node, path: &str, value: &Node) -> Result<Vec<Target>, String>
 
 /// The axes that no override fixes. One that is fixed in part would undo the override silently, and
 /// so would an axis do to another that sets the same.
-fn free(axes: Vec<Axis>, tree: &Node, fixed: &[(Spot, Vec<Target>)], notes: &mut Notes) -> Vec<Axis> {
+fn free(axes: Vec<Axis>, tree: &Node, fixed: &[(SourceSpan, Vec<Target>)], notes: &mut Notes) -> Vec<Axis> {
     let mut free = Vec::new();
     let mut seen: Vec<Target> = Vec::new();
     for axis in axes {
         let targets = match targets(tree, &axis.path) {
             Ok(targets) => targets,
             Err(text) => {
-                notes.note(axis.spot, text);
+                notes.note(axis.origin, text);
                 continue;
             }
         };
         if targets.iter().any(|target| seen.contains(target)) {
-            notes.note(axis.spot, format!("\"{}\" sets what another key of the sweep sets", axis.path));
+            notes.note(axis.origin, format!("\"{}\" sets what another key of the sweep sets", axis.path));
         }
         seen.extend_from_slice(&targets);
         let is_fixed = |target: &&Target| fixed.iter().any(|(_, by)| by.contains(target));
@@ -147,9 +150,9 @@ fn free(axes: Vec<Axis>, tree: &Node, fixed: &[(Spot, Vec<Target>)], notes: &mut
             free.push(axis);
         } else if fixed_here < targets.len() {
             let by = fixed.iter().find(|(_, by)| by.iter().any(|t| targets.contains(t)));
-            let spot = by.map_or(axis.spot, |(spot, _)| *spot);
+            let origin = by.map_or(axis.origin, |(origin, _)| *origin);
             notes.note(
-                spot,
+                origin,
                 format!("[sweep] varies \"{0}\", which sets this too; set \"{0}\" as a whole", axis.path),
             );
         }
@@ -158,17 +161,17 @@ fn free(axes: Vec<Axis>, tree: &Node, fixed: &[(Spot, Vec<Target>)], notes: &mut
 }
 
 /// The scenario of a tree.
-fn scenario(tree: &Node, home: &Home, notes: &mut Notes) -> Option<Scenario> {
-    let values = reader::table(&profile::filled(tree), &SCENARIO, &[], notes)?;
-    resolve::resolve(&values, home.stem, &home.traces, notes)
+fn scenario(tree: &Node, context: &FileContext, notes: &mut Notes) -> Option<Scenario> {
+    let values = reader::table(&presets::filled(tree), &SCENARIO, &[], notes)?;
+    resolve::resolve(&values, context.stem, &context.traces, notes)
 }
 
 /// The runs of a sweep.
-fn variants(tree: &Node, home: &Home, axes: &[Axis], notes: &mut Notes) -> Vec<Variant> {
+fn variants(tree: &Node, context: &FileContext, axes: &[Axis], notes: &mut Notes) -> Vec<Variant> {
     let Some(first) = axes.first() else { return Vec::new() };
     let runs = axes.iter().map(|axis| axis.values.len()).try_fold(1usize, usize::checked_mul);
     let Some(runs) = runs.filter(|runs| *runs <= MOST_RUNS) else {
-        notes.note(first.spot, format!("the sweep has too many runs; at most {MOST_RUNS}"));
+        notes.note(first.origin, format!("the sweep has too many runs; at most {MOST_RUNS}"));
         return Vec::new();
     };
     let mut flows = 0;
@@ -181,19 +184,19 @@ fn variants(tree: &Node, home: &Home, axes: &[Axis], notes: &mut Notes) -> Vec<V
             block /= axis.values.len();
             let value = &axis.values[run / block % axis.values.len()];
             if let Err(text) = set(&mut varied, &axis.path, value) {
-                notes.note(value.spot, text);
+                notes.note(value.origin, text);
             }
             settings.push((axis.path.clone(), value.to_string()));
         }
         let mut own = Notes::default();
-        if let Some(scenario) = scenario(&varied, home, &mut own) {
+        if let Some(scenario) = scenario(&varied, context, &mut own) {
             flows += scenario.flows.len();
             variants.push(Variant { settings, scenario });
         }
         notes.extend(own);
         if flows > MOST_SWEPT_FLOWS {
             notes.note(
-                first.spot,
+                first.origin,
                 format!("the runs of the sweep have more than {MOST_SWEPT_FLOWS} flows in all"),
             );
             break;

@@ -3,18 +3,18 @@
 //! What a single value can get wrong is found here; what two values get wrong together is found
 //! where they are resolved. A value that was wrong is as if left out, so that the rest is read.
 
-use fairhaul_cc::{Choice, entries, entry};
+use fairhaul_cc::{ControllerChoice, entries, entry};
 use fairhaul_units::{Bytes, Kind, Parameter, Rate, Settings, Span};
 
 use super::field::{Accepts, Fallback, Field, Shape, Words};
-use super::mistake::{Notes, Spot, clip, way_out};
-use super::tree::{Entry, Node, Value, fragment};
-use super::value::{self, Asked, RoundTrips, numeric, unwanted};
+use super::mistake::{Notes, SourceSpan, clip, way_out};
+use super::quantities::{self, CapacitySpec, RoundTrips, numeric, unwanted};
+use super::toml_tree::{Node, TomlEntry, TomlValue, fragment};
 use crate::Start;
 
 /// A value that was read.
 #[derive(Clone, Debug)]
-pub(crate) enum Got {
+pub(crate) enum Value {
     Text(String),
     Span(Span),
     Rate(Rate),
@@ -25,9 +25,9 @@ pub(crate) enum Got {
     Switch(bool),
     RoundTrips(RoundTrips),
     Start(Start),
-    Capacity(Asked),
-    Controller(Choice),
-    List(Vec<(Spot, Got)>),
+    Capacity(CapacitySpec),
+    Controller(ControllerChoice),
+    List(Vec<(SourceSpan, Value)>),
     /// A table, or a word and its parameters.
     Table(Values),
     Tables(Vec<Values>),
@@ -39,20 +39,20 @@ pub(crate) struct Values {
     /// Which table, or which word.
     pub(crate) shape: &'static Shape,
     /// Where it stands.
-    pub(crate) spot: Spot,
-    got: Vec<(Spot, Option<Got>)>,
+    pub(crate) origin: SourceSpan,
+    values: Vec<(SourceSpan, Option<Value>)>,
     given: Vec<bool>,
 }
 
 impl Values {
     /// The value of `name`; `None` where it was left out without a default, or wrong.
-    pub(crate) fn get(&self, name: &str) -> Option<&Got> {
-        self.got[self.index(name)].1.as_ref()
+    pub(crate) fn get(&self, name: &str) -> Option<&Value> {
+        self.values[self.index(name)].1.as_ref()
     }
 
     /// Where the value of `name` stands; the table's own place where it does not.
-    pub(crate) fn spot(&self, name: &str) -> Spot {
-        self.got[self.index(name)].0
+    pub(crate) fn origin(&self, name: &str) -> SourceSpan {
+        self.values[self.index(name)].0
     }
 
     /// Whether `name` is a key of this table.
@@ -78,7 +78,7 @@ macro_rules! access {
             $(pub(crate) fn $method(&self, name: &str) -> Option<$type> {
                 match self.get(name) {
                     None => None,
-                    Some(Got::$variant(value)) => Some(value.clone()),
+                    Some(Value::$variant(value)) => Some(value.clone()),
                     Some(other) => unreachable!("{name} is {other:?}"),
                 }
             })+
@@ -96,17 +96,17 @@ access! {
     whole: Whole -> u64,
     round_trips: RoundTrips -> RoundTrips,
     start: Start -> Start,
-    capacity: Capacity -> Asked,
-    controller: Controller -> Choice,
-    list: List -> Vec<(Spot, Got)>,
+    capacity: Capacity -> CapacitySpec,
+    controller: Controller -> ControllerChoice,
+    list: List -> Vec<(SourceSpan, Value)>,
     table: Table -> Values,
     tables: Tables -> Vec<Values>,
 }
 
-/// Reads a table of `shape`; keys in `skip` belong to somebody else.
+/// Reads a table of `shape`; keys in `skip` are read elsewhere.
 pub(crate) fn table(node: &Node, shape: &'static Shape, skip: &[&str], notes: &mut Notes) -> Option<Values> {
-    let Value::Table(entries) = &node.value else {
-        notes.note(node.spot, format!("{} is a table, not {}", shape.name, clip(&node.to_string())));
+    let TomlValue::Table(entries) = &node.value else {
+        notes.note(node.origin, format!("{} is a table, not {}", shape.name, clip(&node.to_string())));
         return None;
     };
     let known: Vec<&str> = shape.fields.iter().map(|f| f.name).collect();
@@ -114,10 +114,12 @@ pub(crate) fn table(node: &Node, shape: &'static Shape, skip: &[&str], notes: &m
         entries.iter().filter(|e| !known.contains(&e.key.as_str()) && !skip.contains(&e.key.as_str()))
     {
         let key = clip(&entry.key);
-        notes
-            .note(entry.spot, format!("\"{key}\" is not a key of {}{}", title(shape), way_out(&key, &known)));
+        notes.note(
+            entry.origin,
+            format!("\"{key}\" is not a key of {}{}", title(shape), way_out(&key, &known)),
+        );
     }
-    Some(values(entries, node.spot, shape, notes))
+    Some(values(entries, node.origin, shape, notes))
 }
 
 /// What a shape is called in a sentence.
@@ -126,63 +128,65 @@ fn title(shape: &Shape) -> String {
     if quoted { format!("\"{}\"", shape.name) } else { shape.name.to_owned() }
 }
 
-fn values(entries: &[Entry], spot: Spot, shape: &'static Shape, notes: &mut Notes) -> Values {
-    let mut values = Values { shape, spot, got: Vec::new(), given: Vec::new() };
+fn values(entries: &[TomlEntry], origin: SourceSpan, shape: &'static Shape, notes: &mut Notes) -> Values {
+    let mut values = Values { shape, origin, values: Vec::new(), given: Vec::new() };
     for field in shape.fields {
         let found = entries.iter().find(|e| e.key == field.name);
         let read = found.and_then(|e| read(&e.node, field.name, &field.accepts, notes));
         if found.is_none() && matches!(field.fallback, Fallback::Required) {
             let text = format!("{} needs \"{}\": {}", title(shape), field.name, field.accepts.wanted());
-            notes.note(spot, text);
+            notes.note(origin, text);
         }
-        let place = found.map_or(spot, |e| e.spot);
-        values.got.push((place, read.or_else(|| fallback(field, spot))));
+        let place = found.map_or(origin, |e| e.origin);
+        values.values.push((place, read.or_else(|| fallback(field, origin))));
         values.given.push(found.is_some());
     }
     values
 }
 
 /// The value of a key that was left out.
-fn fallback(field: &'static Field, spot: Spot) -> Option<Got> {
+fn fallback(field: &'static Field, origin: SourceSpan) -> Option<Value> {
     let text = match (&field.fallback, &field.accepts) {
         (Fallback::Value(text), _) => text,
-        (Fallback::Described, Accepts::Described(parameter)) => return Some(Got::Number(parameter.default)),
+        (Fallback::Described, Accepts::Described(parameter)) => {
+            return Some(Value::Number(parameter.default));
+        }
         _ => return None,
     };
     let mut notes = Notes::default();
-    let got = read(&fragment(text, spot), field.name, &field.accepts, &mut notes);
+    let got = read(&fragment(text, origin), field.name, &field.accepts, &mut notes);
     debug_assert!(notes.is_empty(), "the default of {} is one of its values", field.name);
     got
 }
 
 /// Reads one value.
-fn read(node: &Node, key: &str, accepts: &'static Accepts, notes: &mut Notes) -> Option<Got> {
+fn read(node: &Node, key: &str, accepts: &'static Accepts, notes: &mut Notes) -> Option<Value> {
     match accepts {
         Accepts::Either(all) => match all.iter().find(|a| fits(node, a)) {
             Some(one) => read(node, key, one, notes),
             None => refuse(node, key, unwanted(accepts, node), notes),
         },
         Accepts::List(of) => {
-            let Value::List(nodes) = &node.value else {
+            let TomlValue::List(nodes) = &node.value else {
                 return refuse(node, key, unwanted(accepts, node), notes);
             };
             if nodes.is_empty() {
                 return refuse(node, key, "the list is empty".into(), notes);
             }
-            let all = nodes.iter().filter_map(|n| read(n, key, of, notes).map(|got| (n.spot, got)));
-            Some(Got::List(all.collect()))
+            let all = nodes.iter().filter_map(|n| read(n, key, of, notes).map(|got| (n.origin, got)));
+            Some(Value::List(all.collect()))
         }
-        Accepts::Table(shape) => table(node, shape, &[], notes).map(Got::Table),
+        Accepts::Table(shape) => table(node, shape, &[], notes).map(Value::Table),
         Accepts::Tables(shape) => {
-            let Value::List(nodes) = &node.value else {
+            let TomlValue::List(nodes) = &node.value else {
                 return refuse(node, key, unwanted(accepts, node), notes);
             };
-            Some(Got::Tables(nodes.iter().filter_map(|n| table(n, shape, &[], notes)).collect()))
+            Some(Value::Tables(nodes.iter().filter_map(|n| table(n, shape, &[], notes)).collect()))
         }
-        Accepts::Words(words) => word(node, key, words, accepts, notes).map(Got::Table),
-        Accepts::Controller => controller(node, notes).map(Got::Controller),
+        Accepts::Words(words) => word(node, key, words, accepts, notes).map(Value::Table),
+        Accepts::Controller => controller(node, notes).map(Value::Controller),
         Accepts::Described(parameter) => match setting(node, parameter) {
-            Ok(value) => Some(Got::Number(value)),
+            Ok(value) => Some(Value::Number(value)),
             Err(text) => refuse(node, key, text, notes),
         },
         // Taken out of the tree before it is read.
@@ -196,36 +200,38 @@ fn read(node: &Node, key: &str, accepts: &'static Accepts, notes: &mut Notes) ->
 }
 
 fn refuse<T>(node: &Node, key: &str, text: String, notes: &mut Notes) -> Option<T> {
-    notes.note(node.spot, format!("{key}: {text}"));
+    notes.note(node.origin, format!("{key}: {text}"));
     None
 }
 
 /// A value without parts; `None` where it is of another type.
-fn single(node: &Node, accepts: &Accepts) -> Option<Result<Got, String>> {
+fn single(node: &Node, accepts: &Accepts) -> Option<Result<Value, String>> {
     let text = || node.text();
     Some(match *accepts {
-        Accepts::Text => Ok(Got::Text(text()?.to_owned())),
-        Accepts::Name => name(text()?).map(Got::Text),
-        Accepts::Span { least, most } => value::span(text()?, least, most).map(Got::Span),
-        Accepts::Rate => value::rate(text()?).map(Got::Rate),
-        Accepts::RateOrZero => value::rate_or_zero(text()?).map(Got::RateOrZero),
-        Accepts::Size { least, most } => value::size(text()?, least, most).map(Got::Size),
-        Accepts::Number { least, most, open } => value::number(node, least, most, open)?.map(Got::Number),
+        Accepts::Text => Ok(Value::Text(text()?.to_owned())),
+        Accepts::Name => name(text()?).map(Value::Text),
+        Accepts::Span { least, most } => quantities::span(text()?, least, most).map(Value::Span),
+        Accepts::Rate => quantities::rate(text()?).map(Value::Rate),
+        Accepts::RateOrZero => quantities::rate_or_zero(text()?).map(Value::RateOrZero),
+        Accepts::Size { least, most } => quantities::size(text()?, least, most).map(Value::Size),
+        Accepts::Number { least, most, open } => {
+            quantities::number(node, least, most, open)?.map(Value::Number)
+        }
         Accepts::Whole { least, most } => {
-            let Value::Whole(whole) = node.value else { return None };
+            let TomlValue::Whole(whole) = node.value else { return None };
             let inside = u64::try_from(whole).ok().filter(|n| (least..=most).contains(n));
-            inside.map(Got::Whole).ok_or_else(|| format!("wanted {}, not {whole}", accepts.wanted()))
+            inside.map(Value::Whole).ok_or_else(|| format!("wanted {}, not {whole}", accepts.wanted()))
         }
         Accepts::Switch => match node.value {
-            Value::Switch(switch) => Ok(Got::Switch(switch)),
+            TomlValue::Switch(switch) => Ok(Value::Switch(switch)),
             _ => return None,
         },
-        Accepts::Frequency => value::frequency(text()?).map(Got::Number),
-        Accepts::RoundTrips => value::round_trips(node)?.map(Got::RoundTrips),
-        Accepts::Start => value::start(text()?).map(Got::Start),
-        Accepts::Overhead => value::overhead(text()?).map(Got::Span),
-        Accepts::Burst => value::burst(text()?).map(Got::Capacity),
-        Accepts::Capacity => value::capacity(text()?).map(Got::Capacity),
+        Accepts::Frequency => quantities::frequency(text()?).map(Value::Number),
+        Accepts::RoundTrips => quantities::round_trips(node)?.map(Value::RoundTrips),
+        Accepts::Start => quantities::start(text()?).map(Value::Start),
+        Accepts::Overhead => quantities::overhead(text()?).map(Value::Span),
+        Accepts::Burst => quantities::burst(text()?).map(Value::Capacity),
+        Accepts::Capacity => quantities::capacity(text()?).map(Value::Capacity),
         _ => unreachable!("{accepts:?} has parts"),
     })
 }
@@ -243,13 +249,13 @@ fn name(text: &str) -> Result<String, String> {
 /// Whether a value looks like one of this kind, rightly written or not.
 fn fits(node: &Node, accepts: &Accepts) -> bool {
     match (&node.value, accepts) {
-        (Value::Text(_), Accepts::Either(all)) => all.iter().any(|a| fits(node, a)),
-        (Value::Text(text), Accepts::Words(_)) => !numeric(text),
-        (Value::Text(_), Accepts::Overhead) => true, // "uniform …" begins with a word
-        (Value::Text(text), _) => value::quantity(accepts) && numeric(text),
-        (Value::Whole(_) | Value::Number(_), _) => matches!(accepts, Accepts::Number { .. }),
-        (Value::Switch(_), _) => matches!(accepts, Accepts::Switch),
-        (Value::Table(_), _) => matches!(accepts, Accepts::Table(_) | Accepts::Words(_)),
+        (TomlValue::Text(_), Accepts::Either(all)) => all.iter().any(|a| fits(node, a)),
+        (TomlValue::Text(text), Accepts::Words(_)) => !numeric(text),
+        (TomlValue::Text(_), Accepts::Overhead) => true, // "uniform …" begins with a word
+        (TomlValue::Text(text), _) => quantities::quantity(accepts) && numeric(text),
+        (TomlValue::Whole(_) | TomlValue::Number(_), _) => matches!(accepts, Accepts::Number { .. }),
+        (TomlValue::Switch(_), _) => matches!(accepts, Accepts::Switch),
+        (TomlValue::Table(_), _) => matches!(accepts, Accepts::Table(_) | Accepts::Words(_)),
         _ => false,
     }
 }
@@ -263,9 +269,9 @@ fn word(
     notes: &mut Notes,
 ) -> Option<Values> {
     let known: Vec<&str> = words.cases.iter().map(|c| c.name).collect();
-    let (chosen, entries): (&Node, &[Entry]) = match &node.value {
-        Value::Text(_) => (node, &[]),
-        Value::Table(entries) => match node.get(words.tag) {
+    let (chosen, entries): (&Node, &[TomlEntry]) = match &node.value {
+        TomlValue::Text(_) => (node, &[]),
+        TomlValue::Table(entries) => match node.get(words.tag) {
             Some(tag) => (tag, entries),
             None => {
                 return refuse(
@@ -283,18 +289,18 @@ fn word(
     };
     let Some(case) = words.cases.iter().find(|c| c.name == text) else {
         let text = clip(text);
-        notes.note(chosen.spot, format!("{key} \"{text}\" is not known{}", way_out(&text, &known)));
+        notes.note(chosen.origin, format!("{key} \"{text}\" is not known{}", way_out(&text, &known)));
         return None;
     };
-    let as_table = Node { value: Value::Table(entries.to_vec()), spot: node.spot };
+    let as_table = Node { value: TomlValue::Table(entries.to_vec()), origin: node.origin };
     table(&as_table, case, &[words.tag], notes)
 }
 
 /// A controller of the catalogue, alone or in a table with its parameters.
-fn controller(node: &Node, notes: &mut Notes) -> Option<Choice> {
+fn controller(node: &Node, notes: &mut Notes) -> Option<ControllerChoice> {
     let known: Vec<&str> = entries().iter().map(|e| e.name).collect();
-    let (chosen, given): (&Node, &[Entry]) = match &node.value {
-        Value::Table(entries) => match node.get("kind") {
+    let (chosen, given): (&Node, &[TomlEntry]) = match &node.value {
+        TomlValue::Table(entries) => match node.get("kind") {
             Some(kind) => (kind, entries),
             None => {
                 return refuse(
@@ -312,7 +318,7 @@ fn controller(node: &Node, notes: &mut Notes) -> Option<Choice> {
     };
     let Some(entry) = entry(name) else {
         let name = clip(name);
-        notes.note(chosen.spot, format!("controller \"{name}\" is not known{}", way_out(&name, &known)));
+        notes.note(chosen.origin, format!("controller \"{name}\" is not known{}", way_out(&name, &known)));
         return None;
     };
     let mut settings = Settings::defaults(entry.parameters);
@@ -321,7 +327,7 @@ fn controller(node: &Node, notes: &mut Notes) -> Option<Choice> {
         let Some(parameter) = keys.iter().position(|k| *k == entry.key) else {
             let key = clip(&entry.key);
             notes.note(
-                entry.spot,
+                entry.origin,
                 format!("controller \"{name}\" has no parameter \"{key}\"{}", way_out(&key, &keys)),
             );
             continue;
@@ -329,10 +335,10 @@ fn controller(node: &Node, notes: &mut Notes) -> Option<Choice> {
         let parameter = &parameters(name)[parameter];
         match setting(&entry.node, parameter) {
             Ok(value) => settings.set(parameter.name, value),
-            Err(text) => notes.note(entry.node.spot, format!("{}: {text}", parameter.name)),
+            Err(text) => notes.note(entry.node.origin, format!("{}: {text}", parameter.name)),
         }
     }
-    Some(Choice { entry, settings })
+    Some(ControllerChoice { entry, settings })
 }
 
 fn parameters(controller: &str) -> &'static [Parameter] {
@@ -349,17 +355,17 @@ fn setting(node: &Node, parameter: &Parameter) -> Result<f64, String> {
                 super::field::bounds(least, most, false),
                 if unit.is_empty() { "" } else { " " }
             );
-            value::number(node, least, most, false).and_then(Result::ok).ok_or_else(|| wrong(range))
+            quantities::number(node, least, most, false).and_then(Result::ok).ok_or_else(|| wrong(range))
         }
         Kind::Whole { least, most } => {
             let accepts = Accepts::Whole { least, most };
             match single(node, &accepts) {
-                Some(Ok(Got::Whole(whole))) => Ok(whole as f64),
+                Some(Ok(Value::Whole(whole))) => Ok(whole as f64),
                 _ => Err(wrong(accepts.wanted())),
             }
         }
         Kind::Switch => match node.value {
-            Value::Switch(switch) => Ok(f64::from(u8::from(switch))),
+            TomlValue::Switch(switch) => Ok(f64::from(u8::from(switch))),
             _ => Err(wrong(Accepts::Switch.wanted())),
         },
         Kind::Word(words) => match node.text().and_then(|text| words.iter().position(|w| *w == text)) {
@@ -376,7 +382,7 @@ mod tests {
     #[test]
     fn a_parameter_takes_what_its_kind_says() {
         let parameter = |kind| Parameter { name: "p", kind, default: 0.0, help: "" };
-        let set = |text: &str, kind| setting(&fragment(text, Spot::Line(1)), &parameter(kind));
+        let set = |text: &str, kind| setting(&fragment(text, SourceSpan::Line(1)), &parameter(kind));
         let number = Kind::Number { least: 0.0, most: 100.0, unit: "/s" };
         assert_eq!(set("10", number), Ok(10.0));
         assert_eq!(set("0.5", number), Ok(0.5));

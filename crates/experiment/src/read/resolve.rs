@@ -3,19 +3,20 @@
 use std::collections::BTreeSet;
 
 use fairhaul_path::Schedule;
-use fairhaul_path::impair::{Bursts, Impairments, LossRule};
+use fairhaul_path::impair::Impairments;
 use fairhaul_path::queue::{self, Capacity, Site};
-use fairhaul_units::{Bytes, Rate, SENDER, Span, Time};
+use fairhaul_units::{Bytes, Rate, SENDER, Span};
 
-use super::flow::{Party, flow_names};
-use super::impair::impairments;
-use super::mistake::{Notes, Spot, clip, way_out};
-use super::net::{Limit, Net, Wire};
-use super::queue::queue;
-use super::reader::{Got, Values};
-use super::schedule::losses;
-use super::trace::Traces;
-use super::value::Asked;
+use super::capacity_trace::Traces;
+use super::flow_spec::FlowSpec;
+use super::impairments::impairments;
+use super::link_graph::{DuplexLink, Limit, LinkGraph};
+use super::link_schedule::losses;
+use super::loss_rules::loss_rule;
+use super::mistake::{Notes, SourceSpan};
+use super::quantities::CapacitySpec;
+use super::queue_choice::queue;
+use super::reader::Values;
 use crate::{LinkSpec, Scenario, Traffic};
 
 /// Flows of one scenario, and transfers of one run.
@@ -30,30 +31,30 @@ pub(super) fn resolve(root: &Values, stem: &str, traces: &Traces, notes: &mut No
         && warmup >= duration
     {
         notes.note(
-            root.spot("warmup"),
+            root.origin("warmup"),
             format!("warmup: {warmup} leaves nothing of the {duration} of the run"),
         );
     }
-    let net = Net::read(root, traces, notes);
+    let net = LinkGraph::read(root, traces, notes);
     let tables = root.tables("flow").unwrap_or_default();
-    flows_fit(&tables, root.spot("flow"), root.given("flow"), notes)?;
+    flows_fit(&tables, root.origin("flow"), root.given("flow"), notes)?;
     let packet = root.size("packet").unwrap_or(Bytes(1000));
-    let parties: Vec<Party> =
-        tables.iter().filter_map(|t| Party::read(t, packet, duration, &net, notes)).collect();
-    affordable(&parties, duration, root.spot("flow"), notes);
+    let flow_specs: Vec<FlowSpec> =
+        tables.iter().filter_map(|t| FlowSpec::read(t, packet, duration, &net, notes)).collect();
+    affordable(&flow_specs, duration, root.origin("flow"), notes);
     let largest = tables.iter().map(|table| table.size("packet").unwrap_or(packet)).max().unwrap_or(packet);
-    routers_fit(&net, root.spot("link"), notes);
-    routers_answer(&parties, &net, notes);
-    let links = links(&net, &Flows { tables: &tables, parties: &parties, largest }, notes);
+    routers_fit(&net, root.origin("link"), notes);
+    routers_answer(&flow_specs, &net, notes);
+    let links = links(&net, &Flows { tables: &tables, flow_specs: &flow_specs, largest }, notes);
     // Where a flow could not be read, the rest is no scenario; why has been noted.
-    let bases = parties.iter().scan(0, |next, party| {
+    let bases = flow_specs.iter().scan(0, |next, spec| {
         let base = *next;
-        *next += party.width();
+        *next += spec.width();
         Some(base)
     });
     let flows: Option<Vec<_>> =
-        parties.iter().zip(bases).map(|(party, base)| party.flows(base, &net)).collect();
-    let flows = flows.filter(|_| parties.len() == tables.len())?;
+        flow_specs.iter().zip(bases).map(|(spec, base)| spec.flows(base, &net)).collect();
+    let flows = flows.filter(|_| flow_specs.len() == tables.len())?;
     Some(Scenario {
         title: root.text("title").unwrap_or_else(|| stem.to_owned()),
         source: root.text("source")?,
@@ -69,38 +70,38 @@ pub(super) fn resolve(root: &Values, stem: &str, traces: &Traces, notes: &mut No
 struct Flows<'a> {
     tables: &'a [Values],
     /// Those that could be read.
-    parties: &'a [Party<'a>],
+    flow_specs: &'a [FlowSpec<'a>],
     /// The largest packet.
     largest: Bytes,
 }
 
 /// There are flows, not too many, and no two of one name.
-fn flows_fit(tables: &[Values], spot: Spot, given: bool, notes: &mut Notes) -> Option<()> {
+fn flows_fit(tables: &[Values], origin: SourceSpan, given: bool, notes: &mut Notes) -> Option<()> {
     if tables.is_empty() && given {
-        notes.note(spot, "a scenario needs at least one [[flow]]");
+        notes.note(origin, "a scenario needs at least one [[flow]]");
     }
     let mut names = BTreeSet::new();
     for table in tables {
         if let Some(name) = table.text("name").filter(|name| !names.insert(name.clone())) {
-            notes.note(table.spot("name"), format!("name: a second flow is called \"{name}\""));
+            notes.note(table.origin("name"), format!("name: a second flow is called \"{name}\""));
         }
     }
     let connections = |table: &Values| Some(table.whole("count")? * table.whole("connections").unwrap_or(1));
     let count: u64 = tables.iter().filter_map(connections).sum();
     if count > MOST_FLOWS {
-        notes.note(spot, format!("{count} flows are too many; at most {MOST_FLOWS}"));
+        notes.note(origin, format!("{count} flows are too many; at most {MOST_FLOWS}"));
         return None;
     }
     Some(())
 }
 
 /// The transfers of a run have a bound.
-fn affordable(parties: &[Party], duration: Option<Span>, spot: Spot, notes: &mut Notes) {
-    let transfers: f64 = parties.iter().map(|party| party.transfers(duration.unwrap_or_default())).sum();
+fn affordable(flow_specs: &[FlowSpec], duration: Option<Span>, origin: SourceSpan, notes: &mut Notes) {
+    let transfers: f64 = flow_specs.iter().map(|spec| spec.transfers(duration.unwrap_or_default())).sum();
     if transfers > MOST_TRANSFERS {
         let text =
             format!("about {transfers:.0} transfers in a run are too many; at most {MOST_TRANSFERS:.0}");
-        notes.note(spot, text);
+        notes.note(origin, text);
     }
 }
 
@@ -108,95 +109,108 @@ fn affordable(parties: &[Party], duration: Option<Span>, spot: Spot, notes: &mut
 const MOST_ROUTERS: usize = SENDER.get() as usize - 1;
 
 /// There are not more XCP routers than a header tells apart.
-fn routers_fit(net: &Net, spot: Spot, notes: &mut Notes) {
+fn routers_fit(net: &LinkGraph, origin: SourceSpan, notes: &mut Notes) {
     let answers = |name| queue::entry(name).is_some_and(|entry| entry.answers);
-    let routers = 2 * net.wires.iter().filter(|wire| answers(wire.queue.shape.name)).count();
+    let routers =
+        2 * net.duplex_links.iter().filter(|duplex_link| answers(duplex_link.queue.shape.name)).count();
     if routers > MOST_ROUTERS {
         let text = format!(
             "{} links with the queue \"xcp\" are too many; at most {}",
             routers / 2,
             MOST_ROUTERS / 2
         );
-        notes.note(spot, text);
+        notes.note(origin, text);
     }
 }
 
 /// Who asks routers how fast to be has one on the way of its data. One is enough: what lies between routers is
 /// theirs to guess ("virtual"), or is found out by loss.
-fn routers_answer(parties: &[Party], net: &Net, notes: &mut Notes) {
-    let answers = |wire: &Wire| queue::entry(wire.queue.shape.name).is_some_and(|entry| entry.answers);
-    for party in parties.iter().filter(|party| party.asks_routers()) {
-        let wires = || party.way.wires(net);
-        if wires().any(answers) {
+fn routers_answer(flow_specs: &[FlowSpec], net: &LinkGraph, notes: &mut Notes) {
+    let answers = |duplex_link: &DuplexLink| {
+        queue::entry(duplex_link.queue.shape.name).is_some_and(|entry| entry.answers)
+    };
+    for spec in flow_specs.iter().filter(|spec| spec.asks_routers()) {
+        let duplex_links = || spec.route.duplex_links(net);
+        if duplex_links().any(answers) {
             continue;
         }
-        let names: Vec<String> = wires().map(|wire| format!("\"{}\"", wire.name)).collect();
+        let names: Vec<String> =
+            duplex_links().map(|duplex_link| format!("\"{}\"", duplex_link.name)).collect();
         let text = format!(
             "controller: \"xcp\" takes its rate from routers, and no link on the way of its data is one ({}); give one of \
              them queue.kind = \"xcp\" or \"xcp_tcp\", or choose another controller",
             names.join(", ")
         );
-        party.note("controller", text, notes);
+        spec.note("controller", text, notes);
     }
 }
 
 /// Both directions of every link, with capacities in packets and rules of loss.
-fn links(net: &Net, flows: &Flows, notes: &mut Notes) -> Option<Vec<LinkSpec>> {
+fn links(net: &LinkGraph, flows: &Flows, notes: &mut Notes) -> Option<Vec<LinkSpec>> {
     let mut links = Vec::new();
-    for (index, wire) in net.wires.iter().enumerate() {
-        let loss = wire.loss.as_ref().map(|got| rule(got, flows.tables, notes));
-        let losses = losses(&wire.table, flows.tables, notes);
-        let impair = impairments(&wire.table, flows.largest, notes);
-        let Some(capacity) = limit(index, wire, &wire.capacity, flows, notes) else { continue };
-        let mark = wire.mark.as_ref().and_then(|mark| limit(index, wire, mark, flows, notes));
-        if let (Some(of), Some(mark)) = (&wire.mark, mark) {
-            below(mark, capacity, of.spot, flows.largest, notes);
+    for (index, duplex_link) in net.duplex_links.iter().enumerate() {
+        let loss = duplex_link.loss.as_ref().map(|value| loss_rule(value, flows.tables, notes));
+        let losses = losses(&duplex_link.table, flows.tables, notes);
+        let impair = impairments(&duplex_link.table, flows.largest, notes);
+        let Some(capacity) = limit(index, duplex_link, &duplex_link.capacity, flows, notes) else { continue };
+        let mark = duplex_link.mark.as_ref().and_then(|mark| limit(index, duplex_link, mark, flows, notes));
+        if let (Some(of), Some(mark)) = (&duplex_link.mark, mark) {
+            below(mark, capacity, of.origin, flows.largest, notes);
         }
         let mark = mark.unwrap_or(Capacity::Unlimited);
-        let site = Site { rate: wire.rate, delay: wire.delay, capacity, mark };
-        let Some(queue) = queue(&wire.queue, &site, flows.largest, notes) else { continue };
+        let site = Site { rate: duplex_link.rate, delay: duplex_link.delay, capacity, mark };
+        let Some(queue) = queue(&duplex_link.queue, &site, flows.largest, notes) else { continue };
         let link = LinkSpec {
-            name: wire.name.clone(),
-            rate: wire.rate,
-            delay: wire.delay,
+            name: duplex_link.name.clone(),
+            rate: duplex_link.rate,
+            delay: duplex_link.delay,
             capacity,
             mark,
             queue,
             loss: None,
             impair: Impairments::default(),
-            schedule: wire.schedule.clone(),
+            schedule: duplex_link.schedule.clone(),
         };
         let reverse = LinkSpec { name: format!("{} (reverse)", link.name), ..link.clone() };
         let schedule = Schedule { losses, ..link.schedule.clone() };
         links.push(LinkSpec { loss: loss.flatten(), impair, schedule, ..link });
         links.push(reverse);
     }
-    (links.len() == 2 * net.wires.len()).then_some(links)
+    (links.len() == 2 * net.duplex_links.len()).then_some(links)
 }
 
 /// A limit of the queue before a wire, in packets or bytes.
-fn limit(index: usize, wire: &Wire, of: &Limit, flows: &Flows, notes: &mut Notes) -> Option<Capacity> {
+fn limit(
+    index: usize,
+    duplex_link: &DuplexLink,
+    of: &Limit,
+    flows: &Flows,
+    notes: &mut Notes,
+) -> Option<Capacity> {
     let largest = flows.largest;
-    let found = match of.asked {
-        Asked::Unlimited => Ok(Capacity::Unlimited),
-        Asked::Packets(packets) => Ok(Capacity::Packets(packets)),
-        Asked::Bytes(bytes) if bytes < largest => Err(format!("{bytes} do not hold a packet of {largest}")),
-        Asked::Bytes(bytes) => Ok(Capacity::Bytes(bytes)),
-        Asked::Time(time) => packets_in(time, wire.rate, largest).map(Capacity::Packets),
+    let found = match of.spec {
+        CapacitySpec::Unlimited => Ok(Capacity::Unlimited),
+        CapacitySpec::Packets(packets) => Ok(Capacity::Packets(packets)),
+        CapacitySpec::Bytes(bytes) if bytes < largest => {
+            Err(format!("{bytes} do not hold a packet of {largest}"))
+        }
+        CapacitySpec::Bytes(bytes) => Ok(Capacity::Bytes(bytes)),
+        CapacitySpec::Time(time) => packets_in(time, duplex_link.rate, largest).map(Capacity::Packets),
         // A mean is only right when all of its flows could be read.
-        Asked::Bdp(_) if flows.parties.len() < flows.tables.len() => return None,
-        Asked::Bdp(millionths) => {
-            bdp(millionths, wire.rate, &round_trips(index, flows.parties), largest).map(Capacity::Packets)
+        CapacitySpec::Bdp(_) if flows.flow_specs.len() < flows.tables.len() => return None,
+        CapacitySpec::Bdp(millionths) => {
+            bdp(millionths, duplex_link.rate, &round_trips(index, flows.flow_specs), largest)
+                .map(Capacity::Packets)
         }
     };
-    found.map_err(|text| notes.note(of.spot, format!("{}: {text}", of.key))).ok()
+    found.map_err(|text| notes.note(of.origin, format!("{}: {text}", of.key))).ok()
 }
 
 /// A queue marks before it drops; bytes are held against the largest packets.
-fn below(mark: Capacity, capacity: Capacity, spot: Spot, largest: Bytes, notes: &mut Notes) {
+fn below(mark: Capacity, capacity: Capacity, origin: SourceSpan, largest: Bytes, notes: &mut Notes) {
     let (what, bytes) = match mark {
         Capacity::Unlimited => {
-            return notes.note(spot, "mark: without a limit it marks nothing; leave it out");
+            return notes.note(origin, "mark: without a limit it marks nothing; leave it out");
         }
         Capacity::Packets(packets) => (format!("{packets} packets"), in_bytes(packets, largest)),
         Capacity::Bytes(bytes) => (bytes.to_string(), bytes.0.into()),
@@ -207,7 +221,7 @@ fn below(mark: Capacity, capacity: Capacity, spot: Spot, largest: Bytes, notes: 
         Capacity::Bytes(size) => (size.to_string(), size.0.into()),
     };
     if bytes >= most {
-        notes.note(spot, format!("mark: {what} are not below the capacity, {whole}"));
+        notes.note(origin, format!("mark: {what} are not below the capacity, {whole}"));
     }
 }
 
@@ -217,10 +231,11 @@ fn in_bytes(packets: u64, largest: Bytes) -> u128 {
 
 /// The round trips of the bulk flows that cross a wire; where there are none, those of the
 /// transfers of a fixed size stand in.
-fn round_trips(wire: usize, parties: &[Party]) -> Vec<Span> {
+fn round_trips(duplex_link: usize, flow_specs: &[FlowSpec]) -> Vec<Span> {
     let of = |wanted: fn(&Traffic) -> bool| -> Vec<Span> {
-        let crossing = parties.iter().filter(|party| party.way.crosses(wire) && wanted(&party.traffic));
-        crossing.flat_map(|party| party.rtts.iter().copied()).collect()
+        let crossing =
+            flow_specs.iter().filter(|spec| spec.route.crosses(duplex_link) && wanted(&spec.traffic));
+        crossing.flat_map(|spec| spec.rtts.iter().copied()).collect()
     };
     let bulk = of(|traffic| matches!(traffic, Traffic::Bulk));
     if bulk.is_empty() { of(|traffic| matches!(traffic, Traffic::Sized(_))) } else { bulk }
@@ -254,94 +269,6 @@ fn bdp(millionths: u64, rate: Rate, rtts: &[Span], packet: Bytes) -> Result<u64,
         Some(Ok(packets)) => Ok(packets),
         _ => Err(format!("so many bdp at {rate} are too much to count")),
     }
-}
-
-/// What a link loses; `None` where that is nothing, or where a part of it was wrong.
-pub(super) fn rule(got: &Got, tables: &[Values], notes: &mut Notes) -> Option<LossRule> {
-    let table = match got {
-        Got::Number(p) => return (*p > 0.0).then_some(LossRule::Probability(*p)),
-        Got::Table(table) => table,
-        other => unreachable!("loss is {other:?}"),
-    };
-    let chain = ["good_to_bad", "bad_to_good"].map(|key| table.given(key));
-    match (table.given("every"), table.given("at"), chain) {
-        (true, false, [false, false]) => {
-            strays(table, &["flows", "loss_good", "loss_bad"], "\"every\" counts all packets", notes);
-            table.whole("every").map(LossRule::Every)
-        }
-        (false, true, [false, false]) => {
-            strays(table, &["loss_good", "loss_bad"], "\"at\" takes one packet for each time", notes);
-            let times = times(table, notes)?;
-            let flows = chosen(table, tables, notes)?;
-            Some(LossRule::At { times, flows })
-        }
-        (false, false, [true, true]) => {
-            strays(table, &["flows"], "a chain strikes all packets", notes);
-            Some(LossRule::Bursts(Bursts {
-                good_to_bad: table.number("good_to_bad")?,
-                bad_to_good: table.number("bad_to_good")?,
-                loss_good: table.number("loss_good")?,
-                loss_bad: table.number("loss_bad")?,
-            }))
-        }
-        _ => {
-            notes.note(
-                table.spot,
-                "loss: wanted a probability, { every = N }, { at = [times], flows = [names] } or \
-                 { good_to_bad = P, bad_to_good = P }",
-            );
-            None
-        }
-    }
-}
-
-/// Keys that belong to another form of loss.
-fn strays(table: &Values, keys: &[&str], because: &str, notes: &mut Notes) {
-    for key in keys.iter().filter(|key| table.given(key)) {
-        notes.note(table.spot(key), format!("{key}: does not belong here; {because}"));
-    }
-}
-
-/// The instants of a rule, which ascend.
-fn times(table: &Values, notes: &mut Notes) -> Option<Vec<Time>> {
-    let mut times: Vec<Time> = Vec::new();
-    for (spot, got) in table.list("at")? {
-        let Got::Span(at) = got else { unreachable!("at is {got:?}") };
-        let at = Time::ZERO + at;
-        if times.last().is_some_and(|last| *last >= at) {
-            notes.note(spot, format!("at: {at} does not come after the time before it"));
-        }
-        times.push(at);
-    }
-    Some(times)
-}
-
-/// The indices of the flows that a rule strikes.
-fn chosen(table: &Values, tables: &[Values], notes: &mut Notes) -> Option<Vec<u32>> {
-    let known: Option<Vec<String>> = tables.iter().map(|flow| flow.text("name")).collect();
-    // Where a name could not be read, none can be missed.
-    let known = known?;
-    let names = known.iter().zip(tables).flat_map(|(name, flow)| {
-        let whole = |key| flow.whole(key).unwrap_or(1);
-        flow_names(name, whole("count"), whole("connections")).map(move |flow| (name.as_str(), flow))
-    });
-    let names: Vec<(&str, String)> = names.collect();
-    if !table.given("flows") {
-        return Some((0..names.len() as u32).collect());
-    }
-    let mut flows = BTreeSet::new();
-    for (spot, got) in table.list("flows")? {
-        let Got::Text(pattern) = got else { unreachable!("flows is {got:?}") };
-        let hit = |(party, flow): &(&str, String)| flow == &pattern || fast_glob::glob_match(&pattern, party);
-        let struck: Vec<u32> = (0..).zip(&names).filter(|(_, n)| hit(n)).map(|(index, _)| index).collect();
-        if struck.is_empty() {
-            let known: Vec<&str> = known.iter().map(String::as_str).collect();
-            let text = clip(&pattern);
-            notes.note(spot, format!("flows: no flow is called \"{text}\"{}", way_out(&text, &known)));
-        }
-        flows.extend(struck);
-    }
-    Some(flows.into_iter().collect())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use fairhaul_experiment::{Hop, LinkSpec};
 use fairhaul_path::Schedule;
 use fairhaul_path::impair::{Impairments, LossRule};
-use fairhaul_path::queue::{Capacity, Choice, Site};
+use fairhaul_path::queue::{Capacity, QueueChoice, Site};
 use fairhaul_units::{Bytes, Rate, Span};
 use serde::Serialize;
 
@@ -120,10 +120,10 @@ impl Dumbbell {
         }
     }
 
-    fn droptail(&self) -> Choice {
+    fn droptail(&self) -> QueueChoice {
         let site =
             Site { rate: self.rate, delay: self.rtt / 2, capacity: self.capacity, mark: Capacity::Unlimited };
-        let choice = Choice::named("droptail").expect("it is in the catalogue");
+        let choice = QueueChoice::named("droptail").expect("it is in the catalogue");
         choice.resolved(&site, MTU).expect("it has no parameters")
     }
 }

@@ -318,7 +318,7 @@ mod tests {
     use super::*;
     use fairhaul_experiment::grid;
     use fairhaul_path::impair::{Impairments, JitterRule, LossRule};
-    use fairhaul_path::queue::{Capacity, Choice, Site};
+    use fairhaul_path::queue::{Capacity, QueueChoice, Site};
     use fairhaul_units::{Bytes, Chance, Rate};
 
     fn at(us: u64) -> Time {
@@ -388,7 +388,7 @@ mod tests {
             let mut layout = layout();
             let link = &mut layout.links[0];
             let site = Site { rate: link.rate, delay: link.delay, capacity: link.capacity, mark: link.mark };
-            let mut choice = Choice::named(name).expect("it is in the catalogue");
+            let mut choice = QueueChoice::named(name).expect("it is in the catalogue");
             if name == "red" {
                 let values = [("min_threshold", 1.0), ("max_threshold", 3.0)];
                 values.iter().for_each(|(key, value)| choice.settings.set(key, *value));

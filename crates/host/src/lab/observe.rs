@@ -81,7 +81,7 @@ impl Observer {
         let known = self.known.entry(connection).or_insert(first);
         let (from, before) = std::mem::replace(&mut known.last, (now, *glance));
         let ssthresh = glance.ssthresh.map_or(f64::INFINITY, f64::from);
-        self.ledger.stood(flow, glance.cwnd.into(), ssthresh, from.min(now), now);
+        self.ledger.integrate_window(flow, glance.cwnd.into(), ssthresh, from.min(now), now);
         if let Some(rtt) = glance.rtt {
             // Of one way the packets themselves tell.
             self.ledger.sampled(flow, rtt, Span::ZERO, now);

@@ -223,7 +223,7 @@ fn asks_too_much(flow: &Flow) -> Vec<String> {
         "recovery: the kernel recovers by selective acknowledgements; use \"sack\"",
     );
     refuse(
-        matches!(flow.slow_start, SlowStart::Limited { .. } | SlowStart::HyStart),
+        matches!(flow.slow_start, SlowStart::Limited { .. } | SlowStart::HyStartPp),
         "slow_start: it is the kernel's controller's own; leave it out",
     );
     let window = flow.initial_window;
@@ -242,7 +242,7 @@ fn asks_too_much(flow: &Flow) -> Vec<String> {
         "delayed_ack: the kernel does it by itself (\"adaptive\", or true), or not at all (false)",
     );
     refuse(
-        flow.clock != fairhaul_experiment::Clock::default(),
+        flow.clock != fairhaul_experiment::ReceiverClock::default(),
         "clock_offset, clock_drift and clock_stamp: the hosts of the lab share one clock; leave them out",
     );
     refuse(

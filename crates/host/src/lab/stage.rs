@@ -1,9 +1,9 @@
 //! A link at work: its queue, what it loses and what else it does to packets, as in the simulator.
 
-use fairhaul_experiment::{Carried, Ledger, LinkSpec};
+use fairhaul_experiment::{CarriedPayload, Ledger, LinkSpec};
 use fairhaul_path::impair::{Impaired, Loss};
-use fairhaul_path::queue::{Held, Packet};
-use fairhaul_path::{Ability, Carrier, Departure, Passage};
+use fairhaul_path::queue::{Packet, Queued};
+use fairhaul_path::{Departure, LinkModel, LinkOutcome, LinkRate};
 use fairhaul_units::{Chance, CongestionHeader, Ecn, Span, Time};
 
 /// A packet at a link: what of it queues and losses look at, and its place in the network.
@@ -50,8 +50,8 @@ pub type Fates = Vec<(Parcel, Fate)>;
 pub struct Stage {
     /// Its place in the books.
     link: u32,
-    carrier: Carrier<Parcel>,
-    ability: Ability,
+    carrier: LinkModel<Parcel>,
+    link_rate: LinkRate,
     loss: Option<Loss>,
     impaired: Option<Impaired>,
     /// Whether the books hold what links have sent.
@@ -60,7 +60,7 @@ pub struct Stage {
     due: Time,
     /// The last departure at which the network was told to come back.
     told: Option<Time>,
-    victims: Vec<Held<Parcel>>,
+    victims: Vec<Queued<Parcel>>,
 }
 
 impl Stage {
@@ -68,8 +68,8 @@ impl Stage {
         let stream = |purpose: &str| Chance::stream(seed, purpose, u64::from(link));
         Stage {
             link,
-            carrier: spec.carrier(stream("queue")),
-            ability: spec.ability(),
+            carrier: spec.model(stream("queue")),
+            link_rate: spec.link_rate(),
             loss: spec.loss(stream("loss")),
             impaired: spec.impaired(stream),
             counts_bytes,
@@ -87,16 +87,16 @@ impl Stage {
             ledger.refused(self.link, now);
             return fates.push((parcel, Fate::Dropped(now)));
         }
-        let Carrier::OnArrival(link) = &mut self.carrier else {
+        let LinkModel::OnArrival(link) = &mut self.carrier else {
             return self.hold(parcel, now, ledger, fates);
         };
         match link.offer(parcel.size, parcel.ecn, parcel.connection, now) {
-            Passage::Dropped => {
+            LinkOutcome::Dropped => {
                 ledger.refused(self.link, now);
                 fates.push((parcel, Fate::Dropped(now)));
             }
-            Passage::Passes { departs, arrives, on_wire, marked } => {
-                ledger.taken(self.link, parcel.size, now);
+            LinkOutcome::Sent { departs, arrives, on_wire, marked } => {
+                ledger.enqueued(self.link, parcel.size, now);
                 let departure = Leaving { offered: now, departs, arrives, on_wire, marked };
                 fates.push((parcel, self.leave(&parcel, departure, now, ledger)));
             }
@@ -106,15 +106,15 @@ impl Stage {
     /// What was being sent has left: the link begins with the next packet.
     pub fn serve(&mut self, now: Time, ledger: &mut Ledger, fates: &mut Fates) {
         self.read_gauges(now, ledger);
-        let Carrier::AtDeparture(holding) = &mut self.carrier else { return };
-        let departure = holding.begin(now, &mut self.victims);
+        let LinkModel::AtDeparture(buffered) = &mut self.carrier else { return };
+        let departure = buffered.begin(now, &mut self.victims);
         self.settle(departure, now, ledger, fates);
     }
 
     /// When it is to be served next, told once for each time.
     pub fn wakes(&mut self) -> Option<Time> {
-        let Carrier::AtDeparture(holding) = &self.carrier else { return None };
-        let next = (holding.waiting() > 0).then(|| holding.departs())?;
+        let LinkModel::AtDeparture(buffered) = &self.carrier else { return None };
+        let next = (buffered.waiting() > 0).then(|| buffered.departs())?;
         (self.told.replace(next) != Some(next)).then_some(next)
     }
 
@@ -134,13 +134,13 @@ impl Stage {
 
     /// A packet comes to a queue that decides at departure.
     fn hold(&mut self, parcel: Parcel, now: Time, ledger: &mut Ledger, fates: &mut Fates) {
-        let Carrier::AtDeparture(holding) = &mut self.carrier else { return };
-        let held = Held { size: parcel.size, ecn: parcel.ecn, arrived: now, packet: parcel };
-        ledger.taken(self.link, parcel.size, now);
-        let departure = if holding.is_idle(now) && holding.waiting() == 0 {
-            holding.pass(held, parcel.connection, &mut self.victims)
+        let LinkModel::AtDeparture(buffered) = &mut self.carrier else { return };
+        let queued = Queued { size: parcel.size, ecn: parcel.ecn, arrived: now, packet: parcel };
+        ledger.enqueued(self.link, parcel.size, now);
+        let departure = if buffered.is_idle(now) && buffered.waiting() == 0 {
+            buffered.offer_idle(queued, parcel.connection, &mut self.victims)
         } else {
-            holding.offer(held, parcel.connection, &mut self.victims);
+            buffered.offer(queued, parcel.connection, &mut self.victims);
             None
         };
         self.settle(departure, now, ledger, fates);
@@ -155,7 +155,7 @@ impl Stage {
         fates: &mut Fates,
     ) {
         let mut victims = std::mem::take(&mut self.victims);
-        for Held { packet, size, arrived, .. } in victims.drain(..) {
+        for Queued { packet, size, arrived, .. } in victims.drain(..) {
             ledger.dropped(self.link, size, arrived, now);
             fates.push((packet, Fate::Dropped(now)));
         }
@@ -173,16 +173,17 @@ impl Stage {
         if marked {
             ledger.marked(self.link, offered, now);
         }
-        let work = |from, to| self.ability.work_between(from, to);
-        let carried = parcel.data_of.zip(parcel.counted).map(|(flow, payload)| Carried { flow, payload });
-        ledger.passed_with(self.link, parcel.size, carried, departs, on_wire, work);
+        let work = |from, to| self.link_rate.work_between(from, to);
+        let carried =
+            parcel.data_of.zip(parcel.counted).map(|(flow, payload)| CarriedPayload { flow, payload });
+        ledger.departed_with(self.link, parcel.size, carried, departs, on_wire, work);
         if self.counts_bytes {
-            ledger.sends(self.link, departs, on_wire, work);
+            ledger.sent_by_link(self.link, departs, on_wire, work);
         }
         if let (Some(loss), Some(flow)) = (&mut self.loss, parcel.data_of)
-            && loss.takes(flow, departs)
+            && loss.loses(flow, departs)
         {
-            ledger.lost_behind(self.link, offered, departs);
+            ledger.lost_after_queue(self.link, offered, departs);
             return Fate::Dropped(departs);
         }
         let crossing = self.impaired.as_mut().map(|impaired| impaired.cross(arrives));

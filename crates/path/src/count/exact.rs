@@ -1,6 +1,6 @@
 //! The exact count: every flow that has sent within a window of time, in a table.
 //!
-//! It is what the other counters are held against. Its memory grows with the flows, and a packet
+//! It is what the other counters are compared with. Its memory grows with the flows, and a packet
 //! costs the logarithm of their number.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use fairhaul_units::{Kind, Parameter, Settings, Span, Time};
 
 /// The numbers of the exact table.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TableRule {
+pub struct FlowTableRule {
     /// How many flows fit; a flow beyond is not counted.
     pub flows: usize,
     /// For how long after its last packet a flow is active.
@@ -31,37 +31,37 @@ const PARAMETERS: &[Parameter] = &[
     },
 ];
 
-impl TableRule {
+impl FlowTableRule {
     /// The rule of `settings`.
-    pub fn of(settings: &Settings) -> TableRule {
+    pub fn of(settings: &Settings) -> FlowTableRule {
         let window = Span::from_secs(settings.number("window"));
-        TableRule { flows: settings.number("flows") as usize, window }
+        FlowTableRule { flows: settings.number("flows") as usize, window }
     }
 }
 
 /// Flows and when each was seen last.
 #[derive(Clone, Debug)]
-pub struct Table {
-    rule: TableRule,
+pub struct FlowTable {
+    rule: FlowTableRule,
     last: BTreeMap<u64, Time>,
     /// The same, the one seen longest ago first.
     order: BTreeSet<(Time, u64)>,
 }
 
-impl Table {
+impl FlowTable {
     /// One line of what it is.
     pub const TITLE: &'static str = "Exact: a table of the flows that sent within a window of time";
     /// Its parameters.
     pub const PARAMETERS: &'static [Parameter] = PARAMETERS;
 
     /// An empty table.
-    pub fn new(rule: TableRule) -> Table {
+    pub fn new(rule: FlowTableRule) -> FlowTable {
         assert!(rule.flows > 0 && !rule.window.is_zero(), "a table has room and a window");
-        Table { rule, last: BTreeMap::new(), order: BTreeSet::new() }
+        FlowTable { rule, last: BTreeMap::new(), order: BTreeSet::new() }
     }
 
     /// A packet of `flow` passes at `now`.
-    pub fn see(&mut self, flow: u64, now: Time) {
+    pub fn count_packet(&mut self, flow: u64, now: Time) {
         self.forget(now);
         let full = self.last.len() == self.rule.flows;
         if full && !self.last.contains_key(&flow) {
@@ -80,7 +80,7 @@ impl Table {
     }
 
     /// Until when that number stands after `now`, while no packet passes.
-    pub fn stands_until(&mut self, now: Time) -> Time {
+    pub fn constant_until(&mut self, now: Time) -> Time {
         self.forget(now);
         self.order.first().map_or(Time::NEVER, |(last, _)| *last + self.rule.window)
     }
@@ -108,10 +108,10 @@ mod tests {
 
     #[test]
     fn a_flow_is_active_until_a_window_after_its_last_packet() {
-        let mut table = Table::new(TableRule { flows: 10, window: Span::from_ms(100) });
-        table.see(1, at(0));
-        table.see(2, at(50));
-        table.see(1, at(60));
+        let mut table = FlowTable::new(FlowTableRule { flows: 10, window: Span::from_ms(100) });
+        table.count_packet(1, at(0));
+        table.count_packet(2, at(50));
+        table.count_packet(1, at(60));
         // Flow 2 until before 150, flow 1 until before 160.
         let found: Vec<usize> = [149, 150, 159, 160].iter().map(|ms| table.flows(at(*ms))).collect();
         assert_eq!(found, [2, 1, 1, 0]);
@@ -119,21 +119,21 @@ mod tests {
 
     #[test]
     fn a_full_table_counts_those_that_are_in_it_until_one_leaves() {
-        let mut table = Table::new(TableRule { flows: 2, window: Span::from_ms(100) });
-        (0..3).for_each(|flow| table.see(flow, at(flow * 10)));
+        let mut table = FlowTable::new(FlowTableRule { flows: 2, window: Span::from_ms(100) });
+        (0..3).for_each(|flow| table.count_packet(flow, at(flow * 10)));
         assert_eq!(table.flows(at(20)), 2);
-        table.see(2, at(100)); // flow 0 has left at this very time
+        table.count_packet(2, at(100)); // flow 0 has left at this very time
         assert_eq!((table.flows(at(100)), table.last.contains_key(&2)), (2, true));
     }
 
     proptest! {
         #[test]
         fn exact_is_exact(packets in proptest::collection::vec((0u64..40, 0u64..20), 1..300)) {
-            let mut table = Table::new(TableRule { flows: 20, window: Span::from_ms(100) });
+            let mut table = FlowTable::new(FlowTableRule { flows: 20, window: Span::from_ms(100) });
             let (mut now, mut seen) = (0, Vec::new());
             for (gap, flow) in packets {
                 now += gap;
-                table.see(flow, at(now));
+                table.count_packet(flow, at(now));
                 seen.push((now, flow));
                 let mut within: Vec<u64> =
                     seen.iter().filter(|(ms, _)| ms + 100 > now).map(|(_, flow)| *flow).collect();

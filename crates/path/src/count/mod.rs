@@ -1,40 +1,40 @@
-//! Flow counters: how many flows send over a link, told from its packets one by one, and their list.
+//! Flow counters: how many flows send over a link, estimated from its packets one by one, and their list.
 //!
 //! A counter is shown each packet that it is to count and answers at any time. Which packets those
 //! are is its owner's affair: for flows, data packets of one direction.
 
-mod crowd;
 mod exact;
 mod nred;
 mod sred;
+mod zipf_traffic;
 
 use fairhaul_units::{Chance, Kind, Parameter, Settings, Time};
 
-pub use crowd::{Crowd, told};
-pub use exact::{Table, TableRule};
-pub use nred::{Bins, BinsRule};
+pub use exact::{FlowTable, FlowTableRule};
+pub use nred::{HashBins, HashBinsRule};
 pub(crate) use sred::{ENTRIES, FILL, OVERWRITE, START, WEIGHT};
 pub use sred::{ZombieRule, Zombies};
+pub use zipf_traffic::{ZipfTraffic, estimated_flows};
 
 /// Any counter, dispatched without a virtual call.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "each variant is the counter of that name")]
 pub enum Counter {
-    Exact(Table),
+    Exact(FlowTable),
     Sred(Zombies),
-    Nred(Bins),
+    Nred(HashBins),
 }
 
 impl Counter {
     /// A packet of `flow` passes at `now`, which must not run backwards.
     #[inline]
-    pub fn see(&mut self, flow: u64, now: Time) {
+    pub fn count_packet(&mut self, flow: u64, now: Time) {
         match self {
-            Counter::Exact(table) => table.see(flow, now),
+            Counter::Exact(table) => table.count_packet(flow, now),
             Counter::Sred(zombies) => {
-                zombies.see(flow, now);
+                zombies.count_packet(flow, now);
             }
-            Counter::Nred(bins) => bins.see(flow, now),
+            Counter::Nred(bins) => bins.count_packet(flow, now),
         }
     }
 
@@ -48,18 +48,18 @@ impl Counter {
     }
 
     /// Until when the answer is what it is at `now`, if no packet passes.
-    pub fn stands_until(&mut self, now: Time) -> Time {
+    pub fn constant_until(&mut self, now: Time) -> Time {
         match self {
-            Counter::Exact(table) => table.stands_until(now),
-            Counter::Sred(zombies) => zombies.stands_until(now),
-            Counter::Nred(bins) => bins.stands_until(now),
+            Counter::Exact(table) => table.constant_until(now),
+            Counter::Sred(zombies) => zombies.constant_until(now),
+            Counter::Nred(bins) => bins.constant_until(now),
         }
     }
 }
 
 /// What the list says of one counter.
 #[derive(Debug)]
-pub struct Entry {
+pub struct CounterEntry {
     /// Its word and its file.
     pub name: &'static str,
     /// One line of what it is.
@@ -71,32 +71,32 @@ pub struct Entry {
     build: fn(&Settings, Chance) -> Counter,
 }
 
-static LIST: [Entry; 3] = [
-    Entry {
+static LIST: [CounterEntry; 3] = [
+    CounterEntry {
         name: "exact",
-        title: Table::TITLE,
+        title: FlowTable::TITLE,
         source: "",
-        parameters: Table::PARAMETERS,
-        build: |settings, _| Counter::Exact(Table::new(TableRule::of(settings))),
+        parameters: FlowTable::PARAMETERS,
+        build: |settings, _| Counter::Exact(FlowTable::new(FlowTableRule::of(settings))),
     },
-    Entry {
+    CounterEntry {
         name: "sred",
         title: Zombies::TITLE,
         source: Zombies::SOURCE,
         parameters: Zombies::PARAMETERS,
         build: |settings, chance| Counter::Sred(Zombies::new(ZombieRule::of(settings), chance)),
     },
-    Entry {
+    CounterEntry {
         name: "nred",
-        title: Bins::TITLE,
-        source: Bins::SOURCE,
-        parameters: Bins::PARAMETERS,
-        build: |settings, chance| Counter::Nred(Bins::new(BinsRule::of(settings), chance)),
+        title: HashBins::TITLE,
+        source: HashBins::SOURCE,
+        parameters: HashBins::PARAMETERS,
+        build: |settings, chance| Counter::Nred(HashBins::new(HashBinsRule::of(settings), chance)),
     },
 ];
 
 /// The counters.
-pub fn entries() -> &'static [Entry] {
+pub fn entries() -> &'static [CounterEntry] {
     &LIST
 }
 
@@ -104,14 +104,14 @@ pub fn entries() -> &'static [Entry] {
 ///
 /// # Errors
 /// There is none of that name; the sentence lists those that are.
-pub fn entry(name: &str) -> Result<&'static Entry, String> {
+pub fn entry(name: &str) -> Result<&'static CounterEntry, String> {
     entries().iter().find(|entry| entry.name == name).ok_or_else(|| {
         let names: Vec<&str> = entries().iter().map(|entry| entry.name).collect();
         format!("there is no counter {name:?}; there are {}", names.join(", "))
     })
 }
 
-impl Entry {
+impl CounterEntry {
     /// The counter under values given as texts, the others at their defaults; `chance` is its own.
     ///
     /// # Errors
@@ -171,7 +171,7 @@ mod tests {
             let mut counter = built(entry.name, &[]).expect("defaults fit");
             assert_eq!(counter.flows(Time::NEVER), 0.0, "{}", entry.name);
             let mut counter = built(entry.name, &[]).expect("defaults fit");
-            counter.see(7, Time::ZERO);
+            counter.count_packet(7, Time::ZERO);
             assert_eq!(counter.flows(Time::ZERO), 1.0, "{}", entry.name);
         }
     }
@@ -181,14 +181,14 @@ mod tests {
     fn an_answer_stands_as_long_as_it_is_said_to() {
         for entry in entries() {
             let mut counter = built(entry.name, &[]).expect("defaults fit");
-            assert_eq!(counter.stands_until(Time::ZERO), Time::NEVER, "{}", entry.name);
+            assert_eq!(counter.constant_until(Time::ZERO), Time::NEVER, "{}", entry.name);
             let at = |ms| Time::ZERO + fairhaul_units::Span::from_ms(ms);
-            counter.see(7, at(0));
-            counter.see(8, at(400));
+            counter.count_packet(7, at(0));
+            counter.count_packet(8, at(400));
             let mut changes = 0;
             for step in 8..100 {
                 let (now, answer) = (at(50 * step), counter.flows(at(50 * step)));
-                let until = counter.stands_until(now);
+                let until = counter.constant_until(now);
                 assert!(until > now, "{}", entry.name);
                 let mut later = counter.clone();
                 if until < Time::NEVER {

@@ -7,7 +7,7 @@ use fairhaul_units::{Chance, Kind, Parameter, Settings, Span, Time, mix};
 
 /// The numbers of the bins.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BinsRule {
+pub struct HashBinsRule {
     /// How many bins a level has.
     pub bins: usize,
     /// How many levels there are.
@@ -40,10 +40,10 @@ const PARAMETERS: &[Parameter] = &[
     },
 ];
 
-impl BinsRule {
+impl HashBinsRule {
     /// The rule of `settings`.
-    pub fn of(settings: &Settings) -> BinsRule {
-        BinsRule {
+    pub fn of(settings: &Settings) -> HashBinsRule {
+        HashBinsRule {
             bins: settings.number("bins") as usize,
             levels: settings.number("levels") as usize,
             interval: Span::from_secs(settings.number("interval")),
@@ -53,8 +53,8 @@ impl BinsRule {
 
 /// Bins and the count of the interval.
 #[derive(Clone, Debug)]
-pub struct Bins {
-    rule: BinsRule,
+pub struct HashBins {
+    rule: HashBinsRule,
     /// Of one level after the other, 64 to a word.
     bits: Vec<u64>,
     /// What sets the hash of each level apart.
@@ -66,7 +66,7 @@ pub struct Bins {
     before: Option<u64>,
 }
 
-impl Bins {
+impl HashBins {
     /// One line of what it is.
     pub const TITLE: &'static str =
         "NRED's bins: packets that set a bit which no other has set in this interval";
@@ -76,16 +76,16 @@ impl Bins {
     pub const PARAMETERS: &'static [Parameter] = PARAMETERS;
 
     /// Empty bins.
-    pub fn new(rule: BinsRule, mut chance: Chance) -> Bins {
+    pub fn new(rule: HashBinsRule, mut chance: Chance) -> HashBins {
         assert!(rule.bins > 0 && rule.levels > 0 && !rule.interval.is_zero(), "there are bins: {rule:?}");
         let bits = vec![0; (rule.bins * rule.levels).div_ceil(64)];
         let keys = (0..rule.levels).map(|_| chance.below(u64::MAX)).collect();
-        Bins { rule, bits, keys, interval: None, counted: 0, before: None }
+        HashBins { rule, bits, keys, interval: None, counted: 0, before: None }
     }
 
     /// A packet of `flow` passes at `now`.
     #[inline]
-    pub fn see(&mut self, flow: u64, now: Time) {
+    pub fn count_packet(&mut self, flow: u64, now: Time) {
         self.turn(now);
         self.interval.get_or_insert(now.since(Time::ZERO) / self.rule.interval);
         let bins = self.rule.bins as u128;
@@ -108,7 +108,7 @@ impl Bins {
     }
 
     /// Until when that number stands after `now`, while no packet passes.
-    pub fn stands_until(&mut self, now: Time) -> Time {
+    pub fn constant_until(&mut self, now: Time) -> Time {
         self.turn(now);
         let Some(interval) = self.interval else { return Time::NEVER };
         // Behind an empty interval all others are empty, too.
@@ -130,11 +130,11 @@ impl Bins {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::count::Crowd;
+    use crate::count::ZipfTraffic;
 
-    fn bins(bins: usize, levels: usize, seed: u64) -> Bins {
-        let rule = BinsRule { bins, levels, interval: Span::from_s(1) };
-        Bins::new(rule, Chance::stream(seed, "count", 0))
+    fn bins(bins: usize, levels: usize, seed: u64) -> HashBins {
+        let rule = HashBinsRule { bins, levels, interval: Span::from_s(1) };
+        HashBins::new(rule, Chance::stream(seed, "count", 0))
     }
 
     fn at(ms: u64) -> Time {
@@ -158,7 +158,7 @@ mod tests {
         for (size, levels, flows, about) in [(64, 2, 100, 70.9), (256, 3, 100, 99.0), (64, 1, 100, 51.0)] {
             let counted = |seed| {
                 let mut bins = bins(size, levels, seed);
-                (0..flows).for_each(|flow| bins.see(flow, Time::ZERO));
+                (0..flows).for_each(|flow| bins.count_packet(flow, Time::ZERO));
                 bins.flows(Time::ZERO) as f64
             };
             let mean = (0..400).map(counted).sum::<f64>() / 400.0;
@@ -179,11 +179,11 @@ mod tests {
     #[test]
     fn a_flow_counts_once_however_much_it_sends() {
         let mut bins = bins(1024, 4, 1);
-        let shares = Crowd::weights(20, 1.0);
-        let mut crowd = Crowd::new(&shares, Span::from_us(1), Chance::stream(1, "crowd", 0));
+        let shares = ZipfTraffic::weights(20, 1.0);
+        let mut traffic = ZipfTraffic::new(&shares, Span::from_us(1), Chance::stream(1, "crowd", 0));
         for _ in 0..10_000 {
-            let (flow, now) = crowd.packet();
-            bins.see(flow, now);
+            let (flow, now) = traffic.packet();
+            bins.count_packet(flow, now);
         }
         // None of 20 goes uncounted but with probability 20 x (20 / 1024)^4.
         assert_eq!(bins.flows(at(10)), 20);
@@ -192,12 +192,12 @@ mod tests {
     #[test]
     fn the_answer_is_that_of_the_last_whole_interval() {
         let mut bins = bins(1024, 4, 1);
-        (0..3).for_each(|flow| bins.see(flow, at(5100)));
+        (0..3).for_each(|flow| bins.count_packet(flow, at(5100)));
         assert_eq!(bins.flows(at(5999)), 3); // the first has not ended
-        bins.see(9, at(6000));
+        bins.count_packet(9, at(6000));
         assert_eq!((bins.flows(at(6000)), bins.flows(at(6999))), (3, 3));
         assert_eq!((bins.flows(at(7000)), bins.flows(at(8000))), (1, 0));
-        bins.see(9, at(20_000));
+        bins.count_packet(9, at(20_000));
         assert_eq!(bins.flows(at(20_000)), 0); // nobody sent in the 19th second
     }
 }

@@ -131,7 +131,7 @@ impl Zombies {
 
     /// A packet of `flow` passes at `now`; whether it was a hit.
     #[inline]
-    pub fn see(&mut self, flow: u64, now: Time) -> bool {
+    pub fn count_packet(&mut self, flow: u64, now: Time) -> bool {
         self.last = Some(now);
         if self.rule.inspect < 1.0 && !self.chance.hits(self.rule.inspect) {
             return false;
@@ -182,7 +182,7 @@ impl Zombies {
     }
 
     /// Until when that number stands after `now`, while no packet passes.
-    pub fn stands_until(&self, now: Time) -> Time {
+    pub fn constant_until(&self, now: Time) -> Time {
         let fresh = self.last.filter(|last| now.since(*last) <= self.rule.stale);
         match fresh {
             Some(last) if !self.rule.stale.is_zero() => last + self.rule.stale + Span::from_ps(1),
@@ -201,7 +201,7 @@ impl Zombies {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::count::Crowd;
+    use crate::count::ZipfTraffic;
 
     const RULE: ZombieRule = ZombieRule {
         entries: 1000,
@@ -223,10 +223,10 @@ mod tests {
     ) -> Vec<f64> {
         let one = |seed| {
             let mut zombies = Zombies::new(rule, Chance::stream(seed, "zombies", 0));
-            let mut crowd = Crowd::new(weights, Span::from_us(10), Chance::stream(seed, "crowd", 0));
+            let mut traffic = ZipfTraffic::new(weights, Span::from_us(10), Chance::stream(seed, "crowd", 0));
             for _ in 0..packets {
-                let (flow, now) = crowd.packet();
-                zombies.see(flow, now);
+                let (flow, now) = traffic.packet();
+                zombies.count_packet(flow, now);
             }
             read(&zombies)
         };
@@ -255,11 +255,14 @@ mod tests {
             let weights = vec![1.0; number as usize];
             let found = after(RULE, &weights, 8000, 400, Zombies::share_of_hits);
             let (off, sd) = (mean(&found) * number - 1.0, deviation(&found) * number);
-            let told = mean(&after(RULE, &weights, 8000, 400, flows)) / number;
-            println!("{number} flows: E[P] N - 1 = {off:.4}, noise {sd:.4}, E[1/P] / N = {told:.4}");
+            let estimate = mean(&after(RULE, &weights, 8000, 400, flows)) / number;
+            println!("{number} flows: E[P] N - 1 = {off:.4}, noise {sd:.4}, E[1/P] / N = {estimate:.4}");
             assert!(off.abs() < 4.0 * noise / 20.0, "{number}: {off}");
             assert!((sd / noise - 1.0).abs() < 0.15, "{number}: {sd} for {noise}");
-            assert!((told - 1.0 - noise * noise).abs() < 4.0 * noise / 20.0 + noise * noise, "{told}");
+            assert!(
+                (estimate - 1.0 - noise * noise).abs() < 4.0 * noise / 20.0 + noise * noise,
+                "{estimate}"
+            );
         }
     }
 
@@ -269,7 +272,7 @@ mod tests {
         // law 20 flows are (sum of 1/k)^2 / (sum of 1/k^2) = 3.598^2 / 1.596 = 8.1.
         let mut one_in_ten = vec![1.0; 10];
         one_in_ten.push(10.0);
-        for (weights, seem) in [(one_in_ten, 3.64), (Crowd::weights(20, 1.0), 8.11)] {
+        for (weights, seem) in [(one_in_ten, 3.64), (ZipfTraffic::weights(20, 1.0), 8.11)] {
             let found = 1.0 / mean(&after(RULE, &weights, 8000, 400, Zombies::share_of_hits));
             assert!((found / seem - 1.0).abs() < 0.02, "{found} for {seem}");
         }
@@ -298,10 +301,10 @@ mod tests {
             let mut zombies = Zombies::new(RULE, Chance::stream(seed, "zombies", 0));
             let mut chance = Chance::stream(seed, "crowd", 0);
             (0..8000).for_each(|_| {
-                zombies.see(chance.below(4), Time::ZERO);
+                zombies.count_packet(chance.below(4), Time::ZERO);
             });
             (0..4000).for_each(|_| {
-                zombies.see(chance.below(2), Time::ZERO);
+                zombies.count_packet(chance.below(2), Time::ZERO);
             });
             zombies.share_of_hits()
         };
@@ -315,11 +318,11 @@ mod tests {
         // density exp(-0.5772) rho(x) of P = a x, where rho is Dickman's function. Below x = 1 the answer is 1000, above
         // 1000 / x: 0.5615 (1 + integral of rho(x) / x from 1 on) = 0.5615 x 1.522 = 0.854. For 10,000, m = 0.1 and P < a with
         // probability exp(-0.0577) / Gamma(1.1) = 0.992; the others are told as nearly as many.
-        let told = |number| {
+        let estimate = |number| {
             let weights = vec![1.0; number];
             mean(&after(RULE, &weights, 20_000, 400, flows))
         };
-        let (thousand, ten) = (told(1000), told(10_000));
+        let (thousand, ten) = (estimate(1000), estimate(10_000));
         println!("1000 flows: {thousand:.0}, 10,000 flows: {ten:.0}");
         // The deviation of one is 230.
         assert!((thousand - 854.0).abs() < 4.0 * 230.0 / 20.0, "{thousand}");
@@ -343,11 +346,11 @@ mod tests {
         let rule = ZombieRule { stale: Span::from_s(1), ..RULE };
         let mut zombies = Zombies::new(rule, Chance::stream(1, "zombies", 0));
         (0..100).for_each(|_| {
-            zombies.see(5, Time::ZERO);
+            zombies.count_packet(5, Time::ZERO);
         });
         let at = |ms| Time::ZERO + Span::from_ms(ms);
         assert_eq!([0, 1000, 1001].map(|ms| zombies.flows(at(ms))), [1.0, 1.0, 0.0]);
-        zombies.see(5, at(5000));
+        zombies.count_packet(5, at(5000));
         assert_eq!(zombies.flows(at(5000)), 1.0);
     }
 
@@ -357,7 +360,7 @@ mod tests {
         // third and fourth hit: 2 + 3.
         let rule = ZombieRule { entries: 2, ..RULE };
         let mut zombies = Zombies::new(rule, Chance::stream(1, "zombies", 0));
-        assert_eq!([0; 4].map(|_| zombies.see(3, Time::ZERO)), [false, true, true, true]);
+        assert_eq!([0; 4].map(|_| zombies.count_packet(3, Time::ZERO)), [false, true, true, true]);
         assert_eq!((zombies.occurrence(3), zombies.occurrence(4)), (5, 0));
     }
 }

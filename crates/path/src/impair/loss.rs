@@ -74,13 +74,13 @@ impl Loss {
     }
 
     /// The same, and from each of these times on, which ascend, another rule.
-    pub fn then(self, changes: &[(Time, LossRule)]) -> Loss {
+    pub fn with_changes(self, changes: &[(Time, LossRule)]) -> Loss {
         Loss { changes: changes.iter().cloned().collect(), ..self }
     }
 
     /// Starts `rule` afresh at `now`, with the numbers that follow. Instants that have passed strike
     /// nobody.
-    pub fn turn(&mut self, rule: LossRule, now: Time) {
+    pub fn change_rule(&mut self, rule: LossRule, now: Time) {
         let changes = std::mem::take(&mut self.changes);
         let passed =
             if let LossRule::At { times, .. } = &rule { times.partition_point(|&t| t < now) } else { 0 };
@@ -89,10 +89,10 @@ impl Loss {
     }
 
     /// Whether the data packet of `flow` that reaches the link at `now` is lost.
-    pub fn takes(&mut self, flow: u32, now: Time) -> bool {
+    pub fn loses(&mut self, flow: u32, now: Time) -> bool {
         while self.changes.front().is_some_and(|change| change.0 <= now) {
             if let Some((at, rule)) = self.changes.pop_front() {
-                self.turn(rule, at);
+                self.change_rule(rule, at);
             }
         }
         match &self.rule {
@@ -129,14 +129,14 @@ mod tests {
     #[test]
     fn every_third_is_the_third_and_the_sixth() {
         let mut loss = loss(LossRule::Every(3));
-        let lost: Vec<bool> = (0..6).map(|_| loss.takes(0, Time::ZERO)).collect();
+        let lost: Vec<bool> = (0..6).map(|_| loss.loses(0, Time::ZERO)).collect();
         assert_eq!(lost, [false, false, true, false, false, true]);
     }
 
     #[test]
     fn a_probability_of_one_in_ten_takes_one_in_ten() {
         let mut loss = loss(LossRule::Probability(0.1));
-        let lost = (0..100_000).filter(|_| loss.takes(0, Time::ZERO)).count();
+        let lost = (0..100_000).filter(|_| loss.loses(0, Time::ZERO)).count();
         assert!((9_700..10_300).contains(&lost), "{lost}"); // 3 sigma = 285
     }
 
@@ -144,11 +144,11 @@ mod tests {
     fn an_instant_takes_one_packet_of_each_chosen_flow() {
         let second = |s| Time::ZERO + Span::from_s(s);
         let mut loss = loss(LossRule::At { times: vec![second(1), second(2)], flows: vec![0, 2] });
-        assert!(!loss.takes(0, Time::ZERO));
-        assert!(loss.takes(0, second(1)) && !loss.takes(0, second(1)));
-        assert!(!loss.takes(1, second(1)) && loss.takes(2, second(1)));
+        assert!(!loss.loses(0, Time::ZERO));
+        assert!(loss.loses(0, second(1)) && !loss.loses(0, second(1)));
+        assert!(!loss.loses(1, second(1)) && loss.loses(2, second(1)));
         // Flow 0 was silent at 2 s: one instant, one packet.
-        assert!(loss.takes(0, second(3)) && !loss.takes(0, second(3)));
+        assert!(loss.loses(0, second(3)) && !loss.loses(0, second(3)));
     }
 
     #[test]
@@ -158,7 +158,7 @@ mod tests {
         assert!((bursts.loss_rate() - 0.1).abs() < 1e-12);
         let mut loss = loss(LossRule::Bursts(bursts));
         let n = 1_000_000;
-        let taken: Vec<bool> = (0..n).map(|_| loss.takes(0, Time::ZERO)).collect();
+        let taken: Vec<bool> = (0..n).map(|_| loss.loses(0, Time::ZERO)).collect();
         let lost = taken.iter().filter(|&&t| t).count() as f64;
         let bursts = taken.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64;
         // Packets k apart correlate as r^k with r = 1 - 1/90 - 1/10 = 0.8889: the variance of the share is
@@ -173,8 +173,8 @@ mod tests {
         let second = |s| Time::ZERO + Span::from_s(s);
         let instants = LossRule::At { times: vec![second(1), second(3)], flows: vec![0] };
         let changes = [(second(1), LossRule::Probability(0.0)), (second(2), instants)];
-        let mut loss = loss(LossRule::Every(2)).then(&changes);
-        let lost = |loss: &mut Loss, s| (0..4).map(|_| loss.takes(0, second(s))).collect::<Vec<_>>();
+        let mut loss = loss(LossRule::Every(2)).with_changes(&changes);
+        let lost = |loss: &mut Loss, s| (0..4).map(|_| loss.loses(0, second(s))).collect::<Vec<_>>();
         assert_eq!(lost(&mut loss, 0), [false, true, false, true]);
         assert_eq!(lost(&mut loss, 1), [false; 4]);
         assert_eq!(lost(&mut loss, 2), [false; 4]); // the instant at 1 s is past
@@ -187,7 +187,7 @@ mod tests {
         let bursts = Bursts { good_to_bad: 0.5, bad_to_good: 0.5, loss_good: 0.02, loss_bad: 0.3 };
         assert!((bursts.loss_rate() - 0.16).abs() < 1e-12);
         let mut loss = loss(LossRule::Bursts(bursts));
-        let lost = (0..100_000).filter(|_| loss.takes(0, Time::ZERO)).count();
+        let lost = (0..100_000).filter(|_| loss.loses(0, Time::ZERO)).count();
         assert!((15_652..16_348).contains(&lost), "{lost}"); // 3 sigma = 348: the states are independent
     }
 }

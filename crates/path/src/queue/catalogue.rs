@@ -3,13 +3,13 @@
 use fairhaul_units::{Bytes, Chance, Parameter, Rate, Settings, Span, Time};
 
 use super::{
-    Capacity, Codel, CodelRule, DropTail, FairRule, FqCodel, Pie, Red, Sred, Xcp, XcpRule, XcpTcp,
+    Capacity, Codel, CodelRule, DropTail, FqCodel, FqCodelRule, Pie, Red, Sred, Xcp, XcpRule, XcpTcp,
     XcpTcpRule, codel, fq_codel, red, xcp, xcp_tcp,
 };
 
 /// What the catalogue says of one queue.
 #[derive(Debug)]
-pub struct Entry {
+pub struct QueueEntry {
     /// Its word in TOML, its file and its page.
     pub name: &'static str,
     /// One line of what it is.
@@ -19,7 +19,7 @@ pub struct Entry {
     /// Its parameters, beside the capacity that all have.
     pub parameters: &'static [Parameter],
     /// Whether it decides at departure.
-    pub late: bool,
+    pub at_departure: bool,
     /// Whether it is a router of XCP, which answers senders that ask.
     pub answers: bool,
     /// What it tells of itself.
@@ -69,23 +69,23 @@ impl Refusal {
 
 /// A queue chosen for a link, with its values.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Choice {
+pub struct QueueChoice {
     /// Which queue.
-    pub entry: &'static Entry,
+    pub entry: &'static QueueEntry,
     /// The values of its parameters.
     pub settings: Settings,
 }
 
-impl PartialEq for Entry {
-    fn eq(&self, other: &Entry) -> bool {
+impl PartialEq for QueueEntry {
+    fn eq(&self, other: &QueueEntry) -> bool {
         self.name == other.name
     }
 }
 
-impl Choice {
+impl QueueChoice {
     /// The queue `name` with its defaults; `None` where the catalogue has no such name.
-    pub fn named(name: &str) -> Option<Choice> {
-        entry(name).map(|entry| Choice { entry, settings: Settings::defaults(entry.parameters) })
+    pub fn named(name: &str) -> Option<QueueChoice> {
+        entry(name).map(|entry| QueueChoice { entry, settings: Settings::defaults(entry.parameters) })
     }
 
     /// The same with a number in the place of every automatic value; `largest` is the largest packet
@@ -93,7 +93,7 @@ impl Choice {
     ///
     /// # Errors
     /// A parameter that does not fit the others or the link.
-    pub fn resolved(mut self, site: &Site, largest: Bytes) -> Result<Choice, Refusal> {
+    pub fn resolved(mut self, site: &Site, largest: Bytes) -> Result<QueueChoice, Refusal> {
         (self.entry.resolve)(&mut self.settings, site, largest)?;
         Ok(self)
     }
@@ -105,12 +105,12 @@ impl Choice {
 }
 
 /// The catalogue, in the order in which it is listed to users.
-pub fn entries() -> &'static [Entry] {
+pub fn entries() -> &'static [QueueEntry] {
     &ENTRIES
 }
 
 /// The entry of `name`.
-pub fn entry(name: &str) -> Option<&'static Entry> {
+pub fn entry(name: &str) -> Option<&'static QueueEntry> {
     entries().iter().find(|entry| entry.name == name)
 }
 
@@ -120,15 +120,15 @@ pub enum Built {
     /// On arrival: the passage of a packet is arithmetic.
     OnArrival(Discipline),
     /// At departure: packets wait in it.
-    AtDeparture(Rule),
+    AtDeparture(DepartureRule),
 }
 
 /// Any queue that decides at departure.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "each variant is the queue of that name")]
-pub enum Rule {
+pub enum DepartureRule {
     Codel(CodelRule),
-    FqCodel(FairRule),
+    FqCodel(FqCodelRule),
     Xcp(XcpRule),
     XcpTcp(Box<(XcpRule, XcpTcpRule)>),
 }
@@ -162,24 +162,24 @@ impl From<DropTail> for Discipline {
     }
 }
 
-static ENTRIES: [Entry; 8] = [
-    Entry {
+static ENTRIES: [QueueEntry; 8] = [
+    QueueEntry {
         name: "droptail",
         title: DropTail::TITLE,
         source: "",
         parameters: &[],
-        late: false,
+        at_departure: false,
         answers: false,
         gauges: &[],
         resolve: |_, _, _| Ok(()),
         build: |_, site, _| Built::OnArrival(DropTail::new(site.capacity, site.mark).into()),
     },
-    Entry {
+    QueueEntry {
         name: "red",
         title: Red::TITLE,
         source: Red::SOURCE,
         parameters: Red::PARAMETERS,
-        late: false,
+        at_departure: false,
         answers: false,
         gauges: &Red::GAUGES,
         resolve: red::resolve,
@@ -187,12 +187,12 @@ static ENTRIES: [Entry; 8] = [
             Built::OnArrival(Discipline::Red(Box::new(Red::new(settings, site, chance))))
         },
     },
-    Entry {
+    QueueEntry {
         name: "pie",
         title: Pie::TITLE,
         source: Pie::SOURCE,
         parameters: Pie::PARAMETERS,
-        late: false,
+        at_departure: false,
         answers: false,
         gauges: &Pie::GAUGES,
         resolve: Pie::resolve,
@@ -200,64 +200,64 @@ static ENTRIES: [Entry; 8] = [
             Built::OnArrival(Discipline::Pie(Box::new(Pie::new(settings, site, chance))))
         },
     },
-    Entry {
+    QueueEntry {
         name: "sred",
         title: Sred::TITLE,
         source: Sred::SOURCE,
         parameters: Sred::PARAMETERS,
         gauges: &Sred::GAUGES,
-        late: false,
+        at_departure: false,
         answers: false,
         resolve: Sred::resolve,
         build: |settings, site, chance| {
             Built::OnArrival(Discipline::Sred(Box::new(Sred::new(settings, site, chance))))
         },
     },
-    Entry {
+    QueueEntry {
         name: "codel",
         title: Codel::TITLE,
         source: Codel::SOURCE,
         parameters: Codel::PARAMETERS,
-        late: true,
+        at_departure: true,
         answers: false,
         gauges: &Codel::GAUGES,
         resolve: codel::resolve,
-        build: |settings, _, _| Built::AtDeparture(Rule::Codel(codel::rule(settings))),
+        build: |settings, _, _| Built::AtDeparture(DepartureRule::Codel(codel::rule(settings))),
     },
-    Entry {
+    QueueEntry {
         name: "fq_codel",
         title: FqCodel::TITLE,
         source: FqCodel::SOURCE,
         parameters: FqCodel::PARAMETERS,
-        late: true,
+        at_departure: true,
         answers: false,
         gauges: &FqCodel::GAUGES,
         resolve: codel::resolve,
-        build: |settings, _, _| Built::AtDeparture(Rule::FqCodel(fq_codel::rule(settings))),
+        build: |settings, _, _| Built::AtDeparture(DepartureRule::FqCodel(fq_codel::rule(settings))),
     },
-    Entry {
+    QueueEntry {
         name: "xcp",
         title: Xcp::TITLE,
         source: Xcp::SOURCE,
         parameters: Xcp::PARAMETERS,
         gauges: &Xcp::GAUGES,
-        late: true,
+        at_departure: true,
         answers: true,
         resolve: xcp::resolve,
-        build: |settings, site, _| Built::AtDeparture(Rule::Xcp(xcp::rule(settings, site))),
+        build: |settings, site, _| Built::AtDeparture(DepartureRule::Xcp(xcp::rule(settings, site))),
     },
-    Entry {
+    QueueEntry {
         name: "xcp_tcp",
         title: XcpTcp::TITLE,
         source: XcpTcp::SOURCE,
         parameters: XcpTcp::PARAMETERS,
         gauges: &XcpTcp::GAUGES,
-        late: true,
+        at_departure: true,
         answers: true,
         resolve: xcp_tcp::resolve,
         build: |settings, site, chance| {
             let rules = (xcp::rule(settings, site), XcpTcpRule::new(settings, chance));
-            Built::AtDeparture(Rule::XcpTcp(Box::new(rules)))
+            Built::AtDeparture(DepartureRule::XcpTcp(Box::new(rules)))
         },
     },
 ];
@@ -276,10 +276,10 @@ mod tests {
             mark: Capacity::Unlimited,
         };
         for entry in entries() {
-            let choice = Choice::named(entry.name).expect("it is in the catalogue");
+            let choice = QueueChoice::named(entry.name).expect("it is in the catalogue");
             let choice = choice.resolved(&site, Bytes(1000)).expect("defaults fit");
             let built = choice.build(&site, Chance::stream(1, "queue", 0));
-            assert_eq!(entry.late, matches!(built, Built::AtDeparture(_)), "{}", entry.name);
+            assert_eq!(entry.at_departure, matches!(built, Built::AtDeparture(_)), "{}", entry.name);
         }
     }
 }

@@ -9,7 +9,7 @@ use super::{Gauge, Refusal, Site};
 
 /// A packet that waits.
 #[derive(Clone, Debug)]
-pub struct Held<T> {
+pub struct Queued<T> {
     /// What waits.
     pub packet: T,
     /// Its size on the wire.
@@ -33,14 +33,14 @@ pub struct CodelRule {
 /// First in, first out, under CoDel.
 #[derive(Clone, Debug)]
 pub struct Codel<T> {
-    held: VecDeque<Held<T>>,
+    queued: VecDeque<Queued<T>>,
     bytes: Bytes,
-    law: Law,
+    state: CodelState,
 }
 
 /// What CoDel remembers, under the names of its pseudocode.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Law {
+struct CodelState {
     /// From when on a delay that stays above the target is a standing queue; `None`: it is below.
     first_above: Option<Time>,
     dropping: bool,
@@ -94,8 +94,9 @@ pub(super) fn resolve(settings: &mut Settings, _: &Site, largest: Bytes) -> Resu
 
 impl<T> Default for Codel<T> {
     fn default() -> Codel<T> {
-        let law = Law { first_above: None, dropping: false, drop_next: Time::ZERO, count: 0, last_count: 0 };
-        Codel { held: VecDeque::new(), bytes: Bytes(0), law }
+        let state =
+            CodelState { first_above: None, dropping: false, drop_next: Time::ZERO, count: 0, last_count: 0 };
+        Codel { queued: VecDeque::new(), bytes: Bytes(0), state }
     }
 }
 
@@ -121,12 +122,12 @@ impl Codel<()> {
 impl<T> Codel<T> {
     /// How many wait.
     pub fn len(&self) -> usize {
-        self.held.len()
+        self.queued.len()
     }
 
     /// Whether none waits.
     pub fn is_empty(&self) -> bool {
-        self.held.is_empty()
+        self.queued.is_empty()
     }
 
     /// The size of those that wait.
@@ -135,39 +136,39 @@ impl<T> Codel<T> {
     }
 
     /// Those that wait, the first in front.
-    pub fn iter(&self) -> impl Iterator<Item = &Held<T>> {
-        self.held.iter()
+    pub fn iter(&self) -> impl Iterator<Item = &Queued<T>> {
+        self.queued.iter()
     }
 
     /// Whether it drops or marks.
     pub(super) fn is_dropping(&self) -> bool {
-        self.law.dropping
+        self.state.dropping
     }
 
     /// What its gauges show.
     pub(crate) fn gauges(&self) -> [f64; 2] {
-        [f64::from(u8::from(self.law.dropping)), self.law.count as f64]
+        [f64::from(u8::from(self.state.dropping)), self.state.count as f64]
     }
 
     /// Puts a packet behind the others.
     #[inline(always)]
-    pub fn push(&mut self, held: Held<T>) {
-        self.bytes += Bytes(held.size.into());
-        self.held.push_back(held);
+    pub fn push(&mut self, queued: Queued<T>) {
+        self.bytes += Bytes(queued.size.into());
+        self.queued.push_back(queued);
     }
 
     /// Takes the first out, whatever its delay.
     #[inline(always)]
-    pub fn pop(&mut self) -> Option<Held<T>> {
-        let held = self.held.pop_front()?;
-        self.bytes = self.bytes - Bytes(held.size.into());
-        Some(held)
+    pub fn pop(&mut self) -> Option<Queued<T>> {
+        let queued = self.queued.pop_front()?;
+        self.bytes = self.bytes - Bytes(queued.size.into());
+        Some(queued)
     }
 
     /// The packet to be sent is asked for where there is none.
     #[inline(always)]
-    pub(crate) fn rest(&mut self) {
-        (self.law.first_above, self.law.dropping) = (None, false);
+    pub(crate) fn on_empty(&mut self) {
+        (self.state.first_above, self.state.dropping) = (None, false);
     }
 
     /// The packet that is to be sent at `now`, and whether it was marked in the place of a drop; those
@@ -176,77 +177,77 @@ impl<T> Codel<T> {
         &mut self,
         rule: &CodelRule,
         now: Time,
-        dropped: &mut Vec<Held<T>>,
-    ) -> Option<(Held<T>, bool)> {
-        let Some((mut held, mut stands)) = self.take(rule, now) else {
-            self.law.dropping = false;
+        dropped: &mut Vec<Queued<T>>,
+    ) -> Option<(Queued<T>, bool)> {
+        let Some((mut queued, mut stands)) = self.take(rule, now) else {
+            self.state.dropping = false;
             return None;
         };
-        if !self.law.dropping {
+        if !self.state.dropping {
             if !stands {
-                return Some((held, false));
+                return Some((queued, false));
             }
             self.begin(rule, now);
-            if let Some(newly) = mark(&mut held) {
-                return Some((held, newly));
+            if let Some(newly) = mark(&mut queued) {
+                return Some((queued, newly));
             }
-            dropped.push(held);
+            dropped.push(queued);
             // What comes next was not asked of the law again [RFC 8289, 5.5].
-            return self.take(rule, now).map(|(held, _)| (held, false));
+            return self.take(rule, now).map(|(queued, _)| (queued, false));
         }
-        self.law.dropping = stands;
-        while self.law.dropping && self.law.drop_next <= now {
-            self.law.count += 1;
-            if let Some(newly) = mark(&mut held) {
-                self.law.drop_next = rule.after(self.law.drop_next, self.law.count);
-                return Some((held, newly));
+        self.state.dropping = stands;
+        while self.state.dropping && self.state.drop_next <= now {
+            self.state.count += 1;
+            if let Some(newly) = mark(&mut queued) {
+                self.state.drop_next = rule.after(self.state.drop_next, self.state.count);
+                return Some((queued, newly));
             }
-            dropped.push(held);
+            dropped.push(queued);
             let Some(next) = self.take(rule, now) else {
-                self.law.dropping = false;
+                self.state.dropping = false;
                 return None;
             };
-            (held, stands) = next;
-            self.law.dropping = stands;
+            (queued, stands) = next;
+            self.state.dropping = stands;
             if stands {
-                self.law.drop_next = rule.after(self.law.drop_next, self.law.count);
+                self.state.drop_next = rule.after(self.state.drop_next, self.state.count);
             }
         }
-        Some((held, false))
+        Some((queued, false))
     }
 
     /// Dropping begins. Where it ended not long ago, about as fast as it went then.
     fn begin(&mut self, rule: &CodelRule, now: Time) {
-        let Law { count, last_count, drop_next, .. } = self.law;
+        let CodelState { count, last_count, drop_next, .. } = self.state;
         let gained = count.saturating_sub(last_count);
         let recent = now.since(drop_next) < rule.interval * 16;
         let count = if gained > 1 && recent { gained } else { 1 };
-        self.law.dropping = true;
-        (self.law.count, self.law.last_count) = (count, count);
-        self.law.drop_next = rule.after(now, count);
+        self.state.dropping = true;
+        (self.state.count, self.state.last_count) = (count, count);
+        self.state.drop_next = rule.after(now, count);
     }
 
     /// The first packet, and whether the delay has stood above the target.
     #[inline(always)]
-    fn take(&mut self, rule: &CodelRule, now: Time) -> Option<(Held<T>, bool)> {
-        let Some(held) = self.pop() else {
-            self.law.first_above = None;
+    fn take(&mut self, rule: &CodelRule, now: Time) -> Option<(Queued<T>, bool)> {
+        let Some(queued) = self.pop() else {
+            self.state.first_above = None;
             return None;
         };
-        if now.since(held.arrived) < rule.target || self.bytes <= rule.max_packet {
-            self.law.first_above = None;
-            return Some((held, false));
+        if now.since(queued.arrived) < rule.target || self.bytes <= rule.max_packet {
+            self.state.first_above = None;
+            return Some((queued, false));
         }
-        let above = *self.law.first_above.get_or_insert(now + rule.interval);
-        Some((held, above <= now))
+        let above = *self.state.first_above.get_or_insert(now + rule.interval);
+        Some((queued, above <= now))
     }
 }
 
 /// Marks what can be marked, in the place of a drop: whether it was not marked before.
-fn mark<T>(held: &mut Held<T>) -> Option<bool> {
-    let before = std::mem::replace(&mut held.ecn, Ecn::Marked);
+fn mark<T>(queued: &mut Queued<T>) -> Option<bool> {
+    let before = std::mem::replace(&mut queued.ecn, Ecn::Marked);
     if before == Ecn::NotCapable {
-        held.ecn = before;
+        queued.ecn = before;
         return None;
     }
     Some(before == Ecn::Capable)
@@ -263,23 +264,23 @@ mod tests {
         Time::ZERO + Span::from_ms(ms)
     }
 
-    fn held(number: u32, arrived: Time, ecn: Ecn) -> Held<u32> {
-        Held { packet: number, size: 1000, ecn, arrived }
+    fn queued(number: u32, arrived: Time, ecn: Ecn) -> Queued<u32> {
+        Queued { packet: number, size: 1000, ecn, arrived }
     }
 
     /// A standing queue of 100 packets from which one leaves each millisecond and one comes: when how
     /// many were dropped, and when one was marked, in milliseconds.
     fn standing(until_ms: u64, ecn: Ecn) -> (Vec<u64>, Vec<u64>) {
         let mut codel = Codel::default();
-        (0..100).for_each(|number| codel.push(held(number, at(0), ecn)));
+        (0..100).for_each(|number| codel.push(queued(number, at(0), ecn)));
         let (mut drops, mut marks, mut gone) = (Vec::new(), Vec::new(), Vec::new());
         for ms in 0..until_ms {
-            codel.push(held(0, at(ms), ecn));
+            codel.push(queued(0, at(ms), ecn));
             let (_, marked) = codel.next(&RULE, at(ms), &mut gone).expect("the queue stands");
             marks.extend(marked.then_some(ms));
             for _ in gone.drain(..) {
                 drops.push(ms);
-                codel.push(held(0, at(ms), ecn)); // as many come as go
+                codel.push(queued(0, at(ms), ecn)); // as many come as go
             }
         }
         (drops, marks)
@@ -296,7 +297,7 @@ mod tests {
     fn gauges_show_the_state_and_the_count_which_stands_when_dropping_ends() {
         // As above, the drops at 105, 205 and 276 ms; then all that waits is young.
         let (mut codel, mut gone) = (Codel::default(), Vec::new());
-        (0..400).for_each(|number| codel.push(held(number, at(0), Ecn::NotCapable)));
+        (0..400).for_each(|number| codel.push(queued(number, at(0), Ecn::NotCapable)));
         let mut shown = |codel: &mut Codel<u32>, ms: std::ops::Range<u64>| {
             for ms in ms {
                 codel.next(&RULE, at(ms), &mut gone);
@@ -306,7 +307,7 @@ mod tests {
         assert_eq!(shown(&mut codel, 0..105), [0.0, 0.0]);
         assert_eq!(shown(&mut codel, 105..106), [1.0, 1.0]);
         assert_eq!(shown(&mut codel, 106..277), [1.0, 3.0]);
-        codel.held.iter_mut().for_each(|held| held.arrived = at(277));
+        codel.queued.iter_mut().for_each(|queued| queued.arrived = at(277));
         assert_eq!(shown(&mut codel, 277..278), [0.0, 3.0]);
     }
 
@@ -323,7 +324,7 @@ mod tests {
         let mut gone = Vec::new();
         // Two packets at a time, 50 ms old each time: with one left behind nothing is too long.
         for ms in (0..1000).step_by(50) {
-            (0..2).for_each(|number| codel.push(held(number, at(ms), Ecn::NotCapable)));
+            (0..2).for_each(|number| codel.push(queued(number, at(ms), Ecn::NotCapable)));
             codel.next(&RULE, at(ms + 50), &mut gone);
             codel.next(&RULE, at(ms + 50), &mut gone);
         }
@@ -332,16 +333,17 @@ mod tests {
 
     #[test]
     fn dropping_that_begins_again_soon_goes_on_about_as_fast() {
-        let law = Law { first_above: None, dropping: false, drop_next: at(1000), count: 9, last_count: 2 };
-        let begun = |law: Law, ms| {
-            let mut codel: Codel<u32> = Codel { law, ..Codel::default() };
+        let state =
+            CodelState { first_above: None, dropping: false, drop_next: at(1000), count: 9, last_count: 2 };
+        let begun = |state: CodelState, ms| {
+            let mut codel: Codel<u32> = Codel { state, ..Codel::default() };
             codel.begin(&RULE, at(ms));
-            (codel.law.count, codel.law.drop_next)
+            (codel.state.count, codel.state.drop_next)
         };
         // 9 - 2 = 7: the next after 100 / sqrt(7) = 37.796 ms. After 16 intervals all is forgotten.
-        let (count, next) = begun(law, 2599);
+        let (count, next) = begun(state, 2599);
         assert_eq!((count, next.since(at(2599)).as_ps() / 1_000_000), (7, 37_796));
-        assert_eq!(begun(law, 2600), (1, at(2700)));
-        assert_eq!(begun(Law { count: 3, ..law }, 1001), (1, at(1101)));
+        assert_eq!(begun(state, 2600), (1, at(2700)));
+        assert_eq!(begun(CodelState { count: 3, ..state }, 1001), (1, at(1101)));
     }
 }

@@ -6,7 +6,7 @@
 
 use fairhaul_units::{Bytes, Ecn};
 
-use super::Verdict;
+use super::QueueDecision;
 
 /// What a queue holds at most, or before it marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,12 +62,12 @@ impl DropTail {
     }
 
     /// What becomes of a packet of `size` that finds `packets` packets of `bytes` in all.
-    pub fn judge(&self, size: Bytes, ecn: Ecn, packets: u64, bytes: Bytes) -> Verdict {
+    pub fn judge(&self, size: Bytes, ecn: Ecn, packets: u64, bytes: Bytes) -> QueueDecision {
         if !self.capacity.admits(size, packets, bytes) {
-            return Verdict::Drops;
+            return QueueDecision::Drop;
         }
         // The mark is reached where not a byte more would fit below it.
         let reached = ecn == Ecn::Capable && !self.mark.admits(Bytes(1), packets, bytes);
-        if reached { Verdict::Marks } else { Verdict::Takes }
+        if reached { QueueDecision::Mark } else { QueueDecision::Enqueue }
     }
 }

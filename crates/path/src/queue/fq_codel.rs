@@ -7,11 +7,11 @@ use std::collections::VecDeque;
 use fairhaul_units::{Kind, Parameter, Settings, Time};
 
 use super::Gauge;
-use super::codel::{self, Codel, CodelRule, Held};
+use super::codel::{self, Codel, CodelRule, Queued};
 
 /// The numbers of FQ-CoDel.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FairRule {
+pub struct FqCodelRule {
     codel: CodelRule,
     quantum: i64,
     buckets: u32,
@@ -116,14 +116,14 @@ impl FqCodel<()> {
 }
 
 /// The rule of `settings`, which are resolved.
-pub(super) fn rule(settings: &Settings) -> FairRule {
+pub(super) fn rule(settings: &Settings) -> FqCodelRule {
     let (quantum, buckets) = (settings.number("quantum") as i64, settings.number("flows") as u32);
-    FairRule { codel: codel::rule(settings), quantum, buckets }
+    FqCodelRule { codel: codel::rule(settings), quantum, buckets }
 }
 
 impl<T> FqCodel<T> {
     /// Empty buckets.
-    pub fn new(rule: &FairRule) -> FqCodel<T> {
+    pub fn new(rule: &FqCodelRule) -> FqCodel<T> {
         let bucket = || Bucket { queue: Codel::default(), credit: 0, listed: false };
         FqCodel {
             buckets: (0..rule.buckets).map(|_| bucket()).collect(),
@@ -145,7 +145,7 @@ impl<T> FqCodel<T> {
     }
 
     /// Those that wait, bucket by bucket.
-    pub fn iter(&self) -> impl Iterator<Item = &Held<T>> {
+    pub fn iter(&self) -> impl Iterator<Item = &Queued<T>> {
         self.buckets.iter().flat_map(|bucket| bucket.queue.iter())
     }
 
@@ -161,10 +161,10 @@ impl<T> FqCodel<T> {
 
     /// Puts a packet of connection `flow` behind the others of its bucket.
     #[inline(always)]
-    pub fn push(&mut self, rule: &FairRule, flow: u32, held: Held<T>) {
+    pub fn push(&mut self, rule: &FqCodelRule, flow: u32, queued: Queued<T>) {
         let index = bucket_of(flow, rule.buckets);
         let bucket = &mut self.buckets[index as usize];
-        bucket.queue.push(held);
+        bucket.queue.push(queued);
         if let Some(fattest) = &mut self.fattest {
             fattest.set(index, bucket.queue.bytes().0);
         }
@@ -177,17 +177,17 @@ impl<T> FqCodel<T> {
 
     /// A packet of connection `flow` finds nothing waiting, and has its turn at once.
     #[inline(always)]
-    pub fn pass(&mut self, rule: &FairRule, flow: u32, size: u32) {
+    pub fn bypass(&mut self, rule: &FqCodelRule, flow: u32, size: u32) {
         let index = bucket_of(flow, rule.buckets);
         let bucket = &mut self.buckets[index as usize];
-        bucket.queue.rest();
+        bucket.queue.on_empty();
         (bucket.listed, bucket.credit) = (true, rule.quantum - i64::from(size));
         self.fresh.push_back(index);
     }
 
     /// The first packet of the bucket that holds most bytes; of equals the first bucket.
     // Differs from [LINUX]: one packet goes at a time; there up to 64, to look for the bucket less often.
-    pub fn pop_fattest(&mut self) -> Option<Held<T>> {
+    pub fn pop_fattest(&mut self) -> Option<Queued<T>> {
         let few = self.fresh.len() + self.standing.len() <= FEW;
         let index = match &self.fattest {
             None if few => {
@@ -198,20 +198,20 @@ impl<T> FqCodel<T> {
             _ => self.fattest.get_or_insert_with(|| Fattest::of(&self.buckets)).bucket() as u32,
         };
         let queue = &mut self.buckets[index as usize].queue;
-        let held = queue.pop()?;
+        let queued = queue.pop()?;
         if let Some(fattest) = &mut self.fattest {
             fattest.set(index, queue.bytes().0);
         }
         self.packets -= 1;
-        Some(held)
+        Some(queued)
     }
 
     /// All buckets are empty: each has had its turns, and is in no list.
-    fn rest(&mut self) {
+    fn on_empty(&mut self) {
         self.fattest = None;
         for index in self.fresh.drain(..).chain(self.standing.drain(..)) {
             let bucket = &mut self.buckets[index as usize];
-            bucket.queue.rest();
+            bucket.queue.on_empty();
             bucket.listed = false;
         }
     }
@@ -221,12 +221,12 @@ impl<T> FqCodel<T> {
     #[inline(always)]
     pub fn next(
         &mut self,
-        rule: &FairRule,
+        rule: &FqCodelRule,
         now: Time,
-        dropped: &mut Vec<Held<T>>,
-    ) -> Option<(Held<T>, bool)> {
+        dropped: &mut Vec<Queued<T>>,
+    ) -> Option<(Queued<T>, bool)> {
         if self.packets == 0 {
-            self.rest();
+            self.on_empty();
             return None;
         }
         // How many buckets in a row have had no credit.
@@ -256,9 +256,9 @@ impl<T> FqCodel<T> {
             if let Some(fattest) = &mut self.fattest {
                 fattest.set(index, bucket.queue.bytes().0);
             }
-            if let Some((held, marked)) = next {
-                bucket.credit -= i64::from(held.size);
-                return Some((held, marked));
+            if let Some((queued, marked)) = next {
+                bucket.credit -= i64::from(queued.size);
+                return Some((queued, marked));
             }
             list.pop_front();
             if is_fresh {
@@ -296,32 +296,32 @@ fn bucket_of(flow: u32, buckets: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::Choice;
+    use crate::queue::QueueChoice;
     use fairhaul_units::{Ecn, Span};
     use std::collections::BTreeSet;
 
-    fn fair() -> (FairRule, FqCodel<u32>) {
-        let mut choice = Choice::named("fq_codel").expect("it is in the catalogue");
+    fn fair() -> (FqCodelRule, FqCodel<u32>) {
+        let mut choice = QueueChoice::named("fq_codel").expect("it is in the catalogue");
         choice.settings.set("max_packet", 1500.0);
         let rule = rule(&choice.settings);
         (rule, FqCodel::new(&rule))
     }
 
-    fn held(flow: u32, size: u32, ms: u64) -> Held<u32> {
-        Held { packet: flow, size, ecn: Ecn::NotCapable, arrived: Time::ZERO + Span::from_ms(ms) }
+    fn queued(flow: u32, size: u32, ms: u64) -> Queued<u32> {
+        Queued { packet: flow, size, ecn: Ecn::NotCapable, arrived: Time::ZERO + Span::from_ms(ms) }
     }
 
-    fn sends(fair: &mut FqCodel<u32>, rule: &FairRule, ms: u64) -> Option<u32> {
+    fn sends(fair: &mut FqCodel<u32>, rule: &FqCodelRule, ms: u64) -> Option<u32> {
         let next = fair.next(rule, Time::ZERO + Span::from_ms(ms), &mut Vec::new());
-        next.map(|(held, _)| held.packet)
+        next.map(|(queued, _)| queued.packet)
     }
 
     #[test]
     fn two_flows_of_unequal_packets_and_loads_send_equal_bytes() {
         let (rule, mut fair) = fair();
         // 90 packets of 1500 B, and 300 of 300 B: each is backlogged for 120 sends.
-        (0..90).for_each(|_| fair.push(&rule, 1, held(1, 1500, 0)));
-        (0..300).for_each(|_| fair.push(&rule, 2, held(2, 300, 0)));
+        (0..90).for_each(|_| fair.push(&rule, 1, queued(1, 1500, 0)));
+        (0..300).for_each(|_| fair.push(&rule, 2, queued(2, 300, 0)));
         let sent: Vec<u32> = (0..120).filter_map(|_| sends(&mut fair, &rule, 1)).collect();
         let bytes = |flow, size| sent.iter().filter(|of| **of == flow).count() as i64 * size;
         let apart = bytes(1, 1500) - bytes(2, 300);
@@ -333,9 +333,9 @@ mod tests {
     #[test]
     fn a_sparse_flow_goes_before_a_standing_queue() {
         let (rule, mut fair) = fair();
-        (0..100).for_each(|_| fair.push(&rule, 1, held(1, 1000, 0)));
+        (0..100).for_each(|_| fair.push(&rule, 1, queued(1, 1000, 0)));
         assert_eq!((0..4).filter_map(|_| sends(&mut fair, &rule, 1)).collect::<Vec<_>>(), [1, 1, 1, 1]);
-        fair.push(&rule, 2, held(2, 100, 1));
+        fair.push(&rule, 2, queued(2, 100, 1));
         assert_eq!(sends(&mut fair, &rule, 1), Some(2));
         // Once served it has a turn among the others before it is fresh again.
         assert_eq!(sends(&mut fair, &rule, 1), Some(1));
@@ -344,18 +344,18 @@ mod tests {
     #[test]
     fn the_fattest_bucket_gives_up_its_first() {
         let (rule, mut fair) = fair();
-        (0..3).for_each(|_| fair.push(&rule, 1, held(1, 1000, 0)));
-        (0..10).for_each(|_| fair.push(&rule, 2, held(2, 100, 0)));
-        assert_eq!(fair.pop_fattest().map(|held| held.packet), Some(1));
-        assert_eq!(fair.pop_fattest().map(|held| held.packet), Some(1));
+        (0..3).for_each(|_| fair.push(&rule, 1, queued(1, 1000, 0)));
+        (0..10).for_each(|_| fair.push(&rule, 2, queued(2, 100, 0)));
+        assert_eq!(fair.pop_fattest().map(|queued| queued.packet), Some(1));
+        assert_eq!(fair.pop_fattest().map(|queued| queued.packet), Some(1));
         // 1000 B in both: the first bucket of the two, which is that of connection 2.
         assert!(bucket_of(2, rule.buckets) < bucket_of(1, rule.buckets));
-        assert_eq!(fair.pop_fattest().map(|held| held.packet), Some(2));
+        assert_eq!(fair.pop_fattest().map(|queued| queued.packet), Some(2));
         assert_eq!(fair.len(), 10);
     }
 
-    fn with(values: &[(&str, f64)]) -> (FairRule, FqCodel<u32>) {
-        let mut choice = Choice::named("fq_codel").expect("it is in the catalogue");
+    fn with(values: &[(&str, f64)]) -> (FqCodelRule, FqCodel<u32>) {
+        let mut choice = QueueChoice::named("fq_codel").expect("it is in the catalogue");
         choice.settings.set("max_packet", 64_000.0);
         choice.settings.set("target", 10_000.0);
         values.iter().for_each(|(key, value)| choice.settings.set(key, *value));
@@ -385,8 +385,9 @@ mod tests {
         for (quantum, sizes) in [(1, [64_000, 40, 1500]), (7, [1000, 999, 64_000]), (1514, [9000, 300, 1500])]
         {
             let (rule, mut fair) = with(&[("quantum", quantum as f64), ("flows", 64.0)]);
-            (0..400)
-                .for_each(|_| (0..3).for_each(|f| fair.push(&rule, f, held(f, sizes[f as usize] as u32, 0))));
+            (0..400).for_each(|_| {
+                (0..3).for_each(|f| fair.push(&rule, f, queued(f, sizes[f as usize] as u32, 0)))
+            });
             let sent: Vec<u32> = (0..350).filter_map(|_| sends(&mut fair, &rule, 1)).collect();
             assert_eq!(sent, turns(quantum, sizes, 350));
         }
@@ -396,7 +397,7 @@ mod tests {
     #[test]
     fn a_quantum_of_one_byte_costs_no_more_than_a_large_one() {
         let (rule, mut fair) = with(&[("quantum", 1.0)]);
-        (0..100_000).for_each(|n| fair.push(&rule, n % 2, held(n, 64_000, 0)));
+        (0..100_000).for_each(|n| fair.push(&rule, n % 2, queued(n, 64_000, 0)));
         let begun = std::time::Instant::now();
         assert_eq!((0..100_000).filter_map(|_| sends(&mut fair, &rule, 1)).count(), 100_000);
         assert!(begun.elapsed().as_secs() < 8, "{:?}", begun.elapsed());
@@ -412,14 +413,14 @@ mod tests {
             for _ in 0..2 {
                 let (flow, size) = (chance.below(30_000) as u32, 40 + chance.below(3) as u32);
                 bytes[bucket_of(flow, 65_536) as usize] += u64::from(size);
-                fair.push(&rule, flow, held(flow, size, 0));
+                fair.push(&rule, flow, queued(flow, size, 0));
             }
             let gone = fair.pop_fattest().expect("something waits");
             bytes[bucket_of(gone.packet, 65_536) as usize] -= u64::from(gone.size);
         }
         assert!(begun.elapsed().as_secs() < 8, "{:?}", begun.elapsed());
         let most = bytes.iter().max().copied();
-        let first = bytes.iter().position(|held| Some(*held) == most).expect("there are buckets");
+        let first = bytes.iter().position(|queued| Some(*queued) == most).expect("there are buckets");
         let gone = fair.pop_fattest().expect("something waits");
         assert_eq!(bucket_of(gone.packet, 65_536) as usize, first);
     }
@@ -427,8 +428,8 @@ mod tests {
     #[test]
     fn gauges_count_buckets_with_a_packet_and_those_of_them_that_drop() {
         let (rule, mut fair) = fair();
-        (0..3).for_each(|flow| (0..50).for_each(|_| fair.push(&rule, flow, held(flow, 1000, 0))));
-        fair.push(&rule, 3, held(3, 1000, 0));
+        (0..3).for_each(|flow| (0..50).for_each(|_| fair.push(&rule, flow, queued(flow, 1000, 0))));
+        fair.push(&rule, 3, queued(3, 1000, 0));
         assert_eq!(fair.gauges(), [4.0, 0.0]);
         // A turn is two packets, of 1514 bytes of credit. The last bucket is then empty, and still in a list.
         let first = (10..17).filter_map(|ms| sends(&mut fair, &rule, ms));

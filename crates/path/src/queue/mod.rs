@@ -12,15 +12,17 @@ mod xcp_tcp;
 
 use fairhaul_units::{Bytes, CongestionHeader, Ecn, Span, Time};
 
-pub use catalogue::{Built, Choice, Discipline, Entry, Gauge, Refusal, Rule, Site, entries, entry};
-pub use codel::{Codel, CodelRule, Held};
+pub use catalogue::{
+    Built, DepartureRule, Discipline, Gauge, QueueChoice, QueueEntry, Refusal, Site, entries, entry,
+};
+pub use codel::{Codel, CodelRule, Queued};
 pub use droptail::{Capacity, DropTail};
-pub use fq_codel::{FairRule, FqCodel};
+pub use fq_codel::{FqCodel, FqCodelRule};
 pub use pie::Pie;
 pub use red::Red;
 pub use sred::Sred;
-pub use xcp::{Xcp, XcpRule};
-pub use xcp_tcp::{FairRule as XcpTcpRule, XcpTcp};
+pub use xcp::{Xcp, XcpRule, XcpTcpRule};
+pub use xcp_tcp::XcpTcp;
 
 /// What a queue reads of a packet that waits in it, or writes to it, beside its size.
 pub trait Packet {
@@ -36,13 +38,13 @@ pub trait Packet {
 
 /// What a discipline that decides on arrival does with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It queues.
-    Takes,
-    /// It queues, marked [RFC 3168, 5].
-    Marks,
-    /// It is dropped.
-    Drops,
+pub enum QueueDecision {
+    /// Enqueue it.
+    Enqueue,
+    /// Mark it [RFC 3168, 5] and enqueue it.
+    Mark,
+    /// Drop it.
+    Drop,
 }
 
 /// A packet, and what it finds.

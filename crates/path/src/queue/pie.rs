@@ -5,7 +5,7 @@
 
 use fairhaul_units::{Bytes, Chance, Ecn, Kind, Parameter, Settings, Span, Time};
 
-use super::{Arrival, Capacity, Gauge, Refusal, Site, Verdict};
+use super::{Arrival, Capacity, Gauge, QueueDecision, Refusal, Site};
 
 /// The arrival law of PIE.
 // Differs from [RFC 8033, 5.2]: no departure rate is estimated. The delay is what a packet that arrived
@@ -18,7 +18,7 @@ pub struct Pie {
     period: Span,
     max_burst: Span,
     mark_ecnth: f64,
-    law: Law,
+    state: PieState,
     /// For how long yet nothing is dropped early.
     burst: Span,
     /// The sum of the probabilities since the last early drop.
@@ -29,7 +29,7 @@ pub struct Pie {
 
 /// The probability and how it moves.
 #[derive(Clone, Copy, Debug)]
-struct Law {
+struct PieState {
     target_s: f64,
     alpha: f64,
     beta: f64,
@@ -38,7 +38,7 @@ struct Law {
     delay_s: f64,
 }
 
-impl Law {
+impl PieState {
     fn update(&mut self, delay_s: f64) {
         let drift = self.alpha * (delay_s - self.target_s) + self.beta * (delay_s - self.delay_s);
         let step = drift / damping(self.p);
@@ -129,7 +129,7 @@ impl Pie {
             period: span("update"),
             max_burst: span("max_burst"),
             mark_ecnth: settings.number("mark_ecnth"),
-            law: Law {
+            state: PieState {
                 target_s: span("target").as_secs(),
                 alpha: settings.number("alpha"),
                 beta: settings.number("beta"),
@@ -153,15 +153,15 @@ impl Pie {
     /// What its gauges show at `at`, after the updates before it.
     pub(super) fn gauges(&mut self, at: Time, busy_until: Time) -> [f64; 2] {
         self.catch_up(Time::from_ps(at.as_ps().saturating_sub(1)), busy_until);
-        [self.law.p, self.law.delay_s]
+        [self.state.p, self.state.delay_s]
     }
 
     /// What becomes of an arriving packet.
-    pub(crate) fn judge(&mut self, arrival: &Arrival) -> Verdict {
+    pub(crate) fn judge(&mut self, arrival: &Arrival) -> QueueDecision {
         self.catch_up(arrival.now, arrival.busy_until);
         if !self.capacity.admits(arrival.size, arrival.packets, arrival.bytes) {
             self.accumulated = 0.0;
-            return Verdict::Drops;
+            return QueueDecision::Drop;
         }
         self.early(arrival)
     }
@@ -170,7 +170,7 @@ impl Pie {
     /// queued then leaves at `busy_until`, whenever one looks.
     fn catch_up(&mut self, now: Time, busy_until: Time) {
         while self.next_update <= now {
-            if self.law.is_calm() && self.law.delay_s == 0.0 && busy_until <= self.next_update {
+            if self.state.is_calm() && self.state.delay_s == 0.0 && busy_until <= self.next_update {
                 // The queue is empty and nothing changes until now.
                 self.burst = self.max_burst;
                 self.next_update += self.period * (now.since(self.next_update) / self.period + 1);
@@ -182,25 +182,25 @@ impl Pie {
     }
 
     fn update(&mut self, delay: Span) {
-        let before_s = self.law.delay_s;
-        self.law.update(delay.as_secs());
+        let before_s = self.state.delay_s;
+        self.state.update(delay.as_secs());
         self.burst = self.burst.saturating_sub(self.period);
-        if self.law.is_calm() && before_s < self.law.target_s / 2.0 {
+        if self.state.is_calm() && before_s < self.state.target_s / 2.0 {
             self.burst = self.max_burst;
         }
     }
 
-    fn early(&mut self, arrival: &Arrival) -> Verdict {
-        let Law { p, delay_s, target_s, .. } = self.law;
+    fn early(&mut self, arrival: &Arrival) -> QueueDecision {
+        let PieState { p, delay_s, target_s, .. } = self.state;
         let short = arrival.waiting_bytes.0 as f64 <= 2.0 * self.mean_packet;
         if !self.burst.is_zero() || short || (delay_s < target_s / 2.0 && p < 0.2) || !self.due(p) {
-            return Verdict::Takes;
+            return QueueDecision::Enqueue;
         }
         self.accumulated = 0.0;
         match arrival.ecn {
-            Ecn::Capable if p <= self.mark_ecnth => Verdict::Marks,
-            Ecn::Marked if p <= self.mark_ecnth => Verdict::Takes,
-            _ => Verdict::Drops,
+            Ecn::Capable if p <= self.mark_ecnth => QueueDecision::Mark,
+            Ecn::Marked if p <= self.mark_ecnth => QueueDecision::Enqueue,
+            _ => QueueDecision::Drop,
         }
     }
 
@@ -218,11 +218,11 @@ impl Pie {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::Choice;
+    use crate::queue::QueueChoice;
     use fairhaul_units::Rate;
 
     fn pie(values: &[(&str, f64)]) -> Pie {
-        let mut choice = Choice::named("pie").expect("it is in the catalogue");
+        let mut choice = QueueChoice::named("pie").expect("it is in the catalogue");
         values.iter().for_each(|(name, value)| choice.settings.set(name, *value));
         let rate = Rate::from_bps(8_000_000).expect("not zero");
         let (capacity, mark) = (Capacity::Packets(1000), Capacity::Unlimited);
@@ -257,34 +257,34 @@ mod tests {
 
     #[test]
     fn the_probability_moves_with_the_delay_and_its_trend() {
-        let mut law = pie(&[]).law;
+        let mut state = pie(&[]).state;
         // 0.125 x 15 ms + 1.25 x 30 ms = 0.039375, by 2048 while p is below 10^-6.
-        law.update(0.030);
-        close(law.p, 0.039_375 / 2048.0);
+        state.update(0.030);
+        close(state.p, 0.039_375 / 2048.0);
         // 0.125 x 30 ms + 1.25 x 15 ms = 0.0225; p is 1.9 x 10^-5: by 128.
-        law.update(0.045);
-        close(law.p, 0.039_375 / 2048.0 + 0.0225 / 128.0);
+        state.update(0.045);
+        close(state.p, 0.039_375 / 2048.0 + 0.0225 / 128.0);
         // From 0.05, 10 ms less: 0.125 x 20 ms - 1.25 x 10 ms = -0.01, by 2.
-        law.p = 0.05;
-        law.update(0.035);
-        close(law.p, 0.045);
+        state.p = 0.05;
+        state.update(0.035);
+        close(state.p, 0.045);
         // From 0.2, 0.1 s: 0.010625 + 0.08125 is more than 0.02.
-        law.p = 0.2;
-        law.update(0.1);
-        close(law.p, 0.22);
+        state.p = 0.2;
+        state.update(0.1);
+        close(state.p, 0.22);
         // No delay twice: the step of -0.125 x 15 ms, then a fiftieth less.
-        (law.p, law.delay_s) = (0.5, 0.0);
-        law.update(0.0);
-        close(law.p, (0.5 - 0.001_875) * 0.98);
+        (state.p, state.delay_s) = (0.5, 0.0);
+        state.update(0.0);
+        close(state.p, (0.5 - 0.001_875) * 0.98);
     }
 
     #[test]
     fn updates_are_caught_up_with_the_delays_that_stood_then() {
         // A queue that empties at 100 ms: 85, 70, 55 ms at 15, 30 and 45 ms.
-        let (mut late, mut law) = (pie(&[]), pie(&[]).law);
+        let (mut late, mut state) = (pie(&[]), pie(&[]).state);
         late.judge(&finds(45, 100));
-        [0.085, 0.070, 0.055].iter().for_each(|delay| law.update(*delay));
-        assert_eq!((late.law.p, late.law.delay_s), (law.p, law.delay_s));
+        [0.085, 0.070, 0.055].iter().for_each(|delay| state.update(*delay));
+        assert_eq!((late.state.p, late.state.delay_s), (state.p, state.delay_s));
         assert_eq!((late.next_update, late.burst), (at(60), Span::from_ms(105)));
     }
 
@@ -295,12 +295,12 @@ mod tests {
         let delays = [0, 20, 45].map(|ms| seen.gauges(at(ms), at(100))[1]);
         assert_eq!(delays, [0.0, 0.085, 0.070]);
         assert_eq!(seen.judge(&finds(45, 100)), unseen.judge(&finds(45, 100)));
-        assert_eq!((seen.law.p, seen.law.delay_s), (unseen.law.p, 0.055));
+        assert_eq!((seen.state.p, seen.state.delay_s), (unseen.state.p, 0.055));
         assert_eq!((seen.next_update, seen.burst), (unseen.next_update, unseen.burst));
         // Neither does it in a silence.
         assert_eq!([200, 3_600_000].map(|ms| seen.gauges(at(ms), at(100))[1]), [0.0, 0.0]);
         assert_eq!(seen.judge(&finds(3_600_000, 100)), unseen.judge(&finds(3_600_000, 100)));
-        assert_eq!((seen.law.p, seen.next_update), (unseen.law.p, unseen.next_update));
+        assert_eq!((seen.state.p, seen.next_update), (unseen.state.p, unseen.next_update));
     }
 
     #[test]
@@ -308,22 +308,23 @@ mod tests {
         let mut pie = pie(&[]);
         pie.judge(&finds(45, 100));
         pie.judge(&finds(3_600_000, 100));
-        assert_eq!((pie.law.p, pie.burst, pie.next_update), (0.0, Span::from_ms(150), at(3_600_015)));
+        assert_eq!((pie.state.p, pie.burst, pie.next_update), (0.0, Span::from_ms(150), at(3_600_015)));
     }
 
     #[test]
     fn nothing_is_dropped_early_in_a_burst_from_a_short_queue_or_at_little_delay() {
         let mut pie = pie(&[("max_burst", 0.0)]);
-        (pie.law.p, pie.law.delay_s, pie.next_update) = (0.19, 0.02, at(1000));
-        let drops =
-            |pie: &mut Pie, busy_until| (0..200).any(|_| pie.judge(&finds(0, busy_until)) == Verdict::Drops);
+        (pie.state.p, pie.state.delay_s, pie.next_update) = (0.19, 0.02, at(1000));
+        let drops = |pie: &mut Pie, busy_until| {
+            (0..200).any(|_| pie.judge(&finds(0, busy_until)) == QueueDecision::Drop)
+        };
         assert!(drops(&mut pie, 20));
         assert!(!drops(&mut pie, 3)); // two wait
         pie.burst = Span::from_ms(15);
         assert!(!drops(&mut pie, 20));
-        (pie.burst, pie.law.delay_s) = (Span::ZERO, 0.007);
+        (pie.burst, pie.state.delay_s) = (Span::ZERO, 0.007);
         assert!(!drops(&mut pie, 20));
-        pie.law.p = 0.21;
+        pie.state.p = 0.21;
         assert!(drops(&mut pie, 20));
     }
 
@@ -331,11 +332,11 @@ mod tests {
     fn drops_at_a_twentieth_are_17_packets_apart_at_least() {
         // 0.05 x 17 = 0.85; then 1/20 each, cut at 8.5 / 0.05: 16 + 20 on average.
         let mut pie = pie(&[("max_burst", 0.0)]);
-        (pie.law.p, pie.law.delay_s, pie.next_update) = (0.05, 0.02, Time::NEVER);
+        (pie.state.p, pie.state.delay_s, pie.next_update) = (0.05, 0.02, Time::NEVER);
         let (mut gaps, mut gap) = (Vec::new(), 0);
         for _ in 0..400_000 {
             gap += 1;
-            if pie.judge(&finds(0, 20)) == Verdict::Drops {
+            if pie.judge(&finds(0, 20)) == QueueDecision::Drop {
                 gaps.push(std::mem::take(&mut gap));
             }
         }
@@ -346,12 +347,12 @@ mod tests {
 
     #[test]
     fn what_can_be_marked_is_marked_up_to_a_tenth() {
-        for (p, wanted) in [(0.1, Verdict::Marks), (0.11, Verdict::Drops)] {
+        for (p, wanted) in [(0.1, QueueDecision::Mark), (0.11, QueueDecision::Drop)] {
             let mut pie = pie(&[("max_burst", 0.0)]);
-            (pie.law.p, pie.law.delay_s, pie.next_update) = (p, 0.02, at(1000));
+            (pie.state.p, pie.state.delay_s, pie.next_update) = (p, 0.02, at(1000));
             let arrival = Arrival { ecn: Ecn::Capable, ..finds(0, 20) };
-            let struck: Vec<Verdict> =
-                (0..1000).map(|_| pie.judge(&arrival)).filter(|v| *v != Verdict::Takes).collect();
+            let struck: Vec<QueueDecision> =
+                (0..1000).map(|_| pie.judge(&arrival)).filter(|v| *v != QueueDecision::Enqueue).collect();
             assert!(!struck.is_empty() && struck.iter().all(|verdict| *verdict == wanted));
         }
     }

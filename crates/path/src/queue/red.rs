@@ -8,19 +8,19 @@ mod values;
 
 use fairhaul_units::{Bytes, Chance, Ecn, Parameter, Settings, Span, Time};
 
-use super::{Arrival, Capacity, Gauge, Site, Verdict};
+use super::{Arrival, Capacity, Gauge, QueueDecision, Site};
 pub(super) use values::resolve;
 use values::{PARAMETERS, packets_per_s};
 
 /// The arrival law of RED.
 ///
-/// What is averaged and held against the thresholds are the packets that wait; the one being sent
+/// What is averaged and compared with the thresholds are the packets that wait; the one being sent
 /// counts for the capacity alone, as before a drop-tail queue.
 // Differs from [NS-2]: its limit, too, is of those that wait. Here a capacity means the same for every queue.
 #[derive(Clone, Debug)]
 pub struct Red {
     capacity: Capacity,
-    curve: Curve,
+    curve: DropCurve,
     /// The weight of one arrival in the average.
     weight: f64,
     /// Packets of the mean size that the link sends in a second.
@@ -41,14 +41,14 @@ pub struct Red {
 
 /// The probability over the average, before drops are spread.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Curve {
+struct DropCurve {
     min: f64,
     max: f64,
     max_p: f64,
     gentle: bool,
 }
 
-impl Curve {
+impl DropCurve {
     /// The probability at an average from `min` to below `end`.
     fn at(&self, average: f64) -> f64 {
         if average < self.max {
@@ -81,7 +81,7 @@ impl Adaptation {
     /// the middle fifth between the thresholds, by a factor down where it is below.
     // Differs from [ARED]: there is no timer. As in ns-2 the first arrival after the interval takes the
     // step, and one that finds nothing to do leaves it to the next.
-    fn step(&mut self, curve: &mut Curve, average: f64, now: Time) {
+    fn step(&mut self, curve: &mut DropCurve, average: f64, now: Time) {
         if now.since(self.since) <= self.interval {
             return;
         }
@@ -133,7 +133,7 @@ impl Red {
         });
         Red {
             capacity: site.capacity,
-            curve: Curve {
+            curve: DropCurve {
                 min: number("min_threshold") * unit,
                 max: number("max_threshold") * unit,
                 max_p: number("max_p"),
@@ -161,13 +161,15 @@ impl Red {
     }
 
     /// What becomes of an arriving packet.
-    pub(crate) fn judge(&mut self, arrival: &Arrival) -> Verdict {
+    pub(crate) fn judge(&mut self, arrival: &Arrival) -> QueueDecision {
         self.observe(arrival);
         self.count += self.counts(arrival.size);
         let verdict = self.early(arrival);
-        if verdict == Verdict::Drops || !self.capacity.admits(arrival.size, arrival.packets, arrival.bytes) {
+        if verdict == QueueDecision::Drop
+            || !self.capacity.admits(arrival.size, arrival.packets, arrival.bytes)
+        {
             self.count = 0.0;
-            return Verdict::Drops;
+            return QueueDecision::Drop;
         }
         verdict
     }
@@ -184,22 +186,22 @@ impl Red {
         }
     }
 
-    fn early(&mut self, arrival: &Arrival) -> Verdict {
+    fn early(&mut self, arrival: &Arrival) -> QueueDecision {
         // Differs from [NS-2]: there the length must be above one as it is measured, so that in bytes one
         // packet is enough.
         if self.average < self.curve.min || arrival.waiting < 2 {
             self.above = false;
-            return Verdict::Takes;
+            return QueueDecision::Enqueue;
         }
         // Differs from [NS-2]: since 2005 the first after the crossing passes there even beyond the end.
         if self.average >= self.curve.end() {
-            return Verdict::Drops;
+            return QueueDecision::Drop;
         }
         if !self.above {
             // The average has just crossed the threshold: counting begins, and the first passes.
             self.above = true;
             self.count = self.counts(arrival.size);
-            return Verdict::Takes;
+            return QueueDecision::Enqueue;
         }
         let p = self.curve.at(self.average);
         let mut spread = spread(p, self.count, self.wait);
@@ -207,13 +209,13 @@ impl Red {
             spread *= arrival.size.0 as f64 / self.mean_packet;
         }
         if spread == 0.0 || !self.chance.hits(spread) {
-            return Verdict::Takes;
+            return QueueDecision::Enqueue;
         }
         self.count = 0.0;
         match arrival.ecn {
-            Ecn::Capable if p < self.mark_p => Verdict::Marks,
-            Ecn::Marked if p < self.mark_p => Verdict::Takes,
-            _ => Verdict::Drops,
+            Ecn::Capable if p < self.mark_p => QueueDecision::Mark,
+            Ecn::Marked if p < self.mark_p => QueueDecision::Enqueue,
+            _ => QueueDecision::Drop,
         }
     }
 
@@ -238,7 +240,7 @@ fn spread(p: f64, count: f64, wait: bool) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::{Choice, Refusal};
+    use crate::queue::{QueueChoice, Refusal};
     use fairhaul_units::Rate;
 
     const SITE: Site = Site {
@@ -253,7 +255,7 @@ mod tests {
     };
 
     fn resolved(site: &Site, largest: u64, values: &[(&str, f64)]) -> Result<Settings, Refusal> {
-        let mut choice = Choice::named("red").expect("it is in the catalogue");
+        let mut choice = QueueChoice::named("red").expect("it is in the catalogue");
         values.iter().for_each(|(name, value)| choice.settings.set(name, *value));
         choice.resolved(site, Bytes(largest)).map(|choice| choice.settings)
     }
@@ -316,12 +318,12 @@ mod tests {
 
     #[test]
     fn the_curve_rises_to_max_p_and_gently_on_to_one() {
-        let gentle = Curve { min: 10.0, max: 30.0, max_p: 0.1, gentle: true };
+        let gentle = DropCurve { min: 10.0, max: 30.0, max_p: 0.1, gentle: true };
         // Halfway: half of 0.1. At 45, half of the way from 30 to 60: 0.1 + 0.9 / 2.
         for (average, p) in [(20.0, 0.05), (30.0, 0.1), (45.0, 0.55), (60.0, 1.0)] {
             close(gentle.at(average), p);
         }
-        assert_eq!((gentle.end(), Curve { gentle: false, ..gentle }.end()), (60.0, 30.0));
+        assert_eq!((gentle.end(), DropCurve { gentle: false, ..gentle }.end()), (60.0, 30.0));
     }
 
     #[test]
@@ -348,7 +350,7 @@ mod tests {
         let (mut gaps, mut gap) = (Vec::new(), 1);
         for _ in 0..300_000 {
             gap += 1;
-            if red.judge(&finds(20)) == Verdict::Drops {
+            if red.judge(&finds(20)) == QueueDecision::Drop {
                 gaps.push(std::mem::take(&mut gap));
             }
         }
@@ -361,32 +363,35 @@ mod tests {
     #[test]
     fn nothing_is_dropped_early_below_the_threshold_at_its_crossing_or_with_less_than_two_waiting() {
         let mut red = red(&[("q_weight", 0.5)]);
-        assert!((0..1000).all(|_| red.judge(&finds(9)) == Verdict::Takes));
+        assert!((0..1000).all(|_| red.judge(&finds(9)) == QueueDecision::Enqueue));
         red.average = 1000.0;
-        assert_eq!(red.judge(&finds(1)), Verdict::Takes);
+        assert_eq!(red.judge(&finds(1)), QueueDecision::Enqueue);
         // 250 is far above the end of the curve, 60.
-        assert_eq!(red.judge(&finds(2)), Verdict::Drops);
+        assert_eq!(red.judge(&finds(2)), QueueDecision::Drop);
         red.average = 40.0;
-        assert_eq!((red.judge(&finds(2)), red.above), (Verdict::Takes, true));
+        assert_eq!((red.judge(&finds(2)), red.above), (QueueDecision::Enqueue, true));
     }
 
     #[test]
     fn a_full_queue_drops_whatever_the_average() {
         let mut red = red(&[("q_weight", 0.001)]);
-        assert_eq!(red.judge(&finds(98)), Verdict::Takes); // 99 in all
-        assert_eq!(red.judge(&finds(99)), Verdict::Drops);
+        assert_eq!(red.judge(&finds(98)), QueueDecision::Enqueue); // 99 in all
+        assert_eq!(red.judge(&finds(99)), QueueDecision::Drop);
     }
 
     #[test]
     fn what_can_be_marked_is_marked_up_to_mark_p_and_dropped_above() {
         let mut red = red(&[("wait", 0.0), ("max_p", 0.2)]);
-        let mut all = |waiting| -> Vec<Verdict> {
+        let mut all = |waiting| -> Vec<QueueDecision> {
             let arrival = Arrival { ecn: Ecn::Capable, ..finds(waiting) };
-            (0..1000).map(|_| red.judge(&arrival)).filter(|verdict| *verdict != Verdict::Takes).collect()
+            (0..1000)
+                .map(|_| red.judge(&arrival))
+                .filter(|verdict| *verdict != QueueDecision::Enqueue)
+                .collect()
         };
         // 0.2 x 9 / 20 is below 0.1, 0.2 x 11 / 20 is above.
-        assert!(!all(19).contains(&Verdict::Drops));
-        assert!(!all(21).contains(&Verdict::Marks));
+        assert!(!all(19).contains(&QueueDecision::Drop));
+        assert!(!all(21).contains(&QueueDecision::Mark));
     }
 
     #[test]
@@ -394,7 +399,7 @@ mod tests {
         let drops = |size: u64| {
             let mut red = red(&[("drop_in_bytes", 1.0), ("wait", 0.0)]);
             let arrival = Arrival { size: Bytes(size), ..finds(20) };
-            (0..200_000).filter(|_| red.judge(&arrival) == Verdict::Drops).count() as f64
+            (0..200_000).filter(|_| red.judge(&arrival) == QueueDecision::Drop).count() as f64
         };
         let times = drops(1000) / drops(40);
         assert!((22.0..28.0).contains(&times), "{times}");
@@ -423,7 +428,7 @@ mod tests {
             top: 0.5,
             since: Time::ZERO,
         };
-        let mut curve = Curve { min: 10.0, max: 30.0, max_p: 0.02, gentle: true };
+        let mut curve = DropCurve { min: 10.0, max: 30.0, max_p: 0.02, gentle: true };
         low.step(&mut curve, 25.0, Time::ZERO + Span::from_ms(1));
         close(curve.max_p, 0.025);
     }

@@ -5,7 +5,7 @@
 
 use fairhaul_units::{Bytes, Chance, Ecn, Kind, Parameter, Settings, Span, Time};
 
-use super::{Arrival, Capacity, Gauge, Refusal, Site, Verdict};
+use super::{Arrival, Capacity, Gauge, QueueDecision, Refusal, Site};
 use crate::count::{ENTRIES, FILL, OVERWRITE, START, WEIGHT, ZombieRule, Zombies};
 
 /// The arrival law of SRED.
@@ -99,21 +99,21 @@ impl Sred {
     }
 
     /// What becomes of an arriving packet.
-    pub(crate) fn judge(&mut self, arrival: &Arrival) -> Verdict {
+    pub(crate) fn judge(&mut self, arrival: &Arrival) -> QueueDecision {
         // Unclear in [SRED]: whether a packet that finds the queue full is compared. It is: it has arrived.
-        let hit = self.zombies.see(arrival.flow.into(), arrival.now);
+        let hit = self.zombies.count_packet(arrival.flow.into(), arrival.now);
         if !self.capacity.admits(arrival.size, arrival.packets, arrival.bytes) {
-            return Verdict::Drops;
+            return QueueDecision::Drop;
         }
         let p = self.by_queue(arrival) * self.by_flows(hit);
         if p == 0.0 || !self.chance.hits(p) {
-            return Verdict::Takes;
+            return QueueDecision::Enqueue;
         }
         // Differs from [SRED]: it knows no marks. What can be marked is, at any probability; a full queue drops.
         match arrival.ecn {
-            Ecn::Capable => Verdict::Marks,
-            Ecn::Marked => Verdict::Takes,
-            Ecn::NotCapable => Verdict::Drops,
+            Ecn::Capable => QueueDecision::Mark,
+            Ecn::Marked => QueueDecision::Enqueue,
+            Ecn::NotCapable => QueueDecision::Drop,
         }
     }
 
@@ -143,11 +143,11 @@ impl Sred {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::Choice;
+    use crate::queue::QueueChoice;
     use fairhaul_units::Rate;
 
     fn sred(capacity: Capacity, values: &[(&str, f64)]) -> Result<Sred, Refusal> {
-        let mut choice = Choice::named("sred").expect("it is in the catalogue");
+        let mut choice = QueueChoice::named("sred").expect("it is in the catalogue");
         values.iter().for_each(|(name, value)| choice.settings.set(name, *value));
         let rate = Rate::from_bps(8_000_000).expect("not zero");
         let site = Site { rate, delay: Span::ZERO, capacity, mark: Capacity::Unlimited };
@@ -177,7 +177,7 @@ mod tests {
             (0..count)
                 .filter(|_| {
                     let flow = chance.below(flows) as u32;
-                    sred.judge(&finds(flow, packets)) == Verdict::Drops
+                    sred.judge(&finds(flow, packets)) == QueueDecision::Drop
                 })
                 .count()
         };
@@ -192,7 +192,7 @@ mod tests {
             let queue = sred(capacity, &[]).expect("the values fit");
             wanted.iter().for_each(|(found, p)| assert_eq!(queue.by_queue(&finds(0, *found)), *p));
             let mut queue = queue;
-            assert_eq!(queue.judge(&finds(0, 120)), Verdict::Drops);
+            assert_eq!(queue.judge(&finds(0, 120)), QueueDecision::Drop);
         }
     }
 
@@ -230,7 +230,7 @@ mod tests {
         for n in 0..400_000 {
             let large = chance.hits(0.5);
             let flow = if large { 0 } else { 1 + chance.below(32) as u32 };
-            let gone = queue.judge(&finds(flow, 45)) == Verdict::Drops;
+            let gone = queue.judge(&finds(flow, 45)) == QueueDecision::Drop;
             if n >= 20_000 {
                 sent[usize::from(large)] += 1.0;
                 drops[usize::from(large)] += f64::from(u8::from(gone));
@@ -245,10 +245,10 @@ mod tests {
     fn what_can_be_marked_is_marked_and_a_full_queue_drops_it() {
         let mut queue = sred(Capacity::Packets(90), &[("max_p", 1.0)]).expect("the values fit");
         let mut judge = |ecn, packets| queue.judge(&Arrival { ecn, ..finds(0, packets) });
-        assert_eq!(judge(Ecn::Capable, 45), Verdict::Marks);
-        assert_eq!(judge(Ecn::Marked, 45), Verdict::Takes);
-        assert_eq!(judge(Ecn::NotCapable, 45), Verdict::Drops);
-        assert_eq!(judge(Ecn::Capable, 90), Verdict::Drops);
+        assert_eq!(judge(Ecn::Capable, 45), QueueDecision::Mark);
+        assert_eq!(judge(Ecn::Marked, 45), QueueDecision::Enqueue);
+        assert_eq!(judge(Ecn::NotCapable, 45), QueueDecision::Drop);
+        assert_eq!(judge(Ecn::Capable, 90), QueueDecision::Drop);
     }
 
     #[test]

@@ -1,27 +1,31 @@
 //! XCP, the router [XCP-SPEC]: first in, first out, and in each packet of a sender that asks, what
 //! remains of its wish.
 
+mod allocator;
 mod cloud;
-mod law;
+mod fairness;
+mod rule;
 
 use std::collections::VecDeque;
 use std::num::NonZeroU8;
 
 use fairhaul_units::{Bytes, CongestionHeader, Kind, Parameter, Settings, Span, Time};
 
-use super::xcp_tcp::{Fair, FairRule};
-use super::{Gauge, Held, Packet, Refusal, Site};
-use cloud::{Cloud, CloudRule};
-use law::Law;
-pub use law::XcpRule;
+use super::{Gauge, Packet, Queued, Refusal, Site};
+use allocator::XcpAllocator;
+use cloud::Cloud;
+use fairness::Fair;
+pub use fairness::XcpTcpRule;
+use rule::CloudRule;
+pub use rule::XcpRule;
 
-/// First in, first out, under the law of XCP.
+/// First in, first out, with the rate allocation of XCP.
 #[derive(Clone, Debug)]
 pub struct Xcp<T> {
-    held: VecDeque<Held<T>>,
+    queued: VecDeque<Queued<T>>,
     bytes: Bytes,
     rule: XcpRule,
-    law: Law,
+    allocator: XcpAllocator,
     /// Its number among the XCP routers of the network.
     number: NonZeroU8,
     /// What lies between it and each XCP router before it, by that one's number.
@@ -135,8 +139,8 @@ pub(super) const GAUGES: [Gauge; 4] = [
 impl<T: Packet> Xcp<T> {
     /// Nothing waits; the first of its network.
     pub fn new(rule: &XcpRule) -> Xcp<T> {
-        let (held, bytes, law) = (VecDeque::new(), Bytes(0), Law::new(Time::ZERO));
-        Xcp { held, bytes, rule: *rule, law, number: NonZeroU8::MIN, clouds: Vec::new(), fair: None }
+        let (queued, bytes, allocator) = (VecDeque::new(), Bytes(0), XcpAllocator::new(Time::ZERO));
+        Xcp { queued, bytes, rule: *rule, allocator, number: NonZeroU8::MIN, clouds: Vec::new(), fair: None }
     }
 
     /// The same with another number.
@@ -145,90 +149,90 @@ impl<T: Packet> Xcp<T> {
     }
 
     /// The same, limiting those who do not ask.
-    pub fn with(self, rule: &FairRule) -> Xcp<T> {
-        Xcp { fair: Some(Box::new(Fair::new(rule.clone(), law::FIRST))), ..self }
+    pub fn with(self, rule: &XcpTcpRule) -> Xcp<T> {
+        Xcp { fair: Some(Box::new(Fair::new(rule.clone(), allocator::FIRST))), ..self }
     }
 
     /// Adds what its gauges show to `shown`.
     pub fn gauges(&self, shown: &mut Vec<f64>) {
-        shown.extend(self.law.gauges());
+        shown.extend(self.allocator.gauges());
         shown.extend(self.fair.iter().flat_map(|fair| fair.gauges()));
     }
 
     /// How many wait.
     pub fn len(&self) -> usize {
-        self.held.len()
+        self.queued.len()
     }
 
     /// Whether none waits.
     pub fn is_empty(&self) -> bool {
-        self.held.is_empty()
+        self.queued.is_empty()
     }
 
     /// Those that wait, the first in front.
-    pub fn iter(&self) -> impl Iterator<Item = &Held<T>> {
-        self.held.iter()
+    pub fn iter(&self) -> impl Iterator<Item = &Queued<T>> {
+        self.queued.iter()
     }
 
     /// A packet of `flow` arrives, which may yet find no room; `capacity` bytes/s can leave. Whether it is
     /// let in.
-    pub fn lets_in(&mut self, held: &Held<T>, flow: u32, capacity: f64) -> bool {
-        self.advance(held.arrived, capacity);
-        let header = held.packet.congestion();
-        self.law.arrives(&self.rule, held.size, header);
+    pub fn admits(&mut self, queued: &Queued<T>, flow: u32, capacity: f64) -> bool {
+        self.advance(queued.arrived, capacity);
+        let header = queued.packet.congestion();
+        self.allocator.on_arrival(&self.rule, queued.size, header);
         if let Some(header) = header {
-            self.see_cloud(held, header);
+            self.on_arrival_from_cloud(queued, header);
         }
         match &mut self.fair {
-            Some(fair) if held.packet.carries_data() => {
-                fair.lets_in(held.size, flow, header.is_some(), held.arrived)
+            Some(fair) if queued.packet.carries_data() => {
+                fair.admits(queued.size, flow, header.is_some(), queued.arrived)
             }
             _ => true,
         }
     }
 
     /// A packet that asks arrives, perhaps across links that know nothing of XCP.
-    fn see_cloud(&mut self, held: &Held<T>, header: &CongestionHeader) {
+    fn on_arrival_from_cloud(&mut self, queued: &Queued<T>, header: &CongestionHeader) {
         let (Some(clouds), Some(from)) = (&self.rule.clouds, header.across()) else { return };
         let known = self.clouds.iter().position(|cloud| cloud.0 == from);
         let at = known.unwrap_or_else(|| {
-            self.clouds.push((from, Cloud::new(held.arrived)));
+            self.clouds.push((from, Cloud::new(queued.arrived)));
             self.clouds.len() - 1
         });
-        self.clouds[at].1.arrives(&self.rule, clouds, held.arrived, held.size, header);
+        self.clouds[at].1.on_arrival(&self.rule, clouds, queued.arrived, queued.size, header);
     }
 
     fn advance(&mut self, now: Time, capacity: f64) {
-        self.law.advance(&self.rule, now, self.bytes.0, capacity);
+        self.allocator.advance(&self.rule, now, self.bytes.0, capacity);
         if let Some(fair) = &mut self.fair {
-            fair.advance(now, capacity, self.law.rtt(), self.law.interval);
+            fair.advance(now, capacity, self.allocator.rtt(), self.allocator.interval);
         }
     }
 
     /// Puts a packet behind the others.
-    pub fn push(&mut self, held: Held<T>) {
-        self.bytes += Bytes(held.size.into());
-        self.held.push_back(held);
+    pub fn push(&mut self, queued: Queued<T>) {
+        self.bytes += Bytes(queued.size.into());
+        self.queued.push_back(queued);
     }
 
     /// The packet that is to be sent at `now`; `capacity` bytes/s can leave.
-    pub fn next(&mut self, now: Time, capacity: f64) -> Option<Held<T>> {
+    pub fn next(&mut self, now: Time, capacity: f64) -> Option<Queued<T>> {
         self.advance(now, capacity);
-        let mut held = self.held.pop_front()?;
-        self.bytes = self.bytes - Bytes(held.size.into());
-        self.law.left(self.bytes.0);
+        let mut queued = self.queued.pop_front()?;
+        self.bytes = self.bytes - Bytes(queued.size.into());
+        self.allocator.on_queue_length(self.bytes.0);
         if let Some(fair) = &mut self.fair {
-            fair.leaves(held.size);
+            fair.on_departure(queued.size);
         }
-        if let Some(header) = held.packet.congestion_mut() {
+        if let Some(header) = queued.packet.congestion_mut() {
             if let (Some(clouds), Some(from)) = (&self.rule.clouds, header.across())
                 && let Some((_, cloud)) = self.clouds.iter_mut().find(|cloud| cloud.0 == from)
             {
-                cloud.leaves(&self.rule, clouds, now, held.size, header);
+                cloud.on_departure(&self.rule, clouds, now, queued.size, header);
             }
-            self.law.leaves(held.size, header);
+            self.allocator.on_departure(queued.size, header);
             header.leaves(self.number, now);
         }
-        Some(held)
+        Some(queued)
     }
 }

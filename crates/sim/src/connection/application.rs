@@ -3,42 +3,42 @@
 use fairhaul_units::{Data, Ecn, Time};
 
 use super::Connection;
+use crate::event_key::EventKind;
+use crate::network::Network;
 use crate::route::Route;
-use crate::turn::Turn;
-use crate::world::World;
 
 impl Connection {
     /// Opens the connection.
-    pub fn open(&mut self, route: &Route, world: &mut World) {
+    pub fn open(&mut self, route: &Route, network: &mut Network) {
         if self.source.is_some() {
             self.sender.ready(0);
-            self.await_ready(world);
+            self.schedule_ready(network);
         }
         if self.datagrams.is_none() {
-            self.stand(self.sender.window(), self.start, world);
-            self.pump(self.start, route, world);
+            self.set_window(self.sender.window(), self.start, network);
+            self.send_ready(self.start, route, network);
         }
     }
 
-    fn await_ready(&mut self, world: &mut World) {
+    fn schedule_ready(&mut self, network: &mut Network) {
         let next = self.source.as_mut().expect("who waits has a source").next_at();
-        world.agenda.push(next, Turn::Ready.order(self.serial));
+        network.events.push(next, EventKind::Ready.key(self.serial));
     }
 
     /// The application has one more packet ready: it waits for the window, or leaves as a datagram.
-    pub fn on_ready(&mut self, now: Time, route: &Route, world: &mut World) {
+    pub fn on_ready(&mut self, now: Time, route: &Route, network: &mut Network) {
         let number = self.ready;
         self.ready += 1;
         if self.datagrams.is_some() {
-            let size = self.sender.profile().packet;
+            let size = self.sender.config().packet;
             let ecn = Ecn::NotCapable; // nobody would echo a mark
             let (opens, again, cwr, congestion) = (false, false, false, None);
             let mut data = Data { number, stamped: now, size, opens, again, ecn, cwr, congestion };
-            self.launch(&mut data, now, route, world);
+            self.send_data(&mut data, now, route, network);
         } else {
             self.sender.ready(self.ready);
-            self.pump(now, route, world);
+            self.send_ready(now, route, network);
         }
-        self.await_ready(world);
+        self.schedule_ready(network);
     }
 }

@@ -1,12 +1,12 @@
-//! How packets of a connection get over a link, or do not.
+//! Packets of a connection at a link: they cross it, wait in its queue, or are dropped.
 
 use fairhaul_experiment::PacketWhat;
 use fairhaul_units::{Ack, Data, Ecn, Time};
 
 use super::Connection;
-use crate::parcel::{Load, Parcel};
+use crate::network::{Admission, Crossing, Network};
+use crate::queued_packet::{DataOrAck, QueuedPacket};
 use crate::route::Route;
-use crate::world::{Crossing, Passing, World};
 
 impl Connection {
     /// A packet waits at `link`, the end of that leg of its way, unless it leaves at once.
@@ -15,37 +15,37 @@ impl Connection {
         &mut self,
         link: u32,
         leg: usize,
-        load: Load,
+        content: DataOrAck,
         now: Time,
         route: &Route,
-        world: &mut World,
+        network: &mut Network,
     ) {
-        let parcel = Parcel { serial: self.serial, flow: self.flow, leg: leg as u16, load };
-        if let Some((parcel, passage)) = world.hold(link, &parcel, now) {
-            self.settle(parcel, passage, route, world);
+        let packet = QueuedPacket { serial: self.serial, flow: self.flow, leg: leg as u16, content };
+        if let Some((packet, outcome)) = network.hold(link, &packet, now) {
+            self.resolve_queued(packet, outcome, route, network);
         }
     }
 
-    /// What became of a packet that has waited.
+    /// A packet that has waited in a queue leaves it, or is dropped.
     #[inline(always)]
-    pub fn settle(
+    pub fn resolve_queued(
         &mut self,
-        parcel: Parcel,
-        passage: Result<Crossing, Time>,
+        packet: QueuedPacket,
+        outcome: Result<Crossing, Time>,
         route: &Route,
-        world: &mut World,
+        network: &mut Network,
     ) {
-        let leg = usize::from(parcel.leg);
-        match (parcel.load, passage) {
-            (Load::Data(mut data), Ok(crossing)) => {
+        let leg = usize::from(packet.leg);
+        match (packet.content, outcome) {
+            (DataOrAck::Data(mut data), Ok(crossing)) => {
                 if crossing.marked {
                     data.ecn = Ecn::Marked;
                 }
-                self.data_crosses(leg, &mut data, crossing, route, world);
+                self.data_crosses(leg, &mut data, crossing, route, network);
             }
-            (Load::Data(data), Err(when)) => self.data_dropped(&data, when, world),
-            (Load::Ack(ack), Ok(crossing)) => self.ack_crosses(leg, &ack, crossing, route, world),
-            (Load::Ack(ack), Err(when)) => self.ack_dropped(&ack, when, world),
+            (DataOrAck::Data(data), Err(when)) => self.data_dropped(&data, when, network),
+            (DataOrAck::Ack(ack), Ok(crossing)) => self.ack_crosses(leg, &ack, crossing, route, network),
+            (DataOrAck::Ack(ack), Err(when)) => self.ack_dropped(&ack, when, network),
         }
     }
 
@@ -57,18 +57,18 @@ impl Connection {
         data: &mut Data,
         crossing: Crossing,
         route: &Route,
-        world: &mut World,
+        network: &mut Network,
     ) {
         let copies = if crossing.twice { 2 } else { 1 };
         if crossing.twice {
             self.data.launched += 1;
-            world.watch.launched();
+            network.limits.launched();
             if !data.opens {
-                world.ledger.copied(self.flow, data.stamped, crossing.arrives);
+                network.ledger.copied(self.flow, data.stamped, crossing.arrives);
             }
         }
         for _ in 0..copies {
-            self.carry_data(leg + 1, data, crossing.arrives, route, world);
+            self.forward_data(leg + 1, data, crossing.arrives, route, network);
         }
     }
 
@@ -79,12 +79,12 @@ impl Connection {
         link: u32,
         data: &mut Data,
         now: Time,
-        world: &mut World,
+        network: &mut Network,
     ) -> Option<Time> {
-        match self.offer(link, data, now, world) {
-            Passing::Crosses(crossing) => return Some(crossing.arrives),
-            Passing::Dropped(when) => self.data_dropped(data, when, world),
-            Passing::Waits => unreachable!("a queue that decides at departure is never fed alone"),
+        match self.offer(link, data, now, network) {
+            Admission::Sent(crossing) => return Some(crossing.arrives),
+            Admission::Dropped(when) => self.data_dropped(data, when, network),
+            Admission::Queued => unreachable!("a queue that decides at departure is never fed alone"),
         }
         None
     }
@@ -97,23 +97,23 @@ impl Connection {
         link: u32,
         ack: &Ack,
         now: Time,
-        world: &mut World,
+        network: &mut Network,
     ) -> Option<Time> {
-        match self.offer_ack(link, ack, now, world) {
-            Passing::Crosses(crossing) => return Some(crossing.arrives),
-            Passing::Dropped(when) => self.ack_dropped(ack, when, world),
-            Passing::Waits => unreachable!("a queue that decides at departure is never fed alone"),
+        match self.offer_ack(link, ack, now, network) {
+            Admission::Sent(crossing) => return Some(crossing.arrives),
+            Admission::Dropped(when) => self.ack_dropped(ack, when, network),
+            Admission::Queued => unreachable!("a queue that decides at departure is never fed alone"),
         }
         None
     }
 
-    /// A data packet is gone.
+    /// A data packet is dropped.
     #[inline(never)]
-    pub(super) fn data_dropped(&mut self, data: &Data, when: Time, world: &mut World) {
+    pub(super) fn data_dropped(&mut self, data: &Data, when: Time, network: &mut Network) {
         self.data.dropped += 1;
-        self.see_data(PacketWhat::Dropped, data, when, world);
+        self.trace_data(PacketWhat::Dropped, data, when, network);
         if !data.opens {
-            world.ledger.lost(self.flow, data.stamped, when);
+            network.ledger.lost(self.flow, data.stamped, when);
         }
     }
 
@@ -125,19 +125,19 @@ impl Connection {
         ack: &Ack,
         crossing: Crossing,
         route: &Route,
-        world: &mut World,
+        network: &mut Network,
     ) {
         let copies = if crossing.twice { 2 } else { 1 };
         self.acks.launched += copies - 1;
         for _ in 0..copies {
-            self.carry_ack(leg + 1, ack, crossing.arrives, route, world);
+            self.forward_ack(leg + 1, ack, crossing.arrives, route, network);
         }
     }
 
-    /// An acknowledgement is gone.
+    /// An acknowledgement is dropped.
     #[inline(never)]
-    pub(super) fn ack_dropped(&mut self, ack: &Ack, when: Time, world: &mut World) {
+    pub(super) fn ack_dropped(&mut self, ack: &Ack, when: Time, network: &mut Network) {
         self.acks.dropped += 1;
-        self.see_ack(PacketWhat::AckDropped, ack, when, world);
+        self.trace_ack(PacketWhat::AckDropped, ack, when, network);
     }
 }

@@ -9,8 +9,8 @@ use fairhaul_experiment::{Flow, Transfer};
 use fairhaul_units::{Data, Time};
 
 use super::Connection;
+use crate::network::Network;
 use crate::tcp::Outcome;
-use crate::world::World;
 
 /// What a connection has of a transfer that it carries with others.
 #[derive(Clone, Copy, Debug)]
@@ -30,29 +30,29 @@ impl Share {
 
 impl Connection {
     /// Shows the sender what is left.
-    pub(super) fn see_share(&mut self, world: &World) {
+    pub(super) fn show_share(&mut self, network: &Network) {
         if let Some(Share { lead, taken }) = self.share {
-            let size = taken + world.left[lead as usize];
-            self.sender.carry(size);
+            let size = taken + network.left[lead as usize];
+            self.sender.set_size(size);
         }
     }
 
     /// The sender lets a packet go: a new one is no longer left to the others.
-    pub(super) fn take_share(&mut self, data: &Data, world: &mut World) {
+    pub(super) fn take_share(&mut self, data: &Data, network: &mut Network) {
         if let Some(share) = &mut self.share
             && !data.opens
             && !data.again
         {
             let payload = data.payload();
             share.taken += payload;
-            world.left[share.lead as usize] -= payload;
+            network.left[share.lead as usize] -= payload;
         }
     }
 
     /// Ends a connection to which the others have left nothing.
-    pub(super) fn end_share(&mut self, now: Time, world: &mut World) {
+    pub(super) fn end_share(&mut self, now: Time, network: &mut Network) {
         if self.share.is_some() && self.end.is_none() && self.sender.is_done() {
-            self.note(Outcome::Finished, now, world);
+            self.record_outcome(Outcome::Finished, now, network);
         }
     }
 }

@@ -20,7 +20,7 @@ const PART: u64 = 20;
 
 /// What a packet is to the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ArrivalKind {
     /// The next in order, with nothing missing.
     InOrder,
     /// The next in order, where something behind it had arrived.
@@ -33,7 +33,7 @@ pub enum Place {
 
 /// What is to become of its acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum AckDecision {
     /// It goes out.
     Send,
     /// It is held that long, or goes with the one that waits.
@@ -76,24 +76,24 @@ impl Adaptive {
 
     /// A packet arrives at `now`; `urgent`: it says something that must not wait.
     #[cold]
-    pub fn take(&mut self, place: Place, urgent: bool, now: Time) -> Verdict {
+    pub fn take(&mut self, place: ArrivalKind, urgent: bool, now: Time) -> AckDecision {
         match place {
-            Place::InOrder => self.in_order(now),
-            Place::Fills => self.in_order(now),
-            Place::Beyond => {}
+            ArrivalKind::InOrder => self.in_order(now),
+            ArrivalKind::Fills => self.in_order(now),
+            ArrivalKind::Beyond => {}
             // What comes twice is a sign of a sender in trouble.
-            Place::Again => self.quick = self.quick.max(self.most_quick),
+            ArrivalKind::Again => self.quick = self.quick.max(self.most_quick),
         }
         if urgent || self.quick > 0 {
-            return Verdict::Send;
+            return AckDecision::Send;
         }
         match place {
-            Place::InOrder => Verdict::Hold(self.length()),
-            Place::Fills | Place::Again => {
+            ArrivalKind::InOrder => AckDecision::Hold(self.length()),
+            ArrivalKind::Fills | ArrivalKind::Again => {
                 self.reports = 0;
-                Verdict::Send
+                AckDecision::Send
             }
-            Place::Beyond => self.report(),
+            ArrivalKind::Beyond => self.report(),
         }
     }
 
@@ -138,13 +138,13 @@ impl Adaptive {
     }
 
     /// Another report of a gap [LINUX, __tcp_ack_snd_check].
-    fn report(&mut self) -> Verdict {
+    fn report(&mut self) -> AckDecision {
         if self.reports < PLAIN || self.waiting + 1 >= TOGETHER {
             self.reports += 1;
-            return Verdict::Send;
+            return AckDecision::Send;
         }
         self.waiting += 1;
-        Verdict::Join((self.rtt.unwrap_or(LEAST) / PART).min(LONGEST))
+        AckDecision::Join((self.rtt.unwrap_or(LEAST) / PART).min(LONGEST))
     }
 
     /// The timeout of a host that has measured one round trip.
@@ -167,7 +167,7 @@ mod tests {
         let mut adaptive = Adaptive::new(16);
         adaptive.opens(at(0));
         for n in 0..16 {
-            assert_eq!(adaptive.take(Place::InOrder, false, at(100 + n)), Verdict::Send);
+            assert_eq!(adaptive.take(ArrivalKind::InOrder, false, at(100 + n)), AckDecision::Send);
             adaptive.leaves();
         }
         adaptive
@@ -175,15 +175,15 @@ mod tests {
 
     #[test]
     fn the_seventeenth_packet_is_the_first_to_wait_and_for_40_ms() {
-        assert_eq!(begun().take(Place::InOrder, false, at(116)), Verdict::Hold(Span::from_ms(40)));
+        assert_eq!(begun().take(ArrivalKind::InOrder, false, at(116)), AckDecision::Hold(Span::from_ms(40)));
     }
 
     /// Packets 36 ms apart: 40/2 + 36 = 56, 56/2 + 36 = 64, 68, 70; then close ones: 70/2 + 20 = 55, 47.5.
     #[test]
     fn the_hold_follows_the_time_between_packets() {
         let mut adaptive = begun();
-        let mut hold = |ms| match adaptive.take(Place::InOrder, false, at(ms)) {
-            Verdict::Hold(span) => span.as_secs() * 1e3,
+        let mut hold = |ms| match adaptive.take(ArrivalKind::InOrder, false, at(ms)) {
+            AckDecision::Hold(span) => span.as_secs() * 1e3,
             other => panic!("{other:?}"),
         };
         let steps = [151, 187, 223, 259, 260, 261].map(&mut hold);
@@ -197,19 +197,19 @@ mod tests {
         let mut now = at(116);
         let holds = [(); 3].map(|()| {
             now += Span::from_ms(200);
-            let held = adaptive.take(Place::InOrder, false, now);
+            let held = adaptive.take(ArrivalKind::InOrder, false, now);
             adaptive.was_late();
             held
         });
-        assert_eq!(holds, [40, 80, 100].map(|ms| Verdict::Hold(Span::from_ms(ms))));
+        assert_eq!(holds, [40, 80, 100].map(|ms| AckDecision::Hold(Span::from_ms(ms))));
     }
 
     /// The timeout of 100 ms is 100 + 200 = 300 ms.
     #[test]
     fn a_long_pause_begins_another_quick_start() {
         let mut adaptive = begun();
-        assert!(matches!(adaptive.take(Place::InOrder, false, at(415)), Verdict::Hold(_)));
-        assert_eq!(adaptive.take(Place::InOrder, false, at(716)), Verdict::Send);
+        assert!(matches!(adaptive.take(ArrivalKind::InOrder, false, at(415)), AckDecision::Hold(_)));
+        assert_eq!(adaptive.take(ArrivalKind::InOrder, false, at(716)), AckDecision::Send);
         assert_eq!(adaptive.quick, 16);
     }
 
@@ -218,16 +218,16 @@ mod tests {
     fn of_the_reports_of_a_gap_three_go_alone_and_then_44_together() {
         let mut adaptive = begun();
         let mut report = || {
-            let verdict = adaptive.take(Place::Beyond, false, at(120));
-            if verdict == Verdict::Send {
+            let verdict = adaptive.take(ArrivalKind::Beyond, false, at(120));
+            if verdict == AckDecision::Send {
                 adaptive.leaves();
             }
             verdict
         };
         let alone = [(); 3].map(|()| report());
-        assert_eq!(alone, [Verdict::Send; 3]);
-        let together: Vec<Verdict> = (0..44).map(|_| report()).collect();
-        assert!(together[..43].iter().all(|verdict| *verdict == Verdict::Join(Span::from_ms(1))));
-        assert_eq!(together[43], Verdict::Send);
+        assert_eq!(alone, [AckDecision::Send; 3]);
+        let together: Vec<AckDecision> = (0..44).map(|_| report()).collect();
+        assert!(together[..43].iter().all(|verdict| *verdict == AckDecision::Join(Span::from_ms(1))));
+        assert_eq!(together[43], AckDecision::Send);
     }
 }

@@ -1,6 +1,6 @@
 //! The receiving end of datagrams: which are new. Nothing is acknowledged.
 
-/// How far behind the latest a datagram may come and still be told from a copy.
+/// How far behind the latest a datagram may come and still be distinguished from a copy.
 const REACH: u64 = 4096;
 const CELL: u64 = u64::BITS as u64;
 
@@ -21,7 +21,7 @@ impl Default for Datagrams {
 
 impl Datagrams {
     /// A datagram arrives: whether it is new. One that comes too late to tell counts as old.
-    pub fn take(&mut self, number: u64) -> bool {
+    pub fn receive(&mut self, number: u64) -> bool {
         if number + REACH < self.top {
             return false;
         }
@@ -54,10 +54,10 @@ mod tests {
     #[test]
     fn a_datagram_is_new_once_however_late_within_reach() {
         let mut ends = Datagrams::default();
-        let taken = [0, 2, 1, 1, 2, 5000, 904, 904, 903].map(|number| ends.take(number));
+        let taken = [0, 2, 1, 1, 2, 5000, 904, 904, 903].map(|number| ends.receive(number));
         // 5000 leaves 905 to 5000 within reach, and 904: 904 + 4096 = 5000 < 5001 is out of it.
         assert_eq!(taken, [true, true, true, false, false, true, false, false, false]);
-        assert!(ends.take(905) && !ends.take(905));
+        assert!(ends.receive(905) && !ends.receive(905));
     }
 
     proptest! {
@@ -67,7 +67,7 @@ mod tests {
             let mut top = 0u64;
             for jump in jumps {
                 let number = top.saturating_add_signed(jump);
-                prop_assert_eq!(ends.take(number), plain.insert(number));
+                prop_assert_eq!(ends.receive(number), plain.insert(number));
                 top = top.max(number);
             }
         }

@@ -12,7 +12,7 @@ const NONE: u64 = u64::MAX;
 
 /// A packet.
 #[derive(Clone, Copy, Debug)]
-pub struct Packet {
+pub struct SentPacket {
     /// When it was last sent.
     pub sent: Time,
     /// It is believed to be lost, or was before it was sent again.
@@ -27,7 +27,7 @@ pub struct Packet {
     after: u64,
 }
 
-impl Packet {
+impl SentPacket {
     /// How often it is in the network.
     pub fn copies(&self) -> u64 {
         if self.done { 0 } else { u64::from(!self.lost) + u64::from(self.again) }
@@ -49,7 +49,7 @@ impl Packet {
 pub struct Flight {
     /// The number of the first packet that is kept.
     base: u64,
-    packets: VecDeque<Packet>,
+    packets: VecDeque<SentPacket>,
     first: u64,
     last: u64,
 }
@@ -64,7 +64,7 @@ impl Flight {
     /// A packet that was never sent leaves, the next by number.
     pub fn add(&mut self, now: Time) {
         let (lost, again, ever, done) = (false, false, false, false);
-        self.packets.push_back(Packet { sent: now, lost, again, ever, done, before: NONE, after: NONE });
+        self.packets.push_back(SentPacket { sent: now, lost, again, ever, done, before: NONE, after: NONE });
         self.append(self.base + self.packets.len() as u64 - 1);
     }
 
@@ -86,7 +86,7 @@ impl Flight {
     }
 
     /// A packet is reported, as it was until then.
-    pub fn deliver(&mut self, number: u64) -> Packet {
+    pub fn deliver(&mut self, number: u64) -> SentPacket {
         let packet = *self.at(number);
         if !packet.waits() {
             self.unlink(number);
@@ -103,7 +103,7 @@ impl Flight {
     }
 
     /// Nothing is lost after all; how many copies more are in the network.
-    pub fn forgive(&mut self) -> u64 {
+    pub fn undo_losses(&mut self) -> u64 {
         let mut copies = 0;
         for number in (self.base..self.base + self.packets.len() as u64).rev() {
             let packet = *self.at(number);
@@ -124,7 +124,7 @@ impl Flight {
     }
 
     /// A packet that is kept.
-    pub fn at(&self, number: u64) -> &Packet {
+    pub fn at(&self, number: u64) -> &SentPacket {
         &self.packets[(number - self.base) as usize]
     }
 
@@ -134,7 +134,7 @@ impl Flight {
         (next != NONE).then_some(next)
     }
 
-    fn get(&mut self, number: u64) -> &mut Packet {
+    fn get(&mut self, number: u64) -> &mut SentPacket {
         &mut self.packets[(number - self.base) as usize]
     }
 
@@ -153,7 +153,7 @@ impl Flight {
     }
 
     fn unlink(&mut self, number: u64) {
-        let Packet { before, after, .. } = *self.at(number);
+        let SentPacket { before, after, .. } = *self.at(number);
         *if before == NONE { &mut self.first } else { &mut self.get(before).after } = after;
         *if after == NONE { &mut self.last } else { &mut self.get(after).before } = before;
     }
@@ -198,6 +198,6 @@ mod tests {
         let mut flight = sent(4);
         flight.lose(0);
         flight.lose(2);
-        assert_eq!((flight.forgive(), order(&flight)), (2, vec![0, 2, 1, 3]));
+        assert_eq!((flight.undo_losses(), order(&flight)), (2, vec![0, 2, 1, 3]));
     }
 }

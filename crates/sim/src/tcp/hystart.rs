@@ -1,124 +1,100 @@
-//! HyStart++ [RFC 9406]: slow start ends when the round-trip time rises, before something is lost.
+//! HyStart, the hybrid slow start of Linux's CUBIC [HYSTART, LINUX]: slow start ends where acknowledgements that
+//! follow each other closely stretch over half of a round trip, or where the round-trip time rises.
 //!
-//! A round whose smallest sample lies clearly above that of the round before begins conservative
-//! slow start, which grows a quarter as fast. If the round-trip time falls again the rise was
-//! jitter, and slow start resumes; if not, congestion avoidance follows after five rounds.
+//! What left as one burst comes back as long as the bottleneck takes to send it. Half a round trip of
+//! that means that the window fills half of the path, and slow start is about to send as much again.
 
 use fairhaul_cc::AckEvent;
-use fairhaul_units::Span;
+use fairhaul_units::{Span, Time};
 
-/// The least and the largest rise that counts; between, an eighth of the last round's smallest
-/// sample (MIN_RTT_THRESH, MAX_RTT_THRESH, MIN_RTT_DIVISOR) [RFC 9406, 4.3].
+/// The window from which it looks (hystart_low_window).
+const LEAST_WINDOW: f64 = 16.0;
+/// Acknowledgements that come closer than that belong to one train (hystart_ack_delta_us).
+const CLOSE: Span = Span::from_ms(2);
+/// By what a burst of offload may lengthen a train; the kernel's figure for windows below 2 Gbit/s
+/// (hystart_ack_delay).
+const SLACK: Span = Span::from_ms(1);
+/// Samples of a round before it is judged (HYSTART_MIN_SAMPLES).
+const SAMPLES: u32 = 8;
+/// How far the smallest sample of a round may lie above the smallest of all: an eighth of that, within
+/// these bounds (HYSTART_DELAY_MIN, HYSTART_DELAY_MAX).
 const LEAST_RISE: Span = Span::from_ms(4);
 const LARGEST_RISE: Span = Span::from_ms(16);
-const RISE_DIVISOR: u64 = 8;
-/// Samples of a round before it is judged (N_RTT_SAMPLE).
-const SAMPLES: u32 = 8;
-/// How much more slowly conservative slow start grows (CSS_GROWTH_DIVISOR).
-const GROWTH_DIVISOR: f64 = 4.0;
-/// Rounds of conservative slow start, the one in which it begins included (CSS_ROUNDS).
-const ROUNDS: u32 = 5;
-/// Packets of an acknowledgement that count, unless packets are paced (L).
-const LIMIT: f64 = 8.0;
 
-/// Stands for a minimum that no sample has set.
-const NONE: Span = Span::from_ps(u64::MAX);
-
-/// The first slow start of a connection.
+/// The slow start of a connection that begins, or begins anew after a timeout.
 #[derive(Clone, Debug)]
 pub struct HyStart {
-    last_min: Span,
-    current_min: Span,
+    round_began: Time,
+    /// The last acknowledgement of the train.
+    last: Time,
+    /// The smallest sample of all, and of this round.
+    least: Span,
+    smallest: Span,
     samples: u32,
-    /// The round is over when all below this packet is acknowledged (windowEnd).
+    /// The round is over when this packet is acknowledged, too.
     end: u64,
-    conservative: Option<Conservative>,
-}
-
-/// Conservative slow start.
-#[derive(Clone, Copy, Debug)]
-struct Conservative {
-    /// The smallest sample of the round that began it.
-    baseline: Span,
-    /// Rounds that are over.
-    rounds: u32,
 }
 
 impl Default for HyStart {
     fn default() -> HyStart {
-        HyStart { last_min: NONE, current_min: NONE, samples: 0, end: 0, conservative: None }
+        HyStart::anew(Time::ZERO, 0)
     }
 }
 
 impl HyStart {
-    /// Divides what a controller adds for an acknowledgement of so many packets: of them more
-    /// count than the two of [RFC 3465], and in conservative slow start each a quarter.
-    pub fn divisor(&self, packets: f64, paced: bool) -> f64 {
-        let counted = if paced { packets } else { packets.min(LIMIT) };
-        let divisor = packets.min(2.0) / counted;
-        if self.conservative.is_some() { divisor * GROWTH_DIVISOR } else { divisor }
+    /// A slow start that begins at `now`, when all below `next` was sent, is its own first round.
+    pub fn anew(now: Time, next: u64) -> HyStart {
+        let none = Span::from_ps(u64::MAX);
+        HyStart { round_began: now, last: now, least: none, smallest: none, samples: 0, end: next }
     }
 
-    /// Takes the sample of an acknowledgement, when all below `una` is acknowledged and all below `next`
-    /// was sent; whether slow start is to end.
-    // Unclear in [RFC 9406, 4.2]: whether the acknowledgement that ends a round is the last of it
-    // or the first of the next. The first of the next.
-    pub fn is_over(&mut self, ack: &AckEvent, una: u64, next: u64) -> bool {
-        if una >= self.end {
-            self.end = next;
-            if self.next_round() {
-                return true;
-            }
+    /// Takes an acknowledgement that finds the window at `cwnd`, when all below `una` is acknowledged and
+    /// all below `next` was sent; whether slow start is to end.
+    ///
+    /// A round ends with the acknowledgement of something that left since it began (hystart_update).
+    //
+    // Differs from [LINUX] before 6.14: there the rounds, too, begin where the window first is 16, in the
+    // middle of a round, so that a train is measured from there.
+    pub fn is_over(&mut self, ack: &AckEvent, cwnd: f64, una: u64, next: u64) -> bool {
+        self.least = self.least.min(ack.rtt);
+        if una > self.end {
+            *self = HyStart { least: self.least, ..HyStart::anew(ack.now, next) };
         }
-        self.current_min = self.current_min.min(ack.rtt);
-        self.samples += 1;
-        if self.samples >= SAMPLES {
-            self.judge();
+        cwnd >= LEAST_WINDOW && (self.is_long_train(ack) || self.has_risen(ack))
+    }
+
+    fn is_long_train(&mut self, ack: &AckEvent) -> bool {
+        if ack.now.since(self.last) > CLOSE {
+            return false; // the train is broken, and its round sees no other
         }
-        false
+        self.last = ack.now;
+        ack.now.since(self.round_began) > (self.least + SLACK) / 2
     }
 
-    /// Begins another round; whether it is one too many of conservative slow start.
-    fn next_round(&mut self) -> bool {
-        (self.last_min, self.current_min, self.samples) = (self.current_min, NONE, 0);
-        let Some(conservative) = &mut self.conservative else { return false };
-        conservative.rounds += 1;
-        conservative.rounds == ROUNDS
-    }
-
-    /// Begins conservative slow start, or takes it back.
-    fn judge(&mut self) {
-        match self.conservative {
-            Some(Conservative { baseline, .. }) if self.current_min < baseline => self.conservative = None,
-            None if self.last_min != NONE && self.current_min >= self.last_min + rise(self.last_min) => {
-                self.conservative = Some(Conservative { baseline: self.current_min, rounds: 0 });
-            }
-            _ => {}
+    fn has_risen(&mut self, ack: &AckEvent) -> bool {
+        self.smallest = self.smallest.min(ack.rtt);
+        if self.samples < SAMPLES {
+            self.samples += 1;
+            return false;
         }
+        self.smallest > self.least + (self.least / 8).max(LEAST_RISE).min(LARGEST_RISE)
     }
-}
-
-/// How far the smallest sample must rise above the last round's.
-fn rise(last_min: Span) -> Span {
-    (last_min / RISE_DIVISOR).min(LARGEST_RISE).max(LEAST_RISE)
 }
 
 #[cfg(test)]
 mod tests {
-    use fairhaul_units::Time;
-
     use super::*;
 
-    fn sample(rtt: Span) -> AckEvent {
+    fn event(at_us: u64, rtt_ms: u64) -> AckEvent {
         AckEvent {
-            now: Time::ZERO,
+            now: Time::ZERO + Span::from_us(at_us),
             packets: 1.0,
             marked: 0.0,
             lost: 0.0,
-            rtt,
-            srtt: rtt,
-            min_rtt: rtt,
-            one_way: rtt / 2,
+            rtt: Span::from_ms(rtt_ms),
+            srtt: Span::from_ms(rtt_ms),
+            min_rtt: Span::from_ms(rtt_ms),
+            one_way: Span::from_ms(20),
             in_flight: 10.0,
             new_round: false,
             recovering: false,
@@ -126,74 +102,42 @@ mod tests {
         }
     }
 
-    /// A round of so many samples, of which all but one are larger; whether slow start ended.
-    fn round(hystart: &mut HyStart, least_ms: u64, samples: u32) -> bool {
-        (0..samples).fold(false, |over, number| {
-            let above = Span::from_ms(if number == 3 { 0 } else { 7 });
-            let (una, next) = if number == 0 { (hystart.end, hystart.end + 100) } else { (0, 100) };
-            hystart.is_over(&sample(Span::from_ms(least_ms) + above), una, next) || over
-        })
-    }
-
-    /// After rounds with those smallest samples, of ten each.
-    fn after(rounds: &[u64]) -> HyStart {
+    /// When slow start ends, in us after the first acknowledgement of a round whose acknowledgements
+    /// are that far apart.
+    fn ends(gap_us: u64, rtt_ms: u64, cwnd: f64) -> Option<u64> {
         let mut hystart = HyStart::default();
-        for &least_ms in rounds {
-            assert!(!round(&mut hystart, least_ms, 10));
-        }
-        hystart
+        hystart.is_over(&event(0, 40), cwnd, 1, 2);
+        let mut is_over = |n: u64| hystart.is_over(&event(1000 + n * gap_us, rtt_ms), cwnd, 3 + n, 300);
+        (0..200).find(|&n| is_over(n)).map(|n| n * gap_us)
     }
 
-    /// An eighth of 20 ms is less than 4 ms, of 80 ms 10 ms, of 160 ms more than 16 ms.
+    /// The round that begins when 8 are sent has samples 2 to 8, which are too few; the next begins with
+    /// the acknowledgement of the ninth, not of the eighth, and its ninth sample is that of packet 17.
     #[test]
-    fn a_rise_of_an_eighth_counts_between_4_and_16_ms() {
-        for (last, rise_ms) in [(20, 4), (80, 10), (128, 16), (160, 16)] {
-            assert_eq!(rise(Span::from_ms(last)), Span::from_ms(rise_ms));
-            assert!(after(&[last, last + rise_ms - 1]).conservative.is_none());
-            assert!(after(&[last, last + rise_ms]).conservative.is_some());
-        }
+    fn a_round_ends_with_something_that_left_in_it() {
+        let mut hystart = HyStart::default();
+        assert!(!hystart.is_over(&event(0, 40), 15.0, 1, 8));
+        let over = (2..40).find(|&una| hystart.is_over(&event(2500 * una, 46), 16.0, una, 30 + una));
+        assert_eq!(over, Some(17));
+    }
+
+    /// Half of 40 + 1 ms: the first after 20.5 ms of acknowledgements 1 ms apart is that of 21 ms.
+    #[test]
+    fn a_train_of_half_a_round_trip_ends_it() {
+        assert_eq!(ends(1000, 40, 16.0), Some(21_000));
+        assert_eq!(ends(2000, 40, 16.0), Some(22_000));
+        assert_eq!(ends(2001, 40, 16.0), None);
+    }
+
+    /// An eighth of 40 ms is 5: at 46 ms the ninth sample ends it.
+    #[test]
+    fn a_rise_by_more_than_an_eighth_ends_it_with_the_ninth_sample() {
+        assert_eq!(ends(2500, 45, 16.0), None);
+        assert_eq!(ends(2500, 46, 16.0), Some(8 * 2500));
     }
 
     #[test]
-    fn the_first_round_and_one_of_seven_samples_are_not_judged() {
-        assert!(after(&[500]).conservative.is_none());
-        let mut hystart = after(&[80]);
-        round(&mut hystart, 200, 7);
-        assert!(hystart.conservative.is_none());
-        hystart.is_over(&sample(Span::from_ms(200)), 0, 100);
-        assert!(hystart.conservative.is_some());
-    }
-
-    #[test]
-    fn a_slow_rise_that_each_round_forgives_goes_unseen() {
-        assert!(after(&[80, 85, 90, 95, 100]).conservative.is_none());
-    }
-
-    /// The rise begins it in its own round, the first of five.
-    #[test]
-    fn conservative_slow_start_lasts_five_rounds() {
-        let mut hystart = after(&[80, 100, 110, 120, 130, 140]);
-        assert!(round(&mut hystart, 150, 1));
-    }
-
-    /// 99 ms are below the 100 ms that began it; a new rise is judged against the round before.
-    #[test]
-    fn a_round_trip_below_the_baseline_takes_it_back() {
-        assert!(after(&[80, 100, 100]).conservative.is_some());
-        assert!(after(&[80, 100, 99]).conservative.is_none());
-        let mut hystart = after(&[80, 100, 80, 100, 110, 110, 110, 110]);
-        assert!(round(&mut hystart, 110, 1));
-    }
-
-    /// A controller adds two packets for an acknowledgement of ten. Eight are to count, ten where
-    /// they are paced, and a quarter of that in conservative slow start.
-    #[test]
-    fn eight_packets_of_an_acknowledgement_count_and_a_quarter_of_them_later() {
-        let added =
-            |hystart: &HyStart, packets: f64, paced| packets.min(2.0) / hystart.divisor(packets, paced);
-        let (first, later) = (after(&[80]), after(&[80, 100]));
-        assert_eq!([1.0, 2.0, 10.0].map(|n| added(&first, n, false)), [1.0, 2.0, 8.0]);
-        assert_eq!([1.0, 2.0, 10.0].map(|n| added(&first, n, true)), [1.0, 2.0, 10.0]);
-        assert_eq!([1.0, 2.0, 10.0].map(|n| added(&later, n, false)), [0.25, 0.5, 2.0]);
+    fn a_window_below_sixteen_is_left_alone() {
+        assert_eq!(ends(1000, 80, 15.0), None);
     }
 }

@@ -1,34 +1,34 @@
-//! TCP's two ends. Neither knows a link or an event queue: they are told the time and asked what
+//! TCP's two ends. Neither knows a link or an event queue: the engine gives them the time and asks what
 //! to send.
 
 mod adaptive;
+mod buffer_limits;
 mod datagrams;
 mod flight;
-mod hybrid;
 mod hystart;
+mod hystart_pp;
 mod pacer;
-mod profile;
-mod proportion;
+mod prr;
 mod rack;
 mod rate;
 mod receiver;
-mod room;
 mod rtt;
 mod runs;
 mod scoreboard;
 mod sender;
+mod sender_config;
 
+pub use buffer_limits::BufferLimits;
 pub use datagrams::Datagrams;
-pub use hybrid::Hybrid;
 pub use hystart::HyStart;
+pub use hystart_pp::HyStartPp;
 pub use pacer::Pacer;
-pub use profile::Profile;
-pub use proportion::Proportion;
-pub use rack::{Moment, Rack};
+pub use prr::Prr;
+pub use rack::{AckTiming, Rack};
 pub use rate::RateSampler;
 pub use receiver::Receiver;
-pub use room::Room;
 pub use rtt::RttEstimator;
 pub use runs::Runs;
 pub use scoreboard::{DUP_THRESHOLD, Scoreboard};
 pub use sender::{Outcome, Poll, Sender};
+pub use sender_config::SenderConfig;

@@ -1,33 +1,33 @@
-//! Losses found by time [RFC 8985, 6], as the kernel does it: a packet is lost once one that left later
-//! was delivered, and a round trip and a settling time have passed since.
+//! RACK: loss detection by time [RFC 8985, 6], as in Linux. A packet is lost once a packet that was sent later was
+//! delivered, and a round trip and the reordering window have passed since it was sent.
 //!
-//! Time tells a retransmission that was lost again, too, and packets that change places are not taken
-//! for lost ones as long as they do so by less than the settling time.
+//! Time also reveals a retransmission that was lost again, and reordered packets are not taken for lost as long as they
+//! are late by less than the reordering window.
 
 use fairhaul_units::{Ack, Span, Time};
 
-use super::flight::{Flight, Packet};
+use super::flight::{Flight, SentPacket};
 use super::{DUP_THRESHOLD, Scoreboard};
 
-/// The settling time grows by one part of this of the smallest round trip with each round in which
-/// something was sent needlessly.
-const PARTS: u64 = 4;
-/// The most of such parts, and the recoveries for which they last (TCP_RACK_RECOVERY_THRESH).
-const MOST_STEPS: u64 = 255;
-const PERSIST: u32 = 16;
+/// The reordering window grows by one part of this of the smallest round trip with each round in which a packet was
+/// retransmitted needlessly.
+const REORDER_PARTS: u64 = 4;
+/// The most of such parts, and the number of recoveries for which they last (TCP_RACK_RECOVERY_THRESH).
+const MOST_REORDER_STEPS: u64 = 255;
+const REORDER_PERSIST: u32 = 16;
 
-/// What round trips are when an acknowledgement comes.
+/// The round-trip times when an acknowledgement comes.
 #[derive(Clone, Copy, Debug)]
-pub struct Moment {
+pub struct AckTiming {
     /// When it comes.
     pub now: Time,
     /// The smallest sample so far.
     pub min_rtt: Span,
-    /// The smoothed time.
+    /// The smoothed round-trip time.
     pub srtt: Span,
 }
 
-/// What the sender knows of the times at which packets left; counts are the board's.
+/// What the sender knows of the times at which packets were sent; the scoreboard counts them.
 #[derive(Clone, Debug)]
 pub struct Rack {
     flight: Flight,
@@ -41,14 +41,14 @@ pub struct Rack {
     /// The first packet above all that were delivered, and whether one below it came later.
     highest: u64,
     reordered: bool,
-    steps: u64,
+    reorder_steps: u64,
     persist: u32,
     /// Nothing sent needlessly counts until that is acknowledged.
     round_end: u64,
-    /// Packets believed lost and not delivered, and packets sent again and on their way.
+    /// Packets marked lost and not delivered, and retransmissions in flight.
     lost: u64,
     again: u64,
-    /// Where what waits to be sent again lies.
+    /// The range that holds the lost packets to retransmit.
     waits_from: u64,
     waits_below: u64,
 }
@@ -63,7 +63,7 @@ impl Default for Rack {
             sample: None,
             highest: 0,
             reordered: false,
-            steps: 1,
+            reorder_steps: 1,
             persist: 0,
             round_end: 0,
             lost: 0,
@@ -75,8 +75,8 @@ impl Default for Rack {
 }
 
 impl Rack {
-    /// What is noted of a packet, bytes.
-    pub const PER_PACKET: usize = size_of::<Packet>();
+    /// Memory per packet, bytes.
+    pub const PER_PACKET: usize = size_of::<SentPacket>();
 
     /// A packet leaves for the first time.
     pub fn send_new(&mut self, now: Time) {
@@ -97,21 +97,21 @@ impl Rack {
     }
 
     /// Takes an acknowledgement: how many packets it newly reports as delivered.
-    pub fn take(&mut self, board: &mut Scoreboard, ack: &Ack, moment: Moment) -> u64 {
+    pub fn take_ack(&mut self, board: &mut Scoreboard, ack: &Ack, timing: AckTiming) -> u64 {
         let highest = self.highest;
         self.sample = None;
-        let delivered = board.take_by(ack, |number| self.deliver(number, highest, ack, moment));
+        let delivered = board.take_by(ack, |number| self.deliver(number, highest, ack, timing));
         self.flight.forget_below(board.una());
         delivered
     }
 
-    /// Something was sent needlessly; `next`: all below it was sent [RFC 8985, 6.2 step 4].
+    /// A packet was retransmitted needlessly; `next`: all below it was sent [RFC 8985, 6.2 step 4].
     //
     // Differs from [RFC 8985, 6.2]: only where packets have changed places, as in Linux.
-    pub fn regret(&mut self, una: u64, next: u64) {
+    pub fn widen_reorder_window(&mut self, una: u64, next: u64) {
         if self.reordered && una >= self.round_end {
-            self.steps = (self.steps + 1).min(MOST_STEPS);
-            (self.round_end, self.persist) = (next, PERSIST);
+            self.reorder_steps = (self.reorder_steps + 1).min(MOST_REORDER_STEPS);
+            (self.round_end, self.persist) = (next, REORDER_PERSIST);
         }
     }
 
@@ -119,19 +119,29 @@ impl Rack {
     pub fn recovered(&mut self) {
         self.persist = self.persist.saturating_sub(1);
         if self.persist == 0 {
-            self.steps = 1;
+            self.reorder_steps = 1;
         }
     }
 
-    /// Believes lost what is due, if an acknowledgement delivered something since the last time; how
-    /// long until the last of what is overtaken would be [RFC 8985, 6.2 step 5].
-    pub fn look(&mut self, board: &mut Scoreboard, recovering: bool, moment: Moment) -> Option<Span> {
-        if std::mem::take(&mut self.advanced) { self.find(board, recovering, moment) } else { None }
+    /// Marks packets lost, if an acknowledgement delivered something since the last call; how long until the last of
+    /// the overtaken packets would be lost [RFC 8985, 6.2 step 5].
+    pub fn detect_if_advanced(
+        &mut self,
+        board: &mut Scoreboard,
+        recovering: bool,
+        timing: AckTiming,
+    ) -> Option<Span> {
+        if std::mem::take(&mut self.advanced) { self.detect_losses(board, recovering, timing) } else { None }
     }
 
-    /// The same in any case.
-    pub fn find(&mut self, board: &mut Scoreboard, recovering: bool, moment: Moment) -> Option<Span> {
-        let due = self.rtt + self.settling(board, recovering, moment);
+    /// The same, whether or not a packet was delivered.
+    pub fn detect_losses(
+        &mut self,
+        board: &mut Scoreboard,
+        recovering: bool,
+        timing: AckTiming,
+    ) -> Option<Span> {
+        let due = self.rtt + self.reorder_window(board, recovering, timing);
         let (mut wait, mut next) = (None, self.flight.next(None));
         while let Some(number) = next {
             let sent = self.flight.at(number).sent;
@@ -139,7 +149,7 @@ impl Rack {
                 break;
             }
             next = self.flight.next(Some(number));
-            let age = moment.now.since(sent);
+            let age = timing.now.since(sent);
             if age >= due {
                 self.lose(board, number);
             } else {
@@ -151,7 +161,7 @@ impl Rack {
 
     /// The timer ran out: the first packet is lost, and what left at least a round trip ago
     /// [RFC 8985, 6.3].
-    pub fn time_out(&mut self, board: &mut Scoreboard, now: Time) {
+    pub fn mark_lost_on_timeout(&mut self, board: &mut Scoreboard, now: Time) {
         for number in board.una()..board.next() {
             let packet = self.flight.at(number);
             let old = number == board.una() || now.since(packet.sent) >= self.rtt;
@@ -161,9 +171,9 @@ impl Rack {
         }
     }
 
-    /// What was believed to be lost is late.
-    pub fn forgive(&mut self, board: &mut Scoreboard) {
-        board.enter(self.flight.forgive());
+    /// The packets marked lost were only late.
+    pub fn undo_losses(&mut self, board: &mut Scoreboard) {
+        board.enter(self.flight.undo_losses());
         (self.lost, self.waits_from, self.waits_below) = (0, 0, 0);
     }
 
@@ -181,12 +191,12 @@ impl Rack {
         self.flight.at(number).is_delivered()
     }
 
-    /// Whether a packet is believed to be lost.
+    /// Whether a packet is marked lost.
     pub fn has_loss(&self) -> bool {
         self.lost > 0
     }
 
-    /// Whether all that was sent again is delivered.
+    /// Whether all retransmissions are delivered.
     pub fn resent_is_done(&self) -> bool {
         self.again == 0
     }
@@ -196,16 +206,16 @@ impl Rack {
         self.sample
     }
 
-    /// How long packets may take to change places.
-    fn settling(&self, board: &Scoreboard, recovering: bool, moment: Moment) -> Span {
+    /// The reordering window: how late a packet may be without being lost.
+    fn reorder_window(&self, board: &Scoreboard, recovering: bool, timing: AckTiming) -> Span {
         if !self.reordered && (recovering || board.reported() >= DUP_THRESHOLD) {
             return Span::ZERO;
         }
-        (moment.min_rtt / PARTS * self.steps).min(moment.srtt)
+        (timing.min_rtt / REORDER_PARTS * self.reorder_steps).min(timing.srtt)
     }
 
     fn lose(&mut self, board: &mut Scoreboard, number: u64) {
-        let Packet { lost, again, .. } = *self.flight.at(number);
+        let SentPacket { lost, again, .. } = *self.flight.at(number);
         board.lose(self.flight.at(number).copies());
         self.flight.lose(number);
         self.lost += u64::from(!lost);
@@ -216,15 +226,15 @@ impl Rack {
 
     /// A packet is delivered; `highest`: the first above all that were before this acknowledgement.
     /// How often it was in the network.
-    fn deliver(&mut self, number: u64, highest: u64, ack: &Ack, moment: Moment) -> u64 {
+    fn deliver(&mut self, number: u64, highest: u64, ack: &Ack, timing: AckTiming) -> u64 {
         let packet = self.flight.deliver(number);
         self.lost -= u64::from(packet.lost);
         self.again -= u64::from(packet.again);
         self.reordered |= number < highest && !packet.ever;
         self.highest = self.highest.max(number + 1);
-        let rtt = moment.now.since(packet.sent);
+        let rtt = timing.now.since(packet.sent);
         // Of a packet that was sent again, one that cannot be the answer to the last copy.
-        let unsure = packet.ever && (rtt < moment.min_rtt || ack.echo < packet.sent);
+        let unsure = packet.ever && (rtt < timing.min_rtt || ack.echo < packet.sent);
         if !unsure {
             (self.advanced, self.rtt) = (true, rtt);
             self.latest = self.latest.max((packet.sent, number));
@@ -248,8 +258,8 @@ mod tests {
     }
 
     /// At that time, on a path of 40 ms.
-    fn moment(ms: u64) -> Moment {
-        Moment { now: at(ms), min_rtt: Span::from_ms(40), srtt: Span::from_ms(40) }
+    fn timing(ms: u64) -> AckTiming {
+        AckTiming { now: at(ms), min_rtt: Span::from_ms(40), srtt: Span::from_ms(40) }
     }
 
     fn ack(next: u64, block: (u64, u64)) -> Ack {
@@ -277,14 +287,14 @@ mod tests {
     #[test]
     fn an_overtaken_packet_has_a_quarter_of_a_round_trip_or_until_three_are_reported() {
         let (mut board, mut rack) = sent(10);
-        assert_eq!(rack.take(&mut board, &ack(0, (1, 2)), moment(41)), 1);
-        assert_eq!(rack.look(&mut board, false, moment(41)), Some(Span::from_ms(9)));
-        assert_eq!((rack.has_loss(), rack.look(&mut board, false, moment(41))), (false, None));
-        assert_eq!(rack.find(&mut board, false, moment(50)), None);
+        assert_eq!(rack.take_ack(&mut board, &ack(0, (1, 2)), timing(41)), 1);
+        assert_eq!(rack.detect_if_advanced(&mut board, false, timing(41)), Some(Span::from_ms(9)));
+        assert_eq!((rack.has_loss(), rack.detect_if_advanced(&mut board, false, timing(41))), (false, None));
+        assert_eq!(rack.detect_losses(&mut board, false, timing(50)), None);
         assert_eq!((rack.has_loss(), rack.lost_to_resend(0), board.in_flight()), (true, Some(0), 8));
         let (mut board, mut rack) = sent(10);
-        rack.take(&mut board, &ack(0, (1, 4)), moment(43));
-        assert_eq!((rack.look(&mut board, false, moment(43)), rack.has_loss()), (None, true));
+        rack.take_ack(&mut board, &ack(0, (1, 4)), timing(43));
+        assert_eq!((rack.detect_if_advanced(&mut board, false, timing(43)), rack.has_loss()), (None, true));
     }
 
     /// Packet 0 is reported after 1 to 3, without having been sent again: packets change places. Then
@@ -294,12 +304,12 @@ mod tests {
     fn once_packets_change_places_three_reports_are_no_proof_and_regret_allows_more() {
         for (regrets, wait) in [(0, 6), (1, 16), (2, 16), (9, 16)] {
             let (mut board, mut rack) = sent(10);
-            rack.take(&mut board, &ack(0, (1, 4)), moment(43));
-            rack.take(&mut board, &ack(4, (0, 0)), moment(44));
+            rack.take_ack(&mut board, &ack(0, (1, 4)), timing(43));
+            rack.take_ack(&mut board, &ack(4, (0, 0)), timing(44));
             // All but the first are in the same round.
-            (0..regrets).for_each(|_| rack.regret(4, 10));
-            rack.take(&mut board, &ack(4, (5, 9)), moment(52));
-            let waits = rack.look(&mut board, false, moment(52));
+            (0..regrets).for_each(|_| rack.widen_reorder_window(4, 10));
+            rack.take_ack(&mut board, &ack(4, (5, 9)), timing(52));
+            let waits = rack.detect_if_advanced(&mut board, false, timing(52));
             assert_eq!((waits, rack.has_loss()), (Some(Span::from_ms(wait)), false), "{regrets} regrets");
         }
     }
@@ -308,14 +318,14 @@ mod tests {
     #[test]
     fn a_retransmission_is_lost_like_any_other_packet() {
         let (mut board, mut rack) = sent(10);
-        rack.take(&mut board, &ack(0, (1, 4)), moment(43));
-        rack.look(&mut board, false, moment(43));
+        rack.take_ack(&mut board, &ack(0, (1, 4)), timing(43));
+        rack.detect_if_advanced(&mut board, false, timing(43));
         rack.resend(&mut board, 0, at(50));
         assert_eq!((board.in_flight(), rack.lost_to_resend(0), rack.resent_is_done()), (7, None, false));
         board.send_new();
         rack.send_new(at(60));
-        rack.take(&mut board, &ack(0, (10, 11)), moment(100));
-        rack.look(&mut board, true, moment(100));
+        rack.take_ack(&mut board, &ack(0, (10, 11)), timing(100));
+        rack.detect_if_advanced(&mut board, true, timing(100));
         assert_eq!((rack.lost_to_resend(0), rack.resent_is_done()), (Some(0), true));
     }
 
@@ -324,10 +334,10 @@ mod tests {
     #[test]
     fn the_timer_leaves_what_has_just_left() {
         let (mut board, mut rack) = sent(10);
-        rack.take(&mut board, &ack(1, (0, 0)), moment(40));
-        rack.time_out(&mut board, at(45));
+        rack.take_ack(&mut board, &ack(1, (0, 0)), timing(40));
+        rack.mark_lost_on_timeout(&mut board, at(45));
         assert_eq!(board.in_flight(), 4);
-        rack.forgive(&mut board);
+        rack.undo_losses(&mut board);
         assert_eq!((board.in_flight(), rack.lost_to_resend(1), rack.has_loss()), (9, None, false));
     }
 
@@ -363,7 +373,7 @@ mod tests {
         fn its_counts_are_those_of_its_packets(steps in steps(), recovering in any::<bool>()) {
             let (mut board, mut rack) = sent(5);
             for (ms, step) in (10u64..).step_by(3).zip(steps) {
-                let (una, next, now) = (board.una(), board.next(), moment(ms));
+                let (una, next, now) = (board.una(), board.next(), timing(ms));
                 match step {
                     Step::Send => {
                         board.send_new();
@@ -371,7 +381,7 @@ mod tests {
                     }
                     Step::Report(from, packets) if una + from < next => {
                         let to = (una + from + packets).min(next);
-                        rack.take(&mut board, &ack(una, (una + from, to)), now);
+                        rack.take_ack(&mut board, &ack(una, (una + from, to)), now);
                     }
                     Step::Acknowledge(packets) => {
                         // As a receiver would: past what is reported.
@@ -379,7 +389,7 @@ mod tests {
                         while to < next && rack.is_delivered(to) {
                             to += 1;
                         }
-                        rack.take(&mut board, &ack(to, (0, 0)), now);
+                        rack.take_ack(&mut board, &ack(to, (0, 0)), now);
                     }
                     Step::Resend => {
                         if let Some(number) = rack.lost_to_resend(una) {
@@ -389,14 +399,14 @@ mod tests {
                     Step::Probe if una < next && !rack.is_delivered(next - 1) => {
                         rack.resend(&mut board, next - 1, now.now);
                     }
-                    Step::TimeOut => rack.time_out(&mut board, now.now),
-                    Step::Forgive => rack.forgive(&mut board),
+                    Step::TimeOut => rack.mark_lost_on_timeout(&mut board, now.now),
+                    Step::Forgive => rack.undo_losses(&mut board),
                     _ => {}
                 }
-                rack.look(&mut board, recovering, now);
+                rack.detect_if_advanced(&mut board, recovering, now);
                 let (una, next) = (board.una(), board.next());
                 let packets = || (una..next).map(|number| rack.flight.at(number));
-                prop_assert_eq!(board.in_flight(), packets().map(Packet::copies).sum::<u64>(), "{:?}", step);
+                prop_assert_eq!(board.in_flight(), packets().map(SentPacket::copies).sum::<u64>(), "{:?}", step);
                 let gone = packets().filter(|p| p.lost && !p.is_delivered()).count() as u64;
                 let again = packets().filter(|p| p.again && !p.is_delivered()).count() as u64;
                 prop_assert_eq!((rack.lost, rack.again), (gone, again));

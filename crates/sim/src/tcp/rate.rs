@@ -15,7 +15,7 @@ use fairhaul_units::{Span, Time};
 /// The sampler of one sender.
 #[derive(Clone, Debug, Default)]
 pub struct RateSampler {
-    notes: VecDeque<Note>,
+    notes: VecDeque<TxRecord>,
     /// Packets delivered, and when the last of them was.
     delivered: u64,
     delivered_at: Time,
@@ -27,7 +27,7 @@ pub struct RateSampler {
 
 /// What was known when a packet left.
 #[derive(Clone, Copy, Debug)]
-struct Note {
+struct TxRecord {
     stamp: Time,
     delivered: u64,
     delivered_at: Time,
@@ -39,14 +39,14 @@ struct Note {
 
 impl RateSampler {
     /// What is noted of a packet, bytes.
-    pub const PER_PACKET: usize = size_of::<Note>();
+    pub const PER_PACKET: usize = size_of::<TxRecord>();
 
     /// A packet leaves with that stamp; `in_flight`: with it; `lost`: packets believed lost so far.
     pub fn sent(&mut self, stamp: Time, in_flight: u64, lost: u64) {
         if in_flight == 1 {
             (self.first_sent, self.delivered_at) = (stamp, stamp);
         }
-        self.notes.push_back(Note {
+        self.notes.push_back(TxRecord {
             stamp,
             delivered: self.delivered,
             delivered_at: self.delivered_at,

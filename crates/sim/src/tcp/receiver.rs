@@ -4,7 +4,7 @@
 use fairhaul_experiment::Hold;
 use fairhaul_units::{Ack, Data, Ecn, SACK_BLOCKS, SackBlock, Span, Time};
 
-use super::adaptive::{Adaptive, Place, Verdict};
+use super::adaptive::{AckDecision, Adaptive, ArrivalKind};
 use super::runs::Runs;
 
 /// The receiving end of one connection.
@@ -24,20 +24,20 @@ pub struct Receiver {
     hold: Option<Span>,
     /// Says that instead, as the kernel would.
     adaptive: Option<Box<Adaptive>>,
-    held: Option<Held>,
+    delayed: Option<DelayedAck>,
     /// A marked packet has arrived, and none with CWR since [RFC 3168, 6.1.3]; or `exact`, and the
     /// last packet was marked.
     echoes: bool,
     exact: bool,
     /// What routers answered in the packets since the last acknowledgement, or `sums`, in all so far,
-    /// bytes/s; `None`: nobody asked.
+    /// bytes/s; `None`: the sender does not ask.
     answers: Option<i32>,
     sums: bool,
 }
 
 /// An acknowledgement that is held back, for the packet that waits for it.
 #[derive(Clone, Copy, Debug)]
-struct Held {
+struct DelayedAck {
     stamped: Time,
     arrived: Time,
     until: Time,
@@ -61,7 +61,7 @@ impl Receiver {
             is_special: adaptive.is_some(),
             hold,
             adaptive,
-            held: None,
+            delayed: None,
             echoes: false,
             exact,
             answers: None,
@@ -71,12 +71,12 @@ impl Receiver {
 
     /// The same with the sum of all answers of routers in each acknowledgement if `sums`, and not of
     /// those since the last.
-    pub fn answering(self, sums: bool) -> Receiver {
+    pub fn with_feedback_sum(self, sums: bool) -> Receiver {
         Receiver { sums, ..self }
     }
 
     /// The same that says of a packet if it had arrived before [RFC 2883], if `tells`.
-    pub fn telling_twice(self, tells: bool) -> Receiver {
+    pub fn with_dsack(self, tells: bool) -> Receiver {
         Receiver { tells_twice: tells, is_special: tells || self.is_special, ..self }
     }
 
@@ -87,19 +87,19 @@ impl Receiver {
 
     /// When a held acknowledgement must go out.
     pub fn deadline(&self) -> Time {
-        self.held.map_or(Time::NEVER, |held| held.until)
+        self.delayed.map_or(Time::NEVER, |delayed| delayed.until)
     }
 
     /// The time of a held acknowledgement has come, or it must leave before.
     pub fn release(&mut self, now: Time) -> Option<Ack> {
-        let held = self.held.take()?;
+        let delayed = self.delayed.take()?;
         if let Some(adaptive) = &mut self.adaptive {
-            if held.until <= now {
+            if delayed.until <= now {
                 adaptive.was_late();
             }
             adaptive.leaves();
         }
-        Some(self.acknowledge(held.stamped, held.arrived))
+        Some(self.acknowledge(delayed.stamped, delayed.arrived))
     }
 
     /// Whether an acknowledgement is held that must leave before `data` is taken, since it says
@@ -108,26 +108,26 @@ impl Receiver {
     // Unclear in [RFC 8257, 3.2]: whether the immediate acknowledgement covers the packet that
     // turns the echo. There are two, as in Linux: for what was held, by the old echo, and for that
     // packet, by the new one. So an acknowledgement speaks for all that it covers.
-    pub fn turns(&self, data: &Data) -> bool {
-        self.exact && self.held.is_some() && self.echoes != (data.ecn == Ecn::Marked)
+    pub fn must_ack_before(&self, data: &Data) -> bool {
+        self.exact && self.delayed.is_some() && self.echoes != (data.ecn == Ecn::Marked)
             || self.is_special && self.is_third_run(data)
     }
 
     /// Whether `data` makes or touches another run than the two that a held acknowledgement reports
-    /// first, and so could push out of the next what nobody has been told [LINUX,
+    /// first, and so could push out of the next what was not reported yet [LINUX,
     /// TCP_SACK_BLOCKS_EXPECTED].
     #[cold]
     fn is_third_run(&self, data: &Data) -> bool {
         let live = || self.recent.iter().filter(|run| run.0 > self.next);
         let touched = |run: &&(u64, u64)| data.number + 1 >= run.0 && data.number <= run.1;
-        self.held.is_some()
+        self.delayed.is_some()
             && data.number > self.next
             && live().count() > 1
             && !live().take(2).any(|run| touched(&run))
     }
 
     /// A packet arrives at `now`: whether it is new, and the acknowledgement that it causes.
-    pub fn take(&mut self, data: &Data, now: Time) -> (bool, Option<Ack>) {
+    pub fn receive(&mut self, data: &Data, now: Time) -> (bool, Option<Ack>) {
         if data.opens {
             if let Some(adaptive) = &mut self.adaptive {
                 adaptive.opens(now);
@@ -162,13 +162,14 @@ impl Receiver {
             return (fresh, self.answer(data, (in_order, filled, fresh), news, now));
         }
         if let (true, false, false, Some(hold)) = (in_order, filled, news, self.hold)
-            && self.held.is_none()
+            && self.delayed.is_none()
         {
-            self.held = Some(Held { stamped: data.stamped, arrived: now, until: now + hold });
+            self.delayed = Some(DelayedAck { stamped: data.stamped, arrived: now, until: now + hold });
             return (fresh, None);
         }
         // The stamp echoed is that of the packet which waited longest [RFC 7323, 4.3].
-        let waited = self.held.take().map_or((data.stamped, now), |held| (held.stamped, held.arrived));
+        let waited =
+            self.delayed.take().map_or((data.stamped, now), |delayed| (delayed.stamped, delayed.arrived));
         (fresh, Some(self.acknowledge(waited.0, waited.1)))
     }
 
@@ -177,17 +178,17 @@ impl Receiver {
     fn answer(&mut self, data: &Data, place: (bool, bool, bool), news: bool, now: Time) -> Option<Ack> {
         let (_, filled, fresh) = place;
         let verdict = self.adaptive.as_mut().map(|adaptive| adaptive.take(place_of(place), news, now));
-        match verdict.unwrap_or(Verdict::Send) {
-            Verdict::Hold(hold) | Verdict::Join(hold) if self.held.is_none() => {
-                self.held = Some(Held { stamped: data.stamped, arrived: now, until: now + hold });
+        match verdict.unwrap_or(AckDecision::Send) {
+            AckDecision::Hold(hold) | AckDecision::Join(hold) if self.delayed.is_none() => {
+                self.delayed = Some(DelayedAck { stamped: data.stamped, arrived: now, until: now + hold });
                 return None;
             }
-            Verdict::Join(_) => return None,
+            AckDecision::Join(_) => return None,
             _ => {}
         }
         // What fills a gap says so by its own stamp [RFC 7323, 4.3].
-        let waited = self.held.take().filter(|_| !filled);
-        let waited = waited.map_or((data.stamped, now), |held| (held.stamped, held.arrived));
+        let waited = self.delayed.take().filter(|_| !filled);
+        let waited = waited.map_or((data.stamped, now), |delayed| (delayed.stamped, delayed.arrived));
         let mut ack = self.acknowledge(waited.0, waited.1);
         if self.tells_twice && !fresh {
             ack.tell_twice();
@@ -242,12 +243,12 @@ impl Receiver {
 }
 
 /// What a packet is to a receiver that holds acknowledgements as the kernel does.
-fn place_of(place: (bool, bool, bool)) -> Place {
+fn place_of(place: (bool, bool, bool)) -> ArrivalKind {
     match place {
-        (true, true, _) => Place::Fills,
-        (true, false, _) => Place::InOrder,
-        (false, _, true) => Place::Beyond,
-        (false, _, false) => Place::Again,
+        (true, true, _) => ArrivalKind::Fills,
+        (true, false, _) => ArrivalKind::InOrder,
+        (false, _, true) => ArrivalKind::Beyond,
+        (false, _, false) => ArrivalKind::Again,
     }
 }
 
@@ -279,7 +280,7 @@ mod tests {
     #[test]
     fn the_latest_block_comes_first_and_joined_blocks_are_one() {
         let mut receiver = Receiver::new(true, None, false);
-        let mut take = |n| receiver.take(&data(n), at(0)).1.expect("no ACK is held");
+        let mut take = |n| receiver.receive(&data(n), at(0)).1.expect("no ACK is held");
         assert_eq!(take(0).next, 1);
         assert_eq!(blocks(&take(2)), [(2, 3)]);
         assert_eq!(blocks(&take(6)), [(6, 7), (2, 3)]);
@@ -293,9 +294,9 @@ mod tests {
     #[test]
     fn every_second_packet_is_acknowledged_unless_the_first_waits_too_long() {
         let mut receiver = Receiver::new(true, Some(Hold::For(Span::from_ms(40))), false);
-        assert_eq!(receiver.take(&data(0), at(1)).1, None);
-        assert_eq!(receiver.take(&data(1), at(2)).1.map(|a| (a.next, a.arrived)), Some((2, at(1))));
-        receiver.take(&data(2), at(3));
+        assert_eq!(receiver.receive(&data(0), at(1)).1, None);
+        assert_eq!(receiver.receive(&data(1), at(2)).1.map(|a| (a.next, a.arrived)), Some((2, at(1))));
+        receiver.receive(&data(2), at(3));
         assert_eq!(receiver.deadline(), at(43));
         assert_eq!(receiver.release(at(43)).map(|a| a.next), Some(3));
         assert_eq!(receiver.deadline(), Time::NEVER);
@@ -304,8 +305,8 @@ mod tests {
     #[test]
     fn a_gap_and_its_filling_are_acknowledged_at_once() {
         let mut receiver = Receiver::new(true, Some(Hold::For(Span::from_ms(40))), false);
-        assert!(receiver.take(&data(1), at(0)).1.is_some());
-        assert_eq!(receiver.take(&data(0), at(1)).1.map(|a| a.next), Some(2));
+        assert!(receiver.receive(&data(1), at(0)).1.is_some());
+        assert_eq!(receiver.receive(&data(0), at(1)).1.map(|a| a.next), Some(2));
     }
 
     #[test]
@@ -313,19 +314,19 @@ mod tests {
         let mut receiver = Receiver::new(true, None, false);
         let arrivals =
             [data(0), marked(1), data(2), data(4), marked(3), reduced(5), data(6), marked(7), reduced(8)];
-        let echoed = arrivals.map(|data| receiver.take(&data, at(0)).1.expect("no ACK is held").ece);
+        let echoed = arrivals.map(|data| receiver.receive(&data, at(0)).1.expect("no ACK is held").ece);
         assert_eq!(echoed, [false, true, true, true, true, false, false, true, false]);
         // A reduction is said by a packet that is itself marked: the mark is the later of the two.
         let both = Data { cwr: true, ..marked(9) };
-        assert!(receiver.take(&both, at(0)).1.is_some_and(|ack| ack.ece));
+        assert!(receiver.receive(&both, at(0)).1.is_some_and(|ack| ack.ece));
         // A copy of what has arrived says nothing new.
-        assert!(receiver.take(&reduced(8), at(0)).1.is_some_and(|ack| ack.ece));
+        assert!(receiver.receive(&reduced(8), at(0)).1.is_some_and(|ack| ack.ece));
     }
 
     #[test]
     fn a_marked_packet_is_acknowledged_at_once_and_those_after_it_wait_as_ever() {
         let mut receiver = Receiver::new(true, Some(Hold::For(Span::from_ms(40))), false);
-        let mut take = |data: Data| receiver.take(&data, at(0)).1.map(|ack| (ack.next, ack.ece));
+        let mut take = |data: Data| receiver.receive(&data, at(0)).1.map(|ack| (ack.next, ack.ece));
         assert_eq!(take(marked(0)), Some((1, true)));
         assert_eq!(take(data(1)), None);
         assert_eq!(take(data(2)), Some((3, true)));
@@ -343,10 +344,10 @@ mod tests {
         let mut receiver = Receiver::new(true, Some(Hold::For(Span::from_ms(40))), true);
         let mut said = Vec::new();
         for packet in [data(0), data(1), data(2), marked(3), marked(4), marked(5), reduced(6), marked(7)] {
-            if receiver.turns(&packet) {
+            if receiver.must_ack_before(&packet) {
                 said.extend(receiver.release(at(0)));
             }
-            said.extend(receiver.take(&packet, at(0)).1);
+            said.extend(receiver.receive(&packet, at(0)).1);
         }
         let said: Vec<_> = said.iter().map(|ack| (ack.next, ack.ece)).collect();
         assert_eq!(said, [(2, false), (3, false), (4, true), (6, true), (7, false), (8, true)]);
@@ -355,8 +356,8 @@ mod tests {
     #[test]
     fn what_arrives_twice_is_acknowledged_and_not_new() {
         let mut receiver = Receiver::new(true, None, false);
-        receiver.take(&data(0), at(0));
-        receiver.take(&data(2), at(0));
-        assert!(!receiver.take(&data(0), at(1)).0 && !receiver.take(&data(2), at(1)).0);
+        receiver.receive(&data(0), at(0));
+        receiver.receive(&data(2), at(0));
+        assert!(!receiver.receive(&data(0), at(1)).0 && !receiver.receive(&data(2), at(1)).0);
     }
 }

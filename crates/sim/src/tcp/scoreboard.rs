@@ -129,7 +129,7 @@ impl Scoreboard {
         delivered + reported
     }
 
-    /// The same where somebody else finds losses, who is told of each packet that is newly reported
+    /// The same where RACK finds losses, which is called for each packet that is newly reported
     /// and says how often it was in the network.
     pub fn take_by(&mut self, ack: &Ack, mut copies: impl FnMut(u64) -> u64) -> u64 {
         let to = ack.next.min(self.next);
@@ -375,7 +375,7 @@ mod tests {
     #[derive(Clone, Copy, Default)]
     struct Marks {
         sacked: bool,
-        /// Believed lost by a timeout, or because somebody said so.
+        /// Marked lost by a timeout, or by the caller.
         lost: bool,
     }
 

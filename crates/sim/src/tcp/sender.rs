@@ -5,25 +5,26 @@
 //! retransmission timer [RFC 6298], echoes of marks [RFC 3168] and the pacer. The engine tells it
 //! of what happens, then polls it until it has nothing to send.
 
+mod burst;
 mod echo;
 mod growth;
-mod offload;
+mod integer_cwnd;
 mod outgoing;
-mod probe;
+mod rack_tlp;
 mod recovery;
-mod timed;
 mod undo;
 mod usage;
-mod whole;
 
 use fairhaul_cc::{Cause, Congestion, Controller, Window};
 use fairhaul_experiment::{Recovery, Rto, SlowStart};
 use fairhaul_units::{Ack, Data, Ecn, HEADER, Span, Time, real};
-use timed::Timed;
-use undo::Before;
+use rack_tlp::RackTlp;
+use undo::UndoState;
 use usage::Usage;
 
-use super::{HyStart, Hybrid, Pacer, Profile, Proportion, Rack, RateSampler, Room, RttEstimator, Scoreboard};
+use super::{
+    BufferLimits, HyStart, HyStartPp, Pacer, Prr, Rack, RateSampler, RttEstimator, Scoreboard, SenderConfig,
+};
 
 /// What a poll gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +71,7 @@ impl Outcome {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum CaState {
     /// The request to open has not been answered.
     Opening { asked: bool },
     /// All is well.
@@ -84,9 +85,9 @@ enum State {
 /// The sending end of one connection.
 #[derive(Clone, Debug)]
 pub struct Sender<C> {
-    profile: Profile,
-    /// What both buffers leave room for.
-    room: Room,
+    config: SenderConfig,
+    /// Limits of both socket buffers.
+    buffers: BufferLimits,
     /// Packets in the transfer.
     total: u64,
     /// Packets that the application has ready.
@@ -97,25 +98,25 @@ pub struct Sender<C> {
     rtt: RttEstimator,
     pacer: Pacer,
     /// Of the first slow start, where it ends by delay; boxed, since few have it and none for long.
-    hystart: Option<Box<HyStart>>,
+    hystart_pp: Option<Box<HyStartPp>>,
     /// Of slow start, where a train or the delay ends it.
-    hybrid: Option<Box<Hybrid>>,
-    /// Where losses are found by time.
-    timed: Option<Box<Timed>>,
+    hystart: Option<Box<HyStart>>,
+    /// RACK-TLP, where losses are found by time.
+    rack_tlp: Option<Box<RackTlp>>,
     /// Samples of the path's rate, where the controller asks for them.
     rates: Option<Box<RateSampler>>,
     /// Of the recovery under way, where it is proportional.
-    proportion: Proportion,
-    state: State,
+    prr: Prr,
+    state: CaState,
     recover: u64,
     /// The first packet that had not been sent when an echo last reduced the window.
     marked_below: u64,
-    /// In Linux: the window comes down for an echo in proportion to what is delivered (CA_CWR).
-    easing: bool,
-    /// Packets believed lost of which the controller has been told.
+    /// In Linux: an echo reduces the window in proportion to what is delivered (CA_CWR).
+    in_cwr: bool,
+    /// Packets marked lost that were reported to the controller.
     lost_told: u64,
-    /// Routers' answers so far, bytes/s, where acknowledgements sum them.
-    answered: i32,
+    /// The routers' feedback so far, bytes/s, where acknowledgements carry its sum.
+    router_feedback: i32,
     /// The window was reduced, and no new data have said so yet.
     cwr: bool,
     /// No fast retransmit below this packet (without SACK) [RFC 6582, 4.1].
@@ -131,40 +132,40 @@ pub struct Sender<C> {
     timer: Time,
     /// Stamp of the first packet sent again since all of those were acknowledged.
     resent_since: Time,
-    /// What is restored if nothing was lost, while that may be.
-    before: Option<Box<Before<C>>>,
-    /// After a spurious timeout, until the timer has learnt from it.
-    wary: Option<Box<Before<C>>>,
+    /// What is restored if nothing was lost, as long as that is possible.
+    undo_state: Option<Box<UndoState<C>>>,
+    /// The same after a spurious timeout, until the timer has adapted to it.
+    rto_pending: Option<Box<UndoState<C>>>,
 }
 
 impl<C: Controller + Clone> Sender<C> {
     /// A sender that has not opened its connection.
-    pub fn new(profile: Profile, controller: C) -> Sender<C> {
-        let hystart = (profile.slow_start == SlowStart::HyStart).then(Box::default);
-        let hybrid = (profile.slow_start == SlowStart::Hybrid).then(Box::default);
+    pub fn new(config: SenderConfig, controller: C) -> Sender<C> {
+        let hystart_pp = (config.slow_start == SlowStart::HyStartPp).then(Box::default);
+        let hystart = (config.slow_start == SlowStart::HyStart).then(Box::default);
         Sender {
-            total: profile.packets(),
+            total: config.packets(),
             ready: u64::MAX,
-            room: profile.room,
-            profile,
-            window: profile.window(),
+            buffers: config.buffers,
+            config,
+            window: config.window(),
             board: Scoreboard::default(),
-            rtt: match profile.rto {
-                Rto::Rfc6298 => RttEstimator::with_least_timeout(profile.min_rto),
-                Rto::Scaled | Rto::Linux => RttEstimator::new(profile.min_rto),
+            rtt: match config.rto {
+                Rto::Rfc6298 => RttEstimator::with_least_timeout(config.min_rto),
+                Rto::Scaled | Rto::Linux => RttEstimator::new(config.min_rto),
             },
-            pacer: Pacer::new(profile.max_pacing_rate),
+            pacer: Pacer::new(config.max_pacing_rate),
+            hystart_pp,
             hystart,
-            hybrid,
-            timed: (profile.recovery == Recovery::Rack).then(Box::default),
+            rack_tlp: (config.recovery == Recovery::Rack).then(Box::default),
             rates: controller.samples_rate().then(Box::default),
             lost_told: 0,
-            proportion: Proportion::default(),
-            state: State::Opening { asked: false },
+            prr: Prr::default(),
+            state: CaState::Opening { asked: false },
             recover: 0,
             marked_below: 0,
-            easing: false,
-            answered: 0,
+            in_cwr: false,
+            router_feedback: 0,
             cwr: false,
             no_fast_below: 0,
             round_end: 0,
@@ -174,8 +175,8 @@ impl<C: Controller + Clone> Sender<C> {
             usage: Usage::NEW,
             timer: Time::NEVER,
             resent_since: Time::NEVER,
-            before: None,
-            wary: None,
+            undo_state: None,
+            rto_pending: None,
             controller,
         }
     }
@@ -186,20 +187,20 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     /// What it has to carry becomes that much payload, the sent included.
-    pub fn carry(&mut self, size: u64) {
-        self.profile.size = Some(size);
-        self.total = self.profile.packets();
+    pub fn set_size(&mut self, size: u64) {
+        self.config.size = Some(size);
+        self.total = self.config.packets();
     }
 
     /// Whether the connection is open and all that it has to carry is acknowledged.
     pub fn is_done(&self) -> bool {
-        !matches!(self.state, State::Opening { .. }) && self.board.una() == self.total
+        !matches!(self.state, CaState::Opening { .. }) && self.board.una() == self.total
     }
 
     /// What it goes by.
     #[inline(always)]
-    pub fn profile(&self) -> &Profile {
-        &self.profile
+    pub fn config(&self) -> &SenderConfig {
+        &self.config
     }
 
     /// The window and the slow-start threshold.
@@ -229,9 +230,9 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// What it notes of packets that are outstanding, bytes, at most.
     pub fn memory(&self) -> u64 {
-        let timed = if self.timed.is_some() { Rack::PER_PACKET } else { 0 };
+        let rack = if self.rack_tlp.is_some() { Rack::PER_PACKET } else { 0 };
         let rates = if self.rates.is_some() { RateSampler::PER_PACKET } else { 0 };
-        2 * self.board.outstanding() * (timed + rates) as u64
+        2 * self.board.outstanding() * (rack + rates) as u64
     }
 
     /// The smoothed round-trip time.
@@ -242,9 +243,9 @@ impl<C: Controller + Clone> Sender<C> {
     /// What leaves at `now`. To be asked until it has nothing more.
     pub fn poll(&mut self, now: Time) -> Poll {
         match self.state {
-            State::Opening { asked: true } => Poll::Idle,
-            State::Opening { asked: false } => {
-                self.state = State::Opening { asked: true };
+            CaState::Opening { asked: true } => Poll::Idle,
+            CaState::Opening { asked: false } => {
+                self.state = CaState::Opening { asked: true };
                 self.restart_timer(now);
                 let (ecn, size) = (Ecn::NotCapable, HEADER.0 as u32); // [RFC 3168, 6.1.1]
                 let (opens, again, cwr) = (true, false, false);
@@ -256,18 +257,18 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// What the last poll gave leaves with that stamp.
     pub fn launched(&mut self, stamp: Time) {
-        if self.timed.is_some() || self.rates.is_some() {
-            self.note_launched(stamp);
+        if self.rack_tlp.is_some() || self.rates.is_some() {
+            self.on_launched(stamp);
         }
     }
 
     /// An acknowledgement arrives.
     pub fn on_ack(&mut self, ack: &Ack, now: Time) -> Outcome {
-        if let State::Opening { .. } = self.state {
+        if let CaState::Opening { .. } = self.state {
             return self.on_opened(ack, now);
         }
         if ack.congestion {
-            self.heed_answer(ack.feedback);
+            self.apply_router_feedback(ack.feedback);
         }
         let una = self.board.una();
         if ack.opens {
@@ -277,16 +278,17 @@ impl<C: Controller + Clone> Sender<C> {
             return self.on_overtaken(ack, now);
         }
         let full = self.usage.limited;
-        let delivered = if self.timed.is_some() { self.take_timed(ack, now) } else { self.board.take(ack) };
+        let delivered =
+            if self.rack_tlp.is_some() { self.take_ack_by_rack(ack, now) } else { self.board.take(ack) };
         let advanced = self.board.una() - una;
         if delivered > 0 || advanced > 0 {
             self.sample(now.since(ack.echo));
         }
         let mut undone_since = None;
         if advanced > 0 {
-            self.room = self.room.acknowledged(una + advanced);
+            self.buffers = self.buffers.acknowledged(una + advanced);
             self.rtt.progress();
-            self.learn(ack, now);
+            self.adapt_rto(ack, now);
             undone_since = self.undo(ack, now);
         }
         let event = (delivered > 0).then(|| self.event(ack, delivered, now));
@@ -296,16 +298,16 @@ impl<C: Controller + Clone> Sender<C> {
         let finished = self.is_done();
         let mut outcome = match (undone_since, self.state) {
             (Some(since), _) => Outcome::Undone { since, finished },
-            (None, State::Open) => self.in_open(event.as_ref(), ack.ece, delivered, advanced, full, now),
-            (None, State::Recovery) => self.in_recovery(delivered, advanced, now),
-            (None, State::Loss) => self.in_loss(event.as_ref(), delivered, advanced, now),
-            (None, State::Opening { .. }) => unreachable!("answered above"),
+            (None, CaState::Open) => self.in_open(event.as_ref(), ack.ece, delivered, advanced, full, now),
+            (None, CaState::Recovery) => self.in_recovery(delivered, advanced, now),
+            (None, CaState::Loss) => self.in_loss(event.as_ref(), delivered, advanced, now),
+            (None, CaState::Opening { .. }) => unreachable!("answered above"),
         };
-        if self.timed.is_some() {
-            outcome = self.see_probe(ack, delivered + advanced, outcome, now);
+        if self.rack_tlp.is_some() {
+            outcome = self.on_ack_of_probe(ack, delivered + advanced, outcome, now);
         }
-        if self.window.cwnd > self.profile.max_window {
-            self.window.cwnd = self.profile.max_window;
+        if self.window.cwnd > self.config.max_window {
+            self.window.cwnd = self.config.max_window;
         }
         if finished {
             self.timer = Time::NEVER;
@@ -316,42 +318,42 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// The retransmission timer has run out [RFC 6298, 5.4 to 5.6].
     pub fn on_timer(&mut self, now: Time) -> Outcome {
-        if let Some(outcome) = self.on_alarm(now) {
+        if let Some(outcome) = self.on_rack_timer(now) {
             return outcome;
         }
         let timeout = self.rtt.timeout();
         let again = self.rtt.is_backed_off();
         self.rtt.back_off();
-        self.settle();
-        if let State::Opening { .. } = self.state {
-            self.state = State::Opening { asked: false };
+        self.finish_prr();
+        if let CaState::Opening { .. } = self.state {
+            self.state = CaState::Opening { asked: false };
             // A lost request leaves one packet to begin with [RFC 5681, 3.1], in the kernel only a second one
             // does [LINUX, tcp_init_transfer].
-            if again || self.profile.rto != Rto::Linux {
+            if again || self.config.rto != Rto::Linux {
                 self.window.cwnd = 1.0;
             }
             return Outcome::TimedOut(timeout);
         }
-        self.remember(now);
-        self.remember_timeout();
+        self.save_undo_state(now);
+        self.note_timeout_for_undo();
         if again {
             self.window.cwnd = 1.0; // the threshold stays [RFC 5681, 3.1]
         } else {
-            self.tell_timeout(now);
+            self.on_timeout_event(now);
         }
-        self.easing = false;
-        self.hystart = None;
-        if self.profile.slow_start == SlowStart::Hybrid {
-            self.hybrid = Some(Box::new(Hybrid::anew(now, self.board.next())));
+        self.in_cwr = false;
+        self.hystart_pp = None;
+        if self.config.slow_start == SlowStart::HyStart {
+            self.hystart = Some(Box::new(HyStart::anew(now, self.board.next())));
         }
-        if self.timed.is_some() {
-            self.time_out(now)
+        if self.rack_tlp.is_some() {
+            self.mark_lost_on_timeout(now)
         } else {
             self.board.lose_all()
         }
         self.pacer.restart(now);
         self.cwr = true;
-        self.state = State::Loss;
+        self.state = CaState::Loss;
         self.recover = self.board.next();
         // More than `recover` must be acknowledged: what the timeout sends again needlessly makes
         // duplicates of `recover` itself.
@@ -365,7 +367,7 @@ impl<C: Controller + Clone> Sender<C> {
         if ack.opens {
             self.sample(now.since(ack.echo));
             self.rtt.progress();
-            self.state = State::Open;
+            self.state = CaState::Open;
             self.timer = Time::NEVER;
         }
         Outcome::Quiet
@@ -373,7 +375,7 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// Takes a round trip.
     fn sample(&mut self, rtt: Span) {
-        match self.profile.rto {
+        match self.config.rto {
             Rto::Scaled | Rto::Rfc6298 => self.rtt.sample(rtt, real(self.board.in_flight())),
             Rto::Linux => self.rtt.sample_in_full(rtt, self.board.una(), self.board.next()),
         }
@@ -390,8 +392,8 @@ impl<C: Controller + Clone> Sender<C> {
 
     fn restart_timer(&mut self, now: Time) {
         self.timer = now + self.rtt.timeout();
-        if self.timed.is_some() {
-            self.aim(self.timer, now);
+        if self.rack_tlp.is_some() {
+            self.arm_timer(self.timer, now);
         }
     }
 }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use fairhaul_cc::entries;
-use fairhaul_experiment::{Clock, Hold, Pages, Recovery, Rto, SizeLaw, SlowStart, Sockbuf, Start, Traffic};
+use fairhaul_experiment::{
+    Hold, ReceiverClock, Recovery, Rto, SizeLaw, SlowStart, Sockbuf, Start, Traffic, WebPages,
+};
 use fairhaul_path::impair::{Bursts, Impairments, JitterRule, LossRule, PolicerRule, ReorderRule};
 use fairhaul_path::queue::{self, Capacity};
 use fairhaul_path::{Rates, Schedule};
@@ -47,15 +49,15 @@ fn stretches() -> impl Strategy<Value = Stretch> {
 }
 
 /// Queues of the catalogue, of which drop-tail queues alone heed a mark.
-fn queues() -> impl Strategy<Value = queue::Choice> {
-    let named = |name: &str| queue::Choice::named(name).expect("a name of the catalogue");
+fn queues() -> impl Strategy<Value = queue::QueueChoice> {
+    let named = |name: &str| queue::QueueChoice::named(name).expect("a name of the catalogue");
     prop_oneof![3 => Just(named("droptail")), 2 => red(named("red")), 2 => pie(named("pie")), 2 => sred(named("sred")),
         1 => codel(named("codel"), false), 1 => codel(named("fq_codel"), true),
         2 => xcp(named("xcp")), 2 => xcp_tcp()]
 }
 
 /// Targets of few packets, intervals that end in short runs, and few buckets that many flows share.
-fn codel(plain: queue::Choice, fair: bool) -> impl Strategy<Value = queue::Choice> {
+fn codel(plain: queue::QueueChoice, fair: bool) -> impl Strategy<Value = queue::QueueChoice> {
     let spans = (select(vec![0.5, 2.0, 5.0]), prop_oneof![Just(100.0), Just(10.0), 1.0f64..50.0]);
     let own =
         (select(vec![0.0, 200.0]), select(vec![300.0, 1514.0, 9000.0]), select(vec![1.0, 3.0, 16.0, 1024.0]));
@@ -71,8 +73,8 @@ fn codel(plain: queue::Choice, fair: bool) -> impl Strategy<Value = queue::Choic
 }
 
 /// Both rules and all counters; a gate that is open at times, factors that show in short runs.
-fn xcp_tcp() -> impl Strategy<Value = queue::Choice> {
-    let named = queue::Choice::named("xcp_tcp").expect("a name of the catalogue");
+fn xcp_tcp() -> impl Strategy<Value = queue::QueueChoice> {
+    let named = queue::QueueChoice::named("xcp_tcp").expect("a name of the catalogue");
     let rules = (select(vec![0.0, 1.0]), select(vec![0.0, 1.0, 2.0]), select(vec![0.0, 0.5, 0.95]));
     let law = (
         select(vec![0.0, 0.02]),
@@ -112,7 +114,7 @@ fn xcp_tcp() -> impl Strategy<Value = queue::Choice> {
 }
 
 /// Gains in and out of what is stable, and intervals shorter and longer than the round trips.
-fn xcp(plain: queue::Choice) -> impl Strategy<Value = queue::Choice> {
+fn xcp(plain: queue::QueueChoice) -> impl Strategy<Value = queue::QueueChoice> {
     let gains = (0.0f64..1.0, 0.0f64..1.0, select(vec![0.0, 0.1, 0.5]), select(vec![0.5, 1.0]));
     let bounds = (select(vec![0.5, 5.0, 40.0]), select(vec![50.0, 1000.0]));
     let clouds = (select(vec![0.0, 1.0]), select(vec![0.0, 0.05, 0.5]), select(vec![0.1, 3.0]));
@@ -132,7 +134,7 @@ fn xcp(plain: queue::Choice) -> impl Strategy<Value = queue::Choice> {
 }
 
 /// Targets of few packets, and updates on the milliseconds on which packets leave, and off them.
-fn pie(plain: queue::Choice) -> impl Strategy<Value = queue::Choice> {
+fn pie(plain: queue::QueueChoice) -> impl Strategy<Value = queue::QueueChoice> {
     let spans = (select(vec![0.3, 2.0, 15.0]), prop_oneof![Just(15.0), Just(1.0), 0.5f64..40.0]);
     let rest = (
         select(vec![0.0, 30.0, 150.0]),
@@ -157,7 +159,7 @@ fn pie(plain: queue::Choice) -> impl Strategy<Value = queue::Choice> {
 }
 
 /// Lists that fill in short runs, averages that move fast, and few flows that are many.
-fn sred(plain: queue::Choice) -> impl Strategy<Value = queue::Choice> {
+fn sred(plain: queue::QueueChoice) -> impl Strategy<Value = queue::QueueChoice> {
     let list = (select(vec![1.0, 5.0, 100.0, 1000.0]), 0.05f64..1.0, prop_oneof![Just(0.001), 0.01f64..1.0]);
     let law = (select(vec![0.15, 0.02, 1.0]), select(vec![1.0, 4.0, 256.0]));
     let words = proptest::collection::vec(any::<bool>(), 3);
@@ -178,7 +180,7 @@ fn sred(plain: queue::Choice) -> impl Strategy<Value = queue::Choice> {
 }
 
 /// Automatic values, and averages that move fast enough for short runs; thresholds of few packets.
-fn red(plain: queue::Choice) -> impl Strategy<Value = queue::Choice> {
+fn red(plain: queue::QueueChoice) -> impl Strategy<Value = queue::QueueChoice> {
     let thresholds = prop_oneof![Just((0.0, 0.0)), (0.5f64..8.0, 0.5f64..20.0).prop_map(|(a, b)| (a, a + b))];
     let weight = prop_oneof![select(vec![-2.0, -1.0, 0.0, 1.0]), 0.002f64..0.9];
     let switches = proptest::collection::vec(any::<bool>(), 5);
@@ -318,7 +320,7 @@ prop_compose! {
         (slow_start, ecn, pacing_kbps) in (slow_starts(), any::<bool>(), ceilings()),
         (offload, undo) in (bursts(), prop::bool::weighted(0.7)),
         (delayed_ack, clock) in (holds(), clocks()),
-        (whole_window, rto) in (any::<bool>(), select(vec![Rto::Scaled, Rto::Linux])),
+        (integer_cwnd, rto) in (any::<bool>(), select(vec![Rto::Scaled, Rto::Linux])),
         min_rto in select(vec![1u64, 10, 200, 1000]).prop_map(Span::from_ms),
         (send_buffer, receive_buffer) in (buffers(), buffers()),
         sockbuf in select(vec![Sockbuf::Payload, Sockbuf::Linux]),
@@ -329,7 +331,7 @@ prop_compose! {
         Leg {
             from, to, backwards, access, acks_meet, controller, recovery, traffic, connections, start, packet,
             initial_window, initial_ssthresh, max_window, slow_start, ecn, pacing_kbps, offload, undo,
-            delayed_ack, clock, whole_window, rto, min_rto, sockbuf, send_buffer, receive_buffer, overhead,
+            delayed_ack, clock, integer_cwnd, rto, min_rto, sockbuf, send_buffer, receive_buffer, overhead,
         }
     }
 }
@@ -342,7 +344,7 @@ fn accesses() -> impl Strategy<Value = Option<(u64, Span)>> {
 fn recoveries() -> impl Strategy<Value = Recovery> {
     select(vec![
         Recovery::Sack,
-        Recovery::SackProportional,
+        Recovery::SackPrr,
         Recovery::Rack,
         Recovery::Rack,
         Recovery::Reno,
@@ -360,7 +362,7 @@ fn traffics() -> impl Strategy<Value = Traffic> {
     let short = (1.0f64..30.0, size.clone()).prop_map(|(per_s, size)| Traffic::Short { per_s, size });
     let web = (0.5f64..4.0, 1.0f64..4.0, 1u64..300, 1.0f64..5.0, size).prop_map(
         |(sessions_per_s, pages, think, objects, size)| {
-            Traffic::Web(Pages { sessions_per_s, pages, think: Span::from_ms(think), objects, size })
+            Traffic::Web(WebPages { sessions_per_s, pages, think: Span::from_ms(think), objects, size })
         },
     );
     prop_oneof![
@@ -396,7 +398,7 @@ fn windows() -> impl Strategy<Value = (f64, f64, f64)> {
 
 fn slow_starts() -> impl Strategy<Value = SlowStart> {
     let limited = (1u32..60).prop_map(|most| SlowStart::Limited { max_ssthresh: most.into() });
-    prop_oneof![3 => Just(SlowStart::Standard), 1 => limited, 1 => Just(SlowStart::HyStart), 1 => Just(SlowStart::Full), 1 => Just(SlowStart::Hybrid)]
+    prop_oneof![3 => Just(SlowStart::Standard), 1 => limited, 1 => Just(SlowStart::HyStartPp), 1 => Just(SlowStart::Full), 1 => Just(SlowStart::HyStart)]
 }
 
 fn ceilings() -> impl Strategy<Value = Option<u64>> {
@@ -417,14 +419,11 @@ fn holds() -> impl Strategy<Value = Option<Hold>> {
     ]
 }
 
-fn clocks() -> impl Strategy<Value = Clock> {
+fn clocks() -> impl Strategy<Value = ReceiverClock> {
     let stamp = select(vec![Span::ZERO, Span::from_us(1), Span::from_ms(1), Span::from_ms(10)]);
-    let some = (0u64..100_000, -1_000_000i64..1_000_000, stamp).prop_map(|(us, drift_ppb, stamp)| Clock {
-        offset: Span::from_us(us),
-        drift_ppb,
-        stamp,
-    });
-    prop_oneof![3 => Just(Clock::default()), 1 => some]
+    let some = (0u64..100_000, -1_000_000i64..1_000_000, stamp)
+        .prop_map(|(us, drift_ppb, stamp)| ReceiverClock { offset: Span::from_us(us), drift_ppb, stamp });
+    prop_oneof![3 => Just(ReceiverClock::default()), 1 => some]
 }
 
 fn buffers() -> impl Strategy<Value = Option<Bytes>> {

@@ -3,7 +3,7 @@
 
 use fairhaul_experiment::LinkSpec;
 use fairhaul_path::count::Counter;
-use fairhaul_path::queue::XcpTcp;
+use fairhaul_path::queue::XcpTcpRule;
 use fairhaul_units::{Chance, Settings, Span, Time};
 
 use super::link::size;
@@ -33,7 +33,7 @@ impl Fair {
             return None;
         }
         let settings = spec.queue.settings.clone();
-        let counters = ["asking", "plain"].map(|class| XcpTcp::counter(&settings, chance.split(class)));
+        let counters = ["asking", "plain"].map(|class| XcpTcpRule::counter(&settings, chance.split(class)));
         let period = Span::from_secs(settings.number("period") * 1e-3);
         Some(Fair {
             counters,
@@ -94,7 +94,7 @@ impl Fair {
         let plain = data.congestion.is_none();
         let inspect = self.settings.number("inspect");
         if inspect == 1.0 || self.chance.hits(inspect) {
-            self.counters[usize::from(plain)].see(parcel.serial.into(), now);
+            self.counters[usize::from(plain)].count_packet(parcel.serial.into(), now);
         }
         if !plain {
             return true;

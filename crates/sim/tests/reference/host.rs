@@ -2,7 +2,7 @@
 
 use fairhaul_cc::{Builtin, Window};
 use fairhaul_experiment::{Flow, Hop, Recovery, Scenario, Source, Traffic, Transfer, TransferRow};
-use fairhaul_sim::tcp::{Datagrams, Outcome, Poll, Profile, Receiver, Room, Sender};
+use fairhaul_sim::tcp::{BufferLimits, Datagrams, Outcome, Poll, Receiver, Sender, SenderConfig};
 use fairhaul_units::{Ack, Chance, Data, Ecn, HEADER, Span, Time};
 
 use super::books::{Books, Fact};
@@ -48,10 +48,10 @@ impl Host {
     /// Begins a transfer.
     pub fn begin(serial: u32, transfer: &Transfer, scenario: &Scenario, shared: &mut Shared) -> Host {
         let flow = &scenario.flows[transfer.flow as usize];
-        let sender = Sender::new(profile(flow, transfer), flow.controller.build());
+        let sender = Sender::new(config(flow, transfer), flow.controller.build());
         let receiver = Receiver::new(flow.recovery.reports(), flow.delayed_ack, sender.exact_echo())
-            .answering(sender.sums_feedback())
-            .telling_twice(flow.recovery == Recovery::Rack);
+            .with_feedback_sum(sender.sums_feedback())
+            .with_dsack(flow.recovery == Recovery::Rack);
         let mut host = Host {
             serial,
             flow: transfer.flow,
@@ -146,18 +146,18 @@ impl Host {
     /// A data packet reaches the receiver.
     pub fn on_data(&mut self, data: &Data, now: Time, shared: &mut Shared) {
         if let Some(datagrams) = &mut self.datagrams {
-            let fresh = datagrams.take(data.number);
+            let fresh = datagrams.receive(data.number);
             let in_order = if fresh { self.payload } else { 0 };
             self.in_order += in_order;
             let fact = Fact::Delivered { flow: self.flow, payload: self.payload, in_order, fresh };
             return shared.books.note(now, fact);
         }
-        if self.receiver.turns(data) {
+        if self.receiver.must_ack_before(data) {
             let held = self.receiver.release(now).expect("what turns the echo finds something held");
             self.reply(held, now, shared);
         }
         let before = self.bytes_before(self.receiver.next());
-        let (fresh, ack) = self.receiver.take(data, now);
+        let (fresh, ack) = self.receiver.receive(data, now);
         let in_order = self.bytes_before(self.receiver.next()) - before;
         if !data.opens {
             let payload = data.payload();
@@ -241,7 +241,7 @@ impl Host {
     fn offer_untaken(&mut self, shared: &Shared) {
         if let Some(lead) = self.lead {
             let most = self.taken + shared.untaken[&lead];
-            self.sender.carry(most);
+            self.sender.set_size(most);
             self.size = Some(most);
         }
     }
@@ -345,9 +345,9 @@ fn lay(hops: &[Hop], links: &mut Vec<Link>) -> Vec<usize> {
     hops.iter().map(number).collect()
 }
 
-fn profile(flow: &Flow, transfer: &Transfer) -> Profile {
+fn config(flow: &Flow, transfer: &Transfer) -> SenderConfig {
     let payload = flow.packet.0 - flow.headers().0;
-    Profile {
+    SenderConfig {
         recovery: flow.recovery,
         packet: flow.packet.0 as u32,
         headers: flow.headers().0 as u32,
@@ -362,9 +362,9 @@ fn profile(flow: &Flow, transfer: &Transfer) -> Profile {
         offload: flow.offload,
         undo: flow.undo,
         clock: flow.clock,
-        room: Room::of(flow, payload),
+        buffers: BufferLimits::of(flow, payload),
         min_rto: flow.min_rto,
         rto: flow.rto,
-        whole_window: flow.whole_window,
+        integer_cwnd: flow.integer_cwnd,
     }
 }

@@ -248,10 +248,10 @@ impl Link {
         match (&mut self.loss, &parcel.load) {
             (Some(loss), Load::Data(data)) if !data.opens => {
                 while let Some((at, rule)) = self.schedule.losses.get(self.turned).filter(|c| c.0 <= now) {
-                    loss.turn(rule.clone(), *at);
+                    loss.change_rule(rule.clone(), *at);
                     self.turned += 1;
                 }
-                loss.takes(flow, now)
+                loss.loses(flow, now)
             }
             _ => false,
         }

@@ -1,8 +1,9 @@
 //! Scenarios made from few small numbers: written by hand in a test, or drawn by proptest.
 
-use fairhaul_cc::Choice;
+use fairhaul_cc::ControllerChoice;
 use fairhaul_experiment::{
-    Clock, Flow, Hold, Hop, LinkSpec, Recovery, Role, Rto, Scenario, SlowStart, Sockbuf, Start, Traffic,
+    Flow, Hold, Hop, LinkSpec, ReceiverClock, Recovery, Role, Rto, Scenario, SlowStart, Sockbuf, Start,
+    Traffic,
 };
 use fairhaul_path::Schedule;
 use fairhaul_path::impair::{Impairments, LossRule};
@@ -29,7 +30,7 @@ pub struct Stretch {
     /// Of both queues.
     pub mark: Capacity,
     /// Both queues, with what is automatic.
-    pub queue: queue::Choice,
+    pub queue: queue::QueueChoice,
     pub loss: Option<LossRule>,
     pub impair: Impairments,
     pub schedule: Schedule,
@@ -62,10 +63,10 @@ pub struct Leg {
     pub offload: u64,
     pub undo: bool,
     pub delayed_ack: Option<Hold>,
-    pub whole_window: bool,
+    pub integer_cwnd: bool,
     pub rto: Rto,
     pub sockbuf: Sockbuf,
-    pub clock: Clock,
+    pub clock: ReceiverClock,
     pub min_rto: Span,
     pub send_buffer: Option<Bytes>,
     pub receive_buffer: Option<Bytes>,
@@ -136,7 +137,7 @@ impl Stretch {
             capacity,
             back_capacity: capacity,
             mark: Capacity::Unlimited,
-            queue: queue::Choice::named("droptail").expect("a name of the catalogue"),
+            queue: queue::QueueChoice::named("droptail").expect("a name of the catalogue"),
             loss: None,
             impair: Impairments::default(),
             schedule: Schedule::default(),
@@ -144,7 +145,7 @@ impl Stretch {
     }
 
     /// Its queue in one direction.
-    fn queue_with(&self, capacity: Capacity, largest: Bytes) -> queue::Choice {
+    fn queue_with(&self, capacity: Capacity, largest: Bytes) -> queue::QueueChoice {
         let site = Site { rate: kbps(self.kbps), delay: self.delay, capacity, mark: self.mark };
         self.queue.clone().resolved(&site, largest).expect("what is drawn fits")
     }
@@ -175,10 +176,10 @@ impl Leg {
             offload: 1,
             undo: true,
             delayed_ack: None,
-            whole_window: false,
+            integer_cwnd: false,
             rto: Rto::Scaled,
             sockbuf: Sockbuf::Payload,
-            clock: Clock::default(),
+            clock: ReceiverClock::default(),
             min_rto: Span::from_ms(200),
             send_buffer: None,
             receive_buffer: None,
@@ -201,7 +202,7 @@ impl Leg {
             lead: None,
             role: Role::Measured,
             // Datagrams have none, as the reader has it.
-            controller: Choice::named(if datagrams { "reno" } else { self.controller })
+            controller: ControllerChoice::named(if datagrams { "reno" } else { self.controller })
                 .expect("a name of the catalogue"),
             recovery: self.recovery,
             traffic: self.traffic,
@@ -220,7 +221,7 @@ impl Leg {
             offload: self.offload,
             undo: self.undo,
             delayed_ack: self.delayed_ack,
-            whole_window: self.whole_window,
+            integer_cwnd: self.integer_cwnd,
             linux: false,
             rto: self.rto,
             sockbuf: self.sockbuf,

@@ -3,14 +3,14 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use fairhaul_cc::{Builtin, Choice, Controller};
-use fairhaul_experiment::{Clock, Recovery, Rto, SlowStart};
-use fairhaul_sim::tcp::{Outcome, Poll, Profile, Receiver, Room, Sender};
+use fairhaul_cc::{Builtin, Controller, ControllerChoice};
+use fairhaul_experiment::{ReceiverClock, Recovery, Rto, SlowStart};
+use fairhaul_sim::tcp::{BufferLimits, Outcome, Poll, Receiver, Sender, SenderConfig};
 use fairhaul_units::{Ack, Data, Ecn, Span, Time};
 
 /// A profile of packets of 1000 B without end, an initial window of 2 and a margin of 200 ms.
-pub fn profile(recovery: Recovery) -> Profile {
-    Profile {
+pub fn config(recovery: Recovery) -> SenderConfig {
+    SenderConfig {
         recovery,
         packet: 1000,
         headers: 40,
@@ -24,17 +24,17 @@ pub fn profile(recovery: Recovery) -> Profile {
         line: 1e6,
         offload: 1,
         undo: true,
-        clock: Clock::default(),
-        room: Room::for_packets(u64::MAX),
+        clock: ReceiverClock::default(),
+        buffers: BufferLimits::for_packets(u64::MAX),
         min_rto: Span::from_ms(200),
         rto: Rto::Scaled,
-        whole_window: false,
+        integer_cwnd: false,
     }
 }
 
 /// A Reno sender of that profile.
-pub fn sender(profile: Profile) -> Sender<Builtin> {
-    Sender::new(profile, Choice::named("reno").expect("in the catalogue").build())
+pub fn sender(config: SenderConfig) -> Sender<Builtin> {
+    Sender::new(config, ControllerChoice::named("reno").expect("in the catalogue").build())
 }
 
 pub fn at(ms: u64) -> Time {
@@ -71,12 +71,12 @@ pub struct Pipe<C = Builtin> {
 impl Pipe {
     /// Of a Reno sender.
     pub fn new(
-        profile: Profile,
+        config: SenderConfig,
         rtt: Span,
         gap: Span,
         fate: impl FnMut(&Data, u32) -> bool + 'static,
     ) -> Pipe {
-        Pipe::of(sender(profile), profile, rtt, gap, fate)
+        Pipe::of(sender(config), config, rtt, gap, fate)
     }
 }
 
@@ -84,14 +84,14 @@ impl<C: Controller + Clone> Pipe<C> {
     /// Of a sender of any controller.
     pub fn of(
         sender: Sender<C>,
-        profile: Profile,
+        config: SenderConfig,
         rtt: Span,
         gap: Span,
         fate: impl FnMut(&Data, u32) -> bool + 'static,
     ) -> Pipe<C> {
         let mut pipe = Pipe {
-            receiver: Receiver::new(profile.recovery.reports(), None, sender.exact_echo())
-                .telling_twice(profile.recovery == Recovery::Rack),
+            receiver: Receiver::new(config.recovery.reports(), None, sender.exact_echo())
+                .with_dsack(config.recovery == Recovery::Rack),
             sender,
             rtt,
             gap,
@@ -198,7 +198,7 @@ impl<C: Controller + Clone> Pipe<C> {
                 data.ecn = Ecn::Marked;
             }
             self.received.push(data);
-            let ack = self.receiver.take(&data, self.free).1.expect("no acknowledgement is held");
+            let ack = self.receiver.receive(&data, self.free).1.expect("no acknowledgement is held");
             self.acks.push_back((self.free + self.rtt, ack));
         }
     }

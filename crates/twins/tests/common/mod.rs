@@ -9,7 +9,7 @@
 #[path = "skip.rs"]
 mod skip;
 
-use fairhaul_cc::{AckEvent, Builtin, Cause, Choice, Congestion, Controller, Pacing, Window};
+use fairhaul_cc::{AckEvent, Builtin, Cause, Congestion, Controller, ControllerChoice, Pacing, Window};
 use fairhaul_twins::{MISSING, Object, Sample, Twin, object, objects};
 use fairhaul_units::{Settings, Span, Time};
 
@@ -98,10 +98,10 @@ pub struct Pair {
 impl Pair {
     /// The twin `name` and its controller with `settings`.
     pub fn new(name: &str, settings: &[(&'static str, f64)], start: Window, rtt: Span) -> Pair {
-        let choice = Choice::named(name).unwrap();
+        let choice = ControllerChoice::named(name).unwrap();
         let values = Settings::defaults(choice.entry.parameters);
         let values = settings.iter().fold(values, |values, (key, value)| values.with(key, *value));
-        let controller = Choice { settings: values, ..choice }.build();
+        let controller = ControllerChoice { settings: values, ..choice }.build();
         let mut twin = Twin::new(object(name).unwrap().elf).unwrap();
         for (field, value) in [
             ("snd_cwnd", start.cwnd as u64),

@@ -3,16 +3,8 @@
 
 use fairhaul_units::{CongestionHeader, Span, TICK, Time, tick};
 
-use super::law::{Law, XcpRule, next_after};
-
-/// The numbers of a router that does so.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CloudRule {
-    /// By how much more than came through the links are taken to carry while nothing queues in them.
-    pub(super) probe: f64,
-    /// The least delay that is a queue, seconds.
-    pub(super) queueing: f64,
-}
+use super::allocator::{XcpAllocator, next_after};
+use super::rule::{CloudRule, XcpRule};
 
 /// Most of that: with alpha = 0.4 a fifth more in an interval.
 const MOST_PROBE: f64 = 0.5;
@@ -20,7 +12,7 @@ const MOST_PROBE: f64 = 0.5;
 /// What the second router knows of the links between.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Cloud {
-    law: Law,
+    allocator: XcpAllocator,
     /// The smallest delay ever, and in the interval under way, in ticks.
     base: u16,
     least: Option<u16>,
@@ -32,11 +24,17 @@ pub(super) struct Cloud {
 
 impl Cloud {
     pub fn new(now: Time) -> Cloud {
-        Cloud { law: Law::new(now), base: u16::MAX, least: None, standing: 0.0, probe: MOST_PROBE }
+        Cloud {
+            allocator: XcpAllocator::new(now),
+            base: u16::MAX,
+            least: None,
+            standing: 0.0,
+            probe: MOST_PROBE,
+        }
     }
 
     /// A packet arrives that came through.
-    pub fn arrives(
+    pub fn on_arrival(
         &mut self,
         rule: &XcpRule,
         clouds: &CloudRule,
@@ -48,11 +46,11 @@ impl Cloud {
         let delay = tick(now).wrapping_sub(header.left);
         self.base = self.base.min(delay);
         self.least = Some(self.least.map_or(delay, |least| least.min(delay)));
-        self.law.arrives(rule, size, Some(header));
+        self.allocator.on_arrival(rule, size, Some(header));
     }
 
     /// It leaves the router.
-    pub fn leaves(
+    pub fn on_departure(
         &mut self,
         rule: &XcpRule,
         clouds: &CloudRule,
@@ -61,18 +59,18 @@ impl Cloud {
         header: &mut CongestionHeader,
     ) {
         self.advance(rule, clouds, now);
-        self.law.leaves(size, header);
+        self.allocator.on_departure(size, header);
     }
 
     fn advance(&mut self, rule: &XcpRule, clouds: &CloudRule, now: Time) {
-        while self.law.ends <= now {
+        while self.allocator.ends <= now {
             let before = *self;
             self.control(rule, clouds);
             let mut moved = before;
-            moved.law.ends = self.law.ends;
+            moved.allocator.ends = self.allocator.ends;
             if *self == moved {
                 // Nothing comes through, and nothing changes any more.
-                self.law.ends = next_after(self.law.ends, self.law.interval, now);
+                self.allocator.ends = next_after(self.allocator.ends, self.allocator.interval, now);
             }
         }
     }
@@ -80,12 +78,12 @@ impl Cloud {
     // Unclear in [XCP-I]: how the bandwidth is found that the cloud has for XCP. What comes through is what
     // it gives, where packets queue in it; where none do it may give more, and more is tried.
     fn control(&mut self, rule: &XcpRule, clouds: &CloudRule) {
-        let through = self.law.came();
+        let through = self.allocator.input_rate();
         let before = self.standing;
         self.standing = self.least.take().map_or(0.0, |least| in_secs(least - self.base));
         // The packets of this interval left the first router within one that is shorter by as much as
         // their delay has grown.
-        let interval = self.law.interval.as_secs();
+        let interval = self.allocator.interval.as_secs();
         let sent_within = (interval - (self.standing - before)).max(interval / 2.0);
         let rate = through * interval / sent_within;
         let capacity = if self.standing > clouds.queueing {
@@ -96,8 +94,8 @@ impl Cloud {
             self.probe = (2.0 * more).min(MOST_PROBE);
             through * (1.0 + more)
         };
-        self.law.standing = self.standing * through;
-        self.law.control(rule, capacity, rate);
+        self.allocator.standing = self.standing * through;
+        self.allocator.control(rule, capacity, rate);
     }
 }
 

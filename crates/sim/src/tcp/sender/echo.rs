@@ -9,8 +9,8 @@
 use fairhaul_cc::{Cause, Controller};
 use fairhaul_units::Time;
 
-use super::{Outcome, Sender, State};
-use crate::tcp::Proportion;
+use super::{CaState, Outcome, Sender};
+use crate::tcp::Prr;
 
 impl<C: Controller + Clone> Sender<C> {
     /// An acknowledgement outside recovery echoes a mark, and delivers so many packets; `advanced`: the
@@ -19,12 +19,12 @@ impl<C: Controller + Clone> Sender<C> {
     /// Data that were outstanding at the last reduction, for whatever reason, give no other. What
     /// follows them says CWR, so that its acknowledgement is the first whose echo is news.
     #[cold]
-    pub(super) fn heed_echo(&mut self, delivered: u64, advanced: bool, now: Time) -> Outcome {
+    pub(super) fn on_echo(&mut self, delivered: u64, advanced: bool, now: Time) -> Outcome {
         if self.board.una() <= self.recover.max(self.marked_below) {
             return Outcome::Quiet;
         }
         let (cwnd, single) = (self.window.cwnd, self.window.cwnd < 2.0);
-        self.tell(Cause::Mark, now);
+        self.on_congestion_event(Cause::Mark, now);
         self.pacer.restart(now);
         // Differs from [RFC 3168, 6.1.2]: two packets stay, as at a loss, so that marks alone never
         // make the window one. Where it is (at the start, after a timeout, or by `max_window`) it
@@ -33,13 +33,13 @@ impl<C: Controller + Clone> Sender<C> {
             self.window.cwnd = 1.0;
             self.pacer.pause(now + self.rtt.timeout());
         }
-        self.hystart = None;
+        self.hystart_pp = None;
         self.marked_below = self.board.next();
         self.cwr = true;
-        if self.timed.is_some() && self.is_proportional() && !single {
-            self.easing = true;
-            self.before = None; // what a mark says is not taken back (tcp_enter_cwr)
-            self.proportion = Proportion::new(cwnd as u64);
+        if self.rack_tlp.is_some() && self.uses_prr() && !single {
+            self.in_cwr = true;
+            self.undo_state = None; // what a mark says is not taken back (tcp_enter_cwr)
+            self.prr = Prr::new(cwnd as u64);
             self.reduce(delivered, advanced);
         }
         Outcome::Marked
@@ -48,35 +48,35 @@ impl<C: Controller + Clone> Sender<C> {
     /// In Linux: an acknowledgement goes on with the reduction that an echo began. It ends where
     /// something that left after it is acknowledged, or with a loss, whose recovery goes on with it.
     #[cold]
-    pub(super) fn ease(&mut self, delivered: u64, advanced: bool) {
+    pub(super) fn continue_cwr(&mut self, delivered: u64, advanced: bool) {
         if self.board.una() > self.marked_below {
-            self.end_easing();
+            self.finish_cwr();
         } else {
             self.reduce(delivered, advanced);
         }
     }
 
     /// The reduction for an echo, if one is under way, is over: the window is at its threshold.
-    pub(super) fn end_easing(&mut self) {
-        if std::mem::take(&mut self.easing) && self.state == State::Open {
+    pub(super) fn finish_cwr(&mut self) {
+        if std::mem::take(&mut self.in_cwr) && self.state == CaState::Open {
             self.window.cwnd = self.window.ssthresh;
         }
     }
 
     /// An acknowledgement brings what routers answer: a change of the rate, bytes/s. It does so in
     /// whatever state the sender is.
-    pub(super) fn heed_answer(&mut self, feedback: i32) {
-        let before = if self.sums_feedback() { self.answered } else { 0 };
-        self.answered = feedback;
-        let packets = f64::from(feedback.wrapping_sub(before)) / f64::from(self.profile.packet);
+    pub(super) fn apply_router_feedback(&mut self, feedback: i32) {
+        let before = if self.sums_feedback() { self.router_feedback } else { 0 };
+        self.router_feedback = feedback;
+        let packets = f64::from(feedback.wrapping_sub(before)) / f64::from(self.config.packet);
         self.controller.on_feedback(&mut self.window, packets, self.rtt.smoothed());
-        self.window.cwnd = self.window.cwnd.min(self.profile.max_window);
+        self.window.cwnd = self.window.cwnd.min(self.config.max_window);
     }
 
     /// Whether the first gap was outstanding when an echo reduced the window: a series of marks
     /// and losses in one window of data reduces it once. Not where the echo is exact: there it may
     /// have reduced the window by little, and a loss is met as ever [RFC 8257, 3.5].
-    pub(super) fn is_heeded(&self) -> bool {
+    pub(super) fn was_reduced_by_echo(&self) -> bool {
         !self.exact_echo() && self.board.una() < self.marked_below
     }
 }

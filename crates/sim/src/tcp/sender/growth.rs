@@ -4,10 +4,10 @@ use fairhaul_cc::{AckEvent, Controller, Pacing};
 use fairhaul_experiment::SlowStart;
 use fairhaul_units::{Ack, Time, real};
 
-use super::{Sender, State};
+use super::{CaState, Sender};
 
 impl<C: Controller + Clone> Sender<C> {
-    /// What the controller is told of an acknowledgement that delivered something.
+    /// The event for the controller of an acknowledgement that delivered packets.
     #[inline(always)]
     pub(super) fn event(&mut self, ack: &Ack, delivered: u64, now: Time) -> AckEvent {
         let lost = self.board.lost() - std::mem::replace(&mut self.lost_told, self.board.lost());
@@ -25,23 +25,23 @@ impl<C: Controller + Clone> Sender<C> {
             packets: real(delivered),
             marked: if ack.ece && self.exact_echo() { real(delivered) } else { 0.0 },
             lost: real(lost),
-            rtt: match &self.timed {
+            rtt: match &self.rack_tlp {
                 None => now.since(ack.echo),
-                Some(timed) => timed.rack.sample().unwrap_or(now.since(ack.echo)),
+                Some(rack_tlp) => rack_tlp.rack.sample().unwrap_or(now.since(ack.echo)),
             },
             srtt: self.rtt.smoothed(),
             min_rtt: self.rtt.smallest(),
-            one_way: self.profile.clock.reads(ack.arrived).since(ack.echo),
+            one_way: self.config.clock.reads(ack.arrived).since(ack.echo),
             in_flight: real(self.board.in_flight()),
             new_round,
-            recovering: self.state != State::Open,
+            recovering: self.state != CaState::Open,
             rate,
         }
     }
 
     /// New data was acknowledged outside fast recovery: the window may grow.
     pub(super) fn grow(&mut self, event: Option<&AckEvent>, full: bool) {
-        let may_grow = self.window.cwnd < self.profile.max_window && (full || self.is_half_used());
+        let may_grow = self.window.cwnd < self.config.max_window && (full || self.is_half_used());
         let Some(event) = event.filter(|_| may_grow) else { return };
         if self.window.in_slow_start() && !self.ends_slow_start(event) {
             self.slow_start(event);
@@ -52,11 +52,11 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// Whether slow start ends here, by a train of acknowledgements or the delay.
     fn ends_slow_start(&mut self, event: &AckEvent) -> bool {
-        let Some(hybrid) = &mut self.hybrid else { return false };
-        let over = hybrid.is_over(event, self.window.cwnd, self.board.una(), self.board.next());
+        let Some(hystart) = &mut self.hystart else { return false };
+        let over = hystart.is_over(event, self.window.cwnd, self.board.una(), self.board.next());
         if over {
             self.window.ssthresh = self.window.cwnd;
-            self.hybrid = None;
+            self.hystart = None;
         }
         over
     }
@@ -69,7 +69,7 @@ impl<C: Controller + Clone> Sender<C> {
         if divisor != 1.0 && self.window.cwnd > before {
             self.window.cwnd = before + (self.window.cwnd - before) / divisor;
         }
-        if self.profile.slow_start.is_full() {
+        if self.config.slow_start.is_full() {
             self.window.cwnd = self.window.cwnd.min(self.window.ssthresh.max(before));
         }
     }
@@ -80,31 +80,31 @@ impl<C: Controller + Clone> Sender<C> {
     // Differs from [RFC 3742, 2]: K = cwnd / (max_ssthresh / 2) is not rounded down. Rounded, a
     // window just below a multiple would grow by up to half as much again in a round.
     fn divisor(&self, cwnd: f64, packets: f64) -> f64 {
-        if let SlowStart::Limited { max_ssthresh } = self.profile.slow_start
+        if let SlowStart::Limited { max_ssthresh } = self.config.slow_start
             && cwnd > max_ssthresh
         {
             return cwnd / (0.5 * max_ssthresh);
         }
-        if self.profile.slow_start.is_full() {
+        if self.config.slow_start.is_full() {
             return packets.min(2.0) / packets;
         }
-        self.hystart.as_ref().map_or(1.0, |hystart| hystart.divisor(packets, self.is_paced()))
+        self.hystart_pp.as_ref().map_or(1.0, |hystart_pp| hystart_pp.divisor(packets, self.is_paced()))
     }
 
     fn is_paced(&self) -> bool {
-        self.profile.max_pacing_rate.is_some() || self.controller.pacing(&self.window) != Pacing::None
+        self.config.max_pacing_rate.is_some() || self.controller.pacing(&self.window) != Pacing::None
     }
 
     /// Ends the first slow start where the round-trip time says so; later ones know a threshold,
     /// and are standard [RFC 9406, 4.3].
     #[inline(never)]
     pub(super) fn watch_delay(&mut self, event: &AckEvent) {
-        let Some(hystart) = &mut self.hystart else { return };
+        let Some(hystart_pp) = &mut self.hystart_pp else { return };
         let (una, next) = (self.board.una(), self.board.next());
-        if self.window.in_slow_start() && !hystart.is_over(event, una, next) {
+        if self.window.in_slow_start() && !hystart_pp.is_over(event, una, next) {
             return;
         }
         self.window.ssthresh = self.window.ssthresh.min(self.window.cwnd);
-        self.hystart = None;
+        self.hystart_pp = None;
     }
 }

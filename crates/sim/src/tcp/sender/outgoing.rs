@@ -3,7 +3,7 @@
 use fairhaul_cc::{Controller, Pacing, Request};
 use fairhaul_units::{CongestionHeader, Data, Ecn, Time, real};
 
-use super::{Poll, Profile, Sender, State};
+use super::{CaState, Poll, Sender, SenderConfig};
 
 impl<C: Controller + Clone> Sender<C> {
     /// What leaves once the connection is open.
@@ -26,7 +26,7 @@ impl<C: Controller + Clone> Sender<C> {
         match &poll {
             Poll::Send(data) => {
                 self.pacer.sent(data.size, now);
-                self.proportion.sent();
+                self.prr.sent();
             }
             Poll::Hold(_) => self.urgent = urgent,
             Poll::Idle => {}
@@ -38,7 +38,7 @@ impl<C: Controller + Clone> Sender<C> {
         if self.is_probing() {
             return self.send_probe(now);
         }
-        let resent = if self.state == State::Open { None } else { self.lost_to_resend() };
+        let resent = if self.state == CaState::Open { None } else { self.lost_to_resend() };
         if let Some(number) = resent {
             return self.resend(number, now);
         }
@@ -49,7 +49,7 @@ impl<C: Controller + Clone> Sender<C> {
         if let Some(rates) = &mut self.rates {
             rates.app_limited(self.board.in_flight());
         }
-        if self.state == State::Recovery && self.profile.recovery.reports() && self.timed.is_none() {
+        if self.state == CaState::Recovery && self.config.recovery.reports() && self.rack_tlp.is_none() {
             if let Some(number) = self.board.gap_to_resend() {
                 return self.resend(number, now);
             }
@@ -60,14 +60,14 @@ impl<C: Controller + Clone> Sender<C> {
         Poll::Idle
     }
 
-    /// What left last did so with that stamp; who wants to know is told.
+    /// The last packet was sent with that stamp: reports it to RACK and to the rate sampler.
     #[inline(never)]
-    pub(super) fn note_launched(&mut self, stamp: Time) {
-        if let State::Opening { .. } = self.state {
+    pub(super) fn on_launched(&mut self, stamp: Time) {
+        if let CaState::Opening { .. } = self.state {
             return;
         }
-        if let Some(timed) = &mut self.timed {
-            timed.rack.launched(stamp);
+        if let Some(rack_tlp) = &mut self.rack_tlp {
+            rack_tlp.rack.launched(stamp);
         }
         if let Some(rates) = &mut self.rates {
             rates.sent(stamp, self.board.in_flight(), self.board.lost());
@@ -75,21 +75,21 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     pub(super) fn may_send_new(&self) -> bool {
-        self.board.next() < self.total.min(self.ready).min(self.room.end())
+        self.board.next() < self.total.min(self.ready).min(self.buffers.end())
     }
 
     /// The lost packet to send again next.
     fn lost_to_resend(&mut self) -> Option<u64> {
-        match &mut self.timed {
+        match &mut self.rack_tlp {
             None => self.board.lost_to_resend(),
-            Some(timed) => timed.rack.lost_to_resend(self.board.una()),
+            Some(rack_tlp) => rack_tlp.rack.lost_to_resend(self.board.una()),
         }
     }
 
     fn count_resent(&mut self, number: u64, now: Time) {
-        match &mut self.timed {
+        match &mut self.rack_tlp {
             None => self.board.resend(number),
-            Some(timed) => timed.rack.resend(&mut self.board, number, now),
+            Some(rack_tlp) => rack_tlp.rack.resend(&mut self.board, number, now),
         }
     }
 
@@ -98,10 +98,10 @@ impl<C: Controller + Clone> Sender<C> {
             return Poll::Hold(until);
         }
         self.count_resent(number, now);
-        self.remember_resent(now);
+        self.note_retransmission(now);
         // A retransmission of the first gap starts the timer anew: it has a round trip before it.
         let first = number == self.board.una() && !self.is_impatient();
-        if first && !self.is_settling() || self.timer == Time::NEVER {
+        if first && !self.is_reorder_timer_armed() || self.timer == Time::NEVER {
             self.restart_timer(now);
         }
         Poll::Send(self.retransmission(number, now))
@@ -112,7 +112,7 @@ impl<C: Controller + Clone> Sender<C> {
             return Poll::Hold(until);
         }
         let Some(number) = self.board.rescue(self.recover) else { return Poll::Idle };
-        self.remember_resent(now);
+        self.note_retransmission(now);
         Poll::Send(self.retransmission(number, now))
     }
 
@@ -126,7 +126,7 @@ impl<C: Controller + Clone> Sender<C> {
     fn pacing(&self) -> Pacing {
         match self.controller.pacing(&self.window) {
             // Unclear in [FHSTCP, Fig. 1]: whether recovery is paced. It is not: a hole is filled at once.
-            Pacing::Blocks { .. } if self.state != State::Open => Pacing::None,
+            Pacing::Blocks { .. } if self.state != CaState::Open => Pacing::None,
             pacing => pacing,
         }
     }
@@ -141,19 +141,19 @@ impl<C: Controller + Clone> Sender<C> {
         self.pacer.go_on(burst - 1);
         let number = self.board.send_new();
         self.note_usage();
-        if self.timed.is_some() {
-            self.note_new(now);
+        if self.rack_tlp.is_some() {
+            self.on_new_data_sent(now);
         }
         if self.timer == Time::NEVER {
             self.restart_timer(now);
         }
-        let cwr = std::mem::take(&mut self.cwr) && self.profile.ecn == Ecn::Capable;
-        Poll::Send(Data { again: false, ecn: self.profile.ecn, cwr, ..self.retransmission(number, now) })
+        let cwr = std::mem::take(&mut self.cwr) && self.config.ecn == Ecn::Capable;
+        Poll::Send(Data { again: false, ecn: self.config.ecn, cwr, ..self.retransmission(number, now) })
     }
 
     /// What the next packet asks of routers.
     fn request(&self) -> Option<CongestionHeader> {
-        let Profile { line, packet, .. } = self.profile;
+        let SenderConfig { line, packet, .. } = self.config;
         let Request { gap, rtt, change } =
             self.controller.request(&self.window, self.rtt.smoothed(), line)?;
         let delta = (change * f64::from(packet)).min(i32::MAX.into());
@@ -162,7 +162,7 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// What is sent again is not ECN-capable [RFC 3168, 6.1.5].
     fn retransmission(&self, number: u64, now: Time) -> Data {
-        let (ecn, size) = (Ecn::NotCapable, self.profile.packet_size(number));
+        let (ecn, size) = (Ecn::NotCapable, self.config.packet_size(number));
         let congestion = self.request();
         Data { number, stamped: now, size, opens: false, again: true, ecn, cwr: false, congestion }
     }

@@ -4,8 +4,8 @@ use fairhaul_cc::{AckEvent, Cause, Controller};
 use fairhaul_experiment::Recovery;
 use fairhaul_units::{Ack, Time};
 
-use super::{Outcome, Sender, State};
-use crate::tcp::{DUP_THRESHOLD, Proportion};
+use super::{CaState, Outcome, Sender};
+use crate::tcp::{DUP_THRESHOLD, Prr};
 
 impl<C: Controller + Clone> Sender<C> {
     pub(super) fn in_open(
@@ -20,22 +20,22 @@ impl<C: Controller + Clone> Sender<C> {
         if self.is_loss(advanced) {
             return self.enter_recovery(delivered, advanced, now);
         }
-        if self.easing {
-            self.ease(delivered, advanced > 0);
+        if self.in_cwr {
+            self.continue_cwr(delivered, advanced > 0);
         }
         if advanced > 0 {
             self.rearm(now);
             // An echo of a mark never lets the window grow, nor does a window that comes down.
-            if !ece && !self.easing {
+            if !ece && !self.in_cwr {
                 self.grow(event, full);
             }
         }
         if let Some(event) = event
-            && self.hystart.is_some()
+            && self.hystart_pp.is_some()
         {
             self.watch_delay(event);
         }
-        if ece { self.heed_echo(delivered, advanced > 0, now) } else { Outcome::Quiet }
+        if ece { self.on_echo(delivered, advanced > 0, now) } else { Outcome::Quiet }
     }
 
     /// An acknowledgement that a later one has overtaken: what it reports was delivered all the same
@@ -45,30 +45,31 @@ impl<C: Controller + Clone> Sender<C> {
     // recovery under way it does not, as there.
     #[cold]
     pub(super) fn on_overtaken(&mut self, ack: &Ack, now: Time) -> Outcome {
-        if !self.profile.recovery.reports() || ack.blocks == 0 {
+        if !self.config.recovery.reports() || ack.blocks == 0 {
             return Outcome::Quiet;
         }
-        let delivered = if self.timed.is_some() { self.take_timed(ack, now) } else { self.board.take(ack) };
+        let delivered =
+            if self.rack_tlp.is_some() { self.take_ack_by_rack(ack, now) } else { self.board.take(ack) };
         if delivered == 0 {
             return Outcome::Quiet;
         }
         let event = self.event(ack, delivered, now);
         self.controller.on_delivery(&mut self.window, &event);
         let mut outcome = Outcome::Quiet;
-        if self.state == State::Open && self.is_loss(0) {
+        if self.state == CaState::Open && self.is_loss(0) {
             outcome = self.enter_recovery(delivered, 0, now);
-        } else if self.state == State::Recovery && self.timed.is_none() {
+        } else if self.state == CaState::Recovery && self.rack_tlp.is_none() {
             outcome = self.in_recovery(delivered, 0, now);
         }
-        self.await_settled(now);
-        self.window.cwnd = self.window.cwnd.min(self.profile.max_window);
+        self.arm_reorder_timer(now);
+        self.window.cwnd = self.window.cwnd.min(self.config.max_window);
         outcome
     }
 
     /// Whether this acknowledgement, which advanced by that many packets, reveals a loss.
     fn is_loss(&mut self, advanced: u64) -> bool {
-        if self.profile.recovery.reports() {
-            return self.timed.as_ref().map_or(self.board.has_loss(), |timed| timed.rack.has_loss());
+        if self.config.recovery.reports() {
+            return self.rack_tlp.as_ref().map_or(self.board.has_loss(), |rack_tlp| rack_tlp.rack.has_loss());
         }
         if advanced > 0 || self.board.outstanding() == 0 {
             self.dup_acks = 0;
@@ -86,33 +87,33 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     pub(super) fn enter_recovery(&mut self, delivered: u64, advanced: u64, now: Time) -> Outcome {
-        let eased = self.easing;
-        self.end_easing();
-        self.remember(now);
-        let (heeded, cwnd) = (self.is_heeded(), self.window.cwnd);
+        let eased = self.in_cwr;
+        self.finish_cwr();
+        self.save_undo_state(now);
+        let (heeded, cwnd) = (self.was_reduced_by_echo(), self.window.cwnd);
         if !heeded {
-            self.tell(Cause::Loss, now);
+            self.on_congestion_event(Cause::Loss, now);
             self.pacer.restart(now);
             self.cwr = true;
         }
-        self.hystart = None;
+        self.hystart_pp = None;
         self.board.begin_recovery();
-        self.state = State::Recovery;
+        self.state = CaState::Recovery;
         self.recover = self.board.next();
         self.partial_acks = 0;
         self.urgent = true;
-        match self.profile.recovery {
+        match self.config.recovery {
             Recovery::Sack => {}
-            Recovery::SackProportional => {
-                self.proportion = Proportion::new(self.board.outstanding());
+            Recovery::SackPrr => {
+                self.prr = Prr::new(self.board.outstanding());
                 self.reduce(delivered, advanced > 0);
             }
             Recovery::Rack => {
-                self.forget_probe();
+                self.cancel_probe();
                 // Differs from [RFC 6937, 3]: the window before the reduction, not what is outstanding; and
                 // where an echo has begun to reduce it, that goes on (tcp_enter_recovery).
                 if !(eased && heeded) {
-                    self.proportion = Proportion::new(cwnd as u64);
+                    self.prr = Prr::new(cwnd as u64);
                 }
                 self.reduce(delivered, advanced > 0);
             }
@@ -128,17 +129,17 @@ impl<C: Controller + Clone> Sender<C> {
     pub(super) fn in_recovery(&mut self, delivered: u64, advanced: u64, now: Time) -> Outcome {
         self.reduce(delivered, advanced > 0);
         if advanced == 0 {
-            if !self.profile.recovery.reports() {
+            if !self.config.recovery.reports() {
                 self.board.set_left(self.board.left() + 1);
             }
             return Outcome::Quiet;
         }
         let done = self.board.una() >= self.recover;
-        if done || self.profile.recovery == Recovery::Reno {
+        if done || self.config.recovery == Recovery::Reno {
             self.leave_recovery(now);
             return self.reduce_again(delivered, advanced, now);
         }
-        if let Recovery::NewReno { .. } = self.profile.recovery {
+        if let Recovery::NewReno { .. } = self.config.recovery {
             self.partial_acks += 1;
             // All that the partial acknowledgement covers but the retransmission had left before.
             self.board.set_left(self.board.left().saturating_sub(advanced - 1));
@@ -154,22 +155,22 @@ impl<C: Controller + Clone> Sender<C> {
     /// Whether the timer runs on since the first partial acknowledgement of this recovery
     /// [RFC 6582, 4].
     pub(super) fn is_impatient(&self) -> bool {
-        let impatient = self.profile.recovery == Recovery::NewReno { impatient: true };
-        impatient && self.state == State::Recovery && self.partial_acks > 1
+        let impatient = self.config.recovery == Recovery::NewReno { impatient: true };
+        impatient && self.state == CaState::Recovery && self.partial_acks > 1
     }
 
     fn leave_recovery(&mut self, now: Time) {
-        self.settle();
-        self.state = State::Open;
+        self.finish_prr();
+        self.state = CaState::Open;
         self.dup_acks = 0;
         self.board.set_left(0);
-        if let Recovery::NewReno { .. } = self.profile.recovery {
+        if let Recovery::NewReno { .. } = self.config.recovery {
             // No burst where little is in flight [RFC 6582, 3.2 step 3, option 1].
             let in_flight = self.board.in_flight().max(1) as f64;
             self.window.cwnd = self.window.ssthresh.min(in_flight + 1.0);
         }
-        if let Some(timed) = &mut self.timed {
-            timed.rack.recovered();
+        if let Some(rack_tlp) = &mut self.rack_tlp {
+            rack_tlp.rack.recovered();
         }
         self.controller.on_recovered(&mut self.window, now);
         self.rearm(now);
@@ -177,29 +178,29 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// Proportional: moves the window with what an acknowledgement delivers.
     pub(super) fn reduce(&mut self, delivered: u64, advanced: bool) {
-        if !self.is_proportional() {
+        if !self.uses_prr() {
             return;
         }
         let (in_flight, ssthresh) = (self.board.in_flight(), self.window.ssthresh);
-        let more = match &self.timed {
-            None => self.proportion.delivered(delivered, in_flight, ssthresh, advanced),
+        let more = match &self.rack_tlp {
+            None => self.prr.delivered(delivered, in_flight, ssthresh, advanced),
             Some(_) if delivered == 0 => return,
-            Some(timed) => {
-                let fine = advanced && !timed.found;
-                self.proportion.delivered_in_kernel(delivered, in_flight, ssthresh, fine)
+            Some(rack_tlp) => {
+                let fine = advanced && !rack_tlp.found;
+                self.prr.delivered_in_kernel(delivered, in_flight, ssthresh, fine)
             }
         };
         self.window.cwnd = (in_flight + more) as f64;
     }
 
     /// Whether recovery moves the window. In the kernel a controller that models the path does so itself.
-    pub(super) fn is_proportional(&self) -> bool {
-        self.profile.recovery.is_proportional() && (self.timed.is_none() || self.rates.is_none())
+    pub(super) fn uses_prr(&self) -> bool {
+        self.config.recovery.uses_prr() && (self.rack_tlp.is_none() || self.rates.is_none())
     }
 
-    /// Proportional: a recovery that ends leaves the window at its threshold [RFC 6937, 3].
-    pub(super) fn settle(&mut self) {
-        if self.is_proportional() && (self.state == State::Recovery || self.easing) {
+    /// Proportional rate reduction: a recovery that ends leaves the window at its threshold [RFC 6937, 3].
+    pub(super) fn finish_prr(&mut self) {
+        if self.uses_prr() && (self.state == CaState::Recovery || self.in_cwr) {
             self.window.cwnd = self.window.ssthresh;
         }
     }
@@ -208,7 +209,7 @@ impl<C: Controller + Clone> Sender<C> {
     /// next with the same acknowledgement, before anything leaves for the window between the two [LINUX,
     /// tcp_fastretrans_alert].
     fn reduce_again(&mut self, delivered: u64, advanced: u64, now: Time) -> Outcome {
-        let lost = self.timed.as_ref().is_some_and(|timed| timed.rack.has_loss());
+        let lost = self.rack_tlp.as_ref().is_some_and(|rack_tlp| rack_tlp.rack.has_loss());
         if lost && self.enter_recovery(delivered, advanced, now) == Outcome::Reduced {
             Outcome::ReducedAgain
         } else {
@@ -228,11 +229,11 @@ impl<C: Controller + Clone> Sender<C> {
             // What jumps forward was received before the timeout: it is no sign of room.
             // Differs from [RFC 3168, 6.1.2]: after a timeout an echo does not stop growth. It
             // goes on until new data say CWR; what leaves before them would go one packet a round.
-            let most = if self.profile.slow_start.is_full() { f64::INFINITY } else { 2.0 };
+            let most = if self.config.slow_start.is_full() { f64::INFINITY } else { 2.0 };
             let event = event.map(|event| AckEvent { packets: event.packets.min(most), ..*event });
             self.grow(event.as_ref(), true);
             if self.board.una() >= self.recover {
-                self.state = State::Open;
+                self.state = CaState::Open;
                 self.controller.on_recovered(&mut self.window, now);
                 return self.reduce_again(delivered, advanced, now);
             }

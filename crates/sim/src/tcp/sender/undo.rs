@@ -8,13 +8,13 @@
 use fairhaul_cc::{Controller, Window};
 use fairhaul_units::{Ack, Time};
 
-use super::{Sender, State};
+use super::{CaState, Sender};
 use crate::tcp::RttEstimator;
 
 /// The sender before a loss event or a timeout in the open state. What follows until all is
 /// acknowledged belongs to the same episode, and is undone with it or not at all.
 #[derive(Clone, Debug)]
-pub(super) struct Before<C> {
+pub(super) struct UndoState<C> {
     began: Time,
     /// Stamp of the first retransmission since, or an earlier time.
     resent: Time,
@@ -28,9 +28,9 @@ pub(super) struct Before<C> {
 
 impl<C: Controller + Clone> Sender<C> {
     /// A loss event or a timeout is about to move the window.
-    pub(super) fn remember(&mut self, now: Time) {
-        if self.profile.undo && self.state == State::Open {
-            self.before = Some(Box::new(Before {
+    pub(super) fn save_undo_state(&mut self, now: Time) {
+        if self.config.undo && self.state == CaState::Open {
+            self.undo_state = Some(Box::new(UndoState {
                 began: now,
                 // What a loss event before this one sent again may be under way yet: its stamp is no late packet's.
                 resent: self.resent_since,
@@ -44,17 +44,17 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     /// The timer ran out.
-    pub(super) fn remember_timeout(&mut self) {
-        if let Some(before) = &mut self.before {
-            before.unsent = Some(self.board.next());
+    pub(super) fn note_timeout_for_undo(&mut self) {
+        if let Some(saved) = &mut self.undo_state {
+            saved.unsent = Some(self.board.next());
         }
     }
 
     /// A packet is sent again. Processing may stamp it later, never earlier.
-    pub(super) fn remember_resent(&mut self, now: Time) {
+    pub(super) fn note_retransmission(&mut self, now: Time) {
         self.resent_since = self.resent_since.min(now);
-        if let Some(before) = &mut self.before {
-            before.resent = before.resent.min(now);
+        if let Some(saved) = &mut self.undo_state {
+            saved.resent = saved.resent.min(now);
         }
     }
 
@@ -65,43 +65,44 @@ impl<C: Controller + Clone> Sender<C> {
     // acknowledged, not for the first acknowledgement alone. Of several gaps of which one is a
     // loss, the first to be closed may be a late packet. So does Linux.
     pub(super) fn undo(&mut self, ack: &Ack, now: Time) -> Option<Time> {
-        if self.before.is_none() && self.resent_since == Time::NEVER {
+        if self.undo_state.is_none() && self.resent_since == Time::NEVER {
             return None;
         }
-        let timed = self.timed.as_ref();
-        let done = timed.map_or(self.board.resent_is_done(), |timed| timed.rack.resent_is_done());
+        let rack_tlp = self.rack_tlp.as_ref();
+        let done = rack_tlp.map_or(self.board.resent_is_done(), |by_time| by_time.rack.resent_is_done());
         if done {
             self.resent_since = Time::NEVER;
         }
-        let before = self.before.take_if(|before| done || ack.echo >= before.resent)?;
-        if ack.echo >= before.resent {
+        let saved = self.undo_state.take_if(|saved| done || ack.echo >= saved.resent)?;
+        if ack.echo >= saved.resent {
             return None;
         }
         // Differs from [RFC 4015, 3.4]: the window is at once what it was, not what is in flight
         // with slow start from there, as in Linux. What is late fills most of it.
-        self.window = before.window;
-        self.controller.clone_from(&before.controller);
-        self.no_fast_below = before.no_fast_below;
-        match &mut self.timed {
-            Some(timed) => timed.rack.forgive(&mut self.board),
+        self.window = saved.window;
+        self.controller.clone_from(&saved.controller);
+        self.no_fast_below = saved.no_fast_below;
+        match &mut self.rack_tlp {
+            Some(rack_tlp) => rack_tlp.rack.undo_losses(&mut self.board),
             None => self.board.forget_losses(),
         }
-        (self.state, self.easing) = (State::Open, false);
+        (self.state, self.in_cwr) = (CaState::Open, false);
         (self.dup_acks, self.partial_acks, self.urgent) = (0, 0, false);
         self.rearm(now);
-        let since = before.began;
-        if before.unsent.is_some() {
-            self.wary = Some(before);
+        let since = saved.began;
+        if saved.unsent.is_some() {
+            self.rto_pending = Some(saved);
         }
         Some(since)
     }
 
     /// After a spurious timeout the first sample of what was sent since makes the timer careful
     /// [RFC 4015, 3.5].
-    pub(super) fn learn(&mut self, ack: &Ack, now: Time) {
+    pub(super) fn adapt_rto(&mut self, ack: &Ack, now: Time) {
         let una = self.board.una();
-        if let Some(before) = self.wary.take_if(|before| before.unsent.is_some_and(|unsent| una > unsent)) {
-            self.rtt.distrust(&before.rtt, now.since(ack.echo));
+        if let Some(saved) = self.rto_pending.take_if(|saved| saved.unsent.is_some_and(|unsent| una > unsent))
+        {
+            self.rtt.distrust(&saved.rtt, now.since(ack.echo));
         }
     }
 }

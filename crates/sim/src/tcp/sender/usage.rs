@@ -26,7 +26,7 @@ impl<C: Controller + Clone> Sender<C> {
     #[inline(always)]
     pub(super) fn stopped_by_window(&mut self) {
         self.usage.limited = true;
-        if self.profile.slow_start.is_full() {
+        if self.config.slow_start.is_full() {
             (self.usage.most, self.usage.end) = (self.board.outstanding(), self.board.next());
         }
     }
@@ -35,13 +35,13 @@ impl<C: Controller + Clone> Sender<C> {
     /// that the window did so before, in this window of data [LINUX, tcp_cwnd_validate].
     #[inline(always)]
     pub(super) fn stopped_otherwise(&mut self) {
-        self.usage.limited &= self.profile.slow_start.is_full();
+        self.usage.limited &= self.config.slow_start.is_full();
     }
 
     /// In Linux: a packet has left that was never sent before [LINUX, tcp_cwnd_validate].
     #[inline(always)]
     pub(super) fn note_usage(&mut self) {
-        if !self.profile.slow_start.is_full() {
+        if !self.config.slow_start.is_full() {
             return;
         }
         let (usage, outstanding) = (&mut self.usage, self.board.outstanding());
@@ -54,6 +54,6 @@ impl<C: Controller + Clone> Sender<C> {
     /// to twice what was used of it [LINUX, tcp_is_cwnd_limited].
     pub(super) fn is_half_used(&self) -> bool {
         let most = self.usage.most as f64;
-        self.profile.slow_start.is_full() && self.window.in_slow_start() && self.window.cwnd < 2.0 * most
+        self.config.slow_start.is_full() && self.window.in_slow_start() && self.window.cwnd < 2.0 * most
     }
 }

@@ -1,0 +1,87 @@
+//! The book of a link.
+
+use fairhaul_path::WORK_PER_BYTE;
+use fairhaul_units::Span;
+
+use super::binned_series::BinnedSeries;
+use crate::LinkRow;
+
+/// The book of one direction of a link.
+#[derive(Clone, Debug)]
+pub(super) struct LinkBook {
+    pub(super) arriving: BinnedSeries<Offered>,
+    pub(super) leaving: BinnedSeries<Departed>,
+    /// By bin: what of that which was taken then was dropped, and what was marked.
+    pub(super) rare_events: Vec<[u64; 2]>,
+    /// By bin: what was sent, in the unit of [`WORK_PER_BYTE`].
+    pub(super) work: Vec<u128>,
+}
+
+/// What is offered to a link in a bin.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Offered {
+    pub(super) refused: u64,
+    pub(super) packets: LevelSteps,
+    pub(super) bytes: LevelSteps,
+}
+
+/// What leaves the queue of a link in a bin.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Departed {
+    pub(super) busy_ps: u64,
+    pub(super) packets: LevelSteps,
+    pub(super) bytes: LevelSteps,
+}
+
+impl Departed {
+    /// A packet of `size` leaves.
+    #[inline(always)]
+    pub(super) fn steps(&mut self, size: u32, after: Span) {
+        self.packets.step(1, after);
+        self.bytes.step(size, after);
+    }
+}
+
+/// The steps of a level within one bin, up or down.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LevelSteps {
+    /// How far they lead.
+    pub(super) sum: u64,
+    /// Sum of each step times its time since the start of the bin, ps.
+    pub(super) moment: u128,
+}
+
+impl LevelSteps {
+    #[inline(always)]
+    pub(super) fn step(&mut self, by: u32, after: Span) {
+        self.sum += u64::from(by);
+        self.moment += u128::from(by) * u128::from(after.as_ps());
+    }
+}
+
+/// The mean over a bin of that length of a level that was `level` at its start, which becomes what it is
+/// at its end.
+pub(super) fn mean(level: &mut u64, up: LevelSteps, down: LevelSteps, length: Span) -> f64 {
+    *level = *level + up.sum - down.sum;
+    let length = u128::from(length.as_ps());
+    (u128::from(*level) * length + down.moment - up.moment) as f64 / length as f64
+}
+
+pub(super) fn close_link(book: LinkBook, length: &impl Fn(usize) -> Span) -> Vec<LinkRow> {
+    let (arriving, leaving) = (book.arriving.close(), book.leaving.close());
+    let (mut packets, mut bytes) = (0, 0);
+    let row = |bin: usize| {
+        let (offered, left, length) = (&arriving[bin], &leaving[bin], length(bin));
+        let [dropped, marked] = book.rare_events[bin];
+        LinkRow {
+            busy_s: Span::from_ps(left.busy_ps).as_secs(),
+            arrived: offered.refused + offered.packets.sum,
+            dropped: offered.refused + dropped,
+            marked,
+            backlog_packets: mean(&mut packets, offered.packets, left.packets, length),
+            backlog_bytes: mean(&mut bytes, offered.bytes, left.bytes, length),
+            sent_bytes: book.work[bin] as f64 / WORK_PER_BYTE as f64,
+        }
+    };
+    (0..arriving.len()).map(row).collect()
+}

@@ -1,0 +1,253 @@
+//! Traces of capacity: a file beside the scenario, as rates over time or as opportunities to
+//! deliver [MAHIMAHI].
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use fairhaul_path::Rates;
+use fairhaul_units::{Rate, Span};
+
+use super::mistake::clip;
+use super::quantities::{FASTEST_BPS, LONGEST_RUN};
+
+/// A long day in milliseconds fits; beyond it a file is probably no trace.
+const MOST_LINES: usize = 2_000_000;
+const MOST_BYTES: u64 = 100_000_000;
+/// What one opportunity delivers at most, and what a second of one in each millisecond does.
+const OPPORTUNITY_BPS: u64 = 1504 * 8 * 1000;
+
+/// A trace that was read.
+#[derive(Clone, Debug)]
+pub(super) struct CapacityTrace {
+    pub(super) rates: Arc<Rates>,
+    /// Over its own length.
+    pub(super) mean: Rate,
+}
+
+/// The traces of a scenario, each read once for all runs of a sweep.
+pub(super) struct Traces {
+    folder: PathBuf,
+    read: RefCell<BTreeMap<(String, bool), Result<CapacityTrace, String>>>,
+}
+
+impl Traces {
+    /// Those beside `scenario`.
+    pub(super) fn beside(scenario: &Path) -> Traces {
+        let folder = scenario.parent().unwrap_or(Path::new("")).to_owned();
+        Traces { folder, read: RefCell::default() }
+    }
+
+    /// The trace in the file of that name; else a phrase that says where in the file what is wrong.
+    pub(super) fn open(&self, name: &str, repeat: bool) -> Result<CapacityTrace, String> {
+        let load = || {
+            let text = text(&self.folder.join(name)).map_err(|why| format!("{name}: {why}"))?;
+            let told = |(line, why)| format!("{name}:{line}: {why}");
+            TraceSteps::parse(&text).map_err(told)?.trace(repeat).map_err(|why| format!("{name}: {why}"))
+        };
+        self.read.borrow_mut().entry((name.to_owned(), repeat)).or_insert_with(load).clone()
+    }
+}
+
+/// Reads the text of a trace as a link with `rate = { trace = … }` would.
+///
+/// # Errors
+/// What is wrong, with the number of its line where it is in one.
+pub fn check(text: &str, repeat: bool) -> Result<(), String> {
+    let steps = TraceSteps::parse(text).map_err(|(line, why)| format!("{line}: {why}"))?;
+    steps.trace(repeat).map(drop)
+}
+
+fn text(path: &Path) -> Result<String, String> {
+    let told = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        io::ErrorKind::InvalidData => "this is no text in UTF-8".to_owned(),
+        _ => error.to_string().to_lowercase(),
+    };
+    // A pipe or a device might never end.
+    if !path.metadata().map_err(told)?.is_file() {
+        return Err("this is no file".into());
+    }
+    let mut text = String::new();
+    File::open(path).map_err(told)?.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(told)?;
+    let fits = text.len() as u64 <= MOST_BYTES && text.lines().count() <= MOST_LINES;
+    if fits { Ok(text) } else { Err(format!("too long for a trace; at most {MOST_LINES} lines")) }
+}
+
+/// A trace as it stands in its file.
+#[derive(Debug, PartialEq)]
+struct TraceSteps {
+    /// From when on which rate, none in an outage; from zero on.
+    rates: Vec<(Span, Option<Rate>)>,
+    /// How long the whole is.
+    length: Span,
+    /// What holds after it, where it does not repeat: the last rate, or nothing.
+    lasts: bool,
+}
+
+/// The number of a line, and what is wrong there.
+type Wrong = (usize, String);
+
+impl TraceSteps {
+    /// Lines that are empty or begin with `#` say nothing.
+    fn parse(text: &str) -> Result<TraceSteps, Wrong> {
+        let lines =
+            || (1..).zip(text.lines().map(str::trim)).filter(|l| !l.1.is_empty() && !l.1.starts_with('#'));
+        match lines().next() {
+            None => Err((1, "the trace is empty".into())),
+            Some((_, first)) if first.contains(',') => {
+                let named = first.starts_with(|c: char| c.is_alphabetic() || c == '"');
+                over_time(lines().skip(named.into()))
+            }
+            Some(_) => opportunities(lines()),
+        }
+    }
+
+    fn trace(mut self, repeat: bool) -> Result<CapacityTrace, String> {
+        let lap = Rates::new(&self.rates, Some(self.length));
+        let mean = lap.mean().ok_or("nothing is ever sent; a trace has a mean of at least 1 bit/s")?;
+        if repeat {
+            return Ok(CapacityTrace { rates: Arc::new(lap), mean });
+        }
+        if !self.lasts {
+            self.rates.push((self.length, None));
+        }
+        Ok(CapacityTrace { rates: Arc::new(Rates::new(&self.rates, None)), mean })
+    }
+}
+
+/// Lines `seconds,bit/s`. The last rate holds as long as the one before it.
+fn over_time<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<TraceSteps, Wrong> {
+    let mut rates: Vec<(Span, Option<Rate>)> = Vec::new();
+    for (number, line) in lines {
+        let wrong = |why: String| Err((number, why));
+        let Some((at, rate)) = line.split_once(',') else {
+            return wrong(format!("wanted \"seconds,bit/s\", not \"{}\"", clip(line)));
+        };
+        let (at, rate) = (at.trim(), rate.trim());
+        let Some(at) = quantity(at, LONGEST_RUN.as_secs()).map(Span::from_secs) else {
+            return wrong(format!("\"{}\" is not a time in seconds, at most 100 days", clip(at)));
+        };
+        let Some(bps) = quantity(rate, FASTEST_BPS as f64) else {
+            return wrong(format!("\"{}\" is not a rate in bit/s, at most 1000 Tbit/s", clip(rate)));
+        };
+        match rates.last() {
+            None if !at.is_zero() => return wrong(format!("the first time is 0, not {at}")),
+            Some(last) if last.0 >= at => {
+                return wrong(format!("{at} does not come after the time before it"));
+            }
+            _ => rates.push((at, Rate::from_bps((bps + 0.5) as u64))),
+        }
+    }
+    let length = match rates[..] {
+        [] => return Err((1, "no line says a rate".into())),
+        [_] => Span::from_s(1), // the same rate for ever
+        [.., (before, _), (last, _)] => last + (last - before),
+    };
+    Ok(TraceSteps { rates, length, lasts: true })
+}
+
+/// A number from zero to `most`.
+fn quantity(text: &str, most: f64) -> Option<f64> {
+    text.parse().ok().filter(|number| (0.0..=most).contains(number))
+}
+
+/// Lines of one whole number of milliseconds: by then 1504 bytes more can have been delivered.
+// Differs from [MAHIMAHI]: what an opportunity delivers is spread over the millisecond before it, and what
+// a packet leaves of it is not wasted. The capacity up to each millisecond is the same.
+fn opportunities<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<TraceSteps, Wrong> {
+    let mut rates: Vec<(Span, Option<Rate>)> = vec![(Span::ZERO, None)];
+    let (mut last, mut count) = (0, 0);
+    let mut close = |ms: u64, count: u64, next: u64| {
+        let mut from = |ms, rate| match rates.last_mut() {
+            Some(step) if step.0 == Span::from_ms(ms) => step.1 = rate,
+            Some(step) if step.1 == rate => {}
+            _ => rates.push((Span::from_ms(ms), rate)),
+        };
+        from(ms - 1, Rate::from_bps(count * OPPORTUNITY_BPS));
+        if next > ms + 1 {
+            from(ms, None);
+        }
+    };
+    for (number, line) in lines {
+        let fits = |ms: &u64| *ms <= LONGEST_RUN / Span::from_ms(1);
+        let Some(ms) = line.parse().ok().filter(fits) else {
+            let text =
+                format!("wanted a whole number of milliseconds, at most 100 days, not \"{}\"", clip(line));
+            return Err((number, text));
+        };
+        let ms = ms.max(1); // what can be delivered at once is so within the first
+        if ms < last {
+            return Err((number, format!("{ms} ms are before the {last} ms of the line before")));
+        }
+        if ms > last && last > 0 {
+            close(last, count, ms);
+            count = 0;
+        }
+        (last, count) = (ms, count + 1);
+    }
+    close(last, count, last);
+    Ok(TraceSteps { rates, length: Span::from_ms(last), lasts: false })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn steps(text: &str) -> Vec<(u64, u64)> {
+        let ms = |span: Span| span.as_ps() / 1_000_000_000;
+        let steps = TraceSteps::parse(text).expect("it is a trace");
+        let bps = |rate: Option<Rate>| rate.map_or(0, Rate::as_bps);
+        steps.rates.iter().map(|step| (ms(step.0), bps(step.1))).chain([(ms(steps.length), 0)]).collect()
+    }
+
+    #[test]
+    fn rates_over_time_read_with_and_without_a_header() {
+        let wanted = [(0, 8_000_000), (500, 0), (2000, 1_500_000), (3500, 0)]; // 2 s + the 1.5 s before
+        assert_eq!(steps("time,rate\n0,8e6\n0.5, 0\n\n# a comment\n2,1500000\n"), wanted);
+        assert_eq!(steps("0,8000000\n0.5,0\n2,1500000.4"), wanted);
+    }
+
+    #[test]
+    fn opportunities_are_1504_bytes_in_the_millisecond_before_them() {
+        // 12.032 Mbit/s for each in a millisecond; two at 3 ms.
+        let one = 12_032_000;
+        assert_eq!(steps("1\n2\n3\n3\n6"), [(0, one), (2, 2 * one), (3, 0), (5, one), (6, 0)]);
+        assert_eq!(steps("0\n5\n5"), [(0, one), (1, 0), (4, 2 * one), (5, 0)]);
+        assert_eq!(steps("4"), [(0, 0), (3, one), (4, 0)]);
+    }
+
+    #[test]
+    fn the_mean_is_taken_over_the_length_of_the_trace() {
+        let mean = |text: &str| TraceSteps::parse(text).unwrap().trace(true).unwrap().mean.as_bps();
+        assert_eq!(mean("0,8e6\n1,4e6"), 6_000_000);
+        assert_eq!(mean("1\n4"), 6_016_000); // 2 x 12 032 bit in 4 ms
+        assert!(TraceSteps::parse("0,0\n1,0").unwrap().trace(true).is_err());
+    }
+
+    #[test]
+    fn what_does_not_repeat_keeps_its_last_rate_or_delivers_no_more() {
+        let rates = |text: &str| TraceSteps::parse(text).unwrap().trace(false).unwrap().rates;
+        assert_eq!(rates("0,8e6\n1,4e6").steps().last(), Some((Span::from_s(1), 4_000_000)));
+        assert_eq!(rates("1\n4").steps().last(), Some((Span::from_ms(4), 0)));
+        assert_eq!(rates("1\n4").lap(), None);
+    }
+
+    #[test]
+    fn what_is_no_trace_is_told_with_its_line() {
+        let told = |text: &str| TraceSteps::parse(text).expect_err("it is no trace");
+        assert_eq!(told(""), (1, "the trace is empty".into()));
+        assert_eq!(told("t,r\n").1, "no line says a rate");
+        assert_eq!(told("t,r\n1,5\n"), (2, "the first time is 0, not 1 s".into()));
+        assert_eq!(told("0,5\n1\n"), (2, "wanted \"seconds,bit/s\", not \"1\"".into()));
+        assert_eq!(told("0,5\n1,fast\n").1, "\"fast\" is not a rate in bit/s, at most 1000 Tbit/s");
+        assert_eq!(told("0,5\n2,1\n2,1\n"), (3, "2 s does not come after the time before it".into()));
+        assert!(told("0,5\nnan,1\n").1.contains("\"nan\" is not a time"));
+        assert!(told("0,-5\n").1.contains("\"-5\" is not a rate"));
+        assert_eq!(told("5\n3\n"), (2, "3 ms are before the 5 ms of the line before".into()));
+        assert!(told("1\n2.5\n").1.contains("not \"2.5\""));
+    }
+}

@@ -1,0 +1,356 @@
+//! Single values: text, number or list to a quantity, or to a phrase that says what was wanted.
+
+use std::fmt::Display;
+
+use fairhaul_units::{Bytes, Rate, Span};
+
+use super::field::{Accepts, bounds};
+use super::mistake::clip;
+use super::toml_tree::{Node, TomlValue};
+use crate::Start;
+
+/// The highest rate; its bits in 100 days still fit the arithmetic.
+pub(crate) const FASTEST_BPS: u64 = 1_000_000_000_000_000;
+/// Longest run: sums of times stay far below what a `Span` holds.
+pub(crate) const LONGEST_RUN: Span = Span::from_s(100 * 86_400);
+/// The largest burst: a thousand times what Linux hands over.
+const LARGEST_BURST: Bytes = Bytes(64_000_000);
+/// The same in packets, of the smallest size.
+const MOST_IN_BURST: u64 = LARGEST_BURST.0 / 64;
+/// The most arrivals in a second.
+const MOST_PER_S: f64 = 1e6;
+
+/// Round-trip times as asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum RoundTrips {
+    /// The same for all.
+    One(Span),
+    /// Spread evenly, both ends included.
+    Spread(Span, Span),
+    /// One for each.
+    Each(Vec<Span>),
+}
+
+/// A capacity as asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum CapacitySpec {
+    /// No limit.
+    Unlimited,
+    /// So many packets.
+    Packets(u64),
+    /// So many bytes.
+    Bytes(Bytes),
+    /// What the link sends in that time.
+    Time(Span),
+    /// So many millionths of the bandwidth-delay product.
+    Bdp(u64),
+}
+
+/// A value and what stands in its place: the phrase for a wrong type.
+pub(crate) fn unwanted(accepts: &Accepts, node: &Node) -> String {
+    let found = clip(&node.to_string());
+    let takes_unit = !matches!(accepts, Accepts::Number { .. } | Accepts::Whole { .. } | Accepts::Switch);
+    match node.value {
+        TomlValue::Whole(_) | TomlValue::Number(_) if takes_unit && quantity(accepts) => {
+            format!("{found} has no unit; wanted {}", accepts.wanted())
+        }
+        _ => format!("wanted {}, not {found}", accepts.wanted()),
+    }
+}
+
+/// Whether a text of this kind begins with a number.
+pub(crate) fn quantity(accepts: &Accepts) -> bool {
+    use Accepts::*;
+    match accepts {
+        Span { .. }
+        | Rate
+        | RateOrZero
+        | Size { .. }
+        | Frequency
+        | RoundTrips
+        | Start
+        | Overhead
+        | Capacity
+        | Burst => true,
+        Either(all) => all.iter().any(quantity),
+        _ => false,
+    }
+}
+
+/// Whether a text looks like a quantity.
+pub(crate) fn numeric(text: &str) -> bool {
+    text.trim_start().starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c))
+}
+
+/// A time within bounds.
+pub(crate) fn span(text: &str, least: Span, most: Span) -> Result<Span, String> {
+    let span: Span = text.parse().map_err(|e| format!("{e}"))?;
+    match () {
+        () if span < least && span.is_zero() => Err("must be above zero".into()),
+        () if span < least => Err(format!("{span} is too short; at least {least}")),
+        () if span > most => Err(format!("{span} is too long; at most {most}")),
+        () => Ok(span),
+    }
+}
+
+/// A size within bounds.
+pub(crate) fn size(text: &str, least: u64, most: u64) -> Result<Bytes, String> {
+    let size: Bytes = text.parse().map_err(|e| format!("{e}"))?;
+    match size.0 {
+        n if n < least => Err(format!("{size} is too small; at least {}", Bytes(least))),
+        n if n > most => Err(format!("{size} is too large; at most {}", Bytes(most))),
+        _ => Ok(size),
+    }
+}
+
+/// A rate.
+pub(crate) fn rate(text: &str) -> Result<Rate, String> {
+    bounded(text.parse().map_err(|e| format!("{e}"))?)
+}
+
+/// A rate, or none where it is zero.
+pub(crate) fn rate_or_zero(text: &str) -> Result<Option<Rate>, String> {
+    Rate::or_zero(text).map_err(|e| format!("{e}"))?.map(bounded).transpose()
+}
+
+fn bounded(rate: Rate) -> Result<Rate, String> {
+    let fits = rate.as_bps() <= FASTEST_BPS;
+    if fits { Ok(rate) } else { Err(format!("{rate} is too fast; at most 1000 Tbit/s")) }
+}
+
+/// A number within bounds.
+pub(crate) fn number(node: &Node, least: f64, most: f64, open: bool) -> Option<Result<f64, String>> {
+    let number = match node.value {
+        TomlValue::Number(number) => number,
+        TomlValue::Whole(whole) => whole as f64,
+        _ => return None,
+    };
+    let fits = number.is_finite() && number <= most && if open { number > least } else { number >= least };
+    Some(if fits {
+        Ok(number)
+    } else {
+        Err(format!("wanted a number{}, not {}", bounds(least, most, open), clip(&node.to_string())))
+    })
+}
+
+/// So many per second.
+pub(crate) fn frequency(text: &str) -> Result<f64, String> {
+    let wanted = || {
+        let number = text.trim().strip_suffix("Hz").map(str::trim_end);
+        let way_out = match number.filter(|number| numeric(number)) {
+            Some(number) => format!("did you mean \"{} /s\"?", clip(number)),
+            None => format!("wanted {}", Accepts::Frequency.wanted()),
+        };
+        format!("\"{}\" is not a frequency; {way_out}", clip(text))
+    };
+    let number = text.trim().strip_suffix("/s").ok_or_else(wanted)?.trim_end();
+    if !number.chars().all(|c| c.is_ascii_digit() || c == '.') {
+        return Err(wanted());
+    }
+    match number.parse::<f64>() {
+        Ok(0.0) => Err("the frequency must be above zero".into()),
+        Ok(per_s) if per_s > MOST_PER_S => Err(format!("{per_s} /s is too many; at most {MOST_PER_S} /s")),
+        Ok(per_s) => Ok(per_s),
+        Err(_) => Err(wanted()),
+    }
+}
+
+/// Two ends of a range.
+fn range(text: &str, most: Span) -> Result<(Span, Span), String> {
+    let wanted = || format!("\"{}\" is not a range; wanted one such as \"0 s..2 s\"", clip(text));
+    let (from, to) = text.split_once("..").ok_or_else(wanted)?;
+    let (from, to) = (span(from, Span::ZERO, most)?, span(to, Span::ZERO, most)?);
+    if from <= to { Ok((from, to)) } else { Err(format!("the range \"{}\" runs backwards", clip(text))) }
+}
+
+/// Round-trip times.
+pub(crate) fn round_trips(node: &Node) -> Option<Result<RoundTrips, String>> {
+    const MOST: Span = Span::from_s(100_000);
+    let single = |text: &str| span(text, Span::ZERO, MOST);
+    Some(match &node.value {
+        TomlValue::Text(text) if text.contains("..") => {
+            range(text, MOST).map(|(a, b)| RoundTrips::Spread(a, b))
+        }
+        TomlValue::Text(text) => single(text).map(RoundTrips::One),
+        TomlValue::List(nodes) => {
+            let wanted = |n: &Node| {
+                format!("every entry wants a time such as \"80 ms\", not {}", clip(&n.to_string()))
+            };
+            let each = nodes.iter().map(|n| n.text().ok_or_else(|| wanted(n)).and_then(single));
+            each.collect::<Result<_, _>>().map(RoundTrips::Each)
+        }
+        _ => return None,
+    })
+}
+
+/// When a flow starts.
+pub(crate) fn start(text: &str) -> Result<Start, String> {
+    const MOST: Span = Span::from_s(100 * 86_400);
+    let text = text.trim();
+    if let Some(rest) = text.strip_prefix("uniform") {
+        return range(rest.trim(), MOST).map(|(a, b)| Start::Uniform(a, b));
+    }
+    if let Some(rest) = text.strip_prefix("exponential") {
+        return span(rest.trim(), Span::from_ps(1), MOST).map(Start::Exponential);
+    }
+    if !numeric(text) {
+        return Err(format!("\"{}\" is not a start; wanted {}", clip(text), Accepts::Start.wanted()));
+    }
+    span(text, Span::ZERO, MOST).map(Start::At)
+}
+
+/// The largest processing time.
+pub(crate) fn overhead(text: &str) -> Result<Span, String> {
+    const MOST: Span = Span::from_s(1);
+    let text = text.trim();
+    if let Some(rest) = text.strip_prefix("uniform") {
+        let (from, to) = range(rest.trim(), MOST)?;
+        let fits = from.is_zero();
+        return if fits { Ok(to) } else { Err(format!("wanted {}", Accepts::Overhead.wanted())) };
+    }
+    match span(text, Span::ZERO, MOST) {
+        Ok(span) if span.is_zero() => Ok(span),
+        Ok(span) => Err(format!("a constant time is part of rtt; wanted \"0 s\" or \"uniform 0 s..{span}\"")),
+        Err(error) => Err(error),
+    }
+}
+
+/// What a queue holds.
+pub(crate) fn capacity(text: &str) -> Result<CapacitySpec, String> {
+    let wanted = || format!("\"{}\" is not a capacity; wanted {}", clip(text), Accepts::Capacity.wanted());
+    let text = text.trim();
+    if text == "unlimited" {
+        return Ok(CapacitySpec::Unlimited);
+    }
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).ok_or_else(wanted)?;
+    let (number, unit) = (&text[..end], text[end..].trim_start());
+    match unit {
+        "packet" | "packets" => match number.parse() {
+            Ok(0) => Err("0 packets are too few; at least \"1 packet\"".into()),
+            Ok(packets) => Ok(CapacitySpec::Packets(packets)),
+            Err(_) => Err(format!("\"{}\" is not a whole number of packets", clip(text))),
+        },
+        // The decimal reader of times gives exact millionths: "0.5 us" is 500 000 ps.
+        "bdp" => match format!("{number} us").parse::<Span>() {
+            Ok(span) if span.is_zero() => Err("0 bdp hold no packet".into()),
+            Ok(span) if span > Span::from_ms(1000) => {
+                Err(format!("{number} bdp is too much; at most 1000000 bdp"))
+            }
+            Ok(span) => Ok(CapacitySpec::Bdp(span.as_ps())),
+            Err(_) => Err(wanted()),
+        },
+        _ => match (text.parse::<Span>(), text.parse::<Bytes>()) {
+            (Ok(span), _) if span.is_zero() => Err("no time holds no packet".into()),
+            (Ok(span), _) => Ok(CapacitySpec::Time(span)),
+            (_, Ok(bytes)) => Ok(CapacitySpec::Bytes(bytes)),
+            _ => match unit_meant(unit) {
+                Some(meant) if !number.is_empty() => Err(format!(
+                    "\"{}\" is not a unit of a capacity; did you mean \"{} {meant}\"?",
+                    clip(unit),
+                    clip(number)
+                )),
+                _ => Err(wanted()),
+            },
+        },
+    }
+}
+
+/// The unit of a capacity that `unit` was probably meant to be.
+fn unit_meant(unit: &str) -> Option<&'static str> {
+    let lower = unit.to_lowercase();
+    let other = || match &*lower {
+        "p" | "pkt" | "pkts" | "packets" | "segments" => Some("packets"),
+        "bdp" | "bdps" => Some("bdp"),
+        _ => None,
+    };
+    Span::unit_meant(unit).or_else(|| Bytes::unit_meant(unit)).or_else(other)
+}
+
+/// What leaves in one burst: packets, or bytes.
+pub(crate) fn burst(text: &str) -> Result<CapacitySpec, String> {
+    let bounds = |fits: bool, most: &dyn Display| {
+        if fits { Ok(()) } else { Err(format!("\"{}\" is too much; at most {most}", clip(text))) }
+    };
+    match text.trim().strip_suffix("packets").or_else(|| text.trim().strip_suffix("packet")) {
+        Some(number) => match number.trim_end().parse() {
+            Ok(0) => Err("a burst of no packet sends nothing; at least \"1 packet\"".into()),
+            Ok(packets) => {
+                bounds(packets <= MOST_IN_BURST, &format!("{MOST_IN_BURST} packets"))?;
+                Ok(CapacitySpec::Packets(packets))
+            }
+            Err(_) => Err(format!("\"{}\" is not a whole number of packets", clip(text))),
+        },
+        None => match text.parse::<Bytes>() {
+            Ok(size) => {
+                bounds(size <= LARGEST_BURST, &LARGEST_BURST)?;
+                Ok(CapacitySpec::Bytes(size))
+            }
+            Err(_) => Err(format!("\"{}\" is not a burst; wanted {}", clip(text), Accepts::Burst.wanted())),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn capacities_read_in_every_unit() {
+        assert_eq!(capacity("20 ms"), Ok(CapacitySpec::Time(Span::from_ms(20))));
+        assert_eq!(capacity("64 kB"), Ok(CapacitySpec::Bytes(Bytes(64_000))));
+        assert_eq!(capacity("100 packets"), Ok(CapacitySpec::Packets(100)));
+        assert_eq!(capacity("0.25 bdp"), Ok(CapacitySpec::Bdp(250_000)));
+        assert_eq!(capacity("unlimited"), Ok(CapacitySpec::Unlimited));
+        assert!(capacity("20 msec").unwrap_err().ends_with("did you mean \"20 ms\"?"));
+        assert!(capacity("64 KB").unwrap_err().ends_with("did you mean \"64 kB\"?"));
+        assert!(capacity("100 pkts").unwrap_err().ends_with("did you mean \"100 packets\"?"));
+        for wrong in ["", "100", "1.5 packets", "0 packets", "0 ms", "0 bdp", "-1 bdp", "1 Gbit/s", "lots"] {
+            assert!(capacity(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn starts_and_overheads_read_as_written() {
+        assert_eq!(start("uniform 0 s..2 s"), Ok(Start::Uniform(Span::ZERO, Span::from_s(2))));
+        assert_eq!(start("exponential 1 s"), Ok(Start::Exponential(Span::from_s(1))));
+        assert_eq!(start("3 s"), Ok(Start::At(Span::from_s(3))));
+        assert!(
+            start("uniform 2 s..1 s").is_err()
+                && start("later").is_err()
+                && start("exponential 0 s").is_err()
+        );
+        assert_eq!(overhead("uniform 0 s..8 us"), Ok(Span::from_us(8)));
+        assert!(overhead("8 us").unwrap_err().contains("uniform 0 s..8 us"));
+        assert!(overhead("uniform 1 s..2 s").is_err());
+    }
+
+    #[test]
+    fn bursts_are_packets_or_bytes() {
+        assert_eq!(burst("16 packets"), Ok(CapacitySpec::Packets(16)));
+        assert_eq!(burst("1 packet"), Ok(CapacitySpec::Packets(1)));
+        assert_eq!(burst("64 kB"), Ok(CapacitySpec::Bytes(Bytes(64_000))));
+        for wrong in
+            ["", "16", "0 packets", "1.5 packets", "-1 packets", "2 ms", "1 bdp", "1 GB", "9999999 packets"]
+        {
+            assert!(burst(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn frequencies_have_a_unit() {
+        assert_eq!(frequency("20 /s"), Ok(20.0));
+        assert_eq!(frequency("0.5/s"), Ok(0.5));
+        assert!(frequency("20 Hz").unwrap_err().ends_with("did you mean \"20 /s\"?"));
+        for wrong in ["20", "0 /s", "-1 /s", "inf /s", "nan/s", "1e9 /s", "9999999 /s", "/s", "1.2.3 /s"] {
+            assert!(frequency(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_written_nothing_panics(text in "\\PC{0,20}|[0-9.]{0,12} ?(ms|s|bdp|packets|kB|/s|uniform|\\.\\.)?") {
+            let _ = (capacity(&text), start(&text), overhead(&text), frequency(&text), burst(&text));
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! One direction of a link, by when its queue decides to drop or mark: on arrival, or at departure.
+
+use std::num::NonZeroU8;
+
+use fairhaul_units::{Rate, Span, Time};
+
+use crate::buffered_link::BufferedLink;
+use crate::link::{Link, LinkTotals};
+use crate::queue::{Built, Capacity, Packet};
+use crate::schedule::Schedule;
+
+/// See the module. Packets of type `T` wait in its queue.
+#[derive(Clone, Debug)]
+pub enum LinkModel<T> {
+    /// What happens to a packet is known on arrival, so it need not be stored.
+    OnArrival(Link),
+    /// Packets are stored in the queue.
+    AtDeparture(Box<BufferedLink<T>>),
+}
+
+impl<T: Packet> LinkModel<T> {
+    /// An idle link.
+    pub fn new(
+        rate: Rate,
+        delay: Span,
+        capacity: Capacity,
+        queue: Built,
+        schedule: &Schedule,
+    ) -> LinkModel<T> {
+        match queue {
+            Built::OnArrival(queue) => {
+                LinkModel::OnArrival(Link::new(rate, delay, queue).following(schedule))
+            }
+            Built::AtDeparture(rule) => {
+                let buffered = BufferedLink::new(rate, delay, capacity, &rule);
+                LinkModel::AtDeparture(Box::new(buffered.following(schedule)))
+            }
+        }
+    }
+
+    /// The same as the XCP router of that number in its network, where it is one.
+    pub fn numbered(self, number: NonZeroU8) -> LinkModel<T> {
+        match self {
+            LinkModel::AtDeparture(buffered) => LinkModel::AtDeparture(Box::new(buffered.numbered(number))),
+            link => link,
+        }
+    }
+
+    /// How many packets wait.
+    pub fn waiting(&self) -> usize {
+        match self {
+            LinkModel::OnArrival(_) => 0,
+            LinkModel::AtDeparture(buffered) => buffered.waiting(),
+        }
+    }
+
+    /// Adds what the gauges of its queue show at `at` to `shown`.
+    pub fn gauges(&mut self, at: Time, shown: &mut Vec<f64>) {
+        match self {
+            LinkModel::OnArrival(link) => link.gauges(at, shown),
+            LinkModel::AtDeparture(buffered) => buffered.gauges(at, shown),
+        }
+    }
+
+    /// What it has counted.
+    pub fn totals(&self) -> LinkTotals {
+        match self {
+            LinkModel::OnArrival(link) => link.totals(),
+            LinkModel::AtDeparture(buffered) => buffered.totals(),
+        }
+    }
+}

@@ -1,0 +1,385 @@
+//! The fairness mechanism of [XCP-TCP]: a router of XCP that drops as much of TCP as leaves XCP its share.
+//!
+//! It counts the flows that ask routers, N, and those that do not, M. While the link is full and the
+//! latter send more than C M / (N + M), their packets are dropped with a probability that grows slowly;
+//! it shrinks while they send less. XCP takes what is left by its own rules.
+
+use fairhaul_units::{Chance, Settings, Span, Time};
+
+use crate::count::{self, Counter, ZombieRule, Zombies};
+
+/// The parameters of the mechanism, and its counters before they have counted.
+#[derive(Clone, Debug)]
+pub struct XcpTcpRule {
+    /// The share of the link in use from which on it acts.
+    gate: f64,
+    /// How far, as a share of the link, a rate may be from its share and match it.
+    tolerance: f64,
+    /// Between two updates; `None`: the control interval of XCP.
+    period: Option<Span>,
+    /// The share of packets that are shown to the counters.
+    inspect: f64,
+    drop_rule: DropRule,
+    counters: [Counter; 2],
+    chance: Chance,
+}
+
+/// How the probability follows the rate of those who do not ask.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum DropRule {
+    /// By fixed factors from a fixed least, as published.
+    Literal { floor: f64, ceiling: f64, up: f64, down: f64, at_floor: bool },
+    /// By what of their rate is too much, and how much loss they turned out to need.
+    Adaptive { horizon: f64, ceiling: f64 },
+}
+
+/// The state of the mechanism at one queue.
+#[derive(Clone, Debug)]
+pub(super) struct Fair {
+    rule: XcpTcpRule,
+    /// Of the interval under way: when it began and ends, what those who do not ask sent, how much of it
+    /// was let in, in how many packets, and what left, bytes.
+    begins: Time,
+    ends: Time,
+    offered: f64,
+    let_in: f64,
+    packets: f64,
+    left: f64,
+    /// Their rate in the last interval, bytes/s.
+    before: f64,
+    p: f64,
+    /// How much more than their share they count for, by what they have had of it lately.
+    aggressiveness: f64,
+    drops: bool,
+    /// What the last update found: N, M, and C M / (N + M) as a share of C.
+    found: [f64; 3],
+}
+
+impl XcpTcpRule {
+    /// The counter of one class of flows.
+    pub fn counter(settings: &Settings, chance: Chance) -> Counter {
+        match settings.word("counter") {
+            // What the counters see has been drawn before.
+            "sred" => {
+                Counter::Sred(Zombies::new(ZombieRule { inspect: 1.0, ..ZombieRule::of(settings) }, chance))
+            }
+            name => {
+                let built = count::entry(name).and_then(|entry| entry.build(&[], chance));
+                built.expect("every word for a counter is in the list, and defaults fit")
+            }
+        }
+    }
+
+    /// The rule of `settings`; `chance` is the queue's.
+    pub(crate) fn new(settings: &Settings, mut chance: Chance) -> XcpTcpRule {
+        let number = |name| settings.number(name);
+        let ceiling = number("max_p");
+        let drop_rule = match settings.word("rule") {
+            "literal" => DropRule::Literal {
+                floor: number("min_p"),
+                ceiling,
+                up: number("up"),
+                down: number("down"),
+                at_floor: settings.switch("at_floor"),
+            },
+            _ => DropRule::Adaptive { horizon: number("horizon"), ceiling },
+        };
+        let period = Span::from_secs(number("period") * 1e-3);
+        XcpTcpRule {
+            gate: number("gate"),
+            tolerance: number("tolerance"),
+            period: (!period.is_zero()).then_some(period),
+            inspect: number("inspect"),
+            drop_rule,
+            counters: ["asking", "plain"].map(|class| XcpTcpRule::counter(settings, chance.split(class))),
+            chance,
+        }
+    }
+}
+
+impl Fair {
+    pub fn new(rule: XcpTcpRule, first: Span) -> Fair {
+        let p = if let DropRule::Literal { floor, .. } = rule.drop_rule { floor } else { 0.0 };
+        Fair {
+            begins: Time::ZERO,
+            ends: Time::ZERO + rule.period.unwrap_or(first),
+            rule,
+            offered: 0.0,
+            let_in: 0.0,
+            packets: 0.0,
+            left: 0.0,
+            before: 0.0,
+            p,
+            aggressiveness: 1.0,
+            drops: false,
+            found: [0.0; 3],
+        }
+    }
+
+    /// What its gauges show.
+    pub fn gauges(&self) -> [f64; 4] {
+        [self.found[0], self.found[1], self.found[2], if self.drops { self.p } else { 0.0 }]
+    }
+
+    /// Makes the updates that were due by `now`: `capacity` bytes/s can leave, round trips take `rtt`
+    /// seconds, and the control interval of XCP is `interval`.
+    pub fn advance(&mut self, now: Time, capacity: f64, rtt: f64, interval: Span) {
+        if self.ends > now {
+            return;
+        }
+        self.update(1, self.ends - self.begins, capacity, rtt);
+        let step = self.rule.period.unwrap_or(interval);
+        self.ends += step;
+        // Nothing came or left in the rest of the silence, so that only what the counters tell can differ from one
+        // period to the next.
+        while self.ends <= now {
+            let stands = self.constant_until(self.ends).min(now + Span::from_ps(1));
+            let more = stands.since(self.ends).saturating_sub(Span::from_ps(1)) / step;
+            self.update(1 + more, step, capacity, rtt);
+            self.ends += step * (1 + more);
+        }
+        self.begins = Time::from_ps(self.ends.as_ps() - step.as_ps());
+    }
+
+    /// Until when the counters tell what they tell at `at`, while nothing comes.
+    fn constant_until(&mut self, at: Time) -> Time {
+        let [asking, plain] = self.rule.counters.each_mut().map(|counter| counter.constant_until(at));
+        asking.min(plain)
+    }
+
+    /// A data packet of `flow` arrives, which asks or does not; whether it is let in.
+    pub fn admits(&mut self, size: u32, flow: u32, asks: bool, now: Time) -> bool {
+        if self.rule.inspect >= 1.0 || self.rule.chance.hits(self.rule.inspect) {
+            self.rule.counters[usize::from(!asks)].count_packet(flow.into(), now);
+        }
+        if asks {
+            return true;
+        }
+        self.offered += f64::from(size);
+        if self.drops && self.p > 0.0 && self.rule.chance.hits(self.p) {
+            return false;
+        }
+        self.let_in += f64::from(size);
+        self.packets += 1.0;
+        true
+    }
+
+    /// A packet leaves, whoever sent it.
+    pub fn on_departure(&mut self, size: u32) {
+        self.left += f64::from(size);
+    }
+
+    /// The update at the end of a period of `length`, which ends at `ends`; or of several at once that follow each
+    /// other, where nothing came in them.
+    fn update(&mut self, periods: u64, length: Span, capacity: f64, rtt: f64) {
+        let length = length.as_secs();
+        self.update_probability(periods, length, capacity, rtt);
+        self.before = self.let_in / length;
+        (self.offered, self.let_in, self.packets, self.left) = (0.0, 0.0, 0.0, 0.0);
+    }
+
+    fn update_probability(&mut self, periods: u64, length: f64, capacity: f64, rtt: f64) {
+        let at = self.ends;
+        let [asking, plain] = self.rule.counters.each_mut().map(|counter| counter.flows(at));
+        let share = if plain > 0.0 { plain / (asking + plain) } else { 0.0 };
+        self.found = [asking, plain, share];
+        let full = self.left >= self.rule.gate * capacity * length;
+        if !full || asking == 0.0 || plain == 0.0 {
+            self.drops = false;
+            return;
+        }
+        let (rate, target) = (self.let_in / length, share * capacity);
+        match self.rule.drop_rule {
+            DropRule::Literal { floor, ceiling, up, down, at_floor } => {
+                let near = self.rule.tolerance * capacity;
+                // Unclear in [XCP-TCP, 3.3]: what "do not decrease their transmission rate" is held against.
+                // Against their rate in the interval before.
+                if rate > target + near && rate >= self.before {
+                    self.p = (self.p * up).min(ceiling);
+                } else if rate < target - near {
+                    self.p = (self.p * libm::pow(down, periods as f64)).max(floor);
+                }
+                // Unclear in [XCP-TCP, 3.3]: whether packets are dropped while the rate is below its share.
+                // They are not, as "TCP flows are no longer penalized" at the least probability.
+                self.drops = at_floor || rate > target;
+            }
+            DropRule::Adaptive { horizon, ceiling } => {
+                let learns = (length / (horizon * rtt)).min(1.0) * periods as f64;
+                self.adapt_probability(learns, ceiling, length, rate, target, rtt)
+            }
+        }
+    }
+
+    /// With the window w = target RTT / (M s), p takes p w losses of each flow in a round trip, each half
+    /// of its rate. A rate of e times the target, e = 1 + excess, is to fall by its excess in four round
+    /// trips, as the rate shows a loss after one or two: p w / 2 = (e - 1) / 4. What rates were before
+    /// counts as a factor of e, so that means come to the target and not peaks, and grows until p is
+    /// enough for flows that loss slows down less, or not at all. `learns`: the exponent with which this one counts.
+    fn adapt_probability(
+        &mut self,
+        learns: f64,
+        ceiling: f64,
+        length: f64,
+        rate: f64,
+        target: f64,
+        rtt: f64,
+    ) {
+        let size = if self.packets > 0.0 { self.let_in / self.packets } else { 1000.0 };
+        let window = (target * rtt / (self.found[1] * size)).max(2.0);
+        // Flows that no loss slows down get their share if only that is let in.
+        let most = (1.0 - target * length / self.offered.max(1.0)).max(ceiling);
+        let error = (rate / target).clamp(0.25, 4.0);
+        if error < 1.0 || self.p < most {
+            let learnt = libm::pow(error, learns);
+            // To make up for what they missed they may have twice their share.
+            self.aggressiveness = (self.aggressiveness * learnt).max(0.5);
+        }
+        self.p = ((self.aggressiveness * error - 1.0) / (2.0 * window)).clamp(0.0, most);
+        self.drops = self.p > 0.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::{QueueChoice, Site};
+    use fairhaul_units::Bytes;
+
+    const SECOND: Span = Span::from_s(1);
+    /// 1000 packets of 1000 B a second.
+    const CAPACITY: f64 = 1e6;
+
+    fn fair(values: &[(&str, f64)]) -> Fair {
+        let mut choice = QueueChoice::named("xcp_tcp").expect("it is in the catalogue");
+        let all = [("counter", 1.0), ("period", 1000.0)];
+        all.iter().chain(values).for_each(|(name, value)| choice.settings.set(name, *value));
+        Fair::new(XcpTcpRule::new(&choice.settings, Chance::stream(1, "queue", 0)), SECOND)
+    }
+
+    /// A second in which one flow that asks and one that does not send so many packets, and so many leave.
+    fn second(fair: &mut Fair, asking: u32, plain: u32, leave: u32) {
+        let begins = fair.begins;
+        for (count, flow) in [(asking, 0), (plain, 1)] {
+            (0..count).for_each(|_| {
+                fair.admits(1000, flow, flow == 0, begins + SECOND / 2);
+            });
+        }
+        (0..leave).for_each(|_| fair.on_departure(1000));
+        fair.advance(begins + SECOND, CAPACITY, 0.1, SECOND);
+    }
+
+    /// Two flows, so the share is 500 packets/s; 520 and 480 match it.
+    #[test]
+    fn the_probability_grows_above_the_share_shrinks_below_and_stands_near_it() {
+        let mut fair = fair(&[("inspect", 1.0)]);
+        assert_eq!(fair.p, 1e-4);
+        for (plain, factor) in [(600, 1.01), (700, 1.01), (515, 1.0), (600, 1.01), (300, 0.99), (490, 1.0)] {
+            let before = fair.p;
+            fair.drops = false; // so that all of it is let in
+            second(&mut fair, 1000 - plain, plain, 1000);
+            assert!((fair.p / before - factor).abs() < 1e-12, "{plain}: {}", fair.p / before);
+            assert_eq!(fair.drops, plain > 500);
+        }
+        assert_eq!(fair.found, [1.0, 1.0, 0.5]);
+    }
+
+    #[test]
+    fn flows_that_slow_down_are_not_pressed_further_and_the_least_holds() {
+        let mut fair = fair(&[]);
+        second(&mut fair, 200, 800, 1000);
+        let after = fair.p;
+        fair.drops = false;
+        second(&mut fair, 300, 700, 1000);
+        assert_eq!(fair.p, after); // 700 are above the share, and fewer than 800
+        (0..3).for_each(|_| second(&mut fair, 900, 100, 1000));
+        assert_eq!(fair.p, 1e-4);
+    }
+
+    #[test]
+    fn it_rests_while_the_link_is_not_full_or_a_class_is_absent() {
+        let mut fair = fair(&[]);
+        second(&mut fair, 200, 740, 940); // 0.94 of the link
+        assert!(!fair.drops && fair.p == 1e-4);
+        second(&mut fair, 200, 760, 960);
+        assert!(fair.drops);
+        let mut alone = super::tests::fair(&[]);
+        second(&mut alone, 0, 1000, 1000);
+        assert!(!alone.drops && alone.found == [0.0, 1.0, 1.0]);
+    }
+
+    /// The share is 500, and w = 500 * 0.1 / 1 = 50. A second is the horizon of ten round trips, so all of
+    /// the error is learnt: 800 make it 1.6, and p = (1.6 * 1.6 - 1) / 100; 500 leave it, p = 0.6 / 100;
+    /// 250 halve it, and 0.8 * 0.5 is below 1; 100 count as a quarter, and it stays at a half; with 900
+    /// it is 0.9, and p = (0.9 * 1.8 - 1) / 100.
+    #[test]
+    fn the_rule_that_learns_drops_by_the_error_now_and_before() {
+        let mut fair = fair(&[("rule", 1.0)]);
+        let steps =
+            [(800, 1.6, 0.0156), (500, 1.6, 0.006), (250, 0.8, 0.0), (100, 0.5, 0.0), (900, 0.9, 0.0062)];
+        for (plain, aggressiveness, p) in steps {
+            fair.drops = false; // so that all of it is let in
+            second(&mut fair, 1000 - plain, plain, 1000);
+            assert!((fair.aggressiveness - aggressiveness).abs() < 1e-12, "{plain}: {}", fair.aggressiveness);
+            assert!((fair.p - p).abs() < 1e-12 && fair.drops == (p > 0.0), "{plain}: {}", fair.p);
+        }
+    }
+
+    /// A silence after a second with packets, for both rules and all counters, with a gate that is closed and one
+    /// that is always open.
+    #[test]
+    fn a_silence_in_one_step_leaves_what_a_silence_in_many_steps_leaves() {
+        for (rule, counter, gate) in [(0.0, 1.0, 0.95), (1.0, 0.0, 0.95), (0.0, 2.0, 0.0), (1.0, 1.0, 0.0)] {
+            let mut parts = fair(&[("rule", rule), ("counter", counter), ("gate", gate), ("down", 0.999)]);
+            second(&mut parts, 300, 700, 1000);
+            let (mut whole, begins) = (parts.clone(), parts.begins);
+            for step in 1..=40 {
+                parts.advance(begins + SECOND / 4 * step, CAPACITY, 0.1, SECOND);
+            }
+            whole.advance(begins + SECOND * 10, CAPACITY, 0.1, SECOND);
+            let times = |fair: &Fair| (fair.begins, fair.ends, fair.drops, fair.found, fair.before);
+            assert_eq!(times(&whole), times(&parts));
+            // A power is not its factors to the last bit.
+            assert!((whole.p / parts.p - 1.0).abs() < 1e-12 || whole.p == parts.p);
+            assert!((whole.aggressiveness / parts.aggressiveness - 1.0).abs() < 1e-12);
+        }
+    }
+
+    /// 10^10 periods, an hour of arithmetic one by one.
+    #[test]
+    fn a_silence_of_many_periods_is_passed_over_at_once() {
+        for (rule, gate) in [(0.0, 0.95), (0.0, 0.0), (1.0, 0.0)] {
+            let mut fair = fair(&[("rule", rule), ("period", 0.001), ("gate", gate), ("down", 1.0 - 1e-12)]);
+            second(&mut fair, 300, 700, 1000);
+            let begun = std::time::Instant::now();
+            fair.advance(Time::ZERO + Span::from_s(10_000), CAPACITY, 0.1, SECOND);
+            assert!(begun.elapsed().as_secs() < 3, "{:?}", begun.elapsed());
+        }
+    }
+
+    #[test]
+    fn a_period_in_which_no_packet_leaves_is_refused() {
+        let resolved = |period| {
+            let mut choice = QueueChoice::named("xcp_tcp").expect("it is in the catalogue");
+            choice.settings.set("period", period);
+            let rate = fairhaul_units::Rate::from_bps(1_000_000).expect("not zero");
+            let (capacity, mark) = (crate::queue::Capacity::Packets(10), crate::queue::Capacity::Unlimited);
+            choice.resolved(&Site { rate, delay: Span::ZERO, capacity, mark }, Bytes(1500)).map(drop)
+        };
+        assert!(resolved(0.0).is_ok() && resolved(0.001).is_ok());
+        assert!(resolved(1e-6).is_err() && resolved(1e-12).is_err());
+    }
+
+    /// Flows that no loss slows down: what is let in comes to the share, a quarter of the link.
+    #[test]
+    fn the_rule_that_learns_polices_who_does_not_listen() {
+        let mut fair = fair(&[("rule", 1.0)]);
+        for _ in 0..60 {
+            let begins = fair.begins;
+            for flow in 1..4 {
+                fair.admits(1000, 10 + flow, true, begins + SECOND / 2);
+            }
+            second(&mut fair, 97, 900, 1000);
+        }
+        assert!((fair.before / CAPACITY - 0.2).abs() < 0.03, "{}", fair.before / CAPACITY);
+    }
+}

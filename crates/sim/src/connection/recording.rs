@@ -1,0 +1,93 @@
+//! What a connection records in the ledger of the run, and in the trace of its flow.
+
+use fairhaul_cc::Window;
+use fairhaul_experiment::{NO_WINDOW, PacketWhat};
+use fairhaul_units::{Ack, Data, Time};
+
+use super::Connection;
+use crate::network::Network;
+use crate::packet_trace::TraceRecorder;
+use crate::tcp::Outcome;
+
+impl Connection {
+    /// A data packet was delivered.
+    pub(super) fn deliver(
+        &mut self,
+        data: &Data,
+        fresh: bool,
+        in_order: u64,
+        now: Time,
+        network: &mut Network,
+    ) {
+        let payload = data.payload();
+        if network.ledger.delivered(self.flow, payload, fresh, in_order, now) {
+            self.in_order += in_order;
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn trace_data(&self, what: PacketWhat, data: &Data, now: Time, network: &mut Network) {
+        if let Some(trace) = &mut network.trace {
+            trace.data(self.flow, self.serial, what, data, now);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn trace_ack(&self, what: PacketWhat, ack: &Ack, now: Time, network: &mut Network) {
+        if let Some(trace) = &mut network.trace {
+            self.trace_ack_row(trace, what, ack, now);
+        }
+    }
+
+    #[inline(never)]
+    fn trace_ack_row(&self, trace: &mut TraceRecorder, what: PacketWhat, ack: &Ack, now: Time) {
+        let took = what == PacketWhat::AckReceived;
+        let sender = took.then(|| (self.sender.window().cwnd, self.sender.srtt().as_secs()));
+        trace.ack(self.flow, self.serial, what, ack, now, sender);
+    }
+
+    /// Records what an acknowledgement or the timer has caused.
+    #[inline(always)]
+    pub(super) fn record_outcome(&mut self, outcome: Outcome, now: Time, network: &mut Network) {
+        let quiet = matches!(outcome, Outcome::Quiet);
+        let window = if !quiet && outcome.finishes() { NO_WINDOW } else { self.sender.window() };
+        if window != self.recorded_window.window() {
+            self.set_window(window, now, network);
+        }
+        if !quiet || self.sender.mode() != self.mode {
+            self.record_event(outcome, now, network);
+        }
+    }
+
+    #[inline(never)]
+    fn record_event(&mut self, outcome: Outcome, now: Time, network: &mut Network) {
+        let mode = self.sender.mode();
+        if mode != self.mode {
+            self.mode = mode;
+            network.ledger.event("mode", self.flow, mode.map_or(f64::NAN, f64::from), now);
+        }
+        let cwnd = self.recorded_window.window().cwnd;
+        let mut event = |kind, value| network.ledger.event(kind, self.flow, value, now);
+        match outcome {
+            Outcome::Quiet | Outcome::Finished => {}
+            Outcome::Reduced => event("reduction", cwnd),
+            Outcome::Marked => event("marked", cwnd),
+            Outcome::Recovered => event("recovered", cwnd),
+            Outcome::ReducedAgain => {
+                event("recovered", cwnd);
+                event("reduction", cwnd);
+            }
+            Outcome::TimedOut(timeout) => event("timeout", timeout.as_secs()),
+            Outcome::Undone { since, .. } => event("undone", since.as_secs()),
+        }
+        if outcome.finishes() {
+            self.end = Some(now);
+        }
+    }
+
+    /// Records a new window.
+    #[inline(always)]
+    pub(super) fn set_window(&mut self, window: Window, now: Time, network: &mut Network) {
+        network.ledger.window(self.flow, &mut self.recorded_window, window, now);
+    }
+}

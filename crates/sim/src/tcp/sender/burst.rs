@@ -1,0 +1,43 @@
+//! Bursts of segmentation offload, as the queue of an interface sees them [LINUX].
+
+use fairhaul_cc::Controller;
+
+use super::{CaState, Sender};
+
+/// No burst waits for more than this part of the window, so that acknowledgements keep coming.
+const LEAST_PARTS: f64 = 3.0;
+
+impl<C: Controller + Clone> Sender<C> {
+    /// How many packets leave together from now on, of those that the window lets go; `None`: it is
+    /// worth waiting for another acknowledgement.
+    ///
+    // Differs from [LINUX]: as there, what waits does so for a full burst, a third of the window or
+    // the end of what is ready, and not in recovery; but a burst is not bounded by 1 ms of the
+    // pacing rate, and does not leave early where the next acknowledgement is half a round trip
+    // away, so that its size is what the scenario says.
+    #[inline(always)]
+    pub(super) fn burst(&mut self) -> Option<u64> {
+        if self.config.offload == 1 || self.state != CaState::Open {
+            return Some(1); // recovery fills holes at once
+        }
+        if self.pacer.burst() > 0 {
+            return Some(self.pacer.burst());
+        }
+        let outstanding = self.board.outstanding();
+        let buffer = self.buffers.end() - self.board.una();
+        let ready = self.total.min(self.ready) - self.board.next();
+        let free = (self.window.cwnd.max(1.0) - self.board.in_flight() as f64) as u64;
+        let room = free.min(buffer - outstanding).min(ready);
+        let part = self.window.cwnd.min(buffer as f64) / LEAST_PARTS;
+        let wanted = self.config.offload.min(part as u64).min(ready);
+        if outstanding > 0 && room < wanted {
+            if free <= buffer - outstanding {
+                self.stopped_by_window();
+            } else {
+                self.stopped_otherwise();
+            }
+            return None;
+        }
+        Some(room.clamp(1, self.config.offload))
+    }
+}

@@ -1,0 +1,57 @@
+//! A congestion window of whole packets [LINUX, tcp_cong_avoid_ai]: the fraction earned of the next packet is kept
+//! apart (`snd_cwnd_cnt`), and lost with a reduction.
+
+use fairhaul_cc::{AckEvent, Cause, Controller};
+use fairhaul_units::Time;
+
+use super::{CaState, Sender};
+
+/// A window this close below a whole packet is that packet: sums of fractions are rounded.
+const ROUNDING: f64 = 1e-9;
+
+impl<C: Controller + Clone> Sender<C> {
+    /// An acknowledgement in congestion avoidance.
+    #[inline(always)]
+    pub(super) fn avoid(&mut self, event: &AckEvent) {
+        let earned = if self.config.integer_cwnd { self.window.cwnd - self.window.cwnd.floor() } else { 0.0 };
+        self.window.cwnd -= earned;
+        self.controller.on_ack(&mut self.window, event);
+        if self.config.integer_cwnd {
+            self.window.cwnd = rounded(self.window.cwnd + earned);
+        }
+    }
+
+    /// Tells the controller of congestion.
+    pub(super) fn on_congestion_event(&mut self, cause: Cause, now: Time) {
+        self.drop_fraction();
+        let event = self.congestion(cause, now);
+        self.controller.on_congestion(&mut self.window, &event);
+        self.drop_fraction();
+    }
+
+    /// Tells the controller of a timeout.
+    pub(super) fn on_timeout_event(&mut self, now: Time) {
+        self.drop_fraction();
+        let (event, ssthresh) = (self.congestion(Cause::Loss, now), self.window.ssthresh);
+        self.controller.on_timeout(&mut self.window, &event);
+        self.drop_fraction();
+        // In the kernel the recovery under way, or the echo of a mark, has reduced the threshold already.
+        if self.rack_tlp.is_some() && (self.state == CaState::Recovery || self.in_cwr) {
+            self.window.ssthresh = ssthresh;
+        }
+    }
+
+    /// Drops the fraction earned of the next packet.
+    pub(super) fn drop_fraction(&mut self) {
+        if self.config.integer_cwnd {
+            let integer = |packets: f64| packets.floor().max(1.0);
+            (self.window.cwnd, self.window.ssthresh) =
+                (integer(self.window.cwnd), integer(self.window.ssthresh));
+        }
+    }
+}
+
+/// A sum of fractions, which may have been rounded to just below a whole packet.
+fn rounded(cwnd: f64) -> f64 {
+    if cwnd.ceil() - cwnd < ROUNDING { cwnd.ceil() } else { cwnd }
+}

@@ -1,0 +1,144 @@
+//! The configuration of a sender, and how its transfer is divided into packets.
+
+use fairhaul_cc::Window;
+use fairhaul_experiment::{Flow, ReceiverClock, Recovery, Rto, SlowStart, Transfer};
+use fairhaul_units::{Ecn, Rate, Span};
+
+use super::buffer_limits::BufferLimits;
+
+/// The configuration of a sender, apart from its controller.
+#[derive(Clone, Copy, Debug)]
+pub struct SenderConfig {
+    /// How it recovers.
+    pub recovery: Recovery,
+    /// Full data packet on the wire, bytes.
+    pub packet: u32,
+    /// Of that, headers.
+    pub headers: u32,
+    /// Payload of the whole transfer, bytes; `None`: without end.
+    pub size: Option<u64>,
+    /// Window after the handshake, packets.
+    pub initial_window: f64,
+    /// Slow-start threshold at the start, packets.
+    pub initial_ssthresh: f64,
+    /// Bound of the window, packets.
+    pub max_window: f64,
+    /// How the window grows in slow start.
+    pub slow_start: SlowStart,
+    /// What its new data carry [RFC 3168].
+    pub ecn: Ecn,
+    /// The fastest that packets leave.
+    pub max_pacing_rate: Option<Rate>,
+    /// The fastest that its host can send, packets/s.
+    pub line: f64,
+    /// Packets that leave in one burst.
+    pub offload: u64,
+    /// Whether it takes back what it did for packets that were merely late.
+    pub undo: bool,
+    /// By what the receiver stamps arrivals.
+    pub clock: ReceiverClock,
+    /// Limits of both socket buffers at the start.
+    pub buffers: BufferLimits,
+    /// Least margin of the retransmission timer, or its least timeout.
+    pub min_rto: Span,
+    /// How its timeout follows from round trips.
+    pub rto: Rto,
+    /// Whether the window counts whole packets.
+    pub integer_cwnd: bool,
+}
+
+impl SenderConfig {
+    /// The configuration of the connection that makes `transfer` for `flow`.
+    pub fn of(flow: &Flow, transfer: &Transfer) -> SenderConfig {
+        let headers = flow.headers();
+        let payload = (flow.packet - headers).0;
+        SenderConfig {
+            recovery: flow.recovery,
+            packet: flow.packet.0 as u32,
+            headers: headers.0 as u32,
+            size: transfer.size.map(|size| size.0),
+            initial_window: flow.initial_window,
+            initial_ssthresh: flow.initial_ssthresh,
+            max_window: flow.max_window,
+            slow_start: flow.slow_start,
+            ecn: if flow.ecn { Ecn::Capable } else { Ecn::NotCapable },
+            max_pacing_rate: flow.max_pacing_rate,
+            line: flow.line(),
+            offload: flow.offload,
+            undo: flow.undo,
+            clock: flow.clock,
+            buffers: BufferLimits::of(flow, payload),
+            min_rto: flow.min_rto,
+            rto: flow.rto,
+            integer_cwnd: flow.integer_cwnd,
+        }
+    }
+
+    /// The window after the handshake.
+    pub fn window(&self) -> Window {
+        Window { cwnd: self.initial_window.min(self.max_window), ssthresh: self.initial_ssthresh }
+    }
+
+    /// How many packets the transfer is cut into.
+    pub fn packets(&self) -> u64 {
+        self.size.map_or(u64::MAX, |size| size.div_ceil(self.payload()))
+    }
+
+    /// Payload of the packets before that number, bytes.
+    pub fn bytes_before(&self, number: u64) -> u64 {
+        let full = number.saturating_mul(self.payload());
+        self.size.map_or(full, |size| full.min(size))
+    }
+
+    /// Payload of the packets from that number to before another, bytes.
+    #[inline(always)]
+    pub fn bytes_between(&self, from: u64, to: u64) -> u64 {
+        match self.size {
+            Some(_) => self.bytes_before(to) - self.bytes_before(from),
+            None => (to - from) * self.payload(),
+        }
+    }
+
+    /// Size of that packet on the wire: every packet is full but the last.
+    pub fn packet_size(&self, number: u64) -> u32 {
+        match self.size {
+            Some(_) => self.bytes_between(number, number + 1) as u32 + self.headers,
+            None => self.packet,
+        }
+    }
+
+    fn payload(&self) -> u64 {
+        u64::from(self.packet - self.headers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ten_thousand_bytes_are_ten_packets_of_960_and_one_of_400() {
+        let config = SenderConfig {
+            recovery: Recovery::Sack,
+            packet: 1000,
+            headers: 40,
+            size: Some(10_000),
+            initial_window: 2.0,
+            initial_ssthresh: f64::INFINITY,
+            max_window: f64::INFINITY,
+            slow_start: SlowStart::Standard,
+            ecn: Ecn::NotCapable,
+            max_pacing_rate: None,
+            line: 1e6,
+            offload: 1,
+            undo: true,
+            clock: ReceiverClock::default(),
+            buffers: BufferLimits::for_packets(u64::MAX),
+            min_rto: Span::from_ms(200),
+            rto: Rto::Scaled,
+            integer_cwnd: false,
+        };
+        assert_eq!((config.packets(), config.bytes_before(10)), (11, 9600));
+        assert_eq!((config.packet_size(9), config.packet_size(10)), (1000, 440));
+    }
+}
