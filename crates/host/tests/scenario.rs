@@ -302,7 +302,7 @@ fn every_acknowledgement_tells() {
         "#,
     );
     let Answer { record, trust } = answer(&scenario);
-    assert!(trust.valid && trust.windows == Windows::Packets { untold: 0 }, "{trust:?}");
+    assert!(trust.valid && trust.windows == Windows::Packets { lost_samples: 0 }, "{trust:?}");
     // One round-trip sample for every packet that was acknowledged, of 8000 in 5 s.
     let samples: u64 = record.flows[0].iter().map(|row| row.rtt_samples).sum();
     assert!(samples > 7000 && samples <= 8400, "{samples}");

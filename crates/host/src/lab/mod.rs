@@ -26,10 +26,10 @@ pub mod run;
 mod shell;
 pub mod socket;
 mod stage;
+pub mod tcp_probe;
 pub mod traffic;
 pub mod trust;
 pub mod tun;
-pub mod witness;
 
 pub use answer::{Question, answer};
 pub use clean::{Clean, clean};

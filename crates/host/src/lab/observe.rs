@@ -1,7 +1,7 @@
 //! What senders tell: windows, round-trip times and events, in the books of their flows.
 //!
-//! The kernel is asked a hundred times a second. Where a [witness](super::witness) tells of every packet that comes in,
-//! that is for when none does; without one, what began and ended between two looks is seen only by its traces: a
+//! The kernel is asked a hundred times a second. Where a [probe](super::tcp_probe) samples every packet that arrives,
+//! a poll counts only while no packet arrives; without one, what began and ended between two looks is seen only by its traces: a
 //! threshold that moved, a count of timeouts.
 
 use std::collections::BTreeMap;

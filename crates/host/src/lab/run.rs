@@ -12,10 +12,10 @@ use super::machine::Machine;
 use super::observe::Observer;
 use super::plan::{Plan, Twins, plan};
 use super::router::Lab;
+use super::tcp_probe::{ProbeSample, TcpProbe};
 use super::traffic::{self, Carried, DATAGRAM_HEADERS, LEAD, TIME_STAMPS};
 use super::trust::{Evidence, Trust, Windows};
 use super::tun::DEVICES;
-use super::witness::{Seen, Witness};
 use crate::error::{Context, Error, Result};
 
 /// What a run gave.
@@ -39,18 +39,18 @@ pub fn run(scenario: &Scenario, twins: &Twins) -> Result<Answer> {
     let lab = Lab::new(layout).when("making the hosts of the lab")?;
     let senders: BTreeSet<u8> = transfers.iter().map(|transfer| transfer.from).collect();
     let senders: Vec<u64> = senders.into_iter().map(|host| lab.host(host).namespace.inode()).collect();
-    let mut witness = Witness::of(&senders);
+    let mut tcp_probe = TcpProbe::of(&senders);
     let mut observer = Observer::new(grid, flows.clone(), scenario.flows.len());
     let before = Machine::now()?;
     let clock = Clock::starting_in(lead(&transfers))?;
     let running = lab.start(clock, grid);
-    let sends = |seen: &Seen| {
-        let transfer = transfers.get(seen.connection as usize);
-        transfer.is_some_and(|transfer| transfer.from == seen.host)
+    let sends = |sample: &ProbeSample| {
+        let transfer = transfers.get(sample.connection as usize);
+        transfer.is_some_and(|transfer| transfer.from == sample.host)
     };
     let mut look = |now, connection, info: &Info| {
-        for seen in witness.iter_mut().flat_map(Witness::told).filter(sends) {
-            observer.told(clock.at(seen.at_ns), seen.connection, &seen.glance);
+        for sample in tcp_probe.iter_mut().flat_map(TcpProbe::samples).filter(sends) {
+            observer.told(clock.at(sample.at_ns), sample.connection, &sample.glance);
         }
         observer.look(now, connection, info);
     };
@@ -66,8 +66,8 @@ pub fn run(scenario: &Scenario, twins: &Twins) -> Result<Answer> {
     record.events = seen.events;
     record.events.sort_by(|a, b| a.t_s.total_cmp(&b.t_s));
     record.packets = packets(scenario, &flows, &passed.in_order);
-    let windows = match witness {
-        Ok(witness) => Windows::Packets { untold: witness.untold()? },
+    let windows = match tcp_probe {
+        Ok(tcp_probe) => Windows::Packets { lost_samples: tcp_probe.lost_samples()? },
         Err(error) => Windows::Looks { because: error.to_string() },
     };
     let evidence =

@@ -62,8 +62,9 @@ pub struct Trust {
 pub enum Windows {
     /// Every packet that came to a sender, but for so many.
     Packets {
-        /// Of which nobody was told.
-        untold: u64,
+        /// Packets without a sample.
+        #[serde(rename = "untold")]
+        lost_samples: u64,
     },
     /// Looks at senders, every 10 ms.
     Looks {
@@ -178,7 +179,7 @@ fn reasons(scenario: &Scenario, flows: &[u32], evidence: &Evidence, trips: &[Rou
     if passed.unseen > 0 {
         reasons.push(format!("devices dropped {} packets outside the network", passed.unseen));
     }
-    if let Windows::Packets { untold: 1.. } = evidence.windows {
+    if let Windows::Packets { lost_samples: 1.. } = evidence.windows {
         reasons.push("the kernel could not tell of all packets that came to senders".into());
     }
     let ratio = |trip: &RoundTrip| trip.seen_s / trip.asked_s;
@@ -282,7 +283,7 @@ mod tests {
         let record = Ledger::new(grid, 1, 2).close("lab", Vec::new());
         let machine = Load { busy: 0.5, waited: None };
         let (passed, carried, shortest) = (&passed, &carried[..], &[Some(seen)][..]);
-        let windows = Windows::Packets { untold: 0 };
+        let windows = Windows::Packets { lost_samples: 0 };
         let evidence = Evidence { passed, carried, shortest, machine, mode: Mode::Exact, windows };
         Trust::of(&scenario, &[0], &record, &evidence)
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //
-// What senders knew as each packet came in, for the lab: no twin, but a witness of all controllers.
+// Samples the state of a sender as each packet arrives, for the lab: a probe for all controllers, not a controller.
 //
-// The kernel passes this tracepoint before it works on a packet of an established connection. So what
-// is shown stood since the packet before, and what that one told of the round trip is among it.
+// The kernel passes this tracepoint before it processes a packet of an established connection. So a sample
+// shows the state since the packet before, which includes that packet's round-trip time.
 
 #include "../fields.bpf.h"
 
@@ -48,8 +48,8 @@ struct tcp_sock {
 
 #pragma clang attribute pop
 
-// What is told of a packet. `crates/host` reads it by the places of its fields.
-struct seen {
+// A sample for one packet. `crates/host` reads it by the offsets of its fields.
+struct sample {
 	u64 at_ns; // of the monotonic clock
 	u32 address; // of the sender, as on the wire
 	u32 cwnd; // packets
@@ -62,7 +62,7 @@ struct seen {
 
 #define MAP_OF(type, entries) int (*type)[entries]
 
-// Network namespaces that are watched, by the numbers of their files.
+// Network namespaces that are sampled, by their inode numbers.
 struct {
 	MAP_OF(type, 1); // BPF_MAP_TYPE_HASH
 	MAP_OF(max_entries, 16);
@@ -73,10 +73,10 @@ struct {
 struct {
 	MAP_OF(type, 27); // BPF_MAP_TYPE_RINGBUF
 	MAP_OF(max_entries, 1 << 22);
-} told SEC(".maps");
+} samples SEC(".maps");
 
-// Packets that nobody was told of, since there was no room.
-volatile u64 untold;
+// Packets without a sample, because the ring buffer was full.
+volatile u64 lost_samples;
 
 static void *(*const lookup)(void *map, const void *key) = (void *)1;
 static u64 (*const monotonic_ns)(void) = (void *)5;
@@ -92,25 +92,25 @@ SEC("tp_btf/tcp_probe") int acknowledgement(u64 *arguments)
 	struct sock *sk = (struct sock *)arguments[0];
 	u32 namespace = sk->__sk_common.skc_net.net->ns.inum;
 	struct tcp_sock *tp;
-	struct seen *seen;
+	struct sample *sample;
 
 	if (!lookup(&hosts, &namespace))
 		return 0;
 	tp = as_tcp_sock(sk);
 	if (!tp)
 		return 0;
-	seen = reserve(&told, sizeof(*seen), 0);
-	if (!seen) {
-		__sync_fetch_and_add(&untold, 1);
+	sample = reserve(&samples, sizeof(*sample), 0);
+	if (!sample) {
+		__sync_fetch_and_add(&lost_samples, 1);
 		return 0;
 	}
-	seen->at_ns = monotonic_ns();
-	seen->address = sk->__sk_common.skc_rcv_saddr;
-	seen->cwnd = tp->snd_cwnd;
-	seen->ssthresh = tp->snd_ssthresh;
-	seen->rtt_us = tp->rack.rtt_us;
-	seen->timeouts = HAS(tp, total_rto) ? tp->total_rto : 0;
-	seen->state = BITS(tp, inet_conn.icsk_ca_state);
-	submit(seen, NO_WAKEUP);
+	sample->at_ns = monotonic_ns();
+	sample->address = sk->__sk_common.skc_rcv_saddr;
+	sample->cwnd = tp->snd_cwnd;
+	sample->ssthresh = tp->snd_ssthresh;
+	sample->rtt_us = tp->rack.rtt_us;
+	sample->timeouts = HAS(tp, total_rto) ? tp->total_rto : 0;
+	sample->state = BITS(tp, inet_conn.icsk_ca_state);
+	submit(sample, NO_WAKEUP);
 	return 0;
 }
