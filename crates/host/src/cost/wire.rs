@@ -22,7 +22,7 @@ use nix::time::{ClockId, clock_gettime};
 
 use crate::error::{Context, Error, Result};
 use crate::lab::address::everything;
-use crate::lab::info::{Info, State};
+use crate::lab::info::{CaState, Info};
 use crate::lab::socket::{self, Options};
 use crate::lab::tun::{DEVICE, set};
 use crate::lab::{Dumbbell, Lab};
@@ -243,7 +243,7 @@ fn options(controller: &str) -> Options {
 
 fn check(info: &Info) -> Result<()> {
     let stands = info.cwnd == WINDOW && info.ssthresh == Some(THRESHOLD);
-    if stands && info.state == State::Open && info.retransmitted == 0 {
+    if stands && info.state == CaState::Open && info.retransmitted == 0 {
         return Ok(());
     }
     Err(Error::failed(format!(

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use fairhaul_experiment::{Grid, Ledger};
 use fairhaul_units::{Span, Time};
 
-use super::info::{Glance, Info, State};
+use super::info::{CaState, Info, TcpState};
 use super::traffic::SAMPLE;
 
 /// Books what is told.
@@ -26,7 +26,7 @@ pub struct Observer {
 #[derive(Clone, Copy, Debug)]
 struct Known {
     /// When that was, and what it was.
-    last: (Time, Glance),
+    last: (Time, TcpState),
     /// When a packet last told.
     told: Option<Time>,
     /// How long its retransmission timer runs.
@@ -47,8 +47,8 @@ impl Observer {
     }
 
     /// What the sender of `connection` knew when a packet came to it. It stood since it was last told.
-    pub fn told(&mut self, now: Time, connection: u32, glance: &Glance) {
-        self.book(now, connection, glance, true);
+    pub fn told(&mut self, now: Time, connection: u32, tcp_state: &TcpState) {
+        self.book(now, connection, tcp_state, true);
         if let Some(known) = self.known.get_mut(&connection) {
             known.told = Some(now);
         }
@@ -62,7 +62,7 @@ impl Observer {
         // The look itself may be older than what a packet has told since.
         if told.is_none_or(|told| told + SAMPLE < now) {
             let rtt = info.srtt.filter(|_| told.is_none());
-            self.book(now, connection, &Glance { rtt, ..info.glance() }, told.is_some());
+            self.book(now, connection, &TcpState { rtt, ..info.tcp_state() }, told.is_some());
         }
         if let Some(known) = self.known.get_mut(&connection) {
             known.timeout = info.timeout;
@@ -74,46 +74,47 @@ impl Observer {
         (self.ledger, self.shortest)
     }
 
-    fn book(&mut self, now: Time, connection: u32, glance: &Glance, every: bool) {
+    fn book(&mut self, now: Time, connection: u32, tcp_state: &TcpState, every: bool) {
         let flow = self.flows[connection as usize];
         let since = Time::ZERO + now.since(Time::ZERO).saturating_sub(SAMPLE);
-        let first = Known { last: (since, *glance), told: None, timeout: Span::ZERO, recovers_since: now };
+        let first = Known { last: (since, *tcp_state), told: None, timeout: Span::ZERO, recovers_since: now };
         let known = self.known.entry(connection).or_insert(first);
-        let (from, before) = std::mem::replace(&mut known.last, (now, *glance));
-        let ssthresh = glance.ssthresh.map_or(f64::INFINITY, f64::from);
-        self.ledger.stood(flow, glance.cwnd.into(), ssthresh, from.min(now), now);
-        if let Some(rtt) = glance.rtt {
+        let (from, before) = std::mem::replace(&mut known.last, (now, *tcp_state));
+        let ssthresh = tcp_state.ssthresh.map_or(f64::INFINITY, f64::from);
+        self.ledger.stood(flow, tcp_state.cwnd.into(), ssthresh, from.min(now), now);
+        if let Some(rtt) = tcp_state.rtt {
             // Of one way the packets themselves tell.
             self.ledger.sampled(flow, rtt, Span::ZERO, now);
         }
-        if glance.state.recovers() && !before.state.recovers() {
+        if tcp_state.state.recovers() && !before.state.recovers() {
             known.recovers_since = now;
         }
-        for kind in events(&before, glance, every) {
+        for kind in events(&before, tcp_state, every) {
             let value = match kind {
                 "timeout" => known.timeout.as_secs(),
                 "undone" => known.recovers_since.as_secs(),
-                _ => glance.cwnd.into(),
+                _ => tcp_state.cwnd.into(),
             };
             self.ledger.event(kind, flow, value, now);
         }
     }
 }
 
-/// What happened between two glances, as the record calls it; whether there are none between them.
-fn events(before: &Glance, now: &Glance, every: bool) -> Vec<&'static str> {
+/// What happened between two states, as the record calls it; whether there are none between them.
+fn events(before: &TcpState, now: &TcpState, every: bool) -> Vec<&'static str> {
     let mut events = Vec::new();
-    let entered = |state: State| now.state == state && before.state != state;
+    let entered = |state: CaState| now.state == state && before.state != state;
     let recovered = before.state.recovers() && !now.state.recovers();
     // One recovery ends and the next begins with the same packet.
-    let again = every && [before.state, now.state] == [State::Recovery; 2] && now.ssthresh != before.ssthresh;
+    let again =
+        every && [before.state, now.state] == [CaState::Recovery; 2] && now.ssthresh != before.ssthresh;
     if again {
         events.extend(["recovered", "reduction"]);
-    } else if now.timeouts != before.timeouts || entered(State::Loss) {
+    } else if now.timeouts != before.timeouts || entered(CaState::Loss) {
         events.push("timeout");
-    } else if entered(State::Cwr) {
+    } else if entered(CaState::Cwr) {
         events.push("marked");
-    } else if entered(State::Recovery) && !before.state.recovers() {
+    } else if entered(CaState::Recovery) && !before.state.recovers() {
         events.push("reduction");
     } else if !every && now.ssthresh != before.ssthresh && !before.state.recovers() && !now.state.recovers() {
         events.push("reduction"); // it has recovered since
@@ -131,7 +132,7 @@ mod tests {
     use super::*;
     use fairhaul_experiment::grid;
 
-    fn info(cwnd: u32, ssthresh: Option<u32>, state: State) -> Info {
+    fn info(cwnd: u32, ssthresh: Option<u32>, state: CaState) -> Info {
         Info {
             cwnd,
             ssthresh,
@@ -156,11 +157,11 @@ mod tests {
     fn a_recovery_is_a_reduction_and_its_end_and_one_between_two_looks_is_seen_by_its_threshold() {
         let grid = grid(Span::from_s(1), Span::ZERO, 1, 1);
         let mut observer = Observer::new(grid, vec![0], 1);
-        observer.look(at(10), 0, &info(20, None, State::Open));
-        observer.look(at(20), 0, &info(10, Some(10), State::Recovery));
-        observer.look(at(30), 0, &info(11, Some(10), State::Open));
-        observer.look(at(40), 0, &info(6, Some(5), State::Open));
-        observer.look(at(50), 0, &Info { timeouts: 1, ..info(1, Some(3), State::Loss) });
+        observer.look(at(10), 0, &info(20, None, CaState::Open));
+        observer.look(at(20), 0, &info(10, Some(10), CaState::Recovery));
+        observer.look(at(30), 0, &info(11, Some(10), CaState::Open));
+        observer.look(at(40), 0, &info(6, Some(5), CaState::Open));
+        observer.look(at(50), 0, &Info { timeouts: 1, ..info(1, Some(3), CaState::Loss) });
         let (ledger, shortest) = observer.close();
         assert_eq!(shortest, [Some(Span::from_ms(19))]);
         let record = ledger.close("lab", Vec::new());
@@ -183,9 +184,10 @@ mod tests {
     #[test]
     fn a_threshold_that_falls_within_a_recovery_is_the_end_of_one_and_the_beginning_of_the_next() {
         let mut observer = Observer::new(grid(Span::from_s(1), Span::ZERO, 1, 1), vec![0], 1);
-        let steps = [(20, State::Open), (20, State::Recovery), (10, State::Recovery), (10, State::Recovery)];
+        let steps =
+            [(20, CaState::Open), (20, CaState::Recovery), (10, CaState::Recovery), (10, CaState::Recovery)];
         for (ms, (ssthresh, state)) in (10..).step_by(10).zip(steps) {
-            observer.told(at(ms), 0, &info(20, Some(ssthresh), state).glance());
+            observer.told(at(ms), 0, &info(20, Some(ssthresh), state).tcp_state());
         }
         let record = observer.close().0.close("lab", Vec::new());
         let events: Vec<(f64, &str)> = record.events.iter().map(|e| (e.t_s, e.kind)).collect();
@@ -195,17 +197,17 @@ mod tests {
     #[test]
     fn every_packet_tells_and_looks_tell_only_while_none_comes() {
         let mut observer = Observer::new(grid(Span::from_s(1), Span::ZERO, 1, 1), vec![0], 1);
-        let open = |cwnd, ssthresh| info(cwnd, ssthresh, State::Open);
-        let mut told = |ms, info: &Info| observer.told(at(ms), 0, &info.glance());
+        let open = |cwnd, ssthresh| info(cwnd, ssthresh, CaState::Open);
+        let mut told = |ms, info: &Info| observer.told(at(ms), 0, &info.tcp_state());
         told(10, &open(20, None));
-        told(11, &info(19, Some(10), State::Recovery));
+        told(11, &info(19, Some(10), CaState::Recovery));
         told(12, &open(10, Some(10)));
         told(13, &open(9, Some(9)));
-        told(14, &info(8, Some(4), State::Recovery));
+        told(14, &info(8, Some(4), CaState::Recovery));
         told(15, &open(9, Some(9)));
         // Of before the last packet, and then of a silence in which the timer ran out.
-        observer.look(at(16), 0, &info(8, Some(4), State::Recovery));
-        observer.look(at(30), 0, &Info { timeouts: 1, ..info(1, Some(4), State::Loss) });
+        observer.look(at(16), 0, &info(8, Some(4), CaState::Recovery));
+        observer.look(at(30), 0, &Info { timeouts: 1, ..info(1, Some(4), CaState::Loss) });
         let record = observer.close().0.close("lab", Vec::new());
         let events: Vec<(f64, &str, f64)> = record.events.iter().map(|e| (e.t_s, e.kind, e.value)).collect();
         assert_eq!(

@@ -50,7 +50,7 @@ pub fn run(scenario: &Scenario, twins: &Twins) -> Result<Answer> {
     };
     let mut look = |now, connection, info: &Info| {
         for sample in tcp_probe.iter_mut().flat_map(TcpProbe::samples).filter(sends) {
-            observer.told(clock.at(sample.at_ns), sample.connection, &sample.glance);
+            observer.told(clock.at(sample.at_ns), sample.connection, &sample.state);
         }
         observer.look(now, connection, info);
     };

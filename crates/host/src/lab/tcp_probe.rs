@@ -10,7 +10,7 @@ use libbpf_rs::{
 };
 
 use super::address::owner;
-use super::info::{Glance, State, threshold};
+use super::info::{CaState, TcpState, threshold};
 use crate::error::{Context, Error, Result};
 
 /// The loaded program and its ring buffer. The program stays attached until this is dropped.
@@ -32,7 +32,7 @@ pub struct ProbeSample {
     /// The number of the connection.
     pub connection: u32,
     /// Its state.
-    pub glance: Glance,
+    pub state: TcpState,
 }
 
 /// The only key of the map that holds a program's variables.
@@ -96,15 +96,15 @@ impl ProbeSample {
         let word = |at: usize| u32::from_ne_bytes(std::array::from_fn(|i| bytes[at + i]));
         let address: [u8; 4] = std::array::from_fn(|i| bytes[8 + i]);
         let (host, connection) = owner(Ipv4Addr::from(address))?;
-        let glance = Glance {
+        let state = TcpState {
             cwnd: word(12),
             ssthresh: threshold(word(16)),
             rtt: Some(word(20)).filter(|us| *us != 0).map(|us| Span::from_us(us.into())),
             timeouts: u16::from_ne_bytes([bytes[24], bytes[25]]),
-            state: State::of(bytes[26]),
+            state: CaState::of(bytes[26]),
         };
         let at_ns = i64::from_ne_bytes(std::array::from_fn(|i| bytes[i]));
-        Some(ProbeSample { at_ns, host, connection, glance })
+        Some(ProbeSample { at_ns, host, connection, state })
     }
 }
 
