@@ -13,7 +13,7 @@ use fairhaul_host::kernel::choice::Wish;
 use fairhaul_host::kernel::load::load;
 use fairhaul_host::kernel::trial::hidden_name;
 use fairhaul_host::lab::clock::Clock;
-use fairhaul_host::lab::info::{Info, CaState};
+use fairhaul_host::lab::info::{CaState, Info};
 use fairhaul_host::lab::traffic::{Transfer, carry};
 use fairhaul_host::lab::{Dumbbell, Lab};
 use fairhaul_path::queue::Capacity;
@@ -78,7 +78,7 @@ struct Followed {
 /// Whether the flow is in congestion avoidance at both looks and between them.
 fn climbs(before: &Info, after: &Info) -> bool {
     let avoids = |info: &Info| {
-        info.state == CaState::Open && info.ssthresh.is_some_and(|threshold| info.cwnd >= threshold)
+        info.ca_state == CaState::Open && info.ssthresh.is_some_and(|threshold| info.cwnd >= threshold)
     };
     avoids(before) && avoids(after) && before.ssthresh == after.ssthresh && after.cwnd >= before.cwnd
 }
@@ -109,7 +109,7 @@ fn follow(looks: &[Look], controller: &mut Builtin) -> Followed {
         {
             followed.climbs.push((since, from, f64::from(before.cwnd), window.cwnd));
         }
-        if after.state == CaState::Recovery && before.state != CaState::Recovery {
+        if after.ca_state == CaState::Recovery && before.ca_state != CaState::Recovery {
             let mut window =
                 Window { cwnd: f64::from(before.cwnd), ssthresh: before.ssthresh.map_or(1e9, f64::from) };
             let event = Congestion { cause: Cause::Loss, now: *now, in_flight: window.cwnd, srtt };

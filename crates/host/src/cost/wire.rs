@@ -243,7 +243,7 @@ fn options(controller: &str) -> Options {
 
 fn check(info: &Info) -> Result<()> {
     let stands = info.cwnd == WINDOW && info.ssthresh == Some(THRESHOLD);
-    if stands && info.state == CaState::Open && info.retransmitted == 0 {
+    if stands && info.ca_state == CaState::Open && info.retransmitted == 0 {
         return Ok(());
     }
     Err(Error::failed(format!(

@@ -27,7 +27,7 @@ pub struct Info {
     /// The pacing rate; none without pacing.
     pub pacing_rate: Option<Rate>,
     /// The state of the congestion control.
-    pub state: CaState,
+    pub ca_state: CaState,
     /// The retransmission timeout.
     pub timeout: Span,
     /// Timeouts so far; 0 on kernels before 6.7, which do not report it.
@@ -70,7 +70,7 @@ pub struct TcpState {
     /// A round-trip time; none without a new sample.
     pub rtt: Option<Span>,
     /// The state of the congestion control.
-    pub state: CaState,
+    pub ca_state: CaState,
     /// Timeouts so far; 0 on kernels before 6.7, which do not report it.
     pub timeouts: u16,
 }
@@ -78,8 +78,8 @@ pub struct TcpState {
 impl Info {
     /// The part that goes into the record, with the smoothed round-trip time.
     pub fn tcp_state(&self) -> TcpState {
-        let Info { cwnd, ssthresh, srtt, state, timeouts, .. } = *self;
-        TcpState { cwnd, ssthresh, rtt: srtt, state, timeouts }
+        let Info { cwnd, ssthresh, srtt, ca_state, timeouts, .. } = *self;
+        TcpState { cwnd, ssthresh, rtt: srtt, ca_state, timeouts }
     }
 
     /// Reads `TCP_INFO` of a socket.
@@ -102,7 +102,7 @@ impl Info {
         let span =
             |at| Some(word(at)).filter(|us| *us != 0 && *us != u32::MAX).map(|us| Span::from_us(us.into()));
         Info {
-            state: CaState::of(bytes[1]),
+            ca_state: CaState::of(bytes[1]),
             timeout: Span::from_us(word(8).into()),
             mss: word(16),
             lost: word(32),
@@ -127,7 +127,7 @@ pub fn threshold(packets: u32) -> Option<u32> {
 
 impl CaState {
     /// Whether the sender is retransmitting lost packets.
-    pub fn recovers(self) -> bool {
+    pub fn is_recovering(self) -> bool {
         matches!(self, CaState::Recovery | CaState::Loss)
     }
 
@@ -163,7 +163,7 @@ mod tests {
         let info = Info::of(&client).unwrap();
         assert!(info.cwnd >= 10 && info.ssthresh.is_none(), "{info:?}");
         assert_eq!((info.retransmitted, info.lost, info.timeouts), (0, 0, 0));
-        assert_eq!((info.delivered, info.state), (2, CaState::Open)); // the request and the data
+        assert_eq!((info.delivered, info.ca_state), (2, CaState::Open)); // the request and the data
         assert!(info.timeout >= Span::from_ms(200) && info.timeout < Span::from_s(2), "{info:?}");
         let (srtt, min_rtt) = (info.srtt.unwrap(), info.min_rtt.unwrap());
         assert!(srtt < Span::from_ms(100) && min_rtt <= srtt * 2, "{info:?}");

@@ -48,13 +48,13 @@ pub fn run(scenario: &Scenario, twins: &Twins) -> Result<Answer> {
         let transfer = transfers.get(sample.connection as usize);
         transfer.is_some_and(|transfer| transfer.from == sample.host)
     };
-    let mut look = |now, connection, info: &Info| {
+    let mut poll = |now, connection, info: &Info| {
         for sample in tcp_probe.iter_mut().flat_map(TcpProbe::samples).filter(sends) {
-            observer.told(clock.at(sample.at_ns), sample.connection, &sample.state);
+            observer.on_sample(clock.at(sample.at_ns), sample.connection, &sample.state);
         }
-        observer.look(now, connection, info);
+        observer.on_poll(now, connection, info);
     };
-    let carried = traffic::carry(&running, clock, Time::ZERO + scenario.duration, &transfers, &mut look);
+    let carried = traffic::carry(&running, clock, Time::ZERO + scenario.duration, &transfers, &mut poll);
     let (ledger, passed) = running.finish().when("carrying packets")?;
     let machine = Machine::now()?.since(&before);
     let carried = carried.when("starting threads")?;

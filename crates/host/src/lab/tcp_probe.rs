@@ -101,7 +101,7 @@ impl ProbeSample {
             ssthresh: threshold(word(16)),
             rtt: Some(word(20)).filter(|us| *us != 0).map(|us| Span::from_us(us.into())),
             timeouts: u16::from_ne_bytes([bytes[24], bytes[25]]),
-            state: CaState::of(bytes[26]),
+            ca_state: CaState::of(bytes[26]),
         };
         let at_ns = i64::from_ne_bytes(std::array::from_fn(|i| bytes[i]));
         Some(ProbeSample { at_ns, host, connection, state })

@@ -18,8 +18,8 @@ use super::info::Info;
 use super::router::Running;
 use super::socket::{self, Options};
 
-/// Between two looks at the senders.
-pub const SAMPLE: Span = Span::from_ms(10);
+/// Between two polls of the senders.
+pub const POLL_INTERVAL: Span = Span::from_ms(10);
 /// So much before its start a transfer has its threads and sockets.
 pub const LEAD: Span = Span::from_ms(20);
 /// What a sender writes at once.
@@ -327,8 +327,8 @@ impl Desk<'_> {
                     look(self.clock.now(), connection, &info);
                 }
             }
-            let looks = self.clock.now().since(Time::ZERO) / SAMPLE;
-            self.clock.sleep_until(Time::ZERO + SAMPLE * (looks + 1));
+            let looks = self.clock.now().since(Time::ZERO) / POLL_INTERVAL;
+            self.clock.sleep_until(Time::ZERO + POLL_INTERVAL * (looks + 1));
         }
     }
 
