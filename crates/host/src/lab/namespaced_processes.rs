@@ -1,7 +1,7 @@
 //! Programs of the user in the hosts of a lab.
 //!
-//! Their processes are in a namespace of their own, and its first process reads from a pipe that only this
-//! process holds. However this one ends, the pipe closes, the first process ends, and the kernel ends all others.
+//! They run in a PID namespace of their own, whose first process (PID 1) reads from a pipe that only this process
+//! holds. However this process ends, the pipe closes, PID 1 exits, and the kernel kills all other processes of the namespace.
 
 use std::fs;
 use std::io;
@@ -16,40 +16,40 @@ use nix::sched::{CloneFlags, unshare};
 use crate::namespace::Namespace;
 use crate::sys;
 
-/// How long programs at the receiver have until they listen; those that never do are not waited for longer.
-const SETTLES: Duration = Duration::from_secs(1);
-const LOOKS: Duration = Duration::from_millis(10);
+/// The longest wait for programs at the receiver to open a listening socket; a program may never open one.
+const LISTEN_TIMEOUT: Duration = Duration::from_secs(1);
+const LISTEN_POLL: Duration = Duration::from_millis(10);
 
-/// What runs where.
+/// Programs of the user, and the network namespaces in which they run.
 #[derive(Debug)]
-pub struct Guests<'a> {
+pub struct NamespacedProcesses<'a> {
     /// Where the program runs.
     pub sender: &'a Namespace,
     /// Where the first process and `receivers` run.
     pub receiver: &'a Namespace,
-    /// The program and its words.
+    /// The program and its arguments.
     pub command: &'a [String],
     /// Lines for `sh`.
     pub receivers: &'a [String],
-    /// What the environment tells them.
+    /// Variables that are added to the environment of the programs.
     pub environment: &'a [(&'a str, String)],
 }
 
-impl Guests<'_> {
-    /// Runs the program to its end, with these as its input and output, and ends all others.
+impl NamespacedProcesses<'_> {
+    /// Runs the program at the sender until it exits, with this standard input and output, then ends all others.
     pub fn run(&self, input: OwnedFd, output: OwnedFd) -> io::Result<ExitStatus> {
-        // Once it has entered namespaces, a thread can do nothing else.
+        // A thread that has entered namespaces is of no other use.
         thread::scope(|scope| {
-            let thread = scope.spawn(|| self.run_there(input, output));
+            let thread = scope.spawn(|| self.run_in_namespaces(input, output));
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     }
 
-    fn run_there(&self, input: OwnedFd, output: OwnedFd) -> io::Result<ExitStatus> {
+    fn run_in_namespaces(&self, input: OwnedFd, output: OwnedFd) -> io::Result<ExitStatus> {
         self.receiver.enter()?;
         unshare(CloneFlags::CLONE_NEWPID)?;
         let mut first = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn()?;
-        let receivers = self.receivers.iter().map(|line| self.receive(line));
+        let receivers = self.receivers.iter().map(|line| self.start_receiver(line));
         let mut receivers = receivers.collect::<io::Result<Vec<Child>>>()?;
         wait_for_listeners(receivers.len())?;
         show_own_processes()?;
@@ -58,13 +58,13 @@ impl Guests<'_> {
         command.args(&self.command[1..]).stdin(input).stdout(output);
         let ended = self.start(&mut command).and_then(|mut program| program.wait());
         drop(first.stdin.take());
-        // The first process is gone when its namespace is empty, which takes that nobody has left its children unread.
+        // PID 1 exits only when its namespace is empty, so every child must have been waited for.
         receivers.iter_mut().chain([&mut first]).try_for_each(|child| child.wait().map(drop))?;
         ended
     }
 
-    /// Starts a program at the receiver; what it prints goes where errors go, not between what the other one prints.
-    fn receive(&self, line: &str) -> io::Result<Child> {
+    /// Starts a program at the receiver; its output goes to standard error, apart from the output of the sender's program.
+    fn start_receiver(&self, line: &str) -> io::Result<Child> {
         let mut command = Command::new("sh");
         self.start(command.args(["-c", line]).stdin(Stdio::null()).stdout(io::stderr()))
     }
@@ -75,18 +75,18 @@ impl Guests<'_> {
     }
 }
 
-/// Waits until something listens for each program at the receiver, in whose namespace this thread is.
+/// Waits until there is a listening socket for each program at the receiver, whose namespace this thread is in.
 fn wait_for_listeners(programs: usize) -> io::Result<()> {
     let begun = Instant::now();
-    while listeners()? < programs && begun.elapsed() < SETTLES {
-        thread::sleep(LOOKS);
+    while listeners()? < programs && begun.elapsed() < LISTEN_TIMEOUT {
+        thread::sleep(LISTEN_POLL);
     }
     Ok(())
 }
 
 fn listeners() -> io::Result<usize> {
     let table = |name: &str| match fs::read_to_string(format!("/proc/thread-self/net/{name}")) {
-        // A kernel without IPv6 has no tables of it.
+        // A kernel without IPv6 does not have the tables of IPv6.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
         read => read,
     };
@@ -97,17 +97,17 @@ fn listeners() -> io::Result<usize> {
     Ok(count)
 }
 
-/// The sockets of a table of the kernel's that listen, which is state 10.
+/// Counts the listening sockets (state 10) in a table of the kernel.
 fn listening(table: &str) -> usize {
     table.lines().filter(|line| line.split_whitespace().nth(3) == Some("0A")).count()
 }
 
-/// Has `/proc` show the processes of the namespace and no others to what this thread starts from now on: whoever
-/// looks for a process by its name must not find one of the machine's.
+/// Mounts a `/proc` with only the processes of the namespace, for what this thread starts from now on: a program that
+/// searches for a process by its name must not find a process of the machine.
 fn show_own_processes() -> io::Result<()> {
     unshare(CloneFlags::CLONE_NEWNS)?;
     mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_SLAVE, None::<&str>)?;
-    // Only a process of the namespace can do it.
+    // Only a process inside the namespace can mount it.
     let done = Command::new("mount").args(["-t", "proc", "proc", "/proc"]).status()?;
     if done.success() { Ok(()) } else { Err(io::Error::other("/proc could not be mounted")) }
 }
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_socket_that_listens_is_told_from_one_that_is_connected() {
+    fn a_listening_socket_is_distinguished_from_a_connected_one() {
         let table = "  sl  local_address rem_address   st tx_queue\n   \
                      0: 00000000:1451 00000000:0000 0A 00000000\n   \
                      1: 0100007F:1451 0100007F:8000 01 00000000\n";
