@@ -14,7 +14,7 @@ use fairhaul_host::kernel::load::load;
 use fairhaul_host::kernel::trial::hidden_name;
 use fairhaul_host::lab::clock::Clock;
 use fairhaul_host::lab::info::{CaState, Info};
-use fairhaul_host::lab::traffic::{Transfer, carry};
+use fairhaul_host::lab::traffic::{Transfer, run_transfers};
 use fairhaul_host::lab::{Dumbbell, Lab};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Rate, Settings, Span, Time};
@@ -50,10 +50,10 @@ fn flow(name: &str) -> Vec<Look> {
     let clock = Clock::starting_in(Span::from_ms(50)).expect("there is a clock");
     let running = lab.start(clock, grid(DURATION, Span::ZERO, 1, 1));
     let mut found = Vec::new();
-    let carried = carry(&running, clock, Time::ZERO + DURATION, &[transfer], &mut |now, _, info| {
+    let results = run_transfers(&running, clock, Time::ZERO + DURATION, &[transfer], &mut |now, _, info| {
         found.push((now, *info));
     });
-    assert_eq!(carried.expect("there is room for threads")[0].failure, None);
+    assert_eq!(results.expect("there is room for threads")[0].failure, None);
     assert!(running.finish().expect("devices can be read").1.counts.balance());
     found
 }

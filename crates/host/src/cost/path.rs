@@ -10,7 +10,7 @@ use super::{BASE, Tried};
 use crate::error::{Context, Error, Result};
 use crate::lab::clock::Clock;
 use crate::lab::info::Info;
-use crate::lab::traffic::{Transfer, carry};
+use crate::lab::traffic::{Transfer, run_transfers};
 use crate::lab::{Dumbbell, Lab};
 use crate::steps::Steps;
 
@@ -82,9 +82,9 @@ fn alone(controller: &str, measured: Span) -> Result<Alone> {
     let running = lab.start(clock, grid(START + measured, START, 1, 1));
     let mut looks: Vec<(Time, Info)> = Vec::new();
     let mut look = |now, _, info: &Info| looks.push((now, *info));
-    let carried = carry(&running, clock, end, &[Transfer::endless(0, controller)], &mut look)?;
+    let results = run_transfers(&running, clock, end, &[Transfer::endless(0, controller)], &mut look)?;
     let (_, passed) = running.finish().when("carrying packets")?;
-    if let Some(failure) = carried.iter().find_map(|one| one.failure.clone()) {
+    if let Some(failure) = results.iter().find_map(|one| one.failure.clone()) {
         return Err(Error::failed(failure));
     }
     let first = looks.iter().find(|(now, _)| *now >= Time::ZERO + START);

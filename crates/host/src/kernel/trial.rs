@@ -14,7 +14,7 @@ use super::load;
 use crate::error::{Context, Error, Result};
 use crate::lab::clock::Clock;
 use crate::lab::info::Info;
-use crate::lab::traffic::{Transfer, carry};
+use crate::lab::traffic::{Transfer, run_transfers};
 use crate::lab::{Dumbbell, Lab};
 
 /// How long the flow of a trial lasts.
@@ -48,10 +48,11 @@ fn flow(name: &str) -> Result<()> {
     let running = lab.start(clock, grid(DURATION, Span::ZERO, 1, 1));
     let mut last: Option<Info> = None;
     let transfers = [Transfer::endless(0, name)];
-    let carried =
-        carry(&running, clock, Time::ZERO + DURATION, &transfers, &mut |_, _, info| last = Some(*info))?;
+    let results = run_transfers(&running, clock, Time::ZERO + DURATION, &transfers, &mut |_, _, info| {
+        last = Some(*info)
+    })?;
     let (_, passed) = running.finish()?;
-    let [one] = &carried[..] else { return Err(Error::failed("the flow was not carried")) };
+    let [one] = &results[..] else { return Err(Error::failed("the flow was not carried")) };
     if let Some(failure) = &one.failure {
         return Err(Error::failed(failure.clone()));
     }

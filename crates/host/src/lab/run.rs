@@ -13,7 +13,7 @@ use super::observe::Observer;
 use super::plan::{Plan, Twins, plan};
 use super::router::Lab;
 use super::tcp_probe::{ProbeSample, TcpProbe};
-use super::traffic::{self, Carried, DATAGRAM_HEADERS, LEAD, TIME_STAMPS};
+use super::traffic::{self, DATAGRAM_HEADERS, LEAD, TIME_STAMPS, TransferResult};
 use super::trust::{Evidence, Trust, Windows};
 use super::tun::DEVICES;
 use crate::error::{Context, Error, Result};
@@ -54,12 +54,13 @@ pub fn run(scenario: &Scenario, twins: &Twins) -> Result<Answer> {
         }
         observer.on_poll(now, connection, info);
     };
-    let carried = traffic::carry(&running, clock, Time::ZERO + scenario.duration, &transfers, &mut poll);
+    let results =
+        traffic::run_transfers(&running, clock, Time::ZERO + scenario.duration, &transfers, &mut poll);
     let (ledger, passed) = running.finish().when("carrying packets")?;
     let machine = Machine::now()?.since(&before);
-    let carried = carried.when("starting threads")?;
+    let results = results.when("starting threads")?;
     let (seen, shortest) = observer.close();
-    let rows = rows(&transfers, &flows, &carried, &passed.in_order);
+    let rows = rows(&transfers, &flows, &results, &passed.in_order);
     let mut record = ledger.close("lab", rows);
     let seen = seen.close("lab", Vec::new());
     record.flows.iter_mut().zip(seen.flows).for_each(|(rows, seen)| complete(rows, &seen));
@@ -71,7 +72,7 @@ pub fn run(scenario: &Scenario, twins: &Twins) -> Result<Answer> {
         Err(error) => Windows::Looks { because: error.to_string() },
     };
     let evidence =
-        Evidence { passed: &passed, carried: &carried, shortest: &shortest, machine, mode, windows };
+        Evidence { passed: &passed, results: &results, shortest: &shortest, machine, mode, windows };
     let trust = Trust::of(scenario, &flows, &record, &evidence);
     Ok(Answer { record, trust })
 }
@@ -109,13 +110,13 @@ fn complete(rows: &mut [FlowRow], seen: &[FlowRow]) {
 fn rows(
     transfers: &[traffic::Transfer],
     flows: &[u32],
-    carried: &[Carried],
+    results: &[TransferResult],
     in_order: &[u64],
 ) -> Vec<TransferRow> {
-    let mut carried = carried.iter().peekable();
+    let mut results = results.iter().peekable();
     let row = |transfer: &traffic::Transfer| {
         let number = transfer.connection;
-        let done = carried.next_if(|one| one.connection == number);
+        let done = results.next_if(|one| one.connection == number);
         let start = done.and_then(|done| done.start).unwrap_or(transfer.start);
         let end = done.and_then(|done| done.end);
         TransferRow {

@@ -9,9 +9,9 @@ use serde::Serialize;
 
 use super::histogram::Histogram;
 use super::layout::Mode;
-use super::machine::Load;
+use super::machine::MachineLoad;
 use super::router::{Passed, TICK};
-use super::traffic::Carried;
+use super::traffic::TransferResult;
 
 /// One packet in a hundred may be late by this share of the shortest round trip, or by [`LEAST_LAG`] where that is
 /// more: the random processing times of hosts are as long.
@@ -43,7 +43,7 @@ pub struct Trust {
     /// Processor time of the router over the time that it ran.
     pub router_load: f64,
     /// What the machine did meanwhile, this run and all others.
-    pub machine: Load,
+    pub machine: MachineLoad,
     /// What flows saw of their path; those that began.
     pub round_trips: Vec<RoundTrip>,
     /// What links carried.
@@ -123,11 +123,11 @@ pub struct Evidence<'a> {
     /// What passed the router: how late, how busily, what was amiss.
     pub passed: &'a Passed,
     /// By connection.
-    pub carried: &'a [Carried],
+    pub results: &'a [TransferResult],
     /// The shortest round trip of each flow.
     pub shortest: &'a [Option<Span>],
     /// What the machine did.
-    pub machine: Load,
+    pub machine: MachineLoad,
     /// How hosts handed packets over.
     pub mode: Mode,
     /// What windows are taken from.
@@ -149,7 +149,7 @@ impl Trust {
             machine: evidence.machine,
             round_trips,
             links: uses(scenario, record),
-            buffers: buffers(scenario, flows, evidence.carried),
+            buffers: buffers(scenario, flows, evidence.results),
             strays: evidence.passed.counts.strays,
             windows: evidence.windows.clone(),
         }
@@ -165,7 +165,7 @@ impl Lag {
 }
 
 fn reasons(scenario: &Scenario, flows: &[u32], evidence: &Evidence, trips: &[RoundTrip]) -> Vec<String> {
-    let Evidence { passed, carried, .. } = evidence;
+    let Evidence { passed, results, .. } = evidence;
     let mut reasons = Vec::new();
     let shortest = scenario.flows.iter().map(|flow| flow.rtt).min().unwrap_or(Span::ZERO);
     let limit = (shortest / LAG_SHARE).max(LEAST_LAG);
@@ -200,7 +200,7 @@ fn reasons(scenario: &Scenario, flows: &[u32], evidence: &Evidence, trips: &[Rou
             "no flow saw its way without a queue: \"{name}\" saw {seen_s:.6} s of {asked_s:.6} s"
         ));
     }
-    let failed = carried.iter().filter_map(|one| Some((one.connection, one.failure.as_ref()?)));
+    let failed = results.iter().filter_map(|one| Some((one.connection, one.failure.as_ref()?)));
     for (connection, failure) in failed {
         let flow = &scenario.flows[flows[connection as usize] as usize].name;
         reasons.push(format!("flow \"{flow}\": connection {connection} failed: {failure}"));
@@ -240,10 +240,10 @@ fn uses(scenario: &Scenario, record: &Record) -> Vec<Use> {
     scenario.links.iter().zip(&record.links).map(carried).collect()
 }
 
-fn buffers(scenario: &Scenario, flows: &[u32], carried: &[Carried]) -> Vec<Buffers> {
+fn buffers(scenario: &Scenario, flows: &[u32], results: &[TransferResult]) -> Vec<Buffers> {
     let of = |(index, flow): (u32, &fairhaul_experiment::Flow)| {
         let one =
-            carried.iter().find(|one| flows[one.connection as usize] == index && one.buffers.is_some())?;
+            results.iter().find(|one| flows[one.connection as usize] == index && one.buffers.is_some())?;
         let (send, receive) = one.buffers?;
         Some(Buffers { name: flow.name.clone(), send: send.0, receive: receive.0 })
     };
@@ -271,7 +271,7 @@ mod tests {
         (0..1000).for_each(|n| lag.add(if n % 50 == 0 { late } else { Span::ZERO }));
         let (counts, in_order, warnings) = (Counts::default(), vec![0], Vec::new());
         let passed = Passed { counts, in_order, lag, load, unseen: 0, warnings };
-        let carried = [Carried {
+        let results = [TransferResult {
             connection: 0,
             start: Some(Time::ZERO),
             end: None,
@@ -281,10 +281,10 @@ mod tests {
         }];
         let grid = grid(scenario.duration, scenario.warmup, 1, 1);
         let record = Ledger::new(grid, 1, 2).close("lab", Vec::new());
-        let machine = Load { busy: 0.5, waited: None };
-        let (passed, carried, shortest) = (&passed, &carried[..], &[Some(seen)][..]);
+        let machine = MachineLoad { busy: 0.5, waited: None };
+        let (passed, results, shortest) = (&passed, &results[..], &[Some(seen)][..]);
         let windows = Windows::Packets { lost_samples: 0 };
-        let evidence = Evidence { passed, carried, shortest, machine, mode: Mode::Exact, windows };
+        let evidence = Evidence { passed, results, shortest, machine, mode: Mode::Exact, windows };
         Trust::of(&scenario, &[0], &record, &evidence)
     }
 
