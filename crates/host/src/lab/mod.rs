@@ -23,12 +23,12 @@ pub mod packet;
 pub mod plan;
 pub mod router;
 pub mod run;
+pub mod run_validity;
 mod shell;
 pub mod socket;
 mod stage;
 pub mod tcp_probe;
 pub mod traffic;
-pub mod trust;
 pub mod tun;
 
 pub use answer::{Question, answer};

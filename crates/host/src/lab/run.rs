@@ -1,4 +1,4 @@
-//! The way in: a scenario goes in, a record comes out, and what is to be thought of it.
+//! The entry point: runs a scenario and returns its record and its validity.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,19 +12,19 @@ use super::machine::Machine;
 use super::observe::Observer;
 use super::plan::{Plan, Twins, plan};
 use super::router::Lab;
+use super::run_validity::{Evidence, RunValidity, Windows};
 use super::tcp_probe::{ProbeSample, TcpProbe};
 use super::traffic::{self, DATAGRAM_HEADERS, LEAD, TIME_STAMPS, TransferResult};
-use super::trust::{Evidence, Trust, Windows};
 use super::tun::DEVICES;
 use crate::error::{Context, Error, Result};
 
-/// What a run gave.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Answer {
-    /// The same as the simulator's.
+    /// In the form of the simulator's.
     pub record: Record,
-    /// Whether it is to be believed.
-    pub trust: Trust,
+    /// Whether the run is valid.
+    pub validity: RunValidity,
 }
 
 /// Runs `scenario` in real time on hosts of this machine.
@@ -69,12 +69,12 @@ pub fn run(scenario: &Scenario, twins: &Twins) -> Result<Answer> {
     record.packets = packets(scenario, &flows, &passed.in_order);
     let windows = match tcp_probe {
         Ok(tcp_probe) => Windows::Packets { lost_samples: tcp_probe.lost_samples()? },
-        Err(error) => Windows::Looks { because: error.to_string() },
+        Err(error) => Windows::Polls { because: error.to_string() },
     };
     let evidence =
         Evidence { passed: &passed, results: &results, shortest: &shortest, machine, mode, windows };
-    let trust = Trust::of(scenario, &flows, &record, &evidence);
-    Ok(Answer { record, trust })
+    let validity = RunValidity::of(scenario, &flows, &record, &evidence);
+    Ok(Answer { record, validity })
 }
 
 /// Whether hosts can be made here at all.
@@ -90,13 +90,13 @@ pub(super) fn can_be_made() -> Result<()> {
     Ok(())
 }
 
-/// How long it takes until all that start at once have their sockets.
+/// How long it takes until all transfers that start at once have their sockets.
 fn lead(transfers: &[traffic::Transfer]) -> Span {
     let at_once = transfers.iter().filter(|transfer| transfer.start <= Time::ZERO + LEAD).count();
     LEAD * 5 + Span::from_ms(1) * at_once as u64
 }
 
-/// Windows and round trips are what looking at the sender has told, all else what the packets have.
+/// Windows and round-trip times come from the senders, everything else from the packets.
 fn complete(rows: &mut [FlowRow], seen: &[FlowRow]) {
     for (row, seen) in rows.iter_mut().zip(seen) {
         row.cwnd_packets = seen.cwnd_packets;

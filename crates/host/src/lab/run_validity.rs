@@ -1,7 +1,7 @@
-//! Whether a run in the lab is to be believed: what the machine did to it, in numbers, and the reasons not to.
+//! Whether a run in the lab is valid: measurements of the machine during the run, and the reasons against it.
 //!
-//! A lag of the router changes the rate of no link, but bunches what is read and delays what is given out, as though
-//! the way were longer for a while.
+//! A lag of the router changes the rate of no link, but packets are then read in bunches and delivered late, as
+//! though the path were longer for a while.
 
 use fairhaul_experiment::{Hop, Record, Scenario};
 use fairhaul_units::{Bytes, Span, Time};
@@ -16,64 +16,65 @@ use super::traffic::TransferResult;
 /// One packet in a hundred may be late by this share of the shortest round trip, or by [`LEAST_LAG`] where that is
 /// more: the random processing times of hosts are as long.
 const LAG_SHARE: u64 = 100;
-/// What a host that is not busy keeps to on any path: half a millisecond.
+/// A lag that a host that is not busy stays below on any path.
 const LEAST_LAG: Span = Span::from_us(500);
-/// How far the shortest round trip that somebody saw may be from the one asked for.
+/// How far the shortest measured round-trip time may be from the one asked for, as a share.
 const RTT_TOLERANCE: f64 = 0.03;
-/// Where a packet was sent again, the kernel takes the round trip from time stamps, which count milliseconds.
+/// The unit of TCP timestamps, from which the kernel takes the round-trip time after a retransmission.
 const STAMP_S: f64 = 1e-3;
-/// Processor time of the router over the time that it ran; beyond, it sleeps too little to be on time.
+/// The highest processor time of the router over the time that it ran; above, it sleeps too little to be on time.
 const MOST_LOAD: f64 = 0.8;
-/// Requests that open connections, with all options, on the wire.
+/// A SYN with all options, on the wire.
 const REQUEST: Bytes = Bytes(60);
 
-/// How a run went, and whether it counts.
+/// Whether a run is valid, and the measurements behind it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Trust {
-    /// Whether nothing speaks against it.
+pub struct RunValidity {
+    /// Whether there is no reason against it.
     pub valid: bool,
-    /// What does, a sentence each.
+    /// The reasons against it, a sentence each.
     pub reasons: Vec<String>,
-    /// What was not as it should be, and speaks against it only where lags or loads do.
+    /// What was missing; it makes a run invalid only where lags or loads do.
     pub warnings: Vec<String>,
     /// How hosts handed packets over.
     pub mode: Mode,
-    /// How much later than due packets were given out.
+    /// How much later than due packets were delivered.
     pub lag: Lag,
     /// Processor time of the router over the time that it ran.
     pub router_load: f64,
-    /// What the machine did meanwhile, this run and all others.
+    /// The load of the machine during the run, by this run and everything else.
     pub machine: MachineLoad,
-    /// What flows saw of their path; those that began.
+    /// The shortest round-trip times of the flows that began.
     pub round_trips: Vec<RoundTrip>,
-    /// What links carried.
-    pub links: Vec<Use>,
-    /// Buffers, as the kernel granted them, of the first connection of each flow.
+    /// The throughput of links.
+    pub links: Vec<LinkUse>,
+    /// Buffers of the first connection of each flow, as granted by the kernel.
     pub buffers: Vec<Buffers>,
-    /// Packets that hosts sent and that are of no connection.
+    /// Packets from hosts that belong to no connection.
     pub strays: u64,
-    /// What windows, round trips and events are taken from.
+    /// The source of windows, round-trip times and events.
     pub windows: Windows,
 }
 
-/// What the senders' windows are taken from.
+/// The source of the senders' windows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "of", rename_all = "lowercase")]
 pub enum Windows {
-    /// Every packet that came to a sender, but for so many.
+    /// A sample for every packet that arrived at a sender, except for those lost.
     Packets {
         /// Packets without a sample.
         #[serde(rename = "untold")]
         lost_samples: u64,
     },
-    /// Looks at senders, every 10 ms.
-    Looks {
-        /// Why nobody tells of packets.
+    /// Polls of senders, every 10 ms.
+    #[serde(rename = "looks")]
+    Polls {
+        /// Why there is no probe.
         because: String,
     },
 }
 
-/// Lateness, seconds: that which so many per cent of all packets did not exceed.
+/// The lag of packets, seconds: percentiles over all packets.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Lag {
@@ -81,7 +82,7 @@ pub struct Lag {
     pub p99_s: f64,
     pub p999_s: f64,
     pub most_s: f64,
-    /// How many packets by doubling: later than half of that, and not later than that.
+    /// Upper ends of bins, each twice the one before, and the number of packets in each.
     pub histogram: Vec<(f64, u64)>,
 }
 
@@ -90,20 +91,20 @@ pub struct Lag {
 pub struct RoundTrip {
     /// Of the flow.
     pub name: String,
-    /// What the smallest packets would take with nobody else on the way.
+    /// That of the smallest packets on an empty path.
     pub asked_s: f64,
-    /// What the kernel saw.
+    /// The one that the kernel measured.
     pub seen_s: f64,
 }
 
-/// What a link carried after the warm-up.
+/// The throughput of a link after the warm-up.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Use {
+pub struct LinkUse {
     /// Of the link.
     pub name: String,
-    /// What it can carry: at the start, or the mean of a trace.
+    /// Its capacity: at the start, or the mean of a trace.
     pub rate_bps: u64,
-    /// What it carried, on average.
+    /// Its average throughput.
     pub carried_bps: f64,
 }
 
@@ -118,28 +119,28 @@ pub struct Buffers {
     pub receive: u64,
 }
 
-/// What a run showed, beside its record.
+/// The measurements of a run, beside its record, on which its validity is decided.
 pub struct Evidence<'a> {
-    /// What passed the router: how late, how busily, what was amiss.
+    /// Counters of the router.
     pub passed: &'a Passed,
     /// By connection.
     pub results: &'a [TransferResult],
-    /// The shortest round trip of each flow.
+    /// The shortest round-trip time of each flow.
     pub shortest: &'a [Option<Span>],
-    /// What the machine did.
+    /// The load of the machine.
     pub machine: MachineLoad,
     /// How hosts handed packets over.
     pub mode: Mode,
-    /// What windows are taken from.
+    /// The source of the senders' windows.
     pub windows: Windows,
 }
 
-impl Trust {
-    /// What `evidence` says of a run of `scenario`.
-    pub fn of(scenario: &Scenario, flows: &[u32], record: &Record, evidence: &Evidence) -> Trust {
+impl RunValidity {
+    /// Decides on a run of `scenario` by its `evidence`.
+    pub fn of(scenario: &Scenario, flows: &[u32], record: &Record, evidence: &Evidence) -> RunValidity {
         let round_trips = round_trips(scenario, evidence.shortest);
         let reasons = reasons(scenario, flows, evidence, &round_trips);
-        Trust {
+        RunValidity {
             valid: reasons.is_empty(),
             reasons,
             warnings: evidence.passed.warnings.clone(),
@@ -148,7 +149,7 @@ impl Trust {
             router_load: evidence.passed.load,
             machine: evidence.machine,
             round_trips,
-            links: uses(scenario, record),
+            links: link_uses(scenario, record),
             buffers: buffers(scenario, flows, evidence.results),
             strays: evidence.passed.counts.strays,
             windows: evidence.windows.clone(),
@@ -191,7 +192,7 @@ fn reasons(scenario: &Scenario, flows: &[u32], evidence: &Evidence, trips: &[Rou
             trip.name, trip.seen_s
         ));
     }
-    // A flow that meets a full queue never sees the way without one; the luckiest does.
+    // A flow behind a full queue never measures the path without one, so the flow nearest to it decides.
     if let Some(trip) = trips.iter().min_by(|a, b| ratio(a).total_cmp(&ratio(b)))
         && ratio(trip) > 1.0 + slack(trip)
     {
@@ -226,7 +227,7 @@ fn round_trips(scenario: &Scenario, shortest: &[Option<Span>]) -> Vec<RoundTrip>
     scenario.flows.iter().zip(shortest).filter_map(trip).collect()
 }
 
-fn uses(scenario: &Scenario, record: &Record) -> Vec<Use> {
+fn link_uses(scenario: &Scenario, record: &Record) -> Vec<LinkUse> {
     let (grid, warmup) = (record.grid, Time::ZERO + scenario.warmup);
     let first = if warmup == Time::ZERO { 0 } else { grid.bin(warmup) };
     let measured = (scenario.duration - scenario.warmup).as_secs();
@@ -235,7 +236,7 @@ fn uses(scenario: &Scenario, record: &Record) -> Vec<Use> {
         let sent: f64 = rows[first..].iter().map(|row| row.sent_bytes).sum();
         let constant = busy / measured * link.rate.as_bps() as f64;
         let carried_bps = if scenario.counts_bytes() { sent * 8.0 / measured } else { constant };
-        Use { name: link.name.clone(), rate_bps: link.rate.as_bps(), carried_bps }
+        LinkUse { name: link.name.clone(), rate_bps: link.rate.as_bps(), carried_bps }
     };
     scenario.links.iter().zip(&record.links).map(carried).collect()
 }
@@ -263,8 +264,8 @@ mod tests {
         read(text, "test", &[]).expect("it is a scenario").base
     }
 
-    /// What is said of a run whose router was late and busy by so much, and whose flow saw that round trip.
-    fn said(late: Span, load: f64, seen: Span, failure: Option<&str>) -> Trust {
+    /// The validity of a run with this lag and load of the router, and this shortest round-trip time of its flow.
+    fn validity(late: Span, load: f64, seen: Span, failure: Option<&str>) -> RunValidity {
         let scenario = scenario();
         let mut lag = Histogram::default();
         // One packet in fifty is late.
@@ -285,31 +286,31 @@ mod tests {
         let (passed, results, shortest) = (&passed, &results[..], &[Some(seen)][..]);
         let windows = Windows::Packets { lost_samples: 0 };
         let evidence = Evidence { passed, results, shortest, machine, mode: Mode::Exact, windows };
-        Trust::of(&scenario, &[0], &record, &evidence)
+        RunValidity::of(&scenario, &[0], &record, &evidence)
     }
 
     #[test]
-    fn a_run_on_time_counts_and_tells_its_numbers() {
-        let trust = said(Span::from_us(400), 0.3, Span::from_us(40_200), None);
-        assert!(trust.valid && trust.reasons.is_empty(), "{:?}", trust.reasons);
+    fn a_run_on_time_is_valid_and_has_its_measurements() {
+        let validity = validity(Span::from_us(400), 0.3, Span::from_us(40_200), None);
+        assert!(validity.valid && validity.reasons.is_empty(), "{:?}", validity.reasons);
         // 40 ms, and 60 B six times on the wire: 6 us each on the link, both ways, and 0.6 on four accesses.
-        assert!((trust.round_trips[0].asked_s - 0.0400144).abs() < 1e-9, "{:?}", trust.round_trips);
-        assert_eq!((trust.buffers[0].send, trust.buffers[0].receive), (1000, 2000));
-        assert_eq!((trust.lag.p50_s, trust.lag.most_s), (1e-7, 4e-4)); // the finest step is 0.1 us
+        assert!((validity.round_trips[0].asked_s - 0.0400144).abs() < 1e-9, "{:?}", validity.round_trips);
+        assert_eq!((validity.buffers[0].send, validity.buffers[0].receive), (1000, 2000));
+        assert_eq!((validity.lag.p50_s, validity.lag.most_s), (1e-7, 4e-4)); // the finest step is 0.1 us
     }
 
     #[test]
-    fn each_thing_that_is_amiss_is_a_reason() {
+    fn each_violation_is_a_reason() {
         let (on_time, idle, seen) = (Span::ZERO, 0.1, Span::from_ms(40));
-        let one = |trust: Trust, words: &str| {
-            assert!(!trust.valid && trust.reasons.len() == 1, "{:?}", trust.reasons);
-            assert!(trust.reasons[0].contains(words), "{:?}", trust.reasons);
+        let one = |validity: RunValidity, words: &str| {
+            assert!(!validity.valid && validity.reasons.len() == 1, "{:?}", validity.reasons);
+            assert!(validity.reasons[0].contains(words), "{:?}", validity.reasons);
         };
-        // 1 % of 40 ms is less than the half millisecond that every path is granted.
-        one(said(Span::from_us(600), idle, seen, None), "late by 600 us");
-        one(said(on_time, 0.9, seen, None), "busy for 90 %");
-        one(said(on_time, idle, Span::from_ms(43), None), "no flow saw its way");
-        one(said(on_time, idle, Span::from_ms(37), None), "less than there is");
-        one(said(on_time, idle, seen, Some("reset")), "flow \"F\": connection 0 failed: reset");
+        // 1 % of 40 ms is less than the half millisecond that is allowed on every path.
+        one(validity(Span::from_us(600), idle, seen, None), "late by 600 us");
+        one(validity(on_time, 0.9, seen, None), "busy for 90 %");
+        one(validity(on_time, idle, Span::from_ms(43), None), "no flow saw its way");
+        one(validity(on_time, idle, Span::from_ms(37), None), "less than there is");
+        one(validity(on_time, idle, seen, Some("reset")), "flow \"F\": connection 0 failed: reset");
     }
 }
