@@ -1,4 +1,4 @@
-//! A link at work: its queue, what it loses and what else it does to packets, as in the simulator.
+//! The port of a link: its queue, its loss and its impairments, as in the simulator.
 
 use fairhaul_experiment::{Carried, Ledger, LinkSpec};
 use fairhaul_path::impair::{Impaired, Loss};
@@ -6,21 +6,21 @@ use fairhaul_path::queue::{Held, Packet};
 use fairhaul_path::{Ability, Carrier, Departure, Passage};
 use fairhaul_units::{Chance, CongestionHeader, Ecn, Span, Time};
 
-/// A packet at a link: what of it queues and losses look at, and its place in the network.
+/// A packet at a link: the fields that queues and losses read, and its slot in the network.
 #[derive(Clone, Copy, Debug)]
-pub struct Parcel {
-    /// Where the network keeps it.
+pub struct QueuedPacket {
+    /// Its slot in the network.
     pub slot: u32,
     pub connection: u32,
     /// The flow of a data packet, which may be lost.
     pub data_of: Option<u32>,
-    /// Its payload, where this link keeps account of it.
+    /// Its payload, where this link counts the payload of the flow.
     pub counted: Option<u32>,
     pub size: u32,
     pub ecn: Ecn,
 }
 
-impl Packet for Parcel {
+impl Packet for QueuedPacket {
     fn congestion(&self) -> Option<&CongestionHeader> {
         None
     }
@@ -34,7 +34,7 @@ impl Packet for Parcel {
     }
 }
 
-/// What became of a packet at a link.
+/// The fate of a packet at a link.
 #[derive(Clone, Copy, Debug)]
 pub enum Fate {
     /// It will be at the other end, perhaps twice.
@@ -43,30 +43,30 @@ pub enum Fate {
     Dropped(Time),
 }
 
-/// Packets of whose fate a link has just decided.
-pub type Fates = Vec<(Parcel, Fate)>;
+/// Packets whose fate a link has just decided.
+pub type Fates = Vec<(QueuedPacket, Fate)>;
 
 /// One direction of a link.
-pub struct Stage {
-    /// Its place in the books.
+pub struct LinkPort {
+    /// Its number in the ledger.
     link: u32,
-    carrier: Carrier<Parcel>,
+    carrier: Carrier<QueuedPacket>,
     ability: Ability,
     loss: Option<Loss>,
     impaired: Option<Impaired>,
-    /// Whether the books hold what links have sent.
+    /// Whether the ledger counts the bytes that links have sent.
     counts_bytes: bool,
     /// When its gauges are due to be read; never, where it has none.
     due: Time,
-    /// The last departure at which the network was told to come back.
-    told: Option<Time>,
-    victims: Vec<Held<Parcel>>,
+    /// The departure for which the network last scheduled a service.
+    scheduled: Option<Time>,
+    dropped: Vec<Held<QueuedPacket>>,
 }
 
-impl Stage {
-    pub fn new(spec: &LinkSpec, link: u32, seed: u64, counts_bytes: bool) -> Stage {
+impl LinkPort {
+    pub fn new(spec: &LinkSpec, link: u32, seed: u64, counts_bytes: bool) -> LinkPort {
         let stream = |purpose: &str| Chance::stream(seed, purpose, u64::from(link));
-        Stage {
+        LinkPort {
             link,
             carrier: spec.carrier(stream("queue")),
             ability: spec.ability(),
@@ -74,48 +74,48 @@ impl Stage {
             impaired: spec.impaired(stream),
             counts_bytes,
             due: if spec.queue.entry.gauges.is_empty() { Time::NEVER } else { Time::ZERO },
-            told: None,
-            victims: Vec::new(),
+            scheduled: None,
+            dropped: Vec::new(),
         }
     }
 
     /// A packet is offered at `now`, which must not run backwards.
-    pub fn offer(&mut self, parcel: Parcel, now: Time, ledger: &mut Ledger, fates: &mut Fates) {
+    pub fn offer(&mut self, packet: QueuedPacket, now: Time, ledger: &mut Ledger, fates: &mut Fates) {
         self.read_gauges(now, ledger);
-        let admits = |impaired: &mut Impaired| impaired.admits(parcel.size, now);
-        if parcel.data_of.is_some() && !self.impaired.as_mut().is_none_or(admits) {
+        let admits = |impaired: &mut Impaired| impaired.admits(packet.size, now);
+        if packet.data_of.is_some() && !self.impaired.as_mut().is_none_or(admits) {
             ledger.refused(self.link, now);
-            return fates.push((parcel, Fate::Dropped(now)));
+            return fates.push((packet, Fate::Dropped(now)));
         }
         let Carrier::OnArrival(link) = &mut self.carrier else {
-            return self.hold(parcel, now, ledger, fates);
+            return self.hold(packet, now, ledger, fates);
         };
-        match link.offer(parcel.size, parcel.ecn, parcel.connection, now) {
+        match link.offer(packet.size, packet.ecn, packet.connection, now) {
             Passage::Dropped => {
                 ledger.refused(self.link, now);
-                fates.push((parcel, Fate::Dropped(now)));
+                fates.push((packet, Fate::Dropped(now)));
             }
             Passage::Passes { departs, arrives, on_wire, marked } => {
-                ledger.taken(self.link, parcel.size, now);
+                ledger.taken(self.link, packet.size, now);
                 let departure = Leaving { offered: now, departs, arrives, on_wire, marked };
-                fates.push((parcel, self.leave(&parcel, departure, now, ledger)));
+                fates.push((packet, self.leave(&packet, departure, now, ledger)));
             }
         }
     }
 
-    /// What was being sent has left: the link begins with the next packet.
+    /// The packet in transmission has left: the link begins to send the next one.
     pub fn serve(&mut self, now: Time, ledger: &mut Ledger, fates: &mut Fates) {
         self.read_gauges(now, ledger);
         let Carrier::AtDeparture(holding) = &mut self.carrier else { return };
-        let departure = holding.begin(now, &mut self.victims);
+        let departure = holding.begin(now, &mut self.dropped);
         self.settle(departure, now, ledger, fates);
     }
 
-    /// When it is to be served next, told once for each time.
-    pub fn wakes(&mut self) -> Option<Time> {
+    /// When it is to be served next; returned once for each such time.
+    pub fn next_service(&mut self) -> Option<Time> {
         let Carrier::AtDeparture(holding) = &self.carrier else { return None };
         let next = (holding.waiting() > 0).then(|| holding.departs())?;
-        (self.told.replace(next) != Some(next)).then_some(next)
+        (self.scheduled.replace(next) != Some(next)).then_some(next)
     }
 
     /// How many packets wait in a queue that decides at departure.
@@ -133,33 +133,33 @@ impl Stage {
     }
 
     /// A packet comes to a queue that decides at departure.
-    fn hold(&mut self, parcel: Parcel, now: Time, ledger: &mut Ledger, fates: &mut Fates) {
+    fn hold(&mut self, packet: QueuedPacket, now: Time, ledger: &mut Ledger, fates: &mut Fates) {
         let Carrier::AtDeparture(holding) = &mut self.carrier else { return };
-        let held = Held { size: parcel.size, ecn: parcel.ecn, arrived: now, packet: parcel };
-        ledger.taken(self.link, parcel.size, now);
+        let held = Held { size: packet.size, ecn: packet.ecn, arrived: now, packet };
+        ledger.taken(self.link, packet.size, now);
         let departure = if holding.is_idle(now) && holding.waiting() == 0 {
-            holding.pass(held, parcel.connection, &mut self.victims)
+            holding.pass(held, packet.connection, &mut self.dropped)
         } else {
-            holding.offer(held, parcel.connection, &mut self.victims);
+            holding.offer(held, packet.connection, &mut self.dropped);
             None
         };
         self.settle(departure, now, ledger, fates);
     }
 
-    /// What a queue that decides at departure has done: a packet begins to leave, and others are dropped.
+    /// Books what a queue that decides at departure has done: a packet begins to leave, and others are dropped.
     fn settle(
         &mut self,
-        departure: Option<Departure<Parcel>>,
+        departure: Option<Departure<QueuedPacket>>,
         now: Time,
         ledger: &mut Ledger,
         fates: &mut Fates,
     ) {
-        let mut victims = std::mem::take(&mut self.victims);
-        for Held { packet, size, arrived, .. } in victims.drain(..) {
+        let mut drops = std::mem::take(&mut self.dropped);
+        for Held { packet, size, arrived, .. } in drops.drain(..) {
             ledger.dropped(self.link, size, arrived, now);
             fates.push((packet, Fate::Dropped(now)));
         }
-        self.victims = victims;
+        self.dropped = drops;
         if let Some(Departure { packet, arrived: offered, departs, arrives, on_wire, marked, .. }) = departure
         {
             let departure = Leaving { offered, departs, arrives, on_wire, marked };
@@ -167,19 +167,19 @@ impl Stage {
         }
     }
 
-    /// A packet leaves the queue, which may lose it yet, or hold it up on its way.
-    fn leave(&mut self, parcel: &Parcel, leaving: Leaving, now: Time, ledger: &mut Ledger) -> Fate {
+    /// A packet leaves the queue; the link may still lose, delay or duplicate it.
+    fn leave(&mut self, packet: &QueuedPacket, leaving: Leaving, now: Time, ledger: &mut Ledger) -> Fate {
         let Leaving { offered, departs, arrives, on_wire, marked } = leaving;
         if marked {
             ledger.marked(self.link, offered, now);
         }
         let work = |from, to| self.ability.work_between(from, to);
-        let carried = parcel.data_of.zip(parcel.counted).map(|(flow, payload)| Carried { flow, payload });
-        ledger.passed_with(self.link, parcel.size, carried, departs, on_wire, work);
+        let carried = packet.data_of.zip(packet.counted).map(|(flow, payload)| Carried { flow, payload });
+        ledger.passed_with(self.link, packet.size, carried, departs, on_wire, work);
         if self.counts_bytes {
             ledger.sends(self.link, departs, on_wire, work);
         }
-        if let (Some(loss), Some(flow)) = (&mut self.loss, parcel.data_of)
+        if let (Some(loss), Some(flow)) = (&mut self.loss, packet.data_of)
             && loss.takes(flow, departs)
         {
             ledger.lost_behind(self.link, offered, departs);
