@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::cost::{Cost, cost};
 use crate::error::{Error, Result};
-use crate::kernel::place::{PLACE, Place};
+use crate::kernel::install_store::{PLACE, Place};
 use crate::kernel::{self, Install, Remove, Set, Verify, Watch};
 use crate::lab::{self, Clean, Question, Shell};
 use crate::steps::say;

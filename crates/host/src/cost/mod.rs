@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
-use crate::kernel::choice::Wish;
+use crate::kernel::install_spec::Wish;
 use crate::kernel::load::{Loaded, load};
 use crate::kernel::trial::hidden_name;
 use crate::kernel::{capabilities, probe};

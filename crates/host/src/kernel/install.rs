@@ -3,9 +3,9 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::choice::{Choice, Wish, freezes_short_paths, written};
-use super::exposure::{Exposure, withdraw};
-use super::place::{Place, Record};
+use super::default_scope::{Exposure, withdraw};
+use super::install_spec::{Choice, Wish, freezes_short_paths, written};
+use super::install_store::{Place, Record};
 use super::{capabilities, congestion, load, probe, trial};
 use crate::error::{Error, Result};
 use crate::signals;

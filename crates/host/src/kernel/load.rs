@@ -12,8 +12,8 @@ use libbpf_rs::{
     Link, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject, PrintLevel, Program,
 };
 
-use super::choice::Choice;
-use super::place::{Place, Record};
+use super::install_spec::Choice;
+use super::install_store::{Place, Record};
 use crate::error::{Context, Error, Result};
 
 /// The map of an object that holds its parameters.

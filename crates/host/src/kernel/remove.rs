@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::exposure::withdraw;
+use super::default_scope::withdraw;
+use super::install_store::Place;
 use super::owner::Owner;
-use super::place::Place;
 use super::{capabilities, congestion, load};
 use crate::error::{Error, Result};
 use crate::nearest::hint;

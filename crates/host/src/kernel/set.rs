@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::choice::{freezes_short_paths, read_values, written};
-use super::place::Place;
+use super::install_spec::{freezes_short_paths, read_values, written};
+use super::install_store::Place;
 use super::{capabilities, load};
 use crate::error::{Error, Result};
 use crate::nearest::hint;

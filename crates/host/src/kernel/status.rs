@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::choice::PREFIX;
-use super::place::{Place, Record};
+use super::install_spec::PREFIX;
+use super::install_store::{Place, Record};
 use super::{capabilities, congestion, load, probe};
 use crate::error::Result;
 use crate::flows::{self, Flow};

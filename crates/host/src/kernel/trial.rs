@@ -9,7 +9,7 @@ use fairhaul_path::impair::LossRule;
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Rate, Span, Time};
 
-use super::choice::{Choice, PREFIX};
+use super::install_spec::{Choice, PREFIX};
 use super::load;
 use crate::error::{Context, Error, Result};
 use crate::lab::clock::Clock;

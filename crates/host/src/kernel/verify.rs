@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::choice::Wish;
+use super::install_spec::Wish;
 use super::{capabilities, probe, trial};
 use crate::error::{Error, Result};
 use crate::steps::Steps;

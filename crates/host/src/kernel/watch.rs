@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::capabilities;
-use super::judge::{Counts, Judge, Limits, Seen};
-use super::place::Place;
+use super::install_store::Place;
+use super::loss_monitor::{Counts, Judge, Limits, Seen};
 use super::remove::take_out;
 use super::status::everywhere;
 use crate::error::{Error, Result};

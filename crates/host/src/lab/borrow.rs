@@ -10,7 +10,7 @@ use fairhaul_units::{Bytes, HEADER, Kind};
 use super::plan::Twins;
 use super::traffic::TIME_STAMPS;
 use crate::error::{Error, Result};
-use crate::kernel::choice::{Choice, Wish};
+use crate::kernel::install_spec::{Choice, Wish};
 use crate::kernel::load::{Loaded, load};
 use crate::kernel::trial::hidden_name;
 

@@ -6,7 +6,7 @@ use std::io;
 use serde::Deserialize;
 
 use super::congestion;
-use super::place::{Place, Record};
+use super::install_store::{Place, Record};
 use crate::error::{Context, Error, Result};
 use crate::namespace::{self, Namespace, ip};
 use crate::steps::Steps;
