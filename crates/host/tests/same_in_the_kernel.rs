@@ -31,10 +31,10 @@ type Look = (Time, Info);
 /// The looks at a flow of the twin, with these parameters.
 fn looks(twin: &str, set: &[(&str, &str)]) -> Vec<Look> {
     let set = set.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-    let wish = Wish { twin: twin.into(), name: Some(hidden_name()), set };
-    let choice = wish.choose().expect("there is such a twin");
-    let _loaded = load(&choice).expect("the kernel takes it");
-    flow(&choice.name)
+    let spec = InstallSpec { twin: twin.into(), name: Some(hidden_name()), set };
+    let install = spec.resolve().expect("there is such a twin");
+    let _loaded = load(&install).expect("the kernel takes it");
+    flow(&install.name)
 }
 
 fn flow(name: &str) -> Vec<Look> {

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
-use crate::kernel::install_spec::Wish;
+use crate::kernel::install_spec::InstallSpec;
 use crate::kernel::load::{Loaded, load};
 use crate::kernel::trial::hidden_name;
 use crate::kernel::{capabilities, probe};
@@ -77,9 +77,9 @@ fn tried() -> Result<Vec<Tried>> {
     let own = KERNELS.map(|name| Tried { name: name.into(), kernel_name: name.into(), loaded: None });
     let twins = objects().into_iter().map(|object| {
         let name = object.note.name;
-        let wish = Wish { twin: name.clone(), name: Some(hidden_name()), set: Default::default() };
-        let choice = wish.choose()?;
-        Ok(Tried { name, loaded: Some(load(&choice)?), kernel_name: choice.name })
+        let spec = InstallSpec { twin: name.clone(), name: Some(hidden_name()), set: Default::default() };
+        let install = spec.resolve()?;
+        Ok(Tried { name, loaded: Some(load(&install)?), kernel_name: install.name })
     });
     own.into_iter().map(Ok).chain(twins).collect()
 }

@@ -1,4 +1,4 @@
-//! Which twin is to be installed under which name, with which parameters: checked before anything
+//! The specification of an installation (which twin, under which name, with which parameters), checked before anything
 //! is changed.
 
 use std::borrow::Cow;
@@ -14,29 +14,29 @@ use crate::nearest::hint;
 
 /// What every name in the kernel begins with.
 pub const PREFIX: &str = "fh_";
-/// The kernel's room for a name, without the zero at its end.
+/// The longest name that the kernel allows, without the terminating zero.
 const LONGEST_NAME: usize = 15;
-/// Objects of ours have some tens of kilobytes.
+/// The largest object that is read, bytes; those of Fairhaul have some tens of kilobytes.
 const LARGEST_OBJECT: u64 = 16 << 20;
 
-/// A twin as a request names it.
+/// One installation as a request specifies it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Wish {
+pub struct InstallSpec {
     /// Name of a twin that this build carries, or the path of an object (`*.bpf.o`).
     pub twin: String,
-    /// Its name in the kernel, where it is not to be `fh_<twin>`.
+    /// Its name in the kernel; default: `fh_<twin>`.
     #[serde(default, rename = "as")]
     pub name: Option<String>,
-    /// Parameters that are not to have their defaults, as somebody writes them.
+    /// Parameters with other values than their defaults, as the user wrote them.
     #[serde(default)]
     pub set: BTreeMap<String, String>,
 }
 
-/// A twin that can be loaded.
+/// A checked installation: a twin that can be loaded.
 #[derive(Clone, Debug)]
-pub struct Choice {
-    /// What it says of itself.
+pub struct ResolvedInstall {
+    /// The note in its object.
     pub note: Note,
     /// Its name in the kernel.
     pub name: String,
@@ -46,16 +46,16 @@ pub struct Choice {
     pub values: BTreeMap<String, u32>,
 }
 
-impl Wish {
-    /// The twin that is meant.
-    pub fn choose(&self) -> Result<Choice> {
+impl InstallSpec {
+    /// Finds the twin and checks its name and parameters.
+    pub fn resolve(&self) -> Result<ResolvedInstall> {
         let (note, elf) = self.find()?;
         let name = self.name.clone().unwrap_or_else(|| note.kernel_name());
         check_name(&name)?;
         let mut values: BTreeMap<String, u32> =
             note.parameters.iter().map(|p| (p.name.clone(), p.default)).collect();
         values.extend(read_values(&note.name, &note.parameters, &self.set)?);
-        Ok(Choice { note, name, elf, values })
+        Ok(ResolvedInstall { note, name, elf, values })
     }
 
     fn find(&self) -> Result<(Note, Cow<'static, [u8]>)> {
@@ -74,12 +74,12 @@ impl Wish {
     }
 }
 
-/// An object in a file: it has to carry a note of ours, and whole. A note is no signature; whoever
-/// may load programs into the kernel answers for the file.
+/// Reads an object file, which must contain a complete note of Fairhaul's. A note is not a signature: a user who may
+/// load programs into the kernel is responsible for the file.
 fn from_file(path: &str) -> Result<(Note, Cow<'static, [u8]>)> {
     let unreadable = |error| Error::refused(format!("{path}: {error}"));
     let file = fs::metadata(path).map_err(unreadable)?;
-    // A pipe that nobody writes to would be waited for without end.
+    // Opening a pipe without a writer would block for ever.
     if !file.is_file() || file.len() > LARGEST_OBJECT {
         let what = if file.is_file() { "is too large" } else { "is no regular file" };
         return Err(Error::refused(format!(
@@ -105,8 +105,8 @@ fn check_name(name: &str) -> Result<()> {
     )))
 }
 
-/// The values of parameters as somebody has written them. A number means what it means in a scenario, so a time or
-/// a rate needs its unit (`c=20/s`), and a share or packets are said as such (`beta=0.2`), whatever the twin counts in.
+/// Reads the values of parameters as the user wrote them. A number means what it means in a scenario, so a time or
+/// a rate needs its unit (`c=20/s`), and a share or packets are written as such (`beta=0.2`), whatever unit the twin uses.
 pub fn read_values(
     twin: &str,
     parameters: &[Parameter],
@@ -146,12 +146,12 @@ fn read_value(twin: &str, parameters: &[Parameter], key: &str, text: &str) -> Re
     }
 }
 
-/// A value of a twin's parameter as it would be set.
+/// Writes the value of a parameter as a user would set it.
 pub fn written(parameter: &Parameter, value: u32) -> String {
     Unit::of(&parameter.unit).written(value)
 }
 
-/// Whether these values freeze flows on short paths, so that the host must not have them as its default.
+/// Whether flows on short paths freeze with these values, so that the twin must not be the default of the host.
 pub fn freezes_short_paths(twin: &str, values: &BTreeMap<String, u32>) -> bool {
     let is = |key: &str, value: u32| values.get(key) == Some(&value);
     twin == "fhstcp" && is("factor", 1) && !is("factor_floor", 2)
@@ -202,7 +202,7 @@ mod tests {
         assert!(!with(1, 2) && !with(0, 0));
     }
 
-    /// Opening a pipe waits for a writer, who never comes.
+    /// Opening a pipe blocks until it has a writer.
     #[test]
     fn an_object_that_is_no_regular_file_is_refused_at_once() {
         let pipe = std::env::temp_dir().join(format!("fairhaul-{}.bpf.o", std::process::id()));

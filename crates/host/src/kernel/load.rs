@@ -12,7 +12,7 @@ use libbpf_rs::{
     Link, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject, PrintLevel, Program,
 };
 
-use super::install_spec::Choice;
+use super::install_spec::ResolvedInstall;
 use super::install_store::{Place, Record};
 use crate::error::{Context, Error, Result};
 
@@ -32,19 +32,19 @@ pub struct Loaded {
 }
 
 /// Loads a twin and registers it with the kernel.
-pub fn load(choice: &Choice) -> Result<Loaded> {
+pub fn load(install: &ResolvedInstall) -> Result<Loaded> {
     libbpf_rs::set_print(Some((PrintLevel::Warn, listen)));
     said();
-    let blame = |error: libbpf_rs::Error| explain(&choice.name, &error);
-    let mut open = ObjectBuilder::default().open_memory(&choice.elf).map_err(blame)?;
-    rename(&mut open, &choice.note.kernel_name(), &choice.name)?;
-    fill(&mut open, &choice.note.parameters, &choice.values)?;
-    let mut object = open.load().map_err(blame)?;
+    let explained = |error: libbpf_rs::Error| explain(&install.name, &error);
+    let mut open = ObjectBuilder::default().open_memory(&install.elf).map_err(explained)?;
+    rename(&mut open, &install.note.kernel_name(), &install.name)?;
+    fill(&mut open, &install.note.parameters, &install.values)?;
+    let mut object = open.load().map_err(explained)?;
     let mut table = object
         .maps_mut()
         .find(|map| map.map_type() == MapType::StructOps)
         .ok_or_else(|| Error::refused("the object has no table of operations"))?;
-    let link = table.attach_struct_ops().map_err(blame)?;
+    let link = table.attach_struct_ops().map_err(explained)?;
     Ok(Loaded { object, link })
 }
 
