@@ -1,5 +1,5 @@
-//! What is made to use a twin that did not ask for it by name: the host's default, that of a
-//! namespace, a route. Each is told, done only when asked for, and undone on removal.
+//! The new connections that a twin becomes the default of, without asking for it by name: those of the host, of a
+//! network namespace, of a route. Each change is reported, made only on request, and undone on removal.
 
 use std::io;
 
@@ -11,28 +11,28 @@ use crate::error::{Context, Error, Result};
 use crate::namespace::{self, Namespace, ip};
 use crate::steps::Steps;
 
-/// What a namespace gets back where nobody knows what it had.
+/// The default that a namespace gets on removal where its former default is unknown.
 const LAST_RESORT: [&str; 2] = ["cubic", "reno"];
 
-/// What a request asks for.
+/// The scope that a request asks for.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Exposure {
-    /// New connections of the host that choose nothing.
+pub struct DefaultScope {
+    /// New connections of the host that choose no controller.
     pub default: bool,
-    /// Those of these namespaces, by their names.
+    /// New connections in these namespaces, by their names.
     pub namespaces: Vec<String>,
-    /// Those that these routes of the main table lead out, as `ip route` names them: `10.1.0.0/16`.
+    /// New connections over these routes of the main table, as `ip route` names them: `10.1.0.0/16`.
     pub routes: Vec<String>,
 }
 
-impl Exposure {
-    /// Whether something is asked for.
-    pub fn any(&self) -> bool {
-        self.default || !self.namespaces.is_empty() || !self.routes.is_empty()
+impl DefaultScope {
+    /// Whether no connections are in the scope.
+    pub fn is_empty(&self) -> bool {
+        !self.default && self.namespaces.is_empty() && self.routes.is_empty()
     }
 
-    /// Refuses what `ip netns` could not have made, such as a way out of its folder.
+    /// Refuses names that `ip netns` could not have made, such as a path out of its folder.
     pub fn check_names(&self) -> Result<()> {
         let is_name = |name: &str| !name.is_empty() && name != "." && name != ".." && !name.contains('/');
         match self.namespaces.iter().find(|name| !is_name(name)) {
@@ -43,7 +43,7 @@ impl Exposure {
         }
     }
 
-    /// Refuses what cannot be: a namespace or a route that is not there.
+    /// Refuses a namespace or a route that does not exist.
     pub fn check(&self) -> Result<()> {
         for name in &self.namespaces {
             Namespace::named(name).map_err(|error| {
@@ -56,7 +56,7 @@ impl Exposure {
         Ok(())
     }
 
-    /// Does it all, after the record tells of it.
+    /// Makes the twin the default of the scope, each change after the install record mentions it.
     pub fn apply(&self, place: &Place, record: &mut Record, steps: Steps) -> Result<()> {
         let name = record.name.clone();
         if self.default {
@@ -71,12 +71,12 @@ impl Exposure {
             )?;
         }
         for namespace in &self.namespaces {
-            let there = Namespace::named(namespace).when(namespace)?;
-            let before = there.inside(congestion::default)?;
+            let target = Namespace::named(namespace).when(namespace)?;
+            let before = target.inside(congestion::default)?;
             steps.step(format!("make {name} the default of namespace {namespace}, now {before}"), || {
                 record.namespaces.push((namespace.clone(), before.clone()));
                 place.write(record)?;
-                there.inside(|| Ok(congestion::set_default(&name)))?
+                target.inside(|| Ok(congestion::set_default(&name)))?
             })?;
         }
         for prefix in &self.routes {
@@ -109,7 +109,7 @@ fn route(prefix: &str) -> Result<String> {
         _ if line.contains("congctl") => {
             Err(Error::refused(format!("the route to {prefix} already has a controller: {line}")))
         }
-        // What the kernel tells of a link's state is no part of a route.
+        // The kernel adds the state of the link, which is not part of the route.
         _ => Ok(line
             .split_whitespace()
             .filter(|word| !["linkdown", "dead"].contains(word))
@@ -118,11 +118,11 @@ fn route(prefix: &str) -> Result<String> {
     }
 }
 
-/// Undoes all that makes connections use `name` unasked, wherever it was done: a namespace that was made
-/// meanwhile has the default of its host, and somebody may have set it by hand.
+/// Removes `name` from all defaults, wherever it was set: a namespace that was made since has the default of its host,
+/// and an administrator may have set it by hand.
 pub fn withdraw(name: &str, record: Option<&Record>, steps: Steps) -> Result<()> {
     for route in record.map(|record| record.routes.as_slice()).unwrap_or_default() {
-        // Whether it still has the twin; if not, it is no longer ours to change.
+        // A route that no longer has the twin was changed by others and is left alone.
         let prefix = route.split_whitespace().next().unwrap_or_default();
         let now = routes(prefix).unwrap_or_default();
         if now.split_whitespace().any(|word| word == name) {
@@ -148,7 +148,7 @@ fn place_name(label: &str) -> String {
     }
 }
 
-/// What a namespace had before, as far as it is known and still there.
+/// The former default of a namespace, if it is known and still available.
 fn before(label: &str, name: &str, record: Option<&Record>) -> Result<String> {
     let recorded = record.and_then(|record| {
         let of_name = record.namespaces.iter().find(|(namespace, _)| namespace == label);

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::default_scope::{Exposure, withdraw};
+use super::default_scope::{DefaultScope, withdraw};
 use super::install_spec::{InstallSpec, ResolvedInstall, freezes_short_paths, written};
 use super::install_store::{Place, Record};
 use super::{capabilities, congestion, load, probe, trial};
@@ -17,7 +17,7 @@ use crate::steps::{Steps, warn};
 pub struct Install {
     twins: Vec<InstallSpec>,
     #[serde(default)]
-    exposure: Exposure,
+    scope: DefaultScope,
     #[serde(default)]
     dry_run: bool,
 }
@@ -27,10 +27,10 @@ pub fn install(place: &Place, request: &Install) -> Result<Value> {
     let steps = Steps::new(request.dry_run);
     let installs =
         request.twins.iter().map(InstallSpec::resolve).collect::<Result<Vec<ResolvedInstall>>>()?;
-    check(&installs, &request.exposure)?;
+    check(&installs, &request.scope)?;
     probe::require()?;
     capabilities::keep_needed()?;
-    request.exposure.check()?;
+    request.scope.check()?;
     let _lock = place.lock()?;
     for install in &installs {
         check_free(place, &install.name)?;
@@ -41,7 +41,7 @@ pub fn install(place: &Place, request: &Install) -> Result<Value> {
     }
     let _held = signals::hold()?;
     place.prepare(steps)?;
-    let done = installs.iter().try_for_each(|install| install_one(place, install, &request.exposure, steps));
+    let done = installs.iter().try_for_each(|install| install_one(place, install, &request.scope, steps));
     if let Err(error) = done {
         undo(place, &installs);
         return Err(error);
@@ -51,8 +51,8 @@ pub fn install(place: &Place, request: &Install) -> Result<Value> {
     Ok(json!({ "installed": names, "dry_run": request.dry_run }))
 }
 
-fn check(installs: &[ResolvedInstall], exposure: &Exposure) -> Result<()> {
-    exposure.check_names()?;
+fn check(installs: &[ResolvedInstall], scope: &DefaultScope) -> Result<()> {
+    scope.check_names()?;
     if installs.is_empty() {
         return Err(Error::refused("which twin? `fairhaul kernel list` has them all"));
     }
@@ -61,12 +61,12 @@ fn check(installs: &[ResolvedInstall], exposure: &Exposure) -> Result<()> {
             return Err(Error::refused(format!("{} is asked for twice; another name: --as", install.name)));
         }
     }
-    if exposure.any() && installs.len() > 1 {
+    if !scope.is_empty() && installs.len() > 1 {
         return Err(Error::refused("only one twin can be a default; install the others by themselves"));
     }
     let frozen = installs.iter().find(|install| freezes_short_paths(&install.note.name, &install.values));
     match frozen {
-        Some(install) if exposure.default => Err(Error::refused(format!(
+        Some(install) if scope.default => Err(Error::refused(format!(
             "{} with the literal factor c x RTT would freeze this host's flows on short paths, so it cannot be \
              its default: leave factor_floor at 2, or use it by name, on a route or in a namespace",
             install.name
@@ -90,7 +90,7 @@ fn check_free(place: &Place, name: &str) -> Result<()> {
     Ok(())
 }
 
-fn install_one(place: &Place, install: &ResolvedInstall, exposure: &Exposure, steps: Steps) -> Result<()> {
+fn install_one(place: &Place, install: &ResolvedInstall, scope: &DefaultScope, steps: Steps) -> Result<()> {
     let ResolvedInstall { note, name, .. } = install;
     let mut record = Record::new(name, note);
     let parameters = note.parameters.iter();
@@ -101,7 +101,7 @@ fn install_one(place: &Place, install: &ResolvedInstall, exposure: &Exposure, st
         place.write(&record)?;
         load::load(install)?.pin(place, name)
     })?;
-    exposure.apply(place, &mut record, steps)
+    scope.apply(place, &mut record, steps)
 }
 
 /// Takes out again what came of a request that failed; what cannot be, stays for `remove`.
