@@ -1,23 +1,23 @@
-//! Whether flows of a twin lose so much more than the host's others that it should go.
+//! Decides whether the flows of a twin retransmit so much more than the other flows of the host that it is to be removed.
 //!
-//! Clock-free: it is told what each connection has sent and sent again since it began, again and
-//! again, and keeps the differences of the last while.
+//! It has no clock: each update brings what every connection has sent and retransmitted since it began, and the monitor
+//! keeps the differences within a sliding window.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-/// When a twin is to go.
+/// When a twin is to be removed.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// The share of its packets that were sent again is above this,
+    /// The share of its packets that were retransmitted is above this,
     pub share: f64,
-    /// and above so many times that of the host's other flows,
+    /// and above this multiple of that of the host's other flows,
     pub times: f64,
-    /// over each of the looks of so many seconds,
+    /// in every interval of a window of this length,
     pub seconds: f64,
-    /// in which it has sent at least so many packets.
+    /// in which it has sent at least this number of packets.
     pub packets: u64,
 }
 
@@ -27,17 +27,17 @@ impl Default for Limits {
     }
 }
 
-/// Packets sent, and of these, sent again.
+/// Packets sent, and those of them that were retransmissions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Counts {
     /// All that were sent.
     pub sent: u64,
-    /// Those sent again.
+    /// Retransmissions.
     pub retransmitted: u64,
 }
 
 impl Counts {
-    /// Those sent again, of all.
+    /// The share of retransmissions.
     pub fn share(self) -> f64 {
         if self.sent == 0 { 0.0 } else { self.retransmitted as f64 / self.sent as f64 }
     }
@@ -55,10 +55,10 @@ impl Counts {
     }
 }
 
-/// A connection at one look.
+/// The counts of a connection at one update.
 #[derive(Clone, Debug)]
-pub struct Seen {
-    /// Its number, ever the same.
+pub struct ConnectionCounts {
+    /// The kernel's cookie of the socket, which never changes.
     pub cookie: u64,
     /// The controller that it uses.
     pub controller: String,
@@ -66,65 +66,65 @@ pub struct Seen {
     pub counts: Counts,
 }
 
-/// What each controller's flows have sent between looks.
+/// What the flows of each controller have sent between updates.
 #[derive(Clone, Debug, Default)]
-pub struct Judge {
+pub struct LossMonitor {
     before: BTreeMap<u64, Counts>,
-    looks: VecDeque<(f64, BTreeMap<String, Counts>)>,
+    intervals: VecDeque<(f64, BTreeMap<String, Counts>)>,
 }
 
-/// How a twin fares.
+/// What a twin's flows and all others have sent and retransmitted over the window.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Finding {
+pub struct LossComparison {
     /// Its flows.
     pub own: Counts,
     /// All flows of other controllers.
     pub others: Counts,
-    /// Whether all looks of the time that is asked for say that it is to go.
-    pub guilty: bool,
+    /// Whether the twin is to be removed: over the limits, over the whole window.
+    pub over_limit: bool,
 }
 
-impl Judge {
-    /// Takes a look at `now`, in seconds of a clock that does not jump. What a connection sent before the
-    /// first look at it counts for nothing, as does what it sent after the last.
-    pub fn look(&mut self, now: f64, seen: &[Seen], limits: &Limits) {
+impl LossMonitor {
+    /// Brings the counts of all connections at `now`, in seconds of a monotonic clock. Packets that a connection sent
+    /// before its first update or after its last are not counted.
+    pub fn update(&mut self, now: f64, connections: &[ConnectionCounts], limits: &Limits) {
         let mut sums: BTreeMap<String, Counts> = BTreeMap::new();
-        for one in seen {
-            let before = self.before.get(&one.cookie).copied().unwrap_or(one.counts);
-            sums.entry(one.controller.clone()).or_default().add(one.counts.since(before));
+        for connection in connections {
+            let before = self.before.get(&connection.cookie).copied().unwrap_or(connection.counts);
+            sums.entry(connection.controller.clone()).or_default().add(connection.counts.since(before));
         }
-        self.before = seen.iter().map(|one| (one.cookie, one.counts)).collect();
-        self.looks.push_back((now, sums));
-        // The look that is older than the window marks its beginning.
-        while self.looks.get(1).is_some_and(|(then, _)| now - then >= limits.seconds) {
-            self.looks.pop_front();
+        self.before = connections.iter().map(|connection| (connection.cookie, connection.counts)).collect();
+        self.intervals.push_back((now, sums));
+        // The first update is older than the window and marks its beginning.
+        while self.intervals.get(1).is_some_and(|(then, _)| now - then >= limits.seconds) {
+            self.intervals.pop_front();
         }
     }
 
-    /// How `name` fares over the window.
-    pub fn finding(&self, name: &str, limits: &Limits) -> Finding {
-        let whole = match (self.looks.front(), self.looks.back()) {
+    /// The counts of `name` and of all others over the window.
+    pub fn compare(&self, name: &str, limits: &Limits) -> LossComparison {
+        let whole = match (self.intervals.front(), self.intervals.back()) {
             (Some((first, _)), Some((last, _))) => last - first >= limits.seconds,
             _ => false,
         };
         let in_window: Vec<(Counts, Counts)> =
-            self.looks.iter().skip(1).map(|(_, sums)| parted(sums, name)).collect();
+            self.intervals.iter().skip(1).map(|(_, sums)| split(sums, name)).collect();
         let (mut own, mut others) = (Counts::default(), Counts::default());
         for (one, rest) in &in_window {
             own.add(*one);
             others.add(*rest);
         }
-        let bad = |own: Counts, others: Counts| {
+        let above = |own: Counts, others: Counts| {
             own.share() > limits.share && own.share() > limits.times * others.share()
         };
-        // A look at which it sent nothing neither accuses nor clears it.
+        // An interval in which it sent nothing decides nothing.
         let throughout = in_window.iter().all(|(one, _)| one.sent == 0 || one.share() > limits.share);
-        let guilty = whole && own.sent >= limits.packets && throughout && bad(own, others);
-        Finding { own, others, guilty }
+        let over_limit = whole && own.sent >= limits.packets && throughout && above(own, others);
+        LossComparison { own, others, over_limit }
     }
 }
 
-fn parted(sums: &BTreeMap<String, Counts>, name: &str) -> (Counts, Counts) {
+fn split(sums: &BTreeMap<String, Counts>, name: &str) -> (Counts, Counts) {
     let (mut own, mut others) = (Counts::default(), Counts::default());
     for (controller, counts) in sums {
         if controller == name { own.add(*counts) } else { others.add(*counts) }
@@ -136,57 +136,58 @@ fn parted(sums: &BTreeMap<String, Counts>, name: &str) -> (Counts, Counts) {
 mod tests {
     use super::*;
 
-    /// Looks every 5 s; in each the twin and the others have sent 1000 packets more, and so many again.
-    fn judged(rounds: &[(u64, u64)]) -> Finding {
-        let (mut judge, limits) = (Judge::default(), Limits::default());
+    /// Updates every 5 s: in each interval the twin and the others have sent 1000 packets, with these retransmissions.
+    fn monitored(rounds: &[(u64, u64)]) -> LossComparison {
+        let (mut monitor, limits) = (LossMonitor::default(), Limits::default());
         let (mut own, mut others) = (Counts::default(), Counts::default());
-        judge.look(0.0, &seen(own, others), &limits);
+        monitor.update(0.0, &connections(own, others), &limits);
         for (index, (of_own, of_others)) in rounds.iter().enumerate() {
             own.add(Counts { sent: 1000, retransmitted: *of_own });
             others.add(Counts { sent: 1000, retransmitted: *of_others });
-            judge.look(5.0 * (index + 1) as f64, &seen(own, others), &limits);
+            monitor.update(5.0 * (index + 1) as f64, &connections(own, others), &limits);
         }
-        judge.finding("fh_x", &limits)
+        monitor.compare("fh_x", &limits)
     }
 
-    fn seen(own: Counts, others: Counts) -> [Seen; 2] {
-        let seen = |cookie, name: &str, counts| Seen { cookie, controller: name.to_string(), counts };
-        [seen(1, "fh_x", own), seen(2, "cubic", others)]
+    fn connections(own: Counts, others: Counts) -> [ConnectionCounts; 2] {
+        let counts =
+            |cookie, name: &str, counts| ConnectionCounts { cookie, controller: name.to_string(), counts };
+        [counts(1, "fh_x", own), counts(2, "cubic", others)]
     }
 
     #[test]
     fn two_percent_for_half_a_minute_beside_clean_flows_is_too_much() {
-        let finding = judged(&[(20, 0); 6]);
-        assert_eq!(finding.own, Counts { sent: 6000, retransmitted: 120 });
-        assert!(finding.guilty);
+        let comparison = monitored(&[(20, 0); 6]);
+        assert_eq!(comparison.own, Counts { sent: 6000, retransmitted: 120 });
+        assert!(comparison.over_limit);
     }
 
     #[test]
     fn twenty_five_seconds_are_not_thirty() {
-        assert!(!judged(&[(20, 0); 5]).guilty);
+        assert!(!monitored(&[(20, 0); 5]).over_limit);
     }
 
     #[test]
-    fn one_clean_look_clears_it_until_it_has_left_the_window() {
+    fn one_interval_without_loss_keeps_it_under_the_limit_until_it_has_left_the_window() {
         let mut rounds = vec![(20, 0); 6];
         rounds[0] = (5, 0);
-        assert!(!judged(&rounds).guilty);
+        assert!(!monitored(&rounds).over_limit);
         rounds.push((20, 0));
-        assert!(judged(&rounds).guilty);
+        assert!(monitored(&rounds).over_limit);
     }
 
     #[test]
-    fn others_that_lose_a_third_as_much_share_the_blame() {
-        assert!(judged(&[(20, 6); 6]).guilty);
-        assert!(!judged(&[(20, 7); 6]).guilty);
+    fn beside_others_that_lose_more_than_a_third_as_much_it_is_under_the_limit() {
+        assert!(monitored(&[(20, 6); 6]).over_limit);
+        assert!(!monitored(&[(20, 7); 6]).over_limit);
     }
 
     #[test]
-    fn a_connection_counts_from_the_first_look_at_it() {
-        let (mut judge, limits) = (Judge::default(), Limits::default());
+    fn a_connection_counts_from_its_first_update() {
+        let (mut monitor, limits) = (LossMonitor::default(), Limits::default());
         let old = Counts { sent: 1_000_000, retransmitted: 500_000 };
-        judge.look(0.0, &seen(old, Counts::default()), &limits);
-        judge.look(40.0, &seen(old, Counts::default()), &limits);
-        assert_eq!(judge.finding("fh_x", &limits).own, Counts::default());
+        monitor.update(0.0, &connections(old, Counts::default()), &limits);
+        monitor.update(40.0, &connections(old, Counts::default()), &limits);
+        assert_eq!(monitor.compare("fh_x", &limits).own, Counts::default());
     }
 }
