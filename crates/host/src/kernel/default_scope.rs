@@ -6,7 +6,7 @@ use std::io;
 use serde::Deserialize;
 
 use super::congestion;
-use super::install_store::{Place, Record};
+use super::install_store::{InstallRecord, InstallStore};
 use crate::error::{Context, Error, Result};
 use crate::namespace::{self, Namespace, ip};
 use crate::steps::Steps;
@@ -57,7 +57,7 @@ impl DefaultScope {
     }
 
     /// Makes the twin the default of the scope, each change after the install record mentions it.
-    pub fn apply(&self, place: &Place, record: &mut Record, steps: Steps) -> Result<()> {
+    pub fn apply(&self, store: &InstallStore, record: &mut InstallRecord, steps: Steps) -> Result<()> {
         let name = record.name.clone();
         if self.default {
             let before = congestion::default()?;
@@ -65,7 +65,7 @@ impl DefaultScope {
                 format!("make {name} the default of this host's new connections, now {before}"),
                 || {
                     record.default_before = Some(before.clone());
-                    place.write(record)?;
+                    store.write(record)?;
                     congestion::set_default(&name)
                 },
             )?;
@@ -75,7 +75,7 @@ impl DefaultScope {
             let before = target.inside(congestion::default)?;
             steps.step(format!("make {name} the default of namespace {namespace}, now {before}"), || {
                 record.namespaces.push((namespace.clone(), before.clone()));
-                place.write(record)?;
+                store.write(record)?;
                 target.inside(|| Ok(congestion::set_default(&name)))?
             })?;
         }
@@ -83,7 +83,7 @@ impl DefaultScope {
             let before = route(prefix)?;
             steps.step(format!("ip route replace {before} congctl {name}"), || {
                 record.routes.push(before.clone());
-                place.write(record)?;
+                store.write(record)?;
                 ip(&format!("route replace {before} congctl {name}"))?;
                 Ok(())
             })?;
@@ -120,7 +120,7 @@ fn route(prefix: &str) -> Result<String> {
 
 /// Removes `name` from all defaults, wherever it was set: a namespace that was made since has the default of its host,
 /// and an administrator may have set it by hand.
-pub fn withdraw(name: &str, record: Option<&Record>, steps: Steps) -> Result<()> {
+pub fn withdraw(name: &str, record: Option<&InstallRecord>, steps: Steps) -> Result<()> {
     for route in record.map(|record| record.routes.as_slice()).unwrap_or_default() {
         // A route that no longer has the twin was changed by others and is left alone.
         let prefix = route.split_whitespace().next().unwrap_or_default();
@@ -134,13 +134,13 @@ pub fn withdraw(name: &str, record: Option<&Record>, steps: Steps) -> Result<()>
             continue;
         }
         let before = before(&label, name, record)?;
-        let what = format!("make {before} the default of {} again", place_name(&label));
+        let what = format!("make {before} the default of {} again", namespace_label(&label));
         steps.step(what, || there.inside(|| Ok(congestion::set_default(&before)))?)?;
     }
     Ok(())
 }
 
-fn place_name(label: &str) -> String {
+fn namespace_label(label: &str) -> String {
     if label.starts_with("process ") {
         format!("the network of {label}")
     } else {
@@ -149,7 +149,7 @@ fn place_name(label: &str) -> String {
 }
 
 /// The former default of a namespace, if it is known and still available.
-fn before(label: &str, name: &str, record: Option<&Record>) -> Result<String> {
+fn before(label: &str, name: &str, record: Option<&InstallRecord>) -> Result<String> {
     let recorded = record.and_then(|record| {
         let of_name = record.namespaces.iter().find(|(namespace, _)| namespace == label);
         of_name.map(|(_, before)| before).or(record.default_before.as_ref())

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::default_scope::{DefaultScope, withdraw};
 use super::install_spec::{InstallSpec, ResolvedInstall, freezes_short_paths, written};
-use super::install_store::{Place, Record};
+use super::install_store::{InstallRecord, InstallStore};
 use super::{capabilities, congestion, load, probe, trial};
 use crate::error::{Error, Result};
 use crate::signals;
@@ -23,7 +23,7 @@ pub struct Install {
 }
 
 /// Installs twins.
-pub fn install(place: &Place, request: &Install) -> Result<Value> {
+pub fn install(store: &InstallStore, request: &Install) -> Result<Value> {
     let steps = Steps::new(request.dry_run);
     let installs =
         request.twins.iter().map(InstallSpec::resolve).collect::<Result<Vec<ResolvedInstall>>>()?;
@@ -31,19 +31,19 @@ pub fn install(place: &Place, request: &Install) -> Result<Value> {
     probe::require()?;
     capabilities::keep_needed()?;
     request.scope.check()?;
-    let _lock = place.lock()?;
+    let _lock = store.lock()?;
     for install in &installs {
-        check_free(place, &install.name)?;
+        check_free(store, &install.name)?;
     }
     for install in &installs {
         let what = format!("try {} on a path of its own, in a namespace that goes again", install.note.name);
         steps.step(what, || trial::run(install))?;
     }
     let _held = signals::hold()?;
-    place.prepare(steps)?;
-    let done = installs.iter().try_for_each(|install| install_one(place, install, &request.scope, steps));
+    store.prepare(steps)?;
+    let done = installs.iter().try_for_each(|install| install_one(store, install, &request.scope, steps));
     if let Err(error) = done {
-        undo(place, &installs);
+        undo(store, &installs);
         return Err(error);
     }
     capabilities::keep(&Default::default())?;
@@ -75,8 +75,8 @@ fn check(installs: &[ResolvedInstall], scope: &DefaultScope) -> Result<()> {
     }
 }
 
-fn check_free(place: &Place, name: &str) -> Result<()> {
-    if place.names()?.contains(name) {
+fn check_free(store: &InstallStore, name: &str) -> Result<()> {
+    if store.names()?.contains(name) {
         return Err(Error::refused(format!(
             "{name} is installed already: `fairhaul kernel set` changes its parameters, `remove` takes it out, \
              and `install --as` gives a second one another name"
@@ -90,29 +90,34 @@ fn check_free(place: &Place, name: &str) -> Result<()> {
     Ok(())
 }
 
-fn install_one(place: &Place, install: &ResolvedInstall, scope: &DefaultScope, steps: Steps) -> Result<()> {
+fn install_one(
+    store: &InstallStore,
+    install: &ResolvedInstall,
+    scope: &DefaultScope,
+    steps: Steps,
+) -> Result<()> {
     let ResolvedInstall { note, name, .. } = install;
-    let mut record = Record::new(name, note);
+    let mut record = InstallRecord::new(name, note);
     let parameters = note.parameters.iter();
     let set = parameters.map(|key| format!("{}={}", key.name, written(key, install.values[&key.name])));
     let set: Vec<String> = set.collect();
     let set = if set.is_empty() { String::new() } else { format!(" with {}", set.join(" ")) };
     steps.step(format!("load {} {} as {name}{set}, pinned", note.name, note.version), || {
-        place.write(&record)?;
-        load::load(install)?.pin(place, name)
+        store.write(&record)?;
+        load::load(install)?.pin(store, name)
     })?;
-    scope.apply(place, &mut record, steps)
+    scope.apply(store, &mut record, steps)
 }
 
 /// Takes out again what came of a request that failed; what cannot be, stays for `remove`.
-fn undo(place: &Place, installs: &[ResolvedInstall]) {
+fn undo(store: &InstallStore, installs: &[ResolvedInstall]) {
     let quiet = Steps::new(false);
     let all = installs.iter().try_for_each(|install| {
-        withdraw(&install.name, place.read(&install.name).as_ref(), quiet)?;
-        load::unregister(place, &install.name)?;
-        place.forget(&install.name)
+        withdraw(&install.name, store.read(&install.name).as_ref(), quiet)?;
+        load::unregister(store, &install.name)?;
+        store.remove(&install.name)
     });
-    if let Err(error) = all.and_then(|()| place.vacate(quiet)) {
+    if let Err(error) = all.and_then(|()| store.remove_if_empty(quiet)) {
         warn(format!("not all could be undone ({error}); `fairhaul kernel remove --all` tries again"));
     }
 }

@@ -1,13 +1,13 @@
-//! Where installed twins are kept: a folder of ours under /run, in it a file system of ours for what
-//! is pinned in the kernel, and a record of each twin.
+//! The store of installed twins: a folder under /run, with a BPF file system for what is pinned in the kernel, and a
+//! record of each twin.
 //!
 //! ```text
-//! /run/fairhaul/bpf/<name>/link     as long as it is there, the kernel has the twin
+//! /run/fairhaul/bpf/<name>/link     keeps the twin registered with the kernel
 //! /run/fairhaul/bpf/<name>/data     its parameters
-//! /run/fairhaul/<name>.json         what it is, and what it was made the default of
+//! /run/fairhaul/<name>.json         its record, with what it was made the default of
 //! ```
 //!
-//! A record is written before what it tells of is done, so that whatever is there can be undone.
+//! A record is written before the change that it describes, so that every change can be undone.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -25,41 +25,41 @@ use super::owner::Owner;
 use crate::error::{Context, Error, Result};
 use crate::steps::Steps;
 
-/// Where it is unless a request says otherwise.
-pub const PLACE: &str = "/run/fairhaul";
+/// The folder of the store, unless a request names another.
+pub const FOLDER: &str = "/run/fairhaul";
 
 /// The folder of installed twins.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct InstallStore {
     folder: PathBuf,
 }
 
-/// What is known of an installed twin.
+/// The record of an installed twin.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Record {
+pub struct InstallRecord {
     /// Its name in the kernel.
     pub name: String,
-    /// The controller whose twin it is.
+    /// The controller that it ports.
     pub twin: String,
-    /// The version of Fairhaul that it was built by.
+    /// The version of Fairhaul that built it.
     pub version: String,
-    /// Who installed it; `None` in a record of a version that did not say.
+    /// The user who installed it; `None` in a record of a version that did not store it.
     #[serde(default)]
     pub owner: Option<Owner>,
-    /// What may be changed, and within what.
+    /// Its parameters and their bounds.
     pub parameters: Vec<Parameter>,
-    /// The default before it, where it was made the host's.
+    /// The former default of the host, where it was made the default of the host.
     pub default_before: Option<String>,
-    /// The namespaces whose default it was made, by name, and their defaults before.
+    /// The namespaces whose default it was made, by name, and their former defaults.
     pub namespaces: Vec<(String, String)>,
-    /// The routes that were given it, as `ip route` has them without it.
+    /// The routes that use it, as `ip route` has them without it.
     pub routes: Vec<String>,
 }
 
-impl Record {
-    /// The record of a twin that nothing has as its default yet.
-    pub fn new(name: &str, note: &Note) -> Record {
-        Record {
+impl InstallRecord {
+    /// The record of a twin that is not yet a default of anything.
+    pub fn new(name: &str, note: &Note) -> InstallRecord {
+        InstallRecord {
             name: name.to_string(),
             twin: note.name.clone(),
             version: note.version.clone(),
@@ -72,14 +72,14 @@ impl Record {
     }
 }
 
-impl Place {
-    /// The place at `folder`.
-    pub fn new(folder: &Path) -> Place {
-        Place { folder: folder.to_path_buf() }
+impl InstallStore {
+    /// The store at `folder`.
+    pub fn new(folder: &Path) -> InstallStore {
+        InstallStore { folder: folder.to_path_buf() }
     }
 
-    /// Waits until nobody else changes anything in places of this folder's parent. The folder itself may
-    /// come and go.
+    /// Locks all stores in the parent of this folder, which it waits for. The folder itself may be made and removed
+    /// meanwhile.
     pub fn lock(&self) -> Result<Flock<File>> {
         let parent = self.folder.parent().unwrap_or(Path::new("/"));
         let folder = File::open(parent).when(parent.display())?;
@@ -87,7 +87,7 @@ impl Place {
             .map_err(|(_, error)| Error::failed(format!("lock: {error}")))
     }
 
-    /// The folder of what `name` has pinned.
+    /// The folder of the pins of `name`.
     pub fn pins(&self, name: &str) -> PathBuf {
         self.bpf().join(name)
     }
@@ -110,12 +110,12 @@ impl Place {
         self.folder.join(format!("{name}.json"))
     }
 
-    /// Whether the file system of pins is there.
+    /// Whether the file system of pins is mounted.
     pub fn mounted(&self) -> bool {
         statfs(&self.bpf()).is_ok_and(|found| found.filesystem_type() == BPF_FS_MAGIC)
     }
 
-    /// Makes the folder and the file system in it, where they are not there yet.
+    /// Makes the folder and mounts the file system in it, unless both exist.
     pub fn prepare(&self, steps: Steps) -> Result<()> {
         if self.mounted() {
             return Ok(());
@@ -137,8 +137,8 @@ impl Place {
         Ok(())
     }
 
-    /// Takes both away again where nothing is in them.
-    pub fn vacate(&self, steps: Steps) -> Result<()> {
+    /// Unmounts the file system and removes the folder, if no twin is left.
+    pub fn remove_if_empty(&self, steps: Steps) -> Result<()> {
         if !self.folder.exists() || !self.names()?.is_empty() {
             return Ok(());
         }
@@ -148,13 +148,13 @@ impl Place {
             steps.step(what, || umount(&bpf).when(bpf.display()))?;
         }
         steps.step(format!("remove {}", self.folder.display()), || {
-            fs::remove_dir(&bpf).or_else(gone).when(bpf.display())?;
+            fs::remove_dir(&bpf).or_else(ignore_missing).when(bpf.display())?;
             fs::remove_dir(&self.folder).when(self.folder.display())
         })?;
         Ok(())
     }
 
-    /// All twins of which there is a trace: a record, or something pinned.
+    /// All twins with a record or a pin.
     pub fn names(&self) -> Result<BTreeSet<String>> {
         let mut found = BTreeSet::new();
         for name in listed(&self.folder).when(self.folder.display())? {
@@ -169,12 +169,12 @@ impl Place {
     }
 
     /// The record of `name`; `None` where there is none, or one that cannot be read.
-    pub fn read(&self, name: &str) -> Option<Record> {
+    pub fn read(&self, name: &str) -> Option<InstallRecord> {
         serde_json::from_str(&fs::read_to_string(self.record(name)).ok()?).ok()
     }
 
-    /// Writes a record, whole or not at all.
-    pub fn write(&self, record: &Record) -> Result<()> {
+    /// Writes a record atomically.
+    pub fn write(&self, record: &InstallRecord) -> Result<()> {
         let path = self.record(&record.name);
         let beside = path.with_extension("new");
         let text = serde_json::to_string(record).when("a record")?;
@@ -182,20 +182,20 @@ impl Place {
         fs::rename(&beside, &path).when(path.display())
     }
 
-    /// Removes what is pinned of `name`, and its record.
-    pub fn forget(&self, name: &str) -> Result<()> {
+    /// Removes the pins and the record of `name`.
+    pub fn remove(&self, name: &str) -> Result<()> {
         for pin in [self.link(name), self.data(name)] {
-            fs::remove_file(&pin).or_else(gone).when(pin.display())?;
+            fs::remove_file(&pin).or_else(ignore_missing).when(pin.display())?;
         }
-        fs::remove_dir(self.pins(name)).or_else(gone).when(self.pins(name).display())?;
+        fs::remove_dir(self.pins(name)).or_else(ignore_missing).when(self.pins(name).display())?;
         for file in [self.record(name).with_extension("new"), self.record(name)] {
-            fs::remove_file(&file).or_else(gone).when(file.display())?;
+            fs::remove_file(&file).or_else(ignore_missing).when(file.display())?;
         }
         Ok(())
     }
 }
 
-/// Whether this process sees other mounts than the host's first.
+/// Whether this process is in another mount namespace than PID 1.
 fn in_private_mounts() -> bool {
     let of = |process: &str| fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
     matches!((of("self"), of("1")), (Some(own), Some(first)) if own != first)
@@ -209,7 +209,7 @@ fn listed(folder: &Path) -> io::Result<Vec<String>> {
     entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
 }
 
-/// What is not there need not be removed.
-fn gone(error: io::Error) -> io::Result<()> {
+/// Ignores the error of removing a file that does not exist.
+fn ignore_missing(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
 }

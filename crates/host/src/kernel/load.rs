@@ -13,7 +13,7 @@ use libbpf_rs::{
 };
 
 use super::install_spec::ResolvedInstall;
-use super::install_store::{Place, Record};
+use super::install_store::{InstallRecord, InstallStore};
 use crate::error::{Context, Error, Result};
 
 /// The map of an object that holds its parameters.
@@ -58,21 +58,21 @@ impl Loaded {
     }
 
     /// Has it stay when this process ends.
-    pub fn pin(mut self, place: &Place, name: &str) -> Result<()> {
-        let pins = place.pins(name);
+    pub fn pin(mut self, store: &InstallStore, name: &str) -> Result<()> {
+        let pins = store.pins(name);
         fs::create_dir(&pins).when(pins.display())?;
         if let Some(mut data) =
             self.object.maps_mut().find(|map| map.name().to_string_lossy().ends_with(DATA))
         {
-            data.pin(place.data(name)).when(place.data(name).display())?;
+            data.pin(store.data(name)).when(store.data(name).display())?;
         }
-        self.link.pin(place.link(name)).when(place.link(name).display())
+        self.link.pin(store.link(name)).when(store.link(name).display())
     }
 }
 
 /// Takes a pinned twin out of the kernel, at once. Flows that use it keep it until they end.
-pub fn unregister(place: &Place, name: &str) -> Result<()> {
-    let pin = place.link(name);
+pub fn unregister(store: &InstallStore, name: &str) -> Result<()> {
+    let pin = store.link(name);
     if !pin.exists() {
         return Ok(());
     }
@@ -83,11 +83,11 @@ pub fn unregister(place: &Place, name: &str) -> Result<()> {
 }
 
 /// The parameters of an installed twin as they are now.
-pub fn parameters(place: &Place, record: &Record) -> Result<BTreeMap<String, u32>> {
+pub fn parameters(store: &InstallStore, record: &InstallRecord) -> Result<BTreeMap<String, u32>> {
     if record.parameters.is_empty() {
         return Ok(BTreeMap::new());
     }
-    let (_, bytes) = data(place, &record.name)?;
+    let (_, bytes) = data(store, &record.name)?;
     let value = |offset: usize| bytes.get(offset..offset + 4).and_then(|four| four.try_into().ok());
     let read = |key: &Parameter| Some((key.name.clone(), u32::from_ne_bytes(value(key.offset)?)));
     record.parameters.iter().map(read).collect::<Option<_>>().ok_or_else(|| {
@@ -96,8 +96,8 @@ pub fn parameters(place: &Place, record: &Record) -> Result<BTreeMap<String, u32
 }
 
 /// Changes parameters of an installed twin, of all its flows, now.
-pub fn set(place: &Place, record: &Record, values: &BTreeMap<String, u32>) -> Result<()> {
-    let (map, mut bytes) = data(place, &record.name)?;
+pub fn set(store: &InstallStore, record: &InstallRecord, values: &BTreeMap<String, u32>) -> Result<()> {
+    let (map, mut bytes) = data(store, &record.name)?;
     for key in &record.parameters {
         if let (Some(value), Some(four)) = (values.get(&key.name), bytes.get_mut(key.offset..key.offset + 4))
         {
@@ -110,8 +110,8 @@ pub fn set(place: &Place, record: &Record, values: &BTreeMap<String, u32>) -> Re
 /// The only key of the map of parameters.
 const FIRST: [u8; 4] = [0; 4];
 
-fn data(place: &Place, name: &str) -> Result<(MapHandle, Vec<u8>)> {
-    let pin = place.data(name);
+fn data(store: &InstallStore, name: &str) -> Result<(MapHandle, Vec<u8>)> {
+    let pin = store.data(name);
     let map = MapHandle::from_pinned_path(&pin).when(pin.display())?;
     let bytes = map.lookup(&FIRST, MapFlags::ANY).when(pin.display())?;
     let bytes = bytes.ok_or_else(|| Error::failed(format!("{}: it is empty", pin.display())))?;

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn one_interval_without_loss_keeps_it_under_the_limit_until_it_has_left_the_window() {
+    fn one_interval_under_the_limit_keeps_it_there_until_it_has_left_the_window() {
         let mut rounds = vec![(20, 0); 6];
         rounds[0] = (5, 0);
         assert!(!monitored(&rounds).over_limit);

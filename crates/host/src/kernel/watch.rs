@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::capabilities;
-use super::install_store::Place;
+use super::install_store::InstallStore;
 use super::loss_monitor::{ConnectionCounts, Counts, Limits, LossMonitor};
 use super::remove::take_out;
 use super::status::everywhere;
@@ -38,15 +38,15 @@ fn five() -> f64 {
 }
 
 /// Watches until nothing is left to watch.
-pub fn watch(place: &Place, request: &Watch) -> Result<Value> {
-    check(place, request)?;
+pub fn watch(store: &InstallStore, request: &Watch) -> Result<Value> {
+    check(store, request)?;
     capabilities::require()?;
     capabilities::keep_needed()?;
     let (mut monitor, start) = (LossMonitor::default(), Instant::now());
     let mut removed = Vec::new();
     loop {
         let watched: Vec<String> = {
-            let installed = place.names()?;
+            let installed = store.names()?;
             installed
                 .into_iter()
                 .filter(|name| request.names.is_empty() || request.names.contains(name))
@@ -57,13 +57,13 @@ pub fn watch(place: &Place, request: &Watch) -> Result<Value> {
         }
         monitor.update(start.elapsed().as_secs_f64(), &connection_counts()?, &request.limits);
         for name in watched {
-            removed.extend(check_twin(place, &monitor, name, request)?);
+            removed.extend(check_twin(store, &monitor, name, request)?);
         }
         thread::sleep(Duration::from_secs_f64(request.interval_s));
     }
 }
 
-fn check(place: &Place, request: &Watch) -> Result<()> {
+fn check(store: &InstallStore, request: &Watch) -> Result<()> {
     let Limits { share, times, seconds, .. } = request.limits;
     let fits = (0.0..1.0).contains(&share) && times >= 0.0 && seconds > 0.0 && request.interval_s > 0.0;
     if !fits || request.interval_s > seconds {
@@ -71,7 +71,7 @@ fn check(place: &Place, request: &Watch) -> Result<()> {
             "wanted a share from 0 to under 1, times of at least 0, and an interval of at most the seconds",
         ));
     }
-    let installed = place.names().unwrap_or_default();
+    let installed = store.names().unwrap_or_default();
     match request.names.iter().find(|name| !installed.contains(*name)) {
         Some(unknown) => {
             let known = installed.iter().map(String::as_str);
@@ -82,7 +82,12 @@ fn check(place: &Place, request: &Watch) -> Result<()> {
 }
 
 /// Reports the retransmissions of one twin, and removes it if it is over the limits.
-fn check_twin(place: &Place, monitor: &LossMonitor, name: String, request: &Watch) -> Result<Option<String>> {
+fn check_twin(
+    store: &InstallStore,
+    monitor: &LossMonitor,
+    name: String,
+    request: &Watch,
+) -> Result<Option<String>> {
     let comparison = monitor.compare(&name, &request.limits);
     say(&json!({ "look": name, "finding": comparison }));
     if !comparison.over_limit {
@@ -94,18 +99,18 @@ fn check_twin(place: &Place, monitor: &LossMonitor, name: String, request: &Watc
         100.0 * comparison.others.share(),
         request.limits.seconds
     ));
-    let _lock = place.lock()?;
+    let _lock = store.lock()?;
     let steps = Steps::new(request.dry_run);
-    take_out(place, &name, steps)?;
-    place.vacate(steps)?;
+    take_out(store, &name, steps)?;
+    store.remove_if_empty(steps)?;
     Ok((!request.dry_run).then_some(name))
 }
 
 fn connection_counts() -> Result<Vec<ConnectionCounts>> {
-    let of = |placed: super::status::Placed| ConnectionCounts {
-        cookie: placed.flow.cookie,
-        controller: placed.flow.controller,
-        counts: Counts { sent: placed.flow.sent, retransmitted: placed.flow.retransmitted },
+    let of = |located: super::status::LocatedFlow| ConnectionCounts {
+        cookie: located.flow.cookie,
+        controller: located.flow.controller,
+        counts: Counts { sent: located.flow.sent, retransmitted: located.flow.retransmitted },
     };
     Ok(everywhere()?.into_iter().map(of).collect())
 }
