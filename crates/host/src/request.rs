@@ -9,7 +9,6 @@ use nix::sys::signal::Signal;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::cost::{Cost, cost};
 use crate::error::{Error, Result};
 use crate::kernel::install_store::{FOLDER, InstallStore};
 use crate::kernel::{self, Install, Remove, Set, Verify, Watch};
@@ -28,7 +27,6 @@ enum Request {
     Remove(Remove),
     Verify(Verify),
     Watch(Watch),
-    Cost(Cost),
     Lab(Question),
     Shell(Shell),
     Clean(Clean),
@@ -46,13 +44,18 @@ fn default_folder() -> PathBuf {
     FOLDER.into()
 }
 
-/// Reads one request, carries it out, and tells what came of it. When whoever asked is gone, so is this, as
-/// soon as what it is changing is changed.
-pub fn answer(mut input: impl Read, mut inherited: Inherited) -> ExitCode {
+/// Reads one request, carries it out, and writes the result.
+pub fn answer(input: impl Read, mut inherited: Inherited) -> ExitCode {
+    respond(input, |text| carry_out(text, &mut inherited))
+}
+
+/// Reads one request, has `carry_out` do it, and writes the result. If the process that sent the request ends, this
+/// one ends, too, as soon as the change that it is making is complete.
+pub fn respond(mut input: impl Read, carry_out: impl FnOnce(&str) -> Result<Value>) -> ExitCode {
     let _ = set_pdeathsig(Signal::SIGTERM);
     let mut text = String::new();
     let read = input.read_to_string(&mut text).map_err(Error::from);
-    match read.and_then(|_| carry_out(&text, &mut inherited)) {
+    match read.and_then(|_| carry_out(&text)) {
         Ok(result) => {
             say(&json!({ "result": result }));
             ExitCode::SUCCESS
@@ -76,7 +79,6 @@ fn carry_out(text: &str, inherited: &mut Inherited) -> Result<Value> {
         Request::Set(set) => kernel::set(&store, &set),
         Request::Remove(remove) => kernel::remove(&store, &remove),
         Request::Verify(verify) => kernel::verify(verify),
-        Request::Cost(request) => cost(&request),
         Request::Watch(watch) => kernel::watch(&store, &watch),
         Request::Lab(question) => lab::answer(&question),
         Request::Shell(request) => lab::shell(&request, inherited),

@@ -1,4 +1,7 @@
-"""What the kernel's twins cost beside its own `cubic`, as `fairhaul-host` measures it."""
+"""What the kernel's eBPF ports cost beside its own `cubic`.
+
+`crates/host/examples/cost` measures it.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import Any
 
 from fairhaul import host
 from fairhaul.bench import Row
+from fairhaul.gallery import cost
 
 PATH = "200 Mbit/s, 20 ms"
 
@@ -16,9 +20,12 @@ def measure() -> Iterator[Row]:
 
     Raises:
         Refused: It takes root, twins, or something of the kernel that is not here.
+        RuntimeError: The example could not be built.
         RunError: It failed on the way.
     """
-    found = host.ask({"do": "cost"})
+    # Without fairhaul-host the example cannot be built either: `ask` refuses, and says why.
+    program = cost.built("host", "cost") if host.PROGRAM.is_file() else host.PROGRAM
+    found = host.ask({}, program=program)
     for one in found["acknowledgements"]:
         yield from _acknowledgement(one)
     yield from _path(found["path"])

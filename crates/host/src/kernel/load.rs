@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Mutex;
 
 use fairhaul_twins::Parameter;
@@ -15,6 +15,7 @@ use libbpf_rs::{
 use super::install_spec::ResolvedInstall;
 use super::install_store::{InstallRecord, InstallStore};
 use crate::error::{Context, Error, Result};
+use crate::sys;
 
 /// The map of an object that holds its parameters.
 const DATA: &str = ".data";
@@ -29,6 +30,11 @@ static SAID: Mutex<String> = Mutex::new(String::new());
 pub struct Loaded {
     object: Object,
     link: Link,
+}
+
+/// Has the kernel count how long programs run, until the result is dropped.
+pub fn count_program_time() -> Result<OwnedFd> {
+    Ok(sys::count_program_time()?)
 }
 
 /// Loads a twin and registers it with the kernel.
@@ -49,7 +55,7 @@ pub fn load(install: &ResolvedInstall) -> Result<Loaded> {
 }
 
 impl Loaded {
-    /// How long its programs have run while somebody had the kernel count that.
+    /// How long its programs have run while [`count_program_time`] was in effect.
     pub fn ran_ns(&self) -> Result<u64> {
         let ids = self.object.progs().map(|program| Program::id_from_fd(program.as_fd()));
         let ids = ids.collect::<libbpf_rs::Result<Vec<u32>>>().when("the programs of a twin")?;

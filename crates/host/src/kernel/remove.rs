@@ -73,7 +73,7 @@ fn tell_of_others(owners: &BTreeMap<String, Option<Owner>>, remover: &Owner) {
     }
 }
 
-/// Takes one twin out. Its flows keep it until they end; new ones have what was installed before.
+/// Takes one twin out. Its flows keep it until they end; new connections get the former default.
 pub fn take_out(store: &InstallStore, name: &str, steps: Steps) -> Result<()> {
     let record = store.read(name);
     withdraw(name, record.as_ref(), steps)?;

@@ -1,4 +1,4 @@
-//! Several measurements of one thing: the middle one, and how far the others are from it.
+//! The median and the range of several measurements.
 
 use serde::Serialize;
 
@@ -14,11 +14,11 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// That of `seen`; none of nothing.
-    pub fn of(mut seen: Vec<f64>) -> Option<Spread> {
-        seen.sort_by(f64::total_cmp);
-        let (&least, &most) = (seen.first()?, seen.last()?);
-        let median = f64::midpoint(seen[(seen.len() - 1) / 2], seen[seen.len() / 2]);
+    /// Of these values; `None` of none.
+    pub fn of(mut values: Vec<f64>) -> Option<Spread> {
+        values.sort_by(f64::total_cmp);
+        let (&least, &most) = (values.first()?, values.last()?);
+        let median = f64::midpoint(values[(values.len() - 1) / 2], values[values.len() / 2]);
         Some(Spread { median, least, most })
     }
 }

@@ -1,18 +1,25 @@
-//! Two hosts and a wire between them that takes no time: one thread is both programs and the wire.
+//! Two hosts and a link between them without delay: one thread is both programs and the link.
 //!
-//! What a host does about a packet it does while the packet is handed to it, and no other thread has a part in it.
-//! So what an acknowledgement costs is what handing it to the sender takes: it is received, the controller is asked,
-//! and the packet that it lets go is sent.
+//! A host does all work for a packet while the packet is handed to it, in this thread. So the cost of an
+//! acknowledgement is the time that it takes to hand it to the sender: the kernel receives it, calls the controller,
+//! and sends the packet that it allows.
 //!
-//! A controller that keeps a larger window would send with another cache and another queue, and be compared for that.
-//! So the route holds the window of all of them to [`WINDOW`], above the threshold, where they avoid congestion. A connection
-//! is told this of its route by what the kernel remembers of one before it, so there is one that is not measured.
+//! A controller with a larger window would send with other contents of the cache and another queue, which would be part
+//! of the comparison. So the route locks the window of all controllers to [`WINDOW`], above the threshold, in congestion
+//! avoidance. A connection takes these values from the route metrics that the kernel cached of one before it, so the
+//! first connection is not measured.
 
 use std::io::{self, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
+use fairhaul_host::error::{Context, Error, Result};
+use fairhaul_host::lab::address::everything;
+use fairhaul_host::lab::info::{CaState, Info};
+use fairhaul_host::lab::socket::{self, Options};
+use fairhaul_host::lab::tun::{DEVICE, set};
+use fairhaul_host::lab::{Dumbbell, Lab};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Rate, Span};
 use nix::errno::Errno;
@@ -20,39 +27,32 @@ use nix::sys::socket::{MsgFlags, recv, setsockopt, sockopt};
 use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_gettime};
 
-use crate::error::{Context, Error, Result};
-use crate::lab::address::everything;
-use crate::lab::info::{CaState, Info};
-use crate::lab::socket::{self, Options};
-use crate::lab::tun::{DEVICE, set};
-use crate::lab::{Dumbbell, Lab};
-
-/// At which the window stands, packets.
+/// The window of all flows, packets.
 pub const WINDOW: u32 = 64;
 const THRESHOLD: u32 = 10;
-/// Acknowledgements until windows, buffers and caches are as they stay.
+/// Acknowledgements until windows, buffers and caches are in their steady state.
 const WARM_UP: u64 = 3000;
 /// More than a window, so that there is always something to send.
 const SEND_BUFFER: Bytes = Bytes(1 << 18);
 const RECEIVE_BUFFER: Bytes = Bytes(4 << 20);
-/// The largest packet on this wire, and more.
+/// More than the largest packet on this link.
 const LARGEST: usize = 2048;
-/// How long a flow may take: thousands of times as long as it does.
+/// The longest time for a flow: thousands of times what it takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 static PAYLOAD: [u8; 1 << 16] = [0; 1 << 16];
 
-/// The hosts, and the wire.
+/// The hosts, and the link between them.
 #[derive(Debug)]
-pub struct Wire {
+pub struct DirectLink {
     lab: Lab,
     listener: TcpListener,
-    /// Acknowledgements on their way back, one after the other, and where each ends.
+    /// Acknowledgements on their way back, one after the other, and the end of each.
     bytes: Vec<u8>,
     ends: Vec<usize>,
 }
 
-/// A connection over the wire, in congestion avoidance, with nothing on its way.
+/// A connection over the link, in congestion avoidance, with nothing in flight.
 #[derive(Debug)]
 pub struct Flow {
     sender: TcpStream,
@@ -63,86 +63,86 @@ pub struct Flow {
     pub acknowledged: u64,
 }
 
-/// What was handed to the sender, and what that took of the processor.
+/// Acknowledgements that were handed to the sender, and the processor time for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Handed {
+pub struct AckBatch {
     /// Acknowledgements.
     pub packets: u64,
-    /// Of this thread, in nanoseconds: finer than a span of whole packets needs.
+    /// Processor time of this thread, ns.
     pub time_ns: u64,
 }
 
-impl Handed {
-    /// Of one acknowledgement.
+impl AckBatch {
+    /// Processor time per acknowledgement.
     pub fn each_ns(self) -> f64 {
         self.time_ns as f64 / self.packets as f64
     }
 }
 
-impl Wire {
-    /// Makes the hosts, and has their kernel remember what the route says.
-    pub fn new() -> Result<Wire> {
+impl DirectLink {
+    /// Makes the hosts, and has the kernel cache the metrics of the route.
+    pub fn new() -> Result<DirectLink> {
         let lab = Lab::new(layout().layout()).when("making two hosts")?;
-        hold_window(&lab).when("holding the window by the route")?;
+        lock_window(&lab).when("holding the window by the route")?;
         let listen = || socket::receiver(1, 0, &options("reno"));
         let listener = TcpListener::from(lab.host(1).namespace.inside(listen)?);
         listener.set_nonblocking(true)?;
-        let mut wire = Wire { lab, listener, bytes: Vec::new(), ends: Vec::new() };
-        wire.teach().when("the connection that teaches the route")?;
-        Ok(wire)
+        let mut link = DirectLink { lab, listener, bytes: Vec::new(), ends: Vec::new() };
+        link.cache_route_metrics().when("the connection that teaches the route")?;
+        Ok(link)
     }
 
-    /// A flow of this controller, whose window stands where it is to stand.
+    /// Opens a flow of this controller, and runs it until its window is [`WINDOW`].
     pub fn open(&mut self, controller: &str) -> Result<Flow> {
         let (sender, receiver) = self.connect(controller).when(controller)?;
         let mut flow = Flow { sender, receiver, written: 0, read: 0, acknowledged: 0 };
         let begun = Instant::now();
         while Info::of(&flow.sender)?.cwnd < WINDOW {
             flow.fill()?;
-            self.carry_on(&mut flow, begun).when(controller)?;
+            self.step(&mut flow, begun).when(controller)?;
         }
-        self.carry(&mut flow, WARM_UP).map(|_| flow)
+        self.run(&mut flow, WARM_UP).map(|_| flow)
     }
 
-    /// Has a flow go on for so many acknowledgements, or a window more; then what it has still to send passes untimed.
+    /// Runs a flow for this number of acknowledgements, or a window more; then the rest of its data passes untimed.
     ///
     /// # Errors
-    /// Where the window did not stand as all others' does: such a time is none to compare.
-    pub fn carry(&mut self, flow: &mut Flow, acknowledgements: u64) -> Result<Handed> {
-        let (mut sum, begun) = (Handed::default(), Instant::now());
+    /// The window was not [`WINDOW`] throughout: such a time cannot be compared.
+    pub fn run(&mut self, flow: &mut Flow, acknowledgements: u64) -> Result<AckBatch> {
+        let (mut sum, begun) = (AckBatch::default(), Instant::now());
         while sum.packets < acknowledgements {
             flow.fill()?;
-            let Handed { packets, time_ns } = self.carry_on(flow, begun)?;
-            sum = Handed { packets: sum.packets + packets, time_ns: sum.time_ns + time_ns };
+            let AckBatch { packets, time_ns } = self.step(flow, begun)?;
+            sum = AckBatch { packets: sum.packets + packets, time_ns: sum.time_ns + time_ns };
             check(&Info::of(&flow.sender)?)?;
         }
         while flow.read < flow.written {
-            self.carry_on(flow, begun)?;
+            self.step(flow, begun)?;
         }
         Ok(sum)
     }
 
-    fn carry_on(&mut self, flow: &mut Flow, begun: Instant) -> io::Result<Handed> {
+    fn step(&mut self, flow: &mut Flow, begun: Instant) -> io::Result<AckBatch> {
         if begun.elapsed() > PATIENCE {
             return Err(io::Error::other("over a wire without delay it hardly moved"));
         }
-        let handed = self.pass()?;
+        let handed = self.exchange()?;
         flow.acknowledged += handed.packets;
         flow.read += drain(&flow.receiver)?;
         Ok(handed)
     }
 
-    /// A connection that ends in order, so that what its route says is kept for those that follow.
-    fn teach(&mut self) -> io::Result<()> {
+    /// Runs a connection to its regular end, so that the kernel caches the metrics of its route for the next ones.
+    fn cache_route_metrics(&mut self) -> io::Result<()> {
         let (mut sender, receiver) = self.connect("reno")?;
         sender.write_all(&PAYLOAD[..LARGEST])?;
-        self.pass()?;
+        self.exchange()?;
         drain(&receiver)?;
         drop(sender);
-        self.pass()?;
+        self.exchange()?;
         drop(receiver);
-        self.pass()?;
-        self.pass().map(drop)
+        self.exchange()?;
+        self.exchange().map(drop)
     }
 
     fn connect(&mut self, controller: &str) -> io::Result<(TcpStream, TcpStream)> {
@@ -153,17 +153,17 @@ impl Wire {
             Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => {}
             done => done?,
         }
-        // The request and the answer; then what that is answered with.
-        self.pass()?;
-        self.pass()?;
+        // SYN and SYN-ACK; then the ACK.
+        self.exchange()?;
+        self.exchange()?;
         let (receiver, _) = self.listener.accept()?;
         receiver.set_nonblocking(true)?;
         Ok((sender, receiver))
     }
 
-    /// Carries all data there is, and then all acknowledgements of it, of which the time is taken.
-    fn pass(&mut self) -> io::Result<Handed> {
-        let Wire { lab, bytes, ends, .. } = self;
+    /// Carries all data in flight, and then, timed, all acknowledgements of it.
+    fn exchange(&mut self) -> io::Result<AckBatch> {
+        let DirectLink { lab, bytes, ends, .. } = self;
         let (near, far) = (lab.host(0), lab.host(1));
         let mut packet = [0; LARGEST];
         while let Some(length) = near.read(&mut packet)? {
@@ -180,12 +180,12 @@ impl Wire {
             near.write(&bytes[from..to])?;
             from = to;
         }
-        Ok(Handed { packets: ends.len() as u64, time_ns: processor_ns()? - before })
+        Ok(AckBatch { packets: ends.len() as u64, time_ns: processor_ns()? - before })
     }
 }
 
 impl Flow {
-    /// Gives the sender as much as it takes.
+    /// Writes as much as the send buffer takes.
     fn fill(&mut self) -> io::Result<()> {
         loop {
             match self.sender.write(&PAYLOAD) {
@@ -198,7 +198,7 @@ impl Flow {
 }
 
 impl Drop for Flow {
-    /// Both ends go at once: a connection that takes leave would keep its controller.
+    /// Aborts both ends: a connection that closes in order would keep its controller in use.
     fn drop(&mut self) {
         let at_once = libc::linger { l_onoff: 1, l_linger: 0 };
         for end in [&self.sender, &self.receiver] {
@@ -209,7 +209,7 @@ impl Drop for Flow {
 
 fn layout() -> Dumbbell {
     Dumbbell {
-        // The links are not used: what hosts send does not go over them.
+        // The links of the lab are not used.
         rate: Rate::from_bps(1_000_000_000).expect("it is not zero"),
         rtt: Span::from_ms(1),
         capacity: Capacity::Unlimited,
@@ -218,16 +218,16 @@ fn layout() -> Dumbbell {
     }
 }
 
-/// Every packet is acknowledged, and the window is the route's.
-fn hold_window(lab: &Lab) -> io::Result<()> {
+/// Has every packet acknowledged, and locks the window by the route.
+fn lock_window(lab: &Lab) -> io::Result<()> {
     let route = format!("route replace {} dev {DEVICE} quickack 1", everything());
     lab.host(1).namespace.ip(&route)?;
     lab.host(0).namespace.ip(&format!("{route} rto_min 10s cwnd lock {WINDOW} ssthresh lock {THRESHOLD}"))?;
     lab.host(0).namespace.inside(|| {
         set("ipv4/tcp_no_metrics_save", "0")?;
-        // While another program has the processor nothing moves, and nothing is lost.
+        // A pause of this thread must not look like a loss.
         set("ipv4/tcp_early_retrans", "0")?;
-        // A flow has its window when its next turn comes.
+        // A flow keeps its window between its turns.
         set("ipv4/tcp_slow_start_after_idle", "0")?;
         set("ipv4/tcp_no_ssthresh_metrics_save", "0")
     })
@@ -252,7 +252,7 @@ fn check(info: &Info) -> Result<()> {
     )))
 }
 
-/// Takes what has arrived: how much; the kernel counts it and lets go of it, without a copy.
+/// Reads what has arrived and returns its size; the kernel counts and discards it, without a copy.
 fn drain(receiver: &TcpStream) -> io::Result<u64> {
     let (mut nothing, mut read) = ([0; PAYLOAD.len()], 0);
     loop {
@@ -263,7 +263,7 @@ fn drain(receiver: &TcpStream) -> io::Result<u64> {
     }
 }
 
-/// What this thread has had of the processor.
+/// Processor time of this thread, ns.
 fn processor_ns() -> io::Result<u64> {
     Ok(clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)?.num_nanoseconds() as u64)
 }
