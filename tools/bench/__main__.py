@@ -1,4 +1,4 @@
-"""`python -m fairhaul.bench`: measure, as `make bench`, `bench-peers` and `instructions` do."""
+"""`python -m tools.bench`: measure, as `make bench`, `bench-peers` and `instructions` do."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import TypeVar
 
 import click
 
-from fairhaul.bench import Row, sheet
-from fairhaul.gallery import ROOT
+from tools.bench import Row, sheet
 
 OUT = Path("out")
 
@@ -26,7 +25,7 @@ class Parts(click.ParamType[list[str]]):
         self, value: str, param: click.Parameter | None, ctx: click.Context | None
     ) -> list[str]:
         """Split the parts and refuse what is none."""
-        from fairhaul.bench.parts import PARTS
+        from tools.bench.parts import PARTS
 
         names = [name for name in value.replace(",", " ").split() if name]
         for name in names:
@@ -38,16 +37,14 @@ class Parts(click.ParamType[list[str]]):
 @click.group()
 def main() -> None:
     """Measure how fast the engine is."""
-    if not (ROOT / "scenarios" / "bench").is_dir():
-        raise click.ClickException("the bench is run in a checkout; this is an installed copy")
 
 
 @main.command()
 @click.option("--only", type=Parts(), default="", help="Parts of it, with commas between.")
 def run(only: list[str]) -> None:
     """Run the bench: workloads, scaling, memory, queues, books, the report and the kernel."""
-    from fairhaul.bench.parts import COUNTING
-    from fairhaul.gallery import cost
+    from tools.bench import cost
+    from tools.bench.parts import COUNTING
 
     counting = [part for part in only if part in COUNTING and cost.valgrind() is None]
     if counting:
@@ -59,8 +56,8 @@ def run(only: list[str]) -> None:
 
 def _rows(chosen: Iterable[str]) -> Iterator[Row]:
     """Run these parts; what this machine does not let one do is told, and the others go on."""
-    from fairhaul.bench.parts import PARTS
     from fairhaul.host import Refused
+    from tools.bench.parts import PARTS
 
     for part in chosen:
         try:
@@ -76,7 +73,7 @@ def _left_out(parts: str, why: str) -> None:
 @main.command()
 def peers() -> None:
     """Run the workloads in ns-2 and ns-3, too."""
-    from fairhaul.bench.peers import NOTE, PACKAGES, compare, missing
+    from tools.bench.peers import NOTE, PACKAGES, compare, missing
 
     if lacking := missing():
         click.echo(f"bench: missing here: {', '.join(lacking)} ({PACKAGES})", err=True)
@@ -88,7 +85,7 @@ def peers() -> None:
 @main.command()
 def instructions() -> None:
     """Put what a packet of the small workloads costs on record, for the test that watches it."""
-    from fairhaul.bench.counts import record
+    from tools.bench.counts import record
 
     click.echo(_or_fail(record), nl=False)
 
@@ -125,4 +122,4 @@ def _or_fail(do: Callable[[], T]) -> T:
         raise click.ClickException(str(error)) from None
 
 
-main(prog_name="python -m fairhaul.bench")
+main(prog_name="python -m tools.bench")

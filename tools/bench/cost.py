@@ -10,7 +10,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from fairhaul.gallery import ROOT
+from tools import ROOT
 
 # How lines of a profile begin that name a source file.
 FILES = ("fl", "fi", "fe", "cfi", "cfl")

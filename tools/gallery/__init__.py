@@ -1,8 +1,8 @@
 """The gallery: what each controller and each queue does, drawn for their pages under `docs`.
 
 All of the catalogue are in it, so a new one joins by itself. A part of the gallery
-gives the runs that it needs, reads their records, and draws; all runs are made in one go. It needs
-the snapshots of the controllers' tests and scenarios of its own, so it works in a checkout alone.
+gives the runs that it needs, reads their records, and draws; all runs are made in one go. It reads
+the snapshots of the controllers' tests, and scenarios of its own.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.look import catalogue, needed_queue
+from fairhaul.look import needed_queue
 from fairhaul.runs import for_each
+from tools import ROOT, names
 
 if TYPE_CHECKING:
     from fairhaul.runs import Watch
     from fairhaul.scenario import Scenario
 
-ROOT = Path(__file__).parents[3]
 FOLDER = Path("docs/images/gallery")
 
 # What a run is for: the part of the gallery, the controller or queue, and whatever sets it apart.
@@ -28,11 +28,6 @@ Spec = Mapping[str, Any]
 # The figures of all controllers; each controller has one of its own name besides.
 OF_ALL = ("staircases", "round-trips", "friendliness")
 PARTS = (*OF_ALL, "windows", "queues", "counting")
-
-
-def names(kind: str = "controllers") -> list[str]:
-    """Name the controllers, or the queues, in the order of the catalogue."""
-    return [entry["name"] for entry in catalogue()[kind]]
 
 
 def write(
@@ -63,7 +58,7 @@ def write(
 def _figures(
     only: Collection[str], quick: bool, jobs: int | None, watch: Watch | None
 ) -> dict[str, Spec]:
-    from fairhaul.gallery import counting, friendliness, queues, round_trips, staircases, windows
+    from tools.gallery import counting, friendliness, queues, round_trips, staircases, windows
 
     all_parts: Mapping[str, Any] = {
         "windows": windows,

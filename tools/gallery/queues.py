@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairhaul.gallery import Key, scenario
 from fairhaul.measures import measure, series
 from fairhaul.report import charts, gauges, plots
 from fairhaul.report.bins import level, rate, tidy, whole_run
@@ -20,6 +19,7 @@ from fairhaul.report.charts import Lane, Look, Span
 from fairhaul.report.look import colour
 from fairhaul.report.plots import Panel, Scale
 from fairhaul.report.vega import Row, Spec, column, layers, mark
+from tools.gallery import Key, scenario
 
 if TYPE_CHECKING:
     from fairhaul.record import Record

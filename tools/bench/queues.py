@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from fairhaul.gallery import cost
+from tools.bench import cost
 
 # Eight flows, so that every packet waits for its turn at the link.
 SCENARIO = """

@@ -14,10 +14,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fairhaul.bench import Row
-from fairhaul.bench.loads import WORKLOADS, Load
-from fairhaul.bench.timing import ENGINE, best
-from fairhaul.gallery import ROOT
+from tools import ROOT
+from tools.bench import Row
+from tools.bench.loads import WORKLOADS, Load
+from tools.bench.timing import ENGINE, best
 
 SCRIPTS = ROOT / "scripts" / "peers"
 PACKAGES = "Debian: ns2, libns3-dev, g++; `make bench-peers` installs them as root"

@@ -10,8 +10,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from fairhaul.bench import Row
 from fairhaul.files import replace
+from tools.bench import Row
 
 SCHEMA = 1
 SIGNS = {"least": ">=", "most": "<="}

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from fairhaul.gallery import Key, scenario
 from fairhaul.papers.figures import windows
 from fairhaul.report import plots
 from fairhaul.report.charts import Look
 from fairhaul.report.look import colour
 from fairhaul.report.vega import Spec
+from tools.gallery import Key, scenario
 
 if TYPE_CHECKING:
     from fairhaul.record import Record

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from fairhaul.counting import seeming, told, zipf
 from fairhaul.estimate import estimate
-from fairhaul.gallery.cost import per_packet
-from fairhaul.gallery.grid import legend
 from fairhaul.report.bins import tidy
 from fairhaul.report.charts import Look, head
 from fairhaul.report.look import colour
 from fairhaul.report.plots import INK, Curve, Scale, band, line
 from fairhaul.report.vega import Row, Spec, horizontal, layers, vertical
+from tools.bench.cost import per_packet
+from tools.gallery.grid import legend
 
 FIGURE = "counting"
 COUNTERS = ("exact", "nred", "sred")

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fairhaul import host
-from fairhaul.bench import Row
-from fairhaul.gallery import cost
+from tools.bench import Row, cost
 
 PATH = "200 Mbit/s, 20 ms"
 

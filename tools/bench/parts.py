@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from fairhaul.bench import Row, kernel, loads, queues
-from fairhaul.bench.loads import Load
-from fairhaul.bench.timing import CALENDAR, ENGINE, RINGS, best, once
-from fairhaul.gallery import cost, names
+from tools import names
+from tools.bench import Row, cost, kernel, loads, queues
+from tools.bench.loads import Load
+from tools.bench.timing import CALENDAR, ENGINE, RINGS, best, once
 
 
 def workloads() -> Iterator[Row]:

@@ -6,8 +6,8 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fairhaul.bench.loads import Load
-from fairhaul.gallery import cost
+from tools.bench import cost
+from tools.bench.loads import Load
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairhaul.gallery import ROOT
-from fairhaul.gallery.grid import Panel, grid
 from fairhaul.report.bins import tidy
 from fairhaul.report.charts import Look
 from fairhaul.report.look import colour
 from fairhaul.report.plots import Curve, Scale
 from fairhaul.report.vega import Row, Spec
+from tools import ROOT
+from tools.gallery.grid import Panel, grid
 
 SNAPSHOTS = ROOT / "crates" / "cc" / "tests" / "snapshots"
 ROUNDS = 100

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from fairhaul.gallery import Key, scenario
-from fairhaul.gallery.grid import Panel, grid
 from fairhaul.measures import measure
 from fairhaul.report.bins import tidy
 from fairhaul.report.charts import Look
 from fairhaul.report.look import colour
 from fairhaul.report.plots import Curve, Scale
 from fairhaul.report.vega import Spec
+from tools.gallery import Key, scenario
+from tools.gallery.grid import Panel, grid
 
 if TYPE_CHECKING:
     from fairhaul.record import Record

@@ -1,8 +1,7 @@
 """The bench: how fast the engine is, held beside a floor, beside its aims, and beside its peers.
 
 It also tells what the twins cost the kernel, beside its own controllers.
-`make bench` and `make bench-peers` run it. It builds examples of the engine and reads scenarios, so
-it works in a checkout alone. What `docs/performance.md` shows was printed by it.
+`make bench` and `make bench-peers` run it. What `docs/performance.md` shows was printed by it.
 """
 
 from __future__ import annotations

@@ -10,9 +10,10 @@ import subprocess
 import tomllib
 from collections.abc import Mapping
 
-from fairhaul.bench.loads import COUNTED, Load
 from fairhaul.files import replace
-from fairhaul.gallery import ROOT, cost
+from tools import ROOT
+from tools.bench import cost
+from tools.bench.loads import COUNTED, Load
 
 FILE = ROOT / "tests" / "instructions.toml"
 COMMAND = "make instructions"

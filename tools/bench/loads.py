@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fairhaul.gallery import ROOT
+from tools import ROOT
 
 FOLDER = ROOT / "scenarios" / "bench"
 
