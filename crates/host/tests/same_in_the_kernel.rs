@@ -9,7 +9,7 @@ mod common;
 
 use fairhaul_cc::{AckEvent, Builtin, Cause, Choice, Congestion, Controller, Window};
 use fairhaul_experiment::grid;
-use fairhaul_host::kernel::install_spec::Wish;
+use fairhaul_host::kernel::install_spec::InstallSpec;
 use fairhaul_host::kernel::load::load;
 use fairhaul_host::kernel::trial::hidden_name;
 use fairhaul_host::lab::clock::Clock;
