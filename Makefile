@@ -29,7 +29,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml scripts/rustflags \
         \( -path '*/src/*' -o -name Cargo.toml \) -type f -print)
 
 # What fairhaul-host is built from.
-HOST_SOURCES := Cargo.toml Cargo.lock scripts/rustflags $(shell find crates/host crates/twins -type f -not -path '*/tests/*')
+HOST_SOURCES := Cargo.toml Cargo.lock scripts/rustflags $(shell find crates/host crates/twins -type f -not -path '*/tests/*' -not -path '*/examples/*')
 
 # All rooms that can be built here: asked when a recipe runs, as packages may be installed before.
 ROOMS = --workspace $$(scripts/host excluded)
@@ -69,22 +69,22 @@ fuzz: tools $(VENV)/.extension ## random scenarios and damaged files for as long
 
 bench: $(VENV)/.extension host ## how fast the engine is, and what twins cost the kernel, in 6 to 8 minutes; parts: make bench ONLY=workloads,queues
 	@scripts/debian
-	$(VENV)/bin/python -m fairhaul.bench run --only '$(ONLY)'
+	$(VENV)/bin/python -m tools.bench run --only '$(ONLY)'
 
 bench-peers: $(VENV)/.extension ## the same workloads in ns-2 and ns-3, which it installs
 	@scripts/peers/install
-	$(VENV)/bin/python -m fairhaul.bench peers
+	$(VENV)/bin/python -m tools.bench peers
 
 instructions: $(VENV)/.extension ## record anew what a packet of small workloads costs; a test watches it
 	@scripts/debian
-	$(VENV)/bin/python -m fairhaul.bench instructions
+	$(VENV)/bin/python -m tools.bench instructions
 
 papers: $(VENV)/.extension ## every paper in full, reports in out/papers, and the checks too slow for `make test`
 	$(VENV)/bin/fairhaul reproduce all --out out/papers
 	RUSTFLAGS="$$(scripts/rustflags)" cargo test --release --locked -p fairhaul-sim --features slow
 
 gallery: tools $(VENV)/.extension ## the figures of docs/controllers and docs/queues, anew: every controller, queue and flow counter
-	$(VENV)/bin/python -m fairhaul.gallery
+	$(VENV)/bin/python -m tools.gallery
 
 twins: tools ## the controllers as eBPF objects for the kernel, in target/twins
 	cargo run --quiet --locked -p fairhaul-twins --example objects -- target/twins
@@ -98,7 +98,7 @@ fmt: tools $(VENV)/.packages ## lay the sources out as the checks want them
 
 clean: ## remove everything that was built
 	rm -rf target $(VENV) .mypy_cache .ruff_cache .pytest_cache
-	find python tests -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+	find python tests tools -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 	rm -rf python/fairhaul/_core*.so python/fairhaul/bin
 
 tools:

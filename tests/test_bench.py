@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fairhaul.bench import Row, peers, sheet
-from fairhaul.bench.loads import FLOW_SERIES, MANY, RATE_SERIES, WORKLOADS, Load
-from fairhaul.gallery import cost
+from tools.bench import Row, cost, peers, sheet
+from tools.bench.loads import FLOW_SERIES, MANY, RATE_SERIES, WORKLOADS, Load
 
 SERIES = [load for row in (*RATE_SERIES.values(), *FLOW_SERIES.values()) for load in row]
 

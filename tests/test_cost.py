@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fairhaul.bench.queues import per_packet
-from fairhaul.gallery import cost, names
+from tools import names
+from tools.bench import cost
+from tools.bench.queues import per_packet
 
 
 @pytest.mark.skipif(cost.valgrind() is None, reason=cost.MISSING)

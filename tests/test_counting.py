@@ -8,8 +8,10 @@ import pytest
 
 from fairhaul.counting import filtered, noise, seeming, told, zipf
 from fairhaul.estimate import estimate
-from fairhaul.gallery import FOLDER, ROOT, cost, counting
 from fairhaul.look import catalogue
+from tools import ROOT
+from tools.bench import cost
+from tools.gallery import FOLDER, counting
 
 NAMES = [entry["name"] for entry in catalogue()["counters"]]
 

@@ -8,15 +8,16 @@ from typing import Any
 
 import pytest
 
-from fairhaul.gallery import FOLDER, OF_ALL, ROOT, counting, names, queues, scenario
-from fairhaul.gallery.friendliness import QUICK, read
-from fairhaul.gallery.grid import COLUMNS, Panel, grid
-from fairhaul.gallery.staircases import SNAPSHOTS
-from fairhaul.gallery.staircases import read as read_staircase
 from fairhaul.look import catalogue
 from fairhaul.report.charts import Look
 from fairhaul.report.plots import Curve, Scale
 from fairhaul.runs import for_each
+from tools import ROOT, names
+from tools.gallery import FOLDER, OF_ALL, counting, queues, scenario
+from tools.gallery.friendliness import QUICK, read
+from tools.gallery.grid import COLUMNS, Panel, grid
+from tools.gallery.staircases import SNAPSHOTS
+from tools.gallery.staircases import read as read_staircase
 
 PAGES = ROOT / "docs" / "controllers"
 QUEUES = ROOT / "docs" / "queues"

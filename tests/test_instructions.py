@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fairhaul.bench import counts
-from fairhaul.bench.loads import COUNTED, Load
-from fairhaul.gallery import cost
+from tools.bench import cost, counts
+from tools.bench.loads import COUNTED, Load
 
 
 @pytest.mark.skipif(cost.valgrind() is None, reason=cost.MISSING)

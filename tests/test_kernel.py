@@ -447,7 +447,7 @@ def test_wrong_words_are_told_the_right_ones(kernel: Pair) -> None:
 def test_an_acknowledgement_costs_what_it_costs_with_cubic_give_or_take() -> None:
     # That every window stood at 64 packets is for the measurement itself: else it gives none.
     before = state()
-    found = host.ask({"do": "cost", "rounds": 1, "seconds": 0})
+    found = host.ask({"rounds": 1, "seconds": 0}, program=_cost_program())
     assert settled(before) == before
     assert found["window_packets"] == 64
     rows = found["acknowledgements"]
@@ -460,6 +460,17 @@ def test_an_acknowledgement_costs_what_it_costs_with_cubic_give_or_take() -> Non
         assert (one["programs_ns"] is not None) is one["twin"]
         if one["twin"]:
             assert 1 < one["programs_ns"]["median"] < one["ns"]["median"], one
+
+
+def _cost_program() -> Path:
+    """Build the example that times acknowledgements, in the profile in which cargo's tests are."""
+    command = ["cargo", "build", "--profile", "test", "--locked", "-p", "fairhaul-host"]
+    rust = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo")) / "bin"
+    path = f"{os.environ['PATH']}{os.pathsep}{rust}"
+    environment = {**os.environ, "PATH": path}
+    subprocess.run([*command, "--example", "cost"], cwd=ROOT, env=environment, check=True)
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    return target / "debug" / "examples" / "cost"
 
 
 def _sink(kernel: Pair) -> subprocess.Popen[bytes]:

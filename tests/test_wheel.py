@@ -10,11 +10,12 @@ import shutil
 import subprocess
 import sys
 import venv
+import zipfile
 from pathlib import Path
 
 from fairhaul import _core, host
-from fairhaul.gallery.cost import with_rust
 from tests.kernel_host import without_twins
+from tools.bench.cost import with_rust
 
 ROOT = Path(__file__).parents[1]
 
@@ -26,6 +27,9 @@ COMPARE = (
 
 def test_the_wheel_runs_where_there_is_no_compiler(tmp_path: Path) -> None:
     wheel = _build(tmp_path / "wheel")
+    folders = {name.split("/")[1] for name in zipfile.ZipFile(wheel).namelist() if "/" in name}
+    assert "papers" in folders
+    assert not folders & {"gallery", "bench", "tools"}
     home = tmp_path / "empty"
     venv.create(home, with_pip=True)
     there = home / ("Scripts" if os.name == "nt" else "bin")

@@ -14,8 +14,8 @@ fn main() {
             let objects = sources.iter().map(|source| compile(&clang, source, &out));
             let lines: Vec<String> =
                 objects.map(|object| format!("    include_bytes!({object:?}),\n")).collect();
-            let witness = compile(&clang, Path::new("bpf/lab/acknowledgements.bpf.c"), &out);
-            listed(&lines.concat(), &format!("Some(include_bytes!({witness:?}))"), "None")
+            let probe = compile(&clang, Path::new("bpf/lab/tcp_probe.bpf.c"), &out);
+            listed(&lines.concat(), &format!("Some(include_bytes!({probe:?}))"), "None")
         }
         None => listed(
             "",
@@ -26,11 +26,11 @@ fn main() {
     fs::write(out.join("objects.rs"), list).expect("OUT_DIR can be written to");
 }
 
-fn listed(objects: &str, witness: &str, missing: &str) -> String {
+fn listed(objects: &str, probe: &str, missing: &str) -> String {
     format!(
         "static OBJECTS: &[&[u8]] = &[\n{objects}];\n\
-         /// The object that tells what a sender knew as each acknowledgement came in; no twin.\n\
-         pub static ACKNOWLEDGEMENTS: Option<&[u8]> = {witness};\n\
+         /// The object that samples the state of a sender as each packet arrives; it is no controller.\n\
+         pub static TCP_PROBE: Option<&[u8]> = {probe};\n\
          /// Why there are no twins in this build; `None` where there are.\n\
          pub static MISSING: Option<&str> = {missing};\n"
     )

@@ -29,6 +29,7 @@ def ask(
     tell: Callable[[Line], None] = lambda _: None,
     started: Started = lambda _: None,
     descriptors: Sequence[int] = (),
+    program: Path = PROGRAM,
 ) -> Any:
     """Have `fairhaul-host` carry out a request, and give its result.
 
@@ -38,12 +39,13 @@ def ask(
             `look` at a watched twin.
         started: Is given the process, so that it can be ended.
         descriptors: Are open for it, too, under the same numbers.
+        program: Another program that answers in the same way.
 
     Raises:
         Refused: It cannot be done here; nothing was changed.
         RunError: It failed on the way.
     """
-    if not PROGRAM.is_file():
+    if not program.is_file():
         raise Refused(
             "this installation has no fairhaul-host. It is built on Linux, where clang, llvm, "
             "make, pkg-config, libelf-dev and zlib1g-dev are there (Debian's names)"
@@ -54,7 +56,7 @@ def ask(
     environment = {**os.environ, "FAIRHAUL_PARENT": str(os.getpid())}
     pipe = subprocess.PIPE
     with subprocess.Popen(
-        [PROGRAM], stdin=pipe, stdout=pipe, text=True, env=environment, pass_fds=descriptors
+        [program], stdin=pipe, stdout=pipe, text=True, env=environment, pass_fds=descriptors
     ) as process:
         try:
             started(process)
@@ -65,7 +67,7 @@ def ask(
     if "result" in last:
         return last["result"]
     if "error" not in last:
-        raise RunError(f"fairhaul-host ended without an answer (status {process.returncode})")
+        raise RunError(f"{program.name} ended without an answer (status {process.returncode})")
     if last["refused"]:
         raise Refused(last["error"])
     raise RunError(last["error"])

@@ -61,13 +61,13 @@ def install(
         Refused: The host cannot have it, or the request is wrong; nothing was changed.
         RunError: It failed on the way, and what was done was undone.
     """
-    wishes = [{"twin": twin, "as": name, "set": dict(parameters or {})} for twin in names]
+    specs = [{"twin": twin, "as": name, "set": dict(parameters or {})} for twin in names]
     if len(names) > 1 and (name or parameters):
         from fairhaul.host import Refused
 
         raise Refused("a name and parameters are for one twin; install the others by themselves")
-    exposure = {"default": default, "namespaces": list(namespaces), "routes": list(routes)}
-    request = {"do": "install", "twins": wishes, "exposure": exposure, "dry_run": dry_run}
+    scope = {"default": default, "namespaces": list(namespaces), "routes": list(routes)}
+    request = {"do": "install", "twins": specs, "scope": scope, "dry_run": dry_run}
     return dict(ask(request, tell))
 
 

@@ -45,7 +45,7 @@ mod laboratory {
     }
 
     fn print(scenario: &Scenario, answer: &Answer) {
-        let Answer { record, trust } = answer;
+        let Answer { record, validity } = answer;
         let first = (0..record.grid.len())
             .find(|bin| record.grid.start(*bin) >= Time::ZERO + scenario.warmup)
             .unwrap_or_default();
@@ -67,6 +67,6 @@ mod laboratory {
                 mean(|row| row.cwnd_packets),
             );
         }
-        println!("{}", serde_json::to_string_pretty(trust).expect("it has no keys but strings"));
+        println!("{}", serde_json::to_string_pretty(validity).expect("it has no keys but strings"));
     }
 }

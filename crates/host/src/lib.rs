@@ -6,7 +6,6 @@
 
 #![cfg(target_os = "linux")]
 
-mod cost;
 pub mod error;
 pub mod flows;
 pub mod kernel;
@@ -18,5 +17,5 @@ mod signals;
 pub mod steps;
 mod sys;
 
-pub use request::answer;
+pub use request::{answer, respond};
 pub use sys::Inherited;

@@ -9,9 +9,8 @@ use nix::sys::signal::Signal;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::cost::{Cost, cost};
 use crate::error::{Error, Result};
-use crate::kernel::place::{PLACE, Place};
+use crate::kernel::install_store::{FOLDER, InstallStore};
 use crate::kernel::{self, Install, Remove, Set, Verify, Watch};
 use crate::lab::{self, Clean, Question, Shell};
 use crate::steps::say;
@@ -28,7 +27,6 @@ enum Request {
     Remove(Remove),
     Verify(Verify),
     Watch(Watch),
-    Cost(Cost),
     Lab(Question),
     Shell(Shell),
     Clean(Clean),
@@ -38,21 +36,26 @@ enum Request {
 #[derive(Debug, Deserialize)]
 struct Envelope {
     request: Request,
-    #[serde(default = "place")]
+    #[serde(default = "default_folder")]
     place: PathBuf,
 }
 
-fn place() -> PathBuf {
-    PLACE.into()
+fn default_folder() -> PathBuf {
+    FOLDER.into()
 }
 
-/// Reads one request, carries it out, and tells what came of it. When whoever asked is gone, so is this, as
-/// soon as what it is changing is changed.
-pub fn answer(mut input: impl Read, mut inherited: Inherited) -> ExitCode {
+/// Reads one request, carries it out, and writes the result.
+pub fn answer(input: impl Read, mut inherited: Inherited) -> ExitCode {
+    respond(input, |text| carry_out(text, &mut inherited))
+}
+
+/// Reads one request, has `carry_out` do it, and writes the result. If the process that sent the request ends, this
+/// one ends, too, as soon as the change that it is making is complete.
+pub fn respond(mut input: impl Read, carry_out: impl FnOnce(&str) -> Result<Value>) -> ExitCode {
     let _ = set_pdeathsig(Signal::SIGTERM);
     let mut text = String::new();
     let read = input.read_to_string(&mut text).map_err(Error::from);
-    match read.and_then(|_| carry_out(&text, &mut inherited)) {
+    match read.and_then(|_| carry_out(&text)) {
         Ok(result) => {
             say(&json!({ "result": result }));
             ExitCode::SUCCESS
@@ -68,16 +71,15 @@ pub fn answer(mut input: impl Read, mut inherited: Inherited) -> ExitCode {
 fn carry_out(text: &str, inherited: &mut Inherited) -> Result<Value> {
     let envelope: Envelope =
         serde_json::from_str(text).map_err(|error| Error::refused(format!("the request: {error}")))?;
-    let place = Place::new(&envelope.place);
+    let store = InstallStore::new(&envelope.place);
     match envelope.request {
         Request::List => Ok(kernel::list()),
-        Request::Status => kernel::status(&place),
-        Request::Install(install) => kernel::install(&place, &install),
-        Request::Set(set) => kernel::set(&place, &set),
-        Request::Remove(remove) => kernel::remove(&place, &remove),
+        Request::Status => kernel::status(&store),
+        Request::Install(install) => kernel::install(&store, &install),
+        Request::Set(set) => kernel::set(&store, &set),
+        Request::Remove(remove) => kernel::remove(&store, &remove),
         Request::Verify(verify) => kernel::verify(verify),
-        Request::Cost(request) => cost(&request),
-        Request::Watch(watch) => kernel::watch(&place, &watch),
+        Request::Watch(watch) => kernel::watch(&store, &watch),
         Request::Lab(question) => lab::answer(&question),
         Request::Shell(request) => lab::shell(&request, inherited),
         Request::Clean(request) => lab::clean(&request),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use fairhaul_experiment::{Record, grid};
 use fairhaul_host::lab::clock::Clock;
-use fairhaul_host::lab::traffic::{Carried, Load, Transfer, carry};
+use fairhaul_host::lab::traffic::{Transfer, TransferResult, Workload, run_transfers};
 use fairhaul_host::lab::{Dumbbell, Lab, Passed};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Rate, Span, Time};
@@ -28,17 +28,17 @@ fn dumbbell() -> Dumbbell {
     }
 }
 
-/// What a run gave: what was carried, the record, what passed, and the shortest round trip that the kernel saw.
-fn run(transfers: &[Transfer]) -> (Vec<Carried>, Record, Passed, Option<Span>) {
+/// What a run gave: the results of transfers, the record, what passed, and the shortest round trip that the kernel saw.
+fn run(transfers: &[Transfer]) -> (Vec<TransferResult>, Record, Passed, Option<Span>) {
     let lab = Lab::new(dumbbell().layout()).expect("root may make hosts");
     let clock = Clock::starting_in(Span::from_ms(100)).expect("there is a clock");
     let running = lab.start(clock, grid(DURATION, Span::ZERO, 1, 1));
     let mut shortest = None;
     let mut look = |_, _, info: &fairhaul_host::lab::info::Info| shortest = info.min_rtt;
-    let carried = carry(&running, clock, Time::ZERO + DURATION, transfers, &mut look);
-    let carried = carried.expect("there is room for threads");
+    let results = run_transfers(&running, clock, Time::ZERO + DURATION, transfers, &mut look);
+    let results = results.expect("there is room for threads");
     let (ledger, passed) = running.finish().expect("devices can be read");
-    (carried, ledger.close("lab", Vec::new()), passed, shortest)
+    (results, ledger.close("lab", Vec::new()), passed, shortest)
 }
 
 fn measure(controller: &str) {
@@ -47,7 +47,7 @@ fn measure(controller: &str) {
     }
     let _alone = common::alone();
     let before = common::traces();
-    let (carried, record, passed, shortest) = common::until_it_counts(|| {
+    let (results, record, passed, shortest) = common::until_it_counts(|| {
         let found = run(&[Transfer::endless(0, controller)]);
         common::kept_up(&found.2)?;
         // So is a run of a scenario judged: where no packet saw the path without a queue, the machine made one.
@@ -58,9 +58,10 @@ fn measure(controller: &str) {
             _ => Ok(found),
         }
     });
-    let [Carried { start: Some(_), end: None, failure: None, buffers: Some(_), received, .. }] = carried[..]
+    let [TransferResult { start: Some(_), end: None, failure: None, buffers: Some(_), received, .. }] =
+        results[..]
     else {
-        panic!("a transfer without end goes on to the end: {carried:?}")
+        panic!("a transfer without end goes on to the end: {results:?}")
     };
     assert!(
         passed.counts.balance() && passed.counts.dropped > 0 && passed.unseen == 0,
@@ -114,12 +115,14 @@ fn a_transfer_of_a_size_comes_to_its_end() {
     }
     let _alone = common::alone();
     let size = Bytes(2_000_000);
-    let (carried, _, passed, _) = common::until_it_counts(|| {
-        let found = run(&[Transfer { load: Load::Size { size, lead: 0 }, ..Transfer::endless(0, "reno") }]);
+    let (results, _, passed, _) = common::until_it_counts(|| {
+        let found =
+            run(&[Transfer { workload: Workload::Size { size, lead: 0 }, ..Transfer::endless(0, "reno") }]);
         common::kept_up(&found.2).map(|()| found)
     });
-    let [Carried { start: Some(start), end: Some(end), received, failure: None, .. }] = carried[..] else {
-        panic!("it ends before the run does: {carried:?}")
+    let [TransferResult { start: Some(start), end: Some(end), received, failure: None, .. }] = results[..]
+    else {
+        panic!("it ends before the run does: {results:?}")
     };
     assert_eq!((received, passed.in_order[0]), (size.0, size.0));
     assert!(end - start > Span::from_ms(166) && end - start < Span::from_s(2), "{}", end - start);
@@ -131,8 +134,8 @@ fn a_controller_that_the_kernel_does_not_have_is_an_error_that_names_it() {
         return;
     }
     let _alone = common::alone();
-    let (carried, ..) = run(&[Transfer::endless(0, "nobody")]);
-    let failure = carried[0].failure.as_deref().expect("it cannot begin");
+    let (results, ..) = run(&[Transfer::endless(0, "nobody")]);
+    let failure = results[0].failure.as_deref().expect("it cannot begin");
     assert!(failure.contains("no controller \"nobody\""), "{failure}");
 }
 

@@ -9,12 +9,12 @@ mod common;
 
 use fairhaul_cc::{AckEvent, Builtin, Cause, Congestion, Controller, ControllerChoice, Window};
 use fairhaul_experiment::grid;
-use fairhaul_host::kernel::choice::Wish;
+use fairhaul_host::kernel::install_spec::InstallSpec;
 use fairhaul_host::kernel::load::load;
 use fairhaul_host::kernel::trial::hidden_name;
 use fairhaul_host::lab::clock::Clock;
-use fairhaul_host::lab::info::{Info, State};
-use fairhaul_host::lab::traffic::{Transfer, carry};
+use fairhaul_host::lab::info::{CaState, Info};
+use fairhaul_host::lab::traffic::{Transfer, run_transfers};
 use fairhaul_host::lab::{Dumbbell, Lab};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Rate, Settings, Span, Time};
@@ -31,10 +31,10 @@ type Look = (Time, Info);
 /// The looks at a flow of the twin, with these parameters.
 fn looks(twin: &str, set: &[(&str, &str)]) -> Vec<Look> {
     let set = set.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-    let wish = Wish { twin: twin.into(), name: Some(hidden_name()), set };
-    let choice = wish.choose().expect("there is such a twin");
-    let _loaded = load(&choice).expect("the kernel takes it");
-    flow(&choice.name)
+    let spec = InstallSpec { twin: twin.into(), name: Some(hidden_name()), set };
+    let install = spec.resolve().expect("there is such a twin");
+    let _loaded = load(&install).expect("the kernel takes it");
+    flow(&install.name)
 }
 
 fn flow(name: &str) -> Vec<Look> {
@@ -50,10 +50,10 @@ fn flow(name: &str) -> Vec<Look> {
     let clock = Clock::starting_in(Span::from_ms(50)).expect("there is a clock");
     let running = lab.start(clock, grid(DURATION, Span::ZERO, 1, 1));
     let mut found = Vec::new();
-    let carried = carry(&running, clock, Time::ZERO + DURATION, &[transfer], &mut |now, _, info| {
+    let results = run_transfers(&running, clock, Time::ZERO + DURATION, &[transfer], &mut |now, _, info| {
         found.push((now, *info));
     });
-    assert_eq!(carried.expect("there is room for threads")[0].failure, None);
+    assert_eq!(results.expect("there is room for threads")[0].failure, None);
     assert!(running.finish().expect("devices can be read").1.counts.balance());
     found
 }
@@ -78,7 +78,7 @@ struct Followed {
 /// Whether the flow is in congestion avoidance at both looks and between them.
 fn climbs(before: &Info, after: &Info) -> bool {
     let avoids = |info: &Info| {
-        info.state == State::Open && info.ssthresh.is_some_and(|threshold| info.cwnd >= threshold)
+        info.ca_state == CaState::Open && info.ssthresh.is_some_and(|threshold| info.cwnd >= threshold)
     };
     avoids(before) && avoids(after) && before.ssthresh == after.ssthresh && after.cwnd >= before.cwnd
 }
@@ -109,7 +109,7 @@ fn follow(looks: &[Look], controller: &mut Builtin) -> Followed {
         {
             followed.climbs.push((since, from, f64::from(before.cwnd), window.cwnd));
         }
-        if after.state == State::Recovery && before.state != State::Recovery {
+        if after.ca_state == CaState::Recovery && before.ca_state != CaState::Recovery {
             let mut window =
                 Window { cwnd: f64::from(before.cwnd), ssthresh: before.ssthresh.map_or(1e9, f64::from) };
             let event = Congestion { cause: Cause::Loss, now: *now, in_flight: window.cwnd, srtt };

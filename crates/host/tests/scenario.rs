@@ -4,7 +4,7 @@ mod common;
 
 use fairhaul_experiment::{Record, Scenario, Source, TransferRow, read};
 use fairhaul_host::lab::plan::Twins;
-use fairhaul_host::lab::trust::Windows;
+use fairhaul_host::lab::run_validity::Windows;
 use fairhaul_host::lab::{Answer, Mode, run};
 use fairhaul_units::{Span, Time};
 
@@ -16,13 +16,13 @@ fn scenario(text: &str) -> Scenario {
 fn answer(scenario: &Scenario) -> Answer {
     common::until_it_counts(|| {
         let answer = run(scenario, &Twins::new()).expect("real hosts can do it");
-        let Answer { trust, .. } = &answer;
+        let Answer { validity, .. } = &answer;
         eprintln!(
             "{}: {}",
             scenario.title,
-            serde_json::to_string(trust).expect("it has no keys but strings")
+            serde_json::to_string(validity).expect("it has no keys but strings")
         );
-        if trust.valid { Ok(answer) } else { Err(trust.reasons.join("; ")) }
+        if validity.valid { Ok(answer) } else { Err(validity.reasons.join("; ")) }
     })
 }
 
@@ -63,13 +63,13 @@ fn two_round_trips_share_a_dumbbell() {
         controller = "cubic"
         "#,
     );
-    let Answer { record, trust } = answer(&scenario);
+    let Answer { record, validity } = answer(&scenario);
     let goodputs = [goodput(&scenario, &record, 0), goodput(&scenario, &record, 1)];
     let sum = goodputs[0] + goodputs[1];
     eprintln!("{goodputs:?}");
     assert!(sum > 0.85 * 50e6 * 1448.0 / 1500.0 && sum < 50e6 * 1448.0 / 1500.0 * 1.01, "{goodputs:?}");
     assert!(goodputs[0] > goodputs[1], "{goodputs:?}");
-    for (trip, asked) in trust.round_trips.iter().zip([0.020, 0.080]) {
+    for (trip, asked) in validity.round_trips.iter().zip([0.020, 0.080]) {
         assert!((trip.seen_s / asked - 1.0).abs() < 0.05, "{trip:?}");
     }
     // 20 ms of 50 Mbit/s are 84 packets of 1500 B.
@@ -113,7 +113,7 @@ fn a_parking_lot_is_full_on_both_links() {
     let links = link("a", "b") + &link("b", "c");
     let flows = flow("long", "a", "c") + &flow("first", "a", "b") + &flow("second", "b", "c");
     let scenario = scenario(&[head, &nodes, &links, &flows].concat());
-    let Answer { record, trust } = answer(&scenario);
+    let Answer { record, validity } = answer(&scenario);
     let goodputs: Vec<f64> = (0..3).map(|flow| goodput(&scenario, &record, flow)).collect();
     eprintln!("{goodputs:?}");
     // Of 1000 bytes on the wire, 948 are payload.
@@ -123,7 +123,7 @@ fn a_parking_lot_is_full_on_both_links() {
         assert!(sum > 0.85 * full && sum < 1.01 * full && goodputs[0] < across, "{goodputs:?}");
     }
     for link in [0, 2] {
-        assert!(trust.links[link].carried_bps > 0.88 * 20e6, "{:?}", trust.links[link]);
+        assert!(validity.links[link].carried_bps > 0.88 * 20e6, "{:?}", validity.links[link]);
     }
 }
 
@@ -198,11 +198,11 @@ fn a_gigabit_over_100_ms_is_filled() {
         initial_window = 10
         "#,
     );
-    let Answer { record, trust } = answer(&scenario);
-    assert_eq!(trust.mode, Mode::Fast);
+    let Answer { record, validity } = answer(&scenario);
+    assert_eq!(validity.mode, Mode::Fast);
     let goodput = goodput(&scenario, &record, 0);
     eprintln!("{:.1} Mbit/s", goodput / 1e6);
-    assert!(goodput > 0.85 * 1e9 * 1448.0 / 1500.0, "{goodput} {trust:?}");
+    assert!(goodput > 0.85 * 1e9 * 1448.0 / 1500.0, "{goodput} {validity:?}");
 }
 
 /// CoDel marks what can be marked: the senders slow down, and nothing is lost.
@@ -229,12 +229,12 @@ fn a_queue_that_marks_slows_a_sender_without_a_loss() {
         ecn = true
         "#,
     );
-    let Answer { record, trust } = answer(&scenario);
+    let Answer { record, validity } = answer(&scenario);
     let sum = |of: fn(&fairhaul_experiment::LinkRow) -> u64| record.links[0].iter().map(of).sum::<u64>();
     let (marked, dropped) = (sum(|row| row.marked), sum(|row| row.dropped));
     assert!(marked > 2 && dropped == 0, "{marked} {dropped}");
     assert!(record.events.iter().any(|event| event.kind == "marked"), "{:?}", record.events);
-    assert!(goodput(&scenario, &record, 0) > 0.8 * 20e6, "{trust:?}");
+    assert!(goodput(&scenario, &record, 0) > 0.8 * 20e6, "{validity:?}");
     // The gauges of CoDel are there for every bin.
     assert_eq!(record.gauges[0].len(), record.grid.len() * scenario.links[0].queue.entry.gauges.len());
 }
@@ -263,7 +263,7 @@ fn a_router_counts_real_flows() {
         controller = "reno"
         "#,
     );
-    let Answer { record, trust } = answer(&scenario);
+    let Answer { record, validity } = answer(&scenario);
     let names: Vec<&str> = scenario.links[0].queue.entry.gauges.iter().map(|gauge| gauge.name).collect();
     let late = record.grid.len() / 2;
     let mean = |name| {
@@ -274,7 +274,7 @@ fn a_router_counts_real_flows() {
     let (plain, asking) = (mean("flows_plain"), mean("flows_asking"));
     assert!((3.0..5.0).contains(&plain) && asking == 0.0, "{plain} {asking}");
     let sum: f64 = (0..4).map(|flow| goodput(&scenario, &record, flow)).sum();
-    assert!(sum > 0.85 * 20e6, "{sum} {trust:?}");
+    assert!(sum > 0.85 * 20e6, "{sum} {validity:?}");
 }
 
 /// What a sender knew as each packet came in is in the record: a recovery begins and ends at the packets that tell.
@@ -301,8 +301,8 @@ fn every_acknowledgement_tells() {
         delayed_ack = false
         "#,
     );
-    let Answer { record, trust } = answer(&scenario);
-    assert!(trust.valid && trust.windows == Windows::Packets { untold: 0 }, "{trust:?}");
+    let Answer { record, validity } = answer(&scenario);
+    assert!(validity.valid && validity.windows == Windows::Packets { lost_samples: 0 }, "{validity:?}");
     // One round-trip sample for every packet that was acknowledged, of 8000 in 5 s.
     let samples: u64 = record.flows[0].iter().map(|row| row.rtt_samples).sum();
     assert!(samples > 7000 && samples <= 8400, "{samples}");

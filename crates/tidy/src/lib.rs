@@ -6,6 +6,7 @@
 
 pub mod arrows;
 pub mod choices;
+pub mod circles;
 pub mod furniture;
 pub mod names;
 mod python;

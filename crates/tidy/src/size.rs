@@ -25,7 +25,7 @@ pub fn lengths(tree: &Tree) -> Vec<String> {
         let functions = rust::functions(&rust::without(&code, &tests));
         judge(path, text.lines().count().saturating_sub(in_tests), &functions, &mut complaints);
     }
-    for (path, text) in tree.below("python", ".py") {
+    for (path, text) in tree.below("python", ".py").chain(tree.below("tools", ".py")) {
         let functions = python::functions(&python::layer(text, false));
         judge(path, text.lines().count(), &functions, &mut complaints);
     }

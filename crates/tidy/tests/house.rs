@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fairhaul_tidy::{Tree, arrows, choices, furniture, names, size, sources, words};
+use fairhaul_tidy::{Tree, arrows, choices, circles, furniture, names, size, sources, words};
 
 /// The repository, as cargo says when it runs the tests: clones may share one target folder.
 fn root() -> PathBuf {
@@ -18,6 +18,11 @@ fn keep(rule: fn(&Tree) -> Vec<String>) {
 #[test]
 fn rooms_import_what_the_map_allows() {
     keep(arrows::arrows);
+}
+
+#[test]
+fn modules_import_each_other_in_no_new_circle() {
+    keep(circles::circles);
 }
 
 #[test]

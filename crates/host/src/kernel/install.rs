@@ -3,9 +3,9 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::choice::{Choice, Wish, freezes_short_paths, written};
-use super::exposure::{Exposure, withdraw};
-use super::place::{Place, Record};
+use super::default_scope::{DefaultScope, withdraw};
+use super::install_spec::{InstallSpec, ResolvedInstall, freezes_short_paths, written};
+use super::install_store::{InstallRecord, InstallStore};
 use super::{capabilities, congestion, load, probe, trial};
 use crate::error::{Error, Result};
 use crate::signals;
@@ -15,67 +15,68 @@ use crate::steps::{Steps, warn};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Install {
-    twins: Vec<Wish>,
+    twins: Vec<InstallSpec>,
     #[serde(default)]
-    exposure: Exposure,
+    scope: DefaultScope,
     #[serde(default)]
     dry_run: bool,
 }
 
 /// Installs twins.
-pub fn install(place: &Place, request: &Install) -> Result<Value> {
+pub fn install(store: &InstallStore, request: &Install) -> Result<Value> {
     let steps = Steps::new(request.dry_run);
-    let choices = request.twins.iter().map(Wish::choose).collect::<Result<Vec<Choice>>>()?;
-    check(&choices, &request.exposure)?;
+    let installs =
+        request.twins.iter().map(InstallSpec::resolve).collect::<Result<Vec<ResolvedInstall>>>()?;
+    check(&installs, &request.scope)?;
     probe::require()?;
     capabilities::keep_needed()?;
-    request.exposure.check()?;
-    let _lock = place.lock()?;
-    for choice in &choices {
-        check_free(place, &choice.name)?;
+    request.scope.check()?;
+    let _lock = store.lock()?;
+    for install in &installs {
+        check_free(store, &install.name)?;
     }
-    for choice in &choices {
-        let what = format!("try {} on a path of its own, in a namespace that goes again", choice.note.name);
-        steps.step(what, || trial::run(choice))?;
+    for install in &installs {
+        let what = format!("try {} on a path of its own, in a namespace that goes again", install.note.name);
+        steps.step(what, || trial::run(install))?;
     }
     let _held = signals::hold()?;
-    place.prepare(steps)?;
-    let done = choices.iter().try_for_each(|choice| one(place, choice, &request.exposure, steps));
+    store.prepare(steps)?;
+    let done = installs.iter().try_for_each(|install| install_one(store, install, &request.scope, steps));
     if let Err(error) = done {
-        undo(place, &choices);
+        undo(store, &installs);
         return Err(error);
     }
     capabilities::keep(&Default::default())?;
-    let names: Vec<&str> = choices.iter().map(|choice| choice.name.as_str()).collect();
+    let names: Vec<&str> = installs.iter().map(|install| install.name.as_str()).collect();
     Ok(json!({ "installed": names, "dry_run": request.dry_run }))
 }
 
-fn check(choices: &[Choice], exposure: &Exposure) -> Result<()> {
-    exposure.check_names()?;
-    if choices.is_empty() {
+fn check(installs: &[ResolvedInstall], scope: &DefaultScope) -> Result<()> {
+    scope.check_names()?;
+    if installs.is_empty() {
         return Err(Error::refused("which twin? `fairhaul kernel list` has them all"));
     }
-    for (index, choice) in choices.iter().enumerate() {
-        if choices[..index].iter().any(|other| other.name == choice.name) {
-            return Err(Error::refused(format!("{} is asked for twice; another name: --as", choice.name)));
+    for (index, install) in installs.iter().enumerate() {
+        if installs[..index].iter().any(|other| other.name == install.name) {
+            return Err(Error::refused(format!("{} is asked for twice; another name: --as", install.name)));
         }
     }
-    if exposure.any() && choices.len() > 1 {
+    if !scope.is_empty() && installs.len() > 1 {
         return Err(Error::refused("only one twin can be a default; install the others by themselves"));
     }
-    let frozen = choices.iter().find(|choice| freezes_short_paths(&choice.note.name, &choice.values));
+    let frozen = installs.iter().find(|install| freezes_short_paths(&install.note.name, &install.values));
     match frozen {
-        Some(choice) if exposure.default => Err(Error::refused(format!(
+        Some(install) if scope.default => Err(Error::refused(format!(
             "{} with the literal factor c x RTT would freeze this host's flows on short paths, so it cannot be \
              its default: leave factor_floor at 2, or use it by name, on a route or in a namespace",
-            choice.name
+            install.name
         ))),
         _ => Ok(()),
     }
 }
 
-fn check_free(place: &Place, name: &str) -> Result<()> {
-    if place.names()?.contains(name) {
+fn check_free(store: &InstallStore, name: &str) -> Result<()> {
+    if store.names()?.contains(name) {
         return Err(Error::refused(format!(
             "{name} is installed already: `fairhaul kernel set` changes its parameters, `remove` takes it out, \
              and `install --as` gives a second one another name"
@@ -89,29 +90,34 @@ fn check_free(place: &Place, name: &str) -> Result<()> {
     Ok(())
 }
 
-fn one(place: &Place, choice: &Choice, exposure: &Exposure, steps: Steps) -> Result<()> {
-    let Choice { note, name, .. } = choice;
-    let mut record = Record::new(name, note);
+fn install_one(
+    store: &InstallStore,
+    install: &ResolvedInstall,
+    scope: &DefaultScope,
+    steps: Steps,
+) -> Result<()> {
+    let ResolvedInstall { note, name, .. } = install;
+    let mut record = InstallRecord::new(name, note);
     let parameters = note.parameters.iter();
-    let set = parameters.map(|key| format!("{}={}", key.name, written(key, choice.values[&key.name])));
+    let set = parameters.map(|key| format!("{}={}", key.name, written(key, install.values[&key.name])));
     let set: Vec<String> = set.collect();
     let set = if set.is_empty() { String::new() } else { format!(" with {}", set.join(" ")) };
     steps.step(format!("load {} {} as {name}{set}, pinned", note.name, note.version), || {
-        place.write(&record)?;
-        load::load(choice)?.pin(place, name)
+        store.write(&record)?;
+        load::load(install)?.pin(store, name)
     })?;
-    exposure.apply(place, &mut record, steps)
+    scope.apply(store, &mut record, steps)
 }
 
 /// Takes out again what came of a request that failed; what cannot be, stays for `remove`.
-fn undo(place: &Place, choices: &[Choice]) {
+fn undo(store: &InstallStore, installs: &[ResolvedInstall]) {
     let quiet = Steps::new(false);
-    let all = choices.iter().try_for_each(|choice| {
-        withdraw(&choice.name, place.read(&choice.name).as_ref(), quiet)?;
-        load::unregister(place, &choice.name)?;
-        place.forget(&choice.name)
+    let all = installs.iter().try_for_each(|install| {
+        withdraw(&install.name, store.read(&install.name).as_ref(), quiet)?;
+        load::unregister(store, &install.name)?;
+        store.remove(&install.name)
     });
-    if let Err(error) = all.and_then(|()| place.vacate(quiet)) {
+    if let Err(error) = all.and_then(|()| store.remove_if_empty(quiet)) {
         warn(format!("not all could be undone ({error}); `fairhaul kernel remove --all` tries again"));
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Mutex;
 
 use fairhaul_twins::Parameter;
@@ -12,9 +12,10 @@ use libbpf_rs::{
     Link, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject, PrintLevel, Program,
 };
 
-use super::choice::Choice;
-use super::place::{Place, Record};
+use super::install_spec::ResolvedInstall;
+use super::install_store::{InstallRecord, InstallStore};
 use crate::error::{Context, Error, Result};
+use crate::sys;
 
 /// The map of an object that holds its parameters.
 const DATA: &str = ".data";
@@ -31,25 +32,30 @@ pub struct Loaded {
     link: Link,
 }
 
+/// Has the kernel count how long programs run, until the result is dropped.
+pub fn count_program_time() -> Result<OwnedFd> {
+    Ok(sys::count_program_time()?)
+}
+
 /// Loads a twin and registers it with the kernel.
-pub fn load(choice: &Choice) -> Result<Loaded> {
+pub fn load(install: &ResolvedInstall) -> Result<Loaded> {
     libbpf_rs::set_print(Some((PrintLevel::Warn, listen)));
     said();
-    let blame = |error: libbpf_rs::Error| explain(&choice.name, &error);
-    let mut open = ObjectBuilder::default().open_memory(&choice.elf).map_err(blame)?;
-    rename(&mut open, &choice.note.kernel_name(), &choice.name)?;
-    fill(&mut open, &choice.note.parameters, &choice.values)?;
-    let mut object = open.load().map_err(blame)?;
+    let explained = |error: libbpf_rs::Error| explain(&install.name, &error);
+    let mut open = ObjectBuilder::default().open_memory(&install.elf).map_err(explained)?;
+    rename(&mut open, &install.note.kernel_name(), &install.name)?;
+    fill(&mut open, &install.note.parameters, &install.values)?;
+    let mut object = open.load().map_err(explained)?;
     let mut table = object
         .maps_mut()
         .find(|map| map.map_type() == MapType::StructOps)
         .ok_or_else(|| Error::refused("the object has no table of operations"))?;
-    let link = table.attach_struct_ops().map_err(blame)?;
+    let link = table.attach_struct_ops().map_err(explained)?;
     Ok(Loaded { object, link })
 }
 
 impl Loaded {
-    /// How long its programs have run while somebody had the kernel count that.
+    /// How long its programs have run while [`count_program_time`] was in effect.
     pub fn ran_ns(&self) -> Result<u64> {
         let ids = self.object.progs().map(|program| Program::id_from_fd(program.as_fd()));
         let ids = ids.collect::<libbpf_rs::Result<Vec<u32>>>().when("the programs of a twin")?;
@@ -58,21 +64,21 @@ impl Loaded {
     }
 
     /// Has it stay when this process ends.
-    pub fn pin(mut self, place: &Place, name: &str) -> Result<()> {
-        let pins = place.pins(name);
+    pub fn pin(mut self, store: &InstallStore, name: &str) -> Result<()> {
+        let pins = store.pins(name);
         fs::create_dir(&pins).when(pins.display())?;
         if let Some(mut data) =
             self.object.maps_mut().find(|map| map.name().to_string_lossy().ends_with(DATA))
         {
-            data.pin(place.data(name)).when(place.data(name).display())?;
+            data.pin(store.data(name)).when(store.data(name).display())?;
         }
-        self.link.pin(place.link(name)).when(place.link(name).display())
+        self.link.pin(store.link(name)).when(store.link(name).display())
     }
 }
 
 /// Takes a pinned twin out of the kernel, at once. Flows that use it keep it until they end.
-pub fn unregister(place: &Place, name: &str) -> Result<()> {
-    let pin = place.link(name);
+pub fn unregister(store: &InstallStore, name: &str) -> Result<()> {
+    let pin = store.link(name);
     if !pin.exists() {
         return Ok(());
     }
@@ -83,11 +89,11 @@ pub fn unregister(place: &Place, name: &str) -> Result<()> {
 }
 
 /// The parameters of an installed twin as they are now.
-pub fn parameters(place: &Place, record: &Record) -> Result<BTreeMap<String, u32>> {
+pub fn parameters(store: &InstallStore, record: &InstallRecord) -> Result<BTreeMap<String, u32>> {
     if record.parameters.is_empty() {
         return Ok(BTreeMap::new());
     }
-    let (_, bytes) = data(place, &record.name)?;
+    let (_, bytes) = data(store, &record.name)?;
     let value = |offset: usize| bytes.get(offset..offset + 4).and_then(|four| four.try_into().ok());
     let read = |key: &Parameter| Some((key.name.clone(), u32::from_ne_bytes(value(key.offset)?)));
     record.parameters.iter().map(read).collect::<Option<_>>().ok_or_else(|| {
@@ -96,8 +102,8 @@ pub fn parameters(place: &Place, record: &Record) -> Result<BTreeMap<String, u32
 }
 
 /// Changes parameters of an installed twin, of all its flows, now.
-pub fn set(place: &Place, record: &Record, values: &BTreeMap<String, u32>) -> Result<()> {
-    let (map, mut bytes) = data(place, &record.name)?;
+pub fn set(store: &InstallStore, record: &InstallRecord, values: &BTreeMap<String, u32>) -> Result<()> {
+    let (map, mut bytes) = data(store, &record.name)?;
     for key in &record.parameters {
         if let (Some(value), Some(four)) = (values.get(&key.name), bytes.get_mut(key.offset..key.offset + 4))
         {
@@ -110,8 +116,8 @@ pub fn set(place: &Place, record: &Record, values: &BTreeMap<String, u32>) -> Re
 /// The only key of the map of parameters.
 const FIRST: [u8; 4] = [0; 4];
 
-fn data(place: &Place, name: &str) -> Result<(MapHandle, Vec<u8>)> {
-    let pin = place.data(name);
+fn data(store: &InstallStore, name: &str) -> Result<(MapHandle, Vec<u8>)> {
+    let pin = store.data(name);
     let map = MapHandle::from_pinned_path(&pin).when(pin.display())?;
     let bytes = map.lookup(&FIRST, MapFlags::ANY).when(pin.display())?;
     let bytes = bytes.ok_or_else(|| Error::failed(format!("{}: it is empty", pin.display())))?;

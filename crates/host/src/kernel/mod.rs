@@ -1,15 +1,15 @@
 //! Twins in the running kernel: installed, looked at, watched, and taken out without a trace.
 
 pub mod capabilities;
-pub mod choice;
 pub mod congestion;
-mod exposure;
+mod default_scope;
 mod install;
-mod judge;
+pub mod install_spec;
+pub mod install_store;
 mod list;
 pub mod load;
+mod loss_monitor;
 mod owner;
-pub mod place;
 pub mod probe;
 mod remove;
 mod set;

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::exposure::withdraw;
+use super::default_scope::withdraw;
+use super::install_store::InstallStore;
 use super::owner::Owner;
-use super::place::Place;
 use super::{capabilities, congestion, load};
 use crate::error::{Error, Result};
 use crate::nearest::hint;
@@ -33,17 +33,17 @@ pub struct Remove {
 }
 
 /// Removes twins.
-pub fn remove(place: &Place, request: &Remove) -> Result<Value> {
+pub fn remove(store: &InstallStore, request: &Remove) -> Result<Value> {
     capabilities::require()?;
     capabilities::keep_needed()?;
     let steps = Steps::new(request.dry_run);
-    let _lock = place.lock()?;
-    let there = place.names()?;
+    let _lock = store.lock()?;
+    let installed = store.names()?;
     let names: Vec<String> = if request.all {
-        there.into_iter().collect()
+        installed.into_iter().collect()
     } else {
-        let known = || there.iter().map(String::as_str);
-        if let Some(unknown) = request.names.iter().find(|name| !there.contains(*name)) {
+        let known = || installed.iter().map(String::as_str);
+        if let Some(unknown) = request.names.iter().find(|name| !installed.contains(*name)) {
             return Err(Error::refused(format!("{unknown} is not installed; {}", hint(unknown, known()))));
         }
         request.names.clone()
@@ -51,16 +51,16 @@ pub fn remove(place: &Place, request: &Remove) -> Result<Value> {
     if names.is_empty() && !request.all {
         return Err(Error::refused("which one? `fairhaul kernel status` has what is installed; or --all"));
     }
-    let owner = |name: &String| (name.clone(), place.read(name).and_then(|record| record.owner));
+    let owner = |name: &String| (name.clone(), store.read(name).and_then(|record| record.owner));
     let owners: BTreeMap<String, Option<Owner>> = names.iter().map(owner).collect();
     if request.all {
         tell_of_others(&owners, &Owner::here_and_now());
     }
     let _held = signals::hold()?;
     for name in &names {
-        take_out(place, name, steps)?;
+        take_out(store, name, steps)?;
     }
-    place.vacate(steps)?;
+    store.remove_if_empty(steps)?;
     Ok(json!({ "removed": names, "owners": owners, "dry_run": request.dry_run }))
 }
 
@@ -73,9 +73,9 @@ fn tell_of_others(owners: &BTreeMap<String, Option<Owner>>, remover: &Owner) {
     }
 }
 
-/// Takes one twin out. Its flows keep it until they end; new ones have what was there before.
-pub fn take_out(place: &Place, name: &str, steps: Steps) -> Result<()> {
-    let record = place.read(name);
+/// Takes one twin out. Its flows keep it until they end; new connections get the former default.
+pub fn take_out(store: &InstallStore, name: &str, steps: Steps) -> Result<()> {
+    let record = store.read(name);
     withdraw(name, record.as_ref(), steps)?;
     let by = match record.and_then(|record| record.owner) {
         Some(owner) => format!("installed by {owner}"),
@@ -83,8 +83,8 @@ pub fn take_out(place: &Place, name: &str, steps: Steps) -> Result<()> {
     };
     let what = format!("take {name} out of the kernel, {by}; flows that use it keep it until they end");
     steps.step(what, || {
-        load::unregister(place, name)?;
-        place.forget(name)?;
+        load::unregister(store, name)?;
+        store.remove(name)?;
         wait_until_gone(name)
     })?;
     Ok(())

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::choice::{freezes_short_paths, read_values, written};
-use super::place::Place;
+use super::install_spec::{freezes_short_paths, read_values, written};
+use super::install_store::InstallStore;
 use super::{capabilities, load};
 use crate::error::{Error, Result};
 use crate::nearest::hint;
@@ -23,17 +23,17 @@ pub struct Set {
 }
 
 /// Changes parameters: all of them, or none.
-pub fn set(place: &Place, request: &Set) -> Result<Value> {
+pub fn set(store: &InstallStore, request: &Set) -> Result<Value> {
     capabilities::require()?;
     capabilities::keep_needed()?;
     let name = &request.name;
-    let _lock = place.lock()?;
-    let record = place.read(name).ok_or_else(|| {
-        let names = place.names().unwrap_or_default();
+    let _lock = store.lock()?;
+    let record = store.read(name).ok_or_else(|| {
+        let names = store.names().unwrap_or_default();
         Error::refused(format!("{name} is not installed; {}", hint(name, names.iter().map(String::as_str))))
     })?;
     let changed = read_values(name, &record.parameters, &request.set)?;
-    let mut values = load::parameters(place, &record)?;
+    let mut values = load::parameters(store, &record)?;
     values.extend(changed.clone());
     if record.default_before.is_some() && freezes_short_paths(&record.twin, &values) {
         return Err(Error::refused(format!(
@@ -47,7 +47,7 @@ pub fn set(place: &Place, request: &Set) -> Result<Value> {
     let told: Vec<String> = told.collect();
     Steps::new(request.dry_run)
         .step(format!("set {} of {name}, for all its flows", told.join(" ")), || {
-            load::set(place, &record, &changed)
+            load::set(store, &record, &changed)
         })?;
     Ok(json!({ "name": name, "parameters": values, "dry_run": request.dry_run }))
 }

@@ -9,12 +9,12 @@ use fairhaul_path::impair::LossRule;
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Rate, Span, Time};
 
-use super::choice::{Choice, PREFIX};
+use super::install_spec::{PREFIX, ResolvedInstall};
 use super::load;
 use crate::error::{Context, Error, Result};
 use crate::lab::clock::Clock;
 use crate::lab::info::Info;
-use crate::lab::traffic::{Transfer, carry};
+use crate::lab::traffic::{Transfer, run_transfers};
 use crate::lab::{Dumbbell, Lab};
 
 /// How long the flow of a trial lasts.
@@ -28,11 +28,11 @@ const LEAST_SHARE: f64 = 0.35;
 
 /// Loads the twin under a name of its own, sends a flow with it, and takes it out again. It has the
 /// parameters that it was made with: those that are wanted may be for a path of another kind.
-pub fn run(choice: &Choice) -> Result<()> {
-    let values = choice.note.parameters.iter().map(|p| (p.name.clone(), p.default)).collect();
-    let hidden = Choice { name: hidden_name(), values, ..choice.clone() };
+pub fn run(install: &ResolvedInstall) -> Result<()> {
+    let values = install.note.parameters.iter().map(|p| (p.name.clone(), p.default)).collect();
+    let hidden = ResolvedInstall { name: hidden_name(), values, ..install.clone() };
     let _loaded = load::load(&hidden)?;
-    flow(&hidden.name).when(format!("the trial of {}", choice.note.name))
+    flow(&hidden.name).when(format!("the trial of {}", install.note.name))
 }
 
 /// A name that no other process, and nothing else in this one, gives a twin.
@@ -48,10 +48,11 @@ fn flow(name: &str) -> Result<()> {
     let running = lab.start(clock, grid(DURATION, Span::ZERO, 1, 1));
     let mut last: Option<Info> = None;
     let transfers = [Transfer::endless(0, name)];
-    let carried =
-        carry(&running, clock, Time::ZERO + DURATION, &transfers, &mut |_, _, info| last = Some(*info))?;
+    let results = run_transfers(&running, clock, Time::ZERO + DURATION, &transfers, &mut |_, _, info| {
+        last = Some(*info)
+    })?;
     let (_, passed) = running.finish()?;
-    let [one] = &carried[..] else { return Err(Error::failed("the flow was not carried")) };
+    let [one] = &results[..] else { return Err(Error::failed("the flow was not carried")) };
     if let Some(failure) = &one.failure {
         return Err(Error::failed(failure.clone()));
     }

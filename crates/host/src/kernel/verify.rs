@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::choice::Wish;
+use super::install_spec::InstallSpec;
 use super::{capabilities, probe, trial};
 use crate::error::{Error, Result};
 use crate::steps::Steps;
@@ -13,34 +13,37 @@ use crate::steps::Steps;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Verify {
-    twins: Vec<Wish>,
+    twins: Vec<InstallSpec>,
 }
 
 /// Tries each twin; the result tells of all of them, and a failure of any makes the whole fail.
 pub fn verify(request: Verify) -> Result<Value> {
-    let wishes = if request.twins.is_empty() { every() } else { request.twins };
-    let choices = wishes.iter().map(Wish::choose).collect::<Result<Vec<_>>>()?;
+    let specs = if request.twins.is_empty() { every() } else { request.twins };
+    let installs = specs.iter().map(InstallSpec::resolve).collect::<Result<Vec<_>>>()?;
     probe::require()?;
     capabilities::keep_needed()?;
     let steps = Steps::new(false);
     let mut wrong = Vec::new();
-    for choice in &choices {
-        let name = &choice.note.name;
+    for install in &installs {
+        let name = &install.note.name;
         let tried = steps
             .step(format!("try {name} on a path of its own, in a namespace that goes again"), || {
-                trial::run(choice)
+                trial::run(install)
             });
         wrong.extend(tried.err().map(|error| error.to_string()));
     }
     if wrong.is_empty() {
-        let names: Vec<&str> = choices.iter().map(|choice| choice.note.name.as_str()).collect();
+        let names: Vec<&str> = installs.iter().map(|install| install.note.name.as_str()).collect();
         return Ok(json!({ "kernel": probe::release(), "works": names }));
     }
     Err(Error::failed(wrong.join("\n")))
 }
 
-fn every() -> Vec<Wish> {
-    let wish =
-        |object: fairhaul_twins::Object| Wish { twin: object.note.name, name: None, set: Default::default() };
-    fairhaul_twins::objects().into_iter().map(wish).collect()
+fn every() -> Vec<InstallSpec> {
+    let spec = |object: fairhaul_twins::Object| InstallSpec {
+        twin: object.note.name,
+        name: None,
+        set: Default::default(),
+    };
+    fairhaul_twins::objects().into_iter().map(spec).collect()
 }

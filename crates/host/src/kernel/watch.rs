@@ -1,4 +1,4 @@
-//! `watch`: looks at the host's flows again and again, and takes a twin out whose flows lose too much.
+//! `watch`: polls the host's flows and removes a twin whose flows lose too much.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::capabilities;
-use super::judge::{Counts, Judge, Limits, Seen};
-use super::place::Place;
+use super::install_store::InstallStore;
+use super::loss_monitor::{ConnectionCounts, Counts, Limits, LossMonitor};
 use super::remove::take_out;
 use super::status::everywhere;
 use crate::error::{Error, Result};
@@ -19,35 +19,35 @@ use crate::steps::{Steps, say, warn};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Watch {
-    /// Those to watch; all that are installed, now or later, where none is named.
+    /// The twins to watch; default: all that are installed, now or later.
     #[serde(default)]
     names: Vec<String>,
     #[serde(default)]
     limits: Limits,
-    /// Between looks.
+    /// Time between polls.
     #[serde(default = "five")]
     interval_s: f64,
-    /// Tell what would be taken out, and leave it.
+    /// Report what would be removed, and leave it.
     #[serde(default)]
     dry_run: bool,
 }
 
-/// Long enough that a flow with a loss now and then is not clear of blame at each look.
+/// Long enough that a flow with a loss now and then has one in every interval.
 fn five() -> f64 {
     5.0
 }
 
 /// Watches until nothing is left to watch.
-pub fn watch(place: &Place, request: &Watch) -> Result<Value> {
-    check(place, request)?;
+pub fn watch(store: &InstallStore, request: &Watch) -> Result<Value> {
+    check(store, request)?;
     capabilities::require()?;
     capabilities::keep_needed()?;
-    let (mut judge, start) = (Judge::default(), Instant::now());
+    let (mut monitor, start) = (LossMonitor::default(), Instant::now());
     let mut removed = Vec::new();
     loop {
         let watched: Vec<String> = {
-            let there = place.names()?;
-            there
+            let installed = store.names()?;
+            installed
                 .into_iter()
                 .filter(|name| request.names.is_empty() || request.names.contains(name))
                 .collect()
@@ -55,15 +55,15 @@ pub fn watch(place: &Place, request: &Watch) -> Result<Value> {
         if watched.is_empty() {
             return Ok(json!({ "removed": removed }));
         }
-        judge.look(start.elapsed().as_secs_f64(), &seen()?, &request.limits);
+        monitor.update(start.elapsed().as_secs_f64(), &connection_counts()?, &request.limits);
         for name in watched {
-            removed.extend(visit(place, &judge, name, request)?);
+            removed.extend(check_twin(store, &monitor, name, request)?);
         }
         thread::sleep(Duration::from_secs_f64(request.interval_s));
     }
 }
 
-fn check(place: &Place, request: &Watch) -> Result<()> {
+fn check(store: &InstallStore, request: &Watch) -> Result<()> {
     let Limits { share, times, seconds, .. } = request.limits;
     let fits = (0.0..1.0).contains(&share) && times >= 0.0 && seconds > 0.0 && request.interval_s > 0.0;
     if !fits || request.interval_s > seconds {
@@ -71,41 +71,46 @@ fn check(place: &Place, request: &Watch) -> Result<()> {
             "wanted a share from 0 to under 1, times of at least 0, and an interval of at most the seconds",
         ));
     }
-    let there = place.names().unwrap_or_default();
-    match request.names.iter().find(|name| !there.contains(*name)) {
+    let installed = store.names().unwrap_or_default();
+    match request.names.iter().find(|name| !installed.contains(*name)) {
         Some(unknown) => {
-            let known = there.iter().map(String::as_str);
+            let known = installed.iter().map(String::as_str);
             Err(Error::refused(format!("{unknown} is not installed; {}", hint(unknown, known))))
         }
         None => Ok(()),
     }
 }
 
-/// Tells how one fares, and takes it out if it must go.
-fn visit(place: &Place, judge: &Judge, name: String, request: &Watch) -> Result<Option<String>> {
-    let finding = judge.finding(&name, &request.limits);
-    say(&json!({ "look": name, "finding": finding }));
-    if !finding.guilty {
+/// Reports the retransmissions of one twin, and removes it if it is over the limits.
+fn check_twin(
+    store: &InstallStore,
+    monitor: &LossMonitor,
+    name: String,
+    request: &Watch,
+) -> Result<Option<String>> {
+    let comparison = monitor.compare(&name, &request.limits);
+    say(&json!({ "look": name, "finding": comparison }));
+    if !comparison.over_limit {
         return Ok(None);
     }
     warn(format!(
         "{name} sent {:.2} % of its packets again, the host's other flows {:.2} %, for {} s",
-        100.0 * finding.own.share(),
-        100.0 * finding.others.share(),
+        100.0 * comparison.own.share(),
+        100.0 * comparison.others.share(),
         request.limits.seconds
     ));
-    let _lock = place.lock()?;
+    let _lock = store.lock()?;
     let steps = Steps::new(request.dry_run);
-    take_out(place, &name, steps)?;
-    place.vacate(steps)?;
+    take_out(store, &name, steps)?;
+    store.remove_if_empty(steps)?;
     Ok((!request.dry_run).then_some(name))
 }
 
-fn seen() -> Result<Vec<Seen>> {
-    let of = |placed: super::status::Placed| Seen {
-        cookie: placed.flow.cookie,
-        controller: placed.flow.controller,
-        counts: Counts { sent: placed.flow.sent, retransmitted: placed.flow.retransmitted },
+fn connection_counts() -> Result<Vec<ConnectionCounts>> {
+    let of = |located: super::status::LocatedFlow| ConnectionCounts {
+        cookie: located.flow.cookie,
+        controller: located.flow.controller,
+        counts: Counts { sent: located.flow.sent, retransmitted: located.flow.retransmitted },
     };
     Ok(everywhere()?.into_iter().map(of).collect())
 }

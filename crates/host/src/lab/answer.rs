@@ -37,7 +37,7 @@ pub struct Written {
     seed: u64,
 }
 
-/// Runs the scenario once: whether the run is to be believed.
+/// Runs the scenario once: returns its validity.
 ///
 /// # Errors
 /// A refusal where it takes root, or what real hosts cannot do.
@@ -47,7 +47,7 @@ pub fn answer(question: &Question) -> Result<Value> {
     let borrowed = borrow(&scenario.flows)?;
     let answer = run(&scenario, &borrowed.names)?;
     fs::write(&question.record, answer.record.to_json()).when(question.record.display())?;
-    Ok(json!({ "trust": answer.trust, "kernel": probe::release() }))
+    Ok(json!({ "trust": answer.validity, "kernel": probe::release() }))
 }
 
 /// Sees to it that this process can have a lab, and has no more power than that takes.

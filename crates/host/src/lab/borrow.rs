@@ -10,7 +10,7 @@ use fairhaul_units::{Bytes, HEADER, Kind};
 use super::plan::Twins;
 use super::traffic::TIME_STAMPS;
 use crate::error::{Error, Result};
-use crate::kernel::choice::{Choice, Wish};
+use crate::kernel::install_spec::{InstallSpec, ResolvedInstall};
 use crate::kernel::load::{Loaded, load};
 use crate::kernel::trial::hidden_name;
 
@@ -36,10 +36,10 @@ pub fn borrow(flows: &[Flow]) -> Result<Borrowed> {
         let known = fairhaul_twins::object(name).filter(|_| name != "reno");
         let (Some(object), false) = (known, borrowed.names.contains_key(name)) else { continue };
         let values = values(&object.note, flow)?;
-        let wish = Wish { twin: name.into(), name: Some(hidden_name()), set: BTreeMap::new() };
-        let choice = Choice { values, ..wish.choose()? };
-        borrowed._loaded.push(load(&choice)?);
-        borrowed.names.insert(name.into(), choice.name);
+        let spec = InstallSpec { twin: name.into(), name: Some(hidden_name()), set: BTreeMap::new() };
+        let install = ResolvedInstall { values, ..spec.resolve()? };
+        borrowed._loaded.push(load(&install)?);
+        borrowed.names.insert(name.into(), install.name);
     }
     Ok(borrowed)
 }

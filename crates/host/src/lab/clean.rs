@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::tun::DEVICE;
 use crate::error::{Context, Result};
-use crate::kernel::choice::PREFIX;
+use crate::kernel::install_spec::PREFIX;
 use crate::kernel::{capabilities, congestion};
 use crate::namespace;
 

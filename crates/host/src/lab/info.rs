@@ -1,4 +1,4 @@
-//! What the kernel tells of a connection: `TCP_INFO` of `linux/tcp.h`, of which newer kernels tell more.
+//! `TCP_INFO` of a connection, from `linux/tcp.h`; newer kernels fill in more fields.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -18,74 +18,74 @@ pub struct Info {
     pub srtt: Option<Span>,
     /// The shortest round-trip time.
     pub min_rtt: Option<Span>,
-    /// What the sender believes to be lost, packets.
+    /// Packets that the sender believes lost.
     pub lost: u32,
-    /// Packets sent again so far.
+    /// Packets retransmitted so far.
     pub retransmitted: u32,
     /// Packets delivered so far.
     pub delivered: u32,
-    /// At which packets leave; none where they are not paced.
+    /// The pacing rate; none without pacing.
     pub pacing_rate: Option<Rate>,
-    /// What the sender is doing.
-    pub state: State,
-    /// How long the retransmission timer runs.
+    /// The state of the congestion control.
+    pub ca_state: CaState,
+    /// The retransmission timeout.
     pub timeout: Span,
-    /// Timeouts so far; a kernel before 6.7 does not tell.
+    /// Timeouts so far; 0 on kernels before 6.7, which do not report it.
     pub timeouts: u16,
     /// Payload of a full packet.
     pub mss: u32,
 }
 
-/// What a sender is doing: `icsk_ca_state`.
+/// The state of a sender's congestion control: `icsk_ca_state`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// Nothing is amiss.
+pub enum CaState {
+    /// No sign of loss or congestion.
     Open,
-    /// Something may be missing.
+    /// Duplicate or selective acknowledgements: a packet may be lost.
     Disorder,
     /// A mark or the host itself has reduced the window.
     Cwr,
-    /// What was lost is being sent again.
+    /// Lost packets are being retransmitted.
     Recovery,
-    /// The timer has run out.
+    /// The retransmission timer has expired.
     Loss,
 }
 
-/// The length of what Linux 6.18 tells.
+/// The length of the structure in Linux 6.18, bytes.
 const LENGTH: usize = 256;
 /// States of a socket without a connection, of `net/tcp_states.h`.
 const SYN_SENT: u8 = 2;
 const CLOSE: u8 = 7;
 const LISTEN: u8 = 10;
-/// What a threshold is that was never set: `TCP_INFINITE_SSTHRESH`.
+/// A threshold that was never set: `TCP_INFINITE_SSTHRESH`.
 const INFINITE: u32 = 0x7fff_ffff;
 
-/// What of it the record tells.
+/// The part of a sender's state that goes into the record.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Glance {
+pub struct TcpState {
     /// Congestion window, packets.
     pub cwnd: u32,
     /// Slow-start threshold, packets; none before the first loss.
     pub ssthresh: Option<u32>,
-    /// A round trip; none where no new one is told.
+    /// A round-trip time; none without a new sample.
     pub rtt: Option<Span>,
-    /// What the sender is doing.
-    pub state: State,
-    /// Timeouts so far; a kernel before 6.7 does not tell.
+    /// The state of the congestion control.
+    pub ca_state: CaState,
+    /// Timeouts so far; 0 on kernels before 6.7, which do not report it.
     pub timeouts: u16,
 }
 
 impl Info {
-    /// What of it the record tells, with the smoothed round trip.
-    pub fn glance(&self) -> Glance {
-        let Info { cwnd, ssthresh, srtt, state, timeouts, .. } = *self;
-        Glance { cwnd, ssthresh, rtt: srtt, state, timeouts }
+    /// The part that goes into the record, with the smoothed round-trip time.
+    pub fn tcp_state(&self) -> TcpState {
+        let Info { cwnd, ssthresh, srtt, ca_state, timeouts, .. } = *self;
+        TcpState { cwnd, ssthresh, rtt: srtt, ca_state, timeouts }
     }
 
-    /// That of a socket, now.
+    /// Reads `TCP_INFO` of a socket.
     ///
     /// # Errors
-    /// One that is not connected, or not yet.
+    /// The socket is not connected, or not yet.
     pub fn of(socket: impl AsFd) -> io::Result<Info> {
         let mut bytes = [0; LENGTH];
         sys::tcp_info(socket, &mut bytes)?;
@@ -95,14 +95,14 @@ impl Info {
         }
     }
 
-    /// Fields by their place; a kernel that tells less leaves the rest zero.
+    /// Reads the fields by their offsets; a kernel with a shorter structure leaves the rest zero.
     fn read(bytes: &[u8; LENGTH]) -> Info {
         let word = |at: usize| u32::from_ne_bytes(std::array::from_fn(|i| bytes[at + i]));
         let long = |at: usize| u64::from_ne_bytes(std::array::from_fn(|i| bytes[at + i]));
         let span =
             |at| Some(word(at)).filter(|us| *us != 0 && *us != u32::MAX).map(|us| Span::from_us(us.into()));
         Info {
-            state: State::of(bytes[1]),
+            ca_state: CaState::of(bytes[1]),
             timeout: Span::from_us(word(8).into()),
             mss: word(16),
             lost: word(32),
@@ -120,25 +120,25 @@ impl Info {
     }
 }
 
-/// A threshold as the kernel has it.
+/// Reads a threshold as the kernel stores it.
 pub fn threshold(packets: u32) -> Option<u32> {
     (packets < INFINITE).then_some(packets)
 }
 
-impl State {
-    /// Whether it sends again what was lost.
-    pub fn recovers(self) -> bool {
-        matches!(self, State::Recovery | State::Loss)
+impl CaState {
+    /// Whether the sender is retransmitting lost packets.
+    pub fn is_recovering(self) -> bool {
+        matches!(self, CaState::Recovery | CaState::Loss)
     }
 
-    /// That of a number of the kernel's.
-    pub fn of(number: u8) -> State {
+    /// Reads the kernel's number of a state.
+    pub fn of(number: u8) -> CaState {
         match number {
-            0 => State::Open,
-            1 => State::Disorder,
-            2 => State::Cwr,
-            3 => State::Recovery,
-            _ => State::Loss,
+            0 => CaState::Open,
+            1 => CaState::Disorder,
+            2 => CaState::Cwr,
+            3 => CaState::Recovery,
+            _ => CaState::Loss,
         }
     }
 }
@@ -149,21 +149,21 @@ mod tests {
     use std::io::{Read, Write};
     use std::net::{TcpListener, TcpStream};
 
-    /// The places of the fields, held against a connection of which these values are known.
+    /// Checks the offsets of the fields on a connection whose values are known.
     #[test]
     fn a_fresh_connection_has_a_window_no_threshold_and_has_delivered_what_it_sent() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         assert_eq!(Info::of(&listener).unwrap_err().kind(), io::ErrorKind::NotConnected);
-        let mut here = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let (mut there, _) = listener.accept().unwrap();
-        here.write_all(&[0; 1000]).unwrap();
-        there.read_exact(&mut [0; 1000]).unwrap();
-        there.write_all(&[0]).unwrap();
-        here.read_exact(&mut [0]).unwrap();
-        let info = Info::of(&here).unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut server, _) = listener.accept().unwrap();
+        client.write_all(&[0; 1000]).unwrap();
+        server.read_exact(&mut [0; 1000]).unwrap();
+        server.write_all(&[0]).unwrap();
+        client.read_exact(&mut [0]).unwrap();
+        let info = Info::of(&client).unwrap();
         assert!(info.cwnd >= 10 && info.ssthresh.is_none(), "{info:?}");
         assert_eq!((info.retransmitted, info.lost, info.timeouts), (0, 0, 0));
-        assert_eq!((info.delivered, info.state), (2, State::Open)); // the request and the data
+        assert_eq!((info.delivered, info.ca_state), (2, CaState::Open)); // the request and the data
         assert!(info.timeout >= Span::from_ms(200) && info.timeout < Span::from_s(2), "{info:?}");
         let (srtt, min_rtt) = (info.srtt.unwrap(), info.min_rtt.unwrap());
         assert!(srtt < Span::from_ms(100) && min_rtt <= srtt * 2, "{info:?}");

@@ -18,7 +18,7 @@ pub struct Machine {
 
 /// Between two times.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Load {
+pub struct MachineLoad {
     /// The share of the time of all processors in which they had something to do, as the kernel samples it at its
     /// ticks: what works between them, as the router does, is hardly seen.
     pub busy: f64,
@@ -38,11 +38,11 @@ impl Machine {
     }
 
     /// What happened since `before`.
-    pub fn since(&self, before: &Machine) -> Load {
+    pub fn since(&self, before: &Machine) -> MachineLoad {
         let (busy, all) = (self.ticks.0 - before.ticks.0, self.ticks.1 - before.ticks.1);
         let elapsed_us = (self.at - before.at).as_secs_f64() * 1e6;
         let waited = self.waited_us.zip(before.waited_us);
-        Load {
+        MachineLoad {
             busy: busy as f64 / all.max(1) as f64,
             waited: waited.map(|(after, before)| (after - before) as f64 / elapsed_us),
         }

@@ -13,8 +13,8 @@ use fairhaul_units::{Ecn, Span, Time};
 
 use super::account::Account;
 use super::layout::{Layout, Route};
+use super::link_port::{Fate, Fates, LinkPort, QueuedPacket};
 use super::packet::{Headers, mark};
-use super::stage::{Fate, Fates, Parcel, Stage};
 
 /// Packets of a run that the network has seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,7 +83,7 @@ pub struct Network {
     flows: Vec<u32>,
     /// By number, from their first packet on.
     connections: Vec<Option<Box<Connection>>>,
-    stages: Vec<Stage>,
+    ports: Vec<LinkPort>,
     events: BinaryHeap<Reverse<(Time, Event)>>,
     order: u64,
     packets: Vec<Packet>,
@@ -98,9 +98,9 @@ impl Network {
     /// An idle network.
     pub fn new(layout: &Layout, grid: Grid) -> Network {
         let counts_bytes = layout.links.iter().any(|link| link.schedule.rates.is_some());
-        let stages = (0..).zip(&layout.links);
+        let ports = (0..).zip(&layout.links);
         Network {
-            stages: stages.map(|(link, spec)| Stage::new(spec, link, layout.seed, counts_bytes)).collect(),
+            ports: ports.map(|(link, spec)| LinkPort::new(spec, link, layout.seed, counts_bytes)).collect(),
             routes: layout.routes.clone(),
             bottlenecks: layout.bottlenecks.clone(),
             flows: layout.connections.clone(),
@@ -136,9 +136,7 @@ impl Network {
         {
             self.events.pop();
             match event {
-                Event::Serve(link) => {
-                    self.at_link(link, |stage, ledger, fates| stage.serve(at, ledger, fates))
-                }
+                Event::Serve(link) => self.at_link(link, |port, ledger, fates| port.serve(at, ledger, fates)),
                 Event::Step { slot, .. } => self.step(slot, at, &mut deliver),
             }
         }
@@ -161,11 +159,11 @@ impl Network {
     pub fn close(mut self) -> Ledger {
         let counts = self.counts();
         assert!(counts.balance(), "the network lost or made a packet: {counts:?}");
-        let waiting: usize = self.stages.iter().map(Stage::waiting).sum();
+        let waiting: usize = self.ports.iter().map(LinkPort::waiting).sum();
         let going = self.events.iter().filter(|next| matches!(next.0.1, Event::Step { .. })).count();
         assert_eq!(counts.inside, (waiting + going) as u64, "a packet is inside, and nowhere");
         let end = self.ledger.end();
-        self.stages.iter_mut().for_each(|stage| stage.read_gauges(end, &mut self.ledger));
+        self.ports.iter_mut().for_each(|port| port.read_gauges(end, &mut self.ledger));
         self.ledger
     }
 
@@ -246,36 +244,36 @@ impl Network {
             Hop::Link(link) => {
                 let data_of = (forward && headers.carries_data()).then_some(flow);
                 let counted = (self.bottlenecks[flow as usize] == Some(link)).then_some(headers.payload);
-                let parcel =
-                    Parcel { slot, connection, data_of, counted, size: headers.size, ecn: headers.ecn };
-                self.at_link(link, |stage, ledger, fates| stage.offer(parcel, now, ledger, fates));
+                let packet =
+                    QueuedPacket { slot, connection, data_of, counted, size: headers.size, ecn: headers.ecn };
+                self.at_link(link, |port, ledger, fates| port.offer(packet, now, ledger, fates));
             }
         }
     }
 
     /// Something happens at a link: what comes of it for packets.
-    fn at_link(&mut self, link: u32, act: impl FnOnce(&mut Stage, &mut Ledger, &mut Fates)) {
+    fn at_link(&mut self, link: u32, act: impl FnOnce(&mut LinkPort, &mut Ledger, &mut Fates)) {
         let mut fates = std::mem::take(&mut self.fates);
-        let stage = &mut self.stages[link as usize];
-        act(stage, &mut self.ledger, &mut fates);
-        if let Some(next) = stage.wakes() {
+        let port = &mut self.ports[link as usize];
+        act(port, &mut self.ledger, &mut fates);
+        if let Some(next) = port.next_service() {
             self.events.push(Reverse((next, Event::Serve(link))));
         }
-        for (parcel, fate) in fates.drain(..) {
+        for (packet, fate) in fates.drain(..) {
             match fate {
-                Fate::Dropped(when) => self.drop(&parcel, when),
-                Fate::Crosses { arrives, marked, twice } => self.cross(parcel.slot, arrives, marked, twice),
+                Fate::Dropped(when) => self.drop(&packet, when),
+                Fate::Crosses { arrives, marked, twice } => self.cross(packet.slot, arrives, marked, twice),
             }
         }
         self.fates = fates;
     }
 
-    fn drop(&mut self, parcel: &Parcel, when: Time) {
-        if let Some(flow) = parcel.data_of {
-            self.ledger.lost(flow, self.packets[parcel.slot as usize].travel.sent, when);
+    fn drop(&mut self, packet: &QueuedPacket, when: Time) {
+        if let Some(flow) = packet.data_of {
+            self.ledger.lost(flow, self.packets[packet.slot as usize].travel.sent, when);
         }
         self.counts.dropped += 1;
-        self.free.push(parcel.slot);
+        self.free.push(packet.slot);
     }
 
     fn cross(&mut self, slot: u32, arrives: Time, marked: bool, twice: bool) {

@@ -1,126 +1,140 @@
-//! What senders tell: windows, round-trip times and events, in the books of their flows.
+//! Books the windows, round-trip times and events of senders into the ledger of their flows.
 //!
-//! The kernel is asked a hundred times a second. Where a [witness](super::witness) tells of every packet that comes in,
-//! that is for when none does; without one, what began and ended between two looks is seen only by its traces: a
-//! threshold that moved, a count of timeouts.
+//! The kernel is polled a hundred times a second. Where a [probe](super::tcp_probe) samples every packet that arrives,
+//! a poll counts only while no packet arrives. Without a probe, a recovery that began and ended between two polls shows
+//! only in its traces: a threshold that moved, a higher count of timeouts.
 
 use std::collections::BTreeMap;
 
 use fairhaul_experiment::{Grid, Ledger};
 use fairhaul_units::{Span, Time};
 
-use super::info::{Glance, Info, State};
-use super::traffic::SAMPLE;
+use super::info::{CaState, Info, TcpState};
+use super::traffic::POLL_INTERVAL;
 
-/// Books what is told.
+/// Books samples and polls.
 pub struct Observer {
     /// The flow of each connection.
     flows: Vec<u32>,
     ledger: Ledger,
-    known: BTreeMap<u32, Known>,
-    /// The shortest round trip of each flow so far.
+    /// By connection.
+    senders: BTreeMap<u32, SenderState>,
+    /// The shortest round-trip time of each flow so far.
     shortest: Vec<Option<Span>>,
 }
 
-/// What is known of a connection.
+/// The sender of a connection, as last booked.
 #[derive(Clone, Copy, Debug)]
-struct Known {
-    /// When that was, and what it was.
-    last: (Time, Glance),
-    /// When a packet last told.
-    told: Option<Time>,
-    /// How long its retransmission timer runs.
+struct SenderState {
+    /// Its last state, and when that was.
+    last: (Time, TcpState),
+    /// When the probe last sampled it.
+    sampled_at: Option<Time>,
+    /// Its retransmission timeout.
     timeout: Span,
-    /// When it began to recover.
-    recovers_since: Time,
+    /// When its last recovery began.
+    recovering_since: Time,
 }
 
 impl Observer {
-    /// Of a run in which nothing has been seen; `flows`: that of each connection.
+    /// For a run that is about to start; `flows`: the flow of each connection.
     pub fn new(grid: Grid, flows: Vec<u32>, count: usize) -> Observer {
         Observer {
             flows,
             ledger: Ledger::new(grid, count, 0),
-            known: BTreeMap::new(),
+            senders: BTreeMap::new(),
             shortest: vec![None; count],
         }
     }
 
-    /// What the sender of `connection` knew when a packet came to it. It stood since it was last told.
-    pub fn told(&mut self, now: Time, connection: u32, glance: &Glance) {
-        self.book(now, connection, glance, true);
-        if let Some(known) = self.known.get_mut(&connection) {
-            known.told = Some(now);
+    /// Books a sample of the probe: the state of the sender of `connection` when a packet arrived, which it has had
+    /// since the sample before.
+    pub fn on_sample(&mut self, now: Time, connection: u32, state: &TcpState) {
+        self.book(now, connection, state, true);
+        if let Some(sender) = self.senders.get_mut(&connection) {
+            sender.sampled_at = Some(now);
         }
     }
 
-    /// A look at `connection`. What is seen stood since the look before it, unless packets tell more.
-    pub fn look(&mut self, now: Time, connection: u32, info: &Info) {
+    /// Books a poll of `connection`: a state that the sender has had since the poll before, unless samples say more.
+    pub fn on_poll(&mut self, now: Time, connection: u32, info: &Info) {
         let shortest = &mut self.shortest[self.flows[connection as usize] as usize];
         *shortest = shortest.iter().copied().chain(info.min_rtt).min();
-        let told = self.known.get(&connection).and_then(|known| known.told);
-        // The look itself may be older than what a packet has told since.
-        if told.is_none_or(|told| told + SAMPLE < now) {
-            let rtt = info.srtt.filter(|_| told.is_none());
-            self.book(now, connection, &Glance { rtt, ..info.glance() }, told.is_some());
+        let sampled_at = self.senders.get(&connection).and_then(|sender| sender.sampled_at);
+        // A poll may be older than a sample taken since.
+        if sampled_at.is_none_or(|sampled_at| sampled_at + POLL_INTERVAL < now) {
+            let rtt = info.srtt.filter(|_| sampled_at.is_none());
+            self.book(now, connection, &TcpState { rtt, ..info.tcp_state() }, sampled_at.is_some());
         }
-        if let Some(known) = self.known.get_mut(&connection) {
-            known.timeout = info.timeout;
+        if let Some(sender) = self.senders.get_mut(&connection) {
+            sender.timeout = info.timeout;
         }
     }
 
-    /// The books, and the shortest round trip of each flow.
+    /// Ends the observation: the ledger, and the shortest round-trip time of each flow.
     pub fn close(self) -> (Ledger, Vec<Option<Span>>) {
         (self.ledger, self.shortest)
     }
 
-    fn book(&mut self, now: Time, connection: u32, glance: &Glance, every: bool) {
+    /// `sampled`: whether the probe samples every packet of this connection.
+    fn book(&mut self, now: Time, connection: u32, state: &TcpState, sampled: bool) {
         let flow = self.flows[connection as usize];
-        let since = Time::ZERO + now.since(Time::ZERO).saturating_sub(SAMPLE);
-        let first = Known { last: (since, *glance), told: None, timeout: Span::ZERO, recovers_since: now };
-        let known = self.known.entry(connection).or_insert(first);
-        let (from, before) = std::mem::replace(&mut known.last, (now, *glance));
-        let ssthresh = glance.ssthresh.map_or(f64::INFINITY, f64::from);
-        self.ledger.integrate_window(flow, glance.cwnd.into(), ssthresh, from.min(now), now);
-        if let Some(rtt) = glance.rtt {
-            // Of one way the packets themselves tell.
+        let since = Time::ZERO + now.since(Time::ZERO).saturating_sub(POLL_INTERVAL);
+        let first = SenderState {
+            last: (since, *state),
+            sampled_at: None,
+            timeout: Span::ZERO,
+            recovering_since: now,
+        };
+        let sender = self.senders.entry(connection).or_insert(first);
+        let (from, before) = std::mem::replace(&mut sender.last, (now, *state));
+        let ssthresh = state.ssthresh.map_or(f64::INFINITY, f64::from);
+        self.ledger.integrate_window(flow, state.cwnd.into(), ssthresh, from.min(now), now);
+        if let Some(rtt) = state.rtt {
+            // The one-way delay is measured on the packets themselves.
             self.ledger.sampled(flow, rtt, Span::ZERO, now);
         }
-        if glance.state.recovers() && !before.state.recovers() {
-            known.recovers_since = now;
+        if state.ca_state.is_recovering() && !before.ca_state.is_recovering() {
+            sender.recovering_since = now;
         }
-        for kind in events(&before, glance, every) {
+        for kind in events_between(&before, state, sampled) {
             let value = match kind {
-                "timeout" => known.timeout.as_secs(),
-                "undone" => known.recovers_since.as_secs(),
-                _ => glance.cwnd.into(),
+                "timeout" => sender.timeout.as_secs(),
+                "undone" => sender.recovering_since.as_secs(),
+                _ => state.cwnd.into(),
             };
             self.ledger.event(kind, flow, value, now);
         }
     }
 }
 
-/// What happened between two glances, as the record calls it; whether there are none between them.
-fn events(before: &Glance, now: &Glance, every: bool) -> Vec<&'static str> {
+/// The events between two states, by their names in the record; `sampled`: whether no packet arrived between the two.
+fn events_between(before: &TcpState, now: &TcpState, sampled: bool) -> Vec<&'static str> {
     let mut events = Vec::new();
-    let entered = |state: State| now.state == state && before.state != state;
-    let recovered = before.state.recovers() && !now.state.recovers();
+    let entered = |state: CaState| now.ca_state == state && before.ca_state != state;
+    let recovered = before.ca_state.is_recovering() && !now.ca_state.is_recovering();
     // One recovery ends and the next begins with the same packet.
-    let again = every && [before.state, now.state] == [State::Recovery; 2] && now.ssthresh != before.ssthresh;
+    let again = sampled
+        && [before.ca_state, now.ca_state] == [CaState::Recovery; 2]
+        && now.ssthresh != before.ssthresh;
     if again {
         events.extend(["recovered", "reduction"]);
-    } else if now.timeouts != before.timeouts || entered(State::Loss) {
+    } else if now.timeouts != before.timeouts || entered(CaState::Loss) {
         events.push("timeout");
-    } else if entered(State::Cwr) {
+    } else if entered(CaState::Cwr) {
         events.push("marked");
-    } else if entered(State::Recovery) && !before.state.recovers() {
+    } else if entered(CaState::Recovery) && !before.ca_state.is_recovering() {
         events.push("reduction");
-    } else if !every && now.ssthresh != before.ssthresh && !before.state.recovers() && !now.state.recovers() {
+    } else if !sampled
+        && now.ssthresh != before.ssthresh
+        && !before.ca_state.is_recovering()
+        && !now.ca_state.is_recovering()
+    {
         events.push("reduction"); // it has recovered since
     }
     if recovered {
         // Nothing else raises a threshold.
-        let undone = every && now.ssthresh.unwrap_or(u32::MAX) > before.ssthresh.unwrap_or(u32::MAX);
+        let undone = sampled && now.ssthresh.unwrap_or(u32::MAX) > before.ssthresh.unwrap_or(u32::MAX);
         events.push(if undone { "undone" } else { "recovered" });
     }
     events
@@ -131,11 +145,11 @@ mod tests {
     use super::*;
     use fairhaul_experiment::grid;
 
-    fn info(cwnd: u32, ssthresh: Option<u32>, state: State) -> Info {
+    fn info(cwnd: u32, ssthresh: Option<u32>, state: CaState) -> Info {
         Info {
             cwnd,
             ssthresh,
-            state,
+            ca_state: state,
             srtt: Some(Span::from_ms(20)),
             min_rtt: Some(Span::from_ms(19)),
             lost: 0,
@@ -153,14 +167,14 @@ mod tests {
     }
 
     #[test]
-    fn a_recovery_is_a_reduction_and_its_end_and_one_between_two_looks_is_seen_by_its_threshold() {
+    fn a_recovery_is_a_reduction_and_its_end_and_one_between_two_polls_shows_in_its_threshold() {
         let grid = grid(Span::from_s(1), Span::ZERO, 1, 1);
         let mut observer = Observer::new(grid, vec![0], 1);
-        observer.look(at(10), 0, &info(20, None, State::Open));
-        observer.look(at(20), 0, &info(10, Some(10), State::Recovery));
-        observer.look(at(30), 0, &info(11, Some(10), State::Open));
-        observer.look(at(40), 0, &info(6, Some(5), State::Open));
-        observer.look(at(50), 0, &Info { timeouts: 1, ..info(1, Some(3), State::Loss) });
+        observer.on_poll(at(10), 0, &info(20, None, CaState::Open));
+        observer.on_poll(at(20), 0, &info(10, Some(10), CaState::Recovery));
+        observer.on_poll(at(30), 0, &info(11, Some(10), CaState::Open));
+        observer.on_poll(at(40), 0, &info(6, Some(5), CaState::Open));
+        observer.on_poll(at(50), 0, &Info { timeouts: 1, ..info(1, Some(3), CaState::Loss) });
         let (ledger, shortest) = observer.close();
         assert_eq!(shortest, [Some(Span::from_ms(19))]);
         let record = ledger.close("lab", Vec::new());
@@ -174,18 +188,20 @@ mod tests {
                 (0.05, "timeout", 0.22)
             ]
         );
-        // Bins of 1 ms: the window of 20 stood from the start to 10 ms, that of 10 until 20 ms.
+        // Bins of 1 ms: the window was 20 packets from the start to 10 ms, then 10 until 20 ms.
         let cwnd: Vec<f64> = [0, 9, 10, 19, 20].map(|bin| record.flows[0][bin].cwnd_packets.round()).into();
         assert_eq!(cwnd, [20.0, 20.0, 10.0, 10.0, 11.0]);
         assert!((record.flows[0][20].rtt_s - 0.02).abs() < 1e-9);
     }
-    /// A recovery within 10 ms, a reduction that is none of loss, and one that is taken back.
+
+    /// A recovery begins and ends within 10 ms.
     #[test]
     fn a_threshold_that_falls_within_a_recovery_is_the_end_of_one_and_the_beginning_of_the_next() {
         let mut observer = Observer::new(grid(Span::from_s(1), Span::ZERO, 1, 1), vec![0], 1);
-        let steps = [(20, State::Open), (20, State::Recovery), (10, State::Recovery), (10, State::Recovery)];
+        let steps =
+            [(20, CaState::Open), (20, CaState::Recovery), (10, CaState::Recovery), (10, CaState::Recovery)];
         for (ms, (ssthresh, state)) in (10..).step_by(10).zip(steps) {
-            observer.told(at(ms), 0, &info(20, Some(ssthresh), state).glance());
+            observer.on_sample(at(ms), 0, &info(20, Some(ssthresh), state).tcp_state());
         }
         let record = observer.close().0.close("lab", Vec::new());
         let events: Vec<(f64, &str)> = record.events.iter().map(|e| (e.t_s, e.kind)).collect();
@@ -193,19 +209,19 @@ mod tests {
     }
 
     #[test]
-    fn every_packet_tells_and_looks_tell_only_while_none_comes() {
+    fn every_packet_is_sampled_and_polls_count_only_while_none_arrives() {
         let mut observer = Observer::new(grid(Span::from_s(1), Span::ZERO, 1, 1), vec![0], 1);
-        let open = |cwnd, ssthresh| info(cwnd, ssthresh, State::Open);
-        let mut told = |ms, info: &Info| observer.told(at(ms), 0, &info.glance());
-        told(10, &open(20, None));
-        told(11, &info(19, Some(10), State::Recovery));
-        told(12, &open(10, Some(10)));
-        told(13, &open(9, Some(9)));
-        told(14, &info(8, Some(4), State::Recovery));
-        told(15, &open(9, Some(9)));
-        // Of before the last packet, and then of a silence in which the timer ran out.
-        observer.look(at(16), 0, &info(8, Some(4), State::Recovery));
-        observer.look(at(30), 0, &Info { timeouts: 1, ..info(1, Some(4), State::Loss) });
+        let open = |cwnd, ssthresh| info(cwnd, ssthresh, CaState::Open);
+        let mut sample = |ms, info: &Info| observer.on_sample(at(ms), 0, &info.tcp_state());
+        sample(10, &open(20, None));
+        sample(11, &info(19, Some(10), CaState::Recovery));
+        sample(12, &open(10, Some(10)));
+        sample(13, &open(9, Some(9)));
+        sample(14, &info(8, Some(4), CaState::Recovery));
+        sample(15, &open(9, Some(9)));
+        // The first poll is older than the last packet; the second follows a silence in which the timer expired.
+        observer.on_poll(at(16), 0, &info(8, Some(4), CaState::Recovery));
+        observer.on_poll(at(30), 0, &Info { timeouts: 1, ..info(1, Some(4), CaState::Loss) });
         let record = observer.close().0.close("lab", Vec::new());
         let events: Vec<(f64, &str, f64)> = record.events.iter().map(|e| (e.t_s, e.kind, e.value)).collect();
         assert_eq!(

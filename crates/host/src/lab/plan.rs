@@ -12,7 +12,7 @@ use fairhaul_units::{Bytes, HEADER, Rate, Span};
 use super::address::{MOST_CONNECTIONS, MOST_HOSTS};
 use super::layout::{Layout, Metrics, Mode, Route};
 use super::socket::Options;
-use super::traffic::{Load, Transfer};
+use super::traffic::{Transfer, Workload};
 use crate::error::{Error, Result};
 use crate::kernel::congestion;
 use crate::nearest::hint;
@@ -113,7 +113,7 @@ fn transfers(
             from: routes[transfer.flow as usize].from,
             to: routes[transfer.flow as usize].to,
             start: transfer.start,
-            load: load(scenario, transfer, flow.lead.map_or(connection, first)),
+            workload: workload(scenario, transfer, flow.lead.map_or(connection, first)),
             options: Options {
                 controller: kernel_name(flow, twins).into(),
                 segment: flow.packet - HEADER,
@@ -126,15 +126,15 @@ fn transfers(
     (0..).zip(planned).map(transfer).collect()
 }
 
-/// What a transfer has to send; `lead`: the first of the connections that carry it.
-fn load(scenario: &Scenario, transfer: &fairhaul_experiment::Transfer, lead: u32) -> Load {
+/// The data of a transfer; `lead`: the first of the connections that share it.
+fn workload(scenario: &Scenario, transfer: &fairhaul_experiment::Transfer, lead: u32) -> Workload {
     let flow = &scenario.flows[transfer.flow as usize];
     let source = Source::of(flow, transfer.flow, transfer.start, scenario.seed);
     match (source, transfer.size) {
-        (Some(source), _) if datagrams(flow) => Load::Datagrams(source),
-        (Some(source), _) => Load::Written(source),
-        (None, Some(size)) => Load::Size { size, lead },
-        (None, None) => Load::Endless,
+        (Some(source), _) if datagrams(flow) => Workload::Datagrams(source),
+        (Some(source), _) => Workload::AppLimited(source),
+        (None, Some(size)) => Workload::Size { size, lead },
+        (None, None) => Workload::Endless,
     }
 }
 
@@ -358,11 +358,13 @@ mod tests {
         // 10 ms of access, the link, 10 ms of access.
         assert_eq!(layout.routes[0].forward.len(), 3);
         assert_eq!(transfers[1].start, Time::ZERO + Span::from_s(1));
-        assert!(matches!(transfers[1].load, Load::Endless));
+        assert!(matches!(transfers[1].workload, Workload::Endless));
         assert_eq!(transfers[1].options.segment, Bytes(1460));
         // Three carry 3 MB together.
         assert!(
-            transfers[2..].iter().all(|t| matches!(t.load, Load::Size { size: Bytes(3_000_000), lead: 2 }))
+            transfers[2..]
+                .iter()
+                .all(|t| matches!(t.workload, Workload::Size { size: Bytes(3_000_000), lead: 2 }))
         );
         assert_eq!(transfers[4].options.controller, "reno");
     }
@@ -391,7 +393,7 @@ mod tests {
         let Plan { layout, transfers } = plan(&scenario(&text), &Twins::new()).expect("real hosts can do it");
         assert_eq!(layout.hosts, [1, 1, 8]);
         assert_eq!(transfers.iter().map(|transfer| transfer.from).collect::<Vec<_>>(), [2, 1]);
-        assert!(matches!(transfers[1].load, Load::Datagrams(_)));
+        assert!(matches!(transfers[1].workload, Workload::Datagrams(_)));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! The router: a thread that carries packets between hosts by the [`Network`], in real time.
 //!
-//! It looks at the devices once in a tick, and sleeps in between: a thread in real time that never sleeps is
-//! stopped by the kernel for long. A packet that it reads was sent half a tick ago on average, so it
-//! counts as sent then; and it gives out what is due within half a tick. So the tick adds nothing to a delay on
-//! average, and what is read later was sent after what has been given out.
+//! It polls the devices once per tick and sleeps in between, because the kernel throttles a real-time thread that
+//! never sleeps. A packet was sent half a tick before it is read, on average, so it counts as sent then; and the router
+//! delivers what is due within half a tick. So the tick adds nothing to a delay on average, and a packet that is read
+//! later counts as sent after every packet that has been delivered.
 
 use std::io;
 use std::sync::Arc;
@@ -23,10 +23,10 @@ use super::offload::{Joiner, PREFIX, split};
 use super::tun::Host;
 use crate::sys;
 
-/// Between two looks at the devices. With 50 us a run of 1 Gbit/s lagged more.
+/// Time between two polls of the devices. With 50 us a run of 1 Gbit/s lagged more.
 pub const TICK: Span = Span::from_us(100);
 const HALF: Span = Span::from_us(50);
-/// Above whatever else is in real time by default.
+/// Higher than the default of other real-time threads.
 const PRIORITY: libc::c_int = 10;
 /// Packets read from one host in a tick, at most: 10 Gbit/s of packets of 1500 B would be 83.
 const MOST_READ: usize = 1000;
@@ -48,7 +48,7 @@ pub struct Running {
     router: JoinHandle<io::Result<(Ledger, Passed)>>,
 }
 
-/// What passed the router.
+/// Counters of the router.
 #[derive(Debug)]
 pub struct Passed {
     /// Packets.
@@ -61,7 +61,7 @@ pub struct Passed {
     pub load: f64,
     /// Packets that the devices of hosts have dropped, outside the network.
     pub unseen: u64,
-    /// What was not as it should be, and was done without.
+    /// What was missing, and the router worked without.
     pub warnings: Vec<String>,
 }
 
@@ -81,7 +81,7 @@ impl Lab {
         &self.hosts[usize::from(host)]
     }
 
-    /// Lets packets pass from the start of `clock` on; the books have the bins of `grid`.
+    /// Starts the router, which carries packets from the start of `clock` on; the ledger has the bins of `grid`.
     pub fn start(self, clock: Clock, grid: Grid) -> Running {
         let stop = Arc::new(AtomicBool::new(false));
         let connections = self.layout.connections.len() as u32;
@@ -107,7 +107,7 @@ impl Running {
         &self.hosts[usize::from(host)]
     }
 
-    /// Ends the router: the books, of links and of what packets tell of flows; and what passed.
+    /// Stops the router: the ledger, of links and of what the packets show of flows; and the router's own counters.
     ///
     /// # Errors
     /// A device that could not be read or written.
@@ -131,7 +131,7 @@ struct Router {
 
 impl Router {
     fn work(mut self, connections: u32, stop: &AtomicBool) -> io::Result<(Ledger, Passed)> {
-        let warnings = Vec::from_iter(hurry().err());
+        let warnings = Vec::from_iter(set_realtime().err());
         self.clock.sleep_until(Time::ZERO);
         let mut buffer = vec![0; LARGEST];
         let mut horizon = Time::ZERO;
@@ -152,7 +152,7 @@ impl Router {
         Ok((self.network.close(), passed))
     }
 
-    /// Reads what hosts have sent, and gives out what is due: up to when that is.
+    /// Reads what hosts have sent and delivers what is due; returns the time up to which packets were delivered.
     fn tick(&mut self, horizon: Time, buffer: &mut [u8]) -> io::Result<Time> {
         let now = self.clock.now();
         let sent = horizon.max(Time::ZERO + now.since(Time::ZERO).saturating_sub(HALF));
@@ -177,11 +177,11 @@ impl Router {
         Ok(())
     }
 
-    /// Gives out what is due.
+    /// Delivers the packets that are due.
     fn write(&mut self, horizon: Time) -> io::Result<()> {
         let Router { hosts, network, clock, lag, mode, joiners, .. } = self;
         let mut failed = Ok(());
-        let mut hand = |host: usize, packet: &[u8]| {
+        let mut deliver = |host: usize, packet: &[u8]| {
             if let Err(error) = hosts[host].write(packet) {
                 failed = Err(error);
             }
@@ -190,27 +190,27 @@ impl Router {
             let host = usize::from(host);
             lag.add(clock.now().since(due));
             match mode {
-                Mode::Exact => hand(host, packet),
-                Mode::Fast => joiners[host].add(packet, |joined| hand(host, joined)),
+                Mode::Exact => deliver(host, packet),
+                Mode::Fast => joiners[host].add(packet, |joined| deliver(host, joined)),
             }
         });
         for (host, joiner) in joiners.iter_mut().enumerate() {
-            joiner.flush(|joined| hand(host, joined));
+            joiner.flush(|joined| deliver(host, joined));
         }
         failed
     }
 }
 
-/// Puts this thread before all others that are not in real time.
-fn hurry() -> Result<(), String> {
-    // Matters only for a thread that is not in real time; one that is sleeps to the point anyhow.
+/// Gives this thread real-time priority, above all threads of the normal scheduler.
+fn set_realtime() -> Result<(), String> {
+    // Timer slack applies only to threads without real-time priority.
     let slack = nix::sys::prctl::set_timerslack(1).map_err(io::Error::from);
     slack.and(sys::set_real_time(PRIORITY)).map_err(|error| {
         format!("the router runs at the priority of all others, so its lag is larger: {error}")
     })
 }
 
-/// What this thread has used.
+/// Processor time that this thread has used.
 fn processor_time() -> io::Result<Span> {
     let usage = getrusage(UsageWho::RUSAGE_THREAD)?;
     let used = usage.user_time() + usage.system_time();

@@ -1,4 +1,4 @@
-//! The way in: a scenario goes in, a record comes out, and what is to be thought of it.
+//! The entry point: runs a scenario and returns its record and its validity.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,19 +12,19 @@ use super::machine::Machine;
 use super::observe::Observer;
 use super::plan::{Plan, Twins, plan};
 use super::router::Lab;
-use super::traffic::{self, Carried, DATAGRAM_HEADERS, LEAD, TIME_STAMPS};
-use super::trust::{Evidence, Trust, Windows};
+use super::run_validity::{Evidence, RunValidity, Windows};
+use super::tcp_probe::{ProbeSample, TcpProbe};
+use super::traffic::{self, DATAGRAM_HEADERS, LEAD, TIME_STAMPS, TransferResult};
 use super::tun::DEVICES;
-use super::witness::{Seen, Witness};
 use crate::error::{Context, Error, Result};
 
-/// What a run gave.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Answer {
-    /// The same as the simulator's.
+    /// In the form of the simulator's.
     pub record: Record,
-    /// Whether it is to be believed.
-    pub trust: Trust,
+    /// Whether the run is valid.
+    pub validity: RunValidity,
 }
 
 /// Runs `scenario` in real time on hosts of this machine.
@@ -39,41 +39,42 @@ pub fn run(scenario: &Scenario, twins: &Twins) -> Result<Answer> {
     let lab = Lab::new(layout).when("making the hosts of the lab")?;
     let senders: BTreeSet<u8> = transfers.iter().map(|transfer| transfer.from).collect();
     let senders: Vec<u64> = senders.into_iter().map(|host| lab.host(host).namespace.inode()).collect();
-    let mut witness = Witness::of(&senders);
+    let mut tcp_probe = TcpProbe::of(&senders);
     let mut observer = Observer::new(grid, flows.clone(), scenario.flows.len());
     let before = Machine::now()?;
     let clock = Clock::starting_in(lead(&transfers))?;
     let running = lab.start(clock, grid);
-    let sends = |seen: &Seen| {
-        let transfer = transfers.get(seen.connection as usize);
-        transfer.is_some_and(|transfer| transfer.from == seen.host)
+    let sends = |sample: &ProbeSample| {
+        let transfer = transfers.get(sample.connection as usize);
+        transfer.is_some_and(|transfer| transfer.from == sample.host)
     };
-    let mut look = |now, connection, info: &Info| {
-        for seen in witness.iter_mut().flat_map(Witness::told).filter(sends) {
-            observer.told(clock.at(seen.at_ns), seen.connection, &seen.glance);
+    let mut poll = |now, connection, info: &Info| {
+        for sample in tcp_probe.iter_mut().flat_map(TcpProbe::samples).filter(sends) {
+            observer.on_sample(clock.at(sample.at_ns), sample.connection, &sample.state);
         }
-        observer.look(now, connection, info);
+        observer.on_poll(now, connection, info);
     };
-    let carried = traffic::carry(&running, clock, Time::ZERO + scenario.duration, &transfers, &mut look);
+    let results =
+        traffic::run_transfers(&running, clock, Time::ZERO + scenario.duration, &transfers, &mut poll);
     let (ledger, passed) = running.finish().when("carrying packets")?;
     let machine = Machine::now()?.since(&before);
-    let carried = carried.when("starting threads")?;
+    let results = results.when("starting threads")?;
     let (seen, shortest) = observer.close();
-    let rows = rows(&transfers, &flows, &carried, &passed.in_order);
+    let rows = rows(&transfers, &flows, &results, &passed.in_order);
     let mut record = ledger.close("lab", rows);
     let seen = seen.close("lab", Vec::new());
     record.flows.iter_mut().zip(seen.flows).for_each(|(rows, seen)| complete(rows, &seen));
     record.events = seen.events;
     record.events.sort_by(|a, b| a.t_s.total_cmp(&b.t_s));
     record.packets = packets(scenario, &flows, &passed.in_order);
-    let windows = match witness {
-        Ok(witness) => Windows::Packets { untold: witness.untold()? },
-        Err(error) => Windows::Looks { because: error.to_string() },
+    let windows = match tcp_probe {
+        Ok(tcp_probe) => Windows::Packets { lost_samples: tcp_probe.lost_samples()? },
+        Err(error) => Windows::Polls { because: error.to_string() },
     };
     let evidence =
-        Evidence { passed: &passed, carried: &carried, shortest: &shortest, machine, mode, windows };
-    let trust = Trust::of(scenario, &flows, &record, &evidence);
-    Ok(Answer { record, trust })
+        Evidence { passed: &passed, results: &results, shortest: &shortest, machine, mode, windows };
+    let validity = RunValidity::of(scenario, &flows, &record, &evidence);
+    Ok(Answer { record, validity })
 }
 
 /// Whether hosts can be made here at all.
@@ -89,13 +90,13 @@ pub(super) fn can_be_made() -> Result<()> {
     Ok(())
 }
 
-/// How long it takes until all that start at once have their sockets.
+/// How long it takes until all transfers that start at once have their sockets.
 fn lead(transfers: &[traffic::Transfer]) -> Span {
     let at_once = transfers.iter().filter(|transfer| transfer.start <= Time::ZERO + LEAD).count();
     LEAD * 5 + Span::from_ms(1) * at_once as u64
 }
 
-/// Windows and round trips are what looking at the sender has told, all else what the packets have.
+/// Windows and round-trip times come from the senders, everything else from the packets.
 fn complete(rows: &mut [FlowRow], seen: &[FlowRow]) {
     for (row, seen) in rows.iter_mut().zip(seen) {
         row.cwnd_packets = seen.cwnd_packets;
@@ -109,13 +110,13 @@ fn complete(rows: &mut [FlowRow], seen: &[FlowRow]) {
 fn rows(
     transfers: &[traffic::Transfer],
     flows: &[u32],
-    carried: &[Carried],
+    results: &[TransferResult],
     in_order: &[u64],
 ) -> Vec<TransferRow> {
-    let mut carried = carried.iter().peekable();
+    let mut results = results.iter().peekable();
     let row = |transfer: &traffic::Transfer| {
         let number = transfer.connection;
-        let done = carried.next_if(|one| one.connection == number);
+        let done = results.next_if(|one| one.connection == number);
         let start = done.and_then(|done| done.start).unwrap_or(transfer.start);
         let end = done.and_then(|done| done.end);
         TransferRow {

@@ -14,8 +14,8 @@ use super::address::address;
 use super::answer::{Written, prepare};
 use super::borrow::borrow;
 use super::clock::Clock;
-use super::guests::Guests;
 use super::layout::Layout;
+use super::namespaced_processes::NamespacedProcesses;
 use super::plan::{around, datagrams, kernel_name};
 use super::router::{Lab, Passed};
 use crate::error::{Context, Error, Result};
@@ -76,16 +76,16 @@ pub fn shell(request: &Shell, inherited: &mut Inherited) -> Result<Value> {
     let running =
         lab.start(clock, grid(scenario.duration, Span::ZERO, scenario.flows.len(), scenario.links.len()));
     say(&json!({ "open": { "flow": flow.name, "address": own, "peer": peer } }));
-    let guests = Guests {
+    let processes = NamespacedProcesses {
         sender: &running.host(route.from).namespace,
         receiver: &running.host(route.to).namespace,
         command: &request.command,
         receivers: &request.receivers,
         environment: &[("FAIRHAUL_PEER", peer), ("FAIRHAUL_FLOW", flow.name.clone())],
     };
-    let ended = guests.run(input, output).when(&request.command[0]);
+    let ended = processes.run(input, output).when(&request.command[0]);
     let (_, passed) = running.finish().when("carrying packets")?;
-    Ok(told(ended?, &passed))
+    Ok(summary(ended?, &passed))
 }
 
 /// The number of the flow of that name.
@@ -117,7 +117,7 @@ fn open(layout: Layout, flow: &Flow, controller: &str) -> Result<Lab> {
     Ok(lab)
 }
 
-fn told(ended: ExitStatus, passed: &Passed) -> Value {
+fn summary(ended: ExitStatus, passed: &Passed) -> Value {
     // As a shell tells of a program that a signal has ended.
     let status = ended.code().or(ended.signal().map(|signal| 128 + signal));
     let lag = |share| passed.lag.quantile(share).map(|span| span.as_secs() * 1e6);

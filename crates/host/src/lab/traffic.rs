@@ -1,5 +1,5 @@
-//! The traffic of a run: a thread for each sender and one for each receiver, with real sockets, and one that
-//! looks at all senders.
+//! The traffic of a run: a thread for each sender and one for each receiver, with real sockets, and a thread that
+//! polls all senders.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -18,25 +18,25 @@ use super::info::Info;
 use super::router::Running;
 use super::socket::{self, Options};
 
-/// Between two looks at the senders.
-pub const SAMPLE: Span = Span::from_ms(10);
-/// So much before its start a transfer has its threads and sockets.
+/// Between two polls of the senders.
+pub const POLL_INTERVAL: Span = Span::from_ms(10);
+/// How long before its start a transfer gets its threads and sockets.
 pub const LEAD: Span = Span::from_ms(20);
-/// What a sender writes at once.
+/// The data of one write.
 static PAYLOAD: [u8; 1 << 18] = [0; 1 << 18];
-/// What one takes at once of a transfer that several carry.
-const PART: u64 = 1 << 14;
-/// What the kernel's time stamps take of a segment, with what aligns them [RFC 7323].
+/// Bytes that a connection claims at once from a transfer that several connections share.
+const PART_BYTES: u64 = 1 << 14;
+/// The kernel's timestamps option in a segment, with its padding [RFC 7323].
 pub const TIME_STAMPS: Bytes = Bytes(12);
-/// Of IP and UDP.
+/// Headers of IP and UDP.
 pub const DATAGRAM_HEADERS: Bytes = Bytes(28);
-/// Of the threads, which hold nothing large.
+/// Stack of a thread, bytes; threads hold nothing large.
 const STACK: usize = 1 << 17;
 
-/// One connection to be, and what it carries.
+/// A transfer of the plan, over one connection.
 #[derive(Clone, Debug)]
 pub struct Transfer {
-    /// Its number.
+    /// The number of the connection.
     pub connection: u32,
     /// The host of its sender.
     pub from: u8,
@@ -45,326 +45,335 @@ pub struct Transfer {
     /// When its sender opens it.
     pub start: Time,
     /// What it has to send.
-    pub load: Load,
+    pub workload: Workload,
     /// What is set on its sockets.
     pub options: Options,
 }
 
 impl Transfer {
-    /// As much as gets through from host 0 to host 1 from the start on, as over a [`Dumbbell`](super::Dumbbell).
+    /// An endless transfer from host 0 to host 1 from the start on, as over a [`Dumbbell`](super::Dumbbell).
     pub fn endless(connection: u32, controller: &str) -> Transfer {
         let options = Options::of(controller);
-        Transfer { connection, from: 0, to: 1, start: Time::ZERO, load: Load::Endless, options }
+        Transfer { connection, from: 0, to: 1, start: Time::ZERO, workload: Workload::Endless, options }
     }
 }
 
-/// What a transfer has to send.
+/// The data of a transfer.
 #[derive(Clone, Debug)]
-pub enum Load {
-    /// As much as gets through.
+pub enum Workload {
+    /// Without an end, always ready.
     Endless,
-    /// So much, once.
+    /// Of one size.
     Size {
-        /// Payload, of all connections that carry it.
+        /// Payload, over all connections that share the transfer.
         size: Bytes,
-        /// The first of the connections that carry it together; its own number where it carries it alone.
+        /// The first of the connections that share the transfer; its own number where it shares it with none.
         lead: u32,
     },
     /// A full packet whenever the application has one ready.
-    Written(Source),
+    AppLimited(Source),
     /// The same without TCP.
     Datagrams(Source),
 }
 
-/// What became of it.
+/// The result of a transfer.
 #[derive(Clone, Debug)]
-pub struct Carried {
-    /// Its number.
+pub struct TransferResult {
+    /// The number of the connection.
     pub connection: u32,
-    /// When its sender opened it; `None`: the run was over.
+    /// When its sender opened it; `None`: the run ended first.
     pub start: Option<Time>,
-    /// When all of its payload had been acknowledged; `None`: the run was over before.
+    /// When all of its payload had been acknowledged; `None`: the run ended first.
     pub end: Option<Time>,
     /// Payload that its receiver has read.
     pub received: u64,
-    /// The buffers of sender and receiver in the end, as the kernel granted them; it counts more than payload.
+    /// The buffers of sender and receiver at the end, as granted by the kernel, which counts more than payload.
     pub buffers: Option<(Bytes, Bytes)>,
-    /// Why it ended early, where the run's end was not the reason.
+    /// Why it ended early, unless the end of the run was the reason.
     pub failure: Option<String>,
 }
 
-/// Who looks at senders: told when, the number of the connection, and what the kernel tells of it.
-pub type Look<'a> = dyn FnMut(Time, u32, &Info) + Send + 'a;
+/// Called for each poll of a sender, with the time, the number of the connection and its `TCP_INFO`.
+pub type PollCallback<'a> = dyn FnMut(Time, u32, &Info) + Send + 'a;
 
-/// Carries `transfers` until `end`: what became of those that began, in the order of their numbers.
-pub fn carry(
+/// Runs `transfers` until `end`; returns the results of those that started, in the order of their connections.
+pub fn run_transfers(
     running: &Running,
     clock: Clock,
     end: Time,
     transfers: &[Transfer],
-    look: &mut Look<'_>,
-) -> io::Result<Vec<Carried>> {
-    let pools = pools(transfers);
-    let (open, done) = (Mutex::default(), Mutex::default());
-    let desk = Desk { running, clock, pools, open, done, over: AtomicBool::new(false) };
+    on_poll: &mut PollCallback<'_>,
+) -> io::Result<Vec<TransferResult>> {
+    let runner = TrafficRunner {
+        running,
+        clock,
+        remaining_bytes: remaining_bytes(transfers),
+        sockets: Mutex::default(),
+        results: Mutex::default(),
+        ended: AtomicBool::new(false),
+    };
     let mut by_start: Vec<&Transfer> = transfers.iter().filter(|transfer| transfer.start < end).collect();
     by_start.sort_by_key(|transfer| transfer.start);
     thread::scope(|scope| {
-        scope.spawn(|| desk.watch(look));
-        let begun = by_start.into_iter().try_for_each(|transfer| desk.begin(scope, transfer));
-        if begun.is_ok() {
+        scope.spawn(|| runner.poll_senders(on_poll));
+        let started = by_start.into_iter().try_for_each(|transfer| runner.start_transfer(scope, transfer));
+        if started.is_ok() {
             clock.sleep_until(end);
         }
-        desk.end();
-        begun
+        runner.end_run();
+        started
     })?;
-    let mut carried = desk.done.into_inner().expect("no thread panics while it holds this");
-    carried.sort_by_key(|one| one.connection);
-    Ok(carried)
+    let mut results = runner.results.into_inner().expect("no thread panics while it holds this");
+    results.sort_by_key(|result| result.connection);
+    Ok(results)
 }
 
-/// What is left of each transfer with an end, by its first connection.
-fn pools(transfers: &[Transfer]) -> BTreeMap<u32, AtomicU64> {
-    let sized = transfers.iter().filter_map(|transfer| match transfer.load {
-        Load::Size { size, lead } => Some((lead, size.0.into())),
+/// Payload that is still to be sent, of each transfer with a size, by the first of its connections.
+fn remaining_bytes(transfers: &[Transfer]) -> BTreeMap<u32, AtomicU64> {
+    let sized = transfers.iter().filter_map(|transfer| match transfer.workload {
+        Workload::Size { size, lead } => Some((lead, size.0.into())),
         _ => None,
     });
     sized.collect()
 }
 
-/// What the threads of a run share.
-struct Desk<'a> {
+/// Runs the transfers; shared by all threads of a run.
+struct TrafficRunner<'a> {
     running: &'a Running,
     clock: Clock,
-    pools: BTreeMap<u32, AtomicU64>,
-    /// Sockets that are open, by connection: that of the sender, and those of the receiver.
-    open: Mutex<BTreeMap<(u32, End), Arc<OwnedFd>>>,
-    done: Mutex<Vec<Carried>>,
-    over: AtomicBool,
+    remaining_bytes: BTreeMap<u32, AtomicU64>,
+    /// Open sockets, by connection and role.
+    sockets: Mutex<BTreeMap<(u32, SocketRole), Arc<OwnedFd>>>,
+    results: Mutex<Vec<TransferResult>>,
+    ended: AtomicBool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum End {
-    Sends,
-    Listens,
-    Receives,
+enum SocketRole {
+    Sender,
+    Listener,
+    Receiver,
 }
 
-impl Desk<'_> {
-    /// Waits until a transfer is about to start, and gives it its thread.
-    fn begin<'s>(&'s self, scope: &'s Scope<'s, '_>, transfer: &'s Transfer) -> io::Result<()> {
+impl TrafficRunner<'_> {
+    /// Waits until a transfer is about to start, and starts its thread.
+    fn start_transfer<'s>(&'s self, scope: &'s Scope<'s, '_>, transfer: &'s Transfer) -> io::Result<()> {
         if transfer.start > Time::ZERO + LEAD {
             self.clock.sleep_until(Time::ZERO + (transfer.start - (Time::ZERO + LEAD)));
         }
-        let carry = move || {
-            let carried = self.carry(scope, transfer);
-            self.done.lock().expect("no thread panics while it holds this").push(carried);
+        let run = move || {
+            let result = self.run_transfer(scope, transfer);
+            self.results.lock().expect("no thread panics while it holds this").push(result);
         };
-        thread::Builder::new().stack_size(STACK).spawn_scoped(scope, carry).map(drop)
+        thread::Builder::new().stack_size(STACK).spawn_scoped(scope, run).map(drop)
     }
 
-    /// Carries one transfer, from its threads to its last acknowledgement or the end of the run.
-    fn carry<'s>(&'s self, scope: &'s Scope<'s, '_>, transfer: &'s Transfer) -> Carried {
+    /// Runs one transfer, from its threads to its last acknowledgement or the end of the run.
+    fn run_transfer<'s>(&'s self, scope: &'s Scope<'s, '_>, transfer: &'s Transfer) -> TransferResult {
         let connection = transfer.connection;
-        let mut carried =
-            Carried { connection, start: None, end: None, received: 0, buffers: None, failure: None };
-        let done = match &transfer.load {
-            Load::Datagrams(source) => self.datagrams(scope, transfer, source.clone(), &mut carried),
-            _ => self.send(scope, transfer, &mut carried),
+        let mut result =
+            TransferResult { connection, start: None, end: None, received: 0, buffers: None, failure: None };
+        let done = match &transfer.workload {
+            Workload::Datagrams(source) => self.run_datagrams(scope, transfer, source.clone(), &mut result),
+            _ => self.run_stream(scope, transfer, &mut result),
         };
-        self.close(connection, End::Sends);
+        self.unregister(connection, SocketRole::Sender);
         if let Err(error) = done
-            && !self.over.load(Ordering::Relaxed)
+            && !self.ended.load(Ordering::Relaxed)
         {
-            carried.failure = Some(error.to_string());
-            self.end_of(connection);
+            result.failure = Some(error.to_string());
+            self.abort_connection(connection);
         }
-        carried
+        result
     }
 
-    fn send<'s>(
+    fn run_stream<'s>(
         &'s self,
         scope: &'s Scope<'s, '_>,
         transfer: &'s Transfer,
-        carried: &mut Carried,
+        result: &mut TransferResult,
     ) -> io::Result<()> {
         let Transfer { connection, from, to, start, options, .. } = transfer;
-        // A socket stays where it was made, so this thread may go from one host to the other.
+        // A socket stays in the namespace where it was made, so this thread may enter one host after the other.
         self.running.host(*to).namespace.enter()?;
-        let listener = self.keep(*connection, End::Listens, socket::receiver(*to, *connection, options)?);
+        let listener =
+            self.register(*connection, SocketRole::Listener, socket::receiver(*to, *connection, options)?);
         self.running.host(*from).namespace.enter()?;
-        let sender = self.keep(*connection, End::Sends, socket::sender(*from, *connection, options)?);
+        let sender =
+            self.register(*connection, SocketRole::Sender, socket::sender(*from, *connection, options)?);
         let receiver = thread::Builder::new().stack_size(STACK);
-        let receiver = receiver.spawn_scoped(scope, move || self.receive(*connection, &listener))?;
+        let receiver = receiver.spawn_scoped(scope, move || self.receive_stream(*connection, &listener))?;
         self.clock.sleep_until(*start);
-        carried.start = Some(self.clock.now());
-        let sent = socket::open(&sender, *to, *connection).and_then(|()| self.write(transfer, &sender));
-        carried.end = sent.is_ok().then(|| self.clock.now());
+        result.start = Some(self.clock.now());
+        let sent = socket::open(&sender, *to, *connection).and_then(|()| self.send_stream(transfer, &sender));
+        result.end = sent.is_ok().then(|| self.clock.now());
         if sent.is_err() {
-            self.end_of(*connection);
+            self.abort_connection(*connection);
         }
         let received = receiver.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let (payload, granted) = received?;
-        carried.received = payload;
+        result.received = payload;
         let send_buffer = getsockopt(&sender, sockopt::SndBuf)? as u64;
-        carried.buffers = Some((Bytes(send_buffer), granted));
+        result.buffers = Some((Bytes(send_buffer), granted));
         sent
     }
 
-    /// Writes all that the transfer holds, and waits until it is acknowledged.
-    fn write(&self, transfer: &Transfer, sender: &OwnedFd) -> io::Result<()> {
+    /// Writes all data of the transfer, and waits until it is acknowledged.
+    fn send_stream(&self, transfer: &Transfer, sender: &OwnedFd) -> io::Result<()> {
         let mut stream = TcpStream::from(sender.try_clone()?);
-        match &transfer.load {
-            Load::Size { lead, .. } => {
-                while let part @ 1.. = self.take(*lead) {
+        match &transfer.workload {
+            Workload::Size { lead, .. } => {
+                while let part @ 1.. = self.claim_part(*lead) {
                     stream.write_all(&PAYLOAD[..part])?;
                 }
             }
-            Load::Written(source) => self.write_in_time(&mut stream, transfer, source.clone())?,
-            Load::Endless => loop {
+            Workload::AppLimited(source) => self.write_when_ready(&mut stream, transfer, source.clone())?,
+            Workload::Endless => loop {
                 stream.write_all(&PAYLOAD)?;
             },
-            Load::Datagrams(_) => unreachable!("they have no stream"),
+            Workload::Datagrams(_) => unreachable!("they have no stream"),
         }
         // The receiver closes once it has read all, which its kernel has acknowledged by then.
         stream.shutdown(Shutdown::Write)?;
         let mut nothing = [0];
         match stream.read(&mut nothing)? {
-            0 if !self.over.load(Ordering::Relaxed) => Ok(()),
+            0 if !self.ended.load(Ordering::Relaxed) => Ok(()),
             _ => Err(io::Error::other("the receiver did not get to the end")),
         }
     }
 
     /// Writes a full packet whenever the application has one ready, until the run is over.
-    fn write_in_time(
+    fn write_when_ready(
         &self,
         stream: &mut TcpStream,
         transfer: &Transfer,
         mut source: Source,
     ) -> io::Result<()> {
         let payload = (transfer.options.segment - TIME_STAMPS).0 as usize;
-        while self.wait(source.next_at()) {
+        while self.wait_until(source.next_at()) {
             stream.write_all(&PAYLOAD[..payload])?;
         }
         Err(io::Error::other("the run is over"))
     }
 
-    /// Sends datagrams until the run is over. Their losses are nobody's concern.
-    fn datagrams<'s>(
+    /// Sends datagrams until the run is over. Lost datagrams are not retransmitted.
+    fn run_datagrams<'s>(
         &'s self,
         scope: &'s Scope<'s, '_>,
         transfer: &'s Transfer,
         mut source: Source,
-        carried: &mut Carried,
+        result: &mut TransferResult,
     ) -> io::Result<()> {
         let Transfer { connection, from, to, start, options, .. } = transfer;
         self.running.host(*to).namespace.enter()?;
-        let receiver = self.keep(*connection, End::Receives, socket::datagrams(*to, *from, *connection)?);
+        let receiver =
+            self.register(*connection, SocketRole::Receiver, socket::datagrams(*to, *from, *connection)?);
         self.running.host(*from).namespace.enter()?;
-        let sender = self.keep(*connection, End::Sends, socket::datagrams(*from, *to, *connection)?);
+        let sender =
+            self.register(*connection, SocketRole::Sender, socket::datagrams(*from, *to, *connection)?);
         let reader = thread::Builder::new().stack_size(STACK);
         let reader = reader.spawn_scoped(scope, move || self.drain(&receiver))?;
         self.clock.sleep_until(*start);
-        carried.start = Some(self.clock.now());
+        result.start = Some(self.clock.now());
         let payload = (options.segment + HEADER - DATAGRAM_HEADERS).0 as usize;
-        while self.wait(source.next_at()) {
+        while self.wait_until(source.next_at()) {
             send(sender.as_raw_fd(), &PAYLOAD[..payload], MsgFlags::empty())?;
         }
-        carried.received = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        result.received = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         Ok(())
     }
 
-    /// Waits until `time`: whether the run goes on then.
-    fn wait(&self, time: Time) -> bool {
-        // An application may be silent for long, and is not to be waited for in the end.
-        while self.clock.now() < time && !self.over.load(Ordering::Relaxed) {
+    /// Waits until `time` or the end of the run; returns whether the run goes on.
+    fn wait_until(&self, time: Time) -> bool {
+        // An application may be silent for long, which must not delay the end of the run.
+        while self.clock.now() < time && !self.ended.load(Ordering::Relaxed) {
             self.clock.sleep_until(time.min(self.clock.now() + LEAD));
         }
-        !self.over.load(Ordering::Relaxed)
+        !self.ended.load(Ordering::Relaxed)
     }
 
-    /// Takes a part of what is left of a transfer: how much, and nothing at its end.
-    fn take(&self, lead: u32) -> usize {
-        let Some(pool) = self.pools.get(&lead) else { return 0 };
-        let left = pool.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
-            (left > 0).then(|| left.saturating_sub(PART))
+    /// Claims a part of the remaining bytes of a transfer; returns its size, zero when none remain.
+    fn claim_part(&self, lead: u32) -> usize {
+        let Some(remaining) = self.remaining_bytes.get(&lead) else { return 0 };
+        let left = remaining.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+            (left > 0).then(|| left.saturating_sub(PART_BYTES))
         });
-        left.map_or(0, |left| left.min(PART) as usize)
+        left.map_or(0, |left| left.min(PART_BYTES) as usize)
     }
 
-    /// Reads all that a connection brings: how much, and the buffer that the kernel granted.
-    fn receive(&self, connection: u32, listener: &OwnedFd) -> io::Result<(u64, Bytes)> {
+    /// Accepts the connection and reads all of its data; returns the payload and the buffer that the kernel granted.
+    fn receive_stream(&self, connection: u32, listener: &OwnedFd) -> io::Result<(u64, Bytes)> {
         let (stream, _) = TcpListener::from(listener.try_clone()?).accept()?;
-        self.close(connection, End::Listens);
-        let stream = self.keep(connection, End::Receives, stream.into());
+        self.unregister(connection, SocketRole::Listener);
+        let stream = self.register(connection, SocketRole::Receiver, stream.into());
         let payload = self.drain(&stream);
         let granted = getsockopt(&stream, sockopt::RcvBuf)? as u64;
-        self.close(connection, End::Receives);
+        self.unregister(connection, SocketRole::Receiver);
         Ok((payload, Bytes(granted)))
     }
 
-    /// Reads from a socket until nothing comes any more: how much that was.
+    /// Reads from a socket until it ends; returns the payload.
     fn drain(&self, socket: &OwnedFd) -> u64 {
         let mut buffer = vec![0; PAYLOAD.len()];
         let mut payload = 0;
-        // The kernel of TCP counts the payload and lets go of it, without a copy.
+        // For TCP the kernel counts the payload and discards it, without a copy.
         while let Ok(read @ 1..) = recv(socket.as_raw_fd(), &mut buffer, MsgFlags::MSG_TRUNC) {
             payload += read as u64;
         }
         payload
     }
 
-    /// Looks at all senders until the run is over.
-    fn watch(&self, look: &mut Look<'_>) {
-        while !self.over.load(Ordering::Relaxed) {
-            let open = self.sockets();
-            let senders = open.iter().filter(|(key, _)| key.1 == End::Sends);
+    /// Polls all senders until the run is over.
+    fn poll_senders(&self, on_poll: &mut PollCallback<'_>) {
+        while !self.ended.load(Ordering::Relaxed) {
+            let sockets = self.lock_sockets();
+            let senders = sockets.iter().filter(|(key, _)| key.1 == SocketRole::Sender);
             let senders: Vec<(u32, Arc<OwnedFd>)> =
                 senders.map(|(key, socket)| (key.0, socket.clone())).collect();
-            drop(open);
+            drop(sockets);
             for (connection, socket) in senders {
                 if let Ok(info) = Info::of(&socket) {
-                    look(self.clock.now(), connection, &info);
+                    on_poll(self.clock.now(), connection, &info);
                 }
             }
-            let looks = self.clock.now().since(Time::ZERO) / SAMPLE;
-            self.clock.sleep_until(Time::ZERO + SAMPLE * (looks + 1));
+            let polls = self.clock.now().since(Time::ZERO) / POLL_INTERVAL;
+            self.clock.sleep_until(Time::ZERO + POLL_INTERVAL * (polls + 1));
         }
     }
 
-    fn sockets(&self) -> MutexGuard<'_, BTreeMap<(u32, End), Arc<OwnedFd>>> {
-        self.open.lock().expect("no thread panics while it holds this")
+    fn lock_sockets(&self) -> MutexGuard<'_, BTreeMap<(u32, SocketRole), Arc<OwnedFd>>> {
+        self.sockets.lock().expect("no thread panics while it holds this")
     }
 
-    /// Keeps a socket where the end of the run finds it.
-    fn keep(&self, connection: u32, end: End, socket: OwnedFd) -> Arc<OwnedFd> {
+    /// Registers a socket, so that the end of the run aborts it.
+    fn register(&self, connection: u32, role: SocketRole, socket: OwnedFd) -> Arc<OwnedFd> {
         let socket = Arc::new(socket);
-        self.sockets().insert((connection, end), socket.clone());
-        if self.over.load(Ordering::SeqCst) {
-            self.end_of(connection);
+        self.lock_sockets().insert((connection, role), socket.clone());
+        if self.ended.load(Ordering::SeqCst) {
+            self.abort_connection(connection);
         }
         socket
     }
 
-    fn close(&self, connection: u32, end: End) {
-        self.sockets().remove(&(connection, end));
+    fn unregister(&self, connection: u32, role: SocketRole) {
+        self.lock_sockets().remove(&(connection, role));
     }
 
-    /// The run is over: whoever waits at a socket no longer does.
-    fn end(&self) {
-        self.over.store(true, Ordering::SeqCst);
-        self.sockets().values().for_each(|socket| hang_up(socket));
+    /// Ends the run: wakes every thread that waits at a socket.
+    fn end_run(&self) {
+        self.ended.store(true, Ordering::SeqCst);
+        self.lock_sockets().values().for_each(|socket| abort_socket(socket));
     }
 
-    fn end_of(&self, connection: u32) {
-        let ends = (connection, End::Sends)..=(connection, End::Receives);
-        self.sockets().range(ends).for_each(|(_, socket)| hang_up(socket));
+    fn abort_connection(&self, connection: u32) {
+        let ends = (connection, SocketRole::Sender)..=(connection, SocketRole::Receiver);
+        self.lock_sockets().range(ends).for_each(|(_, socket)| abort_socket(socket));
     }
 }
 
-/// Whoever waits at the socket no longer does, and nothing of it outlives its close: a connection that still has
-/// something to say would keep its namespace. One that is not connected has nobody waiting.
-fn hang_up(socket: &OwnedFd) {
+/// Aborts a connection: wakes the threads that wait at the socket, and has its close discard unsent data and send a RST,
+/// because a connection that lingers would keep its namespace. A socket that is not connected has no thread waiting.
+fn abort_socket(socket: &OwnedFd) {
     let at_once = libc::linger { l_onoff: 1, l_linger: 0 };
     let _ = setsockopt(socket, sockopt::Linger, &at_once);
     let _ = shutdown(socket.as_raw_fd(), nix::sys::socket::Shutdown::Both);

@@ -1,0 +1,88 @@
+//! Decides what is measured, and loads the controllers.
+//!
+//! The speed of a machine drifts by more than the costs differ, so every measurement is compared with `cubic` right
+//! before and right after it.
+
+use fairhaul_host::error::{Error, Result};
+use fairhaul_host::kernel::install_spec::InstallSpec;
+use fairhaul_host::kernel::load::{Loaded, load};
+use fairhaul_host::kernel::trial::hidden_name;
+use fairhaul_host::kernel::{capabilities, probe};
+use fairhaul_host::steps::Steps;
+use fairhaul_twins::{MISSING, objects};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{acknowledgements, direct_link, path};
+
+/// The controller that all others are compared with.
+pub const BASE: &str = "cubic";
+/// The kernel's own controllers that are measured as the ports are. The first shows the noise.
+const KERNELS: [&str; 2] = [BASE, "reno"];
+
+#[derive(Debug, Deserialize)]
+struct Envelope {
+    request: Request,
+}
+
+/// A request.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Request {
+    /// Rounds of acknowledgements, of some seconds each.
+    rounds: u32,
+    /// How long the throughput of each flow over the path is measured, after its start; 0 leaves the path out.
+    seconds: u32,
+}
+
+impl Default for Request {
+    fn default() -> Request {
+        Request { rounds: 7, seconds: 8 }
+    }
+}
+
+/// A controller that is measured.
+#[derive(Debug)]
+pub struct Candidate {
+    /// Its name for users.
+    pub name: String,
+    /// Its name in the kernel.
+    pub kernel_name: String,
+    /// Keeps it in the kernel, where it is a port.
+    pub loaded: Option<Loaded>,
+}
+
+/// Measures all ports, under names that no connection uses, and removes them.
+pub fn answer(text: &str) -> Result<Value> {
+    let Envelope { request } =
+        serde_json::from_str(text).map_err(|error| Error::refused(format!("the request: {error}")))?;
+    if request.rounds == 0 {
+        return Err(Error::refused("wanted at least one round"));
+    }
+    if let Some(reason) = MISSING {
+        return Err(Error::refused(format!("this build carries no twins: {reason}")));
+    }
+    probe::require()?;
+    capabilities::keep_needed()?;
+    let steps = Steps::new(false);
+    let acknowledgements = acknowledgements::compare(request.rounds, steps)?;
+    let path = (request.seconds > 0).then(|| path::compare(request.seconds, steps)).transpose()?;
+    Ok(json!({
+        "kernel": probe::release(),
+        "window_packets": direct_link::WINDOW,
+        "acknowledgements": acknowledgements,
+        "path": path,
+    }))
+}
+
+/// The kernel's own controllers and all ports, loaded anew.
+pub fn load_candidates() -> Result<Vec<Candidate>> {
+    let own = KERNELS.map(|name| Candidate { name: name.into(), kernel_name: name.into(), loaded: None });
+    let twins = objects().into_iter().map(|object| {
+        let name = object.note.name;
+        let spec = InstallSpec { twin: name.clone(), name: Some(hidden_name()), set: Default::default() };
+        let install = spec.resolve()?;
+        Ok(Candidate { name, loaded: Some(load(&install)?), kernel_name: install.name })
+    });
+    own.into_iter().map(Ok).chain(twins).collect()
+}

@@ -1,0 +1,224 @@
+//! The specification of an installation (which twin, under which name, with which parameters), checked before anything
+//! is changed.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fs;
+
+use fairhaul_twins::{MISSING, Note, Parameter, object, objects};
+use serde::Deserialize;
+
+use super::unit::Unit;
+use crate::error::{Error, Result};
+use crate::nearest::hint;
+
+/// What every name in the kernel begins with.
+pub const PREFIX: &str = "fh_";
+/// The longest name that the kernel allows, without the terminating zero.
+const LONGEST_NAME: usize = 15;
+/// The largest object that is read, bytes; those of Fairhaul have some tens of kilobytes.
+const LARGEST_OBJECT: u64 = 16 << 20;
+
+/// One installation as a request specifies it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InstallSpec {
+    /// Name of a twin that this build carries, or the path of an object (`*.bpf.o`).
+    pub twin: String,
+    /// Its name in the kernel; default: `fh_<twin>`.
+    #[serde(default, rename = "as")]
+    pub name: Option<String>,
+    /// Parameters with other values than their defaults, as the user wrote them.
+    #[serde(default)]
+    pub set: BTreeMap<String, String>,
+}
+
+/// A checked installation: a twin that can be loaded.
+#[derive(Clone, Debug)]
+pub struct ResolvedInstall {
+    /// The note in its object.
+    pub note: Note,
+    /// Its name in the kernel.
+    pub name: String,
+    /// The object.
+    pub elf: Cow<'static, [u8]>,
+    /// Values of all its parameters.
+    pub values: BTreeMap<String, u32>,
+}
+
+impl InstallSpec {
+    /// Finds the twin and checks its name and parameters.
+    pub fn resolve(&self) -> Result<ResolvedInstall> {
+        let (note, elf) = self.find()?;
+        let name = self.name.clone().unwrap_or_else(|| note.kernel_name());
+        check_name(&name)?;
+        let mut values: BTreeMap<String, u32> =
+            note.parameters.iter().map(|p| (p.name.clone(), p.default)).collect();
+        values.extend(read_values(&note.name, &note.parameters, &self.set)?);
+        Ok(ResolvedInstall { note, name, elf, values })
+    }
+
+    fn find(&self) -> Result<(Note, Cow<'static, [u8]>)> {
+        if self.twin.ends_with(".o") {
+            return from_file(&self.twin);
+        }
+        if let Some(found) = object(&self.twin) {
+            return Ok((found.note, Cow::Borrowed(found.elf)));
+        }
+        if let Some(reason) = MISSING {
+            return Err(Error::refused(format!("this build carries no twins: {reason}")));
+        }
+        let known = objects();
+        let hint = hint(&self.twin, known.iter().map(|object| object.note.name.as_str()));
+        Err(Error::refused(format!("there is no twin {:?}; {hint}", self.twin)))
+    }
+}
+
+/// Reads an object file, which must contain a complete note of Fairhaul's. A note is not a signature: a user who may
+/// load programs into the kernel is responsible for the file.
+fn from_file(path: &str) -> Result<(Note, Cow<'static, [u8]>)> {
+    let unreadable = |error| Error::refused(format!("{path}: {error}"));
+    let file = fs::metadata(path).map_err(unreadable)?;
+    // Opening a pipe without a writer would block for ever.
+    if !file.is_file() || file.len() > LARGEST_OBJECT {
+        let what = if file.is_file() { "is too large" } else { "is no regular file" };
+        return Err(Error::refused(format!(
+            "{path} {what}: wanted an object as `make twins` writes it, of at most {} MB",
+            LARGEST_OBJECT >> 20
+        )));
+    }
+    let elf = fs::read(path).map_err(unreadable)?;
+    let refuse = |error| Error::refused(format!("{path} is not loaded: {error}"));
+    let note = Note::of(&elf).map_err(refuse)?;
+    fairhaul_twins::Twin::new(&elf).map_err(refuse)?;
+    Ok((note, Cow::Owned(elf)))
+}
+
+fn check_name(name: &str) -> Result<()> {
+    let plain = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+    if plain && name.starts_with(PREFIX) && name.len() > PREFIX.len() && name.len() <= LONGEST_NAME {
+        return Ok(());
+    }
+    Err(Error::refused(format!(
+        "{name:?} cannot be a twin's name: wanted {PREFIX} and then small letters, digits and _, at most \
+         {LONGEST_NAME} characters in all, such as fh_site"
+    )))
+}
+
+/// Reads the values of parameters as the user wrote them. A number means what it means in a scenario, so a time or
+/// a rate needs its unit (`c=20/s`), and a share or packets are written as such (`beta=0.2`), whatever unit the twin uses.
+pub fn read_values(
+    twin: &str,
+    parameters: &[Parameter],
+    set: &BTreeMap<String, String>,
+) -> Result<BTreeMap<String, u32>> {
+    set.iter().map(|(key, text)| Ok((key.clone(), read_value(twin, parameters, key, text)?))).collect()
+}
+
+fn read_value(twin: &str, parameters: &[Parameter], key: &str, text: &str) -> Result<u32> {
+    let Some(parameter) = parameters.iter().find(|parameter| parameter.name == key) else {
+        let hint = hint(key, parameters.iter().map(|parameter| parameter.name.as_str()));
+        return Err(Error::refused(format!("{twin} has no parameter {key:?}; {hint}")));
+    };
+    let unit = Unit::of(&parameter.unit);
+    if unit.is_needed() && text.trim().parse::<f64>().is_ok() {
+        let ways: Vec<String> =
+            unit.names().iter().map(|name| format!("{key}={}{name}", text.trim())).collect();
+        return Err(Error::refused(format!(
+            "{twin}: {key} = {text}: a number alone does not say its unit; wanted {}",
+            ways.join(" or ")
+        )));
+    }
+    let Parameter { least, most, .. } = *parameter;
+    match unit.count(text) {
+        Some(value) if (least..=most).contains(&value) => Ok(value),
+        _ => {
+            let number = if unit.is_plain() { "a whole number" } else { "a value" };
+            let steps =
+                if unit.is_plain() { String::new() } else { format!(" in steps of {}", unit.written(1)) };
+            let (least, most) = (unit.written(least), unit.written(most));
+            let near = unit.nearest(text, parameter).map(|near| format!("; did you mean {key}={near}?"));
+            let near = near.unwrap_or_default();
+            Err(Error::refused(format!(
+                "{twin}: {key} = {text}: wanted {number} from {least} to {most}{steps}{near}"
+            )))
+        }
+    }
+}
+
+/// Writes the value of a parameter as a user would set it.
+pub fn written(parameter: &Parameter, value: u32) -> String {
+    Unit::of(&parameter.unit).written(value)
+}
+
+/// Whether flows on short paths freeze with these values, so that the twin must not be the default of the host.
+pub fn freezes_short_paths(twin: &str, values: &BTreeMap<String, u32>) -> bool {
+    let is = |key: &str, value: u32| values.get(key) == Some(&value);
+    twin == "fhstcp" && is("factor", 1) && !is("factor_floor", 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(unit: &str, text: &str) -> String {
+        let parameter = Parameter {
+            name: "key".into(),
+            least: 0,
+            most: 900_000,
+            unit: unit.into(),
+            default: 0,
+            offset: 0,
+            help: String::new(),
+        };
+        read_value("twin", &[parameter], "key", text).expect_err("it is refused").to_string()
+    }
+
+    /// `c=20` is 20/s in a scenario; the twin counts in 0.001/s.
+    #[test]
+    fn a_time_or_a_rate_without_its_unit_is_refused_with_the_ways_to_say_it() {
+        assert_eq!(
+            refusal("0.001/s", "20"),
+            "twin: key = 20: a number alone does not say its unit; wanted key=20/s"
+        );
+        assert!(refusal("us", "100").ends_with("wanted key=100s or key=100ms or key=100us"));
+    }
+
+    #[test]
+    fn a_share_in_the_units_of_the_twin_is_refused_with_the_share() {
+        assert_eq!(
+            refusal("1e-6", "125000"),
+            "twin: key = 125000: wanted a value from 0 to 0.9 in steps of 0.000001; did you mean key=0.125?"
+        );
+        assert!(refusal("", "0.5").ends_with("wanted a whole number from 0 to 900000"));
+    }
+
+    #[test]
+    fn only_the_literal_factor_freezes_short_paths() {
+        let with = |factor, floor| {
+            freezes_short_paths("fhstcp", &[("factor".into(), factor), ("factor_floor".into(), floor)].into())
+        };
+        assert!(with(1, 0) && with(1, 1));
+        assert!(!with(1, 2) && !with(0, 0));
+    }
+
+    /// Opening a pipe blocks until it has a writer.
+    #[test]
+    fn an_object_that_is_no_regular_file_is_refused_at_once() {
+        let pipe = std::env::temp_dir().join(format!("fairhaul-{}.bpf.o", std::process::id()));
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).expect("there is a folder for it");
+        for path in [pipe.to_str().expect("it is text"), "/dev/null"] {
+            let said = from_file(path).expect_err("it is no object").to_string();
+            assert!(said.contains("is no regular file"), "{said}");
+        }
+        fs::remove_file(&pipe).expect("it is there");
+    }
+
+    #[test]
+    fn a_name_fits_the_kernel_and_is_told_from_its_own() {
+        assert!(check_name("fh_site").is_ok() && check_name("fh_abcdefghijkl").is_ok());
+        for wrong in ["cubic", "fh_", "fh_abcdefghijklm", "fh_Site", "fh_a b"] {
+            assert!(check_name(wrong).is_err(), "{wrong}");
+        }
+    }
+}

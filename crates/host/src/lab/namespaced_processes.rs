@@ -1,0 +1,126 @@
+//! Programs of the user in the hosts of a lab.
+//!
+//! They run in a PID namespace of their own, whose first process (PID 1) reads from a pipe that only this process
+//! holds. However this process ends, the pipe closes, PID 1 exits, and the kernel kills all other processes of the namespace.
+
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
+
+use crate::namespace::Namespace;
+use crate::sys;
+
+/// The longest wait for programs at the receiver to open a listening socket; a program may never open one.
+const LISTEN_TIMEOUT: Duration = Duration::from_secs(1);
+const LISTEN_POLL: Duration = Duration::from_millis(10);
+
+/// Programs of the user, and the network namespaces in which they run.
+#[derive(Debug)]
+pub struct NamespacedProcesses<'a> {
+    /// Where the program runs.
+    pub sender: &'a Namespace,
+    /// Where the first process and `receivers` run.
+    pub receiver: &'a Namespace,
+    /// The program and its arguments.
+    pub command: &'a [String],
+    /// Lines for `sh`.
+    pub receivers: &'a [String],
+    /// Variables that are added to the environment of the programs.
+    pub environment: &'a [(&'a str, String)],
+}
+
+impl NamespacedProcesses<'_> {
+    /// Runs the program at the sender until it exits, with this standard input and output, then ends all others.
+    pub fn run(&self, input: OwnedFd, output: OwnedFd) -> io::Result<ExitStatus> {
+        // A thread that has entered namespaces is of no other use.
+        thread::scope(|scope| {
+            let thread = scope.spawn(|| self.run_in_namespaces(input, output));
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    fn run_in_namespaces(&self, input: OwnedFd, output: OwnedFd) -> io::Result<ExitStatus> {
+        self.receiver.enter()?;
+        unshare(CloneFlags::CLONE_NEWPID)?;
+        let mut first = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn()?;
+        let receivers = self.receivers.iter().map(|line| self.start_receiver(line));
+        let mut receivers = receivers.collect::<io::Result<Vec<Child>>>()?;
+        wait_for_listeners(receivers.len())?;
+        show_own_processes()?;
+        self.sender.enter()?;
+        let mut command = Command::new(&self.command[0]);
+        command.args(&self.command[1..]).stdin(input).stdout(output);
+        let ended = self.start(&mut command).and_then(|mut program| program.wait());
+        drop(first.stdin.take());
+        // PID 1 exits only when its namespace is empty, so every child must have been waited for.
+        receivers.iter_mut().chain([&mut first]).try_for_each(|child| child.wait().map(drop))?;
+        ended
+    }
+
+    /// Starts a program at the receiver; its output goes to standard error, apart from the output of the sender's program.
+    fn start_receiver(&self, line: &str) -> io::Result<Child> {
+        let mut command = Command::new("sh");
+        self.start(command.args(["-c", line]).stdin(Stdio::null()).stdout(io::stderr()))
+    }
+
+    fn start(&self, command: &mut Command) -> io::Result<Child> {
+        sys::let_signals_through(command);
+        command.envs(self.environment.iter().map(|(name, value)| (name, value))).spawn()
+    }
+}
+
+/// Waits until there is a listening socket for each program at the receiver, whose namespace this thread is in.
+fn wait_for_listeners(programs: usize) -> io::Result<()> {
+    let begun = Instant::now();
+    while listeners()? < programs && begun.elapsed() < LISTEN_TIMEOUT {
+        thread::sleep(LISTEN_POLL);
+    }
+    Ok(())
+}
+
+fn listeners() -> io::Result<usize> {
+    let table = |name: &str| match fs::read_to_string(format!("/proc/thread-self/net/{name}")) {
+        // A kernel without IPv6 does not have the tables of IPv6.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        read => read,
+    };
+    let mut count = 0;
+    for (streams, datagrams) in [("tcp", "udp"), ("tcp6", "udp6")] {
+        count += listening(&table(streams)?) + table(datagrams)?.lines().skip(1).count();
+    }
+    Ok(count)
+}
+
+/// Counts the listening sockets (state 10) in a table of the kernel.
+fn listening(table: &str) -> usize {
+    table.lines().filter(|line| line.split_whitespace().nth(3) == Some("0A")).count()
+}
+
+/// Mounts a `/proc` with only the processes of the namespace, for what this thread starts from now on: a program that
+/// searches for a process by its name must not find a process of the machine.
+fn show_own_processes() -> io::Result<()> {
+    unshare(CloneFlags::CLONE_NEWNS)?;
+    mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_SLAVE, None::<&str>)?;
+    // Only a process inside the namespace can mount it.
+    let done = Command::new("mount").args(["-t", "proc", "proc", "/proc"]).status()?;
+    if done.success() { Ok(()) } else { Err(io::Error::other("/proc could not be mounted")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listening_socket_is_distinguished_from_a_connected_one() {
+        let table = "  sl  local_address rem_address   st tx_queue\n   \
+                     0: 00000000:1451 00000000:0000 0A 00000000\n   \
+                     1: 0100007F:1451 0100007F:8000 01 00000000\n";
+        assert_eq!(listening(table), 1);
+    }
+}

@@ -1,0 +1,316 @@
+//! Whether a run in the lab is valid: measurements of the machine during the run, and the reasons against it.
+//!
+//! A lag of the router changes the rate of no link, but packets are then read in bunches and delivered late, as
+//! though the path were longer for a while.
+
+use fairhaul_experiment::{Hop, Record, Scenario};
+use fairhaul_units::{Bytes, Span, Time};
+use serde::Serialize;
+
+use super::histogram::Histogram;
+use super::layout::Mode;
+use super::machine::MachineLoad;
+use super::router::{Passed, TICK};
+use super::traffic::TransferResult;
+
+/// One packet in a hundred may be late by this share of the shortest round trip, or by [`LEAST_LAG`] where that is
+/// more: the random processing times of hosts are as long.
+const LAG_SHARE: u64 = 100;
+/// A lag that a host that is not busy stays below on any path.
+const LEAST_LAG: Span = Span::from_us(500);
+/// How far the shortest measured round-trip time may be from the one asked for, as a share.
+const RTT_TOLERANCE: f64 = 0.03;
+/// The unit of TCP timestamps, from which the kernel takes the round-trip time after a retransmission.
+const STAMP_S: f64 = 1e-3;
+/// The highest processor time of the router over the time that it ran; above, it sleeps too little to be on time.
+const MOST_LOAD: f64 = 0.8;
+/// A SYN with all options, on the wire.
+const REQUEST: Bytes = Bytes(60);
+
+/// Whether a run is valid, and the measurements behind it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunValidity {
+    /// Whether there is no reason against it.
+    pub valid: bool,
+    /// The reasons against it, a sentence each.
+    pub reasons: Vec<String>,
+    /// What was missing; it makes a run invalid only where lags or loads do.
+    pub warnings: Vec<String>,
+    /// How hosts handed packets over.
+    pub mode: Mode,
+    /// How much later than due packets were delivered.
+    pub lag: Lag,
+    /// Processor time of the router over the time that it ran.
+    pub router_load: f64,
+    /// The load of the machine during the run, by this run and everything else.
+    pub machine: MachineLoad,
+    /// The shortest round-trip times of the flows that began.
+    pub round_trips: Vec<RoundTrip>,
+    /// The throughput of links.
+    pub links: Vec<LinkUse>,
+    /// Buffers of the first connection of each flow, as granted by the kernel.
+    pub buffers: Vec<Buffers>,
+    /// Packets from hosts that belong to no connection.
+    pub strays: u64,
+    /// The source of windows, round-trip times and events.
+    pub windows: Windows,
+}
+
+/// The source of the senders' windows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "of", rename_all = "lowercase")]
+pub enum Windows {
+    /// A sample for every packet that arrived at a sender, except for those lost.
+    Packets {
+        /// Packets without a sample.
+        #[serde(rename = "untold")]
+        lost_samples: u64,
+    },
+    /// Polls of senders, every 10 ms.
+    #[serde(rename = "looks")]
+    Polls {
+        /// Why there is no probe.
+        because: String,
+    },
+}
+
+/// The lag of packets, seconds: percentiles over all packets.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Lag {
+    pub p50_s: f64,
+    pub p99_s: f64,
+    pub p999_s: f64,
+    pub most_s: f64,
+    /// Upper ends of bins, each twice the one before, and the number of packets in each.
+    pub histogram: Vec<(f64, u64)>,
+}
+
+/// The shortest round trip of a flow.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RoundTrip {
+    /// Of the flow.
+    pub name: String,
+    /// That of the smallest packets on an empty path.
+    pub asked_s: f64,
+    /// The one that the kernel measured.
+    pub seen_s: f64,
+}
+
+/// The throughput of a link after the warm-up.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LinkUse {
+    /// Of the link.
+    pub name: String,
+    /// Its capacity: at the start, or the mean of a trace.
+    pub rate_bps: u64,
+    /// Its average throughput.
+    pub carried_bps: f64,
+}
+
+/// The buffers of a connection, bytes; the kernel counts more than payload.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Buffers {
+    /// Of its flow.
+    pub name: String,
+    /// Of its sender.
+    pub send: u64,
+    /// Of its receiver.
+    pub receive: u64,
+}
+
+/// The measurements of a run, beside its record, on which its validity is decided.
+pub struct Evidence<'a> {
+    /// Counters of the router.
+    pub passed: &'a Passed,
+    /// By connection.
+    pub results: &'a [TransferResult],
+    /// The shortest round-trip time of each flow.
+    pub shortest: &'a [Option<Span>],
+    /// The load of the machine.
+    pub machine: MachineLoad,
+    /// How hosts handed packets over.
+    pub mode: Mode,
+    /// The source of the senders' windows.
+    pub windows: Windows,
+}
+
+impl RunValidity {
+    /// Decides on a run of `scenario` by its `evidence`.
+    pub fn of(scenario: &Scenario, flows: &[u32], record: &Record, evidence: &Evidence) -> RunValidity {
+        let round_trips = round_trips(scenario, evidence.shortest);
+        let reasons = reasons(scenario, flows, evidence, &round_trips);
+        RunValidity {
+            valid: reasons.is_empty(),
+            reasons,
+            warnings: evidence.passed.warnings.clone(),
+            mode: evidence.mode,
+            lag: Lag::of(&evidence.passed.lag),
+            router_load: evidence.passed.load,
+            machine: evidence.machine,
+            round_trips,
+            links: link_uses(scenario, record),
+            buffers: buffers(scenario, flows, evidence.results),
+            strays: evidence.passed.counts.strays,
+            windows: evidence.windows.clone(),
+        }
+    }
+}
+
+impl Lag {
+    fn of(lag: &Histogram) -> Lag {
+        let histogram = lag.doublings().into_iter().map(|(end, count)| (end.as_secs(), count)).collect();
+        let at = |share| lag.quantile(share).unwrap_or(Span::ZERO).as_secs();
+        Lag { p50_s: at(0.5), p99_s: at(0.99), p999_s: at(0.999), most_s: lag.most().as_secs(), histogram }
+    }
+}
+
+fn reasons(scenario: &Scenario, flows: &[u32], evidence: &Evidence, trips: &[RoundTrip]) -> Vec<String> {
+    let Evidence { passed, results, .. } = evidence;
+    let mut reasons = Vec::new();
+    let shortest = scenario.flows.iter().map(|flow| flow.rtt).min().unwrap_or(Span::ZERO);
+    let limit = (shortest / LAG_SHARE).max(LEAST_LAG);
+    if let Some(lag) = passed.lag.quantile(0.99).filter(|lag| *lag > limit) {
+        reasons
+            .push(format!("one packet in a hundred was late by {lag} or more; at most {limit} are allowed"));
+    }
+    if passed.load > MOST_LOAD {
+        reasons.push(format!("the router was busy for {:.0} % of the time", passed.load * 100.0));
+    }
+    if passed.unseen > 0 {
+        reasons.push(format!("devices dropped {} packets outside the network", passed.unseen));
+    }
+    if let Windows::Packets { lost_samples: 1.. } = evidence.windows {
+        reasons.push("the kernel could not tell of all packets that came to senders".into());
+    }
+    let ratio = |trip: &RoundTrip| trip.seen_s / trip.asked_s;
+    let slack = |trip: &RoundTrip| RTT_TOLERANCE + TICK.as_secs() * 2.0 / trip.asked_s;
+    let short = |trip: &RoundTrip| ratio(trip) < 1.0 - slack(trip) - STAMP_S / trip.asked_s;
+    if let Some(trip) = trips.iter().find(|trip| short(trip)) {
+        reasons.push(format!(
+            "flow \"{}\" saw a round trip of {:.6} s, less than there is",
+            trip.name, trip.seen_s
+        ));
+    }
+    // A flow behind a full queue never measures the path without one, so the flow nearest to it decides.
+    if let Some(trip) = trips.iter().min_by(|a, b| ratio(a).total_cmp(&ratio(b)))
+        && ratio(trip) > 1.0 + slack(trip)
+    {
+        let RoundTrip { name, asked_s, seen_s } = trip;
+        reasons.push(format!(
+            "no flow saw its way without a queue: \"{name}\" saw {seen_s:.6} s of {asked_s:.6} s"
+        ));
+    }
+    let failed = results.iter().filter_map(|one| Some((one.connection, one.failure.as_ref()?)));
+    for (connection, failure) in failed {
+        let flow = &scenario.flows[flows[connection as usize] as usize].name;
+        reasons.push(format!("flow \"{flow}\": connection {connection} failed: {failure}"));
+    }
+    reasons
+}
+
+fn round_trips(scenario: &Scenario, shortest: &[Option<Span>]) -> Vec<RoundTrip> {
+    let trip = |(flow, seen): (&fairhaul_experiment::Flow, &Option<Span>)| {
+        let hops = flow.forward.iter().chain(&flow.reverse);
+        let asked = hops.fold(Span::ZERO, |sum, hop| {
+            let (rate, delay) = match *hop {
+                Hop::Access { rate, delay } => (rate, delay),
+                Hop::Link(link) => {
+                    let link = &scenario.links[link as usize];
+                    (link.rate, link.delay)
+                }
+            };
+            sum + delay + rate.on_wire(REQUEST)
+        });
+        Some(RoundTrip { name: flow.name.clone(), asked_s: asked.as_secs(), seen_s: (*seen)?.as_secs() })
+    };
+    scenario.flows.iter().zip(shortest).filter_map(trip).collect()
+}
+
+fn link_uses(scenario: &Scenario, record: &Record) -> Vec<LinkUse> {
+    let (grid, warmup) = (record.grid, Time::ZERO + scenario.warmup);
+    let first = if warmup == Time::ZERO { 0 } else { grid.bin(warmup) };
+    let measured = (scenario.duration - scenario.warmup).as_secs();
+    let carried = |(link, rows): (&fairhaul_experiment::LinkSpec, &Vec<fairhaul_experiment::LinkRow>)| {
+        let busy: f64 = rows[first..].iter().map(|row| row.busy_s).sum();
+        let sent: f64 = rows[first..].iter().map(|row| row.sent_bytes).sum();
+        let constant = busy / measured * link.rate.as_bps() as f64;
+        let carried_bps = if scenario.counts_bytes() { sent * 8.0 / measured } else { constant };
+        LinkUse { name: link.name.clone(), rate_bps: link.rate.as_bps(), carried_bps }
+    };
+    scenario.links.iter().zip(&record.links).map(carried).collect()
+}
+
+fn buffers(scenario: &Scenario, flows: &[u32], results: &[TransferResult]) -> Vec<Buffers> {
+    let of = |(index, flow): (u32, &fairhaul_experiment::Flow)| {
+        let one =
+            results.iter().find(|one| flows[one.connection as usize] == index && one.buffers.is_some())?;
+        let (send, receive) = one.buffers?;
+        Some(Buffers { name: flow.name.clone(), send: send.0, receive: receive.0 })
+    };
+    (0..).zip(&scenario.flows).filter_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::network::Counts;
+    use fairhaul_experiment::{Ledger, grid, read};
+
+    fn scenario() -> Scenario {
+        let text = "duration = \"1 s\"\n[bottleneck]\nrate = \"80 Mbit/s\"\ndelay = \"10 ms\"\n\
+                    queue = { kind = \"droptail\", capacity = \"20 ms\" }\n\
+                    [[flow]]\nname = \"F\"\nrtt = \"40 ms\"\ncontroller = \"reno\"\n";
+        read(text, "test", &[]).expect("it is a scenario").base
+    }
+
+    /// The validity of a run with this lag and load of the router, and this shortest round-trip time of its flow.
+    fn validity(late: Span, load: f64, seen: Span, failure: Option<&str>) -> RunValidity {
+        let scenario = scenario();
+        let mut lag = Histogram::default();
+        // One packet in fifty is late.
+        (0..1000).for_each(|n| lag.add(if n % 50 == 0 { late } else { Span::ZERO }));
+        let (counts, in_order, warnings) = (Counts::default(), vec![0], Vec::new());
+        let passed = Passed { counts, in_order, lag, load, unseen: 0, warnings };
+        let results = [TransferResult {
+            connection: 0,
+            start: Some(Time::ZERO),
+            end: None,
+            received: 0,
+            buffers: Some((Bytes(1000), Bytes(2000))),
+            failure: failure.map(String::from),
+        }];
+        let grid = grid(scenario.duration, scenario.warmup, 1, 1);
+        let record = Ledger::new(grid, 1, 2).close("lab", Vec::new());
+        let machine = MachineLoad { busy: 0.5, waited: None };
+        let (passed, results, shortest) = (&passed, &results[..], &[Some(seen)][..]);
+        let windows = Windows::Packets { lost_samples: 0 };
+        let evidence = Evidence { passed, results, shortest, machine, mode: Mode::Exact, windows };
+        RunValidity::of(&scenario, &[0], &record, &evidence)
+    }
+
+    #[test]
+    fn a_run_on_time_is_valid_and_has_its_measurements() {
+        let validity = validity(Span::from_us(400), 0.3, Span::from_us(40_200), None);
+        assert!(validity.valid && validity.reasons.is_empty(), "{:?}", validity.reasons);
+        // 40 ms, and 60 B six times on the wire: 6 us each on the link, both ways, and 0.6 on four accesses.
+        assert!((validity.round_trips[0].asked_s - 0.0400144).abs() < 1e-9, "{:?}", validity.round_trips);
+        assert_eq!((validity.buffers[0].send, validity.buffers[0].receive), (1000, 2000));
+        assert_eq!((validity.lag.p50_s, validity.lag.most_s), (1e-7, 4e-4)); // the finest step is 0.1 us
+    }
+
+    #[test]
+    fn each_violation_is_a_reason() {
+        let (on_time, idle, seen) = (Span::ZERO, 0.1, Span::from_ms(40));
+        let one = |validity: RunValidity, words: &str| {
+            assert!(!validity.valid && validity.reasons.len() == 1, "{:?}", validity.reasons);
+            assert!(validity.reasons[0].contains(words), "{:?}", validity.reasons);
+        };
+        // 1 % of 40 ms is less than the half millisecond that is allowed on every path.
+        one(validity(Span::from_us(600), idle, seen, None), "late by 600 us");
+        one(validity(on_time, 0.9, seen, None), "busy for 90 %");
+        one(validity(on_time, idle, Span::from_ms(43), None), "no flow saw its way");
+        one(validity(on_time, idle, Span::from_ms(37), None), "less than there is");
+        one(validity(on_time, idle, seen, Some("reset")), "flow \"F\": connection 0 failed: reset");
+    }
+}

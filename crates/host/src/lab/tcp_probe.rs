@@ -1,0 +1,114 @@
+//! The state of every sender as each packet arrives, for any controller: a BPF program at the kernel's tracepoint
+//! `tcp_probe` writes it to a ring buffer. Between two polls by [`observe`](super::observe) a hundred packets arrive or more.
+
+use std::net::Ipv4Addr;
+use std::sync::mpsc::{self, Receiver};
+
+use fairhaul_units::Span;
+use libbpf_rs::{
+    Link, MapCore, MapFlags, MapImpl, Object, ObjectBuilder, OpenObject, RingBuffer, RingBufferBuilder,
+};
+
+use super::address::owner;
+use super::info::{CaState, TcpState, threshold};
+use crate::error::{Context, Error, Result};
+
+/// The loaded program and its ring buffer. The program stays attached until this is dropped.
+#[derive(Debug)]
+pub struct TcpProbe {
+    _link: Link,
+    ring: RingBuffer<'static>,
+    samples: Receiver<ProbeSample>,
+    object: Object,
+}
+
+/// The state of a sender when a packet arrived, which it had been in since the packet before.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ProbeSample {
+    /// On the host's monotonic clock.
+    pub at_ns: i64,
+    /// The host of the sender, or of a receiver at which data arrived.
+    pub host: u8,
+    /// The number of the connection.
+    pub connection: u32,
+    /// Its state.
+    pub state: TcpState,
+}
+
+/// The only key of the map that holds a program's variables.
+const FIRST: [u8; 4] = [0; 4];
+/// The length of a sample, bytes; `tcp_probe.bpf.c` has the offsets of its fields.
+const LENGTH: usize = 32;
+
+impl TcpProbe {
+    /// Attaches the probe to the hosts whose network namespaces have these inode numbers.
+    ///
+    /// # Errors
+    /// A kernel without the tracepoint, or a build without the program.
+    pub fn of(namespaces: &[u64]) -> Result<TcpProbe> {
+        let elf = fairhaul_twins::TCP_PROBE
+            .ok_or_else(|| Error::failed(fairhaul_twins::MISSING.unwrap_or("there is no program for it")))?;
+        libbpf_rs::set_print(None);
+        let object = ObjectBuilder::default()
+            .open_memory(elf)
+            .and_then(OpenObject::load)
+            .when("the program that is told of acknowledgements")?;
+        let (sender, samples) = mpsc::channel();
+        let hosts = map(&object, "hosts")?;
+        for namespace in namespaces {
+            let number = u32::try_from(*namespace).when("the number of a namespace")?;
+            hosts.update(&number.to_ne_bytes(), &[0], MapFlags::ANY).when("the hosts that are watched")?;
+        }
+        let ring = {
+            let messages = map(&object, "samples")?;
+            let mut builder = RingBufferBuilder::new();
+            let forward = move |bytes: &[u8]| {
+                // The receiver is gone only while the probe is being dropped.
+                let _ = ProbeSample::read(bytes).map(|sample| sender.send(sample));
+                0
+            };
+            builder.add(&messages, forward).when("messages of acknowledgements")?;
+            builder.build().when("messages of acknowledgements")?
+        };
+        let program = object.progs_mut().next();
+        let program = program.ok_or_else(|| Error::failed("the object has no program"))?;
+        let link = program.attach().when("the tracepoint of acknowledgements")?;
+        Ok(TcpProbe { _link: link, ring, samples, object })
+    }
+
+    /// The samples since the last call, in the order of time.
+    pub fn samples(&mut self) -> impl Iterator<Item = ProbeSample> {
+        let _ = self.ring.consume(); // fails only if the callback does, which it never does
+        self.samples.try_iter()
+    }
+
+    /// Packets without a sample, because the ring buffer was full.
+    pub fn lost_samples(&self) -> Result<u64> {
+        let bytes = map(&self.object, ".bss")?.lookup(&FIRST, MapFlags::ANY).when("what was not told")?;
+        let eight = bytes.as_deref().and_then(|bytes| bytes.get(..8)?.try_into().ok());
+        eight.map(u64::from_ne_bytes).ok_or_else(|| Error::failed("the program does not count"))
+    }
+}
+
+impl ProbeSample {
+    fn read(bytes: &[u8]) -> Option<ProbeSample> {
+        let bytes: &[u8; LENGTH] = bytes.try_into().ok()?;
+        let word = |at: usize| u32::from_ne_bytes(std::array::from_fn(|i| bytes[at + i]));
+        let address: [u8; 4] = std::array::from_fn(|i| bytes[8 + i]);
+        let (host, connection) = owner(Ipv4Addr::from(address))?;
+        let state = TcpState {
+            cwnd: word(12),
+            ssthresh: threshold(word(16)),
+            rtt: Some(word(20)).filter(|us| *us != 0).map(|us| Span::from_us(us.into())),
+            timeouts: u16::from_ne_bytes([bytes[24], bytes[25]]),
+            ca_state: CaState::of(bytes[26]),
+        };
+        let at_ns = i64::from_ne_bytes(std::array::from_fn(|i| bytes[i]));
+        Some(ProbeSample { at_ns, host, connection, state })
+    }
+}
+
+fn map<'a>(object: &'a Object, name: &str) -> Result<MapImpl<'a>> {
+    let found = object.maps().find(|map| map.name().to_string_lossy().ends_with(name));
+    found.ok_or_else(|| Error::failed(format!("the object has no map {name}")))
+}

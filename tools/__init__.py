@@ -1,0 +1,14 @@
+"""Programs for those who work on Fairhaul: they need a checkout, and are not in the wheel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def names(kind: str = "controllers") -> list[str]:
+    """Name the controllers, or the queues, in the order of the catalogue."""
+    from fairhaul.look import catalogue
+
+    return [entry["name"] for entry in catalogue()[kind]]

@@ -1,0 +1,125 @@
+"""`python -m tools.bench`: measure, as `make bench`, `bench-peers` and `instructions` do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from tools.bench import Row, sheet
+
+OUT = Path("out")
+
+T = TypeVar("T")
+
+
+class Parts(click.ParamType[list[str]]):
+    """Some parts of the bench, with commas between."""
+
+    name = "parts"
+
+    def convert(
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> list[str]:
+        """Split the parts and refuse what is none."""
+        from tools.bench.parts import PARTS
+
+        names = [name for name in value.replace(",", " ").split() if name]
+        for name in names:
+            if name not in PARTS:
+                self.fail(f"{name!r} is no part of the bench: {', '.join(PARTS)}", param, ctx)
+        return names or list(PARTS)
+
+
+@click.group()
+def main() -> None:
+    """Measure how fast the engine is."""
+
+
+@main.command()
+@click.option("--only", type=Parts(), default="", help="Parts of it, with commas between.")
+def run(only: list[str]) -> None:
+    """Run the bench: workloads, scaling, memory, queues, books, the report and the kernel."""
+    from tools.bench import cost
+    from tools.bench.parts import COUNTING
+
+    counting = [part for part in only if part in COUNTING and cost.valgrind() is None]
+    if counting:
+        _left_out(", ".join(counting), cost.MISSING)
+    chosen = [part for part in only if part not in counting]
+    if not chosen or not _print(_rows(chosen), OUT / "bench.json"):
+        raise SystemExit(2)
+
+
+def _rows(chosen: Iterable[str]) -> Iterator[Row]:
+    """Run these parts; what this machine does not let one do is told, and the others go on."""
+    from fairhaul.host import Refused
+    from tools.bench.parts import PARTS
+
+    for part in chosen:
+        try:
+            yield from PARTS[part]()
+        except Refused as why:
+            _left_out(part, str(why))
+
+
+def _left_out(parts: str, why: str) -> None:
+    click.echo(f"bench: left out: {parts}: {why}", err=True)
+
+
+@main.command()
+def peers() -> None:
+    """Run the workloads in ns-2 and ns-3, too."""
+    from tools.bench.peers import NOTE, PACKAGES, compare, missing
+
+    if lacking := missing():
+        click.echo(f"bench: missing here: {', '.join(lacking)} ({PACKAGES})", err=True)
+        raise SystemExit(2)
+    _print(compare(), OUT / "bench-peers.json")
+    click.echo(NOTE)
+
+
+@main.command()
+def instructions() -> None:
+    """Put what a packet of the small workloads costs on record, for the test that watches it."""
+    from tools.bench.counts import record
+
+    click.echo(_or_fail(record), nl=False)
+
+
+def _print(found: Iterable[Row], file: Path) -> bool:
+    """Print every row as soon as it is there, and write all in the end: whether there are any."""
+    begun = time.monotonic()
+    rows: list[Row] = []
+    click.echo(sheet.head())
+
+    def follow() -> None:
+        for row in found:
+            if rows and (row.part, row.load) != (rows[-1].part, rows[-1].load):
+                click.echo()
+            rows.append(row)
+            click.echo(sheet.line(row))
+        if rows:
+            sheet.write(rows, file)
+
+    _or_fail(follow)
+    if not rows:
+        return False
+    judged = [row.reached for row in rows if row.reached is not None]
+    summary = f"{sum(judged)} of {len(judged)} aims reached; " if judged else ""
+    click.echo(f"\n{summary}{file}, {time.monotonic() - begun:.0f} s")
+    return True
+
+
+def _or_fail(do: Callable[[], T]) -> T:
+    """Do it; what the machine lacks or a program refused is told without a traceback."""
+    try:
+        return do()
+    except RuntimeError as error:
+        raise click.ClickException(str(error)) from None
+
+
+main(prog_name="python -m tools.bench")

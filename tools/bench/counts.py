@@ -1,0 +1,98 @@
+"""Instructions of small workloads, held against those on record in `tests/instructions.toml`.
+
+Time drifts with the machine; instructions do not, so a change that makes the engine dearer shows in
+a test. They do depend on the compiler, so its version is on record, too.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import tomllib
+from collections.abc import Mapping
+
+from fairhaul.files import replace
+from tools import ROOT
+from tools.bench import cost
+from tools.bench.loads import COUNTED, Load
+
+FILE = ROOT / "tests" / "instructions.toml"
+COMMAND = "make instructions"
+
+# A slower engine fails above this. A faster one has to be put on record, because the distance to a
+# stale record would hide the next slowdown; it has more room, for compilers differ, too.
+MOST_ABOVE, MOST_BELOW = 0.05, 0.10
+
+
+def of_packet(load: Load) -> float:
+    """Count the instructions of a delivered packet, the start of the program included.
+
+    Raises:
+        RuntimeError: There is no valgrind, or the engine could not be built or run.
+    """
+    instructions, packets = cost.of_run(tuple(load.arguments))
+    return instructions / packets
+
+
+def rustc() -> str:
+    """Give the version of the compiler that builds the engine."""
+    done = subprocess.run(
+        ["rustc", "--version"],
+        cwd=ROOT,
+        env=cost.with_rust(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.split()[1]
+
+
+def on_record() -> tuple[str, Mapping[str, float]]:
+    """Read the compiler's version and the instructions of a packet of each workload."""
+    found = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    return found["rustc"], found["instructions"]
+
+
+def record() -> str:
+    """Count all of them and put them on record.
+
+    Returns:
+        What the file now says.
+
+    Raises:
+        RuntimeError: There is no valgrind, or the engine could not be built or run.
+    """
+    counted = [f"{load.name} = {of_packet(load):.1f}  # {load.what}" for load in COUNTED]
+    text = "\n".join(
+        [
+            "# Instructions of a delivered packet in small workloads, as callgrind counts them.",
+            f"# Written by `{COMMAND}`, read by tests/test_instructions.py.",
+            "",
+            f'rustc = "{rustc()}"',
+            "",
+            "[instructions]",
+            *counted,
+            "",
+        ]
+    )
+    replace(FILE, text.encode())
+    return text
+
+
+def judge(name: str, now: float) -> str | None:
+    """Say what is wrong with `now` instructions of a packet of workload `name`, if anything."""
+    compiler, recorded = on_record()
+    before = recorded[name]
+    change = now / before - 1
+    if -MOST_BELOW <= change <= MOST_ABOVE:
+        return None
+    what = (
+        f"more than {MOST_ABOVE:.0%} above the record: make it cheaper, or, where it is worth it,"
+        if change > 0
+        else f"more than {MOST_BELOW:.0%} below the record, which no longer guards it:"
+    )
+    here = rustc()
+    because = "" if here == compiler else f" (recorded with rustc {compiler}, built with {here})"
+    return (
+        f"{name}: a packet takes {now:.1f} instructions, {before:.1f} on record ({change:+.1%})"
+        f"{because}: {what} record it anew with `{COMMAND}`"
+    )

@@ -1,0 +1,56 @@
+"""What the kernel's eBPF ports cost beside its own `cubic`.
+
+`crates/host/examples/cost` measures it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fairhaul import host
+from tools.bench import Row, cost
+
+PATH = "200 Mbit/s, 20 ms"
+
+
+def measure() -> Iterator[Row]:
+    """Time acknowledgements of every twin, and have it fill a path, in turns with `cubic`.
+
+    Raises:
+        Refused: It takes root, twins, or something of the kernel that is not here.
+        RuntimeError: The example could not be built.
+        RunError: It failed on the way.
+    """
+    # Without fairhaul-host the example cannot be built either: `ask` refuses, and says why.
+    program = cost.built("host", "cost") if host.PROGRAM.is_file() else host.PROGRAM
+    found = host.ask({}, program=program)
+    for one in found["acknowledgements"]:
+        yield from _acknowledgement(one)
+    yield from _path(found["path"])
+
+
+def _acknowledgement(one: Mapping[str, Any]) -> Iterator[Row]:
+    load = f"{'twin' if one['twin'] else 'kernel'} {one['name']}"
+    over = one["over_cubic"]
+    yield _row(load, "an acknowledgement", one["ns"]["median"], "ns")
+    yield _row(load, "over cubic, median of rounds", over["median"], "x")
+    yield _row(load, "over cubic, least", over["least"], "x")
+    yield _row(load, "over cubic, most", over["most"], "x")
+    if one["programs_ns"] is not None:
+        yield _row(load, "of it, its programs", one["programs_ns"]["median"], "ns")
+
+
+def _path(path: Mapping[str, Any]) -> Iterator[Row]:
+    cubic = path["cubic_bps"]
+    yield _row(PATH, "cubic, goodput, median of turns", cubic["median"] / 1e6, "Mbit/s")
+    yield _row(PATH, "cubic, least", cubic["least"] / 1e6, "Mbit/s")
+    yield _row(PATH, "cubic, most", cubic["most"] / 1e6, "Mbit/s")
+    for one in path["twins"]:
+        yield _row(PATH, f"{one['name']}, goodput", one["goodput_bps"] / 1e6, "Mbit/s")
+        yield _row(PATH, f"{one['name']} over cubic", one["over_cubic"], "x")
+    yield _row(PATH, "one packet in a hundred late by", 1e6 * path["lag_p99_s"], "us")
+
+
+def _row(load: str, figure: str, seen: float, unit: str) -> Row:
+    return Row(part="kernel", load=load, figure=figure, seen=seen, unit=unit)

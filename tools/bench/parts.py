@@ -1,0 +1,181 @@
+"""The parts of the bench: each measures one thing and gives its rows."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from tools import names
+from tools.bench import Row, cost, kernel, loads, queues
+from tools.bench.loads import Load
+from tools.bench.timing import CALENDAR, ENGINE, RINGS, best, once
+
+
+def workloads() -> Iterator[Row]:
+    """Run W1 to W4 and both floors in turns, five times; the best counts."""
+    found = best([ENGINE, CALENDAR, RINGS], loads.WORKLOADS, runs=5)
+    for load in loads.WORKLOADS:
+        engine, calendar, rings = (found[p, load.name] for p in (ENGINE, CALENDAR, RINGS))
+        aim = loads.AIMS[load.name]
+
+        def row(
+            figure: str, seen: float, wanted: float | None = None, name: str = load.name
+        ) -> Row:
+            return Row(
+                part="workloads",
+                load=name,
+                figure=figure,
+                seen=seen,
+                wanted=wanted,
+                bound="least",
+                unit="x" if "over" in figure else "M/s",
+            )
+
+        yield row("packets per CPU second", engine.rate, aim.rate)
+        yield row("floor, calendar", calendar.rate)
+        yield row("floor, rings", rings.rate)
+        yield row("engine over calendar", engine.rate / calendar.rate)
+        yield row("engine over rings", engine.rate / rings.rate, aim.over_rings)
+        yield Row(
+            part="workloads",
+            load=load.name,
+            figure="peak memory",
+            seen=engine.peak_mb,
+            unit="MB",
+            wanted=loads.MOST_MB,
+        )
+
+
+def rates() -> Iterator[Row]:
+    """Run the same flows over links of 0.1 to 100 Gbit/s."""
+    wanted = dict.fromkeys(loads.RATE_SERIES, loads.MOST_OVER_RATES)
+    return _series("rates", loads.RATE_SERIES, wanted)
+
+
+def flows() -> Iterator[Row]:
+    """Run 10 to 10,000 flows over one link."""
+    return _series("flows", loads.FLOW_SERIES, loads.MOST_OVER_FLOWS)
+
+
+def _series(
+    part: str, series: Mapping[str, Sequence[Load]], wanted: Mapping[str, float]
+) -> Iterator[Row]:
+    for name, row_of_loads in series.items():
+        found = best([ENGINE], row_of_loads, runs=2)
+        costs = []
+        for load in row_of_loads:
+            use = found[ENGINE, load.name]
+            costs.append(use.ns)
+            figure = f"a packet, {load.name}"
+            yield Row(part=part, load=name, figure=figure, seen=use.ns, unit="ns")
+            figure = f"peak memory, {load.name}"
+            yield Row(part=part, load=name, figure=figure, seen=use.peak_mb, unit="MB")
+        yield Row(
+            part=part,
+            load=name,
+            figure="dearest packet over cheapest",
+            seen=max(costs) / min(costs),
+            unit="x",
+            wanted=wanted[name],
+        )
+
+
+def many() -> Iterator[Row]:
+    """Run 100,000 flows over a link of 100 Gbit/s, once."""
+    use = once(ENGINE, loads.MANY)
+    load = f"{loads.MANY.name}, 100 Gbit/s"
+    yield Row(part="many", load=load, figure="packets per CPU second", seen=use.rate, unit="M/s")
+    yield Row(
+        part="many",
+        load=load,
+        figure="peak memory",
+        seen=use.peak_mb,
+        unit="MB",
+        wanted=loads.MOST_MB_OF_MANY,
+    )
+
+
+def behind_queues() -> Iterator[Row]:
+    """Count the instructions of a delivered packet behind each queue."""
+    plain = queues.per_packet("droptail")
+    load = "8 flows, 50 Mbit/s"
+    yield Row(part="queues", load=load, figure="droptail", seen=plain, unit="instructions")
+    for queue in names("queues"):
+        if queue != "droptail":
+            yield Row(
+                part="queues",
+                load=load,
+                figure=f"{queue} over droptail",
+                seen=queues.per_packet(queue) / plain,
+                unit="x",
+                wanted=queues.wanted(queue),
+            )
+
+
+def books() -> Iterator[Row]:
+    """Count what part of the instructions keeps the books of a run: its bins, means and gauges."""
+    for load in loads.COUNTED:
+        share = cost.share_of_file("sim", "bench", tuple(load.arguments), "ledger.rs")
+        yield Row(
+            part="books",
+            load=f"{load.name}, made small",
+            figure="instructions in the ledger",
+            seen=100 * share,
+            unit="%",
+            wanted=5,
+        )
+
+
+def report() -> Iterator[Row]:
+    """Run W2 for 10 minutes; time the record on its way to figures and files, and the report."""
+    from fairhaul.measures import measure
+    from fairhaul.record import write
+    from fairhaul.runs import for_each
+    from fairhaul.scenario import read_one
+
+    def row(figure: str, seen: float, unit: str, wanted: float | None = None) -> Row:
+        load = "W2, 600 s"
+        return Row(part="report", load=load, figure=figure, seen=seen, unit=unit, wanted=wanted)
+
+    scenario = read_one(loads.FOLDER / "w2.toml", {"duration": "600 s", "warmup": "100 s"})
+    with tempfile.TemporaryDirectory() as folder:
+        directory = Path(folder) / "record"
+        [record] = for_each([scenario], lambda _, record: record)
+        begun = time.process_time()
+        json.dumps(measure(record))
+        write(record, directory)
+        kept_s = time.process_time() - begun
+        command = [sys.executable, "-m", "fairhaul", "report", str(directory)]
+        took = []
+        for number in range(5):
+            begun = time.perf_counter()
+            place = Path(folder) / str(number)
+            subprocess.run([*command, "--out", str(place)], check=True, capture_output=True)
+            took.append(time.perf_counter() - begun)
+        size = (place / "report.html").stat().st_size
+    engine_s = record.meta["cpu_s"]
+    yield row("the engine", engine_s, "s")
+    yield row("figures and files of the record", 100 * kept_s / engine_s, "% of it", 5)
+    yield row("`fairhaul report`, start to end", min(took), "s", 2)
+    yield row("its page", size / 1e6, "MB", 3)
+
+
+Part = Callable[[], Iterator[Row]]
+PARTS: Mapping[str, Part] = {
+    "workloads": workloads,
+    "rates": rates,
+    "flows": flows,
+    "many": many,
+    "queues": behind_queues,
+    "books": books,
+    "report": report,
+    "kernel": kernel.measure,
+}
+
+# Those that count instructions, and so need valgrind.
+COUNTING = ("queues", "books")

@@ -1,0 +1,106 @@
+"""The gallery: what each controller and each queue does, drawn for their pages under `docs`.
+
+All of the catalogue are in it, so a new one joins by itself. A part of the gallery
+gives the runs that it needs, reads their records, and draws; all runs are made in one go. It reads
+the snapshots of the controllers' tests, and scenarios of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairhaul.look import needed_queue
+from fairhaul.runs import for_each
+from tools import ROOT, names
+
+if TYPE_CHECKING:
+    from fairhaul.runs import Watch
+    from fairhaul.scenario import Scenario
+
+FOLDER = Path("docs/images/gallery")
+
+# What a run is for: the part of the gallery, the controller or queue, and whatever sets it apart.
+Key = tuple[str, ...]
+Spec = Mapping[str, Any]
+
+# The figures of all controllers; each controller has one of its own name besides.
+OF_ALL = ("staircases", "round-trips", "friendliness")
+PARTS = (*OF_ALL, "windows", "queues", "counting")
+
+
+def write(
+    root: Path = ROOT,
+    *,
+    only: Collection[str] = PARTS,
+    quick: bool = False,
+    jobs: int | None = None,
+    watch: Watch | None = None,
+) -> list[Path]:
+    """Run everything and write the figures below `root`; give their paths.
+
+    `only` names the parts that are drawn; `quick` has shorter runs, which tell little; `jobs` is
+    how many run at a time.
+    """
+    from fairhaul.report.look import in_light, svg
+
+    folder = root / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, chart in _figures(only, quick, jobs, watch).items():
+        path = folder / f"{name}.svg"
+        path.write_text(in_light(svg(chart)) + "\n", encoding="utf-8")
+        written.append(path)
+    return written
+
+
+def _figures(
+    only: Collection[str], quick: bool, jobs: int | None, watch: Watch | None
+) -> dict[str, Spec]:
+    from tools.gallery import counting, friendliness, queues, round_trips, staircases, windows
+
+    all_parts: Mapping[str, Any] = {
+        "windows": windows,
+        "round-trips": round_trips,
+        "friendliness": friendliness,
+        "queues": queues,
+    }
+    parts = {part: module for part, module in all_parts.items() if part in only}
+    known = {part: names("queues" if part == "queues" else "controllers") for part in parts}
+    plan: dict[Key, Scenario] = {
+        (part, *key): scenario
+        for part, module in parts.items()
+        for key, scenario in module.plan(known[part], quick).items()
+    }
+    keys = list(plan)
+    read = for_each(
+        list(plan.values()),
+        lambda index, record: parts[keys[index][0]].read(record),
+        jobs=jobs,
+        watch=watch,
+    )
+    found = dict(zip(keys, read, strict=True))
+    drawn: dict[str, Spec] = {}
+    if "staircases" in only:
+        drawn["staircases"] = staircases.draw(names())
+    if "counting" in only:
+        drawn[counting.FIGURE] = counting.draw(quick)
+    for part, module in parts.items():
+        own = {key[1:]: one for key, one in found.items() if key[0] == part}
+        drawn |= module.draw(known[part], own)
+    return drawn
+
+
+def scenario(file: str, settings: Sequence[Mapping[str, object]]) -> Scenario:
+    """Read a scenario of the gallery under `settings`, the last of which weigh most.
+
+    Its queue is DropTail, but where a setting or a controller wants another.
+    """
+    from fairhaul.scenario import read_one
+
+    merged = {name: value for one in settings for name, value in one.items()}
+    chosen = [str(value) for name, value in merged.items() if name.endswith(".controller")]
+    for queue in filter(None, map(needed_queue, chosen)):
+        merged.setdefault("bottleneck.queue.kind", queue)
+    return read_one(ROOT / "scenarios" / "gallery" / file, merged)

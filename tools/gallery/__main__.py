@@ -1,0 +1,25 @@
+"""`python -m tools.gallery`: draw the gallery anew, as `make gallery` does."""
+
+from __future__ import annotations
+
+import click
+
+from fairhaul.cli.progress import progress
+from tools import ROOT
+from tools.gallery import PARTS, write
+
+
+@click.command()
+@click.option("--only", type=click.Choice(PARTS), help="One part of it, as for a new queue.")
+@click.option("--quick", is_flag=True, help="Shorter runs, to look at the drawing.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Runs at a time; all cores if left out.")
+def main(only: str | None, quick: bool, jobs: int | None) -> None:
+    """Draw the gallery of controllers and queues into docs/images/gallery."""
+    with progress() as watch:
+        parts = PARTS if only is None else (only,)
+        written = write(only=parts, quick=quick, jobs=jobs, watch=watch)
+    for path in written:
+        click.echo(f"{path.relative_to(ROOT)}  {path.stat().st_size // 1000} kB")
+
+
+main(prog_name="python -m tools.gallery")

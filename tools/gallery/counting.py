@@ -1,0 +1,106 @@
+"""Flow counters: what they tell of 1 to 10,000 flows, and what a packet costs them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fairhaul.counting import seeming, told, zipf
+from fairhaul.estimate import estimate
+from fairhaul.report.bins import tidy
+from fairhaul.report.charts import Look, head
+from fairhaul.report.look import colour
+from fairhaul.report.plots import INK, Curve, Scale, band, line
+from fairhaul.report.vega import Row, Spec, horizontal, layers, vertical
+from tools.bench.cost import per_packet
+from tools.gallery.grid import legend
+
+FIGURE = "counting"
+COUNTERS = ("exact", "nred", "sred")
+FLOWS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
+SEEDS = range(1, 41)
+
+# The counters' size for the cost, which does not hang on it.
+SIZE = 30_000
+WIDTH, HEIGHT, SPACE = 205, 200, 30
+
+TRUTH = Look(label="truth", colour="var(--quiet)", dash=(4, 3), thin=True)
+THEORY = Look(label="sred by theory", colour=INK, dash=(2, 3), thin=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Part:
+    name: str
+    curves: Sequence[Curve]
+    y: Scale
+
+
+def draw(quick: bool) -> Spec:
+    """Draw accuracy under equal and unequal rates, and the cost beside it.
+
+    `quick` has fewer points and seeds, which tell little.
+    """
+    flows = FLOWS[::4] if quick else FLOWS
+    seeds = SEEDS[:3] if quick else SEEDS
+    looks = {name: Look(label=name, colour=colour(i)) for i, name in enumerate(COUNTERS)}
+    told_of = Scale(title="Flows told / flows", low=0, high=1.5, ticks=[0, 0.5, 1, 1.5])
+    truth = Curve(look=TRUTH, points=[{"x": n, "mean": 1} for n in (flows[0], flows[-1])])
+    theory = [{"x": n, "mean": tidy(seeming(zipf(n)) / n)} for n in flows]
+    cost = {name: _cost(name, flows) for name in COUNTERS}
+    top = 1.15 * max(row["mean"] for rows in cost.values() for row in rows)
+    parts = [
+        _Part(
+            name="Equal rates",
+            curves=[truth, *_accuracy(looks, flows, seeds, exponent=0)],
+            y=told_of,
+        ),
+        _Part(
+            name="Unequal rates (Zipf)",
+            curves=[
+                truth,
+                *_accuracy(looks, flows, seeds, exponent=1),
+                Curve(look=THEORY, points=theory),
+            ],
+            y=told_of,
+        ),
+        _Part(
+            name="Cost, equal rates",
+            curves=[Curve(look=looks[name], points=cost[name]) for name in COUNTERS],
+            y=Scale(title="Instructions per packet", low=0, high=top),
+        ),
+    ]
+    x = Scale(
+        title="Flows", low=1, high=FLOWS[-1], log=True, ticks=[1, 10, 100, 1000, 10_000], form="~s"
+    )
+    names = legend([*looks.values(), TRUTH, THEORY])
+    row = horizontal([_drawn(part, x) for part in parts], spacing=SPACE)
+    return vertical([names, row], spacing=14)
+
+
+def _accuracy(
+    looks: dict[str, Look], flows: Sequence[int], seeds: Sequence[int], *, exponent: float
+) -> list[Curve]:
+    """Give what each counter tells over the truth, with the 95 % interval over seeds."""
+    return [
+        Curve(look=look, points=[_told(name, n, seeds, exponent) for n in flows])
+        for name, look in looks.items()
+    ]
+
+
+def _told(name: str, flows: int, seeds: Sequence[int], exponent: float) -> Row:
+    found = estimate([n / flows for n in told(name, zipf(flows, exponent), seeds=seeds)])
+    low, high = (None if end is None else tidy(end) for end in (found.low, found.high))
+    return {"x": flows, "mean": tidy(found.mean), "low": low, "high": high}
+
+
+def _cost(name: str, flows: Sequence[int]) -> list[dict[str, float]]:
+    return [{"x": n, "mean": tidy(per_packet(name, SIZE, n))} for n in flows]
+
+
+def _drawn(part: _Part, x: Scale) -> Spec:
+    drawn: list[Spec] = []
+    for curve in part.curves:
+        drawn += band(curve, x, part.y) if "low" in curve.points[0] else []
+    drawn += [line(curve, x, part.y) for curve in part.curves]
+    drawn.append(head(part.name, INK, bold=True))
+    return layers(drawn, WIDTH, HEIGHT)

@@ -1,0 +1,184 @@
+"""The queues: one course of traffic before each, and how they compare.
+
+Eight flows share from the start, a burst of transfers joins, and then datagrams that give way to
+nobody. A figure of each queue has its delay, its gauges, its drops, and who gets what of the link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairhaul.measures import measure, series
+from fairhaul.report import charts, gauges, plots
+from fairhaul.report.bins import level, rate, tidy, whole_run
+from fairhaul.report.charts import Lane, Look, Span
+from fairhaul.report.look import colour
+from fairhaul.report.plots import Panel, Scale
+from fairhaul.report.vega import Row, Spec, column, layers, mark
+from tools.gallery import Key, scenario
+
+if TYPE_CHECKING:
+    from fairhaul.record import Record
+    from fairhaul.scenario import Scenario
+
+QUICK = {
+    **{"duration": "12 s", "warmup": "3 s"},
+    **{"flow.burst.start": "4 s", "flow.datagrams.start": "8 s"},
+}
+# Keys of the scenario that show a queue at its work. Without adaptation RED has a gauge
+# that never moves.
+SETTINGS: Mapping[str, Mapping[str, object]] = {
+    "red": {"bottleneck.queue.adaptive": True},
+    "xcp": {f"flow.{name}.controller": "xcp" for name in ("near", "far", "burst")},
+    "xcp_tcp": {"flow.near.controller": "xcp"},
+}
+
+LINK = "bottleneck"
+STREAM = "datagrams"
+WHO = ("near", "far", "burst", STREAM)
+# A run has a thousand bins, as long as the warm-up is so many of them: these are of five and eight.
+BINS = 200
+SHARE_BINS = 125
+HEIGHT = 120
+# Less than this is drawn at the edge.
+LEAST_MS = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """What is drawn of a run: its lanes, what each kind of flow got, and its figures."""
+
+    span: Span
+    lanes: Sequence[Lane]
+    shares: Sequence[Row]
+    rate_mbps: float
+    figures: Mapping[str, Row]
+
+
+def plan(names: Sequence[str], quick: bool) -> dict[Key, Scenario]:
+    """Give a run for each queue."""
+    short = QUICK if quick else {}
+    return {
+        (name,): scenario(
+            "queues.toml", [short, {"bottleneck.queue.kind": name}, SETTINGS.get(name, {})]
+        )
+        for name in names
+    }
+
+
+def read(record: Record) -> Found:
+    """Keep what is drawn."""
+    scenario = record.meta["scenario"]
+    rate_bps = scenario["links"][0]["rate_bps"]
+    rows = whole_run(record.link_series, len(scenario["links"]), scenario)
+    waits = replace(rows, columns={"ms": rows.columns["backlog_bytes"] * 8e3 / rate_bps})
+    span = Span(end_s=scenario["duration_s"], warmup_s=scenario["warmup_s"])
+    queue = gauges.lane(
+        scenario["links"][0].get("queue", {}).get("kind", "droptail"),
+        *(level(waits, "ms", BINS), 0, span),
+        unit="ms",
+        note="what waits, over the rate of the link",
+        number=0,
+    )
+    dropped = rate(rows, "dropped", BINS)
+    drops = gauges.lane("drops", dropped, 0, span, unit="packets/s", number=1)
+    return Found(
+        span=span,
+        lanes=[queue, *gauges.lanes(record, [LINK], span, BINS), drops],
+        shares=_shares(record),
+        rate_mbps=rate_bps * 1e-6,
+        figures=_figures(record),
+    )
+
+
+def _shares(record: Record) -> list[dict[str, float]]:
+    """Give what each kind of flow gets over time, Mbit/s, one upon the other."""
+    scenario = record.meta["scenario"]
+    flows = scenario["flows"]
+    found = rate(whole_run(record.flow_series, len(flows), scenario), "goodput_bytes", SHARE_BINS)
+    kinds = [flow["name"].partition("[")[0] for flow in flows]
+    each = [found.mean[[kind == who for kind in kinds]].sum(axis=0) * 8e-6 for who in WHO]
+    heaps = np.cumsum([np.zeros(len(found.middle_s)), *each], axis=0)
+    return [
+        {"t": tidy(t), **{f"v{k}": tidy(heap[b]) for k, heap in enumerate(heaps)}}
+        for b, t in enumerate(found.middle_s)
+    ]
+
+
+def _figures(record: Record) -> dict[str, Row]:
+    """Give the figures by which queues are compared, and of the delay what lies around it."""
+    scenario = record.meta["scenario"]
+    found = measure(record)
+    rows = series(record.flow_series, len(scenario["flows"]), scenario)
+    shared = [i for i, flow in enumerate(scenario["flows"]) if flow["role"] == "measured"]
+    propagation = np.array([[scenario["flows"][i]["rtt_s"]] for i in shared])
+    waits_ms = 1e3 * (rows.columns["rtt_s"][shared] - propagation)
+    flows = dict(zip([f["name"] for f in found["flows"]], scenario["flows"], strict=True))
+    sent_s = scenario["duration_s"] - flows[STREAM]["start"]["at_s"]
+    stream = next(flow for flow in found["flows"] if flow["name"] == STREAM)
+    got = stream["goodput_bps"] * (scenario["duration_s"] - scenario["warmup_s"]) / sent_s
+    low, middle, high = (tidy(float(np.nanpercentile(waits_ms, p))) for p in (5, 50, 95))
+    alone = {"low": None, "high": None}
+    return {
+        "delay": {"mean": middle, "low": low, "high": high},
+        "busy": {"mean": tidy(100 * found["links"][0]["utilization"]), **alone},
+        "jain": {"mean": tidy(found["fairness"]["jain"]), **alone},
+        "stream": {"mean": tidy(got * 1e-6), **alone},
+    }
+
+
+def draw(names: Sequence[str], found: Mapping[Key, Found]) -> dict[str, Spec]:
+    """Draw a figure for each queue, and one of all."""
+    each = {f"queue-{name}": _one(found[name,]) for name in names}
+    return {**each, "queues": _all({name: found[name,].figures for name in names})}
+
+
+def _one(found: Found) -> Spec:
+    return charts.lanes(found.lanes, found.span, below=[_heap(found)])
+
+
+def _heap(found: Found) -> Spec:
+    """Draw who gets what as areas one upon the other."""
+    axis = {"tickCount": 4, "title": "Mbit/s"}
+    scale = {"domain": [0, found.rate_mbps], "nice": False}
+    looks = [Look(label=who, colour=colour(k)) for k, who in enumerate(WHO)]
+    parts = [charts.head("goodput", plots.INK, bold=True)]
+    for k, look in enumerate(looks):
+        y = column(f"v{k}:Q", axis=axis, scale=scale)
+        place = {"x": found.span.axis(), "y": y, "y2": {"field": f"v{k + 1}"}}
+        area: Spec = {"color": look.colour, "fillOpacity": 0.7, "line": False, "clip": True}
+        parts.append(mark("area", place, **area))
+    last = found.shares[-1]
+    middles = [(float(last[f"v{k}"]) + float(last[f"v{k + 1}"])) / 2 for k in range(len(WHO))]
+    parts += charts.labels(looks, [HEIGHT * (1 - y / found.rate_mbps) for y in middles], HEIGHT)
+    return layers(parts, charts.WIDTH, HEIGHT, found.shares)
+
+
+def _all(found: Mapping[str, Mapping[str, Row]]) -> Spec:
+    """Draw the figures of all queues below each other."""
+
+    def panel(key: str, scale: Scale) -> Panel:
+        return Panel(scale=scale, rows=[{"row": name, **one[key]} for name, one in found.items()])
+
+    high = [float(one["delay"]["high"]) for one in found.values()]
+    low = [max(float(one["delay"]["low"]), LEAST_MS) for one in found.values()]
+    busy = [float(one["busy"]["mean"]) for one in found.values()]
+    jain = [float(one["jain"]["mean"]) for one in found.values()]
+    each = [
+        panel("delay", plots.powers("Delay of near and far (ms)", [*low, *high])),
+        panel("busy", Scale(title="Link busy (%)", low=_floor(min(busy), 5), high=100)),
+        panel(
+            "jain", Scale(title="Jain's index, near and far", low=_floor(min(jain), 0.1), high=1)
+        ),
+        panel("stream", Scale(title="Datagrams get (Mbit/s)", low=0, high=20)),
+    ]
+    return plots.panels(list(found), each)
+
+
+def _floor(value: float, step: float) -> float:
+    """Give where an axis begins that holds `value`."""
+    return tidy(step * np.floor(value / step - 0.1))

@@ -1,0 +1,54 @@
+"""The window of each controller over time, alone and beside standard TCP: a figure for its page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from fairhaul.papers.figures import windows
+from fairhaul.report import plots
+from fairhaul.report.charts import Look
+from fairhaul.report.look import colour
+from fairhaul.report.vega import Spec
+from tools.gallery import Key, scenario
+
+if TYPE_CHECKING:
+    from fairhaul.record import Record
+    from fairhaul.report.charts import Span
+    from fairhaul.scenario import Scenario
+
+QUICK = {"duration": "10 s"}
+ALONE, BESIDE = "alone", "beside standard TCP"
+
+Lines = tuple["Span", list[dict[str, float]]]
+
+
+def plan(names: Sequence[str], quick: bool) -> dict[Key, Scenario]:
+    """Give two runs for each controller."""
+    short = QUICK if quick else {}
+    # A setting cannot take a flow out of a scenario, so one that is to be gone sends a single byte.
+    beside: Mapping[str, Mapping[str, object]] = {ALONE: {"flow.reno.traffic": "1 B"}, BESIDE: {}}
+    return {
+        (name, how): scenario("windows.toml", [short, {"flow.F.controller": name}, setting])
+        for name in names
+        for how, setting in beside.items()
+    }
+
+
+def read(record: Record) -> Lines:
+    """Keep both windows over time."""
+    return windows(record, ("F", "reno"))
+
+
+def draw(names: Sequence[str], found: Mapping[Key, Lines]) -> dict[str, Spec]:
+    """Draw a figure for each controller."""
+    return {name: _one(name, found) for name in names}
+
+
+def _one(name: str, found: Mapping[Key, Lines]) -> Spec:
+    span, alone = found[name, ALONE]
+    beside = found[name, BESIDE][1]
+    other = "reno" if name != "reno" else "another"
+    looks = [Look(label=name, colour=colour(0)), Look(label=other, colour=colour(1))]
+    lanes = {ALONE: [{"t": row["t"], "v0": row["v0"]} for row in alone], BESIDE: beside}
+    return plots.threads(looks, lanes, span, "cwnd (packets)")
