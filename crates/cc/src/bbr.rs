@@ -71,38 +71,38 @@ struct Model {
 }
 
 impl Bbr {
-    pub(crate) const TITLE: &'static str = "BBR version 1: paces at the rate that the path delivers";
+    pub(crate) const TITLE: &'static str = "BBR version 1: paces at the measured delivery rate of the path";
     pub(crate) const SOURCE: &'static str = "BBR";
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "high_gain",
             kind: Kind::Number { least: 1.1, most: 10.0, unit: "" },
             default: 2.885,
-            help: "pacing and window gain at the start, 2 / ln 2; its inverse drains the queue [BBR]",
+            help: "pacing and window gain during startup, 2 / ln 2; drain uses its inverse [BBR]",
         },
         Parameter {
             name: "cwnd_gain",
             kind: Kind::Number { least: 1.0, most: 10.0, unit: "" },
             default: 2.0,
-            help: "packets in flight at most, in products of rate and round-trip time [BBR]",
+            help: "limit of the packets in flight, in bandwidth-delay products [BBR]",
         },
         Parameter {
             name: "bandwidth_window",
             kind: Kind::Whole { least: 2, most: 1000 },
             default: 10.0,
-            help: "rounds over which the largest rate is kept [BBR]",
+            help: "length of the filter for the maximum delivery rate, in round trips [BBR]",
         },
         Parameter {
             name: "min_rtt_window",
             kind: Kind::Number { least: 0.1, most: 1000.0, unit: "s" },
             default: 10.0,
-            help: "how long the smallest round-trip time holds, and how often it is probed [BBR]",
+            help: "length of the filter for the minimum round-trip time, and the interval between its probes [BBR]",
         },
         Parameter {
             name: "probe_rtt",
             kind: Kind::Number { least: 0.0, most: 10.0, unit: "s" },
             default: 0.2,
-            help: "how long four packets in flight probe it [BBR]",
+            help: "duration of a probe for the minimum round-trip time, with four packets in flight [BBR]",
         },
     ];
 

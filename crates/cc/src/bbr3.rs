@@ -112,7 +112,8 @@ struct Model {
 }
 
 impl Bbr3 {
-    pub(crate) const TITLE: &'static str = "BBR version 3: BBR that learns from loss how much the path holds";
+    pub(crate) const TITLE: &'static str = "BBR version 3: BBR that bounds the packets in flight by the \
+                                            loss it measures";
     pub(crate) const SOURCE: &'static str = "BBRV3";
     pub(crate) const PARAMETERS: &'static [Parameter] = law::PARAMETERS;
 

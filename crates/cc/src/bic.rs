@@ -52,45 +52,46 @@ impl Ratio {
 }
 
 impl Bic {
-    pub(crate) const TITLE: &'static str = "BIC: binary search for the window of the last loss";
+    pub(crate) const TITLE: &'static str = "BIC: binary search for the window at which the last loss \
+                                            occurred";
     pub(crate) const SOURCE: &'static str = "BIC";
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "variant",
             kind: Kind::Word(&["paper", "linux"]),
             default: 0.0,
-            help: "the rule as published, with smax, smin and beta, or that of Linux since 5.7, which has its own \
-                   [BIC, LINUX]",
+            help: "paper: as published, with smax, smin and beta; linux: as in Linux since 5.7, with its \
+                   own constants [BIC, LINUX]",
         },
         Parameter {
             name: "smax",
             kind: Kind::Number { least: 1.0, most: 1e6, unit: "packets" },
             default: 32.0,
-            help: "the most that a round adds, variant paper [BIC]",
+            help: "largest increase per round trip, variant paper [BIC]",
         },
         Parameter {
             name: "smin",
             kind: Kind::Number { least: 1e-6, most: 1.0, unit: "packets" },
             default: 0.01,
-            help: "so near to the maximum the search has found it, variant paper [BIC]",
+            help: "distance from the maximum at which the search ends, variant paper [BIC]",
         },
         Parameter {
             name: "beta",
             kind: Kind::Number { least: 0.01, most: 0.9, unit: "" },
             default: 0.125,
-            help: "the share of the window given up at a loss, variant paper [BIC]",
+            help: "fraction of the window given up at a loss, variant paper [BIC]",
         },
         Parameter {
             name: "low_window",
             kind: Kind::Number { least: 0.0, most: 1e6, unit: "packets" },
             default: 14.0,
-            help: "below this window the rule is Reno's [BIC]",
+            help: "below this window it behaves as Reno [BIC]",
         },
         Parameter {
             name: "fast_convergence",
             kind: Kind::Switch,
             default: 1.0,
-            help: "aim lower after a loss below the last maximum, to leave room for others [BIC]",
+            help: "fast convergence: lower the target after a loss below the last maximum, to leave room for other flows [BIC]",
         },
     ];
 

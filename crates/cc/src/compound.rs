@@ -39,44 +39,44 @@ impl Law {
 }
 
 impl Compound {
-    pub(crate) const TITLE: &'static str = "Compound TCP: Reno's window and one that the delay moves";
+    pub(crate) const TITLE: &'static str = "Compound TCP: the sum of Reno's window and a delay-based window";
     pub(crate) const SOURCE: &'static str = "CTCP";
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "alpha",
             kind: Kind::Number { least: 0.0, most: 100.0, unit: "packets" },
             default: 0.125,
-            help: "a round without congestion adds alpha w^k to the window [CTCP]",
+            help: "factor of the increase alpha w^k per round trip without congestion [CTCP]",
         },
         Parameter {
             name: "k",
             kind: Kind::Number { least: 0.0, most: 1.0, unit: "" },
             default: 0.75,
-            help: "the exponent of the window in alpha w^k [CTCP]",
+            help: "exponent of the window in the increase alpha w^k [CTCP]",
         },
         Parameter {
             name: "beta",
             kind: Kind::Number { least: 0.0, most: 0.9, unit: "" },
             default: 0.5,
-            help: "the share of the whole window given up at a loss [CTCP]",
+            help: "fraction of the whole window given up at a loss [CTCP]",
         },
         Parameter {
             name: "gamma",
             kind: Kind::Number { least: 0.0, most: 1e6, unit: "packets" },
             default: 30.0,
-            help: "with so many packets in queues the delay-based part shrinks [CTCP]",
+            help: "number of own packets in queues at which the delay-based window starts to shrink [CTCP]",
         },
         Parameter {
             name: "zeta",
             kind: Kind::Number { least: 0.0, most: 100.0, unit: "" },
             default: 1.0,
-            help: "the delay-based part shrinks by zeta packets for each in queues [CTCP]",
+            help: "packets by which the delay-based window shrinks for each own packet in queues [CTCP]",
         },
         Parameter {
             name: "low_window",
             kind: Kind::Number { least: 0.0, most: 1e6, unit: "packets" },
             default: 38.0,
-            help: "below this window there is no delay-based growth [CTCP 2008]",
+            help: "below this window the delay-based window does not grow [CTCP 2008]",
         },
     ];
 

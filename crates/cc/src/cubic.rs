@@ -61,51 +61,52 @@ struct Curve {
 
 impl Cubic {
     pub(crate) const TITLE: &'static str =
-        "CUBIC: the window is a cubic function of time since the last loss";
+        "CUBIC: the window is a cubic function of the time since the last loss";
     pub(crate) const SOURCE: &'static str = "RFC 9438";
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "variant",
             kind: Kind::Word(&["rfc9438", "2005", "2005-literal", "linux"]),
             default: 0.0,
-            help: "the standard, the version of 2005, that with one beta in both of its formulas, which \
-                   contradict each other, or Linux's, in whole packets [RFC 9438, CUBIC 2005, LINUX]",
+            help: "the RFC; the version of 2005; that version with the same beta in both of its formulas, \
+                   which contradict each other; or Linux, which counts whole packets [RFC 9438, CUBIC 2005, \
+                   LINUX]",
         },
         Parameter {
             name: "c",
             kind: Kind::Number { least: 1e-4, most: 1e4, unit: "packets/s^3" },
             default: 0.4,
-            help: "C, how steep the curve is [RFC 9438]",
+            help: "C, the scale of the cubic curve [RFC 9438]",
         },
         Parameter {
             name: "beta",
             kind: Kind::Number { least: 0.1, most: 0.99, unit: "" },
             default: 0.7,
-            help: "the share of the window kept at a loss, variants rfc9438 and linux [RFC 9438]",
+            help: "fraction of the window kept at a loss, variants rfc9438 and linux [RFC 9438]",
         },
         Parameter {
             name: "beta_2005",
             kind: Kind::Number { least: 0.1, most: 0.99, unit: "" },
             default: 0.8,
-            help: "the share of the window kept at a loss, variants of 2005 [CUBIC 2005]",
+            help: "fraction of the window kept at a loss, variants of 2005 [CUBIC 2005]",
         },
         Parameter {
             name: "smax",
             kind: Kind::Number { least: 1.0, most: 1e9, unit: "packets/s" },
             default: 160.0,
-            help: "the fastest growth beyond the last maximum, variants of 2005 [CUBIC 2005]",
+            help: "fastest growth beyond the last maximum, variants of 2005 [CUBIC 2005]",
         },
         Parameter {
             name: "fast_convergence",
             kind: Kind::Switch,
             default: 1.0,
-            help: "aim lower after a loss below the last maximum, to leave room for others [RFC 9438]",
+            help: "fast convergence: lower the target after a loss below the last maximum, to leave room for other flows [RFC 9438]",
         },
         Parameter {
             name: "tcp_friendliness",
             kind: Kind::Switch,
             default: 1.0,
-            help: "never less than standard TCP would have [RFC 9438]",
+            help: "keep the window at or above the one that Reno would have [RFC 9438]",
         },
     ];
 

@@ -19,7 +19,8 @@ pub struct Fast {
 }
 
 impl Fast {
-    pub(crate) const TITLE: &'static str = "FAST TCP: alpha packets in the queue, half the way in each round";
+    pub(crate) const TITLE: &'static str = "FAST TCP: keeps alpha packets in the queue and moves halfway to \
+                                            the target each round trip";
     pub(crate) const SOURCE: &'static str = "FAST";
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
@@ -28,13 +29,13 @@ impl Fast {
             // value for 1 Gbit/s; where a queue holds fewer packets every flow loses.
             kind: Kind::Number { least: 1.0, most: 1e6, unit: "packets" },
             default: 200.0,
-            help: "packets that the flow keeps in queues; to be less than the queue holds [FAST]",
+            help: "packets that the flow keeps in queues; must be less than the capacity of the queue [FAST]",
         },
         Parameter {
             name: "gamma",
             kind: Kind::Number { least: 0.001, most: 1.0, unit: "" },
             default: 0.5,
-            help: "the share of the way that the window goes at once [FAST]",
+            help: "fraction of the distance to its target that the window moves in one step [FAST]",
         },
     ];
 

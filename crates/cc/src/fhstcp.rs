@@ -37,44 +37,45 @@ enum Estimate {
 }
 
 impl Fhstcp {
-    pub(crate) const TITLE: &'static str = "FHSTCP: HighSpeed TCP with growth by time and block pacing";
+    pub(crate) const TITLE: &'static str = "FHSTCP: HighSpeed TCP whose growth scales with the round-trip \
+                                            time, with block pacing";
     pub(crate) const SOURCE: &'static str = "FHSTCP";
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "c",
             kind: Kind::Number { least: 0.0, most: 1000.0, unit: "1/s" },
             default: 10.0,
-            help: "fair factor per second of round-trip time; at 1/c seconds growth is HighSpeed TCP's [FHSTCP]",
+            help: "fair factor per second of round-trip time; at an RTT of 1/c the growth equals that of HighSpeed TCP [FHSTCP]",
         },
         Parameter {
             name: "rtt",
             kind: Kind::Word(&["smoothed", "sample", "minimum"]),
             default: 0.0,
-            help: "which round-trip time makes the factor and the blocks [FHSTCP]",
+            help: "round-trip time used for the factor and the blocks [FHSTCP]",
         },
         Parameter {
             name: "eta_floor",
             kind: Kind::Switch,
             default: 0.0,
-            help: "hold the factor at 1 or more up to 38 packets, never below Reno [FHSTCP]",
+            help: "keep the factor at 1 or more for windows up to 38 packets, so that growth never falls below Reno [FHSTCP]",
         },
         Parameter {
             name: "factor",
             kind: Kind::Switch,
             default: 1.0,
-            help: "multiply growth by c x RTT; off leaves HighSpeed TCP in blocks [FHSTCP]",
+            help: "multiply growth by c x RTT; false leaves HighSpeed TCP with block pacing [FHSTCP]",
         },
         Parameter {
             name: "blocks",
             kind: Kind::Switch,
             default: 1.0,
-            help: "send the window in blocks; off leaves the factor alone [FHSTCP]",
+            help: "send the window in paced blocks; false leaves only the factor [FHSTCP]",
         },
         Parameter {
             name: "train",
             kind: Kind::Number { least: 0.0, most: 65_535.0, unit: "packets" },
             default: 0.0,
-            help: "what leaves at once at most, as Linux sends 44 packets; a larger block is spread over its part of the round; 0: any",
+            help: "largest train sent back to back, e.g. 44 packets in Linux; a larger block is spread over its part of the round trip; 0: no limit",
         },
     ];
 

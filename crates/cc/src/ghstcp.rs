@@ -73,14 +73,14 @@ struct Level {
 }
 
 impl Ghstcp {
-    pub(crate) const TITLE: &'static str = "Gentle HighSpeed TCP: Reno's growth while the delay rises";
+    pub(crate) const TITLE: &'static str = "Gentle HighSpeed TCP: grows like Reno while the delay rises";
     pub(crate) const SOURCE: &'static str = "GHSTCP";
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "variant",
             kind: Kind::Word(&["refined", "original"]),
             default: 0.0,
-            help: "thresholds above the smallest round-trip time, or its trend alone [GHSTCP]",
+            help: "refined: thresholds above the minimum round-trip time; original: the trend of the round-trip time alone [GHSTCP]",
         },
         // Unclear in [GHSTCP]: what makes a correlation positive. A one-sided t test at 5 %, since
         // by the sign alone every second round of an idle path, which has no trend, would be one
@@ -89,19 +89,19 @@ impl Ghstcp {
             name: "significance",
             kind: Kind::Word(&["0.05", "none"]),
             default: 0.0,
-            help: "the trend rises by a one-sided t test at 5 %, or by the sign of its correlation [GHSTCP]",
+            help: "test for a rising trend: a one-sided t test at 5 %, or the sign of the correlation alone [GHSTCP]",
         },
         Parameter {
             name: "free",
             kind: Kind::Number { least: 0.0, most: 1000.0, unit: "" },
             default: 2.0,
-            help: "standard deviations above the smallest round-trip time below which growth is HighSpeed TCP's [GHSTCP]",
+            help: "lower threshold, in standard deviations above the minimum round-trip time; below it growth is that of HighSpeed TCP [GHSTCP]",
         },
         Parameter {
             name: "full",
             kind: Kind::Number { least: 0.0, most: 1000.0, unit: "" },
             default: 4.0,
-            help: "standard deviations above it from which on growth is Reno's [GHSTCP]",
+            help: "upper threshold, in the same unit; above it growth is that of Reno [GHSTCP]",
         },
         // Unclear in [GHSTCP]: what a cycle is. From one reduction of the window to the next; the
         // minimum is over this one and the one before, so that a change of the path is forgotten.
@@ -109,7 +109,7 @@ impl Ghstcp {
             name: "cycle",
             kind: Kind::Word(&["two", "lifetime"]),
             default: 0.0,
-            help: "the smallest round-trip time is that of this and the last cycle, or of all [GHSTCP]",
+            help: "period of the minimum round-trip time: this cycle and the one before, or the whole connection [GHSTCP]",
         },
         // Unclear in [GHSTCP]: the standard deviation of which round-trip times. Those of the round
         // that gave the minimum: the noise of a free path. Over a cycle it would hold the swing of
@@ -118,7 +118,7 @@ impl Ghstcp {
             name: "sigma",
             kind: Kind::Word(&["minimum", "round", "cycle"]),
             default: 0.0,
-            help: "standard deviation of the round of the minimum, of the last round, or of the cycle [GHSTCP]",
+            help: "samples of the standard deviation: the round with the minimum, the last round, or the cycle [GHSTCP]",
         },
         // Unclear in [GHSTCP]: a path without noise has no deviation, and the first packet queued
         // would end its HighSpeed TCP. A tenth of a millisecond is that of a kernel's clock then.
@@ -126,7 +126,7 @@ impl Ghstcp {
             name: "sigma_floor",
             kind: Kind::Number { least: 0.0, most: 1000.0, unit: "ms" },
             default: 0.1,
-            help: "the least that the standard deviation counts as [GHSTCP]",
+            help: "lower bound of the standard deviation [GHSTCP]",
         },
         // Unclear in [GHSTCP]: what a loss takes in Reno's mode. b(w), since only growth is told
         // to have modes.
@@ -134,7 +134,7 @@ impl Ghstcp {
             name: "reno_decrease",
             kind: Kind::Word(&["highspeed", "half"]),
             default: 0.0,
-            help: "a loss in Reno's mode takes HighSpeed TCP's b(w), or half [GHSTCP]",
+            help: "fraction given up at a loss in Reno mode: b(w) of HighSpeed TCP, or half [GHSTCP]",
         },
     ];
 

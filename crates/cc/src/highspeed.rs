@@ -36,9 +36,9 @@ impl Highspeed {
         name: "growth",
         kind: Kind::Word(&["formula", "table", "linux"]),
         default: 0.0,
-        help: "a(w) and b(w) by the formulas, by the 73-row table with a row in force from its \
-               window on, or as in Linux, by the table with a row in force up to its window and a(w) \
-               once for each ACK [RFC 3649, LINUX]",
+        help: "source of a(w) and b(w): the formulas; the 73-row table, where a row applies from its window \
+               upwards; or linux: the table, where a row applies up to its window, and a(w) is added once \
+               per ACK [RFC 3649, LINUX]",
     }];
 
     pub(crate) fn new(settings: &Settings) -> Highspeed {

@@ -62,32 +62,32 @@ impl Meter {
 }
 
 impl Htcp {
-    pub(crate) const TITLE: &'static str = "H-TCP: growth by the time since the last loss";
+    pub(crate) const TITLE: &'static str = "H-TCP: growth depends on the time since the last loss";
     pub(crate) const SOURCE: &'static str = "HTCP";
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "delta_l",
             kind: Kind::Number { least: 0.0, most: 1000.0, unit: "s" },
             default: 1.0,
-            help: "for so long after a loss growth is Reno's [HTCP]",
+            help: "time after a loss during which growth is that of Reno [HTCP]",
         },
         Parameter {
             name: "rtt_scaling",
             kind: Kind::Switch,
             default: 1.0,
-            help: "multiply growth by RTTmin / 0.1 s, held in 0.1 to 2; on in Linux, off in FreeBSD [HTCP]",
+            help: "multiply growth by RTTmin / 0.1 s, clamped to 0.1..2; on in Linux, off in FreeBSD [HTCP]",
         },
         Parameter {
             name: "adaptive_backoff",
             kind: Kind::Switch,
             default: 1.0,
-            help: "keep RTTmin / RTTmax, held in 0.5 to 0.8, at a loss; off keeps half [HTCP]",
+            help: "keep the fraction RTTmin / RTTmax, clamped to 0.5..0.8, of the window at a loss; false keeps half [HTCP]",
         },
         Parameter {
             name: "throughput_switch",
             kind: Kind::Switch,
             default: 1.0,
-            help: "keep half where the throughput changed by more than a fifth since the last loss [HTCP]",
+            help: "keep half if the throughput has changed by more than 20 % since the last loss [HTCP]",
         },
     ];
 

@@ -57,44 +57,44 @@ impl Law {
 
 impl Illinois {
     pub(crate) const TITLE: &'static str =
-        "TCP-Illinois: the delay sets growth and decrease, losses the time";
+        "TCP-Illinois: delay sets the size of increase and decrease, loss triggers the decrease";
     pub(crate) const SOURCE: &'static str = "ILLINOIS";
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "alpha_min",
             kind: Kind::Number { least: 0.001, most: 1e4, unit: "packets" },
             default: 0.3,
-            help: "what a round adds with the queue full [ILLINOIS]",
+            help: "increase per round trip with a full queue [ILLINOIS]",
         },
         Parameter {
             name: "alpha_max",
             kind: Kind::Number { least: 0.001, most: 1e4, unit: "packets" },
             default: 10.0,
-            help: "what a round adds with the queue empty; at least alpha_min is taken [ILLINOIS]",
+            help: "increase per round trip with an empty queue; raised to alpha_min if it is lower [ILLINOIS]",
         },
         Parameter {
             name: "beta_min",
             kind: Kind::Number { least: 0.0, most: 0.9, unit: "" },
             default: 0.125,
-            help: "the share given up at a loss with a short queue [ILLINOIS]",
+            help: "fraction of the window given up at a loss with a short queue [ILLINOIS]",
         },
         Parameter {
             name: "beta_max",
             kind: Kind::Number { least: 0.0, most: 0.9, unit: "" },
             default: 0.5,
-            help: "the share given up at a loss with a long queue; at least beta_min is taken [ILLINOIS]",
+            help: "fraction of the window given up at a loss with a long queue; raised to beta_min if it is lower [ILLINOIS]",
         },
         Parameter {
             name: "win_thresh",
             kind: Kind::Number { least: 0.0, most: 1e6, unit: "packets" },
             default: 15.0,
-            help: "below this window the rule is Reno's [LINUX]",
+            help: "below this window it behaves as Reno [LINUX]",
         },
         Parameter {
             name: "theta",
             kind: Kind::Whole { least: 1, most: 1_000_000 },
             default: 5.0,
-            help: "rounds of an empty queue before growth is largest again [ILLINOIS]",
+            help: "round trips with an empty queue before growth returns to its maximum [ILLINOIS]",
         },
     ];
 

@@ -9,7 +9,8 @@ use crate::{AckEvent, Congestion, Controller, Window};
 pub struct Reno;
 
 impl Reno {
-    pub(crate) const TITLE: &'static str = "Standard TCP: one packet more per round, half at a loss";
+    pub(crate) const TITLE: &'static str = "Standard TCP (Reno): one more packet per round trip, half the \
+                                            window at a loss";
     pub(crate) const SOURCE: &'static str = "RFC 5681";
     pub(crate) const PARAMETERS: &'static [Parameter] = &[];
 

@@ -100,26 +100,26 @@ struct Groups {
 }
 
 impl Synctcp {
-    pub(crate) const TITLE: &'static str = "Sync-TCP: reacts to one-way queueing delay before a loss";
+    pub(crate) const TITLE: &'static str = "Sync-TCP: reacts to one-way queueing delay before a loss occurs";
     pub(crate) const SOURCE: &'static str = "SYNC-TCP";
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "variant",
             kind: Kind::Word(&["modified", "original"]),
             default: 0.0,
-            help: "a start as Reno's up to c_low and an even growth up to c_high, or none of it [SYNC-TCP]",
+            help: "modified: Reno up to c_low, then constant relative growth up to c_high; original: neither [SYNC-TCP]",
         },
         Parameter {
             name: "c_low",
             kind: Kind::Number { least: 0.0, most: 1e9, unit: "packets" },
             default: 100.0,
-            help: "modified: Reno below this window [SYNC-TCP]",
+            help: "modified: below this window it behaves as Reno [SYNC-TCP]",
         },
         Parameter {
             name: "c_high",
             kind: Kind::Number { least: 0.0, most: 1e9, unit: "packets" },
             default: 150.0,
-            help: "modified: an even growth from c_low up to this window [SYNC-TCP]",
+            help: "modified: end of the constant relative growth that begins at c_low [SYNC-TCP]",
         },
         // Unclear in [SYNC-TCP, 3]: of what 0.375 is a part. Of the window in a round, hence of a
         // packet for each delivered: as packets a round, c_low to c_high would last 133 rounds, 8 s
@@ -128,7 +128,7 @@ impl Synctcp {
             name: "alpha0",
             kind: Kind::Number { least: 0.0, most: 1.0, unit: "" },
             default: 0.375,
-            help: "modified: that even growth, the share of the window in a round [SYNC-TCP]",
+            help: "modified: that growth, as a fraction of the window per round trip [SYNC-TCP]",
         },
         // Unclear in [SYNC-TCP, 3]: whether a window that falls below c_low is Reno's again. No: the
         // phases are meant for the start, which the first loss or early decrease ends.
@@ -136,7 +136,7 @@ impl Synctcp {
             name: "phases",
             kind: Kind::Word(&["start", "always"]),
             default: 0.0,
-            help: "modified: its phases hold up to the first reduction, or always [SYNC-TCP]",
+            help: "modified: whether its phases apply until the first reduction, or always [SYNC-TCP]",
         },
         // Unclear in [SYNC-TCP, 2]: the trend of two equal medians. Falling, so that a path without
         // a queue, where all are zero, is taken quickly.
@@ -144,7 +144,7 @@ impl Synctcp {
             name: "tie",
             kind: Kind::Word(&["decreasing", "increasing"]),
             default: 0.0,
-            help: "the trend of equal medians [SYNC-TCP]",
+            help: "trend assumed when two medians are equal [SYNC-TCP]",
         },
         // Unclear in [SYNC-TCP, 2]: regions of a largest delay that is hardly any. The lowest one
         // holds until 10 ms were seen, as [WEIGLE] has it in one of its variants.
@@ -152,13 +152,13 @@ impl Synctcp {
             name: "qmax_floor",
             kind: Kind::Number { least: 0.0, most: 10_000.0, unit: "ms" },
             default: 10.0,
-            help: "a largest queueing delay below it keeps the average in the lowest region [WEIGLE]",
+            help: "while the largest measured queueing delay is below this, the average counts as in the lowest region [WEIGLE]",
         },
         Parameter {
             name: "deskew",
             kind: Kind::Switch,
             default: 0.0,
-            help: "take the drift between the two clocks out of the transit times [MOON]",
+            help: "remove the drift between the two clocks from the one-way transit times [MOON]",
         },
     ];
 

@@ -29,38 +29,39 @@ enum Variant {
 }
 
 impl Vegas {
-    pub(crate) const TITLE: &'static str = "TCP Vegas: a few packets in the queue, seen in the delay";
+    pub(crate) const TITLE: &'static str = "TCP Vegas: keeps a few packets in the queue, estimated from the \
+                                            delay";
     pub(crate) const SOURCE: &'static str = "VEGAS";
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "variant",
             kind: Kind::Word(&["brakmo", "linux"]),
             default: 0.0,
-            help: "the rule as published, whose slow start grows in every other round, or Linux's [VEGAS]",
+            help: "paper: as published, where slow start grows every other round trip; linux: as in Linux [VEGAS]",
         },
         Parameter {
             name: "alpha",
             kind: Kind::Number { least: 0.0, most: 1e6, unit: "packets" },
             default: 2.0,
-            help: "with fewer packets in queues the window grows; the paper also has 1 [LINUX]",
+            help: "below this number of own packets in queues the window grows; the paper also uses 1 [LINUX]",
         },
         Parameter {
             name: "beta",
             kind: Kind::Number { least: 0.0, most: 1e6, unit: "packets" },
             default: 4.0,
-            help: "with more packets in queues the window shrinks; the paper also has 3 [LINUX]",
+            help: "above this number of own packets in queues the window shrinks; the paper also uses 3 [LINUX]",
         },
         Parameter {
             name: "gamma",
             kind: Kind::Number { least: 0.0, most: 1e6, unit: "packets" },
             default: 1.0,
-            help: "with more packets in queues slow start ends [VEGAS]",
+            help: "above this number of own packets in queues slow start ends [VEGAS]",
         },
         Parameter {
             name: "b",
             kind: Kind::Number { least: 0.0, most: 0.9, unit: "" },
             default: 0.5,
-            help: "the share of the window given up at a loss; 0.25 in ns-2 [LINUX]",
+            help: "fraction of the window given up at a loss; 0.25 in ns-2 [LINUX]",
         },
     ];
 

@@ -25,20 +25,21 @@ pub struct Westwood {
 }
 
 impl Westwood {
-    pub(crate) const TITLE: &'static str = "Westwood+: a loss leaves what the path was seen to carry";
+    pub(crate) const TITLE: &'static str = "Westwood+: after a loss the window is the estimated bandwidth \
+                                            times the minimum round-trip time";
     pub(crate) const SOURCE: &'static str = "WESTWOOD";
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "filter",
             kind: Kind::Number { least: 0.0, most: 0.999, unit: "" },
             default: 0.875,
-            help: "the share of the old value that each of the two filters keeps [LINUX]",
+            help: "weight of the old value in each of the two bandwidth filters [LINUX]",
         },
         Parameter {
             name: "least_interval",
             kind: Kind::Number { least: 0.0, most: 100.0, unit: "s" },
             default: 0.05,
-            help: "the bandwidth is sampled once a round trip, and not more often than this [WESTWOOD]",
+            help: "shortest interval between bandwidth samples, which are taken once per round trip [WESTWOOD]",
         },
     ];
 

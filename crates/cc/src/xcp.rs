@@ -23,20 +23,20 @@ pub struct Xcp {
 }
 
 impl Xcp {
-    pub(crate) const TITLE: &'static str = "XCP: takes the rate that routers answer; needs the queue xcp";
+    pub(crate) const TITLE: &'static str = "XCP: sends at the rate that routers assign; needs the queue xcp";
     pub(crate) const SOURCE: &'static str = "XCP-SPEC";
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "variant",
             kind: Kind::Word(&["spec", "xcp-r"]),
             default: 0.0,
-            help: "an acknowledgement brings the answers since the last one, or all so far, so that a lost one takes none with it [XCP-SPEC, XCP-R]",
+            help: "feedback carried by an ACK: since the last ACK, or cumulative, so that a lost ACK loses no feedback [XCP-SPEC, XCP-R]",
         },
         Parameter {
             name: "ageing",
             kind: Kind::Number { least: 0.0, most: 1.0, unit: "" },
             default: 0.5,
-            help: "the share of an unused part of the rate that is given back in a round [XCP-SPEC]",
+            help: "fraction of the unused rate that is returned per round trip [XCP-SPEC]",
         },
     ];
 

@@ -148,23 +148,23 @@ fn parameters_of_red_that_do_not_fit_are_refused_where_they_stand() {
         mistakes(&DUMBBELL.replace("{ kind = \"droptail\", capacity = \"1 bdp\" }", &queue), &[])
     };
     let text = told("min_threshold = 30,\nmax_threshold = 20");
-    assert_eq!(text, "test.toml:9: max_threshold: 20 packets are not above the lower threshold, 30");
+    assert_eq!(text, "test.toml:9: max_threshold: 20 packets must be above the lower threshold of 30 packets");
     // One that is automatic: 1 Gbit/s carries 125 packets of 1000 B in a ms, and half of 5 ms are 312.5.
     let text = told("max_threshold = 300");
     assert_eq!(text, "test.toml:8: max_threshold: 300 packets are not above the lower threshold, 312.5");
     let text = told("threshold_unit = \"capacity\",\nmin_threshold = 0.5, max_threshold = 2");
-    assert_eq!(text, "test.toml:9: max_threshold: 2 is more than the whole capacity, 1");
+    assert_eq!(text, "test.toml:9: max_threshold: 2 exceeds the whole capacity, 1");
     let text = told("threshold_unit = \"capacity\", min_threshold = 0.5, max_threshold = 0.25");
     assert!(text.ends_with("50 packets are not above the lower threshold, 100"), "{text}");
-    assert!(told("q_weight = -1.5").contains("q_weight: below zero there are only the codes -1 and -2"));
-    assert!(told("mean_packet = 0.5").contains("mean_packet: 0.5 B is less than a byte"));
+    assert!(told("q_weight = -1.5").contains("q_weight: wanted a weight of at least 0, or one of the codes -1 and -2"));
+    assert!(told("mean_packet = 0.5").contains("mean_packet: 0.5 B is less than one byte"));
     assert!(told("min_threshold = -1").contains("min_threshold"));
     assert!(told("min_treshold = 5").contains("did you mean \"min_threshold\"?"));
     let endless = DUMBBELL.replace(
         "kind = \"droptail\", capacity = \"1 bdp\"",
         "kind = \"red\", capacity = \"unlimited\", threshold_unit = \"capacity\", min_threshold = 0.5",
     );
-    assert!(mistakes(&endless, &[]).contains("threshold_unit: a queue without a limit has no shares"));
+    assert!(mistakes(&endless, &[]).contains("threshold_unit: fractions of the capacity need a queue with a limit"));
 }
 
 #[test]
@@ -648,8 +648,8 @@ fn parameters_of_xcp_and_its_counters_that_make_no_sense_are_refused_where_they_
         ("weight = 2", "weight: wanted a number from"),
         ("up = 0.5", "up: wanted a number from 1"),
         ("rule = \"adaptiv\"", "rule: wanted one of literal, adaptive, not \"adaptiv\""),
-        ("min_p = 0.2", "min_p: 0.2 is more than max_p, 0.1"),
-        ("min_interval = 2000", "min_interval: 2000 ms are more than max_interval, 1000 ms"),
+        ("min_p = 0.2", "min_p: 0.2 exceeds max_p, 0.1"),
+        ("min_interval = 2000", "min_interval: 2000 ms exceed max_interval, 1000 ms"),
     ] {
         let text = told(queue);
         assert!(text.starts_with("test.toml:7: ") && text.contains(wanted), "{queue}: {text}");

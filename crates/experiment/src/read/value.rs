@@ -157,7 +157,7 @@ pub(crate) fn frequency(text: &str) -> Result<f64, String> {
 
 /// Two ends of a range.
 fn range(text: &str, most: Span) -> Result<(Span, Span), String> {
-    let wanted = || format!("\"{}\" is not a range; wanted one such as \"0 s..2 s\"", clip(text));
+    let wanted = || format!("\"{}\" is not a range; wanted e.g. \"0 s..2 s\"", clip(text));
     let (from, to) = text.split_once("..").ok_or_else(wanted)?;
     let (from, to) = (span(from, Span::ZERO, most)?, span(to, Span::ZERO, most)?);
     if from <= to { Ok((from, to)) } else { Err(format!("the range \"{}\" runs backwards", clip(text))) }

@@ -32,43 +32,43 @@ pub(crate) const ENTRIES: Parameter = Parameter {
     name: "entries",
     kind: Kind::Whole { least: 1, most: 10_000_000 },
     default: 1000.0,
-    help: "how many zombies there are: as many flows can be told [SRED]",
+    help: "length of the zombie list, which is the largest number of flows that can be counted [SRED]",
 };
 pub(crate) const OVERWRITE: Parameter = Parameter {
     name: "overwrite",
     kind: SHARE,
     default: 0.25,
-    help: "the probability that a zombie gives way to a packet that missed it [SRED]",
+    help: "probability that a zombie is overwritten by a packet that did not match it [SRED]",
 };
 pub(crate) const WEIGHT: Parameter = Parameter {
     name: "weight",
     kind: SHARE,
     default: 0.001,
-    help: "of one comparison in the average share of hits [SRED]",
+    help: "weight of one comparison in the average hit rate [SRED]",
 };
 const INSPECT: Parameter = Parameter {
     name: "inspect",
     kind: SHARE,
     default: 1.0,
-    help: "the share of packets that are looked at, drawn at random [XCP-TCP]",
+    help: "fraction of packets that is inspected, sampled at random [XCP-TCP]",
 };
 pub(crate) const FILL: Parameter = Parameter {
     name: "fill",
     kind: Kind::Word(&["at once", "literal"]),
     default: 0.0,
-    help: "what is compared while the list fills: packets with what there is, or nothing as in the source",
+    help: "while the list fills: compare packets with the entries so far, or compare nothing as in the source",
 };
 pub(crate) const START: Parameter = Parameter {
     name: "start",
     kind: Kind::Word(&["corrected", "literal"]),
     default: 0.0,
-    help: "the average of hits: freed of the zero it begins with, or as it is in the source",
+    help: "average hit rate: corrected for its initial value of zero, or uncorrected as in the source",
 };
 const STALE: Parameter = Parameter {
     name: "stale",
     kind: Kind::Number { least: 0.0, most: 1e6, unit: "s" },
     default: 1.0,
-    help: "without a packet for longer there are no flows; 0: the last number stands",
+    help: "after this time without a packet the number of flows is 0; 0: the last number is kept",
 };
 
 impl ZombieRule {
@@ -116,7 +116,7 @@ pub struct Zombies {
 impl Zombies {
     /// One line of what it is.
     pub const TITLE: &'static str =
-        "SRED's zombie list: the inverse of the share of packets that meet their own flow";
+        "SRED's zombie list: the inverse of the fraction of packets that match an entry of their own flow";
     /// The key of its source.
     pub const SOURCE: &'static str = "SRED";
     /// Its parameters.

@@ -89,20 +89,20 @@ const OWN: [Parameter; 2] = [
         name: "quantum",
         kind: Kind::Whole { least: 1, most: 64_000 },
         default: 1514.0,
-        help: "bytes that a bucket may send in a turn [RFC 8290]",
+        help: "quantum: bytes that a bucket may send per round of the scheduler [RFC 8290]",
     },
     Parameter {
         name: "flows",
         kind: Kind::Whole { least: 1, most: 65_536 },
         default: 1024.0,
-        help: "buckets into which connections are sorted [RFC 8290]",
+        help: "number of buckets among which connections are distributed [RFC 8290]",
     },
 ];
 
 impl FqCodel<()> {
     /// One line of what it is.
     pub const TITLE: &'static str =
-        "FQ-CoDel: connections take turns, each under a CoDel of its own; sparse ones go first";
+        "FQ-CoDel: fair queueing of connections, each with its own CoDel; sparse ones have priority";
     /// The key of its source.
     pub const SOURCE: &'static str = "RFC 8290";
     /// Its parameters.
@@ -110,8 +110,12 @@ impl FqCodel<()> {
         &[codel::PARAMETERS[0], codel::PARAMETERS[1], codel::PARAMETERS[2], OWN[0], OWN[1]];
     /// What it tells of itself.
     pub const GAUGES: [Gauge; 2] = [
-        Gauge { name: "backlogged_buckets", unit: "buckets", help: "buckets in which a packet waits" },
-        Gauge { name: "dropping_buckets", unit: "buckets", help: "those of them whose CoDel drops or marks" },
+        Gauge { name: "backlogged_buckets", unit: "buckets", help: "number of buckets with waiting packets" },
+        Gauge {
+            name: "dropping_buckets",
+            unit: "buckets",
+            help: "number of those whose CoDel is in the dropping state",
+        },
     ];
 }
 

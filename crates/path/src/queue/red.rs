@@ -98,7 +98,8 @@ impl Adaptation {
 
 impl Red {
     /// One line of what it is.
-    pub const TITLE: &'static str = "Random early detection: drops or marks at random by the average queue, as in ns-2; adaptive on request";
+    pub const TITLE: &'static str = "Random early detection: drops or marks at random by the average queue \
+                                     length, as in ns-2; optionally adaptive";
     /// The key of its source.
     pub const SOURCE: &'static str = "RED";
     /// Its parameters.
@@ -108,12 +109,12 @@ impl Red {
         Gauge {
             name: "average_packets",
             unit: "packets",
-            help: "the moving average of the queue as of the last arrival, in mean packets",
+            help: "moving average of the queue length at the last arrival, in mean packets",
         },
         Gauge {
             name: "max_p",
             unit: "",
-            help: "drop probability at the upper threshold, which Adaptive RED moves",
+            help: "drop probability at the upper threshold, which Adaptive RED adjusts",
         },
     ];
 
