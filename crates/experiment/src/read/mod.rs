@@ -138,7 +138,10 @@ fn free(axes: Vec<Axis>, tree: &Node, fixed: &[(Spot, Vec<Target>)], notes: &mut
             }
         };
         if targets.iter().any(|target| seen.contains(target)) {
-            notes.note(axis.spot, format!("\"{}\" sets what another key of the sweep sets", axis.path));
+            notes.note(
+                axis.spot,
+                format!("\"{}\" sets a value that another key of the sweep also sets", axis.path),
+            );
         }
         seen.extend_from_slice(&targets);
         let is_fixed = |target: &&Target| fixed.iter().any(|(_, by)| by.contains(target));
@@ -150,7 +153,7 @@ fn free(axes: Vec<Axis>, tree: &Node, fixed: &[(Spot, Vec<Target>)], notes: &mut
             let spot = by.map_or(axis.spot, |(spot, _)| *spot);
             notes.note(
                 spot,
-                format!("[sweep] varies \"{0}\", which sets this too; set \"{0}\" as a whole", axis.path),
+                format!("[sweep] varies \"{0}\", which also sets this value; set all of \"{0}\"", axis.path),
             );
         }
     }
@@ -194,7 +197,7 @@ fn variants(tree: &Node, home: &Home, axes: &[Axis], notes: &mut Notes) -> Vec<V
         if flows > MOST_SWEPT_FLOWS {
             notes.note(
                 first.spot,
-                format!("the runs of the sweep have more than {MOST_SWEPT_FLOWS} flows in all"),
+                format!("the runs of the sweep have more than {MOST_SWEPT_FLOWS} flows in total"),
             );
             break;
         }

@@ -102,7 +102,7 @@ impl Net {
                     if !names.insert(wire.name.clone()) {
                         notes.note(
                             link.spot,
-                            format!("a second link is called \"{}\"; give it a name", wire.name),
+                            format!("duplicate link name \"{}\"; give the link another name", wire.name),
                         );
                     }
                     net.wires.push(wire);
@@ -119,7 +119,7 @@ impl Net {
             for key in ["from", "to"].into_iter().filter(|key| flow.given(key)) {
                 notes.note(
                     flow.spot(key),
-                    format!("{key}: there are no nodes in a dumbbell; use [[node]] and [[link]]"),
+                    format!("{key}: a dumbbell has no nodes; use [[node]] and [[link]]"),
                 );
             }
             return (!self.wires.is_empty()).then(|| Way { links: vec![0], hops: true });
@@ -138,14 +138,14 @@ impl Net {
         if from == to {
             notes.note(
                 flow.spot("to"),
-                format!("to: the flow ends where it begins, at \"{}\"", self.nodes[to]),
+                format!("to: the flow starts and ends at the same node, \"{}\"", self.nodes[to]),
             );
             return None;
         }
         let links = self.shortest(from, to);
         if links.is_none() && self.whole {
             let (from, to) = (&self.nodes[from], &self.nodes[to]);
-            notes.note(flow.spot("to"), format!("to: no links lead from \"{from}\" to \"{to}\""));
+            notes.note(flow.spot("to"), format!("to: there is no path from \"{from}\" to \"{to}\""));
         }
         Some(Way { links: links?, hops: flow.given("rtt") })
     }
@@ -269,7 +269,10 @@ fn wire(link: &Values, nodes: &[String], traces: &Traces, notes: &mut Notes) -> 
     let (from, to) = (end("from", ends.0.as_ref()), end("to", ends.1.as_ref()));
     let (from, to) = (from?, to?);
     if from == to {
-        notes.note(link.spot("to"), format!("to: the link ends where it begins, at \"{}\"", nodes[to]));
+        notes.note(
+            link.spot("to"),
+            format!("to: the link starts and ends at the same node, \"{}\"", nodes[to]),
+        );
         return None;
     }
     let name = link.text("name").unwrap_or_else(|| format!("{}-{}", nodes[from], nodes[to]));
@@ -286,7 +289,7 @@ fn nodes(root: &Values, notes: &mut Notes) -> Vec<String> {
     for table in tables.iter().take(MOST_NODES) {
         let Some(name) = table.text("name") else { continue };
         if !seen.insert(name.clone()) {
-            notes.note(table.spot("name"), format!("name: a second node is called \"{name}\""));
+            notes.note(table.spot("name"), format!("name: duplicate node name \"{name}\""));
             continue;
         }
         names.push(name);
@@ -299,7 +302,7 @@ fn node(nodes: &[String], key: &str, name: &str, spot: Spot, notes: &mut Notes) 
     let found = nodes.iter().position(|n| n == name);
     if found.is_none() {
         let known: Vec<&str> = nodes.iter().map(String::as_str).collect();
-        notes.note(spot, format!("{key}: no node is called \"{name}\"{}", way_out(name, &known)));
+        notes.note(spot, format!("{key}: unknown node \"{name}\"{}", way_out(name, &known)));
     }
     found
 }

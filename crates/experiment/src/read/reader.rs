@@ -106,7 +106,7 @@ access! {
 /// Reads a table of `shape`; keys in `skip` belong to somebody else.
 pub(crate) fn table(node: &Node, shape: &'static Shape, skip: &[&str], notes: &mut Notes) -> Option<Values> {
     let Value::Table(entries) = &node.value else {
-        notes.note(node.spot, format!("{} is a table, not {}", shape.name, clip(&node.to_string())));
+        notes.note(node.spot, format!("{} must be a table, not {}", shape.name, clip(&node.to_string())));
         return None;
     };
     let known: Vec<&str> = shape.fields.iter().map(|f| f.name).collect();
@@ -279,11 +279,11 @@ fn word(
         _ => return refuse(node, key, unwanted(accepts, node), notes),
     };
     let Some(text) = chosen.text() else {
-        return refuse(chosen, key, format!("{} is one of {}", words.tag, known.join(", ")), notes);
+        return refuse(chosen, key, format!("{} must be one of {}", words.tag, known.join(", ")), notes);
     };
     let Some(case) = words.cases.iter().find(|c| c.name == text) else {
         let text = clip(text);
-        notes.note(chosen.spot, format!("{key} \"{text}\" is not known{}", way_out(&text, &known)));
+        notes.note(chosen.spot, format!("unknown {key} \"{text}\"{}", way_out(&text, &known)));
         return None;
     };
     let as_table = Node { value: Value::Table(entries.to_vec()), spot: node.spot };
@@ -312,7 +312,7 @@ fn controller(node: &Node, notes: &mut Notes) -> Option<Choice> {
     };
     let Some(entry) = entry(name) else {
         let name = clip(name);
-        notes.note(chosen.spot, format!("controller \"{name}\" is not known{}", way_out(&name, &known)));
+        notes.note(chosen.spot, format!("unknown controller \"{name}\"{}", way_out(&name, &known)));
         return None;
     };
     let mut settings = Settings::defaults(entry.parameters);

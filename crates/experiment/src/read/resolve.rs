@@ -31,7 +31,7 @@ pub(super) fn resolve(root: &Values, stem: &str, traces: &Traces, notes: &mut No
     {
         notes.note(
             root.spot("warmup"),
-            format!("warmup: {warmup} leaves nothing of the {duration} of the run"),
+            format!("warmup: {warmup} must be shorter than the run of {duration}"),
         );
     }
     let net = Net::read(root, traces, notes);
@@ -82,7 +82,7 @@ fn flows_fit(tables: &[Values], spot: Spot, given: bool, notes: &mut Notes) -> O
     let mut names = BTreeSet::new();
     for table in tables {
         if let Some(name) = table.text("name").filter(|name| !names.insert(name.clone())) {
-            notes.note(table.spot("name"), format!("name: a second flow is called \"{name}\""));
+            notes.note(table.spot("name"), format!("name: duplicate flow name \"{name}\""));
         }
     }
     let connections = |table: &Values| Some(table.whole("count")? * table.whole("connections").unwrap_or(1));
@@ -132,8 +132,9 @@ fn routers_answer(parties: &[Party], net: &Net, notes: &mut Notes) {
         }
         let names: Vec<String> = wires().map(|wire| format!("\"{}\"", wire.name)).collect();
         let text = format!(
-            "controller: \"xcp\" takes its rate from routers, and no link on the way of its data is one ({}); give one of \
-             them queue.kind = \"xcp\" or \"xcp_tcp\", or choose another controller",
+            "controller: \"xcp\" needs routers that assign its rate, and no link on the path of its data \
+             has such a queue ({}); set queue.kind = \"xcp\" or \"xcp_tcp\" for one of them, or choose \
+             another controller",
             names.join(", ")
         );
         party.note("controller", text, notes);
@@ -180,7 +181,9 @@ fn limit(index: usize, wire: &Wire, of: &Limit, flows: &Flows, notes: &mut Notes
     let found = match of.asked {
         Asked::Unlimited => Ok(Capacity::Unlimited),
         Asked::Packets(packets) => Ok(Capacity::Packets(packets)),
-        Asked::Bytes(bytes) if bytes < largest => Err(format!("{bytes} do not hold a packet of {largest}")),
+        Asked::Bytes(bytes) if bytes < largest => {
+            Err(format!("{bytes} is less than one packet of {largest}"))
+        }
         Asked::Bytes(bytes) => Ok(Capacity::Bytes(bytes)),
         Asked::Time(time) => packets_in(time, wire.rate, largest).map(Capacity::Packets),
         // A mean is only right when all of its flows could be read.
@@ -196,7 +199,7 @@ fn limit(index: usize, wire: &Wire, of: &Limit, flows: &Flows, notes: &mut Notes
 fn below(mark: Capacity, capacity: Capacity, spot: Spot, largest: Bytes, notes: &mut Notes) {
     let (what, bytes) = match mark {
         Capacity::Unlimited => {
-            return notes.note(spot, "mark: without a limit it marks nothing; leave it out");
+            return notes.note(spot, "mark: an unlimited threshold marks no packet; remove the key");
         }
         Capacity::Packets(packets) => (format!("{packets} packets"), in_bytes(packets, largest)),
         Capacity::Bytes(bytes) => (bytes.to_string(), bytes.0.into()),
@@ -207,7 +210,7 @@ fn below(mark: Capacity, capacity: Capacity, spot: Spot, largest: Bytes, notes: 
         Capacity::Bytes(size) => (size.to_string(), size.0.into()),
     };
     if bytes >= most {
-        notes.note(spot, format!("mark: {what} are not below the capacity, {whole}"));
+        notes.note(spot, format!("mark: {what} must be below the capacity, {whole}"));
     }
 }
 
@@ -233,13 +236,17 @@ const BIT_PS: u128 = 8_000_000_000_000;
 fn packets_in(time: Span, rate: Rate, packet: Bytes) -> Result<u64, String> {
     let bit_ps = u128::from(rate.as_bps()) * u128::from(time.as_ps());
     let packets = bit_ps.div_ceil(BIT_PS * u128::from(packet.0));
-    u64::try_from(packets).map_err(|_| format!("{time} at {rate} is too much to count"))
+    u64::try_from(packets).map_err(|_| format!("{time} at {rate} is too many packets"))
 }
 
 /// `millionths` of the rate times the mean of `rtts`, in packets, rounded up.
 fn bdp(millionths: u64, rate: Rate, rtts: &[Span], packet: Bytes) -> Result<u64, String> {
     if rtts.is_empty() {
-        return Err("bdp is taken over bulk flows, and none crosses this link; give a time or packets".into());
+        return Err(
+            "the bdp is that of the bulk flows that cross this link, and there are none; use a time \
+                    or packets"
+                .into(),
+        );
     }
     let sum: u128 = rtts.iter().map(|rtt| u128::from(rtt.as_ps())).sum();
     let (times, parts) = if millionths.is_multiple_of(1_000_000) {
@@ -250,9 +257,9 @@ fn bdp(millionths: u64, rate: Rate, rtts: &[Span], packet: Bytes) -> Result<u64,
     let product = u128::from(rate.as_bps()).checked_mul(sum).and_then(|p| p.checked_mul(times.into()));
     let packets = product.map(|p| p.div_ceil(BIT_PS * u128::from(packet.0) * parts * rtts.len() as u128));
     match packets.map(u64::try_from) {
-        Some(Ok(0)) => Err("the flows have no propagation delay, so that 1 bdp holds no packet".into()),
+        Some(Ok(0)) => Err("the flows have no propagation delay, so 1 bdp is less than one packet".into()),
         Some(Ok(packets)) => Ok(packets),
-        _ => Err(format!("so many bdp at {rate} are too much to count")),
+        _ => Err(format!("this multiple of the bdp at {rate} is too many packets")),
     }
 }
 
@@ -266,17 +273,17 @@ pub(super) fn rule(got: &Got, tables: &[Values], notes: &mut Notes) -> Option<Lo
     let chain = ["good_to_bad", "bad_to_good"].map(|key| table.given(key));
     match (table.given("every"), table.given("at"), chain) {
         (true, false, [false, false]) => {
-            strays(table, &["flows", "loss_good", "loss_bad"], "\"every\" counts all packets", notes);
+            strays(table, &["flows", "loss_good", "loss_bad"], "\"every\" applies to all packets", notes);
             table.whole("every").map(LossRule::Every)
         }
         (false, true, [false, false]) => {
-            strays(table, &["loss_good", "loss_bad"], "\"at\" takes one packet for each time", notes);
+            strays(table, &["loss_good", "loss_bad"], "\"at\" loses one packet for each time", notes);
             let times = times(table, notes)?;
             let flows = chosen(table, tables, notes)?;
             Some(LossRule::At { times, flows })
         }
         (false, false, [true, true]) => {
-            strays(table, &["flows"], "a chain strikes all packets", notes);
+            strays(table, &["flows"], "a Gilbert-Elliott chain applies to all packets", notes);
             Some(LossRule::Bursts(Bursts {
                 good_to_bad: table.number("good_to_bad")?,
                 bad_to_good: table.number("bad_to_good")?,
@@ -298,7 +305,7 @@ pub(super) fn rule(got: &Got, tables: &[Values], notes: &mut Notes) -> Option<Lo
 /// Keys that belong to another form of loss.
 fn strays(table: &Values, keys: &[&str], because: &str, notes: &mut Notes) {
     for key in keys.iter().filter(|key| table.given(key)) {
-        notes.note(table.spot(key), format!("{key}: does not belong here; {because}"));
+        notes.note(table.spot(key), format!("{key}: not allowed here, because {because}"));
     }
 }
 
@@ -309,7 +316,7 @@ fn times(table: &Values, notes: &mut Notes) -> Option<Vec<Time>> {
         let Got::Span(at) = got else { unreachable!("at is {got:?}") };
         let at = Time::ZERO + at;
         if times.last().is_some_and(|last| *last >= at) {
-            notes.note(spot, format!("at: {at} does not come after the time before it"));
+            notes.note(spot, format!("at: {at} is not later than the previous time"));
         }
         times.push(at);
     }
@@ -337,7 +344,7 @@ fn chosen(table: &Values, tables: &[Values], notes: &mut Notes) -> Option<Vec<u3
         if struck.is_empty() {
             let known: Vec<&str> = known.iter().map(String::as_str).collect();
             let text = clip(&pattern);
-            notes.note(spot, format!("flows: no flow is called \"{text}\"{}", way_out(&text, &known)));
+            notes.note(spot, format!("flows: unknown flow \"{text}\"{}", way_out(&text, &known)));
         }
         flows.extend(struck);
     }

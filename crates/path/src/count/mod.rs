@@ -213,7 +213,9 @@ mod tests {
         }
         for key in ["weight", "overwrite", "inspect"] {
             for text in ["0", "-0.1", "1.001", "NaN", "much"] {
-                assert!(refused("sred", key, text).starts_with(&format!("sred: {key}: wanted a number from")));
+                assert!(
+                    refused("sred", key, text).starts_with(&format!("sred: {key}: wanted a number from"))
+                );
             }
         }
         assert_eq!(
