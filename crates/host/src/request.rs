@@ -67,7 +67,7 @@ pub fn answer(mut input: impl Read, mut inherited: Inherited) -> ExitCode {
 
 fn carry_out(text: &str, inherited: &mut Inherited) -> Result<Value> {
     let envelope: Envelope =
-        serde_json::from_str(text).map_err(|error| Error::refused(format!("the request: {error}")))?;
+        serde_json::from_str(text).map_err(|error| Error::refused(format!("invalid request: {error}")))?;
     let place = Place::new(&envelope.place);
     match envelope.request {
         Request::List => Ok(kernel::list()),

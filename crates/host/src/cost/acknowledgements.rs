@@ -95,7 +95,7 @@ fn round(wire: &mut Wire, tried: &[Tried]) -> Result<Vec<Round>> {
 
 /// What the programs of a twin take of an acknowledgement.
 fn programs_ns(wire: &mut Wire, flow: &mut Flow, twin: &Loaded) -> Result<f64> {
-    let _counting = sys::count_program_time().when("counting the time of programs")?;
+    let _counting = sys::count_program_time().when("cannot measure the run time of BPF programs")?;
     let (ns, acknowledged) = (twin.ran_ns()?, flow.acknowledged);
     wire.carry(flow, COUNTED)?;
     Ok((twin.ran_ns()? - ns) as f64 / (flow.acknowledged - acknowledged) as f64)

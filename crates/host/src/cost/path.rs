@@ -53,7 +53,7 @@ struct Alone {
 pub fn compare(seconds: u32, steps: Steps) -> Result<Seen> {
     let twins: Vec<Tried> = super::tried()?.into_iter().filter(|one| one.loaded.is_some()).collect();
     let turn = |name: &str, kernel_name: &str| {
-        let what = format!("a flow of {name} over 200 Mbit/s and 20 ms for {seconds} s");
+        let what = format!("run a flow of {name} over 200 Mbit/s and 20 ms for {seconds} s");
         let seen = steps.step(what, || alone(kernel_name, Span::from_s(seconds.into())))?;
         Ok(seen.expect("this is no dry run"))
     };
@@ -83,13 +83,13 @@ fn alone(controller: &str, measured: Span) -> Result<Alone> {
     let mut looks: Vec<(Time, Info)> = Vec::new();
     let mut look = |now, _, info: &Info| looks.push((now, *info));
     let carried = carry(&running, clock, end, &[Transfer::endless(0, controller)], &mut look)?;
-    let (_, passed) = running.finish().when("carrying packets")?;
+    let (_, passed) = running.finish().when("cannot forward packets")?;
     if let Some(failure) = carried.iter().find_map(|one| one.failure.clone()) {
         return Err(Error::failed(failure));
     }
     let first = looks.iter().find(|(now, _)| *now >= Time::ZERO + START);
     let ((since, before), (until, after)) =
-        first.zip(looks.last()).ok_or_else(|| Error::failed("the kernel did not tell of the flow"))?;
+        first.zip(looks.last()).ok_or_else(|| Error::failed("the kernel did not report the flow"))?;
     let bits = f64::from(after.delivered - before.delivered) * f64::from(after.mss) * 8.0;
     let lag = passed.lag.quantile(0.99).unwrap_or(Span::ZERO);
     Ok(Alone { goodput_bps: bits / until.since(*since).as_secs(), lag_p99_s: lag.as_secs() })

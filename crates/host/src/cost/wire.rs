@@ -82,13 +82,13 @@ impl Handed {
 impl Wire {
     /// Makes the hosts, and has their kernel remember what the route says.
     pub fn new() -> Result<Wire> {
-        let lab = Lab::new(layout().layout()).when("making two hosts")?;
-        hold_window(&lab).when("holding the window by the route")?;
+        let lab = Lab::new(layout().layout()).when("cannot create two hosts")?;
+        hold_window(&lab).when("cannot lock the window by a route")?;
         let listen = || socket::receiver(1, 0, &options("reno"));
         let listener = TcpListener::from(lab.host(1).namespace.inside(listen)?);
         listener.set_nonblocking(true)?;
         let mut wire = Wire { lab, listener, bytes: Vec::new(), ends: Vec::new() };
-        wire.teach().when("the connection that teaches the route")?;
+        wire.teach().when("the connection that sets the metrics of the route failed")?;
         Ok(wire)
     }
 
@@ -124,7 +124,7 @@ impl Wire {
 
     fn carry_on(&mut self, flow: &mut Flow, begun: Instant) -> io::Result<Handed> {
         if begun.elapsed() > PATIENCE {
-            return Err(io::Error::other("over a wire without delay it hardly moved"));
+            return Err(io::Error::other("the flow made no progress over a link without delay"));
         }
         let handed = self.pass()?;
         flow.acknowledged += handed.packets;
@@ -247,8 +247,8 @@ fn check(info: &Info) -> Result<()> {
         return Ok(());
     }
     Err(Error::failed(format!(
-        "wanted a window of {WINDOW} packets, a threshold of {THRESHOLD} and no loss, so that what acknowledgements \
-         cost can be compared; the kernel tells of {info:?}"
+        "wanted a window of {WINDOW} packets, a slow-start threshold of {THRESHOLD} and no loss, so that \
+         the cost of acknowledgements can be compared; the kernel reports {info:?}"
     )))
 }
 

@@ -35,7 +35,7 @@ pub fn install(place: &Place, request: &Install) -> Result<Value> {
         check_free(place, &choice.name)?;
     }
     for choice in &choices {
-        let what = format!("try {} on a path of its own, in a namespace that goes again", choice.note.name);
+        let what = format!("test {} on an emulated path in a temporary network namespace", choice.note.name);
         steps.step(what, || trial::run(choice))?;
     }
     let _held = signals::hold()?;
@@ -53,21 +53,24 @@ pub fn install(place: &Place, request: &Install) -> Result<Value> {
 fn check(choices: &[Choice], exposure: &Exposure) -> Result<()> {
     exposure.check_names()?;
     if choices.is_empty() {
-        return Err(Error::refused("which twin? `fairhaul kernel list` has them all"));
+        return Err(Error::refused("no controller is named; `fairhaul kernel list` lists them"));
     }
     for (index, choice) in choices.iter().enumerate() {
         if choices[..index].iter().any(|other| other.name == choice.name) {
-            return Err(Error::refused(format!("{} is asked for twice; another name: --as", choice.name)));
+            return Err(Error::refused(format!(
+                "{} is requested twice; choose another name with --as",
+                choice.name
+            )));
         }
     }
     if exposure.any() && choices.len() > 1 {
-        return Err(Error::refused("only one twin can be a default; install the others by themselves"));
+        return Err(Error::refused("only one controller can be a default; install the others separately"));
     }
     let frozen = choices.iter().find(|choice| freezes_short_paths(&choice.note.name, &choice.values));
     match frozen {
         Some(choice) if exposure.default => Err(Error::refused(format!(
-            "{} with the literal factor c x RTT would freeze this host's flows on short paths, so it cannot be \
-             its default: leave factor_floor at 2, or use it by name, on a route or in a namespace",
+            "{} with the literal factor c x RTT would stall the flows of this host on short paths, so it \
+             cannot be its default: keep factor_floor at 2, or use it by name, on a route or in a namespace",
             choice.name
         ))),
         _ => Ok(()),
@@ -77,13 +80,14 @@ fn check(choices: &[Choice], exposure: &Exposure) -> Result<()> {
 fn check_free(place: &Place, name: &str) -> Result<()> {
     if place.names()?.contains(name) {
         return Err(Error::refused(format!(
-            "{name} is installed already: `fairhaul kernel set` changes its parameters, `remove` takes it out, \
-             and `install --as` gives a second one another name"
+            "{name} is already installed: change its parameters with `fairhaul kernel set`, remove it with \
+             `remove`, or install a second one under another name with `install --as`"
         )));
     }
     if congestion::available()?.iter().any(|other| other == name) {
         return Err(Error::refused(format!(
-            "the kernel has a controller {name} that was not installed here; another name: --as"
+            "the kernel already has a controller {name}, which was not installed by Fairhaul; choose \
+             another name with --as"
         )));
     }
     Ok(())
@@ -96,7 +100,7 @@ fn one(place: &Place, choice: &Choice, exposure: &Exposure, steps: Steps) -> Res
     let set = parameters.map(|key| format!("{}={}", key.name, written(key, choice.values[&key.name])));
     let set: Vec<String> = set.collect();
     let set = if set.is_empty() { String::new() } else { format!(" with {}", set.join(" ")) };
-    steps.step(format!("load {} {} as {name}{set}, pinned", note.name, note.version), || {
+    steps.step(format!("load {} {} as {name}{set} and pin it", note.name, note.version), || {
         place.write(&record)?;
         load::load(choice)?.pin(place, name)
     })?;
@@ -112,6 +116,9 @@ fn undo(place: &Place, choices: &[Choice]) {
         place.forget(&choice.name)
     });
     if let Err(error) = all.and_then(|()| place.vacate(quiet)) {
-        warn(format!("not all could be undone ({error}); `fairhaul kernel remove --all` tries again"));
+        warn(format!(
+            "the installation could not be undone completely ({error}); try again with `fairhaul \
+                      kernel remove --all`"
+        ));
     }
 }

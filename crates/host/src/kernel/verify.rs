@@ -27,7 +27,7 @@ pub fn verify(request: Verify) -> Result<Value> {
     for choice in &choices {
         let name = &choice.note.name;
         let tried = steps
-            .step(format!("try {name} on a path of its own, in a namespace that goes again"), || {
+            .step(format!("test {name} on an emulated path in a temporary network namespace"), || {
                 trial::run(choice)
             });
         wrong.extend(tried.err().map(|error| error.to_string()));

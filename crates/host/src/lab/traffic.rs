@@ -231,7 +231,7 @@ impl Desk<'_> {
         let mut nothing = [0];
         match stream.read(&mut nothing)? {
             0 if !self.over.load(Ordering::Relaxed) => Ok(()),
-            _ => Err(io::Error::other("the receiver did not get to the end")),
+            _ => Err(io::Error::other("the receiver did not receive all data")),
         }
     }
 
@@ -246,7 +246,7 @@ impl Desk<'_> {
         while self.wait(source.next_at()) {
             stream.write_all(&PAYLOAD[..payload])?;
         }
-        Err(io::Error::other("the run is over"))
+        Err(io::Error::other("the run has ended"))
     }
 
     /// Sends datagrams until the run is over. Their losses are nobody's concern.
