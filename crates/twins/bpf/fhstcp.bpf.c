@@ -15,11 +15,11 @@
 
 #include "highspeed_law.h"
 
-FAIRHAUL_TWIN("fhstcp", "FHSTCP: HighSpeed TCP with growth by time and block pacing",
+FAIRHAUL_TWIN("fhstcp", "FHSTCP: HighSpeed TCP whose growth scales with the round-trip time, with block pacing",
 	      "c|0|1000000|0.001/s|fair factor per second of round-trip time\n"
-	      "factor|0|1||multiply growth by c x RTT; 0 leaves HighSpeed TCP in blocks\n"
-	      "factor_floor|0|2||the factor is at least 1: 0 nowhere, 1 up to 38 packets, 2 everywhere\n"
-	      "blocks|0|1||send the window in blocks; 0 leaves the factor alone\n");
+	      "factor|0|1||multiply growth by c x RTT; 0 leaves HighSpeed TCP with block pacing\n"
+	      "factor_floor|0|2||where the factor is kept at 1 or more: 0 nowhere, 1 for windows up to 38 packets, 2 everywhere\n"
+	      "blocks|0|1||send the window in paced blocks; 0 leaves only the factor\n");
 
 PARAMETER c = 10000;
 PARAMETER factor = 1;
