@@ -116,14 +116,17 @@ static BOTTLENECK: Shape = Shape {
     ],
 };
 
-static NODE: Shape =
-    Shape { name: "[[node]]", help: "A node of a graph.", fields: &[field("name", Name, Required, "Name.")] };
+static NODE: Shape = Shape {
+    name: "[[node]]",
+    help: "A node of a graph.",
+    fields: &[field("name", Name, Required, "Name of the node.")],
+};
 
 static LINK: Shape = Shape {
     name: "[[link]]",
     help: "A link of a graph. Both directions are full links with a queue; the reverse one is named `<name> (reverse)`.",
     fields: &[
-        field("name", Name, Said("`from-to`"), "Name."),
+        field("name", Name, Said("`from-to`"), "Name of the link."),
         field("from", Name, Required, "Node at one end."),
         field("to", Name, Required, "Node at the other end."),
         RATE,
@@ -195,7 +198,12 @@ static FLOW: Shape = Shape {
             Said("required, except for `cbr` traffic"),
             "The congestion controller; `cbr` traffic has none.",
         ),
-        field("profile", PROFILE, Said("the scenario's"), "Values of the keys that the flow does not set."),
+        field(
+            "profile",
+            PROFILE,
+            Said("that of the scenario"),
+            "Values of the keys that the flow does not set.",
+        ),
         field("recovery", RECOVERY, value("\"sack\""), "Loss recovery of the sender."),
         field(
             "traffic",
@@ -211,8 +219,8 @@ static FLOW: Shape = Shape {
             "Start time. A flow whose exponentially distributed start falls after the end of the run never \
              starts.",
         ),
-        field("initial_window", WINDOW, value("2"), "Packets."),
-        field("initial_ssthresh", WINDOW, Said("no limit"), "Packets."),
+        field("initial_window", WINDOW, value("2"), "Initial congestion window, packets."),
+        field("initial_ssthresh", WINDOW, Said("no limit"), "Initial slow-start threshold, packets."),
         field("max_window", WINDOW, Said("no limit"), "Upper bound of the congestion window, packets."),
         field("slow_start", SLOW_START, value("\"standard\""), "Growth of the window in slow start."),
         field(
@@ -291,7 +299,7 @@ static FLOW: Shape = Shape {
         field(
             "packet",
             PACKET,
-            Said("the scenario's"),
+            Said("that of the scenario"),
             "Size of a data packet on the wire, headers included.",
         ),
         field(
@@ -420,7 +428,7 @@ pub(crate) const SLOW_START: Accepts = Words(&Words {
         Shape {
             name: "limited",
             help: "Above `max_ssthresh` the window grows by at most half of that value per round trip (RFC 3742).",
-            fields: &[field("max_ssthresh", WINDOW, value("100"), "Packets.")],
+            fields: &[field("max_ssthresh", WINDOW, value("100"), "Threshold, packets.")],
         },
         word(
             "hystart++",

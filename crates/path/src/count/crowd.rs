@@ -18,7 +18,7 @@ impl Crowd {
     /// Flows of these weights, at least one of them above zero, and a packet every `gap`.
     pub fn new(weights: &[f64], gap: Span, chance: Chance) -> Crowd {
         let whole: f64 = weights.iter().sum();
-        assert!(whole > 0.0, "somebody sends");
+        assert!(whole > 0.0, "at least one flow sends");
         let mut sum = 0.0;
         let up_to = weights.iter().map(|weight| {
             sum += weight;
