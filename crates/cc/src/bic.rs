@@ -132,9 +132,9 @@ impl Bic {
 }
 
 /// What a round adds at that distance `above` the maximum, as published.
-// Unclear in [BIC]: the text goes to the middle once in a round, the pseudocode sets a new middle
-// with every acknowledgement. The pseudocode: half of what is left in a round, of which e^-1/2 is
-// left at its end.
+// Unclear in [BIC]: the text moves to the midpoint once per round trip, the pseudocode sets a new midpoint with
+// every acknowledgement. The pseudocode is followed: a round trip covers half of the remaining distance, and
+// e^-1/2 of the distance is left at its end.
 // Differs from [BIC]: beyond the maximum each goal of the pseudocode, one step from where the last
 // was met, is counted from the maximum: 1, 3, 7, ... packets above it. That saves its state and
 // moves a goal by less than what one acknowledgement adds.
@@ -145,11 +145,12 @@ fn paper_step(above: f64, smax: f64) -> f64 {
 
 /// How many packets must be acknowledged in Linux for one more in a window of `w`, both whole, where
 /// the search is for `max`.
-// Differs from [LINUX]: in 6.17 the first duplicate acknowledgement of a recovery counts as one of no
-// packets in the estimate, so that 31/16 loses a sixteenth at each loss, down to one; 2.6.24 leaves it
-// out. Here it counts what it delivers. With ACKs of two packets all are back at two two ACKs later.
-// Differs from [LINUX]: there the number of packets for one more is computed anew when the window has
-// changed or 31 ms are over; here with every acknowledgement.
+// Differs from [LINUX]: in 6.17 the first duplicate acknowledgement of a recovery counts in the estimate as one
+// of no packets, so that 31/16 loses a sixteenth at each loss, down to one; 2.6.24 does not count it. Here it
+// counts the packets that it delivers. With ACKs of two packets, each of these estimates is back at two after
+// two ACKs.
+// Differs from [LINUX]: in Linux the number of packets per increase is computed anew when the window has
+// changed or 31 ms have passed; here with every acknowledgement.
 fn linux_count(w: f64, max: f64, packets: Ratio) -> f64 {
     // A share of the distance is cut to whole packets, so that it is one from less than 8 packets on.
     let share = ((max - w) / DIVISOR).floor();
@@ -191,8 +192,8 @@ impl Controller for Bic {
     }
 
     // Unclear in [BIC]: after a search beyond the maximum the pseudocode compares with the largest
-    // number there is, so that fast convergence would follow every search that went well. Compared
-    // is the maximum of the loss before, as the text has it and Linux too.
+    // representable number, so that fast convergence would follow every successful search. Here the comparison
+    // is with the maximum of the previous loss, as in the text and in Linux.
     fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
         let w = window.cwnd;
         let small = self.is_small(w);
@@ -207,8 +208,8 @@ impl Controller for Bic {
     }
 
     /// Standard TCP's, and the maximum is forgotten.
-    // Unclear in [BIC]: timeouts are not mentioned. As at the start. Linux forgets as well, but
-    // slow start ends where a loss would have left the window.
+    // Unclear in [BIC]: timeouts are not mentioned. The maximum is forgotten, as at the start. Linux forgets it
+    // too, but there slow start ends at the window that a loss would have left.
     fn on_timeout(&mut self, window: &mut Window, event: &Congestion) {
         match self.rule {
             Rule::Paper { .. } => window.start_over(),

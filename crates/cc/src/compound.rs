@@ -109,7 +109,8 @@ impl Compound {
 impl Controller for Compound {
     fn on_delivery(&mut self, window: &mut Window, ack: &AckEvent) {
         let round = self.rounds.take(ack);
-        // Unclear in [CTCP]: slow start. Standard TCP's, with the delay-based part at rest.
+        // Unclear in [CTCP]: slow start is not specified. It is that of standard TCP, and the delay-based
+        // window does not change.
         if let Some(round) = round.filter(|_| !ack.recovering && !window.in_slow_start()) {
             self.round(window, &round, ack);
         }
@@ -121,8 +122,8 @@ impl Controller for Compound {
         window.cwnd += due + ack.packets / window.cwnd;
     }
 
-    // Differs from [CTCP 2008]: gamma stands; that draft lets it follow the queue that standard TCP
-    // would leave, between 5 and 30 packets.
+    // Differs from [CTCP 2008]: gamma is constant; the draft adapts it to the queue that standard TCP would
+    // leave, between 5 and 30 packets.
     fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
         let standard = (window.cwnd - self.delay_window).max(0.0) / 2.0;
         let kept = window.cwnd * (1.0 - self.law.beta);
@@ -132,7 +133,7 @@ impl Controller for Compound {
         window.cwnd = window.ssthresh;
     }
 
-    // Unclear in [CTCP]: what a timeout leaves of the delay-based part. Nothing.
+    // Unclear in [CTCP]: what remains of the delay-based window after a timeout. Nothing remains.
     fn on_timeout(&mut self, window: &mut Window, _: &Congestion) {
         window.start_over();
         (self.delay_window, self.due) = (0.0, 0.0);

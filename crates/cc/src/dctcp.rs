@@ -45,8 +45,8 @@ impl Dctcp {
 }
 
 impl Controller for Dctcp {
-    // Differs from [RFC 8257, 3.3]: packets are counted, not bytes, and those acknowledged selectively
-    // as soon as they are.
+    // Differs from [RFC 8257, 3.3]: packets are counted, not bytes, and packets that are acknowledged
+    // selectively count at once.
     fn on_delivery(&mut self, _: &mut Window, ack: &AckEvent) {
         self.delivered += ack.packets;
         self.marked += ack.marked;

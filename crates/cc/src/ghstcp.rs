@@ -82,9 +82,9 @@ impl Ghstcp {
             default: 0.0,
             help: "refined: thresholds above the minimum round-trip time; original: the trend of the round-trip time alone [GHSTCP]",
         },
-        // Unclear in [GHSTCP]: what makes a correlation positive. A one-sided t test at 5 %, since
-        // by the sign alone every second round of an idle path, which has no trend, would be one
-        // of Reno; `none` is that.
+        // Unclear in [GHSTCP]: when a correlation counts as positive. By a one-sided t test at 5 %; by the sign
+        // alone, every second round of an idle path, which has no trend, would be in Reno mode (`none` selects
+        // that).
         Parameter {
             name: "significance",
             kind: Kind::Word(&["0.05", "none"]),
@@ -120,16 +120,16 @@ impl Ghstcp {
             default: 0.0,
             help: "samples of the standard deviation: the round with the minimum, the last round, or the cycle [GHSTCP]",
         },
-        // Unclear in [GHSTCP]: a path without noise has no deviation, and the first packet queued
-        // would end its HighSpeed TCP. A tenth of a millisecond is that of a kernel's clock then.
+        // Unclear in [GHSTCP]: a path without noise has no deviation, so the first queued packet would end the
+        // HighSpeed TCP mode. The lower bound of 0.1 ms stands for the noise of a kernel's clock.
         Parameter {
             name: "sigma_floor",
             kind: Kind::Number { least: 0.0, most: 1000.0, unit: "ms" },
             default: 0.1,
             help: "lower bound of the standard deviation [GHSTCP]",
         },
-        // Unclear in [GHSTCP]: what a loss takes in Reno's mode. b(w), since only growth is told
-        // to have modes.
+        // Unclear in [GHSTCP]: what a loss takes in Reno mode. b(w), because the source describes modes only
+        // for growth.
         Parameter {
             name: "reno_decrease",
             kind: Kind::Word(&["highspeed", "half"]),
@@ -159,10 +159,10 @@ impl Ghstcp {
     }
 
     /// Takes a round that is over, and the trend in it.
-    // Unclear in [GHSTCP]: when to decide, and on what. Once in each round, on the mean of its
-    // round-trip times; a round of fewer than 8 leaves the mode as it is, since neither a trend
-    // nor a deviation can be told from so few. Where the round-trip time stands still there is no
-    // correlation: "otherwise", which is HighSpeed TCP's mode.
+    // Unclear in [GHSTCP]: when the mode is decided, and from what. Once per round, from the mean of its
+    // round-trip times; a round of fewer than 8 samples leaves the mode as it is, because neither a trend nor a
+    // deviation can be estimated from so few. If the round-trip time is constant there is no correlation, which
+    // falls under "otherwise": HighSpeed TCP's mode.
     fn decide(&mut self, round: &Round, trend: &Correlation) {
         if round.samples < FEWEST {
             return;
@@ -265,7 +265,7 @@ impl Controller for Ghstcp {
         self.reduced();
     }
 
-    // Unclear in [GHSTCP]: timeouts. As standard TCP; the mode stays.
+    // Unclear in [GHSTCP]: timeouts are not mentioned. As in standard TCP; the mode does not change.
     fn on_timeout(&mut self, window: &mut Window, _: &Congestion) {
         window.start_over();
         self.reduced();

@@ -56,8 +56,8 @@ impl Highspeed {
         match &mut self.growth {
             Growth::Formula => law::increase(w) * (packets / w),
             Growth::Table => law::row_from(w).increase * (packets / w),
-            // Differs from [RFC 3649, 5], as [LINUX] does: a(w) / w comes once for each ACK, however
-            // many packets it acknowledges.
+            // Differs from [RFC 3649, 5], as [LINUX] does: a(w) / w is added once for each ACK, however many
+            // packets it acknowledges.
             Growth::Linux { row } => {
                 *row = law::linux_row(w);
                 row.increase / w
@@ -86,8 +86,8 @@ impl Controller for Highspeed {
         window.reduce_to(self.left(window.cwnd));
     }
 
-    // Unclear in [RFC 3649]: what a timeout does to ssthresh. Half the window, as standard TCP; in
-    // Linux slow start ends where a loss would have left the window.
+    // Unclear in [RFC 3649]: what a timeout does to ssthresh. It becomes half the window, as in standard TCP;
+    // in Linux slow start ends at the window that a loss would have left.
     fn on_timeout(&mut self, window: &mut Window, _: &Congestion) {
         match self.growth {
             Growth::Formula | Growth::Table => window.start_over(),

@@ -112,7 +112,8 @@ impl Illinois {
             law: Box::new(law),
             rounds: Box::default(),
             most: Span::ZERO,
-            // Differs from [LINUX]: before the first round is over growth is Reno's; there it is alpha_max.
+            // Differs from [LINUX]: before the first round is over growth is that of Reno; in Linux it is
+            // alpha_max.
             increase: 1.0,
             decrease: 0.5,
             short: None,
@@ -130,7 +131,8 @@ impl Illinois {
             self.short = Some(0);
             return;
         }
-        // Differs from [LINUX]: there rounds of a short queue count even if a long one is between.
+        // Differs from [LINUX]: in Linux rounds with a short queue count even if a round with a long queue lies
+        // between them.
         self.short = self.short.map(|rounds| rounds + 1).filter(|&rounds| rounds < self.law.theta);
         if self.short.is_none() {
             self.increase = self.law.alpha_max;
@@ -139,9 +141,9 @@ impl Illinois {
 }
 
 impl Controller for Illinois {
-    // Differs from [LINUX]: rounds end there only outside recovery, and the first acknowledgement after it
-    // ends the one that the loss began in. Here rounds of a recovery count, and after it another begins:
-    // until that is over the numbers are those of the recovery.
+    // Differs from [LINUX]: in Linux rounds end only outside recovery, and the first acknowledgement after a
+    // recovery ends the round in which the loss occurred. Here rounds in a recovery count, and another one
+    // begins after it: until that one ends, increase and decrease are those of the recovery.
     fn on_delivery(&mut self, window: &mut Window, ack: &AckEvent) {
         self.most = self.most.max(ack.rtt);
         let Some(round) = self.rounds.take(ack) else {
@@ -162,8 +164,8 @@ impl Controller for Illinois {
         window.give_up(self.decrease);
     }
 
-    // Unclear in [ILLINOIS]: what a timeout does. Standard TCP's, and the numbers begin anew, as
-    // in [LINUX].
+    // Unclear in [ILLINOIS]: what a timeout does. It acts as in standard TCP, and increase and decrease begin
+    // anew, as in [LINUX].
     fn on_timeout(&mut self, window: &mut Window, _: &Congestion) {
         window.start_over();
         (self.increase, self.decrease, self.short) = (1.0, 0.5, None);

@@ -79,8 +79,8 @@ impl Scalable {
             // Unclear in [STCP]: which rule holds at the low window itself. The scalable one.
             Rule::Kelly { low_window, .. } if w < low_window => 1.0 / w,
             Rule::Kelly { increase, .. } => increase,
-            // Differs from [LINUX]: there the window is whole and grows by one at every count;
-            // here the same packet arrives in parts.
+            // Differs from [LINUX]: in Linux the window is an integer and grows by one at every count; here the
+            // same packet is added in fractions.
             Rule::Linux { ai_count } => 1.0 / w.min(ai_count),
         }
     }
@@ -105,8 +105,8 @@ impl Controller for Scalable {
         window.reduce_to(self.left(window.cwnd));
     }
 
-    // Unclear in [STCP]: timeouts. As standard TCP; in Linux slow start ends where a loss would have
-    // left the window.
+    // Unclear in [STCP]: timeouts are not mentioned. As in standard TCP; in Linux slow start ends at the window
+    // that a loss would have left.
     fn on_timeout(&mut self, window: &mut Window, event: &Congestion) {
         match self.rule {
             Rule::Kelly { .. } => window.start_over(),

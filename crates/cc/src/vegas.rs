@@ -85,8 +85,9 @@ impl Vegas {
     fn backlog(&self, window: &Window, round: &Round, ack: &AckEvent) -> f64 {
         match self.variant {
             Variant::Brakmo => round.backlog(window.cwnd, ack.min_rtt),
-            // Differs from [VEGAS], as newer kernels of [LINUX] do: divided by the base round trip,
-            // which is more, and cut to whole packets. So more than beta are beta + 1 at least.
+            // Differs from [VEGAS], as newer kernels of [LINUX] do: the difference is divided by the base
+            // round-trip time, which gives more, and truncated to whole packets. So more than beta means at
+            // least beta + 1.
             Variant::Linux => {
                 let queueing = round.least.saturating_sub(ack.min_rtt);
                 (window.cwnd.floor() * queueing.as_ps() as f64 / ack.min_rtt.as_ps() as f64).floor()
@@ -100,7 +101,8 @@ impl Vegas {
         match self.variant {
             // A round in which the window grew says nothing of either window: none is compared.
             Variant::Brakmo if self.grows => self.grows = false,
-            // Unclear in [VEGAS]: what slow start leaves when it ends. All but an eighth, as in [NS-2].
+            // Unclear in [VEGAS]: the window that slow start leaves when it ends. It is reduced by an eighth,
+            // as in [NS-2].
             Variant::Brakmo if ends => window.lower_to(window.cwnd * 0.875),
             Variant::Linux if ends => {
                 // What the path carried in a base round trip in whole packets, and one for what was cut off.
@@ -136,8 +138,8 @@ impl Controller for Vegas {
     }
 
     fn on_slow_start(&mut self, window: &mut Window, ack: &AckEvent) {
-        // Unclear in [VEGAS]: slow start after a timeout, whose acknowledgements are of two ages.
-        // It grows in every round until all that was lost is repaired.
+        // Unclear in [VEGAS]: slow start after a timeout, whose acknowledgements are partly for older packets.
+        // The window grows in every round until all losses are repaired.
         if self.grows || ack.recovering || self.variant == Variant::Linux {
             window.cwnd += ack.packets.min(2.0);
         }
@@ -151,8 +153,8 @@ impl Controller for Vegas {
     }
 
     // Unclear in [VEGAS]: the share of the window that a loss takes. Half, as in [LINUX].
-    // Differs from [VEGAS]: it also sends again upon the first duplicate acknowledgement, by a
-    // timer of its own. Here recovery is the sender's, the same for all controllers.
+    // Differs from [VEGAS]: Vegas also retransmits upon the first duplicate acknowledgement, by its own timer.
+    // Here recovery belongs to the sender and is the same for all controllers.
     fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
         window.give_up(self.decrease);
         self.grows = false;

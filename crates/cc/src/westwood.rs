@@ -57,7 +57,7 @@ impl Westwood {
     }
 
     /// Takes the rate of an interval into both filters; the first one fills them.
-    // Unclear in [WESTWOOD]: how often it is filtered. Twice, as in [LINUX].
+    // Unclear in [WESTWOOD]: how often the bandwidth is filtered. Twice, as in [LINUX].
     fn sample(&mut self, rate: f64) {
         if self.twice == 0.0 {
             (self.once, self.twice) = (rate, rate);
@@ -69,8 +69,8 @@ impl Westwood {
 
     /// Keeps the smallest round trip: that of the connection, or after a timeout that of the samples
     /// since.
-    // Unclear in [WESTWOOD]: a path that has become longer. As in [LINUX], a timeout forgets the
-    // smallest round trip; otherwise every later loss would leave too little.
+    // Unclear in [WESTWOOD]: how a path that has become longer is handled. As in [LINUX], a timeout forgets the
+    // smallest round-trip time; otherwise every later loss would leave too small a window.
     fn watch_round_trip(&mut self, ack: &AckEvent) {
         self.min_rtt = if std::mem::take(&mut self.forgets) {
             ack.rtt
@@ -104,7 +104,7 @@ impl Controller for Westwood {
         window.cwnd += ack.packets / window.cwnd;
     }
 
-    // Differs from [LINUX]: there the window is raised too, where it is below the estimate.
+    // Differs from [LINUX]: in Linux a loss also raises a window that is below the estimate.
     fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
         window.ssthresh = self.path(window.cwnd);
         window.cwnd = window.cwnd.min(window.ssthresh);

@@ -5,9 +5,9 @@
 // The blocks are the kernel's own pacing. After each burst it waits as long as the burst lasts at the
 // pacing rate, so the rate is chosen for each burst: after a block the next leaves RTT / k later.
 //
-// Differs from [FHSTCP, 2]: where c x RTT is below one the factor is one, for by the literal rule a
-// flow on a short path hardly grows: at 1 ms it adds a hundredth of a packet in a round.
-// `factor_floor` = 0 is the literal rule.
+// Differs from [FHSTCP, 2]: where c x RTT is below one the factor is one, because by the literal rule a flow on
+// a short path hardly grows: at 1 ms it adds a hundredth of a packet in a round. `factor_floor` = 0 is the
+// literal rule.
 //
 // Differs from [FHSTCP, Fig. 1]: the kernel sends at most 64 KB at once, 44 packets of 1448 bytes. A
 // larger block leaves as several such trains, evenly over its RTT / k: the round is as evenly filled as

@@ -7,10 +7,10 @@
 // smallest by is the queue. Stamps are milliseconds, or microseconds where both routes have
 // `tcp_usec_ts`. Without time stamps it is Reno.
 //
-// Differs from [MOON]: the clocks of two hosts drift, and a line under the transit times has no room
-// in a socket's 104 bytes. The smallest is that of the last one to two spans of `memory` seconds
-// instead: 50 ppm make 3 ms of 60 s. A queue that stands for longer than that is taken for the path.
-// `memory` = 0 never forgets, for hosts whose clocks are one.
+// Differs from [MOON]: the clocks of two hosts drift, and a line under the transit times does not fit into a
+// socket's 104 bytes. The smallest transit time is that of the last one to two spans of `memory` seconds
+// instead: 50 ppm make 3 ms of 60 s. A queue that stands for longer than that is taken for the path. `memory` =
+// 0 never forgets, for hosts that share one clock.
 //
 // A receiver that lacks a packet echoes the stamp of the last one in order [RFC 7323, 4.3], so its
 // acknowledgements tell nothing of the queue; none is taken until the hole is filled.

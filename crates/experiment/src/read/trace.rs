@@ -157,8 +157,8 @@ fn quantity(text: &str, most: f64) -> Option<f64> {
 }
 
 /// Lines of one whole number of milliseconds: by then 1504 bytes more can have been delivered.
-// Differs from [MAHIMAHI]: what an opportunity delivers is spread over the millisecond before it, and what
-// a packet leaves of it is not wasted. The capacity up to each millisecond is the same.
+// Differs from [MAHIMAHI]: the bytes of a delivery opportunity are spread over the millisecond before it, and
+// bytes that a packet does not use are not wasted. The capacity up to each millisecond is the same.
 fn opportunities<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<Steps, Wrong> {
     let mut rates: Vec<(Span, Option<Rate>)> = vec![(Span::ZERO, None)];
     let (mut last, mut count) = (0, 0);

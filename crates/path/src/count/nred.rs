@@ -101,7 +101,8 @@ impl Bins {
     }
 
     /// How many flows the last whole interval before `now` had; while the first lasts, how many so far.
-    // Unclear in [XCP-TCP, 4.1]: what is answered within an interval.
+    // Unclear in [XCP-TCP, 4.1]: which number is reported within an interval. That of the last complete
+    // interval.
     pub fn flows(&mut self, now: Time) -> u64 {
         self.turn(now);
         self.before.unwrap_or(self.counted)

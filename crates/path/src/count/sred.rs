@@ -137,8 +137,8 @@ impl Zombies {
             return false;
         }
         let full = self.list.len() == self.rule.entries;
-        // Differs from [SRED]: it compares nothing before the list is full, as here with `fill = "literal"`. A
-        // flow of one packet in a round trip would be seen after a thousand of them.
+        // Differs from [SRED]: the source compares nothing before the list is full, as here with `fill =
+        // "literal"`. A flow of one packet per round trip would be detected after a thousand of them.
         let hit = (full || self.rule.at_once) && !self.list.is_empty() && self.compare(flow, full);
         if !full {
             self.list.push(Zombie { flow, count: 0 });
@@ -163,15 +163,16 @@ impl Zombies {
     }
 
     /// The share of comparisons that were hits, P(t) of the source; zero where there was none.
-    // Differs from [SRED]: its P(t) begins at zero, as here with `start = "literal"`, so that flows seem many at
-    // first. Divided by 1 - (1 - a)^n, n being the comparisons so far, its mean is right from the first one on.
+    // Differs from [SRED]: in the source P(t) begins at zero, as here with `start = "literal"`, so that the
+    // number of flows is too high at first. Divided by 1 - (1 - a)^n, where n is the number of comparisons so
+    // far, its mean is right from the first one on.
     pub fn share_of_hits(&self) -> f64 {
         if self.weighed > 0.0 { self.average / self.weighed } else { 0.0 }
     }
 
     /// How many flows there are at `now`, 1/P(t): at least one and at most as many as there are entries
     /// with a flow in them; 0 where none has sent, or not lately.
-    // Unclear in [XCP-TCP]: what holds while P(t) is 0 and where a class falls silent. The number is
+    // Unclear in [XCP-TCP]: the number of flows while P(t) is 0 and when a class falls silent. The number is
     // bounded by the list, and is 0 once no packet has come for `stale`.
     pub fn flows(&self, now: Time) -> f64 {
         let Some(last) = self.last else { return 0.0 };

@@ -26,7 +26,7 @@ pub struct CodelRule {
     target: Span,
     interval: Span,
     /// Nothing is dropped that leaves no more than this behind.
-    // Differs from [RFC 8289, 5.5]: that is the largest packet that there can be, not the largest so far.
+    // Differs from [RFC 8289, 5.5]: this is the largest possible packet, not the largest seen so far.
     max_packet: Bytes,
 }
 

@@ -190,7 +190,8 @@ impl<T> FqCodel<T> {
     }
 
     /// The first packet of the bucket that holds most bytes; of equals the first bucket.
-    // Differs from [LINUX]: one packet goes at a time; there up to 64, to look for the bucket less often.
+    // Differs from [LINUX]: one packet is dropped at a time; Linux drops up to 64, to search for the bucket
+    // less often.
     pub fn pop_fattest(&mut self) -> Option<Held<T>> {
         let few = self.fresh.len() + self.standing.len() <= FEW;
         let index = match &self.fattest {
@@ -240,8 +241,8 @@ impl<T> FqCodel<T> {
             let list = if is_fresh { &mut self.fresh } else { &mut self.standing };
             let index = *list.front()?;
             let bucket = &mut self.buckets[index as usize];
-            // Unclear in [RFC 8290, 4.2]: whether a credit of just zero is used up: by its words it is not,
-            // but a whole quantum has been sent. It is, as in Linux.
+            // Unclear in [RFC 8290, 4.2]: whether a credit of exactly zero is used up: by the text it is not,
+            // although a whole quantum has been sent. Here it is, as in Linux.
             if bucket.credit <= 0 {
                 bucket.credit += rule.quantum;
                 list.pop_front();

@@ -8,9 +8,10 @@ use fairhaul_units::{Bytes, Chance, Ecn, Kind, Parameter, Settings, Span, Time};
 use super::{Arrival, Capacity, Gauge, Refusal, Site, Verdict};
 
 /// The arrival law of PIE.
-// Differs from [RFC 8033, 5.2]: no departure rate is estimated. The delay is what a packet that arrived
-// at the update would wait, which is known exactly; time stamps would say it one delay later.
-// Differs from [RFC 8033, 5.3]: it is always active; there need not be a capacity of which to take a third.
+// Differs from [RFC 8033, 5.2]: no departure rate is estimated. The delay is what a packet that arrived at the
+// update would wait, which is known exactly; time stamps would give it only one queueing delay later.
+// Differs from [RFC 8033, 5.3]: PIE is always active; a queue need not have a limit of which a third could be
+// taken as the threshold.
 #[derive(Clone, Debug)]
 pub struct Pie {
     capacity: Capacity,

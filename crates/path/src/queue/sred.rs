@@ -104,7 +104,8 @@ impl Sred {
 
     /// What becomes of an arriving packet.
     pub(crate) fn judge(&mut self, arrival: &Arrival) -> Verdict {
-        // Unclear in [SRED]: whether a packet that finds the queue full is compared. It is: it has arrived.
+        // Unclear in [SRED]: whether a packet that finds the queue full is compared. It is, because it has
+        // arrived.
         let hit = self.zombies.see(arrival.flow.into(), arrival.now);
         if !self.capacity.admits(arrival.size, arrival.packets, arrival.bytes) {
             return Verdict::Drops;
@@ -113,7 +114,8 @@ impl Sred {
         if p == 0.0 || !self.chance.hits(p) {
             return Verdict::Takes;
         }
-        // Differs from [SRED]: it knows no marks. What can be marked is, at any probability; a full queue drops.
+        // Differs from [SRED]: the source has no marks. A packet that can be marked is marked, at any
+        // probability; a full queue drops.
         match arrival.ecn {
             Ecn::Capable => Verdict::Marks,
             Ecn::Marked => Verdict::Takes,

@@ -107,7 +107,8 @@ impl Rack {
 
     /// Something was sent needlessly; `next`: all below it was sent [RFC 8985, 6.2 step 4].
     //
-    // Differs from [RFC 8985, 6.2]: only where packets have changed places, as in Linux.
+    // Differs from [RFC 8985, 6.2]: the reordering window widens only if packets have been reordered, as in
+    // Linux.
     pub fn regret(&mut self, una: u64, next: u64) {
         if self.reordered && una >= self.round_end {
             self.steps = (self.steps + 1).min(MOST_STEPS);

@@ -76,8 +76,8 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// What was overtaken has had its time [LINUX, tcp_rack_reo_timeout].
     //
-    // Differs from [LINUX]: after a timeout what is found lost again is sent again, but begins no fast
-    // recovery; the window is small already.
+    // Differs from [LINUX]: after a timeout, packets that are found lost again are retransmitted, but they
+    // begin no fast recovery, because the window is small already.
     fn on_settled(&mut self, now: Time) -> Outcome {
         let (recovering, moment) = (self.state != State::Open, self.moment(now));
         let Some(timed) = &mut self.timed else { return Outcome::Quiet };
