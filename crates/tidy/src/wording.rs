@@ -112,8 +112,8 @@ fn prose(page: &str) -> String {
     for line in page.lines() {
         let fence = line.trim_start().starts_with("```");
         if !fence && !fenced {
-            let pieces = line.split('`').enumerate();
-            out.extend(pieces.filter(|(number, _)| number % 2 == 0).flat_map(|(_, piece)| [piece, "|"]));
+            let pieces: Vec<&str> = line.split('`').step_by(2).collect();
+            out.push_str(&pieces.join("|"));
         }
         fenced ^= fence;
         out.push('\n');
