@@ -68,12 +68,12 @@ def test_literal_and_mended_zombies_differ_while_the_list_fills() -> None:
     ("counter", "rates", "settings", "sentence"),
     [
         ("gred", 2, {}, "counter 'gred' is not known; did you mean 'sred'?"),
-        ("sred", 2, {"entries": 0}, "sred: entries: a whole number from 1 to"),
-        ("sred", 2, {"weight": 1.5}, "sred: weight: a number from"),
-        ("nred", 2, {"levels": "many"}, "nred: levels: a whole number from 1 to 16 is wanted"),
-        ("nred", 2, {"entries": 3}, 'nred has no parameter "entries"; there are bins, levels'),
-        ("exact", 0, {}, "rates: one above zero is wanted"),
-        ("exact", [1, -1], {}, "rates: numbers of at least zero are wanted"),
+        ("sred", 2, {"entries": 0}, "sred: entries: wanted a whole number from 1 to"),
+        ("sred", 2, {"weight": 1.5}, "sred: weight: wanted a number from"),
+        ("nred", 2, {"levels": "many"}, 'nred: levels: wanted a whole number from 1 to 16, not "many"'),
+        ("nred", 2, {"entries": 3}, 'nred has no parameter "entries"; choose from bins, levels'),
+        ("exact", 0, {}, "rates: wanted at least one rate above 0"),
+        ("exact", [1, -1], {}, "rates: wanted numbers of at least 0"),
     ],
 )
 def test_what_does_not_fit_is_refused(
@@ -84,7 +84,7 @@ def test_what_does_not_fit_is_refused(
 
 
 def test_a_pace_that_no_clock_holds_is_refused() -> None:
-    with pytest.raises(ValueError, match="gap_s: from 1e-9 to 1 s"):
+    with pytest.raises(ValueError, match="gap_s: wanted 1e-9 to 1 s"):
         told("exact", 2, gap_s=0)
 
 

@@ -248,5 +248,5 @@ def test_very_many_mistakes_and_long_values_are_told_in_short(
     assert done.returncode == 2
     lines = done.stderr.splitlines()
     assert len(lines) == 41
-    assert lines[-1].endswith(": and 99961 more mistakes from here on")
+    assert lines[-1].endswith(": and 99961 more errors from here on")
     assert max(map(len, lines)) < 600

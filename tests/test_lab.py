@@ -371,7 +371,7 @@ def test_what_is_missing_is_said(
 def test_a_host_that_is_not_there_is_told_the_nearest(file: Path) -> None:
     done = lab("lab", "shell", file, "--host", "twim", "--", "true")
     assert done.returncode == 2
-    assert 'there is no flow "twim"' in done.stderr
+    assert 'unknown flow "twim"' in done.stderr
     assert 'did you mean "twin"?' in done.stderr
 
 
@@ -385,7 +385,7 @@ def test_what_was_left_is_found(machine: dict[str, Any]) -> None:
         done = lab("lab", "clean")
         assert done.returncode == 1
         assert f"ip netns delete {name}" in done.stdout
-        assert f"process {orphan.pid}, a fairhaul-host whose parent has gone" in done.stdout
+        assert f"process {orphan.pid}, a fairhaul-host whose parent has exited" in done.stdout
         assert orphan.poll() is None
         assert lab("lab", "clean", "--kill").returncode == 1
         assert orphan.wait(timeout=60) == -signal.SIGKILL

@@ -186,7 +186,7 @@ def test_progress_is_seen_and_ends_at_the_whole() -> None:
 def test_a_failing_run_is_one_line(
     small: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    reason = "Two flows, seed 1, at 3 s of virtual time: a packet is missing"
+    reason = "Two flows, seed 1, at 3 s of simulated time: a packet is missing"
 
     class Broken:
         reached_s = 3.0

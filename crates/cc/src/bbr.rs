@@ -18,8 +18,8 @@ const LEAST_WINDOW: f64 = 4.0;
 /// Packets beyond the product of rate and round trip, for those that ends hold: three bursts.
 //
 // Differs from [BBR]: a burst is one packet, whatever `offload` says and at any rate.
-// Differs from [LINUX]: there the window is rounded up to an even number of packets, and is two more in
-// the phase that probes for more.
+// Differs from [LINUX]: in Linux the window is rounded up to an even number of packets, and is larger by two in
+// the phase that probes for more bandwidth.
 const BURSTS: f64 = 3.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,38 +71,38 @@ struct BbrModel {
 }
 
 impl Bbr {
-    pub(crate) const TITLE: &'static str = "BBR version 1: paces at the rate that the path delivers";
+    pub(crate) const TITLE: &'static str = "BBR version 1: paces at the measured delivery rate of the path";
     pub(crate) const SOURCE: &'static str = "BBR";
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "high_gain",
             kind: Kind::Number { least: 1.1, most: 10.0, unit: "" },
             default: 2.885,
-            help: "pacing and window gain at the start, 2 / ln 2; its inverse drains the queue [BBR]",
+            help: "pacing and window gain during startup, 2 / ln 2; drain uses its inverse [BBR]",
         },
         Parameter {
             name: "cwnd_gain",
             kind: Kind::Number { least: 1.0, most: 10.0, unit: "" },
             default: 2.0,
-            help: "packets in flight at most, in products of rate and round-trip time [BBR]",
+            help: "limit of the packets in flight, in bandwidth-delay products [BBR]",
         },
         Parameter {
             name: "bandwidth_window",
             kind: Kind::Whole { least: 2, most: 1000 },
             default: 10.0,
-            help: "rounds over which the largest rate is kept [BBR]",
+            help: "length of the filter for the maximum delivery rate, in round trips [BBR]",
         },
         Parameter {
             name: "min_rtt_window",
             kind: Kind::Number { least: 0.1, most: 1000.0, unit: "s" },
             default: 10.0,
-            help: "how long the smallest round-trip time holds, and how often it is probed [BBR]",
+            help: "length of the filter for the minimum round-trip time, and the interval between its probes [BBR]",
         },
         Parameter {
             name: "probe_rtt",
             kind: Kind::Number { least: 0.0, most: 10.0, unit: "s" },
             default: 0.2,
-            help: "how long four packets in flight probe it [BBR]",
+            help: "duration of a probe for the minimum round-trip time, with four packets in flight [BBR]",
         },
     ];
 
@@ -114,8 +114,8 @@ impl Bbr {
             probe_rtt: span(settings, "probe_rtt"),
             state: BbrState::Startup,
             rounds: DeliveryRounds::default(),
-            // Differs from [LINUX]: the largest rate is that of ten rounds, the one under way included; the
-            // filter there keeps eleven.
+            // Differs from [LINUX]: the maximum of the rate is taken over ten rounds, including the current
+            // one; the filter in Linux keeps eleven.
             rates: WindowedMax::new(settings.number("bandwidth_window") as u64),
             spacing: Spacing::default(),
             min_rtt: Span::ZERO,
@@ -205,9 +205,9 @@ impl BbrModel {
 
     /// Keeps the smallest round-trip time, and probes for it when the last is old.
     fn watch_round_trip(&mut self, window: &mut Window, ack: &AckEvent, sample: &RateSample) {
-        // Differs from [LINUX]: a round-trip sample that equals the smallest keeps it fresh, as in the first
-        // draft; there it has to be smaller. So on a path that is often without a queue the probes of the
-        // round trip come later here.
+        // Differs from [LINUX]: a round-trip sample that equals the minimum renews it, as in the first draft;
+        // in Linux the sample has to be smaller. So on a path that often has no queue the probes of the
+        // round-trip time come later here.
         let old = ack.now > self.min_rtt_at + self.min_rtt_window;
         if ack.rtt <= self.min_rtt || old {
             (self.min_rtt, self.min_rtt_at) = (ack.rtt, ack.now);
@@ -273,12 +273,12 @@ impl Controller for Bbr {
 
     fn on_slow_start(&mut self, _: &mut Window, _: &AckEvent) {}
 
-    // Differs from [BBR]: what leaves before the first acknowledgement is not paced. The sender
-    // knows a round-trip time then, and the controller none.
-    // Differs from [BBR]: after an idle time packets leave at the gain of the state, not at the rate
-    // itself. A controller is not asked before its packets leave.
-    // Differs from [LINUX]: the smallest round trip begins with the first packet of data, not with that
-    // which opens the connection.
+    // Differs from [BBR]: packets that are sent before the first acknowledgement are not paced. The sender
+    // knows a round-trip time at that point, but the controller does not.
+    // Differs from [BBR]: after an idle period packets are paced with the gain of the current state, not at the
+    // estimated rate itself, because a controller is not called before its packets leave.
+    // Differs from [LINUX]: the minimum of the round-trip time begins with the first data packet, not with the
+    // packet that opens the connection.
     fn on_delivery(&mut self, window: &mut Window, ack: &AckEvent) {
         let model = &mut *self.model;
         if model.min_rtt.is_zero() {

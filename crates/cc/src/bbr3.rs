@@ -112,7 +112,8 @@ struct Bbr3Model {
 }
 
 impl Bbr3 {
-    pub(crate) const TITLE: &'static str = "BBR version 3: BBR that learns from loss how much the path holds";
+    pub(crate) const TITLE: &'static str = "BBR version 3: BBR that bounds the packets in flight by the \
+                                            loss it measures";
     pub(crate) const SOURCE: &'static str = "BBRV3";
     pub(crate) const PARAMETERS: &'static [Parameter] = parameters::PARAMETERS;
 
@@ -200,7 +201,8 @@ impl Bbr3Model {
 
     /// The rate to send at, packets per second, before any gain.
     //
-    // Differs from [BBRV3]: the rate follows its bounds at once, not at the end of an acknowledgement.
+    // Differs from [BBRV3]: the rate follows its bounds immediately, not at the end of the processing of an
+    // acknowledgement.
     fn rate(&self) -> f64 {
         self.rates.largest().min(self.short_rate)
     }
@@ -212,7 +214,8 @@ impl Bbr3Model {
 
     /// The same, with what ends need to keep going.
     //
-    // Differs from [BBRV3]: there is no budget for bursts; `offload` is not known here.
+    // Differs from [BBRV3]: there is no budget for bursts of segmentation offload, because `offload` is not
+    // known here.
     fn budget(&self, packets: f64) -> f64 {
         packets.max(LEAST_WINDOW) + if self.state == Bbr3State::Up { 2.0 } else { 0.0 }
     }
@@ -234,8 +237,8 @@ impl Bbr3Model {
         }
         self.note_excess(window, ack);
         // Differs from [LINUX]: in the kernel of its authors the sample of any acknowledgement may raise the
-        // rate that growth is measured from, so that the start may end a round earlier. The draft takes that
-        // which begins a round.
+        // rate from which growth is measured, so that startup may end a round earlier. The draft takes the
+        // sample that begins a round.
         if self.rounds.started && !limited && !self.full_now {
             self.full_now = self.plateau.take(sample.rate());
             self.filled |= self.full_now;
@@ -281,8 +284,8 @@ impl Bbr3Model {
         } else if window.cwnd < target || self.delivered < self.first_window {
             window.cwnd += ack.packets;
         }
-        // Unclear in [BBRV3]: whether the bound of probes holds while draining: by its table, and not
-        // by its pseudocode. By the table.
+        // Unclear in [BBRV3]: whether the bound found by probes applies while draining: the table says so, the
+        // pseudocode does not. The table is followed.
         let bound = match self.state {
             Bbr3State::Startup => f64::INFINITY,
             Bbr3State::Cruise | Bbr3State::ProbeRtt => self.with_headroom(),
@@ -303,10 +306,10 @@ impl Controller for Bbr3 {
 
     fn on_slow_start(&mut self, _: &mut Window, _: &AckEvent) {}
 
-    // Differs from [BBRV3]: what leaves before the first acknowledgement is not paced. The sender
-    // knows a round-trip time then, and the controller none.
-    // Differs from [BBRV3]: after an idle time packets leave at the gain of the state, not at the rate
-    // itself. A controller is not asked before its packets leave.
+    // Differs from [BBRV3]: packets that are sent before the first acknowledgement are not paced. The sender
+    // knows a round-trip time at that point, but the controller does not.
+    // Differs from [BBRV3]: after an idle period packets are paced with the gain of the current state, not at
+    // the estimated rate itself, because a controller is not called before its packets leave.
     fn on_delivery(&mut self, window: &mut Window, ack: &AckEvent) {
         let model = &mut *self.model;
         if model.min_rtt.is_zero() {

@@ -52,45 +52,46 @@ impl Ratio {
 }
 
 impl Bic {
-    pub(crate) const TITLE: &'static str = "BIC: binary search for the window of the last loss";
+    pub(crate) const TITLE: &'static str = "BIC: binary search for the window at which the last loss \
+                                            occurred";
     pub(crate) const SOURCE: &'static str = "BIC";
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "variant",
             kind: Kind::Word(&["paper", "linux"]),
             default: 0.0,
-            help: "the rule as published, with smax, smin and beta, or that of Linux since 5.7, which has its own \
-                   [BIC, LINUX]",
+            help: "paper: as published, with smax, smin and beta; linux: as in Linux since 5.7, with its \
+                   own constants [BIC, LINUX]",
         },
         Parameter {
             name: "smax",
             kind: Kind::Number { least: 1.0, most: 1e6, unit: "packets" },
             default: 32.0,
-            help: "the most that a round adds, variant paper [BIC]",
+            help: "largest increase per round trip, variant paper [BIC]",
         },
         Parameter {
             name: "smin",
             kind: Kind::Number { least: 1e-6, most: 1.0, unit: "packets" },
             default: 0.01,
-            help: "so near to the maximum the search has found it, variant paper [BIC]",
+            help: "distance from the maximum at which the search ends, variant paper [BIC]",
         },
         Parameter {
             name: "beta",
             kind: Kind::Number { least: 0.01, most: 0.9, unit: "" },
             default: 0.125,
-            help: "the share of the window given up at a loss, variant paper [BIC]",
+            help: "fraction of the window given up at a loss, variant paper [BIC]",
         },
         Parameter {
             name: "low_window",
             kind: Kind::Number { least: 0.0, most: 1e6, unit: "packets" },
             default: 14.0,
-            help: "below this window the rule is Reno's [BIC]",
+            help: "below this window it behaves as Reno [BIC]",
         },
         Parameter {
             name: "fast_convergence",
             kind: Kind::Switch,
             default: 1.0,
-            help: "aim lower after a loss below the last maximum, to leave room for others [BIC]",
+            help: "fast convergence: lower the target after a loss below the last maximum, to leave room for other flows [BIC]",
         },
     ];
 
@@ -131,9 +132,9 @@ impl Bic {
 }
 
 /// What a round adds at that distance `above` the maximum, as published.
-// Unclear in [BIC]: the text goes to the middle once in a round, the pseudocode sets a new middle
-// with every acknowledgement. The pseudocode: half of what is left in a round, of which e^-1/2 is
-// left at its end.
+// Unclear in [BIC]: the text moves to the midpoint once per round trip, the pseudocode sets a new midpoint with
+// every acknowledgement. The pseudocode is followed: a round trip covers half of the remaining distance, and
+// e^-1/2 of the distance is left at its end.
 // Differs from [BIC]: beyond the maximum each goal of the pseudocode, one step from where the last
 // was met, is counted from the maximum: 1, 3, 7, ... packets above it. That saves its state and
 // moves a goal by less than what one acknowledgement adds.
@@ -144,11 +145,12 @@ fn paper_step(above: f64, smax: f64) -> f64 {
 
 /// How many packets must be acknowledged in Linux for one more in a window of `w`, both whole, where
 /// the search is for `max`.
-// Differs from [LINUX]: in 6.17 the first duplicate acknowledgement of a recovery counts as one of no
-// packets in the estimate, so that 31/16 loses a sixteenth at each loss, down to one; 2.6.24 leaves it
-// out. Here it counts what it delivers. With ACKs of two packets all are back at two two ACKs later.
-// Differs from [LINUX]: there the number of packets for one more is computed anew when the window has
-// changed or 31 ms are over; here with every acknowledgement.
+// Differs from [LINUX]: in 6.17 the first duplicate acknowledgement of a recovery counts in the estimate as one
+// of no packets, so that 31/16 loses a sixteenth at each loss, down to one; 2.6.24 does not count it. Here it
+// counts the packets that it delivers. With ACKs of two packets, each of these estimates is back at two after
+// two ACKs.
+// Differs from [LINUX]: in Linux the number of packets per increase is computed anew when the window has
+// changed or 31 ms have passed; here with every acknowledgement.
 fn linux_count(w: f64, max: f64, packets: Ratio) -> f64 {
     // A share of the distance is cut to whole packets, so that it is one from less than 8 packets on.
     let share = ((max - w) / DIVISOR).floor();
@@ -190,8 +192,8 @@ impl Controller for Bic {
     }
 
     // Unclear in [BIC]: after a search beyond the maximum the pseudocode compares with the largest
-    // number there is, so that fast convergence would follow every search that went well. Compared
-    // is the maximum of the loss before, as the text has it and Linux too.
+    // representable number, so that fast convergence would follow every successful search. Here the comparison
+    // is with the maximum of the previous loss, as in the text and in Linux.
     fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
         let w = window.cwnd;
         let small = self.is_small(w);
@@ -206,8 +208,8 @@ impl Controller for Bic {
     }
 
     /// Standard TCP's, and the maximum is forgotten.
-    // Unclear in [BIC]: timeouts are not mentioned. As at the start. Linux forgets as well, but
-    // slow start ends where a loss would have left the window.
+    // Unclear in [BIC]: timeouts are not mentioned. The maximum is forgotten, as at the start. Linux forgets it
+    // too, but there slow start ends at the window that a loss would have left.
     fn on_timeout(&mut self, window: &mut Window, event: &Congestion) {
         match self.rule {
             BicRule::Paper { .. } => window.start_over(),

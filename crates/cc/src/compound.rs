@@ -39,44 +39,44 @@ impl CompoundParameters {
 }
 
 impl Compound {
-    pub(crate) const TITLE: &'static str = "Compound TCP: Reno's window and one that the delay moves";
+    pub(crate) const TITLE: &'static str = "Compound TCP: the sum of Reno's window and a delay-based window";
     pub(crate) const SOURCE: &'static str = "CTCP";
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "alpha",
             kind: Kind::Number { least: 0.0, most: 100.0, unit: "packets" },
             default: 0.125,
-            help: "a round without congestion adds alpha w^k to the window [CTCP]",
+            help: "factor of the increase alpha w^k per round trip without congestion [CTCP]",
         },
         Parameter {
             name: "k",
             kind: Kind::Number { least: 0.0, most: 1.0, unit: "" },
             default: 0.75,
-            help: "the exponent of the window in alpha w^k [CTCP]",
+            help: "exponent of the window in the increase alpha w^k [CTCP]",
         },
         Parameter {
             name: "beta",
             kind: Kind::Number { least: 0.0, most: 0.9, unit: "" },
             default: 0.5,
-            help: "the share of the whole window given up at a loss [CTCP]",
+            help: "fraction of the whole window given up at a loss [CTCP]",
         },
         Parameter {
             name: "gamma",
             kind: Kind::Number { least: 0.0, most: 1e6, unit: "packets" },
             default: 30.0,
-            help: "with so many packets in queues the delay-based part shrinks [CTCP]",
+            help: "number of own packets in queues at which the delay-based window starts to shrink [CTCP]",
         },
         Parameter {
             name: "zeta",
             kind: Kind::Number { least: 0.0, most: 100.0, unit: "" },
             default: 1.0,
-            help: "the delay-based part shrinks by zeta packets for each in queues [CTCP]",
+            help: "packets by which the delay-based window shrinks for each own packet in queues [CTCP]",
         },
         Parameter {
             name: "low_window",
             kind: Kind::Number { least: 0.0, most: 1e6, unit: "packets" },
             default: 38.0,
-            help: "below this window there is no delay-based growth [CTCP 2008]",
+            help: "below this window the delay-based window does not grow [CTCP 2008]",
         },
     ];
 
@@ -109,7 +109,8 @@ impl Compound {
 impl Controller for Compound {
     fn on_delivery(&mut self, window: &mut Window, ack: &AckEvent) {
         let round = self.rounds.take(ack);
-        // Unclear in [CTCP]: slow start. Standard TCP's, with the delay-based part at rest.
+        // Unclear in [CTCP]: slow start is not specified. It is that of standard TCP, and the delay-based
+        // window does not change.
         if let Some(round) = round.filter(|_| !ack.recovering && !window.in_slow_start()) {
             self.round(window, &round, ack);
         }
@@ -121,8 +122,8 @@ impl Controller for Compound {
         window.cwnd += due + ack.packets / window.cwnd;
     }
 
-    // Differs from [CTCP 2008]: gamma stands; that draft lets it follow the queue that standard TCP
-    // would leave, between 5 and 30 packets.
+    // Differs from [CTCP 2008]: gamma is constant; the draft adapts it to the queue that standard TCP would
+    // leave, between 5 and 30 packets.
     fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
         let standard = (window.cwnd - self.delay_window).max(0.0) / 2.0;
         let kept = window.cwnd * (1.0 - self.parameters.beta);
@@ -132,7 +133,7 @@ impl Controller for Compound {
         window.cwnd = window.ssthresh;
     }
 
-    // Unclear in [CTCP]: what a timeout leaves of the delay-based part. Nothing.
+    // Unclear in [CTCP]: what remains of the delay-based window after a timeout. Nothing remains.
     fn on_timeout(&mut self, window: &mut Window, _: &Congestion) {
         window.start_over();
         (self.delay_window, self.due) = (0.0, 0.0);

@@ -61,51 +61,52 @@ struct CubicCurve {
 
 impl Cubic {
     pub(crate) const TITLE: &'static str =
-        "CUBIC: the window is a cubic function of time since the last loss";
+        "CUBIC: the window is a cubic function of the time since the last loss";
     pub(crate) const SOURCE: &'static str = "RFC 9438";
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "variant",
             kind: Kind::Word(&["rfc9438", "2005", "2005-literal", "linux"]),
             default: 0.0,
-            help: "the standard, the version of 2005, that with one beta in both of its formulas, which \
-                   contradict each other, or Linux's, in whole packets [RFC 9438, CUBIC 2005, LINUX]",
+            help: "the RFC; the version of 2005; that version with the same beta in both of its formulas, \
+                   which contradict each other; or Linux, which counts whole packets [RFC 9438, CUBIC 2005, \
+                   LINUX]",
         },
         Parameter {
             name: "c",
             kind: Kind::Number { least: 1e-4, most: 1e4, unit: "packets/s^3" },
             default: 0.4,
-            help: "C, how steep the curve is [RFC 9438]",
+            help: "C, the scale of the cubic curve [RFC 9438]",
         },
         Parameter {
             name: "beta",
             kind: Kind::Number { least: 0.1, most: 0.99, unit: "" },
             default: 0.7,
-            help: "the share of the window kept at a loss, variants rfc9438 and linux [RFC 9438]",
+            help: "fraction of the window kept at a loss, variants rfc9438 and linux [RFC 9438]",
         },
         Parameter {
             name: "beta_2005",
             kind: Kind::Number { least: 0.1, most: 0.99, unit: "" },
             default: 0.8,
-            help: "the share of the window kept at a loss, variants of 2005 [CUBIC 2005]",
+            help: "fraction of the window kept at a loss, variants of 2005 [CUBIC 2005]",
         },
         Parameter {
             name: "smax",
             kind: Kind::Number { least: 1.0, most: 1e9, unit: "packets/s" },
             default: 160.0,
-            help: "the fastest growth beyond the last maximum, variants of 2005 [CUBIC 2005]",
+            help: "fastest growth beyond the last maximum, variants of 2005 [CUBIC 2005]",
         },
         Parameter {
             name: "fast_convergence",
             kind: Kind::Switch,
             default: 1.0,
-            help: "aim lower after a loss below the last maximum, to leave room for others [RFC 9438]",
+            help: "fast convergence: lower the target after a loss below the last maximum, to leave room for other flows [RFC 9438]",
         },
         Parameter {
             name: "tcp_friendliness",
             kind: Kind::Switch,
             default: 1.0,
-            help: "never less than standard TCP would have [RFC 9438]",
+            help: "keep the window at or above the one that Reno would have [RFC 9438]",
         },
     ];
 
@@ -160,8 +161,8 @@ impl Cubic {
         if self.variant == CubicVariant::Rfc9438 {
             return self.at(t_s + ack.srtt.as_secs()).clamp(cwnd, 1.5 * cwnd) - cwnd;
         }
-        // Unclear in [CUBIC 2005]: which round-trip time. The smallest, as in Linux 2.6.22, which
-        // also knows no Smax before the plateau.
+        // Unclear in [CUBIC 2005]: which round-trip time is used. The smallest one, as in Linux 2.6.22, which
+        // does not apply Smax before the plateau either.
         let round_s = ack.min_rtt.as_secs();
         let step = (self.at(t_s + round_s) - cwnd).max(0.0);
         if t_s < self.curve.k_s { step } else { step.min(self.smax * round_s) }
@@ -201,7 +202,7 @@ impl Cubic {
         self.curve.start = None;
         // Differs from [RFC 9438, 4.6]: the window is reduced, not what is in flight; the RFC
         // leaves that to senders whose window does not grow unless it is used, as here.
-        // Differs from [RFC 9438, 4.6]: a mark, too, leaves two packets, where the RFC lets it leave one.
+        // Differs from [RFC 9438, 4.6]: a mark also leaves at least two packets; the RFC lets it leave one.
         window.give_up(1.0 - self.beta);
     }
 }
@@ -223,8 +224,8 @@ impl Controller for Cubic {
         } else if self.variant != CubicVariant::Rfc9438 {
             grown.max(self.curve.w_est)
         } else if self.at(t_s) < self.curve.w_est {
-            // Unclear in [RFC 9438, 4.3]: the window is set to W_est even where it is above. It
-            // is not lowered: no acknowledgement is a sign of congestion.
+            // Unclear in [RFC 9438, 4.3]: the RFC sets the window to W_est even if the window is above it. Here
+            // the window is not lowered, because an acknowledgement is not a sign of congestion.
             window.cwnd.max(self.curve.w_est)
         } else {
             grown
@@ -242,7 +243,7 @@ impl Controller for Cubic {
     }
 
     /// From one packet towards beta of the window; the plateau is forgotten [RFC 9438, 4.8].
-    // Unclear in [CUBIC 2005]: timeouts. As in the RFC, and in Linux.
+    // Unclear in [CUBIC 2005]: timeouts are not mentioned. They are handled as in the RFC and in Linux.
     fn on_timeout(&mut self, window: &mut Window, _: &Congestion) {
         self.reduce(window);
         self.curve.w_max = 0.0;
@@ -251,7 +252,7 @@ impl Controller for Cubic {
     }
 
     /// Time in which the window was not used does not count [RFC 9438, 4.2, 5.8].
-    // Unclear in [CUBIC 2005]: what an application that pauses does to t. As in the RFC.
+    // Unclear in [CUBIC 2005]: how a pause of the application affects t. As in the RFC.
     fn on_delivery(&mut self, _: &mut Window, ack: &AckEvent) {
         let curve = &mut *self.curve;
         if let Some(start) = &mut curve.start

@@ -20,20 +20,21 @@ pub struct Dctcp {
 }
 
 impl Dctcp {
-    pub(crate) const TITLE: &'static str = "Data Center TCP: gives up as much as was marked";
+    pub(crate) const TITLE: &'static str = "Data Center TCP: reduces the window in proportion to the \
+                                            fraction of marked packets";
     pub(crate) const SOURCE: &'static str = "RFC 8257";
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "gain",
             kind: Kind::Number { least: 0.0001, most: 1.0, unit: "" },
             default: 0.0625,
-            help: "weight of a window in the average of the marked share, g [RFC 8257, 4.2]",
+            help: "weight of a new sample in the average fraction of marked packets, g [RFC 8257, 4.2]",
         },
         Parameter {
             name: "alpha",
             kind: Kind::Number { least: 0.0, most: 1.0, unit: "" },
             default: 1.0,
-            help: "the average at the start: the first mark halves the window [RFC 8257, 3.3]",
+            help: "initial value of that average; with 1 the first mark halves the window [RFC 8257, 3.3]",
         },
     ];
 
@@ -44,8 +45,8 @@ impl Dctcp {
 }
 
 impl Controller for Dctcp {
-    // Differs from [RFC 8257, 3.3]: packets are counted, not bytes, and those acknowledged selectively
-    // as soon as they are.
+    // Differs from [RFC 8257, 3.3]: packets are counted, not bytes, and packets that are acknowledged
+    // selectively count at once.
     fn on_delivery(&mut self, _: &mut Window, ack: &AckEvent) {
         self.delivered += ack.packets;
         self.marked += ack.marked;

@@ -19,22 +19,23 @@ pub struct Fast {
 }
 
 impl Fast {
-    pub(crate) const TITLE: &'static str = "FAST TCP: alpha packets in the queue, half the way in each round";
+    pub(crate) const TITLE: &'static str = "FAST TCP: keeps alpha packets in the queue and moves halfway to \
+                                            the target each round trip";
     pub(crate) const SOURCE: &'static str = "FAST";
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "alpha",
-            // Unclear in [FAST]: which alpha; the source sets it by the rate of the link. 200, its
-            // value for 1 Gbit/s; where a queue holds fewer packets every flow loses.
+            // Unclear in [FAST]: the value of alpha, which the source sets by the rate of the link. It is 200,
+            // the source's value for 1 Gbit/s; if a queue holds fewer packets, every flow loses packets.
             kind: Kind::Number { least: 1.0, most: 1e6, unit: "packets" },
             default: 200.0,
-            help: "packets that the flow keeps in queues; to be less than the queue holds [FAST]",
+            help: "packets that the flow keeps in queues; must be less than the capacity of the queue [FAST]",
         },
         Parameter {
             name: "gamma",
             kind: Kind::Number { least: 0.001, most: 1.0, unit: "" },
             default: 0.5,
-            help: "the share of the way that the window goes at once [FAST]",
+            help: "fraction of the distance to its target that the window moves in one step [FAST]",
         },
     ];
 
@@ -57,7 +58,7 @@ impl Fast {
 impl Controller for Fast {
     fn on_delivery(&mut self, window: &mut Window, ack: &AckEvent) {
         self.sample(ack.rtt.as_secs(), window.cwnd);
-        // Unclear in [FAST]: the period. Once in a round trip, as the rule is analysed.
+        // Unclear in [FAST]: the update period. Once per round trip, as in the analysis of the rule.
         if !ack.new_round || ack.recovering {
             return;
         }

@@ -37,44 +37,45 @@ enum RttEstimate {
 }
 
 impl Fhstcp {
-    pub(crate) const TITLE: &'static str = "FHSTCP: HighSpeed TCP with growth by time and block pacing";
+    pub(crate) const TITLE: &'static str = "FHSTCP: HighSpeed TCP whose growth scales with the round-trip \
+                                            time, with block pacing";
     pub(crate) const SOURCE: &'static str = "FHSTCP";
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "c",
             kind: Kind::Number { least: 0.0, most: 1000.0, unit: "1/s" },
             default: 10.0,
-            help: "fair factor per second of round-trip time; at 1/c seconds growth is HighSpeed TCP's [FHSTCP]",
+            help: "fair factor per second of round-trip time; at an RTT of 1/c the growth equals that of HighSpeed TCP [FHSTCP]",
         },
         Parameter {
             name: "rtt",
             kind: Kind::Word(&["smoothed", "sample", "minimum"]),
             default: 0.0,
-            help: "which round-trip time makes the factor and the blocks [FHSTCP]",
+            help: "round-trip time used for the factor and the blocks [FHSTCP]",
         },
         Parameter {
             name: "eta_floor",
             kind: Kind::Switch,
             default: 0.0,
-            help: "hold the factor at 1 or more up to 38 packets, never below Reno [FHSTCP]",
+            help: "keep the factor at 1 or more for windows up to 38 packets, so that growth never falls below Reno [FHSTCP]",
         },
         Parameter {
             name: "factor",
             kind: Kind::Switch,
             default: 1.0,
-            help: "multiply growth by c x RTT; off leaves HighSpeed TCP in blocks [FHSTCP]",
+            help: "multiply growth by c x RTT; false leaves HighSpeed TCP with block pacing [FHSTCP]",
         },
         Parameter {
             name: "blocks",
             kind: Kind::Switch,
             default: 1.0,
-            help: "send the window in blocks; off leaves the factor alone [FHSTCP]",
+            help: "send the window in paced blocks; false leaves only the factor [FHSTCP]",
         },
         Parameter {
             name: "train",
             kind: Kind::Number { least: 0.0, most: 65_535.0, unit: "packets" },
             default: 0.0,
-            help: "what leaves at once at most, as Linux sends 44 packets; a larger block is spread over its part of the round; 0: any",
+            help: "largest train sent back to back, e.g. 44 packets in Linux; a larger block is spread over its part of the round trip; 0: no limit",
         },
     ];
 
@@ -97,9 +98,9 @@ impl Fhstcp {
     }
 
     /// The RTT of the rule.
-    // Unclear in [FHSTCP, 2]: last sample, smoothed or smallest. Smoothed: one late
-    // acknowledgement must not change a share. It holds the queue's delay too, so that the
-    // factor rises under congestion, for all flows alike.
+    // Unclear in [FHSTCP, 2]: whether RTT is the last sample, the smoothed or the smallest round-trip time. It
+    // is the smoothed one, because one late acknowledgement must not change a share. It includes the queueing
+    // delay, so that the factor rises under congestion, for all flows alike.
     fn round(&self, ack: &AckEvent) -> Span {
         match self.estimate {
             RttEstimate::Smoothed => ack.srtt,
@@ -109,9 +110,8 @@ impl Fhstcp {
     }
 
     /// The fair factor that multiplies a(w).
-    // Unclear in [FHSTCP, 2]: below 1/c seconds the factor is below one, and such a flow grows
-    // more slowly than Reno at small windows, where a(w) = 1. Taken literally; `eta_floor` is
-    // the other way.
+    // Unclear in [FHSTCP, 2]: below 1/c seconds the factor is below one, and such a flow grows more slowly than
+    // Reno at small windows, where a(w) = 1. The rule is taken literally; `eta_floor` selects the alternative.
     fn eta(&self, round: Span, w: f64) -> f64 {
         if !self.factor {
             return 1.0;
@@ -128,8 +128,8 @@ fn per_packet(eta: f64, w: f64) -> f64 {
 }
 
 /// k = (int) c x RTT + 1 [FHSTCP, Fig. 1].
-// Unclear in [FHSTCP, Fig. 1]: the cast binds to c alone. The product is what is cut, which is
-// the same for whole c. A billionth more keeps 10 x 0.2 s from falling to 1 by rounding.
+// Unclear in [FHSTCP, Fig. 1]: the cast applies to c alone. Here the product is truncated, which is the same
+// for integer c. An added 1e-9 keeps 10 x 0.2 s from falling to 1 by rounding.
 fn block_count(c: f64, round: Span) -> u32 {
     ((c * round.as_secs() + 1e-9) as u32).saturating_add(1)
 }
@@ -144,23 +144,24 @@ impl Controller for Fhstcp {
 
     /// The source also begins a new block here. The sender does so by itself, since it does not
     /// pace in recovery.
-    // Unclear in [FHSTCP, Fig. 1]: which w is in b(w). The window before the loss [RFC 3649, 5].
+    // Unclear in [FHSTCP, Fig. 1]: which window is the argument of b(w). The window before the loss [RFC 3649,
+    // 5].
     fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
         window.give_up(law::decrease(window.cwnd));
     }
 
     /// Standard TCP's, and no blocks until congestion avoidance is reached again.
-    // Unclear in [FHSTCP, Fig. 1]: timeouts are not mentioned. As at the start.
+    // Unclear in [FHSTCP, Fig. 1]: timeouts are not mentioned. They are handled like the start of a connection.
     fn on_timeout(&mut self, window: &mut Window, _: &Congestion) {
         window.start_over();
         self.count = 1;
     }
 
-    // Differs from [FHSTCP, Fig. 1]: read literally, k = 1 and block = 0 at the start hold every
-    // packet of slow start for a round, and k = 1 later waits once a window for nothing. Here
-    // there are no blocks before the first acknowledgement of congestion avoidance, nor of one.
-    // Differs from [FHSTCP, Fig. 1]: where k exceeds the window, block is left as it was; here
-    // it follows, since the sender divides by the count that it is given.
+    // Differs from [FHSTCP, Fig. 1]: read literally, k = 1 and block = 0 at the start delay every packet of
+    // slow start by a round, and k = 1 later waits once per window without effect. Here there are no blocks
+    // before the first acknowledgement of congestion avoidance, and none for k = 1.
+    // Differs from [FHSTCP, Fig. 1]: if k exceeds the window, the source leaves block unchanged; here block
+    // follows k, because the sender divides the window by the count that it is given.
     fn pacing(&self, window: &Window) -> Pacing {
         let count = self.count.min(window.cwnd as u32);
         if !self.blocks || count < 2 {

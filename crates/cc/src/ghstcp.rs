@@ -73,35 +73,35 @@ struct RoundDelay {
 }
 
 impl Ghstcp {
-    pub(crate) const TITLE: &'static str = "Gentle HighSpeed TCP: Reno's growth while the delay rises";
+    pub(crate) const TITLE: &'static str = "Gentle HighSpeed TCP: grows like Reno while the delay rises";
     pub(crate) const SOURCE: &'static str = "GHSTCP";
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "variant",
             kind: Kind::Word(&["refined", "original"]),
             default: 0.0,
-            help: "thresholds above the smallest round-trip time, or its trend alone [GHSTCP]",
+            help: "refined: thresholds above the minimum round-trip time; original: the trend of the round-trip time alone [GHSTCP]",
         },
-        // Unclear in [GHSTCP]: what makes a correlation positive. A one-sided t test at 5 %, since
-        // by the sign alone every second round of an idle path, which has no trend, would be one
-        // of Reno; `none` is that.
+        // Unclear in [GHSTCP]: when a correlation counts as positive. By a one-sided t test at 5 %; by the sign
+        // alone, every second round of an idle path, which has no trend, would be in Reno mode (`none` selects
+        // that).
         Parameter {
             name: "significance",
             kind: Kind::Word(&["0.05", "none"]),
             default: 0.0,
-            help: "the trend rises by a one-sided t test at 5 %, or by the sign of its correlation [GHSTCP]",
+            help: "test for a rising trend: a one-sided t test at 5 %, or the sign of the correlation alone [GHSTCP]",
         },
         Parameter {
             name: "free",
             kind: Kind::Number { least: 0.0, most: 1000.0, unit: "" },
             default: 2.0,
-            help: "standard deviations above the smallest round-trip time below which growth is HighSpeed TCP's [GHSTCP]",
+            help: "lower threshold, in standard deviations above the minimum round-trip time; below it growth is that of HighSpeed TCP [GHSTCP]",
         },
         Parameter {
             name: "full",
             kind: Kind::Number { least: 0.0, most: 1000.0, unit: "" },
             default: 4.0,
-            help: "standard deviations above it from which on growth is Reno's [GHSTCP]",
+            help: "upper threshold, in the same unit; above it growth is that of Reno [GHSTCP]",
         },
         // Unclear in [GHSTCP]: what a cycle is. From one reduction of the window to the next; the
         // minimum is over this one and the one before, so that a change of the path is forgotten.
@@ -109,7 +109,7 @@ impl Ghstcp {
             name: "cycle",
             kind: Kind::Word(&["two", "lifetime"]),
             default: 0.0,
-            help: "the smallest round-trip time is that of this and the last cycle, or of all [GHSTCP]",
+            help: "period of the minimum round-trip time: this cycle and the one before, or the whole connection [GHSTCP]",
         },
         // Unclear in [GHSTCP]: the standard deviation of which round-trip times. Those of the round
         // that gave the minimum: the noise of a free path. Over a cycle it would hold the swing of
@@ -118,23 +118,23 @@ impl Ghstcp {
             name: "sigma",
             kind: Kind::Word(&["minimum", "round", "cycle"]),
             default: 0.0,
-            help: "standard deviation of the round of the minimum, of the last round, or of the cycle [GHSTCP]",
+            help: "samples of the standard deviation: the round with the minimum, the last round, or the cycle [GHSTCP]",
         },
-        // Unclear in [GHSTCP]: a path without noise has no deviation, and the first packet queued
-        // would end its HighSpeed TCP. A tenth of a millisecond is that of a kernel's clock then.
+        // Unclear in [GHSTCP]: a path without noise has no deviation, so the first queued packet would end the
+        // HighSpeed TCP mode. The lower bound of 0.1 ms stands for the noise of a kernel's clock.
         Parameter {
             name: "sigma_floor",
             kind: Kind::Number { least: 0.0, most: 1000.0, unit: "ms" },
             default: 0.1,
-            help: "the least that the standard deviation counts as [GHSTCP]",
+            help: "lower bound of the standard deviation [GHSTCP]",
         },
-        // Unclear in [GHSTCP]: what a loss takes in Reno's mode. b(w), since only growth is told
-        // to have modes.
+        // Unclear in [GHSTCP]: what a loss takes in Reno mode. b(w), because the source describes modes only
+        // for growth.
         Parameter {
             name: "reno_decrease",
             kind: Kind::Word(&["highspeed", "half"]),
             default: 0.0,
-            help: "a loss in Reno's mode takes HighSpeed TCP's b(w), or half [GHSTCP]",
+            help: "fraction given up at a loss in Reno mode: b(w) of HighSpeed TCP, or half [GHSTCP]",
         },
     ];
 
@@ -163,10 +163,10 @@ impl Ghstcp {
     }
 
     /// Takes a round that is over, and the trend in it.
-    // Unclear in [GHSTCP]: when to decide, and on what. Once in each round, on the mean of its
-    // round-trip times; a round of fewer than 8 leaves the mode as it is, since neither a trend
-    // nor a deviation can be told from so few. Where the round-trip time stands still there is no
-    // correlation: "otherwise", which is HighSpeed TCP's mode.
+    // Unclear in [GHSTCP]: when the mode is decided, and from what. Once per round, from the mean of its
+    // round-trip times; a round of fewer than 8 samples leaves the mode as it is, because neither a trend nor a
+    // deviation can be estimated from so few. If the round-trip time is constant there is no correlation, which
+    // falls under "otherwise": HighSpeed TCP's mode.
     fn decide(&mut self, round: &Round, trend: &Correlation) {
         if round.samples < FEWEST {
             return;
@@ -269,7 +269,7 @@ impl Controller for Ghstcp {
         self.reduced();
     }
 
-    // Unclear in [GHSTCP]: timeouts. As standard TCP; the mode stays.
+    // Unclear in [GHSTCP]: timeouts are not mentioned. As in standard TCP; the mode does not change.
     fn on_timeout(&mut self, window: &mut Window, _: &Congestion) {
         window.start_over();
         self.reduced();

@@ -36,9 +36,9 @@ impl Highspeed {
         name: "growth",
         kind: Kind::Word(&["formula", "table", "linux"]),
         default: 0.0,
-        help: "a(w) and b(w) by the formulas, by the 73-row table with a row in force from its \
-               window on, or as in Linux, by the table with a row in force up to its window and a(w) \
-               once for each ACK [RFC 3649, LINUX]",
+        help: "source of a(w) and b(w): the formulas; the 73-row table, where a row applies from its window \
+               upwards; or linux: the table, where a row applies up to its window, and a(w) is added once \
+               per ACK [RFC 3649, LINUX]",
     }];
 
     pub(crate) fn new(settings: &Settings) -> Highspeed {
@@ -56,8 +56,8 @@ impl Highspeed {
         match &mut self.growth {
             Growth::Formula => law::increase(w) * (packets / w),
             Growth::Table => law::row_from(w).increase * (packets / w),
-            // Differs from [RFC 3649, 5], as [LINUX] does: a(w) / w comes once for each ACK, however
-            // many packets it acknowledges.
+            // Differs from [RFC 3649, 5], as [LINUX] does: a(w) / w is added once for each ACK, however many
+            // packets it acknowledges.
             Growth::Linux { row } => {
                 *row = law::linux_row(w);
                 row.increase / w
@@ -86,8 +86,8 @@ impl Controller for Highspeed {
         window.reduce_to(self.left(window.cwnd));
     }
 
-    // Unclear in [RFC 3649]: what a timeout does to ssthresh. Half the window, as standard TCP; in
-    // Linux slow start ends where a loss would have left the window.
+    // Unclear in [RFC 3649]: what a timeout does to ssthresh. It becomes half the window, as in standard TCP;
+    // in Linux slow start ends at the window that a loss would have left.
     fn on_timeout(&mut self, window: &mut Window, _: &Congestion) {
         match self.growth {
             Growth::Formula | Growth::Table => window.start_over(),

@@ -34,8 +34,8 @@ pub(crate) fn increase(w: f64) -> f64 {
         return 1.0;
     }
     let b = decrease(w);
-    // Unclear in [RFC 3649, 5]: just above the low window the formula is below one. One is the
-    // least, since the rule is never slower than Reno's, and Table 6 is printed so.
+    // Unclear in [RFC 3649, 5]: just above the low window the formula gives less than one. The minimum is one,
+    // because the rule is never slower than Reno's, and Table 6 is printed so.
     (CURVES.power_0_8(w) * (2.0 / PACKETS_PER_LOSS) * (b / (2.0 - b))).max(1.0)
 }
 

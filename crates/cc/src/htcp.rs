@@ -62,32 +62,32 @@ impl Meter {
 }
 
 impl Htcp {
-    pub(crate) const TITLE: &'static str = "H-TCP: growth by the time since the last loss";
+    pub(crate) const TITLE: &'static str = "H-TCP: growth depends on the time since the last loss";
     pub(crate) const SOURCE: &'static str = "HTCP";
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "delta_l",
             kind: Kind::Number { least: 0.0, most: 1000.0, unit: "s" },
             default: 1.0,
-            help: "for so long after a loss growth is Reno's [HTCP]",
+            help: "time after a loss during which growth is that of Reno [HTCP]",
         },
         Parameter {
             name: "rtt_scaling",
             kind: Kind::Switch,
             default: 1.0,
-            help: "multiply growth by RTTmin / 0.1 s, held in 0.1 to 2; on in Linux, off in FreeBSD [HTCP]",
+            help: "multiply growth by RTTmin / 0.1 s, clamped to 0.1..2; on in Linux, off in FreeBSD [HTCP]",
         },
         Parameter {
             name: "adaptive_backoff",
             kind: Kind::Switch,
             default: 1.0,
-            help: "keep RTTmin / RTTmax, held in 0.5 to 0.8, at a loss; off keeps half [HTCP]",
+            help: "keep the fraction RTTmin / RTTmax, clamped to 0.5..0.8, of the window at a loss; false keeps half [HTCP]",
         },
         Parameter {
             name: "throughput_switch",
             kind: Kind::Switch,
             default: 1.0,
-            help: "keep half where the throughput changed by more than a fifth since the last loss [HTCP]",
+            help: "keep half if the throughput has changed by more than 20 % since the last loss [HTCP]",
         },
     ];
 
@@ -112,15 +112,15 @@ impl Htcp {
         2.0 * (1.0 - self.kept) * (rule * self.scale()).max(1.0)
     }
 
-    // Unclear in [HTCP]: whether scaling may take a short path below Reno. It may not, as in
+    // Unclear in [HTCP]: whether scaling may make growth on a short path slower than Reno. It may not, as in
     // [LINUX], whose factor is at least one.
     fn scale(&self) -> f64 {
         if self.rtt_scaling { (self.min_rtt.as_secs() / 0.1).clamp(0.1, 2.0) } else { 1.0 }
     }
 
     /// What this loss event leaves of the window.
-    // Differs from [LINUX]: there, after one change of throughput, two loss events take half, and
-    // round trips of up to 10 ms, where its clock is coarse, always do.
+    // Differs from [LINUX]: in Linux, after one change of throughput two loss events halve the window, and
+    // round-trip times of up to 10 ms, where its clock is coarse, always do.
     fn keep(&mut self) -> f64 {
         let steady = self.meter.as_mut().is_none_or(|meter| meter.is_steady());
         if !(self.adaptive && steady) || self.max_rtt.is_zero() {
@@ -130,14 +130,14 @@ impl Htcp {
     }
 
     /// A loss event, or a timeout: another epoch begins.
-    // Unclear in [HTCP]: whether time runs from the loss or, as in [LINUX], from the end of its
-    // recovery. From the loss; so after a timeout slow start counts, and the first round beyond it may
-    // add several times what Linux adds.
+    // Unclear in [HTCP]: whether time runs from the loss or, as in [LINUX], from the end of its recovery. From
+    // the loss; so after a timeout the time of slow start counts, and the first round after it may add several
+    // times what Linux adds.
     fn begin_epoch(&mut self, now: Time) {
         self.kept = self.keep();
         self.since = now;
-        // Differs from [HTCP], as [LINUX] does: a twentieth of the largest queue is forgotten at
-        // each loss, so that another route is noticed in time.
+        // Differs from [HTCP], as [LINUX] does: a twentieth of the largest queueing delay is forgotten at each
+        // loss, so that a change of the route is noticed in time.
         let queue = self.max_rtt.saturating_sub(self.min_rtt);
         self.max_rtt = self.min_rtt + Span::from_secs(0.95 * queue.as_secs());
     }
@@ -150,8 +150,8 @@ impl Controller for Htcp {
         if ack.recovering {
             return;
         }
-        // Differs from [LINUX]: there a round-trip sample of more than 20 ms above the largest so far is left
-        // out.
+        // Differs from [LINUX]: in Linux a round-trip sample of more than 20 ms above the largest so far is
+        // ignored.
         self.max_rtt = self.max_rtt.max(ack.rtt);
         if let Some(meter) = &mut self.meter {
             meter.take(ack);
@@ -167,7 +167,8 @@ impl Controller for Htcp {
         window.give_up(1.0 - self.kept);
     }
 
-    // Unclear in [HTCP]: timeouts. The threshold is what a loss would have left.
+    // Unclear in [HTCP]: timeouts are not mentioned. The slow-start threshold is the window that a loss would
+    // have left.
     fn on_timeout(&mut self, window: &mut Window, event: &Congestion) {
         self.begin_epoch(event.now);
         window.give_up(1.0 - self.kept);

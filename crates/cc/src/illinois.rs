@@ -57,44 +57,44 @@ impl IllinoisParameters {
 
 impl Illinois {
     pub(crate) const TITLE: &'static str =
-        "TCP-Illinois: the delay sets growth and decrease, losses the time";
+        "TCP-Illinois: delay sets the size of increase and decrease, loss triggers the decrease";
     pub(crate) const SOURCE: &'static str = "ILLINOIS";
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "alpha_min",
             kind: Kind::Number { least: 0.001, most: 1e4, unit: "packets" },
             default: 0.3,
-            help: "what a round adds with the queue full [ILLINOIS]",
+            help: "increase per round trip with a full queue [ILLINOIS]",
         },
         Parameter {
             name: "alpha_max",
             kind: Kind::Number { least: 0.001, most: 1e4, unit: "packets" },
             default: 10.0,
-            help: "what a round adds with the queue empty; at least alpha_min is taken [ILLINOIS]",
+            help: "increase per round trip with an empty queue; raised to alpha_min if it is lower [ILLINOIS]",
         },
         Parameter {
             name: "beta_min",
             kind: Kind::Number { least: 0.0, most: 0.9, unit: "" },
             default: 0.125,
-            help: "the share given up at a loss with a short queue [ILLINOIS]",
+            help: "fraction of the window given up at a loss with a short queue [ILLINOIS]",
         },
         Parameter {
             name: "beta_max",
             kind: Kind::Number { least: 0.0, most: 0.9, unit: "" },
             default: 0.5,
-            help: "the share given up at a loss with a long queue; at least beta_min is taken [ILLINOIS]",
+            help: "fraction of the window given up at a loss with a long queue; raised to beta_min if it is lower [ILLINOIS]",
         },
         Parameter {
             name: "win_thresh",
             kind: Kind::Number { least: 0.0, most: 1e6, unit: "packets" },
             default: 15.0,
-            help: "below this window the rule is Reno's [LINUX]",
+            help: "below this window it behaves as Reno [LINUX]",
         },
         Parameter {
             name: "theta",
             kind: Kind::Whole { least: 1, most: 1_000_000 },
             default: 5.0,
-            help: "rounds of an empty queue before growth is largest again [ILLINOIS]",
+            help: "round trips with an empty queue before growth returns to its maximum [ILLINOIS]",
         },
     ];
 
@@ -112,7 +112,8 @@ impl Illinois {
             parameters: Box::new(parameters),
             rounds: Box::default(),
             most: Span::ZERO,
-            // Differs from [LINUX]: before the first round is over growth is Reno's; there it is alpha_max.
+            // Differs from [LINUX]: before the first round is over growth is that of Reno; in Linux it is
+            // alpha_max.
             increase: 1.0,
             decrease: 0.5,
             short: None,
@@ -130,7 +131,8 @@ impl Illinois {
             self.short = Some(0);
             return;
         }
-        // Differs from [LINUX]: there rounds of a short queue count even if a long one is between.
+        // Differs from [LINUX]: in Linux rounds with a short queue count even if a round with a long queue lies
+        // between them.
         self.short = self.short.map(|rounds| rounds + 1).filter(|&rounds| rounds < self.parameters.theta);
         if self.short.is_none() {
             self.increase = self.parameters.alpha_max;
@@ -139,9 +141,9 @@ impl Illinois {
 }
 
 impl Controller for Illinois {
-    // Differs from [LINUX]: rounds end there only outside recovery, and the first acknowledgement after it
-    // ends the one that the loss began in. Here rounds of a recovery count, and after it another begins:
-    // until that is over the numbers are those of the recovery.
+    // Differs from [LINUX]: in Linux rounds end only outside recovery, and the first acknowledgement after a
+    // recovery ends the round in which the loss occurred. Here rounds in a recovery count, and another one
+    // begins after it: until that one ends, increase and decrease are those of the recovery.
     fn on_delivery(&mut self, window: &mut Window, ack: &AckEvent) {
         self.most = self.most.max(ack.rtt);
         let Some(round) = self.rounds.take(ack) else {
@@ -162,8 +164,8 @@ impl Controller for Illinois {
         window.give_up(self.decrease);
     }
 
-    // Unclear in [ILLINOIS]: what a timeout does. Standard TCP's, and the numbers begin anew, as
-    // in [LINUX].
+    // Unclear in [ILLINOIS]: what a timeout does. It acts as in standard TCP, and increase and decrease begin
+    // anew, as in [LINUX].
     fn on_timeout(&mut self, window: &mut Window, _: &Congestion) {
         window.start_over();
         (self.increase, self.decrease, self.short) = (1.0, 0.5, None);

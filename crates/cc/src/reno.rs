@@ -9,7 +9,8 @@ use crate::{AckEvent, Congestion, Controller, Window};
 pub struct Reno;
 
 impl Reno {
-    pub(crate) const TITLE: &'static str = "Standard TCP: one packet more per round, half at a loss";
+    pub(crate) const TITLE: &'static str = "Standard TCP (Reno): one more packet per round trip, half the \
+                                            window at a loss";
     pub(crate) const SOURCE: &'static str = "RFC 5681";
     pub(crate) const PARAMETERS: &'static [Parameter] = &[];
 
@@ -23,7 +24,7 @@ impl Controller for Reno {
         window.cwnd += ack.packets / window.cwnd;
     }
 
-    // Differs from [RFC 5681, 3.1]: half of the window, not of what is in flight. They are the
+    // Differs from [RFC 5681, 3.1]: ssthresh is half of the window, not of the data in flight. Both are the
     // same for a flow that fills its window, and only such flows grow.
     fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
         window.give_up(0.5);

@@ -43,8 +43,8 @@ impl Round {
 
     /// The packets of a window that waited in queues, where a round trip takes `base` without
     /// them: what the window is above the rate that came out times `base` [VEGAS].
-    // Unclear in [VEGAS]: which round-trip time of the round. The smallest, as in [LINUX]: what a
-    // burst or a late acknowledgement adds to some samples is no queue that stands.
+    // Unclear in [VEGAS]: which round-trip time of the round is used. The smallest, as in [LINUX]: the delay
+    // that a burst or a late acknowledgement adds to some samples is not a standing queue.
     pub fn backlog(&self, window: f64, base: Span) -> f64 {
         window * (1.0 - base.as_secs() / self.least.as_secs()).max(0.0)
     }

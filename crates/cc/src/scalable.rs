@@ -22,39 +22,41 @@ enum ScalableRule {
 }
 
 impl Scalable {
-    pub(crate) const TITLE: &'static str = "Scalable TCP: a fixed gain per packet, a fixed share per loss";
+    pub(crate) const TITLE: &'static str = "Scalable TCP: a fixed increase per acknowledged packet, a fixed \
+                                            fraction given up per loss";
     pub(crate) const SOURCE: &'static str = "STCP";
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "variant",
             kind: Kind::Word(&["kelly", "linux"]),
             default: 0.0,
-            help: "the rule as published, with a, b and low_window, or Linux's, with ai_count [STCP]",
+            help: "kelly: as published, with a, b and low_window; linux: as in Linux, with ai_count [STCP]",
         },
         Parameter {
             name: "a",
             kind: Kind::Number { least: 0.0, most: 1.0, unit: "packets" },
             default: 0.01,
-            help: "what each delivered packet adds to the window, variant kelly [STCP]",
+            help: "increase of the window per delivered packet, variant kelly [STCP]",
         },
         Parameter {
             name: "b",
             kind: Kind::Number { least: 0.0, most: 0.9, unit: "" },
             default: 0.125,
-            help: "the share of the window given up at a loss, variant kelly [STCP]",
+            help: "fraction of the window given up at a loss, variant kelly [STCP]",
         },
         Parameter {
             name: "low_window",
             kind: Kind::Number { least: 0.0, most: 1e6, unit: "packets" },
             default: 16.0,
-            help: "below this window the rule is Reno's, variant kelly [STCP]",
+            help: "below this window it behaves as Reno, variant kelly [STCP]",
         },
         Parameter {
             name: "ai_count",
             kind: Kind::Whole { least: 1, most: 1_000_000 },
             default: 100.0,
-            help: "delivered packets for one packet more, or the window if that is less, variant linux; \
-                   100 since Linux 5.7, 50 before, where an ACK of several packets counts as one [LINUX]",
+            help: "delivered packets per increase by one packet, or the window if that is smaller, variant \
+                   linux; 100 since Linux 5.7; 50 before, where an ACK of several packets counts as one \
+                   [LINUX]",
         },
     ];
 
@@ -77,8 +79,8 @@ impl Scalable {
             // Unclear in [STCP]: which rule holds at the low window itself. The scalable one.
             ScalableRule::Kelly { low_window, .. } if w < low_window => 1.0 / w,
             ScalableRule::Kelly { increase, .. } => increase,
-            // Differs from [LINUX]: there the window is whole and grows by one at every count;
-            // here the same packet arrives in parts.
+            // Differs from [LINUX]: in Linux the window is an integer and grows by one at every count; here the
+            // same packet is added in fractions.
             ScalableRule::Linux { ai_count } => 1.0 / w.min(ai_count),
         }
     }
@@ -103,8 +105,8 @@ impl Controller for Scalable {
         window.reduce_to(self.left(window.cwnd));
     }
 
-    // Unclear in [STCP]: timeouts. As standard TCP; in Linux slow start ends where a loss would have
-    // left the window.
+    // Unclear in [STCP]: timeouts are not mentioned. As in standard TCP; in Linux slow start ends at the window
+    // that a loss would have left.
     fn on_timeout(&mut self, window: &mut Window, event: &Congestion) {
         match self.rule {
             ScalableRule::Kelly { .. } => window.start_over(),

@@ -92,8 +92,8 @@ impl Skew {
         self.level_s = self.hull.iter().map(|corner| self.rest(*corner)).fold(f64::INFINITY, f64::min);
     }
 
-    // Differs from [MOON]: the middle of the time, not of the samples, which crowd where the window
-    // is large and the queue with it.
+    // Differs from [MOON]: the line is taken at the middle of the time, not of the samples, because samples are
+    // denser where the window, and with it the queue, is large.
     fn drift(&self, middle_s: f64) -> f64 {
         let after = self.hull.partition_point(|corner| corner.at_s <= middle_s);
         match (after.checked_sub(1).and_then(|before| self.hull.get(before)), self.hull.get(after)) {

@@ -100,65 +100,65 @@ struct Groups {
 }
 
 impl Synctcp {
-    pub(crate) const TITLE: &'static str = "Sync-TCP: reacts to one-way queueing delay before a loss";
+    pub(crate) const TITLE: &'static str = "Sync-TCP: reacts to one-way queueing delay before a loss occurs";
     pub(crate) const SOURCE: &'static str = "SYNC-TCP";
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "variant",
             kind: Kind::Word(&["modified", "original"]),
             default: 0.0,
-            help: "a start as Reno's up to c_low and an even growth up to c_high, or none of it [SYNC-TCP]",
+            help: "modified: Reno up to c_low, then constant relative growth up to c_high; original: neither [SYNC-TCP]",
         },
         Parameter {
             name: "c_low",
             kind: Kind::Number { least: 0.0, most: 1e9, unit: "packets" },
             default: 100.0,
-            help: "modified: Reno below this window [SYNC-TCP]",
+            help: "modified: below this window it behaves as Reno [SYNC-TCP]",
         },
         Parameter {
             name: "c_high",
             kind: Kind::Number { least: 0.0, most: 1e9, unit: "packets" },
             default: 150.0,
-            help: "modified: an even growth from c_low up to this window [SYNC-TCP]",
+            help: "modified: end of the constant relative growth that begins at c_low [SYNC-TCP]",
         },
-        // Unclear in [SYNC-TCP, 3]: of what 0.375 is a part. Of the window in a round, hence of a
-        // packet for each delivered: as packets a round, c_low to c_high would last 133 rounds, 8 s
-        // of the 4 s that the paper reports for the whole start.
+        // Unclear in [SYNC-TCP, 3]: of which quantity 0.375 is a fraction. Of the window in a round, hence of a
+        // packet for each delivered one: as packets per round, c_low to c_high would last 133 rounds or 8 s,
+        // but the paper reports 4 s for the whole start.
         Parameter {
             name: "alpha0",
             kind: Kind::Number { least: 0.0, most: 1.0, unit: "" },
             default: 0.375,
-            help: "modified: that even growth, the share of the window in a round [SYNC-TCP]",
+            help: "modified: that growth, as a fraction of the window per round trip [SYNC-TCP]",
         },
-        // Unclear in [SYNC-TCP, 3]: whether a window that falls below c_low is Reno's again. No: the
+        // Unclear in [SYNC-TCP, 3]: whether a window that falls below c_low grows as in Reno again. No: the
         // phases are meant for the start, which the first loss or early decrease ends.
         Parameter {
             name: "phases",
             kind: Kind::Word(&["start", "always"]),
             default: 0.0,
-            help: "modified: its phases hold up to the first reduction, or always [SYNC-TCP]",
+            help: "modified: whether its phases apply until the first reduction, or always [SYNC-TCP]",
         },
-        // Unclear in [SYNC-TCP, 2]: the trend of two equal medians. Falling, so that a path without
-        // a queue, where all are zero, is taken quickly.
+        // Unclear in [SYNC-TCP, 2]: the trend of two equal medians. Falling, so that a path without a queue,
+        // where all medians are zero, is filled quickly.
         Parameter {
             name: "tie",
             kind: Kind::Word(&["decreasing", "increasing"]),
             default: 0.0,
-            help: "the trend of equal medians [SYNC-TCP]",
+            help: "trend assumed when two medians are equal [SYNC-TCP]",
         },
-        // Unclear in [SYNC-TCP, 2]: regions of a largest delay that is hardly any. The lowest one
-        // holds until 10 ms were seen, as [WEIGLE] has it in one of its variants.
+        // Unclear in [SYNC-TCP, 2]: the regions when the largest delay is very small. The lowest region applies
+        // until 10 ms were measured, as in one of the variants of [WEIGLE].
         Parameter {
             name: "qmax_floor",
             kind: Kind::Number { least: 0.0, most: 10_000.0, unit: "ms" },
             default: 10.0,
-            help: "a largest queueing delay below it keeps the average in the lowest region [WEIGLE]",
+            help: "while the largest measured queueing delay is below this, the average counts as in the lowest region [WEIGLE]",
         },
         Parameter {
             name: "deskew",
             kind: Kind::Switch,
             default: 0.0,
-            help: "take the drift between the two clocks out of the transit times [MOON]",
+            help: "remove the drift between the two clocks from the one-way transit times [MOON]",
         },
     ];
 
@@ -216,8 +216,8 @@ impl Synctcp {
     }
 
     /// Gives up at once what a row asks for, unless it has in this round.
-    // Unclear in [SYNC-TCP, 2]: how often. Once in a round: until all that was in flight then has
-    // been delivered, the delays are those of the window before.
+    // Unclear in [SYNC-TCP, 2]: how often the window is reduced. Once per round: until all packets that were in
+    // flight then have been delivered, the delays are those of the window before.
     fn early(&mut self, window: &mut Window, ack: &AckEvent) {
         self.hold -= ack.packets + ack.lost;
         if self.hold > 0.0 || ack.recovering || self.phase != StartPhase::Sync {
@@ -238,11 +238,11 @@ impl Synctcp {
 }
 
 impl TransitHistory {
-    // Unclear in [SYNC-TCP, 2]: whether packets sent again count. Each sending has its own stamp,
-    // so that its transit time is as good as any. Of two packets that one acknowledgement answers
-    // it is the one that waited longer, whose stamp is echoed.
-    // Differs from [WEIGLE]: the stamps take no room. Its option of 14 bytes would stand in place of
-    // the time stamps that every sender here has for nothing.
+    // Unclear in [SYNC-TCP, 2]: whether retransmitted packets count. They do, because each transmission has its
+    // own time stamp, so that its transit time is as good as any. If one acknowledgement answers two packets,
+    // it is that of the packet that waited longer, whose time stamp is echoed.
+    // Differs from [WEIGLE]: the time stamps take no space in a packet. Its option of 14 bytes would replace
+    // the TCP time stamps, which take no space here either.
     fn take(&mut self, ack: &AckEvent) {
         let queued_s = self.queued_s(ack);
         self.most_s = self.most_s.max(queued_s);
@@ -320,8 +320,8 @@ impl Controller for Synctcp {
         self.lost();
     }
 
-    // Unclear in [SYNC-TCP]: timeouts. As Reno, and the averages are gathered anew, since those
-    // before are of another path's load.
+    // Unclear in [SYNC-TCP]: timeouts are not mentioned. As in Reno, and the averages are collected anew,
+    // because the earlier ones belong to another load of the path.
     fn on_timeout(&mut self, window: &mut Window, _: &Congestion) {
         window.start_over();
         self.lost();

@@ -49,7 +49,7 @@ pub(crate) fn mean_window(controller: &mut impl Controller, p: f64, rtt_s: f64) 
             return mean;
         }
     }
-    panic!("the window under periodic loss did not settle");
+    panic!("the window under periodic loss does not reach a steady cycle");
 }
 
 /// Losses of every 1/p-th packet, one after the other.

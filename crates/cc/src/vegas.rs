@@ -29,38 +29,39 @@ enum VegasVariant {
 }
 
 impl Vegas {
-    pub(crate) const TITLE: &'static str = "TCP Vegas: a few packets in the queue, seen in the delay";
+    pub(crate) const TITLE: &'static str = "TCP Vegas: keeps a few packets in the queue, estimated from the \
+                                            delay";
     pub(crate) const SOURCE: &'static str = "VEGAS";
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "variant",
             kind: Kind::Word(&["brakmo", "linux"]),
             default: 0.0,
-            help: "the rule as published, whose slow start grows in every other round, or Linux's [VEGAS]",
+            help: "paper: as published, where slow start grows every other round trip; linux: as in Linux [VEGAS]",
         },
         Parameter {
             name: "alpha",
             kind: Kind::Number { least: 0.0, most: 1e6, unit: "packets" },
             default: 2.0,
-            help: "with fewer packets in queues the window grows; the paper also has 1 [LINUX]",
+            help: "below this number of own packets in queues the window grows; the paper also uses 1 [LINUX]",
         },
         Parameter {
             name: "beta",
             kind: Kind::Number { least: 0.0, most: 1e6, unit: "packets" },
             default: 4.0,
-            help: "with more packets in queues the window shrinks; the paper also has 3 [LINUX]",
+            help: "above this number of own packets in queues the window shrinks; the paper also uses 3 [LINUX]",
         },
         Parameter {
             name: "gamma",
             kind: Kind::Number { least: 0.0, most: 1e6, unit: "packets" },
             default: 1.0,
-            help: "with more packets in queues slow start ends [VEGAS]",
+            help: "above this number of own packets in queues slow start ends [VEGAS]",
         },
         Parameter {
             name: "b",
             kind: Kind::Number { least: 0.0, most: 0.9, unit: "" },
             default: 0.5,
-            help: "the share of the window given up at a loss; 0.25 in ns-2 [LINUX]",
+            help: "fraction of the window given up at a loss; 0.25 in ns-2 [LINUX]",
         },
     ];
 
@@ -84,8 +85,9 @@ impl Vegas {
     fn backlog(&self, window: &Window, round: &Round, ack: &AckEvent) -> f64 {
         match self.variant {
             VegasVariant::Brakmo => round.backlog(window.cwnd, ack.min_rtt),
-            // Differs from [VEGAS], as newer kernels of [LINUX] do: divided by the base round trip,
-            // which is more, and cut to whole packets. So more than beta are beta + 1 at least.
+            // Differs from [VEGAS], as newer kernels of [LINUX] do: the difference is divided by the base
+            // round-trip time, which gives more, and truncated to whole packets. So more than beta means at
+            // least beta + 1.
             VegasVariant::Linux => {
                 let queueing = round.least.saturating_sub(ack.min_rtt);
                 (window.cwnd.floor() * queueing.as_ps() as f64 / ack.min_rtt.as_ps() as f64).floor()
@@ -99,7 +101,8 @@ impl Vegas {
         match self.variant {
             // A round in which the window grew says nothing of either window: none is compared.
             VegasVariant::Brakmo if self.grows => self.grows = false,
-            // Unclear in [VEGAS]: what slow start leaves when it ends. All but an eighth, as in [NS-2].
+            // Unclear in [VEGAS]: the window that slow start leaves when it ends. It is reduced by an eighth,
+            // as in [NS-2].
             VegasVariant::Brakmo if ends => window.lower_to(window.cwnd * 0.875),
             VegasVariant::Linux if ends => {
                 // What the path carried in a base round trip in whole packets, and one for what was cut off.
@@ -135,8 +138,8 @@ impl Controller for Vegas {
     }
 
     fn on_slow_start(&mut self, window: &mut Window, ack: &AckEvent) {
-        // Unclear in [VEGAS]: slow start after a timeout, whose acknowledgements are of two ages.
-        // It grows in every round until all that was lost is repaired.
+        // Unclear in [VEGAS]: slow start after a timeout, whose acknowledgements are partly for older packets.
+        // The window grows in every round until all losses are repaired.
         if self.grows || ack.recovering || self.variant == VegasVariant::Linux {
             window.cwnd += ack.packets.min(2.0);
         }
@@ -150,8 +153,8 @@ impl Controller for Vegas {
     }
 
     // Unclear in [VEGAS]: the share of the window that a loss takes. Half, as in [LINUX].
-    // Differs from [VEGAS]: it also sends again upon the first duplicate acknowledgement, by a
-    // timer of its own. Here recovery is the sender's, the same for all controllers.
+    // Differs from [VEGAS]: Vegas also retransmits upon the first duplicate acknowledgement, by its own timer.
+    // Here recovery belongs to the sender and is the same for all controllers.
     fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
         window.give_up(self.decrease);
         self.grows = false;

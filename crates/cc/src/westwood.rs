@@ -25,20 +25,21 @@ pub struct Westwood {
 }
 
 impl Westwood {
-    pub(crate) const TITLE: &'static str = "Westwood+: a loss leaves what the path was seen to carry";
+    pub(crate) const TITLE: &'static str = "Westwood+: after a loss the window is the estimated bandwidth \
+                                            times the minimum round-trip time";
     pub(crate) const SOURCE: &'static str = "WESTWOOD";
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "filter",
             kind: Kind::Number { least: 0.0, most: 0.999, unit: "" },
             default: 0.875,
-            help: "the share of the old value that each of the two filters keeps [LINUX]",
+            help: "weight of the old value in each of the two bandwidth filters [LINUX]",
         },
         Parameter {
             name: "least_interval",
             kind: Kind::Number { least: 0.0, most: 100.0, unit: "s" },
             default: 0.05,
-            help: "the bandwidth is sampled once a round trip, and not more often than this [WESTWOOD]",
+            help: "shortest interval between bandwidth samples, which are taken once per round trip [WESTWOOD]",
         },
     ];
 
@@ -56,7 +57,7 @@ impl Westwood {
     }
 
     /// Takes the rate of an interval into both filters; the first one fills them.
-    // Unclear in [WESTWOOD]: how often it is filtered. Twice, as in [LINUX].
+    // Unclear in [WESTWOOD]: how often the bandwidth is filtered. Twice, as in [LINUX].
     fn sample(&mut self, rate: f64) {
         if self.twice == 0.0 {
             (self.once, self.twice) = (rate, rate);
@@ -68,8 +69,8 @@ impl Westwood {
 
     /// Keeps the smallest round trip: that of the connection, or after a timeout that of the samples
     /// since.
-    // Unclear in [WESTWOOD]: a path that has become longer. As in [LINUX], a timeout forgets the
-    // smallest round trip; otherwise every later loss would leave too little.
+    // Unclear in [WESTWOOD]: how a path that has become longer is handled. As in [LINUX], a timeout forgets the
+    // smallest round-trip time; otherwise every later loss would leave too small a window.
     fn watch_round_trip(&mut self, ack: &AckEvent) {
         self.min_rtt = if std::mem::take(&mut self.forgets) {
             ack.rtt
@@ -103,7 +104,7 @@ impl Controller for Westwood {
         window.cwnd += ack.packets / window.cwnd;
     }
 
-    // Differs from [LINUX]: there the window is raised too, where it is below the estimate.
+    // Differs from [LINUX]: in Linux a loss also raises a window that is below the estimate.
     fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
         window.ssthresh = self.path(window.cwnd);
         window.cwnd = window.cwnd.min(window.ssthresh);

@@ -23,20 +23,20 @@ pub struct Xcp {
 }
 
 impl Xcp {
-    pub(crate) const TITLE: &'static str = "XCP: takes the rate that routers answer; needs the queue xcp";
+    pub(crate) const TITLE: &'static str = "XCP: sends at the rate that routers assign; needs the queue xcp";
     pub(crate) const SOURCE: &'static str = "XCP-SPEC";
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "variant",
             kind: Kind::Word(&["spec", "xcp-r"]),
             default: 0.0,
-            help: "an acknowledgement brings the answers since the last one, or all so far, so that a lost one takes none with it [XCP-SPEC, XCP-R]",
+            help: "feedback carried by an ACK: since the last ACK, or cumulative, so that a lost ACK loses no feedback [XCP-SPEC, XCP-R]",
         },
         Parameter {
             name: "ageing",
             kind: Kind::Number { least: 0.0, most: 1.0, unit: "" },
             default: 0.5,
-            help: "the share of an unused part of the rate that is given back in a round [XCP-SPEC]",
+            help: "fraction of the unused rate that is returned per round trip [XCP-SPEC]",
         },
     ];
 
@@ -60,8 +60,8 @@ impl Xcp {
 impl Controller for Xcp {
     const HEADER: Bytes = CONGESTION_HEADER;
 
-    // Unclear in [XCP-SPEC, 3.1]: what a sender without end wants. What its host can send: [NS-2] asks
-    // for more than any link has, and where no router answers it would get that.
+    // Unclear in [XCP-SPEC, 3.1]: which rate an endless sender requests. The rate that its host can send:
+    // [NS-2] requests more than any link has, and would get it where no router answers.
     fn request(&self, window: &Window, srtt: Span, line: f64) -> Option<Request> {
         if srtt.is_zero() {
             return Some(Request { gap: srtt, rtt: srtt, change: 0.0 });
@@ -98,8 +98,8 @@ impl Controller for Xcp {
         self.used = true;
     }
 
-    // Unclear in [XCP-SPEC, 3.3]: whether and when a sender that has become standard TCP's comes back.
-    // It halves, and takes answers as before.
+    // Unclear in [XCP-SPEC, 3.3]: whether and when a sender that has switched to standard TCP returns to XCP.
+    // Here it halves its window and continues to follow the answers of routers.
     fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
         Xcp::go_to(window, window.cwnd / 2.0);
     }

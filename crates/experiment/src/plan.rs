@@ -102,8 +102,8 @@ fn poisson(
 }
 
 /// A session: pages with think time between their starts, every object of a page at once.
-// Differs from [ns-2 webtraf]: its objects follow each other by a mean of 10 ms, and its sessions
-// have all the same number of pages; here both numbers are geometric and a page asks at once.
+// Differs from [ns-2 webtraf]: in ns-2 objects follow each other at a mean interval of 10 ms, and all sessions
+// have the same number of pages; here both numbers are geometric and a page requests its objects at once.
 fn session(
     start: Time,
     end: Time,

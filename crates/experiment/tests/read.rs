@@ -128,17 +128,20 @@ fn a_queue_marks_before_it_drops_and_only_what_has_an_echo() {
         mistakes(&DUMBBELL.replace("capacity = \"1 bdp\"", &queue), &[])
     };
     let text = told("50 packets", "50 packets");
-    assert_eq!(text, "test.toml:6: mark: 50 packets are not below the capacity, 50 packets");
+    assert_eq!(text, "test.toml:6: mark: 50 packets must be below the capacity, 50 packets");
     // 64 packets of 1000 B are as much as 64 kB.
-    assert!(told("64 kB", "64 packets").ends_with("mark: 64 packets are not below the capacity, 64 kB"));
-    assert!(told("9 packets", "9 kB").contains("mark: 9 kB are not below"));
-    assert!(told("1 bdp", "2 bdp").contains("mark: 35000 packets are not below the capacity, 17500 packets"));
-    assert!(told("unlimited", "unlimited").contains("leave it out"));
-    assert!(told("1 bdp", "0 packets").contains("mark: 0 packets are too few; at least \"1 packet\""));
+    assert!(told("64 kB", "64 packets").ends_with("mark: 64 packets must be below the capacity, 64 kB"));
+    assert!(told("9 packets", "9 kB").contains("mark: 9 kB must be below"));
+    assert!(told("1 bdp", "2 bdp").contains("mark: 35000 packets must be below the capacity, 17500 packets"));
+    assert!(told("unlimited", "unlimited").contains("remove the key"));
+    assert!(told("1 bdp", "0 packets").contains("mark: 0 packets is too small; at least \"1 packet\""));
     let cbr = "controller = \"reno\"\n[[flow]]\nname = \"D\"\necn = true\n\
                traffic = { kind = \"cbr\", rate = \"1 Mbit/s\" }\n";
     let text = mistakes(&DUMBBELL.replacen("controller = \"reno\"\n", cbr, 1), &[]);
-    assert!(text.contains("ecn: \"cbr\" traffic has nobody who echoes a mark"), "{text}");
+    assert!(
+        text.contains("ecn: not possible with \"cbr\" traffic, because UDP has no ECN feedback"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -148,23 +151,35 @@ fn parameters_of_red_that_do_not_fit_are_refused_where_they_stand() {
         mistakes(&DUMBBELL.replace("{ kind = \"droptail\", capacity = \"1 bdp\" }", &queue), &[])
     };
     let text = told("min_threshold = 30,\nmax_threshold = 20");
-    assert_eq!(text, "test.toml:9: max_threshold: 20 packets are not above the lower threshold, 30");
+    assert_eq!(
+        text,
+        "test.toml:9: max_threshold: 20 packets must be above the lower threshold of 30 packets"
+    );
     // One that is automatic: 1 Gbit/s carries 125 packets of 1000 B in a ms, and half of 5 ms are 312.5.
     let text = told("max_threshold = 300");
-    assert_eq!(text, "test.toml:8: max_threshold: 300 packets are not above the lower threshold, 312.5");
+    assert_eq!(
+        text,
+        "test.toml:8: max_threshold: 300 packets must be above the lower threshold of 312.5 packets"
+    );
     let text = told("threshold_unit = \"capacity\",\nmin_threshold = 0.5, max_threshold = 2");
-    assert_eq!(text, "test.toml:9: max_threshold: 2 is more than the whole capacity, 1");
+    assert_eq!(text, "test.toml:9: max_threshold: 2 exceeds the whole capacity, 1");
     let text = told("threshold_unit = \"capacity\", min_threshold = 0.5, max_threshold = 0.25");
-    assert!(text.ends_with("50 packets are not above the lower threshold, 100"), "{text}");
-    assert!(told("q_weight = -1.5").contains("q_weight: below zero there are only the codes -1 and -2"));
-    assert!(told("mean_packet = 0.5").contains("mean_packet: 0.5 B is less than a byte"));
+    assert!(text.ends_with("50 packets must be above the lower threshold of 100 packets"), "{text}");
+    assert!(
+        told("q_weight = -1.5")
+            .contains("q_weight: wanted a weight of at least 0, or one of the codes -1 and -2")
+    );
+    assert!(told("mean_packet = 0.5").contains("mean_packet: 0.5 B is less than one byte"));
     assert!(told("min_threshold = -1").contains("min_threshold"));
     assert!(told("min_treshold = 5").contains("did you mean \"min_threshold\"?"));
     let endless = DUMBBELL.replace(
         "kind = \"droptail\", capacity = \"1 bdp\"",
         "kind = \"red\", capacity = \"unlimited\", threshold_unit = \"capacity\", min_threshold = 0.5",
     );
-    assert!(mistakes(&endless, &[]).contains("threshold_unit: a queue without a limit has no shares"));
+    assert!(
+        mistakes(&endless, &[])
+            .contains("threshold_unit: fractions of the capacity need a queue with a limit")
+    );
 }
 
 #[test]
@@ -252,7 +267,7 @@ fn a_profile_leaves_a_controller_its_parameters_and_gives_hystart_to_cubic_alone
     assert_eq!(flow("bic").controller.settings.word("variant"), "linux");
     assert_eq!((flow("reno").slow_start, flow("reno").initial_window), (SlowStart::Full, 10.0));
     let told = mistakes(DUMBBELL, &[("flow.F1.profile", "linus")]);
-    assert!(told.contains("profile \"linus\" is not known; did you mean \"linux\"?"), "{told}");
+    assert!(told.contains("unknown profile \"linus\"; did you mean \"linux\"?"), "{told}");
 }
 
 #[test]
@@ -266,7 +281,7 @@ fn a_burst_is_so_many_packets_and_a_size_is_those_that_it_holds() {
     assert_eq!(of("16 packets", "1500 B"), 16);
     assert_eq!((of("64 kB", "1500 B"), of("64 kB", "9000 B")), (42, 7)); // 42.7 and 7.1
     let told = |text| mistakes(DUMBBELL, &[("flow.F1.offload", text)]);
-    assert!(told("500 B").contains("offload: 500 B do not hold a packet of 1 kB"), "{}", told("500 B"));
+    assert!(told("500 B").contains("offload: 500 B is less than one packet of 1 kB"), "{}", told("500 B"));
     assert!(told("0 packets").contains("at least \"1 packet\""));
     assert!(told("20 ms").contains("wanted \"16 packets\" or a size such as \"64 kB\""), "{}", told("20 ms"));
     assert!(told("16").contains("has no unit; wanted \"16 packets\""), "{}", told("16"));
@@ -404,7 +419,10 @@ fn two_keys_of_a_sweep_that_set_the_same_are_refused() {
     let text =
         format!("{DUMBBELL}[sweep]\n\"flow.F1.initial_window\" = [2]\n\"flow.F*.initial_window\" = [4]\n");
     let told = mistakes(&text, &[]);
-    assert_eq!(told, "test.toml:18: \"flow.F*.initial_window\" sets what another key of the sweep sets");
+    assert_eq!(
+        told,
+        "test.toml:18: \"flow.F*.initial_window\" sets a value that another key of the sweep also sets"
+    );
 }
 
 #[test]
@@ -460,7 +478,7 @@ fn datagrams_have_no_controller_and_everything_else_has_one() {
     assert_eq!(scenario.flows[0].traffic, Traffic::Cbr { rate: Rate::from_bps(8000).unwrap() });
     assert!(fairhaul_experiment::describe(&scenario).contains("\"controller\":\"none\""));
     let both = mistakes(&flow(&format!("{cbr}\ncontroller = \"reno\"")), &[]);
-    assert!(both.contains("\"cbr\" traffic has no congestion control"), "{both}");
+    assert!(both.contains("controller: not possible with \"cbr\" traffic"), "{both}");
     let neither = mistakes(&flow("traffic = \"bulk\""), &[]);
     assert!(neither.contains("[[flow]] needs \"controller\""), "{neither}");
     let onoff = "{ kind = \"onoff\", rate = \"8 kbit/s\", on = \"1 s\", off = \"2 s\" }";
@@ -473,10 +491,10 @@ fn datagrams_have_no_controller_and_everything_else_has_one() {
 fn a_bucket_that_holds_no_packet_and_half_a_chain_of_losses_are_mistakes() {
     let told = |key, text| mistakes(DUMBBELL, &[(key, text)]);
     let bucket = told("bottleneck.policer", "{ rate = \"8 Mbit/s\", burst = \"500 B\" }");
-    assert!(bucket.contains("burst: 500 B do not hold a packet of"), "{bucket}");
+    assert!(bucket.contains("burst: 500 B is less than one packet of"), "{bucket}");
     assert!(told("bottleneck.loss", "{ good_to_bad = 0.1 }").contains("bad_to_good = P"));
     let stray = told("bottleneck.loss", "{ every = 3, loss_bad = 0.5 }");
-    assert!(stray.contains("loss_bad: does not belong here"), "{stray}");
+    assert!(stray.contains("loss_bad: not allowed here"), "{stray}");
     assert!(told("bottleneck.reorder", "{ probability = 2, delay = \"1 ms\" }").contains("from 0 to 1"));
 }
 
@@ -597,9 +615,9 @@ fn a_packet_of_xcp_holds_more_than_60_bytes_and_a_buffer_what_is_left() {
     let routed = DUMBBELL.replacen("droptail", "xcp", 1);
     let asks = |more: &str| mistakes(&routed.replacen("= \"reno\"", &format!("= \"xcp\"\n{more}"), 1), &[]);
     let told = asks("packet = \"60 B\"");
-    assert!(told.contains("packet: 60 B leave no room for payload; the headers of xcp are 60 B"), "{told}");
+    assert!(told.contains("packet: 60 B leaves no room for payload; the headers of xcp take 60 B"), "{told}");
     let told = asks("send_buffer = \"939 B\"");
-    assert!(told.contains("send_buffer: 939 B are less than the 940 B of payload"), "{told}");
+    assert!(told.contains("send_buffer: 939 B is less than the payload of one packet, 940 B"), "{told}");
     let fine = routed.replacen("= \"reno\"", "= \"xcp\"\nsend_buffer = \"940 B\"", 1);
     assert_eq!(base(&fine, &[]).flows[0].headers(), Bytes(60));
 }
@@ -609,8 +627,9 @@ fn a_packet_of_xcp_holds_more_than_60_bytes_and_a_buffer_what_is_left() {
 fn who_asks_routers_has_one_on_the_way_of_its_data() {
     let asks = DUMBBELL.replacen("= \"reno\"", "= \"xcp\"", 1);
     let told = mistakes(&asks, &[]);
-    let wanted = "controller: \"xcp\" takes its rate from routers, and no link on the way of its data is one (\"bottleneck\"); \
-                  give one of them queue.kind = \"xcp\" or \"xcp_tcp\", or choose another controller";
+    let wanted = "controller: \"xcp\" needs routers that assign its rate, and no link on the path of its data has such a \
+                  queue (\"bottleneck\"); set queue.kind = \"xcp\" or \"xcp_tcp\" for one of them, or choose another \
+                  controller";
     assert!(told.starts_with("test.toml:10: ") && told.ends_with(wanted), "{told}");
     for queue in ["xcp", "xcp_tcp"] {
         base(&asks.replacen("droptail", queue, 1), &[]);
@@ -648,8 +667,8 @@ fn parameters_of_xcp_and_its_counters_that_make_no_sense_are_refused_where_they_
         ("weight = 2", "weight: wanted a number from"),
         ("up = 0.5", "up: wanted a number from 1"),
         ("rule = \"adaptiv\"", "rule: wanted one of literal, adaptive, not \"adaptiv\""),
-        ("min_p = 0.2", "min_p: 0.2 is more than max_p, 0.1"),
-        ("min_interval = 2000", "min_interval: 2000 ms are more than max_interval, 1000 ms"),
+        ("min_p = 0.2", "min_p: 0.2 exceeds max_p, 0.1"),
+        ("min_interval = 2000", "min_interval: 2000 ms exceed max_interval, 1000 ms"),
     ] {
         let text = told(queue);
         assert!(text.starts_with("test.toml:7: ") && text.contains(wanted), "{queue}: {text}");
@@ -752,7 +771,7 @@ fn connections_are_flows_of_one_group_that_start_together() {
 fn only_one_transfer_is_carried_by_several_connections() {
     let web = [("flow.F1.traffic", "{ kind = \"web\", sessions = \"1 /s\" }"), ("flow.F1.connections", "4")];
     let told = mistakes(DUMBBELL, &web);
-    assert!(told.contains("connections: several carry \"bulk\" traffic or one size"), "{told}");
+    assert!(told.contains("connections: more than one connection can carry \"bulk\" traffic"), "{told}");
     let many = mistakes(DUMBBELL, &[("flow.F1.count", "2000"), ("flow.F1.connections", "1000")]);
     assert!(many.contains("2000002 flows are too many"), "{many}");
 }
@@ -897,18 +916,20 @@ fn what_is_wrong_with_a_schedule_or_a_trace_is_told_with_its_place() {
         told("bottleneck.rate", "{ trace = \"cell.csv\" }"),
         "trace: cell.csv:2: \"fast\" is not a rate in bit/s, at most 1000 Tbit/s"
     );
-    assert_eq!(told("bottleneck.rate", "{ trace = \"sell.csv\" }"), "trace: sell.csv: there is no such file");
-    assert_eq!(told("bottleneck.rate", "{ trace = \".\" }"), "trace: .: this is no file");
+    assert_eq!(told("bottleneck.rate", "{ trace = \"sell.csv\" }"), "trace: sell.csv: file not found");
+    assert_eq!(told("bottleneck.rate", "{ trace = \".\" }"), "trace: .: not a regular file");
     let schedule = |value: &str| told("bottleneck.schedule", value);
     assert_eq!(
         schedule("[{ at = \"2 s\", loss = 0.1 }, { at = \"1 s\", loss = 0 }]"),
-        "at: 1 s does not come after the 2 s of the entry before"
+        "at: 1 s is not later than the 2 s of the previous entry"
     );
     assert_eq!(
         schedule("[{ at = \"2 s\" }]"),
-        "schedule: nothing changes here; give \"rate\", \"delay\" or \"loss\""
+        "schedule: this entry changes nothing; set \"rate\", \"delay\" or \"loss\""
     );
     assert_eq!(schedule("[{ at = \"0 s\", loss = 0 }]"), "at: must be above zero");
     assert!(schedule("[{ at = \"2 s\", dleay = \"1 ms\" }]").contains("did you mean \"delay\"?"));
-    assert!(schedule("\"later\"").starts_with("schedule: wanted a list, each entry a table { at = …"));
+    assert!(
+        schedule("\"later\"").starts_with("schedule: wanted a list in which each entry is a table { at = …")
+    );
 }

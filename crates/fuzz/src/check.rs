@@ -112,9 +112,10 @@ pub enum Verdict {
 pub fn check(text: &str, file: &str, budget_s: f64) -> Verdict {
     let verdict = attempt(text, file, budget_s).unwrap_or_else(Verdict::Broken);
     match memory_kb() {
-        peak if peak > MEMORY_KB && !matches!(verdict, Verdict::Broken(_)) => {
-            Verdict::Broken(Complaint { kind: Kind::Life, text: format!("{} MB of memory", peak / 1024) })
-        }
+        peak if peak > MEMORY_KB && !matches!(verdict, Verdict::Broken(_)) => Verdict::Broken(Complaint {
+            kind: Kind::Life,
+            text: format!("the run used {} MB of memory", peak / 1024),
+        }),
         _ => verdict,
     }
 }
@@ -145,7 +146,7 @@ fn attempt(text: &str, file: &str, budget_s: f64) -> Result<Verdict, Complaint> 
     let (second, _) = timed(&scenario, 3.0 * budget_s, false)?;
     let packets = first.packets;
     if second.is_some_and(|second| comparable(second) != comparable(first)) {
-        return Err(Complaint { kind: Kind::Same, text: "the second run gave another record".into() });
+        return Err(Complaint { kind: Kind::Same, text: "the second run gave a different record".into() });
     }
     // Asked to stop at some moment of the run, which may be while the record is closed.
     let moment = (packets % 10) as f64 / 10.0 + 0.05;
@@ -174,7 +175,7 @@ fn comparable(mut record: Record) -> Record {
 fn refused(mistakes: &Mistakes, file: &str) -> Result<(), Complaint> {
     let complain = |text| Err(Complaint { kind: Kind::Refusal, text });
     if mistakes.0.is_empty() {
-        return complain("refused without a word".into());
+        return complain("refused without a message".into());
     }
     for mistake in &mistakes.0 {
         let line = mistake.place.strip_prefix(file).and_then(|rest| rest.strip_prefix(':'));
@@ -182,7 +183,7 @@ fn refused(mistakes: &Mistakes, file: &str) -> Result<(), Complaint> {
             return complain(format!("\"{}\" names no line", mistake.place));
         }
         if mistake.text.chars().count() > LONGEST_MESSAGE {
-            return complain(format!("a message of {} characters", mistake.text.chars().count()));
+            return complain(format!("a message has {} characters", mistake.text.chars().count()));
         }
     }
     Ok(())
@@ -214,19 +215,19 @@ fn timed(scenario: &Scenario, budget_s: f64, hurry: bool) -> Result<(Option<Reco
                 // The thread would never be joined, so the process has to end here.
                 Some(asked) if now - asked > 10.0 * STOPPING_S => {
                     let reached = control.reached();
-                    fail(&late(now - asked, &format!("and still runs; virtual time is {reached}")));
+                    fail(&late(now - asked, &format!("and is still running; simulated time is {reached}")));
                 }
                 _ => {}
             }
         };
         let now = cpu_s();
         if let Some(asked) = asked.filter(|asked| now - asked > STOPPING_S) {
-            return Err(late(now - asked, "until it ended"));
+            return Err(late(now - asked, "to end"));
         }
         match result {
             Ok(record) => Ok((Some(record), now - started)),
             Err(RunError::Broken { at, what }) => {
-                Err(Complaint { kind: Kind::Panic, text: format!("at {at} of virtual time: {what}") })
+                Err(Complaint { kind: Kind::Panic, text: format!("at {at} of simulated time: {what}") })
             }
             Err(_) => Ok((None, now - started)),
         }
@@ -236,7 +237,7 @@ fn timed(scenario: &Scenario, budget_s: f64, hurry: bool) -> Result<(Option<Reco
 fn late(seconds: f64, rest: &str) -> Complaint {
     Complaint {
         kind: Kind::Stop,
-        text: format!("asked to stop, it took {seconds:.2} s of processor time {rest}"),
+        text: format!("after the request to stop, it took {seconds:.2} s of processor time {rest}"),
     }
 }
 
@@ -264,7 +265,8 @@ fn affordable(scenario: &Scenario, record: &Record, cost: f64) -> Result<f64, Co
         return Ok(cost / bound);
     }
     let text = format!(
-        "{cost:.2} s of processor time for {packets} packets, {rows} rows and {} transfers; {bound:.2} s are plenty",
+        "the run took {cost:.2} s of processor time for {packets} packets, {rows} rows and {} transfers; \
+         the bound is {bound:.2} s",
         record.transfers.len()
     );
     Err(Complaint { kind: Kind::Cost, text })

@@ -71,9 +71,12 @@ impl Judge {
         Ok(answer(last).unwrap_or_else(|| {
             let status = output.status;
             let why = match status.signal() {
-                Some(6) => format!("it was aborted, as where more than {MEMORY} B of memory are asked for"),
-                Some(9 | 24) => format!("it took more than {LIFE_S} s of processor time"),
-                Some(11) => "its stack overflowed, or it touched memory that it has not".to_owned(),
+                Some(6) => format!(
+                    "the process was aborted, e.g. because it requested more than {MEMORY} B \
+                                    of memory"
+                ),
+                Some(9 | 24) => format!("the process took more than {LIFE_S} s of processor time"),
+                Some(11) => "the process overflowed its stack or accessed invalid memory".to_owned(),
                 _ => format!("the process ended with {status}"),
             };
             Verdict::Broken(Complaint { kind: Kind::Life, text: why })
@@ -106,8 +109,8 @@ impl Figures {
             BufReader::new(child.stdout.as_mut().expect("it is piped")).read_line(&mut line)?;
             Ok(line)
         };
-        let said = ask().unwrap_or_else(|error| panic!("the figures cannot be asked for: {error}"));
-        assert!(said.ends_with('\n'), "what computes the figures has ended");
+        let said = ask().unwrap_or_else(|error| panic!("the figures cannot be requested: {error}"));
+        assert!(said.ends_with('\n'), "the process that computes the figures has ended");
         let said = said.trim();
         (said != "fine").then(|| Complaint { kind: Kind::Bounds, text: said.to_owned() })
     }

@@ -38,14 +38,15 @@ fn flows(scenario: &Scenario, record: &Record) -> Result<(), Complaint> {
             add(&mut sum, row);
             let level = |value: f64| value.is_finite() && value >= 0.0;
             wanted(Kind::Bounds, level(row.cwnd_packets), || {
-                format!("the window of {name} is {} in bin {bin}", row.cwnd_packets)
+                format!("the congestion window of {name} is {} in bin {bin}", row.cwnd_packets)
             })?;
             wanted(Kind::Bounds, row.ssthresh_packets.is_nan() || row.ssthresh_packets >= 0.0, || {
-                format!("the threshold of {name} is {} in bin {bin}", row.ssthresh_packets)
+                format!("the slow-start threshold of {name} is {} in bin {bin}", row.ssthresh_packets)
             })?;
             wanted(Kind::Rtt, row.rtt_samples == 0 || row.rtt_s >= shortest * (1.0 - ROUNDING), || {
                 format!(
-                    "a round trip of {name} took {} s in bin {bin}; its path takes {shortest} s",
+                    "a round-trip time of {name} is {} s in bin {bin}; the propagation delay of its path is \
+                     {shortest} s",
                     row.rtt_s
                 )
             })?;
@@ -55,13 +56,14 @@ fn flows(scenario: &Scenario, record: &Record) -> Result<(), Complaint> {
                 row.one_way_s.is_nan() || !stamped || row.one_way_s >= there - ROUNDING,
                 || {
                     format!(
-                        "data of {name} took {} s one way in bin {bin}; the path takes {there} s",
+                        "a one-way delay of {name} is {} s in bin {bin}; the propagation delay of the path \
+                         is {there} s",
                         row.one_way_s
                     )
                 },
             )?;
             wanted(Kind::Conservation, duplicates || sum.lost <= sum.sent, || {
-                format!("{name} lost {} packets of {} sent by the end of bin {bin}", sum.lost, sum.sent)
+                format!("{name} lost {} of {} packets sent by the end of bin {bin}", sum.lost, sum.sent)
             })?;
             wanted(
                 Kind::Conservation,
@@ -73,7 +75,12 @@ fn flows(scenario: &Scenario, record: &Record) -> Result<(), Complaint> {
         wanted(
             Kind::Conservation,
             duplicates || arrived <= sum.sent.saturating_sub(sum.lost) as f64 * payload,
-            || format!("{arrived} B of {name} arrived, of {} packets sent and {} lost", sum.sent, sum.lost),
+            || {
+                format!(
+                    "{arrived} B of {name} arrived, but it sent {} packets and lost {} of them",
+                    sum.sent, sum.lost
+                )
+            },
         )?;
     }
     Ok(())
@@ -123,7 +130,7 @@ fn links(scenario: &Scenario, record: &Record) -> Result<(), Complaint> {
             if let Capacity::Packets(most) = link.capacity {
                 // What is being sent is beside the queue.
                 wanted(Kind::Bounds, row.backlog_packets <= (most as f64 + 1.0) * (1.0 + 1e-6), || {
-                    format!("{name} held {} packets in bin {bin}, of at most {most}", row.backlog_packets)
+                    format!("{name} held {} packets in bin {bin}; its limit is {most}", row.backlog_packets)
                 })?;
             }
             let counted = sum.dropped <= sum.arrived && sum.marked <= sum.arrived;
@@ -132,7 +139,7 @@ fn links(scenario: &Scenario, record: &Record) -> Result<(), Complaint> {
             let fits = sum.sent_bytes <= offered * (1.0 + ROUNDING) + 1.0;
             wanted(Kind::Bounds, fits, || {
                 format!(
-                    "{name} sent {} B by the end of bin {bin}, and could send {offered} B",
+                    "{name} sent {} B by the end of bin {bin}, but could send only {offered} B",
                     sum.sent_bytes
                 )
             })?;
@@ -155,7 +162,7 @@ fn transfers(scenario: &Scenario, record: &Record) -> Result<(), Complaint> {
     for ((flow, rows), carried) in scenario.flows.iter().zip(&record.flows).zip(carried) {
         let goodput: u64 = rows.iter().map(|row| row.goodput_bytes).sum();
         wanted(Kind::Conservation, goodput == carried, || {
-            format!("{} has a goodput of {goodput} B, and its transfers carried {carried} B", flow.name)
+            format!("{} has a goodput of {goodput} B, but its transfers carried {carried} B", flow.name)
         })?;
     }
     Ok(())
@@ -182,7 +189,10 @@ fn completion(scenario: &Scenario, record: &Record) -> Result<(), Complaint> {
     wanted(Kind::Completion, open.is_none(), || {
         let row = open.expect("one is open");
         let name = &scenario.flows[row.flow as usize].name;
-        format!("{name} is at {} B of its transfer, {left:.0} s after its path was sound again", row.bytes)
+        format!(
+            "{name} has delivered only {} B of its transfer {left:.0} s after its path recovered",
+            row.bytes
+        )
     })
 }
 

@@ -163,8 +163,8 @@ fn report(tally: &Tally, began: Instant) {
     let all = fine + refused + unfinished + failures as u64;
     let seconds = began.elapsed().as_secs_f64();
     println!(
-        "{:.0} s: {all} cases, {:.1} per second: {fine} hold, {refused} refused, {unfinished} not finished, {failures} fail; \
-         the dearest cost {:.2} of its bound",
+        "{:.0} s: {all} cases, {:.1} per second: {fine} passed, {refused} refused, {unfinished} not \
+         finished, {failures} failed; the most expensive took {:.2} of its bound",
         seconds,
         all as f64 / seconds,
         count(&tally.dearest) as f64 / 1000.0

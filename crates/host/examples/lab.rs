@@ -31,7 +31,7 @@ mod laboratory {
 
     pub fn go() -> Result<(), String> {
         let mut arguments = std::env::args().skip(1);
-        let file = arguments.next().ok_or("a scenario is wanted: lab FILE [KEY=VALUE]...")?;
+        let file = arguments.next().ok_or("wanted a scenario: lab FILE [KEY=VALUE]...")?;
         let text = std::fs::read_to_string(&file).map_err(|error| format!("{file}: {error}"))?;
         let split = |pair: String| {
             let (key, value) = pair.split_once('=').unwrap_or((&pair, ""));

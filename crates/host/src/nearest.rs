@@ -6,8 +6,8 @@ pub fn hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String 
     let likeness = |other: &&&str| strsim::jaro_winkler(word, other);
     match known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b))) {
         Some(near) if likeness(&near) > 0.75 => format!("did you mean {near:?}?"),
-        Some(_) => format!("there are {}", known.join(", ")),
-        None => "there are none".to_string(),
+        Some(_) => format!("choose from {}", known.join(", ")),
+        None => "there are none to choose from".to_string(),
     }
 }
 
@@ -18,6 +18,6 @@ mod tests {
     #[test]
     fn a_slip_is_told_the_right_word_and_a_stranger_all_words() {
         assert_eq!(hint("fhtcp", ["reno", "fhstcp"]), "did you mean \"fhstcp\"?");
-        assert_eq!(hint("quic", ["reno", "fhstcp"]), "there are reno, fhstcp");
+        assert_eq!(hint("quic", ["reno", "fhstcp"]), "choose from reno, fhstcp");
     }
 }

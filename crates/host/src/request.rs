@@ -70,7 +70,7 @@ pub fn respond(mut input: impl Read, carry_out: impl FnOnce(&str) -> Result<Valu
 
 fn carry_out(text: &str, inherited: &mut Inherited) -> Result<Value> {
     let envelope: Envelope =
-        serde_json::from_str(text).map_err(|error| Error::refused(format!("the request: {error}")))?;
+        serde_json::from_str(text).map_err(|error| Error::refused(format!("invalid request: {error}")))?;
     let store = InstallStore::new(&envelope.place);
     match envelope.request {
         Request::List => Ok(kernel::list()),

@@ -12,8 +12,14 @@ use crate::guard;
 use crate::study::Scenario;
 use crate::table::{Table, Tables, packets, tables};
 
-create_exception!(fairhaul._core, RunError, PyRuntimeError, "A run failed: scenario, seed, time and reason.");
-create_exception!(fairhaul._core, Stopped, PyRuntimeError, "A run was asked to stop.");
+create_exception!(
+    fairhaul._core,
+    RunError,
+    PyRuntimeError,
+    "A run failed; the message has scenario, seed, \
+    time and reason."
+);
+create_exception!(fairhaul._core, Stopped, PyRuntimeError, "A run was stopped on request.");
 
 /// One run of a scenario in virtual time.
 #[pyclass(frozen, module = "fairhaul._core")]
@@ -32,7 +38,7 @@ impl Run {
     fn new(scenario: &Scenario, trace: Option<u32>, memory: Option<u64>) -> PyResult<Run> {
         let question = scenario.question();
         if trace.is_some_and(|flow| flow as usize >= question.flows.len()) {
-            return Err(PyValueError::new_err("there is no flow of that index"));
+            return Err(PyValueError::new_err("no flow has this index"));
         }
         let control = Control::default();
         if let Some(bytes) = memory {
@@ -108,7 +114,7 @@ pub fn received(py: Python<'_>, scenario: &Scenario, record: &[u8]) -> PyResult<
     let wrong = |why: String| RunError::new_err(format!("{title}: the record is damaged: {why}"));
     let record = Record::from_json(record).map_err(wrong)?;
     if (record.flows.len(), record.links.len()) != (question.flows.len(), question.links.len()) {
-        return Err(wrong("it is of another scenario".into()));
+        return Err(wrong("it belongs to another scenario".into()));
     }
     let tables = tables(&question, &record, || true).map_err(|error| wrong(error.to_string()))?;
     let tables = tables.expect("nothing ends it");

@@ -15,7 +15,7 @@ create_exception!(
     fairhaul._core,
     ScenarioError,
     PyValueError,
-    "A scenario is wrong; `args` are its mistakes, one line each."
+    "A scenario is invalid; `args` holds its errors, one line each."
 );
 
 /// A scenario that was read, checked and resolved.

@@ -83,7 +83,7 @@ impl fmt::Display for RunError {
         match self {
             RunError::Stopped => f.write_str("stopped"),
             RunError::Full { at, what } | RunError::Broken { at, what } => {
-                write!(f, "at {at} of virtual time: {what}")
+                write!(f, "at {at} of simulated time: {what}")
             }
         }
     }

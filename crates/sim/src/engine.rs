@@ -122,18 +122,18 @@ impl<'a> Engine<'a> {
         let most = open().max_by_key(|one| one.waiting());
         let of = most.map_or(String::new(), |one| {
             format!(
-                ", {} of them of flow \"{}\"",
+                ", {} of them from flow \"{}\"",
                 one.waiting(),
                 self.scenario.flows[one.flow() as usize].name
             )
         });
         let before = self.network.longest_queue().filter(|(_, waiting)| *waiting > 0);
         let before = before.map_or(String::new(), |(link, waiting)| {
-            format!(" ({waiting} wait before link \"{}\")", self.scenario.links[link].name)
+            format!(" ({waiting} are queued at link \"{}\")", self.scenario.links[link].name)
         });
         format!(
-            "what is outstanding takes {} MB of memory, more than there is for this run: {waiting} packets are on their \
-             way{of}{before}; a limit of the window or of a queue, or a lower rate, bounds it",
+            "the packets and connections of this run take {} MB of memory, more than its limit: {waiting} \
+             packets are in flight{of}{before}; limit the window or a queue, or lower the rate",
             bytes / 1_000_000
         )
     }

@@ -14,6 +14,7 @@ mod rust;
 pub mod size;
 pub mod sources;
 mod tree;
+pub mod wording;
 pub mod words;
 
 pub use tree::Tree;

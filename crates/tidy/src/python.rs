@@ -20,6 +20,37 @@ pub(crate) fn layer(text: &str, keep_comments: bool) -> String {
     out
 }
 
+/// `text` with all but its strings made blank; strings with nothing but space between them are one, and
+/// quotation marks stand between all others.
+pub(crate) fn strings(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let length = match first {
+            '#' => rest.find('\n').unwrap_or(rest.len()),
+            '"' | '\'' => string(rest, first),
+            _ => first.len_utf8(),
+        };
+        let (piece, after) = rest.split_at(length);
+        match first {
+            '"' | '\'' => out.push_str(&unquoted(piece)),
+            '\n' => out.push('\n'),
+            c if c.is_whitespace() => out.push(' '),
+            // The letter before a string, as in f"…", is part of it.
+            c if "rRfFbBuU".contains(c) && after.starts_with(['"', '\'']) => out.push(' '),
+            '#' => out.push(' '),
+            _ => out.push('"'),
+        }
+        rest = after;
+    }
+    out
+}
+
+/// A string without the quotation marks at its ends.
+fn unquoted(string: &str) -> String {
+    string.trim_matches(['"', '\'']).into()
+}
+
 /// The length of the string at the start of `rest`.
 fn string(rest: &str, quote: char) -> usize {
     let triple = quote.to_string().repeat(3);

@@ -2,17 +2,18 @@
 
 use std::ops::Range;
 
-/// A Rust file in two layers of equal length: bytes of the other layer, and what stands between
-/// quotation marks, are blanks; line ends are in both.
+/// A Rust file in three layers of equal length: bytes of the other layers are blanks; line ends are in all.
 pub(crate) struct Layers {
     pub code: String,
     pub comments: String,
+    /// String and character literals, with their quotation marks.
+    pub strings: String,
 }
 
-/// Splits `text` into code and comments.
+/// Splits `text` into code, comments and literals.
 pub(crate) fn layers(text: &str) -> Layers {
     let bytes = text.as_bytes();
-    let (mut code, mut comments) = (blank(bytes), blank(bytes));
+    let (mut code, mut comments, mut strings) = (blank(bytes), blank(bytes), blank(bytes));
     let mut at = 0;
     while at < bytes.len() {
         let rest = &bytes[at..];
@@ -21,6 +22,7 @@ pub(crate) fn layers(text: &str) -> Layers {
         } else if rest.starts_with(b"/*") {
             block_comment(rest)
         } else if let Some(length) = quoted(bytes, at) {
+            strings[at..at + length].copy_from_slice(&rest[..length]);
             at += length;
             continue;
         } else {
@@ -32,7 +34,7 @@ pub(crate) fn layers(text: &str) -> Layers {
         at += length;
     }
     let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-    Layers { code: text(&code), comments: text(&comments) }
+    Layers { code: text(&code), comments: text(&comments), strings: text(&strings) }
 }
 
 fn blank(bytes: &[u8]) -> Vec<u8> {
@@ -192,6 +194,8 @@ let b = r#"} " }"#; /* two /* three */ } */ let c = '{'; let d = '\''; fn e<'a>(
         let squeezed: String = layers.code.split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(squeezed, "let a = ; let b = ; let c = ; let d = ; fn e<'a>(f: &'a u8) {}");
         assert!(layers.comments.contains("// one {") && layers.comments.contains("two /* three */ }"));
+        let squeezed: String = layers.strings.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(squeezed, r###""// {" r#"} " }"# '{' '\''"###);
         assert_eq!(layers.code.len(), text.len());
     }
 

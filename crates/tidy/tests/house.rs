@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fairhaul_tidy::{Tree, arrows, choices, circles, furniture, names, size, sources, words};
+use fairhaul_tidy::{Tree, arrows, choices, circles, furniture, names, size, sources, wording, words};
 
 /// The repository, as cargo says when it runs the tests: clones may share one target folder.
 fn root() -> PathBuf {
@@ -68,6 +68,11 @@ fn the_models_know_no_clock_socket_or_file() {
 #[test]
 fn no_file_names_a_folder_of_a_machine() {
     keep(words::machine_paths);
+}
+
+#[test]
+fn texts_for_users_are_in_plain_english() {
+    keep(wording::wording);
 }
 
 #[test]

@@ -5,12 +5,12 @@
 
 #include "fairhaul.bpf.h"
 
-FAIRHAUL_TWIN("bic", "BIC: binary search for the window of the last loss",
-	      "smax|1|30000|packets|the most that a round adds\n"
-	      "smin|1|1000000|1e-6 packets|so near to the maximum the search has found it\n"
-	      "beta|10000|900000|1e-6|the share of the window given up at a loss\n"
-	      "low_window|0|1000000|packets|below this window the rule is Reno's\n"
-	      "fast_convergence|0|1||aim lower after a loss below the last maximum, to leave room for others\n");
+FAIRHAUL_TWIN("bic", "BIC: binary search for the window at which the last loss occurred",
+	      "smax|1|30000|packets|largest increase per round trip\n"
+	      "smin|1|1000000|1e-6 packets|distance from the maximum at which the search ends\n"
+	      "beta|10000|900000|1e-6|fraction of the window given up at a loss\n"
+	      "low_window|0|1000000|packets|below this window it behaves as Reno\n"
+	      "fast_convergence|0|1||lower the target after a loss below the last maximum, to leave room for other flows\n");
 
 PARAMETER smax = 32;
 PARAMETER smin = 10000;

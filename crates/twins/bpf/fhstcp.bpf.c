@@ -5,9 +5,9 @@
 // The blocks are the kernel's own pacing. After each burst it waits as long as the burst lasts at the
 // pacing rate, so the rate is chosen for each burst: after a block the next leaves RTT / k later.
 //
-// Differs from [FHSTCP, 2]: where c x RTT is below one the factor is one, for by the literal rule a
-// flow on a short path hardly grows: at 1 ms it adds a hundredth of a packet in a round.
-// `factor_floor` = 0 is the literal rule.
+// Differs from [FHSTCP, 2]: where c x RTT is below one the factor is one, because by the literal rule a flow on
+// a short path hardly grows: at 1 ms it adds a hundredth of a packet in a round. `factor_floor` = 0 is the
+// literal rule.
 //
 // Differs from [FHSTCP, Fig. 1]: the kernel sends at most 64 KB at once, 44 packets of 1448 bytes. A
 // larger block leaves as several such trains, evenly over its RTT / k: the round is as evenly filled as
@@ -15,11 +15,11 @@
 
 #include "highspeed_law.h"
 
-FAIRHAUL_TWIN("fhstcp", "FHSTCP: HighSpeed TCP with growth by time and block pacing",
+FAIRHAUL_TWIN("fhstcp", "FHSTCP: HighSpeed TCP whose growth scales with the round-trip time, with block pacing",
 	      "c|0|1000000|0.001/s|fair factor per second of round-trip time\n"
-	      "factor|0|1||multiply growth by c x RTT; 0 leaves HighSpeed TCP in blocks\n"
-	      "factor_floor|0|2||the factor is at least 1: 0 nowhere, 1 up to 38 packets, 2 everywhere\n"
-	      "blocks|0|1||send the window in blocks; 0 leaves the factor alone\n");
+	      "factor|0|1||multiply growth by c x RTT; 0 leaves HighSpeed TCP with block pacing\n"
+	      "factor_floor|0|2||where the factor is kept at 1 or more: 0 nowhere, 1 for windows up to 38 packets, 2 everywhere\n"
+	      "blocks|0|1||send the window in paced blocks; 0 leaves only the factor\n");
 
 PARAMETER c = 10000;
 PARAMETER factor = 1;

@@ -5,10 +5,10 @@
 
 #include "fairhaul.bpf.h"
 
-FAIRHAUL_TWIN("scalable", "Scalable TCP: a fixed gain per packet, a fixed share per loss",
-	      "a|0|1000000|1e-6 packets|what each delivered packet adds to the window\n"
-	      "b|0|900000|1e-6|the share of the window given up at a loss\n"
-	      "low_window|0|1000000|packets|below this window the rule is Reno's\n");
+FAIRHAUL_TWIN("scalable", "Scalable TCP: a fixed increase per acknowledged packet, a fixed fraction given up per loss",
+	      "a|0|1000000|1e-6 packets|increase of the window per delivered packet\n"
+	      "b|0|900000|1e-6|fraction of the window given up at a loss\n"
+	      "low_window|0|1000000|packets|below this window it behaves as Reno\n");
 
 PARAMETER a = 10000;
 PARAMETER b = 125000;

@@ -7,10 +7,10 @@
 // smallest by is the queue. Stamps are milliseconds, or microseconds where both routes have
 // `tcp_usec_ts`. Without time stamps it is Reno.
 //
-// Differs from [MOON]: the clocks of two hosts drift, and a line under the transit times has no room
-// in a socket's 104 bytes. The smallest is that of the last one to two spans of `memory` seconds
-// instead: 50 ppm make 3 ms of 60 s. A queue that stands for longer than that is taken for the path.
-// `memory` = 0 never forgets, for hosts whose clocks are one.
+// Differs from [MOON]: the clocks of two hosts drift, and a line under the transit times does not fit into a
+// socket's 104 bytes. The smallest transit time is that of the last one to two spans of `memory` seconds
+// instead: 50 ppm make 3 ms of 60 s. A queue that stands for longer than that is taken for the path. `memory` =
+// 0 never forgets, for hosts that share one clock.
 //
 // A receiver that lacks a packet echoes the stamp of the last one in order [RFC 7323, 4.3], so its
 // acknowledgements tell nothing of the queue; none is taken until the hole is filled.
@@ -20,14 +20,14 @@
 
 #include "fairhaul.bpf.h"
 
-FAIRHAUL_TWIN("synctcp", "Sync-TCP: reacts to one-way queueing delay before a loss",
-	      "c_low|0|1000000000|packets|Reno below this window; 0 with c_high 0 is the original Sync-TCP\n"
-	      "c_high|0|1000000000|packets|an even growth from c_low up to this window\n"
-	      "alpha0|0|1000000|1e-6|that even growth, the share of the window in a round\n"
-	      "always|0|1||the phases of the start hold always; 0 is up to the first reduction\n"
-	      "tie_rises|0|1||equal medians are a rising trend; 0 is a falling one\n"
-	      "qmax_floor|0|10000000|us|a largest queueing delay below it keeps the average in the lowest region\n"
-	      "memory|0|86400|s|the smallest transit time is that of so long, up to twice; 0 is of all time\n");
+FAIRHAUL_TWIN("synctcp", "Sync-TCP: reacts to one-way queueing delay before a loss occurs",
+	      "c_low|0|1000000000|packets|below this window it behaves as Reno; 0 with c_high 0 is the original Sync-TCP\n"
+	      "c_high|0|1000000000|packets|end of the constant relative growth that begins at c_low\n"
+	      "alpha0|0|1000000|1e-6|that growth, as a fraction of the window per round trip\n"
+	      "always|0|1||whether the phases of the start apply always; 0 is until the first reduction\n"
+	      "tie_rises|0|1||trend assumed when two medians are equal: 1 is rising, 0 is falling\n"
+	      "qmax_floor|0|10000000|us|while the largest measured queueing delay is below this, the average counts as in the lowest region\n"
+	      "memory|0|86400|s|period of the minimum transit time, which lasts up to twice as long; 0 is the whole connection\n");
 
 PARAMETER c_low = 100;
 PARAMETER c_high = 150;

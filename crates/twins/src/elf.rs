@@ -25,8 +25,7 @@ pub(crate) struct Reference {
 
 impl<'a> Elf<'a> {
     pub(crate) fn parse(bytes: &'a [u8]) -> Result<Elf<'a>, Error> {
-        let file =
-            ElfFile64::parse(bytes).map_err(|e| Error::new(format!("the object cannot be read: {e}")))?;
+        let file = ElfFile64::parse(bytes).map_err(|e| Error::new(format!("cannot read the object: {e}")))?;
         Ok(Elf { file })
     }
 
@@ -53,10 +52,10 @@ impl<'a> Elf<'a> {
     }
 
     fn reference(&self, at: u64, relocation: &object::Relocation) -> Result<Reference, Error> {
-        let broken = || Error::new("a relocation of the object names nothing in it");
+        let broken = || Error::new("a relocation of the object refers to no symbol");
         let RelocationTarget::Symbol(index) = relocation.target() else { return Err(broken()) };
         if relocation.flags() == (RelocationFlags::Elf { r_type: R_BPF_64_32 }) {
-            return Err(Error::new("a program calls a function, and twins call none"));
+            return Err(Error::new("a program calls a function, which eBPF ports do not do"));
         }
         let symbol = self.file.symbol_by_index(index).map_err(|_| broken())?;
         let home = symbol.section_index().ok_or_else(broken)?;

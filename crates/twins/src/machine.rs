@@ -116,7 +116,7 @@ impl Machine {
     fn store_checked(&mut self, address: u64, bytes: usize, value: u64) -> Result<(), Error> {
         match self.regions.get(place(address).0) {
             Some(region) if !region.writable => {
-                Err(Error::new(format!("a write at {address:#x}, which is constant")))
+                Err(Error::new(format!("a write to {address:#x}, which is read-only")))
             }
             _ => self.store(address, bytes, value),
         }
@@ -184,11 +184,11 @@ fn wide(low: Instruction, high: Instruction) -> u64 {
 }
 
 fn unknown(instruction: Instruction) -> Error {
-    Error::new(format!("the instruction {:#04x} is none that twins use", instruction.opcode))
+    Error::new(format!("the instruction {:#04x} is not supported", instruction.opcode))
 }
 
 fn register(registers: &mut [u64; 11], number: usize) -> Result<&mut u64, Error> {
-    registers.get_mut(number).ok_or_else(|| Error::new(format!("there is no register {number}")))
+    registers.get_mut(number).ok_or_else(|| Error::new(format!("invalid register {number}")))
 }
 
 /// The second operand: a register, or the number of the instruction.

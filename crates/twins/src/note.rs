@@ -59,7 +59,7 @@ impl Note {
     /// The note of an object; an error where the object is not a twin.
     pub fn of(elf: &[u8]) -> Result<Note, Error> {
         let elf = Elf::parse(elf)?;
-        let foreign = || Error::new("the object is no twin of Fairhaul's");
+        let foreign = || Error::new("the object is not an eBPF port of Fairhaul");
         let text = elf.section(SECTION).ok_or_else(foreign)?;
         let text = std::str::from_utf8(text).map_err(|_| foreign())?.trim_end_matches('\0');
         let mut lines = text.lines();

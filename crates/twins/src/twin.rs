@@ -54,7 +54,7 @@ impl Twin {
         let lacks =
             |layout: &Layout, fields: &[&str]| fields.iter().any(|field| layout.field(field).is_none());
         if lacks(&socket, &SOCKET) || (sample.bytes > 0 && lacks(&sample, &SAMPLE)) {
-            return Err(Error::new("the object's socket is not ours"));
+            return Err(Error::new("the object expects another layout of the socket"));
         }
         let mut twin = Twin {
             operations: operations(&elf, &btf)?,
@@ -101,7 +101,7 @@ impl Twin {
 
     /// Changes a parameter, as may be done while a flow runs.
     pub fn set_parameter(&mut self, name: &str, value: u32) -> Result<(), Error> {
-        let missing = || Error::new(format!("the twin has no parameter `{name}`"));
+        let missing = || Error::new(format!("the eBPF port has no parameter `{name}`"));
         let address = *self.parameters.get(name).ok_or_else(missing)?;
         self.machine.store(address, 4, value.into())
     }

@@ -153,6 +153,6 @@ fn what_is_no_twin_is_refused() {
     if have_twins() {
         let own = std::env::current_exe().and_then(std::fs::read).expect("this test is a file");
         let error = Note::of(&own).expect_err("this test is no twin").to_string();
-        assert_eq!(error, "the object is no twin of Fairhaul's");
+        assert_eq!(error, "the object is not an eBPF port of Fairhaul");
     }
 }

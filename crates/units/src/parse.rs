@@ -140,7 +140,7 @@ fn clip(text: &str) -> String {
 
 fn quantity(text: &str, what: &str, example: &str, units: &[(&'static str, u64)]) -> Result<u64, ParseError> {
     let text = text.trim();
-    let wanted = || ParseError(format!("\"{}\" is not {what}; wanted one such as \"{example}\"", clip(text)));
+    let wanted = || ParseError(format!("\"{}\" is not {what}; wanted e.g. \"{example}\"", clip(text)));
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
     let (number, unit) = (&text[..end], text[end..].trim_start());
     if number.is_empty() {
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(said("80"), "\"80\" has no unit; a time takes one of ps, ns, us, µs, ms, s, min, h");
         assert_eq!(said("80 Ms"), "\"Ms\" is not a unit of a time; did you mean \"80 ms\"?");
         assert!(said("80 parsec").starts_with("\"parsec\" is not a unit of a time; it takes one of ps, ns"));
-        assert!(said("-3 s").contains("wanted one such as \"80 ms\""));
+        assert!(said("-3 s").contains("wanted e.g. \"80 ms\""));
         assert!("0 bit/s".parse::<Rate>().is_err());
         assert_eq!(Rate::or_zero("0.0 Mbit/s"), Ok(None));
         assert!("99999999999999999999 s".parse::<Span>().is_err());

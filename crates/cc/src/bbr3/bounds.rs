@@ -14,8 +14,8 @@ impl Bbr3Model {
 
     /// Packets were lost: whether a probe went too far.
     //
-    // Differs from [BBRV3]: a loss is judged by the packet whose acknowledgement revealed it, and
-    // those revealed together as one. Here that left three packets after the lost one.
+    // Differs from [BBRV3]: a loss is judged at the packet whose acknowledgement revealed it, which left three
+    // packets after the lost one; losses that are revealed together are judged as one.
     pub(super) fn note_loss(&mut self, window: &Window, ack: &AckEvent, sample: &RateSample, limited: bool) {
         if ack.lost == 0.0 {
             return;

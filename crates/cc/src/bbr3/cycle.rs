@@ -9,8 +9,8 @@ use crate::{AckEvent, RateSample, Window};
 impl Bbr3Model {
     /// The start ends on a full path, or with much loss; what it queued is drained.
     //
-    // Differs from [BBRV3]: acknowledgements that reveal loss are counted, not ranges of lost
-    // packets, as in Linux.
+    // Differs from [BBRV3]: as in Linux, acknowledgements that reveal a loss are counted, not ranges of lost
+    // packets.
     pub(super) fn leave_start(&mut self, ack: &AckEvent, sample: &RateSample) {
         if self.state == Bbr3State::Startup {
             let long = ack.recovering && self.rounds.count > self.recovered_from;
@@ -91,8 +91,9 @@ impl Bbr3Model {
 
     /// Ends a probe where the path is full, or where the last one had to stop.
     //
-    // Unclear in [BBRV3]: whether what is in flight is counted before or after an acknowledgement.
-    // Before it at the top, as in Linux, and after it where a queue is to be gone.
+    // Unclear in [BBRV3]: whether the packets in flight are counted before or after an acknowledgement is
+    // processed. Before it when they are compared with the upper bound, as in Linux, and after it when the
+    // queue has to be drained.
     pub(super) fn end_up(&mut self, window: &Window, ack: &AckEvent, sample: &RateSample) {
         self.cautious = self.too_high && flight_before(ack) >= self.most;
         let bounded = fills(window, ack) && window.cwnd >= self.most;

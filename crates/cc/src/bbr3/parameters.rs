@@ -37,21 +37,60 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         0.5,
         "",
         0.02,
-        "share of a round's packets that a probe may lose [BBRV3]",
+        "loss rate that a bandwidth probe may reach in a round trip [BBRV3]",
     ),
-    number("kept", 0.1, 0.99, "", 0.7, "share of the bounds that loss leaves at least, Beta [BBRV3]"),
-    number("headroom", 0.0, 0.9, "", 0.15, "share of the upper bound left to others between probes [BBRV3]"),
+    number(
+        "kept",
+        0.1,
+        0.99,
+        "",
+        0.7,
+        "smallest fraction of the bounds that is kept after a loss, Beta \
+                                        [BBRV3]",
+    ),
+    number(
+        "headroom",
+        0.0,
+        0.9,
+        "",
+        0.15,
+        "fraction of the upper bound left free for other flows between \
+                                            probes [BBRV3]",
+    ),
     number(
         "probe_interval",
         0.1,
         100.0,
         "s",
         2.0,
-        "time between probes for more; up to half as long again [BBRV3]",
+        "shortest time between bandwidth probes; randomised up to 1.5 times this [BBRV3]",
     ),
-    number("probe_rtt_interval", 0.1, 1000.0, "s", 5.0, "how often the round-trip time is probed [BBRV3]"),
-    number("probe_rtt", 0.0, 10.0, "s", 0.2, "how long half a path in flight probes it [BBRV3]"),
-    number("min_rtt_window", 0.1, 1000.0, "s", 10.0, "how long the smallest round-trip time holds [BBRV3]"),
+    number(
+        "probe_rtt_interval",
+        0.1,
+        1000.0,
+        "s",
+        5.0,
+        "interval between probes for the minimum round-trip \
+                                                         time [BBRV3]",
+    ),
+    number(
+        "probe_rtt",
+        0.0,
+        10.0,
+        "s",
+        0.2,
+        "duration of such a probe, with half a bandwidth-delay product \
+                                              in flight [BBRV3]",
+    ),
+    number(
+        "min_rtt_window",
+        0.1,
+        1000.0,
+        "s",
+        10.0,
+        "length of the filter for the minimum round-trip time [BBRV3]",
+    ),
 ];
 
 const fn number(

@@ -9,7 +9,7 @@ const HEAD: &str = r#"# Scenarios
 
 <!-- Written by `cargo run -p fairhaul-experiment --example scenario-page`; edit crates/experiment/src/read/fields.rs. -->
 
-A scenario is one question, as TOML. The same file runs on every engine; nothing in it names one.
+A scenario describes one experiment in TOML. The same file runs on every engine; nothing in it names an engine.
 
 ```toml
 title    = "Two flows, two round trips"
@@ -32,42 +32,42 @@ rtt        = "80 ms"
 controller = "reno"
 ```
 
-Quantities are texts with a unit: times in `ps`, `ns`, `us`, `ms`, `s`, `min`, `h`; rates in `bit/s`, `kbit/s`, `Mbit/s`,
+Quantities are strings with a unit: times in `ps`, `ns`, `us`, `ms`, `s`, `min`, `h`; rates in `bit/s`, `kbit/s`, `Mbit/s`,
 `Gbit/s`, `Tbit/s`; sizes in `B`, `kB`, `MB`, `GB`, `TB` (powers of 1000) or `KiB`, `MiB`, `GiB`; frequencies in `/s`. A bare number
-is refused where a unit is due. All mistakes of a file are reported at once, each with its line and the nearest right word.
+is rejected where a unit is required. All errors of a file are reported at once, each with its line and the nearest valid word.
 "#;
 
 /// No list of them: adding a controller does not touch this page.
 const CONTROLLERS: &str = r#"
 ## Controllers
 
-`fairhaul list controllers` names them, and `fairhaul list controllers fhstcp` the parameters of one; each has a page in
-`controllers/`. A controller stands alone, `controller = "reno"`, or with its parameters, `controller = { kind = "fhstcp", c = 10 }`.
+`fairhaul list controllers` lists them, and `fairhaul list controllers fhstcp` lists the parameters of one; each has a page in
+`controllers/`. A controller is given by its name alone, `controller = "reno"`, or with parameters, `controller = { kind = "fhstcp", c = 10 }`.
 "#;
 
 const RULES: &str = r#"
-## What follows from the keys
+## Derived quantities
 
-- **Propagation.** The `rtt` of a flow is two-way propagation over its whole path. What the links leave of it is split
-  evenly over four access hops, one at each end of each direction; the sums are exact in picoseconds. Without `rtt` a
-  flow has the propagation of its links alone.
-- **bdp** is rate x mean two-way propagation of the bulk flows that cross the link (each of `count` flows weighs the same), in
-  packets of the largest `packet` of the scenario, rounded up. Where no bulk flow crosses the link, transfers of a fixed size stand in.
-- **A link that changes** counts by its `rate` and its `delay` wherever one number is wanted (bdp, a capacity in time, the
-  round trip, routes, overhead), and one that follows a trace by the mean of the trace.
-- **A capacity in time** is rate x time in packets of the largest `packet`, rounded up.
-- **Routes** in a graph are shortest paths by delay; among equals that of fewer hops, then the first in the file. ACKs take the same way back.
-- **Access hops** in a graph exist for flows with `rtt`, at 10 x the rate of the slowest link on their way (of one that changes, its
-  fastest).
+- **Propagation.** The `rtt` of a flow is the two-way propagation delay of its whole path. The part that the links do not account for is split
+  evenly over four access hops, one at each end of each direction; the sums are exact to the picosecond. Without `rtt` a
+  flow has only the propagation delay of its links.
+- **bdp** is the rate x the mean two-way propagation delay of the bulk flows that cross the link (each of `count` flows has the same weight), in
+  packets of the largest `packet` of the scenario, rounded up. If no bulk flow crosses the link, flows with a transfer of fixed size are used instead.
+- **A link with a schedule** is represented by its `rate` and its `delay` wherever a single number is needed (bdp, a capacity in time, the
+  round-trip time, routes, overhead); a link that follows a trace is represented by the mean of the trace.
+- **A capacity in time** is the rate x the time, in packets of the largest `packet`, rounded up.
+- **Routes** in a graph are shortest paths by delay; among equal ones the path with fewer hops is taken, then the first in the file. ACKs take the same path back.
+- **Access hops** in a graph exist for flows with `rtt`; their rate is 10 x that of the slowest link on the path (for a link whose rate changes, its highest
+  rate counts).
 
 ## Paths of keys
 
 `--set` and `[sweep]` name a key by its path: `seed`, `bottleneck.rate`, `flow.F1.controller.c`, `link.west-east.queue.capacity`.
-The second part of a path into `flow`, `node` or `link` is a name, and may stand for several: `flow.F*.rtt`, `flow.{F1,F2}.rtt`.
-A parameter may be set behind a word: `flow.F1.controller.c` turns `controller = "fhstcp"` into `{ kind = "fhstcp", c = … }`.
+The second part of a path into `flow`, `node` or `link` is a name, or a pattern that matches several names: `flow.F*.rtt`, `flow.{F1,F2}.rtt`.
+A path may set a parameter of a name that stands alone in the file: `flow.F1.controller.c` turns `controller = "fhstcp"` into `{ kind = "fhstcp", c = … }`.
 
-`--set key=value` replaces what the file says. The value is TOML where it is TOML, else a text: `--set duration=60s`.
-A swept key that is set is taken out of the sweep.
+`--set key=value` replaces the value in the file. A value that is valid TOML is read as TOML, any other as a string: `--set duration=60s`.
+A swept key that is set with `--set` is removed from the sweep.
 
 ```toml
 [sweep]
@@ -75,7 +75,7 @@ A swept key that is set is taken out of the sweep.
 seed = [1, 2]
 ```
 
-A sweep is every combination of its values, the last key varying fastest.
+A sweep runs every combination of its values; the last key varies fastest.
 "#;
 
 /// The page as Markdown.
@@ -93,7 +93,7 @@ pub fn page() -> String {
     words(&mut page, "Recovery", "recovery", "kind", &recoveries());
     words(&mut page, "Slow start", "slow_start", "kind", &super::words(&SLOW_START));
     words(&mut page, "Traffic", "traffic", "kind", &traffics());
-    words(&mut page, "Laws of size", "size", "law", &super::words(&SIZE_WORDS));
+    words(&mut page, "Size distributions", "size", "law", &super::words(&SIZE_WORDS));
     page.push_str(RULES);
     page
 }
@@ -175,7 +175,7 @@ fn words(page: &mut String, title: &str, key: &str, tag: &str, words: &[Word]) {
 
 /// A table of keys; an empty default is a required key.
 fn rows(page: &mut String, rows: impl Iterator<Item = [String; 4]>) {
-    page.push_str("| key | takes | default | |\n|---|---|---|---|\n");
+    page.push_str("| key | value | default | meaning |\n|---|---|---|---|\n");
     for [name, wanted, default, help] in rows {
         let default = if default.is_empty() { "required".into() } else { default };
         let cells = [wanted, default, help].map(|cell| cell.replace('|', "\\|"));

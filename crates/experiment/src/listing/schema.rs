@@ -22,7 +22,7 @@ pub fn schema() -> String {
     let head = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A Fairhaul scenario",
-        "description": "One question to the simulator or the lab.",
+        "description": "An experiment for the simulator or the lab.",
     });
     if let (Value::Object(root), Value::Object(head)) = (&mut root, head) {
         let rest = std::mem::replace(root, head);

@@ -33,12 +33,12 @@ pub(super) fn targets(tree: &Node, path: &str) -> Result<Vec<Target>, String> {
     let key = |step: &str| PathStep::Key(step.to_owned());
     let Some(&list) = NAMED.iter().find(|list| **list == steps[0]) else {
         return match steps[0] {
-            "sweep" => Err("[sweep] itself cannot be set".into()),
+            "sweep" => Err("[sweep] cannot be set".into()),
             _ => Ok(vec![steps.iter().map(|s| key(s)).collect()]),
         };
     };
     if steps.len() < 3 {
-        return Err(format!("\"{}\" ends too early; write {list}.NAME.key", clip(path)));
+        return Err(format!("\"{}\" is not a complete path; write {list}.NAME.key", clip(path)));
     }
     let Some(TomlValue::List(nodes)) = tree.get(list).map(|n| &n.value) else {
         return Err(format!("the scenario has no [[{list}]]"));
@@ -54,7 +54,7 @@ pub(super) fn targets(tree: &Node, path: &str) -> Result<Vec<Target>, String> {
     if found.is_empty() {
         let known: Vec<&str> = names.iter().flatten().map(String::as_str).collect();
         let wanted = clip(steps[1]);
-        return Err(format!("no {list} is called \"{wanted}\"{}", way_out(&wanted, &known)));
+        return Err(format!("unknown {list} \"{wanted}\"{}", way_out(&wanted, &known)));
     }
     Ok(found)
 }
@@ -77,10 +77,10 @@ fn split(path: &str) -> Result<Vec<&str>, String> {
         .map(str::trim)
         .collect();
     if steps.iter().any(|step| step.is_empty()) {
-        return Err(format!("\"{}\" is not a path of keys; wanted one such as flow.F1.rtt", clip(path)));
+        return Err(format!("\"{}\" is not a path of keys; wanted e.g. flow.F1.rtt", clip(path)));
     }
     if steps.len() > DEEPEST {
-        return Err(format!("\"{}\" is deeper than any key of a scenario", clip(path)));
+        return Err(format!("\"{}\" has more parts than any key of a scenario", clip(path)));
     }
     Ok(steps)
 }
@@ -157,8 +157,10 @@ fn gather(prefix: &str, node: &Node, axes: &mut Vec<Axis>, notes: &mut Notes) {
             TomlValue::List(values) if !values.is_empty() => {
                 axes.push(Axis { path, origin: entry.origin, values: values.clone() });
             }
-            _ => notes
-                .note(entry.node.origin, format!("\"{}\" wants a list of values to sweep over", clip(&path))),
+            _ => notes.note(
+                entry.node.origin,
+                format!("\"{}\": wanted a list of values to sweep over", clip(&path)),
+            ),
         }
     }
 }

@@ -63,18 +63,18 @@ pub fn check(text: &str, repeat: bool) -> Result<(), String> {
 
 fn text(path: &Path) -> Result<String, String> {
     let told = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => "there is no such file".to_owned(),
-        io::ErrorKind::InvalidData => "this is no text in UTF-8".to_owned(),
+        io::ErrorKind::NotFound => "file not found".to_owned(),
+        io::ErrorKind::InvalidData => "the file is not UTF-8 text".to_owned(),
         _ => error.to_string().to_lowercase(),
     };
     // A pipe or a device might never end.
     if !path.metadata().map_err(told)?.is_file() {
-        return Err("this is no file".into());
+        return Err("not a regular file".into());
     }
     let mut text = String::new();
     File::open(path).map_err(told)?.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(told)?;
     let fits = text.len() as u64 <= MOST_BYTES && text.lines().count() <= MOST_LINES;
-    if fits { Ok(text) } else { Err(format!("too long for a trace; at most {MOST_LINES} lines")) }
+    if fits { Ok(text) } else { Err(format!("the trace is too long; at most {MOST_LINES} lines")) }
 }
 
 /// A trace as it stands in its file.
@@ -108,7 +108,8 @@ impl TraceSteps {
 
     fn trace(mut self, repeat: bool) -> Result<CapacityTrace, String> {
         let lap = Rates::new(&self.rates, Some(self.length));
-        let mean = lap.mean().ok_or("nothing is ever sent; a trace has a mean of at least 1 bit/s")?;
+        let mean =
+            lap.mean().ok_or("the trace never sends anything; wanted a mean rate of at least 1 bit/s")?;
         if repeat {
             return Ok(CapacityTrace { rates: Arc::new(lap), mean });
         }
@@ -135,15 +136,15 @@ fn over_time<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<TraceS
             return wrong(format!("\"{}\" is not a rate in bit/s, at most 1000 Tbit/s", clip(rate)));
         };
         match rates.last() {
-            None if !at.is_zero() => return wrong(format!("the first time is 0, not {at}")),
+            None if !at.is_zero() => return wrong(format!("the first time must be 0, not {at}")),
             Some(last) if last.0 >= at => {
-                return wrong(format!("{at} does not come after the time before it"));
+                return wrong(format!("{at} is not later than the previous time"));
             }
             _ => rates.push((at, Rate::from_bps((bps + 0.5) as u64))),
         }
     }
     let length = match rates[..] {
-        [] => return Err((1, "no line says a rate".into())),
+        [] => return Err((1, "no line gives a rate".into())),
         [_] => Span::from_s(1), // the same rate for ever
         [.., (before, _), (last, _)] => last + (last - before),
     };
@@ -156,8 +157,8 @@ fn quantity(text: &str, most: f64) -> Option<f64> {
 }
 
 /// Lines of one whole number of milliseconds: by then 1504 bytes more can have been delivered.
-// Differs from [MAHIMAHI]: what an opportunity delivers is spread over the millisecond before it, and what
-// a packet leaves of it is not wasted. The capacity up to each millisecond is the same.
+// Differs from [MAHIMAHI]: the bytes of a delivery opportunity are spread over the millisecond before it, and
+// bytes that a packet does not use are not wasted. The capacity up to each millisecond is the same.
 fn opportunities<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<TraceSteps, Wrong> {
     let mut rates: Vec<(Span, Option<Rate>)> = vec![(Span::ZERO, None)];
     let (mut last, mut count) = (0, 0);
@@ -181,7 +182,7 @@ fn opportunities<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<Tr
         };
         let ms = ms.max(1); // what can be delivered at once is so within the first
         if ms < last {
-            return Err((number, format!("{ms} ms are before the {last} ms of the line before")));
+            return Err((number, format!("{ms} ms is before the {last} ms of the previous line")));
         }
         if ms > last && last > 0 {
             close(last, count, ms);
@@ -240,14 +241,14 @@ mod tests {
     fn what_is_no_trace_is_told_with_its_line() {
         let told = |text: &str| TraceSteps::parse(text).expect_err("it is no trace");
         assert_eq!(told(""), (1, "the trace is empty".into()));
-        assert_eq!(told("t,r\n").1, "no line says a rate");
-        assert_eq!(told("t,r\n1,5\n"), (2, "the first time is 0, not 1 s".into()));
+        assert_eq!(told("t,r\n").1, "no line gives a rate");
+        assert_eq!(told("t,r\n1,5\n"), (2, "the first time must be 0, not 1 s".into()));
         assert_eq!(told("0,5\n1\n"), (2, "wanted \"seconds,bit/s\", not \"1\"".into()));
         assert_eq!(told("0,5\n1,fast\n").1, "\"fast\" is not a rate in bit/s, at most 1000 Tbit/s");
-        assert_eq!(told("0,5\n2,1\n2,1\n"), (3, "2 s does not come after the time before it".into()));
+        assert_eq!(told("0,5\n2,1\n2,1\n"), (3, "2 s is not later than the previous time".into()));
         assert!(told("0,5\nnan,1\n").1.contains("\"nan\" is not a time"));
         assert!(told("0,-5\n").1.contains("\"-5\" is not a rate"));
-        assert_eq!(told("5\n3\n"), (2, "3 ms are before the 5 ms of the line before".into()));
+        assert_eq!(told("5\n3\n"), (2, "3 ms is before the 5 ms of the previous line".into()));
         assert!(told("1\n2.5\n").1.contains("not \"2.5\""));
     }
 }

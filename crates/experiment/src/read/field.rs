@@ -133,16 +133,17 @@ impl Accepts {
     /// What is wanted, as the object of "wanted".
     pub(crate) fn wanted(&self) -> String {
         match self {
-            Accepts::Text => "a text".into(),
+            Accepts::Text => "a string".into(),
             Accepts::Name => "a name of letters, digits, \"-\" and \"_\"".into(),
             Accepts::Span { .. } => "a time such as \"80 ms\"".into(),
             Accepts::Rate => "a rate such as \"1 Gbit/s\"".into(),
             Accepts::RateOrZero => "a rate such as \"1 Gbit/s\" or \"0 bit/s\"".into(),
             Accepts::Size { .. } => "a size such as \"1000 B\" or \"64 kB\"".into(),
             Accepts::Number { .. } => format!("a number{}", self.range()),
+            Accepts::Whole { least, most } if least == most => format!("the number {least}"),
             Accepts::Whole { .. } => format!("a whole number{}", self.range()),
             Accepts::Switch => "true or false".into(),
-            Accepts::Frequency => "so many per second, as \"20 /s\"".into(),
+            Accepts::Frequency => "a frequency such as \"20 /s\"".into(),
             Accepts::RoundTrips => "a time such as \"80 ms\", a range such as \"80 ms..200 ms\" or a list of times".into(),
             Accepts::Start => "a time such as \"2 s\", \"uniform 0 s..2 s\" or \"exponential 1 s\"".into(),
             Accepts::Overhead => "\"0 s\" or a range from zero such as \"uniform 0 s..8 us\"".into(),
@@ -152,7 +153,7 @@ impl Accepts {
             Accepts::Burst => "\"16 packets\" or a size such as \"64 kB\"".into(),
             Accepts::Controller => "a controller such as \"reno\" or { kind = \"reno\" }".into(),
             Accepts::Described(parameter) => described(parameter),
-            Accepts::List(of) => format!("a list, each entry {}", of.wanted()),
+            Accepts::List(of) => format!("a list in which each entry is {}", of.wanted()),
             Accepts::Either(all) => all.iter().map(Accepts::wanted).collect::<Vec<_>>().join(", or "),
             Accepts::Words(words) => {
                 let case = |case: &Shape| match case.stands_alone() {
@@ -172,7 +173,6 @@ impl Accepts {
         match *self {
             Accepts::Number { least, most, open } => bounds(least, most, open),
             Accepts::Whole { least, most } if most == u64::MAX => format!(" of at least {least}"),
-            Accepts::Whole { least, most } if least == most => format!(": {least}"),
             Accepts::Whole { least, most } => format!(" from {least} to {most}"),
             _ => String::new(),
         }

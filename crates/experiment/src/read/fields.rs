@@ -44,56 +44,64 @@ pub static SCENARIO: Shape = Shape {
     name: "a scenario",
     help: "Top-level keys.",
     fields: &[
-        field("schema", Whole { least: 1, most: 1 }, value("1"), "Number of this format."),
-        field("title", Text, Said("the file's name"), "What a person calls it."),
-        field("source", Text, value("\"\""), "Where it comes from: the key of a paper and the place in it."),
-        field("seed", Whole { least: 0, most: u64::MAX }, value("1"), "Every random number follows from it."),
+        field("schema", Whole { least: 1, most: 1 }, value("1"), "Version of the scenario format."),
+        field("title", Text, Said("the file name without its extension"), "Title shown in output."),
         field(
-            "duration",
-            Accepts::Span { least: INSTANT, most: LONGEST_RUN },
-            Required,
-            "How long a run lasts.",
+            "source",
+            Text,
+            value("\"\""),
+            "Source of the scenario: the key of a paper and the place in \
+                                              it.",
         ),
+        field("seed", Whole { least: 0, most: u64::MAX }, value("1"), "Seed of all random numbers."),
+        field("duration", Accepts::Span { least: INSTANT, most: LONGEST_RUN }, Required, "Length of a run."),
         field(
             "warmup",
             Accepts::Span { least: Span::ZERO, most: LONGEST_RUN },
             value("\"0 s\""),
-            "What is left out of all figures; shorter than `duration`.",
+            "Initial period that is excluded from all measured figures; shorter than `duration`.",
         ),
         field(
             "packet",
             PACKET,
             value("\"1000 B\""),
-            "A data packet on the wire, 40 B of headers included. An ACK is 40 B. With `xcp` both have 20 B more of headers.",
+            "Size of a data packet on the wire, including 40 B of headers. An ACK is 40 B. With `xcp` both \
+             carry 20 B more of headers.",
         ),
         field(
             "bottleneck",
             Table(&BOTTLENECK),
-            Said("`[[node]]` and `[[link]]`"),
-            "The one link of a dumbbell.",
+            Said("`[[node]]` and `[[link]]` instead"),
+            "The bottleneck link of a dumbbell.",
         ),
-        field("node", Tables(&NODE), Said("`[bottleneck]`"), "The nodes of a graph."),
-        field("link", Tables(&LINK), Said("`[bottleneck]`"), "The links of a graph."),
+        field("node", Tables(&NODE), Said("`[bottleneck]` instead"), "The nodes of a graph."),
+        field("link", Tables(&LINK), Said("`[bottleneck]` instead"), "The links of a graph."),
         field("flow", Tables(&FLOW), Required, "The flows, in order."),
         field(
             "profile",
             PROFILE,
-            Said("\"plain\"; of flows of `bbr` and `bbr3` `linux`"),
-            "What flows are that do not say it themselves.",
+            Said("\"linux\" for flows of `bbr` and `bbr3`, else \"plain\""),
+            "Profile of the flows that do not set their own.",
         ),
-        field("sweep", Sweep, Said("one run"), "What a sweep varies."),
+        field("sweep", Sweep, Said("a single run"), "Keys to vary, with their values."),
     ],
 };
 
 static BOTTLENECK: Shape = Shape {
     name: "[bottleneck]",
-    help: "A dumbbell: every flow crosses this link, named `bottleneck`. Both directions are real; the other is \
-           `bottleneck (reverse)`.",
+    help: "A dumbbell: every flow crosses this link, which is named `bottleneck`. Both directions are full \
+           links with a queue; the reverse one is named `bottleneck (reverse)`.",
     fields: &[
         RATE,
-        field("delay", WAY, Required, "Propagation, one way."),
-        field("queue", QUEUE, Required, "The queue before it; the reverse direction has the same."),
-        field("loss", LOSS, Said("none"), "Data packets lost behind the queue, forward only."),
+        field("delay", WAY, Required, "One-way propagation delay."),
+        field("queue", QUEUE, Required, "The queue of the link; the reverse direction has an identical one."),
+        field(
+            "loss",
+            LOSS,
+            Said("none"),
+            "Loss of data packets after the queue, in the forward direction \
+                                           only.",
+        ),
         POLICER,
         JITTER,
         REORDER,
@@ -102,8 +110,8 @@ static BOTTLENECK: Shape = Shape {
         field(
             "access_rate",
             Rate,
-            Said("10 x `rate`, or the fastest of a schedule or a trace"),
-            "Of the access links, one on each side for every connection.",
+            Said("10 x `rate`, or 10 x the highest rate of a schedule or trace"),
+            "Rate of the access links; every connection has one on each side.",
         ),
     ],
 };
@@ -111,20 +119,26 @@ static BOTTLENECK: Shape = Shape {
 static NODE: Shape = Shape {
     name: "[[node]]",
     help: "A node of a graph.",
-    fields: &[field("name", Name, Required, "Its name.")],
+    fields: &[field("name", Name, Required, "Name of the node.")],
 };
 
 static LINK: Shape = Shape {
     name: "[[link]]",
-    help: "A link of a graph. Both directions are real; the other is named `<name> (reverse)`.",
+    help: "A link of a graph. Both directions are full links with a queue; the reverse one is named `<name> (reverse)`.",
     fields: &[
-        field("name", Name, Said("`from-to`"), "Its name."),
-        field("from", Name, Required, "A node."),
-        field("to", Name, Required, "Another node."),
+        field("name", Name, Said("`from-to`"), "Name of the link."),
+        field("from", Name, Required, "Node at one end."),
+        field("to", Name, Required, "Node at the other end."),
         RATE,
-        field("delay", WAY, Required, "Propagation, one way."),
-        field("queue", QUEUE, Required, "The queue before it; the reverse direction has the same."),
-        field("loss", LOSS, Said("none"), "Data packets lost behind the queue, from `from` to `to` only."),
+        field("delay", WAY, Required, "One-way propagation delay."),
+        field("queue", QUEUE, Required, "The queue of the link; the reverse direction has an identical one."),
+        field(
+            "loss",
+            LOSS,
+            Said("none"),
+            "Loss of data packets after the queue, in the direction from \
+                                           `from` to `to` only.",
+        ),
         POLICER,
         JITTER,
         REORDER,
@@ -135,129 +149,165 @@ static LINK: Shape = Shape {
 
 static FLOW: Shape = Shape {
     name: "[[flow]]",
-    help: "A flow, or `count` alike.",
+    help: "A flow, or `count` identical flows.",
     fields: &[
-        field("name", Name, Required, "Its name; `name[0]`, `name[1]`, … where `count` is above 1."),
-        field("count", Whole { least: 1, most: 1_000_000 }, value("1"), "How many."),
+        field(
+            "name",
+            Name,
+            Required,
+            "Name of the flow; the flows are named `name[0]`, `name[1]`, … if \
+                                       `count` is above 1.",
+        ),
+        field("count", Whole { least: 1, most: 1_000_000 }, value("1"), "Number of identical flows."),
         field(
             "connections",
             Whole { least: 1, most: 1000 },
             value("1"),
-            "That carry what the flow has to send together: without end, or a size, of which each takes the next \
-             packet when its window has room for it. They start at once, are flows `name[0]`, `name[1]`, … of the \
-             record (`name[0][1]` where `count` is above 1), and one group.",
+            "Number of parallel TCP connections that carry the data of the flow together, which is endless \
+             or of one size: each connection takes the next packet when its window has room for it. The \
+             connections start at the same time, are recorded as flows `name[0]`, `name[1]`, … \
+             (`name[0][1]` if `count` is above 1), and form one group.",
         ),
-        field("role", ROLE, value("\"measured\""), "Fairness is taken over measured flows."),
+        field("role", ROLE, value("\"measured\""), "Fairness is computed over the measured flows."),
         field(
             "group",
             Name,
-            Said("each flow for itself"),
-            "The party of fairness: flows of one group count as one.",
+            Said("each flow is its own group"),
+            "Fairness group: flows of one group count as one flow.",
         ),
         field(
             "rtt",
             RoundTrips,
-            Said("that of its links"),
-            "Two-way propagation of the whole path. What the links leave is split evenly over the access on both \
-             sides. A range is spread evenly over `count` flows, both ends included (one flow: the middle).",
+            Said("the propagation delay of its links"),
+            "Two-way propagation delay of the whole path. The part that the links do not account for is \
+             split evenly over the access hops on both sides. A range is spread evenly over `count` flows, \
+             both ends included (a single flow gets the middle).",
         ),
-        field("from", Name, Said("the dumbbell's left"), "The sender's node, in a graph."),
-        field("to", Name, Said("the dumbbell's right"), "The receiver's node, in a graph."),
-        field("direction", DIRECTION, value("\"forward\""), "Reverse: data and ACKs swap their ways."),
+        field("from", Name, Said("the left side of the dumbbell"), "The sender's node, in a graph."),
+        field("to", Name, Said("the right side of the dumbbell"), "The receiver's node, in a graph."),
+        field(
+            "direction",
+            DIRECTION,
+            value("\"forward\""),
+            "Direction of the data; in the reverse \
+            direction data and ACKs swap their paths.",
+        ),
         field(
             "controller",
             Controller,
-            Said("required, but for \"cbr\""),
+            Said("required, except for `cbr` traffic"),
             "The congestion controller; `cbr` traffic has none.",
         ),
-        field("profile", PROFILE, Said("the scenario's"), "Values of the keys that it leaves out."),
-        field("recovery", RECOVERY, value("\"sack\""), "How the sender recovers from loss."),
-        field("traffic", TRAFFIC, value("\"bulk\""), "What it sends; a size alone is that much, once."),
+        field(
+            "profile",
+            PROFILE,
+            Said("that of the scenario"),
+            "Values of the keys that the flow does not set.",
+        ),
+        field("recovery", RECOVERY, value("\"sack\""), "Loss recovery of the sender."),
+        field(
+            "traffic",
+            TRAFFIC,
+            value("\"bulk\""),
+            "Traffic model; a size alone is a single transfer of \
+                                                      that size.",
+        ),
         field(
             "start",
             Start,
             value("\"0 s\""),
-            "When it starts. A flow that an exponential law starts after the end never does.",
+            "Start time. A flow whose exponentially distributed start falls after the end of the run never \
+             starts.",
         ),
-        field("initial_window", WINDOW, value("2"), "Packets."),
-        field("initial_ssthresh", WINDOW, Said("no limit"), "Packets."),
-        field("max_window", WINDOW, Said("no limit"), "Bound of the congestion window, packets."),
-        field("slow_start", SLOW_START, value("\"standard\""), "How the window grows in slow start."),
+        field("initial_window", WINDOW, value("2"), "Initial congestion window, packets."),
+        field("initial_ssthresh", WINDOW, Said("no limit"), "Initial slow-start threshold, packets."),
+        field("max_window", WINDOW, Said("no limit"), "Upper bound of the congestion window, packets."),
+        field("slow_start", SLOW_START, value("\"standard\""), "Growth of the window in slow start."),
         field(
             "ecn",
             Switch,
-            Said("false, but for a controller that reads marks"),
-            "Whether queues may mark its new data instead of dropping them (RFC 3168); an echoed mark reduces the \
-             window once a round, as a loss would.",
+            Said("true for a controller that reads marks, else false"),
+            "Whether queues may mark new data of the flow instead of dropping it (RFC 3168); an echoed mark \
+             reduces the window once per round trip, as a loss would.",
         ),
-        field(
-            "max_pacing_rate",
-            Rate,
-            Said("no limit"),
-            "The fastest that its packets leave, evenly spaced, headers included.",
-        ),
+        field("max_pacing_rate", Rate, Said("no limit"), "Upper bound of the pacing rate, headers included."),
         field(
             "offload",
             Burst,
             value("\"1 packet\""),
-            "Bursts of segmentation offload: the sender waits until so much may leave, or a third of its window, or \
-             the last that it has, and hands it over at once; a pacer spaces bursts. Not in recovery.",
+            "Size of the bursts of segmentation offload: the sender waits until a burst of this size, a \
+             third of its window, or the last of its data may leave, and hands it over at once; a pacer \
+             spaces bursts. Not used in recovery.",
         ),
         field(
             "undo",
             Switch,
             value("true"),
-            "Whether the sender takes back a reduction or a timeout when time stamps show that the packets were only \
-             late (RFC 3522, RFC 4015).",
+            "Whether the sender undoes a reduction or a timeout when time stamps show that the packets were \
+             only late (RFC 3522, RFC 4015).",
         ),
         field(
             "delayed_ack",
             Either(&[Switch, Accepts::Span { least: INSTANT, most: Span::from_ms(500) }, DELAYED_ACK]),
             value("false"),
-            "How long the receiver may hold an ACK; `true` is 40 ms.",
+            "Longest time that the receiver holds an ACK; `true` is 40 ms.",
         ),
         field(
             "whole_window",
             Switch,
             value("false"),
-            "Whether the window counts whole packets, as in Linux: another one when it is earned in full, and none for \
-             the fraction that a reduction leaves.",
+            "Whether the window is an integer number of packets, as in Linux: it grows by a packet once \
+             that packet is fully earned, and the fraction that a reduction leaves is cut off.",
         ),
         field(
             "clock_offset",
             WAY,
             value("\"0 s\""),
-            "How far the receiver's clock is ahead of the sender's, for controllers that read one-way times.",
+            "Offset of the receiver's clock, ahead of the sender's, for controllers that measure one-way \
+             delays.",
         ),
         field(
             "clock_drift",
             Number { least: -1000.0, most: 1000.0, open: false },
             value("0"),
-            "What it gains, parts per million; below zero, what it loses.",
+            "Drift of the receiver's clock, parts per million; positive if it runs fast, negative if it \
+             runs slow.",
         ),
         field(
             "clock_stamp",
             Accepts::Span { least: Span::ZERO, most: Span::from_s(1) },
             value("\"0 s\""),
-            "The unit in which it is read, as \"1 ms\"; `0 s` is exact.",
+            "Resolution of the time stamps, e.g. \"1 ms\"; `0 s` is exact.",
         ),
         field(
             "min_rto",
             Accepts::Span { least: INSTANT, most: Span::from_s(60) },
             value("\"0.2 s\""),
-            "Least margin of the retransmission timer above the smoothed round-trip time; with `rto = \"rfc6298\"` \
-             the least timeout.",
+            "Smallest margin of the retransmission timeout above the smoothed round-trip time; with `rto = \
+             \"rfc6298\"` the smallest timeout.",
         ),
-        field("rto", RTO, value("\"scaled\""), "How the retransmission timeout follows from round trips."),
-        field("send_buffer", VOLUME, Said("no limit"), "What the sender may keep unacknowledged."),
-        field("sockbuf", SOCKBUF, value("\"payload\""), "What `send_buffer` counts."),
-        field("receive_buffer", VOLUME, Said("no limit"), "Payload that the receiver may hold."),
-        field("packet", PACKET, Said("the scenario's"), "A data packet on the wire, headers included."),
+        field(
+            "rto",
+            RTO,
+            value("\"scaled\""),
+            "How the retransmission timeout is computed from round-trip \
+                                                time samples.",
+        ),
+        field("send_buffer", VOLUME, Said("no limit"), "Limit of unacknowledged data at the sender."),
+        field("sockbuf", SOCKBUF, value("\"payload\""), "What counts towards `send_buffer`."),
+        field("receive_buffer", VOLUME, Said("no limit"), "Limit of the payload that the receiver holds."),
+        field(
+            "packet",
+            PACKET,
+            Said("that of the scenario"),
+            "Size of a data packet on the wire, headers included.",
+        ),
         field(
             "overhead",
             Overhead,
-            Said("up to one packet time of the slowest link on its way"),
-            "Random processing time at the sender; keeps order. It breaks the phase effects of exact timing.",
+            Said("up to one packet time on the slowest link of its path"),
+            "Random processing time at the sender, which keeps packets in order. It breaks the phase \
+             effects of exact timing.",
         ),
     ],
 };
@@ -268,18 +318,24 @@ const fn word(name: &'static str, help: &'static str) -> Shape {
 
 const ROLE: Accepts = Words(&Words {
     tag: "kind",
-    cases: &[word("measured", "Fairness is taken over it."), word("background", "It is there to disturb.")],
+    cases: &[
+        word("measured", "Included in the fairness figures."),
+        word("background", "Background load, which the fairness figures do not include."),
+    ],
 });
 
 const DIRECTION: Accepts = Words(&Words {
     tag: "kind",
-    cases: &[word("forward", "Data flows as written."), word("reverse", "Data flows against it.")],
+    cases: &[
+        word("forward", "Data travel in the forward direction."),
+        word("reverse", "Data travel in the reverse direction."),
+    ],
 });
 
 const VARIANT: Accepts = Words(&Words {
     tag: "kind",
     cases: &[
-        word("impatient", "The first partial ACK alone restarts the timer."),
+        word("impatient", "Only the first partial ACK restarts the timer."),
         word("slow-but-steady", "Every partial ACK restarts the timer."),
     ],
 });
@@ -294,24 +350,25 @@ pub(crate) const RECOVERY: Accepts = Words(&Words {
                 "prr",
                 Switch,
                 value("false"),
-                "Proportional rate reduction (RFC 6937): what recovery sends is spread over its round trip.",
+                "Proportional rate reduction (RFC 6937): the packets sent in recovery are spread over its \
+                 round trip.",
             )],
         },
         Shape {
             name: "newreno",
-            help: "Partial acknowledgements retransmit (RFC 6582).",
+            help: "Partial acknowledgements trigger retransmissions (RFC 6582).",
             fields: &[field(
                 "variant",
                 VARIANT,
                 value("\"impatient\""),
-                "What partial ACKs do to the timer.",
+                "Effect of partial ACKs on the retransmission timer.",
             )],
         },
         word("reno", "Fast recovery ends with the first new acknowledgement (RFC 5681)."),
         word(
             "rack",
-            "Selective acknowledgements whose losses are found by time, a probe before the timer (RFC 8985), and \
-             proportional rate reduction.",
+            "Selective acknowledgements with time-based loss detection and tail loss probes (RACK-TLP, RFC \
+             8985), and proportional rate reduction.",
         ),
     ],
 });
@@ -320,19 +377,21 @@ const DELAYED_ACK: Accepts = Words(&Words {
     tag: "kind",
     cases: &[word(
         "adaptive",
-        "As Linux: the first 16 packets at once, then every second, held for 40 ms to 200 ms by how packets arrive; \
-         after three reports of a gap, more of them together within 1 ms.",
+        "As in Linux: the first 16 packets are acknowledged at once, then every second one; an ACK is held \
+         for 40 ms to 200 ms, depending on how packets arrive; after three ACKs that report a gap, further \
+         ones are merged within 1 ms.",
     )],
 });
 
 const SOCKBUF: Accepts = Words(&Words {
     tag: "kind",
     cases: &[
-        word("payload", "Payload."),
+        word("payload", "Payload only."),
         word(
             "linux",
-            "As SO_SNDBUF: memory of packets, 832 B each beside their payload, against twice what is asked for; and an \
-             application that has filled it waits until a third of it is free.",
+            "As SO_SNDBUF: the memory of packets, 832 B each in addition to their payload, compared with \
+             twice the requested size; an application that has filled the buffer waits until a third of it \
+             is free.",
         ),
     ],
 });
@@ -342,40 +401,49 @@ const RTO: Accepts = Words(&Words {
     cases: &[
         word(
             "scaled",
-            "Gains for one sample a round (RFC 6298), divided by their number (RFC 7323, appendix G).",
+            "The gains for one sample per round trip (RFC 6298), divided by the number of samples (RFC \
+             7323, appendix G).",
         ),
         word(
             "rfc6298",
-            "As `scaled`, but `min_rto` is the least timeout as a whole (RFC 6298, 2.4), not the least margin \
-             above the smoothed round trip.",
+            "As `scaled`, but `min_rto` is the smallest timeout as a whole (RFC 6298, 2.4), not the \
+             smallest margin above the smoothed round-trip time.",
         ),
-        word("linux", "Full gains for each sample, and a variation that falls once a round."),
+        word("linux", "Full gains for each sample, and a variation that decreases once per round trip."),
     ],
 });
 
 const PROFILE: Accepts = Words(&Words {
     tag: "kind",
     cases: &[
-        word("plain", "Every key has the default that stands here."),
-        word("linux", "Keys that are left out have the values of Linux 6.18; see [the profile](profile.md)."),
+        word("plain", "Every key has the default that is listed here."),
+        word("linux", "Keys that are not set have the values of Linux 6.18; see [the profile](profile.md)."),
     ],
 });
 
 pub(crate) const SLOW_START: Accepts = Words(&Words {
     tag: "kind",
     cases: &[
-        word("standard", "Doubles each round (RFC 5681)."),
+        word("standard", "The window doubles each round trip (RFC 5681)."),
         Shape {
             name: "limited",
-            help: "Above `max_ssthresh` the window grows by at most half of that each round (RFC 3742).",
-            fields: &[field("max_ssthresh", WINDOW, value("100"), "Packets.")],
+            help: "Above `max_ssthresh` the window grows by at most half of that value per round trip (RFC 3742).",
+            fields: &[field("max_ssthresh", WINDOW, value("100"), "Threshold, packets.")],
         },
-        word("hystart++", "The first ends where the round-trip time rises, before a loss (RFC 9406)."),
-        word("full", "By every packet that is acknowledged, however many at once, as in Linux."),
+        word(
+            "hystart++",
+            "The first slow start ends when the round-trip time rises, before a loss (RFC \
+                           9406).",
+        ),
+        word(
+            "full",
+            "The window grows by every acknowledged packet, even if one ACK covers several, as in \
+                      Linux.",
+        ),
         word(
             "hystart",
-            "The same; that of the start, or after a timeout, ends where acknowledgements form a train of half a round \
-             trip or the round-trip time rises, as in Linux's CUBIC.",
+            "As `full`; slow start at the beginning or after a timeout ends when the ACKs form a train of \
+             half a round trip or the round-trip time rises, as in Linux's CUBIC.",
         ),
     ],
 });

@@ -174,7 +174,7 @@ fn window(values: &Values, notes: &mut Notes) {
         return;
     };
     if initial > most {
-        let text = format!("max_window: {most} packets are less than initial_window, {initial}");
+        let text = format!("max_window: {most} packets is less than initial_window, {initial}");
         notes.note(values.origin("max_window"), text);
     }
 }
@@ -183,7 +183,11 @@ fn window(values: &Values, notes: &mut Notes) {
 fn controlled(values: &Values, traffic: Option<&Traffic>, notes: &mut Notes) {
     let datagrams = matches!(traffic, Some(Traffic::Cbr { .. }));
     if datagrams && matches!(values.get("ecn"), Some(Value::Switch(true))) {
-        notes.note(values.origin("ecn"), "ecn: \"cbr\" traffic has nobody who echoes a mark");
+        notes.note(
+            values.origin("ecn"),
+            "ecn: not possible with \"cbr\" traffic, because UDP has no ECN \
+                                        feedback",
+        );
     }
     match (datagrams, values.given("controller")) {
         (false, false) => {
@@ -191,7 +195,11 @@ fn controlled(values: &Values, traffic: Option<&Traffic>, notes: &mut Notes) {
             notes.note(values.origin, format!("[[flow]] needs \"controller\": {wanted}"));
         }
         (true, true) => {
-            notes.note(values.origin("controller"), "controller: \"cbr\" traffic has no congestion control");
+            notes.note(
+                values.origin("controller"),
+                "controller: not possible with \"cbr\" traffic, which has \
+                                                   no congestion control",
+            );
         }
         _ => {}
     }
@@ -201,8 +209,8 @@ fn controlled(values: &Values, traffic: Option<&Traffic>, notes: &mut Notes) {
 fn shared(values: &Values, connections: u64, traffic: Option<&Traffic>, notes: &mut Notes) {
     let one = matches!(traffic, None | Some(Traffic::Bulk | Traffic::Sized(_)));
     if connections > 1 && !one {
-        let text = "connections: several carry \"bulk\" traffic or one size, such as \"1 GB\"; other traffic has \
-                    connections of its own";
+        let text = "connections: more than one connection can carry \"bulk\" traffic or a single size such \
+                    as \"1 GB\"; other traffic opens its own connections";
         notes.note(values.origin("connections"), text);
     }
 }
@@ -215,13 +223,13 @@ fn room(values: &Values, packet: Bytes, notes: &mut Notes) {
     if packet <= headers {
         let whose = controller.map_or("", |controller| controller.entry.name);
         let text =
-            format!("packet: {packet} leave no room for payload; the headers of {whose} are {headers}");
+            format!("packet: {packet} leaves no room for payload; the headers of {whose} take {headers}");
         return notes.note(values.origin("packet"), text);
     }
     let payload = packet - headers;
     for key in ["send_buffer", "receive_buffer"] {
         if let Some(size) = values.size(key).filter(|size| *size < payload) {
-            let text = format!("{key}: {size} are less than the {payload} of payload in one packet");
+            let text = format!("{key}: {size} is less than the payload of one packet, {payload}");
             notes.note(values.origin(key), text);
         }
     }
@@ -250,7 +258,7 @@ fn bursts(values: &Values, packet: Bytes, notes: &mut Notes) {
     if let Some(0) = burst(values, packet)
         && let Some(CapacitySpec::Bytes(size)) = values.capacity("offload")
     {
-        notes.note(values.origin("offload"), format!("offload: {size} do not hold a packet of {packet}"));
+        notes.note(values.origin("offload"), format!("offload: {size} is less than one packet of {packet}"));
     }
 }
 
@@ -262,7 +270,7 @@ fn in_time(start: Start, duration: Span, values: &Values, notes: &mut Notes) {
         Start::Exponential(mean) => mean >= duration,
     };
     if late {
-        notes.note(values.origin("start"), format!("start: the run lasts only {duration}"));
+        notes.note(values.origin("start"), format!("start: must be before the end of the run at {duration}"));
     }
 }
 
@@ -288,7 +296,10 @@ fn round_trips(values: &Values, count: u64, links: Option<Span>, notes: &mut Not
         Some(links) if shortest < links => {
             notes.note(
                 origin,
-                format!("rtt: {shortest} is less than the {links} that its links need both ways"),
+                format!(
+                    "rtt: {shortest} is less than the two-way propagation delay of the flow's links, \
+                         {links}"
+                ),
             );
             None
         }

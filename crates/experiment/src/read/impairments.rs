@@ -23,7 +23,7 @@ pub(super) fn impairments(link: &Values, largest: Bytes, notes: &mut Notes) -> I
 fn policer(table: &Values, largest: Bytes, notes: &mut Notes) -> Option<PolicerRule> {
     let rule = PolicerRule { rate: table.rate("rate")?, burst: table.size("burst")? };
     if rule.burst < largest {
-        let text = format!("burst: {} do not hold a packet of {largest}", rule.burst);
+        let text = format!("burst: {} is less than one packet of {largest}", rule.burst);
         notes.note(table.origin("burst"), text);
     }
     Some(rule)

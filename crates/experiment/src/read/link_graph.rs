@@ -109,7 +109,10 @@ impl LinkGraph {
                     if !names.insert(duplex_link.name.clone()) {
                         notes.note(
                             link.origin,
-                            format!("a second link is called \"{}\"; give it a name", duplex_link.name),
+                            format!(
+                                "duplicate link name \"{}\"; give the link another name",
+                                duplex_link.name
+                            ),
                         );
                     }
                     net.duplex_links.push(duplex_link);
@@ -126,7 +129,7 @@ impl LinkGraph {
             for key in ["from", "to"].into_iter().filter(|key| flow.given(key)) {
                 notes.note(
                     flow.origin(key),
-                    format!("{key}: there are no nodes in a dumbbell; use [[node]] and [[link]]"),
+                    format!("{key}: a dumbbell has no nodes; use [[node]] and [[link]]"),
                 );
             }
             return (!self.duplex_links.is_empty()).then(|| LinkRoute { links: vec![0], hops: true });
@@ -148,14 +151,14 @@ impl LinkGraph {
         if from == to {
             notes.note(
                 flow.origin("to"),
-                format!("to: the flow ends where it begins, at \"{}\"", self.nodes[to]),
+                format!("to: the flow starts and ends at the same node, \"{}\"", self.nodes[to]),
             );
             return None;
         }
         let links = self.shortest(from, to);
         if links.is_none() && self.whole {
             let (from, to) = (&self.nodes[from], &self.nodes[to]);
-            notes.note(flow.origin("to"), format!("to: no links lead from \"{from}\" to \"{to}\""));
+            notes.note(flow.origin("to"), format!("to: there is no path from \"{from}\" to \"{to}\""));
         }
         Some(LinkRoute { links: links?, hops: flow.given("rtt") })
     }
@@ -280,7 +283,10 @@ fn duplex_link(link: &Values, nodes: &[String], traces: &Traces, notes: &mut Not
     let (from, to) = (end("from", ends.0.as_ref()), end("to", ends.1.as_ref()));
     let (from, to) = (from?, to?);
     if from == to {
-        notes.note(link.origin("to"), format!("to: the link ends where it begins, at \"{}\"", nodes[to]));
+        notes.note(
+            link.origin("to"),
+            format!("to: the link starts and ends at the same node, \"{}\"", nodes[to]),
+        );
         return None;
     }
     let name = link.text("name").unwrap_or_else(|| format!("{}-{}", nodes[from], nodes[to]));
@@ -297,7 +303,7 @@ fn nodes(root: &Values, notes: &mut Notes) -> Vec<String> {
     for table in tables.iter().take(MOST_NODES) {
         let Some(name) = table.text("name") else { continue };
         if !seen.insert(name.clone()) {
-            notes.note(table.origin("name"), format!("name: a second node is called \"{name}\""));
+            notes.note(table.origin("name"), format!("name: duplicate node name \"{name}\""));
             continue;
         }
         names.push(name);
@@ -310,7 +316,7 @@ fn node(nodes: &[String], key: &str, name: &str, origin: SourceSpan, notes: &mut
     let found = nodes.iter().position(|n| n == name);
     if found.is_none() {
         let known: Vec<&str> = nodes.iter().map(String::as_str).collect();
-        notes.note(origin, format!("{key}: no node is called \"{name}\"{}", way_out(name, &known)));
+        notes.note(origin, format!("{key}: unknown node \"{name}\"{}", way_out(name, &known)));
     }
     found
 }

@@ -27,7 +27,7 @@ pub(super) fn link_schedule(link: &Values, traces: &Traces, notes: &mut Notes) -
         Value::Rate(rate) => (*rate, steps(*rate, &entries)),
         Value::Table(table) => {
             for (_, entry) in entries.iter().filter(|(_, entry)| entry.given("rate")) {
-                notes.note(entry.origin("rate"), "rate: does not belong here; the rate follows a trace");
+                notes.note(entry.origin("rate"), "rate: not allowed here, because the rate follows a trace");
             }
             let trace = trace(table, traces, notes)?;
             (trace.mean, Some(trace.rates))
@@ -62,12 +62,12 @@ fn entries(link: &Values) -> Vec<(Time, Values)> {
 /// Times ascend, and something changes at each.
 fn check(entries: &[(Time, Values)], notes: &mut Notes) {
     for pair in entries.windows(2).filter(|pair| pair[1].0 <= pair[0].0) {
-        let text = format!("at: {} does not come after the {} of the entry before", pair[1].0, pair[0].0);
+        let text = format!("at: {} is not later than the {} of the previous entry", pair[1].0, pair[0].0);
         notes.note(pair[1].1.origin("at"), text);
     }
     let changes = |entry: &Values| ["rate", "delay", "loss"].iter().any(|key| entry.given(key));
     for (_, entry) in entries.iter().filter(|(_, entry)| !changes(entry)) {
-        notes.note(entry.origin, "schedule: nothing changes here; give \"rate\", \"delay\" or \"loss\"");
+        notes.note(entry.origin, "schedule: this entry changes nothing; set \"rate\", \"delay\" or \"loss\"");
     }
 }
 

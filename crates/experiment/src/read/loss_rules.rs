@@ -19,17 +19,22 @@ pub(super) fn loss_rule(value: &Value, tables: &[Values], notes: &mut Notes) -> 
     let chain = ["good_to_bad", "bad_to_good"].map(|key| table.given(key));
     match (table.given("every"), table.given("at"), chain) {
         (true, false, [false, false]) => {
-            refuse_strays(table, &["flows", "loss_good", "loss_bad"], "\"every\" counts all packets", notes);
+            refuse_strays(
+                table,
+                &["flows", "loss_good", "loss_bad"],
+                "\"every\" applies to all packets",
+                notes,
+            );
             table.whole("every").map(LossRule::Every)
         }
         (false, true, [false, false]) => {
-            refuse_strays(table, &["loss_good", "loss_bad"], "\"at\" takes one packet for each time", notes);
+            refuse_strays(table, &["loss_good", "loss_bad"], "\"at\" loses one packet for each time", notes);
             let times = loss_times(table, notes)?;
             let flows = struck_flows(table, tables, notes)?;
             Some(LossRule::At { times, flows })
         }
         (false, false, [true, true]) => {
-            refuse_strays(table, &["flows"], "a chain strikes all packets", notes);
+            refuse_strays(table, &["flows"], "a Gilbert-Elliott chain applies to all packets", notes);
             Some(LossRule::Bursts(Bursts {
                 good_to_bad: table.number("good_to_bad")?,
                 bad_to_good: table.number("bad_to_good")?,
@@ -51,7 +56,7 @@ pub(super) fn loss_rule(value: &Value, tables: &[Values], notes: &mut Notes) -> 
 /// Keys that belong to another form of loss.
 fn refuse_strays(table: &Values, keys: &[&str], because: &str, notes: &mut Notes) {
     for key in keys.iter().filter(|key| table.given(key)) {
-        notes.note(table.origin(key), format!("{key}: does not belong here; {because}"));
+        notes.note(table.origin(key), format!("{key}: not allowed here, because {because}"));
     }
 }
 
@@ -62,7 +67,7 @@ fn loss_times(table: &Values, notes: &mut Notes) -> Option<Vec<Time>> {
         let Value::Span(at) = value else { unreachable!("at is {value:?}") };
         let at = Time::ZERO + at;
         if times.last().is_some_and(|last| *last >= at) {
-            notes.note(origin, format!("at: {at} does not come after the time before it"));
+            notes.note(origin, format!("at: {at} is not later than the previous time"));
         }
         times.push(at);
     }
@@ -90,7 +95,7 @@ fn struck_flows(table: &Values, tables: &[Values], notes: &mut Notes) -> Option<
         if struck.is_empty() {
             let known: Vec<&str> = known.iter().map(String::as_str).collect();
             let text = clip(&pattern);
-            notes.note(origin, format!("flows: no flow is called \"{text}\"{}", way_out(&text, &known)));
+            notes.note(origin, format!("flows: unknown flow \"{text}\"{}", way_out(&text, &known)));
         }
         flows.extend(struck);
     }

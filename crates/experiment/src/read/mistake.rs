@@ -83,7 +83,7 @@ impl Notes {
         };
         let mut mistakes: Vec<Mistake> = self.found.into_iter().map(reported).collect();
         if let Some((first, _)) = unreported.first() {
-            let text = format!("and {} more mistakes from here on", unreported.len());
+            let text = format!("and {} more errors from here on", unreported.len());
             mistakes.push(Mistake { place: printable(&place(*first)), text });
         }
         Mistakes(mistakes)
@@ -167,7 +167,7 @@ pub(crate) fn way_out(word: &str, known: &[&str]) -> String {
         Some(best) => format!("; did you mean \"{best}\"?"),
         None if known.is_empty() => String::new(),
         None if known.len() > MOST_SHOWN => {
-            format!("; among those known are {}", known[..MOST_SHOWN].join(", "))
+            format!("; some of the known names are {}", known[..MOST_SHOWN].join(", "))
         }
         None => format!("; choose from {}", known.join(", ")),
     }
@@ -205,7 +205,7 @@ mod tests {
         let Mistakes(told) = notes.finish("x.toml", &[]);
         assert_eq!(told.len(), MOST_REPORTED + 1);
         assert_eq!(told[0].text.chars().count(), 1001);
-        assert_eq!(told[MOST_REPORTED].to_string(), "x.toml:41: and 299960 more mistakes from here on");
+        assert_eq!(told[MOST_REPORTED].to_string(), "x.toml:41: and 299960 more errors from here on");
     }
 
     #[test]

@@ -141,7 +141,10 @@ fn free(axes: Vec<Axis>, tree: &Node, fixed: &[(SourceSpan, Vec<Target>)], notes
             }
         };
         if targets.iter().any(|target| seen.contains(target)) {
-            notes.note(axis.origin, format!("\"{}\" sets what another key of the sweep sets", axis.path));
+            notes.note(
+                axis.origin,
+                format!("\"{}\" sets a value that another key of the sweep also sets", axis.path),
+            );
         }
         seen.extend_from_slice(&targets);
         let is_fixed = |target: &&Target| fixed.iter().any(|(_, by)| by.contains(target));
@@ -153,7 +156,7 @@ fn free(axes: Vec<Axis>, tree: &Node, fixed: &[(SourceSpan, Vec<Target>)], notes
             let origin = by.map_or(axis.origin, |(origin, _)| *origin);
             notes.note(
                 origin,
-                format!("[sweep] varies \"{0}\", which sets this too; set \"{0}\" as a whole", axis.path),
+                format!("[sweep] varies \"{0}\", which also sets this value; set all of \"{0}\"", axis.path),
             );
         }
     }
@@ -197,7 +200,7 @@ fn variants(tree: &Node, context: &FileContext, axes: &[Axis], notes: &mut Notes
         if flows > MOST_SWEPT_FLOWS {
             notes.note(
                 first.origin,
-                format!("the runs of the sweep have more than {MOST_SWEPT_FLOWS} flows in all"),
+                format!("the runs of the sweep have more than {MOST_SWEPT_FLOWS} flows in total"),
             );
             break;
         }

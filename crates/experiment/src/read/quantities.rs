@@ -149,7 +149,7 @@ pub(crate) fn frequency(text: &str) -> Result<f64, String> {
     }
     match number.parse::<f64>() {
         Ok(0.0) => Err("the frequency must be above zero".into()),
-        Ok(per_s) if per_s > MOST_PER_S => Err(format!("{per_s} /s is too many; at most {MOST_PER_S} /s")),
+        Ok(per_s) if per_s > MOST_PER_S => Err(format!("{per_s} /s is too high; at most {MOST_PER_S} /s")),
         Ok(per_s) => Ok(per_s),
         Err(_) => Err(wanted()),
     }
@@ -157,10 +157,14 @@ pub(crate) fn frequency(text: &str) -> Result<f64, String> {
 
 /// Two ends of a range.
 fn range(text: &str, most: Span) -> Result<(Span, Span), String> {
-    let wanted = || format!("\"{}\" is not a range; wanted one such as \"0 s..2 s\"", clip(text));
+    let wanted = || format!("\"{}\" is not a range; wanted e.g. \"0 s..2 s\"", clip(text));
     let (from, to) = text.split_once("..").ok_or_else(wanted)?;
     let (from, to) = (span(from, Span::ZERO, most)?, span(to, Span::ZERO, most)?);
-    if from <= to { Ok((from, to)) } else { Err(format!("the range \"{}\" runs backwards", clip(text))) }
+    if from <= to {
+        Ok((from, to))
+    } else {
+        Err(format!("the range \"{}\" ends before it begins", clip(text)))
+    }
 }
 
 /// Round-trip times.
@@ -174,7 +178,7 @@ pub(crate) fn round_trips(node: &Node) -> Option<Result<RoundTrips, String>> {
         TomlValue::Text(text) => single(text).map(RoundTrips::One),
         TomlValue::List(nodes) => {
             let wanted = |n: &Node| {
-                format!("every entry wants a time such as \"80 ms\", not {}", clip(&n.to_string()))
+                format!("wanted a time such as \"80 ms\" for every entry, not {}", clip(&n.to_string()))
             };
             let each = nodes.iter().map(|n| n.text().ok_or_else(|| wanted(n)).and_then(single));
             each.collect::<Result<_, _>>().map(RoundTrips::Each)
@@ -194,7 +198,7 @@ pub(crate) fn start(text: &str) -> Result<Start, String> {
         return span(rest.trim(), Span::from_ps(1), MOST).map(Start::Exponential);
     }
     if !numeric(text) {
-        return Err(format!("\"{}\" is not a start; wanted {}", clip(text), Accepts::Start.wanted()));
+        return Err(format!("\"{}\" is not a start time; wanted {}", clip(text), Accepts::Start.wanted()));
     }
     span(text, Span::ZERO, MOST).map(Start::At)
 }
@@ -210,7 +214,9 @@ pub(crate) fn overhead(text: &str) -> Result<Span, String> {
     }
     match span(text, Span::ZERO, MOST) {
         Ok(span) if span.is_zero() => Ok(span),
-        Ok(span) => Err(format!("a constant time is part of rtt; wanted \"0 s\" or \"uniform 0 s..{span}\"")),
+        Ok(span) => {
+            Err(format!("a constant delay belongs in rtt; wanted \"0 s\" or \"uniform 0 s..{span}\""))
+        }
         Err(error) => Err(error),
     }
 }
@@ -226,21 +232,21 @@ pub(crate) fn capacity(text: &str) -> Result<CapacitySpec, String> {
     let (number, unit) = (&text[..end], text[end..].trim_start());
     match unit {
         "packet" | "packets" => match number.parse() {
-            Ok(0) => Err("0 packets are too few; at least \"1 packet\"".into()),
+            Ok(0) => Err("0 packets is too small; at least \"1 packet\"".into()),
             Ok(packets) => Ok(CapacitySpec::Packets(packets)),
             Err(_) => Err(format!("\"{}\" is not a whole number of packets", clip(text))),
         },
         // The decimal reader of times gives exact millionths: "0.5 us" is 500 000 ps.
         "bdp" => match format!("{number} us").parse::<Span>() {
-            Ok(span) if span.is_zero() => Err("0 bdp hold no packet".into()),
+            Ok(span) if span.is_zero() => Err("0 bdp is less than one packet".into()),
             Ok(span) if span > Span::from_ms(1000) => {
-                Err(format!("{number} bdp is too much; at most 1000000 bdp"))
+                Err(format!("{number} bdp is too large; at most 1000000 bdp"))
             }
             Ok(span) => Ok(CapacitySpec::Bdp(span.as_ps())),
             Err(_) => Err(wanted()),
         },
         _ => match (text.parse::<Span>(), text.parse::<Bytes>()) {
-            (Ok(span), _) if span.is_zero() => Err("no time holds no packet".into()),
+            (Ok(span), _) if span.is_zero() => Err("a time of zero is less than one packet".into()),
             (Ok(span), _) => Ok(CapacitySpec::Time(span)),
             (_, Ok(bytes)) => Ok(CapacitySpec::Bytes(bytes)),
             _ => match unit_meant(unit) {
@@ -269,11 +275,11 @@ fn unit_meant(unit: &str) -> Option<&'static str> {
 /// What leaves in one burst: packets, or bytes.
 pub(crate) fn burst(text: &str) -> Result<CapacitySpec, String> {
     let bounds = |fits: bool, most: &dyn Display| {
-        if fits { Ok(()) } else { Err(format!("\"{}\" is too much; at most {most}", clip(text))) }
+        if fits { Ok(()) } else { Err(format!("\"{}\" is too large; at most {most}", clip(text))) }
     };
     match text.trim().strip_suffix("packets").or_else(|| text.trim().strip_suffix("packet")) {
         Some(number) => match number.trim_end().parse() {
-            Ok(0) => Err("a burst of no packet sends nothing; at least \"1 packet\"".into()),
+            Ok(0) => Err("0 packets is too small; at least \"1 packet\"".into()),
             Ok(packets) => {
                 bounds(packets <= MOST_IN_BURST, &format!("{MOST_IN_BURST} packets"))?;
                 Ok(CapacitySpec::Packets(packets))
@@ -285,7 +291,9 @@ pub(crate) fn burst(text: &str) -> Result<CapacitySpec, String> {
                 bounds(size <= LARGEST_BURST, &LARGEST_BURST)?;
                 Ok(CapacitySpec::Bytes(size))
             }
-            Err(_) => Err(format!("\"{}\" is not a burst; wanted {}", clip(text), Accepts::Burst.wanted())),
+            Err(_) => {
+                Err(format!("\"{}\" is not a burst size; wanted {}", clip(text), Accepts::Burst.wanted()))
+            }
         },
     }
 }

@@ -106,7 +106,7 @@ access! {
 /// Reads a table of `shape`; keys in `skip` are read elsewhere.
 pub(crate) fn table(node: &Node, shape: &'static Shape, skip: &[&str], notes: &mut Notes) -> Option<Values> {
     let TomlValue::Table(entries) = &node.value else {
-        notes.note(node.origin, format!("{} is a table, not {}", shape.name, clip(&node.to_string())));
+        notes.note(node.origin, format!("{} must be a table, not {}", shape.name, clip(&node.to_string())));
         return None;
     };
     let known: Vec<&str> = shape.fields.iter().map(|f| f.name).collect();
@@ -285,11 +285,11 @@ fn word(
         _ => return refuse(node, key, unwanted(accepts, node), notes),
     };
     let Some(text) = chosen.text() else {
-        return refuse(chosen, key, format!("{} is one of {}", words.tag, known.join(", ")), notes);
+        return refuse(chosen, key, format!("{} must be one of {}", words.tag, known.join(", ")), notes);
     };
     let Some(case) = words.cases.iter().find(|c| c.name == text) else {
         let text = clip(text);
-        notes.note(chosen.origin, format!("{key} \"{text}\" is not known{}", way_out(&text, &known)));
+        notes.note(chosen.origin, format!("unknown {key} \"{text}\"{}", way_out(&text, &known)));
         return None;
     };
     let as_table = Node { value: TomlValue::Table(entries.to_vec()), origin: node.origin };
@@ -318,7 +318,7 @@ fn controller(node: &Node, notes: &mut Notes) -> Option<ControllerChoice> {
     };
     let Some(entry) = entry(name) else {
         let name = clip(name);
-        notes.note(chosen.origin, format!("controller \"{name}\" is not known{}", way_out(&name, &known)));
+        notes.note(chosen.origin, format!("unknown controller \"{name}\"{}", way_out(&name, &known)));
         return None;
     };
     let mut settings = Settings::defaults(entry.parameters);

@@ -32,7 +32,7 @@ pub(super) fn resolve(root: &Values, stem: &str, traces: &Traces, notes: &mut No
     {
         notes.note(
             root.origin("warmup"),
-            format!("warmup: {warmup} leaves nothing of the {duration} of the run"),
+            format!("warmup: {warmup} must be shorter than the run of {duration}"),
         );
     }
     let net = LinkGraph::read(root, traces, notes);
@@ -83,7 +83,7 @@ fn flows_fit(tables: &[Values], origin: SourceSpan, given: bool, notes: &mut Not
     let mut names = BTreeSet::new();
     for table in tables {
         if let Some(name) = table.text("name").filter(|name| !names.insert(name.clone())) {
-            notes.note(table.origin("name"), format!("name: a second flow is called \"{name}\""));
+            notes.note(table.origin("name"), format!("name: duplicate flow name \"{name}\""));
         }
     }
     let connections = |table: &Values| Some(table.whole("count")? * table.whole("connections").unwrap_or(1));
@@ -137,8 +137,9 @@ fn routers_answer(flow_specs: &[FlowSpec], net: &LinkGraph, notes: &mut Notes) {
         let names: Vec<String> =
             duplex_links().map(|duplex_link| format!("\"{}\"", duplex_link.name)).collect();
         let text = format!(
-            "controller: \"xcp\" takes its rate from routers, and no link on the way of its data is one ({}); give one of \
-             them queue.kind = \"xcp\" or \"xcp_tcp\", or choose another controller",
+            "controller: \"xcp\" needs routers that assign its rate, and no link on the path of its data \
+             has such a queue ({}); set queue.kind = \"xcp\" or \"xcp_tcp\" for one of them, or choose \
+             another controller",
             names.join(", ")
         );
         spec.note("controller", text, notes);
@@ -192,7 +193,7 @@ fn limit(
         CapacitySpec::Unlimited => Ok(Capacity::Unlimited),
         CapacitySpec::Packets(packets) => Ok(Capacity::Packets(packets)),
         CapacitySpec::Bytes(bytes) if bytes < largest => {
-            Err(format!("{bytes} do not hold a packet of {largest}"))
+            Err(format!("{bytes} is less than one packet of {largest}"))
         }
         CapacitySpec::Bytes(bytes) => Ok(Capacity::Bytes(bytes)),
         CapacitySpec::Time(time) => packets_in(time, duplex_link.rate, largest).map(Capacity::Packets),
@@ -210,7 +211,7 @@ fn limit(
 fn below(mark: Capacity, capacity: Capacity, origin: SourceSpan, largest: Bytes, notes: &mut Notes) {
     let (what, bytes) = match mark {
         Capacity::Unlimited => {
-            return notes.note(origin, "mark: without a limit it marks nothing; leave it out");
+            return notes.note(origin, "mark: an unlimited threshold marks no packet; remove the key");
         }
         Capacity::Packets(packets) => (format!("{packets} packets"), in_bytes(packets, largest)),
         Capacity::Bytes(bytes) => (bytes.to_string(), bytes.0.into()),
@@ -221,7 +222,7 @@ fn below(mark: Capacity, capacity: Capacity, origin: SourceSpan, largest: Bytes,
         Capacity::Bytes(size) => (size.to_string(), size.0.into()),
     };
     if bytes >= most {
-        notes.note(origin, format!("mark: {what} are not below the capacity, {whole}"));
+        notes.note(origin, format!("mark: {what} must be below the capacity, {whole}"));
     }
 }
 
@@ -248,13 +249,17 @@ const BIT_PS: u128 = 8_000_000_000_000;
 fn packets_in(time: Span, rate: Rate, packet: Bytes) -> Result<u64, String> {
     let bit_ps = u128::from(rate.as_bps()) * u128::from(time.as_ps());
     let packets = bit_ps.div_ceil(BIT_PS * u128::from(packet.0));
-    u64::try_from(packets).map_err(|_| format!("{time} at {rate} is too much to count"))
+    u64::try_from(packets).map_err(|_| format!("{time} at {rate} is too many packets"))
 }
 
 /// `millionths` of the rate times the mean of `rtts`, in packets, rounded up.
 fn bdp(millionths: u64, rate: Rate, rtts: &[Span], packet: Bytes) -> Result<u64, String> {
     if rtts.is_empty() {
-        return Err("bdp is taken over bulk flows, and none crosses this link; give a time or packets".into());
+        return Err(
+            "the bdp is that of the bulk flows that cross this link, and there are none; use a time \
+                    or packets"
+                .into(),
+        );
     }
     let sum: u128 = rtts.iter().map(|rtt| u128::from(rtt.as_ps())).sum();
     let (times, parts) = if millionths.is_multiple_of(1_000_000) {
@@ -265,9 +270,9 @@ fn bdp(millionths: u64, rate: Rate, rtts: &[Span], packet: Bytes) -> Result<u64,
     let product = u128::from(rate.as_bps()).checked_mul(sum).and_then(|p| p.checked_mul(times.into()));
     let packets = product.map(|p| p.div_ceil(BIT_PS * u128::from(packet.0) * parts * rtts.len() as u128));
     match packets.map(u64::try_from) {
-        Some(Ok(0)) => Err("the flows have no propagation delay, so that 1 bdp holds no packet".into()),
+        Some(Ok(0)) => Err("the flows have no propagation delay, so 1 bdp is less than one packet".into()),
         Some(Ok(packets)) => Ok(packets),
-        _ => Err(format!("so many bdp at {rate} are too much to count")),
+        _ => Err(format!("this multiple of the bdp at {rate} is too many packets")),
     }
 }
 

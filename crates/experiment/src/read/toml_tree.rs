@@ -112,8 +112,8 @@ fn syntax(text: &str, line: usize, message: &str) -> String {
     let source = text.lines().nth(line - 1).unwrap_or_default();
     let value = source.split_once('=').map_or("", |(_, value)| value.trim());
     let bare = value.starts_with(|c: char| c.is_ascii_digit()) && value.contains(|c: char| c.is_alphabetic());
-    let hint = if bare { "; a quantity stands in quotes, as in \"20 ms\"" } else { "" };
-    format!("this is not TOML: {}{hint}", message.split_whitespace().collect::<Vec<_>>().join(" "))
+    let hint = if bare { "; a quantity needs quotes, e.g. \"20 ms\"" } else { "" };
+    format!("invalid TOML: {}{hint}", message.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 fn entries(table: &DeTable<'_>, lines: &Lines) -> TomlValue {

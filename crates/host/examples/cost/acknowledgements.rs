@@ -94,7 +94,7 @@ fn round(link: &mut DirectLink, candidates: &[Candidate]) -> Result<Vec<Round>> 
 
 /// Time in the programs of a port, per acknowledgement.
 fn programs_ns(link: &mut DirectLink, flow: &mut Flow, port: &Loaded) -> Result<f64> {
-    let _counting = count_program_time().when("counting the time of programs")?;
+    let _counting = count_program_time().when("cannot measure the run time of BPF programs")?;
     let (ns, acknowledged) = (port.ran_ns()?, flow.acknowledged);
     link.run(flow, COUNTED)?;
     Ok((port.ran_ns()? - ns) as f64 / (flow.acknowledged - acknowledged) as f64)

@@ -82,13 +82,13 @@ impl AckBatch {
 impl DirectLink {
     /// Makes the hosts, and has the kernel cache the metrics of the route.
     pub fn new() -> Result<DirectLink> {
-        let lab = Lab::new(layout().layout()).when("making two hosts")?;
-        lock_window(&lab).when("holding the window by the route")?;
+        let lab = Lab::new(layout().layout()).when("cannot create two hosts")?;
+        lock_window(&lab).when("cannot lock the window by a route")?;
         let listen = || socket::receiver(1, 0, &options("reno"));
         let listener = TcpListener::from(lab.host(1).namespace.inside(listen)?);
         listener.set_nonblocking(true)?;
         let mut link = DirectLink { lab, listener, bytes: Vec::new(), ends: Vec::new() };
-        link.cache_route_metrics().when("the connection that teaches the route")?;
+        link.cache_route_metrics().when("the connection that sets the metrics of the route failed")?;
         Ok(link)
     }
 
@@ -124,7 +124,7 @@ impl DirectLink {
 
     fn step(&mut self, flow: &mut Flow, begun: Instant) -> io::Result<AckBatch> {
         if begun.elapsed() > PATIENCE {
-            return Err(io::Error::other("over a wire without delay it hardly moved"));
+            return Err(io::Error::other("the flow made no progress over a link without delay"));
         }
         let handed = self.exchange()?;
         flow.acknowledged += handed.packets;
@@ -247,8 +247,8 @@ fn check(info: &Info) -> Result<()> {
         return Ok(());
     }
     Err(Error::failed(format!(
-        "wanted a window of {WINDOW} packets, a threshold of {THRESHOLD} and no loss, so that what acknowledgements \
-         cost can be compared; the kernel tells of {info:?}"
+        "wanted a window of {WINDOW} packets, a slow-start threshold of {THRESHOLD} and no loss, so that \
+         the cost of acknowledgements can be compared; the kernel reports {info:?}"
     )))
 }
 

@@ -60,7 +60,7 @@ pub fn answer(text: &str) -> Result<Value> {
         return Err(Error::refused("wanted at least one round"));
     }
     if let Some(reason) = MISSING {
-        return Err(Error::refused(format!("this build carries no twins: {reason}")));
+        return Err(Error::refused(format!("this build contains no eBPF ports: {reason}")));
     }
     probe::require()?;
     capabilities::keep_needed()?;

@@ -53,7 +53,7 @@ struct FlowResult {
 pub fn compare(seconds: u32, steps: Steps) -> Result<PathGoodput> {
     let twins: Vec<Candidate> = load_candidates()?.into_iter().filter(|one| one.loaded.is_some()).collect();
     let turn = |name: &str, kernel_name: &str| {
-        let what = format!("a flow of {name} over 200 Mbit/s and 20 ms for {seconds} s");
+        let what = format!("run a flow of {name} over 200 Mbit/s and 20 ms for {seconds} s");
         let seen = steps.step(what, || run_flow(kernel_name, Span::from_s(seconds.into())))?;
         Ok(seen.expect("this is no dry run"))
     };
@@ -83,13 +83,13 @@ fn run_flow(controller: &str, measured: Span) -> Result<FlowResult> {
     let mut polls: Vec<(Time, Info)> = Vec::new();
     let mut on_poll = |now, _, info: &Info| polls.push((now, *info));
     let results = run_transfers(&running, clock, end, &[Transfer::endless(0, controller)], &mut on_poll)?;
-    let (_, passed) = running.finish().when("carrying packets")?;
+    let (_, passed) = running.finish().when("cannot forward packets")?;
     if let Some(failure) = results.iter().find_map(|one| one.failure.clone()) {
         return Err(Error::failed(failure));
     }
     let first = polls.iter().find(|(now, _)| *now >= Time::ZERO + START);
     let ((since, before), (until, after)) =
-        first.zip(polls.last()).ok_or_else(|| Error::failed("the kernel did not tell of the flow"))?;
+        first.zip(polls.last()).ok_or_else(|| Error::failed("the kernel did not report the flow"))?;
     let bits = f64::from(after.delivered - before.delivered) * f64::from(after.mss) * 8.0;
     let lag = passed.lag.quantile(0.99).unwrap_or(Span::ZERO);
     Ok(FlowResult { goodput_bps: bits / until.since(*since).as_secs(), lag_p99_s: lag.as_secs() })

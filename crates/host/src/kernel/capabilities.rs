@@ -7,10 +7,10 @@ use crate::error::{Context, Error, Result};
 
 /// Each with what it is for.
 pub const NEEDED: [(Capability, &str); 5] = [
-    (Capability::CAP_BPF, "to load programs and maps of the kernel's BPF"),
-    (Capability::CAP_PERFMON, "to load programs that read the kernel's sockets"),
+    (Capability::CAP_BPF, "to load BPF programs and maps"),
+    (Capability::CAP_PERFMON, "to load BPF programs that read the kernel's sockets"),
     (Capability::CAP_NET_ADMIN, "to register a congestion controller, and to change defaults and routes"),
-    (Capability::CAP_SYS_ADMIN, "to mount the bpf file system, and to make and enter network namespaces"),
+    (Capability::CAP_SYS_ADMIN, "to mount the bpf file system, and to create and enter network namespaces"),
     (Capability::CAP_SYS_PTRACE, "to find the network namespaces of other users' processes"),
 ];
 
@@ -44,5 +44,5 @@ pub fn require() -> Result<()> {
         return Ok(());
     }
     let list = lacking.join("\n    ");
-    Err(Error::refused(format!("this needs root, or these capabilities:\n    {list}")))
+    Err(Error::refused(format!("this command needs root or these capabilities:\n    {list}")))
 }

@@ -25,7 +25,7 @@ pub fn default() -> io::Result<String> {
 /// again. So it is looked up here first.
 pub fn set_default(name: &str) -> Result<()> {
     if !words("tcp_allowed_congestion_control")?.iter().any(|allowed| allowed == name) {
-        return Err(Error::failed(format!("the kernel does not let everybody use {name}")));
+        return Err(Error::failed(format!("the kernel does not allow unprivileged users to use {name}")));
     }
     Ok(fs::write(format!("{FOLDER}/tcp_congestion_control"), name)?)
 }

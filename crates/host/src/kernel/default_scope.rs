@@ -37,7 +37,8 @@ impl DefaultScope {
         let is_name = |name: &str| !name.is_empty() && name != "." && name != ".." && !name.contains('/');
         match self.namespaces.iter().find(|name| !is_name(name)) {
             Some(name) => Err(Error::refused(format!(
-                "{name:?} cannot be the name of a network namespace: wanted a name as `ip netns list` prints it"
+                "{name:?} is not a valid name of a network namespace: wanted a name that `ip netns list` \
+                 prints"
             ))),
             None => Ok(()),
         }
@@ -47,7 +48,7 @@ impl DefaultScope {
     pub fn check(&self) -> Result<()> {
         for name in &self.namespaces {
             Namespace::named(name).map_err(|error| {
-                Error::refused(format!("there is no network namespace {name:?} (ip netns list): {error}"))
+                Error::refused(format!("unknown network namespace {name:?} (see ip netns list): {error}"))
             })?;
         }
         for prefix in &self.routes {
@@ -62,7 +63,7 @@ impl DefaultScope {
         if self.default {
             let before = congestion::default()?;
             steps.step(
-                format!("make {name} the default of this host's new connections, now {before}"),
+                format!("make {name} the default for new connections of this host (now {before})"),
                 || {
                     record.default_before = Some(before.clone());
                     store.write(record)?;
@@ -73,11 +74,17 @@ impl DefaultScope {
         for namespace in &self.namespaces {
             let target = Namespace::named(namespace).when(namespace)?;
             let before = target.inside(congestion::default)?;
-            steps.step(format!("make {name} the default of namespace {namespace}, now {before}"), || {
-                record.namespaces.push((namespace.clone(), before.clone()));
-                store.write(record)?;
-                target.inside(|| Ok(congestion::set_default(&name)))?
-            })?;
+            steps.step(
+                format!(
+                    "make {name} the default for new connections of namespace {namespace} (now \
+                                {before})"
+                ),
+                || {
+                    record.namespaces.push((namespace.clone(), before.clone()));
+                    store.write(record)?;
+                    target.inside(|| Ok(congestion::set_default(&name)))?
+                },
+            )?;
         }
         for prefix in &self.routes {
             let before = route(prefix)?;
@@ -104,10 +111,10 @@ fn route(prefix: &str) -> Result<String> {
     let found = routes(prefix).map_err(|error| Error::refused(format!("route {prefix:?}: {error}")))?;
     let line = found.lines().next().unwrap_or_default().trim();
     match (line, found.lines().count()) {
-        ("", _) => Err(Error::refused(format!("there is no route to exactly {prefix} (ip route show)"))),
-        (_, 2..) => Err(Error::refused(format!("there are several routes to {prefix}; wanted one"))),
+        ("", _) => Err(Error::refused(format!("there is no route to exactly {prefix} (see ip route show)"))),
+        (_, 2..) => Err(Error::refused(format!("there are several routes to {prefix}; wanted exactly one"))),
         _ if line.contains("congctl") => {
-            Err(Error::refused(format!("the route to {prefix} already has a controller: {line}")))
+            Err(Error::refused(format!("the route to {prefix} already sets a controller: {line}")))
         }
         // The kernel adds the state of the link, which is not part of the route.
         _ => Ok(line
@@ -134,7 +141,7 @@ pub fn withdraw(name: &str, record: Option<&InstallRecord>, steps: Steps) -> Res
             continue;
         }
         let before = before(&label, name, record)?;
-        let what = format!("make {before} the default of {} again", namespace_label(&label));
+        let what = format!("restore {before} as the default of {}", namespace_label(&label));
         steps.step(what, || there.inside(|| Ok(congestion::set_default(&before)))?)?;
     }
     Ok(())

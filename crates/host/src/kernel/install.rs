@@ -36,7 +36,7 @@ pub fn install(store: &InstallStore, request: &Install) -> Result<Value> {
         check_free(store, &install.name)?;
     }
     for install in &installs {
-        let what = format!("try {} on a path of its own, in a namespace that goes again", install.note.name);
+        let what = format!("test {} on an emulated path in a temporary network namespace", install.note.name);
         steps.step(what, || trial::run(install))?;
     }
     let _held = signals::hold()?;
@@ -54,21 +54,24 @@ pub fn install(store: &InstallStore, request: &Install) -> Result<Value> {
 fn check(installs: &[ResolvedInstall], scope: &DefaultScope) -> Result<()> {
     scope.check_names()?;
     if installs.is_empty() {
-        return Err(Error::refused("which twin? `fairhaul kernel list` has them all"));
+        return Err(Error::refused("no controller is named; `fairhaul kernel list` lists them"));
     }
     for (index, install) in installs.iter().enumerate() {
         if installs[..index].iter().any(|other| other.name == install.name) {
-            return Err(Error::refused(format!("{} is asked for twice; another name: --as", install.name)));
+            return Err(Error::refused(format!(
+                "{} is requested twice; choose another name with --as",
+                install.name
+            )));
         }
     }
     if !scope.is_empty() && installs.len() > 1 {
-        return Err(Error::refused("only one twin can be a default; install the others by themselves"));
+        return Err(Error::refused("only one controller can be a default; install the others separately"));
     }
     let frozen = installs.iter().find(|install| freezes_short_paths(&install.note.name, &install.values));
     match frozen {
         Some(install) if scope.default => Err(Error::refused(format!(
-            "{} with the literal factor c x RTT would freeze this host's flows on short paths, so it cannot be \
-             its default: leave factor_floor at 2, or use it by name, on a route or in a namespace",
+            "{} with the literal factor c x RTT would stall the flows of this host on short paths, so it \
+             cannot be its default: keep factor_floor at 2, or use it by name, on a route or in a namespace",
             install.name
         ))),
         _ => Ok(()),
@@ -78,13 +81,14 @@ fn check(installs: &[ResolvedInstall], scope: &DefaultScope) -> Result<()> {
 fn check_free(store: &InstallStore, name: &str) -> Result<()> {
     if store.names()?.contains(name) {
         return Err(Error::refused(format!(
-            "{name} is installed already: `fairhaul kernel set` changes its parameters, `remove` takes it out, \
-             and `install --as` gives a second one another name"
+            "{name} is already installed: change its parameters with `fairhaul kernel set`, remove it with \
+             `remove`, or install a second one under another name with `install --as`"
         )));
     }
     if congestion::available()?.iter().any(|other| other == name) {
         return Err(Error::refused(format!(
-            "the kernel has a controller {name} that was not installed here; another name: --as"
+            "the kernel already has a controller {name}, which was not installed by Fairhaul; choose \
+             another name with --as"
         )));
     }
     Ok(())
@@ -102,7 +106,7 @@ fn install_one(
     let set = parameters.map(|key| format!("{}={}", key.name, written(key, install.values[&key.name])));
     let set: Vec<String> = set.collect();
     let set = if set.is_empty() { String::new() } else { format!(" with {}", set.join(" ")) };
-    steps.step(format!("load {} {} as {name}{set}, pinned", note.name, note.version), || {
+    steps.step(format!("load {} {} as {name}{set} and pin it", note.name, note.version), || {
         store.write(&record)?;
         load::load(install)?.pin(store, name)
     })?;
@@ -118,6 +122,9 @@ fn undo(store: &InstallStore, installs: &[ResolvedInstall]) {
         store.remove(&install.name)
     });
     if let Err(error) = all.and_then(|()| store.remove_if_empty(quiet)) {
-        warn(format!("not all could be undone ({error}); `fairhaul kernel remove --all` tries again"));
+        warn(format!(
+            "the installation could not be undone completely ({error}); try again with `fairhaul \
+                      kernel remove --all`"
+        ));
     }
 }

@@ -66,11 +66,11 @@ impl InstallSpec {
             return Ok((found.note, Cow::Borrowed(found.elf)));
         }
         if let Some(reason) = MISSING {
-            return Err(Error::refused(format!("this build carries no twins: {reason}")));
+            return Err(Error::refused(format!("this build contains no eBPF ports: {reason}")));
         }
         let known = objects();
         let hint = hint(&self.twin, known.iter().map(|object| object.note.name.as_str()));
-        Err(Error::refused(format!("there is no twin {:?}; {hint}", self.twin)))
+        Err(Error::refused(format!("unknown eBPF port {:?}; {hint}", self.twin)))
     }
 }
 
@@ -81,9 +81,9 @@ fn from_file(path: &str) -> Result<(Note, Cow<'static, [u8]>)> {
     let file = fs::metadata(path).map_err(unreadable)?;
     // Opening a pipe without a writer would block for ever.
     if !file.is_file() || file.len() > LARGEST_OBJECT {
-        let what = if file.is_file() { "is too large" } else { "is no regular file" };
+        let what = if file.is_file() { "is too large" } else { "is not a regular file" };
         return Err(Error::refused(format!(
-            "{path} {what}: wanted an object as `make twins` writes it, of at most {} MB",
+            "{path} {what}: wanted an object file made by `make twins`, of at most {} MB",
             LARGEST_OBJECT >> 20
         )));
     }
@@ -100,8 +100,8 @@ fn check_name(name: &str) -> Result<()> {
         return Ok(());
     }
     Err(Error::refused(format!(
-        "{name:?} cannot be a twin's name: wanted {PREFIX} and then small letters, digits and _, at most \
-         {LONGEST_NAME} characters in all, such as fh_site"
+        "{name:?} is not a valid name for a controller: wanted {PREFIX} followed by lower-case letters, \
+         digits and _, at most {LONGEST_NAME} characters in total, such as fh_site"
     )))
 }
 
@@ -125,7 +125,7 @@ fn read_value(twin: &str, parameters: &[Parameter], key: &str, text: &str) -> Re
         let ways: Vec<String> =
             unit.names().iter().map(|name| format!("{key}={}{name}", text.trim())).collect();
         return Err(Error::refused(format!(
-            "{twin}: {key} = {text}: a number alone does not say its unit; wanted {}",
+            "{twin}: {key} = {text}: the number has no unit; wanted {}",
             ways.join(" or ")
         )));
     }
@@ -177,10 +177,7 @@ mod tests {
     /// `c=20` is 20/s in a scenario; the twin counts in 0.001/s.
     #[test]
     fn a_time_or_a_rate_without_its_unit_is_refused_with_the_ways_to_say_it() {
-        assert_eq!(
-            refusal("0.001/s", "20"),
-            "twin: key = 20: a number alone does not say its unit; wanted key=20/s"
-        );
+        assert_eq!(refusal("0.001/s", "20"), "twin: key = 20: the number has no unit; wanted key=20/s");
         assert!(refusal("us", "100").ends_with("wanted key=100s or key=100ms or key=100us"));
     }
 
@@ -209,7 +206,7 @@ mod tests {
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).expect("there is a folder for it");
         for path in [pipe.to_str().expect("it is text"), "/dev/null"] {
             let said = from_file(path).expect_err("it is no object").to_string();
-            assert!(said.contains("is no regular file"), "{said}");
+            assert!(said.contains("is not a regular file"), "{said}");
         }
         fs::remove_file(&pipe).expect("it is there");
     }

@@ -84,7 +84,7 @@ impl InstallStore {
         let parent = self.folder.parent().unwrap_or(Path::new("/"));
         let folder = File::open(parent).when(parent.display())?;
         Flock::lock(folder, FlockArg::LockExclusive)
-            .map_err(|(_, error)| Error::failed(format!("lock: {error}")))
+            .map_err(|(_, error)| Error::failed(format!("cannot lock the folder: {error}")))
     }
 
     /// The folder of the pins of `name`.
@@ -122,12 +122,13 @@ impl InstallStore {
         }
         if in_private_mounts() {
             return Err(Error::refused(
-                "this shell has mounts of its own (`ip netns exec` makes such), and what is mounted here would go \
-                 with it; install from outside, for a namespace with --namespace",
+                "this shell has a private mount namespace (e.g. from `ip netns exec`), and a file system \
+                 mounted here would disappear with it; install from outside, with --namespace for a network \
+                 namespace",
             ));
         }
         let bpf = self.bpf();
-        let what = format!("mount a bpf file system at {}, for root alone", bpf.display());
+        let what = format!("mount a bpf file system at {}, accessible only to root", bpf.display());
         steps.step(what, || {
             fs::create_dir_all(&bpf).when(bpf.display())?;
             fs::set_permissions(&self.folder, fs::Permissions::from_mode(0o700))?;

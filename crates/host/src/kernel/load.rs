@@ -49,7 +49,7 @@ pub fn load(install: &ResolvedInstall) -> Result<Loaded> {
     let mut table = object
         .maps_mut()
         .find(|map| map.map_type() == MapType::StructOps)
-        .ok_or_else(|| Error::refused("the object has no table of operations"))?;
+        .ok_or_else(|| Error::refused("the object has no struct_ops table"))?;
     let link = table.attach_struct_ops().map_err(explained)?;
     Ok(Loaded { object, link })
 }
@@ -58,7 +58,8 @@ impl Loaded {
     /// How long its programs have run while [`count_program_time`] was in effect.
     pub fn ran_ns(&self) -> Result<u64> {
         let ids = self.object.progs().map(|program| Program::id_from_fd(program.as_fd()));
-        let ids = ids.collect::<libbpf_rs::Result<Vec<u32>>>().when("the programs of a twin")?;
+        let ids =
+            ids.collect::<libbpf_rs::Result<Vec<u32>>>().when("cannot read the programs of an eBPF port")?;
         let own = ProgInfoIter::default().filter(|program| ids.contains(&program.id));
         Ok(own.map(|program| program.run_time_ns).sum())
     }
@@ -97,7 +98,7 @@ pub fn parameters(store: &InstallStore, record: &InstallRecord) -> Result<BTreeM
     let value = |offset: usize| bytes.get(offset..offset + 4).and_then(|four| four.try_into().ok());
     let read = |key: &Parameter| Some((key.name.clone(), u32::from_ne_bytes(value(key.offset)?)));
     record.parameters.iter().map(read).collect::<Option<_>>().ok_or_else(|| {
-        Error::failed(format!("{}: its parameters are not where its record has them", record.name))
+        Error::failed(format!("{}: its parameters are not at the offsets in its record", record.name))
     })
 }
 
@@ -120,13 +121,18 @@ fn data(store: &InstallStore, name: &str) -> Result<(MapHandle, Vec<u8>)> {
     let pin = store.data(name);
     let map = MapHandle::from_pinned_path(&pin).when(pin.display())?;
     let bytes = map.lookup(&FIRST, MapFlags::ANY).when(pin.display())?;
-    let bytes = bytes.ok_or_else(|| Error::failed(format!("{}: it is empty", pin.display())))?;
+    let bytes = bytes.ok_or_else(|| Error::failed(format!("{}: the map is empty", pin.display())))?;
     Ok((map, bytes))
 }
 
 /// The name stands in the table of operations.
 fn rename(open: &mut OpenObject, from: &str, to: &str) -> Result<()> {
-    let unfit = || Error::refused(format!("the object's table of operations does not name {from}"));
+    let unfit = || {
+        Error::refused(format!(
+            "the struct_ops table of the object does not contain the name \
+                                           {from}"
+        ))
+    };
     let mut table = open.maps_mut().find(|map| map.map_type() == MapType::StructOps).ok_or_else(unfit)?;
     let value = table.initial_value_mut().ok_or_else(unfit)?;
     let room = 16;
@@ -146,12 +152,17 @@ fn fill(open: &mut OpenObject, parameters: &[Parameter], values: &BTreeMap<Strin
     let Some(mut data) = open.maps_mut().find(|map| map.name().to_string_lossy().ends_with(DATA)) else {
         return Ok(());
     };
-    let bytes =
-        data.initial_value_mut().ok_or_else(|| Error::refused("the object's parameters have no room"))?;
+    let bytes = data
+        .initial_value_mut()
+        .ok_or_else(|| Error::refused("the object has no data section for its parameters"))?;
     for parameter in parameters {
         let four = bytes.get_mut(parameter.offset..parameter.offset + 4);
-        let four =
-            four.ok_or_else(|| Error::refused("the object's parameters are not where its note has them"))?;
+        let four = four.ok_or_else(|| {
+            Error::refused(
+                "the parameters of the object are not at the offsets in its \
+                                               note",
+            )
+        })?;
         four.copy_from_slice(&values[&parameter.name].to_ne_bytes());
     }
     Ok(())
@@ -173,5 +184,5 @@ fn explain(name: &str, error: &libbpf_rs::Error) -> Error {
     let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = lines[lines.len().saturating_sub(LINES_SHOWN)..].join("\n    ");
     let log = if last.is_empty() { String::new() } else { format!("\n    {last}") };
-    Error::failed(format!("the kernel did not take {name}: {error}{log}"))
+    Error::failed(format!("the kernel rejected {name}: {error}{log}"))
 }

@@ -27,18 +27,19 @@ pub fn require() -> Result<()> {
 pub fn kernel() -> Result<()> {
     if !Path::new(TYPES).exists() {
         return Err(Error::refused(format!(
-            "this kernel ({}) does not tell its types: {TYPES} is missing. Wanted: Linux 6.4 or later built \
-             with CONFIG_DEBUG_INFO_BTF",
+            "this kernel ({}) has no type information (BTF): {TYPES} is missing. Linux 6.4 or later with \
+             CONFIG_DEBUG_INFO_BTF is required",
             release()
         )));
     }
-    let types = Btf::from_path(TYPES).map_err(|error| {
-        Error::refused(format!("{TYPES} cannot be read ({error}): wanted a kernel's BTF"))
-    })?;
+    let types = Btf::from_path(TYPES)
+        .map_err(|error| Error::refused(format!("{TYPES} cannot be read as BTF of a kernel ({error})")))?;
     let lacks: Vec<String> = [
-        (!has_operations(&types)).then_some("congestion controllers as BPF (CONFIG_BPF_JIT, Linux 5.6)"),
-        (!has_links(&types))
-            .then_some("links of such controllers, which keep them when the loader ends (Linux 6.4)"),
+        (!has_operations(&types)).then_some("BPF congestion controllers (CONFIG_BPF_JIT, Linux 5.6)"),
+        (!has_links(&types)).then_some(
+            "BPF links for such controllers, which keep them registered after the loader exits \
+                        (Linux 6.4)",
+        ),
     ]
     .into_iter()
     .flatten()

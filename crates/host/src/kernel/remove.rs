@@ -49,7 +49,10 @@ pub fn remove(store: &InstallStore, request: &Remove) -> Result<Value> {
         request.names.clone()
     };
     if names.is_empty() && !request.all {
-        return Err(Error::refused("which one? `fairhaul kernel status` has what is installed; or --all"));
+        return Err(Error::refused(
+            "no controller is named; `fairhaul kernel status` lists the installed \
+                                   ones, and --all removes all of them",
+        ));
     }
     let owner = |name: &String| (name.clone(), store.read(name).and_then(|record| record.owner));
     let owners: BTreeMap<String, Option<Owner>> = names.iter().map(owner).collect();
@@ -81,7 +84,7 @@ pub fn take_out(store: &InstallStore, name: &str, steps: Steps) -> Result<()> {
         Some(owner) => format!("installed by {owner}"),
         None => "installed by an unknown user".to_string(),
     };
-    let what = format!("take {name} out of the kernel, {by}; flows that use it keep it until they end");
+    let what = format!("remove {name} from the kernel, {by}; flows that use it keep it until they end");
     steps.step(what, || {
         load::unregister(store, name)?;
         store.remove(name)?;
@@ -95,7 +98,8 @@ fn wait_until_gone(name: &str) -> Result<()> {
     while congestion::available()?.iter().any(|other| other == name) {
         if start.elapsed() > PATIENCE {
             return Err(Error::failed(format!(
-                "the kernel still has a controller {name}: something else keeps it (bpftool struct_ops, bpftool link)"
+                "the kernel still has the controller {name}: something else holds a reference to it (see \
+                 bpftool struct_ops and bpftool link)"
             )));
         }
         thread::sleep(Duration::from_millis(10));

@@ -37,7 +37,8 @@ pub fn set(store: &InstallStore, request: &Set) -> Result<Value> {
     values.extend(changed.clone());
     if record.default_before.is_some() && freezes_short_paths(&record.twin, &values) {
         return Err(Error::refused(format!(
-            "{name} is this host's default, and would freeze flows on short paths with the literal factor"
+            "{name} is the default of this host, and with the literal factor it would stall flows on short \
+             paths"
         )));
     }
     let told = record.parameters.iter().filter_map(|parameter| {
@@ -46,7 +47,7 @@ pub fn set(store: &InstallStore, request: &Set) -> Result<Value> {
     });
     let told: Vec<String> = told.collect();
     Steps::new(request.dry_run)
-        .step(format!("set {} of {name}, for all its flows", told.join(" ")), || {
+        .step(format!("set {} of {name} for all its flows", told.join(" ")), || {
             load::set(store, &record, &changed)
         })?;
     Ok(json!({ "name": name, "parameters": values, "dry_run": request.dry_run }))

@@ -46,7 +46,7 @@ pub fn status(store: &InstallStore) -> Result<Value> {
     let names = names(store)?;
     let everything = capabilities::lacking().is_empty();
     if !everything {
-        warn("without root only the flows of this network namespace are seen, and no records");
+        warn("without root, only the flows of this network namespace are shown, and no installation records");
     }
     let look = || if everything { everywhere() } else { here() };
     let first = look()?;
@@ -113,9 +113,9 @@ fn units(record: &InstallRecord) -> BTreeMap<&str, &str> {
 fn state(record: Option<&InstallRecord>, registered: bool, pinned: bool) -> &'static str {
     match (registered, pinned, record) {
         (true, true, Some(_)) => "installed",
-        (true, true, None) => "installed, without a record",
+        (true, true, None) => "installed, but without an installation record",
         (true, false, _) => "in the kernel, but not pinned here",
-        (false, _, _) => "left behind; `fairhaul kernel remove` clears it away",
+        (false, _, _) => "left over from an earlier installation; remove it with `fairhaul kernel remove`",
     }
 }
 

@@ -32,7 +32,7 @@ pub fn run(install: &ResolvedInstall) -> Result<()> {
     let values = install.note.parameters.iter().map(|p| (p.name.clone(), p.default)).collect();
     let hidden = ResolvedInstall { name: hidden_name(), values, ..install.clone() };
     let _loaded = load::load(&hidden)?;
-    flow(&hidden.name).when(format!("the trial of {}", install.note.name))
+    flow(&hidden.name).when(format!("the test of {} failed", install.note.name))
 }
 
 /// A name that no other process, and nothing else in this one, gives a twin.
@@ -52,12 +52,12 @@ fn flow(name: &str) -> Result<()> {
         last = Some(*info)
     })?;
     let (_, passed) = running.finish()?;
-    let [one] = &results[..] else { return Err(Error::failed("the flow was not carried")) };
+    let [one] = &results[..] else { return Err(Error::failed("the flow did not run")) };
     if let Some(failure) = &one.failure {
         return Err(Error::failed(failure.clone()));
     }
     let share = one.received as f64 * 8.0 / DURATION.as_secs() / RATE_BPS as f64;
-    let info = last.ok_or_else(|| Error::failed("the kernel did not tell of the flow"))?;
+    let info = last.ok_or_else(|| Error::failed("the kernel did not report the flow"))?;
     if share < LEAST_SHARE || !passed.counts.balance() {
         return Err(Error::failed(format!(
             "its flow used {:.0} % of the path; wanted at least {:.0} % ({info:?})",
@@ -66,7 +66,7 @@ fn flow(name: &str) -> Result<()> {
         )));
     }
     if info.retransmitted == 0 || info.ssthresh.is_none() || info.cwnd < 1 {
-        return Err(Error::failed(format!("packets were lost, and it did not notice ({info:?})")));
+        return Err(Error::failed(format!("packets were lost, but the flow did not react ({info:?})")));
     }
     Ok(())
 }

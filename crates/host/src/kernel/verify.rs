@@ -27,7 +27,7 @@ pub fn verify(request: Verify) -> Result<Value> {
     for install in &installs {
         let name = &install.note.name;
         let tried = steps
-            .step(format!("try {name} on a path of its own, in a namespace that goes again"), || {
+            .step(format!("test {name} on an emulated path in a temporary network namespace"), || {
                 trial::run(install)
             });
         wrong.extend(tried.err().map(|error| error.to_string()));

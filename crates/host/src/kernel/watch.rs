@@ -68,7 +68,8 @@ fn check(store: &InstallStore, request: &Watch) -> Result<()> {
     let fits = (0.0..1.0).contains(&share) && times >= 0.0 && seconds > 0.0 && request.interval_s > 0.0;
     if !fits || request.interval_s > seconds {
         return Err(Error::refused(
-            "wanted a share from 0 to under 1, times of at least 0, and an interval of at most the seconds",
+            "wanted a share of at least 0 and below 1, a factor (times) of at least 0, a duration (seconds) \
+             and an interval above 0, and an interval that is not longer than the duration",
         ));
     }
     let installed = store.names().unwrap_or_default();
@@ -94,7 +95,7 @@ fn check_twin(
         return Ok(None);
     }
     warn(format!(
-        "{name} sent {:.2} % of its packets again, the host's other flows {:.2} %, for {} s",
+        "{name} retransmitted {:.2} % of its packets and the other flows of the host {:.2} %, for {} s",
         100.0 * comparison.own.share(),
         100.0 * comparison.others.share(),
         request.limits.seconds

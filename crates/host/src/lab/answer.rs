@@ -72,7 +72,7 @@ impl Written {
             study.sweep.into_iter().find(|one| one.settings == self.variant).map(|one| one.scenario)
         };
         let scenario =
-            found.ok_or_else(|| Error::refused(format!("{}: there is no such variant", self.file)))?;
+            found.ok_or_else(|| Error::refused(format!("{}: the sweep has no such variant", self.file)))?;
         Ok(Scenario { seed: self.seed, ..scenario })
     }
 }

@@ -71,7 +71,7 @@ fn values(note: &Note, flow: &Flow) -> Result<BTreeMap<String, u32>> {
             None if value == parameter.default => {}
             None => {
                 let sentence = format!(
-                    "controller \"{}\": its twin in the kernel takes no other \"{}\"; leave it out",
+                    "controller \"{}\": its eBPF port supports only the default of \"{}\"; remove the key",
                     note.name, parameter.name
                 );
                 return Err(Error::refused(sentence));
@@ -93,8 +93,8 @@ fn trains(flow: &Flow, packets: f64) -> Result<()> {
         return Ok(());
     }
     Err(Error::refused(format!(
-        "flow \"{}\": controller \"fhstcp\": with offload = \"{} packets\" the kernel sends at most {most} packets at \
-         once; say train = {most}, or leave it out",
+        "flow \"{}\": controller \"fhstcp\": with offload = \"{} packets\" the kernel sends at most {most} \
+         packets at once; set train = {most}, or remove the key",
         flow.name, flow.offload
     )))
 }
@@ -157,9 +157,10 @@ fn meaning(twin: &str, key: &str, word: &str) -> Option<Meaning> {
 fn no_such_word(note: &Note, key: &str, words: &[&str]) -> Error {
     let known = words.iter().filter(|word| meaning(&note.name, key, word).is_some());
     let known: Vec<String> = known.map(|word| format!("{key} = \"{word}\"")).collect();
-    let way = if known.is_empty() { "it has none".into() } else { format!("say {}", known.join(" or ")) };
+    let way =
+        if known.is_empty() { "it supports no value".into() } else { format!("set {}", known.join(" or ")) };
     Error::refused(format!(
-        "controller \"{}\": its twin in the kernel takes no other \"{key}\"; {way}",
+        "controller \"{}\": its eBPF port does not support this value of \"{key}\"; {way}",
         note.name
     ))
 }
@@ -177,7 +178,7 @@ fn units(note: &Note, parameter: &Parameter, value: f64) -> Result<u32> {
         return Ok(whole as u32);
     }
     Err(Error::refused(format!(
-        "controller \"{}\": its twin in the kernel takes {} from {} to {} {}",
+        "controller \"{}\": its eBPF port supports {} from {} to {} {}",
         note.name, parameter.name, parameter.least, parameter.most, parameter.unit
     )))
 }

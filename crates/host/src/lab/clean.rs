@@ -87,7 +87,7 @@ fn parent(process: u32) -> Option<u32> {
 
 fn orphan(process: u32) -> Left {
     Left {
-        what: format!("process {process}, a {PROGRAM} whose parent has gone"),
+        what: format!("process {process}, a {PROGRAM} whose parent has exited"),
         remedy: "fairhaul lab clean --kill".into(),
     }
 }
@@ -148,10 +148,10 @@ fn controller(name: &str) -> Option<Left> {
     let process = u32::from_str_radix(process, 16).ok()?;
     u32::from_str_radix(number, 16).ok()?;
     (!exists(process)).then(|| Left {
-        what: format!("the controller {name} of process {process}, which has gone"),
+        what: format!("the controller {name} of process {process}, which has exited"),
         remedy: format!(
-            "fairhaul kernel remove {name}, where fairhaul kernel status names it; else it goes with the last \
-             connection that uses it"
+            "fairhaul kernel remove {name}, if fairhaul kernel status lists it; otherwise it is removed \
+             with the last connection that uses it"
         ),
     })
 }

@@ -174,7 +174,8 @@ impl LinkPort {
             ledger.marked(self.link, offered, now);
         }
         let work = |from, to| self.link_rate.work_between(from, to);
-        let carried = packet.data_of.zip(packet.counted).map(|(flow, payload)| CarriedPayload { flow, payload });
+        let carried =
+            packet.data_of.zip(packet.counted).map(|(flow, payload)| CarriedPayload { flow, payload });
         ledger.departed_with(self.link, packet.size, carried, departs, on_wire, work);
         if self.counts_bytes {
             ledger.sent_by_link(self.link, departs, on_wire, work);

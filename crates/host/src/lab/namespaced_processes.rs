@@ -109,7 +109,7 @@ fn show_own_processes() -> io::Result<()> {
     mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_SLAVE, None::<&str>)?;
     // Only a process inside the namespace can mount it.
     let done = Command::new("mount").args(["-t", "proc", "proc", "/proc"]).status()?;
-    if done.success() { Ok(()) } else { Err(io::Error::other("/proc could not be mounted")) }
+    if done.success() { Ok(()) } else { Err(io::Error::other("cannot mount /proc")) }
 }
 
 #[cfg(test)]

@@ -158,7 +158,7 @@ impl Network {
     /// Where a packet was lost or made unseen.
     pub fn close(mut self) -> Ledger {
         let counts = self.counts();
-        assert!(counts.balance(), "the network lost or made a packet: {counts:?}");
+        assert!(counts.balance(), "the network lost or created a packet: {counts:?}");
         let waiting: usize = self.ports.iter().map(LinkPort::waiting).sum();
         let going = self.events.iter().filter(|next| matches!(next.0.1, Event::Step { .. })).count();
         assert_eq!(counts.inside, (waiting + going) as u64, "a packet is inside, and nowhere");

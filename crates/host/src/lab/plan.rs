@@ -53,7 +53,8 @@ pub fn plan(scenario: &Scenario, twins: &Twins) -> Result<Plan> {
     same_values(scenario, twins, &mut refusals);
     let bursts = bursts(scenario);
     if bursts.len() >= usize::from(MOST_HOSTS) {
-        let reason = format!("{} values of offload are too many; at most {}", bursts.len(), MOST_HOSTS - 1);
+        let reason =
+            format!("{} different values of offload are too many; at most {}", bursts.len(), MOST_HOSTS - 1);
         refusals.add("scenario", &scenario.title, reason);
     }
     let planned = fairhaul_experiment::plan(scenario);
@@ -182,18 +183,23 @@ fn controller(flow: &Flow, twins: &Twins, available: &[String]) -> std::result::
     }
     let (name, kernel) = (flow.controller.entry.name, kernel_name(flow, twins));
     if flow.controller.entry.header.0 > 0 {
-        return Err(format!("controller \"{name}\": its packets carry a header that the kernel's do not"));
+        return Err(format!(
+            "controller \"{name}\": its packets need a header that the kernel does not have"
+        ));
     }
     if !available.iter().any(|known| known == kernel) {
         let known = twins.keys().chain(available).map(String::as_str);
-        return Err(format!("controller \"{name}\": the kernel has no \"{kernel}\"; {}", hint(name, known)));
+        return Err(format!(
+            "controller \"{name}\": the kernel has no controller \"{kernel}\"; {}",
+            hint(name, known)
+        ));
     }
     let said = |(parameter, value): &(&fairhaul_units::Parameter, f64)| {
         *value != parameter.default && parameter.kind.word(*value) != Some("linux")
     };
     match flow.controller.settings.pairs().find(said) {
         Some((parameter, _)) if !twins.contains_key(name) => Err(format!(
-            "controller \"{name}\": the kernel's own takes no \"{}\"; leave it out",
+            "controller \"{name}\": the kernel's own controller has no parameter \"{}\"; remove the key",
             parameter.name
         )),
         _ => Ok(()),
@@ -218,36 +224,37 @@ fn asks_too_much(flow: &Flow) -> Vec<String> {
             Bytes(MOST_SEGMENT) + HEADER
         ),
     );
-    refuse(
-        !flow.recovery.reports(),
-        "recovery: the kernel recovers by selective acknowledgements; use \"sack\"",
-    );
+    refuse(!flow.recovery.reports(), "recovery: the kernel uses selective acknowledgements; use \"sack\"");
     refuse(
         matches!(flow.slow_start, SlowStart::Limited { .. } | SlowStart::HyStartPp),
-        "slow_start: it is the kernel's controller's own; leave it out",
+        "slow_start: the kernel's controller has its own; remove the key",
     );
     let window = flow.initial_window;
     refuse(
         window.fract() != 0.0 || window < 1.0,
-        "initial_window: the kernel's is a whole number of packets, at least 1",
+        "initial_window: the kernel takes a whole number of packets, at least 1",
     );
     refuse(
         flow.initial_ssthresh.is_finite(),
-        "initial_ssthresh: the kernel's has no limit at the start; leave it out",
+        "initial_ssthresh: the kernel starts without a limit; remove the key",
     );
-    refuse(flow.max_window.is_finite(), "max_window: the kernel's has no limit; use receive_buffer");
-    refuse(!flow.undo, "undo: the kernel always takes back what it did for packets that were late");
+    refuse(
+        flow.max_window.is_finite(),
+        "max_window: the kernel has no limit of the window; use \
+                                         receive_buffer",
+    );
+    refuse(!flow.undo, "undo: the kernel always undoes reductions for packets that were only late");
     refuse(
         matches!(flow.delayed_ack, Some(Hold::For(held)) if held != DELAYED_ACK),
-        "delayed_ack: the kernel does it by itself (\"adaptive\", or true), or not at all (false)",
+        "delayed_ack: the kernel supports \"adaptive\", true and false",
     );
     refuse(
         flow.clock != fairhaul_experiment::ReceiverClock::default(),
-        "clock_offset, clock_drift and clock_stamp: the hosts of the lab share one clock; leave them out",
+        "clock_offset, clock_drift and clock_stamp: the hosts of the lab share one clock; remove these keys",
     );
     refuse(
         !(flow.min_rto % Span::from_ms(1)).is_zero() || flow.min_rto.is_zero(),
-        "min_rto: the kernel's is in whole milliseconds, at least 1 ms",
+        "min_rto: the kernel takes whole milliseconds, at least 1 ms",
     );
     reasons
 }
@@ -259,7 +266,8 @@ fn same_values(scenario: &Scenario, twins: &Twins, refusals: &mut Refusals) {
         let Some(first) = of.next() else { continue };
         if let Some(other) = of.find(|flow| flow.controller.settings != first.controller.settings) {
             let reason = format!(
-                "controller \"{name}\": it has other values than for \"{}\"; those of the kernel's hold for all flows",
+                "controller \"{name}\": its parameters differ from those of flow \"{}\", but in the kernel \
+                 they apply to all flows",
                 first.name
             );
             refusals.add("flow", &other.name, reason);
@@ -313,7 +321,7 @@ impl Refusals {
         if sentences.is_empty() {
             return Ok(());
         }
-        Err(Error::refused(format!("the lab cannot do this:\n{}", sentences.join("\n"))))
+        Err(Error::refused(format!("the lab cannot run this scenario:\n{}", sentences.join("\n"))))
     }
 }
 
@@ -373,8 +381,14 @@ mod tests {
     fn what_real_hosts_cannot_do_is_refused_in_a_sentence_each() {
         let none = Twins::new();
         let said = refused("controller = \"fhstcp\"\nrecovery = \"newreno\"\nundo = false", &none);
-        assert!(said.starts_with("the lab cannot do this:\nflow \"F\": recovery: the kernel"), "{said}");
-        assert!(said.contains("undo:") && said.contains("the kernel has no \"fhstcp\"; "), "{said}");
+        assert!(
+            said.starts_with("the lab cannot run this scenario:\nflow \"F\": recovery: the kernel"),
+            "{said}"
+        );
+        assert!(
+            said.contains("undo:") && said.contains("the kernel has no controller \"fhstcp\"; "),
+            "{said}"
+        );
         let said = refused("controller = \"reno\"\npacket = \"100 B\"", &none);
         assert!(
             said.contains("packet = \"100 B\": the kernel sends packets of 128 B to 32.807 kB"),
@@ -383,7 +397,7 @@ mod tests {
         let said = refused("controller = { kind = \"cubic\", beta = 0.5 }", &none);
         assert!(said.contains("takes no \"beta\""), "{said}");
         let said = refused("controller = \"xcp\"", &none);
-        assert!(said.contains("a header that the kernel's do not"), "{said}");
+        assert!(said.contains("a header that the kernel does not have"), "{said}");
     }
 
     #[test]
@@ -401,7 +415,7 @@ mod tests {
         let said = refused("count = 7\ncontroller = \"reno\"\nmax_window = 10", &Twins::new());
         assert_eq!(
             said,
-            "the lab cannot do this:\nflow \"F[0]\" and 6 more: max_window: the kernel's has no limit; use receive_buffer"
+            "the lab cannot run this scenario:\nflow \"F[0]\" and 6 more: max_window: the kernel has no limit of the window; use receive_buffer"
         );
     }
 
@@ -414,7 +428,9 @@ mod tests {
             panic!("one of them is wrong")
         };
         assert!(
-            said.contains("flow \"G\": controller \"fhstcp\": it has other values than for \"F\""),
+            said.contains(
+                "flow \"G\": controller \"fhstcp\": its parameters differ from those of flow \"F\""
+            ),
             "{said}"
         );
     }

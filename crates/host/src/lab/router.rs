@@ -205,9 +205,9 @@ impl Router {
 fn set_realtime() -> Result<(), String> {
     // Timer slack applies only to threads without real-time priority.
     let slack = nix::sys::prctl::set_timerslack(1).map_err(io::Error::from);
-    slack.and(sys::set_real_time(PRIORITY)).map_err(|error| {
-        format!("the router runs at the priority of all others, so its lag is larger: {error}")
-    })
+    slack
+        .and(sys::set_real_time(PRIORITY))
+        .map_err(|error| format!("the router runs without real-time priority, so its lag is larger: {error}"))
 }
 
 /// Processor time that this thread has used.

@@ -36,7 +36,7 @@ pub fn run(scenario: &Scenario, twins: &Twins) -> Result<Answer> {
     let Plan { layout, transfers } = plan(scenario, twins)?;
     let (flows, mode) = (layout.connections.clone(), layout.mode);
     let grid = scenario.grid();
-    let lab = Lab::new(layout).when("making the hosts of the lab")?;
+    let lab = Lab::new(layout).when("cannot create the hosts of the lab")?;
     let senders: BTreeSet<u8> = transfers.iter().map(|transfer| transfer.from).collect();
     let senders: Vec<u64> = senders.into_iter().map(|host| lab.host(host).namespace.inode()).collect();
     let mut tcp_probe = TcpProbe::of(&senders);
@@ -56,9 +56,9 @@ pub fn run(scenario: &Scenario, twins: &Twins) -> Result<Answer> {
     };
     let results =
         traffic::run_transfers(&running, clock, Time::ZERO + scenario.duration, &transfers, &mut poll);
-    let (ledger, passed) = running.finish().when("carrying packets")?;
+    let (ledger, passed) = running.finish().when("cannot forward packets")?;
     let machine = Machine::now()?.since(&before);
-    let results = results.when("starting threads")?;
+    let results = results.when("cannot start threads")?;
     let (seen, shortest) = observer.close();
     let rows = rows(&transfers, &flows, &results, &passed.in_order);
     let mut record = ledger.close("lab", rows);
@@ -80,11 +80,11 @@ pub fn run(scenario: &Scenario, twins: &Twins) -> Result<Answer> {
 /// Whether hosts can be made here at all.
 pub(super) fn can_be_made() -> Result<()> {
     if !nix::unistd::geteuid().is_root() {
-        return Err(Error::refused("the lab makes network namespaces and their devices, which takes root"));
+        return Err(Error::refused("the lab creates network namespaces and devices, which requires root"));
     }
     if !Path::new(DEVICES).exists() {
         return Err(Error::refused(format!(
-            "{DEVICES} is missing: the kernel needs its module tun (modprobe tun)"
+            "{DEVICES} is missing: load the kernel module tun (modprobe tun)"
         )));
     }
     Ok(())

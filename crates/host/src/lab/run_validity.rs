@@ -171,24 +171,27 @@ fn reasons(scenario: &Scenario, flows: &[u32], evidence: &Evidence, trips: &[Rou
     let shortest = scenario.flows.iter().map(|flow| flow.rtt).min().unwrap_or(Span::ZERO);
     let limit = (shortest / LAG_SHARE).max(LEAST_LAG);
     if let Some(lag) = passed.lag.quantile(0.99).filter(|lag| *lag > limit) {
-        reasons
-            .push(format!("one packet in a hundred was late by {lag} or more; at most {limit} are allowed"));
+        reasons.push(format!("1 % of the packets were late by {lag} or more; the limit is {limit}"));
     }
     if passed.load > MOST_LOAD {
-        reasons.push(format!("the router was busy for {:.0} % of the time", passed.load * 100.0));
+        reasons.push(format!(
+            "the router was busy for {:.0} % of the time, which is too much",
+            passed.load * 100.0
+        ));
     }
     if passed.unseen > 0 {
-        reasons.push(format!("devices dropped {} packets outside the network", passed.unseen));
+        reasons
+            .push(format!("network devices dropped {} packets outside the emulated network", passed.unseen));
     }
     if let Windows::Packets { lost_samples: 1.. } = evidence.windows {
-        reasons.push("the kernel could not tell of all packets that came to senders".into());
+        reasons.push("the kernel could not report all packets that arrived at senders".into());
     }
     let ratio = |trip: &RoundTrip| trip.seen_s / trip.asked_s;
     let slack = |trip: &RoundTrip| RTT_TOLERANCE + TICK.as_secs() * 2.0 / trip.asked_s;
     let short = |trip: &RoundTrip| ratio(trip) < 1.0 - slack(trip) - STAMP_S / trip.asked_s;
     if let Some(trip) = trips.iter().find(|trip| short(trip)) {
         reasons.push(format!(
-            "flow \"{}\" saw a round trip of {:.6} s, less than there is",
+            "flow \"{}\" measured a round-trip time of {:.6} s, less than that of its path",
             trip.name, trip.seen_s
         ));
     }
@@ -198,7 +201,8 @@ fn reasons(scenario: &Scenario, flows: &[u32], evidence: &Evidence, trips: &[Rou
     {
         let RoundTrip { name, asked_s, seen_s } = trip;
         reasons.push(format!(
-            "no flow saw its way without a queue: \"{name}\" saw {seen_s:.6} s of {asked_s:.6} s"
+            "no flow measured its path without queueing delay: \"{name}\" measured {seen_s:.6} s instead of \
+             {asked_s:.6} s"
         ));
     }
     let failed = results.iter().filter_map(|one| Some((one.connection, one.failure.as_ref()?)));
@@ -309,8 +313,8 @@ mod tests {
         // 1 % of 40 ms is less than the half millisecond that is allowed on every path.
         one(validity(Span::from_us(600), idle, seen, None), "late by 600 us");
         one(validity(on_time, 0.9, seen, None), "busy for 90 %");
-        one(validity(on_time, idle, Span::from_ms(43), None), "no flow saw its way");
-        one(validity(on_time, idle, Span::from_ms(37), None), "less than there is");
+        one(validity(on_time, idle, Span::from_ms(43), None), "no flow measured its path");
+        one(validity(on_time, idle, Span::from_ms(37), None), "less than that of its path");
         one(validity(on_time, idle, seen, Some("reset")), "flow \"F\": connection 0 failed: reset");
     }
 }

@@ -51,8 +51,8 @@ pub fn shell(request: &Shell, inherited: &mut Inherited) -> Result<Value> {
     let mut terminal = |number| {
         inherited.take(number).ok_or_else(|| {
             Error::refused(format!(
-                "terminal: no descriptor {number} was handed over; wanted two different ones, open in this process, \
-                 above the standard streams (3 or more)"
+                "terminal: file descriptor {number} was not passed; wanted two different descriptors, open \
+                 in this process, above the standard streams (3 or more)"
             ))
         })
     };
@@ -61,7 +61,7 @@ pub fn shell(request: &Shell, inherited: &mut Inherited) -> Result<Value> {
     let number = number(&scenario, &request.host)?;
     let flow = &scenario.flows[number as usize];
     if request.command.is_empty() {
-        return Err(Error::refused("the request names no program"));
+        return Err(Error::refused("the request does not name a program"));
     }
     prepare()?;
     let borrowed = borrow(slice::from_ref(flow))?;
@@ -84,7 +84,7 @@ pub fn shell(request: &Shell, inherited: &mut Inherited) -> Result<Value> {
         environment: &[("FAIRHAUL_PEER", peer), ("FAIRHAUL_FLOW", flow.name.clone())],
     };
     let ended = processes.run(input, output).when(&request.command[0]);
-    let (_, passed) = running.finish().when("carrying packets")?;
+    let (_, passed) = running.finish().when("cannot forward packets")?;
     Ok(summary(ended?, &passed))
 }
 
@@ -93,17 +93,17 @@ fn number(scenario: &Scenario, name: &str) -> Result<u32> {
     let found = (0..).zip(&scenario.flows).find(|(_, flow)| flow.name == name);
     let known = scenario.flows.iter().map(|flow| flow.name.as_str());
     found.map(|(number, _)| number).ok_or_else(|| {
-        Error::refused(format!("there is no flow \"{name}\", so it has no host; {}", hint(name, known)))
+        Error::refused(format!("unknown flow \"{name}\", so there is no host for it; {}", hint(name, known)))
     })
 }
 
 /// The hosts, whose programs use the controller of the flow unless they choose another.
 fn open(layout: Layout, flow: &Flow, controller: &str) -> Result<Lab> {
     let route = layout.routes[layout.connections[CONNECTION as usize] as usize].clone();
-    let lab = Lab::new(layout).when("making the hosts of the lab")?;
+    let lab = Lab::new(layout).when("cannot create the hosts of the lab")?;
     for (own, other) in [(route.from, route.to), (route.to, route.from)] {
         let host = lab.host(own);
-        host.speaks(own, other, CONNECTION, route.metrics, None).when("the way of the flow")?;
+        host.speaks(own, other, CONNECTION, route.metrics, None).when("cannot set the route of the flow")?;
         if datagrams(flow) {
             continue;
         }
@@ -111,7 +111,7 @@ fn open(layout: Layout, flow: &Flow, controller: &str) -> Result<Lab> {
         let chosen = host.namespace.inside(|| Ok(congestion::set_default(controller)))?;
         if chosen.is_err() {
             host.speaks(own, other, CONNECTION, route.metrics, Some(controller))
-                .when("the way of the flow")?;
+                .when("cannot set the route of the flow")?;
         }
     }
     Ok(lab)

@@ -46,13 +46,14 @@ impl TcpProbe {
     /// # Errors
     /// A kernel without the tracepoint, or a build without the program.
     pub fn of(namespaces: &[u64]) -> Result<TcpProbe> {
-        let elf = fairhaul_twins::TCP_PROBE
-            .ok_or_else(|| Error::failed(fairhaul_twins::MISSING.unwrap_or("there is no program for it")))?;
+        let elf = fairhaul_twins::TCP_PROBE.ok_or_else(|| {
+            Error::failed(fairhaul_twins::MISSING.unwrap_or("this build has no tracing program"))
+        })?;
         libbpf_rs::set_print(None);
         let object = ObjectBuilder::default()
             .open_memory(elf)
             .and_then(OpenObject::load)
-            .when("the program that is told of acknowledgements")?;
+            .when("cannot load the program that traces acknowledgements")?;
         let (sender, samples) = mpsc::channel();
         let hosts = map(&object, "hosts")?;
         for namespace in namespaces {
@@ -67,12 +68,12 @@ impl TcpProbe {
                 let _ = ProbeSample::read(bytes).map(|sample| sender.send(sample));
                 0
             };
-            builder.add(&messages, forward).when("messages of acknowledgements")?;
-            builder.build().when("messages of acknowledgements")?
+            builder.add(&messages, forward).when("cannot read the ring buffer of acknowledgements")?;
+            builder.build().when("cannot read the ring buffer of acknowledgements")?
         };
         let program = object.progs_mut().next();
-        let program = program.ok_or_else(|| Error::failed("the object has no program"))?;
-        let link = program.attach().when("the tracepoint of acknowledgements")?;
+        let program = program.ok_or_else(|| Error::failed("the object contains no program"))?;
+        let link = program.attach().when("cannot attach to the tracepoint of acknowledgements")?;
         Ok(TcpProbe { _link: link, ring, samples, object })
     }
 
@@ -84,9 +85,13 @@ impl TcpProbe {
 
     /// Packets without a sample, because the ring buffer was full.
     pub fn lost_samples(&self) -> Result<u64> {
-        let bytes = map(&self.object, ".bss")?.lookup(&FIRST, MapFlags::ANY).when("what was not told")?;
+        let bytes = map(&self.object, ".bss")?
+            .lookup(&FIRST, MapFlags::ANY)
+            .when("cannot read the count of lost messages")?;
         let eight = bytes.as_deref().and_then(|bytes| bytes.get(..8)?.try_into().ok());
-        eight.map(u64::from_ne_bytes).ok_or_else(|| Error::failed("the program does not count"))
+        eight
+            .map(u64::from_ne_bytes)
+            .ok_or_else(|| Error::failed("the program has no counter of lost messages"))
     }
 }
 

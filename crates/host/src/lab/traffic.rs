@@ -238,7 +238,7 @@ impl TrafficRunner<'_> {
         let mut nothing = [0];
         match stream.read(&mut nothing)? {
             0 if !self.ended.load(Ordering::Relaxed) => Ok(()),
-            _ => Err(io::Error::other("the receiver did not get to the end")),
+            _ => Err(io::Error::other("the receiver did not receive all data")),
         }
     }
 
@@ -253,7 +253,7 @@ impl TrafficRunner<'_> {
         while self.wait_until(source.next_at()) {
             stream.write_all(&PAYLOAD[..payload])?;
         }
-        Err(io::Error::other("the run is over"))
+        Err(io::Error::other("the run has ended"))
     }
 
     /// Sends datagrams until the run is over. Lost datagrams are not retransmitted.

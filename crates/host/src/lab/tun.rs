@@ -78,7 +78,7 @@ impl Host {
     /// How many packets its device has dropped, which nobody else has seen.
     pub fn dropped(&self) -> io::Result<u64> {
         let table = self.namespace.inside(|| fs::read_to_string("/proc/thread-self/net/dev"))?;
-        dropped(&table).ok_or_else(|| io::Error::other(format!("the kernel does not tell of {DEVICE}")))
+        dropped(&table).ok_or_else(|| io::Error::other(format!("the kernel does not list {DEVICE}")))
     }
 
     /// Hands the host a packet, in the form of its mode.

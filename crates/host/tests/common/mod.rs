@@ -47,7 +47,7 @@ pub fn until_it_counts<T>(mut run: impl FnMut() -> Result<T, String>) -> T {
 pub fn kept_up(passed: &Passed) -> Result<(), String> {
     let late = passed.lag.quantile(0.99).filter(|lag| *lag > Span::from_us(500));
     match late {
-        Some(lag) => Err(format!("one packet in a hundred was late by {lag} or more")),
+        Some(lag) => Err(format!("1 % of the packets were late by {lag} or more")),
         None if passed.load > 0.8 => Err(format!("the router was busy for {:.2} of the time", passed.load)),
         None => Ok(()),
     }

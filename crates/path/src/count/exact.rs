@@ -21,13 +21,13 @@ const PARAMETERS: &[Parameter] = &[
         name: "flows",
         kind: Kind::Whole { least: 1, most: 10_000_000 },
         default: 1_000_000.0,
-        help: "how many flows fit; those beyond are not counted",
+        help: "size of the table in flows; further flows are not counted",
     },
     Parameter {
         name: "window",
         kind: Kind::Number { least: 1e-6, most: 1e6, unit: "s" },
         default: 1.0,
-        help: "for how long after its last packet a flow is active",
+        help: "time after its last packet during which a flow counts as active",
     },
 ];
 
@@ -50,7 +50,7 @@ pub struct FlowTable {
 
 impl FlowTable {
     /// One line of what it is.
-    pub const TITLE: &'static str = "Exact: a table of the flows that sent within a window of time";
+    pub const TITLE: &'static str = "Exact: a table of the flows that sent a packet within a time window";
     /// Its parameters.
     pub const PARAMETERS: &'static [Parameter] = PARAMETERS;
 

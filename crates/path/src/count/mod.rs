@@ -107,7 +107,7 @@ pub fn entries() -> &'static [CounterEntry] {
 pub fn entry(name: &str) -> Result<&'static CounterEntry, String> {
     entries().iter().find(|entry| entry.name == name).ok_or_else(|| {
         let names: Vec<&str> = entries().iter().map(|entry| entry.name).collect();
-        format!("there is no counter {name:?}; there are {}", names.join(", "))
+        format!("unknown counter {name:?}; choose from {}", names.join(", "))
     })
 }
 
@@ -122,10 +122,10 @@ impl CounterEntry {
             let known = self.parameters.iter().find(|parameter| parameter.name == name);
             let parameter = known.ok_or_else(|| {
                 let names: Vec<&str> = self.parameters.iter().map(|parameter| parameter.name).collect();
-                format!("{} has no parameter {name:?}; there are {}", self.name, names.join(", "))
+                format!("{} has no parameter {name:?}; choose from {}", self.name, names.join(", "))
             })?;
             let value = value(parameter, text)
-                .map_err(|wanted| format!("{}: {name}: {wanted} is wanted, not {text:?}", self.name))?;
+                .map_err(|wanted| format!("{}: {name}: wanted {wanted}, not {text:?}", self.name))?;
             settings.set(parameter.name, value);
         }
         Ok((self.build)(&settings, chance))
@@ -208,22 +208,24 @@ mod tests {
             built(name, &[(key, text)]).expect_err(&format!("{name}: {key} = {text}"))
         };
         for (name, key) in [("exact", "flows"), ("sred", "entries"), ("nred", "bins"), ("nred", "levels")] {
-            assert!(refused(name, key, "0").contains("a whole number from 1 to"));
+            assert!(refused(name, key, "0").contains("wanted a whole number from 1 to"));
             assert!(refused(name, key, "1.5").contains("a whole number"));
         }
         for key in ["weight", "overwrite", "inspect"] {
             for text in ["0", "-0.1", "1.001", "NaN", "much"] {
-                assert!(refused("sred", key, text).starts_with(&format!("sred: {key}: a number from")));
+                assert!(
+                    refused("sred", key, text).starts_with(&format!("sred: {key}: wanted a number from"))
+                );
             }
         }
         assert_eq!(
             refused("sred", "fill", "slowly"),
-            "sred: fill: one of [\"at once\", \"literal\"] is wanted, not \"slowly\""
+            "sred: fill: wanted one of [\"at once\", \"literal\"], not \"slowly\""
         );
         assert_eq!(
             built("gred", &[]).expect_err("unknown"),
-            "there is no counter \"gred\"; there are exact, sred, nred"
+            "unknown counter \"gred\"; choose from exact, sred, nred"
         );
-        assert!(refused("nred", "entries", "3").contains("there are bins, levels, interval"));
+        assert!(refused("nred", "entries", "3").contains("choose from bins, levels, interval"));
     }
 }

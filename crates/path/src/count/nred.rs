@@ -24,19 +24,19 @@ const PARAMETERS: &[Parameter] = &[
         name: "bins",
         kind: Kind::Whole { least: 1, most: 100_000_000 },
         default: 8192.0,
-        help: "bins of one bit in each level",
+        help: "one-bit bins per level",
     },
     Parameter {
         name: "levels",
         kind: Kind::Whole { least: 1, most: 16 },
         default: 4.0,
-        help: "levels, each with a hash of its own",
+        help: "number of levels, each with its own hash function",
     },
     Parameter {
         name: "interval",
         kind: Kind::Number { least: 1e-6, most: 1e6, unit: "s" },
         default: 1.0,
-        help: "after how long all bins are cleared; the answer is the number of the last whole one",
+        help: "interval after which all bins are cleared; the reported number is that of the last complete interval",
     },
 ];
 
@@ -69,7 +69,7 @@ pub struct HashBins {
 impl HashBins {
     /// One line of what it is.
     pub const TITLE: &'static str =
-        "NRED's bins: packets that set a bit which no other has set in this interval";
+        "NRED's bins: counts packets that are the first in the interval to set their bit";
     /// The key of its source.
     pub const SOURCE: &'static str = "NRED";
     /// Its parameters.
@@ -101,7 +101,8 @@ impl HashBins {
     }
 
     /// How many flows the last whole interval before `now` had; while the first lasts, how many so far.
-    // Unclear in [XCP-TCP, 4.1]: what is answered within an interval.
+    // Unclear in [XCP-TCP, 4.1]: which number is reported within an interval. That of the last complete
+    // interval.
     pub fn flows(&mut self, now: Time) -> u64 {
         self.turn(now);
         self.before.unwrap_or(self.counted)

@@ -32,43 +32,43 @@ pub(crate) const ENTRIES: Parameter = Parameter {
     name: "entries",
     kind: Kind::Whole { least: 1, most: 10_000_000 },
     default: 1000.0,
-    help: "how many zombies there are: as many flows can be told [SRED]",
+    help: "length of the zombie list, which is the largest number of flows that can be counted [SRED]",
 };
 pub(crate) const OVERWRITE: Parameter = Parameter {
     name: "overwrite",
     kind: SHARE,
     default: 0.25,
-    help: "the probability that a zombie gives way to a packet that missed it [SRED]",
+    help: "probability that a zombie is overwritten by a packet that did not match it [SRED]",
 };
 pub(crate) const WEIGHT: Parameter = Parameter {
     name: "weight",
     kind: SHARE,
     default: 0.001,
-    help: "of one comparison in the average share of hits [SRED]",
+    help: "weight of one comparison in the average hit rate [SRED]",
 };
 const INSPECT: Parameter = Parameter {
     name: "inspect",
     kind: SHARE,
     default: 1.0,
-    help: "the share of packets that are looked at, drawn at random [XCP-TCP]",
+    help: "fraction of packets that is inspected, sampled at random [XCP-TCP]",
 };
 pub(crate) const FILL: Parameter = Parameter {
     name: "fill",
     kind: Kind::Word(&["at once", "literal"]),
     default: 0.0,
-    help: "what is compared while the list fills: packets with what there is, or nothing as in the source",
+    help: "while the list fills: compare packets with the entries so far, or compare nothing as in the source",
 };
 pub(crate) const START: Parameter = Parameter {
     name: "start",
     kind: Kind::Word(&["corrected", "literal"]),
     default: 0.0,
-    help: "the average of hits: freed of the zero it begins with, or as it is in the source",
+    help: "average hit rate: corrected for its initial value of zero, or uncorrected as in the source",
 };
 const STALE: Parameter = Parameter {
     name: "stale",
     kind: Kind::Number { least: 0.0, most: 1e6, unit: "s" },
     default: 1.0,
-    help: "without a packet for longer there are no flows; 0: the last number stands",
+    help: "after this time without a packet the number of flows is 0; 0: the last number is kept",
 };
 
 impl ZombieRule {
@@ -116,7 +116,7 @@ pub struct Zombies {
 impl Zombies {
     /// One line of what it is.
     pub const TITLE: &'static str =
-        "SRED's zombie list: the inverse of the share of packets that meet their own flow";
+        "SRED's zombie list: the inverse of the fraction of packets that match an entry of their own flow";
     /// The key of its source.
     pub const SOURCE: &'static str = "SRED";
     /// Its parameters.
@@ -137,8 +137,8 @@ impl Zombies {
             return false;
         }
         let full = self.list.len() == self.rule.entries;
-        // Differs from [SRED]: it compares nothing before the list is full, as here with `fill = "literal"`. A
-        // flow of one packet in a round trip would be seen after a thousand of them.
+        // Differs from [SRED]: the source compares nothing before the list is full, as here with `fill =
+        // "literal"`. A flow of one packet per round trip would be detected after a thousand of them.
         let hit = (full || self.rule.at_once) && !self.list.is_empty() && self.compare(flow, full);
         if !full {
             self.list.push(Zombie { flow, count: 0 });
@@ -163,15 +163,16 @@ impl Zombies {
     }
 
     /// The share of comparisons that were hits, P(t) of the source; zero where there was none.
-    // Differs from [SRED]: its P(t) begins at zero, as here with `start = "literal"`, so that flows seem many at
-    // first. Divided by 1 - (1 - a)^n, n being the comparisons so far, its mean is right from the first one on.
+    // Differs from [SRED]: in the source P(t) begins at zero, as here with `start = "literal"`, so that the
+    // number of flows is too high at first. Divided by 1 - (1 - a)^n, where n is the number of comparisons so
+    // far, its mean is right from the first one on.
     pub fn share_of_hits(&self) -> f64 {
         if self.weighed > 0.0 { self.average / self.weighed } else { 0.0 }
     }
 
     /// How many flows there are at `now`, 1/P(t): at least one and at most as many as there are entries
     /// with a flow in them; 0 where none has sent, or not lately.
-    // Unclear in [XCP-TCP]: what holds while P(t) is 0 and where a class falls silent. The number is
+    // Unclear in [XCP-TCP]: the number of flows while P(t) is 0 and when a class falls silent. The number is
     // bounded by the list, and is 0 once no packet has come for `stale`.
     pub fn flows(&self, now: Time) -> f64 {
         let Some(last) = self.last else { return 0.0 };

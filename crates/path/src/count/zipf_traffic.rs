@@ -18,7 +18,7 @@ impl ZipfTraffic {
     /// Flows of these weights, at least one of them above zero, and a packet every `gap`.
     pub fn new(weights: &[f64], gap: Span, chance: Chance) -> ZipfTraffic {
         let whole: f64 = weights.iter().sum();
-        assert!(whole > 0.0, "somebody sends");
+        assert!(whole > 0.0, "at least one flow sends");
         let mut sum = 0.0;
         let up_to = weights.iter().map(|weight| {
             sum += weight;
@@ -68,14 +68,14 @@ pub fn estimated_flows(
     let stream = |purpose| Chance::stream(seed, purpose, 0);
     let mut counter = entry(name)?.build(values, stream("count"))?;
     if !weights.iter().all(|weight| weight.is_finite() && *weight >= 0.0) {
-        return Err("rates: numbers of at least zero are wanted".into());
+        return Err("rates: wanted numbers of at least 0".into());
     }
     if packets > 0 && weights.iter().sum::<f64>() <= 0.0 {
-        return Err("rates: one above zero is wanted where there are packets".into());
+        return Err("rates: wanted at least one rate above 0, because packets were requested".into());
     }
     // Picoseconds count up to 213 days.
     if !(1e-9..=1.0).contains(&gap_s) || packets as f64 * gap_s > 1e7 {
-        return Err("gap_s: from 1e-9 to 1 s between packets are wanted, and 1e7 s in all".into());
+        return Err("gap_s: wanted 1e-9 to 1 s between packets, and at most 1e7 s in total".into());
     }
     if packets == 0 {
         return Ok(counter.flows(Time::ZERO));

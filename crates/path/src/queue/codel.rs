@@ -26,7 +26,7 @@ pub struct CodelRule {
     target: Span,
     interval: Span,
     /// Nothing is dropped that leaves no more than this behind.
-    // Differs from [RFC 8289, 5.5]: that is the largest packet that there can be, not the largest so far.
+    // Differs from [RFC 8289, 5.5]: this is the largest possible packet, not the largest seen so far.
     max_packet: Bytes,
 }
 
@@ -62,19 +62,19 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         name: "target",
         kind: Kind::Number { least: 0.001, most: 10_000.0, unit: "ms" },
         default: 5.0,
-        help: "the delay that may stand [RFC 8289]",
+        help: "acceptable standing queueing delay [RFC 8289]",
     },
     Parameter {
         name: "interval",
         kind: Kind::Number { least: 0.01, most: 100_000.0, unit: "ms" },
         default: 100.0,
-        help: "for so long it may stand above, and the first gap between drops; about the longest round trip [RFC 8289]",
+        help: "time that the delay may stay above the target, and first interval between drops; about the longest round-trip time [RFC 8289]",
     },
     Parameter {
         name: "max_packet",
         kind: Kind::Number { least: 0.0, most: 64_000.0, unit: "B" },
         default: 0.0,
-        help: "with no more than this left behind nothing is dropped; 0: the largest of the scenario [RFC 8289]",
+        help: "no drop while the backlog is at most this size; 0: the largest packet of the scenario [RFC 8289]",
     },
 ];
 
@@ -103,18 +103,18 @@ impl<T> Default for Codel<T> {
 impl Codel<()> {
     /// One line of what it is.
     pub const TITLE: &'static str =
-        "CoDel: drops or marks at departure when a delay of 5 ms has stood for 100 ms";
+        "CoDel: drops or marks at departure once the queueing delay has exceeded 5 ms for 100 ms";
     /// The key of its source.
     pub const SOURCE: &'static str = "RFC 8289";
     /// Its parameters.
     pub const PARAMETERS: &'static [Parameter] = PARAMETERS;
     /// What it tells of itself.
     pub const GAUGES: [Gauge; 2] = [
-        Gauge { name: "dropping", unit: "", help: "1 while it drops or marks, else 0" },
+        Gauge { name: "dropping", unit: "", help: "1 in the dropping state, else 0" },
         Gauge {
             name: "count",
             unit: "",
-            help: "drops and marks since it began to drop, from which the gap to the next follows",
+            help: "drops and marks since the dropping state was entered, which set the interval to the next",
         },
     ];
 }

@@ -48,7 +48,7 @@ pub struct DropTail {
 
 impl DropTail {
     /// One line of what it is.
-    pub const TITLE: &'static str = "First in, first out; what finds the queue full is dropped";
+    pub const TITLE: &'static str = "First in, first out; a packet that arrives at a full queue is dropped";
 
     /// A queue that holds at most `capacity`, and marks what finds `mark` or more in it;
     /// [`Capacity::Unlimited`]: nothing.

@@ -89,20 +89,20 @@ const OWN: [Parameter; 2] = [
         name: "quantum",
         kind: Kind::Whole { least: 1, most: 64_000 },
         default: 1514.0,
-        help: "bytes that a bucket may send in a turn [RFC 8290]",
+        help: "quantum: bytes that a bucket may send per round of the scheduler [RFC 8290]",
     },
     Parameter {
         name: "flows",
         kind: Kind::Whole { least: 1, most: 65_536 },
         default: 1024.0,
-        help: "buckets into which connections are sorted [RFC 8290]",
+        help: "number of buckets among which connections are distributed [RFC 8290]",
     },
 ];
 
 impl FqCodel<()> {
     /// One line of what it is.
     pub const TITLE: &'static str =
-        "FQ-CoDel: connections take turns, each under a CoDel of its own; sparse ones go first";
+        "FQ-CoDel: fair queueing of connections, each with its own CoDel; sparse ones have priority";
     /// The key of its source.
     pub const SOURCE: &'static str = "RFC 8290";
     /// Its parameters.
@@ -110,8 +110,12 @@ impl FqCodel<()> {
         &[codel::PARAMETERS[0], codel::PARAMETERS[1], codel::PARAMETERS[2], OWN[0], OWN[1]];
     /// What it tells of itself.
     pub const GAUGES: [Gauge; 2] = [
-        Gauge { name: "backlogged_buckets", unit: "buckets", help: "buckets in which a packet waits" },
-        Gauge { name: "dropping_buckets", unit: "buckets", help: "those of them whose CoDel drops or marks" },
+        Gauge { name: "backlogged_buckets", unit: "buckets", help: "number of buckets with waiting packets" },
+        Gauge {
+            name: "dropping_buckets",
+            unit: "buckets",
+            help: "number of those whose CoDel is in the dropping state",
+        },
     ];
 }
 
@@ -186,7 +190,8 @@ impl<T> FqCodel<T> {
     }
 
     /// The first packet of the bucket that holds most bytes; of equals the first bucket.
-    // Differs from [LINUX]: one packet goes at a time; there up to 64, to look for the bucket less often.
+    // Differs from [LINUX]: one packet is dropped at a time; Linux drops up to 64, to search for the bucket
+    // less often.
     pub fn pop_fattest(&mut self) -> Option<Queued<T>> {
         let few = self.fresh.len() + self.standing.len() <= FEW;
         let index = match &self.fattest {
@@ -236,8 +241,8 @@ impl<T> FqCodel<T> {
             let list = if is_fresh { &mut self.fresh } else { &mut self.standing };
             let index = *list.front()?;
             let bucket = &mut self.buckets[index as usize];
-            // Unclear in [RFC 8290, 4.2]: whether a credit of just zero is used up: by its words it is not,
-            // but a whole quantum has been sent. It is, as in Linux.
+            // Unclear in [RFC 8290, 4.2]: whether a credit of exactly zero is used up: by the text it is not,
+            // although a whole quantum has been sent. Here it is, as in Linux.
             if bucket.credit <= 0 {
                 bucket.credit += rule.quantum;
                 list.pop_front();

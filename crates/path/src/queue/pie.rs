@@ -8,9 +8,10 @@ use fairhaul_units::{Bytes, Chance, Ecn, Kind, Parameter, Settings, Span, Time};
 use super::{Arrival, Capacity, Gauge, QueueDecision, Refusal, Site};
 
 /// The arrival law of PIE.
-// Differs from [RFC 8033, 5.2]: no departure rate is estimated. The delay is what a packet that arrived
-// at the update would wait, which is known exactly; time stamps would say it one delay later.
-// Differs from [RFC 8033, 5.3]: it is always active; there need not be a capacity of which to take a third.
+// Differs from [RFC 8033, 5.2]: no departure rate is estimated. The delay is what a packet that arrived at the
+// update would wait, which is known exactly; time stamps would give it only one queueing delay later.
+// Differs from [RFC 8033, 5.3]: PIE is always active; a queue need not have a limit of which a third could be
+// taken as the threshold.
 #[derive(Clone, Debug)]
 pub struct Pie {
     capacity: Capacity,
@@ -75,49 +76,49 @@ impl Pie {
             name: "target",
             kind: Kind::Number { least: 0.001, most: 10_000.0, unit: "ms" },
             default: 15.0,
-            help: "the queueing delay that it holds [RFC 8033]",
+            help: "target queueing delay [RFC 8033]",
         },
         Parameter {
             name: "update",
             kind: Kind::Number { least: 0.1, most: 10_000.0, unit: "ms" },
             default: 15.0,
-            help: "how often the probability moves [RFC 8033]",
+            help: "update interval of the drop probability [RFC 8033]",
         },
         Parameter {
             name: "alpha",
             kind: Kind::Number { least: 0.0, most: 100.0, unit: "/s" },
             default: 0.125,
-            help: "how much it follows the distance of the delay from its target [RFC 8033]",
+            help: "gain of the distance of the delay from its target [RFC 8033]",
         },
         Parameter {
             name: "beta",
             kind: Kind::Number { least: 0.0, most: 100.0, unit: "/s" },
             default: 1.25,
-            help: "how much it follows the change of the delay [RFC 8033]",
+            help: "gain of the change of the delay [RFC 8033]",
         },
         Parameter {
             name: "max_burst",
             kind: Kind::Number { least: 0.0, most: 10_000.0, unit: "ms" },
             default: 150.0,
-            help: "for so long after a calm nothing is dropped early [RFC 8033]",
+            help: "burst allowance: time after a calm period without early drops [RFC 8033]",
         },
         Parameter {
             name: "mark_ecnth",
             kind: Kind::Number { least: 0.0, most: 1.0, unit: "" },
             default: 0.1,
-            help: "packets of flows with `ecn` are marked up to this probability and dropped above [RFC 8033]",
+            help: "packets of flows with `ecn` are marked up to this drop probability and dropped above it [RFC 8033]",
         },
         Parameter {
             name: "mean_packet",
             kind: Kind::Number { least: 0.0, most: 64_000.0, unit: "B" },
             default: 0.0,
-            help: "up to two of them waiting nothing is dropped early; 0: the largest of the scenario [RFC 8033]",
+            help: "mean packet size; no early drop while the backlog is at most twice this; 0: the largest packet of the scenario [RFC 8033]",
         },
     ];
     /// What it tells of itself.
     pub const GAUGES: [Gauge; 2] = [
-        Gauge { name: "drop_p", unit: "", help: "the probability of an early drop or mark" },
-        Gauge { name: "delay_s", unit: "s", help: "the queueing delay at the last update" },
+        Gauge { name: "drop_p", unit: "", help: "probability of an early drop or mark" },
+        Gauge { name: "delay_s", unit: "s", help: "queueing delay at the last update" },
     ];
 
     /// The queue of `settings`, which are resolved.

@@ -16,7 +16,8 @@ use values::{PARAMETERS, packets_per_s};
 ///
 /// What is averaged and compared with the thresholds are the packets that wait; the one being sent
 /// counts for the capacity alone, as before a drop-tail queue.
-// Differs from [NS-2]: its limit, too, is of those that wait. Here a capacity means the same for every queue.
+// Differs from [NS-2]: in ns-2 the limit, too, counts only waiting packets. Here a capacity means the same for
+// every queue.
 #[derive(Clone, Debug)]
 pub struct Red {
     capacity: Capacity,
@@ -79,8 +80,8 @@ struct Adaptation {
 impl Adaptation {
     /// Steps where an interval has passed since the last step: additively up where the average is above
     /// the middle fifth between the thresholds, by a factor down where it is below.
-    // Differs from [ARED]: there is no timer. As in ns-2 the first arrival after the interval takes the
-    // step, and one that finds nothing to do leaves it to the next.
+    // Differs from [ARED]: there is no timer. As in ns-2, the first arrival after the interval adapts `max_p`;
+    // an arrival that finds nothing to adapt leaves the step to the next one.
     fn step(&mut self, curve: &mut DropCurve, average: f64, now: Time) {
         if now.since(self.since) <= self.interval {
             return;
@@ -98,7 +99,8 @@ impl Adaptation {
 
 impl Red {
     /// One line of what it is.
-    pub const TITLE: &'static str = "Random early detection: drops or marks at random by the average queue, as in ns-2; adaptive on request";
+    pub const TITLE: &'static str = "Random early detection: drops or marks at random by the average queue \
+                                     length, as in ns-2; optionally adaptive";
     /// The key of its source.
     pub const SOURCE: &'static str = "RED";
     /// Its parameters.
@@ -108,12 +110,12 @@ impl Red {
         Gauge {
             name: "average_packets",
             unit: "packets",
-            help: "the moving average of the queue as of the last arrival, in mean packets",
+            help: "moving average of the queue length at the last arrival, in mean packets",
         },
         Gauge {
             name: "max_p",
             unit: "",
-            help: "drop probability at the upper threshold, which Adaptive RED moves",
+            help: "drop probability at the upper threshold, which Adaptive RED adjusts",
         },
     ];
 
@@ -187,13 +189,14 @@ impl Red {
     }
 
     fn early(&mut self, arrival: &Arrival) -> QueueDecision {
-        // Differs from [NS-2]: there the length must be above one as it is measured, so that in bytes one
-        // packet is enough.
+        // Differs from [NS-2]: in ns-2 the length must be above one in the unit in which it is measured, so
+        // that in bytes one packet is enough.
         if self.average < self.curve.min || arrival.waiting < 2 {
             self.above = false;
             return QueueDecision::Enqueue;
         }
-        // Differs from [NS-2]: since 2005 the first after the crossing passes there even beyond the end.
+        // Differs from [NS-2]: since 2005, ns-2 lets the first packet after the crossing pass even beyond the
+        // end of the curve.
         if self.average >= self.curve.end() {
             return QueueDecision::Drop;
         }
@@ -220,7 +223,7 @@ impl Red {
     }
 
     /// What an arrival adds to the count.
-    // Differs from [NS-2]: there a count in bytes is cut to whole packets.
+    // Differs from [NS-2]: in ns-2 a count in bytes is truncated to whole packets.
     fn counts(&self, size: Bytes) -> f64 {
         if self.drop_in_bytes { size.0 as f64 / self.mean_packet } else { 1.0 }
     }

@@ -23,7 +23,7 @@ pub struct Sred {
 impl Sred {
     /// One line of what it is.
     pub const TITLE: &'static str =
-        "Stabilized RED: drops or marks at random by how full the queue is and by the number of flows";
+        "Stabilized RED: drops or marks at random by the fill level of the queue and the number of flows";
     /// The key of its source.
     pub const SOURCE: &'static str = "SRED";
     /// Its parameters.
@@ -32,19 +32,19 @@ impl Sred {
             name: "law",
             kind: Kind::Word(&["full", "simple"]),
             default: 0.0,
-            help: "full: a packet that meets its own flow in the list goes more often; simple: all alike [SRED]",
+            help: "full: a packet that matches an entry of its own flow is dropped with a higher probability; simple: equal for all packets [SRED]",
         },
         Parameter {
             name: "max_p",
             kind: Kind::Number { least: 1e-6, most: 1.0, unit: "" },
             default: 0.15,
-            help: "drop probability from a third of the capacity on; a quarter of it from a sixth on [SRED]",
+            help: "drop probability above a third of the capacity; a quarter of it above a sixth [SRED]",
         },
         Parameter {
             name: "flows",
             kind: Kind::Number { least: 1.0, most: 1e6, unit: "" },
             default: 256.0,
-            help: "with fewer flows the probability is less, by the square of their number over this one [SRED]",
+            help: "with fewer flows than this the probability falls with the square of their number [SRED]",
         },
         ENTRIES,
         OVERWRITE,
@@ -54,11 +54,15 @@ impl Sred {
     ];
     /// What it tells of itself.
     pub const GAUGES: [Gauge; 2] = [
-        Gauge { name: "flows", unit: "", help: "how many flows the zombie list tells of; 0: none has sent" },
+        Gauge {
+            name: "flows",
+            unit: "",
+            help: "number of flows estimated from the zombie list; 0: no packet so far",
+        },
         Gauge {
             name: "share_of_p",
             unit: "",
-            help: "what their number leaves of the probability that the queue asks for",
+            help: "factor by which the number of flows scales the drop probability",
         },
     ];
 
@@ -86,7 +90,7 @@ impl Sred {
     pub(super) fn resolve(_: &mut Settings, site: &Site, _: Bytes) -> Result<(), Refusal> {
         match site.capacity {
             Capacity::Unlimited => {
-                let text = "a queue without a limit has no third, from which on sred drops; give it a limit";
+                let text = "sred drops above a third of the capacity, so the queue needs a limit";
                 Err(Refusal::new("capacity", text.into()))
             }
             _ => Ok(()),
@@ -100,7 +104,8 @@ impl Sred {
 
     /// What becomes of an arriving packet.
     pub(crate) fn judge(&mut self, arrival: &Arrival) -> QueueDecision {
-        // Unclear in [SRED]: whether a packet that finds the queue full is compared. It is: it has arrived.
+        // Unclear in [SRED]: whether a packet that finds the queue full is compared. It is, because it has
+        // arrived.
         let hit = self.zombies.count_packet(arrival.flow.into(), arrival.now);
         if !self.capacity.admits(arrival.size, arrival.packets, arrival.bytes) {
             return QueueDecision::Drop;
@@ -109,7 +114,8 @@ impl Sred {
         if p == 0.0 || !self.chance.hits(p) {
             return QueueDecision::Enqueue;
         }
-        // Differs from [SRED]: it knows no marks. What can be marked is, at any probability; a full queue drops.
+        // Differs from [SRED]: the source has no marks. A packet that can be marked is marked, at any
+        // probability; a full queue drops.
         match arrival.ecn {
             Ecn::Capable => QueueDecision::Mark,
             Ecn::Marked => QueueDecision::Enqueue,

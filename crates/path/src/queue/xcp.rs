@@ -39,55 +39,55 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         name: "alpha",
         kind: Kind::Number { least: 0.0, most: 10.0, unit: "" },
         default: 0.4,
-        help: "the share of the spare capacity that an interval hands out; stable below pi / (4 sqrt 2) = 0.555 [XCP]",
+        help: "fraction of the spare capacity that is allocated per control interval; stable below pi / (4 sqrt 2) = 0.555 [XCP]",
     },
     Parameter {
         name: "beta",
         kind: Kind::Number { least: 0.0, most: 10.0, unit: "" },
         default: 0.226,
-        help: "the share of the persistent queue that an interval takes away; alpha^2 sqrt 2 [XCP]",
+        help: "fraction of the persistent queue that is drained per control interval; alpha^2 sqrt 2 [XCP]",
     },
     Parameter {
         name: "gamma",
         kind: Kind::Number { least: 0.0, most: 1.0, unit: "" },
         default: 0.1,
-        help: "the share of the traffic that is shuffled between senders at least [XCP]",
+        help: "smallest fraction of the traffic that is shuffled between senders [XCP]",
     },
     Parameter {
         name: "share",
         kind: Kind::Number { least: 0.01, most: 1.0, unit: "" },
         default: 1.0,
-        help: "the share of the link's rate that it hands out; ns-2 has half beside TCP [NS-2]",
+        help: "fraction of the link's rate that is allocated to XCP; half beside TCP in ns-2 [NS-2]",
     },
     Parameter {
         name: "min_interval",
         kind: Kind::Number { least: 0.1, most: 10_000.0, unit: "ms" },
         default: 5.0,
-        help: "the shortest control interval, where the link's delay is not longer [XCP-SPEC]",
+        help: "lower bound of the control interval, unless the link's delay is longer [XCP-SPEC]",
     },
     Parameter {
         name: "max_interval",
         kind: Kind::Number { least: 1.0, most: 10_000.0, unit: "ms" },
         default: 1000.0,
-        help: "what a round-trip time counts for at most, where the link's delay is not longer [XCP-SPEC]",
+        help: "upper bound of a sender's round-trip time, unless the link's delay is longer [XCP-SPEC]",
     },
     Parameter {
         name: "virtual",
         kind: Kind::Switch,
         default: 0.0,
-        help: "whether it answers for the links between it and the XCP router before it that know nothing of XCP [XCP-I]",
+        help: "whether it also controls the links without XCP between it and the previous XCP router [XCP-I]",
     },
     Parameter {
         name: "probe",
         kind: Kind::Number { least: 0.0, most: 0.5, unit: "" },
         default: 0.05,
-        help: "with virtual: by how much more than what came through such links may carry, in the first interval without a queue in them; twice as much in each that follows, up to 0.5",
+        help: "with virtual: fraction by which the assumed rate of such links exceeds their measured throughput in the first interval without a queue in them; doubled in each interval that follows, up to 0.5",
     },
     Parameter {
         name: "queueing",
         kind: Kind::Number { least: 0.1, most: 1000.0, unit: "ms" },
         default: 3.0,
-        help: "with virtual: the least delay above the smallest ever that counts as a queue in such links",
+        help: "with virtual: smallest delay above the minimum that counts as a queue in such links",
     },
 ];
 
@@ -111,7 +111,7 @@ pub(super) fn rule(settings: &Settings, site: &Site) -> XcpRule {
 pub(super) fn resolve(settings: &mut Settings, _: &Site, _: Bytes) -> Result<(), Refusal> {
     let (least, most) = (settings.number("min_interval"), settings.number("max_interval"));
     if least > most {
-        let text = format!("{least} ms are more than max_interval, {most} ms");
+        let text = format!("{least} ms exceed max_interval, {most} ms");
         return Err(Refusal::new("min_interval", text));
     }
     Ok(())
@@ -120,7 +120,7 @@ pub(super) fn resolve(settings: &mut Settings, _: &Site, _: Bytes) -> Result<(),
 impl Xcp<()> {
     /// One line of what it is.
     pub const TITLE: &'static str =
-        "XCP's router: tells each sender of controller xcp how much faster or slower to be";
+        "XCP's router: assigns each sender of controller xcp a change of its rate";
     /// The key of its source.
     pub const SOURCE: &'static str = "XCP-SPEC";
     /// Its parameters.
@@ -130,10 +130,14 @@ impl Xcp<()> {
 }
 
 pub(super) const GAUGES: [Gauge; 4] = [
-    Gauge { name: "rtt_s", unit: "s", help: "mean round-trip time of the flows that ask" },
-    Gauge { name: "standing_bytes", unit: "B", help: "the persistent queue" },
-    Gauge { name: "change", unit: "B/s", help: "how much faster all flows together are told to be" },
-    Gauge { name: "shuffled", unit: "B/s", help: "what is taken from some and given to others beside that" },
+    Gauge { name: "rtt_s", unit: "s", help: "mean round-trip time of the XCP flows" },
+    Gauge { name: "standing_bytes", unit: "B", help: "persistent queue" },
+    Gauge {
+        name: "change",
+        unit: "B/s",
+        help: "aggregate feedback: change of the rate assigned to all flows together",
+    },
+    Gauge { name: "shuffled", unit: "B/s", help: "rate shuffled between flows in addition" },
 ];
 
 impl<T: Packet> Xcp<T> {

@@ -11,79 +11,79 @@ const PARAMETERS: [Parameter; 18] = [
         name: "rule",
         kind: Kind::Word(&["literal", "adaptive"]),
         default: 0.0,
-        help: "the probability moves by fixed factors, or follows how much too fast the others are, and have been [XCP-TCP]",
+        help: "literal: the drop probability changes by fixed factors; adaptive: it follows the current and accumulated excess of the TCP rate [XCP-TCP]",
     },
     Parameter {
         name: "counter",
         kind: Kind::Word(&["sred", "exact", "nred"]),
         default: 0.0,
-        help: "what tells the numbers of flows [XCP-TCP]",
+        help: "flow counter [XCP-TCP]",
     },
     Parameter {
         name: "gate",
         kind: Kind::Number { least: 0.0, most: 1.0, unit: "" },
         default: 0.95,
-        help: "it acts while so much of the link is in use, or more [XCP-TCP]",
+        help: "smallest utilisation of the link at which it acts [XCP-TCP]",
     },
     Parameter {
         name: "tolerance",
         kind: Kind::Number { least: 0.0, most: 0.5, unit: "" },
         default: 0.02,
-        help: "a rate that is so near to its share, of the link's rate, matches it",
+        help: "difference between a rate and its share that counts as equal, as a fraction of the link's rate",
     },
     Parameter {
         name: "period",
         kind: Kind::Number { least: 0.0, most: 10_000.0, unit: "ms" },
         default: 0.0,
-        help: "time between updates, at least 0.001; 0: the control interval of XCP",
+        help: "time between updates, at least 0.001 ms; 0: the control interval of XCP",
     },
     Parameter {
         name: "min_p",
         kind: Kind::Number { least: 1e-9, most: 1.0, unit: "" },
         default: 1e-4,
-        help: "literal: the least probability, and the first [XCP-TCP]",
+        help: "literal: lower bound and initial value of the drop probability [XCP-TCP]",
     },
     Parameter {
         name: "max_p",
         kind: Kind::Number { least: 1e-6, most: 1.0, unit: "" },
         default: 0.1,
-        help: "the largest probability; more makes timeouts of losses",
+        help: "upper bound of the drop probability; higher values turn losses into timeouts",
     },
     Parameter {
         name: "up",
         kind: Kind::Number { least: 1.0, most: 10.0, unit: "" },
         default: 1.01,
-        help: "literal: factor of the probability while the rate is above its share and does not fall [XCP-TCP]",
+        help: "literal: factor of the drop probability while the TCP rate is above its share and does not fall [XCP-TCP]",
     },
     Parameter {
         name: "down",
         kind: Kind::Number { least: 0.1, most: 1.0, unit: "" },
         default: 0.99,
-        help: "literal: factor of the probability while the rate is below its share [XCP-TCP]",
+        help: "literal: factor of the drop probability while the TCP rate is below its share [XCP-TCP]",
     },
     Parameter {
         name: "at_floor",
         kind: Kind::Switch,
         default: 0.0,
-        help: "literal: drop also while the rate is not above its share, with the probability as it is then",
+        help: "literal: also drop while the TCP rate is not above its share, with the current probability",
     },
     Parameter {
         name: "horizon",
         kind: Kind::Number { least: 1.0, most: 10_000.0, unit: "" },
         default: 10.0,
-        help: "adaptive: over so many round trips what was sent too much or too little is made up for",
+        help: "adaptive: number of round trips over which an accumulated excess or deficit is compensated",
     },
     Parameter {
         name: "inspect",
         kind: Kind::Number { least: 0.001, most: 1.0, unit: "" },
         default: 1.0,
-        help: "the share of packets that the counters see [XCP-TCP]",
+        help: "fraction of packets that the counters inspect [XCP-TCP]",
     },
     Parameter {
         name: "stale",
         kind: Kind::Number { least: 0.0, most: 1000.0, unit: "s" },
         default: 1.0,
-        help: "sred: the number of a class is 0 after so long without a packet of it; 0: never",
+        help: "sred: time without a packet of a class after which its number of flows is 0; 0: never",
     },
     ENTRIES,
     OVERWRITE,
@@ -93,13 +93,13 @@ const PARAMETERS: [Parameter; 18] = [
 ];
 
 const GAUGES: [Gauge; 4] = [
-    Gauge { name: "flows_asking", unit: "", help: "how many flows of XCP the counter tells of" },
-    Gauge { name: "flows_plain", unit: "", help: "how many other flows the counter tells of" },
-    Gauge { name: "plain_share", unit: "", help: "the share of the link that the others are to have" },
+    Gauge { name: "flows_asking", unit: "", help: "number of XCP flows reported by the counter" },
+    Gauge { name: "flows_plain", unit: "", help: "number of other flows reported by the counter" },
+    Gauge { name: "plain_share", unit: "", help: "target share of the link for the other flows" },
     Gauge {
         name: "drop_p",
         unit: "",
-        help: "the probability with which packets of the others are dropped, while they are",
+        help: "probability with which packets of the other flows are dropped, while drops are active",
     },
 ];
 
@@ -110,7 +110,7 @@ pub struct XcpTcp;
 impl XcpTcp {
     /// One line of what it is.
     pub const TITLE: &'static str =
-        "XCP's router beside TCP: drops as much of other flows as leaves XCP its share";
+        "XCP's router beside TCP: drops packets of other flows so that XCP gets its share";
     /// The key of its source.
     pub const SOURCE: &'static str = "XCP-TCP";
     /// Its parameters.
@@ -140,13 +140,14 @@ pub(super) fn resolve(settings: &mut Settings, site: &Site, largest: Bytes) -> R
     let period = settings.number("period");
     if period != 0.0 && period < SHORTEST_PERIOD {
         let text = format!(
-            "{period} ms is too short to tell a rate; at least {SHORTEST_PERIOD} ms, or 0 for the control interval of XCP"
+            "{period} ms is too short to measure a rate; wanted at least {SHORTEST_PERIOD} ms, or 0 for the \
+             control interval of XCP"
         );
         return Err(Refusal::new("period", text));
     }
     let (least, most) = (settings.number("min_p"), settings.number("max_p"));
     if least > most {
-        return Err(Refusal::new("min_p", format!("{least} is more than max_p, {most}")));
+        return Err(Refusal::new("min_p", format!("{least} exceeds max_p, {most}")));
     }
     xcp::resolve(settings, site, largest)
 }

@@ -28,7 +28,7 @@ pub fn scenario(program: &str, arguments: &[String]) -> Result<Scenario, ExitCod
         ExitCode::from(2)
     };
     let Some((path, settings)) = arguments.split_first() else {
-        return Err(refuse(format!("{program}: a scenario is wanted: {program} FILE [KEY=VALUE]...")));
+        return Err(refuse(format!("{program}: wanted a scenario: {program} FILE [KEY=VALUE]...")));
     };
     let text =
         std::fs::read_to_string(path).map_err(|error| refuse(format!("{program}: {path}: {error}")))?;

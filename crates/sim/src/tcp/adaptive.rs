@@ -44,8 +44,8 @@ pub enum AckDecision {
 
 /// See the module.
 //
-// Differs from [LINUX]: the application reads at once, so that no acknowledgement is held for want of
-// window, and none is caused by reading. The receiver's round trip is that of the opening.
+// Differs from [LINUX]: the application reads at once, so that no acknowledgement is delayed by a small window,
+// and none is triggered by reading. The receiver's round-trip time is that of the handshake.
 #[derive(Clone, Debug)]
 pub struct Adaptive {
     /// How many acknowledgements the start is worth, and how many of them are left.

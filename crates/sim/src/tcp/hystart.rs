@@ -53,7 +53,7 @@ impl HyStart {
     ///
     /// A round ends with the acknowledgement of something that left since it began (hystart_update).
     //
-    // Differs from [LINUX] before 6.14: there the rounds, too, begin where the window first is 16, in the
+    // Differs from [LINUX] before 6.14: in those kernels rounds, too, begin when the window first is 16, in the
     // middle of a round, so that a train is measured from there.
     pub fn is_over(&mut self, ack: &AckEvent, cwnd: f64, una: u64, next: u64) -> bool {
         self.least = self.least.min(ack.rtt);

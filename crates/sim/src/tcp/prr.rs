@@ -26,9 +26,9 @@ impl Prr {
     /// An acknowledgement delivers `packets`, and leaves so many in flight: how many more may
     /// leave. `advanced`: the cumulative acknowledgement moved.
     //
-    // Unclear in [RFC 6937, 3.1]: which of its two bounds to take. An acknowledgement that moves
-    // on shows that retransmissions arrive, and gets that of slow start; any other gets the
-    // conservative one, so that a recovery that loses again does not speed up. So does Linux.
+    // Unclear in [RFC 6937, 3.1]: which of its two bounds to use. An acknowledgement that advances shows that
+    // retransmissions arrive, and uses the slow-start bound; any other uses the conservative one, so that a
+    // recovery that loses again does not speed up. Linux does the same.
     pub fn delivered(&mut self, packets: u64, in_flight: u64, ssthresh: f64, advanced: bool) -> u64 {
         self.delivered += packets;
         let kept = self.delivered.saturating_sub(self.out);
@@ -39,9 +39,9 @@ impl Prr {
     /// The same as the kernel has it; `fine`: the cumulative acknowledgement moved, and no other loss
     /// was found.
     //
-    // Differs from [RFC 6937, 3.1]: the conservative bound, too, lets go what is delivered now, so that
-    // an acknowledgement without retransmissions in it keeps the number in flight; and as long as nothing
-    // has left, one packet may.
+    // Differs from [RFC 6937, 3.1]: the conservative bound also allows the packets that are delivered now, so
+    // that an acknowledgement without retransmissions in it keeps the number in flight; and as long as nothing
+    // has been sent, one packet is allowed.
     pub fn delivered_in_kernel(&mut self, packets: u64, in_flight: u64, ssthresh: f64, fine: bool) -> u64 {
         self.delivered += packets;
         let kept = self.delivered.saturating_sub(self.out);

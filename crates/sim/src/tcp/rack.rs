@@ -107,7 +107,8 @@ impl Rack {
 
     /// A packet was retransmitted needlessly; `next`: all below it was sent [RFC 8985, 6.2 step 4].
     //
-    // Differs from [RFC 8985, 6.2]: only where packets have changed places, as in Linux.
+    // Differs from [RFC 8985, 6.2]: the reordering window widens only if packets have been reordered, as in
+    // Linux.
     pub fn widen_reorder_window(&mut self, una: u64, next: u64) {
         if self.reordered && una >= self.round_end {
             self.reorder_steps = (self.reorder_steps + 1).min(MOST_REORDER_STEPS);

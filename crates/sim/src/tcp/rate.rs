@@ -66,10 +66,10 @@ impl RateSampler {
     /// An acknowledgement of the packet stamped `echo` delivers `packets`; `lost`: packets believed
     /// lost so far. `None`: a packet that left later was acknowledged before.
     //
-    // Differs from [DELIVERY-RATE]: the packet is the one whose stamp is echoed. Where an
-    // acknowledgement was held that is the first of those that it covers, and a packet that was
-    // overtaken gives no sample. So the interval is never below the smallest round-trip time, and
-    // no check of that is needed. Without SACK, duplicate acknowledgements deliver nothing.
+    // Differs from [DELIVERY-RATE]: the packet of a sample is the one whose time stamp is echoed. If an
+    // acknowledgement was delayed, that is the first of the packets that it covers, and a packet that was
+    // overtaken gives no sample. So the interval is never below the smallest round-trip time, and no check of
+    // that is needed. Without SACK, duplicate acknowledgements deliver nothing.
     pub fn sample(&mut self, echo: Time, packets: u64, lost: u64, now: Time) -> Option<RateSample> {
         self.delivered += packets;
         self.delivered_at = now;

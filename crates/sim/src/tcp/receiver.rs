@@ -105,9 +105,9 @@ impl Receiver {
     /// Whether an acknowledgement is held that must leave before `data` is taken, since it says
     /// something else about marks [RFC 8257, 3.2], or what a later one would have no room for.
     //
-    // Unclear in [RFC 8257, 3.2]: whether the immediate acknowledgement covers the packet that
-    // turns the echo. There are two, as in Linux: for what was held, by the old echo, and for that
-    // packet, by the new one. So an acknowledgement speaks for all that it covers.
+    // Unclear in [RFC 8257, 3.2]: whether the immediate acknowledgement covers the packet that changes the
+    // echo. Two are sent, as in Linux: one for the packets held so far, with the old echo, and one for that
+    // packet, with the new echo. So an acknowledgement speaks for all packets that it covers.
     pub fn must_ack_before(&self, data: &Data) -> bool {
         self.exact && self.delayed.is_some() && self.echoes != (data.ecn == Ecn::Marked)
             || self.is_special && self.is_third_run(data)
@@ -144,9 +144,9 @@ impl Receiver {
         let news = if self.exact {
             marked != self.echoes
         } else {
-            // Unclear in [RFC 3168, 6.1.3]: whether the acknowledgement of a marked packet may be
-            // held. It may not: the sender hears of the mark at once, and no acknowledgement covers
-            // both a mark and a CWR behind it.
+            // Unclear in [RFC 3168, 6.1.3]: whether the acknowledgement of a marked packet may be delayed. It
+            // may not: the sender learns of the mark at once, and no acknowledgement covers both a mark and a
+            // CWR after it.
             marked
         };
         if self.exact || fresh && (marked || data.cwr) {

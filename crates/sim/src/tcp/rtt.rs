@@ -128,9 +128,9 @@ impl RttEstimator {
 
     /// Works out what follows from an estimate that has changed.
     ///
-    // Differs from [RFC 6298, 2.4]: the floor holds for the margin above the smoothed time, not
-    // for the whole, as in Linux, unless `rto = "rfc6298"` asks for that. With a floor below the
-    // round-trip time the RFC's reading leaves hardly any margin in a steady queue, and every
+    // Differs from [RFC 6298, 2.4]: the lower bound applies to the margin above the smoothed round-trip time,
+    // not to the whole timeout, as in Linux, unless `rto = "rfc6298"` asks for the latter. With a bound below
+    // the round-trip time the RFC's reading leaves hardly any margin in a steady queue, and every
     // retransmission races its timer.
     #[inline(always)]
     fn follow(&mut self) {

@@ -194,8 +194,8 @@ impl Scoreboard {
 
     /// The timer ran out: everything unreported is lost, and nothing is in the network.
     ///
-    // Differs from [RFC 2018, 8]: the reports are kept, as in Linux; our receivers never take one
-    // back.
+    // Differs from [RFC 2018, 8]: SACK reports are kept after a timeout, as in Linux; the receivers here never
+    // renege.
     pub fn lose_all(&mut self) {
         self.lose_below(self.next);
         self.resent_below = self.una;

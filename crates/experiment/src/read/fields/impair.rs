@@ -16,32 +16,28 @@ pub(super) const LOSS: Accepts = Either(&[PROBABILITY, Table(&LOSS_TABLE)]);
 
 static LOSS_TABLE: Shape = Shape {
     name: "{ every = … }, { at = […], flows = […] } or { good_to_bad = …, bad_to_good = … }",
-    help: "A number is the probability of each packet. Otherwise `every`, `at`, or the two probabilities of a chain \
-           that loses in bursts (Gilbert-Elliott): it steps with each data packet, finds the link bad for \
-           good_to_bad / (good_to_bad + bad_to_good) of them, and stays so for 1 / bad_to_good packets on average.",
+    help: "A number is the loss probability of each packet. Otherwise `every`, `at`, or the two \
+           probabilities of a Gilbert-Elliott chain, which loses packets in bursts: the chain steps with \
+           each data packet, is in the bad state for good_to_bad / (good_to_bad + bad_to_good) of the \
+           packets, and stays in it for 1 / bad_to_good packets on average.",
     fields: &[
-        field("every", Whole { least: 1, most: u64::MAX }, Said("unused"), "Every N-th data packet."),
+        field("every", Whole { least: 1, most: u64::MAX }, Said("unused"), "Every N-th data packet is lost."),
         field(
             "at",
             List(&Accepts::Span { least: Span::ZERO, most: LONGEST_RUN }),
             Said("unused"),
-            "Of each chosen flow the first packet at or after each of these times, which ascend.",
+            "Ascending times; of each selected flow, the first packet at or after each of them is lost.",
         ),
         field(
             "flows",
             List(&Text),
             Said("all flows"),
-            "The flows that `at` strikes, by name; `*` stands for anything.",
+            "Names of the flows to which `at` applies; `*` matches any text.",
         ),
-        field("good_to_bad", LEAVES, Said("unused"), "Probability that the link turns bad with a packet."),
-        field("bad_to_good", LEAVES, Said("unused"), "Probability that the link turns good with a packet."),
-        field(
-            "loss_good",
-            PROBABILITY,
-            value("0"),
-            "Of a chain: probability of each packet while it is good.",
-        ),
-        field("loss_bad", PROBABILITY, value("1"), "Of a chain: probability of each packet while it is bad."),
+        field("good_to_bad", LEAVES, Said("unused"), "Probability per packet of a change to the bad state."),
+        field("bad_to_good", LEAVES, Said("unused"), "Probability per packet of a change to the good state."),
+        field("loss_good", PROBABILITY, value("0"), "Loss probability of each packet in the good state."),
+        field("loss_bad", PROBABILITY, value("1"), "Loss probability of each packet in the bad state."),
     ],
 };
 
@@ -49,16 +45,16 @@ pub(super) const POLICER: Field = field(
     "policer",
     Table(&POLICER_TABLE),
     Said("none"),
-    "Drops data packets beyond a rate, before the queue; in the direction of `loss`.",
+    "Drops data packets that exceed a rate, before the queue; in the direction of `loss`.",
 );
 
 static POLICER_TABLE: Shape = Shape {
     name: "{ rate = …, burst = … }",
-    help: "A bucket of tokens, full at the start. A data packet that finds fewer tokens than its size on the wire is \
-           dropped; it counts as dropped by the link.",
+    help: "A token bucket, full at the start. A data packet that finds fewer tokens than its size on the \
+           wire is dropped; it counts as dropped by the link.",
     fields: &[
-        field("rate", Rate, Required, "At which the bucket fills."),
-        field("burst", VOLUME, Required, "What the bucket holds, at least the largest packet."),
+        field("rate", Rate, Required, "Rate at which the bucket fills."),
+        field("burst", VOLUME, Required, "Size of the bucket, at least that of the largest packet."),
     ],
 };
 
@@ -68,16 +64,16 @@ pub(super) const JITTER: Field = field(
     "jitter",
     DELAYS,
     Said("none"),
-    "Random delay of every packet behind the queue, in the direction of `loss`.",
+    "Random extra delay of every packet after the queue, in the direction of `loss`.",
 );
 
 static JITTER_TABLE: Shape = Shape {
     name: "{ delay = …, keep_order = … }",
-    help: "A text alone is the `delay`. Each packet draws its own. Where the order is kept, one that would overtake \
-           arrives with the one before it.",
+    help: "A string alone is the `delay`. Each packet draws its own delay. If the order is kept, a packet \
+           that would overtake another one arrives together with it.",
     fields: &[
-        field("delay", Overhead, Required, "On top of the link's."),
-        field("keep_order", Switch, value("true"), "Whether no packet overtakes another."),
+        field("delay", Overhead, Required, "Delay in addition to that of the link."),
+        field("keep_order", Switch, value("true"), "Whether packets are kept in order."),
     ],
 };
 
@@ -85,19 +81,19 @@ pub(super) const REORDER: Field = field(
     "reorder",
     Table(&REORDER_TABLE),
     Said("none"),
-    "Packets held behind the queue so that others overtake them, in the direction of `loss`.",
+    "Packets that are delayed after the queue so that others overtake them, in the direction of `loss`.",
 );
 
 static REORDER_TABLE: Shape = Shape {
     name: "{ probability = …, delay = … }",
-    help: "Some packets are longer on their way.",
+    help: "Packets chosen at random are delayed.",
     fields: &[
-        field("probability", PROBABILITY, Required, "Of each packet."),
+        field("probability", PROBABILITY, Required, "Probability that a packet is delayed."),
         field(
             "delay",
             Accepts::Span { least: INSTANT, most: Span::from_s(60) },
             Required,
-            "By how much longer.",
+            "Delay in addition to that of the link.",
         ),
     ],
 };

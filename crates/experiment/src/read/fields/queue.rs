@@ -16,8 +16,8 @@ const CAPACITY: Field = field(
     "capacity",
     Capacity,
     Required,
-    "A time (times the rate, in the largest packets, rounded up), a size on the wire, packets, multiples of \
-     the bandwidth-delay product, or no limit.",
+    "Limit of the queue: a time (multiplied by the rate, in largest packets, rounded up), a size on the \
+     wire, packets, a multiple of the bandwidth-delay product, or no limit.",
 );
 
 const DROPTAIL: Shape = Shape {
@@ -29,8 +29,8 @@ const DROPTAIL: Shape = Shape {
             "mark",
             Capacity,
             Said("none"),
-            "A data packet of a flow with `ecn` that finds so much in the queue is marked (RFC 3168). The same forms, \
-             below `capacity`.",
+            "Marking threshold: a data packet of a flow with `ecn` that finds this much in the queue is \
+             marked (RFC 3168). It takes the same forms as `capacity` and must be below it.",
         ),
     ],
 };

@@ -5,50 +5,51 @@ use fairhaul_units::{Bytes, Kind, Parameter, Rate, Settings, Span};
 use crate::queue::{Capacity, Refusal, Site};
 
 const SHARE: Kind = Kind::Number { least: 0.0, most: 1.0, unit: "" };
-const LENGTH: Kind = Kind::Number { least: 0.0, most: 1e9, unit: "mean packets, or shares of the capacity" };
+const LENGTH: Kind =
+    Kind::Number { least: 0.0, most: 1e9, unit: "mean packets, or fractions of the capacity" };
 
 pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "min_threshold",
         kind: LENGTH,
         default: 0.0,
-        help: "the average queue from which on it drops; 0: 5, or half of what `target_delay` holds where that is more [NS-2]",
+        help: "lower threshold: average queue at which drops begin; 0: the larger of 5 packets and half of the packets that `target_delay` holds [NS-2]",
     },
     Parameter {
         name: "max_threshold",
         kind: LENGTH,
         default: 0.0,
-        help: "the average queue at which it drops with `max_p`; 0: three times the lower [NS-2]",
+        help: "upper threshold: average queue at which the drop probability is `max_p`; 0: three times the lower one [NS-2]",
     },
     Parameter {
         name: "threshold_unit",
         kind: Kind::Word(&["packets", "capacity"]),
         default: 0.0,
-        help: "what thresholds count: packets of `mean_packet`, or shares of the capacity; automatic ones are what they are",
+        help: "unit of given thresholds: packets of `mean_packet`, or fractions of the capacity; automatic thresholds are not affected",
     },
     Parameter {
         name: "target_delay",
         kind: Kind::Number { least: 0.0, most: 1000.0, unit: "ms" },
         default: 5.0,
-        help: "delay from which the automatic lower threshold follows [NS-2]",
+        help: "delay from which the automatic lower threshold is computed [NS-2]",
     },
     Parameter {
         name: "max_p",
         kind: Kind::Number { least: 1e-6, most: 1.0, unit: "" },
         default: 0.1,
-        help: "drop probability at the upper threshold, before drops are spread [NS-2]",
+        help: "drop probability at the upper threshold, before drops are spaced out [NS-2]",
     },
     Parameter {
         name: "q_weight",
         kind: Kind::Number { least: -2.0, most: 1.0, unit: "" },
         default: -1.0,
-        help: "weight of an arrival in the average; -1: ten round trips of the link, 0: one second of packets has weight one, -2: ten times that [NS-2]",
+        help: "weight of an arrival in the average; -1: from ten round trips of the link; 0: one second of packets has weight one; -2: ten times that [NS-2]",
     },
     Parameter {
         name: "mean_packet",
         kind: Kind::Number { least: 0.0, most: 64_000.0, unit: "B" },
         default: 0.0,
-        help: "what one packet counts for in bytes, rates and automatic values; 0: the largest of the scenario (500 in ns-2) [NS-2]",
+        help: "mean packet size for bytes, rates and automatic values; 0: the largest packet of the scenario (500 in ns-2) [NS-2]",
     },
     Parameter {
         name: "queue_in_bytes",
@@ -66,56 +67,51 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         name: "gentle",
         kind: Kind::Switch,
         default: 1.0,
-        help: "above the upper threshold the probability rises to 1 at twice that; off: it is 1 at once [NS-2]",
+        help: "gentle mode: above the upper threshold the probability rises to 1 at twice the threshold; false: it jumps to 1 [NS-2]",
     },
     Parameter {
         name: "wait",
         kind: Kind::Switch,
         default: 1.0,
-        help: "wait 1 / p packets between drops, so that gaps are uniform from 1 / p to 2 / p; off: from 1 to 1 / p [NS-2]",
+        help: "wait 1 / p packets between drops, so that gaps are uniform from 1 / p to 2 / p; false: from 1 to 1 / p [NS-2]",
     },
     Parameter {
         name: "mark_p",
         kind: SHARE,
         default: 0.1,
-        help: "packets of flows with `ecn` are marked below this probability and dropped above; 1: always marked below the end of the curve [NS-2]",
+        help: "packets of flows with `ecn` are marked below this drop probability and dropped above it; 1: always marked up to the end of the curve [NS-2]",
     },
     Parameter {
         name: "adaptive",
         kind: Kind::Switch,
         default: 0.0,
-        help: "Adaptive RED: move `max_p` so that the average stays halfway between the thresholds [ARED]",
+        help: "Adaptive RED: adjust `max_p` so that the average stays halfway between the thresholds [ARED]",
     },
     Parameter {
         name: "interval",
         kind: Kind::Number { least: 0.001, most: 1000.0, unit: "s" },
         default: 0.5,
-        help: "of adaptation: the least time between two steps [ARED]",
+        help: "adaptive: shortest time between two adjustments [ARED]",
     },
     Parameter {
         name: "alpha",
         kind: SHARE,
         default: 0.01,
-        help: "of adaptation: a step up, at most a quarter of `max_p` [ARED]",
+        help: "adaptive: step by which `max_p` rises, at most a quarter of `max_p` [ARED]",
     },
     Parameter {
         name: "beta",
         kind: SHARE,
         default: 0.9,
-        help: "of adaptation: the factor of a step down [ARED]",
+        help: "adaptive: factor by which `max_p` falls [ARED]",
     },
     Parameter {
         name: "bottom",
         kind: SHARE,
         default: 0.0,
-        help: "of adaptation: from where `max_p` falls no more; 0: 0.01, or a window of 1000 B packets over 100 ms where that is less [NS-2]",
+        help: "adaptive: lower bound of `max_p`; 0: 0.01, or that of a window of 1000 B packets over 100 ms if that is smaller [NS-2]",
     },
-    Parameter {
-        name: "top",
-        kind: SHARE,
-        default: 0.5,
-        help: "of adaptation: from where `max_p` rises no more [ARED]",
-    },
+    Parameter { name: "top", kind: SHARE, default: 0.5, help: "adaptive: upper bound of `max_p` [ARED]" },
 ];
 
 /// Puts numbers in the place of automatic values, and checks what they are to each other.
@@ -125,7 +121,7 @@ pub(crate) fn resolve(settings: &mut Settings, site: &Site, largest: Bytes) -> R
     }
     let mean_packet = settings.number("mean_packet");
     if mean_packet < 1.0 {
-        return Err(Refusal::new("mean_packet", format!("{mean_packet} B is less than a byte")));
+        return Err(Refusal::new("mean_packet", format!("{mean_packet} B is less than one byte")));
     }
     let rate = packets_per_s(site.rate, mean_packet);
     settings.set("q_weight", weight(settings.number("q_weight"), rate, site.delay)?);
@@ -149,7 +145,10 @@ fn weight(asked: f64, packets_per_s: f64, delay: Span) -> Result<f64, Refusal> {
         0.0 => Ok(over(packets_per_s)),
         -2.0 => Ok(over(packets_per_s / 10.0)),
         weight if weight > 0.0 => Ok(weight),
-        _ => Err(Refusal::new("q_weight", "below zero there are only the codes -1 and -2".into())),
+        _ => Err(Refusal::new(
+            "q_weight",
+            "wanted a weight of at least 0, or one of the codes -1 and -2".into(),
+        )),
     }
 }
 
@@ -167,7 +166,7 @@ fn thresholds(
                 Capacity::Unlimited => {
                     return Err(Refusal::new(
                         "threshold_unit",
-                        "a queue without a limit has no shares".into(),
+                        "fractions of the capacity need a queue with a limit".into(),
                     ));
                 }
                 // So many of the packets that the average counts.
@@ -176,10 +175,7 @@ fn thresholds(
             };
             if let Some(above) = asked.iter().position(|share| *share > 1.0) {
                 let name = ["min_threshold", "max_threshold"][above];
-                return Err(Refusal::new(
-                    name,
-                    format!("{} is more than the whole capacity, 1", asked[above]),
-                ));
+                return Err(Refusal::new(name, format!("{} exceeds the whole capacity, 1", asked[above])));
             }
             whole
         }
@@ -191,7 +187,7 @@ fn thresholds(
     if max <= min {
         return Err(Refusal::new(
             "max_threshold",
-            format!("{max} packets are not above the lower threshold, {min}"),
+            format!("{max} packets must be above the lower threshold of {min} packets"),
         ));
     }
     settings.set("min_threshold", min);

@@ -147,8 +147,8 @@ impl XcpAllocator {
 
     /// The end of a control interval [XCP-SPEC, 4.3] in which `rate` was asked of `capacity`.
     pub fn control(&mut self, rule: &XcpRule, capacity: f64, rate: f64) {
-        // Unclear in [XCP-SPEC, 4.3]: what holds where no sender has said its round-trip time. As in
-        // [NS-2] the first interval; nobody can gain then.
+        // Unclear in [XCP-SPEC, 4.3]: the interval while no sender has reported its round-trip time. It is the
+        // first interval, as in [NS-2]; no flow can gain then.
         self.rtt = if self.sum_gap > 0.0 { self.sum_weighted / self.sum_gap } else { FIRST.as_secs() };
         let change = rule.alpha * (capacity - rate) - rule.beta * self.standing / self.rtt;
         let shuffled = (rule.gamma * rate - change.abs()).max(0.0);

@@ -192,15 +192,15 @@ impl Fair {
         match self.rule.drop_rule {
             DropRule::Literal { floor, ceiling, up, down, at_floor } => {
                 let near = self.rule.tolerance * capacity;
-                // Unclear in [XCP-TCP, 3.3]: what "do not decrease their transmission rate" is held against.
-                // Against their rate in the interval before.
+                // Unclear in [XCP-TCP, 3.3]: the reference for "do not decrease their transmission rate". It is
+                // their rate in the interval before.
                 if rate > target + near && rate >= self.before {
                     self.p = (self.p * up).min(ceiling);
                 } else if rate < target - near {
                     self.p = (self.p * libm::pow(down, periods as f64)).max(floor);
                 }
                 // Unclear in [XCP-TCP, 3.3]: whether packets are dropped while the rate is below its share.
-                // They are not, as "TCP flows are no longer penalized" at the least probability.
+                // They are not, because "TCP flows are no longer penalized" at the smallest probability.
                 self.drops = at_floor || rate > target;
             }
             DropRule::Adaptive { horizon, ceiling } => {

@@ -11,10 +11,10 @@ impl<C: Controller + Clone> Sender<C> {
     /// How many packets leave together from now on, of those that the window lets go; `None`: it is
     /// worth waiting for another acknowledgement.
     ///
-    // Differs from [LINUX]: as there, what waits does so for a full burst, a third of the window or
-    // the end of what is ready, and not in recovery; but a burst is not bounded by 1 ms of the
-    // pacing rate, and does not leave early where the next acknowledgement is half a round trip
-    // away, so that its size is what the scenario says.
+    // Differs from [LINUX]: as in Linux, data wait for a full burst, a third of the window or the end of the
+    // data that is ready, and not in recovery; but a burst is not limited to 1 ms of the pacing rate, and does
+    // not leave early when the next acknowledgement is half a round trip away, so that its size is the one in
+    // the scenario.
     #[inline(always)]
     pub(super) fn burst(&mut self) -> Option<u64> {
         if self.config.offload == 1 || self.state != CaState::Open {

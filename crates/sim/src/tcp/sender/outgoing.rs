@@ -125,7 +125,7 @@ impl<C: Controller + Clone> Sender<C> {
 
     fn pacing(&self) -> Pacing {
         match self.controller.pacing(&self.window) {
-            // Unclear in [FHSTCP, Fig. 1]: whether recovery is paced. It is not: a hole is filled at once.
+            // Unclear in [FHSTCP, Fig. 1]: whether recovery is paced. It is not: retransmissions leave at once.
             Pacing::Blocks { .. } if self.state != CaState::Open => Pacing::None,
             pacing => pacing,
         }

@@ -93,8 +93,8 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// The reordering window of overtaken packets has ended [LINUX, tcp_rack_reo_timeout].
     //
-    // Differs from [LINUX]: after a timeout what is found lost again is sent again, but begins no fast
-    // recovery; the window is small already.
+    // Differs from [LINUX]: after a timeout, packets that are found lost again are retransmitted, but they
+    // begin no fast recovery, because the window is small already.
     fn on_reorder_timer(&mut self, now: Time) -> Outcome {
         let (recovering, timing) = (self.state != CaState::Open, self.timing(now));
         let Some(rack_tlp) = &mut self.rack_tlp else { return Outcome::Quiet };

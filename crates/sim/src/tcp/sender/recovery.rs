@@ -41,8 +41,8 @@ impl<C: Controller + Clone> Sender<C> {
     /// An acknowledgement that a later one has overtaken: what it reports was delivered all the same
     /// [RFC 6675, 5; LINUX, old_ack in tcp_ack]. Its time is no sample, and it ends nothing.
     //
-    // Differs from [LINUX]: where it reveals a loss, proportional reduction counts what it delivers; in a
-    // recovery under way it does not, as there.
+    // Differs from [LINUX]: if such an acknowledgement reveals a loss, proportional rate reduction counts the
+    // packets that it delivers; in a recovery that has already begun it does not, as in Linux.
     #[cold]
     pub(super) fn on_overtaken(&mut self, ack: &Ack, now: Time) -> Outcome {
         if !self.config.recovery.reports() || ack.blocks == 0 {
@@ -110,8 +110,8 @@ impl<C: Controller + Clone> Sender<C> {
             }
             Recovery::Rack => {
                 self.cancel_probe();
-                // Differs from [RFC 6937, 3]: the window before the reduction, not what is outstanding; and
-                // where an echo has begun to reduce it, that goes on (tcp_enter_recovery).
+                // Differs from [RFC 6937, 3]: RecoverFS is the window before the reduction, not the data
+                // outstanding; and a reduction that an echoed mark has begun continues (tcp_enter_recovery).
                 if !(eased && heeded) {
                     self.prr = Prr::new(cwnd as u64);
                 }
@@ -227,8 +227,9 @@ impl<C: Controller + Clone> Sender<C> {
         if advanced > 0 {
             self.rearm(now);
             // What jumps forward was received before the timeout: it is no sign of room.
-            // Differs from [RFC 3168, 6.1.2]: after a timeout an echo does not stop growth. It
-            // goes on until new data say CWR; what leaves before them would go one packet a round.
+            // Differs from [RFC 3168, 6.1.2]: after a timeout an echoed mark does not stop growth. The echo
+            // continues until new data carry CWR, and until then the sender would be limited to one packet per
+            // round.
             let most = if self.config.slow_start.is_full() { f64::INFINITY } else { 2.0 };
             let event = event.map(|event| AckEvent { packets: event.packets.min(most), ..*event });
             self.grow(event.as_ref(), true);

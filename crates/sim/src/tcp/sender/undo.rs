@@ -61,9 +61,9 @@ impl<C: Controller + Clone> Sender<C> {
     /// An acknowledgement moved on. Where it shows that nothing was lost, all is as before: since
     /// when what was done is taken back.
     ///
-    // Differs from [RFC 3522, 3.2]: the verdict waits until all that was sent again is
-    // acknowledged, not for the first acknowledgement alone. Of several gaps of which one is a
-    // loss, the first to be closed may be a late packet. So does Linux.
+    // Differs from [RFC 3522, 3.2]: the decision waits until all retransmissions are acknowledged, not only for
+    // the first acknowledgement. Of several gaps of which one is a loss, the first to be closed may be a late
+    // packet. Linux does the same.
     pub(super) fn undo(&mut self, ack: &Ack, now: Time) -> Option<Time> {
         if self.undo_state.is_none() && self.resent_since == Time::NEVER {
             return None;
@@ -77,8 +77,8 @@ impl<C: Controller + Clone> Sender<C> {
         if ack.echo >= saved.resent {
             return None;
         }
-        // Differs from [RFC 4015, 3.4]: the window is at once what it was, not what is in flight
-        // with slow start from there, as in Linux. What is late fills most of it.
+        // Differs from [RFC 4015, 3.4]: the window is restored at once, as in Linux, not set to the packets in
+        // flight with slow start from there. The late packets fill most of it.
         self.window = saved.window;
         self.controller.clone_from(&saved.controller);
         self.no_fast_below = saved.no_fast_below;
