@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairhaul.cli import show
-from fairhaul.cli.manners import Count, Verb
+from fairhaul.cli.click_ext import Count, Verb
 from fairhaul.cli.progress import progress
 from fairhaul.cli.run import jobs_option, json_option
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from fairhaul.cli import show
-from fairhaul.cli.manners import Verb, Verbs
+from fairhaul.cli.click_ext import Verb, Verbs
 from fairhaul.cli.run import json_option
 
 dry_run_option = click.option(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairhaul.cli import show
-from fairhaul.cli.manners import Count, Verb, Verbs
+from fairhaul.cli.click_ext import Count, Verb, Verbs
 from fairhaul.cli.progress import progress
 from fairhaul.cli.run import jobs_option, json_option, read_all, set_option
 

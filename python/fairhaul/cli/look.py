@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from fairhaul.cli.manners import Verb, Word
+from fairhaul.cli.click_ext import Verb, Word
 from fairhaul.cli.show import as_json
 from fairhaul.nearest import hint
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from fairhaul.cli.manners import Verb
+from fairhaul.cli.click_ext import Verb
 
 
 @click.command(cls=Verb, example="fairhaul report out/first")

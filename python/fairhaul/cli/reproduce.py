@@ -10,7 +10,7 @@ import click
 
 from fairhaul import papers
 from fairhaul.cli import show
-from fairhaul.cli.manners import Count, Verb, Word
+from fairhaul.cli.click_ext import Count, Verb, Word
 from fairhaul.cli.progress import progress
 from fairhaul.cli.run import jobs_option, json_option
 from fairhaul.nearest import hint

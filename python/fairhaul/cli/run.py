@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairhaul.cli import show
-from fairhaul.cli.manners import Count, Verb, Word, told
+from fairhaul.cli.click_ext import Count, Verb, Word, told
 from fairhaul.cli.progress import progress
 from fairhaul.trace import FORMATS
 
