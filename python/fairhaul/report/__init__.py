@@ -69,10 +69,10 @@ def write(
     Files of an earlier report are replaced, each at once; the page comes last.
     """
     from fairhaul.report.page import write as write_page
-    from fairhaul.report.pen import Pen
+    from fairhaul.report.renderer import Renderer
 
-    with Pen() as pen:
-        return write_page(Path(path), title, question, answer, sections, pen)
+    with Renderer() as renderer:
+        return write_page(Path(path), title, question, answer, sections, renderer)
 
 
 def write_report(
@@ -83,11 +83,11 @@ def write_report(
     It goes into `out`, or into the one directory there is. A `ScenarioError` says which directory
     is none of a record.
     """
-    from fairhaul.report.pen import Pen
+    from fairhaul.report.renderer import Renderer
 
-    with Pen() as pen:
-        pen.start()  # before all that takes long to import
+    with Renderer() as renderer:
+        renderer.start()  # before all that takes long to import
         from fairhaul.report.runs import write as write_runs
 
         places = [Path(directory) for directory in directories]
-        return write_runs(places, None if out is None else Path(out), pen)
+        return write_runs(places, None if out is None else Path(out), renderer)

@@ -14,7 +14,7 @@ from fairhaul.record import Record, read
 from fairhaul.report import Figure, Section, Table, words
 from fairhaul.report import figures as draw
 from fairhaul.report.page import write as write_page
-from fairhaul.report.pen import Pen
+from fairhaul.report.renderer import Renderer
 from fairhaul.runs import titled
 from fairhaul.scenario import ScenarioError
 
@@ -42,8 +42,8 @@ class Study:
         return {**summary(self.runs), **same}
 
 
-def write(directories: Sequence[Path], out: Path | None, pen: Pen) -> Path:
-    """Write the report of the records in `directories`, its figures drawn by `pen`."""
+def write(directories: Sequence[Path], out: Path | None, renderer: Renderer) -> Path:
+    """Write the report of the records in `directories`, its figures drawn by `renderer`."""
     if not directories:
         raise ScenarioError("a directory with a record is wanted")
     if out is None and len(directories) > 1:
@@ -51,10 +51,10 @@ def write(directories: Sequence[Path], out: Path | None, pen: Pen) -> Path:
     if out is not None and out.exists() and not out.is_dir():
         raise ScenarioError(f"{out}: is there already and is no directory")
     places = [place for directory in directories for place in records_in(directory)]
-    return _write(gather(places), (out or directories[0]) / PAGE, pen)
+    return _write(gather(places), (out or directories[0]) / PAGE, renderer)
 
 
-def _write(studies: Sequence[Study], path: Path, pen: Pen) -> Path:
+def _write(studies: Sequence[Study], path: Path, renderer: Renderer) -> Path:
     found = [study.found for study in studies]
     labels = labels_of(studies)
     title = studies[0].record.meta["scenario"]["title"]
@@ -70,7 +70,7 @@ def _write(studies: Sequence[Study], path: Path, pen: Pen) -> Path:
         if len(titles) > 1:
             question = "How do these compare: who gets how much?"
             title = "; ".join(titles[:3]) + ("; …" if len(titles) > 3 else "")
-    return write_page(path, title, question, answer, sections, pen)
+    return write_page(path, title, question, answer, sections, renderer)
 
 
 def records_in(directory: Path) -> list[Path]:

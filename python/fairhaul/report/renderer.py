@@ -1,4 +1,4 @@
-"""The pen: a process that draws charts while this one goes on.
+"""The renderer: a process that draws charts while this one goes on.
 
 The converter takes half a second to get ready, and nothing else of its process runs while it works.
 """
@@ -18,7 +18,7 @@ from fairhaul.report import look
 PIPE_BYTES = 1 << 20
 
 
-class Pen:
+class Renderer:
     """Draws charts; it ends with its context."""
 
     def __init__(self) -> None:
