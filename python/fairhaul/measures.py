@@ -16,7 +16,7 @@ from fairhaul.fairness import entitlement, jain, max_min, max_min_ratio
 from fairhaul.integrity import bins_of
 from fairhaul.losses import REDUCTIONS, stood
 from fairhaul.modes import changes_per_s
-from fairhaul.parties import groups, shared_completions
+from fairhaul.groups import groups, shared_completions
 
 if TYPE_CHECKING:
     import numpy as np
