@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairhaul import delivery
-from fairhaul.episodes import episodes
+from fairhaul.loss_sync import episodes
 from fairhaul.fairness import entitlement, jain, max_min, max_min_ratio
 from fairhaul.integrity import bins_of
 from fairhaul.losses import REDUCTIONS, stood
