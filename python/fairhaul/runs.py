@@ -71,21 +71,21 @@ def together(measures: Sequence[dict[str, Any]]) -> dict[str, Any]:
     same: dict[str, Any] = {
         key: measures[0][key] for key in ("title", "variant") if key in measures[0]
     }
-    return {**same, "runs": list(measures), "summary": summary(believed(measures))}
+    return {**same, "runs": list(measures), "summary": summary(valid_runs(measures))}
 
 
-def counts(run: Mapping[str, Any]) -> bool:
+def is_valid(run: Mapping[str, Any]) -> bool:
     """Whether a run is to be believed, by its measures or what is noted of its record."""
     return bool(run.get("trust", {}).get("valid", True))
 
 
-def believed(measures: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def valid_runs(measures: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Give the runs that count: the simulator's, and of the lab's those that are to be believed.
 
     Raises:
         RunError: there is none.
     """
-    found = [run for run in measures if counts(run)]
+    found = [run for run in measures if is_valid(run)]
     if not found:
         reasons = sorted({reason for run in measures for reason in run["trust"]["reasons"]})
         title = titled(measures[0]["title"], measures[0].get("variant", {}))

@@ -212,7 +212,7 @@ def _run(
 ) -> None:
     """Run `tasks`; `done` is told the figures of each that count, and how many runs did not."""
     from fairhaul.measures import measure
-    from fairhaul.runs import believed, for_each, with_seeds
+    from fairhaul.runs import valid_runs, for_each, with_seeds
 
     plan = [
         (task, seeded)
@@ -230,7 +230,7 @@ def _run(
             runs[index] = one
             if len(runs) < task.repeats:
                 return
-            counted = believed([runs[i] for i in sorted(runs)])
+            counted = valid_runs([runs[i] for i in sorted(runs)])
             each = [figures_of(run, task.cell) for run in counted]
             figures = {key: [run[key] for run in each] for key in each[0]}
             done(task.cell, figures, len(runs) - len(counted))

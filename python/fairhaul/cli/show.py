@@ -69,10 +69,10 @@ def table(
 def measures(runs: Sequence[Mapping[str, Any]]) -> None:
     """Print the figures of one scenario's runs: those of one, or the means over several."""
     from fairhaul.estimate import summary
-    from fairhaul.runs import believed, titled
+    from fairhaul.runs import titled, valid_runs
 
     first, everything = runs[0], runs
-    runs = believed([dict(run) for run in runs])
+    runs = valid_runs([dict(run) for run in runs])
     found = first if len(runs) == 1 else summary(runs)
     seeds = [run["seed"] for run in runs]
     which = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.papers.experiment import Case, Experiment, Found, Key, Numbers
-from fairhaul.runs import counts, for_each, with_seeds
+from fairhaul.runs import for_each, is_valid, with_seeds
 
 if TYPE_CHECKING:
     from fairhaul.record import Record
@@ -67,7 +67,7 @@ def run(
             kept=one.keep(record) if one.keep is not None and wanted else None,
             cpu_s=record.meta["cpu_s"],
             packets=record.meta["packets"],
-            reasons=None if counts(record.meta) else record.meta["trust"]["reasons"],
+            reasons=None if is_valid(record.meta) else record.meta["trust"]["reasons"],
             lag_s=record.meta["trust"]["lag"]["p99_s"] if on == "lab" else None,
         )
 
