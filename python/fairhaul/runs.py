@@ -186,13 +186,13 @@ def for_each(
     """
     # Runs in real time take each other's processors, so that is for somebody to ask for.
     jobs = jobs or (1 if on == "lab" else cores())
-    fleet = _Fleet(plan, trace, on, None if on == "lab" else per_run(plan, jobs))
+    runs_ = RunPool(plan, trace, on, None if on == "lab" else per_run(plan, jobs))
     with ThreadPoolExecutor(max_workers=jobs) as pool:
-        futures = [pool.submit(fleet.run, i, then) for i in range(len(plan))]
+        futures = [pool.submit(runs_.run, i, then) for i in range(len(plan))]
         try:
-            _wait(futures, fleet, watch)
+            _wait(futures, runs_, watch)
         finally:
-            fleet.stop()
+            runs_.stop()
             pool.shutdown(cancel_futures=True)
     return [future.result() for future in futures]
 
@@ -202,18 +202,18 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _wait(futures: Sequence[Future[T]], fleet: _Fleet, watch: Watch | None) -> None:
+def _wait(futures: Sequence[Future[T]], runs_: RunPool, watch: Watch | None) -> None:
     """Wait until all is done; raise the first failure as soon as it is there."""
     left = set(futures)
     while left:
         done, left = wait(left, timeout=LOOK_EVERY_S, return_when=FIRST_EXCEPTION)
         if watch is not None:
-            watch(fleet.progress())
+            watch(runs_.progress())
         for future in done:
             future.result()
 
 
-class _Fleet:
+class RunPool:
     """Runs that are under way, seen and stopped from another thread."""
 
     def __init__(
