@@ -13,7 +13,7 @@ import pytest
 from fairhaul import RunError, cells
 from fairhaul.cells import work
 from fairhaul.cells.table import CELLS
-from fairhaul.runs import Engine, believed
+from fairhaul.runs import Engine, valid_runs
 from fairhaul.scenario import ScenarioError, read_one
 from tests.conftest import Fairhaul
 
@@ -211,9 +211,9 @@ def test_a_cycle_is_from_the_first_loss_that_is_measured_to_the_last() -> None:
 def test_a_run_that_is_not_to_be_believed_is_never_averaged_in() -> None:
     good: dict[str, Any] = {"title": "x", "trust": {"valid": True, "reasons": []}}
     bad: dict[str, Any] = {"title": "x", "trust": {"valid": False, "reasons": ["late"]}}
-    assert believed([good, bad]) == [good]
-    with pytest.raises(RunError, match="x: no run is to be believed: late"):
-        believed([bad, bad])
+    assert valid_runs([good, bad]) == [good]
+    with pytest.raises(RunError, match="x: no run is to be valid_runs: late"):
+        valid_runs([bad, bad])
 
 
 def test_an_unknown_cell_is_told_the_nearest(fairhaul: Fairhaul) -> None:

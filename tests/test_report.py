@@ -223,7 +223,7 @@ def test_a_pen_draws_in_order_and_says_what_it_cannot_draw() -> None:
     def chart(word: str) -> vega.Spec:
         return vega.layers([vega.words(word, {"x": {"value": 0}})], 100, 50)
 
-    with pen.Pen() as drawing:
+    with renderer.Renderer() as drawing:
         for word, drawn in zip("abc", drawing.draw([chart(word) for word in "abc"]), strict=True):
             assert drawn.startswith("<svg")
             assert f">{word}</text>" in drawn
@@ -275,7 +275,7 @@ def test_both_palettes_have_the_same_names() -> None:
 def test_who_draws_ends_without_a_word_when_whoever_asked_was_killed(amid: str) -> None:
     chart = {"data": {"values": []}, "mark": "point"}
     with subprocess.Popen(
-        [sys.executable, "-m", "fairhaul.report.pen"],
+        [sys.executable, "-m", "fairhaul.report.renderer"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

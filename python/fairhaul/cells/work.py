@@ -212,7 +212,7 @@ def _run(
 ) -> None:
     """Run `tasks`; `done` is told the figures of each that count, and how many runs did not."""
     from fairhaul.measures import measure
-    from fairhaul.runs import valid_runs, for_each, with_seeds
+    from fairhaul.runs import for_each, valid_runs, with_seeds
 
     plan = [
         (task, seeded)
