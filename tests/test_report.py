@@ -16,7 +16,7 @@ import pytest
 
 import fairhaul as package
 from fairhaul import report
-from fairhaul.report import bins, charts, gauges, look, pen, vega
+from fairhaul.report import bins, charts, gauges, look, renderer, vega
 
 from .conftest import SMALL, Fairhaul
 
