@@ -101,7 +101,7 @@ def test_what_another_build_simulated_is_run_again_and_said(
     engines.calls = []
     monkeypatch.setattr(work, "build", lambda: "another")
     told: list[str] = []
-    cells.compare([NAME], out=tmp_path, repeats=2, tell=told.append)
+    cells.compare([NAME], out=tmp_path, repeats=2, on_event=told.append)
     # What the kernel gave does not hang on the simulator.
     assert engines.calls == [("sim", NAME, 5)]
     assert "were simulated by another build" in told[0]

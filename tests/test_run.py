@@ -177,7 +177,7 @@ def test_a_value_that_is_missing_is_null() -> None:
 
 def test_progress_is_seen_and_ends_at_the_whole() -> None:
     seen: list[runs.Progress] = []
-    package.run(SMALL, seeds=2, watch=seen.append)
+    package.run(SMALL, seeds=2, on_progress=seen.append)
     assert seen[-1].runs == 2
     assert seen[-1].total_s == 40
     assert seen[-1].reached_s == 40

@@ -53,7 +53,7 @@ def test_an_interrupt_ends_the_figures_at_once() -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        runs.for_each([read_one(SMALL, None)], slow, watch=interrupt)
+        runs.for_each([read_one(SMALL, None)], slow, on_progress=interrupt)
     assert time.monotonic() - begun[0] < 5
 
 

@@ -26,7 +26,7 @@ Started = Callable[[subprocess.Popen[str]], None]
 
 def ask(
     request: Mapping[str, Any],
-    tell: Callable[[Line], None] = lambda _: None,
+    on_event: Callable[[Line], None] = lambda _: None,
     started: Started = lambda _: None,
     descriptors: Sequence[int] = (),
 ) -> Any:
@@ -34,7 +34,7 @@ def ask(
 
     Args:
         request: `do`, and what goes with it.
-        tell: Is given every line on the way: a `step` and whether it was `done`, a `warning`, a
+        on_event: Is given every line on the way: a `step` and whether it was `done`, a `warning`, a
             `look` at a watched twin.
         started: Is given the process, so that it can be ended.
         descriptors: Are open for it, too, under the same numbers.
@@ -58,7 +58,7 @@ def ask(
     ) as process:
         try:
             started(process)
-            last = _converse(process, json.dumps(envelope), tell)
+            last = _converse(process, json.dumps(envelope), on_event)
         except BaseException:
             process.terminate()
             raise
@@ -71,7 +71,7 @@ def ask(
     raise RunError(last["error"])
 
 
-def _converse(process: subprocess.Popen[str], request: str, tell: Callable[[Line], None]) -> Line:
+def _converse(process: subprocess.Popen[str], request: str, on_event: Callable[[Line], None]) -> Line:
     """Hand over a request, pass on what is told, and give the last line."""
     assert process.stdin is not None
     assert process.stdout is not None
@@ -84,5 +84,5 @@ def _converse(process: subprocess.Popen[str], request: str, tell: Callable[[Line
     for text in process.stdout:
         last = json.loads(text)
         if "result" not in last and "error" not in last:
-            tell(last)
+            on_event(last)
     return last

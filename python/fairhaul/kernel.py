@@ -13,7 +13,7 @@ from typing import Any
 
 from fairhaul.host import Line, ask
 
-Tell = Callable[[Line], None]
+OnEvent = Callable[[Line], None]
 
 
 def _silent(_: Line) -> None:
@@ -42,7 +42,7 @@ def install(
     namespaces: Sequence[str] = (),
     routes: Sequence[str] = (),
     dry_run: bool = False,
-    tell: Tell = _silent,
+    on_event: OnEvent = _silent,
 ) -> dict[str, Any]:
     """Install twins: all of them, or none.
 
@@ -55,7 +55,7 @@ def install(
         namespaces: Have those of these network namespaces use it.
         routes: Have those over these routes use it, by their prefixes.
         dry_run: Tell every change, and make none.
-        tell: Is given every step.
+        on_event: Is given every step.
 
     Raises:
         Refused: The host cannot have it, or the request is wrong; nothing was changed.
@@ -68,11 +68,11 @@ def install(
         raise Refused("a name and parameters are for one twin; install the others by themselves")
     exposure = {"default": default, "namespaces": list(namespaces), "routes": list(routes)}
     request = {"do": "install", "twins": wishes, "exposure": exposure, "dry_run": dry_run}
-    return dict(ask(request, tell))
+    return dict(ask(request, on_event))
 
 
 def change(
-    name: str, parameters: Mapping[str, str], *, dry_run: bool = False, tell: Tell = _silent
+    name: str, parameters: Mapping[str, str], *, dry_run: bool = False, on_event: OnEvent = _silent
 ) -> dict[str, Any]:
     """Change parameters of an installed twin, for all its flows, at once.
 
@@ -81,10 +81,10 @@ def change(
         RunError: It failed on the way.
     """
     request = {"do": "set", "name": name, "set": dict(parameters), "dry_run": dry_run}
-    return dict(ask(request, tell))
+    return dict(ask(request, on_event))
 
 
-def status(tell: Tell = _silent) -> dict[str, Any]:
+def status(on_event: OnEvent = _silent) -> dict[str, Any]:
     """Say what is installed and by whom, what uses it unasked, and which flows use it now.
 
     Of two looks at the flows, a second apart, comes `rate_bps`: what the other end acknowledged in
@@ -92,21 +92,21 @@ def status(tell: Tell = _silent) -> dict[str, Any]:
 
     Without root: the flows of this network namespace alone, and no parameters.
     """
-    return dict(ask({"do": "status"}, tell))
+    return dict(ask({"do": "status"}, on_event))
 
 
-def verify(*names: str, tell: Tell = _silent) -> dict[str, Any]:
+def verify(*names: str, on_event: OnEvent = _silent) -> dict[str, Any]:
     """Have the running kernel try twins, all of them if none is named, and leave no trace.
 
     Raises:
         Refused: The kernel lacks something, or root is missing.
         RunError: One of them does not work here.
     """
-    return dict(ask({"do": "verify", "twins": [{"twin": name} for name in names]}, tell))
+    return dict(ask({"do": "verify", "twins": [{"twin": name} for name in names]}, on_event))
 
 
 def remove(
-    *names: str, everything: bool = False, dry_run: bool = False, tell: Tell = _silent
+    *names: str, everything: bool = False, dry_run: bool = False, on_event: OnEvent = _silent
 ) -> dict[str, Any]:
     """Take twins out; flows that use them keep them until they end.
 
@@ -114,14 +114,14 @@ def remove(
         names: As `status` has them.
         everything: All of them, and what a process that was killed has left.
         dry_run: Tell every change, and make none.
-        tell: Is given every step.
+        on_event: Is given every step.
 
     Raises:
         Refused: Root is missing, or there is no such twin.
         RunError: It failed on the way.
     """
     request = {"do": "remove", "names": list(names), "all": everything, "dry_run": dry_run}
-    return dict(ask(request, tell))
+    return dict(ask(request, on_event))
 
 
 def watch(
@@ -129,7 +129,7 @@ def watch(
     limits: Mapping[str, float] | None = None,
     interval_s: float = 5.0,
     dry_run: bool = False,
-    tell: Tell = _silent,
+    on_event: OnEvent = _silent,
 ) -> dict[str, Any]:
     """Watch twins, all that are installed if none is named, and take out what loses too much.
 
@@ -141,11 +141,11 @@ def watch(
             `seconds` for which it lasts, `packets` that it sent in them at least.
         interval_s: Between looks; at each of them the share has to be above the limit.
         dry_run: Tell what would be taken out, and leave it.
-        tell: Is given every look.
+        on_event: Is given every look.
 
     Raises:
         Refused: Root is missing, a twin or a limit makes no sense.
         RunError: It failed on the way.
     """
     request: dict[str, Any] = {"do": "watch", "names": list(names), "interval_s": interval_s}
-    return dict(ask(request | {"limits": dict(limits or {}), "dry_run": dry_run}, tell))
+    return dict(ask(request | {"limits": dict(limits or {}), "dry_run": dry_run}, on_event))

@@ -18,7 +18,7 @@ from typing import Any
 from fairhaul import Scenario, Stopped, _core
 from fairhaul.host import Line, Refused, ask
 
-Tell = Callable[[Line], None]
+OnEvent = Callable[[Line], None]
 
 # A run that is not to be believed is tried so often in all.
 TRIES = 3
@@ -104,7 +104,7 @@ def shell(
     command: Sequence[str],
     *,
     receivers: Sequence[str] = (),
-    tell: Tell = lambda _: None,
+    on_event: OnEvent = lambda _: None,
 ) -> dict[str, Any]:
     """Run a program in the sending host of a flow, with this process's input and output.
 
@@ -114,7 +114,7 @@ def shell(
         command: The program and its words; its environment has `FAIRHAUL_PEER`, the address of the
             other end.
         receivers: Lines for `sh`, which run at the other end until the program ends.
-        tell: Is given every warning, and the addresses once the network is open.
+        on_event: Is given every warning, and the addresses once the network is open.
 
     Returns:
         The program's exit status as `status`, and what passed the network.
@@ -137,7 +137,7 @@ def shell(
         "terminal": terminal,
     }
     try:
-        return dict(ask(request, tell, descriptors=terminal))
+        return dict(ask(request, on_event, descriptors=terminal))
     finally:
         for descriptor in terminal:
             os.close(descriptor)

@@ -45,7 +45,7 @@ class Progress:
     """Those of `running` that are over, and whose figures are being computed."""
 
 
-Watch = Callable[[Progress], None]
+OnProgress = Callable[[Progress], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +99,7 @@ def run(
     *,
     seeds: int | None = None,
     jobs: int | None = None,
-    watch: Watch | None = None,
+    on_progress: OnProgress | None = None,
     on: Engine = "sim",
 ) -> Answer:
     """Run the one scenario of `source` with as many seeds, counted up from its own.
@@ -109,7 +109,7 @@ def run(
         set: keys to change, named as in `[sweep]`: `{"flow.F1.controller.c": 20}`.
         seeds: how many runs; where left out one, whose answer has no summary, as without `--seeds`.
         jobs: runs at a time; where left out all cores, and one in the lab.
-        watch: called with the progress about ten times a second, in the calling thread.
+        on_progress: called with the progress about ten times a second, in the calling thread.
         on: the engine: the simulator, or the lab with real kernels.
 
     Raises:
@@ -117,7 +117,7 @@ def run(
             scenarios of `source`.
         RunError: a run failed; all others were stopped.
     """
-    return run_many([read_one(source, set)], seeds=seeds, jobs=jobs, watch=watch, on=on)[0]
+    return run_many([read_one(source, set)], seeds=seeds, jobs=jobs, on_progress=on_progress, on=on)[0]
 
 
 def run_many(
@@ -125,7 +125,7 @@ def run_many(
     *,
     seeds: int | None = None,
     jobs: int | None = None,
-    watch: Watch | None = None,
+    on_progress: OnProgress | None = None,
     on: Engine = "sim",
 ) -> list[Answer]:
     """Run every scenario with as many seeds, `jobs` at a time.
@@ -134,7 +134,7 @@ def run_many(
         scenarios: what `read` gave, or several of that.
         seeds: runs of each, counted up from its own seed; one where left out.
         jobs: runs at a time; where left out all cores, and one in the lab.
-        watch: called with the progress about ten times a second, in the calling thread.
+        on_progress: called with the progress about ten times a second, in the calling thread.
         on: the engine.
 
     Returns:
@@ -150,7 +150,7 @@ def run_many(
     def both(_: int, record: Record) -> tuple[Record, dict[str, Any]]:
         return record, measure(record)
 
-    found = for_each(plan, both, jobs=jobs, watch=watch, on=on)
+    found = for_each(plan, both, jobs=jobs, on_progress=on_progress, on=on)
     answers = []
     for start in range(0, len(found), each):
         records, measures = zip(*found[start : start + each], strict=True)
@@ -172,7 +172,7 @@ def for_each(
     then: Callable[[int, Record], T],
     *,
     jobs: int | None = None,
-    watch: Watch | None = None,
+    on_progress: OnProgress | None = None,
     trace: str | None = None,
     on: Engine = "sim",
 ) -> list[T]:
@@ -190,7 +190,7 @@ def for_each(
     with ThreadPoolExecutor(max_workers=jobs) as pool:
         futures = [pool.submit(runs_.run, i, then) for i in range(len(plan))]
         try:
-            _wait(futures, runs_, watch)
+            _wait(futures, runs_, on_progress)
         finally:
             runs_.stop()
             pool.shutdown(cancel_futures=True)
@@ -202,13 +202,13 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _wait(futures: Sequence[Future[T]], runs_: RunPool, watch: Watch | None) -> None:
+def _wait(futures: Sequence[Future[T]], runs_: RunPool, on_progress: OnProgress | None) -> None:
     """Wait until all is done; raise the first failure as soon as it is there."""
     left = set(futures)
     while left:
         done, left = wait(left, timeout=LOOK_EVERY_S, return_when=FIRST_EXCEPTION)
-        if watch is not None:
-            watch(runs_.progress())
+        if on_progress is not None:
+            on_progress(runs_.progress())
         for future in done:
             future.result()
 

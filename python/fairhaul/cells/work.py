@@ -19,7 +19,7 @@ from fairhaul.scenario import ScenarioError, read_one
 
 if TYPE_CHECKING:
     from fairhaul.record import Record
-    from fairhaul.runs import Engine, Watch
+    from fairhaul.runs import Engine, OnProgress
 
 LEAST_S = 30.0
 CYCLES = 5
@@ -31,7 +31,7 @@ REPEATS = 5
 # Of a full packet: the kernel's has a time stamp, the simulator's has not.
 PAYLOAD = {"sim": PACKET - 40, "lab": PACKET - 52}
 
-Tell = Callable[[str], None]
+OnEvent = Callable[[str], None]
 Figures = Mapping[str, Sequence[float | None]]
 
 
@@ -94,8 +94,8 @@ def compare(
     repeats: int | None = None,
     out: Path | None = None,
     jobs: int | None = None,
-    watch: Watch | None = None,
-    tell: Tell = lambda _: None,
+    on_progress: OnProgress | None = None,
+    on_event: OnEvent = lambda _: None,
 ) -> list[Compared]:
     """Compare both engines on cells, all of them if none is named.
 
@@ -108,8 +108,8 @@ def compare(
         out: a directory: what is there of a cell is taken from it, what is run is written to it.
             The simulator's results are taken only if this very build of it gave them.
         jobs: runs at a time; one of the kernel where left out.
-        watch: called with the progress of the runs under way.
-        tell: told in a sentence what is done.
+        on_progress: called with the progress of the runs under way.
+        on_event: told in a sentence what is done.
 
     Raises:
         ScenarioError: there is no such cell.
@@ -127,7 +127,7 @@ def compare(
     if any(name not in known or not known[name].whole(wanted[name]) for name in wanted):
         lab.refuse_without_root()
     if old:
-        tell(f"{len(old)} cells in {out} were simulated by another build: they are run again")
+        on_event(f"{len(old)} cells in {out} were simulated by another build: they are run again")
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
 
@@ -137,12 +137,12 @@ def compare(
 
     unknown = [CELLS[name] for name in wanted if name not in found]
     if unknown:
-        tell(f"the simulator: {len(unknown)} cells")
-        _simulate(unknown, old, jobs, watch, done)
+        on_event(f"the simulator: {len(unknown)} cells")
+        _simulate(unknown, old, jobs, on_progress, done)
     lacking = {name: n for name, n in wanted.items() if not found[name].whole(n)}
     if lacking:
-        tell(f"the kernel: {len(lacking)} cells, {sum(lacking.values())} runs")
-        _ask([(found[name], n) for name, n in lacking.items()], jobs, watch, done)
+        on_event(f"the kernel: {len(lacking)} cells, {sum(lacking.values())} runs")
+        _ask([(found[name], n) for name, n in lacking.items()], jobs, on_progress, done)
     return [found[name] for name in wanted]
 
 
@@ -150,7 +150,7 @@ def _simulate(
     cells: Sequence[Cell],
     old: Mapping[str, Compared],
     jobs: int | None,
-    watch: Watch | None,
+    on_progress: OnProgress | None,
     done: Callable[[Compared], None],
 ) -> None:
     """Run `cells`; what the kernel gave of those in `old` stays, and is as long as they are."""
@@ -169,13 +169,13 @@ def _simulate(
     tasks = [
         Task(cell=cell, measured_s=measured_s(cycles[cell.name]), repeats=REPEATS) for cell in cells
     ]
-    _run(tasks, "sim", jobs, watch, keep)
+    _run(tasks, "sim", jobs, on_progress, keep)
 
 
 def _ask(
     lacking: Sequence[tuple[Compared, int]],
     jobs: int | None,
-    watch: Watch | None,
+    on_progress: OnProgress | None,
     done: Callable[[Compared], None],
 ) -> None:
     before = {one.cell.name: one for one, _ in lacking}
@@ -186,7 +186,7 @@ def _ask(
     tasks = [
         Task(cell=one.cell, measured_s=measured_s(one.cycle_s), repeats=n) for one, n in lacking
     ]
-    _run(tasks, "lab", jobs, watch, keep)
+    _run(tasks, "lab", jobs, on_progress, keep)
 
 
 def measured_s(cycle_s: float | None) -> float:
@@ -207,7 +207,7 @@ def _run(
     tasks: Sequence[Task],
     on: Engine,
     jobs: int | None,
-    watch: Watch | None,
+    on_progress: OnProgress | None,
     done: Callable[[Cell, Figures, int], None],
 ) -> None:
     """Run `tasks`; `done` is told the figures of each that count, and how many runs did not."""
@@ -235,7 +235,7 @@ def _run(
             figures = {key: [run[key] for run in each] for key in each[0]}
             done(task.cell, figures, len(runs) - len(counted))
 
-    for_each([seeded for _, seeded in plan], read, jobs=jobs, watch=watch, on=on)
+    for_each([seeded for _, seeded in plan], read, jobs=jobs, on_progress=on_progress, on=on)
 
 
 def cycle_s(record: Record) -> float | None:

@@ -48,8 +48,8 @@ def compare(
     from fairhaul.comparison.question import read_question
 
     question = read_question(controllers, **path)
-    with progress() as watch:
-        done = compare_read(question, seeds=seeds, jobs=jobs, watch=watch)
+    with progress() as on_progress:
+        done = compare_read(question, seeds=seeds, jobs=jobs, on_progress=on_progress)
     if json_:
         show.as_json(done.to_dict())
     else:

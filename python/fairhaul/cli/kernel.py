@@ -84,7 +84,7 @@ def install(
         parameters=parameters,
         namespaces=namespace,
         routes=route,
-        tell=_teller(json_),
+        on_event=_teller(json_),
         **options,
     )
     if json_:
@@ -103,7 +103,7 @@ def set_(name: str, settings: tuple[str, ...], dry_run: bool, json_: bool) -> No
     """Change parameters of a twin, under its flows."""
     from fairhaul import kernel as twins
 
-    done = twins.change(name, _parsed(settings), dry_run=dry_run, tell=_teller(json_))
+    done = twins.change(name, _parsed(settings), dry_run=dry_run, on_event=_teller(json_))
     if json_:
         show.as_json(done)
 
@@ -129,7 +129,7 @@ def verify(twins: tuple[str, ...], json_: bool) -> None:
     """Try twins on this kernel, and leave no trace."""
     from fairhaul import kernel as twins_
 
-    done = twins_.verify(*twins, tell=_teller(json_))
+    done = twins_.verify(*twins, on_event=_teller(json_))
     if json_:
         show.as_json(done)
     else:
@@ -149,7 +149,7 @@ def remove(names: tuple[str, ...], everything: bool, dry_run: bool, json_: bool)
     """
     from fairhaul import kernel as twins
 
-    done = twins.remove(*names, everything=everything, dry_run=dry_run, tell=_teller(json_))
+    done = twins.remove(*names, everything=everything, dry_run=dry_run, on_event=_teller(json_))
     if json_:
         show.as_json(done)
     elif not dry_run:
@@ -177,8 +177,8 @@ def watch(
     """
     from fairhaul import kernel as twins
 
-    tell = _teller(json_)
-    done = twins.watch(*names, limits=limits, interval_s=interval, dry_run=dry_run, tell=tell)
+    on_event = _teller(json_)
+    done = twins.watch(*names, limits=limits, interval_s=interval, dry_run=dry_run, on_event=on_event)
     if json_:
         show.as_json(done)
 
@@ -196,7 +196,7 @@ def _parsed(settings: tuple[str, ...]) -> dict[str, str]:
 def _teller(json_: bool) -> Any:
     """Print what is told on the way: to people as it comes, to programs warnings alone."""
 
-    def tell(line: Mapping[str, Any]) -> None:
+    def on_event(line: Mapping[str, Any]) -> None:
         if "warning" in line:
             click.echo(f"fairhaul: {line['warning']}", err=True)
         elif json_:
@@ -207,7 +207,7 @@ def _teller(json_: bool) -> Any:
             own, others = (line["finding"][who] for who in ("own", "others"))
             click.echo(f"{line['look']}: sent again {_share(own)}; other flows {_share(others)}")
 
-    return tell
+    return on_event
 
 
 def _share(counts: Mapping[str, int]) -> str:

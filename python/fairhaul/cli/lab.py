@@ -66,14 +66,14 @@ def shell(
         raise Refused(f"{file}: its [sweep] has {len(scenarios)} variants; a shell wants one")
     program = command or (os.environ.get("SHELL", "/bin/sh"),)
 
-    def tell(line: Mapping[str, Any]) -> None:
+    def on_event(line: Mapping[str, Any]) -> None:
         if "warning" in line:
             click.echo(f"warning: {line['warning']}", err=True)
         elif not command:
             click.echo(_greeting(line["open"]), err=True)
 
     with _keyboard_for_another():
-        done = engine.shell(scenarios[0], host, program, receivers=receivers, tell=tell)
+        done = engine.shell(scenarios[0], host, program, receivers=receivers, on_event=on_event)
     click.echo(_passed(done), err=True)
     sys.exit(done["status"])
 
@@ -170,14 +170,14 @@ def cells(
         for name in CELLS:
             click.echo(name)
         return
-    with progress() as watch:
+    with progress() as on_progress:
         done = compare(
             names,
             repeats=repeats,
             out=out,
             jobs=jobs,
-            watch=watch,
-            tell=lambda line: click.echo(line, err=True),
+            on_progress=on_progress,
+            on_event=lambda line: click.echo(line, err=True),
         )
     if json_:
         show.as_json({"cells": [one.to_dict() for one in done]})

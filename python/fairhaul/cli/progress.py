@@ -41,7 +41,7 @@ def progress() -> Iterator[Callable[[Progress], None] | None]:
     with Bar(*columns, console=Console(stderr=True), expand=True, transient=True) as bar:
         task = bar.add_task("", total=None)
 
-        def watch(seen: Progress) -> None:
+        def on_progress(seen: Progress) -> None:
             bar.update(
                 task,
                 # The last hundredth is left to the figures of the last runs.
@@ -50,4 +50,4 @@ def progress() -> Iterator[Callable[[Progress], None] | None]:
                 description=printable(described(seen)),
             )
 
-        yield watch
+        yield on_progress

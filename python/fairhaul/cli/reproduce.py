@@ -76,10 +76,10 @@ def reproduce(  # noqa: PLR0913, PLR0917
             click.echo(f"{entry['name']:14} {entry['title']} [{entry['source']}]")
         return
     places = _places(paper, out, on)
-    with progress() as watch:
+    with progress() as on_progress:
         done = [
             papers.reproduce(
-                name, quick=quick, seeds=seeds, jobs=jobs, watch=watch, only=only, on=on, out=to
+                name, quick=quick, seeds=seeds, jobs=jobs, on_progress=on_progress, only=only, on=on, out=to
             )
             for name, to in places.items()
         ]

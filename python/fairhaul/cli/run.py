@@ -180,8 +180,8 @@ def measure_all(
     from fairhaul.runs import for_each
 
     if out is None:
-        with progress() as watch:
-            found = for_each(plan, lambda _, record: measure(record), jobs=jobs, watch=watch, on=on)
+        with progress() as on_progress:
+            found = for_each(plan, lambda _, record: measure(record), jobs=jobs, on_progress=on_progress, on=on)
             return found, None
     done: dict[int, dict[str, Any]] = {}
     failure: BaseException | None = None
@@ -221,9 +221,9 @@ def _write_all(
             write_trace(record, *traced, directory / f"{traced[0]}.{traced[1]}")
 
     with _claimed(out) as draft:
-        with progress() as watch:
+        with progress() as on_progress:
             flow = None if traced is None else traced[0]
-            for_each(plan, keep, jobs=jobs, watch=watch, trace=flow, on=on)
+            for_each(plan, keep, jobs=jobs, on_progress=on_progress, trace=flow, on=on)
         if not report:
             return None
         from fairhaul.report import write_report

@@ -18,7 +18,7 @@ from fairhaul.comparison.question import Question, read_question
 from fairhaul.scenario import ScenarioError
 
 if TYPE_CHECKING:
-    from fairhaul.runs import Watch
+    from fairhaul.runs import OnProgress
 
 __all__ = ["Comparison", "compare"]
 
@@ -70,7 +70,7 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
     against: str | None = None,
     seeds: int = 1,
     jobs: int | None = None,
-    watch: Watch | None = None,
+    on_progress: OnProgress | None = None,
     most_packets: int = MOST_PACKETS,
 ) -> Comparison:
     """Compare congestion controllers over one DropTail bottleneck.
@@ -89,7 +89,7 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
         against: what else shares the bottleneck, such as `"4xreno"`.
         seeds: runs of each case; above 1 every figure is a mean with its 95 % interval.
         jobs: runs at a time; all cores where left out.
-        watch: called with the progress of the runs.
+        on_progress: called with the progress of the runs.
         most_packets: bound on what all runs together may carry.
 
     Returns:
@@ -114,7 +114,7 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
     except ScenarioError as error:
         # The options are those of the command line; here they are arguments.
         raise ScenarioError(*(str(told).removeprefix("--") for told in error.args)) from None
-    return compare_read(question, seeds=seeds, most_packets=most_packets, jobs=jobs, watch=watch)
+    return compare_read(question, seeds=seeds, most_packets=most_packets, jobs=jobs, on_progress=on_progress)
 
 
 def compare_read(
@@ -122,11 +122,11 @@ def compare_read(
     *,
     seeds: int = 1,
     jobs: int | None = None,
-    watch: Watch | None = None,
+    on_progress: OnProgress | None = None,
     most_packets: int = MOST_PACKETS,
 ) -> Comparison:
     """Answer a question that was read, as `compare` does."""
-    done = run_cases(question, seeds=seeds, most_packets=most_packets, jobs=jobs, watch=watch)
+    done = run_cases(question, seeds=seeds, most_packets=most_packets, jobs=jobs, on_progress=on_progress)
     return _comparison(question, done, seeds)
 
 

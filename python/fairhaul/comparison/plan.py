@@ -17,7 +17,7 @@ from fairhaul.runs import for_each, with_seeds
 from fairhaul.scenario import Scenario, ScenarioError, read_one
 
 if TYPE_CHECKING:
-    from fairhaul.runs import Watch
+    from fairhaul.runs import OnProgress
 
 # Full-size packets that all runs of a comparison may carry together, probes included. At 1.5
 # million packets a second on each of two cores, a third of what the engine does on a machine of
@@ -65,7 +65,7 @@ class Done:
 
 
 def run_cases(
-    question: Question, *, seeds: int, most_packets: int, jobs: int | None, watch: Watch | None
+    question: Question, *, seeds: int, most_packets: int, jobs: int | None, on_progress: OnProgress | None
 ) -> Done:
     """Run every case of `question` long enough."""
     transports = _cases(question)
@@ -78,7 +78,7 @@ def run_cases(
             for case, transport in transports.items()
             for seeded in with_seeds(_scenario(question, case, transport, duration_s), seeds)
         ]
-        found = for_each(plan, lambda _, record: measure(record), jobs=jobs, watch=watch)
+        found = for_each(plan, lambda _, record: measure(record), jobs=jobs, on_progress=on_progress)
         packets += sum(run["packets"] for run in found)
         cpu_s += sum(run["cpu_s"] for run in found)
         left_s -= duration_s

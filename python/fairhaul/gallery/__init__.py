@@ -15,7 +15,7 @@ from fairhaul.look import catalogue, needed_queue
 from fairhaul.runs import for_each
 
 if TYPE_CHECKING:
-    from fairhaul.runs import Watch
+    from fairhaul.runs import OnProgress
     from fairhaul.scenario import Scenario
 
 ROOT = Path(__file__).parents[3]
@@ -41,7 +41,7 @@ def write(
     only: Collection[str] = PARTS,
     quick: bool = False,
     jobs: int | None = None,
-    watch: Watch | None = None,
+    on_progress: OnProgress | None = None,
 ) -> list[Path]:
     """Run everything and write the figures below `root`; give their paths.
 
@@ -53,7 +53,7 @@ def write(
     folder = root / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for name, chart in _figures(only, quick, jobs, watch).items():
+    for name, chart in _figures(only, quick, jobs, on_progress).items():
         path = folder / f"{name}.svg"
         path.write_text(in_light(svg(chart)) + "\n", encoding="utf-8")
         written.append(path)
@@ -61,7 +61,7 @@ def write(
 
 
 def _figures(
-    only: Collection[str], quick: bool, jobs: int | None, watch: Watch | None
+    only: Collection[str], quick: bool, jobs: int | None, on_progress: OnProgress | None
 ) -> dict[str, Spec]:
     from fairhaul.gallery import counting, friendliness, queues, round_trips, staircases, windows
 
@@ -83,7 +83,7 @@ def _figures(
         list(plan.values()),
         lambda index, record: parts[keys[index][0]].read(record),
         jobs=jobs,
-        watch=watch,
+        on_progress=on_progress,
     )
     found = dict(zip(keys, read, strict=True))
     drawn: dict[str, Spec] = {}

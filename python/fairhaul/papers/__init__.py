@@ -16,7 +16,7 @@ from fairhaul.papers.table import Cell, Row, Table
 
 if TYPE_CHECKING:
     from fairhaul.papers.run import Paper, Reproduction
-    from fairhaul.runs import Engine, Watch
+    from fairhaul.runs import Engine, OnProgress
 
 __all__ = [
     "PAPERS",
@@ -71,7 +71,7 @@ def reproduce(  # noqa: PLR0913
     quick: bool = False,
     seeds: int | None = None,
     jobs: int | None = None,
-    watch: Watch | None = None,
+    on_progress: OnProgress | None = None,
     only: Sequence[str] = (),
     set: Mapping[str, object] | None = None,  # noqa: A002
     on: Sequence[Engine] = ("sim",),
@@ -86,7 +86,7 @@ def reproduce(  # noqa: PLR0913
         quick: fewer seeds and shorter runs.
         seeds: runs of each scenario; the paper's own number where left out.
         jobs: runs at a time; all cores where left out.
-        watch: called with the progress of the runs.
+        on_progress: called with the progress of the runs.
         only: some of the paper's experiments by name; all where left out.
         set: changes further keys of their scenarios.
         on: the engines. With `"lab"`, as root, real hosts are asked what the simulator predicted;
@@ -109,7 +109,7 @@ def reproduce(  # noqa: PLR0913
         quick=quick,
         seeds=seeds,
         jobs=jobs,
-        watch=watch,
+        on_progress=on_progress,
         only=only,
         set=set or {},
         on=on,
