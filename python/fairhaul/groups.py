@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fairhaul.record import Record
+    from fairhaul.results import FlowFigures, GroupFigures
 
-# What flows of a group add up to.
+# The figures of a group that are the sums of those of its flows.
 SUMMED = ("goodput_bps", "throughput_bps", "share", "link_share")
 COUNTED = ("retransmits", "loss_events", "timeouts", "cwnd_mean")
 
@@ -40,20 +41,16 @@ def shared_completions(record: Record) -> dict[str, float]:
     return found
 
 
-def groups(record: Record, flows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def groups(record: Record, flows: Sequence[FlowFigures[float]]) -> list[GroupFigures[float]]:
     """Add up the figures of the flows of every group that has several.
 
     `cwnd_mean` is the sum of their mean windows, `completion_s` that of the transfer that all of
     them carry, if they do.
     """
-    found: dict[str, list[Mapping[str, Any]]] = {}
+    found: dict[str, list[FlowFigures[float]]] = {}
     for flow in flows:
         found.setdefault(flow["group"], []).append(flow)
-    return [
-        _together(name, members) | {"loss_rate": _loss_rate(record, [m["name"] for m in members])}
-        for name, members in found.items()
-        if len(members) > 1
-    ]
+    return [_sums(record, name, flows) for name, flows in found.items() if len(flows) > 1]
 
 
 def _loss_rate(record: Record, names: Sequence[str]) -> float | None:
@@ -66,20 +63,25 @@ def _loss_rate(record: Record, names: Sequence[str]) -> float | None:
     return lost / sent if sent else None
 
 
-def _together(name: str, members: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    first = members[0]
-    took = {flow["completion_s"] for flow in members}
+def _sums(
+    record: Record, name: str, members: Sequence[FlowFigures[float]]
+) -> GroupFigures[float]:
+    completions = {flow["completion_s"] for flow in members}
     controllers = dict.fromkeys(flow["controller"] for flow in members)
-    return {
+    values: Sequence[Mapping[str, Any]] = members
+    found: Any = {
         "name": name,
-        "role": first["role"],
+        "role": members[0]["role"],
         "controller": ", ".join(controllers),
         "flows": len(members),
-        **{key: _sum([flow[key] for flow in members]) for key in (*SUMMED, *COUNTED)},
-        "completion_s": took.pop() if len(took) == 1 else None,
+        **{key: _sum([flow[key] for flow in values]) for key in (*SUMMED, *COUNTED)},
+        "completion_s": completions.pop() if len(completions) == 1 else None,
+        "loss_rate": _loss_rate(record, [flow["name"] for flow in members]),
     }
+    group: GroupFigures[float] = found
+    return group
 
 
 def _sum(values: Sequence[float | None]) -> float | None:
-    there = [value for value in values if value is not None]
-    return sum(there) if there else None
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fairhaul.record import Record
+    from fairhaul.results import Fairness, FlowFigures, LinkFigures, RunFigures
 
     Floats = NDArray[np.float64]
 
@@ -56,28 +57,10 @@ class Series:
         return mean
 
 
-def measure(record: Record) -> dict[str, Any]:
-    """Compute every figure of `record`: the object that `--json` prints.
+def measure(record: Record) -> RunFigures:
+    """Compute every figure of `record`: one of the `runs` that `fairhaul run --json` prints.
 
-    Returns:
-        A mapping. `flows` has one entry for each connection: `goodput_bps` and `throughput_bps` in
-        bit/s, `share`, `link_share` and `loss_rate` from 0 to 1 (`link_share`: the payload that the
-        slowest link on the way of the data sent in the window, of what it could send; `loss_rate`:
-        of the packets sent in the window those that were dropped, whenever that was; a copy that a
-        link makes counts as sent), counts of `retransmits`,
-        `loss_events` (reductions of the window, whether for a loss or for the echo of a mark) and
-        `timeouts`, of those that stood, `rtt_mean_s`, `cwnd_mean` in packets, `completion_s` (None
-        while unfinished; of connections that share a transfer, that of the whole), and where a
-        controller tells of any, `mode_changes_per_s`. `groups` is there where one has several
-        flows, and has their sums. `links` has one for each direction of a link: `utilization` (of
-        what it could send, each bit at its time), `drop_rate` and `mark_rate` (of the packets
-        offered in the window) from 0 to 1, `queue_mean_packets`, `queue_mean_s`,
-        `capacity_packets`, `capacity_s`. `fairness` has `jain`, `jain_by_window` by the length of
-        the window in seconds, `max_min_ratio` and `entitlement`, over the measured groups.
-        `stationary` says whether every measured bulk flow saw at least 20 loss events, `completed`
-        whether every measured transfer of a given size was completed; each is None where no flow of
-        that kind is measured. `warnings` are there where nothing of a flow can be delivered. A run
-        in the lab has `kernel`, and `trust`: whether it is to be believed, and why not.
+    `fairhaul.results.RunFigures` says what each key means, and in which unit it is.
 
     Source: Jain's index [JAIN].
     """
@@ -90,9 +73,9 @@ def measure(record: Record) -> dict[str, Any]:
         flow["loss_sync"] = coincidence.joined.get(flow["name"])
         if flow["name"] in changes:
             flow["mode_changes_per_s"] = changes[flow["name"]]
-    together = groups(record, flows)
+    several = groups(record, flows)
     noted = {key: meta[key] for key in ("kernel", "trust", "tries") if key in meta}
-    return {
+    found: Any = {
         "title": scenario["title"],
         **({"variant": meta["variant"]} if meta["variant"] else {}),
         "engine": meta["engine"],
@@ -102,7 +85,7 @@ def measure(record: Record) -> dict[str, Any]:
         "cpu_s": meta["cpu_s"],
         **noted,
         "flows": flows,
-        **({"groups": together} if together else {}),
+        **({"groups": several} if several else {}),
         "links": _links(record),
         "fairness": _fairness(record, flows),
         "loss_episodes": coincidence.to_dict(),
@@ -110,6 +93,8 @@ def measure(record: Record) -> dict[str, Any]:
         "completed": _completed(scenario, flows),
         **({"warnings": late} if (late := delivery.warnings(scenario)) else {}),
     }
+    run: RunFigures = found
+    return run
 
 
 def _stationary(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]) -> bool | None:
@@ -170,7 +155,7 @@ def series(table: pl.DataFrame, parts: int, scenario: Mapping[str, Any]) -> Seri
     return Series(columns=columns, starts_s=starts[inside], lengths_s=lengths[inside])
 
 
-def _flows(record: Record) -> list[dict[str, Any]]:
+def _flows(record: Record) -> list[FlowFigures[float]]:
     import numpy as np
 
     scenario = record.meta["scenario"]
@@ -210,12 +195,13 @@ def _flows(record: Record) -> list[dict[str, Any]]:
             "rtt_mean_s": _over(rtt_sum[i], samples[i]),
             "cwnd_mean": float(cwnd[i]),
             "completion_s": completions.get(flow["name"]),
+            "loss_sync": None,
         }
         for i, flow in enumerate(scenario["flows"])
     ]
 
 
-def _links(record: Record) -> list[dict[str, Any]]:
+def _links(record: Record) -> list[LinkFigures[float]]:
     scenario = record.meta["scenario"]
     rows = series(record.link_series, len(scenario["links"]), scenario)
     length = measured_s(record)
@@ -304,7 +290,7 @@ def _route(flow: Mapping[str, Any]) -> list[int]:
     return [hop["link"] for hop in flow["forward"] if "link" in hop]
 
 
-def _fairness(record: Record, flows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _fairness(record: Record, flows: Sequence[Mapping[str, Any]]) -> Fairness[float]:
     """Fairness over the groups of role "measured"."""
     groups = _measured_groups(flows)
     shares = [sum(flows[i]["goodput_bps"] for i in members) for members in groups.values()]
