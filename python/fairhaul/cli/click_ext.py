@@ -1,26 +1,27 @@
-"""Mistakes on the command line: what was wanted, and the nearest right word."""
+"""Commands that name the nearest right word, show an example, and know their old option names."""
 
 from __future__ import annotations
 
 import errno
+from collections.abc import Mapping
 
 import click
 
 from fairhaul.nearest import hint
 
-# What to do about failures of the system, whose own words only name them.
+# The operating system only names a failure; these say what to do about it.
 REMEDIES = {
-    errno.ENOSPC: "free some, or write elsewhere",
-    errno.EDQUOT: "free some, or write elsewhere",
-    errno.EACCES: "this user may not write or read there",
+    errno.ENOSPC: "free some space, or write elsewhere",
+    errno.EDQUOT: "free some space, or write elsewhere",
+    errno.EACCES: "this user may not read or write there",
     errno.EPERM: "this user may not do that there",
     errno.EROFS: "write elsewhere",
     errno.EMFILE: "allow more open files, or fewer runs at a time: --jobs",
 }
 
 
-def told(error: OSError) -> str:
-    """Say what failed, on which file, and what to do, without the number of the system."""
+def explained(error: OSError) -> str:
+    """Say what failed, on which file, and what to do, without the number of the error."""
     what = error.strerror or str(error)
     what = f"{what[:1].lower()}{what[1:]}"
     where = f"{error.filename}: " if error.filename is not None else ""
@@ -28,37 +29,48 @@ def told(error: OSError) -> str:
     return f"{where}{what}{remedy}"
 
 
-class Verbs(click.Group):
-    """The verbs, with the nearest one named where somebody mistypes."""
+class CommandGroup(click.Group):
+    """A group of commands that names the nearest command to a mistyped one."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the verb."""
+        """Find the command."""
         if args[0] not in self.commands and not args[0].startswith("-"):
-            ctx.fail(f"{args[0]!r} is not a verb; {hint(args[0], self.commands, cutoff=0.5)}")
+            ctx.fail(f"unknown command {args[0]!r}; {hint(args[0], self.commands, cutoff=0.5)}")
         return super().resolve_command(ctx, args)
 
 
-class Verb(click.Command):
-    """A verb that says what an option or a missing word is for, and shows `example`."""
+class Command(click.Command):
+    """A command that explains an option without a value, or a missing argument by `example`.
 
-    def __init__(self, *args: object, example: str = "", **more: object) -> None:
-        """Take `example` beside what `click.Command` takes."""
+    `renamed` maps old names of options to new ones. An old name works for one more version, and a
+    line on standard error names the new one.
+    """
+
+    def __init__(
+        self,
+        *args: object,
+        example: str = "",
+        renamed: Mapping[str, str] | None = None,
+        **more: object,
+    ) -> None:
+        """Take `example` and `renamed` beside the arguments of `click.Command`."""
         super().__init__(*args, **more)  # type: ignore[arg-type]
         self.example = example
+        self.renamed = renamed or {}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the words of the command line."""
+        """Read the arguments of the command line."""
         try:
-            return super().parse_args(ctx, args)
+            return super().parse_args(ctx, [self._new_name(word) for word in args])
         except click.NoSuchOption:
             raise
         except click.BadOptionUsage as error:
             option = next((p for p in self.params if error.option_name in p.opts), None)
             if isinstance(option, click.Option):
                 name = f"{error.option_name} {option.make_metavar(ctx)}"
-                wants = f"{error.option_name} wants a value: {name}. {option.help}"
+                wants = f"{error.option_name} requires a value: {name}. {option.help}"
                 raise click.UsageError(wants, ctx) from None
             raise
         except click.MissingParameter as error:
@@ -69,30 +81,11 @@ class Verb(click.Command):
                 ) from None
             raise
 
-
-class Word(click.Choice[str]):
-    """One of several words."""
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Read the word."""
-        if value not in self.choices:
-            self.fail(f"{value!r} is not known; {hint(value, self.choices)}", param, ctx)
-        return str(super().convert(value, param, ctx))
-
-
-class Count(click.ParamType[int]):
-    """A whole number of at least 1."""
-
-    name = "count"
-
-    def convert(
-        self, value: str | int, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int:
-        """Read the number."""
-        try:
-            found = int(value)
-        except ValueError:
-            found = 0
-        if found < 1:
-            self.fail(f"{value!r}: wanted a whole number of at least 1, such as 4", param, ctx)
-        return found
+    def _new_name(self, word: str) -> str:
+        """Give `word` with the new name of its option."""
+        old, equals, value = word.partition("=")
+        new = self.renamed.get(old)
+        if new is None:
+            return word
+        click.echo(f"fairhaul: {old} is deprecated; write {new}", err=True)
+        return f"{new}{equals}{value}"
