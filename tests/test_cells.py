@@ -52,7 +52,7 @@ class Engines:
         monkeypatch.setattr(work, "_run", self._run)
         monkeypatch.setattr("fairhaul.lab.refuse_without_root", lambda: None)
 
-    def _run(self, tasks: Any, on: Engine, _jobs: Any, _watch: Any, done: Any) -> None:
+    def _run(self, tasks: Any, engine: Engine, _jobs: Any, _watch: Any, done: Any) -> None:
         for task in tasks:
             if on == "lab" and task.cell.name == self.fails_at:
                 raise RunError("it broke")

@@ -102,23 +102,23 @@ def compare(
     The simulator goes first, on all of them.
 
     Args:
-        names: of `CELLS`.
-        repeats: runs of the kernel; 5 of the cells that are quoted and 1 of the others where left
-            out. The simulator always has 5.
-        out: a directory: what is there of a cell is taken from it, what is run is written to it.
-            The simulator's results are taken only if this very build of it gave them.
-        jobs: runs at a time; one of the kernel where left out.
+        names: names of `CELLS`.
+        repeats: the number of kernel runs of each cell; by default 5 of the quoted cells, and 1 of
+            the others. The simulator always runs a cell 5 times.
+        out: a directory. Results that it holds are not computed again, and new results are written
+            to it. The simulator's results are used only if this very build gave them.
+        jobs: the number of runs at a time; by default one per core, and one of the kernel.
         on_progress: called with the progress of the runs under way.
-        on_event: told in a sentence what is done.
+        on_event: called with a sentence at the start of each step.
 
     Raises:
         ScenarioError: there is no such cell.
-        Refused: root is missing, or something in the kernel.
-        RunError: a run failed, or none of a cell is to be believed.
+        Refused: root is missing, or the kernel lacks something.
+        RunError: a run failed, or no run of a cell is valid.
     """
     for name in names:
         if name not in CELLS:
-            raise ScenarioError(f"there is no cell {name!r}; {hint(name, CELLS)}")
+            raise ScenarioError(f"unknown cell {name!r}; {hint(name, CELLS)}")
     wanted = {name: repeats or (REPEATS if CELLS[name].quoted else 1) for name in (names or CELLS)}
     kept = {name: one for name in wanted if (one := _kept(out, CELLS[name])) is not None}
     found = {name: one.compared for name, one in kept.items() if one.is_of_this_build}
@@ -137,11 +137,11 @@ def compare(
 
     unknown = [CELLS[name] for name in wanted if name not in found]
     if unknown:
-        on_event(f"the simulator: {len(unknown)} cells")
+        on_event(f"simulator: {len(unknown)} cells")
         _simulate(unknown, old, jobs, on_progress, done)
     lacking = {name: n for name, n in wanted.items() if not found[name].whole(n)}
     if lacking:
-        on_event(f"the kernel: {len(lacking)} cells, {sum(lacking.values())} runs")
+        on_event(f"kernel: {len(lacking)} cells, {sum(lacking.values())} runs")
         _ask([(found[name], n) for name, n in lacking.items()], jobs, on_progress, done)
     return [found[name] for name in wanted]
 
@@ -205,12 +205,12 @@ def predicted_cycle_s(cell: Cell) -> float | None:
 
 def _run(
     tasks: Sequence[Task],
-    on: Engine,
+    engine: Engine,
     jobs: int | None,
     on_progress: OnProgress | None,
     done: Callable[[Cell, Figures, int], None],
 ) -> None:
-    """Run `tasks`; `done` is told the figures of each that count, and how many runs did not."""
+    """Run `tasks`; `done` gets the figures of the valid runs of each, and the number of invalid ones."""
     from fairhaul.measures import measure
     from fairhaul.runs import for_each, valid_runs, with_seeds
 
@@ -220,11 +220,11 @@ def _run(
         for seeded in with_seeds(read_one(task.cell.scenario(task.measured_s)), task.repeats)
     ]
     lock = threading.Lock()
-    measured: dict[str, dict[int, dict[str, Any]]] = {task.cell.name: {} for task in tasks}
+    measured: dict[str, dict[int, Any]] = {task.cell.name: {} for task in tasks}
 
     def read(index: int, record: Record) -> None:
         task, _ = plan[index]
-        one = measure(record) | {"cycle_s": cycle_s(record)}
+        one = {**measure(record), "cycle_s": cycle_s(record)}
         with lock:
             runs = measured[task.cell.name]
             runs[index] = one
@@ -235,7 +235,7 @@ def _run(
             figures = {key: [run[key] for run in each] for key in each[0]}
             done(task.cell, figures, len(runs) - len(counted))
 
-    for_each([seeded for _, seeded in plan], read, jobs=jobs, on_progress=on_progress, on=on)
+    for_each([seeded for _, seeded in plan], read, jobs=jobs, on_progress=on_progress, engine=engine)
 
 
 def cycle_s(record: Record) -> float | None:

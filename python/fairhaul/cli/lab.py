@@ -164,7 +164,7 @@ def cells(
 
     A cell is one or two flows over one bottleneck. Without --repeats, the kernel runs the cells
     that the documentation quotes 5 times, and the others once. All 24 cells take less than 90
-    minutes; an interrupted command continues where it stopped.
+    minutes; after an interruption, the same command continues where it stopped.
     """
     from fairhaul.cells import CELLS, compare
 
@@ -219,4 +219,4 @@ def show_cells(done: Sequence[Compared]) -> None:
     screen.print(show.table("Simulator / kernel", header, rows))
     if any(one.lab is None for one in done):
         screen.print("Cells whose cycle is longer than 20 s run only in the simulator.")
-    screen.print("Values are means over runs. Goodput is in % of what full-size packets can carry.")
+    screen.print("Values are means over runs. \"link used\" is goodput over the payload rate of the link.")

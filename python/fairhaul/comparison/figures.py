@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairhaul.comparison.plan import MARGIN, Case, Done, least_loss_events
 from fairhaul.comparison.question import STANDARD, Question
 from fairhaul.estimate import summary
 from fairhaul.fairness import jain
 from fairhaul.measures import ENOUGH_LOSS_EVENTS
+
+if TYPE_CHECKING:
+    from fairhaul.results import ControllerRow
 
 # Differs from [WARE 2019]: there the goodput without the newcomer is what the others have all
 # alone. Here they have the same number of standard TCP flows beside them, so that what is counted
@@ -22,9 +25,9 @@ HARM = (
 Run = Mapping[str, Any]
 
 
-def rows(question: Question, done: Done) -> list[dict[str, Any]]:
-    """Give the figures of each controller, one seed's as numbers, several seeds' as estimates."""
-    found = []
+def rows(question: Question, done: Done) -> list[ControllerRow]:
+    """Give the figures of each controller: numbers for one seed, means for several."""
+    found: list[Any] = []
     for name in question.controllers:
         alone = [_case(question, run, done) for run in done.measures[Case(name=name, beside=False)]]
         row: dict[str, Any] = {"controller": name, "alone": _together(question, alone)}
@@ -51,7 +54,7 @@ def harm(usual_bps: float, beside_bps: float) -> float | None:
 
 def _case(question: Question, run: Run, done: Done) -> dict[str, Any]:
     """The figures of one run: those of the compared flows, over round trips in their order."""
-    flows = _parties(run)
+    flows = _compared(run)
     goodputs = [flow["goodput_bps"] for flow in flows]
     events = least_loss_events(run)
     return {
@@ -74,12 +77,12 @@ def settled(events: int, done: Done) -> dict[str, Any]:
     return {"stationary": enough, "wanted_duration_s": None if enough else wanted_s}
 
 
-def _parties(run: Run) -> list[Mapping[str, Any]]:
-    """The compared flows in their order, the connections of one transfer as one."""
+def _compared(run: Run) -> list[Mapping[str, Any]]:
+    """Give the compared flows in their order; the connections of one transfer count as one flow."""
     groups = {group["name"]: group for group in run.get("groups", ())}
     measured = [flow for flow in run["flows"] if flow["role"] == "measured"]
-    parties = {flow["group"]: groups.get(flow["group"], flow) for flow in measured}
-    return list(parties.values())
+    compared = {flow["group"]: groups.get(flow["group"], flow) for flow in measured}
+    return list(compared.values())
 
 
 def _flow(question: Question, flow: Run, of_bps: float, duration_s: float) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""What is run for a comparison, and for how long.
+"""The runs of a comparison, and how long they last.
 
-All runs of a comparison last equally long, so that their figures stand side by side. A short probe
-counts loss events; the length is then extended until the slowest flow sees enough of them, or
-until the packets that a comparison may cost are spent.
+All runs of a comparison are equally long, so that their figures are comparable. A short probe counts
+loss events; the duration is then extended until the slowest flow sees enough of them, or until the
+packets that a comparison may cost are spent.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from fairhaul.runs import for_each, with_seeds
 from fairhaul.scenario import Scenario, ScenarioError, read_one
 
 if TYPE_CHECKING:
+    from fairhaul.record import Record
+    from fairhaul.results import RunFigures
     from fairhaul.runs import OnProgress
 
 # Full-size packets that all runs of a comparison may carry together, probes included. At 1.5
@@ -78,7 +80,7 @@ def run_cases(
             for case, transport in transports.items()
             for seeded in with_seeds(_scenario(question, case, transport, duration_s), seeds)
         ]
-        found = for_each(plan, lambda _, record: measure(record), jobs=jobs, on_progress=on_progress)
+        found = for_each(plan, _figures, jobs=jobs, on_progress=on_progress)
         packets += sum(run["packets"] for run in found)
         cpu_s += sum(run["cpu_s"] for run in found)
         left_s -= duration_s
@@ -99,14 +101,19 @@ def run_cases(
     )
 
 
+def _figures(_: int, record: Record) -> RunFigures:
+    return measure(record)
+
+
 def _most_s(question: Question, runs: int, most_packets: int) -> float:
     """How long `runs` runs may last, all of them together, probes included, within the bound."""
     per_second = question.rate_bps / 8 / PACKET_BYTES * runs
     left_s = min(most_packets / per_second, LONGEST_S)
     if left_s < LEAST_ROUND_TRIPS * max(question.rtts_s):
         raise ScenarioError(
-            f"{runs} runs of {most_packets} packets in all end after {left_s:.2g} s, too soon for "
-            f"a round trip of {max(question.rtts_s):g} s: compare fewer, or at a lower rate"
+            f"{runs} runs may carry {most_packets} packets in total, so each ends after "
+            f"{left_s:.2g} s, too soon for a round-trip time of {max(question.rtts_s):g} s: compare "
+            "fewer controllers, or at a lower rate"
         )
     return left_s
 

@@ -343,7 +343,7 @@ def _command(
     real: bool,
 ) -> str:
     words = ["fairhaul", "reproduce", paper.name]
-    words += ["--on", "sim,lab"] if real else []
+    words += ["--engine", "sim,lab"] if real else []
     words += ["--quick"] if quick else []
     words += [word for name in only for word in ("--only", name)]
     words += [] if seeds is None else ["--seeds", str(seeds)]
