@@ -139,7 +139,7 @@ def test_what_is_in_the_way_is_told_before_anything_runs(
         ("endless.toml", "endless.toml: is a file"),
         ("endless.toml/x", "endless.toml: is a file, not a directory"),
         ("endless.toml/x/y", "endless.toml: is a file, not a directory"),
-        ("full", "full: is there already and is not empty"),
+        ("full", "full: exists and is not empty"),
         ("n" * 300, "file name too long"),
     ]:
         done = fairhaul("run", "endless.toml", "--out", out)
@@ -202,7 +202,7 @@ def test_what_cannot_be_put_in_its_place_is_kept_and_its_place_is_told(tmp_path:
             out.mkdir()
             (out / "of somebody else").touch()
 
-    with pytest.raises(OSError, match=r"the records that are complete are in .*/out-2"):
+    with pytest.raises(OSError, match=r"the complete records are in .*/out-2"):
         write()
     assert (tmp_path / "out-2" / "meta.json").read_text() == "{}"
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["out", "out-2"]
@@ -232,7 +232,7 @@ def test_records_that_are_complete_outlive_a_run_that_fails(
     args = ["run", str(small), "--out", str(out), "--seeds", "2", "--jobs", "1"]
     assert status_of(args) == 1
     said = capsys.readouterr().err
-    assert said == f"fairhaul: it broke; the records that are complete are in {out}-2\n"
+    assert said == f"fairhaul: it broke; the complete records are in {out}-2\n"
     assert [entry.name for entry in Path(f"{out}-2").iterdir()] == ["001-two-flows-seed-1"]
     assert not out.exists()
 

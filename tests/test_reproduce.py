@@ -100,7 +100,7 @@ def test_a_place_that_is_taken_is_told_before_anything_runs(
     for place in ("file", "file/below"):
         told = fairhaul("reproduce", "fhstcp", "--out", place)
         assert told.returncode == 2
-        assert "file is there already and is no directory" in told.stderr
+        assert "file exists and is not a directory" in told.stderr
 
 
 def test_a_claim_is_judged_by_its_parts() -> None:

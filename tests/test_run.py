@@ -84,7 +84,7 @@ def test_one_seed_that_is_asked_for_has_the_same_shape_from_python(
 @pytest.mark.parametrize(
     ("settings", "why"),
     [
-        (("flow.near.rtt=10 h",), "its path has a round trip of 36000 s"),
+        (("flow.near.rtt=10 h",), "its path has a round-trip time of 36000 s"),
         (("flow.near.start=19.99 s",), "it starts at 19.99 s"),
         (("bottleneck.rate=1 bit/s",), "a packet of 1000 B takes 9600 s"),
         ((), None),
@@ -97,7 +97,7 @@ def test_a_flow_of_which_nothing_can_be_delivered_is_a_warning(
     done = fairhaul("run", small, *set_)
     assert (done.returncode, done.stderr) == (0, "")
     said = " ".join(done.stdout.split())
-    assert ("Warning: nothing of flow 'near' can be delivered" in said) == (why is not None)
+    assert ("Warning: flow 'near' cannot deliver any data" in said) == (why is not None)
     found = json.loads(fairhaul("run", small, *set_, "--json").stdout)
     if why is None:
         assert "warnings" not in found

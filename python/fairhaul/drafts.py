@@ -1,4 +1,4 @@
-"""Directories that are there whole, or not at all, whatever happens while they are written.
+"""Directories that are written completely or not at all, whatever happens meanwhile.
 
 A draft is made when the work begins, so that whatever is in the way is found before it and not
 after it. Its name is always the same for a directory, so that two runs cannot write to one; it is
@@ -73,7 +73,7 @@ def new_directory(directory: str | Path) -> Iterator[Path]:
         except Exception as error:
             if _has_complete(claim.draft):
                 where, kept = _keep(claim), True
-                error.add_note(f"the records that are complete are in {where}")
+                error.add_note(f"the complete records are in {where}")
             raise
         try:
             _finish(claim)
@@ -121,7 +121,7 @@ def _claim(directory: Path) -> _Claim:
 
 def _refuse_used(directory: Path) -> None:
     if not is_free(directory):
-        what = "is there already and is not empty" if directory.is_dir() else "is a file"
+        what = "exists and is not empty" if directory.is_dir() else "is a file"
         raise FileExistsError(errno.EEXIST, what, str(directory))
 
 
@@ -208,7 +208,7 @@ def _of(error: OSError, claim: _Claim, kept: Path | None) -> OSError:
     """Say of `error` which file of the directory it is about, and where complete records are."""
     what = error.strerror or str(error)
     if kept is not None:
-        what = f"{what}; the records that are complete are in {kept}"
+        what = f"{what}; the complete records are in {kept}"
     draft = str(claim.draft)
     name = error.filename if isinstance(error.filename, str) else str(claim.directory)
     if name.startswith(draft):

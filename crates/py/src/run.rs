@@ -13,7 +13,7 @@ use crate::study::Scenario;
 use crate::table::{Table, Tables, packets, tables};
 
 create_exception!(fairhaul._core, RunError, PyRuntimeError, "A run failed: scenario, seed, time and reason.");
-create_exception!(fairhaul._core, Stopped, PyRuntimeError, "A run was asked to stop.");
+create_exception!(fairhaul._core, Stopped, RunError, "A run was asked to stop.");
 
 /// One run of a scenario in virtual time.
 #[pyclass(frozen, module = "fairhaul._core")]
