@@ -54,9 +54,9 @@ class Engines:
 
     def _run(self, tasks: Any, engine: Engine, _jobs: Any, _watch: Any, done: Any) -> None:
         for task in tasks:
-            if on == "lab" and task.cell.name == self.fails_at:
+            if engine == "lab" and task.cell.name == self.fails_at:
                 raise RunError("it broke")
-            if on == "lab" and self.out is not None:
+            if engine == "lab" and self.out is not None:
                 before = json.loads((self.out / f"{task.cell.name}.json").read_text())
                 assert (before["lab"], before["sim"]["link_share"]) == (None, [0.99] * 5)
             self.calls.append((on, task.cell.name, task.repeats))
@@ -212,7 +212,7 @@ def test_a_run_that_is_not_to_be_believed_is_never_averaged_in() -> None:
     good: dict[str, Any] = {"title": "x", "trust": {"valid": True, "reasons": []}}
     bad: dict[str, Any] = {"title": "x", "trust": {"valid": False, "reasons": ["late"]}}
     assert valid_runs([good, bad]) == [good]
-    with pytest.raises(RunError, match="x: no run is to be valid_runs: late"):
+    with pytest.raises(RunError, match="x: no run is valid: late"):
         valid_runs([bad, bad])
 
 

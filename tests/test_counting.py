@@ -65,7 +65,7 @@ def test_literal_and_mended_zombies_differ_while_the_list_fills() -> None:
 @pytest.mark.parametrize(
     ("counter", "rates", "settings", "sentence"),
     [
-        ("gred", 2, {}, "counter 'gred' is not known; did you mean 'sred'?"),
+        ("gred", 2, {}, "unknown counter 'gred'; did you mean 'sred'?"),
         ("sred", 2, {"entries": 0}, "sred: entries: a whole number from 1 to"),
         ("sred", 2, {"weight": 1.5}, "sred: weight: a number from"),
         ("nred", 2, {"levels": "many"}, "nred: levels: a whole number from 1 to 16 is wanted"),
