@@ -109,7 +109,7 @@ def test_a_run_writes_a_report_that_needs_no_network(small: Path, fairhaul: Fair
     tables = done.stdout[done.stdout.index("name") : done.stdout.index("Jain")]
     for word in re.findall(r"[\w().%-]*\w[\w().%-]*", tables):
         assert word in page.text, word
-    assert "Who gets how much of 10 Mbit/s" in page.text
+    assert "How do 2 flows of reno share 10 Mbit/s" in page.text
     assert package.measure(package.read_record(out))["flows"]
 
 
@@ -147,7 +147,7 @@ def test_what_is_no_record_is_refused(small: Path, fairhaul: Fairhaul) -> None:
     for args, reason in [
         (["empty"], "not the directory of a record"),
         (["nowhere"], "nowhere: no such directory"),
-        (["broken"], "not a record that can be read"),
+        (["broken"], "cannot read the record"),
         (["empty", "broken"], "--out DIR"),
     ]:
         done = fairhaul("report", *args)

@@ -1,4 +1,4 @@
-"""A report as a page: figures drawn, all of it laid out, files put in place."""
+"""A report as a page: draws the figures, fills the template, and writes the files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,12 @@ HOME = resources("fairhaul.report")
 
 
 def write(
-    path: Path, title: str, question: str, answer: str, sections: Sequence[Section], renderer: Renderer
+    path: Path,
+    title: str,
+    question: str,
+    answer: str,
+    sections: Sequence[Section],
+    renderer: Renderer,
 ) -> Path:
     """Write the page and its figures, drawn by `renderer`."""
     figures = [figure for section in sections for figure in section.figures]
