@@ -59,7 +59,7 @@ class Engines:
             if engine == "lab" and self.out is not None:
                 before = json.loads((self.out / f"{task.cell.name}.json").read_text())
                 assert (before["lab"], before["sim"]["link_share"]) == (None, [0.99] * 5)
-            self.calls.append((on, task.cell.name, task.repeats))
+            self.calls.append((engine, task.cell.name, task.repeats))
             figures = {key: [value] * task.repeats for key, value in FIGURES.items()}
             done(task.cell, figures, 0)
 
@@ -209,8 +209,8 @@ def test_a_cycle_is_from_the_first_loss_that_is_measured_to_the_last() -> None:
 
 
 def test_a_run_that_is_not_to_be_believed_is_never_averaged_in() -> None:
-    good: dict[str, Any] = {"title": "x", "trust": {"valid": True, "reasons": []}}
-    bad: dict[str, Any] = {"title": "x", "trust": {"valid": False, "reasons": ["late"]}}
+    good: Any = {"title": "x", "trust": {"valid": True, "reasons": []}}
+    bad: Any = {"title": "x", "trust": {"valid": False, "reasons": ["late"]}}
     assert valid_runs([good, bad]) == [good]
     with pytest.raises(RunError, match="x: no run is valid: late"):
         valid_runs([bad, bad])

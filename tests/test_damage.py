@@ -87,7 +87,7 @@ def test_tables_that_changed_places_or_are_cut_are_refused(
         if not damage_is_found:
             seal(damaged)
         assert status_of(["report", str(damaged)]) == 2
-        assert "not a record that can be read" in capsys.readouterr().err
+        assert "cannot read the record" in capsys.readouterr().err
 
 
 def test_an_empty_directory_is_filled_and_stays_the_same_directory(

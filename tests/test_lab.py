@@ -331,7 +331,17 @@ def test_a_router_without_priority_is_a_warning_and_its_lag_decides(file: Path) 
 def test_a_run_that_does_not_count_is_told_from_a_defect(file: Path) -> None:
     # A router without priority, on a processor that three others keep busy, waits for milliseconds.
     slow = ("taskset", "-c", "0", "setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice")
-    words = ("run", file, "--engine", "lab", "--set", "duration=1 s", "--set", "warmup=0 s", "--json")
+    words = (
+        "run",
+        file,
+        "--engine",
+        "lab",
+        "--set",
+        "duration=1 s",
+        "--set",
+        "warmup=0 s",
+        "--json",
+    )
     busy = [
         subprocess.Popen(["taskset", "-c", "0", "sh", "-c", "while :; do :; done"])
         for _ in range(3)

@@ -99,7 +99,13 @@ def test_the_prediction_is_stored_before_real_hosts_are_asked(
 ) -> None:
     pretend(tmp_path, monkeypatch)
     done = papers.reproduce(
-        "fhstcp", quick=True, seeds=2, only=["kernel"], overrides=SHORT, engine=("sim", "lab"), out=tmp_path
+        "fhstcp",
+        quick=True,
+        seeds=2,
+        only=["kernel"],
+        overrides=SHORT,
+        engine=("sim", "lab"),
+        out=tmp_path,
     )
     (part,) = done.parts
     # Four cases of two runs, all after the prediction, which is not written anew.
@@ -132,7 +138,13 @@ def test_where_no_run_of_a_case_counts_the_page_is_written_without_its_figure(
     spoilt = {**SHORT, "seed": 2}
     for paper in ("fhstcp", "cubic-fairness"):
         done = papers.reproduce(
-            paper, quick=True, seeds=1, only=["kernel"], overrides=spoilt, engine=["lab"], out=tmp_path
+            paper,
+            quick=True,
+            seeds=1,
+            only=["kernel"],
+            overrides=spoilt,
+            engine=["lab"],
+            out=tmp_path,
         )
         assert not any(done.parts[0].kernel.runs.values() if done.parts[0].kernel else [True])
         assert "nan" not in read(report.write(done, tmp_path)).text

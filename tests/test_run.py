@@ -165,9 +165,7 @@ def test_numbers_of_numpy_are_taken_as_those_of_python() -> None:
     answer = package.run(SMALL, {"seed": np.int64(3)}, seeds=number(2), jobs=number(1))
     assert [run["seed"] for run in answer.measures] == [3, 4]
     json.dumps(answer.to_dict(), allow_nan=False)
-    done = package.compare(
-        ["reno"], rate="5 Mbit/s", rtt="20 ms", buffer="1 bdp", seeds=number(1)
-    )
+    done = package.compare(["reno"], rate="5 Mbit/s", rtt="20 ms", buffer="1 bdp", seeds=number(1))
     json.dumps(done.to_dict(), allow_nan=False)
 
 

@@ -12,7 +12,7 @@ MOST_TOLD = 3
 
 
 def warnings(scenario: Mapping[str, Any]) -> list[str]:
-    """Explain, for each flow whose first packet cannot arrive within the run, what takes so long."""
+    """Explain, for each flow that cannot deliver a packet within the run, what takes so long."""
     found = [text for flow in scenario["flows"] if (text := _too_late(flow, scenario)) is not None]
     more = len(found) - MOST_TOLD
     return [*found[:MOST_TOLD], f"the same holds for {more} more flows"] if more > 0 else found

@@ -63,9 +63,7 @@ def _loss_rate(record: Record, names: Sequence[str]) -> float | None:
     return lost / sent if sent else None
 
 
-def _sums(
-    record: Record, name: str, members: Sequence[FlowFigures[float]]
-) -> GroupFigures[float]:
+def _sums(record: Record, name: str, members: Sequence[FlowFigures[float]]) -> GroupFigures[float]:
     completions = {flow["completion_s"] for flow in members}
     controllers = dict.fromkeys(flow["controller"] for flow in members)
     values: Sequence[Mapping[str, Any]] = members

@@ -45,8 +45,8 @@ def ask(
     """
     if not PROGRAM.is_file():
         raise Refused(
-            "this installation has no fairhaul-host, because it is built only on Linux, with clang, "
-            "llvm, make, pkg-config, libelf-dev and zlib1g-dev installed (Debian packages)"
+            "this installation has no fairhaul-host: it is built only on Linux, with clang, llvm, "
+            "make, pkg-config, libelf-dev and zlib1g-dev installed (Debian packages)"
         )
     place = os.environ.get("FAIRHAUL_PLACE")
     envelope = {"request": dict(request)} | ({"place": place} if place else {})
@@ -71,7 +71,9 @@ def ask(
     raise RunError(last["error"])
 
 
-def _converse(process: subprocess.Popen[str], request: str, on_event: Callable[[Line], None]) -> Line:
+def _converse(
+    process: subprocess.Popen[str], request: str, on_event: Callable[[Line], None]
+) -> Line:
     """Send a request, pass on the events, and give the last line."""
     assert process.stdin is not None
     assert process.stdout is not None

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairhaul import delivery
-from fairhaul.loss_sync import episodes
 from fairhaul.fairness import entitlement, jain, max_min, max_min_ratio
+from fairhaul.groups import groups, shared_completions
 from fairhaul.integrity import bins_of
+from fairhaul.loss_sync import episodes
 from fairhaul.losses import REDUCTIONS, stood
 from fairhaul.modes import changes_per_s
-from fairhaul.groups import groups, shared_completions
 
 if TYPE_CHECKING:
     import numpy as np

@@ -24,7 +24,9 @@ def renamed(**names: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
             for old in names.keys() & arguments.keys():
                 new = names[old]
                 if new in arguments:
-                    raise TypeError(f"{function.__name__}() got both {new!r} and its old name {old!r}")
+                    raise TypeError(
+                        f"{function.__name__}() got both {new!r} and its old name {old!r}"
+                    )
                 warnings.warn(
                     f"{function.__name__}({old}=...) is deprecated; write {new}=...",
                     DeprecationWarning,

@@ -79,7 +79,8 @@ class Answer:
             RunError: no run is valid, which can happen in the lab only.
         """
         found: Any = document([scenario_result(self.measures)])
-        return found
+        result: OneResult = found
+        return result
 
 
 class Answers(list[Answer]):
@@ -346,6 +347,7 @@ class RunPool:
     def __init__(
         self, plan: Sequence[Scenario], trace: str | None, engine: Engine, jobs: int
     ) -> None:
+        """Prepare the runs; nothing starts yet."""
         self.jobs = jobs
         self.failure: BaseException | None = None
         """Why the first run failed that did."""

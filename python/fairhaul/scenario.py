@@ -40,7 +40,9 @@ def read(source: Source, overrides: Settings | None = None) -> list[Scenario]:
         ScenarioError: `args` are all mistakes of the scenario, one line each, with file and line.
     """
     try:
-        return read_as_typed(source, [(key, toml(value)) for key, value in (overrides or {}).items()])
+        return read_as_typed(
+            source, [(key, toml(value)) for key, value in (overrides or {}).items()]
+        )
     except ScenarioError as error:
         # The option is that of the command line; here it is an argument.
         mistakes = (str(mistake).replace("--set ", "overrides: ", 1) for mistake in error.args)

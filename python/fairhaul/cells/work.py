@@ -210,7 +210,7 @@ def _run(
     on_progress: OnProgress | None,
     done: Callable[[Cell, Figures, int], None],
 ) -> None:
-    """Run `tasks`; `done` gets the figures of the valid runs of each, and the number of invalid ones."""
+    """Run `tasks`; `done` gets the figures of valid runs, and the number of invalid runs."""
     from fairhaul.measures import measure
     from fairhaul.runs import for_each, valid_runs, with_seeds
 
@@ -235,7 +235,9 @@ def _run(
             figures = {key: [run[key] for run in each] for key in each[0]}
             done(task.cell, figures, len(runs) - len(counted))
 
-    for_each([seeded for _, seeded in plan], read, jobs=jobs, on_progress=on_progress, engine=engine)
+    for_each(
+        [seeded for _, seeded in plan], read, jobs=jobs, on_progress=on_progress, engine=engine
+    )
 
 
 def cycle_s(record: Record) -> float | None:

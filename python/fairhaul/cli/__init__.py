@@ -1,8 +1,8 @@
 """The command line: `fairhaul COMMAND`.
 
 Commands import heavy libraries where they use them, so that `--help` is fast. Every error becomes a
-line and an exit status here, in one place: 0 success, 1 a run failed, 2 the input was wrong, 128 + n
-ended by signal n: 129 (SIGHUP), 130 (SIGINT), 143 (SIGTERM).
+line and an exit status here, in one place: 0 success, 1 a run failed, 2 the input was wrong,
+128 + n ended by signal n: 129 (SIGHUP), 130 (SIGINT), 143 (SIGTERM).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from contextlib import suppress
 import click
 
 from fairhaul import RunError, ScenarioError, __version__
+from fairhaul.cli.click_ext import CommandGroup, explained
 from fairhaul.cli.compare import compare
 from fairhaul.cli.kernel import kernel
 from fairhaul.cli.lab import lab
 from fairhaul.cli.look import list_, schema
-from fairhaul.cli.click_ext import CommandGroup, explained
 from fairhaul.cli.report import report
 from fairhaul.cli.reproduce import reproduce
 from fairhaul.cli.run import run

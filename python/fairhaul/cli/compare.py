@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,8 +22,18 @@ if TYPE_CHECKING:
 )
 @click.argument("controllers", nargs=-1, required=True, metavar="CC...")
 @click.option("--rate", default="", metavar="RATE", help="Rate of the bottleneck, e.g. 622Mbit/s.")
-@click.option("--rtt", default="", metavar="TIME,...", help="Round-trip times, e.g. 80ms,200ms; one flow for each.")
-@click.option("--buffer", default="", metavar="LIMIT", help="Buffer of the bottleneck, e.g. 20ms, 1bdp or '100 packets'.")
+@click.option(
+    "--rtt",
+    default="",
+    metavar="TIME,...",
+    help="Round-trip times, e.g. 80ms,200ms; one flow for each.",
+)
+@click.option(
+    "--buffer",
+    default="",
+    metavar="LIMIT",
+    help="Buffer of the bottleneck, e.g. 20ms, 1bdp or '100 packets'.",
+)
 @click.option(
     "--size", default="1TB", show_default=True, help="Transfer whose completion time is computed."
 )
@@ -116,16 +126,19 @@ def _table(
     case: str,
     between: str,
 ) -> Any:
+    controllers: Sequence[Mapping[str, Any]] = done.rows
     rows = [
         [
             row["controller"] + ("" if row[case]["stationary"] else " *"),
             *(show.cell(_at(row[case], k), form, between) for k, (_, form) in columns.items()),
         ]
-        for row in done.rows
+        for row in controllers
     ]
-    marked = any(not row[case]["stationary"] for row in done.rows)
+    marked = any(not row[case]["stationary"] for row in controllers)
     header = ["controller", *(heading for heading, _ in columns.values())]
-    return show.table(f"{title}{' (* fewer than 20 loss events: not ranked)' if marked else ''}", header, rows)
+    return show.table(
+        f"{title}{' (* fewer than 20 loss events: not ranked)' if marked else ''}", header, rows
+    )
 
 
 def _at(case: Mapping[str, Any], key: str) -> Any:

@@ -151,7 +151,12 @@ def verify(twins: tuple[str, ...], json_: bool) -> None:
 
 @kernel.command(cls=Command, example="fairhaul kernel remove fh_fhstcp")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--all", "everything", is_flag=True, help="Remove all ports, and what a killed process left behind.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Remove all ports, and what a killed process left behind.",
+)
 @dry_run_option
 @json_option
 def remove(names: tuple[str, ...], everything: bool, dry_run: bool, json_: bool) -> None:
@@ -211,9 +216,7 @@ def watch(
     from fairhaul import kernel as api
 
     on_event = _teller(json_)
-    done = api.watch(
-        *names, limits=limits, interval_s=interval, dry_run=dry_run, on_event=on_event
-    )
+    done = api.watch(*names, limits=limits, interval_s=interval, dry_run=dry_run, on_event=on_event)
     if json_:
         show.as_json(done)
 

@@ -15,7 +15,9 @@ UNIT = re.compile(r"([0-9.e-]*) *(.*)")
 def show_status(found: Mapping[str, Any]) -> None:
     """Print the installed ports, and a table of the connections that use them."""
     screen = show.console()
-    screen.print(f"Linux {found['kernel']}; the default controller of this host is {found['default']}.")
+    screen.print(
+        f"Linux {found['kernel']}; the default controller of this host is {found['default']}."
+    )
     if not found["twins"]:
         screen.print("No port is installed.")
         return

@@ -37,7 +37,9 @@ def lab() -> None:
 )
 @click.argument("file", metavar="FILE")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM...]")
-@click.option("--host", required=True, metavar="FLOW", help="Run the program at the sender of this flow.")
+@click.option(
+    "--host", required=True, metavar="FLOW", help="Run the program at the sender of this flow."
+)
 @click.option(
     "--receiver",
     "receivers",
@@ -93,7 +95,9 @@ def _passed(done: Mapping[str, Any]) -> str:
     if lag["p99"] is not None:
         parts.append(f"lag {lag['p50']:.0f} us, at p99 {lag['p99']:.0f} us")
     if done["unseen"]:
-        parts.append(f"{done['unseen']} were dropped by network devices, outside the emulated network")
+        parts.append(
+            f"{done['unseen']} were dropped by network devices, outside the emulated network"
+        )
     if done["strays"]:
         parts.append(f"{done['strays']} had an unknown destination")
     return "fairhaul: " + "; ".join([*parts, *done["warnings"]])
@@ -140,8 +144,16 @@ def clean(kill: bool, json_: bool) -> None:
 
 
 @lab.command(cls=Command, example="fairhaul lab cells --out out/cells")
-@click.option("--cells", "names", multiple=True, metavar="NAME", help="Run only this cell; may be repeated. By default all cells run.")
-@click.option("--repeats", type=click.IntRange(min=1), metavar="N", help="Kernel runs of each cell.")
+@click.option(
+    "--cells",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Run only this cell; may be repeated. By default all cells run.",
+)
+@click.option(
+    "--repeats", type=click.IntRange(min=1), metavar="N", help="Kernel runs of each cell."
+)
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
@@ -219,4 +231,6 @@ def show_cells(done: Sequence[Compared]) -> None:
     screen.print(show.table("Simulator / kernel", header, rows))
     if any(one.lab is None for one in done):
         screen.print("Cells whose cycle is longer than 20 s run only in the simulator.")
-    screen.print("Values are means over runs. \"link used\" is goodput over the payload rate of the link.")
+    screen.print(
+        'Values are means over runs. "link used" is goodput over the payload rate of the link.'
+    )

@@ -43,10 +43,15 @@ def _engines(_ctx: click.Context, _option: click.Parameter, given: str) -> tuple
     default="sim",
     show_default=True,
     callback=_engines,
-    help="sim: the simulator. lab: this machine's kernel, as root; the simulator predicts it first.",
+    help="sim: the simulator. lab: this machine's kernel, as root, predicted by the simulator.",
 )
 @click.option("--quick", is_flag=True, help="Run fewer seeds and shorter runs.")
-@click.option("--only", multiple=True, metavar="NAME", help="Run only this experiment of the paper; may be repeated.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="NAME",
+    help="Run only this experiment of the paper; may be repeated.",
+)
 @click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Run with N seeds.")
 @click.option(
     "--out",

@@ -43,7 +43,7 @@ set_option = click.option(
     multiple=True,
     metavar="KEY=VALUE",
     callback=split,
-    help="Change a key of the scenario, e.g. --set duration='60 s' or --set flow.F1.controller.c=20.",
+    help="Change a key of the scenario, e.g. duration='60 s' or flow.F1.controller.c=20.",
 )
 seeds_option = click.option(
     "--seeds",
@@ -57,7 +57,9 @@ jobs_option = click.option(
     metavar="N",
     help="Number of runs at a time; by default one per core, and one in the lab.",
 )
-json_option = click.option("--json", "json_", is_flag=True, help="Print one JSON object instead of tables.")
+json_option = click.option(
+    "--json", "json_", is_flag=True, help="Print one JSON object instead of tables."
+)
 engine_option = click.option(
     "--engine",
     type=click.Choice(["sim", "lab"]),

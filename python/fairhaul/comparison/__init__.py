@@ -121,7 +121,9 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
     except ScenarioError as error:
         # The options are those of the command line; here they are arguments.
         raise ScenarioError(*(str(told).removeprefix("--") for told in error.args)) from None
-    return compare_read(question, seeds=seeds, most_packets=most_packets, jobs=jobs, on_progress=on_progress)
+    return compare_read(
+        question, seeds=seeds, most_packets=most_packets, jobs=jobs, on_progress=on_progress
+    )
 
 
 def compare_read(
@@ -133,7 +135,9 @@ def compare_read(
     most_packets: int = MOST_PACKETS,
 ) -> Comparison:
     """Answer a question that was read, as `compare` does."""
-    done = run_cases(question, seeds=seeds, most_packets=most_packets, jobs=jobs, on_progress=on_progress)
+    done = run_cases(
+        question, seeds=seeds, most_packets=most_packets, jobs=jobs, on_progress=on_progress
+    )
     return _comparison(question, done, seeds)
 
 

@@ -1,8 +1,8 @@
 """The runs of a comparison, and how long they last.
 
-All runs of a comparison are equally long, so that their figures are comparable. A short probe counts
-loss events; the duration is then extended until the slowest flow sees enough of them, or until the
-packets that a comparison may cost are spent.
+All runs of a comparison are equally long, so that their figures are comparable. A short probe
+counts loss events; the duration is then extended until the slowest flow sees enough of them, or
+until the packets that a comparison may cost are spent.
 """
 
 from __future__ import annotations
@@ -67,7 +67,12 @@ class Done:
 
 
 def run_cases(
-    question: Question, *, seeds: int, most_packets: int, jobs: int | None, on_progress: OnProgress | None
+    question: Question,
+    *,
+    seeds: int,
+    most_packets: int,
+    jobs: int | None,
+    on_progress: OnProgress | None,
 ) -> Done:
     """Run every case of `question` long enough."""
     transports = _cases(question)
@@ -81,7 +86,7 @@ def run_cases(
             for seeded in with_seeds(_scenario(question, case, transport, duration_s), seeds)
         ]
         found = for_each(plan, _figures, jobs=jobs, on_progress=on_progress)
-        packets += sum(run["packets"] for run in found)
+        packets += sum(int(run["packets"]) for run in found)
         cpu_s += sum(run["cpu_s"] for run in found)
         left_s -= duration_s
         events = min(least_loss_events(run) for run in found)
@@ -112,8 +117,8 @@ def _most_s(question: Question, runs: int, most_packets: int) -> float:
     if left_s < LEAST_ROUND_TRIPS * max(question.rtts_s):
         raise ScenarioError(
             f"{runs} runs may carry {most_packets} packets in total, so each ends after "
-            f"{left_s:.2g} s, too soon for a round-trip time of {max(question.rtts_s):g} s: compare "
-            "fewer controllers, or at a lower rate"
+            f"{left_s:.2g} s, too soon for a round-trip time of {max(question.rtts_s):g} s: "
+            "compare fewer controllers, or at a lower rate"
         )
     return left_s
 

@@ -161,7 +161,9 @@ class _Reading:
         found = []
         for text in given:
             if ".." in text:
-                self.mistakes.append(f"--rtt {text}: a range is not possible here; give single times, separated by commas")
+                self.mistakes.append(
+                    f"--rtt {text}: give single times, separated by commas, instead of a range"
+                )
             elif described := self.ask("--rtt", text, "flow.F1.rtt"):
                 found.append(described["flows"][0]["rtt_s"])
                 if found[-1] <= 0:

@@ -32,7 +32,8 @@ PARTS = (*OF_ALL, "windows", "queues", "counting")
 
 def names(kind: str = "controllers") -> list[str]:
     """Name the controllers, or the queues, in the order of the catalogue."""
-    return [entry["name"] for entry in catalogue()[kind]]
+    lists: Mapping[str, Any] = catalogue()
+    return [entry["name"] for entry in lists[kind]]
 
 
 def write(

@@ -71,7 +71,9 @@ def run(
             lag_s=record.meta["trust"]["lag"]["p99_s"] if on == "lab" else None,
         )
 
-    return for_each([seeded for _, _, seeded in plan], read, jobs=jobs, on_progress=on_progress, engine=on)
+    return for_each(
+        [seeded for _, _, seeded in plan], read, jobs=jobs, on_progress=on_progress, engine=on
+    )
 
 
 def found(runs: Sequence[Kept], name: str) -> Found:

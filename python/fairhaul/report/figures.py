@@ -200,7 +200,9 @@ def _gauges(record: Record, span: Span, prefix: str) -> list[Figure]:
         return []
     caption = "The internal state of the queue."
     if span.warmup_s > 0:
-        caption += " The scale is that of the measured time; larger values during the warm-up are cut off."
+        caption += (
+            " The scale is that of the measured time; larger values during the warm-up are cut off."
+        )
     title = "Inside the queue" if len(names) == 1 else "Inside the queues"
     chart = charts.lanes(lanes, span)
     return [Figure(name=f"{prefix}gauges", title=title, caption=caption, chart=chart)]
@@ -346,4 +348,6 @@ def _s(seconds: float) -> str:
 def _rate(link: Mapping[str, Any]) -> str:
     from fairhaul.report.words import quantity
 
-    return ("initially or on average " if varies(link) else "") + quantity(link["rate_bps"], "bit/s")
+    return ("initially or on average " if varies(link) else "") + quantity(
+        link["rate_bps"], "bit/s"
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +13,7 @@ from fairhaul.report.charts import Lane, Look, Span
 
 if TYPE_CHECKING:
     from fairhaul.record import Record
+    from fairhaul.results import GaugeEntry
 
 
 def lanes(record: Record, links: Sequence[str], span: Span, most: int = MOST_BINS) -> list[Lane]:
@@ -60,7 +61,7 @@ def lane(
     )
 
 
-def _known(record: Record) -> dict[tuple[str, str], Mapping[str, str]]:
+def _known(record: Record) -> dict[tuple[str, str], GaugeEntry]:
     """Give the catalogue's entry of each gauge of each link's queue."""
     gauges = {entry["name"]: entry.get("gauges", []) for entry in catalogue()["queues"]}
     # The record names a queue that has parameters or gauges.

@@ -82,9 +82,7 @@ def records_in(directory: Path) -> list[Path]:
         return [directory]
     if not directory.is_dir():
         what = "a file, not a directory" if directory.exists() else "no such directory"
-        raise ScenarioError(
-            f"{directory}: {what}; `fairhaul run FILE --out DIR` writes the directory of a record"
-        )
+        raise ScenarioError(f"{directory}: {what}; `fairhaul run FILE --out DIR` writes a record")
     found = sorted(file.parent for file in directory.glob("*/meta.json"))
     if not found:
         raise ScenarioError(

@@ -2,10 +2,10 @@
 
 The table has a row per packet and place: `t_s`, `what` (`sent`, `received`, `dropped`, `ack_sent`,
 `ack_received`, `ack_dropped`), `connection`, `number` (of a data packet; of an acknowledgement, the
-next expected), `bytes` on the wire, `opens`, `again` (a retransmission), `sack` (runs `from-to`, `to` not
-included), `ecn` (the codepoint of a data packet there and then: `Not-ECT`, `ECT(0)` or `CE`), the
-flags `cwr` and `ece` (RFC 3168), and after an acknowledgement the sender's `cwnd_packets`
-and `srtt_s`.
+next expected), `bytes` on the wire, `opens`, `again` (a retransmission), `sack` (runs `from-to`,
+`to` not included), `ecn` (the codepoint of a data packet at that place: `Not-ECT`, `ECT(0)` or
+`CE`), the flags `cwr` and `ece` (RFC 3168), and after an acknowledgement the sender's
+`cwnd_packets` and `srtt_s`.
 """
 
 from __future__ import annotations
