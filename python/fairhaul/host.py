@@ -35,7 +35,7 @@ def ask(
     Args:
         request: the command as `do`, and its arguments.
         on_event: called with every event: a `step` and whether it was `done`, a `warning`, or a
-            `look` (a measurement) at a watched port.
+            `look` (a measurement) at a watched eBPF port.
         started: called with the process, so that the caller can end it.
         descriptors: file descriptors that the process inherits, under the same numbers.
 

@@ -3,8 +3,8 @@
     >>> from fairhaul import kernel
     >>> kernel.install("fhstcp", name="fh_site", parameters={"c": "20/s"})
 
-All functions except `twins` and `status` require root. A port is named by its controller, or by the
-path of an object file that was built with Fairhaul's header.
+All functions except `twins` and `status` require root. An eBPF port is named by its controller, or
+by the path of an object file that was built with Fairhaul's header.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ def install(
     dry_run: bool = False,
     on_event: OnEvent = _silent,
 ) -> Installed:
-    """Install ports: all of them, or none.
+    """Install eBPF ports: all of them, or none.
 
     Args:
-        names: the ports.
-        name: the name in the kernel, instead of `fh_<controller>`; for one port only.
+        names: the eBPF ports.
+        name: the name in the kernel, instead of `fh_<controller>`; for one eBPF port only.
         parameters: the parameters as in a scenario; a time or a rate requires its unit: `"20/s"`.
-            For one port only.
-        default: use the port for new connections of the host that select no controller.
-        namespaces: use the port for new connections in these network namespaces.
-        routes: use the port for new connections over the routes with these prefixes.
+            For one eBPF port only.
+        default: use the eBPF port for new connections of the host that select no controller.
+        namespaces: use the eBPF port for new connections in these network namespaces.
+        routes: use the eBPF port for new connections over the routes with these prefixes.
         dry_run: report every change, but make none.
         on_event: called with every step.
 
@@ -68,7 +68,7 @@ def install(
     """
     requests = [{"twin": port, "as": name, "set": _texts(parameters or {})} for port in names]
     if len(names) > 1 and (name or parameters):
-        raise Refused("a name and parameters are for one port; install the other ports separately")
+        raise Refused("a name and parameters are for one eBPF port; install the others separately")
     exposure = {"default": default, "namespaces": list(namespaces), "routes": list(routes)}
     request = {"do": "install", "twins": requests, "exposure": exposure, "dry_run": dry_run}
     return cast("Installed", ask(request, on_event))
@@ -82,10 +82,10 @@ def change(
     dry_run: bool = False,
     on_event: OnEvent = _silent,
 ) -> Changed:
-    """Change parameters of an installed port, at once for all its connections.
+    """Change parameters of an installed eBPF port, at once for all its connections.
 
     Raises:
-        Refused: there is no such port or parameter, or a value is out of bounds.
+        Refused: there is no such eBPF port or parameter, or a value is out of bounds.
         RunError: it failed on the way.
     """
     request = {"do": "set", "name": name, "set": _texts(parameters), "dry_run": dry_run}
@@ -94,7 +94,7 @@ def change(
 
 @renamed(tell="on_event")
 def status(on_event: OnEvent = _silent) -> KernelStatus:
-    """Give the installed ports, their owners, where they are the default, and their connections.
+    """Give the installed eBPF ports, their owners, defaults and connections.
 
     The connections are looked at twice, a second apart: `rate_bps` is the rate at which the
     receiver acknowledged data in between. Connections that have sent no data are only counted.
@@ -109,11 +109,11 @@ def status(on_event: OnEvent = _silent) -> KernelStatus:
 
 @renamed(tell="on_event")
 def verify(*names: str, on_event: OnEvent = _silent) -> Verified:
-    """Try ports in the running kernel, by default all of them, and remove them again.
+    """Try eBPF ports in the running kernel, by default all of them, and remove them again.
 
     Raises:
         Refused: the kernel lacks something, or root is missing.
-        RunError: a port does not work on this kernel.
+        RunError: an eBPF port does not work on this kernel.
     """
     request = {"do": "verify", "twins": [{"twin": name} for name in names]}
     return cast("Verified", ask(request, on_event))
@@ -123,16 +123,16 @@ def verify(*names: str, on_event: OnEvent = _silent) -> Verified:
 def remove(
     *names: str, everything: bool = False, dry_run: bool = False, on_event: OnEvent = _silent
 ) -> Removed:
-    """Remove installed ports; connections that use a port keep it until they end.
+    """Remove installed eBPF ports; connections that use an eBPF port keep it until they end.
 
     Args:
         names: the names that `status` gives.
-        everything: remove all ports, and what a killed process has left behind.
+        everything: remove all eBPF ports, and what a killed process has left behind.
         dry_run: report every change, but make none.
         on_event: called with every step.
 
     Raises:
-        Refused: root is missing, or there is no such port.
+        Refused: root is missing, or there is no such eBPF port.
         RunError: it failed on the way.
     """
     request = {"do": "remove", "names": list(names), "all": everything, "dry_run": dry_run}
@@ -147,21 +147,21 @@ def watch(
     dry_run: bool = False,
     on_event: OnEvent = _silent,
 ) -> Watched:
-    """Watch installed ports, by default all of them, and remove a port that retransmits too much.
+    """Watch installed eBPF ports, by default all, and remove those that retransmit too much.
 
-    It returns when no port is left to watch.
+    It returns when no eBPF port is left to watch.
 
     Args:
         names: the names that `status` gives.
-        limits: a port is removed when for `seconds` every measurement shows that more than `share`
-            of its packets are retransmissions, and more than `times` the share of the host's other
-            connections; it must have sent `packets` packets in that time.
+        limits: an eBPF port is removed when for `seconds` every measurement shows that more than
+            `share` of its packets are retransmissions, and more than `times` the share of the
+            host's other connections; it must have sent `packets` packets in that time.
         interval_s: the time between measurements.
         dry_run: report what would be removed, but remove nothing.
         on_event: called with every measurement.
 
     Raises:
-        Refused: root is missing, or a port or a limit is not valid.
+        Refused: root is missing, or an eBPF port or a limit is not valid.
         RunError: it failed on the way.
     """
     request: dict[str, Any] = {

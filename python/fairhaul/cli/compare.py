@@ -10,7 +10,7 @@ import click
 from fairhaul.cli import show
 from fairhaul.cli.click_ext import Command
 from fairhaul.cli.progress import progress
-from fairhaul.cli.run import jobs_option, json_option
+from fairhaul.cli.run import json_option
 
 if TYPE_CHECKING:
     from fairhaul.comparison import Comparison
@@ -46,15 +46,21 @@ if TYPE_CHECKING:
     metavar="N",
     help="Run each case with N seeds; print means and 95 % intervals.",
 )
-@jobs_option
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Number of runs at a time; by default one per core.",
+)
 @json_option
 def compare(
     json_: bool, seeds: int, jobs: int | None, controllers: tuple[str, ...], **path: Any
 ) -> None:
-    """Compare congestion controllers: shares, Jain's index, harm to others, completion time.
+    """Compare congestion controllers over one bottleneck.
 
-    CC is a controller, a controller with parameters (fhstcp:c=20), or parallel TCP (4xreno). The
-    runs last until every flow has seen 20 loss events, or about a minute of wall time on two cores.
+    The results are shares, Jain's index, harm to competing flows, and completion times. CC is a
+    controller, a controller with parameters (fhstcp:c=20), or parallel TCP (4xreno). The runs last
+    until every flow has seen 20 loss events, or about a minute of wall time on two cores.
     Controllers whose flows saw fewer loss events are not ranked.
     """
     from fairhaul.comparison import compare_read

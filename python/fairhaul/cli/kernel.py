@@ -27,7 +27,7 @@ set_option = click.option(
 def kernel() -> None:
     """Install controllers in the running kernel, as eBPF ports.
 
-    In the kernel, the port of NAME is called fh_NAME. Any program can select it for its
+    In the kernel, the eBPF port of NAME is called fh_NAME. Any program can select it for its
     connections, e.g. `iperf3 -C fh_fhstcp`. Changes require root, and do not survive a reboot.
     """
 
@@ -35,7 +35,7 @@ def kernel() -> None:
 @kernel.command("list", cls=Command, example="fairhaul kernel list")
 @json_option
 def list_(json_: bool) -> None:
-    """List the eBPF ports of this installation, and their parameters."""
+    """List the eBPF ports of this installation, with their parameters."""
     from fairhaul import kernel as api
     from fairhaul.cli.kernel_show import amount
 
@@ -54,7 +54,7 @@ def list_(json_: bool) -> None:
 
 
 @kernel.command(cls=Command, example="fairhaul kernel install fhstcp")
-@click.argument("twins", nargs=-1, required=True, metavar="PORT...")
+@click.argument("twins", nargs=-1, required=True, metavar="CONTROLLER...")
 @click.option("--as", "name", metavar="NAME", help="Name in the kernel, e.g. fh_site.")
 @set_option
 @click.option("--default", is_flag=True, help="Use it for new connections of this host.")
@@ -80,11 +80,11 @@ def install(
     json_: bool,
     **options: Any,
 ) -> None:
-    """Install eBPF ports, after a trial of each in a temporary network namespace.
+    """Install eBPF ports of controllers, after a trial of each.
 
-    A connection uses a port only if its program selects the port by name, or if --default,
-    --namespace or --route select it. PORT is the name of a controller, or the path of an object
-    file that was built with Fairhaul's header.
+    The trial runs in a temporary network namespace. A connection uses an eBPF port only if its
+    program selects it by name, or if --default, --namespace or --route select it. CONTROLLER is the
+    name of a controller, or the path of an object file that was built with Fairhaul's header.
     """
     from fairhaul import kernel as api
 
@@ -110,7 +110,10 @@ def install(
 @dry_run_option
 @json_option
 def set_(name: str, settings: tuple[str, ...], dry_run: bool, json_: bool) -> None:
-    """Change parameters of an installed port, also for the connections that use it now."""
+    """Change parameters of an installed eBPF port.
+
+    The new values also apply to the connections that use it now.
+    """
     from fairhaul import kernel as api
 
     done = api.change(name, _parsed(settings), dry_run=dry_run, on_event=_teller(json_))
@@ -121,7 +124,7 @@ def set_(name: str, settings: tuple[str, ...], dry_run: bool, json_: bool) -> No
 @kernel.command(cls=Command, example="fairhaul kernel status")
 @json_option
 def status(json_: bool) -> None:
-    """Show the installed ports, and the connections that use them now."""
+    """Show the installed eBPF ports and their connections."""
     from fairhaul import kernel as api
     from fairhaul.cli.kernel_show import show_status
 
@@ -133,12 +136,12 @@ def status(json_: bool) -> None:
 
 
 @kernel.command(cls=Command, example="fairhaul kernel verify")
-@click.argument("twins", nargs=-1, metavar="[PORT]...")
+@click.argument("twins", nargs=-1, metavar="[CONTROLLER]...")
 @json_option
 def verify(twins: tuple[str, ...], json_: bool) -> None:
-    """Try ports on this kernel, and remove them again.
+    """Try eBPF ports on this kernel, and remove them again.
 
-    Without PORT, all ports of this installation are tried.
+    Without CONTROLLER, all eBPF ports of this installation are tried.
     """
     from fairhaul import kernel as api
 
@@ -146,7 +149,7 @@ def verify(twins: tuple[str, ...], json_: bool) -> None:
     if json_:
         show.as_json(done)
     else:
-        click.echo(f"These ports work on Linux {done['kernel']}: {', '.join(done['works'])}.")
+        click.echo(f"These eBPF ports work on Linux {done['kernel']}: {', '.join(done['works'])}.")
 
 
 @kernel.command(cls=Command, example="fairhaul kernel remove fh_fhstcp")
@@ -155,16 +158,16 @@ def verify(twins: tuple[str, ...], json_: bool) -> None:
     "--all",
     "everything",
     is_flag=True,
-    help="Remove all ports, and what a killed process left behind.",
+    help="Remove all eBPF ports, and what a killed process left behind.",
 )
 @dry_run_option
 @json_option
 def remove(names: tuple[str, ...], everything: bool, dry_run: bool, json_: bool) -> None:
-    """Remove installed ports.
+    """Remove installed eBPF ports.
 
-    Connections that use a port keep it until they end. If a port is a default, the previous default
-    is restored. The owner of each port is printed; --all warns about ports that other users
-    installed.
+    Connections that use an eBPF port keep it until they end. If an eBPF port is a default, the
+    previous default is restored. The owner of each eBPF port is printed; --all warns about those
+    that other users installed.
     """
     from fairhaul import kernel as api
 
@@ -182,7 +185,7 @@ def remove(names: tuple[str, ...], everything: bool, dry_run: bool, json_: bool)
     "--share",
     default=0.01,
     show_default=True,
-    help="Share of its packets that are retransmitted, from 0 to 1, above which a port is removed.",
+    help="Share of retransmitted packets, from 0 to 1, above which an eBPF port is removed.",
 )
 @click.option(
     "--times",
@@ -191,27 +194,31 @@ def remove(names: tuple[str, ...], everything: bool, dry_run: bool, json_: bool)
     help="The share must also exceed that of the host's other connections by this factor.",
 )
 @click.option(
-    "--seconds", default=30.0, show_default=True, help="How long the condition must hold, seconds."
+    "--seconds",
+    default=30.0,
+    show_default=True,
+    help="How long the condition must hold, in seconds.",
 )
 @click.option(
     "--packets",
     default=1000,
     show_default=True,
-    help="Packets that the port must have sent in that time.",
+    help="Packets that the eBPF port must have sent in that time.",
 )
 @click.option(
-    "--interval", default=5.0, show_default=True, help="Time between measurements, seconds."
+    "--interval", default=5.0, show_default=True, help="Time between measurements, in seconds."
 )
 @dry_run_option
 @json_option
 def watch(
     names: tuple[str, ...], interval: float, dry_run: bool, json_: bool, **limits: float
 ) -> None:
-    """Watch installed ports, and remove a port that retransmits too much.
+    """Watch eBPF ports, and remove those that retransmit too much.
 
-    A port is removed when, for --seconds, every measurement shows that more than --share of its
-    packets are retransmissions, and more than --times the share of the host's other connections.
-    Without NAME, all installed ports are watched. The command ends when no port is left.
+    An eBPF port is removed when, for --seconds, every measurement shows that more than --share of
+    its packets are retransmissions, and more than --times the share of the host's other
+    connections. Without NAME, all installed eBPF ports are watched. The command ends when none is
+    left.
     """
     from fairhaul import kernel as api
 

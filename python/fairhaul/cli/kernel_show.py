@@ -8,18 +8,18 @@ from typing import Any
 
 from fairhaul.cli import show
 
-# The unit of a port's parameter: an optional factor and a name, such as `0.001/s`.
+# The unit of an eBPF port's parameter: an optional factor and a name, such as `0.001/s`.
 UNIT = re.compile(r"([0-9.e-]*) *(.*)")
 
 
 def show_status(found: Mapping[str, Any]) -> None:
-    """Print the installed ports, and a table of the connections that use them."""
+    """Print the installed eBPF ports, and a table of the connections that use them."""
     screen = show.console()
     screen.print(
         f"Linux {found['kernel']}; the default controller of this host is {found['default']}."
     )
     if not found["twins"]:
-        screen.print("No port is installed.")
+        screen.print("No eBPF port is installed.")
         return
     for twin in found["twins"]:
         screen.print(_line(twin))
@@ -64,14 +64,14 @@ def _line(twin: Mapping[str, Any]) -> str:
 
 
 def person(owner: Mapping[str, Any]) -> str:
-    """Say who installed a port, and when."""
+    """Say who installed an eBPF port, and when."""
     uid = f"uid {owner['uid']}"
     who = f"{owner['user']} ({uid})" if owner["user"] else uid
     return f"{who}, {owner['at']}"
 
 
 def amount(count: int, unit: str) -> str:
-    """Write the value of a port's parameter: 20000 of `0.001/s` are `20/s`."""
+    """Write the value of an eBPF port's parameter: 20000 of `0.001/s` are `20/s`."""
     scale = UNIT.match(unit)
     assert scale is not None
     parts = round(1 / float(scale[1])) if scale[1] else 1

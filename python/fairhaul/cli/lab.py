@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 @click.group(cls=CommandGroup)
 def lab() -> None:
-    """Emulate the network of a scenario with this machine's kernel, as root.
+    """Emulate a scenario's network with this machine's kernel.
 
-    `fairhaul run FILE --engine lab` runs a whole scenario, with its traffic.
+    This requires root. `fairhaul run FILE --engine lab` runs a whole scenario, with its traffic.
     """
 
 
@@ -124,9 +124,10 @@ def _keyboard_for_another() -> Iterator[None]:
 @click.option("--kill", is_flag=True, help="Kill the processes that were left behind.")
 @json_option
 def clean(kill: bool, json_: bool) -> None:
-    """Check for leftovers of the lab: processes, namespaces and controllers.
+    """Check for leftovers of the lab.
 
-    The exit status is 0 if nothing is left, and 1 if something is.
+    Leftovers are processes, network namespaces and controllers. The exit status is 0 if nothing is
+    left, and 1 if something is.
     """
     from fairhaul import lab as engine
 

@@ -20,10 +20,11 @@ WHAT = ("controllers", "queues", "counters", "recoveries", "traffic", "papers")
 @click.option("--parameters", is_flag=True, help="Print the parameters of each entry, too.")
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object, with all parameters.")
 def list_(what: str, names: tuple[str, ...], parameters: bool, json_: bool) -> None:
-    """List controllers, queues, flow counters, loss recoveries, traffic models or papers.
+    """List controllers, queues, traffic models, papers and others.
 
-    WHAT is controllers, queues, counters, recoveries, traffic or papers; each entry is a line with
-    its source. With one NAME or more, only these are listed, with their parameters.
+    WHAT is controllers, queues, counters (of flows), recoveries (from loss), traffic or papers.
+    Each entry is a line with its source. With one NAME or more, only these are listed, with their
+    parameters.
     """
     from fairhaul import look, papers
 

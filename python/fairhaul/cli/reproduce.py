@@ -71,9 +71,9 @@ def reproduce(  # noqa: PLR0913, PLR0917
     jobs: int | None,
     json_: bool,
 ) -> None:
-    """Reproduce the tables and figures of PAPER, or of all papers, and write a report.
+    """Reproduce the tables and figures of papers, and write a report.
 
-    Without PAPER, the papers are listed.
+    PAPER is the name of a paper, or all. Without PAPER, the papers are listed.
     """
     if only and paper in {"all", "list"}:
         names = " or ".join(papers.PAPERS)

@@ -58,7 +58,7 @@ jobs_option = click.option(
     help="Number of runs at a time; by default one per core, and one in the lab.",
 )
 json_option = click.option(
-    "--json", "json_", is_flag=True, help="Print one JSON object instead of tables."
+    "--json", "json_", is_flag=True, help="Print one JSON object instead of text."
 )
 engine_option = click.option(
     "--engine",
@@ -115,7 +115,7 @@ def run(  # noqa: PLR0913, PLR0917
     jobs: int | None,
     json_: bool,
 ) -> None:
-    """Run scenarios and print the throughput, delay, losses and fairness of their flows.
+    """Run scenarios, and print throughput, delay, loss and fairness.
 
     A file with a [sweep] is run once for every combination of its values. With --engine lab, a
     scenario is run 5 times unless --seeds is given.

@@ -98,8 +98,8 @@ def too_short(question: Question, rows: Sequence[Row], done: Done) -> str:
     length = duration_text(done.duration_s)
     return (
         f"These cases are too short to judge, and are not ranked: {which}. In {length}, one of "
-        f"their flows saw fewer than {ENOUGH_LOSS_EVENTS} loss events, so its figures hold for that time "
-        "and not for the long term. `fairhaul run` runs a scenario of any duration."
+        f"their flows saw fewer than {ENOUGH_LOSS_EVENTS} loss events, so its figures hold for "
+        "that time and not for the long term. `fairhaul run` runs a scenario of any duration."
     )
 
 

@@ -86,8 +86,8 @@ def records_in(directory: Path) -> list[Path]:
     found = sorted(file.parent for file in directory.glob("*/meta.json"))
     if not found:
         raise ScenarioError(
-            f"{directory}: not the directory of a record: it has no meta.json, neither here nor one "
-            "level below; `fairhaul run FILE --out DIR` writes one"
+            f"{directory}: not the directory of a record: no meta.json, neither here nor one level "
+            "below; `fairhaul run FILE --out DIR` writes a record"
         )
     return found
 
