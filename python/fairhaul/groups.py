@@ -1,4 +1,4 @@
-"""Flows that belong together: the connections of one transfer, and the groups of fairness."""
+"""Groups of flows: the connections of one transfer, and the groups that fairness is taken over."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COUNTED = ("retransmits", "loss_events", "timeouts", "cwnd_mean")
 
 
 def connections(record: Record) -> dict[str, list[str]]:
-    """Give the flows that carry one transfer together, by the name of the first of them."""
+    """Give the flows that carry one transfer together, by the name of the first flow."""
     flows = record.meta["scenario"]["flows"]
     found: dict[str, list[str]] = {}
     for flow in flows:
@@ -25,9 +25,9 @@ def connections(record: Record) -> dict[str, list[str]]:
 
 
 def shared_completions(record: Record) -> dict[str, float]:
-    """How long each transfer took that several connections carry, for each of them.
+    """Give the time that each transfer over several connections took, for each connection.
 
-    From the first that opened to the last that had all acknowledged; nothing while any has not.
+    The time is from the first opening to the last acknowledgement; incomplete transfers have none.
     """
     import polars as pl
 
@@ -42,10 +42,10 @@ def shared_completions(record: Record) -> dict[str, float]:
 
 
 def groups(record: Record, flows: Sequence[FlowFigures[float]]) -> list[GroupFigures[float]]:
-    """Add up the figures of the flows of every group that has several.
+    """Add up the figures of the flows of every group that has several flows.
 
-    `cwnd_mean` is the sum of their mean windows, `completion_s` that of the transfer that all of
-    them carry, if they do.
+    `cwnd_mean` is the sum of their mean windows, `completion_s` the time of the transfer that all
+    of them carry, if they carry one.
     """
     found: dict[str, list[FlowFigures[float]]] = {}
     for flow in flows:

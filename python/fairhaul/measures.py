@@ -1,6 +1,6 @@
-"""Every figure of a run, computed from its record alone, over [warmup, duration].
+"""The figures of a run, computed from its record alone, over [warmup, duration].
 
-The keys are those of `fairhaul run --json`.
+The keys are those of `fairhaul run --json`, and typed in `results`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-# Lengths of the windows of `jain_by_window`, seconds; those between a bin and the run are used.
+# Lengths of the windows of `jain_by_window`, seconds; those from a bin to the whole run are used.
 WINDOWS_S = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 # Times are sums of binary fractions.
@@ -40,7 +40,7 @@ ENOUGH_LOSS_EVENTS = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """The columns of a series as arrays (part, bin), the bins before the warm-up left out."""
+    """The columns of a series as arrays (part, bin), without the bins of the warm-up."""
 
     columns: Mapping[str, Floats]
     starts_s: Floats
@@ -98,10 +98,10 @@ def measure(record: Record) -> RunFigures:
 
 
 def _stationary(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]) -> bool | None:
-    """Whether every measured bulk flow saw enough loss events; nothing where there is none.
+    """Whether every measured bulk flow saw enough loss events; None without such a flow.
 
-    Only a flow that has no end can forget its start. A finite transfer has a completion time, and
-    what an application or a constant rate limits is not settled by loss events.
+    Only an endless flow can forget its start. A finite transfer has a completion time, and loss
+    events say little about a flow that an application or a constant rate limits.
     """
     enough = [
         flow["loss_events"] >= ENOUGH_LOSS_EVENTS
@@ -111,7 +111,7 @@ def _stationary(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]])
 
 
 def _completed(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]) -> bool | None:
-    """Whether every measured flow of a given size was completed; nothing where there is none."""
+    """Whether every measured flow of a given size was completed; None without such a flow."""
     done = [
         flow["completion_s"] is not None for flow in _measured(scenario, flows, traffic="sized")
     ]
@@ -130,16 +130,16 @@ def _measured(
 
 
 def measured_s(record: Record) -> float:
-    """How long the window is over which figures are taken."""
+    """The length of the time over which figures are taken."""
     scenario = record.meta["scenario"]
     return float(scenario["duration_s"] - scenario["warmup_s"])
 
 
 def series(table: pl.DataFrame, parts: int, scenario: Mapping[str, Any]) -> Series:
-    """Turn a series table, whose rows stand by part and then time, into arrays.
+    """Turn a series table, whose rows are ordered by part, then time, into arrays.
 
     Raises:
-        ValueError: its rows are not those of the parts of `scenario`, in their order.
+        ValueError: its rows are not the parts of `scenario`, in their order.
     """
     import numpy as np
 
@@ -167,7 +167,7 @@ def _flows(record: Record) -> list[FlowFigures[float]]:
     rtt_sum = np.nansum(rows.columns["rtt_s"] * rows.columns["rtt_samples"], axis=1)
     sent, lost = rows.total("sent"), rows.total("lost")
     copied = rows.total("copied") if "copied" in rows.columns else np.zeros_like(sent)
-    # What a record from before there was this column does not hold is not known.
+    # An older record does not have this column.
     carried = [None] * len(sent)
     if "carried_bytes" in rows.columns:
         carried = list(rows.total("carried_bytes") * 8 / length)
@@ -231,12 +231,12 @@ def _links(record: Record) -> list[LinkFigures[float]]:
 
 
 def varies(link: Mapping[str, Any]) -> bool:
-    """Whether the rate of a link changes while the run lasts."""
+    """Whether the rate of a link changes during the run."""
     return bool(link.get("schedule", {}).get("rate"))
 
 
 def offered_bps(record: Record) -> list[float]:
-    """What each link could send in the measured time, the mean in bit/s."""
+    """The mean rate of each link in the measured time, bit/s."""
     scenario = record.meta["scenario"]
     if "capacity_bytes" not in record.link_series.columns:
         return [link["rate_bps"] for link in scenario["links"]]
@@ -249,7 +249,7 @@ def _over(part: float | None, whole: float | None) -> float | None:
 
 
 def _counts(losses: pl.DataFrame, kinds: Sequence[str], warmup_s: float) -> dict[str, int]:
-    """How many of `losses` are of `kinds` and in the window, for each flow."""
+    """The number of `losses` of `kinds` in the measured time, for each flow."""
     import polars as pl
 
     inside = (pl.col("t_s") >= warmup_s) & pl.col("kind").is_in(kinds)
@@ -258,10 +258,10 @@ def _counts(losses: pl.DataFrame, kinds: Sequence[str], warmup_s: float) -> dict
 
 
 def _completions(record: Record) -> dict[str, float]:
-    """How long the transfers took that each flow carried alone, in the mean.
+    """The mean time of the transfers that each flow carried alone.
 
-    A flow of one given size is one transfer, whenever that ran. Of a source of many transfers
-    those count that started in the window and were completed.
+    A flow of a given size is one transfer, whenever it ran. Of a source of many transfers, those
+    count that started in the measured time and were completed.
     """
     import polars as pl
 
@@ -281,12 +281,12 @@ def _completions(record: Record) -> dict[str, float]:
 
 
 def _bottleneck_bps(rates: Sequence[float], flow: Mapping[str, Any]) -> float | None:
-    """The rate of the slowest link on the way of a flow's data."""
+    """The rate of the slowest link on the path of a flow's data."""
     return min((rates[link] for link in _route(flow)), default=None)
 
 
 def _route(flow: Mapping[str, Any]) -> list[int]:
-    """The links on the way of a flow's data, as indices."""
+    """The links on the path of a flow's data, as indices."""
     return [hop["link"] for hop in flow["forward"] if "link" in hop]
 
 
@@ -313,10 +313,10 @@ def _measured_groups(flows: Sequence[Mapping[str, Any]]) -> dict[str, list[int]]
 
 
 def _entitled(record: Record, flows: Sequence[Mapping[str, Any]]) -> list[float]:
-    """The max-min share of each flow, bit/s, the flows of one group at the pace of one.
+    """The max-min fair rate of each flow, bit/s; the flows of a group together weigh as one flow.
 
-    A bulk flow is capped by its windows over its round-trip propagation time, one that does not
-    always have something to send by what it took.
+    A bulk flow is capped by its windows over its round-trip propagation time; a flow that does not
+    always have data to send is capped by its goodput.
     """
     scenario = record.meta["scenario"]
     sizes: dict[str, int] = {}
@@ -335,7 +335,7 @@ def _entitled(record: Record, flows: Sequence[Mapping[str, Any]]) -> list[float]
 
 
 def _cap_bps(flow: Mapping[str, Any]) -> float:
-    """What the windows of a bulk flow and its access links let through."""
+    """The rate to which its windows and its access links limit a bulk flow."""
     windows = [flow["send_buffer_bytes"], flow["receive_buffer_bytes"]]
     if flow["max_window"] is not None:
         windows.append(flow["max_window"] * flow["packet_bytes"])
@@ -345,9 +345,9 @@ def _cap_bps(flow: Mapping[str, Any]) -> float:
 
 
 def jain_by_window(record: Record, groups: Sequence[Sequence[int]]) -> dict[str, float]:
-    """Jain's index in windows of several lengths, the mean over the whole windows of a run.
+    """Jain's index in windows of several lengths, averaged over the complete windows of a run.
 
-    A window's edge within a bin shares the bin in proportion.
+    An edge of a window within a bin splits the bin in proportion.
     """
     import numpy as np
 
