@@ -1,15 +1,15 @@
 """Directories that are written completely or not at all, whatever happens meanwhile.
 
-A draft is made when the work begins, so that whatever is in the way is found before it and not
-after it. Its name is always the same for a directory, so that two runs cannot write to one; it is
-locked, so that a draft whose process was killed can be told from one that is being written,
-wherever that process ran and whatever its number was.
+A draft is created when the work begins, so that obstacles are found before the work and not after
+it. Its name is always the same for a directory, so that two runs cannot write to one directory. It
+is locked, so that the draft of a killed process can be distinguished from one that is being
+written, wherever that process ran and whatever its number was.
 
-- Where the directory is not there, its draft lies beside it and is renamed at the end. Making the
+- If the directory does not exist, its draft lies beside it and is renamed at the end. Creating the
   draft has proved that this is possible.
-- Where it is there and empty, it stays what it is: a mount point, the target of a link, the
-  directory that a shell stands in. The draft lies within, and what it holds is moved up at the end,
-  `meta.json` and `report.html` last.
+- If it exists and is empty, it stays the same directory: it may be a mount point, the target of a
+  link, or the working directory of a shell. The draft lies within it, and its content is moved up at
+  the end, `meta.json` and `report.html` last.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _make_parents(parent: Path) -> None:
 
 
 def _locked(draft: Path, directory: Path) -> int:
-    """Give the descriptor of `draft`, made where it is not there, with a lock that nobody else has.
+    """Give the descriptor of `draft`, created if necessary, with a lock that no other run has.
 
     The lock ends with its process, so a draft without one was left by a run that was killed.
     """

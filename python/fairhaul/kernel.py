@@ -102,6 +102,7 @@ def status(on_event: OnEvent = _silent) -> KernelStatus:
     Without root, the result has only the connections of this network namespace, and no parameters.
 
     Raises:
+        Refused: this installation has no fairhaul-host.
         RunError: it failed on the way.
     """
     return cast("KernelStatus", ask({"do": "status"}, on_event))

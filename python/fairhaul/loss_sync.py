@@ -36,8 +36,8 @@ def episodes(record: Record, flows: Sequence[Mapping[str, Any]]) -> Episodes:
     The event table has the reactions of senders, not the drops of the queue. A reduction follows
     its drop (or mark) by about one round trip, a timeout by the length of the timer, so each is
     dated back by that time; otherwise two flows of 80 and 200 ms that lost at the same time would
-    seem to have lost separately. An episode begins with the first drop and lasts one round trip of the
-    slowest bulk flow: a full queue drops packets until the last sender has reacted.
+    seem to have lost separately. An episode begins with the first drop and lasts one round trip of
+    the slowest bulk flow: a full queue drops packets until the last sender has reacted.
     """
     import polars as pl
 

@@ -52,7 +52,7 @@ class Compared:
         return self.cycle_s is not None and self.cycle_s > LONGEST_CYCLE_S
 
     def whole(self, repeats: int) -> bool:
-        """Whether the kernel has had so many runs, or is to have none."""
+        """Whether the kernel has run the cell that often, or is not to run it."""
         if self.lab is None:
             return self.alone
         return len(self.lab["rtt_ms"]) + self.invalid >= repeats

@@ -29,7 +29,7 @@ MOST_PACKETS = 150_000_000
 
 PACKET_BYTES = 1000
 
-# A probe is so many of the longest round trips, and at least so many seconds.
+# The length of a probe: this many of the longest round trips, and at least this many seconds.
 PROBE_ROUND_TRIPS, PROBE_S = 100, 10.0
 
 # Below this a run is over before its flows have left slow start.
@@ -38,7 +38,7 @@ LEAST_ROUND_TRIPS = 20
 # Slow links cost few packets; their runs end here.
 LONGEST_S = 100_000.0
 
-# What is left out at the start of a run.
+# The part of a run that is its warm-up.
 WARMUP = 0.2
 
 # Loss events do not come at even distances: what the count so far asks for, and a little more.

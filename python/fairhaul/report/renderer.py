@@ -83,7 +83,7 @@ def _answer(chart: Mapping[str, Any]) -> tuple[str | None, str]:
 def main() -> None:
     """Get ready, then read lines of charts, and for each write its drawing or why there is none.
 
-    Whoever asks may be killed at any time: then there is nobody to draw for, which is no failure.
+    The process that asks may be killed at any time; that is not a failure.
     """
     look.svg({"data": {"values": []}, "mark": "point"})
     try:
