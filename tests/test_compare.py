@@ -51,7 +51,7 @@ def test_the_answer_is_a_sentence_below_a_table(fairhaul: Fairhaul) -> None:
         assert words in done.stdout
     said = " ".join(done.stdout.split())
     assert "divides the link most evenly among its own flows (Jain's index" in said
-    assert "harm = (goodput of the others beside standard TCP in the same number" in said
+    assert "harm = 1 - (goodput of the competing flows beside this controller)" in said
     assert "extrapolated" in said
 
 

@@ -8,8 +8,8 @@ written, wherever that process ran and whatever its number was.
 - If the directory does not exist, its draft lies beside it and is renamed at the end. Creating the
   draft has proved that this is possible.
 - If it exists and is empty, it stays the same directory: it may be a mount point, the target of a
-  link, or the working directory of a shell. The draft lies within it, and its content is moved up at
-  the end, `meta.json` and `report.html` last.
+  link, or the working directory of a shell. The draft lies within it, and its content is moved up
+  at the end, `meta.json` and `report.html` last.
 """
 
 from __future__ import annotations
