@@ -129,14 +129,14 @@ def test_all_mistakes_are_told_at_once(fairhaul: Fairhaul) -> None:
 @pytest.mark.parametrize(
     ("given", "way_out"),
     [
-        (("--rate", "622"), 'a unit is required, for example "622 Mbit/s"'),
+        (("--rate", "622"), '; for example "622 Mbit/s"'),
         (("--rate", "622Mbits"), 'did you mean "622 Mbit/s"?'),
         (("--rate", "fast"), "for example 622Mbit/s"),
-        (("--rtt", "80"), 'a unit is required, for example "80 ms"'),
+        (("--rtt", "80"), '; for example "80 ms"'),
         (("--rtt", "80msec"), 'did you mean "80 ms"?'),
-        (("--buffer", "20"), 'a unit is required, for example "20 ms"'),
+        (("--buffer", "20"), '; for example "20 ms"'),
         (("--buffer", "100 paket"), 'did you mean "100 packets"?'),
-        (("--size", "1"), 'a unit is required, for example "1 GB"'),
+        (("--size", "1"), '; for example "1 GB"'),
         (("--against", "4xrenno"), 'did you mean "reno"?'),
         (("--against", "4xxcp"), "takes its rate from routers"),
     ],

@@ -251,7 +251,7 @@ def _way_out(option: str, given: str) -> str:
     if unit in units:
         return ""
     if not unit:
-        return f'; a unit is required, for example "{number} {units[0]}"'
+        return f'; for example "{number} {units[0]}"'
     near = nearest(unit, units, cutoff=0.4)
     return f'; did you mean "{number} {near}"?' if near else ""
 
