@@ -63,9 +63,8 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments of the command line."""
         try:
-            return super().parse_args(ctx, [self._new_name(word) for word in args])
-        except click.NoSuchOption:
-            raise
+            end = args.index("--") if "--" in args else len(args)
+            return super().parse_args(ctx, [*map(self._new_name, args[:end]), *args[end:]])
         except click.BadOptionUsage as error:
             option = next((p for p in self.params if error.option_name in p.opts), None)
             if isinstance(option, click.Option):
