@@ -13,7 +13,7 @@ import pytest
 from fairhaul import RunError, cells
 from fairhaul.cells import work
 from fairhaul.cells.table import CELLS
-from fairhaul.runs import Engine, believed
+from fairhaul.runs import Engine, valid_runs
 from fairhaul.scenario import ScenarioError, read_one
 from tests.conftest import Fairhaul
 
@@ -52,14 +52,14 @@ class Engines:
         monkeypatch.setattr(work, "_run", self._run)
         monkeypatch.setattr("fairhaul.lab.refuse_without_root", lambda: None)
 
-    def _run(self, tasks: Any, on: Engine, _jobs: Any, _watch: Any, done: Any) -> None:
+    def _run(self, tasks: Any, engine: Engine, _jobs: Any, _watch: Any, done: Any) -> None:
         for task in tasks:
-            if on == "lab" and task.cell.name == self.fails_at:
+            if engine == "lab" and task.cell.name == self.fails_at:
                 raise RunError("it broke")
-            if on == "lab" and self.out is not None:
+            if engine == "lab" and self.out is not None:
                 before = json.loads((self.out / f"{task.cell.name}.json").read_text())
                 assert (before["lab"], before["sim"]["link_share"]) == (None, [0.99] * 5)
-            self.calls.append((on, task.cell.name, task.repeats))
+            self.calls.append((engine, task.cell.name, task.repeats))
             figures = {key: [value] * task.repeats for key, value in FIGURES.items()}
             done(task.cell, figures, 0)
 
@@ -101,7 +101,7 @@ def test_what_another_build_simulated_is_run_again_and_said(
     engines.calls = []
     monkeypatch.setattr(work, "build", lambda: "another")
     told: list[str] = []
-    cells.compare([NAME], out=tmp_path, repeats=2, tell=told.append)
+    cells.compare([NAME], out=tmp_path, repeats=2, on_event=told.append)
     # What the kernel gave does not hang on the simulator.
     assert engines.calls == [("sim", NAME, 5)]
     assert "were simulated by another build" in told[0]
@@ -209,11 +209,11 @@ def test_a_cycle_is_from_the_first_loss_that_is_measured_to_the_last() -> None:
 
 
 def test_a_run_that_is_not_to_be_believed_is_never_averaged_in() -> None:
-    good: dict[str, Any] = {"title": "x", "trust": {"valid": True, "reasons": []}}
-    bad: dict[str, Any] = {"title": "x", "trust": {"valid": False, "reasons": ["late"]}}
-    assert believed([good, bad]) == [good]
-    with pytest.raises(RunError, match="x: no run is to be believed: late"):
-        believed([bad, bad])
+    good: Any = {"title": "x", "trust": {"valid": True, "reasons": []}}
+    bad: Any = {"title": "x", "trust": {"valid": False, "reasons": ["late"]}}
+    assert valid_runs([good, bad]) == [good]
+    with pytest.raises(RunError, match="x: no run is valid: late"):
+        valid_runs([bad, bad])
 
 
 def test_an_unknown_cell_is_told_the_nearest(fairhaul: Fairhaul) -> None:

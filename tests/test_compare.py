@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -46,11 +47,11 @@ def test_one_line_gives_one_object(fairhaul: Fairhaul) -> None:
 def test_the_answer_is_a_sentence_below_a_table(fairhaul: Fairhaul) -> None:
     done = fairhaul("compare", "fhstcp", "reno", *PATH, "--against", "reno", "--seeds", "2")
     assert (done.returncode, done.stderr) == (0, "")
-    for words in ("Alone", "Beside 1 reno", "% at 60 ms", "1 TB at 20 ms", "±", "2 seeds"):
+    for words in ("Alone", "Competing with 1 reno", "% at 60 ms", "1 TB at 20 ms", "±", "2 seeds"):
         assert words in done.stdout
     said = " ".join(done.stdout.split())
-    assert "shares most evenly among its own flows (Jain's index" in said
-    assert "harm = (goodput of the others beside standard TCP in the same number" in said
+    assert "divides the link most evenly among its own flows (Jain's index" in said
+    assert "harm = 1 - (goodput of the competing flows beside this controller)" in said
     assert "extrapolated" in said
 
 
@@ -65,9 +66,9 @@ def test_what_too_few_packets_cannot_settle_is_not_ranked_or_said_to_be_so() -> 
     assert done.duration_s <= 1.6
     assert done.packets <= 20_000
     assert done.answer.startswith(
-        "Too short to say, and not ranked, are these cases: alone, reno ("
+        "These cases are too short to judge, and are not ranked: alone, reno ("
     )
-    assert "brings" not in done.answer
+    assert "transfers" not in done.answer
 
 
 def test_only_what_is_stationary_is_ranked_and_the_rest_is_told_how_long_it_needs() -> None:
@@ -81,7 +82,7 @@ def test_only_what_is_stationary_is_ranked_and_the_rest_is_told_how_long_it_need
     )
     short = [row["controller"] for row in done.rows if not row["alone"]["stationary"]]
     assert short == ["vegas"]
-    first, _, last = done.answer.partition(" Too short to say")
+    first, _, last = done.answer.partition(" These cases are too short to judge")
     assert "vegas" not in first
     assert "reno" in first
     assert "cubic" in first
@@ -97,12 +98,12 @@ def test_the_duration_wanted_follows_from_the_loss_events_so_far() -> None:
 
 
 def test_a_bound_too_low_for_any_run_is_told() -> None:
-    with pytest.raises(package.ScenarioError, match=r"too soon for a round trip of 0\.2 s"):
+    with pytest.raises(package.ScenarioError, match=r"too soon for a round-trip time of 0\.2 s"):
         package.compare(["reno"], rate="1 Gbit/s", rtt="200 ms", buffer="1 bdp", most_packets=1000)
 
 
 def test_the_same_question_has_the_same_answer() -> None:
-    def ask() -> list[dict[str, object]]:
+    def ask() -> list[object]:
         done = package.compare(["fhstcp"], rate="5 Mbit/s", rtt=["20 ms"], buffer="20 packets")
         return list(done.rows)
 
@@ -128,14 +129,14 @@ def test_all_mistakes_are_told_at_once(fairhaul: Fairhaul) -> None:
 @pytest.mark.parametrize(
     ("given", "way_out"),
     [
-        (("--rate", "622"), 'a unit is wanted, for example "622 Mbit/s"'),
+        (("--rate", "622"), '; for example "622 Mbit/s"'),
         (("--rate", "622Mbits"), 'did you mean "622 Mbit/s"?'),
         (("--rate", "fast"), "for example 622Mbit/s"),
-        (("--rtt", "80"), 'a unit is wanted, for example "80 ms"'),
+        (("--rtt", "80"), '; for example "80 ms"'),
         (("--rtt", "80msec"), 'did you mean "80 ms"?'),
-        (("--buffer", "20"), 'a unit is wanted, for example "20 ms"'),
+        (("--buffer", "20"), '; for example "20 ms"'),
         (("--buffer", "100 paket"), 'did you mean "100 packets"?'),
-        (("--size", "1"), 'a unit is wanted, for example "1 GB"'),
+        (("--size", "1"), '; for example "1 GB"'),
         (("--against", "4xrenno"), 'did you mean "reno"?'),
         (("--against", "4xxcp"), "takes its rate from routers"),
     ],
@@ -162,7 +163,7 @@ def test_from_python_mistakes_are_one_error() -> None:
     with pytest.raises(package.ScenarioError) as caught:
         package.compare([], rate="1 Gbit/s", rtt=[], buffer="1 bdp", against="", seeds=1)
     assert [line.partition(":")[0] for line in caught.value.args] == ["CC", "rtt", "against "]
-    with pytest.raises(package.ScenarioError, match="at least one seed"):
+    with pytest.raises(package.ScenarioError, match="at least one is required"):
         package.compare(["reno"], rate="1 Gbit/s", rtt="80 ms", buffer="1 bdp", seeds=0)
 
 
@@ -203,7 +204,8 @@ def test_a_number_in_front_is_parallel_tcp() -> None:
     assert done.question.others.count == 2
     assert done.question.others.transport.connections == 2
     # A transfer is one party, and one row, however many connections it has.
-    one, four = (row["beside"] for row in done.rows)
+    rows: Any = done.rows
+    one, four = (row["beside"] for row in rows)
     assert len(one["flows"]) == len(four["flows"]) == 2
     # 2 of 6 connections have about a third, 8 of 12 about two thirds.
     assert 0.2 < one["share"] < 0.45

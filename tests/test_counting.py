@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
+import numpy as np
 import pytest
 
 from fairhaul.counting import filtered, noise, seeming, told, zipf
@@ -25,6 +27,15 @@ def test_one_flow_is_one_and_none_is_none(name: str) -> None:
 def test_a_seed_fixes_the_number_and_another_gives_another() -> None:
     first, again, other = told("sred", 50, packets=5000, seeds=[1, 1, 2])
     assert first == again != other
+
+
+def test_numbers_of_numpy_are_taken_as_those_of_python() -> None:
+    number: Any = np.int64
+    weight = {"weight": np.float64(0.01)}
+    plain = told("sred", [1.0, 2.0], packets=500, seeds=[1], settings={"weight": 0.01})
+    rates: Any = np.array([1.0, 2.0])
+    assert told("sred", rates, packets=number(500), seeds=np.arange(1, 2), settings=weight) == plain
+    assert told("exact", number(3), packets=number(500), seeds=[number(1)]) == [3]
 
 
 def test_an_exact_table_counts_every_flow_that_has_sent() -> None:
@@ -67,7 +78,7 @@ def test_literal_and_mended_zombies_differ_while_the_list_fills() -> None:
 @pytest.mark.parametrize(
     ("counter", "rates", "settings", "sentence"),
     [
-        ("gred", 2, {}, "counter 'gred' is not known; did you mean 'sred'?"),
+        ("gred", 2, {}, "unknown counter 'gred'; did you mean 'sred'?"),
         ("sred", 2, {"entries": 0}, "sred: entries: wanted a whole number from 1 to"),
         ("sred", 2, {"weight": 1.5}, "sred: weight: wanted a number from"),
         ("nred", 2, {"levels": "many"}, 'nred: levels: wanted a whole number from 1 to 16, not "many"'),

@@ -164,7 +164,7 @@ def test_every_experiment_has_its_section_table_and_figure(tmp_path: Path) -> No
         "warmup": "2 s",
         "flow.*.start": "uniform 0 s..1 s",
     }
-    done = papers.reproduce("cubic-fairness", quick=True, seeds=2, set=short)
+    done = papers.reproduce("cubic-fairness", quick=True, seeds=2, overrides=short)
     path = report.write(done, tmp_path)
     page = read(path)
     html = path.read_text(encoding="utf-8")

@@ -54,8 +54,8 @@ def test_a_damaged_record_is_refused_with_a_sentence(
         "flow": (sealed(scenario={**scenario, "flows": [{}, {}]}), "flows[0] has no 'name'"),
         "deep": ("[" * 100_000, "meta.json is not JSON"),
         "bytes": (b"\xff{}", "not UTF-8 at byte 0"),
-        "past": ('{"schema": 1}', "is of schema 1, and this version reads schema 2; run the"),
-        "future": ('{"schema": 3}', "is of schema 3, and this version reads schema 2"),
+        "past": ('{"schema": 1}', "has schema 1, but this version reads schema 2; run the"),
+        "future": ('{"schema": 3}', "has schema 3, but this version reads schema 2"),
         "stripped": (json.dumps(no_digests), "it has no digests"),
         "altered": (json.dumps({**meta, "seed": 2}), "meta is damaged"),
     }
@@ -80,14 +80,14 @@ def test_tables_that_changed_places_or_are_cut_are_refused(
     if not damage_is_found:
         seal(damaged)
     assert status_of(["report", str(damaged)]) == 2
-    reason = "SHA-256" if damage_is_found else "it is another table"
+    reason = "SHA-256" if damage_is_found else "has no column"
     assert reason in capsys.readouterr().err
     for content in (whole[:-100], whole[:40] + b"\0" * 40 + whole[80:], b""):
         flows.write_bytes(content)
         if not damage_is_found:
             seal(damaged)
         assert status_of(["report", str(damaged)]) == 2
-        assert "not a record that can be read" in capsys.readouterr().err
+        assert "cannot read the record" in capsys.readouterr().err
 
 
 def test_an_empty_directory_is_filled_and_stays_the_same_directory(
@@ -139,7 +139,7 @@ def test_what_is_in_the_way_is_told_before_anything_runs(
         ("endless.toml", "endless.toml: is a file"),
         ("endless.toml/x", "endless.toml: is a file, not a directory"),
         ("endless.toml/x/y", "endless.toml: is a file, not a directory"),
-        ("full", "full: is there already and is not empty"),
+        ("full", "full: exists and is not empty"),
         ("n" * 300, "file name too long"),
     ]:
         done = fairhaul("run", "endless.toml", "--out", out)
@@ -202,7 +202,7 @@ def test_what_cannot_be_put_in_its_place_is_kept_and_its_place_is_told(tmp_path:
             out.mkdir()
             (out / "of somebody else").touch()
 
-    with pytest.raises(OSError, match=r"the records that are complete are in .*/out-2"):
+    with pytest.raises(OSError, match=r"the complete records are in .*/out-2"):
         write()
     assert (tmp_path / "out-2" / "meta.json").read_text() == "{}"
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["out", "out-2"]
@@ -232,7 +232,7 @@ def test_records_that_are_complete_outlive_a_run_that_fails(
     args = ["run", str(small), "--out", str(out), "--seeds", "2", "--jobs", "1"]
     assert status_of(args) == 1
     said = capsys.readouterr().err
-    assert said == f"fairhaul: it broke; the records that are complete are in {out}-2\n"
+    assert said == f"fairhaul: it broke; the complete records are in {out}-2\n"
     assert [entry.name for entry in Path(f"{out}-2").iterdir()] == ["001-two-flows-seed-1"]
     assert not out.exists()
 
@@ -254,10 +254,10 @@ def test_a_full_disk_is_a_sentence_and_complete_records_are_kept(
     said = capsys.readouterr()
     assert "002-two-flows-seed-2" in said.err
     assert "no space left on device" in said.err
-    assert "free some, or write elsewhere" in said.err
+    assert "free some space, or write elsewhere" in said.err
     for word in ("Errno", ".draft", "Traceback"):
         assert word not in said.err
-    assert f"complete are in {out}-2" in said.err
+    assert f"complete records are in {out}-2" in said.err
     assert package.read_record(f"{out}-2/001-two-flows-seed-1").meta["seed"] == 1
     # All had run when the last could not be written, so its figures are shown.
     assert "Jain's index" in said.out
@@ -280,7 +280,7 @@ def test_a_full_standard_output_is_a_sentence(small: Path) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr == "fairhaul: no space left on device; free some, or write elsewhere\n"
+    assert done.stderr == "fairhaul: no space left on device; free some space, or write elsewhere\n"
 
 
 def test_an_ended_process_says_by_which_signal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -145,7 +145,7 @@ def test_a_link_is_filled_once_it_was_busy_for_a_second() -> None:
 
 def test_experiments_are_chosen_and_explained() -> None:
     slower = {"bottleneck.rate": "20 Mbit/s", "duration": "20 s", "warmup": "5 s"}
-    done = reproduce("fhstcp", quick=True, seeds=2, only=["ablation", "figure3"], set=slower)
+    done = reproduce("fhstcp", quick=True, seeds=2, only=["ablation", "figure3"], overrides=slower)
     titles = [table.title for table in done.tables]
     assert titles[0].startswith("Figure 3")
     assert titles[2].startswith("Ablation")

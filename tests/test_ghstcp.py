@@ -131,7 +131,7 @@ def test_scenario_2_shows_the_same_order() -> None:
 
 def test_every_experiment_has_its_tables_figures_and_claims() -> None:
     slow = {"bottleneck.rate": "10 Mbit/s", "duration": "8 s", "warmup": "2 s"}
-    done = reproduce("ghstcp", quick=True, seeds=2, set=slow)
+    done = reproduce("ghstcp", quick=True, seeds=2, overrides=slow)
     assert [part.name for part in done.parts] == list(PAPER.experiments)
     for part in done.parts:
         assert part.tables

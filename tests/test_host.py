@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
-from fairhaul import RunError, host
+from fairhaul import RunError, host, kernel
 
 
 def test_a_program_that_ends_before_it_reads_is_an_error_of_the_run(
@@ -19,3 +22,26 @@ def test_a_program_that_ends_before_it_reads_is_an_error_of_the_run(
     # More than a pipe holds, so that the process has gone before all of it is written.
     with pytest.raises(RunError, match=r"ended without an answer \(status 3\)"):
         host.ask({"do": "x" * 1_000_000})
+
+
+def test_numbers_of_numpy_reach_the_kernel_as_those_of_python(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[Any] = []
+
+    def ask(request: Any, *_: object) -> dict[str, Any]:
+        asked.append(json.loads(json.dumps(request)))
+        return {}
+
+    monkeypatch.setattr(kernel, "ask", ask)
+    kernel.install("fhstcp", parameters={"low_window": np.int64(38), "x": np.float64(0.5)})
+    kernel.change("fh_fhstcp", {"c": "20/s", "blocks": np.True_})
+    kernel.watch(
+        limits={"packets": np.int64(10), "share": np.float64(0.01)}, interval_s=np.float64(5)
+    )
+    assert asked[0]["twins"][0]["set"] == {"low_window": "38", "x": "0.5"}
+    assert asked[1]["set"] == {"c": "20/s", "blocks": "true"}
+    assert asked[2]["limits"] == {"packets": 10, "share": 0.01}
+    old: Any = kernel.status
+    with pytest.warns(DeprecationWarning, match="write on_event="):
+        old(tell=print)

@@ -258,7 +258,7 @@ def test_an_interrupt_is_for_the_program(machine: dict[str, Any], file: Path) ->
 @needs_kernel
 @pytest.mark.parametrize("part", ["command line", "host", "all, by an interrupt"])
 def test_a_run_that_is_ended_leaves_nothing(machine: dict[str, Any], file: Path, part: str) -> None:
-    with begun("run", file, "--on", "lab", "--set", "duration=60 s", "--json") as process:
+    with begun("run", file, "--engine", "lab", "--set", "duration=60 s", "--json") as process:
         host = host_of(process)
         wait_for(lambda: in_the_lab(host))
         ended = time.monotonic()
@@ -276,7 +276,7 @@ def test_a_run_that_is_ended_leaves_nothing(machine: dict[str, Any], file: Path,
 
 @needs_kernel
 def test_both_engines_give_the_same_tables(machine: dict[str, Any]) -> None:
-    (kernel,) = package.run(SCENARIO, seeds=1, on="lab").records
+    (kernel,) = package.run(SCENARIO, seeds=1, engine="lab").records
     (simulated,) = package.run(SCENARIO, seeds=1).records
     ours, theirs = kernel.tables(), simulated.tables()
     assert {name: table.schema for name, table in ours.items()} == {
@@ -294,7 +294,7 @@ def test_both_engines_give_the_same_tables(machine: dict[str, Any]) -> None:
 TRUST = """\
 import json, sys
 import fairhaul
-(record,) = fairhaul.run(sys.argv[1], on="lab").records
+(record,) = fairhaul.run(sys.argv[1], engine="lab").records
 print(json.dumps([record.meta["trust"], record.meta["tries"]]))
 """
 
@@ -331,7 +331,17 @@ def test_a_router_without_priority_is_a_warning_and_its_lag_decides(file: Path) 
 def test_a_run_that_does_not_count_is_told_from_a_defect(file: Path) -> None:
     # A router without priority, on a processor that three others keep busy, waits for milliseconds.
     slow = ("taskset", "-c", "0", "setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice")
-    words = ("run", file, "--on", "lab", "--set", "duration=1 s", "--set", "warmup=0 s", "--json")
+    words = (
+        "run",
+        file,
+        "--engine",
+        "lab",
+        "--set",
+        "duration=1 s",
+        "--set",
+        "warmup=0 s",
+        "--json",
+    )
     busy = [
         subprocess.Popen(["taskset", "-c", "0", "sh", "-c", "while :; do :; done"])
         for _ in range(3)
@@ -343,12 +353,12 @@ def test_a_run_that_does_not_count_is_told_from_a_defect(file: Path) -> None:
             process.kill()
             process.wait()
     assert done.returncode == 1
-    assert "no run is to be believed: " in done.stderr
+    assert "no run is valid: " in done.stderr
     assert "Traceback" not in done.stderr
 
 
 @needs_kernel
-@pytest.mark.parametrize("verb", [("run", "--on", "lab"), ("lab", "shell", "--host", "own")])
+@pytest.mark.parametrize("verb", [("run", "--engine", "lab"), ("lab", "shell", "--host", "own")])
 def test_what_is_missing_is_said(
     machine: dict[str, Any], file: Path, verb: tuple[str, ...]
 ) -> None:
@@ -436,7 +446,7 @@ def test_a_shell_without_a_standard_stream_is_refused(file: Path, closed: str) -
     call = f"{PYTHON} -m fairhaul lab shell {file} --host own -- true {closed}"
     done = subprocess.run(["sh", "-c", call], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr.startswith("fairhaul: the program needs standard input and output")
+    assert done.stderr.startswith("fairhaul: the program requires standard input and output")
 
 
 def _orphan() -> subprocess.Popen[bytes]:

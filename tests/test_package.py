@@ -162,7 +162,7 @@ def test_a_number_agrees_up_to_its_printed_precision() -> None:
 
 def test_table_1_is_reproduced_in_a_short_form() -> None:
     slower = {"bottleneck.rate": "20 Mbit/s", "duration": "12 s", "warmup": "2 s"}
-    done = papers.reproduce("fhstcp", quick=True, seeds=2, set=slower, only=["table1"])
+    done = papers.reproduce("fhstcp", quick=True, seeds=2, overrides=slower, only=["table1"])
     table, _ = done.tables
     assert [row.label for row in table.rows] == ["5", "10", "20"]
     first = done.to_dict()["tables"][0]["rows"][0]
@@ -179,5 +179,5 @@ def test_table_1_is_reproduced_in_a_short_form() -> None:
 def test_papers_are_listed(fairhaul: Fairhaul) -> None:
     assert "FHSTCP" in fairhaul("reproduce").stdout
     assert json.loads(fairhaul("reproduce", "list", "--json").stdout)["papers"]
-    with pytest.raises(ValueError, match="there are fhstcp"):
+    with pytest.raises(ValueError, match="choose from fhstcp"):
         papers.reproduce("nothing")

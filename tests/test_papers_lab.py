@@ -99,7 +99,13 @@ def test_the_prediction_is_stored_before_real_hosts_are_asked(
 ) -> None:
     pretend(tmp_path, monkeypatch)
     done = papers.reproduce(
-        "fhstcp", quick=True, seeds=2, only=["kernel"], set=SHORT, on=("sim", "lab"), out=tmp_path
+        "fhstcp",
+        quick=True,
+        seeds=2,
+        only=["kernel"],
+        overrides=SHORT,
+        engine=("sim", "lab"),
+        out=tmp_path,
     )
     (part,) = done.parts
     # Four cases of two runs, all after the prediction, which is not written anew.
@@ -116,7 +122,7 @@ def test_the_prediction_is_stored_before_real_hosts_are_asked(
     assert len(done.remarks()[UNCOUNTED]) == 4
     assert MISSED in done.remarks()
     page = read(report.write(done, tmp_path))
-    said = "fairhaul reproduce fhstcp --on sim,lab --quick --only kernel --seeds 2"
+    said = "fairhaul reproduce fhstcp --engine sim,lab --quick --only kernel --seeds 2"
     assert said in page.text
     assert {"kernel-laws", "kernel-windows-fhstcp", "kernel-windows-hstcp"} <= set(page.figures)
     assert "What the simulator missed" in page.text
@@ -132,7 +138,13 @@ def test_where_no_run_of_a_case_counts_the_page_is_written_without_its_figure(
     spoilt = {**SHORT, "seed": 2}
     for paper in ("fhstcp", "cubic-fairness"):
         done = papers.reproduce(
-            paper, quick=True, seeds=1, only=["kernel"], set=spoilt, on=["lab"], out=tmp_path
+            paper,
+            quick=True,
+            seeds=1,
+            only=["kernel"],
+            overrides=spoilt,
+            engine=["lab"],
+            out=tmp_path,
         )
         assert not any(done.parts[0].kernel.runs.values() if done.parts[0].kernel else [True])
         assert "nan" not in read(report.write(done, tmp_path)).text
@@ -148,10 +160,10 @@ def test_where_no_run_of_a_case_counts_the_page_is_written_without_its_figure(
 def test_what_cannot_run_on_real_hosts_is_told_with_what_can() -> None:
     others = "these papers have: fhstcp, ghstcp, synctcp, cubic-fairness"
     with pytest.raises(ScenarioError) as refusal:
-        papers.reproduce("xcp-tcp", on=("lab",))
+        papers.reproduce("xcp-tcp", engine=("lab",))
     assert refusal.value.args == (f"xcp-tcp has no experiment for the lab; {others}",)
     with pytest.raises(ScenarioError) as refusal:
-        papers.reproduce("fhstcp", only=["table1", "kernel"], on=("sim", "lab"))
+        papers.reproduce("fhstcp", only=["table1", "kernel"], engine=("sim", "lab"))
     told = ("table1 of fhstcp runs in the simulator alone", "in the lab: kernel")
     assert refusal.value.args == told
 
@@ -160,15 +172,15 @@ def test_without_root_nothing_is_predicted_in_vain(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
-    with pytest.raises(Refused, match="takes root"):
-        papers.reproduce("fhstcp", on=("lab",), out=tmp_path)
+    with pytest.raises(Refused, match="requires root"):
+        papers.reproduce("fhstcp", engine=("lab",), out=tmp_path)
     assert not (tmp_path / FILE).exists()
 
 
 def test_engines_are_a_list_of_known_words(capsys: pytest.CaptureFixture[str]) -> None:
-    assert status_of(["reproduce", "fhstcp", "--on", "sim,lap"]) == 2
+    assert status_of(["reproduce", "fhstcp", "--engine", "sim,lap"]) == 2
     told = capsys.readouterr().err
-    assert "'lap' is not known" in told
+    assert "unknown engine 'lap'" in told
     assert "lab" in told
 
 
@@ -177,7 +189,12 @@ def test_the_kernels_cubic_beside_its_reno_stands_beside_its_prediction(tmp_path
     length = {"duration": "4 s", "warmup": "2 s"}
     with locked():
         done = papers.reproduce(
-            "cubic-fairness", quick=True, only=["kernel"], set=length, on=["lab"], out=tmp_path
+            "cubic-fairness",
+            quick=True,
+            only=["kernel"],
+            overrides=length,
+            engine="lab",
+            out=tmp_path,
         )
     (part,) = done.parts
     assert part.kernel is not None

@@ -16,7 +16,7 @@ import pytest
 
 import fairhaul as package
 from fairhaul import report
-from fairhaul.report import bins, charts, gauges, look, pen, vega
+from fairhaul.report import bins, charts, gauges, look, renderer, vega
 
 from .conftest import SMALL, Fairhaul
 
@@ -109,7 +109,7 @@ def test_a_run_writes_a_report_that_needs_no_network(small: Path, fairhaul: Fair
     tables = done.stdout[done.stdout.index("name") : done.stdout.index("Jain")]
     for word in re.findall(r"[\w().%-]*\w[\w().%-]*", tables):
         assert word in page.text, word
-    assert "Who gets how much of 10 Mbit/s" in page.text
+    assert "How do 2 flows of reno share 10 Mbit/s" in page.text
     assert package.measure(package.read_record(out))["flows"]
 
 
@@ -147,7 +147,7 @@ def test_what_is_no_record_is_refused(small: Path, fairhaul: Fairhaul) -> None:
     for args, reason in [
         (["empty"], "not the directory of a record"),
         (["nowhere"], "nowhere: no such directory"),
-        (["broken"], "not a record that can be read"),
+        (["broken"], "cannot read the record"),
         (["empty", "broken"], "--out DIR"),
     ]:
         done = fairhaul("report", *args)
@@ -223,7 +223,7 @@ def test_a_pen_draws_in_order_and_says_what_it_cannot_draw() -> None:
     def chart(word: str) -> vega.Spec:
         return vega.layers([vega.words(word, {"x": {"value": 0}})], 100, 50)
 
-    with pen.Pen() as drawing:
+    with renderer.Renderer() as drawing:
         for word, drawn in zip("abc", drawing.draw([chart(word) for word in "abc"]), strict=True):
             assert drawn.startswith("<svg")
             assert f">{word}</text>" in drawn
@@ -275,7 +275,7 @@ def test_both_palettes_have_the_same_names() -> None:
 def test_who_draws_ends_without_a_word_when_whoever_asked_was_killed(amid: str) -> None:
     chart = {"data": {"values": []}, "mark": "point"}
     with subprocess.Popen(
-        [sys.executable, "-m", "fairhaul.report.pen"],
+        [sys.executable, "-m", "fairhaul.report.renderer"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -27,7 +27,7 @@ SHORT = {"bottleneck.rate": "10 Mbit/s", "duration": "8 s", "warmup": "2 s"}
 
 @pytest.fixture(scope="module")
 def done() -> Reproduction:
-    return papers.reproduce("fhstcp", quick=True, seeds=2, set=SHORT)
+    return papers.reproduce("fhstcp", quick=True, seeds=2, overrides=SHORT)
 
 
 def test_every_experiment_has_its_section_table_and_figure(
@@ -68,7 +68,7 @@ def test_the_answer_counts_the_claims(done: Reproduction) -> None:
 
 def test_one_seed_settles_nothing_that_has_an_interval(tmp_path: Path) -> None:
     only = ["figure3", "rtt", "ablation", "table1"]
-    done = papers.reproduce("fhstcp", quick=True, seeds=1, set=SHORT, only=only)
+    done = papers.reproduce("fhstcp", quick=True, seeds=1, overrides=SHORT, only=only)
     assert {claim.verdict for claim in done.claims} == {Verdict.OPEN}
     one = replace(done, parts=done.parts[-1:])
     assert report.write(one, tmp_path).is_file()
@@ -100,7 +100,7 @@ def test_a_place_that_is_taken_is_told_before_anything_runs(
     for place in ("file", "file/below"):
         told = fairhaul("reproduce", "fhstcp", "--out", place)
         assert told.returncode == 2
-        assert "file is there already and is no directory" in told.stderr
+        assert "file exists and is not a directory" in told.stderr
 
 
 def test_a_claim_is_judged_by_its_parts() -> None:

@@ -9,14 +9,17 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 import fairhaul as package
-from fairhaul import runs
+from fairhaul import _core, runs
 from fairhaul.cli import status_of
 from fairhaul.record import TABLES
+from fairhaul.results import Fairness, FlowFigures, LinkFigures, RunFigures
 
 from .conftest import ENDLESS, SMALL, Fairhaul
 
@@ -39,8 +42,12 @@ COLUMNS = {
 def test_a_run_prints_one_object(small: Path, fairhaul: Fairhaul) -> None:
     done = fairhaul("run", small, "--json")
     assert (done.returncode, done.stderr) == (0, "")
-    found = json.loads(done.stdout)
-    assert found["title"] == "Two flows"
+    whole = json.loads(done.stdout)
+    assert whole.keys() == {"schema", "title", "variant", "runs", "summary"}
+    assert (whole["schema"], whole["title"], whole["variant"]) == (2, "Two flows", {})
+    (found,) = whole["runs"]
+    assert whole["summary"]["fairness"]["jain"]["mean"] == found["fairness"]["jain"]
+    assert whole["summary"]["fairness"]["jain"]["low"] is None
     assert (found["engine"], found["seed"]) == ("sim", 1)
     assert found["version"] == package.__version__
     assert [flow["name"] for flow in found["flows"]] == ["near", "far"]
@@ -72,19 +79,100 @@ def test_seeds_give_runs_and_a_summary(small: Path, fairhaul: Fairhaul) -> None:
     assert len(set(rates)) == 3
 
 
-def test_one_seed_that_is_asked_for_has_the_same_shape_from_python(
+def shape(value: Any) -> Any:
+    """The keys of an object, all the way down; of a list the shape of its first item."""
+    if isinstance(value, dict):
+        return {key: shape(item) for key, item in value.items()}
+    return [shape(value[0])] if isinstance(value, list) and value else None
+
+
+def test_results_have_one_shape_whatever_the_number_of_seeds(
     small: Path, fairhaul: Fairhaul
 ) -> None:
+    shapes = []
     for args, seeds in (((), None), (("--seeds", 1), 1), (("--seeds", 2), 2)):
         printed = json.loads(fairhaul("run", small, *args, "--json").stdout)
-        assert package.run(small, seeds=seeds).to_dict().keys() == printed.keys()
-    assert printed.keys() == {"title", "runs", "summary"}
+        from_python = package.run(small, seeds=seeds).to_dict()
+        json.dumps(from_python, allow_nan=False)
+        shapes += [shape(printed), shape(from_python)]
+    assert all(one == shapes[0] for one in shapes)
+    assert shapes[0].keys() == {"schema", "title", "variant", "runs", "summary"}
+
+
+def test_several_scenarios_are_a_list_from_both(small: Path, fairhaul: Fairhaul) -> None:
+    small.write_text(SMALL + '[sweep]\n"flow.near.rtt" = ["40 ms", "60 ms"]\n')
+    printed = json.loads(fairhaul("run", small, "--json").stdout)
+    from_python = package.run_many(package.read(small)).to_dict()
+    assert shape(printed) == shape(from_python)
+    assert printed.keys() == {"schema", "scenarios"}
+    assert printed["scenarios"][0].keys() == {"title", "variant", "runs", "summary"}
+
+
+def test_the_types_of_results_name_every_key() -> None:
+    found: Any = package.run(SMALL).measures[0]
+    assert found.keys() <= RunFigures.__required_keys__ | RunFigures.__optional_keys__
+    assert found.keys() >= RunFigures.__required_keys__
+    assert found["flows"][0].keys() >= FlowFigures.__required_keys__
+    assert found["links"][0].keys() == LinkFigures.__required_keys__
+    assert found["fairness"].keys() == Fairness.__required_keys__
+
+
+def test_answers_come_one_by_one_and_few_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[int] = []
+    real = _core.Run
+
+    def counted(scenario: package.Scenario, *rest: Any) -> _core.Run:
+        begun.append(scenario.seed)
+        return real(scenario, *rest)
+
+    monkeypatch.setattr("fairhaul._core.Run", counted)
+    scenarios = [package.read(SMALL, {"duration": "6 s", "seed": i})[0] for i in range(40)]
+    answers = package.run_each(scenarios, jobs=2)
+    first = next(answers)
+    assert first.measures[0]["seed"] == 0
+    # 4 for each of 2 at a time, and one answer's own, lie ahead of what was taken.
+    assert len(begun) <= 1 + 4 * 2 + 1
+    assert [answer.measures[0]["seed"] for answer in answers] == list(range(1, 40))
+
+
+def test_an_interrupt_while_an_answer_is_awaited_stops_the_runs() -> None:
+    before = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        next(package.run_each(package.read(ENDLESS), on_progress=_interrupt))
+    assert time.monotonic() - before < 10
+
+
+def _interrupt(_: runs.Progress) -> None:
+    raise KeyboardInterrupt
+
+
+def test_old_names_of_arguments_warn_and_work(small: Path, fairhaul: Fairhaul) -> None:
+    new = package.run(SMALL, overrides={"seed": 3}, engine="sim").measures[0]
+    old_run: Any = package.run
+    with pytest.warns(DeprecationWarning, match="write (overrides|engine|on_progress)="):
+        old = old_run(SMALL, set={"seed": 3}, on="sim", watch=lambda _: None).measures[0]
+    assert old["flows"] == new["flows"]
+    with pytest.raises(TypeError, match="both 'overrides' and its old name 'set'"):
+        old_run(SMALL, overrides={}, set={})
+    done = fairhaul("run", small, "--on", "sim", "--json")
+    assert done.returncode == 0
+    assert done.stderr == "fairhaul: --on is deprecated; write --engine\n"
+    assert fairhaul("run", small, "--on=moon").returncode == 2
+
+
+def test_numbers_of_numpy_are_taken_as_those_of_python() -> None:
+    number: Any = np.int64
+    answer = package.run(SMALL, {"seed": np.int64(3)}, seeds=number(2), jobs=number(1))
+    assert [run["seed"] for run in answer.measures] == [3, 4]
+    json.dumps(answer.to_dict(), allow_nan=False)
+    done = package.compare(["reno"], rate="5 Mbit/s", rtt="20 ms", buffer="1 bdp", seeds=number(1))
+    json.dumps(done.to_dict(), allow_nan=False)
 
 
 @pytest.mark.parametrize(
     ("settings", "why"),
     [
-        (("flow.near.rtt=10 h",), "its path has a round trip of 36000 s"),
+        (("flow.near.rtt=10 h",), "its path has a round-trip time of 36000 s"),
         (("flow.near.start=19.99 s",), "it starts at 19.99 s"),
         (("bottleneck.rate=1 bit/s",), "a packet of 1000 B takes 9600 s"),
         ((), None),
@@ -97,8 +185,8 @@ def test_a_flow_of_which_nothing_can_be_delivered_is_a_warning(
     done = fairhaul("run", small, *set_)
     assert (done.returncode, done.stderr) == (0, "")
     said = " ".join(done.stdout.split())
-    assert ("Warning: nothing of flow 'near' can be delivered" in said) == (why is not None)
-    found = json.loads(fairhaul("run", small, *set_, "--json").stdout)
+    assert ("Warning: flow 'near' cannot deliver any data" in said) == (why is not None)
+    (found,) = json.loads(fairhaul("run", small, *set_, "--json").stdout)["runs"]
     if why is None:
         assert "warnings" not in found
         return
@@ -108,7 +196,7 @@ def test_a_flow_of_which_nothing_can_be_delivered_is_a_warning(
 
 def test_settings_change_the_scenario(small: Path, fairhaul: Fairhaul) -> None:
     args = ("--set", "flow.near.controller=scalable", "--set", "duration=10 s", "--set", "seed=9")
-    found = json.loads(fairhaul("run", small, *args, "--json").stdout)
+    (found,) = json.loads(fairhaul("run", small, *args, "--json").stdout)["runs"]
     assert found["flows"][0]["controller"] == "scalable"
     assert found["seed"] == 9
     assert found["fairness"]["jain_by_window"].keys() == {"0.1", "0.2", "0.5", "1", "2", "5"}
@@ -126,7 +214,7 @@ def test_a_sweep_runs_every_variant(small: Path, fairhaul: Fairhaul) -> None:
 def test_a_transfer_has_a_completion_time(small: Path, fairhaul: Fairhaul) -> None:
     # 960 kB at 10 Mbit/s take at least 1000 packets x 0.8 ms.
     args = ("--set", "flow.near.traffic=960 kB", "--set", "flow.far.start=6 s")
-    found = json.loads(fairhaul("run", small, *args, "--json").stdout)
+    (found,) = json.loads(fairhaul("run", small, *args, "--json").stdout)["runs"]
     assert 0.8 < found["flows"][0]["completion_s"] < 3
     assert found["flows"][1]["completion_s"] is None
 
@@ -139,7 +227,7 @@ def test_a_record_is_written_and_read_back(small: Path, fairhaul: Fairhaul) -> N
     for name, columns in COLUMNS.items():
         assert pl.read_parquet(out / f"{name}.parquet").columns == columns
     again = package.measure(package.read_record(out))
-    assert again == json.loads(done.stdout)
+    assert [again] == json.loads(done.stdout)["runs"]
     assert sorted(out.parent.iterdir()) == [out]
 
 
@@ -177,7 +265,7 @@ def test_a_value_that_is_missing_is_null() -> None:
 
 def test_progress_is_seen_and_ends_at_the_whole() -> None:
     seen: list[runs.Progress] = []
-    package.run(SMALL, seeds=2, watch=seen.append)
+    package.run(SMALL, seeds=2, on_progress=seen.append)
     assert seen[-1].runs == 2
     assert seen[-1].total_s == 40
     assert seen[-1].reached_s == 40
@@ -215,6 +303,7 @@ def test_a_stopped_run_says_so() -> None:
     run.stop()
     with pytest.raises(package.Stopped, match="seed 1: stopped"):
         run.run()
+    assert issubclass(package.Stopped, package.RunError)
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_an_interrupt_ends_the_figures_at_once() -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        runs.for_each([read_one(SMALL, None)], slow, watch=interrupt)
+        runs.for_each([read_one(SMALL, None)], slow, on_progress=interrupt)
     assert time.monotonic() - begun[0] < 5
 
 
@@ -61,8 +61,8 @@ def test_what_cannot_fit_is_refused_before_it_begins() -> None:
     with pytest.raises(ScenarioError) as refused:
         runs.run(SMALL + FLOOD)
     [line] = refused.value.args
-    assert line.startswith("small: a run takes about")
-    assert "packets of constant rates that wait at once" in line
+    assert line.startswith("small: a run needs about")
+    assert "queued packets of constant-rate flows" in line
 
 
 def test_memory_is_shared_by_the_runs_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:

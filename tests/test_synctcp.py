@@ -131,7 +131,7 @@ def test_a_window_is_there_once_it_was_for_a_whole_bin() -> None:
 
 
 def test_experiments_are_chosen_and_explained() -> None:
-    done = reproduce("synctcp", quick=True, seeds=2, only=["start"], set={"duration": "5 s"})
+    done = reproduce("synctcp", quick=True, seeds=2, only=["start"], overrides={"duration": "5 s"})
     assert done.tables[0].title.split(":")[0] == "Table 1, Figure 2"
     assert "1500 B" in " ".join(done.remarks()[CHOSEN])
     assert len(done.claims) == 5

@@ -164,7 +164,7 @@ def test_short_transfers_do_not_suffer_from_the_mechanism() -> None:
 
 def test_experiments_are_chosen_and_explained() -> None:
     settings = {"duration": "70 s", "bottleneck.rate": "10 Mbit/s"}
-    done = reproduce("xcp-tcp", quick=True, seeds=2, only=["figures", "floor"], set=settings)
+    done = reproduce("xcp-tcp", quick=True, seeds=2, only=["figures", "floor"], overrides=settings)
     assert [table.title.partition(":")[0] for table in done.tables] == [
         "Figures",
         "Figure 1",

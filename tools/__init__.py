@@ -11,4 +11,5 @@ def names(kind: str = "controllers") -> list[str]:
     """Name the controllers, or the queues, in the order of the catalogue."""
     from fairhaul.look import catalogue
 
-    return [entry["name"] for entry in catalogue()[kind]]
+    lists: Mapping[str, Any] = catalogue()
+    return [entry["name"] for entry in lists[kind]]

@@ -1,14 +1,15 @@
-"""Fairhaul: who gets how much of a fast, long path, how soon, and at whose cost.
+"""Fairhaul: congestion control for bulk data on fast, long paths, simulated and on real kernels.
 
     >>> import fairhaul
     >>> answer = fairhaul.run("scenario.toml", {"duration": "60 s"}, seeds=5)
     >>> answer.to_dict()["summary"]["fairness"]["jain"]
 
-Every verb of the command line is a function here. Nothing heavy is imported before it is used.
+Every command of the command line is a function here. Heavy libraries are imported when they are
+first used.
 
-What goes wrong is one of four errors: `ScenarioError` (the input is wrong; `args` are all mistakes,
-a line each), `RunError` (a run failed), `Refused` (the lab or the kernel cannot do it here, and
-nothing was changed), `Stopped` (a run was asked to stop).
+All errors are one of four: `ScenarioError` (the input is wrong; `args` are all mistakes, one line
+each), `RunError` (a run failed), `Stopped` (a `RunError`: a run was asked to stop), and `Refused`
+(the lab or the kernel cannot do it on this host, and nothing was changed).
 """
 
 from __future__ import annotations
@@ -28,12 +29,14 @@ if TYPE_CHECKING:
     from fairhaul.record import read as read_record
     from fairhaul.record import write as write_record
     from fairhaul.report import write_report
-    from fairhaul.runs import Answer, run, run_many
+    from fairhaul.runs import Answer, Answers, Progress, for_each, run, run_each, run_many
     from fairhaul.scenario import read
 
 __all__ = [
     "Answer",
+    "Answers",
     "Comparison",
+    "Progress",
     "Record",
     "Refused",
     "RunError",
@@ -43,11 +46,13 @@ __all__ = [
     "__version__",
     "catalogue",
     "compare",
+    "for_each",
     "measure",
     "read",
     "read_record",
     "reproduce",
     "run",
+    "run_each",
     "run_many",
     "schema",
     "write_record",
@@ -56,16 +61,20 @@ __all__ = [
 
 _HOME = {
     "Answer": ("runs", "Answer"),
+    "Answers": ("runs", "Answers"),
     "Comparison": ("comparison", "Comparison"),
+    "Progress": ("runs", "Progress"),
     "Record": ("record", "Record"),
     "Refused": ("host", "Refused"),
     "catalogue": ("look", "catalogue"),
     "compare": ("comparison", "compare"),
+    "for_each": ("runs", "for_each"),
     "measure": ("measures", "measure"),
     "read": ("scenario", "read"),
     "read_record": ("record", "read"),
     "reproduce": ("papers", "reproduce"),
     "run": ("runs", "run"),
+    "run_each": ("runs", "run_each"),
     "run_many": ("runs", "run_many"),
     "schema": ("look", "schema"),
     "write_record": ("record", "write"),

@@ -1,4 +1,4 @@
-"""The compiled half of the package: scenarios are read, runs are run, records become tables."""
+"""The compiled half of the package: it reads scenarios, runs them, and builds tables of records."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,7 @@ class ScenarioError(ValueError):
 class RunError(RuntimeError):
     """A run failed; it says which scenario, seed and time, and why."""
 
-class Stopped(RuntimeError):
+class Stopped(RunError):
     """A run was asked to stop."""
 
 class Scenario:
@@ -44,7 +44,7 @@ class Run:
     def stop(self) -> None: ...
 
 class Outcome:
-    """What a run gave."""
+    """The result of a run."""
 
     @property
     def engine(self) -> str: ...

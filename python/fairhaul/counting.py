@@ -1,17 +1,19 @@
-"""Flow counters on packets of their own: how well a router can tell how many flows there are.
+"""Flow counters without a scenario: how well a router can estimate the number of flows.
 
 `told` shows packets of flows, drawn by their rates, to a counter of `fairhaul list counters`; the
-other functions give what theory expects of it.
+other functions give its expected value in theory.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from operator import index as whole
 
 from fairhaul import _core
 from fairhaul.look import catalogue
 from fairhaul.nearest import hint
+from fairhaul.scenario import plain
 
 # A packet of 1000 bytes at 800 Mbit/s.
 GAP_S = 1e-5
@@ -21,8 +23,8 @@ def zipf(flows: int, exponent: float = 1.0) -> list[float]:
     """Give the rates of `flows` flows by Zipf's law.
 
     Args:
-        flows: How many there are.
-        exponent: The rate of flow k is 1 / k to this power; 0 makes all equal.
+        flows: the number of flows.
+        exponent: the rate of flow k is 1 / k to this power; 0 makes all equal.
 
     Returns:
         A list of `flows` rates, the largest first, the first of them 1; they have no unit, since
@@ -40,34 +42,37 @@ def told(
     seeds: Sequence[int] = range(1, 21),
     settings: Mapping[str, object] | None = None,
 ) -> list[float]:
-    """Count flows: what `counter` tells after so many packets, once for each seed.
+    """Give the number of flows that `counter` estimates after `packets` packets, for each seed.
 
-    Each packet is of flow k with the probability that its rate has in the sum of all.
+    A packet belongs to flow k with probability (rate of flow k) / (sum of all rates).
 
     Args:
         counter: `exact`, `sred` [SRED] or `nred` [NRED].
-        rates: How many flows there are, all equal; or the rate of each, in any unit.
-        packets: How many packets are counted before the counter is asked.
-        gap_s: Seconds between packets; windows and intervals of counters are in seconds.
-        seeds: From 0 to 2^64 - 1; the same seed gives the same number.
-        settings: Parameters of the counter, as `fairhaul list counters` names them.
+        rates: the number of flows, all with the same rate; or the rate of each, in any unit.
+        packets: the number of packets before the estimate is read.
+        gap_s: seconds between packets; windows and intervals of counters are in seconds.
+        seeds: from 0 to 2^64 - 1; the same seed gives the same number.
+        settings: parameters of the counter, as `fairhaul list counters` names them.
 
     Returns:
         A list of numbers of flows, one for each of `seeds`, in their order.
 
     Raises:
-        ValueError: There is no such counter or parameter, or a value does not fit; it says what
-            was wanted.
+        ValueError: there is no such counter or parameter, or a value is not valid.
     """
     known = [entry["name"] for entry in catalogue()["counters"]]
     if counter not in known:
-        raise ValueError(f"counter {counter!r} is not known; {hint(counter, known)}")
-    each = [1.0] * rates if isinstance(rates, int) else [float(rate) for rate in rates]
+        raise ValueError(f"unknown counter {counter!r}; {hint(counter, known)}")
+    flows = plain(rates)
+    each = [1.0] * flows if isinstance(flows, int) else [float(rate) for rate in flows]
     given = [(name, _text(value)) for name, value in (settings or {}).items()]
-    return _core.count_flows(counter, given, each, packets, gap_s, list(seeds))
+    return _core.count_flows(
+        counter, given, each, whole(packets), float(gap_s), [whole(seed) for seed in seeds]
+    )
 
 
 def _text(value: object) -> str:
+    value = plain(value)
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -75,11 +80,11 @@ def seeming(rates: Sequence[float]) -> float:
     """Give the number of equal flows that hit as often as flows of these rates [SRED].
 
     Args:
-        rates: One for each flow, in any unit.
+        rates: the rate of each flow, in any unit.
 
     Returns:
-        The inverse of the sum of the squares of their shares: what the zombie list tells of them.
-        The number of flows where all are equal, less otherwise, and never less than 1.
+        The inverse of the sum of the squares of their shares: what the zombie list estimates. It is
+        the number of flows if all rates are equal, otherwise less, and at least 1.
     """
     return sum(rates) ** 2 / sum(rate * rate for rate in rates)
 
@@ -88,25 +93,25 @@ def noise(flows: float, weight: float = 0.001) -> float:
     """Give the relative standard deviation of the zombie list's share of hits.
 
     Args:
-        flows: As many equal flows.
-        weight: Of one comparison in the average; the default is that of [SRED].
+        flows: the number of flows, all with the same rate.
+        weight: the weight of one comparison in the average; the default is that of [SRED].
 
     Returns:
-        A share: 0.07 is 7 %. That of the number of flows is the same as long as it is small.
+        A share: 0.07 is 7 %. As long as it is small, it is also that of the number of flows.
     """
     return math.sqrt(weight / (2 - weight) * (flows - 1))
 
 
 def filtered(flows: int, bins: int = 8192, levels: int = 4) -> float:
-    """Give the number of flows that bins count of so many [NRED].
+    """Give the expected number of flows that the bins count out of `flows` [NRED].
 
     Flow i + 1 goes uncounted where all its bins were set by the i before it, each with probability
     1 - exp(-i / bins).
 
     Args:
-        flows: How many send within the interval.
-        bins: Bins of one bit in each level.
-        levels: Levels, each with a hash of its own.
+        flows: the number of flows that send within the interval.
+        bins: bins of one bit in each level.
+        levels: levels, each with its own hash.
 
     Returns:
         The mean over hashes, a number of flows.

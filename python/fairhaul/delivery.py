@@ -1,25 +1,25 @@
-"""Flows of which nothing can be delivered within a run: zeros and dashes need a reason."""
+"""Warnings about flows that cannot deliver a packet within the run."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-# What opens a connection, and what answers it, bytes.
+# A packet of the handshake, bytes.
 OPENING = 40
-# More than this many are counted.
+# More warnings than this are only counted.
 MOST_TOLD = 3
 
 
 def warnings(scenario: Mapping[str, Any]) -> list[str]:
-    """Say of each flow whose first packet cannot arrive within the run what takes so long."""
-    found = [told for flow in scenario["flows"] if (told := _too_late(flow, scenario)) is not None]
+    """Explain, for each flow that cannot deliver a packet within the run, what takes so long."""
+    found = [text for flow in scenario["flows"] if (text := _too_late(flow, scenario)) is not None]
     more = len(found) - MOST_TOLD
-    return [*found[:MOST_TOLD], f"and so of {more} more flows"] if more > 0 else found
+    return [*found[:MOST_TOLD], f"the same holds for {more} more flows"] if more > 0 else found
 
 
 def _too_late(flow: Mapping[str, Any], scenario: Mapping[str, Any]) -> str | None:
-    """Say why nothing of `flow` can be delivered; nothing where something can."""
+    """Explain why `flow` cannot deliver a packet; None if it can."""
     links, end_s = scenario["links"], scenario["duration_s"]
     there, back = flow["forward"], flow.get("reverse", [])
     size = flow["packet_bytes"]
@@ -35,13 +35,13 @@ def _too_late(flow: Mapping[str, Any], scenario: Mapping[str, Any]) -> str | Non
         return None
     reasons = {
         f"it starts at {start_s:g} s": start_s,
-        f"its path has a round trip of {flow['rtt_s']:g} s": travel_s,
+        f"its path has a round-trip time of {flow['rtt_s']:g} s": travel_s,
         f"a packet of {size} B takes {packet_s:g} s at the rates of its path": packet_s,
     }
     why = max(reasons, key=lambda reason: reasons[reason])
     return (
-        f"nothing of flow {flow['name']!r} can be delivered: {why}, so that its first packet "
-        f"arrives at {arrives_s:g} s at the soonest, and the run ends at {end_s:g} s"
+        f"flow {flow['name']!r} cannot deliver any data: {why}, so its first packet arrives at "
+        f"{arrives_s:g} s at the earliest, but the run ends at {end_s:g} s"
     )
 
 

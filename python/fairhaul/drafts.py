@@ -1,15 +1,15 @@
-"""Directories that are there whole, or not at all, whatever happens while they are written.
+"""Directories that are written completely or not at all, whatever happens meanwhile.
 
-A draft is made when the work begins, so that whatever is in the way is found before it and not
-after it. Its name is always the same for a directory, so that two runs cannot write to one; it is
-locked, so that a draft whose process was killed can be told from one that is being written,
-wherever that process ran and whatever its number was.
+A draft is created when the work begins, so that obstacles are found before the work and not after
+it. Its name is always the same for a directory, so that two runs cannot write to one directory. It
+is locked, so that the draft of a killed process can be distinguished from one that is being
+written, wherever that process ran and whatever its number was.
 
-- Where the directory is not there, its draft lies beside it and is renamed at the end. Making the
+- If the directory does not exist, its draft lies beside it and is renamed at the end. Creating the
   draft has proved that this is possible.
-- Where it is there and empty, it stays what it is: a mount point, the target of a link, the
-  directory that a shell stands in. The draft lies within, and what it holds is moved up at the end,
-  `meta.json` and `report.html` last.
+- If it exists and is empty, it stays the same directory: it may be a mount point, the target of a
+  link, or the working directory of a shell. The draft lies within it, and its content is moved up
+  at the end, `meta.json` and `report.html` last.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def new_directory(directory: str | Path) -> Iterator[Path]:
         except Exception as error:
             if _has_complete(claim.draft):
                 where, kept = _keep(claim), True
-                error.add_note(f"the records that are complete are in {where}")
+                error.add_note(f"the complete records are in {where}")
             raise
         try:
             _finish(claim)
@@ -121,7 +121,7 @@ def _claim(directory: Path) -> _Claim:
 
 def _refuse_used(directory: Path) -> None:
     if not is_free(directory):
-        what = "is there already and is not empty" if directory.is_dir() else "is a file"
+        what = "exists and is not empty" if directory.is_dir() else "is a file"
         raise FileExistsError(errno.EEXIST, what, str(directory))
 
 
@@ -134,7 +134,7 @@ def _make_parents(parent: Path) -> None:
 
 
 def _locked(draft: Path, directory: Path) -> int:
-    """Give the descriptor of `draft`, made where it is not there, with a lock that nobody else has.
+    """Give the descriptor of `draft`, created if necessary, with a lock that no other run has.
 
     The lock ends with its process, so a draft without one was left by a run that was killed.
     """
@@ -208,7 +208,7 @@ def _of(error: OSError, claim: _Claim, kept: Path | None) -> OSError:
     """Say of `error` which file of the directory it is about, and where complete records are."""
     what = error.strerror or str(error)
     if kept is not None:
-        what = f"{what}; the records that are complete are in {kept}"
+        what = f"{what}; the complete records are in {kept}"
     draft = str(claim.draft)
     name = error.filename if isinstance(error.filename, str) else str(claim.directory)
     if name.startswith(draft):

@@ -1,4 +1,4 @@
-"""Several runs as one: the mean and its 95 % interval by Student's t."""
+"""The summary of several runs: means and their 95 % intervals by Student's t."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ T_975 = (
 )
 Z_975 = 1.959964
 
-# What tells runs apart and has no mean.
+# Keys that distinguish runs, and have no mean.
 NOT_SUMMARISED = frozenset({"title", "variant", "seed", "kernel", "trust", "tries", "warnings"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """A mean over runs; the ends of its 95 % interval are missing where one run is all there is."""
+    """A mean over runs and its 95 % interval, which a single run does not have."""
 
     mean: float
     low: float | None
@@ -32,14 +32,14 @@ class Estimate:
         return self.low is not None and self.high is not None and self.low <= value <= self.high
 
     def to_dict(self) -> dict[str, float | None]:
-        """Give the three numbers as they stand in JSON."""
+        """Give the three numbers as they are printed in JSON."""
         return {"mean": self.mean, "low": self.low, "high": self.high}
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """Estimate the mean of what `values` were drawn from; at least one is wanted.
+    """Estimate the mean of the distribution of `values`, of which at least one is required.
 
-    The interval is Student's: `values` are taken to be independent and nearly normal.
+    The interval is Student's: `values` are assumed to be independent and nearly normal.
     """
     count = len(values)
     mean = math.fsum(values) / count
@@ -53,8 +53,8 @@ def estimate(values: Sequence[float]) -> Estimate:
 def t_975(freedom: int) -> float:
     """Give the 97.5 % point of Student's distribution.
 
-    Above the table by the first two terms of its expansion around the normal distribution, which
-    are right to four digits there.
+    Beyond the table, it is given by the first two terms of the expansion around the normal
+    distribution, which have four correct digits there.
     """
     if freedom <= len(T_975):
         return T_975[freedom - 1]
@@ -65,10 +65,10 @@ def t_975(freedom: int) -> float:
 
 
 def summary(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Put an estimate in the place of each number of `runs`, which have the same shape.
+    """Replace each number of `runs`, which have the same shape, by its mean over the runs.
 
-    A number that some runs do not have is estimated over the others; a verdict holds where it
-    holds in every run.
+    A number that some runs do not have is averaged over the others; a verdict is true if it is true
+    in every run.
 
     Raises:
         ValueError: their flows or links are not the same.
@@ -94,7 +94,7 @@ def _summary(values: Sequence[Any]) -> Any:
 
 
 def _alike(lists: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
-    """Put what stands at the same place of every list together: flows or links of one name."""
+    """Group the items at the same place of every list: flows or links of one name."""
     columns = list(zip(*lists, strict=True))
     for column in columns:
         names = {item.get("name") for item in column if isinstance(item, Mapping)}

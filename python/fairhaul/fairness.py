@@ -8,16 +8,16 @@ ENOUGH = 1e-9
 
 
 def jain(shares: Sequence[float]) -> float | None:
-    """Jain's index [FHSTCP, §3]: 1 where all are equal, 1/n where one has all.
+    """Jain's index [FHSTCP, §3]: 1 if all shares are equal, 1/n if one has everything.
 
-    Nothing where nobody has anything.
+    It is None if all shares are 0.
     """
     squares = sum(share * share for share in shares)
     return sum(shares) ** 2 / (len(shares) * squares) if squares > 0 else None
 
 
 def max_min_ratio(shares: Sequence[float]) -> float | None:
-    """The largest share over the smallest; nothing where the smallest is nothing."""
+    """The largest share over the smallest; None if the smallest is 0."""
     return max(shares) / min(shares) if shares and min(shares) > 0 else None
 
 
@@ -29,9 +29,9 @@ def max_min(
 ) -> list[float]:
     """Give each flow its max-min fair rate, by filling all of them at the same pace.
 
-    A flow stops at its cap or when a link of its route (indices into `capacities`) is full. One
-    link is the well-known filling with water. `weights` set the pace. `capacities` (a value for
-    each link), `caps` and what is given (a value for each flow) are in one unit, such as bit/s.
+    A flow stops at its cap, or when a link of its route (indices into `capacities`) is full; with
+    one link this is water-filling. `weights` set the pace. `capacities` (one value per link),
+    `caps` and the result (one value per flow) are in one unit, such as bit/s.
 
     Raises:
         ValueError: a flow that crosses no link has no cap.
@@ -62,7 +62,7 @@ def max_min(
 
 
 def entitlement(goodputs: Sequence[float], entitled: Sequence[float]) -> float | None:
-    """Jain's index of what parties got over what they were entitled to."""
+    """Jain's index of the goodputs over the rates that max-min fairness would give."""
     if not entitled or min(entitled) <= 0:
         return None
     return jain([got / due for got, due in zip(goodputs, entitled, strict=True)])

@@ -1,4 +1,4 @@
-"""Speaks to `fairhaul-host`, the one program that needs root: a request in, lines of JSON back."""
+"""Runs `fairhaul-host`, the one program that requires root: a request in, lines of JSON back."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Line = Mapping[str, Any]
 
 
 class Refused(Exception):
-    """What was asked for cannot be done here; nothing was changed."""
+    """The lab or the kernel cannot do what was asked on this host; nothing was changed."""
 
 
 Started = Callable[[subprocess.Popen[str]], None]
@@ -26,7 +26,7 @@ Started = Callable[[subprocess.Popen[str]], None]
 
 def ask(
     request: Mapping[str, Any],
-    tell: Callable[[Line], None] = lambda _: None,
+    on_event: Callable[[Line], None] = lambda _: None,
     started: Started = lambda _: None,
     descriptors: Sequence[int] = (),
     program: Path = PROGRAM,
@@ -34,25 +34,25 @@ def ask(
     """Have `fairhaul-host` carry out a request, and give its result.
 
     Args:
-        request: `do`, and what goes with it.
-        tell: Is given every line on the way: a `step` and whether it was `done`, a `warning`, a
-            `look` at a watched twin.
-        started: Is given the process, so that it can be ended.
-        descriptors: Are open for it, too, under the same numbers.
+        request: the command as `do`, and its arguments.
+        on_event: called with every event: a `step` and whether it was `done`, a `warning`, or a
+            `look` (a measurement) at a watched eBPF port.
+        started: called with the process, so that the caller can end it.
+        descriptors: file descriptors that the process inherits, under the same numbers.
         program: Another program that answers in the same way.
 
     Raises:
-        Refused: It cannot be done here; nothing was changed.
-        RunError: It failed on the way.
+        Refused: this host cannot do it; nothing was changed.
+        RunError: it failed on the way.
     """
     if not program.is_file():
         raise Refused(
-            "this installation has no fairhaul-host. It is built on Linux, where clang, llvm, "
-            "make, pkg-config, libelf-dev and zlib1g-dev are there (Debian's names)"
+            "this installation has no fairhaul-host: it is built only on Linux, with clang, llvm, "
+            "make, pkg-config, libelf-dev and zlib1g-dev installed (Debian packages)"
         )
     place = os.environ.get("FAIRHAUL_PLACE")
     envelope = {"request": dict(request)} | ({"place": place} if place else {})
-    # Whoever looks for what was left can tell by it that this process has gone.
+    # A search for leftovers tells by it whether this process has ended.
     environment = {**os.environ, "FAIRHAUL_PARENT": str(os.getpid())}
     pipe = subprocess.PIPE
     with subprocess.Popen(
@@ -60,7 +60,7 @@ def ask(
     ) as process:
         try:
             started(process)
-            last = _converse(process, json.dumps(envelope), tell)
+            last = _converse(process, json.dumps(envelope), on_event)
         except BaseException:
             process.terminate()
             raise
@@ -73,11 +73,13 @@ def ask(
     raise RunError(last["error"])
 
 
-def _converse(process: subprocess.Popen[str], request: str, tell: Callable[[Line], None]) -> Line:
-    """Hand over a request, pass on what is told, and give the last line."""
+def _converse(
+    process: subprocess.Popen[str], request: str, on_event: Callable[[Line], None]
+) -> Line:
+    """Send a request, pass on the events, and give the last line."""
     assert process.stdin is not None
     assert process.stdout is not None
-    # A process that has ended before it read this says why, or its status does.
+    # If the process ended before it read the request, its output or its status says why.
     with suppress(BrokenPipeError):
         process.stdin.write(request)
     with suppress(BrokenPipeError):
@@ -86,5 +88,5 @@ def _converse(process: subprocess.Popen[str], request: str, tell: Callable[[Line
     for text in process.stdout:
         last = json.loads(text)
         if "result" not in last and "error" not in last:
-            tell(last)
+            on_event(last)
     return last

@@ -1,7 +1,7 @@
-"""Whether what was read is a whole record: digests, the shape of `meta`, and names in the tables.
+"""Checks of a record that was read: digests, the shape of `meta`, and the names in the tables.
 
-A digest finds damage. The rest finds what a digest cannot: tables of another run, a `meta` that
-somebody has altered.
+A digest finds damage. The other checks find what a digest cannot: tables of another run, or a
+`meta` that was edited.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NUMBERS: Mapping[str, tuple[str, ...]] = {
 }
 
 Holds = Callable[[Any], bool]
-# What a part of `meta` has to be: a rule in words, a mapping of keys, or a list of one kind.
+# The shape of a part of `meta`: a rule in words, a mapping of keys, or a list of one shape.
 Shape = tuple[str, Holds] | Mapping[str, Any] | list[Any]
 
 
@@ -105,20 +105,20 @@ def digest_of_meta(meta: Mapping[str, Any]) -> str:
 
 
 def check_digest(name: str, found: str, digests: Mapping[str, Any]) -> None:
-    """Refuse what has another digest than was written with it.
+    """Check that a digest is the one that was written.
 
     Raises:
-        ValueError: it has.
+        ValueError: it is not.
     """
     if digests.get(name) != found:
         raise ValueError(f"{name} is damaged: its SHA-256 is not the one in meta.json")
 
 
 def check_meta(meta: Any) -> None:
-    """Refuse a `meta` from which no figure can be computed.
+    """Check that figures can be computed from a `meta`.
 
     Raises:
-        ValueError: something in it is missing or of another kind.
+        ValueError: something is missing, or has another type.
     """
     _check(meta, META, "meta.json")
     if "trust" in meta:
@@ -131,14 +131,14 @@ def check_meta(meta: Any) -> None:
             _check_hop(hop, len(scenario["links"]), f"meta.json: scenario.flows[{i}].forward")
         lead = flow.get("lead")
         if lead is not None and not (_is_whole(lead) and lead < len(scenario["flows"])):
-            raise ValueError(f"meta.json: scenario.flows[{i}].lead is no number of a flow")
+            raise ValueError(f"meta.json: scenario.flows[{i}].lead is not the number of a flow")
 
 
 def _check_hop(hop: Mapping[str, Any], links: int, place: str) -> None:
     if "link" not in hop:
         _check(hop, {"rate_bps": NUMBER}, place)
     elif not (_is_whole(hop["link"]) and hop["link"] < links):
-        raise ValueError(f"{place}: there is no link of number {hop['link']}")
+        raise ValueError(f"{place}: unknown link number {hop['link']}")
 
 
 def _check(value: Any, shape: Shape, place: str) -> None:
@@ -162,10 +162,10 @@ def _check(value: Any, shape: Shape, place: str) -> None:
 
 
 def check_tables(meta: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> None:
-    """Refuse tables that are not of the run that `meta` tells of.
+    """Check that the tables belong to the run that `meta` describes.
 
     Raises:
-        ValueError: a column is missing or of another kind, or a row is of an unknown flow or link.
+        ValueError: a column is missing or has another type, or a row has an unknown flow or link.
     """
     scenario = meta["scenario"]
     for name, table in tables.items():
@@ -188,11 +188,11 @@ def _check_column(name: str, table: pl.DataFrame, column: str, *, numeric: bool)
     words = (pl.String, pl.Categorical, pl.Enum)
     if kind is None or not (kind.is_numeric() if numeric else isinstance(kind, words)):
         what = "numbers" if numeric else "words"
-        raise ValueError(f"{name} has no column {column!r} of {what}: it is another table")
+        raise ValueError(f"{name} has no column {column!r} of {what}")
 
 
 def bins_of(table: pl.DataFrame, parts: int, scenario: Mapping[str, Any]) -> int:
-    """Give the number of bins of a series table, whose rows stand by part and then time.
+    """Give the number of bins of a series table, whose rows are ordered by part, then time.
 
     Raises:
         ValueError: its rows are not in that order, or not of the parts of `scenario`.
@@ -202,7 +202,9 @@ def bins_of(table: pl.DataFrame, parts: int, scenario: Mapping[str, Any]) -> int
 
     bins, rest = divmod(table.height, max(parts, 1))
     if rest or (parts == 0 and table.height):
-        raise ValueError(f"a series of {table.height} rows is not that of {parts} parts")
+        raise ValueError(
+            f"a series has {table.height} rows, which is not a multiple of its {parts} parts"
+        )
     if not table.height:
         raise ValueError("a series has no rows")
     starts = table["t_s"].to_numpy().reshape(parts, bins)

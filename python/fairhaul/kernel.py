@@ -1,151 +1,184 @@
-"""The kernel's twins: installed, looked at, watched, and taken out.
+"""eBPF ports of controllers in the running kernel: install, inspect, watch and remove them.
 
     >>> from fairhaul import kernel
     >>> kernel.install("fhstcp", name="fh_site", parameters={"c": "20/s"})
 
-All but `twins` and `status` need root. A twin may be named by the path of an object, too.
+All functions except `twins` and `status` require root. An eBPF port is named by its controller, or
+by the path of an object file that was built with Fairhaul's header.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
-from fairhaul.host import Line, ask
+from fairhaul.host import Line, Refused, ask
+from fairhaul.renamed import renamed
+from fairhaul.scenario import plain
 
-Tell = Callable[[Line], None]
+if TYPE_CHECKING:
+    from fairhaul.results import Changed, Installed, KernelStatus, Port, Removed, Verified, Watched
+
+OnEvent = Callable[[Line], None]
 
 
 def _silent(_: Line) -> None:
     pass
 
 
-def twins() -> list[dict[str, Any]]:
-    """Give the twins that this installation carries, with their parameters.
+def twins() -> list[Port]:
+    """Give the eBPF ports that this installation carries, with their parameters.
 
     Raises:
-        Refused: It carries none; the message says what was missing when it was built.
+        Refused: the installation carries none; the message says what was missing when it was built.
     """
-    from fairhaul.host import Refused
-
     found = ask({"do": "list"})
     if found["missing"]:
-        raise Refused(f"this installation carries no twins: {found['missing']}")
+        raise Refused(f"this installation carries no eBPF ports: {found['missing']}")
     return list(found["twins"])
 
 
+@renamed(tell="on_event")
 def install(
     *names: str,
     name: str | None = None,
-    parameters: Mapping[str, str] | None = None,
+    parameters: Mapping[str, object] | None = None,
     default: bool = False,
     namespaces: Sequence[str] = (),
     routes: Sequence[str] = (),
     dry_run: bool = False,
-    tell: Tell = _silent,
-) -> dict[str, Any]:
-    """Install twins: all of them, or none.
+    on_event: OnEvent = _silent,
+) -> Installed:
+    """Install eBPF ports: all of them, or none.
 
     Args:
-        names: The twins.
-        name: In the kernel, in the place of `fh_<twin>`; for one twin only.
-        parameters: As in a scenario, but times and rates with their unit: `20/s`; for one twin
-            only.
-        default: Have the host's new connections use it, if they choose nothing themselves.
-        namespaces: Have those of these network namespaces use it.
-        routes: Have those over these routes use it, by their prefixes.
-        dry_run: Tell every change, and make none.
-        tell: Is given every step.
+        names: the eBPF ports.
+        name: the name in the kernel, instead of `fh_<controller>`; for one eBPF port only.
+        parameters: the parameters as in a scenario; a time or a rate requires its unit: `"20/s"`.
+            For one eBPF port only.
+        default: use the eBPF port for new connections of the host that select no controller.
+        namespaces: use the eBPF port for new connections in these network namespaces.
+        routes: use the eBPF port for new connections over the routes with these prefixes.
+        dry_run: report every change, but make none.
+        on_event: called with every step.
 
     Raises:
-        Refused: The host cannot have it, or the request is wrong; nothing was changed.
-        RunError: It failed on the way, and what was done was undone.
+        Refused: the host cannot install it, or the request is wrong; nothing was changed.
+        RunError: it failed on the way, and all changes were undone.
     """
-    specs = [{"twin": twin, "as": name, "set": dict(parameters or {})} for twin in names]
+    specs = [{"twin": port, "as": name, "set": _texts(parameters or {})} for port in names]
     if len(names) > 1 and (name or parameters):
-        from fairhaul.host import Refused
-
-        raise Refused("a name and parameters are for one twin; install the others by themselves")
+        raise Refused("a name and parameters are for one eBPF port; install the others separately")
     scope = {"default": default, "namespaces": list(namespaces), "routes": list(routes)}
     request = {"do": "install", "twins": specs, "scope": scope, "dry_run": dry_run}
-    return dict(ask(request, tell))
+    return cast("Installed", ask(request, on_event))
 
 
+@renamed(tell="on_event")
 def change(
-    name: str, parameters: Mapping[str, str], *, dry_run: bool = False, tell: Tell = _silent
-) -> dict[str, Any]:
-    """Change parameters of an installed twin, for all its flows, at once.
+    name: str,
+    parameters: Mapping[str, object],
+    *,
+    dry_run: bool = False,
+    on_event: OnEvent = _silent,
+) -> Changed:
+    """Change parameters of an installed eBPF port, at once for all its connections.
 
     Raises:
-        Refused: There is no such twin or parameter, or its value is out of bounds.
-        RunError: It failed on the way.
+        Refused: there is no such eBPF port or parameter, or a value is out of bounds.
+        RunError: it failed on the way.
     """
-    request = {"do": "set", "name": name, "set": dict(parameters), "dry_run": dry_run}
-    return dict(ask(request, tell))
+    request = {"do": "set", "name": name, "set": _texts(parameters), "dry_run": dry_run}
+    return cast("Changed", ask(request, on_event))
 
 
-def status(tell: Tell = _silent) -> dict[str, Any]:
-    """Say what is installed and by whom, what uses it unasked, and which flows use it now.
+@renamed(tell="on_event")
+def status(on_event: OnEvent = _silent) -> KernelStatus:
+    """Give the installed eBPF ports, their owners, defaults and connections.
 
-    Of two looks at the flows, a second apart, comes `rate_bps`: what the other end acknowledged in
-    between. A connection that has sent no data is counted alone.
+    The connections are looked at twice, a second apart: `rate_bps` is the rate at which the
+    receiver acknowledged data in between. Connections that have sent no data are only counted.
 
-    Without root: the flows of this network namespace alone, and no parameters.
-    """
-    return dict(ask({"do": "status"}, tell))
-
-
-def verify(*names: str, tell: Tell = _silent) -> dict[str, Any]:
-    """Have the running kernel try twins, all of them if none is named, and leave no trace.
+    Without root, the result has only the connections of this network namespace, and no parameters.
 
     Raises:
-        Refused: The kernel lacks something, or root is missing.
-        RunError: One of them does not work here.
+        Refused: this installation has no fairhaul-host.
+        RunError: it failed on the way.
     """
-    return dict(ask({"do": "verify", "twins": [{"twin": name} for name in names]}, tell))
+    return cast("KernelStatus", ask({"do": "status"}, on_event))
 
 
+@renamed(tell="on_event")
+def verify(*names: str, on_event: OnEvent = _silent) -> Verified:
+    """Try eBPF ports in the running kernel, by default all of them, and remove them again.
+
+    Raises:
+        Refused: the kernel lacks something, or root is missing.
+        RunError: an eBPF port does not work on this kernel.
+    """
+    request = {"do": "verify", "twins": [{"twin": name} for name in names]}
+    return cast("Verified", ask(request, on_event))
+
+
+@renamed(tell="on_event")
 def remove(
-    *names: str, everything: bool = False, dry_run: bool = False, tell: Tell = _silent
-) -> dict[str, Any]:
-    """Take twins out; flows that use them keep them until they end.
+    *names: str, everything: bool = False, dry_run: bool = False, on_event: OnEvent = _silent
+) -> Removed:
+    """Remove installed eBPF ports; connections that use an eBPF port keep it until they end.
 
     Args:
-        names: As `status` has them.
-        everything: All of them, and what a process that was killed has left.
-        dry_run: Tell every change, and make none.
-        tell: Is given every step.
+        names: the names that `status` gives.
+        everything: remove all eBPF ports, and what a killed process has left behind.
+        dry_run: report every change, but make none.
+        on_event: called with every step.
 
     Raises:
-        Refused: Root is missing, or there is no such twin.
-        RunError: It failed on the way.
+        Refused: root is missing, or there is no such eBPF port.
+        RunError: it failed on the way.
     """
     request = {"do": "remove", "names": list(names), "all": everything, "dry_run": dry_run}
-    return dict(ask(request, tell))
+    return cast("Removed", ask(request, on_event))
 
 
+@renamed(tell="on_event")
 def watch(
     *names: str,
     limits: Mapping[str, float] | None = None,
     interval_s: float = 5.0,
     dry_run: bool = False,
-    tell: Tell = _silent,
-) -> dict[str, Any]:
-    """Watch twins, all that are installed if none is named, and take out what loses too much.
+    on_event: OnEvent = _silent,
+) -> Watched:
+    """Watch installed eBPF ports, by default all, and remove those that retransmit too much.
 
-    It ends when nothing is left to watch.
+    It returns when no eBPF port is left to watch.
 
     Args:
-        names: As `status` has them.
-        limits: `share` of its packets sent again, `times` that of the host's other flows,
-            `seconds` for which it lasts, `packets` that it sent in them at least.
-        interval_s: Between looks; at each of them the share has to be above the limit.
-        dry_run: Tell what would be taken out, and leave it.
-        tell: Is given every look.
+        names: the names that `status` gives.
+        limits: an eBPF port is removed when for `seconds` every measurement shows that more than
+            `share` of its packets are retransmissions, and more than `times` the share of the
+            host's other connections; it must have sent `packets` packets in that time.
+        interval_s: the time between measurements.
+        dry_run: report what would be removed, but remove nothing.
+        on_event: called with every measurement.
 
     Raises:
-        Refused: Root is missing, a twin or a limit makes no sense.
-        RunError: It failed on the way.
+        Refused: root is missing, or an eBPF port or a limit is not valid.
+        RunError: it failed on the way.
     """
-    request: dict[str, Any] = {"do": "watch", "names": list(names), "interval_s": interval_s}
-    return dict(ask(request | {"limits": dict(limits or {}), "dry_run": dry_run}, tell))
+    request: dict[str, Any] = {
+        "do": "watch",
+        "names": list(names),
+        "interval_s": plain(interval_s),
+        "limits": {limit: plain(value) for limit, value in (limits or {}).items()},
+        "dry_run": dry_run,
+    }
+    return cast("Watched", ask(request, on_event))
+
+
+def _texts(parameters: Mapping[str, object]) -> dict[str, str]:
+    """Write the values of parameters as texts, as a person types them."""
+    found = {}
+    for key, value in parameters.items():
+        number = plain(value)
+        found[key] = str(number).lower() if isinstance(number, bool) else str(number)
+    return found

@@ -1,7 +1,7 @@
-"""The lab's engine: a scenario on the real Linux TCP stack, by `fairhaul-host`.
+"""The lab's engine: a scenario on the real Linux TCP stack, run by `fairhaul-host`.
 
-A run takes as long as its scenario says. One in which the machine could not keep up is not counted:
-it is repeated, and if that does not help, it stands in the record as what it is.
+A run takes as long as its scenario says. A run in which the machine could not keep up is not valid:
+it is repeated, and if no try is valid, its record says so.
 """
 
 from __future__ import annotations
@@ -13,29 +13,33 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
-from fairhaul import Scenario, Stopped, _core
+from fairhaul import RunError, Scenario, Stopped, _core
 from fairhaul.host import Line, Refused, ask
+from fairhaul.renamed import renamed
 
-Tell = Callable[[Line], None]
+if TYPE_CHECKING:
+    from fairhaul.results import CleanResult, ShellResult
 
-# A run that is not to be believed is tried so often in all.
+OnEvent = Callable[[Line], None]
+
+# A run that is not valid is tried this often in total.
 TRIES = 3
 
 
 def refuse_without_root() -> None:
-    """Refuse at once what `fairhaul-host` would refuse after others have worked for it.
+    """Refuse at once what `fairhaul-host` would refuse after other work has been done.
 
     Raises:
         Refused: root is missing.
     """
     if os.geteuid() != 0:
-        raise Refused("the lab makes network namespaces and their devices, which takes root")
+        raise Refused("the lab creates network namespaces and devices, which requires root")
 
 
 class Run:
-    """One run of a scenario in real time, with the same face as one in virtual time."""
+    """One run of a scenario in real time, with the interface of a run in virtual time."""
 
     def __init__(self, scenario: Scenario) -> None:
         """Prepare a run; nothing happens yet."""
@@ -44,7 +48,7 @@ class Run:
         self._began_s: float | None = None
         self._stopped = False
         self.notes: dict[str, Any] = {}
-        """After `run`: `trust`, what is to be thought of it, `kernel`, which it was, `tries`."""
+        """After `run`: `trust` (whether the run is valid), `kernel` (its release), and `tries`."""
 
     @property
     def reached_s(self) -> float:
@@ -65,7 +69,7 @@ class Run:
         Raises:
             Refused: root is missing, or the scenario asks for what real hosts cannot do.
             RunError: it failed on the way.
-            Stopped: somebody asked for that.
+            Stopped: `stop` was called.
         """
         tries = 1
         outcome = self._once()
@@ -85,7 +89,7 @@ class Run:
             }
             try:
                 self.notes = dict(ask(request, started=self._start))
-            except _core.RunError:
+            except RunError:
                 if self._stopped:
                     raise Stopped(f"{self._scenario.title}: stopped") from None
                 raise
@@ -98,36 +102,37 @@ class Run:
             process.terminate()
 
 
+@renamed(tell="on_event")
 def shell(
     scenario: Scenario,
     host: str,
     command: Sequence[str],
     *,
     receivers: Sequence[str] = (),
-    tell: Tell = lambda _: None,
-) -> dict[str, Any]:
-    """Run a program in the sending host of a flow, with this process's input and output.
+    on_event: OnEvent = lambda _: None,
+) -> ShellResult:
+    """Run a program at the sender of a flow, with this process's standard input and output.
 
     Args:
-        scenario: Whose network is opened; its traffic does not run.
-        host: The flow.
-        command: The program and its words; its environment has `FAIRHAUL_PEER`, the address of the
-            other end.
-        receivers: Lines for `sh`, which run at the other end until the program ends.
-        tell: Is given every warning, and the addresses once the network is open.
+        scenario: the scenario whose network is opened; its traffic does not run.
+        host: the name of the flow.
+        command: the program and its arguments; its environment has `FAIRHAUL_PEER`, the address of
+            the receiver.
+        receivers: commands for `sh`, which run at the receiver until the program ends.
+        on_event: called with every warning, and with the addresses when the network is open.
 
     Returns:
-        The program's exit status as `status`, and what passed the network.
+        The program's exit status as `status`, and the counts of packets.
 
     Raises:
-        Refused: root is missing, there is no such flow, or real hosts cannot do what it asks for.
+        Refused: root is missing, there is no such flow, or real hosts cannot run the scenario.
         RunError: it failed on the way.
     """
     try:
         # Above the standard streams, of which one may be closed here.
         terminal = [fcntl.fcntl(stream, fcntl.F_DUPFD_CLOEXEC, 3) for stream in (0, 1)]
     except OSError as error:
-        raise Refused(f"the program needs standard input and output: {error.strerror}") from None
+        raise Refused(f"the program requires standard input and output: {error.strerror}") from None
     request = {
         "do": "shell",
         "scenario": _written(scenario),
@@ -137,29 +142,29 @@ def shell(
         "terminal": terminal,
     }
     try:
-        return dict(ask(request, tell, descriptors=terminal))
+        return cast("ShellResult", ask(request, on_event, descriptors=terminal))
     finally:
         for descriptor in terminal:
             os.close(descriptor)
 
 
-def clean(*, kill: bool = False) -> dict[str, Any]:
-    """Look for what a lab could have left on this machine.
+def clean(*, kill: bool = False) -> CleanResult:
+    """Check for leftovers of the lab on this machine.
 
     Args:
-        kill: End the processes that were left.
+        kill: kill the processes that were left behind.
 
     Returns:
-        What was `left`, each thing with a `remedy`, and the processes that are `at_work`.
+        The leftovers as `left`, each with a `remedy`, and the running processes as `at_work`.
 
     Raises:
         Refused: root is missing.
     """
-    return dict(ask({"do": "clean", "kill": kill}))
+    return cast("CleanResult", ask({"do": "clean", "kill": kill}))
 
 
 def _written(scenario: Scenario) -> dict[str, Any]:
-    """Give a scenario as `fairhaul-host` reads it."""
+    """Give a scenario in the form that `fairhaul-host` reads."""
     text, file, overrides = scenario.source()
     return {
         "text": text,

@@ -1,24 +1,22 @@
-"""What there is to choose from: controllers, queues, kinds of traffic, and the schema of a file."""
+"""The catalogue of controllers, queues and traffic models, and the schema of scenario files."""
 
 from __future__ import annotations
 
 import json
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from fairhaul import _core
 
+if TYPE_CHECKING:
+    from fairhaul.results import Catalogue
 
-def catalogue() -> dict[str, list[dict[str, Any]]]:
-    """Give controllers, queues, counters, ways to recover and kinds of traffic, with their keys.
 
-    Returns:
-        Lists under `controllers`, `queues`, `counters`, `recoveries` and `traffic`. An entry has
-        `name`, `title`, `source` (the key of its source, or nothing), `queue` (what a controller
-        needs on its way, or nothing) and `keys`: what may stand beside it, each with `name`,
-        `wanted`, `default` and `help`. A queue that tells the record of itself has `gauges`, each
-        with `name`, `unit` and `help`.
+def catalogue() -> Catalogue:
+    """Give controllers, queues, flow counters, loss recoveries and traffic models, with their keys.
+
+    `fairhaul.results.Catalogue` says what each entry holds.
     """
-    return _core.catalogue()
+    return cast("Catalogue", _core.catalogue())
 
 
 def schema() -> dict[str, Any]:
@@ -27,6 +25,6 @@ def schema() -> dict[str, Any]:
 
 
 def needed_queue(controller: str) -> str:
-    """Name the queue that `controller` needs on its way; nothing where any will do."""
+    """Name the queue that `controller` requires on its path; nothing if it runs with any queue."""
     entries = {entry["name"]: entry for entry in catalogue()["controllers"]}
     return str(entries[controller]["queue"])

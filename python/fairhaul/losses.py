@@ -1,4 +1,4 @@
-"""The losses of a run as its senders saw them, without those that turned out to be none."""
+"""The losses of a run as its senders saw them, without those that were undone."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ LOSSES = (*REDUCTIONS, "timeout")
 
 
 def stood(record: Record) -> pl.DataFrame:
-    """Give the reductions and timeouts of `record` that were not taken back.
+    """Give the reductions and timeouts of `record` that were not undone.
 
-    An event `undone` says since when: packets were late and not lost. It takes back what its flow
-    did from then on. Of a flow of many connections that is what any of them did in that time, which
-    is about a round.
+    An event `undone` has a start time: packets were late and not lost. It undoes the reductions of
+    its flow since that time; in a flow of many connections, those of every connection in that time,
+    which is about one round trip.
     """
     import polars as pl
 

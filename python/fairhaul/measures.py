@@ -1,6 +1,6 @@
-"""Every figure of a run, computed from its record alone, over [warmup, duration].
+"""The figures of a run, computed from its record alone, over [warmup, duration].
 
-The keys are those of `fairhaul run --json`.
+The keys are those of `fairhaul run --json`, and typed in `results`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairhaul import delivery
-from fairhaul.episodes import episodes
 from fairhaul.fairness import entitlement, jain, max_min, max_min_ratio
+from fairhaul.groups import groups, shared_completions
 from fairhaul.integrity import bins_of
+from fairhaul.loss_sync import episodes
 from fairhaul.losses import REDUCTIONS, stood
 from fairhaul.modes import changes_per_s
-from fairhaul.parties import groups, shared_completions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fairhaul.record import Record
+    from fairhaul.results import Fairness, FlowFigures, LinkFigures, RunFigures
 
     Floats = NDArray[np.float64]
 
-# Lengths of the windows of `jain_by_window`, seconds; those between a bin and the run are used.
+# Lengths of the windows of `jain_by_window`, seconds; those from a bin to the whole run are used.
 WINDOWS_S = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 # Times are sums of binary fractions.
@@ -39,7 +40,7 @@ ENOUGH_LOSS_EVENTS = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """The columns of a series as arrays (part, bin), the bins before the warm-up left out."""
+    """The columns of a series as arrays (part, bin), without the bins of the warm-up."""
 
     columns: Mapping[str, Floats]
     starts_s: Floats
@@ -56,28 +57,10 @@ class Series:
         return mean
 
 
-def measure(record: Record) -> dict[str, Any]:
-    """Compute every figure of `record`: the object that `--json` prints.
+def measure(record: Record) -> RunFigures:
+    """Compute every figure of `record`: one of the `runs` that `fairhaul run --json` prints.
 
-    Returns:
-        A mapping. `flows` has one entry for each connection: `goodput_bps` and `throughput_bps` in
-        bit/s, `share`, `link_share` and `loss_rate` from 0 to 1 (`link_share`: the payload that the
-        slowest link on the way of the data sent in the window, of what it could send; `loss_rate`:
-        of the packets sent in the window those that were dropped, whenever that was; a copy that a
-        link makes counts as sent), counts of `retransmits`,
-        `loss_events` (reductions of the window, whether for a loss or for the echo of a mark) and
-        `timeouts`, of those that stood, `rtt_mean_s`, `cwnd_mean` in packets, `completion_s` (None
-        while unfinished; of connections that share a transfer, that of the whole), and where a
-        controller tells of any, `mode_changes_per_s`. `groups` is there where one has several
-        flows, and has their sums. `links` has one for each direction of a link: `utilization` (of
-        what it could send, each bit at its time), `drop_rate` and `mark_rate` (of the packets
-        offered in the window) from 0 to 1, `queue_mean_packets`, `queue_mean_s`,
-        `capacity_packets`, `capacity_s`. `fairness` has `jain`, `jain_by_window` by the length of
-        the window in seconds, `max_min_ratio` and `entitlement`, over the measured groups.
-        `stationary` says whether every measured bulk flow saw at least 20 loss events, `completed`
-        whether every measured transfer of a given size was completed; each is None where no flow of
-        that kind is measured. `warnings` are there where nothing of a flow can be delivered. A run
-        in the lab has `kernel`, and `trust`: whether it is to be believed, and why not.
+    `fairhaul.results.RunFigures` says what each key means, and in which unit it is.
 
     Source: Jain's index [JAIN].
     """
@@ -90,9 +73,9 @@ def measure(record: Record) -> dict[str, Any]:
         flow["loss_sync"] = coincidence.joined.get(flow["name"])
         if flow["name"] in changes:
             flow["mode_changes_per_s"] = changes[flow["name"]]
-    together = groups(record, flows)
+    several = groups(record, flows)
     noted = {key: meta[key] for key in ("kernel", "trust", "tries") if key in meta}
-    return {
+    found: Any = {
         "title": scenario["title"],
         **({"variant": meta["variant"]} if meta["variant"] else {}),
         "engine": meta["engine"],
@@ -102,7 +85,7 @@ def measure(record: Record) -> dict[str, Any]:
         "cpu_s": meta["cpu_s"],
         **noted,
         "flows": flows,
-        **({"groups": together} if together else {}),
+        **({"groups": several} if several else {}),
         "links": _links(record),
         "fairness": _fairness(record, flows),
         "loss_episodes": coincidence.to_dict(),
@@ -110,13 +93,15 @@ def measure(record: Record) -> dict[str, Any]:
         "completed": _completed(scenario, flows),
         **({"warnings": late} if (late := delivery.warnings(scenario)) else {}),
     }
+    run: RunFigures = found
+    return run
 
 
 def _stationary(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]) -> bool | None:
-    """Whether every measured bulk flow saw enough loss events; nothing where there is none.
+    """Whether every measured bulk flow saw enough loss events; None without such a flow.
 
-    Only a flow that has no end can forget its start. A finite transfer has a completion time, and
-    what an application or a constant rate limits is not settled by loss events.
+    Only an endless flow can forget its start. A finite transfer has a completion time, and loss
+    events say little about a flow that an application or a constant rate limits.
     """
     enough = [
         flow["loss_events"] >= ENOUGH_LOSS_EVENTS
@@ -126,7 +111,7 @@ def _stationary(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]])
 
 
 def _completed(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]) -> bool | None:
-    """Whether every measured flow of a given size was completed; nothing where there is none."""
+    """Whether every measured flow of a given size was completed; None without such a flow."""
     done = [
         flow["completion_s"] is not None for flow in _measured(scenario, flows, traffic="sized")
     ]
@@ -145,16 +130,16 @@ def _measured(
 
 
 def measured_s(record: Record) -> float:
-    """How long the window is over which figures are taken."""
+    """The length of the time over which figures are taken."""
     scenario = record.meta["scenario"]
     return float(scenario["duration_s"] - scenario["warmup_s"])
 
 
 def series(table: pl.DataFrame, parts: int, scenario: Mapping[str, Any]) -> Series:
-    """Turn a series table, whose rows stand by part and then time, into arrays.
+    """Turn a series table, whose rows are ordered by part, then time, into arrays.
 
     Raises:
-        ValueError: its rows are not those of the parts of `scenario`, in their order.
+        ValueError: its rows are not the parts of `scenario`, in their order.
     """
     import numpy as np
 
@@ -170,7 +155,7 @@ def series(table: pl.DataFrame, parts: int, scenario: Mapping[str, Any]) -> Seri
     return Series(columns=columns, starts_s=starts[inside], lengths_s=lengths[inside])
 
 
-def _flows(record: Record) -> list[dict[str, Any]]:
+def _flows(record: Record) -> list[FlowFigures[float]]:
     import numpy as np
 
     scenario = record.meta["scenario"]
@@ -182,7 +167,7 @@ def _flows(record: Record) -> list[dict[str, Any]]:
     rtt_sum = np.nansum(rows.columns["rtt_s"] * rows.columns["rtt_samples"], axis=1)
     sent, lost = rows.total("sent"), rows.total("lost")
     copied = rows.total("copied") if "copied" in rows.columns else np.zeros_like(sent)
-    # What a record from before there was this column does not hold is not known.
+    # An older record does not have this column.
     carried = [None] * len(sent)
     if "carried_bytes" in rows.columns:
         carried = list(rows.total("carried_bytes") * 8 / length)
@@ -210,12 +195,13 @@ def _flows(record: Record) -> list[dict[str, Any]]:
             "rtt_mean_s": _over(rtt_sum[i], samples[i]),
             "cwnd_mean": float(cwnd[i]),
             "completion_s": completions.get(flow["name"]),
+            "loss_sync": None,
         }
         for i, flow in enumerate(scenario["flows"])
     ]
 
 
-def _links(record: Record) -> list[dict[str, Any]]:
+def _links(record: Record) -> list[LinkFigures[float]]:
     scenario = record.meta["scenario"]
     rows = series(record.link_series, len(scenario["links"]), scenario)
     length = measured_s(record)
@@ -245,12 +231,12 @@ def _links(record: Record) -> list[dict[str, Any]]:
 
 
 def varies(link: Mapping[str, Any]) -> bool:
-    """Whether the rate of a link changes while the run lasts."""
+    """Whether the rate of a link changes during the run."""
     return bool(link.get("schedule", {}).get("rate"))
 
 
 def offered_bps(record: Record) -> list[float]:
-    """What each link could send in the measured time, the mean in bit/s."""
+    """The mean rate of each link in the measured time, bit/s."""
     scenario = record.meta["scenario"]
     if "capacity_bytes" not in record.link_series.columns:
         return [link["rate_bps"] for link in scenario["links"]]
@@ -263,7 +249,7 @@ def _over(part: float | None, whole: float | None) -> float | None:
 
 
 def _counts(losses: pl.DataFrame, kinds: Sequence[str], warmup_s: float) -> dict[str, int]:
-    """How many of `losses` are of `kinds` and in the window, for each flow."""
+    """The number of `losses` of `kinds` in the measured time, for each flow."""
     import polars as pl
 
     inside = (pl.col("t_s") >= warmup_s) & pl.col("kind").is_in(kinds)
@@ -272,10 +258,10 @@ def _counts(losses: pl.DataFrame, kinds: Sequence[str], warmup_s: float) -> dict
 
 
 def _completions(record: Record) -> dict[str, float]:
-    """How long the transfers took that each flow carried alone, in the mean.
+    """The mean time of the transfers that each flow carried alone.
 
-    A flow of one given size is one transfer, whenever that ran. Of a source of many transfers
-    those count that started in the window and were completed.
+    A flow of a given size is one transfer, whenever it ran. Of a source of many transfers, those
+    count that started in the measured time and were completed.
     """
     import polars as pl
 
@@ -295,16 +281,16 @@ def _completions(record: Record) -> dict[str, float]:
 
 
 def _bottleneck_bps(rates: Sequence[float], flow: Mapping[str, Any]) -> float | None:
-    """The rate of the slowest link on the way of a flow's data."""
+    """The rate of the slowest link on the path of a flow's data."""
     return min((rates[link] for link in _route(flow)), default=None)
 
 
 def _route(flow: Mapping[str, Any]) -> list[int]:
-    """The links on the way of a flow's data, as indices."""
+    """The links on the path of a flow's data, as indices."""
     return [hop["link"] for hop in flow["forward"] if "link" in hop]
 
 
-def _fairness(record: Record, flows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _fairness(record: Record, flows: Sequence[Mapping[str, Any]]) -> Fairness[float]:
     """Fairness over the groups of role "measured"."""
     groups = _measured_groups(flows)
     shares = [sum(flows[i]["goodput_bps"] for i in members) for members in groups.values()]
@@ -327,10 +313,10 @@ def _measured_groups(flows: Sequence[Mapping[str, Any]]) -> dict[str, list[int]]
 
 
 def _entitled(record: Record, flows: Sequence[Mapping[str, Any]]) -> list[float]:
-    """The max-min share of each flow, bit/s, the flows of one group at the pace of one.
+    """The max-min fair rate of each flow, bit/s; the flows of a group together weigh as one flow.
 
-    A bulk flow is capped by its windows over its round-trip propagation time, one that does not
-    always have something to send by what it took.
+    A bulk flow is capped by its windows over its round-trip propagation time; a flow that does not
+    always have data to send is capped by its goodput.
     """
     scenario = record.meta["scenario"]
     sizes: dict[str, int] = {}
@@ -349,7 +335,7 @@ def _entitled(record: Record, flows: Sequence[Mapping[str, Any]]) -> list[float]
 
 
 def _cap_bps(flow: Mapping[str, Any]) -> float:
-    """What the windows of a bulk flow and its access links let through."""
+    """The rate to which its windows and its access links limit a bulk flow."""
     windows = [flow["send_buffer_bytes"], flow["receive_buffer_bytes"]]
     if flow["max_window"] is not None:
         windows.append(flow["max_window"] * flow["packet_bytes"])
@@ -359,9 +345,9 @@ def _cap_bps(flow: Mapping[str, Any]) -> float:
 
 
 def jain_by_window(record: Record, groups: Sequence[Sequence[int]]) -> dict[str, float]:
-    """Jain's index in windows of several lengths, the mean over the whole windows of a run.
+    """Jain's index in windows of several lengths, averaged over the complete windows of a run.
 
-    A window's edge within a bin shares the bin in proportion.
+    An edge of a window within a bin splits the bin in proportion.
     """
     import numpy as np
 

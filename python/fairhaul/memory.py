@@ -1,4 +1,4 @@
-"""How much memory runs may take, and what a run is estimated to need."""
+"""How much memory runs may use, and how much a run is estimated to need."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairhaul._core import ScenarioError
 if TYPE_CHECKING:
     from fairhaul.scenario import Scenario
 
-# What is left to the rest of the process: tables, figures, the interpreter.
+# The rest is for the rest of the process: tables, figures, the interpreter.
 FOR_RUNS = 0.8
 
 CGROUPS = (
@@ -25,20 +25,20 @@ CGROUPS = (
 
 
 def available_bytes() -> int | None:
-    """Give the memory that this process can still get, or None where nothing tells.
+    """Give the memory that this process can still allocate, or None if it is unknown.
 
-    That is the least of what the machine has left, what its control group may still take, and what
-    the limits of the process (`ulimit -v`, `ulimit -d`) leave.
+    It is the minimum of the machine's available memory, what the control group may still use, and
+    what the limits of the process (`ulimit -v`, `ulimit -d`) leave.
     """
     return min([*_machine(), *_group(), *_process()], default=None)
 
 
 def per_run(scenarios: Sequence[Scenario], jobs: int) -> int | None:
-    """Give what each of `jobs` runs at a time may take for what is outstanding.
+    """Give the memory that each of `jobs` concurrent runs may use for outstanding work.
 
     Raises:
-        ScenarioError: one of `scenarios` takes more than that, by an estimate of what no window
-            can change: flows, transfers, rows, and constant rates that wait.
+        ScenarioError: one of `scenarios` needs more than that, by an estimate of what does not
+            depend on windows: flows, transfers, rows, and queued packets of constant-rate flows.
     """
     left = available_bytes()
     if left is None:
@@ -62,12 +62,12 @@ def _refusal(scenario: Scenario, found: dict[str, float], most: int, at_once: in
         f"{found['rows']:,.0f} rows of series",
     ]
     if found["waiting"]:
-        parts.append(f"{found['waiting']:.2g} packets of constant rates that wait at once")
-    shared = f", shared by {at_once} runs at a time (see --jobs)" if at_once > 1 else ""
+        parts.append(f"{found['waiting']:.2g} queued packets of constant-rate flows")
+    shared = f" for each of {at_once} concurrent runs (see --jobs)" if at_once > 1 else ""
     return (
-        f"{scenario.title}: a run takes about {_gigabytes(found['least_bytes'])} of memory "
-        f"({', '.join(parts)}), and there are {_gigabytes(most)} for it{shared}; "
-        "make it smaller: fewer flows, a lower rate, larger packets or a shorter run"
+        f"{scenario.title}: a run needs about {_gigabytes(found['least_bytes'])} of memory "
+        f"({', '.join(parts)}), and {_gigabytes(most)} are available{shared}; use fewer flows, a "
+        "lower rate, larger packets or a shorter run"
     )
 
 

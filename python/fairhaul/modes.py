@@ -1,4 +1,4 @@
-"""How often controllers that have several manners change from one to another."""
+"""How often controllers that have several modes change their mode."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
 
 def changes_per_s(record: Record) -> dict[str, float]:
-    """Give the changes of mode per second in the measured time, of flows whose controller has any.
+    """Give the mode changes per second in the measured time, for flows whose controller has modes.
 
-    The first mode of a connection is no change.
+    The first mode of a connection is not a change.
     """
     import polars as pl
 

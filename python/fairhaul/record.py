@@ -1,6 +1,6 @@
-"""The record of a run: six things in memory, six files in a directory.
+"""The record of a run: `meta` and five tables in memory, six files in a directory.
 
-Tables are Parquet, `meta` is JSON. How a directory comes to be whole or not there is in `drafts`.
+Tables are Parquet, `meta` is JSON. `drafts` writes a directory completely or not at all.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TABLES = ("flow_series", "link_series", "transfer", "event", "gauge")
 
 
 def no_gauges() -> pl.DataFrame:
-    """Give the table of gauges of a run whose queues have none."""
+    """Give the empty table of gauges of a run whose queues have no gauges."""
     import polars as pl
 
     words = pl.Categorical()
@@ -37,10 +37,10 @@ def no_gauges() -> pl.DataFrame:
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """What one run gave: `meta` says of what, the tables say what happened.
+    """The record of one run: `meta` describes the run, the tables hold what happened.
 
-    The tables are polars frames over the engine's own Arrow columns, taken without a copy; whatever
-    knows the Arrow PyCapsule interface takes them from here in the same way.
+    The tables are polars frames over the engine's own Arrow columns, without a copy; any library
+    with the Arrow PyCapsule interface can take them in the same way.
 
     | table | one row for each | columns |
     |---|---|---|
@@ -53,14 +53,14 @@ class Record:
       `dropped`, `marked` (packets; of those that `arrived` in the bin); means: `backlog_packets`,
       `backlog_bytes`;
       where the rate of a link changes also `sent_bytes` and `capacity_bytes` (what it could send) |
-    | `gauge` | link, gauge of its queue, and bin | `t_s`, `link`, `gauge`, `value`: what the queue
-      tells of itself at the start of the bin, before anything happens then; names and units are
+    | `gauge` | link, gauge of its queue, and bin | `t_s`, `link`, `gauge`, `value`: the queue's
+      state at the start of the bin, before any event at that time; names and units are
       on the queue's page and in `catalogue()["queues"]`; no rows where no queue has gauges |
     | `transfer` | transfer | `flow`, `start_s`, `end_s` (null while unfinished), `bytes` |
     | `event` | event | `t_s`, `kind`, `flow`, `value`: `reduction` (the window after it), `marked`
       (the same, for the echo of a mark), `timeout` (the timeout, s), `recovered` (the window),
-      `undone` (since when a sender takes back what it did, s), `mode` (what the controller does
-      from then on, by the number on its page) |
+      `undone` (the time since which reductions are undone, s), `mode` (the controller's mode from
+      then on, by the number on its page) |
     """
 
     meta: Mapping[str, Any]
@@ -70,7 +70,7 @@ class Record:
     event: pl.DataFrame
     gauge: pl.DataFrame = field(default_factory=no_gauges)
     trace: pl.DataFrame | None = None
-    """Evidence per packet, where a run was asked for it; it is written by `fairhaul.trace`."""
+    """The packet trace, if one was requested; `fairhaul.trace` writes it."""
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """The tables by name."""
@@ -79,10 +79,10 @@ class Record:
     def to_pandas(self) -> dict[str, pd.DataFrame]:
         """The tables by name as pandas frames of the same shapes and units.
 
-        What is missing is NaN, names are categories.
+        Missing values are NaN, names are categories.
 
         Raises:
-            ImportError: pandas is not there; it comes with the extra `fairhaul[pandas]`.
+            ImportError: pandas is not installed; it comes with the extra `fairhaul[pandas]`.
         """
         try:
             import pandas as pd
@@ -95,7 +95,7 @@ class Record:
 
 
 def _for_pandas(column: pl.Series) -> Any:
-    """The values of a column as pandas takes them, without pyarrow between."""
+    """The values of a column as pandas takes them, without pyarrow."""
     import pandas as pd
 
     if column.dtype.is_numeric():
@@ -108,18 +108,18 @@ def write(record: Record, directory: str | Path) -> None:
     """Write `record` into the new directory `directory`: Parquet tables and `meta.json`.
 
     Raises:
-        FileExistsError: `directory` is there and is not empty, or another run writes to it.
-        OSError: it cannot be written; then nothing of it is left, or, if it is complete but could
-            not be put in its place, the error says where it is.
+        FileExistsError: `directory` exists and is not empty, or another run writes to it.
+        OSError: it cannot be written; nothing is left, or, if the record is complete but could not
+            be renamed, the error says where it is.
     """
     with new_directory(directory) as draft:
         write_files(record, draft)
 
 
 def write_files(record: Record, directory: Path) -> None:
-    """Write the files of `record` into a directory that is there, `meta.json` as the last.
+    """Write the files of `record` into an existing directory, `meta.json` last.
 
-    It has the SHA-256 of every table and of itself, so that damage is found when it is read.
+    `meta.json` has the SHA-256 of every table and of itself, so that reading detects damage.
     """
     directory.mkdir(exist_ok=True)
     digests = {}
@@ -139,7 +139,7 @@ def read(directory: str | Path) -> Record:
 
     Raises:
         OSError: a file is missing or cannot be read.
-        ValueError: it is damaged, or no record of this schema.
+        ValueError: it is damaged, or not a record of this schema.
     """
     directory = Path(directory)
     meta = _read_meta(directory)
@@ -158,7 +158,7 @@ def read(directory: str | Path) -> Record:
 
 
 def _read_meta(directory: Path) -> dict[str, Any]:
-    """Read `meta.json` as far as saying of which schema it is."""
+    """Read `meta.json`, and check its schema."""
     try:
         meta = json.loads((directory / META).read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
@@ -169,7 +169,7 @@ def _read_meta(directory: Path) -> dict[str, Any]:
         raise ValueError("meta.json is not an object")
     if meta.get("schema") != SCHEMA:
         raise ValueError(
-            f"meta.json is of schema {meta.get('schema')!r}, and this version reads "
+            f"meta.json has schema {meta.get('schema')!r}, but this version reads "
             f"schema {SCHEMA}; run the scenario again"
         )
     return meta

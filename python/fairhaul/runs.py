@@ -1,7 +1,7 @@
 """Runs: one, or many on all cores.
 
-Each run is a thread: the engine lets go of the interpreter's lock. The main thread only waits,
-so that Ctrl-C reaches it, and then stops every run at once.
+Each run is a thread: the engine releases the interpreter's lock. The main thread only waits, so
+that Ctrl-C reaches it, and then stops every run at once.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ import os
 import threading
 import time
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from operator import index as whole
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from fairhaul import _core, lab
 from fairhaul.estimate import summary
@@ -23,7 +25,12 @@ from fairhaul.measures import measure
 from fairhaul.memory import per_run
 from fairhaul.nearest import hint
 from fairhaul.record import SCHEMA, Record
+from fairhaul.renamed import renamed
+from fairhaul.results import document
 from fairhaul.scenario import Scenario, ScenarioError, Settings, Source, read_one
+
+if TYPE_CHECKING:
+    from fairhaul.results import ManyResults, OneResult, RunFigures, ScenarioResult
 
 T = TypeVar("T")
 Engine = Literal["sim", "lab"]
@@ -31,10 +38,13 @@ Engine = Literal["sim", "lab"]
 LOOK_EVERY_S = 0.1
 LARGEST_SEED = 2**64 - 1
 
+# Runs for each that runs at a time that `run_each` has begun and not yet given.
+AHEAD = 4
+
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """How far many runs have come, in seconds of virtual time."""
+    """The progress of many runs, in seconds of virtual time."""
 
     reached_s: float
     total_s: float
@@ -42,128 +52,214 @@ class Progress:
     runs: int
     running: tuple[str, ...]
     figured: tuple[str, ...] = ()
-    """Those of `running` that are over, and whose figures are being computed."""
+    """The runs among `running` that are simulated, and whose figures are being computed."""
 
 
-Watch = Callable[[Progress], None]
+OnProgress = Callable[[Progress], None]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What the runs of one scenario gave, one entry per seed.
+    """The results of one scenario, one entry per seed.
 
-    `records` are what happened, `measures` the figures of each: the objects of `measure`. `seeded`
-    says whether a number of seeds was asked for, be it 1.
+    `records` hold what happened in each run, `measures` the figures of each run, as `measure` gives
+    them.
     """
 
     records: tuple[Record, ...]
-    measures: tuple[dict[str, Any], ...]
-    seeded: bool = False
+    measures: tuple[RunFigures, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give the object that `--json` prints: bare without `seeds`, else with a summary."""
-        bare = len(self.measures) == 1 and not self.seeded
-        return self.measures[0] if bare else together(self.measures)
+    def to_dict(self) -> OneResult:
+        """Give the object that `fairhaul run --json` prints for one scenario.
+
+        It has the same keys whatever the number of seeds: `schema`, `title`, `variant`, `runs` and
+        `summary`.
+
+        Raises:
+            RunError: no run is valid, which can happen in the lab only.
+        """
+        found: Any = document([scenario_result(self.measures)])
+        result: OneResult = found
+        return result
 
 
-def together(measures: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Put the measures of one scenario's runs into one object, with their summary."""
-    same: dict[str, Any] = {
-        key: measures[0][key] for key in ("title", "variant") if key in measures[0]
+class Answers(list[Answer]):
+    """The answers of several scenarios, in their order."""
+
+    def to_dict(self) -> OneResult | ManyResults:
+        """Give the object that `fairhaul run --json` prints for these scenarios.
+
+        Of several scenarios it has the keys `schema` and `scenarios`, of one those of
+        `Answer.to_dict`.
+
+        Raises:
+            RunError: of one scenario no run is valid, which can happen in the lab only.
+        """
+        return document([scenario_result(answer.measures) for answer in self])
+
+
+def scenario_result(measures: Sequence[RunFigures]) -> ScenarioResult:
+    """Put the figures of one scenario's runs into one object, with their summary."""
+    first = measures[0]
+    found: Any = {
+        "title": first["title"],
+        "variant": first.get("variant", {}),
+        "runs": list(measures),
+        "summary": summary(valid_runs(measures)),
     }
-    return {**same, "runs": list(measures), "summary": summary(believed(measures))}
+    result: ScenarioResult = found
+    return result
 
 
-def counts(run: Mapping[str, Any]) -> bool:
-    """Whether a run is to be believed, by its measures or what is noted of its record."""
+def is_valid(run: Mapping[str, Any]) -> bool:
+    """Whether a run is valid, by its figures or by the `meta` of its record."""
     return bool(run.get("trust", {}).get("valid", True))
 
 
-def believed(measures: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Give the runs that count: the simulator's, and of the lab's those that are to be believed.
+def valid_runs(measures: Sequence[RunFigures]) -> list[RunFigures]:
+    """Give the valid runs: all of the simulator's, and those of the lab that kept up.
 
     Raises:
-        RunError: there is none.
+        RunError: no run is valid.
     """
-    found = [run for run in measures if counts(run)]
+    found = [run for run in measures if is_valid(run)]
     if not found:
         reasons = sorted({reason for run in measures for reason in run["trust"]["reasons"]})
         title = titled(measures[0]["title"], measures[0].get("variant", {}))
-        raise _core.RunError(f"{title}: no run is to be believed: {'; '.join(reasons)}")
+        raise _core.RunError(f"{title}: no run is valid: {'; '.join(reasons)}")
     return found
 
 
+@renamed(set="overrides", on="engine", watch="on_progress")
 def run(
     source: Source,
-    set: Settings | None = None,  # noqa: A002
+    overrides: Settings | None = None,
     *,
     seeds: int | None = None,
     jobs: int | None = None,
-    watch: Watch | None = None,
-    on: Engine = "sim",
+    on_progress: OnProgress | None = None,
+    engine: Engine = "sim",
 ) -> Answer:
-    """Run the one scenario of `source` with as many seeds, counted up from its own.
+    """Run the one scenario of `source` with `seeds` seeds, counted up from its own.
 
     Args:
         source: the path of a file, TOML text (anything with a line break), or a mapping.
-        set: keys to change, named as in `[sweep]`: `{"flow.F1.controller.c": 20}`.
-        seeds: how many runs; where left out one, whose answer has no summary, as without `--seeds`.
-        jobs: runs at a time; where left out all cores, and one in the lab.
-        watch: called with the progress about ten times a second, in the calling thread.
-        on: the engine: the simulator, or the lab with real kernels.
+        overrides: keys to change, named as in `[sweep]`: `{"flow.F1.controller.c": 20}`.
+        seeds: the number of runs; 1 by default.
+        jobs: the number of runs at a time; by default one per core, and one in the lab.
+        on_progress: called with the progress about ten times a second, in the calling thread.
+        engine: `"sim"`, the simulator, or `"lab"`, real kernels.
 
     Raises:
-        ScenarioError: `args` are all mistakes, one line each; also where `[sweep]` makes several
-            scenarios of `source`.
+        ScenarioError: the scenario is wrong; `args` are all mistakes, one line each. It is also
+            raised if `[sweep]` makes several scenarios of `source`.
+        Refused: the lab cannot run the scenario here; nothing was changed.
         RunError: a run failed; all others were stopped.
     """
-    return run_many([read_one(source, set)], seeds=seeds, jobs=jobs, watch=watch, on=on)[0]
+    scenarios = [read_one(source, overrides)]
+    return run_many(scenarios, seeds=seeds, jobs=jobs, on_progress=on_progress, engine=engine)[0]
 
 
+@renamed(on="engine", watch="on_progress")
 def run_many(
     scenarios: Sequence[Scenario],
     *,
     seeds: int | None = None,
     jobs: int | None = None,
-    watch: Watch | None = None,
-    on: Engine = "sim",
-) -> list[Answer]:
-    """Run every scenario with as many seeds, `jobs` at a time.
+    on_progress: OnProgress | None = None,
+    engine: Engine = "sim",
+) -> Answers:
+    """Run every scenario with `seeds` seeds, `jobs` runs at a time.
+
+    The answers hold the records of all runs in memory; `run_each` gives one answer after the other.
 
     Args:
-        scenarios: what `read` gave, or several of that.
-        seeds: runs of each, counted up from its own seed; one where left out.
-        jobs: runs at a time; where left out all cores, and one in the lab.
-        watch: called with the progress about ten times a second, in the calling thread.
-        on: the engine.
+        scenarios: the scenarios that `read` gave, of one file or of several.
+        seeds: the number of runs of each, counted up from its own seed; 1 by default.
+        jobs: the number of runs at a time; by default one per core, and one in the lab.
+        on_progress: called with the progress about ten times a second, in the calling thread.
+        engine: `"sim"`, the simulator, or `"lab"`, real kernels.
 
     Returns:
         An answer for each scenario, in their order.
 
     Raises:
-        ScenarioError: the seeds counted up pass 2^64 - 1.
+        ScenarioError: a seed would exceed 2^64 - 1, or a scenario does not fit into memory.
+        Refused: the lab cannot run a scenario here; nothing was changed.
         RunError: a run failed; all others were stopped.
     """
-    each = 1 if seeds is None else seeds
+    each = 1 if seeds is None else whole(seeds)
     plan = [seeded for scenario in scenarios for seeded in with_seeds(scenario, each)]
+    done = for_each(plan, _measured, jobs=jobs, on_progress=on_progress, engine=engine)
+    parts = (done[start : start + each] for start in range(0, len(done), each))
+    return Answers(_answer(part) for part in parts)
 
-    def both(_: int, record: Record) -> tuple[Record, dict[str, Any]]:
-        return record, measure(record)
 
-    found = for_each(plan, both, jobs=jobs, watch=watch, on=on)
-    answers = []
-    for start in range(0, len(found), each):
-        records, measures = zip(*found[start : start + each], strict=True)
-        answers.append(Answer(records=records, measures=measures, seeded=seeds is not None))
-    return answers
+def run_each(
+    scenarios: Sequence[Scenario],
+    *,
+    seeds: int | None = None,
+    jobs: int | None = None,
+    on_progress: OnProgress | None = None,
+    engine: Engine = "sim",
+) -> Iterator[Answer]:
+    """Run every scenario as `run_many` does, and give each answer as soon as it is complete.
+
+    Only the records of a few runs are in memory at a time, so that a sweep may be of any length.
+    Runs go on while the caller works on an answer; they stop when the iterator is closed.
+
+    Args:
+        scenarios: the scenarios that `read` gave, of one file or of several.
+        seeds: the number of runs of each, counted up from its own seed; 1 by default.
+        jobs: the number of runs at a time; by default one per core, and one in the lab.
+        on_progress: called with the progress about ten times a second, in the calling thread, while
+            it waits for an answer.
+        engine: `"sim"`, the simulator, or `"lab"`, real kernels.
+
+    Returns:
+        An iterator over the answers, in the order of `scenarios`.
+
+    Raises:
+        ScenarioError: a seed would exceed 2^64 - 1, or a scenario does not fit into memory.
+        Refused: the lab cannot run a scenario here; raised by the iterator.
+        RunError: a run failed; all others were stopped; raised by the iterator.
+    """
+    each = 1 if seeds is None else whole(seeds)
+    plan = [seeded for scenario in scenarios for seeded in with_seeds(scenario, each)]
+    jobs = _jobs(jobs, engine)
+    ahead = AHEAD * jobs + each
+    results = _in_order(
+        RunPool(plan, None, engine, jobs), _measured, on_progress=on_progress, ahead=ahead
+    )
+    return _grouped(results, each)
+
+
+def _measured(_: int, record: Record) -> tuple[Record, RunFigures]:
+    return record, measure(record)
+
+
+def _answer(part: Sequence[tuple[Record, RunFigures]]) -> Answer:
+    return Answer(records=tuple(r for r, _ in part), measures=tuple(m for _, m in part))
+
+
+def _grouped(results: Iterator[tuple[Record, RunFigures]], each: int) -> Iterator[Answer]:
+    """Put every `each` results into an answer, and keep none of them."""
+    part: list[tuple[Record, RunFigures]] = []
+    for result in results:
+        part.append(result)
+        if len(part) == each:
+            answer = _answer(part)
+            part = []
+            yield answer
 
 
 def with_seeds(scenario: Scenario, seeds: int) -> list[Scenario]:
     """Give `scenario` with its own seed and those after it."""
+    seeds = whole(seeds)
     if seeds < 1:
-        raise ValueError("at least one seed is wanted")
+        raise ValueError(f"seeds = {seeds}: at least one is required")
     if scenario.seed + seeds - 1 > LARGEST_SEED:
-        raise ScenarioError(f"{seeds} seeds counted up from {scenario.seed} pass 2^64 - 1")
+        raise ScenarioError(f"{seeds} seeds counted up from {scenario.seed} exceed 2^64 - 1")
     return [scenario.with_seed(scenario.seed + i) for i in range(seeds)]
 
 
@@ -172,56 +268,92 @@ def for_each(
     then: Callable[[int, Record], T],
     *,
     jobs: int | None = None,
-    watch: Watch | None = None,
+    on_progress: OnProgress | None = None,
     trace: str | None = None,
-    on: Engine = "sim",
+    engine: Engine = "sim",
 ) -> list[T]:
-    """Run every scenario of `plan` and give what `then` makes of each record, in order.
+    """Run every scenario of `plan` once, and give what `then` makes of each record.
 
-    `trace` names a flow whose packets the records hold as evidence; the simulator alone has it.
+    A record is dropped when `then` has returned, so that only the records of the runs that are
+    under way are in memory. The first failure, or an interrupt, stops all runs and is raised.
 
-    `then` is called in the thread of its run with the index in `plan` and the record.
+    Args:
+        plan: the scenarios, each with its seed.
+        then: called in the thread of its run with the index in `plan` and the record.
+        jobs: the number of runs at a time; by default one per core, and one in the lab.
+        on_progress: called with the progress about ten times a second, in the calling thread.
+        trace: the name of a flow whose packets the records hold as a trace; simulator only.
+        engine: `"sim"`, the simulator, or `"lab"`, real kernels.
 
-    The first failure stops all others and is raised; so is an interrupt.
+    Returns:
+        The results of `then`, in the order of `plan`.
+
+    Raises:
+        ScenarioError: a scenario has no flow `trace`, or does not fit into memory.
+        Refused: the lab cannot run a scenario here; nothing was changed.
+        RunError: a run failed; all others were stopped.
     """
-    # Runs in real time take each other's processors, so that is for somebody to ask for.
-    jobs = jobs or (1 if on == "lab" else cores())
-    fleet = _Fleet(plan, trace, on, None if on == "lab" else per_run(plan, jobs))
-    with ThreadPoolExecutor(max_workers=jobs) as pool:
-        futures = [pool.submit(fleet.run, i, then) for i in range(len(plan))]
-        try:
-            _wait(futures, fleet, watch)
-        finally:
-            fleet.stop()
-            pool.shutdown(cancel_futures=True)
-    return [future.result() for future in futures]
+    pool = RunPool(plan, trace, engine, _jobs(jobs, engine))
+    return list(_in_order(pool, then, on_progress=on_progress, ahead=len(plan)))
+
+
+def _jobs(jobs: int | None, engine: Engine) -> int:
+    # Runs in real time take processors from each other, so only the caller may ask for several.
+    found = None if jobs is None else whole(jobs)
+    return found or (1 if engine == "lab" else cores())
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _wait(futures: Sequence[Future[T]], fleet: _Fleet, watch: Watch | None) -> None:
-    """Wait until all is done; raise the first failure as soon as it is there."""
-    left = set(futures)
-    while left:
-        done, left = wait(left, timeout=LOOK_EVERY_S, return_when=FIRST_EXCEPTION)
-        if watch is not None:
-            watch(fleet.progress())
-        for future in done:
-            future.result()
+def _in_order(
+    pool: RunPool,
+    then: Callable[[int, Record], T],
+    *,
+    on_progress: OnProgress | None,
+    ahead: int,
+) -> Iterator[T]:
+    """Run all of `pool` and give the results in order, at most `ahead` begun and not yet given."""
+    begun: deque[Future[T]] = deque()
+    left = iter(range(pool.runs))
+    shown_s = 0.0
+    with ThreadPoolExecutor(max_workers=pool.jobs) as threads:
+        try:
+            while True:
+                while len(begun) < ahead and (run := next(left, None)) is not None:
+                    begun.append(threads.submit(pool.run, run, then))
+                if not begun:
+                    break
+                wait([begun[0]], timeout=LOOK_EVERY_S)
+                if on_progress is not None and time.monotonic() >= shown_s + LOOK_EVERY_S:
+                    shown_s = time.monotonic()
+                    on_progress(pool.progress())
+                if pool.failure is not None:
+                    raise pool.failure
+                while begun and begun[0].done():
+                    yield begun.popleft().result()
+            if on_progress is not None:
+                on_progress(pool.progress())
+        finally:
+            pool.stop()
+            threads.shutdown(cancel_futures=True)
 
 
-class _Fleet:
-    """Runs that are under way, seen and stopped from another thread."""
+class RunPool:
+    """The runs of a plan, `jobs` at a time; their progress is read from another thread."""
 
     def __init__(
-        self, plan: Sequence[Scenario], trace: str | None, on: Engine, memory: int | None
+        self, plan: Sequence[Scenario], trace: str | None, engine: Engine, jobs: int
     ) -> None:
+        """Prepare the runs; nothing starts yet."""
+        self.jobs = jobs
+        self.failure: BaseException | None = None
+        """Why the first run failed that did."""
         self._plan = plan
-        self._on = on
-        self._memory = memory
+        self._engine = engine
+        self._memory = None if engine == "lab" else per_run(plan, jobs)
         self._traced = [None if trace is None else flow_index(one, trace) for one in plan]
         self._lock = threading.Lock()
         self._runs: dict[int, _core.Run | lab.Run] = {}
@@ -230,7 +362,21 @@ class _Fleet:
         self._figuring: dict[int, int] = {}
         self._stopped = False
 
+    @property
+    def runs(self) -> int:
+        """The number of runs."""
+        return len(self._plan)
+
     def run(self, index: int, then: Callable[[int, Record], T]) -> T:
+        """Run one scenario of the plan, and give what `then` makes of its record."""
+        try:
+            return self._run(index, then)
+        except BaseException as error:
+            with self._lock:
+                self.failure = self.failure or error
+            raise
+
+    def _run(self, index: int, then: Callable[[int, Record], T]) -> T:
         scenario = self._plan[index]
         run = self._prepared(scenario, self._traced[index])
         with self._lock:
@@ -246,7 +392,7 @@ class _Fleet:
                 self._done_s[index] = scenario.duration_s
 
     def _figure(self, index: int, compute: Callable[[], T]) -> T:
-        """Compute figures in a way that `stop` ends, as Python has no other for a thread."""
+        """Compute figures so that `stop` can end it: nothing else in Python ends a thread."""
         with self._lock:
             if self._stopped:
                 raise _core.Stopped("stopped before its figures were computed")
@@ -258,9 +404,12 @@ class _Fleet:
                 self._figuring.pop(index, None)
 
     def _prepared(self, scenario: Scenario, traced: int | None) -> _core.Run | lab.Run:
-        return lab.Run(scenario) if self._on == "lab" else _core.Run(scenario, traced, self._memory)
+        if self._engine == "lab":
+            return lab.Run(scenario)
+        return _core.Run(scenario, traced, self._memory)
 
     def stop(self) -> None:
+        """Stop every run, and the computation of figures."""
         with self._lock:
             self._stopped = True
             for run in self._runs.values():
@@ -273,6 +422,7 @@ class _Fleet:
             self._figuring.clear()
 
     def progress(self) -> Progress:
+        """Give the progress of all runs."""
         with self._lock:
             reached = sum(self._done_s.values()) + sum(r.reached_s for r in self._runs.values())
             return Progress(
@@ -286,38 +436,38 @@ class _Fleet:
 
 
 def flow_index(scenario: Scenario, name: str) -> int:
-    """Find the flow `name` of `scenario`."""
+    """Give the index of the flow `name` of `scenario`."""
     names = [flow["name"] for flow in json.loads(scenario.describe())["flows"]]
     if name in names:
         return names.index(name)
-    raise ScenarioError(f"{scenario.title}: there is no flow {name!r}; {hint(name, names)}")
+    raise ScenarioError(f"{scenario.title}: unknown flow {name!r}; {hint(name, names)}")
 
 
 def variant(scenario: Scenario) -> dict[str, Any]:
-    """What `[sweep]` set for `scenario`."""
+    """The keys and values that `[sweep]` set for `scenario`."""
     return {key: tomllib.loads(f"x = {value}")["x"] for key, value in scenario.variant}
 
 
 def label(scenario: Scenario) -> str:
-    """Say in a few words what runs: what was set for a variant, or the title; and the seed."""
+    """Name a run in a few words: the values that `[sweep]` set, or the title, and the seed."""
     settings = [f"{key.rpartition('.')[2]} = {value}" for key, value in variant(scenario).items()]
     return ", ".join([*(settings or [scenario.title]), f"seed {scenario.seed}"])
 
 
 def titled(title: str, variant: Mapping[str, Any]) -> str:
-    """Put what was set for a variant behind a title."""
+    """Give a title with the values that `[sweep]` set."""
     return ", ".join([title, *(f"{key} = {value}" for key, value in variant.items())])
 
 
 def _outcome(run: _core.Run | lab.Run) -> tuple[Any, float]:
-    """Run; the time is that of the engine's call alone."""
+    """Run, and give the outcome and the processor time of the engine's call alone."""
     before = time.thread_time()
     outcome = run.run()
     return outcome, time.thread_time() - before
 
 
 def _record(scenario: Scenario, run: _core.Run | lab.Run, outcome: Any, cpu_s: float) -> Record:
-    """Gather the record of a run."""
+    """Build the record of a run."""
     import polars as pl
 
     meta = {

@@ -6,15 +6,18 @@ import json
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from fairhaul import _core
 from fairhaul._core import Scenario, ScenarioError
+from fairhaul.renamed import renamed
 
 __all__ = [
     "Scenario",
     "ScenarioError",
     "Settings",
     "Source",
+    "plain",
     "read",
     "read_as_typed",
     "read_one",
@@ -25,21 +28,25 @@ Source = str | PathLike[str] | Mapping[str, object]
 Settings = Mapping[str, object]
 
 
-def read(source: Source, set: Settings | None = None) -> list[Scenario]:  # noqa: A002
+@renamed(set="overrides")
+def read(source: Source, overrides: Settings | None = None) -> list[Scenario]:
     """Read the scenarios of `source`: one, or one for every combination of its `[sweep]`.
 
-    `source` is the path of a file, TOML text (anything with a line break), or a mapping. `set`
-    changes keys, named as in `[sweep]`: `{"flow.F1.controller.c": 20}`.
+    Args:
+        source: the path of a file, TOML text (anything with a line break), or a mapping.
+        overrides: keys to change, named as in `[sweep]`: `{"flow.F1.controller.c": 20}`.
 
     Raises:
         ScenarioError: `args` are all mistakes of the scenario, one line each, with file and line.
     """
     try:
-        return read_as_typed(source, [(key, toml(value)) for key, value in (set or {}).items()])
+        return read_as_typed(
+            source, [(key, toml(value)) for key, value in (overrides or {}).items()]
+        )
     except ScenarioError as error:
         # The option is that of the command line; here it is an argument.
-        told = (str(mistake).replace("--set ", "set ", 1) for mistake in error.args)
-        raise ScenarioError(*told) from None
+        mistakes = (str(mistake).replace("--set ", "overrides: ", 1) for mistake in error.args)
+        raise ScenarioError(*mistakes) from None
 
 
 def read_as_typed(source: Source, overrides: Sequence[tuple[str, str]]) -> list[Scenario]:
@@ -48,22 +55,28 @@ def read_as_typed(source: Source, overrides: Sequence[tuple[str, str]]) -> list[
     return _core.read(text, file, overrides)
 
 
-def read_one(source: Source, set: Settings | None = None) -> Scenario:  # noqa: A002
+def read_one(source: Source, overrides: Settings | None = None) -> Scenario:
     """Read the one scenario of `source`, which must not have a `[sweep]`."""
-    scenarios = read(source, set)
+    scenarios = read(source, overrides)
     if len(scenarios) != 1:
         raise ScenarioError(
-            f"one scenario is wanted, and [sweep] makes {len(scenarios)} of it: "
+            f"one scenario is required, but [sweep] makes {len(scenarios)}: "
             "run_many(read(...)) runs them all"
         )
     return scenarios[0]
 
 
+def plain(value: Any) -> Any:
+    """Give a number or an array of numpy as one of Python, and any other value as it is.
+
+    A float of numpy is one of Python's, too, but prints with the name of its type.
+    """
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
 def toml(value: object) -> str:
     """Write `value` as TOML, on one line; numbers and arrays of numpy as those of Python."""
-    if hasattr(value, "tolist"):
-        # A float of numpy is one of Python's, too, but prints with the name of its type.
-        value = value.tolist()
+    value = plain(value)
     match value:
         case bool():
             return "true" if value else "false"
@@ -75,11 +88,11 @@ def toml(value: object) -> str:
             return "{" + ", ".join(f"{toml(str(k))} = {toml(v)}" for k, v in value.items()) + "}"
         case Sequence():
             return "[" + ", ".join(toml(item) for item in value) + "]"
-    raise ScenarioError(f"{value!r} cannot stand in a scenario: {type(value).__name__}")
+    raise ScenarioError(f"a scenario has no values of type {type(value).__name__}: {value!r}")
 
 
 def _text(source: Source) -> tuple[str, str]:
-    """The TOML text of `source`, and what to call it in messages."""
+    """The TOML text of `source`, and its name in messages."""
     if isinstance(source, Mapping):
         return "".join(f"{toml(str(k))} = {toml(v)}\n" for k, v in source.items()), "scenario"
     if isinstance(source, str) and "\n" in source:

@@ -16,7 +16,7 @@ from fairhaul.runs import for_each
 from tools import ROOT, names
 
 if TYPE_CHECKING:
-    from fairhaul.runs import Watch
+    from fairhaul.runs import OnProgress
     from fairhaul.scenario import Scenario
 
 FOLDER = Path("docs/images/gallery")
@@ -36,7 +36,7 @@ def write(
     only: Collection[str] = PARTS,
     quick: bool = False,
     jobs: int | None = None,
-    watch: Watch | None = None,
+    on_progress: OnProgress | None = None,
 ) -> list[Path]:
     """Run everything and write the figures below `root`; give their paths.
 
@@ -48,7 +48,7 @@ def write(
     folder = root / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for name, chart in _figures(only, quick, jobs, watch).items():
+    for name, chart in _figures(only, quick, jobs, on_progress).items():
         path = folder / f"{name}.svg"
         path.write_text(in_light(svg(chart)) + "\n", encoding="utf-8")
         written.append(path)
@@ -56,7 +56,7 @@ def write(
 
 
 def _figures(
-    only: Collection[str], quick: bool, jobs: int | None, watch: Watch | None
+    only: Collection[str], quick: bool, jobs: int | None, on_progress: OnProgress | None
 ) -> dict[str, Spec]:
     from tools.gallery import counting, friendliness, queues, round_trips, staircases, windows
 
@@ -78,7 +78,7 @@ def _figures(
         list(plan.values()),
         lambda index, record: parts[keys[index][0]].read(record),
         jobs=jobs,
-        watch=watch,
+        on_progress=on_progress,
     )
     found = dict(zip(keys, read, strict=True))
     drawn: dict[str, Spec] = {}

@@ -15,9 +15,9 @@ from tools.gallery import PARTS, write
 @click.option("--jobs", type=click.IntRange(min=1), help="Runs at a time; all cores if left out.")
 def main(only: str | None, quick: bool, jobs: int | None) -> None:
     """Draw the gallery of controllers and queues into docs/images/gallery."""
-    with progress() as watch:
+    with progress() as on_progress:
         parts = PARTS if only is None else (only,)
-        written = write(only=parts, quick=quick, jobs=jobs, watch=watch)
+        written = write(only=parts, quick=quick, jobs=jobs, on_progress=on_progress)
     for path in written:
         click.echo(f"{path.relative_to(ROOT)}  {path.stat().st_size // 1000} kB")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -112,7 +112,7 @@ def _shares(record: Record) -> list[dict[str, float]]:
 def _figures(record: Record) -> dict[str, Row]:
     """Give the figures by which queues are compared, and of the delay what lies around it."""
     scenario = record.meta["scenario"]
-    found = measure(record)
+    found: Any = measure(record)
     rows = series(record.flow_series, len(scenario["flows"]), scenario)
     shared = [i for i, flow in enumerate(scenario["flows"]) if flow["role"] == "measured"]
     propagation = np.array([[scenario["flows"][i]["rtt_s"]] for i in shared])

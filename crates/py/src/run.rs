@@ -19,7 +19,7 @@ create_exception!(
     "A run failed; the message has scenario, seed, \
     time and reason."
 );
-create_exception!(fairhaul._core, Stopped, PyRuntimeError, "A run was stopped on request.");
+create_exception!(fairhaul._core, Stopped, RunError, "A run was stopped on request.");
 
 /// One run of a scenario in virtual time.
 #[pyclass(frozen, module = "fairhaul._core")]

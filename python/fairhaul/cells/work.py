@@ -19,7 +19,7 @@ from fairhaul.scenario import ScenarioError, read_one
 
 if TYPE_CHECKING:
     from fairhaul.record import Record
-    from fairhaul.runs import Engine, Watch
+    from fairhaul.runs import Engine, OnProgress
 
 LEAST_S = 30.0
 CYCLES = 5
@@ -31,7 +31,7 @@ REPEATS = 5
 # Of a full packet: the kernel's has a time stamp, the simulator's has not.
 PAYLOAD = {"sim": PACKET - 40, "lab": PACKET - 52}
 
-Tell = Callable[[str], None]
+OnEvent = Callable[[str], None]
 Figures = Mapping[str, Sequence[float | None]]
 
 
@@ -52,7 +52,7 @@ class Compared:
         return self.cycle_s is not None and self.cycle_s > LONGEST_CYCLE_S
 
     def whole(self, repeats: int) -> bool:
-        """Whether the kernel has had so many runs, or is to have none."""
+        """Whether the kernel has run the cell that often, or is not to run it."""
         if self.lab is None:
             return self.alone
         return len(self.lab["rtt_ms"]) + self.invalid >= repeats
@@ -94,31 +94,31 @@ def compare(
     repeats: int | None = None,
     out: Path | None = None,
     jobs: int | None = None,
-    watch: Watch | None = None,
-    tell: Tell = lambda _: None,
+    on_progress: OnProgress | None = None,
+    on_event: OnEvent = lambda _: None,
 ) -> list[Compared]:
     """Compare both engines on cells, all of them if none is named.
 
     The simulator goes first, on all of them.
 
     Args:
-        names: of `CELLS`.
-        repeats: runs of the kernel; 5 of the cells that are quoted and 1 of the others where left
-            out. The simulator always has 5.
-        out: a directory: what is there of a cell is taken from it, what is run is written to it.
-            The simulator's results are taken only if this very build of it gave them.
-        jobs: runs at a time; one of the kernel where left out.
-        watch: called with the progress of the runs under way.
-        tell: told in a sentence what is done.
+        names: names of `CELLS`.
+        repeats: the number of kernel runs of each cell; by default 5 of the quoted cells, and 1 of
+            the others. The simulator always runs a cell 5 times.
+        out: a directory. Results that it holds are not computed again, and new results are written
+            to it. The simulator's results are used only if this very build gave them.
+        jobs: the number of runs at a time; by default one per core, and one of the kernel.
+        on_progress: called with the progress of the runs under way.
+        on_event: called with a sentence at the start of each step.
 
     Raises:
         ScenarioError: there is no such cell.
-        Refused: root is missing, or something in the kernel.
-        RunError: a run failed, or none of a cell is to be believed.
+        Refused: root is missing, or the kernel lacks something.
+        RunError: a run failed, or no run of a cell is valid.
     """
     for name in names:
         if name not in CELLS:
-            raise ScenarioError(f"there is no cell {name!r}; {hint(name, CELLS)}")
+            raise ScenarioError(f"unknown cell {name!r}; {hint(name, CELLS)}")
     wanted = {name: repeats or (REPEATS if CELLS[name].quoted else 1) for name in (names or CELLS)}
     kept = {name: one for name in wanted if (one := _kept(out, CELLS[name])) is not None}
     found = {name: one.compared for name, one in kept.items() if one.is_of_this_build}
@@ -127,7 +127,7 @@ def compare(
     if any(name not in known or not known[name].whole(wanted[name]) for name in wanted):
         lab.refuse_without_root()
     if old:
-        tell(f"{len(old)} cells in {out} were simulated by another build: they are run again")
+        on_event(f"{len(old)} cells in {out} were simulated by another build: they are run again")
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
 
@@ -137,12 +137,12 @@ def compare(
 
     unknown = [CELLS[name] for name in wanted if name not in found]
     if unknown:
-        tell(f"the simulator: {len(unknown)} cells")
-        _simulate(unknown, old, jobs, watch, done)
+        on_event(f"simulator: {len(unknown)} cells")
+        _simulate(unknown, old, jobs, on_progress, done)
     lacking = {name: n for name, n in wanted.items() if not found[name].whole(n)}
     if lacking:
-        tell(f"the kernel: {len(lacking)} cells, {sum(lacking.values())} runs")
-        _ask([(found[name], n) for name, n in lacking.items()], jobs, watch, done)
+        on_event(f"kernel: {len(lacking)} cells, {sum(lacking.values())} runs")
+        _ask([(found[name], n) for name, n in lacking.items()], jobs, on_progress, done)
     return [found[name] for name in wanted]
 
 
@@ -150,7 +150,7 @@ def _simulate(
     cells: Sequence[Cell],
     old: Mapping[str, Compared],
     jobs: int | None,
-    watch: Watch | None,
+    on_progress: OnProgress | None,
     done: Callable[[Compared], None],
 ) -> None:
     """Run `cells`; what the kernel gave of those in `old` stays, and is as long as they are."""
@@ -169,13 +169,13 @@ def _simulate(
     tasks = [
         Task(cell=cell, measured_s=measured_s(cycles[cell.name]), repeats=REPEATS) for cell in cells
     ]
-    _run(tasks, "sim", jobs, watch, keep)
+    _run(tasks, "sim", jobs, on_progress, keep)
 
 
 def _ask(
     lacking: Sequence[tuple[Compared, int]],
     jobs: int | None,
-    watch: Watch | None,
+    on_progress: OnProgress | None,
     done: Callable[[Compared], None],
 ) -> None:
     before = {one.cell.name: one for one, _ in lacking}
@@ -186,7 +186,7 @@ def _ask(
     tasks = [
         Task(cell=one.cell, measured_s=measured_s(one.cycle_s), repeats=n) for one, n in lacking
     ]
-    _run(tasks, "lab", jobs, watch, keep)
+    _run(tasks, "lab", jobs, on_progress, keep)
 
 
 def measured_s(cycle_s: float | None) -> float:
@@ -205,14 +205,14 @@ def predicted_cycle_s(cell: Cell) -> float | None:
 
 def _run(
     tasks: Sequence[Task],
-    on: Engine,
+    engine: Engine,
     jobs: int | None,
-    watch: Watch | None,
+    on_progress: OnProgress | None,
     done: Callable[[Cell, Figures, int], None],
 ) -> None:
-    """Run `tasks`; `done` is told the figures of each that count, and how many runs did not."""
+    """Run `tasks`; `done` gets the figures of valid runs, and the number of invalid runs."""
     from fairhaul.measures import measure
-    from fairhaul.runs import believed, for_each, with_seeds
+    from fairhaul.runs import for_each, valid_runs, with_seeds
 
     plan = [
         (task, seeded)
@@ -220,22 +220,24 @@ def _run(
         for seeded in with_seeds(read_one(task.cell.scenario(task.measured_s)), task.repeats)
     ]
     lock = threading.Lock()
-    measured: dict[str, dict[int, dict[str, Any]]] = {task.cell.name: {} for task in tasks}
+    measured: dict[str, dict[int, Any]] = {task.cell.name: {} for task in tasks}
 
     def read(index: int, record: Record) -> None:
         task, _ = plan[index]
-        one = measure(record) | {"cycle_s": cycle_s(record)}
+        one = {**measure(record), "cycle_s": cycle_s(record)}
         with lock:
             runs = measured[task.cell.name]
             runs[index] = one
             if len(runs) < task.repeats:
                 return
-            counted = believed([runs[i] for i in sorted(runs)])
+            counted = valid_runs([runs[i] for i in sorted(runs)])
             each = [figures_of(run, task.cell) for run in counted]
             figures = {key: [run[key] for run in each] for key in each[0]}
             done(task.cell, figures, len(runs) - len(counted))
 
-    for_each([seeded for _, seeded in plan], read, jobs=jobs, watch=watch, on=on)
+    for_each(
+        [seeded for _, seeded in plan], read, jobs=jobs, on_progress=on_progress, engine=engine
+    )
 
 
 def cycle_s(record: Record) -> float | None:

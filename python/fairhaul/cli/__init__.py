@@ -1,8 +1,8 @@
-"""The command line: `fairhaul VERB`.
+"""The command line: `fairhaul COMMAND`.
 
-Verbs import heavy libraries where they use them, so that help is there at once. What goes wrong is
-turned into a line and an exit status here, in one place: 0 done, 1 failed while running, 2 the
-input was wrong, 128 + n ended by signal n: 129 (SIGHUP), 130 (SIGINT), 143 (SIGTERM).
+Commands import heavy libraries where they use them, so that `--help` is fast. Every error becomes a
+line and an exit status here, in one place: 0 success, 1 a run failed, 2 the input was wrong,
+128 + n ended by signal n: 129 (SIGHUP), 130 (SIGINT), 143 (SIGTERM).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from contextlib import suppress
 import click
 
 from fairhaul import RunError, ScenarioError, __version__
+from fairhaul.cli.click_ext import CommandGroup, explained
 from fairhaul.cli.compare import compare
 from fairhaul.cli.kernel import kernel
 from fairhaul.cli.lab import lab
 from fairhaul.cli.look import list_, schema
-from fairhaul.cli.manners import Verbs, told
 from fairhaul.cli.report import report
 from fairhaul.cli.reproduce import reproduce
 from fairhaul.cli.run import run
@@ -33,23 +33,23 @@ FAILED, WRONG_INPUT = 1, 2
 
 
 class Ended(KeyboardInterrupt):
-    """Another signal than that of Ctrl-C asks the process to end; the argument is its number."""
+    """A signal other than SIGINT asks the process to end; the argument is its number."""
 
 
-@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="fairhaul %(version)s")
 def fairhaul() -> None:
-    """Find a fair congestion control for bulk data: who gets how much, how soon, at whose cost."""
+    """Simulate, compare and deploy congestion control for bulk data on fast, long paths."""
 
 
-for verb in (run, compare, reproduce, report, kernel, lab, list_, schema):
-    fairhaul.add_command(verb)
+for command in (run, compare, reproduce, report, kernel, lab, list_, schema):
+    fairhaul.add_command(command)
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Run the command line and leave with its exit status."""
+    """Run the command line and exit with its status."""
     for number in (signal.SIGTERM, signal.SIGHUP):
-        # What is ignored stays so: nohup ignores SIGHUP.
+        # An ignored signal stays ignored: nohup ignores SIGHUP.
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _end)
     warnings.showwarning = _warn
@@ -65,7 +65,7 @@ def _warn(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def _say(text: str) -> None:
-    """Print a line to the standard error, which may have gone with its terminal."""
+    """Print a line to standard error, which may be closed together with its terminal."""
     with suppress(OSError):
         click.echo(printable(text), err=True)
 
@@ -103,20 +103,20 @@ def _show_failure(error: RunError | OSError) -> None:
     if isinstance(error, OSError):
         _drop_output()
         if isinstance(error, BrokenPipeError) and error.filename is None:
-            return  # whoever read our output has had enough
-        _say(f"fairhaul: {told(error)}")
+            return  # the reader of our output has closed it
+        _say(f"fairhaul: {explained(error)}")
     else:
         _say("; ".join([f"fairhaul: {error}", *getattr(error, "__notes__", ())]))
 
 
 def _signal_of(error: BaseException) -> int:
-    """Say which signal it was; click raises `Abort` in the place of an interrupt."""
+    """Give the number of the signal; click raises `Abort` instead of `KeyboardInterrupt`."""
     cause = error if isinstance(error, Ended) else error.__cause__
     return int(cause.args[0]) if isinstance(cause, Ended) else signal.SIGINT
 
 
 def _drop_output() -> None:
-    """Forget what could not be printed, so that nothing is said of it again at the exit."""
+    """Drop output that could not be printed, so that the exit does not report it again."""
     try:
         sys.stdout.flush()
     except OSError:

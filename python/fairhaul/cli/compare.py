@@ -1,55 +1,74 @@
-"""The verb `compare`: one line for people in a hurry, a table and a sentence back."""
+"""The command `compare`: controllers over one bottleneck, as tables and a sentence."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from fairhaul.cli import show
-from fairhaul.cli.manners import Count, Verb
+from fairhaul.cli.click_ext import Command
 from fairhaul.cli.progress import progress
-from fairhaul.cli.run import jobs_option, json_option
+from fairhaul.cli.run import json_option
 
 if TYPE_CHECKING:
     from fairhaul.comparison import Comparison
 
 
 @click.command(
-    cls=Verb,
+    cls=Command,
     example="fairhaul compare fhstcp reno --rate 622Mbit/s --rtt 80ms,200ms --buffer 20ms",
 )
 @click.argument("controllers", nargs=-1, required=True, metavar="CC...")
-@click.option("--rate", default="", metavar="RATE", help="Of the bottleneck, as 622Mbit/s.")
-@click.option("--rtt", default="", metavar="TIME,...", help="One flow for each, as 80ms,200ms.")
-@click.option("--buffer", default="", metavar="LIMIT", help="As 20ms, 1bdp or '100 packets'.")
-@click.option("--size", default="1TB", show_default=True, help="How long does so much take?")
-@click.option("--against", metavar="NxCC", help="Beside what else, as 4xreno.")
+@click.option("--rate", default="", metavar="RATE", help="Rate of the bottleneck, e.g. 622Mbit/s.")
+@click.option(
+    "--rtt",
+    default="",
+    metavar="TIME,...",
+    help="Round-trip times, e.g. 80ms,200ms; one flow for each.",
+)
+@click.option(
+    "--buffer",
+    default="",
+    metavar="LIMIT",
+    help="Buffer of the bottleneck, e.g. 20ms, 1bdp or '100 packets'.",
+)
+@click.option(
+    "--size", default="1TB", show_default=True, help="Transfer whose completion time is computed."
+)
+@click.option("--against", metavar="NxCC", help="Competing flows, e.g. 4xreno.")
 @click.option(
     "--seeds",
-    type=Count(),
+    type=click.IntRange(min=1),
     default=1,
+    show_default=True,
     metavar="N",
-    help="Run with N seeds; give means and 95 % intervals.",
+    help="Run each case with N seeds; print means and 95 % intervals.",
 )
-@jobs_option
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Number of runs at a time; by default one per core.",
+)
 @json_option
 def compare(
     json_: bool, seeds: int, jobs: int | None, controllers: tuple[str, ...], **path: Any
 ) -> None:
-    """Compare congestion controllers: shares, Jain's index, harm to others, completion time.
+    """Compare congestion controllers over one bottleneck.
 
-    A controller may carry parameters, fhstcp:c=20, or be parallel TCP, 4xreno. The runs last until
-    the slowest flow saw 20 loss events, or as long as a minute on two cores allows; what saw fewer
-    is too short to say, and is not ranked.
+    The results are shares, Jain's index, harm to competing flows, and completion times. CC is a
+    controller, a controller with parameters (fhstcp:c=20), or parallel TCP (4xreno). The runs last
+    until every flow has seen 20 loss events, or about a minute of wall time on two cores.
+    Controllers whose flows saw fewer loss events are not ranked.
     """
     from fairhaul.comparison import compare_read
     from fairhaul.comparison.question import read_question
 
     question = read_question(controllers, **path)
-    with progress() as watch:
-        done = compare_read(question, seeds=seeds, jobs=jobs, watch=watch)
+    with progress() as on_progress:
+        done = compare_read(question, seeds=seeds, jobs=jobs, on_progress=on_progress)
     if json_:
         show.as_json(done.to_dict())
     else:
@@ -57,22 +76,25 @@ def compare(
 
 
 def show_comparison(done: Comparison) -> None:
-    """Print the tables of a comparison, its answer, and what is to be known of both."""
+    """Print the tables of a comparison, its answer, and notes on both."""
     from fairhaul.comparison.answer import duration_text, others_text
 
     screen = show.console()
     between = " " if screen.width >= show.ONE_LINE else "\n"
     columns = _columns(done)
-    screen.print(_table("Alone, one flow per round trip", done, columns, "alone", between))
+    screen.print(_table("Alone, one flow per round-trip time", done, columns, "alone", between))
     if done.question.others is not None:
-        share = {"share": ("share of all %", show.plain(1, 100))}
+        share = {"share": ("% of all goodput", show.plain(1, 100))}
         harm = {"harm": ("harm", show.plain(2))}
-        title = f"Beside {others_text(done.question)}"
+        title = f"Competing with {others_text(done.question)}"
         screen.print(_table(title, done, share | harm | columns, "beside", between))
     screen.print(done.answer)
-    how = "one seed, so without intervals" if done.seeds == 1 else f"{done.seeds} seeds"
-    lasts = f"{duration_text(done.duration_s)}, the first {duration_text(done.warmup_s)} left out"
-    screen.print(f"Runs of {lasts}; {how}. Shares are of what the flows of one controller have.")
+    how = "one seed, so no intervals" if done.seeds == 1 else f"{done.seeds} seeds"
+    length, warmup = duration_text(done.duration_s), duration_text(done.warmup_s)
+    screen.print(
+        f"Each run lasts {length}; the first {warmup} are not measured; {how}. The share of a flow "
+        "is its part of the goodput of all flows of its controller."
+    )
     question = done.question
     transports = list(question.controllers.values())
     if question.others is not None:
@@ -80,15 +102,15 @@ def show_comparison(done: Comparison) -> None:
     if said := show.linux_sender_line(str(one.controller["kind"]) for one in transports):
         screen.print(said)
     screen.print(
-        "Completion times are the size over the measured rate, without the start of a transfer; "
-        "those longer than a run are extrapolated."
+        "A completion time is the size over the measured goodput, without slow start; a time "
+        "longer than the run is extrapolated."
     )
     if done.question.others is not None:
         screen.print(f"harm = {done.to_dict()['harm_is']} [WARE 2019, with another reference].")
 
 
 def _columns(done: Comparison) -> dict[str, tuple[str, show.Number]]:
-    """Keys, headings and forms of what both tables show; a path into `flows` has a dot."""
+    """Give the keys, headings and formats of both tables; `0.share` is a key of `flows[0]`."""
     from fairhaul.comparison.answer import duration_text, size_text
 
     rtts = [f"{rtt * 1000:g} ms" for rtt in done.question.rtts_s]
@@ -110,16 +132,19 @@ def _table(
     case: str,
     between: str,
 ) -> Any:
+    controllers: Sequence[Mapping[str, Any]] = done.rows
     rows = [
         [
             row["controller"] + ("" if row[case]["stationary"] else " *"),
             *(show.cell(_at(row[case], k), form, between) for k, (_, form) in columns.items()),
         ]
-        for row in done.rows
+        for row in controllers
     ]
-    marked = any(not row[case]["stationary"] for row in done.rows)
+    marked = any(not row[case]["stationary"] for row in controllers)
     header = ["controller", *(heading for heading, _ in columns.values())]
-    return show.table(f"{title}{' (* too short to say)' if marked else ''}", header, rows)
+    return show.table(
+        f"{title}{' (* fewer than 20 loss events: not ranked)' if marked else ''}", header, rows
+    )
 
 
 def _at(case: Mapping[str, Any], key: str) -> Any:

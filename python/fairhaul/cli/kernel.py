@@ -1,4 +1,4 @@
-"""The verbs of `fairhaul kernel`: twins in the running kernel."""
+"""The commands of `fairhaul kernel`: eBPF ports of controllers in the running kernel."""
 
 from __future__ import annotations
 
@@ -8,38 +8,38 @@ from typing import Any
 import click
 
 from fairhaul.cli import show
-from fairhaul.cli.manners import Verb, Verbs
+from fairhaul.cli.click_ext import Command, CommandGroup
 from fairhaul.cli.run import json_option
 
 dry_run_option = click.option(
-    "--dry-run", is_flag=True, help="Print every change that would be made, and make none."
+    "--dry-run", is_flag=True, help="Print every change that would be made, but make none."
 )
 set_option = click.option(
     "--set",
     "settings",
     multiple=True,
     metavar="KEY=VALUE",
-    help="A parameter, as in a scenario, but a time or a rate with its unit: c=20/s.",
+    help="Set a parameter, as in a scenario; a time or a rate requires its unit: c=20/s.",
 )
 
 
-@click.group(cls=Verbs)
+@click.group(cls=CommandGroup)
 def kernel() -> None:
-    """Have the running kernel use the controllers.
+    """Install controllers in the running kernel, as eBPF ports.
 
-    In the kernel a twin is called fh_NAME, and any program can choose it for its connections, as
-    `iperf3 -C fh_fhstcp` does. Changes need root, and are gone after a restart.
+    In the kernel, the eBPF port of NAME is called fh_NAME. Any program can select it for its
+    connections, e.g. `iperf3 -C fh_fhstcp`. Changes require root, and do not survive a reboot.
     """
 
 
-@kernel.command("list", cls=Verb, example="fairhaul kernel list")
+@kernel.command("list", cls=Command, example="fairhaul kernel list")
 @json_option
 def list_(json_: bool) -> None:
-    """List the twins that there are, and their parameters."""
-    from fairhaul import kernel as twins
+    """List the eBPF ports of this installation, with their parameters."""
+    from fairhaul import kernel as api
     from fairhaul.cli.kernel_show import amount
 
-    found = twins.twins()
+    found = api.twins()
     if json_:
         show.as_json({"twins": found})
         return
@@ -53,13 +53,23 @@ def list_(json_: bool) -> None:
             click.echo(f"    {'':18} {key['help']}")
 
 
-@kernel.command(cls=Verb, example="fairhaul kernel install fhstcp")
-@click.argument("twins", nargs=-1, required=True, metavar="TWIN...")
-@click.option("--as", "name", metavar="NAME", help="Its name in the kernel, such as fh_site.")
+@kernel.command(cls=Command, example="fairhaul kernel install fhstcp")
+@click.argument("twins", nargs=-1, required=True, metavar="CONTROLLER...")
+@click.option("--as", "name", metavar="NAME", help="Name in the kernel, e.g. fh_site.")
 @set_option
-@click.option("--default", is_flag=True, help="New connections of this host use it.")
-@click.option("--namespace", multiple=True, metavar="NAME", help="Those of this namespace do.")
-@click.option("--route", multiple=True, metavar="PREFIX", help="Those over this route do.")
+@click.option("--default", is_flag=True, help="Use it for new connections of this host.")
+@click.option(
+    "--namespace",
+    multiple=True,
+    metavar="NAME",
+    help="Use it for new connections in this network namespace.",
+)
+@click.option(
+    "--route",
+    multiple=True,
+    metavar="PREFIX",
+    help="Use it for new connections over the route with this prefix.",
+)
 @dry_run_option
 @json_option
 def install(
@@ -70,115 +80,150 @@ def install(
     json_: bool,
     **options: Any,
 ) -> None:
-    """Install twins, after a trial of each.
+    """Install eBPF ports of controllers, after a trial of each.
 
-    A trial is in a namespace of its own that goes again. Nothing uses a twin unless it asks for it
-    by name, but what --default, --namespace or --route say. TWIN is a name, or the path of an
-    object that was built with Fairhaul's header.
+    The trial runs in a temporary network namespace. A connection uses an eBPF port only if its
+    program selects it by name, or if --default, --namespace or --route select it. CONTROLLER is the
+    name of a controller, or the path of an object file that was built with Fairhaul's header.
     """
-    from fairhaul import kernel as twins_
+    from fairhaul import kernel as api
 
     parameters = _parsed(settings)
-    done = twins_.install(
+    done = api.install(
         *twins,
         parameters=parameters,
         namespaces=namespace,
         routes=route,
-        tell=_teller(json_),
+        on_event=_teller(json_),
         **options,
     )
     if json_:
         show.as_json(done)
     elif not options["dry_run"]:
         names = ", ".join(done["installed"])
-        click.echo(f"Installed: {names}. What uses them: fairhaul kernel status")
+        click.echo(f"Installed: {names}. To see which connections use them: fairhaul kernel status")
 
 
-@kernel.command("set", cls=Verb, example="fairhaul kernel set fh_fhstcp c=20/s")
+@kernel.command("set", cls=Command, example="fairhaul kernel set fh_fhstcp c=20/s")
 @click.argument("name", metavar="NAME")
 @click.argument("settings", nargs=-1, required=True, metavar="KEY=VALUE...")
 @dry_run_option
 @json_option
 def set_(name: str, settings: tuple[str, ...], dry_run: bool, json_: bool) -> None:
-    """Change parameters of a twin, under its flows."""
-    from fairhaul import kernel as twins
+    """Change parameters of an installed eBPF port.
 
-    done = twins.change(name, _parsed(settings), dry_run=dry_run, tell=_teller(json_))
+    The new values also apply to the connections that use it now.
+    """
+    from fairhaul import kernel as api
+
+    done = api.change(name, _parsed(settings), dry_run=dry_run, on_event=_teller(json_))
     if json_:
         show.as_json(done)
 
 
-@kernel.command(cls=Verb, example="fairhaul kernel status")
+@kernel.command(cls=Command, example="fairhaul kernel status")
 @json_option
 def status(json_: bool) -> None:
-    """Say what is installed, and who uses it now."""
-    from fairhaul import kernel as twins
+    """Show the installed eBPF ports and their connections."""
+    from fairhaul import kernel as api
     from fairhaul.cli.kernel_show import show_status
 
-    found = twins.status(_teller(json_))
+    found = api.status(_teller(json_))
     if json_:
         show.as_json(found)
     else:
         show_status(found)
 
 
-@kernel.command(cls=Verb, example="fairhaul kernel verify")
-@click.argument("twins", nargs=-1, metavar="[TWIN]...")
+@kernel.command(cls=Command, example="fairhaul kernel verify")
+@click.argument("twins", nargs=-1, metavar="[CONTROLLER]...")
 @json_option
 def verify(twins: tuple[str, ...], json_: bool) -> None:
-    """Try twins on this kernel, and leave no trace."""
-    from fairhaul import kernel as twins_
+    """Try eBPF ports on this kernel, and remove them again.
 
-    done = twins_.verify(*twins, tell=_teller(json_))
+    Without CONTROLLER, all eBPF ports of this installation are tried.
+    """
+    from fairhaul import kernel as api
+
+    done = api.verify(*twins, on_event=_teller(json_))
     if json_:
         show.as_json(done)
     else:
-        click.echo(f"Linux {done['kernel']} takes {', '.join(done['works'])}; they work in it.")
+        click.echo(f"These eBPF ports work on Linux {done['kernel']}: {', '.join(done['works'])}.")
 
 
-@kernel.command(cls=Verb, example="fairhaul kernel remove fh_fhstcp")
+@kernel.command(cls=Command, example="fairhaul kernel remove fh_fhstcp")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--all", "everything", is_flag=True, help="All, and what a killed process left.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Remove all eBPF ports, and what a killed process left behind.",
+)
 @dry_run_option
 @json_option
 def remove(names: tuple[str, ...], everything: bool, dry_run: bool, json_: bool) -> None:
-    """Take twins out.
+    """Remove installed eBPF ports.
 
-    Flows that use them keep them until they end. What had them as its default gets back what it
-    had before. Who installed each is said, and --all warns of those that others did.
+    Connections that use an eBPF port keep it until they end. If an eBPF port is a default, the
+    previous default is restored. The owner of each eBPF port is printed; --all warns about those
+    that other users installed.
     """
-    from fairhaul import kernel as twins
+    from fairhaul import kernel as api
 
-    done = twins.remove(*names, everything=everything, dry_run=dry_run, tell=_teller(json_))
+    done = api.remove(*names, everything=everything, dry_run=dry_run, on_event=_teller(json_))
     if json_:
         show.as_json(done)
     elif not dry_run:
-        gone = done["removed"]
-        click.echo(f"Removed: {', '.join(gone)}." if gone else "Nothing was installed.")
+        removed = done["removed"]
+        click.echo(f"Removed: {', '.join(removed)}." if removed else "Nothing was installed.")
 
 
-@kernel.command(cls=Verb, example="fairhaul kernel watch --seconds 60")
+@kernel.command(cls=Command, example="fairhaul kernel watch --seconds 60")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--share", default=0.01, show_default=True, help="Of its packets, sent again.")
-@click.option("--times", default=3.0, show_default=True, help="As the host's other flows.")
-@click.option("--seconds", default=30.0, show_default=True, help="For which it lasts.")
-@click.option("--packets", default=1000, show_default=True, help="That it sent in them at least.")
-@click.option("--interval", default=5.0, show_default=True, help="Seconds between looks.")
+@click.option(
+    "--share",
+    default=0.01,
+    show_default=True,
+    help="Share of retransmitted packets, from 0 to 1, above which an eBPF port is removed.",
+)
+@click.option(
+    "--times",
+    default=3.0,
+    show_default=True,
+    help="The share must also exceed that of the host's other connections by this factor.",
+)
+@click.option(
+    "--seconds",
+    default=30.0,
+    show_default=True,
+    help="How long the condition must hold, in seconds.",
+)
+@click.option(
+    "--packets",
+    default=1000,
+    show_default=True,
+    help="Packets that the eBPF port must have sent in that time.",
+)
+@click.option(
+    "--interval", default=5.0, show_default=True, help="Time between measurements, in seconds."
+)
 @dry_run_option
 @json_option
 def watch(
     names: tuple[str, ...], interval: float, dry_run: bool, json_: bool, **limits: float
 ) -> None:
-    """Watch twins, and take out what loses too much.
+    """Watch eBPF ports, and remove those that retransmit too much.
 
-    It goes when more than SHARE of its packets are sent again, at every look for SECONDS, and that
-    is more than TIMES the share of the host's other flows. Without NAME all that are installed are
-    watched; it ends when nothing is left.
+    An eBPF port is removed when, for --seconds, every measurement shows that more than --share of
+    its packets are retransmissions, and more than --times the share of the host's other
+    connections. Without NAME, all installed eBPF ports are watched. The command ends when none is
+    left.
     """
-    from fairhaul import kernel as twins
+    from fairhaul import kernel as api
 
-    tell = _teller(json_)
-    done = twins.watch(*names, limits=limits, interval_s=interval, dry_run=dry_run, tell=tell)
+    on_event = _teller(json_)
+    done = api.watch(*names, limits=limits, interval_s=interval, dry_run=dry_run, on_event=on_event)
     if json_:
         show.as_json(done)
 
@@ -188,15 +233,15 @@ def _parsed(settings: tuple[str, ...]) -> dict[str, str]:
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals or not key or not value:
-            raise click.UsageError(f"{setting!r}: wanted KEY=VALUE, such as c=20/s")
+            raise click.UsageError(f"{setting!r} does not have the form KEY=VALUE, e.g. c=20/s")
         found[key] = value
     return found
 
 
 def _teller(json_: bool) -> Any:
-    """Print what is told on the way: to people as it comes, to programs warnings alone."""
+    """Print events as they come: all of them to people, only warnings with --json."""
 
-    def tell(line: Mapping[str, Any]) -> None:
+    def on_event(line: Mapping[str, Any]) -> None:
         if "warning" in line:
             click.echo(f"fairhaul: {line['warning']}", err=True)
         elif json_:
@@ -205,11 +250,15 @@ def _teller(json_: bool) -> Any:
             click.echo(line["step"] if line["done"] else f"would {line['step']}")
         elif "look" in line:
             own, others = (line["finding"][who] for who in ("own", "others"))
-            click.echo(f"{line['look']}: sent again {_share(own)}; other flows {_share(others)}")
+            click.echo(
+                f"{line['look']}: retransmitted {_share(own)}; other connections {_share(others)}"
+            )
 
-    return tell
+    return on_event
 
 
 def _share(counts: Mapping[str, int]) -> str:
-    sent, again = counts["sent"], counts["retransmitted"]
-    return f"{again} of {sent} packets ({again / sent:.2%})" if sent else "0 of 0 packets"
+    sent, retransmitted = counts["sent"], counts["retransmitted"]
+    if not sent:
+        return "0 of 0 packets"
+    return f"{retransmitted} of {sent} packets ({retransmitted / sent:.2%})"

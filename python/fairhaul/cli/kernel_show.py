@@ -8,33 +8,35 @@ from typing import Any
 
 from fairhaul.cli import show
 
-# Of a twin's unit: a part of what its name says.
+# The unit of an eBPF port's parameter: an optional factor and a name, such as `0.001/s`.
 UNIT = re.compile(r"([0-9.e-]*) *(.*)")
 
 
 def show_status(found: Mapping[str, Any]) -> None:
-    """Print what is installed, and a table of the flows that use it."""
+    """Print the installed eBPF ports, and a table of the connections that use them."""
     screen = show.console()
-    screen.print(f"Linux {found['kernel']}; this host's default is {found['default']}.")
+    screen.print(
+        f"Linux {found['kernel']}; the default controller of this host is {found['default']}."
+    )
     if not found["twins"]:
-        screen.print("No twin is installed.")
+        screen.print("No eBPF port is installed.")
         return
     for twin in found["twins"]:
         screen.print(_line(twin))
         for where in sorted(
-            place for place, name in found["defaults"].items() if name == twin["name"]
+            namespace for namespace, name in found["defaults"].items() if name == twin["name"]
         ):
             screen.print(f"    default of {where}")
         for route in twin["routes"]:
             screen.print(f"    route {route}")
     flows = [flow for twin in found["twins"] for flow in twin["flows"]]
     if flows:
-        screen.print(show.table("Flows", COLUMNS, [_row(flow) for flow in flows], words=4))
+        screen.print(show.table("Connections", COLUMNS, [_row(flow) for flow in flows], words=4))
     else:
-        screen.print("No flow uses them now.")
+        screen.print("No connection uses them now.")
     silent = sum(twin["connections_without_data"] for twin in found["twins"])
     if silent:
-        screen.print(f"Beside these, {silent} connections of theirs have sent no data.")
+        screen.print(f"{silent} more connections that use them have sent no data.")
 
 
 COLUMNS = (
@@ -47,7 +49,7 @@ COLUMNS = (
     "RTT ms",
     "Mbit/s",
     "packets",
-    "again %",
+    "retrans %",
 )
 
 
@@ -62,14 +64,14 @@ def _line(twin: Mapping[str, Any]) -> str:
 
 
 def person(owner: Mapping[str, Any]) -> str:
-    """Say who installed a twin, and when."""
+    """Say who installed an eBPF port, and when."""
     uid = f"uid {owner['uid']}"
     who = f"{owner['user']} ({uid})" if owner["user"] else uid
     return f"{who}, {owner['at']}"
 
 
 def amount(count: int, unit: str) -> str:
-    """Say how much a twin's parameter is: 20000 of `0.001/s` are `20/s`."""
+    """Write the value of an eBPF port's parameter: 20000 of `0.001/s` are `20/s`."""
     scale = UNIT.match(unit)
     assert scale is not None
     parts = round(1 / float(scale[1])) if scale[1] else 1

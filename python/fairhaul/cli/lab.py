@@ -1,4 +1,4 @@
-"""The verbs of `fairhaul lab`: emulated networks with real kernels."""
+"""The commands of `fairhaul lab`: emulated networks with real kernels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairhaul.cli import show
-from fairhaul.cli.manners import Count, Verb, Verbs
+from fairhaul.cli.click_ext import Command, CommandGroup
 from fairhaul.cli.progress import progress
 from fairhaul.cli.run import jobs_option, json_option, read_all, set_option
 
@@ -22,28 +22,30 @@ if TYPE_CHECKING:
     from fairhaul.cells import Compared
 
 
-@click.group(cls=Verbs)
+@click.group(cls=CommandGroup)
 def lab() -> None:
-    """Use the scenario's network with this machine's kernel.
+    """Emulate a scenario's network with this machine's kernel.
 
-    A scenario as a whole runs on real kernels by `fairhaul run FILE --on lab`.
+    This requires root. `fairhaul run FILE --engine lab` runs a whole scenario, with its traffic.
     """
 
 
 @lab.command(
-    cls=Verb,
+    cls=Command,
     example="fairhaul lab shell first.toml --host near",
     context_settings={"ignore_unknown_options": True},
 )
 @click.argument("file", metavar="FILE")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM...]")
-@click.option("--host", required=True, metavar="FLOW", help="The flow in whose sender it runs.")
+@click.option(
+    "--host", required=True, metavar="FLOW", help="Run the program at the sender of this flow."
+)
 @click.option(
     "--receiver",
     "receivers",
     multiple=True,
     metavar="LINE",
-    help="Runs at the receiver meanwhile, as 'iperf3 -s'; what it prints goes to standard error.",
+    help="Shell command to run at the receiver meanwhile, e.g. 'iperf3 -s'; prints to stderr.",
 )
 @set_option
 def shell(
@@ -53,55 +55,58 @@ def shell(
     receivers: tuple[str, ...],
     overrides: list[tuple[str, str]],
 ) -> None:
-    """Run a program, or a shell, over the way of a flow.
+    """Run a program, or a shell, along the path of a flow.
 
-    It runs in the flow's sending host; what it sends to $FAIRHAUL_PEER takes the way of the flow's
-    data, with the flow's controller by default. The scenario's own traffic does not run.
+    The program runs at the flow's sender. What it sends to $FAIRHAUL_PEER takes the flow's path,
+    by default with the flow's controller. The scenario's own traffic does not run.
     """
     from fairhaul import lab as engine
     from fairhaul.host import Refused
 
     scenarios = read_all([file], overrides)
     if len(scenarios) > 1:
-        raise Refused(f"{file}: its [sweep] has {len(scenarios)} variants; a shell wants one")
+        raise Refused(f"{file}: its [sweep] makes {len(scenarios)} scenarios; a shell requires one")
     program = command or (os.environ.get("SHELL", "/bin/sh"),)
 
-    def tell(line: Mapping[str, Any]) -> None:
+    def on_event(line: Mapping[str, Any]) -> None:
         if "warning" in line:
             click.echo(f"warning: {line['warning']}", err=True)
         elif not command:
             click.echo(_greeting(line["open"]), err=True)
 
     with _keyboard_for_another():
-        done = engine.shell(scenarios[0], host, program, receivers=receivers, tell=tell)
+        done = engine.shell(scenarios[0], host, program, receivers=receivers, on_event=on_event)
     click.echo(_passed(done), err=True)
     sys.exit(done["status"])
 
 
 def _greeting(opened: Mapping[str, Any]) -> str:
     return (
-        f"The sender of {opened['flow']}, {opened['address']}; its receiver is $FAIRHAUL_PEER, "
-        f"{opened['peer']}.\nThere: nsenter -t 1 -n PROGRAM"
+        f"This is the sender of {opened['flow']}, {opened['address']}; its receiver is "
+        f"$FAIRHAUL_PEER, {opened['peer']}.\nTo run a program at the receiver: "
+        "nsenter -t 1 -n PROGRAM"
     )
 
 
 def _passed(done: Mapping[str, Any]) -> str:
-    """Say in a line what passed, and what was not as it should be."""
+    """Say in a line how many packets passed, and what went wrong."""
     lag = done["lag_us"]
-    parts = [f"{done['packets']} packets arrived", f"{done['dropped']} were dropped on the way"]
+    parts = [f"{done['packets']} packets arrived", f"{done['dropped']} were dropped on the path"]
     if lag["p99"] is not None:
         parts.append(f"lag {lag['p50']:.0f} us, at p99 {lag['p99']:.0f} us")
     if done["unseen"]:
-        parts.append(f"{done['unseen']} dropped by devices, outside the network")
+        parts.append(
+            f"{done['unseen']} were dropped by network devices, outside the emulated network"
+        )
     if done["strays"]:
-        parts.append(f"{done['strays']} to where there is nobody")
+        parts.append(f"{done['strays']} had an unknown destination")
     return "fairhaul: " + "; ".join([*parts, *done["warnings"]])
 
 
 @contextmanager
 def _keyboard_for_another() -> Iterator[None]:
-    """Leave what the keyboard says to the program that runs meanwhile; take the terminal back."""
-    # A program starts without the handlers; signals that are ignored would stay so.
+    """Leave keyboard signals to the program that runs meanwhile; then take the terminal back."""
+    # A program does not inherit handlers, but it would inherit ignored signals.
     keys = (signal.SIGINT, signal.SIGQUIT)
     before = {key: signal.signal(key, lambda *_: None) for key in keys}
     try:
@@ -115,13 +120,14 @@ def _keyboard_for_another() -> Iterator[None]:
             signal.signal(signal.SIGTTOU, background)
 
 
-@lab.command(cls=Verb, example="fairhaul lab clean")
-@click.option("--kill", is_flag=True, help="End processes that were left.")
+@lab.command(cls=Command, example="fairhaul lab clean")
+@click.option("--kill", is_flag=True, help="Kill the processes that were left behind.")
 @json_option
 def clean(kill: bool, json_: bool) -> None:
-    """Look for what a lab has left, of which there should be nothing.
+    """Check for leftovers of the lab.
 
-    Exit status: 0 where nothing is left, 1 where something is.
+    Leftovers are processes, network namespaces and controllers. The exit status is 0 if nothing is
+    left, and 1 if something is.
     """
     from fairhaul import lab as engine
 
@@ -130,25 +136,33 @@ def clean(kill: bool, json_: bool) -> None:
         show.as_json(found)
     else:
         for one in found["left"]:
-            click.echo(f"{one['what']}\n    to be rid of it: {one['remedy']}")
+            click.echo(f"{one['what']}\n    to remove it: {one['remedy']}")
         for process in found["at_work"]:
-            click.echo(f"at work: process {process}")
+            click.echo(f"running: process {process}")
         if not found["left"]:
             click.echo("Nothing is left.")
     sys.exit(1 if found["left"] else 0)
 
 
-@lab.command(cls=Verb, example="fairhaul lab cells --out out/cells")
-@click.option("--cells", "names", multiple=True, metavar="NAME", help="Of these; by default all.")
-@click.option("--repeats", type=Count(), metavar="N", help="Runs of the kernel for each cell.")
+@lab.command(cls=Command, example="fairhaul lab cells --out out/cells")
+@click.option(
+    "--cells",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Run only this cell; may be repeated. By default all cells run.",
+)
+@click.option(
+    "--repeats", type=click.IntRange(min=1), metavar="N", help="Kernel runs of each cell."
+)
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("out/cells"),
     show_default=True,
-    help="What is there is not run again, unless another build simulated it.",
+    help="Results; a cell that has them is not run again, unless another build simulated it.",
 )
-@click.option("--list", "list_", is_flag=True, help="Print the cells, and run nothing.")
+@click.option("--list", "list_", is_flag=True, help="List the cells, and run nothing.")
 @jobs_option
 @json_option
 def cells(
@@ -159,10 +173,11 @@ def cells(
     jobs: int | None,
     json_: bool,
 ) -> None:
-    """Hold the simulator against the kernel, cell by cell.
+    """Compare the simulator with the kernel, cell by cell.
 
-    The kernel runs the cells that the documentation quotes 5 times and the others once, unless
-    --repeats says otherwise. All 24 take less than 90 minutes; what was interrupted goes on.
+    A cell is one or two flows over one bottleneck. Without --repeats, the kernel runs the cells
+    that the documentation quotes 5 times, and the others once. All 24 cells take less than 90
+    minutes; after an interruption, the same command continues where it stopped.
     """
     from fairhaul.cells import CELLS, compare
 
@@ -170,14 +185,14 @@ def cells(
         for name in CELLS:
             click.echo(name)
         return
-    with progress() as watch:
+    with progress() as on_progress:
         done = compare(
             names,
             repeats=repeats,
             out=out,
             jobs=jobs,
-            watch=watch,
-            tell=lambda line: click.echo(line, err=True),
+            on_progress=on_progress,
+            on_event=lambda line: click.echo(line, err=True),
         )
     if json_:
         show.as_json({"cells": [one.to_dict() for one in done]})
@@ -196,7 +211,7 @@ FIGURES = (
 
 
 def show_cells(done: Sequence[Compared]) -> None:
-    """Print both engines' figures, a row for each cell: simulator / kernel."""
+    """Print the figures of both engines, a row for each cell: simulator / kernel."""
     from fairhaul.cells.work import mean
 
     def cell(one: Compared, figure: str, scale: float, digits: int) -> str:
@@ -216,5 +231,7 @@ def show_cells(done: Sequence[Compared]) -> None:
     screen = show.console()
     screen.print(show.table("Simulator / kernel", header, rows))
     if any(one.lab is None for one in done):
-        screen.print("Cells whose cycle is longer than 20 s are the simulator's alone.")
-    screen.print("Means over runs; goodput is of what full packets can carry with their headers.")
+        screen.print("Cells whose cycle is longer than 20 s run only in the simulator.")
+    screen.print(
+        'Values are means over runs. "link used" is goodput over the payload rate of the link.'
+    )

@@ -1,4 +1,4 @@
-"""The verbs that look things up: `list` and `schema`."""
+"""The commands `list` and `schema`."""
 
 from __future__ import annotations
 
@@ -7,32 +7,34 @@ from typing import Any
 
 import click
 
-from fairhaul.cli.manners import Verb, Word
+from fairhaul.cli.click_ext import Command
 from fairhaul.cli.show import as_json
 from fairhaul.nearest import hint
 
 WHAT = ("controllers", "queues", "counters", "recoveries", "traffic", "papers")
 
 
-@click.command("list", cls=Verb, example="fairhaul list controllers")
-@click.argument("what", metavar="WHAT", type=Word(WHAT))
+@click.command("list", cls=Command, example="fairhaul list controllers")
+@click.argument("what", metavar="WHAT", type=click.Choice(WHAT))
 @click.argument("names", metavar="[NAME]...", nargs=-1)
-@click.option("--parameters", is_flag=True, help="Print the parameters of each, too.")
-@click.option("--json", "json_", is_flag=True, help="Print one JSON object, parameters included.")
+@click.option("--parameters", is_flag=True, help="Print the parameters of each entry, too.")
+@click.option("--json", "json_", is_flag=True, help="Print one JSON object, with all parameters.")
 def list_(what: str, names: tuple[str, ...], parameters: bool, json_: bool) -> None:
-    """Say what there is to choose from, a line for each, with its source.
+    """List controllers, queues, traffic models, papers and others.
 
-    WHAT is controllers, queues, counters, recoveries, traffic or papers. With one NAME or more
-    only those are listed, with their parameters.
+    WHAT is controllers, queues, counters (of flows), recoveries (from loss), traffic or papers.
+    Each entry is a line with its source. With one NAME or more, only these are listed, with their
+    parameters.
     """
     from fairhaul import look, papers
 
-    found = papers.catalogue() if what == "papers" else look.catalogue()[what]
+    lists: Mapping[str, Any] = look.catalogue()
+    found = papers.catalogue() if what == "papers" else lists[what]
     if names:
         known = {entry["name"]: entry for entry in found}
         for name in names:
             if name not in known:
-                raise click.UsageError(f"{name!r} is not known; {hint(name, known)}")
+                raise click.UsageError(f"unknown name {name!r}; {hint(name, known)}")
         found = [known[name] for name in names]
     if json_:
         as_json({what: found})
@@ -51,7 +53,7 @@ def _details(entry: Mapping[str, Any]) -> None:
         click.echo(f"    {'':18} {key['help']}")
     for gauge in entry.get("gauges", []):
         unit = f", in {gauge['unit']}" if gauge["unit"] else ""
-        click.echo(f"    {gauge['name']:18} shown in the record{unit}")
+        click.echo(f"    {gauge['name']:18} a gauge in the record{unit}")
         click.echo(f"    {'':18} {gauge['help']}")
 
 

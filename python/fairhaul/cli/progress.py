@@ -1,4 +1,4 @@
-"""The progress bar: what is running and the time left, on a terminal only."""
+"""The progress bar: the runs under way and the time left, on a terminal only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def described(seen: Progress) -> str:
-    """Name the runs under way, and mark those of which only the figures are left."""
+    """Name the runs under way, and mark those whose figures are being computed."""
     figured = set(seen.figured)
     words = [f"{one} (figures)" if one in figured else one for one in seen.running]
     return f"{seen.finished}/{seen.runs} runs; {'; '.join(words)}"
@@ -22,7 +22,7 @@ def described(seen: Progress) -> str:
 
 @contextmanager
 def progress() -> Iterator[Callable[[Progress], None] | None]:
-    """Give a function that moves the bar; nothing where nobody would see it."""
+    """Give a function that moves the bar, or None if standard error is no terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -41,7 +41,7 @@ def progress() -> Iterator[Callable[[Progress], None] | None]:
     with Bar(*columns, console=Console(stderr=True), expand=True, transient=True) as bar:
         task = bar.add_task("", total=None)
 
-        def watch(seen: Progress) -> None:
+        def on_progress(seen: Progress) -> None:
             bar.update(
                 task,
                 # The last hundredth is left to the figures of the last runs.
@@ -50,4 +50,4 @@ def progress() -> Iterator[Callable[[Progress], None] | None]:
                 description=printable(described(seen)),
             )
 
-        yield watch
+        yield on_progress

@@ -1,4 +1,4 @@
-"""The verb `report`: the report of records that are there, again or of several together."""
+"""The command `report`: the report of one record, or of several together."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from fairhaul.cli.manners import Verb
+from fairhaul.cli.click_ext import Command
 
 
-@click.command(cls=Verb, example="fairhaul report out/first")
+@click.command(cls=Command, example="fairhaul report out/first")
 @click.argument(
     "directories", nargs=-1, required=True, metavar="DIR...", type=click.Path(path_type=Path)
 )
@@ -17,13 +17,13 @@ from fairhaul.cli.manners import Verb
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Write the report there; by default into DIR, where there is one.",
+    help="Write the report into this directory; by default into DIR, if only one is given.",
 )
 def report(directories: tuple[Path, ...], out: Path | None) -> None:
-    """Write the report of records, one page and its figures.
+    """Write the report of records: one HTML page and its figures.
 
-    DIR is what `run --out` wrote: a record, or a directory of several. Runs that differ in their
-    seed only are put together.
+    DIR is a directory that `run --out` wrote: a record, or a directory of several. Runs that differ
+    only in their seed are shown together.
     """
     from fairhaul.report import write_report
 

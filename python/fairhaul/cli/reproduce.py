@@ -1,4 +1,4 @@
-"""The verb `reproduce`: a paper's tables, its numbers beside ours, and the report of both."""
+"""The command `reproduce`: a paper's numbers beside ours, as tables and a report."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import click
 
 from fairhaul import papers
 from fairhaul.cli import show
-from fairhaul.cli.manners import Count, Verb, Word
+from fairhaul.cli.click_ext import Command
 from fairhaul.cli.progress import progress
-from fairhaul.cli.run import jobs_option, json_option
+from fairhaul.cli.run import RENAMED, jobs_option, json_option
 from fairhaul.nearest import hint
 
 if TYPE_CHECKING:
@@ -24,39 +24,46 @@ PAPERS = (*papers.PAPERS, "all", "list")
 
 
 def _engines(_ctx: click.Context, _option: click.Parameter, given: str) -> tuple[Engine, ...]:
-    """Split the list of `--on`."""
+    """Split the list of `--engine`."""
     engines: tuple[Engine, ...] = ("sim", "lab")
     words = [word.strip() for word in given.split(",")]
     for word in words:
         if word not in engines:
-            told = f"{word!r} is not known; {hint(word, engines)}, or both with a comma between"
-            raise click.BadParameter(told)
+            choices = f"{hint(word, engines)}, or both: sim,lab"
+            raise click.BadParameter(f"unknown engine {word!r}; {choices}")
     return tuple(engine for engine in engines if engine in words)
 
 
-@click.command(cls=Verb, example="fairhaul reproduce fhstcp")
-@click.argument("paper", default="list", metavar="[PAPER|all|list]", type=Word(PAPERS))
+@click.command(cls=Command, example="fairhaul reproduce fhstcp", renamed=RENAMED)
+@click.argument("paper", default="list", metavar="[PAPER|all|list]", type=click.Choice(PAPERS))
 @click.option(
-    "--on",
+    "--engine",
+    "engines",
     metavar="sim|lab|sim,lab",
     default="sim",
+    show_default=True,
     callback=_engines,
-    help="The engines. The lab is this machine's kernel, as root; the simulator predicts it.",
+    help="sim: the simulator. lab: this machine's kernel, as root, predicted by the simulator.",
 )
-@click.option("--quick", is_flag=True, help="Fewer seeds and shorter runs.")
-@click.option("--only", multiple=True, metavar="NAME", help="One experiment of the paper.")
-@click.option("--seeds", type=Count(), metavar="N", help="Run with N seeds.")
+@click.option("--quick", is_flag=True, help="Run fewer seeds and shorter runs.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="NAME",
+    help="Run only this experiment of the paper; may be repeated.",
+)
+@click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Run with N seeds.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Write report.html and its figures there; by default into PAPER-report.",
+    help="Write report.html and its figures into this directory; by default PAPER-report.",
 )
 @jobs_option
 @json_option
 def reproduce(  # noqa: PLR0913, PLR0917
     paper: str,
-    on: tuple[Engine, ...],
+    engines: tuple[Engine, ...],
     quick: bool,
     only: tuple[str, ...],
     seeds: int | None,
@@ -64,10 +71,13 @@ def reproduce(  # noqa: PLR0913, PLR0917
     jobs: int | None,
     json_: bool,
 ) -> None:
-    """Reproduce the tables of a PAPER, of all of them, or list them; write a report of it."""
+    """Reproduce the tables and figures of papers, and write a report.
+
+    PAPER is the name of a paper, or all. Without PAPER, the papers are listed.
+    """
     if only and paper in {"all", "list"}:
         names = " or ".join(papers.PAPERS)
-        raise click.UsageError(f"--only needs the name of a paper before it: {names}")
+        raise click.UsageError(f"--only requires the name of a paper before it: {names}")
     if paper == "list":
         found = papers.catalogue()
         if json_:
@@ -75,11 +85,18 @@ def reproduce(  # noqa: PLR0913, PLR0917
         for entry in () if json_ else found:
             click.echo(f"{entry['name']:14} {entry['title']} [{entry['source']}]")
         return
-    places = _places(paper, out, on)
-    with progress() as watch:
+    places = _places(paper, out, engines)
+    with progress() as on_progress:
         done = [
             papers.reproduce(
-                name, quick=quick, seeds=seeds, jobs=jobs, watch=watch, only=only, on=on, out=to
+                name,
+                quick=quick,
+                seeds=seeds,
+                jobs=jobs,
+                on_progress=on_progress,
+                only=only,
+                engine=engines,
+                out=to,
             )
             for name, to in places.items()
         ]
@@ -95,19 +112,19 @@ def reproduce(  # noqa: PLR0913, PLR0917
     show.as_json(objects[0] if paper != "all" else {"papers": objects})
 
 
-def _places(paper: str, out: Path | None, on: tuple[Engine, ...]) -> dict[str, Path]:
-    """Say where the report of each paper goes, before an hour of runs is spent on it."""
-    every = papers.on_the_lab() if "lab" in on else list(papers.PAPERS)
+def _places(paper: str, out: Path | None, engines: tuple[Engine, ...]) -> dict[str, Path]:
+    """Give the directory of each paper's report; check that it can be written before any run."""
+    every = papers.on_the_lab() if "lab" in engines else list(papers.PAPERS)
     names = every if paper == "all" else [paper]
     each = out is None or paper == "all"
     places = {name: (out or Path()) / f"{name}-report" if each else out or Path() for name in names}
     for place in places.values():
-        there = next(p for p in (place.absolute(), *place.absolute().parents) if p.exists())
-        wrong = "is there already and is no directory" if not there.is_dir() else None
-        if wrong is None and not os.access(there, os.W_OK):
-            wrong = "may not be written to"
+        existing = next(p for p in (place.absolute(), *place.absolute().parents) if p.exists())
+        wrong = "exists and is not a directory" if not existing.is_dir() else None
+        if wrong is None and not os.access(existing, os.W_OK):
+            wrong = "is not writable by this user"
         if wrong is not None:
-            raise click.BadParameter(f"{there} {wrong}", None, None, "--out")
+            raise click.BadParameter(f"{existing} {wrong}", None, None, "--out")
     return places
 
 
@@ -118,7 +135,7 @@ def _write(done: list[Reproduction], places: dict[str, Path]) -> list[Path]:
 
 
 def show_reproduction(done: Reproduction) -> None:
-    """Print the tables of a paper and what is to be said of them."""
+    """Print the tables of a paper and the remarks on them."""
     screen = show.console()
     screen.print(done.how)
     for table in done.tables:

@@ -1,16 +1,16 @@
-"""The verb `run`: scenarios in, a table on the screen, JSON or Parquet out."""
+"""The command `run`: scenarios in, a table on the screen, JSON or Parquet out."""
 
 from __future__ import annotations
 
 import re
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from fairhaul.cli import show
-from fairhaul.cli.manners import Count, Verb, Word, told
+from fairhaul.cli.click_ext import Command, explained
 from fairhaul.cli.progress import progress
 from fairhaul.trace import FORMATS
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from fairhaul.record import Record
+    from fairhaul.results import RunFigures
     from fairhaul.runs import Engine
     from fairhaul.scenario import Scenario
 
@@ -31,7 +32,7 @@ def split(_ctx: click.Context, _option: click.Parameter, given: Sequence[str]) -
     for pair in given:
         key, equals, value = pair.partition("=")
         if not equals or not key.strip():
-            raise click.BadParameter(f"{pair!r} is not of the form key=value")
+            raise click.BadParameter(f"{pair!r} does not have the form key=value")
         found.append((key.strip(), value.strip()))
     return found
 
@@ -42,60 +43,69 @@ set_option = click.option(
     multiple=True,
     metavar="KEY=VALUE",
     callback=split,
-    help="Change a key of the scenario, as --set duration='60 s' or --set flow.F1.controller.c=20.",
+    help="Change a key of the scenario, e.g. duration='60 s' or flow.F1.controller.c=20.",
 )
 seeds_option = click.option(
     "--seeds",
-    type=Count(),
+    type=click.IntRange(min=1),
     metavar="N",
-    help="Run with N seeds, counted up from the file's; give means and 95 % intervals.",
+    help="Run each scenario with N seeds, counted up from its own; print means and 95 % intervals.",
 )
 jobs_option = click.option(
     "--jobs",
-    type=Count(),
+    type=click.IntRange(min=1),
     metavar="N",
-    help="Runs at a time; by default all cores, and one in the lab.",
+    help="Number of runs at a time; by default one per core, and one in the lab.",
 )
-json_option = click.option("--json", "json_", is_flag=True, help="Print one JSON object, no table.")
-on_option = click.option(
-    "--on",
-    type=Word(["sim", "lab"]),
+json_option = click.option(
+    "--json", "json_", is_flag=True, help="Print one JSON object instead of text."
+)
+engine_option = click.option(
+    "--engine",
+    type=click.Choice(["sim", "lab"]),
     default="sim",
-    help="The engine: the simulator, or this machine's kernel over emulated links (as root).",
+    show_default=True,
+    help="sim: the simulator. lab: this machine's kernel over emulated links, as root.",
 )
-# Runs in the lab are never the same.
+# The old name of the option works for one more version.
+RENAMED = {"--on": "--engine"}
+# No two runs in the lab are the same.
 REPEATS = 5
 
 
-@click.command(cls=Verb, example="fairhaul run first.toml")
+@click.command(cls=Command, example="fairhaul run first.toml", renamed=RENAMED)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@on_option
+@engine_option
 @set_option
 @seeds_option
 @click.option(
-    "--out", type=click.Path(path_type=Path), metavar="DIR", help="Write the record there."
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write the record of each run into this directory, which must be new or empty.",
 )
 @click.option(
-    "--trace", metavar="FLOW", help="Write evidence of every packet of a flow beside the record."
+    "--trace", metavar="FLOW", help="Write a trace of every packet of this flow beside the record."
 )
 @click.option(
     "--format",
     "form",
-    type=Word(FORMATS),
+    type=click.Choice(FORMATS),
     default="pcapng",
-    help="That of the trace: for Wireshark, for qvis, or a table; pcapng by default.",
+    show_default=True,
+    help="Format of the trace: pcapng for Wireshark, qlog for qvis, or a table.",
 )
 @click.option(
     "--report",
     "report_",
     is_flag=True,
-    help="Write report.html and its figures beside the record; without --out into out/NAME.",
+    help="Write report.html and its figures beside the record; without --out, into out/NAME.",
 )
 @jobs_option
 @json_option
 def run(  # noqa: PLR0913, PLR0917
     files: tuple[str, ...],
-    on: Engine,
+    engine: Engine,
     overrides: Overrides,
     seeds: int | None,
     out: Path | None,
@@ -105,32 +115,32 @@ def run(  # noqa: PLR0913, PLR0917
     jobs: int | None,
     json_: bool,
 ) -> None:
-    """Run scenarios and say who got how much.
+    """Run scenarios, and print throughput, delay, loss and fairness.
 
-    A file with a [sweep] is run once for every combination of its values. In the lab a scenario is
-    run 5 times unless --seeds says otherwise.
+    A file with a [sweep] is run once for every combination of its values. With --engine lab, a
+    scenario is run 5 times unless --seeds is given.
     """
-    from fairhaul.runs import together, with_seeds
+    from fairhaul.results import document
+    from fairhaul.runs import scenario_result, with_seeds
 
-    if on == "lab":
+    if engine == "lab":
         seeds = seeds or REPEATS
         if trace is not None:
-            raise click.BadParameter("evidence of packets is the simulator's", param_hint="--trace")
+            raise click.BadParameter("only the simulator traces packets", param_hint="--trace")
 
     if trace is not None and out is None and not report_:
-        raise click.BadParameter("it needs --out DIR, to write to", param_hint="--trace")
+        raise click.BadParameter("requires --out DIR, where it is written", param_hint="--trace")
     scenarios = read_all(files, overrides)
     plan = [seeded for scenario in scenarios for seeded in with_seeds(scenario, seeds or 1)]
     if report_ and out is None:
         out = free_place(Path("out") / Path(files[0]).stem)
     traced = (trace, form) if trace else None
-    found, failure = measure_all(plan, jobs, out, traced=traced, report=report_, on=on)
+    found, failure = measure_all(plan, jobs, out, traced=traced, report=report_, engine=engine)
     parts = [found[i : i + (seeds or 1)] for i in range(0, len(found), seeds or 1)]
     if report_ and failure is None:
         click.echo(f"Report: {out}/report.html", err=json_)
     if json_:
-        objects = [part[0] if seeds is None else together(part) for part in parts]
-        show.as_json(objects[0] if len(objects) == 1 else {"scenarios": objects})
+        show.as_json(document([scenario_result(part) for part in parts]))
     for part in () if json_ else parts:
         show.measures(part)
     if failure is not None:
@@ -138,7 +148,7 @@ def run(  # noqa: PLR0913, PLR0917
 
 
 def read_all(files: Sequence[str], overrides: Overrides) -> list[Scenario]:
-    """Read every file; the mistakes of all of them are reported together."""
+    """Read all files, and report the mistakes of all of them together."""
     from fairhaul.scenario import ScenarioError, read_as_typed
 
     scenarios: list[Scenario] = []
@@ -154,7 +164,7 @@ def read_all(files: Sequence[str], overrides: Overrides) -> list[Scenario]:
 
 
 def free_place(wanted: Path) -> Path:
-    """Give `wanted`, or the first of `wanted-2`, `wanted-3` … that is free."""
+    """Give `wanted`, or the first of `wanted-2`, `wanted-3` … that is new or empty."""
     from itertools import count
 
     from fairhaul.drafts import is_free
@@ -170,23 +180,28 @@ def measure_all(
     *,
     traced: tuple[str, str] | None = None,
     report: bool = False,
-    on: Engine = "sim",
-) -> tuple[list[dict[str, Any]], BaseException | None]:
-    """Run the whole plan; write the records, a flow's trace and a report where `out` says so.
+    engine: Engine = "sim",
+) -> tuple[list[RunFigures], BaseException | None]:
+    """Run the whole plan; write the records, a flow's trace and a report into `out`, if given.
 
-    Where all has run, its figures are given even if something could not be written, and why.
+    If all runs are complete, their figures are given even if something could not be written, and
+    with them the error.
     """
     from fairhaul.measures import measure
     from fairhaul.runs import for_each
 
     if out is None:
-        with progress() as watch:
-            found = for_each(plan, lambda _, record: measure(record), jobs=jobs, watch=watch, on=on)
+
+        def figures(_: int, record: Record) -> RunFigures:
+            return measure(record)
+
+        with progress() as on_progress:
+            found = for_each(plan, figures, jobs=jobs, on_progress=on_progress, engine=engine)
             return found, None
-    done: dict[int, dict[str, Any]] = {}
+    done: dict[int, RunFigures] = {}
     failure: BaseException | None = None
     try:
-        failure = _write_all(plan, jobs, out, done, traced=traced, report=report, on=on)
+        failure = _write_all(plan, jobs, out, done, traced=traced, report=report, engine=engine)
     except OSError as error:
         if len(done) < len(plan):
             raise
@@ -198,15 +213,16 @@ def _write_all(
     plan: Sequence[Scenario],
     jobs: int | None,
     out: Path,
-    done: dict[int, dict[str, Any]],
+    done: dict[int, RunFigures],
     *,
     traced: tuple[str, str] | None,
     report: bool,
-    on: Engine,
+    engine: Engine,
 ) -> BaseException | None:
-    """Run the plan and write it to `out`, its figures to `done`; give what the report failed for.
+    """Run the plan; write each record as it comes to `out`, its figures to `done`.
 
-    The records are put in their place without the report that cannot be drawn or was interrupted.
+    If the report cannot be drawn, or is interrupted, `out` has the records alone, and the error is
+    given back.
     """
     from fairhaul.measures import measure
     from fairhaul.record import write_files
@@ -221,9 +237,9 @@ def _write_all(
             write_trace(record, *traced, directory / f"{traced[0]}.{traced[1]}")
 
     with _claimed(out) as draft:
-        with progress() as watch:
+        with progress() as on_progress:
             flow = None if traced is None else traced[0]
-            for_each(plan, keep, jobs=jobs, watch=watch, trace=flow, on=on)
+            for_each(plan, keep, jobs=jobs, on_progress=on_progress, trace=flow, engine=engine)
         if not report:
             return None
         from fairhaul.report import write_report
@@ -237,21 +253,21 @@ def _write_all(
 
 @contextmanager
 def _claimed(out: Path) -> Iterator[Path]:
-    """Give the draft of `out`; what is in the way of it is found before anything runs."""
+    """Give the draft of `out`; whether it can be written is checked before anything runs."""
     from fairhaul.drafts import new_directory
 
     made = new_directory(out)
     try:
         draft = made.__enter__()
     except OSError as error:
-        raise click.BadParameter(told(error), param_hint="--out") from None
+        raise click.BadParameter(explained(error), param_hint="--out") from None
     with ExitStack() as stack:
         stack.push(made)
         yield draft
 
 
 def place(plan: Sequence[Scenario], index: int) -> str:
-    """Name the directory of a run within that of all: one run alone needs none of its own."""
+    """Name the directory of a run within `--out`; a single run has no directory of its own."""
     if len(plan) == 1:
         return "."
     title = re.sub(r"[^a-z0-9]+", "-", plan[index].title.lower()).strip("-")[:40]

@@ -1,4 +1,4 @@
-"""What people see: tables of measures, and JSON for programs."""
+"""Printed results: tables of figures for people, and JSON for programs."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from fairhaul.results import RunFigures
+
 Number = Callable[[float], str]
 
 # Columns of a screen on which a mean and its interval fit into one line.
@@ -27,14 +29,14 @@ def as_json(value: object) -> None:
 
 
 def console() -> Console:
-    """Give the console of the standard output, wide enough for a table where it is no terminal."""
+    """Give the console of standard output, wide enough for a table if it is no terminal."""
     from rich.console import Console
 
     class Screen(Console):
-        """A console whose texts cannot steer the terminal."""
+        """A console whose texts cannot control the terminal."""
 
         def print(self, *objects: Any, **how: Any) -> None:
-            """Print objects, texts among them as they read."""
+            """Print objects; control characters in texts are shown, not obeyed."""
             shown = [printable(one) if isinstance(one, str) else one for one in objects]
             super().print(*shown, **how)
 
@@ -66,14 +68,14 @@ def table(
     return found
 
 
-def measures(runs: Sequence[Mapping[str, Any]]) -> None:
-    """Print the figures of one scenario's runs: those of one, or the means over several."""
+def measures(runs: Sequence[RunFigures]) -> None:
+    """Print the figures of one scenario: of its one run, or the means over several runs."""
     from fairhaul.estimate import summary
-    from fairhaul.runs import believed, titled
+    from fairhaul.runs import titled, valid_runs
 
     first, everything = runs[0], runs
-    runs = believed([dict(run) for run in runs])
-    found = first if len(runs) == 1 else summary(runs)
+    runs = valid_runs(runs)
+    found: Mapping[str, Any] = first if len(runs) == 1 else summary(runs)
     seeds = [run["seed"] for run in runs]
     which = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
     screen = console()
@@ -88,32 +90,32 @@ def measures(runs: Sequence[Mapping[str, Any]]) -> None:
     if said := linux_sender_line(of_linux):
         screen.print(said)
     if len(runs) > 1:
-        screen.print("Means and the half width of their 95 % interval.")
+        screen.print("Values are means, ± half the width of the 95 % interval.")
     for warning in first.get("warnings", ()):
         screen.print(f"Warning: {warning}.")
     if "trust" in first:
         screen.print(_trust_line(everything))
 
 
-def _trust_line(runs: Sequence[Mapping[str, Any]]) -> str:
-    """Say what is to be thought of runs in the lab."""
+def _trust_line(runs: Sequence[RunFigures]) -> str:
+    """Say which runs in the lab are valid, and how late packets were."""
     trusts = [run["trust"] for run in runs]
     late = max(trust["lag"]["p99_s"] for trust in trusts if trust["valid"])
     load = max(trust["router_load"] for trust in trusts if trust["valid"])
     counted = sum(trust["valid"] for trust in trusts)
     line = (
-        f"Linux {runs[0]['kernel']}, packets handed over in mode {trusts[0]['mode']}; 99 % of them "
-        f"at most {1000 * late:.2f} ms late, the router busy for {load:.0%}. "
-        f"{counted} of {len(runs)} runs count."
+        f"Linux {runs[0]['kernel']}, packet mode {trusts[0]['mode']}; 99 % of the packets were at "
+        f"most {1000 * late:.2f} ms late, and the router was busy for {load:.0%} of the time. "
+        f"{counted} of {len(runs)} runs are valid."
     )
     reasons = sorted({reason for trust in trusts for reason in trust["reasons"]})
     warnings = sorted({warning for trust in trusts for warning in trust["warnings"]})
-    said = [*(f"Not counted: {why}" for why in reasons), *(f"Warning: {w}" for w in warnings)]
+    said = [*(f"Invalid: {why}" for why in reasons), *(f"Warning: {w}" for w in warnings)]
     return "\n".join([line, *said])
 
 
 def cell(value: Any, form: Number, between: str = " ") -> str:
-    """Write a number, or a mean and the half width of its interval; a dash where there is none."""
+    """Write a number, or a mean and half the width of its interval; a dash for None."""
     if value is None:
         return "-"
     if not isinstance(value, Mapping):
@@ -124,7 +126,7 @@ def cell(value: Any, form: Number, between: str = " ") -> str:
 
 
 def plain(digits: int, scale: float = 1.0) -> Number:
-    """Write a number, times `scale`, with so many digits behind the point."""
+    """Write a number, times `scale`, with `digits` digits after the decimal point."""
     return lambda value: f"{value * scale:.{digits}f}"
 
 
@@ -134,14 +136,14 @@ def _scientific(value: float) -> str:
 
 FLOW_COLUMNS: dict[str, tuple[str, Number]] = {
     "goodput_bps": ("Mbit/s", plain(2, 1e-6)),
-    "link_share": ("of link %", plain(2, 100)),
+    "link_share": ("% of link", plain(2, 100)),
     "loss_rate": ("loss", _scientific),
     "loss_events": ("loss events", plain(0)),
     "timeouts": ("RTOs", plain(0)),
     "rtt_mean_s": ("RTT ms", plain(1, 1000)),
     "cwnd_mean": ("cwnd", plain(1)),
     "mode_changes_per_s": ("modes/s", plain(2)),
-    "completion_s": ("done in s", plain(3)),
+    "completion_s": ("completed in s", plain(3)),
 }
 
 GROUP_COLUMNS: dict[str, tuple[str, Number]] = {
@@ -151,7 +153,7 @@ GROUP_COLUMNS: dict[str, tuple[str, Number]] = {
 }
 
 LINK_COLUMNS: dict[str, tuple[str, Number]] = {
-    "utilization": ("busy %", plain(2, 100)),
+    "utilization": ("utilization %", plain(2, 100)),
     "drop_rate": ("drops", _scientific),
     "mark_rate": ("marks", _scientific),
     "queue_mean_packets": ("queue packets", plain(1)),
@@ -183,7 +185,7 @@ def _rows(
     columns: Mapping[str, tuple[str, Number]],
     between: str,
 ) -> Rows:
-    """Lay out the columns that have anything in them."""
+    """Lay out the columns that have a value in any row."""
     used = [key for key in columns if any(part.get(key) is not None for part in parts)]
     header = [*words, *(columns[key][0] for key in used)]
     rows = [
@@ -196,7 +198,7 @@ def _rows(
     return header, rows
 
 
-# Controllers whose flows have the sender of Linux where nothing says which.
+# Controllers whose flows have the profile "linux" by default.
 BBR = {"bbr", "bbr3"}
 
 FAIRNESS_COLUMNS: dict[str, tuple[str, Number]] = {
@@ -214,13 +216,13 @@ def fairness_rows(found: Sequence[Mapping[str, Any]]) -> Rows:
 
 
 def linux_sender_line(controllers: Iterable[str]) -> str:
-    """Say that flows of BBR have the sender of Linux, or nothing where none of them is."""
+    """Say that flows of BBR have the profile "linux"; nothing if there are none."""
     found = sorted(BBR.intersection(controllers))
     if not found:
         return ""
     return (
-        f'{" and ".join(found)}: the sender of Linux (profile "linux", the default of bbr and '
-        'bbr3; profile = "plain" has another).'
+        f'{" and ".join(found)} ran with the sender of Linux: profile "linux" is the default of '
+        'bbr and bbr3, and profile = "plain" selects the plain sender.'
     )
 
 
@@ -228,7 +230,7 @@ def _fairness_line(found: Mapping[str, Any]) -> str:
     fairness = found["fairness"]
     parts = [
         f"Jain's index {cell(fairness['jain'], plain(3))}",
-        f"largest over smallest {cell(fairness['max_min_ratio'], plain(2))}",
+        f"largest / smallest goodput {cell(fairness['max_min_ratio'], plain(2))}",
     ]
     if found["stationary"] is False:
         parts.append("not stationary: a measured bulk flow saw fewer than 20 loss events")

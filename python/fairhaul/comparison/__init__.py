@@ -1,39 +1,43 @@
 """Controllers compared over one bottleneck: shares, harm to others, completion times.
 
-The parts: `question` reads what is asked, `plan` runs it long enough, `figures` computes, `answer`
-says it in a sentence.
+The parts: `question` reads the question, `plan` runs it long enough, `figures` computes, `answer`
+writes a sentence.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from operator import index as whole
+from typing import TYPE_CHECKING
 
 from fairhaul import _core
 from fairhaul.comparison.answer import answer
 from fairhaul.comparison.figures import HARM, rows
 from fairhaul.comparison.plan import MOST_PACKETS, Done, run_cases
 from fairhaul.comparison.question import Question, read_question
+from fairhaul.renamed import renamed
+from fairhaul.results import SCHEMA
 from fairhaul.scenario import ScenarioError
 
 if TYPE_CHECKING:
-    from fairhaul.runs import Watch
+    from fairhaul.results import ComparisonResult, ControllerRow
+    from fairhaul.runs import OnProgress
 
 __all__ = ["Comparison", "compare"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """What a comparison gave: `rows` has the figures of each controller, in the order asked.
+    """The result of a comparison: `rows` has the figures of each controller, in the given order.
 
-    `duration_s` and `warmup_s` are those of every run; figures are over the time between.
-    `stationary` is false where a flow saw fewer than 20 loss events within the packets that a
-    comparison may cost: then nothing is claimed of the long term.
+    Every run lasts `duration_s`, and is measured after `warmup_s`. `stationary` is false if a flow
+    saw fewer than 20 loss events within the packets that a comparison may cost: the answer then
+    claims nothing about the long term.
     """
 
     question: Question
-    rows: Sequence[dict[str, Any]]
+    rows: Sequence[ControllerRow]
     answer: str
     seeds: int
     duration_s: float
@@ -42,9 +46,10 @@ class Comparison:
     cpu_s: float
     stationary: bool
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give the object that `--json` prints; keys carry their units."""
+    def to_dict(self) -> ComparisonResult:
+        """Give the object that `fairhaul compare --json` prints; keys carry their units."""
         return {
+            "schema": SCHEMA,
             "question": self.question.to_dict(),
             "answer": self.answer,
             "stationary": self.stationary,
@@ -60,6 +65,7 @@ class Comparison:
         }
 
 
+@renamed(watch="on_progress")
 def compare(  # noqa: PLR0913 - one argument for each word of the question
     controllers: Sequence[str],
     *,
@@ -70,33 +76,33 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
     against: str | None = None,
     seeds: int = 1,
     jobs: int | None = None,
-    watch: Watch | None = None,
+    on_progress: OnProgress | None = None,
     most_packets: int = MOST_PACKETS,
 ) -> Comparison:
     """Compare congestion controllers over one DropTail bottleneck.
 
-    Each controller runs alone, one flow for each round trip, and with `against` also beside those
-    flows, whose round trips are spread evenly from the shortest to the longest of `rtt`. All runs
-    are equally long: until the slowest flow saw 20 loss events, or until all runs together, probes
-    included, have carried `most_packets` packets of 1000 bytes.
+    Each controller runs alone, one flow for each round-trip time, and with `against` also in
+    competition with those flows, whose round-trip times are spread evenly over the range of `rtt`.
+    All runs are equally long: until the slowest flow has seen 20 loss events, or until all runs
+    together, probes included, have carried `most_packets` packets of 1000 bytes.
 
     Args:
-        controllers: names, with parameters where wanted: `"fhstcp"`, `"fhstcp:c=20"`.
-        rate: of the bottleneck, such as `"622 Mbit/s"`.
-        rtt: two-way propagation of the flows: `"80ms,140ms"` or `["80 ms", "140 ms"]`.
-        buffer: of the bottleneck: `"20 ms"`, `"64 kB"`, `"100 packets"` or `"1 bdp"`.
-        size: of the transfer whose completion time is asked, such as `"1 TB"`.
-        against: what else shares the bottleneck, such as `"4xreno"`.
-        seeds: runs of each case; above 1 every figure is a mean with its 95 % interval.
-        jobs: runs at a time; all cores where left out.
-        watch: called with the progress of the runs.
-        most_packets: bound on what all runs together may carry.
+        controllers: names, with parameters if needed: `"fhstcp"`, `"fhstcp:c=20"`.
+        rate: the rate of the bottleneck, such as `"622 Mbit/s"`.
+        rtt: the two-way propagation of the flows: `"80ms,140ms"` or `["80 ms", "140 ms"]`.
+        buffer: the buffer of the bottleneck: `"20 ms"`, `"64 kB"`, `"100 packets"` or `"1 bdp"`.
+        size: the size of the transfer whose completion time is computed, such as `"1 TB"`.
+        against: the competing flows, such as `"4xreno"`.
+        seeds: the number of runs of each case; above 1, every figure is a mean with its 95 %
+            interval.
+        jobs: the number of runs at a time; by default one per core.
+        on_progress: called with the progress of the runs.
+        most_packets: the number of packets that all runs together may carry.
 
     Returns:
-        A row for each controller, with `rtt_s` in seconds, `goodput_bps` in bit/s, `share` of what
-        the compared flows have, `completion_s` of `size` at the measured rate, `jain`, and beside
-        others `harm`: (their goodput beside as many standard TCP flows - their goodput beside this
-        controller) / the former.
+        The figures of each controller as `rows`, typed in `fairhaul.results.ControllerRow`, and the
+        answer in a sentence. The harm of a controller is (the goodput of the competing flows beside
+        as many standard TCP flows - their goodput beside this controller) / the former.
 
     Raises:
         ScenarioError: `args` are all mistakes of the question, one line each.
@@ -105,8 +111,9 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
     Source: Jain's index [JAIN]; harm [WARE 2019], with another reference.
 
     """
+    seeds, most_packets = whole(seeds), whole(most_packets)
     if seeds < 1:
-        raise ScenarioError("seeds: at least one seed is wanted")
+        raise ScenarioError("seeds: at least one is required")
     try:
         question = read_question(
             controllers, rate=rate, rtt=rtt, buffer=buffer, size=size, against=against
@@ -114,7 +121,9 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
     except ScenarioError as error:
         # The options are those of the command line; here they are arguments.
         raise ScenarioError(*(str(told).removeprefix("--") for told in error.args)) from None
-    return compare_read(question, seeds=seeds, most_packets=most_packets, jobs=jobs, watch=watch)
+    return compare_read(
+        question, seeds=seeds, most_packets=most_packets, jobs=jobs, on_progress=on_progress
+    )
 
 
 def compare_read(
@@ -122,11 +131,13 @@ def compare_read(
     *,
     seeds: int = 1,
     jobs: int | None = None,
-    watch: Watch | None = None,
+    on_progress: OnProgress | None = None,
     most_packets: int = MOST_PACKETS,
 ) -> Comparison:
     """Answer a question that was read, as `compare` does."""
-    done = run_cases(question, seeds=seeds, most_packets=most_packets, jobs=jobs, watch=watch)
+    done = run_cases(
+        question, seeds=seeds, most_packets=most_packets, jobs=jobs, on_progress=on_progress
+    )
     return _comparison(question, done, seeds)
 
 

@@ -18,7 +18,7 @@ UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A figure of one controller; where one seed is all there is, both ends are the mean."""
+    """A figure of one controller; with a single seed, both ends of its interval are the mean."""
 
     name: str
     mean: float
@@ -28,7 +28,7 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class Theme:
-    """What controllers are ranked by, and the words for the only one, the best and the last."""
+    """What controllers are ranked by, and the words for a single one, the best and the worst."""
 
     only: str
     best: str
@@ -39,18 +39,17 @@ class Theme:
 
 
 def answer(question: Question, rows: Sequence[Row], done: Done) -> str:
-    """Say who shares most evenly, who is done first and who harms the others least.
+    """Say which controller shares most evenly, completes first and harms the others least.
 
-    Only cases that are stationary are ranked: what a controller does as it starts says nothing of
-    what it does later.
+    Only stationary cases are ranked: the start of a flow says nothing about the long term.
     """
     size = size_text(question.size_bytes)
     alone = _ranking(rows, "alone")
     parts = []
     if len(question.rtts_s) > 1:
         theme = Theme(
-            only="shares among its own flows",
-            best="shares most evenly among its own flows",
+            only="divides the link among its own flows",
+            best="divides the link most evenly among its own flows",
             last="least evenly",
             figure="Jain's index {}",
             form=lambda index: f"{index:.3f}",
@@ -58,9 +57,9 @@ def answer(question: Question, rows: Sequence[Row], done: Done) -> str:
         )
         parts.append(_ranked([_figure(row, row["alone"]["jain"]) for row in alone], theme))
     theme = Theme(
-        only=f"brings {size} over on its slowest flow",
-        best=f"brings {size} over soonest on its slowest flow",
-        last="last",
+        only=f"transfers {size} on its slowest flow",
+        best=f"transfers {size} fastest on its slowest flow",
+        last="slowest",
         figure="{}",
         form=duration_text,
     )
@@ -82,25 +81,25 @@ def answer(question: Question, rows: Sequence[Row], done: Done) -> str:
 
 
 def too_short(question: Question, rows: Sequence[Row], done: Done) -> str:
-    """Say of which controllers the runs tell nothing about the long term, and what they would need.
+    """Name the cases that are not stationary, and the duration that each would need.
 
-    A controller that sees no losses, as one that goes by delay may, never has enough of them.
+    A controller that causes no losses, e.g. a delay-based one, never has enough loss events.
     """
-    places = {"alone": "alone", "beside": f"beside {others_text(question)}"}
+    headings = {"alone": "alone", "beside": f"competing with {others_text(question)}"}
     short = {
-        place: [row for row in rows if row[case] and not row[case]["stationary"]]
-        for case, place in places.items()
+        case: [row for row in rows if row[case] and not row[case]["stationary"]]
+        for case in headings
     }
     which = "; ".join(
-        f"{place}, {', '.join(_wanted(row, case) for row in short[place])}"
-        for case, place in places.items()
-        if short[place]
+        f"{heading}, {', '.join(_wanted(row, case) for row in short[case])}"
+        for case, heading in headings.items()
+        if short[case]
     )
     length = duration_text(done.duration_s)
     return (
-        f"Too short to say, and not ranked, are these cases: {which}. In {length} a flow of each "
-        f"saw fewer than {ENOUGH_LOSS_EVENTS} loss events: its figures hold for that time, and not "
-        "for the long term. `fairhaul run` takes a scenario of any duration."
+        f"These cases are too short to judge, and are not ranked: {which}. In {length}, one of "
+        f"their flows saw fewer than {ENOUGH_LOSS_EVENTS} loss events, so its figures hold for "
+        "that time and not for the long term. `fairhaul run` runs a scenario of any duration."
     )
 
 
@@ -112,12 +111,12 @@ def _wanted(row: Row, case: str) -> str:
 
 
 def _ranking(rows: Sequence[Row], case: str) -> Sequence[Row]:
-    """What can be ranked: the stationary cases."""
+    """Give the stationary cases, which can be ranked."""
     return [row for row in rows if row[case]["stationary"]]
 
 
 def slowest(case: Mapping[str, Any]) -> Any:
-    """The completion time of the slowest flow; nothing where a flow never completes."""
+    """Give the completion time of the slowest flow; None if a flow never completes."""
     times = [flow["completion_s"] for flow in case["flows"]]
     return None if None in times else max(times, key=_mean)
 
@@ -138,7 +137,7 @@ def _mean(value: Any) -> float:
 
 
 def _ranked(found: Sequence[Figure | None], theme: Theme) -> str:
-    """Name the best and the last of `found`, or say that they cannot be told apart."""
+    """Name the best and the worst of `found`; say so if their intervals overlap."""
     up = theme.more_is_better
     ranked = sorted((f for f in found if f is not None), key=lambda f: f.mean, reverse=up)
     if not ranked:
@@ -147,13 +146,13 @@ def _ranked(found: Sequence[Figure | None], theme: Theme) -> str:
     first, end = (theme.figure.format(theme.form(f.mean)) for f in (best, last))
     if len(ranked) == 1:
         return f"{best.name} {theme.only}: {first}."
-    told = f"{best.name} {theme.best} ({first}), {last.name} {theme.last} ({end})"
+    ranking = f"{best.name} {theme.best} ({first}), {last.name} {theme.last} ({end})"
     apart = best.low > last.high if up else best.high < last.low
-    return f"{told}." if apart else f"{told}, but these runs do not tell them apart."
+    return f"{ranking}." if apart else f"{ranking}, but the difference is not significant."
 
 
 def others_text(question: Question) -> str:
-    """Write what the compared flows run beside, such as "4 reno"."""
+    """Name the competing flows, such as "4 reno"."""
     others = question.others
     return f"{others.count} {others.name}" if others is not None else "nothing"
 

@@ -1,9 +1,9 @@
-"""The figures of a comparison, computed from the measures of its runs."""
+"""The figures of a comparison, computed from the figures of its runs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairhaul.comparison.plan import MARGIN, Case, Done, least_loss_events
 from fairhaul.comparison.question import STANDARD, Question
@@ -11,20 +11,23 @@ from fairhaul.estimate import summary
 from fairhaul.fairness import jain
 from fairhaul.measures import ENOUGH_LOSS_EVENTS
 
-# Differs from [WARE 2019]: there the goodput without the newcomer is what the others have all
-# alone. Here they have the same number of standard TCP flows beside them, so that what is counted
-# is what this controller takes beyond what anybody who joins would take.
+if TYPE_CHECKING:
+    from fairhaul.results import ControllerRow
+
+# Differs from [WARE 2019]: there the reference is the goodput of the competing flows without any
+# other flow. Here it is their goodput beside the same number of standard TCP flows, so that harm
+# counts only what this controller takes in addition to what standard TCP would take.
 HARM = (
-    "(goodput of the others beside standard TCP in the same number - their goodput beside this "
-    "controller) / the former"
+    "1 - (goodput of the competing flows beside this controller) / (their goodput beside the same "
+    "number of standard TCP flows)"
 )
 
 Run = Mapping[str, Any]
 
 
-def rows(question: Question, done: Done) -> list[dict[str, Any]]:
-    """Give the figures of each controller, one seed's as numbers, several seeds' as estimates."""
-    found = []
+def rows(question: Question, done: Done) -> list[ControllerRow]:
+    """Give the figures of each controller: numbers for one seed, means for several."""
+    found: list[Any] = []
     for name in question.controllers:
         alone = [_case(question, run, done) for run in done.measures[Case(name=name, beside=False)]]
         row: dict[str, Any] = {"controller": name, "alone": _together(question, alone)}
@@ -41,17 +44,18 @@ def rows(question: Question, done: Done) -> list[dict[str, Any]]:
 
 
 def harm(usual_bps: float, beside_bps: float) -> float | None:
-    """Give the harm of flows beside which others have `beside_bps` of their usual goodput.
+    """Give the harm of a controller that leaves `beside_bps` of the usual goodput to other flows.
 
-    0 for no harm, 1 where nothing is left, below 0 where the others have more than usual. Nothing
-    where they usually have nothing. Source: [WARE 2019], with another reference (`HARM`).
+    It is 0 if there is no harm, 1 if nothing is left, and negative if the other flows get more than
+    usual. It is None if they usually get nothing. Source: [WARE 2019], with another reference
+    (`HARM`).
     """
     return (usual_bps - beside_bps) / usual_bps if usual_bps > 0 else None
 
 
 def _case(question: Question, run: Run, done: Done) -> dict[str, Any]:
-    """The figures of one run: those of the compared flows, over round trips in their order."""
-    flows = _parties(run)
+    """The figures of one run: those of the compared flows, in the order of the round-trip times."""
+    flows = _compared(run)
     goodputs = [flow["goodput_bps"] for flow in flows]
     events = least_loss_events(run)
     return {
@@ -64,26 +68,26 @@ def _case(question: Question, run: Run, done: Done) -> dict[str, Any]:
 
 
 def settled(events: int, done: Done) -> dict[str, Any]:
-    """Whether a run was long enough, and about how long it should be where it was not.
+    """Say whether a run was long enough, and about how long it should be if it was not.
 
-    Loss events come at about the same rate in a longer run, so their number says how long it has to
-    be; without one there is nothing to go by.
+    The rate of loss events in a longer run is about the same, so their number tells the required
+    duration; without a loss event it is unknown.
     """
     enough = events >= ENOUGH_LOSS_EVENTS
     wanted_s = done.duration_s * MARGIN * ENOUGH_LOSS_EVENTS / events if events else None
     return {"stationary": enough, "wanted_duration_s": None if enough else wanted_s}
 
 
-def _parties(run: Run) -> list[Mapping[str, Any]]:
-    """The compared flows in their order, the connections of one transfer as one."""
+def _compared(run: Run) -> list[Mapping[str, Any]]:
+    """Give the compared flows in their order; the connections of one transfer count as one flow."""
     groups = {group["name"]: group for group in run.get("groups", ())}
     measured = [flow for flow in run["flows"] if flow["role"] == "measured"]
-    parties = {flow["group"]: groups.get(flow["group"], flow) for flow in measured}
-    return list(parties.values())
+    compared = {flow["group"]: groups.get(flow["group"], flow) for flow in measured}
+    return list(compared.values())
 
 
 def _flow(question: Question, flow: Run, of_bps: float, duration_s: float) -> dict[str, Any]:
-    """The figures of one flow; its share is that among the compared flows."""
+    """The figures of one flow; its share is its part of the goodput of the compared flows."""
     goodput = flow["goodput_bps"]
     completion = question.size_bytes * 8 / goodput if goodput > 0 else None
     return {
@@ -97,9 +101,9 @@ def _flow(question: Question, flow: Run, of_bps: float, duration_s: float) -> di
 
 
 def _harm(run: Run, usual: Run, done: Done) -> dict[str, Any]:
-    """What the compared flows take, and what is left to the others.
+    """The share of the compared flows, and what is left to the competing flows.
 
-    Harm is settled only where the run beside standard TCP is, too.
+    Harm is stationary only if the run beside standard TCP is stationary, too.
     """
     others, own = _goodput(run, "background"), _goodput(run, "measured")
     events = min(least_loss_events(run), least_loss_events(usual))
@@ -116,7 +120,7 @@ def _goodput(run: Run, role: str) -> float:
 
 
 def _together(question: Question, runs: Sequence[Run]) -> dict[str, Any]:
-    """One run as it is, several as estimates; round trips are known, not estimated."""
+    """The figures of one run, or the means over several; round-trip times are not averaged."""
     found = dict(runs[0]) if len(runs) == 1 else summary(runs)
     found["least_loss_events"] = min(run["least_loss_events"] for run in runs)
     short = [run["wanted_duration_s"] for run in runs if not run["stationary"]]

@@ -1,7 +1,7 @@
-"""What is run for a comparison, and for how long.
+"""The runs of a comparison, and how long they last.
 
-All runs of a comparison last equally long, so that their figures stand side by side. A short probe
-counts loss events; the length is then extended until the slowest flow sees enough of them, or
+All runs of a comparison are equally long, so that their figures are comparable. A short probe
+counts loss events; the duration is then extended until the slowest flow sees enough of them, or
 until the packets that a comparison may cost are spent.
 """
 
@@ -17,7 +17,9 @@ from fairhaul.runs import for_each, with_seeds
 from fairhaul.scenario import Scenario, ScenarioError, read_one
 
 if TYPE_CHECKING:
-    from fairhaul.runs import Watch
+    from fairhaul.record import Record
+    from fairhaul.results import RunFigures
+    from fairhaul.runs import OnProgress
 
 # Full-size packets that all runs of a comparison may carry together, probes included. At 1.5
 # million packets a second on each of two cores, a third of what the engine does on a machine of
@@ -27,7 +29,7 @@ MOST_PACKETS = 150_000_000
 
 PACKET_BYTES = 1000
 
-# A probe is so many of the longest round trips, and at least so many seconds.
+# The length of a probe: this many of the longest round trips, and at least this many seconds.
 PROBE_ROUND_TRIPS, PROBE_S = 100, 10.0
 
 # Below this a run is over before its flows have left slow start.
@@ -36,7 +38,7 @@ LEAST_ROUND_TRIPS = 20
 # Slow links cost few packets; their runs end here.
 LONGEST_S = 100_000.0
 
-# What is left out at the start of a run.
+# The part of a run that is its warm-up.
 WARMUP = 0.2
 
 # Loss events do not come at even distances: what the count so far asks for, and a little more.
@@ -65,7 +67,12 @@ class Done:
 
 
 def run_cases(
-    question: Question, *, seeds: int, most_packets: int, jobs: int | None, watch: Watch | None
+    question: Question,
+    *,
+    seeds: int,
+    most_packets: int,
+    jobs: int | None,
+    on_progress: OnProgress | None,
 ) -> Done:
     """Run every case of `question` long enough."""
     transports = _cases(question)
@@ -78,8 +85,8 @@ def run_cases(
             for case, transport in transports.items()
             for seeded in with_seeds(_scenario(question, case, transport, duration_s), seeds)
         ]
-        found = for_each(plan, lambda _, record: measure(record), jobs=jobs, watch=watch)
-        packets += sum(run["packets"] for run in found)
+        found = for_each(plan, _figures, jobs=jobs, on_progress=on_progress)
+        packets += sum(int(run["packets"]) for run in found)
         cpu_s += sum(run["cpu_s"] for run in found)
         left_s -= duration_s
         events = min(least_loss_events(run) for run in found)
@@ -99,14 +106,19 @@ def run_cases(
     )
 
 
+def _figures(_: int, record: Record) -> RunFigures:
+    return measure(record)
+
+
 def _most_s(question: Question, runs: int, most_packets: int) -> float:
     """How long `runs` runs may last, all of them together, probes included, within the bound."""
     per_second = question.rate_bps / 8 / PACKET_BYTES * runs
     left_s = min(most_packets / per_second, LONGEST_S)
     if left_s < LEAST_ROUND_TRIPS * max(question.rtts_s):
         raise ScenarioError(
-            f"{runs} runs of {most_packets} packets in all end after {left_s:.2g} s, too soon for "
-            f"a round trip of {max(question.rtts_s):g} s: compare fewer, or at a lower rate"
+            f"{runs} runs may carry {most_packets} packets in total, so each ends after "
+            f"{left_s:.2g} s, too soon for a round-trip time of {max(question.rtts_s):g} s: "
+            "compare fewer controllers, or at a lower rate"
         )
     return left_s
 

@@ -1,7 +1,7 @@
-"""What is to be compared, read from the words that a person types.
+"""The question of a comparison, read from the words that a person types.
 
-Each word is put alone into a small scenario and read by the reader of scenarios, so that its
-mistakes are told in the same sentences and with the same nearest words, all of them at once.
+Each word is put alone into a small scenario and read by the reader of scenarios, so that mistakes
+are reported in the same sentences and with the same nearest words, all of them at once.
 """
 
 from __future__ import annotations
@@ -11,28 +11,28 @@ import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 from fairhaul.look import needed_queue
+from fairhaul.nearest import nearest
 from fairhaul.scenario import ScenarioError, read_as_typed, toml
 
-# What others are measured beside, for harm: the controller that everybody calls standard TCP.
+# Standard TCP: the reference for harm.
 STANDARD = "reno"
 
 MOST_CONTROLLERS, MOST_ROUND_TRIPS, MOST_OTHERS, MOST_CONNECTIONS = 32, 16, 1000, 64
 
-# What to write where an option is missing.
+# What each option means, with an example.
 WANTED = {
     "--rate": "the rate of the bottleneck, such as 622Mbit/s",
     "--rtt": "round-trip times, such as 80ms,200ms",
-    "--buffer": "the room before the bottleneck, such as 20ms",
+    "--buffer": "the buffer of the bottleneck, such as 20ms",
     "--size": "the size of a transfer, such as 1TB",
 }
 
 TIMES = ("ps", "ns", "us", "ms", "s", "min", "h")
 SIZES = ("B", "kB", "KiB", "MB", "MiB", "GB", "GiB", "TB")
-# The units that each takes, the likeliest first.
+# The units of each option, the likeliest first.
 UNITS = {
     "--rate": ("Mbit/s", "bit/s", "kbit/s", "Gbit/s", "Tbit/s"),
     "--rtt": ("ms", *TIMES),
@@ -45,20 +45,20 @@ Controller = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Transport:
-    """What carries a transfer: so many connections of one controller."""
+    """What carries a transfer: a number of connections of one controller."""
 
     controller: Controller
     connections: int = 1
 
     def keys(self) -> dict[str, object]:
-        """Give the keys of a flow that say so."""
+        """Give the keys of a flow with this transport."""
         shared = {"connections": self.connections} if self.connections > 1 else {}
         return {"controller": self.controller, **shared}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Others:
-    """The flows that the compared ones run beside: so many of one controller."""
+    """The competing flows: a number of flows of one controller."""
 
     name: str
     count: int
@@ -67,7 +67,7 @@ class Others:
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """A question that was read: `rate` and `buffer` as they stand in a scenario."""
+    """A question that was read: `rate` and `buffer` are written as in a scenario."""
 
     controllers: dict[str, Transport]
     rate: str
@@ -78,7 +78,7 @@ class Question:
     others: Others | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the question as it stands in JSON."""
+        """Give the question as it is printed in JSON."""
         others = self.others
         return {
             "controllers": list(self.controllers),
@@ -100,7 +100,7 @@ def read_question(
     size: str,
     against: str | None,
 ) -> Question:
-    """Read a question; every mistake in it is told at once, by the option that brought it."""
+    """Read a question; report all mistakes at once, each with its option."""
     reading = _Reading()
     kinds = reading.controllers(controllers)
     link = reading.ask("--rate", rate, "bottleneck.rate")
@@ -123,7 +123,7 @@ def read_question(
 
 
 class _Reading:
-    """Mistakes while they are gathered."""
+    """Reads the parts of a question, and collects mistakes."""
 
     def __init__(self) -> None:
         self.mistakes: list[str] = []
@@ -133,7 +133,7 @@ class _Reading:
     ) -> dict[str, Any] | None:
         """Read a scenario with `given` at `key`, and give its description."""
         if not given.strip():
-            self.mistakes.append(f"{option}: is missing; wanted {WANTED[option]}")
+            self.mistakes.append(f"{option}: required: {WANTED[option]}")
             return None
         before = len(self.mistakes)
         found = self._read(f"{option} {given}", key, toml(given), link or {})
@@ -148,24 +148,26 @@ class _Reading:
         for text in given:
             name = text.strip()
             if name in found:
-                self.mistakes.append(f"{name}: is named twice")
+                self.mistakes.append(f"{name}: is given twice")
             found[name] = self._transport(name or "CC", name)
         if not 1 <= len(found) <= MOST_CONTROLLERS:
-            self.mistakes.append(f"CC: from 1 to {MOST_CONTROLLERS} controllers are wanted")
+            self.mistakes.append(f"CC: give from 1 to {MOST_CONTROLLERS} controllers")
         return found
 
     def rtts(self, given: Sequence[str]) -> list[float]:
         if not 1 <= len(given) <= MOST_ROUND_TRIPS:
-            self.mistakes.append(f"--rtt: from 1 to {MOST_ROUND_TRIPS} round trips are wanted")
+            self.mistakes.append(f"--rtt: give from 1 to {MOST_ROUND_TRIPS} round-trip times")
             return []
         found = []
         for text in given:
             if ".." in text:
-                self.mistakes.append(f"--rtt {text}: write single times, with commas between them")
+                self.mistakes.append(
+                    f"--rtt {text}: give single times, separated by commas, instead of a range"
+                )
             elif described := self.ask("--rtt", text, "flow.F1.rtt"):
                 found.append(described["flows"][0]["rtt_s"])
                 if found[-1] <= 0:
-                    self.mistakes.append(f"--rtt {text}: a round trip takes time")
+                    self.mistakes.append(f"--rtt {text}: a round-trip time must be greater than 0")
         return found
 
     def size(self, given: str) -> int:
@@ -174,17 +176,17 @@ class _Reading:
             return 0
         traffic = described["flows"][0]["traffic"]
         if traffic["kind"] != "sized":
-            self.mistakes.append(f'--size {given}: wanted a size such as "1 TB"')
+            self.mistakes.append(f'--size {given}: give a size such as "1 TB"')
             return 0
         return int(traffic["size_bytes"])
 
     def others(self, given: str) -> Others | None:
         count, name = _times(given)
         if not name:
-            self.mistakes.append(f"--against {given}: wanted flows such as 4x{STANDARD}")
+            self.mistakes.append(f"--against {given}: give flows such as 4x{STANDARD}")
             return None
         if not 1 <= count <= MOST_OTHERS:
-            self.mistakes.append(f"--against {given}: from 1 to {MOST_OTHERS} flows are wanted")
+            self.mistakes.append(f"--against {given}: give from 1 to {MOST_OTHERS} flows")
         transport = self._transport(f"--against {given}", name)
         return Others(name=name, count=count, transport=transport)
 
@@ -192,7 +194,7 @@ class _Reading:
         """Read a controller, or `4x` in front of it: a transfer over four connections of it."""
         connections, rest = _times(text)
         if not 1 <= connections <= MOST_CONNECTIONS:
-            self.mistakes.append(f"{place}: from 1 to {MOST_CONNECTIONS} connections are wanted")
+            self.mistakes.append(f"{place}: give from 1 to {MOST_CONNECTIONS} connections")
         return Transport(controller=self._controller(place, rest), connections=connections)
 
     def _controller(self, place: str, text: str) -> Controller:
@@ -202,7 +204,9 @@ class _Reading:
         for pair in rest.split(",") if colon else ():
             key, equals, value = pair.partition("=")
             if not equals or not key.strip() or key.strip() in found:
-                wrong = "is there twice" if key.strip() in found else "is not of the form key=value"
+                wrong = (
+                    "is given twice" if key.strip() in found else "does not have the form key=value"
+                )
                 self.mistakes.append(f"{place}: {pair.strip()!r} {wrong}")
             else:
                 found[key.strip()] = _typed(value.strip())
@@ -210,7 +214,7 @@ class _Reading:
         self._read(place, "flow.F1.controller", toml(found), {})
         if len(self.mistakes) == before and (needed := needed_queue(str(found["kind"]))):
             self.mistakes.append(
-                f"{place}: needs the queue {needed}, and a comparison is made over droptail; "
+                f"{place}: requires the queue {needed}, but a comparison uses droptail; "
                 f'write a scenario with queue = {{ kind = "{needed}", capacity = "1 bdp" }}'
             )
         return found
@@ -238,7 +242,7 @@ class _Reading:
 
 
 def _way_out(option: str, given: str) -> str:
-    """Say how a quantity is written that has no unit or a wrong one; nothing where it has one."""
+    """Say how to write a quantity whose unit is missing or wrong; nothing if it has a unit."""
     parts = re.fullmatch(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*(\S*)\s*", given)
     if parts is None:
         return f"; for example {WANTED[option].rpartition('such as ')[2].partition(',')[0]}"
@@ -247,19 +251,19 @@ def _way_out(option: str, given: str) -> str:
     if unit in units:
         return ""
     if not unit:
-        return f'; a unit is wanted, for example "{number} {units[0]}"'
-    near = get_close_matches(unit, units, n=1, cutoff=0.4)
-    return f'; did you mean "{number} {near[0]}"?' if near else ""
+        return f'; for example "{number} {units[0]}"'
+    near = nearest(unit, units, cutoff=0.4)
+    return f'; did you mean "{number} {near}"?' if near else ""
 
 
 def _times(text: str) -> tuple[int, str]:
-    """Part `4xreno` into 4 and `reno`; 1 where no number is in front."""
+    """Split `4xreno` into 4 and `reno`; the number is 1 if there is none."""
     parts = re.fullmatch(r"(?:(\d+)\s*[x*])?\s*(.*)", text.strip())
     return (int(parts[1] or 1), parts[2]) if parts else (1, text)
 
 
 def _typed(text: str) -> Any:
-    """What `text` says: a TOML value, or a word without quotes."""
+    """Give the value of `text`: a TOML value, or a word without quotes."""
     try:
         return tomllib.loads(f"x = {text}")["x"]
     except tomllib.TOMLDecodeError:

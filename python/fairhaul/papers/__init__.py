@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.papers.table import Cell, Row, Table
+from fairhaul.renamed import renamed
 
 if TYPE_CHECKING:
     from fairhaul.papers.run import Paper, Reproduction
-    from fairhaul.runs import Engine, Watch
+    from fairhaul.runs import Engine, OnProgress
 
 __all__ = [
     "PAPERS",
@@ -65,16 +66,17 @@ def _paper(name: str) -> Paper:
     return found
 
 
+@renamed(set="overrides", on="engine", watch="on_progress")
 def reproduce(  # noqa: PLR0913
     paper: str,
     *,
     quick: bool = False,
     seeds: int | None = None,
     jobs: int | None = None,
-    watch: Watch | None = None,
+    on_progress: OnProgress | None = None,
     only: Sequence[str] = (),
-    set: Mapping[str, object] | None = None,  # noqa: A002
-    on: Sequence[Engine] = ("sim",),
+    overrides: Mapping[str, object] | None = None,
+    engine: Engine | Sequence[Engine] = "sim",
     out: Path | None = None,
 ) -> Reproduction:
     """Reproduce the tables of `paper` beside its own numbers.
@@ -84,18 +86,19 @@ def reproduce(  # noqa: PLR0913
     Args:
         paper: one of `PAPERS`, such as `"fhstcp"`.
         quick: fewer seeds and shorter runs.
-        seeds: runs of each scenario; the paper's own number where left out.
-        jobs: runs at a time; all cores where left out.
-        watch: called with the progress of the runs.
-        only: some of the paper's experiments by name; all where left out.
-        set: changes further keys of their scenarios.
-        on: the engines. With `"lab"`, as root, real hosts are asked what the simulator predicted;
-            `seeds` are then runs of the kernel.
-        out: where that prediction is stored before they are asked; the working directory if not
-            given.
+        seeds: the number of runs of each scenario; by default the experiment's own.
+        jobs: the number of runs at a time; by default one per core.
+        on_progress: called with the progress of the runs.
+        only: the names of the experiments to run; by default all of the paper.
+        overrides: further keys to change in their scenarios.
+        engine: `"sim"`, or `("sim", "lab")`. With `"lab"`, as root, the simulator predicts and real
+            kernels run the same scenarios; `seeds` is then the number of kernel runs.
+        out: the directory where the prediction is stored before the kernel runs; by default the
+            working directory.
 
     Raises:
         ScenarioError: there is no such paper or experiment, or it cannot run in the lab.
+        Refused: the lab cannot run here; nothing was changed.
         RunError: a run failed.
     """
     from fairhaul.nearest import hint
@@ -103,16 +106,16 @@ def reproduce(  # noqa: PLR0913
     from fairhaul.scenario import ScenarioError
 
     if paper not in PAPERS:
-        raise ScenarioError(f"{paper!r} is not a paper; {hint(paper, PAPERS)}")
+        raise ScenarioError(f"unknown paper {paper!r}; {hint(paper, PAPERS)}")
     return run.reproduce(
         _paper(paper),
         quick=quick,
         seeds=seeds,
         jobs=jobs,
-        watch=watch,
+        on_progress=on_progress,
         only=only,
-        set=set or {},
-        on=on,
+        set=overrides or {},
+        on=(engine,) if isinstance(engine, str) else engine,
         out=out,
     )
 

@@ -18,7 +18,7 @@ from fairhaul.scenario import ScenarioError
 
 if TYPE_CHECKING:
     from fairhaul.papers.work import Kept
-    from fairhaul.runs import Engine, Watch
+    from fairhaul.runs import Engine, OnProgress
     from fairhaul.scenario import Scenario
 
 DIFFERS = "Differs from the paper, whose value lies outside our interval"
@@ -195,7 +195,7 @@ def reproduce(  # noqa: PLR0913
     quick: bool,
     seeds: int | None,
     jobs: int | None,
-    watch: Watch | None,
+    on_progress: OnProgress | None,
     only: Sequence[str],
     set: Mapping[str, object],  # noqa: A002
     on: Sequence[Engine] = ("sim",),
@@ -215,12 +215,12 @@ def reproduce(  # noqa: PLR0913
         lab.refuse_without_root()
     command = _command(paper, quick, seeds, only, set, real)
     before = time.perf_counter()
-    runs = work.run(tasks, jobs, watch)
+    runs = work.run(tasks, jobs, on_progress)
     parts = [_part(task, work.found(runs, task.name)) for task in tasks]
     if real:
         counts = {task.name: _lab(task).runs(quick, seeds) for task in tasks}
         parts, asked = _held_against_the_kernel(
-            parts, tasks, counts, jobs, watch, command, out or Path()
+            parts, tasks, counts, jobs, on_progress, command, out or Path()
         )
         runs += asked
     cost = Cost(
@@ -268,7 +268,7 @@ def _held_against_the_kernel(
     tasks: Sequence[Task],
     counts: Mapping[str, int],
     jobs: int | None,
-    watch: Watch | None,
+    on_progress: OnProgress | None,
     command: str,
     out: Path,
 ) -> tuple[list[Part], list[Kept]]:
@@ -281,7 +281,7 @@ def _held_against_the_kernel(
     }
     prediction.store(out, command, expected)
     asked = [replace(task, seeds=counts[task.name]) for task in tasks]
-    runs = work.run(asked, jobs, watch, "lab")
+    runs = work.run(asked, jobs, on_progress, "lab")
     return [_beside(part, expected[part.name], counts[part.name], runs) for part in parts], runs
 
 
@@ -343,7 +343,7 @@ def _command(
     real: bool,
 ) -> str:
     words = ["fairhaul", "reproduce", paper.name]
-    words += ["--on", "sim,lab"] if real else []
+    words += ["--engine", "sim,lab"] if real else []
     words += ["--quick"] if quick else []
     words += [word for name in only for word in ("--only", name)]
     words += [] if seeds is None else ["--seeds", str(seeds)]

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.papers.experiment import Case, Experiment, Found, Key, Numbers
-from fairhaul.runs import counts, for_each, with_seeds
+from fairhaul.runs import for_each, is_valid, with_seeds
 
 if TYPE_CHECKING:
     from fairhaul.record import Record
-    from fairhaul.runs import Engine, Watch
+    from fairhaul.runs import Engine, OnProgress
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ class Kept:
 
 
 def run(
-    tasks: Sequence[Task], jobs: int | None, watch: Watch | None, on: Engine = "sim"
+    tasks: Sequence[Task], jobs: int | None, on_progress: OnProgress | None, on: Engine = "sim"
 ) -> list[Kept]:
     """Run all seeds of all cases, so that no core waits."""
     plan = [
@@ -67,11 +67,13 @@ def run(
             kept=one.keep(record) if one.keep is not None and wanted else None,
             cpu_s=record.meta["cpu_s"],
             packets=record.meta["packets"],
-            reasons=None if counts(record.meta) else record.meta["trust"]["reasons"],
+            reasons=None if is_valid(record.meta) else record.meta["trust"]["reasons"],
             lag_s=record.meta["trust"]["lag"]["p99_s"] if on == "lab" else None,
         )
 
-    return for_each([seeded for _, _, seeded in plan], read, jobs=jobs, watch=watch, on=on)
+    return for_each(
+        [seeded for _, _, seeded in plan], read, jobs=jobs, on_progress=on_progress, engine=on
+    )
 
 
 def found(runs: Sequence[Kept], name: str) -> Found:

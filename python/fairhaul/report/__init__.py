@@ -1,6 +1,6 @@
 """Reports: one HTML file that opens without a network, and its figures as SVG, PNG and PDF.
 
-`write` lays out any question with its answer; `write_report` asks and answers for records of runs.
+`write` lays out any question and answer; `write_report` writes the report of records of runs.
 A figure is a Vega-Lite chart whose colours are names from `look.LIGHT`, as `var(--c1)`: the page
 turns them light or dark, the files are always light.
 """
@@ -21,8 +21,8 @@ class Table:
     """A table whose first `words` columns are words and the rest numbers.
 
     `colours` puts a spot of the figures' colour before each row, `bars` a bar of a share in [0, 1].
-    `groups` are the rows at which something new begins, if not each does; `prose`: its cells are
-    sentences, to be broken into lines; `notes` stand below it.
+    `groups` are the rows at which a group begins, if not every row is one; `prose`: the cells are
+    sentences, and are broken into lines; `notes` are printed below the table.
     """
 
     columns: Sequence[str]
@@ -48,7 +48,7 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """A part of a report: a heading, and what of the rest there is."""
+    """A part of a report: a heading, and optionally text, tables and figures."""
 
     heading: str
     text: Sequence[str] = ()
@@ -66,28 +66,32 @@ def write(
 ) -> Path:
     """Write the page `path`, and its figures into `figures` beside it; give the path.
 
-    Files of an earlier report are replaced, each at once; the page comes last.
+    Files of an earlier report are replaced one by one, each atomically, the page last.
     """
     from fairhaul.report.page import write as write_page
-    from fairhaul.report.pen import Pen
+    from fairhaul.report.renderer import Renderer
 
-    with Pen() as pen:
-        return write_page(Path(path), title, question, answer, sections, pen)
+    with Renderer() as renderer:
+        return write_page(Path(path), title, question, answer, sections, renderer)
 
 
 def write_report(
     directories: Iterable[str | PathLike[str]], out: str | PathLike[str] | None = None
 ) -> Path:
-    """Write the report of records, or of directories that hold some; give the path of its page.
+    """Write the report of the records in `directories`; give the path of its page.
 
-    It goes into `out`, or into the one directory there is. A `ScenarioError` says which directory
-    is none of a record.
+    Args:
+        directories: directories of records, or directories that hold such directories.
+        out: where the report is written; by default the directory, if only one is given.
+
+    Raises:
+        ScenarioError: a directory is not that of a record, or `out` is missing.
     """
-    from fairhaul.report.pen import Pen
+    from fairhaul.report.renderer import Renderer
 
-    with Pen() as pen:
-        pen.start()  # before all that takes long to import
+    with Renderer() as renderer:
+        renderer.start()  # before all that takes long to import
         from fairhaul.report.runs import write as write_runs
 
         places = [Path(directory) for directory in directories]
-        return write_runs(places, None if out is None else Path(out), pen)
+        return write_runs(places, None if out is None else Path(out), renderer)

@@ -30,7 +30,7 @@ GREY = "var(--quiet)"
 
 
 def of_run(record: Record, prefix: str) -> list[Figure]:
-    """Draw the series of one run; `prefix` sets its files apart."""
+    """Draw the series of one run; `prefix` begins the names of its files."""
     scenario = record.meta["scenario"]
     flows = scenario["flows"]
     looks = looks_of(flows)
@@ -98,18 +98,18 @@ def _shares(
         {"t": tidy(t), **{f"v{k}": tidy(line[b]) for k, (_, line) in enumerate(lines)}}
         for b, t in enumerate(found.middle_s)
     ]
-    caption = f"New payload in order, the mean over {_s(found.width_s)}."
+    caption = f"New payload that arrived in order, averaged over {_s(found.width_s)}."
     if len(rest) > 1:
-        caption += f" Grey: the {len(rest)} flows of the background together."
+        caption += f" Grey: the sum of the {len(rest)} background flows."
     if changing:
-        caption += " Dashed grey: what the changing links can carry, headers included."
+        caption += " Dashed grey: the rate of links whose rate changes, headers included."
     caption += _missing(len(each), len(flows) - len(rest))
     chart = charts.lines([look for look, _ in lines], data, span, "Goodput (Mbit/s)", top)
     return Figure(name=f"{prefix}shares", title="Shares over time", caption=caption, chart=chart)
 
 
 def _changing(record: Record) -> list[tuple[Look, Any]]:
-    """Give lines of what the links can carry whose rate changes, one direction of each, Mbit/s."""
+    """Give the rate over time of the links whose rate changes, one direction of each, Mbit/s."""
     scenario = record.meta["scenario"]
     links = scenario["links"]
     there = [i for i, link in enumerate(links) if varies(link)][::2][:MOST_LINKS]
@@ -143,8 +143,9 @@ def _windows(
         )
         for i in shown
     ]
-    scale = "All on one scale." if len(tops) == 1 else "One scale for all measured flows, another "
-    caption = scale if len(tops) == 1 else scale + "for the background."
+    caption = "All flows have the same scale."
+    if len(tops) > 1:
+        caption = "Measured flows have one scale, background flows another."
     caption += " " + _band(found) + _missing(len(shown), len(flows))
     chart = charts.lanes(drawn_lanes, span, "cwnd (packets)")
     return Figure(
@@ -153,7 +154,7 @@ def _windows(
 
 
 def _loaded(rows: Series) -> list[int]:
-    """Choose the links that are drawn: one that only takes acknowledgements has nothing to show."""
+    """Choose the links that are drawn; links that carry only acknowledgements are not."""
     busy = rows.total("busy_s")
     most = float(busy.max()) if len(busy) else 0.0
     loaded = [i for i in range(len(busy)) if busy[i] >= 0.25 * most]
@@ -180,16 +181,16 @@ def _queues(record: Record, span: Span, prefix: str) -> Figure:
                 limit=(capacity, f"capacity: {capacity} packets") if near else None,
             )
         )
-    caption = f"Packets that wait. {_band(found)}"
-    if len(shown) < len(links):
-        caption += f" The {len(links) - len(shown)} links with less traffic are left out."
-    caption = caption.replace("The 1 links with less traffic are", "One link with less traffic is")
+    caption = f"Packets in the queue. {_band(found)}"
+    less = len(links) - len(shown)
+    if less:
+        caption += f" {less} {'link' if less == 1 else 'links'} with less traffic not shown."
     chart = charts.lanes(lanes, span, "Queue (packets)")
     return Figure(name=f"{prefix}queue", title="Queue over time", caption=caption, chart=chart)
 
 
 def _gauges(record: Record, span: Span, prefix: str) -> list[Figure]:
-    """Draw what the queues of the links tell of themselves; nothing where they tell nothing."""
+    """Draw the gauges of the links' queues; nothing if no queue has gauges."""
     scenario = record.meta["scenario"]
     links = scenario["links"]
     rows = whole_run(record.link_series, len(links), scenario)
@@ -197,9 +198,11 @@ def _gauges(record: Record, span: Span, prefix: str) -> list[Figure]:
     lanes = gauges.lanes(record, names, span)
     if not lanes:
         return []
-    caption = "What a queue tells of itself."
+    caption = "The internal state of the queue."
     if span.warmup_s > 0:
-        caption += " The scale is that of the measured time; what passes it before is cut off."
+        caption += (
+            " The scale is that of the measured time; larger values during the warm-up are cut off."
+        )
     title = "Inside the queue" if len(names) == 1 else "Inside the queues"
     chart = charts.lanes(lanes, span)
     return [Figure(name=f"{prefix}gauges", title=title, caption=caption, chart=chart)]
@@ -208,7 +211,7 @@ def _gauges(record: Record, span: Span, prefix: str) -> list[Figure]:
 def _losses(
     record: Record, looks: Sequence[Look], shown: Sequence[int], span: Span, prefix: str
 ) -> Figure:
-    """Draw loss events; those of one flow and kind that would fall on one pixel are one tick."""
+    """Draw loss events; those of one flow and kind that fall on one pixel are one tick."""
     numbers = {looks[i].label: i for i in shown}
     width = span.end_s / STRIP_BINS
     seen: dict[tuple[str, bool, int], tuple[float, int]] = {}
@@ -230,9 +233,9 @@ def _losses(
         for (flow, timeout, _), (t, n) in seen.items()
     ]
     caption = (
-        f"A tick is a loss event, one reduction of the window however many packets were lost or "
-        f"marked; a cross is a timeout. {total} in all, warm-up included; those of a flow within "
-        f"{_s(width)} are one mark."
+        f"A tick is a loss event: one reduction of the window, however many packets were lost or "
+        f"marked. A cross is a timeout. There are {total} in total, warm-up included; events of a "
+        f"flow within {_s(width)} are drawn as one."
     )
     caption += _missing(len(shown), len(looks))
     chart = charts.strip([looks[i] for i in shown], data, span)
@@ -242,12 +245,12 @@ def _losses(
 def jain(
     labels: Sequence[str], found: Sequence[Mapping[str, Any]], name: str, count: int
 ) -> Figure | None:
-    """Draw Jain's index over time scale, a line for each label; nothing without two flows."""
+    """Draw Jain's index over the time scale, a line for each label; nothing without two groups."""
     lines: list[tuple[str, list[Row]]] = []
     for label, one in zip(labels, found, strict=True):
         windows = one["fairness"]["jain_by_window"]
-        parties = {flow["group"] for flow in one["flows"] if flow["role"] == "measured"}
-        if windows and len(parties) > 1:
+        groups = {flow["group"] for flow in one["flows"] if flow["role"] == "measured"}
+        if windows and len(groups) > 1:
             lines.append((label, [_point(s, value) for s, value in windows.items()]))
     if not lines:
         return None
@@ -258,18 +261,18 @@ def jain(
     lowest = min(row["mean"] for line in rows for row in line)
     bottom = bottom_of(lowest)
     caption = (
-        "Jain's index of the measured flows in windows of so many seconds, the mean over all "
-        "windows: 1 when all get the same. Further right is slower, "
-        f"and the vertical scale begins at {bottom:.1f}."
+        "Jain's index of the measured flows within windows of the given length, averaged over all "
+        "windows: 1 if all flows get the same. The time scale is longer to the right, and the "
+        f"vertical scale begins at {bottom:.1f}."
     )
     if count > 1:
-        caption += " Points are means over seeds, bands their 95 % interval."
+        caption += " Points are means over seeds, bands are 95 % intervals."
     chart = of_scales([Curve(look=k, points=r) for k, r in zip(looks, rows, strict=True)], bottom)
     return Figure(name=name, title="Fairness over time scale", caption=caption, chart=chart)
 
 
 def bottom_of(lowest: float) -> float:
-    """Give the tenth at which an axis of indices begins."""
+    """Give the multiple of 0.1 at which an axis of indices begins."""
     return float(max(0.0, np.floor(lowest * 10 - 0.2) / 10))
 
 
@@ -298,7 +301,7 @@ def _point(seconds: str, value: Any) -> Row:
 
 
 def shares(labels: Sequence[str], found: Sequence[Mapping[str, Any]], name: str) -> Figure:
-    """Draw what each measured flow got in each of several scenarios."""
+    """Draw the goodput of each measured flow in each of several scenarios."""
     looks: dict[str, Look] = {}
     data: list[dict[str, Any]] = []
     for label, one in zip(labels, found, strict=True):
@@ -316,26 +319,26 @@ def shares(labels: Sequence[str], found: Sequence[Mapping[str, Any]], name: str)
                         },
                     }
                 )
-    caption = "What each measured flow got in the mean over the measured time."
+    caption = "The goodput of each measured flow, averaged over the measured time."
     if any(row["low"] is not None for row in data):
-        caption += " Dots are means over seeds, bars their 95 % interval."
+        caption += " Dots are means over seeds, bars are 95 % intervals."
     top = 1.05 * max(row["high"] or row["mean"] for row in data) or 1.0
     x = Scale(title="Goodput (Mbit/s)", low=0, high=top, form="~s")
     chart = dots(list(looks.values()), data, labels, x)
-    return Figure(name=name, title="Who got how much", caption=caption, chart=chart)
+    return Figure(name=name, title="Goodput of each flow", caption=caption, chart=chart)
 
 
 def _band(found: Bins) -> str:
     if found.width_s <= found.tick_s * 1.01:
-        return f"The mean over {_s(found.tick_s)}."
+        return f"Averaged over {_s(found.tick_s)}."
     return (
-        f"Line: the mean over {_s(found.width_s)}; band: from the smallest to the largest mean "
-        f"over {_s(found.tick_s)} within."
+        f"Line: averaged over {_s(found.width_s)}; band: the smallest and the largest average over "
+        f"{_s(found.tick_s)} within that time."
     )
 
 
-def _missing(shown: int, there: int) -> str:
-    return f" {shown} of {there} flows are drawn." if shown < there else ""
+def _missing(shown: int, total: int) -> str:
+    return f" {shown} of {total} flows are drawn." if shown < total else ""
 
 
 def _s(seconds: float) -> str:
@@ -345,4 +348,6 @@ def _s(seconds: float) -> str:
 def _rate(link: Mapping[str, Any]) -> str:
     from fairhaul.report.words import quantity
 
-    return ("at first or on average " if varies(link) else "") + quantity(link["rate_bps"], "bit/s")
+    return ("initially or on average " if varies(link) else "") + quantity(
+        link["rate_bps"], "bit/s"
+    )

@@ -1,8 +1,8 @@
-"""What queues tell of themselves over time, drawn from the record: a lane for each gauge."""
+"""The gauges of queues over time, drawn from the record: a lane for each gauge."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,10 +13,11 @@ from fairhaul.report.charts import Lane, Look, Span
 
 if TYPE_CHECKING:
     from fairhaul.record import Record
+    from fairhaul.results import GaugeEntry
 
 
 def lanes(record: Record, links: Sequence[str], span: Span, most: int = MOST_BINS) -> list[Lane]:
-    """Give a lane for each gauge of the queues of `links`, none where they have none."""
+    """Give a lane for each gauge of the queues of `links`."""
     columns = record.gauge.select("link", "gauge").unique(maintain_order=True).rows()
     if not columns:
         return []
@@ -39,9 +40,9 @@ def lanes(record: Record, links: Sequence[str], span: Span, most: int = MOST_BIN
 def lane(
     label: str, found: Bins, part: int, span: Span, *, unit: str, note: str = "", number: int = 2
 ) -> Lane:
-    """Give a lane whose scale is that of the measured time; `number` is that of its colour.
+    """Give a lane whose scale is that of the measured time; `number` selects its colour.
 
-    Of what is only ever on or off there is no band: its mean says for how long it was on.
+    A gauge that is only on or off has no band: its mean says for which part of the time it was on.
     """
     measured = found.middle_s >= span.warmup_s
     top = float(np.max(found.high[part][measured]))
@@ -60,8 +61,8 @@ def lane(
     )
 
 
-def _known(record: Record) -> dict[tuple[str, str], Mapping[str, str]]:
-    """Give what the catalogue says of each gauge of each link's queue."""
+def _known(record: Record) -> dict[tuple[str, str], GaugeEntry]:
+    """Give the catalogue's entry of each gauge of each link's queue."""
     gauges = {entry["name"]: entry.get("gauges", []) for entry in catalogue()["queues"]}
     # The record names a queue that has parameters or gauges.
     return {

@@ -1,7 +1,7 @@
 """How figures look: colours, type, and a chart drawn as SVG, PNG and PDF.
 
-The eight colours are told apart with any kind of colour vision; each has a lighter form for a dark
-page. A ninth line begins again with dashes.
+The eight colours can be distinguished with any kind of colour vision; each has a lighter form for
+a dark page. A ninth line begins again with dashes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A report as a page: figures drawn, all of it laid out, files put in place."""
+"""A report as a page: draws the figures, fills the template, and writes the files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from fairhaul.files import replace
 from fairhaul.report import Figure, Section, look
-from fairhaul.report.pen import Pen
+from fairhaul.report.renderer import Renderer
 
 if TYPE_CHECKING:
     import jinja2
@@ -21,14 +21,19 @@ HOME = resources("fairhaul.report")
 
 
 def write(
-    path: Path, title: str, question: str, answer: str, sections: Sequence[Section], pen: Pen
+    path: Path,
+    title: str,
+    question: str,
+    answer: str,
+    sections: Sequence[Section],
+    renderer: Renderer,
 ) -> Path:
-    """Write the page and its figures, drawn by `pen`."""
+    """Write the page and its figures, drawn by `renderer`."""
     figures = [figure for section in sections for figure in section.figures]
     names = [figure.name for figure in figures]
     if len(set(names)) < len(names):
         raise ValueError("two figures of a report have the same name")
-    drawn = pen.draw([figure.chart for figure in figures])
+    drawn = renderer.draw([figure.chart for figure in figures])
     template = _template()  # while the first is drawn
     pictures = {}
     files: dict[str, bytes] = {}

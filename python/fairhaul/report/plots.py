@@ -26,7 +26,7 @@ PAPER: Spec = {"shape": "diamond", "filled": True, "color": INK, "opacity": 1}
 class Scale:
     """What an axis is called, where it ends, where it has its ticks, and whether it is in powers.
 
-    `form` is that of its numbers, as in Vega; left out, it suits the ticks.
+    `form` is the format of its numbers, as in Vega; by default it suits the ticks.
     """
 
     title: str
@@ -106,7 +106,7 @@ def ticks(low: float, high: float, steps: Sequence[float] = (1, 2, 5)) -> list[f
 
 
 def curves(lines: Sequence[Curve], x: Scale, y: Scale) -> Spec:
-    """Draw lines with bands, each labelled where it ends; those without a point are left out."""
+    """Draw lines with bands, each labelled where it ends; lines without a point are not drawn."""
     return layers(_curves(lines, x, y, HEIGHT), WIDTH, HEIGHT)
 
 

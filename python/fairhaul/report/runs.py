@@ -1,4 +1,4 @@
-"""The report of runs: records read, put together by scenario, asked and answered."""
+"""The report of runs: reads records, groups them by scenario, and writes question and answer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairhaul.estimate import summary
 from fairhaul.measures import measure
@@ -14,9 +14,12 @@ from fairhaul.record import Record, read
 from fairhaul.report import Figure, Section, Table, words
 from fairhaul.report import figures as draw
 from fairhaul.report.page import write as write_page
-from fairhaul.report.pen import Pen
+from fairhaul.report.renderer import Renderer
 from fairhaul.runs import titled
 from fairhaul.scenario import ScenarioError
+
+if TYPE_CHECKING:
+    from fairhaul.results import RunFigures
 
 PAGE = "report.html"
 
@@ -26,35 +29,35 @@ MOST_IN_FULL = 8
 
 @dataclass(kw_only=True)
 class Study:
-    """The runs of one scenario: the record of the first, the measures of all, one per seed."""
+    """The runs of one scenario: the record of the first, and the figures of all, one per seed."""
 
     record: Record
-    runs: list[dict[str, Any]] = field(default_factory=list)
+    runs: list[RunFigures] = field(default_factory=list)
 
     @property
-    def found(self) -> dict[str, Any]:
-        """The measures of the one run, or their summary."""
+    def found(self) -> Mapping[str, Any]:
+        """The figures of the one run, or the means over several."""
         if len(self.runs) == 1:
             return self.runs[0]
-        # What has no mean is the same in all of them.
-        first = self.runs[0]
+        # The title and the warnings are the same in all runs.
+        first: Mapping[str, Any] = self.runs[0]
         same: dict[str, Any] = {k: first[k] for k in ("title", "warnings") if k in first}
         return {**summary(self.runs), **same}
 
 
-def write(directories: Sequence[Path], out: Path | None, pen: Pen) -> Path:
-    """Write the report of the records in `directories`, its figures drawn by `pen`."""
+def write(directories: Sequence[Path], out: Path | None, renderer: Renderer) -> Path:
+    """Write the report of the records in `directories`, its figures drawn by `renderer`."""
     if not directories:
-        raise ScenarioError("a directory with a record is wanted")
+        raise ScenarioError("a directory with a record is required")
     if out is None and len(directories) > 1:
-        raise ScenarioError("for several directories, say where the report goes: --out DIR")
+        raise ScenarioError("several directories require --out DIR, where the report is written")
     if out is not None and out.exists() and not out.is_dir():
-        raise ScenarioError(f"{out}: is there already and is no directory")
+        raise ScenarioError(f"{out}: exists and is not a directory")
     places = [place for directory in directories for place in records_in(directory)]
-    return _write(gather(places), (out or directories[0]) / PAGE, pen)
+    return _write(gather(places), (out or directories[0]) / PAGE, renderer)
 
 
-def _write(studies: Sequence[Study], path: Path, pen: Pen) -> Path:
+def _write(studies: Sequence[Study], path: Path, renderer: Renderer) -> Path:
     found = [study.found for study in studies]
     labels = labels_of(studies)
     title = studies[0].record.meta["scenario"]["title"]
@@ -68,31 +71,29 @@ def _write(studies: Sequence[Study], path: Path, pen: Pen) -> Path:
         sections = _several(studies, labels, found)
         titles = list(dict.fromkeys(study.record.meta["scenario"]["title"] for study in studies))
         if len(titles) > 1:
-            question = "How do these compare: who gets how much?"
+            question = "How do these scenarios compare?"
             title = "; ".join(titles[:3]) + ("; …" if len(titles) > 3 else "")
-    return write_page(path, title, question, answer, sections, pen)
+    return write_page(path, title, question, answer, sections, renderer)
 
 
 def records_in(directory: Path) -> list[Path]:
-    """Find the record in `directory`, or those one level below."""
+    """Find the record in `directory`, or the records one level below."""
     if (directory / "meta.json").is_file():
         return [directory]
     if not directory.is_dir():
         what = "a file, not a directory" if directory.exists() else "no such directory"
-        raise ScenarioError(
-            f"{directory}: {what}; wanted that of a record: `fairhaul run FILE --out DIR`"
-        )
+        raise ScenarioError(f"{directory}: {what}; `fairhaul run FILE --out DIR` writes a record")
     found = sorted(file.parent for file in directory.glob("*/meta.json"))
     if not found:
         raise ScenarioError(
-            f"{directory}: not the directory of a record: there is no meta.json, here or one level "
-            "below; `fairhaul run FILE --out DIR` writes one"
+            f"{directory}: not the directory of a record: no meta.json, neither here nor one level "
+            "below; `fairhaul run FILE --out DIR` writes a record"
         )
     return found
 
 
 def gather(places: Sequence[Path]) -> list[Study]:
-    """Read every record, and put those together that differ in their seed only."""
+    """Read all records, and group those that differ only in their seed."""
     studies: dict[str, Study] = {}
     seen: dict[tuple[str, int], Path] = {}
     for place in places:
@@ -100,9 +101,9 @@ def gather(places: Sequence[Path]) -> list[Study]:
         meta = record.meta
         scenario = {key: value for key, value in meta["scenario"].items() if key != "seed"}
         key = json.dumps([meta["engine"], meta["version"], meta["variant"], scenario])
-        twin = seen.setdefault((key, meta["seed"]), place)
-        if twin is not place:
-            raise ScenarioError(f"{place}: the same run as {twin}")
+        first = seen.setdefault((key, meta["seed"]), place)
+        if first is not place:
+            raise ScenarioError(f"{place}: the same run as {first}")
         studies.setdefault(key, Study(record=record)).runs.append(measure(record))
     return list(studies.values())
 
@@ -113,13 +114,13 @@ def _read(place: Path) -> Record:
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         file = Path(error.filename).name if error.filename else "it"
-        raise ScenarioError(f"{place}: not a record that can be read: {file}: {why}") from None
+        raise ScenarioError(f"{place}: cannot read the record: {file}: {why}") from None
     except ValueError as error:
-        raise ScenarioError(f"{place}: not a record that can be read: {error}") from None
+        raise ScenarioError(f"{place}: cannot read the record: {error}") from None
 
 
 def labels_of(studies: Sequence[Study]) -> list[str]:
-    """Name each scenario in a few words; no two alike."""
+    """Name each scenario in a few words; no two names are the same."""
     titles = {study.record.meta["scenario"]["title"] for study in studies}
     found: list[str] = []
     for study in studies:
@@ -142,12 +143,12 @@ def _one(study: Study) -> list[Section]:
     return [
         Section(heading="Results", text=[_how(study)], tables=_tables(study)),
         Section(
-            heading="Who got how much, and how soon it is fair",
+            heading="Shares, and fairness over time scales",
             figures=[figures["shares"], *([jain] if jain else [])],
         ),
-        Section(heading="What the senders did", figures=[figures["cwnd"], figures["losses"]]),
+        Section(heading="Senders", figures=[figures["cwnd"], figures["losses"]]),
         Section(
-            heading="What the link saw",
+            heading="Links",
             figures=[figures[name] for name in ("queue", "gauges") if name in figures],
         ),
     ]
@@ -162,7 +163,7 @@ def _several(
     together += [jain] if jain else []
     text = [_how(studies[0])]
     if len(studies) > MOST_IN_FULL:
-        text.append(f"Of {len(studies)} scenarios the first {MOST_IN_FULL} are drawn in full.")
+        text.append(f"Only the first {MOST_IN_FULL} of {len(studies)} scenarios are drawn in full.")
     sections = [
         Section(
             heading="Side by side", text=text, tables=[_overview(labels, found)], figures=together
@@ -177,7 +178,7 @@ def _several(
 
 
 def _how(study: Study) -> str:
-    """Say how it was run."""
+    """Describe the duration and the seeds of the runs."""
     scenario = study.record.meta["scenario"]
     seeds = [run["seed"] for run in study.runs]
     measured = f"{scenario['duration_s']:g} s of virtual time"
@@ -188,7 +189,7 @@ def _how(study: Study) -> str:
     if len(seeds) == 1:
         return f"{measured}; seed {seeds[0]}."
     return (
-        f"{measured}; {len(seeds)} seeds. Tables hold means and the half width of their 95 % "
+        f"{measured}; {len(seeds)} seeds. Tables show means, ± half the width of the 95 % "
         f"interval; figures over time show seed {seeds[0]}."
     )
 
@@ -214,7 +215,7 @@ def _tables(study: Study) -> list[Table]:
     tables.append(Table(title="Links", columns=columns, rows=rows))
     columns, rows = show.fairness_rows([found])
     fairness = [["measured flows", *row] for row in rows]
-    return [*tables, Table(title="Fairness", columns=["over", *columns], rows=fairness)]
+    return [*tables, Table(title="Fairness", columns=["among", *columns], rows=fairness)]
 
 
 def _overview(labels: Sequence[str], found: Sequence[Mapping[str, Any]]) -> Table:

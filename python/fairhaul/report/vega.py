@@ -32,7 +32,7 @@ def mark(
     where: str = "",
     **look: Any,
 ) -> Spec:
-    """Draw a mark for each of `rows`, those of the chart if left out, or for those `where`."""
+    """Draw a mark for each of `rows`, by default those of the chart, or for those `where`."""
     return {
         **({} if rows is None else {"data": values(rows)}),
         **({"transform": [{"filter": where}]} if where else {}),

@@ -1,4 +1,4 @@
-"""A report's question and its answer, in sentences made from the scenario and the measures."""
+"""A report's question and answer: sentences about the scenario and the figures of its runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Object = Mapping[str, Any]
 
 
 def quantity(value: float, unit: str) -> str:
-    """Write a number with three digits and the prefix that suits it: `622 Mbit/s`."""
+    """Write a number with three digits and a suitable prefix: `622 Mbit/s`."""
     for prefix, scale in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if value >= scale:
             return f"{value / scale:.3g} {prefix}{unit}"
@@ -17,7 +17,7 @@ def quantity(value: float, unit: str) -> str:
 
 
 def listed(words: Sequence[str]) -> str:
-    """Join words as in a sentence."""
+    """Join words with commas and "and"."""
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
@@ -27,7 +27,7 @@ def milliseconds(flow: Object) -> str:
 
 
 def question(scenario: Object, settings: Sequence[str]) -> str:
-    """Ask what `scenario` asks; `settings` are the values of what was varied."""
+    """Write the question of `scenario`; `settings` name the variants of a sweep."""
     measured = [flow for flow in scenario["flows"] if flow["role"] == "measured"]
     others = len(scenario["flows"]) - len(measured)
     flows = measured or scenario["flows"]
@@ -38,18 +38,20 @@ def question(scenario: Object, settings: Sequence[str]) -> str:
     kind = f" of {listed(kinds)}" if not settings or len(kinds) > 1 else ""
     rates = sorted({link["rate_bps"] for link in scenario["links"]}, reverse=True)
     link = quantity(rates[0], "bit/s") if len(rates) == 1 else "several links"
-    trip = f"a round trip of {span} ms" if len(flows) == 1 else f"round trips of {span} ms"
-    besides = f", beside {others} in the background" if others and measured else ""
+    trip = "a round-trip time" if len(trips) == 1 else "round-trip times"
+    besides = f", competing with {others} background flows" if others and measured else ""
+    if others == 1:
+        besides = besides.replace("flows", "flow")
     if len(flows) == 1:
-        return f"What does {who}{kind} with {trip} get of {link}{besides}?"
-    return f"Who gets how much of {link} when {who}{kind} with {trip} share it{besides}?"
+        return f"How much of {link} does {who}{kind} get with {trip} of {span} ms{besides}?"
+    return f"How do {who}{kind} share {link} with {trip} of {span} ms{besides}?"
 
 
 def answer(found: Object) -> str:
-    """Answer it from the measures of one run, or from their means over several."""
+    """Answer the question from the figures of one run, or from the means over several runs."""
     flows = [flow for flow in found["flows"] if flow["role"] == "measured"] or found["flows"]
     busy = max((mean(link["utilization"]) for link in found["links"]), default=0.0)
-    link = f"the busiest link was {100 * busy:.0f} % busy"
+    link = f"the busiest link was utilized to {100 * busy:.0f} %"
     ordered = sorted(flows, key=lambda flow: mean(flow["goodput_bps"]))
     low, high = ordered[0], ordered[-1]
     got = quantity(mean(high["goodput_bps"]), "bit/s")
@@ -59,14 +61,14 @@ def answer(found: Object) -> str:
         if least <= 0:
             gap = f"{low['name']} got nothing"
         elif most / least < 1.05:
-            gap = "all got the same to within 5 %"
+            gap = "all flows got the same to within 5 %"
         else:
-            gap = f"{most / least:.3g} times as much as {low['name']}, which got the least"
+            gap = f"{most / least:.3g} times the goodput of {low['name']}, which got the least"
         index = found["fairness"]["jain"]
         jain = f"; Jain's index is {mean(index):.2f}" if index is not None else ""
         parts = [f"{high['name']} got the most, {got}: {gap}{jain}, and {link}."]
         if least > 0 and most / least < 1.05:
-            parts = [f"All got the same to within 5 %, {got} at the most{jain}, and {link}."]
+            parts = [f"All flows got the same to within 5 %, at most {got}{jain}, and {link}."]
     if found["stationary"] is False:
         parts.append(NOT_STATIONARY)
     parts += [f"Warning: {warning}." for warning in found.get("warnings", ())]
@@ -74,12 +76,13 @@ def answer(found: Object) -> str:
 
 
 NOT_STATIONARY = (
-    "This says nothing about the long term: a measured bulk flow saw fewer than 20 loss events."
+    "The run is too short to say anything about the long term: a measured bulk flow saw fewer than "
+    "20 loss events."
 )
 
 
 def comparison(labels: Sequence[str], found: Sequence[Object]) -> str:
-    """Answer for several scenarios: which is the fairest, and which is not."""
+    """Answer for several scenarios: which is the fairest, and which is the least fair."""
     indices = [
         (mean(one["fairness"]["jain"]), label)
         for label, one in zip(labels, found, strict=True)
@@ -91,18 +94,18 @@ def comparison(labels: Sequence[str], found: Sequence[Object]) -> str:
         pairs = list(zip(busy, labels, strict=True))
         best, worst = max(pairs), min(pairs)
         said = (
-            f"The busiest link was {100 * best[0]:.0f} % busy with {best[1]}, the most, and "
-            f"{100 * worst[0]:.0f} % with {worst[1]}, the least."
+            f"The utilization of the busiest link was highest with {best[1]}, "
+            f"{100 * best[0]:.0f} %, and lowest with {worst[1]}, {100 * worst[0]:.0f} %."
         )
     else:
         best, worst = max(indices), min(indices)
         said = (
-            f"{best[1]} is the fairest, with a Jain's index of {best[0]:.2f}; "
-            f"{worst[1]} the least fair, with {worst[0]:.2f}."
+            f"{best[1]} is the fairest, with a Jain's index of {best[0]:.2f}; {worst[1]} is the "
+            f"least fair, with {worst[0]:.2f}."
         )
     if any(one["stationary"] is False for one in found):
-        said += " Not all of it holds for the long term: in some runs a measured bulk flow saw "
-        said += "fewer than 20 loss events."
+        said += " Some runs are too short to say anything about the long term: a measured bulk "
+        said += "flow saw fewer than 20 loss events."
     return said
 
 

@@ -1,11 +1,11 @@
-"""Evidence per packet: what one flow's hosts sent and received, as files of other people's tools.
+"""Packet traces: what the two hosts of a flow sent and received, in the formats of common tools.
 
 The table has a row per packet and place: `t_s`, `what` (`sent`, `received`, `dropped`, `ack_sent`,
 `ack_received`, `ack_dropped`), `connection`, `number` (of a data packet; of an acknowledgement, the
-next that is waited for), `bytes` on the wire, `opens`, `again`, `sack` (runs `from-to`, `to` not
-included), `ecn` (the codepoint of a data packet there and then: `Not-ECT`, `ECT(0)` or `CE`), the
-flags `cwr` and `ece` (RFC 3168), and after an acknowledgement the sender's `cwnd_packets`
-and `srtt_s`.
+next expected), `bytes` on the wire, `opens`, `again` (a retransmission), `sack` (runs `from-to`,
+`to` not included), `ecn` (the codepoint of a data packet at that place: `Not-ECT`, `ECT(0)` or
+`CE`), the flags `cwr` and `ece` (RFC 3168), and after an acknowledgement the sender's
+`cwnd_packets` and `srtt_s`.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ if TYPE_CHECKING:
 
     from fairhaul.record import Record
 
-# IP and TCP, as the model counts them; what asks routers has a header of its own besides.
+# IP and TCP, as the model counts them; a congestion header adds to it.
 HEADER = 40
 
 FORMATS = ("pcapng", "qlog", "csv")
 
 
 def write(record: Record, flow: str, form: str, file: Path) -> None:
-    """Write the trace of `record`, which is that of `flow`, to `file` in one of `FORMATS`.
+    """Write the trace of `record`, made for `flow`, to `file` in one of `FORMATS`.
 
-    Raises `ValueError` where the record has no trace, or for another format.
+    Raises:
+        ValueError: the record has no trace, or the format is unknown.
     """
     from fairhaul.trace import pcapng, qlog
 
@@ -49,7 +50,7 @@ def write(record: Record, flow: str, form: str, file: Path) -> None:
 
 
 def is_datagrams(described: Mapping[str, Any]) -> bool:
-    """Whether a flow, as `described` in its record, is one of datagrams and not of TCP."""
+    """Whether a flow, as `described` in its record, sends datagrams instead of TCP segments."""
     return bool(described["traffic"]["kind"] == "cbr")
 
 
@@ -60,7 +61,7 @@ def runs(sack: str) -> list[tuple[int, int]]:
 
 
 def with_payload(table: pl.DataFrame, described: Mapping[str, Any]) -> tuple[pl.DataFrame, int]:
-    """Give the rows with `payload`, what a data packet carries, and how much a full one carries.
+    """Give the rows with the `payload` of each data packet, and the payload of a full packet.
 
     The flow is `described` in its record.
     """

@@ -5,7 +5,7 @@ open a connection carry the options that the rest relies on (segment size, windo
 and an acknowledgement with reports carries its SACK blocks, so these are longer here than in the
 model. The payload is cut off, as a capture of headers does. Of a flow with ECN the requests
 negotiate it, and data and acknowledgements carry its bits [RFC 3168]. The congestion header of XCP
-stands between IP's and TCP's, where no tool would look for TCP behind it: it is left out.
+stands between IP's and TCP's, where no tool would look for TCP behind it: it is not written.
 
 A flow of datagrams has UDP's header in the place of TCP's; what the model counts as the rest of its
 40 bytes is payload here, so that a packet has the same length. Its number stands in the
@@ -62,7 +62,7 @@ def capture(table: pl.DataFrame, described: Mapping[str, Any]) -> bytes:
 
 
 def _datagrams(table: pl.DataFrame) -> bytes:
-    """Give the capture of a flow that nobody acknowledges."""
+    """Give the capture of a flow of datagrams, which are not acknowledged."""
     sent = table.filter(table["what"].cast(str) == "sent")
     parts = [_section(), _interface()]
     for row in sent.iter_rows(named=True):

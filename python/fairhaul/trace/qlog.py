@@ -2,9 +2,9 @@
 
 qlog was made for QUIC; TCP's data packets become its 1-RTT packets with one stream frame, and
 acknowledgements become packets with an ACK frame. Datagrams become 1-RTT packets with one DATAGRAM
-frame [RFC 9221], of which nothing is acknowledged. What was dropped is told as lost when it was
-dropped, which a real sender learns only later. Only the first connection of the flow is told,
-since a qlog trace has one vantage point and one connection.
+frame [RFC 9221], and are not acknowledged. A dropped packet is logged as lost at the time of its
+drop, which a real sender learns only later. Only the first connection of the flow is logged,
+because a qlog trace has one vantage point and one connection.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairhaul.measures import measure
 from fairhaul.papers import Row, Table, losses, payload
@@ -53,7 +53,8 @@ def _cases(quick: bool, settings: Settings) -> list[Case]:
 
 
 def _numbers(record: Record) -> dict[str, float | None]:
-    measures, worth = measure(record), 100 * payload.alike(record)
+    measures: Any = measure(record)
+    worth = 100 * payload.alike(record)
     reno, cubic = (worth * flow["link_share"] for flow in measures["flows"])
     return {
         RATIO: reno / cubic if cubic else None,

@@ -65,7 +65,7 @@ def link(rate: str, kind: str, quick: bool) -> Settings:
 
 def pair_numbers(record: Record) -> dict[str, float | None]:
     """Give the numbers of a run of two flows, of which the first is NewReno."""
-    measures = measure(record)
+    measures: Any = measure(record)
     reno, other = flows = measures["flows"]
     rates = [flow["throughput_bps"] for flow in flows]
     capacity = record.meta["scenario"]["links"][0]["rate_bps"]

@@ -17,7 +17,7 @@ CONTROLLERS = ("fhstcp", "highspeed", "scalable", "reno")
 
 def three_flows(record: Record) -> dict[str, float | None]:
     """Give the figures of a run of F1, F2 and F3 beside a background."""
-    measures = measure(record)
+    measures: Any = measure(record)
     scenario = record.meta["scenario"]
     bulk = {flow["name"] for flow in scenario["flows"] if flow["traffic"]["kind"] == "bulk"}
     by_name = {flow["name"]: flow for flow in measures["flows"]}

@@ -66,7 +66,7 @@ def _cases(quick: bool, settings: Settings) -> list[Case]:
 
 
 def _numbers(record: Record) -> dict[str, float | None]:
-    measures = measure(record)
+    measures: Any = measure(record)
     worth = 100 * payload.alike(record)
     flows = {flow["name"]: worth * flow["link_share"] for flow in measures["flows"]}
     shares = {name: flows[name] for name in FLOWS}

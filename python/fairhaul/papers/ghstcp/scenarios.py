@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairhaul.measures import measure
 from fairhaul.papers import payload
@@ -94,7 +94,8 @@ def _cases(rate: str, buffer: str, quick: bool, settings: Settings) -> list[Case
 
 
 def _numbers(record: Record) -> dict[str, float | None]:
-    measures, worth = measure(record), payload.alike(record) / 1e6
+    measures: Any = measure(record)
+    worth = payload.alike(record) / 1e6
     parties: dict[str, float] = {}
     for flow in measures["flows"]:
         parties[flow["group"]] = parties.get(flow["group"], 0.0) + worth * flow["goodput_bps"]

@@ -1,8 +1,7 @@
-"""How closely losses coincide: loss episodes, and which flows reduced in each.
+"""Synchronization of losses: loss episodes, and which flows reduced their window in each.
 
-Flows that lose at the same instants share by other laws than flows that lose apart, so this is
-what explains a fairness figure. Only bulk flows are looked at; a short transfer ends before it
-could fall into step.
+Flows with synchronized losses share a link differently from flows without, so this explains a
+fairness figure. Only bulk flows are counted; a short transfer ends before it could synchronize.
 """
 
 from __future__ import annotations
@@ -15,29 +14,30 @@ from fairhaul.losses import stood
 
 if TYPE_CHECKING:
     from fairhaul.record import Record
+    from fairhaul.results import LossEpisodes
 
 
 @dataclass(frozen=True, kw_only=True)
 class Episodes:
-    """The loss episodes of a run: how many, how long at most, and each flow's part of them."""
+    """The loss episodes of a run: number, maximum length, and each flow's part of them."""
 
     count: int
     window_s: float | None
     joined: Mapping[str, float]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give what stands in the measures of a run; the flows' parts stand with the flows."""
+    def to_dict(self) -> LossEpisodes[float]:
+        """Give the object in the figures of a run, without the flows' parts."""
         return {"count": self.count, "window_s": self.window_s}
 
 
 def episodes(record: Record, flows: Sequence[Mapping[str, Any]]) -> Episodes:
-    """Find the loss episodes of `record`, whose measured `flows` say how long a round was.
+    """Find the loss episodes of `record`; `flows` have its mean round-trip times.
 
-    The event table has what senders did, not what the queue dropped. A reduction follows its drop
-    (or mark) by about a round, a timeout by the length of the timer, so each is dated back by
-    that much: else two flows of 80 and 200 ms that lost together would seem to have lost apart.
-    An episode begins with the first drop so dated and lasts one round of the slowest bulk flow,
-    which is how long a full queue goes on dropping until the last sender has heard of it.
+    The event table has the reactions of senders, not the drops of the queue. A reduction follows
+    its drop (or mark) by about one round trip, a timeout by the length of the timer, so each is
+    dated back by that time; otherwise two flows of 80 and 200 ms that lost at the same time would
+    seem to have lost separately. An episode begins with the first drop and lasts one round trip of
+    the slowest bulk flow: a full queue drops packets until the last sender has reacted.
     """
     import polars as pl
 
@@ -64,7 +64,7 @@ def episodes(record: Record, flows: Sequence[Mapping[str, Any]]) -> Episodes:
 
 
 def _gather(dated: Sequence[tuple[float, str]], window: float) -> list[set[str]]:
-    """Put drops that lie within `window` of the first of them together."""
+    """Group the drops within `window` of the first drop."""
     found: list[set[str]] = []
     until = float("-inf")
     for at, flow in dated:

@@ -1,4 +1,4 @@
-"""The pen: a process that draws charts while this one goes on.
+"""The renderer: a process that draws charts while this one goes on.
 
 The converter takes half a second to get ready, and nothing else of its process runs while it works.
 """
@@ -18,7 +18,7 @@ from fairhaul.report import look
 PIPE_BYTES = 1 << 20
 
 
-class Pen:
+class Renderer:
     """Draws charts; it ends with its context."""
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ def _answer(chart: Mapping[str, Any]) -> tuple[str | None, str]:
 def main() -> None:
     """Get ready, then read lines of charts, and for each write its drawing or why there is none.
 
-    Whoever asks may be killed at any time: then there is nobody to draw for, which is no failure.
+    The process that asks may be killed at any time; that is not a failure.
     """
     look.svg({"data": {"values": []}, "mark": "point"})
     try:

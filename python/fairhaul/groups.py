@@ -1,4 +1,4 @@
-"""Flows that belong together: the connections of one transfer, and the groups of fairness."""
+"""Groups of flows: the connections of one transfer, and the groups that fairness is taken over."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fairhaul.record import Record
+    from fairhaul.results import FlowFigures, GroupFigures
 
-# What flows of a group add up to.
+# The figures of a group that are the sums of those of its flows.
 SUMMED = ("goodput_bps", "throughput_bps", "share", "link_share")
 COUNTED = ("retransmits", "loss_events", "timeouts", "cwnd_mean")
 
 
 def connections(record: Record) -> dict[str, list[str]]:
-    """Give the flows that carry one transfer together, by the name of the first of them."""
+    """Give the flows that carry one transfer together, by the name of the first flow."""
     flows = record.meta["scenario"]["flows"]
     found: dict[str, list[str]] = {}
     for flow in flows:
@@ -24,9 +25,9 @@ def connections(record: Record) -> dict[str, list[str]]:
 
 
 def shared_completions(record: Record) -> dict[str, float]:
-    """How long each transfer took that several connections carry, for each of them.
+    """Give the time that each transfer over several connections took, for each connection.
 
-    From the first that opened to the last that had all acknowledged; nothing while any has not.
+    The time is from the first opening to the last acknowledgement; incomplete transfers have none.
     """
     import polars as pl
 
@@ -40,20 +41,16 @@ def shared_completions(record: Record) -> dict[str, float]:
     return found
 
 
-def groups(record: Record, flows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Add up the figures of the flows of every group that has several.
+def groups(record: Record, flows: Sequence[FlowFigures[float]]) -> list[GroupFigures[float]]:
+    """Add up the figures of the flows of every group that has several flows.
 
-    `cwnd_mean` is the sum of their mean windows, `completion_s` that of the transfer that all of
-    them carry, if they do.
+    `cwnd_mean` is the sum of their mean windows, `completion_s` the time of the transfer that all
+    of them carry, if they carry one.
     """
-    found: dict[str, list[Mapping[str, Any]]] = {}
+    found: dict[str, list[FlowFigures[float]]] = {}
     for flow in flows:
         found.setdefault(flow["group"], []).append(flow)
-    return [
-        _together(name, members) | {"loss_rate": _loss_rate(record, [m["name"] for m in members])}
-        for name, members in found.items()
-        if len(members) > 1
-    ]
+    return [_sums(record, name, flows) for name, flows in found.items() if len(flows) > 1]
 
 
 def _loss_rate(record: Record, names: Sequence[str]) -> float | None:
@@ -66,20 +63,23 @@ def _loss_rate(record: Record, names: Sequence[str]) -> float | None:
     return lost / sent if sent else None
 
 
-def _together(name: str, members: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    first = members[0]
-    took = {flow["completion_s"] for flow in members}
+def _sums(record: Record, name: str, members: Sequence[FlowFigures[float]]) -> GroupFigures[float]:
+    completions = {flow["completion_s"] for flow in members}
     controllers = dict.fromkeys(flow["controller"] for flow in members)
-    return {
+    values: Sequence[Mapping[str, Any]] = members
+    found: Any = {
         "name": name,
-        "role": first["role"],
+        "role": members[0]["role"],
         "controller": ", ".join(controllers),
         "flows": len(members),
-        **{key: _sum([flow[key] for flow in members]) for key in (*SUMMED, *COUNTED)},
-        "completion_s": took.pop() if len(took) == 1 else None,
+        **{key: _sum([flow[key] for flow in values]) for key in (*SUMMED, *COUNTED)},
+        "completion_s": completions.pop() if len(completions) == 1 else None,
+        "loss_rate": _loss_rate(record, [flow["name"] for flow in members]),
     }
+    group: GroupFigures[float] = found
+    return group
 
 
 def _sum(values: Sequence[float | None]) -> float | None:
-    there = [value for value in values if value is not None]
-    return sum(there) if there else None
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None

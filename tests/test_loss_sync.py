@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from fairhaul.episodes import episodes
+from fairhaul.loss_sync import episodes
 from fairhaul.record import Record
 
 EMPTY = pl.DataFrame()

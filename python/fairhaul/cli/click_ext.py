@@ -1,0 +1,90 @@
+"""Commands that name the nearest right word, show an example, and know their old option names."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Mapping
+
+import click
+
+from fairhaul.nearest import hint
+
+# The operating system only names a failure; these say what to do about it.
+REMEDIES = {
+    errno.ENOSPC: "free some space, or write elsewhere",
+    errno.EDQUOT: "free some space, or write elsewhere",
+    errno.EACCES: "this user may not read or write there",
+    errno.EPERM: "this user may not do that there",
+    errno.EROFS: "write elsewhere",
+    errno.EMFILE: "allow more open files, or fewer runs at a time: --jobs",
+}
+
+
+def explained(error: OSError) -> str:
+    """Say what failed, on which file, and what to do, without the number of the error."""
+    what = error.strerror or str(error)
+    what = f"{what[:1].lower()}{what[1:]}"
+    where = f"{error.filename}: " if error.filename is not None else ""
+    remedy = f"; {REMEDIES[error.errno]}" if error.errno in REMEDIES else ""
+    return f"{where}{what}{remedy}"
+
+
+class CommandGroup(click.Group):
+    """A group of commands that names the nearest command to a mistyped one."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command."""
+        if args[0] not in self.commands and not args[0].startswith("-"):
+            ctx.fail(f"unknown command {args[0]!r}; {hint(args[0], self.commands, cutoff=0.5)}")
+        return super().resolve_command(ctx, args)
+
+
+class Command(click.Command):
+    """A command that explains an option without a value, or a missing argument by `example`.
+
+    `renamed` maps old names of options to new ones. An old name works for one more version, and a
+    line on standard error names the new one.
+    """
+
+    def __init__(
+        self,
+        *args: object,
+        example: str = "",
+        renamed: Mapping[str, str] | None = None,
+        **more: object,
+    ) -> None:
+        """Take `example` and `renamed` beside the arguments of `click.Command`."""
+        super().__init__(*args, **more)  # type: ignore[arg-type]
+        self.example = example
+        self.renamed = renamed or {}
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments of the command line."""
+        try:
+            end = args.index("--") if "--" in args else len(args)
+            return super().parse_args(ctx, [*map(self._new_name, args[:end]), *args[end:]])
+        except click.BadOptionUsage as error:
+            option = next((p for p in self.params if error.option_name in p.opts), None)
+            if isinstance(option, click.Option):
+                name = f"{error.option_name} {option.make_metavar(ctx)}"
+                wants = f"{error.option_name} requires a value: {name}. {option.help}"
+                raise click.UsageError(wants, ctx) from None
+            raise
+        except click.MissingParameter as error:
+            if error.param is not None:
+                name = error.param.make_metavar(ctx)
+                raise click.UsageError(
+                    f"{name} is missing; for example: {self.example}", ctx
+                ) from None
+            raise
+
+    def _new_name(self, word: str) -> str:
+        """Give `word` with the new name of its option."""
+        old, equals, value = word.partition("=")
+        new = self.renamed.get(old)
+        if new is None:
+            return word
+        click.echo(f"fairhaul: {old} is deprecated; write {new}", err=True)
+        return f"{new}{equals}{value}"

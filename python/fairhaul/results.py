@@ -1,0 +1,448 @@
+"""The types of all results, and the JSON object that holds the results of runs.
+
+`fairhaul run --json`, `Answer.to_dict()` and `Answers.to_dict()` give the same object, whatever the
+number of seeds: `docs/json.md` describes it. `FlowFigures[float]` are the figures of a flow in one
+run, `FlowFigures[Mean]` their means over several runs; the same holds for the other types.
+"""
+
+# No postponed annotations: the required keys of a TypedDict are worked out from real ones.
+
+from collections.abc import Sequence
+from typing import Any, Generic, Literal, NotRequired, TypedDict, TypeVar
+
+# Schema 1 had no number, and no list of runs where one seed was run.
+SCHEMA = 2
+
+N = TypeVar("N")
+
+
+class Mean(TypedDict):
+    """A mean over runs and its 95 % interval; `low` and `high` are None after a single run."""
+
+    mean: float
+    low: float | None
+    high: float | None
+
+
+class FlowFigures(TypedDict, Generic[N]):
+    """The figures of one flow, measured between the end of the warm-up and the end of the run."""
+
+    name: str
+    group: str
+    role: str
+    controller: str
+    profile: str
+    goodput_bps: N
+    """New payload that arrived in order, bit/s."""
+    throughput_bps: N
+    """Payload that arrived, duplicates included, bit/s."""
+    share: N | None
+    """Goodput over the goodput of all flows, 0 to 1."""
+    link_share: N | None
+    """Payload that the slowest link of the path sent, over what that link could send, 0 to 1."""
+    loss_rate: N | None
+    """Dropped packets over sent packets, 0 to 1; copies that a link makes count as sent."""
+    retransmits: N
+    loss_events: N
+    """Reductions of the window, for a loss or an ECN mark, without those that were undone."""
+    timeouts: N
+    """Retransmission timeouts, without those that were undone."""
+    rtt_mean_s: N | None
+    cwnd_mean: N
+    """The mean congestion window, packets."""
+    completion_s: N | None
+    """The mean time of a completed transfer; None if no transfer was completed."""
+    loss_sync: N | None
+    """The part of the loss episodes in which the flow reduced its window; bulk flows only."""
+    mode_changes_per_s: NotRequired[N]
+    """Changes of the controller's mode; only where the controller has modes."""
+
+
+class GroupFigures(TypedDict, Generic[N]):
+    """The sums over the flows of a group that has several."""
+
+    name: str
+    role: str
+    controller: str
+    flows: N
+    """The number of flows."""
+    goodput_bps: N | None
+    throughput_bps: N | None
+    share: N | None
+    link_share: N | None
+    retransmits: N | None
+    loss_events: N | None
+    timeouts: N | None
+    cwnd_mean: N | None
+    """The sum of the mean windows, packets."""
+    completion_s: N | None
+    """The completion time of the transfer that all flows of the group carry together."""
+    loss_rate: N | None
+
+
+class LinkFigures(TypedDict, Generic[N]):
+    """The figures of one direction of a link."""
+
+    name: str
+    utilization: N
+    """What the link sent over what it could send, 0 to 1."""
+    drop_rate: N | None
+    """Dropped packets over packets that arrived, 0 to 1."""
+    mark_rate: N | None
+    """Marked packets over packets that arrived, 0 to 1."""
+    queue_mean_packets: N
+    queue_mean_s: N | None
+    capacity_packets: N | None
+    capacity_s: N | None
+
+
+class Fairness(TypedDict, Generic[N]):
+    """Fairness among the groups of role "measured"."""
+
+    jain: N | None
+    """Jain's index of the goodputs: 1 if all are equal, 1/n if one group has everything."""
+    jain_by_window: dict[str, N]
+    """Jain's index in shorter windows, by the length of the window in seconds."""
+    max_min_ratio: N | None
+    """The largest goodput over the smallest."""
+    entitlement: N | None
+    """Jain's index of the goodputs over the max-min fair shares."""
+
+
+class LossEpisodes(TypedDict, Generic[N]):
+    """Loss episodes: their number, and how long an episode lasts at most."""
+
+    count: N
+    window_s: N | None
+
+
+class Figures(TypedDict, Generic[N]):
+    """What runs and their summary have in common."""
+
+    engine: str
+    version: str
+    packets: N
+    """Data packets delivered in the whole run."""
+    cpu_s: N
+    """Processor time of the engine."""
+    flows: list[FlowFigures[N]]
+    groups: NotRequired[list[GroupFigures[N]]]
+    """Only groups that have several flows."""
+    links: list[LinkFigures[N]]
+    fairness: Fairness[N]
+    loss_episodes: LossEpisodes[N]
+    stationary: bool | None
+    """Whether every measured bulk flow saw at least 20 loss events; None without such a flow."""
+    completed: bool | None
+    """Whether every measured transfer of a given size was completed; None without one."""
+
+
+class Lag(TypedDict):
+    """How much later than due the lab's router handed packets over."""
+
+    p50_s: float
+    p99_s: float
+    p999_s: float
+    most_s: float
+    histogram: list[tuple[float, int]]
+
+
+class Trust(TypedDict):
+    """Whether a run in the lab is valid: whether the machine kept up with it."""
+
+    valid: bool
+    reasons: list[str]
+    """Why the run is not valid."""
+    warnings: list[str]
+    mode: str
+    lag: Lag
+    router_load: float
+    machine: dict[str, float | None]
+    round_trips: list[dict[str, Any]]
+    links: list[dict[str, Any]]
+    buffers: list[dict[str, Any]]
+    strays: int
+    windows: dict[str, Any]
+
+
+class RunFigures(Figures[float]):
+    """The figures of one run: what `measure` gives."""
+
+    title: str
+    variant: NotRequired[dict[str, Any]]
+    """What `[sweep]` set; only where the scenario has a sweep."""
+    seed: int
+    kernel: NotRequired[str]
+    """The kernel's release; lab only."""
+    trust: NotRequired[Trust]
+    """Lab only."""
+    tries: NotRequired[int]
+    """How often the run was tried until it was valid; lab only."""
+    warnings: NotRequired[list[str]]
+    """Flows of which no packet can arrive within the run."""
+
+
+class ScenarioResult(TypedDict):
+    """The results of one scenario: each run, and the means over the valid ones."""
+
+    title: str
+    variant: dict[str, Any]
+    """What `[sweep]` set; empty without a sweep."""
+    runs: list[RunFigures]
+    summary: Figures[Mean]
+
+
+class OneResult(ScenarioResult):
+    """The JSON object of one scenario."""
+
+    schema: int
+
+
+class ManyResults(TypedDict):
+    """The JSON object of several scenarios."""
+
+    schema: int
+    scenarios: list[ScenarioResult]
+
+
+def document(scenarios: Sequence[ScenarioResult]) -> OneResult | ManyResults:
+    """Give the JSON object for the results of one scenario or of several."""
+    if len(scenarios) == 1:
+        return {"schema": SCHEMA, **scenarios[0]}
+    return {"schema": SCHEMA, "scenarios": list(scenarios)}
+
+
+class ComparedFlow(TypedDict, Generic[N]):
+    """One flow of a comparison."""
+
+    rtt_s: float
+    goodput_bps: N
+    share: N | None
+    """Of the goodput of the compared flows, 0 to 1."""
+    link_share: N | None
+    loss_rate: N | None
+    completion_s: N | None
+    """The time that the transfer takes at the measured rate."""
+    extrapolated: bool
+    """Whether the transfer takes longer than the run."""
+
+
+class ComparedCase(TypedDict, Generic[N]):
+    """A controller alone, or beside the other flows; the last three keys only beside others."""
+
+    jain: N | None
+    utilization: N
+    least_loss_events: int
+    stationary: bool
+    wanted_duration_s: float | None
+    """About how long the runs would have to be; None where they are long enough, or unknown."""
+    flows: list[ComparedFlow[N]]
+    share: NotRequired[N | None]
+    others_goodput_bps: NotRequired[N]
+    harm: NotRequired[N | None]
+
+
+# With one seed a figure is a number, with several it is a mean.
+Case = ComparedCase[float] | ComparedCase[Mean]
+
+
+class ControllerRow(TypedDict):
+    """A controller of a comparison: alone, and beside the other flows if there are any."""
+
+    controller: str
+    alone: Case
+    beside: Case | None
+
+
+class ComparisonResult(TypedDict):
+    """The JSON object of a comparison."""
+
+    schema: int
+    question: dict[str, Any]
+    answer: str
+    stationary: bool
+    controllers: list[ControllerRow]
+    harm_is: str | None
+    engine: Literal["sim"]
+    version: str
+    seeds: int
+    duration_s: float
+    warmup_s: float
+    packets: int
+    cpu_s: float
+
+
+class KeyEntry(TypedDict):
+    """A key that may stand beside the name of an entry of the catalogue."""
+
+    name: str
+    wanted: str
+    default: str
+    """Empty where the key is required."""
+    help: str
+
+
+class GaugeEntry(TypedDict):
+    """A gauge of a queue."""
+
+    name: str
+    unit: str
+    help: str
+
+
+class CatalogueEntry(TypedDict):
+    """A controller, queue, flow counter, recovery or traffic model."""
+
+    name: str
+    title: str
+    source: str
+    """The key of its source in `docs/sources.md`, or nothing."""
+    queue: str
+    """The queue that a controller needs on its path, or nothing."""
+    keys: list[KeyEntry]
+    gauges: NotRequired[list[GaugeEntry]]
+    """Only queues that have gauges."""
+
+
+class Catalogue(TypedDict):
+    """What a scenario may choose from."""
+
+    controllers: list[CatalogueEntry]
+    queues: list[CatalogueEntry]
+    counters: list[CatalogueEntry]
+    recoveries: list[CatalogueEntry]
+    traffic: list[CatalogueEntry]
+
+
+class PortParameter(TypedDict):
+    """A parameter of an eBPF port: a whole number of `unit`."""
+
+    name: str
+    least: int
+    most: int
+    unit: str
+    default: int
+    offset: int
+    help: str
+
+
+class Port(TypedDict):
+    """An eBPF port of a controller that this installation carries."""
+
+    name: str
+    kernel_name: str
+    version: str
+    title: str
+    parameters: list[PortParameter]
+
+
+class Installed(TypedDict):
+    """What `kernel.install` did."""
+
+    installed: list[str]
+    dry_run: bool
+
+
+class Changed(TypedDict):
+    """What `kernel.change` did."""
+
+    name: str
+    parameters: dict[str, int]
+    dry_run: bool
+
+
+class Owner(TypedDict):
+    """Who installed an eBPF port, and when (UTC)."""
+
+    uid: int
+    user: str
+    at: str
+
+
+class KernelFlow(TypedDict):
+    """A connection that uses an eBPF port."""
+
+    namespace: str
+    cookie: int
+    local: str
+    remote: str
+    controller: str
+    cwnd: int
+    ssthresh: int | None
+    rtt_ms: float
+    acked_bytes: int
+    sent: int
+    retransmitted: int
+    rate_bps: float | None
+
+
+class InstalledPort(TypedDict):
+    """An eBPF port in the running kernel; None where there is no record of it, or without root."""
+
+    name: str
+    twin: str | None
+    version: str | None
+    state: str
+    parameters: dict[str, int] | None
+    units: dict[str, str] | None
+    owner: Owner | None
+    routes: list[str]
+    flows: list[KernelFlow]
+    connections_without_data: int
+
+
+class KernelStatus(TypedDict):
+    """What `kernel.status` gives."""
+
+    kernel: str
+    default: str
+    defaults: dict[str, str]
+    """The default controller of each network namespace."""
+    twins: list[InstalledPort]
+
+
+class Verified(TypedDict):
+    """What `kernel.verify` gives."""
+
+    kernel: str
+    works: list[str]
+
+
+class Removed(TypedDict):
+    """What `kernel.remove` did."""
+
+    removed: list[str]
+    owners: dict[str, Owner | None]
+    dry_run: bool
+
+
+class Watched(TypedDict):
+    """What `kernel.watch` did."""
+
+    removed: list[str]
+
+
+class ShellResult(TypedDict):
+    """What `lab.shell` gives: the program's exit status, and what passed the network."""
+
+    status: int
+    packets: int
+    dropped: int
+    strays: int
+    unseen: int
+    lag_us: dict[str, float | None]
+    warnings: list[str]
+
+
+class Leftover(TypedDict):
+    """Something that a lab has left, and how to remove it."""
+
+    what: str
+    remedy: str
+
+
+class CleanResult(TypedDict):
+    """What `lab.clean` gives."""
+
+    left: list[Leftover]
+    at_work: list[int]
