@@ -13,7 +13,7 @@ from fairhaul.gallery import PARTS, ROOT, write
 @click.option("--quick", is_flag=True, help="Shorter runs, to look at the drawing.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Runs at a time; all cores if left out.")
 def main(only: str | None, quick: bool, jobs: int | None) -> None:
-    """Draw the gallery of controllers and queues into docs/images/gallery."""
+    """Draw the gallery of controllers, queues and examples into docs/images/gallery."""
     if not (ROOT / "scenarios" / "gallery").is_dir():
         raise click.ClickException("the gallery is drawn in a checkout; this is an installed copy")
     with progress() as watch:
