@@ -55,7 +55,7 @@ test: tools $(VENV)/.extension host ## everything that has to pass before a comm
 	$(VENV)/bin/mypy
 	@scripts/suite $(LOGS)
 
-check: tools $(VENV)/.packages ## the quick part of it: formats, lints, the house's rules, the small rooms
+check: tools $(VENV)/.packages ## the quick part of it: formats, lints, the rules of style and structure, the small crates
 	cargo fmt --all --check
 	cargo clippy $(ROOMS) --all-targets --locked -- -D warnings
 	cargo test --quiet --locked -p fairhaul-tidy -p fairhaul-units -p fairhaul-cc -p fairhaul-path
