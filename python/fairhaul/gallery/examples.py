@@ -104,11 +104,13 @@ def _rows(times_s: Any, values: Any) -> list[Row]:
 
 
 def _said(key: str, value: object) -> str:
-    """Write a value of a sweep; one that does not say what it is follows the name of its key."""
+    """Write a value of a sweep: a word stands for itself, a number needs the name of its key."""
+    name = key.rpartition(".")[2]
+    if isinstance(value, bool):
+        return name if value else f"no {name}"
     if isinstance(value, str) and value[:1].isalpha():
         return value
-    shown = str(value).lower() if isinstance(value, bool) else str(value)
-    return f"{key.rpartition('.')[2]} {shown}"
+    return f"{name} {value}"
 
 
 def draw(names: Sequence[str], found: Mapping[Key, Found]) -> dict[str, Spec]:
