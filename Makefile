@@ -55,7 +55,7 @@ test: tools $(VENV)/.extension host ## everything that has to pass before a comm
 	$(VENV)/bin/mypy
 	@scripts/suite $(LOGS)
 
-check: tools $(VENV)/.packages ## the quick part of it: formats, lints, the house's rules, the small rooms
+check: tools $(VENV)/.packages ## the quick part of it: formats, lints, the rules of style and structure, the small crates
 	cargo fmt --all --check
 	cargo clippy $(ROOMS) --all-targets --locked -- -D warnings
 	cargo test --quiet --locked -p fairhaul-tidy -p fairhaul-units -p fairhaul-cc -p fairhaul-path
@@ -83,7 +83,7 @@ papers: $(VENV)/.extension ## every paper in full, reports in out/papers, and th
 	$(VENV)/bin/fairhaul reproduce all --out out/papers
 	RUSTFLAGS="$$(scripts/rustflags)" cargo test --release --locked -p fairhaul-sim --features slow
 
-gallery: tools $(VENV)/.extension ## the figures of docs/controllers and docs/queues, anew: every controller, queue and flow counter
+gallery: tools $(VENV)/.extension ## redraw the figures of the docs: every controller, queue, flow counter and example scenario
 	$(VENV)/bin/python -m tools.gallery
 
 twins: tools ## the controllers as eBPF objects for the kernel, in target/twins

@@ -1,4 +1,4 @@
-"""The gallery is whole: each controller and each queue has its figure, and is in those of all."""
+"""The gallery is whole: each controller, queue and example has its figure on its page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fairhaul.report.charts import Look
 from fairhaul.report.plots import Curve, Scale
 from fairhaul.runs import for_each
 from tools import ROOT, names
-from tools.gallery import FOLDER, OF_ALL, counting, queues, scenario
+from tools.gallery import FOLDER, OF_ALL, counting, examples, queues, scenario
 from tools.gallery.friendliness import QUICK, read
 from tools.gallery.grid import COLUMNS, Panel, grid
 from tools.gallery.staircases import SNAPSHOTS
@@ -67,6 +67,30 @@ def test_every_queue_is_in_the_figure_of_all() -> None:
     assert "](../images/gallery/queues.svg)" in (QUEUES / "index.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("name", examples.names())
+def test_an_example_has_its_figure_on_the_page_of_examples(name: str) -> None:
+    assert words(svg(examples.PREFIX + name))
+    page = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
+    assert f"](images/gallery/{examples.PREFIX}{name}.svg)" in page, "examples.md does not show it"
+    assert f"](../scenarios/examples/{name}.toml)" in page, "examples.md does not link the file"
+
+
+def test_the_figure_of_an_example_follows_its_sweep_and_its_flows() -> None:
+    runs = examples.plan(["two-flows", "late", "xcp-tcp"], quick=True)
+    read = for_each(list(runs.values()), lambda _, record: examples.read(record))
+    drawn = examples.draw(["two-flows", "late", "xcp-tcp"], dict(zip(runs, read, strict=True)))
+    assert list(drawn) == ["example-two-flows", "example-late", "example-xcp-tcp"]
+    # A line and a label for each flow, and for each variant of one flow.
+    kinds = [[layer["mark"]["type"] for layer in spec["layer"]] for spec in drawn.values()]
+    assert kinds[:2] == [["line", "line", "text", "text"]] * 2
+    # A bar for each variant of several flows: one of xcp, two of tcp.
+    assert kinds[2] == ["bar", "text", "text"]
+    assert [row["of"] for row in drawn["example-xcp-tcp"]["data"]["values"]] == [
+        *("xcp", "tcp", "tcp"),
+        *("xcp", "tcp", "tcp"),
+    ]
+
+
 def test_the_figure_of_a_queue_holds_its_delay_its_gauges_and_all_that_flows_get() -> None:
     (one,) = queues.plan(["pie"], quick=True).values()
     ((found, goodput),) = for_each(
@@ -90,6 +114,7 @@ def test_the_figure_of_a_queue_holds_its_delay_its_gauges_and_all_that_flows_get
 def test_nothing_is_left_of_controllers_that_are_gone() -> None:
     there = {path.stem for path in (ROOT / FOLDER).iterdir()}
     ours = {f"queue-{name}" for name in names("queues")}
+    ours |= {examples.PREFIX + name for name in examples.names()}
     assert there == {*names(), *OF_ALL, *ours, "queues", counting.FIGURE}
 
 

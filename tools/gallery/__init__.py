@@ -1,7 +1,8 @@
-"""The gallery: what each controller and each queue does, drawn for their pages under `docs`.
+"""The gallery: what each controller, queue and example does, drawn for the pages under `docs`.
 
-All of the catalogue are in it, so a new one joins by itself. A part of the gallery
-gives the runs that it needs, reads their records, and draws; all runs are made in one go. It reads
+Every controller and queue of the catalogue and every example scenario is in it, so a new one joins
+by itself. A part of the gallery gives the runs that it needs, reads their records, and draws; all
+runs are made in one go. It reads
 the snapshots of the controllers' tests, and scenarios of its own.
 """
 
@@ -27,7 +28,7 @@ Spec = Mapping[str, Any]
 
 # The figures of all controllers; each controller has one of its own name besides.
 OF_ALL = ("staircases", "round-trips", "friendliness")
-PARTS = (*OF_ALL, "windows", "queues", "counting")
+PARTS = (*OF_ALL, "windows", "queues", "counting", "examples")
 
 
 def write(
@@ -58,16 +59,26 @@ def write(
 def _figures(
     only: Collection[str], quick: bool, jobs: int | None, on_progress: OnProgress | None
 ) -> dict[str, Spec]:
-    from tools.gallery import counting, friendliness, queues, round_trips, staircases, windows
+    from tools.gallery import (
+        counting,
+        examples,
+        friendliness,
+        queues,
+        round_trips,
+        staircases,
+        windows,
+    )
 
     all_parts: Mapping[str, Any] = {
         "windows": windows,
         "round-trips": round_trips,
         "friendliness": friendliness,
         "queues": queues,
+        "examples": examples,
     }
+    subjects = {"queues": names("queues"), "examples": examples.names()}
     parts = {part: module for part, module in all_parts.items() if part in only}
-    known = {part: names("queues" if part == "queues" else "controllers") for part in parts}
+    known = {part: subjects.get(part, names()) for part in parts}
     plan: dict[Key, Scenario] = {
         (part, *key): scenario
         for part, module in parts.items()

@@ -14,7 +14,7 @@ from tools.gallery import PARTS, write
 @click.option("--quick", is_flag=True, help="Shorter runs, to look at the drawing.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Runs at a time; all cores if left out.")
 def main(only: str | None, quick: bool, jobs: int | None) -> None:
-    """Draw the gallery of controllers and queues into docs/images/gallery."""
+    """Draw the gallery of controllers, queues and examples into docs/images/gallery."""
     with progress() as on_progress:
         parts = PARTS if only is None else (only,)
         written = write(only=parts, quick=quick, jobs=jobs, on_progress=on_progress)

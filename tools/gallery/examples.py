@@ -1,0 +1,202 @@
+"""The example scenarios: a small figure of each, for the page that lists them.
+
+A scenario without a sweep shows the goodput of its flows over time. A sweep of one flow shows its
+congestion window over time, a line for each variant; a sweep of several flows shows the goodput of
+each flow, a bar for each variant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tools.gallery import ROOT, Key
+from fairhaul.measures import measure
+from fairhaul.report import charts, plots
+from fairhaul.report.bins import level, rate, tidy, whole_run
+from fairhaul.report.charts import TIME, Look
+from fairhaul.report.look import colour, dash
+from fairhaul.report.plots import Curve, Scale
+from fairhaul.report.vega import Row, Spec, column, layers, mark, words
+
+if TYPE_CHECKING:
+    from fairhaul.record import Record
+    from fairhaul.scenario import Scenario
+
+FOLDER = ROOT / "scenarios" / "examples"
+PREFIX = "example-"
+QUICK = {"duration": "12 s", "warmup": "2 s"}
+
+WIDTH, HEIGHT = 300, 120
+BAR = 14
+GOODPUT, WINDOW = "Goodput (Mbit/s)", "cwnd (packets)"
+GOODPUT_BINS, WINDOW_BINS = 60, 150
+BACKGROUND = "var(--quiet)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """The flows of one group: their name, goodput over time, and goodput after the warm-up."""
+
+    name: str
+    measured: bool
+    series: Sequence[Row]
+    goodput_mbps: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """What is drawn of a run: the values of its sweep, its groups, its first flow's window."""
+
+    variant: str
+    end_s: float
+    groups: Sequence[Group]
+    window: Sequence[Row]
+
+
+def names() -> list[str]:
+    """Name the example scenarios, by name."""
+    return sorted(path.stem for path in FOLDER.glob("*.toml"))
+
+
+def plan(names: Sequence[str], quick: bool) -> dict[Key, Scenario]:
+    """Give a run for each example and each combination of its sweep."""
+    from fairhaul.scenario import read as read_scenarios
+
+    short = QUICK if quick else {}
+    return {
+        (name, str(number)): scenario
+        for name in names
+        for number, scenario in enumerate(read_scenarios(FOLDER / f"{name}.toml", short))
+    }
+
+
+def read(record: Record) -> Found:
+    """Keep what is drawn."""
+    scenario = record.meta["scenario"]
+    flows = measure(record)["flows"]
+    rows = whole_run(record.flow_series, len(flows), scenario)
+    goodput = rate(rows, "goodput_bytes", GOODPUT_BINS)
+    window = level(rows, "cwnd_packets", WINDOW_BINS)
+    members: dict[str, list[int]] = {}
+    for number, flow in enumerate(flows):
+        members.setdefault(flow["group"], []).append(number)
+    groups = [
+        Group(
+            name=flows[each[0]]["name"].partition("[")[0],
+            measured=flows[each[0]]["role"] == "measured",
+            series=_rows(goodput.middle_s, goodput.mean[each].sum(axis=0) * 8e-6),
+            goodput_mbps=tidy(sum(flows[i]["goodput_bps"] for i in each) * 1e-6),
+        )
+        for each in members.values()
+    ]
+    return Found(
+        variant=", ".join(_said(*pair) for pair in record.meta["variant"].items()),
+        end_s=scenario["duration_s"],
+        groups=groups,
+        window=_rows(window.middle_s, window.mean[0]),
+    )
+
+
+def _rows(times_s: Any, values: Any) -> list[Row]:
+    return [{"x": tidy(t), "mean": tidy(v)} for t, v in zip(times_s, values, strict=True)]
+
+
+def _said(key: str, value: object) -> str:
+    """Write a value of a sweep: a word stands for itself, a number needs the name of its key."""
+    name = key.rpartition(".")[2]
+    if isinstance(value, bool):
+        return name if value else f"no {name}"
+    if isinstance(value, str) and value[:1].isalpha():
+        return value
+    return f"{name} {value}"
+
+
+def draw(names: Sequence[str], found: Mapping[Key, Found]) -> dict[str, Spec]:
+    """Draw a figure for each example."""
+    return {
+        PREFIX + name: _one([run for key, run in found.items() if key[0] == name]) for name in names
+    }
+
+
+def _one(runs: Sequence[Found]) -> Spec:
+    if len(runs) == 1:
+        return _over_time(runs[0])
+    if len(runs[0].groups) == 1:
+        return _windows(runs)
+    return _bars(runs)
+
+
+def _looks(groups: Sequence[Group]) -> dict[str, Look]:
+    """Give each name of a flow its colour: flows of one name share it, the background is grey."""
+    looks: dict[str, Look] = {}
+    for group in groups:
+        hue = colour(len(looks)) if group.measured else BACKGROUND
+        looks.setdefault(group.name, Look(label=group.name, colour=hue, thin=not group.measured))
+    return looks
+
+
+def _over_time(run: Found) -> Spec:
+    looks = _looks(run.groups)
+    curves = [Curve(look=looks[group.name], points=group.series) for group in run.groups]
+    return _lines(curves, run.end_s, GOODPUT)
+
+
+def _windows(runs: Sequence[Found]) -> Spec:
+    curves = [
+        Curve(look=Look(label=run.variant, colour=colour(i), dash=dash(i)), points=run.window)
+        for i, run in enumerate(runs)
+    ]
+    return _lines(curves, runs[0].end_s, WINDOW)
+
+
+def _lines(curves: Sequence[Curve], end_s: float, title: str) -> Spec:
+    """Draw lines over time; lines of one name are named once, where they end on average."""
+    top = 1.06 * max(float(row["mean"]) for curve in curves for row in curve.points)
+    x = Scale(title=TIME, low=0, high=end_s)
+    y = Scale(title=title, low=0, high=top)
+    ends: dict[str, list[float]] = {}
+    for curve in curves:
+        last = y.place(float(curve.points[-1]["mean"]))
+        ends.setdefault(curve.look.label, []).append(last)
+    looks = {curve.look.label: curve.look for curve in curves}
+    at = [HEIGHT * (1 - sum(of) / len(of)) for of in ends.values()]
+    drawn = [plots.line(curve, x, y) for curve in curves]
+    return layers([*drawn, *charts.labels(list(looks.values()), at, HEIGHT)], WIDTH, HEIGHT)
+
+
+def _bars(runs: Sequence[Found]) -> Spec:
+    """Draw what each group got, one behind the other, in a bar for each run."""
+    rows: list[Row] = []
+    for run in runs:
+        end = 0.0
+        for group in run.groups:
+            start, end = end, end + group.goodput_mbps
+            rows.append(
+                {"row": run.variant, "of": group.name, "from": tidy(start), "to": tidy(end)}
+            )
+    looks = _looks(runs[0].groups)
+    top = 1.02 * max(row["to"] for row in rows)
+    x = Scale(title=GOODPUT, low=0, high=top)
+    hues = {"domain": list(looks), "range": [look.colour for look in looks.values()]}
+    lane = column("row:N", sort=None, axis={"title": None, "labelLimit": 120})
+    place: Spec = {
+        **{"y": lane, "x": x.of("from:Q"), "x2": {"field": "to"}},
+        "color": column("of:N", scale=hues, legend=None),
+    }
+    parts = [mark("bar", place, fillOpacity=0.85, stroke="var(--paper)", strokeWidth=1)]
+    room = WIDTH / len(looks)
+    parts += [
+        words(
+            look.label,
+            {"x": {"value": round(room * number)}},
+            align="left",
+            baseline="bottom",
+            y=-5,
+            color=look.colour,
+            fontWeight="bold",
+        )
+        for number, look in enumerate(looks.values())
+    ]
+    return layers(parts, WIDTH, BAR * len(runs), rows)
