@@ -34,7 +34,8 @@ def test_numbers_of_numpy_are_taken_as_those_of_python() -> None:
     weight = {"weight": np.float64(0.01)}
     plain = told("sred", [1.0, 2.0], packets=500, seeds=[1], settings={"weight": 0.01})
     rates: Any = np.array([1.0, 2.0])
-    assert told("sred", rates, packets=number(500), seeds=np.arange(1, 2), settings=weight) == plain
+    seeds: Any = np.arange(1, 2)
+    assert told("sred", rates, packets=number(500), seeds=seeds, settings=weight) == plain
     assert told("exact", number(3), packets=number(500), seeds=[number(1)]) == [3]
 
 
