@@ -1,28 +1,28 @@
-//! Signals that wait: while something is changed, so that it is done whole; and those of the keyboard, where
-//! they are for a program that is started from here.
+//! Blocked signals: those that would interrupt a change, until the change is complete; and those of the keyboard, which
+//! are for a program that this process starts.
 
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, pthread_sigmask};
 
 use crate::error::{Context, Result};
 
-/// While it lives, this thread and those that it starts are not interrupted.
+/// Signals that stay blocked in this thread, and in threads that it starts, until this is dropped.
 #[derive(Debug)]
-pub struct Held {
+pub struct BlockedSignals {
     before: SigSet,
 }
 
-/// Has interrupts wait.
-pub fn hold() -> Result<Held> {
+/// Blocks the signals that interrupt a program.
+pub fn block_interrupts() -> Result<BlockedSignals> {
     let before = block(&[Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP])?;
-    Ok(Held { before })
+    Ok(BlockedSignals { before })
 }
 
-/// Leaves what the keyboard says to others from now on: this thread and those that it starts never hear of it.
-pub fn leave_keyboard() -> Result<()> {
+/// Blocks the signals of the keyboard for good, in this thread and in threads that it starts.
+pub fn block_keyboard() -> Result<()> {
     block(&[Signal::SIGINT, Signal::SIGQUIT]).map(drop)
 }
 
-/// Has these wait: what waited before.
+/// Blocks these signals; returns the ones that were blocked before.
 fn block(signals: &[Signal]) -> Result<SigSet> {
     let mut before = SigSet::empty();
     let wait: SigSet = signals.iter().copied().collect();
@@ -30,7 +30,7 @@ fn block(signals: &[Signal]) -> Result<SigSet> {
     Ok(before)
 }
 
-impl Drop for Held {
+impl Drop for BlockedSignals {
     fn drop(&mut self) {
         let _ = pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&self.before), None);
     }

@@ -1,6 +1,11 @@
 //! As much of Python as the rules need: comments and strings, functions.
 
-use crate::rust::Function;
+/// A function: its name, the line on which it starts, how many lines it has.
+pub(crate) struct Function {
+    pub name: String,
+    pub line: usize,
+    pub lines: usize,
+}
 
 /// `text` with strings made blank; comments too unless `keep_comments`, and then nothing else stays.
 pub(crate) fn layer(text: &str, keep_comments: bool) -> String {

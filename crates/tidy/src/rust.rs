@@ -1,4 +1,4 @@
-//! As much of Rust as the rules need: comments apart from code, tests apart from the rest, functions.
+//! As much of Rust as the rules need: comments apart from code, tests apart from the rest.
 
 use std::ops::Range;
 
@@ -132,30 +132,6 @@ pub(crate) fn without(text: &str, ranges: &[Range<usize>]) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// A function with a body: its name, the line on which it starts, how many lines it has.
-pub(crate) struct Function {
-    pub name: String,
-    pub line: usize,
-    pub lines: usize,
-}
-
-/// The functions of `code`, methods and those in macros included.
-pub(crate) fn functions(code: &str) -> Vec<Function> {
-    let mut found = Vec::new();
-    for (at, _) in code.match_indices("fn ") {
-        let whole_word = !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
-        let name: String = code[at + 3..].chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-        if !whole_word || name.is_empty() {
-            continue;
-        }
-        if let Some(body) = body(code, at).filter(|body| code[..body.end].ends_with('}')) {
-            let lines = code[at..body.end].matches('\n').count() + 1;
-            found.push(Function { name, line: line_of(code, at), lines });
-        }
-    }
-    found
-}
-
 /// The number of the line that holds the byte `at`.
 pub(crate) fn line_of(text: &str, at: usize) -> usize {
     text.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count() + 1
@@ -204,13 +180,5 @@ let b = r#"} " }"#; /* two /* three */ } */ let c = '{'; let d = '\''; fn e<'a>(
         let code = "a\n#[cfg(test)]\nmod tests;\nb\n#[cfg(test)]\nmod more { fn f() {} }\nc";
         let left = without(code, &test_items(code));
         assert_eq!(left.split_whitespace().collect::<Vec<_>>(), ["a", "b", "c"]);
-    }
-
-    #[test]
-    fn a_function_is_as_long_as_from_fn_to_its_brace() {
-        let code = "fn a(b: [u8; 2])\n-> u8 {\n  0\n}\ntrait T { fn c(&self); fn d() { } }\nlet my_fn = 1;";
-        let found = functions(code);
-        let short: Vec<(&str, usize, usize)> = found.iter().map(|f| (&*f.name, f.line, f.lines)).collect();
-        assert_eq!(short, [("a", 1, 4), ("d", 5, 1)]);
     }
 }

@@ -1,16 +1,7 @@
-//! Words that may not stand in the sources: those that end a program without a sentence, those
-//! that break a room's promise, and names of somebody's machine.
+//! Words that may not stand in the sources: a clock, a socket or a file in the models, and folders of a machine.
 
 use crate::Tree;
 use crate::rust::{layers, line_of, test_items, without};
-use crate::size::is_test;
-
-const ABRUPT: [(&str, &str); 4] = [
-    (".unwrap()", "use expect(\"the invariant\") or return an error"),
-    ("todo!", "finish it, or return an error that says what does not exist yet"),
-    ("unimplemented!", "finish it, or return an error that says what does not exist yet"),
-    ("dbg!", "take it out"),
-];
 
 /// Rooms without a clock, a socket or a file: both engines use the very same code.
 const PURE: [&str; 3] = ["units", "cc", "path"];
@@ -20,20 +11,6 @@ const OUTSIDE: [&str; 7] =
 
 /// Folders at the root of a machine that tell whose machine it was.
 const MACHINE: [&str; 2] = ["work", "root"];
-
-/// Outside tests nothing ends the program without saying why.
-pub fn abrupt(tree: &Tree) -> Vec<String> {
-    let mut complaints = Vec::new();
-    for (path, text) in tree.below("crates", ".rs").filter(|(path, _)| !is_test(path)) {
-        let code = untested(text);
-        for (word, instead) in ABRUPT {
-            for at in whole_words(&code, word) {
-                complaints.push(format!("{path}:{}: `{word}`: {instead}", line_of(&code, at)));
-            }
-        }
-    }
-    complaints
-}
 
 /// The rooms of the models know no clock, socket or file.
 pub fn pure(tree: &Tree) -> Vec<String> {
@@ -81,7 +58,7 @@ fn untested(text: &str) -> String {
 /// Where `word` stands and is not the end of a longer one.
 fn whole_words<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     let cut = |at: usize| code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
-    code.match_indices(word).map(|(at, _)| at).filter(move |&at| word.starts_with('.') || !cut(at))
+    code.match_indices(word).map(|(at, _)| at).filter(move |&at| !cut(at))
 }
 
 #[cfg(test)]
@@ -90,24 +67,6 @@ mod tests {
 
     fn one(path: &str, text: &str) -> Tree {
         Tree::of(&[(path, text)])
-    }
-
-    #[test]
-    fn unwrap_is_found_outside_tests_only() {
-        let bad = "//! A.\nfn a() {\n    b()\n        .unwrap();\n}\n";
-        assert_eq!(
-            abrupt(&one("crates/a/src/b.rs", bad)),
-            ["crates/a/src/b.rs:4: `.unwrap()`: use expect(\"the invariant\") or return an error"]
-        );
-        let fine = "// .unwrap()\nfn a() { b(\".unwrap()\").unwrap_or(0) }\n#[cfg(test)]\nmod tests { fn c() { d().unwrap(); } }";
-        assert!(abrupt(&one("crates/a/src/b.rs", fine)).is_empty());
-        assert!(abrupt(&one("crates/a/tests/b.rs", bad)).is_empty());
-    }
-
-    #[test]
-    fn unfinished_work_is_found() {
-        let bad = "fn a() { todo!() }\nfn b() { unimplemented!() }\nfn c() { dbg!(1); my_dbg!(2); }";
-        assert_eq!(abrupt(&one("crates/a/src/b.rs", bad)).len(), 3);
     }
 
     #[test]

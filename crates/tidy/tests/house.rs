@@ -56,11 +56,6 @@ fn every_queue_is_complete() {
 }
 
 #[test]
-fn nothing_ends_without_saying_why() {
-    keep(words::abrupt);
-}
-
-#[test]
 fn the_models_know_no_clock_socket_or_file() {
     keep(words::pure);
 }
@@ -88,6 +83,20 @@ fn clippy_bans_every_function_of_f64_whose_last_bit_depends_on_the_platform() {
                      atan atan2 sinh cosh tanh asinh acosh atanh";
     for function in functions.split_whitespace() {
         assert!(banned.contains(&format!("\"f64::{function}\"")), "clippy.toml allows f64::{function}");
+    }
+}
+
+/// What clippy denies needs no rule here, as long as every crate takes the lints of the workspace.
+#[test]
+fn every_crate_takes_the_lints_of_the_workspace() {
+    let tree = Tree::read(&root());
+    let workspace = tree.text("Cargo.toml").expect("Cargo.toml is there");
+    for lint in ["dbg_macro", "disallowed_methods", "todo", "too_many_lines", "unimplemented", "unwrap_used"]
+    {
+        assert!(workspace.contains(&format!("\n{lint} = \"deny\"\n")), "Cargo.toml: deny {lint}");
+    }
+    for (path, manifest) in tree.below("crates", "/Cargo.toml") {
+        assert!(manifest.contains("[lints]\nworkspace = true"), "{path}: write [lints], workspace = true");
     }
 }
 

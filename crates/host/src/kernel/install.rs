@@ -39,7 +39,7 @@ pub fn install(store: &InstallStore, request: &Install) -> Result<Value> {
         let what = format!("test {} on an emulated path in a temporary network namespace", install.note.name);
         steps.step(what, || trial::run(install))?;
     }
-    let _held = signals::hold()?;
+    let _blocked = signals::block_interrupts()?;
     store.prepare(steps)?;
     let done = installs.iter().try_for_each(|install| install_one(store, install, &request.scope, steps));
     if let Err(error) = done {

@@ -59,7 +59,7 @@ pub fn remove(store: &InstallStore, request: &Remove) -> Result<Value> {
     if request.all {
         tell_of_others(&owners, &Owner::here_and_now());
     }
-    let _held = signals::hold()?;
+    let _blocked = signals::block_interrupts()?;
     for name in &names {
         take_out(store, name, steps)?;
     }

@@ -70,7 +70,7 @@ pub fn shell(request: &Shell, inherited: &mut Inherited) -> Result<Value> {
     let own = address(route.from, CONNECTION).to_string();
     let peer = address(route.to, CONNECTION).to_string();
     // What the keyboard says is for the program.
-    signals::leave_keyboard()?;
+    signals::block_keyboard()?;
     let lab = open(layout, flow, kernel_name(flow, &borrowed.names))?;
     let clock = Clock::starting_in(Span::ZERO)?;
     let running =
