@@ -221,6 +221,21 @@ def test_a_group_of_several_flows_is_added_up() -> None:
     assert (g["loss_rate"], g["loss_events"], g["completion_s"]) == (6 / 30, 3, None)
 
 
+def test_a_group_with_several_bottlenecks_has_its_share_of_all_of_them() -> None:
+    """The links sent 2480 and 800 bits each second of 4000 and 1000: not 62 and 80 % added up."""
+    narrow = {"name": "narrow", "rate_bps": 1000, "capacity_packets": 5, "capacity_s": 10.0}
+    other = flow("b", group="g", forward=[{"link": 1}])
+    links = [SCENARIO["links"][0], narrow]
+    made = record({**SCENARIO, "flows": [flow("a", group="g"), other, flow("c")]})
+    rows = made.link_series.with_columns(link=pl.lit("narrow").cast(made.link_series["link"].dtype))
+    both = pl.concat([made.link_series, rows], how="vertical_relaxed")
+    scenario = {**made.meta["scenario"], "links": links}
+    found = measure(replace(made, link_series=both, meta={**made.meta, "scenario": scenario}))
+    a, b, _ = (one["link_share"] for one in found["flows"])
+    assert (a, b) == (pytest.approx(2480 / 4000), pytest.approx(800 / 1000))
+    assert found["groups"][0]["link_share"] == pytest.approx((2480 + 800) / 5000)
+
+
 def test_connections_of_one_transfer_complete_with_the_last_of_them() -> None:
     sized = {"kind": "sized", "size_bytes": 3000}
     shared = [flow(n, group="g", traffic=sized, lead=0) for n in "ab"]

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from fairhaul.results import FlowFigures, GroupFigures
 
 # The figures of a group that are the sums of those of its flows.
-SUMMED = ("goodput_bps", "throughput_bps", "share", "link_share")
+SUMMED = ("goodput_bps", "throughput_bps", "share")
 COUNTED = ("retransmits", "loss_events", "timeouts", "cwnd_mean")
 
 
@@ -41,16 +41,23 @@ def shared_completions(record: Record) -> dict[str, float]:
     return found
 
 
-def groups(record: Record, flows: Sequence[FlowFigures[float]]) -> list[GroupFigures[float]]:
+def groups(
+    record: Record,
+    flows: Sequence[FlowFigures[float]],
+    bottlenecks: Mapping[str, tuple[int, float]],
+) -> list[GroupFigures[float]]:
     """Add up the figures of the flows of every group that has several flows.
 
     `cwnd_mean` is the sum of their mean windows, `completion_s` the time of the transfer that all
-    of them carry, if they carry one.
+    of them carry, if they carry one. `link_share` is the payload that the bottlenecks of the flows
+    sent, divided by what those links could send together; `bottlenecks` gives the link of each flow
+    that has one, and its rate in bit/s.
     """
     found: dict[str, list[FlowFigures[float]]] = {}
     for flow in flows:
         found.setdefault(flow["group"], []).append(flow)
-    return [_sums(record, name, flows) for name, flows in found.items() if len(flows) > 1]
+    several = {name: members for name, members in found.items() if len(members) > 1}
+    return [_sums(record, name, members, bottlenecks) for name, members in several.items()]
 
 
 def _loss_rate(record: Record, names: Sequence[str]) -> float | None:
@@ -63,7 +70,12 @@ def _loss_rate(record: Record, names: Sequence[str]) -> float | None:
     return lost / sent if sent else None
 
 
-def _sums(record: Record, name: str, members: Sequence[FlowFigures[float]]) -> GroupFigures[float]:
+def _sums(
+    record: Record,
+    name: str,
+    members: Sequence[FlowFigures[float]],
+    bottlenecks: Mapping[str, tuple[int, float]],
+) -> GroupFigures[float]:
     completions = {flow["completion_s"] for flow in members}
     controllers = dict.fromkeys(flow["controller"] for flow in members)
     values: Sequence[Mapping[str, Any]] = members
@@ -73,11 +85,25 @@ def _sums(record: Record, name: str, members: Sequence[FlowFigures[float]]) -> G
         "controller": ", ".join(controllers),
         "flows": len(members),
         **{key: _sum([flow[key] for flow in values]) for key in (*SUMMED, *COUNTED)},
+        "link_share": _link_share(members, bottlenecks),
         "completion_s": completions.pop() if len(completions) == 1 else None,
         "loss_rate": _loss_rate(record, [flow["name"] for flow in members]),
     }
     group: GroupFigures[float] = found
     return group
+
+
+def _link_share(
+    members: Sequence[FlowFigures[float]], bottlenecks: Mapping[str, tuple[int, float]]
+) -> float | None:
+    """Give the share of all bottlenecks of a group: a link counts once, however many flows use it."""
+    known = [
+        (share, bottlenecks[flow["name"]])
+        for flow in members
+        if (share := flow["link_share"]) is not None
+    ]
+    rates = dict(bottleneck for _, bottleneck in known)
+    return sum(share * rate for share, (_, rate) in known) / sum(rates.values()) if known else None
 
 
 def _sum(values: Sequence[float | None]) -> float | None:

@@ -73,7 +73,7 @@ def measure(record: Record) -> RunFigures:
         flow["loss_sync"] = coincidence.joined.get(flow["name"])
         if flow["name"] in changes:
             flow["mode_changes_per_s"] = changes[flow["name"]]
-    several = groups(record, flows)
+    several = groups(record, flows, _bottlenecks(record))
     noted = {key: meta[key] for key in ("kernel", "trust", "tries") if key in meta}
     found: Any = {
         "title": scenario["title"],
@@ -278,6 +278,16 @@ def _completions(record: Record) -> dict[str, float]:
         .agg((pl.col("end_s") - pl.col("start_s")).mean())
     )
     return {str(flow): float(mean) for flow, mean in means.iter_rows()}
+
+
+def _bottlenecks(record: Record) -> dict[str, tuple[int, float]]:
+    """The slowest link on the way of the data of each flow that has one, and its rate in bit/s."""
+    rates = offered_bps(record)
+    return {
+        flow["name"]: (link, rates[link])
+        for flow in record.meta["scenario"]["flows"]
+        if (link := min(_route(flow), key=rates.__getitem__, default=None)) is not None
+    }
 
 
 def _bottleneck_bps(rates: Sequence[float], flow: Mapping[str, Any]) -> float | None:

@@ -5,7 +5,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use fairhaul_experiment::{Mistakes, Record, Scenario, read};
+use fairhaul_experiment::{CostEstimate, Mistakes, Record, Scenario, read};
 use fairhaul_sim::{Control, RunError, run};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
@@ -26,6 +26,8 @@ const ROW_S: f64 = 1e-6;
 const TRANSFER_S: f64 = 100e-6;
 /// The most memory of a case, kB: those that are drawn carry some ten thousand packets.
 const MEMORY_KB: i64 = 1 << 20;
+/// The most transfers of a case: each takes some 500 B while it is open.
+const MOST_TRANSFERS: f64 = 500_000.0;
 /// Longest message about one mistake, characters.
 const LONGEST_MESSAGE: usize = 4000;
 
@@ -102,7 +104,7 @@ pub enum Verdict {
     Fine(f64),
     /// It is no scenario, and was refused as it should be.
     Refused,
-    /// The run was stopped at the budget, or ended with an error that tells a person what to do.
+    /// The run was stopped at the budget, ended with an error that tells a person what to do, or is too large.
     Unfinished,
     /// Something does not hold.
     Broken(Complaint),
@@ -139,6 +141,9 @@ fn attempt(text: &str, file: &str, budget_s: f64) -> Result<Verdict, Complaint> 
         Ok(study) => study.base,
         Err(mistakes) => return refused(&mistakes, file).map(|()| Verdict::Refused),
     };
+    if CostEstimate::of(&scenario).transfers > MOST_TRANSFERS {
+        return Ok(Verdict::Unfinished);
+    }
     let (first, cost) = timed(&scenario, budget_s, false)?;
     let Some(first) = first else { return Ok(Verdict::Unfinished) };
     let share = affordable(&scenario, &first, cost)?;
