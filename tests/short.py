@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 
 from fairhaul.papers.experiment import Found, Key
 from fairhaul.papers.run import Paper
-from fairhaul.runs import for_each, with_seeds
+from fairhaul.runs import for_each
+from fairhaul.scenario import with_seeds
 
 
 def found(

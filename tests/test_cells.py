@@ -11,9 +11,10 @@ import polars as pl
 import pytest
 
 from fairhaul import RunError, cells
+from fairhaul.answers import valid_runs
 from fairhaul.cells import work
 from fairhaul.cells.table import CELLS
-from fairhaul.runs import Engine, valid_runs
+from fairhaul.runs import Engine
 from fairhaul.scenario import ScenarioError, read_one
 from tests.conftest import Fairhaul
 

@@ -82,7 +82,12 @@ def test_literal_and_mended_zombies_differ_while_the_list_fills() -> None:
         ("gred", 2, {}, "unknown counter 'gred'; did you mean 'sred'?"),
         ("sred", 2, {"entries": 0}, "sred: entries: wanted a whole number from 1 to"),
         ("sred", 2, {"weight": 1.5}, "sred: weight: wanted a number from"),
-        ("nred", 2, {"levels": "many"}, 'nred: levels: wanted a whole number from 1 to 16, not "many"'),
+        (
+            "nred",
+            2,
+            {"levels": "many"},
+            'nred: levels: wanted a whole number from 1 to 16, not "many"',
+        ),
         ("nred", 2, {"entries": 3}, 'nred has no parameter "entries"; choose from bins, levels'),
         ("exact", 0, {}, "rates: wanted at least one rate above 0"),
         ("exact", [1, -1], {}, "rates: wanted numbers of at least 0"),

@@ -388,9 +388,13 @@ def test_a_name_that_is_taken_is_refused(kernel: Pair) -> None:
         place=kernel.place.parent / "other",
     )
     error = refused(elsewhere, "install", "bic", "--as", ONE)
-    assert f"the kernel already has a controller {ONE}, which was not installed by Fairhaul" in error
+    assert (
+        f"the kernel already has a controller {ONE}, which was not installed by Fairhaul" in error
+    )
     removed(kernel)
-    assert "is not a valid name for a controller" in refused(kernel, "install", "reno", "--as", "cubic")
+    assert "is not a valid name for a controller" in refused(
+        kernel, "install", "reno", "--as", "cubic"
+    )
 
 
 @needs_kernel

@@ -17,6 +17,7 @@ import pytest
 
 import fairhaul as package
 from fairhaul import _core, runs
+from fairhaul import scenario as scenarios
 from fairhaul.cli import status_of
 from fairhaul.record import TABLES
 from fairhaul.results import Fairness, FlowFigures, LinkFigures, RunFigures
@@ -341,5 +342,5 @@ def test_an_interrupt_ends_at_once_and_leaves_nothing(
 def test_a_bar_says_what_runs_in_a_few_words() -> None:
     (alone,) = package.read(SMALL)
     swept = package.read(SMALL + '[sweep]\n"flow.near.rtt" = ["40 ms", "60 ms"]\n')
-    assert runs.label(alone) == "Two flows, seed 1"
-    assert runs.label(swept[1].with_seed(7)) == "rtt = 60 ms, seed 7"
+    assert scenarios.label(alone) == "Two flows, seed 1"
+    assert scenarios.label(swept[1].with_seed(7)) == "rtt = 60 ms, seed 7"

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from fairhaul._core import RunError, Scenario, ScenarioError, Stopped, __version__
 
 if TYPE_CHECKING:
+    from fairhaul.answers import Answer, Answers
     from fairhaul.comparison import Comparison, compare
     from fairhaul.host import Refused
     from fairhaul.look import catalogue, schema
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from fairhaul.record import read as read_record
     from fairhaul.record import write as write_record
     from fairhaul.report import write_report
-    from fairhaul.runs import Answer, Answers, Progress, for_each, run, run_each, run_many
+    from fairhaul.runs import Progress, for_each, run, run_each, run_many
     from fairhaul.scenario import read
 
 __all__ = [

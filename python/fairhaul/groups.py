@@ -96,7 +96,7 @@ def _sums(
 def _link_share(
     members: Sequence[FlowFigures[float]], bottlenecks: Mapping[str, tuple[int, float]]
 ) -> float | None:
-    """Give the share of all bottlenecks of a group: a link counts once, however many flows use it."""
+    """Give the share of a group's bottlenecks: each link counts once, however many flows use it."""
     known = [
         (share, bottlenecks[flow["name"]])
         for flow in members

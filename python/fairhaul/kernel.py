@@ -17,7 +17,15 @@ from fairhaul.renamed import renamed
 from fairhaul.scenario import plain
 
 if TYPE_CHECKING:
-    from fairhaul.results import Changed, Installed, KernelStatus, Port, Removed, Verified, Watched
+    from fairhaul.host_results import (
+        Changed,
+        Installed,
+        KernelStatus,
+        Port,
+        Removed,
+        Verified,
+        Watched,
+    )
 
 OnEvent = Callable[[Line], None]
 

@@ -20,7 +20,7 @@ from fairhaul.host import Line, Refused, ask
 from fairhaul.renamed import renamed
 
 if TYPE_CHECKING:
-    from fairhaul.results import CleanResult, ShellResult
+    from fairhaul.host_results import CleanResult, ShellResult
 
 OnEvent = Callable[[Line], None]
 

@@ -11,32 +11,37 @@ import json
 import os
 import threading
 import time
-import tomllib
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from operator import index as whole
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from fairhaul import _core, lab
-from fairhaul.estimate import summary
+from fairhaul.answers import Answer, Answers
 from fairhaul.measures import measure
 from fairhaul.memory import per_run
-from fairhaul.nearest import hint
 from fairhaul.record import SCHEMA, Record
 from fairhaul.renamed import renamed
-from fairhaul.results import document
-from fairhaul.scenario import Scenario, ScenarioError, Settings, Source, read_one
+from fairhaul.scenario import (
+    Scenario,
+    Settings,
+    Source,
+    flow_index,
+    label,
+    read_one,
+    variant,
+    with_seeds,
+)
 
 if TYPE_CHECKING:
-    from fairhaul.results import ManyResults, OneResult, RunFigures, ScenarioResult
+    from fairhaul.results import RunFigures
 
 T = TypeVar("T")
 Engine = Literal["sim", "lab"]
 
 LOOK_EVERY_S = 0.1
-LARGEST_SEED = 2**64 - 1
 
 # Runs for each that runs at a time that `run_each` has begun and not yet given.
 AHEAD = 4
@@ -56,78 +61,6 @@ class Progress:
 
 
 OnProgress = Callable[[Progress], None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Answer:
-    """The results of one scenario, one entry per seed.
-
-    `records` hold what happened in each run, `measures` the figures of each run, as `measure` gives
-    them.
-    """
-
-    records: tuple[Record, ...]
-    measures: tuple[RunFigures, ...]
-
-    def to_dict(self) -> OneResult:
-        """Give the object that `fairhaul run --json` prints for one scenario.
-
-        It has the same keys whatever the number of seeds: `schema`, `title`, `variant`, `runs` and
-        `summary`.
-
-        Raises:
-            RunError: no run is valid, which can happen in the lab only.
-        """
-        found: Any = document([scenario_result(self.measures)])
-        result: OneResult = found
-        return result
-
-
-class Answers(list[Answer]):
-    """The answers of several scenarios, in their order."""
-
-    def to_dict(self) -> OneResult | ManyResults:
-        """Give the object that `fairhaul run --json` prints for these scenarios.
-
-        Of several scenarios it has the keys `schema` and `scenarios`, of one those of
-        `Answer.to_dict`.
-
-        Raises:
-            RunError: of one scenario no run is valid, which can happen in the lab only.
-        """
-        return document([scenario_result(answer.measures) for answer in self])
-
-
-def scenario_result(measures: Sequence[RunFigures]) -> ScenarioResult:
-    """Put the figures of one scenario's runs into one object, with their summary."""
-    first = measures[0]
-    found: Any = {
-        "title": first["title"],
-        "variant": first.get("variant", {}),
-        "runs": list(measures),
-        "summary": summary(valid_runs(measures)),
-    }
-    result: ScenarioResult = found
-    return result
-
-
-def is_valid(run: Mapping[str, Any]) -> bool:
-    """Whether a run is valid, by its figures or by the `meta` of its record."""
-    return bool(run.get("trust", {}).get("valid", True))
-
-
-def valid_runs(measures: Sequence[RunFigures]) -> list[RunFigures]:
-    """Give the valid runs: all of the simulator's, and those of the lab that kept up.
-
-    Raises:
-        RunError: no run is valid.
-    """
-    found = [run for run in measures if is_valid(run)]
-    if not found:
-        reasons = sorted({reason for run in measures for reason in run["trust"]["reasons"]})
-        title = titled(measures[0]["title"], measures[0].get("variant", {}))
-        raise _core.RunError(f"{title}: no run is valid: {'; '.join(reasons)}")
-    return found
 
 
 @renamed(set="overrides", on="engine", watch="on_progress")
@@ -251,16 +184,6 @@ def _grouped(results: Iterator[tuple[Record, RunFigures]], each: int) -> Iterato
             answer = _answer(part)
             part = []
             yield answer
-
-
-def with_seeds(scenario: Scenario, seeds: int) -> list[Scenario]:
-    """Give `scenario` with its own seed and those after it."""
-    seeds = whole(seeds)
-    if seeds < 1:
-        raise ValueError(f"seeds = {seeds}: at least one is required")
-    if scenario.seed + seeds - 1 > LARGEST_SEED:
-        raise ScenarioError(f"{seeds} seeds counted up from {scenario.seed} exceed 2^64 - 1")
-    return [scenario.with_seed(scenario.seed + i) for i in range(seeds)]
 
 
 def for_each(
@@ -433,30 +356,6 @@ class RunPool:
                 running=tuple(label(self._plan[i]) for i in sorted(self._runs)),
                 figured=tuple(label(self._plan[i]) for i in sorted(self._figuring)),
             )
-
-
-def flow_index(scenario: Scenario, name: str) -> int:
-    """Give the index of the flow `name` of `scenario`."""
-    names = [flow["name"] for flow in json.loads(scenario.describe())["flows"]]
-    if name in names:
-        return names.index(name)
-    raise ScenarioError(f"{scenario.title}: unknown flow {name!r}; {hint(name, names)}")
-
-
-def variant(scenario: Scenario) -> dict[str, Any]:
-    """The keys and values that `[sweep]` set for `scenario`."""
-    return {key: tomllib.loads(f"x = {value}")["x"] for key, value in scenario.variant}
-
-
-def label(scenario: Scenario) -> str:
-    """Name a run in a few words: the values that `[sweep]` set, or the title, and the seed."""
-    settings = [f"{key.rpartition('.')[2]} = {value}" for key, value in variant(scenario).items()]
-    return ", ".join([*(settings or [scenario.title]), f"seed {scenario.seed}"])
-
-
-def titled(title: str, variant: Mapping[str, Any]) -> str:
-    """Give a title with the values that `[sweep]` set."""
-    return ", ".join([title, *(f"{key} = {value}" for key, value in variant.items())])
 
 
 def _outcome(run: _core.Run | lab.Run) -> tuple[Any, float]:

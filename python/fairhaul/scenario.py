@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Mapping, Sequence
+from operator import index as whole
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from fairhaul import _core
 from fairhaul._core import Scenario, ScenarioError
+from fairhaul.nearest import hint
 from fairhaul.renamed import renamed
 
 __all__ = [
@@ -17,15 +20,22 @@ __all__ = [
     "ScenarioError",
     "Settings",
     "Source",
+    "flow_index",
+    "label",
     "plain",
     "read",
     "read_as_typed",
     "read_one",
+    "titled",
     "toml",
+    "variant",
+    "with_seeds",
 ]
 
 Source = str | PathLike[str] | Mapping[str, object]
 Settings = Mapping[str, object]
+
+LARGEST_SEED = 2**64 - 1
 
 
 @renamed(set="overrides")
@@ -104,3 +114,37 @@ def _text(source: Source) -> tuple[str, str]:
         raise ScenarioError(f"{source}:{line}: not UTF-8 at byte {error.start}") from None
     except OSError as error:
         raise ScenarioError(f"{source}: {(error.strerror or str(error)).lower()}") from None
+
+
+def variant(scenario: Scenario) -> dict[str, Any]:
+    """The keys and values that `[sweep]` set for `scenario`."""
+    return {key: tomllib.loads(f"x = {value}")["x"] for key, value in scenario.variant}
+
+
+def label(scenario: Scenario) -> str:
+    """Name a run in a few words: the values that `[sweep]` set, or the title, and the seed."""
+    settings = [f"{key.rpartition('.')[2]} = {value}" for key, value in variant(scenario).items()]
+    return ", ".join([*(settings or [scenario.title]), f"seed {scenario.seed}"])
+
+
+def titled(title: str, variant: Mapping[str, Any]) -> str:
+    """Give a title with the values that `[sweep]` set."""
+    return ", ".join([title, *(f"{key} = {value}" for key, value in variant.items())])
+
+
+def flow_index(scenario: Scenario, name: str) -> int:
+    """Give the index of the flow `name` of `scenario`."""
+    names = [flow["name"] for flow in json.loads(scenario.describe())["flows"]]
+    if name in names:
+        return names.index(name)
+    raise ScenarioError(f"{scenario.title}: unknown flow {name!r}; {hint(name, names)}")
+
+
+def with_seeds(scenario: Scenario, seeds: int) -> list[Scenario]:
+    """Give `scenario` with its own seed and those after it."""
+    seeds = whole(seeds)
+    if seeds < 1:
+        raise ValueError(f"seeds = {seeds}: at least one is required")
+    if scenario.seed + seeds - 1 > LARGEST_SEED:
+        raise ScenarioError(f"{seeds} seeds counted up from {scenario.seed} exceed 2^64 - 1")
+    return [scenario.with_seed(scenario.seed + i) for i in range(seeds)]

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tools.gallery import ROOT, Key
 from fairhaul.measures import measure
 from fairhaul.report import charts, plots
 from fairhaul.report.bins import level, rate, tidy, whole_run
@@ -19,6 +18,8 @@ from fairhaul.report.charts import TIME, Look
 from fairhaul.report.look import colour, dash
 from fairhaul.report.plots import Curve, Scale
 from fairhaul.report.vega import Row, Spec, column, layers, mark, words
+from tools import ROOT
+from tools.gallery import Key
 
 if TYPE_CHECKING:
     from fairhaul.record import Record

@@ -211,8 +211,10 @@ def _run(
     done: Callable[[Cell, Figures, int], None],
 ) -> None:
     """Run `tasks`; `done` gets the figures of valid runs, and the number of invalid runs."""
+    from fairhaul.answers import valid_runs
     from fairhaul.measures import measure
-    from fairhaul.runs import for_each, valid_runs, with_seeds
+    from fairhaul.runs import for_each
+    from fairhaul.scenario import with_seeds
 
     plan = [
         (task, seeded)

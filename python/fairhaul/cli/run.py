@@ -120,8 +120,9 @@ def run(  # noqa: PLR0913, PLR0917
     A file with a [sweep] is run once for every combination of its values. With --engine lab, a
     scenario is run 5 times unless --seeds is given.
     """
+    from fairhaul.answers import scenario_result
     from fairhaul.results import document
-    from fairhaul.runs import scenario_result, with_seeds
+    from fairhaul.scenario import with_seeds
 
     if engine == "lab":
         seeds = seeds or REPEATS

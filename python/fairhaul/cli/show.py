@@ -70,8 +70,9 @@ def table(
 
 def measures(runs: Sequence[RunFigures]) -> None:
     """Print the figures of one scenario: of its one run, or the means over several runs."""
+    from fairhaul.answers import valid_runs
     from fairhaul.estimate import summary
-    from fairhaul.runs import titled, valid_runs
+    from fairhaul.scenario import titled
 
     first, everything = runs[0], runs
     runs = valid_runs(runs)

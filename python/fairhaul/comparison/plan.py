@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from fairhaul.comparison.question import STANDARD, Question, Transport
 from fairhaul.measures import ENOUGH_LOSS_EVENTS, measure
-from fairhaul.runs import for_each, with_seeds
-from fairhaul.scenario import Scenario, ScenarioError, read_one
+from fairhaul.runs import for_each
+from fairhaul.scenario import Scenario, ScenarioError, read_one, with_seeds
 
 if TYPE_CHECKING:
     from fairhaul.record import Record

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fairhaul.answers import is_valid
 from fairhaul.papers.experiment import Case, Experiment, Found, Key, Numbers
-from fairhaul.runs import for_each, is_valid, with_seeds
+from fairhaul.runs import for_each
+from fairhaul.scenario import with_seeds
 
 if TYPE_CHECKING:
     from fairhaul.record import Record

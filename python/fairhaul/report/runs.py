@@ -15,8 +15,7 @@ from fairhaul.report import Figure, Section, Table, words
 from fairhaul.report import figures as draw
 from fairhaul.report.page import write as write_page
 from fairhaul.report.renderer import Renderer
-from fairhaul.runs import titled
-from fairhaul.scenario import ScenarioError
+from fairhaul.scenario import ScenarioError, titled
 
 if TYPE_CHECKING:
     from fairhaul.results import RunFigures

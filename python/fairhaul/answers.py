@@ -1,0 +1,88 @@
+"""Answers: the records and figures of the runs of a scenario, and which of them are valid."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fairhaul import _core
+from fairhaul.estimate import summary
+from fairhaul.record import Record
+from fairhaul.results import document
+from fairhaul.scenario import titled
+
+if TYPE_CHECKING:
+    from fairhaul.results import ManyResults, OneResult, RunFigures, ScenarioResult
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """The results of one scenario, one entry per seed.
+
+    `records` hold what happened in each run, `measures` the figures of each run, as `measure` gives
+    them.
+    """
+
+    records: tuple[Record, ...]
+    measures: tuple[RunFigures, ...]
+
+    def to_dict(self) -> OneResult:
+        """Give the object that `fairhaul run --json` prints for one scenario.
+
+        It has the same keys whatever the number of seeds: `schema`, `title`, `variant`, `runs` and
+        `summary`.
+
+        Raises:
+            RunError: no run is valid, which can happen in the lab only.
+        """
+        found: Any = document([scenario_result(self.measures)])
+        result: OneResult = found
+        return result
+
+
+class Answers(list[Answer]):
+    """The answers of several scenarios, in their order."""
+
+    def to_dict(self) -> OneResult | ManyResults:
+        """Give the object that `fairhaul run --json` prints for these scenarios.
+
+        Of several scenarios it has the keys `schema` and `scenarios`, of one those of
+        `Answer.to_dict`.
+
+        Raises:
+            RunError: of one scenario no run is valid, which can happen in the lab only.
+        """
+        return document([scenario_result(answer.measures) for answer in self])
+
+
+def scenario_result(measures: Sequence[RunFigures]) -> ScenarioResult:
+    """Put the figures of one scenario's runs into one object, with their summary."""
+    first = measures[0]
+    found: Any = {
+        "title": first["title"],
+        "variant": first.get("variant", {}),
+        "runs": list(measures),
+        "summary": summary(valid_runs(measures)),
+    }
+    result: ScenarioResult = found
+    return result
+
+
+def is_valid(run: Mapping[str, Any]) -> bool:
+    """Whether a run is valid, by its figures or by the `meta` of its record."""
+    return bool(run.get("trust", {}).get("valid", True))
+
+
+def valid_runs(measures: Sequence[RunFigures]) -> list[RunFigures]:
+    """Give the valid runs: all of the simulator's, and those of the lab that kept up.
+
+    Raises:
+        RunError: no run is valid.
+    """
+    found = [run for run in measures if is_valid(run)]
+    if not found:
+        reasons = sorted({reason for run in measures for reason in run["trust"]["reasons"]})
+        title = titled(measures[0]["title"], measures[0].get("variant", {}))
+        raise _core.RunError(f"{title}: no run is valid: {'; '.join(reasons)}")
+    return found
