@@ -138,7 +138,7 @@ def test_all_mistakes_are_told_at_once(fairhaul: Fairhaul) -> None:
         (("--buffer", "100 paket"), 'did you mean "100 packets"?'),
         (("--size", "1"), '; for example "1 GB"'),
         (("--against", "4xrenno"), 'did you mean "reno"?'),
-        (("--against", "4xxcp"), "takes its rate from routers"),
+        (("--against", "4xxcp"), "needs routers that assign its rate"),
     ],
 )
 def test_each_mistake_shows_a_way_out(
