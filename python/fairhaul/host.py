@@ -29,7 +29,7 @@ def ask(
     on_event: Callable[[Line], None] = lambda _: None,
     started: Started = lambda _: None,
     descriptors: Sequence[int] = (),
-    program: Path = PROGRAM,
+    program: Path | None = None,
 ) -> Any:
     """Have `fairhaul-host` carry out a request, and give its result.
 
@@ -39,12 +39,13 @@ def ask(
             `look` (a measurement) at a watched eBPF port.
         started: called with the process, so that the caller can end it.
         descriptors: file descriptors that the process inherits, under the same numbers.
-        program: Another program that answers in the same way.
+        program: another program that answers in the same way; by default `fairhaul-host`.
 
     Raises:
         Refused: this host cannot do it; nothing was changed.
         RunError: it failed on the way.
     """
+    program = program or PROGRAM
     if not program.is_file():
         raise Refused(
             "this installation has no fairhaul-host: it is built only on Linux, with clang, llvm, "
