@@ -229,7 +229,7 @@ mod tests {
         assert_eq!((found["original"], found["reno_half"]), (0, 1));
         flow.controller.settings = Settings::defaults(&OTHERS).with("variant", 1.0);
         let said = values(&note(&flow), &flow).unwrap_err().to_string();
-        assert!(said.ends_with("say variant = \"original\" or variant = \"refined\""), "{said}");
+        assert!(said.ends_with("set variant = \"original\" or variant = \"refined\""), "{said}");
     }
 
     /// Whoever adds a word decides what it is to the twin: a value in `meaning`, or a line here.
@@ -304,9 +304,9 @@ mod tests {
     fn what_a_twin_cannot_be_is_refused() {
         for (controller, word) in [
             ("{ kind = \"fhstcp\", rtt = \"sample\" }", "\"rtt\""),
-            ("{ kind = \"fhstcp\", train = 44 }", "say train = 1"),
+            ("{ kind = \"fhstcp\", train = 44 }", "set train = 1"),
             ("{ kind = \"bic\", variant = \"linux\" }", "\"variant\""),
-            ("{ kind = \"ghstcp\", sigma = \"cycle\" }", "say sigma = \"minimum\" or sigma = \"round\""),
+            ("{ kind = \"ghstcp\", sigma = \"cycle\" }", "set sigma = \"minimum\" or sigma = \"round\""),
         ] {
             let said = of(controller).unwrap_err().to_string();
             assert!(said.contains(word), "{said}");

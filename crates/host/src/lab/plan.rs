@@ -395,7 +395,7 @@ mod tests {
             "{said}"
         );
         let said = refused("controller = { kind = \"cubic\", beta = 0.5 }", &none);
-        assert!(said.contains("takes no \"beta\""), "{said}");
+        assert!(said.contains("no parameter \"beta\""), "{said}");
         let said = refused("controller = \"xcp\"", &none);
         assert!(said.contains("a header that the kernel does not have"), "{said}");
     }
