@@ -417,7 +417,7 @@ def test_a_terminal_that_was_not_handed_over_is_refused(terminal: list[int]) -> 
         "receivers": [],
         "terminal": terminal,
     }
-    with pytest.raises(host.Refused, match=f"no descriptor {terminal[0]} was handed over"):
+    with pytest.raises(host.Refused, match=f"file descriptor {terminal[0]} was not passed"):
         host.ask(request)
 
 
@@ -434,7 +434,7 @@ def test_a_descriptor_is_taken_once(file: Path) -> None:
         "terminal": [number, number],
     }
     try:
-        with pytest.raises(host.Refused, match=f"no descriptor {number} was handed over"):
+        with pytest.raises(host.Refused, match=f"file descriptor {number} was not passed"):
             host.ask(request, descriptors=[number])
     finally:
         os.close(number)
