@@ -284,18 +284,22 @@ def test_synctcp_reads_time_stamps_in_the_unit_that_the_routes_have(
     if microseconds:
         for name in (kernel.near, kernel.far):
             sh(*_within(name), PYTHON, program, "microseconds", "10.199.0.0/24", "wire")
-    lost = {}
     installed(kernel, "synctcp", "--as", ONE)
-    for floor in ("10 ms", "100 ms"):
-        us = 1000 * int(floor.removesuffix(" ms"))
-        assert kernel.fairhaul("kernel", "set", ONE, f"qmax_floor={us}us").returncode == 0
-        receiver = _sink(kernel)
-        words = ("send", kernel.address, "5298", ONE, "3")
-        told = json.loads(sh(*_within(kernel.near), PYTHON, program, *words))
-        receiver.kill()
-        receiver.wait()
-        assert told["microseconds"] is microseconds
-        lost[floor] = told["retransmitted"]
+    # The fewest of some runs: a busy machine makes a sender lose more, never less.
+    lost: dict[str, int] = {}
+    for _ in range(4):
+        for floor in ("10 ms", "100 ms"):
+            us = 1000 * int(floor.removesuffix(" ms"))
+            assert kernel.fairhaul("kernel", "set", ONE, f"qmax_floor={us}us").returncode == 0
+            receiver = _sink(kernel)
+            words = ("send", kernel.address, "5298", ONE, "3")
+            told = json.loads(sh(*_within(kernel.near), PYTHON, program, *words))
+            receiver.kill()
+            receiver.wait()
+            assert told["microseconds"] is microseconds
+            lost[floor] = min(told["retransmitted"], lost.get(floor, told["retransmitted"]))
+        if lost["100 ms"] > lost["10 ms"]:
+            break
     removed(kernel)
     sh("ip", "netns", "exec", kernel.near, "tc", "qdisc", "del", "dev", "wire", "root")
     assert lost["100 ms"] > lost["10 ms"]
