@@ -1,14 +1,15 @@
 //! A scenario that breaks an invariant, made as small as it can be while it breaks the same.
 
-use crate::check::{Complaint, Kind, Verdict};
+use crate::check::Verdict;
 use crate::doc::{Item, Keys};
 use crate::judge::Judge;
+use crate::violation::{Invariant, Violation};
 
 /// So many other scenarios are tried at most.
 const MOST_TRIES: usize = 400;
 
-/// The smallest scenario found that breaks the invariant of `kind`, and what it does.
-pub fn shrink(judge: &Judge, start: &Keys, first: Complaint) -> (Keys, Complaint) {
+/// The smallest scenario found that breaks the same invariant, and what it does.
+pub fn shrink(judge: &Judge, start: &Keys, first: Violation) -> (Keys, Violation) {
     let mut search = Search { judge, what: what(&first), best: start.clone(), said: first, tries: 0 };
     while search.tries < MOST_TRIES && (search.drop_items() | search.simplify()) {}
     (search.best, search.said)
@@ -16,9 +17,9 @@ pub fn shrink(judge: &Judge, start: &Keys, first: Complaint) -> (Keys, Complaint
 
 struct Search<'a> {
     judge: &'a Judge,
-    what: (Kind, String),
+    what: (Invariant, String),
     best: Keys,
-    said: Complaint,
+    said: Violation,
     tries: usize,
 }
 
@@ -30,8 +31,8 @@ impl Search<'_> {
         }
         self.tries += 1;
         match self.judge.judge(&keys.short()) {
-            Verdict::Broken(complaint) if what(&complaint) == self.what => {
-                (self.best, self.said) = (keys, complaint);
+            Verdict::Broken(violation) if what(&violation) == self.what => {
+                (self.best, self.said) = (keys, violation);
                 true
             }
             _ => false,
@@ -74,10 +75,10 @@ impl Search<'_> {
     }
 }
 
-/// What a complaint is about: the invariant, and of a figure its name.
-fn what(complaint: &Complaint) -> (Kind, String) {
-    let figure = complaint.text.split(' ').next().filter(|_| complaint.kind == Kind::Bounds);
-    (complaint.kind, figure.unwrap_or_default().to_owned())
+/// What a violation is about: the invariant, and of a figure its name.
+fn what(violation: &Violation) -> (Invariant, String) {
+    let figure = violation.text.split(' ').next().filter(|_| violation.invariant == Invariant::Bounds);
+    (violation.invariant, figure.unwrap_or_default().to_owned())
 }
 
 /// Simpler items, the simplest first.

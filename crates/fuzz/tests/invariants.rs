@@ -36,7 +36,7 @@ fn all(count: u64, text: impl Fn(u64) -> String + Sync) -> (Vec<String>, u64) {
             }
             let text = text(number);
             match judge().judge(&text) {
-                Verdict::Broken(complaint) => broken.push(format!("case {number}: {complaint}\n{text}")),
+                Verdict::Broken(violation) => broken.push(format!("case {number}: {violation}\n{text}")),
                 Verdict::Refused => drop(refused.fetch_add(1, Ordering::Relaxed)),
                 _ => {}
             }
