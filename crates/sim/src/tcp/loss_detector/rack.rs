@@ -7,7 +7,7 @@
 use fairhaul_units::{Ack, Span, Time};
 
 use super::flight::{Flight, SentPacket};
-use super::{DUP_THRESHOLD, Scoreboard};
+use crate::tcp::{DUP_THRESHOLD, Scoreboard};
 
 /// The reordering window grows by one part of this of the smallest round trip with each round in which a packet was
 /// retransmitted needlessly.

@@ -1,0 +1,6 @@
+//! How a sender detects losses.
+
+mod flight;
+mod rack;
+
+pub use rack::{AckTiming, Rack};
