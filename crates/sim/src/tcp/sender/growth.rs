@@ -25,10 +25,7 @@ impl<C: Controller + Clone> Sender<C> {
             packets: real(delivered),
             marked: if ack.ece && self.exact_echo() { real(delivered) } else { 0.0 },
             lost: real(lost),
-            rtt: match &self.rack_tlp {
-                None => now.since(ack.echo),
-                Some(rack_tlp) => rack_tlp.rack.sample().unwrap_or(now.since(ack.echo)),
-            },
+            rtt: self.detector.rtt_sample().unwrap_or(now.since(ack.echo)),
             srtt: self.rtt.smoothed(),
             min_rtt: self.rtt.smallest(),
             one_way: self.config.clock.reads(ack.arrived).since(ack.echo),

@@ -38,7 +38,7 @@ impl<C: Controller + Clone> Sender<C> {
                 window: self.window,
                 controller: self.controller.clone(),
                 rtt: self.rtt.clone(),
-                no_fast_below: self.no_fast_below,
+                no_fast_below: self.detector.no_fast_below(),
             }));
         }
     }
@@ -68,8 +68,7 @@ impl<C: Controller + Clone> Sender<C> {
         if self.undo_state.is_none() && self.resent_since == Time::NEVER {
             return None;
         }
-        let rack_tlp = self.rack_tlp.as_ref();
-        let done = rack_tlp.map_or(self.board.resent_is_done(), |by_time| by_time.rack.resent_is_done());
+        let done = self.detector.resent_is_done(&self.board);
         if done {
             self.resent_since = Time::NEVER;
         }
@@ -81,13 +80,8 @@ impl<C: Controller + Clone> Sender<C> {
         // flight with slow start from there. The late packets fill most of it.
         self.window = saved.window;
         self.controller.clone_from(&saved.controller);
-        self.no_fast_below = saved.no_fast_below;
-        match &mut self.rack_tlp {
-            Some(rack_tlp) => rack_tlp.rack.undo_losses(&mut self.board),
-            None => self.board.forget_losses(),
-        }
-        (self.state, self.in_cwr) = (CaState::Open, false);
-        (self.dup_acks, self.partial_acks, self.urgent) = (0, 0, false);
+        self.detector.undo(&mut self.board, saved.no_fast_below);
+        (self.state, self.in_cwr, self.urgent) = (CaState::Open, false, false);
         self.rearm(now);
         let since = saved.began;
         if saved.unsent.is_some() {
