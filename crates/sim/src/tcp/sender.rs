@@ -11,20 +11,19 @@ mod growth;
 mod integer_cwnd;
 mod outgoing;
 mod recovery;
+mod slow_start;
 mod timers;
 mod undo;
 mod usage;
 
 use fairhaul_cc::{Cause, Congestion, Controller, Window};
-use fairhaul_experiment::{Rto, SlowStart};
+use fairhaul_experiment::Rto;
 use fairhaul_units::{Ack, Data, Ecn, HEADER, Span, Time, real};
+use slow_start::DelayExit;
 use undo::UndoState;
 use usage::Usage;
 
-use super::{
-    BufferLimits, HyStart, HyStartPp, LossDetector, Pacer, Prr, RateSampler, RttEstimator, Scoreboard,
-    SenderConfig,
-};
+use super::{BufferLimits, LossDetector, Pacer, Prr, RateSampler, RttEstimator, Scoreboard, SenderConfig};
 
 /// What a poll gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,10 +97,7 @@ pub struct Sender<C> {
     detector: LossDetector,
     rtt: RttEstimator,
     pacer: Pacer,
-    /// Of the first slow start, where it ends by delay; boxed, since few have it and none for long.
-    hystart_pp: Option<Box<HyStartPp>>,
-    /// Of slow start, where a train or the delay ends it.
-    hystart: Option<Box<HyStart>>,
+    delay_exit: DelayExit,
     /// Samples of the path's rate, where the controller asks for them.
     rates: Option<Box<RateSampler>>,
     /// How the window is reduced in recovery, where that is in proportion to what is delivered.
@@ -136,8 +132,6 @@ pub struct Sender<C> {
 impl<C: Controller + Clone> Sender<C> {
     /// A sender that has not opened its connection.
     pub fn new(config: SenderConfig, controller: C) -> Sender<C> {
-        let hystart_pp = (config.slow_start == SlowStart::HyStartPp).then(Box::default);
-        let hystart = (config.slow_start == SlowStart::HyStart).then(Box::default);
         Sender {
             total: config.packets(),
             ready: u64::MAX,
@@ -151,8 +145,7 @@ impl<C: Controller + Clone> Sender<C> {
                 Rto::Scaled | Rto::Linux => RttEstimator::new(config.min_rto),
             },
             pacer: Pacer::new(config.max_pacing_rate),
-            hystart_pp,
-            hystart,
+            delay_exit: DelayExit::new(config.slow_start),
             rates: controller.samples_rate().then(Box::default),
             lost_told: 0,
             prr: Prr::new(config.recovery, controller.samples_rate()),

@@ -32,7 +32,7 @@ impl<C: Controller + Clone> Sender<C> {
             self.window.cwnd = 1.0;
             self.pacer.pause(now + self.rtt.timeout());
         }
-        self.hystart_pp = None;
+        self.delay_exit.on_reduction();
         self.marked_below = self.board.next();
         self.cwr = true;
         if self.prr.is_used_for_marks() && !single {

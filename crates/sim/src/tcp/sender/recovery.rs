@@ -4,6 +4,7 @@ use fairhaul_cc::{AckEvent, Cause, Controller};
 use fairhaul_experiment::Recovery;
 use fairhaul_units::{Ack, Time};
 
+use super::slow_start::DelayExit;
 use super::{CaState, Outcome, Sender};
 
 impl<C: Controller + Clone> Sender<C> {
@@ -30,7 +31,7 @@ impl<C: Controller + Clone> Sender<C> {
             }
         }
         if let Some(event) = event
-            && self.hystart_pp.is_some()
+            && let DelayExit::HyStartPp(_) = self.delay_exit
         {
             self.watch_delay(event);
         }
@@ -74,7 +75,7 @@ impl<C: Controller + Clone> Sender<C> {
             self.pacer.restart(now);
             self.cwr = true;
         }
-        self.hystart_pp = None;
+        self.delay_exit.on_reduction();
         self.detector.begin_recovery(&mut self.board);
         self.state = CaState::Recovery;
         self.recover = self.board.next();

@@ -1,11 +1,12 @@
 //! The timer: the retransmission timer [RFC 6298], or, before it, that of a probe or of reordering [RFC 8985].
 
 use fairhaul_cc::Controller;
-use fairhaul_experiment::{Rto, SlowStart};
+use fairhaul_experiment::Rto;
 use fairhaul_units::Time;
 
+use super::slow_start::DelayExit;
 use super::{CaState, Outcome, Sender};
-use crate::tcp::{HyStart, TimerEvent};
+use crate::tcp::TimerEvent;
 
 impl<C: Controller + Clone> Sender<C> {
     /// The timer has run out.
@@ -46,10 +47,7 @@ impl<C: Controller + Clone> Sender<C> {
             self.on_timeout_event(now); // later the threshold stays [RFC 5681, 3.1]
         }
         self.in_cwr = false;
-        self.hystart_pp = None;
-        if self.config.slow_start == SlowStart::HyStart {
-            self.hystart = Some(Box::new(HyStart::anew(now, self.board.next())));
-        }
+        self.delay_exit = DelayExit::after_timeout(self.config.slow_start, now, self.board.next());
         self.detector.on_timeout(&mut self.board, now);
         // The first packet may leave, whatever is still on its way.
         self.window.cwnd = (self.board.in_flight() + 1) as f64;
