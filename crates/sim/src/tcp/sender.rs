@@ -1,9 +1,9 @@
 //! The sender: what may leave, and what an acknowledgement means.
 //!
-//! It owns what every controller shares: the handshake, slow start, recovery (Reno, NewReno
-//! [RFC 6582], SACK [RFC 6675], RACK [RFC 8985]), its undo [RFC 4015], limited transmit [RFC 3042], the
-//! retransmission timer [RFC 6298], echoes of marks [RFC 3168] and the pacer. The engine tells it
-//! of what happens, then polls it until it has nothing to send.
+//! It owns what every controller shares: the handshake, slow start, recovery (Reno, NewReno [RFC 6582], SACK [RFC 6675],
+//! RACK [RFC 8985]) and its undo [RFC 4015], the retransmission timer [RFC 6298], echoes of marks [RFC 3168] and the pacer.
+//! Which packets are lost, and which of them to retransmit next, it asks its loss detector. The engine tells it of what
+//! happens, then polls it until it has nothing to send.
 
 mod burst;
 mod echo;
@@ -91,77 +91,78 @@ pub struct Sender<C> {
     total: u64,
     /// Packets that the application has ready.
     ready: u64,
+
     controller: C,
     window: Window,
+    /// Whether the window is what limits the sender.
+    usage: Usage,
+    /// What ends slow start before something is lost.
+    delay_exit: DelayExit,
+    pacer: Pacer,
+
     board: Scoreboard,
     detector: LossDetector,
     rtt: RttEstimator,
-    pacer: Pacer,
-    delay_exit: DelayExit,
     /// Samples of the path's rate, where the controller asks for them.
     rates: Option<Box<RateSampler>>,
-    /// How the window is reduced in recovery, where that is in proportion to what is delivered.
-    prr: Prr,
+    /// When the timer runs out, of whichever kind it is.
+    timer: Time,
+
     state: CaState,
+    /// Recovery ends when all below this packet is acknowledged.
     recover: u64,
+    /// A retransmission is due whatever is in flight: a recovery's first, or for a partial acknowledgement.
+    urgent: bool,
+    /// How the window is reduced where that is in proportion to what is delivered.
+    prr: Prr,
+    undo_state: UndoState<C>,
+
     /// The first packet that had not been sent when an echo last reduced the window.
     marked_below: u64,
     /// In Linux: an echo reduces the window in proportion to what is delivered (CA_CWR).
     in_cwr: bool,
-    /// Packets marked lost that were reported to the controller.
-    lost_told: u64,
-    /// The routers' feedback so far, bytes/s, where acknowledgements carry its sum.
-    router_feedback: i32,
     /// The window was reduced, and no new data have said so yet.
     cwr: bool,
+    /// The routers' feedback so far, bytes/s, where acknowledgements carry its sum.
+    router_feedback: i32,
+
+    /// Packets marked lost that were reported to the controller.
+    lost_reported: u64,
     /// The round under way is over when this packet is acknowledged, too.
     round_end: u64,
-    /// A retransmission is due whatever is in flight: a recovery's first, or for a partial acknowledgement.
-    urgent: bool,
-    /// Whether the window is what limits the sender.
-    usage: Usage,
-    timer: Time,
-    /// Stamp of the first packet sent again since all of those were acknowledged.
-    resent_since: Time,
-    /// What is restored if nothing was lost, as long as that is possible.
-    undo_state: Option<Box<UndoState<C>>>,
-    /// The same after a spurious timeout, until the timer has adapted to it.
-    rto_pending: Option<Box<UndoState<C>>>,
 }
 
 impl<C: Controller + Clone> Sender<C> {
     /// A sender that has not opened its connection.
     pub fn new(config: SenderConfig, controller: C) -> Sender<C> {
         Sender {
+            buffers: config.buffers,
             total: config.packets(),
             ready: u64::MAX,
-            buffers: config.buffers,
-            config,
             window: config.window(),
+            usage: Usage::NEW,
+            delay_exit: DelayExit::new(config.slow_start),
+            pacer: Pacer::new(config.max_pacing_rate),
             board: Scoreboard::default(),
             detector: LossDetector::new(config.recovery, config.min_rto),
             rtt: match config.rto {
                 Rto::Rfc6298 => RttEstimator::with_least_timeout(config.min_rto),
                 Rto::Scaled | Rto::Linux => RttEstimator::new(config.min_rto),
             },
-            pacer: Pacer::new(config.max_pacing_rate),
-            delay_exit: DelayExit::new(config.slow_start),
             rates: controller.samples_rate().then(Box::default),
-            lost_told: 0,
-            prr: Prr::new(config.recovery, controller.samples_rate()),
+            timer: Time::NEVER,
             state: CaState::Opening { asked: false },
             recover: 0,
+            urgent: false,
+            prr: Prr::new(config.recovery, controller.samples_rate()),
+            undo_state: UndoState::new(),
             marked_below: 0,
             in_cwr: false,
-            router_feedback: 0,
             cwr: false,
+            router_feedback: 0,
+            lost_reported: 0,
             round_end: 0,
-            urgent: false,
-            usage: Usage::NEW,
-            timer: Time::NEVER,
-            resent_since: Time::NEVER,
-            undo_state: None,
-            rto_pending: None,
+            config,
             controller,
         }
     }

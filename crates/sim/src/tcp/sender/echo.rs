@@ -37,7 +37,7 @@ impl<C: Controller + Clone> Sender<C> {
         self.cwr = true;
         if self.prr.is_used_for_marks() && !single {
             self.in_cwr = true;
-            self.undo_state = None; // what a mark says is not taken back (tcp_enter_cwr)
+            self.undo_state.discard(); // what a mark says is not taken back (tcp_enter_cwr)
             self.prr.begin(self.board.outstanding(), cwnd);
             self.reduce(delivered, advanced);
         }

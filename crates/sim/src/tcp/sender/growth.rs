@@ -9,7 +9,7 @@ impl<C: Controller + Clone> Sender<C> {
     /// The event for the controller of an acknowledgement that delivered packets.
     #[inline(always)]
     pub(super) fn event(&mut self, ack: &Ack, delivered: u64, now: Time) -> AckEvent {
-        let lost = self.board.lost() - std::mem::replace(&mut self.lost_told, self.board.lost());
+        let lost = self.board.lost() - std::mem::replace(&mut self.lost_reported, self.board.lost());
         let rates = self.rates.as_mut();
         let rate = rates.and_then(|rates| rates.sample(ack.echo, delivered, self.board.lost(), now));
         // What was outstanding when the round began is acknowledged, and something that left since is

@@ -98,7 +98,7 @@ impl<C: Controller + Clone> Sender<C> {
             return Poll::Hold(until);
         }
         self.detector.resend(&mut self.board, number, now);
-        self.note_retransmission(now);
+        self.undo_state.on_retransmission(now);
         // A retransmission of the first gap starts the timer anew: it has a round trip before it.
         let first = number == self.board.una() && !self.detector.is_impatient();
         if first && !self.detector.is_reorder_timer_armed() || self.timer == Time::NEVER {
@@ -112,7 +112,7 @@ impl<C: Controller + Clone> Sender<C> {
             return Poll::Hold(until);
         }
         let Some(number) = self.detector.rescue(&mut self.board, self.recover) else { return Poll::Idle };
-        self.note_retransmission(now);
+        self.undo_state.on_retransmission(now);
         Poll::Send(self.retransmission(number, now))
     }
 

@@ -42,7 +42,7 @@ impl<C: Controller + Clone> Sender<C> {
             return Outcome::TimedOut(timeout);
         }
         self.save_undo_state(now);
-        self.note_timeout_for_undo();
+        self.undo_state.on_timeout(self.board.next());
         if !again {
             self.on_timeout_event(now); // later the threshold stays [RFC 5681, 3.1]
         }
