@@ -80,7 +80,8 @@ impl<C: Controller + Clone> Sender<C> {
         self.state = CaState::Recovery;
         self.recover = self.board.next();
         self.urgent = true;
-        // In the kernel a reduction that an echoed mark has begun continues (tcp_enter_recovery).
+        // Differs from [RFC 6937, 3]: in the kernel a reduction that an echoed mark has begun continues
+        // (tcp_enter_recovery).
         if !(eased && heeded) {
             self.prr.begin(self.board.outstanding(), cwnd);
         }
