@@ -1,30 +1,29 @@
 //! The sender: what may leave, and what an acknowledgement means.
 //!
-//! It owns what every controller shares: the handshake, slow start, recovery (Reno, NewReno
-//! [RFC 6582], SACK [RFC 6675], RACK [RFC 8985]), its undo [RFC 4015], limited transmit [RFC 3042], the
-//! retransmission timer [RFC 6298], echoes of marks [RFC 3168] and the pacer. The engine tells it
-//! of what happens, then polls it until it has nothing to send.
+//! It owns what every controller shares: the handshake, slow start, recovery (Reno, NewReno [RFC 6582], SACK [RFC 6675],
+//! RACK [RFC 8985]) and its undo [RFC 4015], the retransmission timer [RFC 6298], echoes of marks [RFC 3168] and the pacer.
+//! Which packets are lost, and which of them to retransmit next, it asks its loss detector. The engine tells it of what
+//! happens, then polls it until it has nothing to send.
 
 mod burst;
 mod echo;
 mod growth;
 mod integer_cwnd;
 mod outgoing;
-mod rack_tlp;
 mod recovery;
+mod slow_start;
+mod timers;
 mod undo;
 mod usage;
 
 use fairhaul_cc::{Cause, Congestion, Controller, Window};
-use fairhaul_experiment::{Recovery, Rto, SlowStart};
+use fairhaul_experiment::Rto;
 use fairhaul_units::{Ack, Data, Ecn, HEADER, Span, Time, real};
-use rack_tlp::RackTlp;
+use slow_start::DelayExit;
 use undo::UndoState;
 use usage::Usage;
 
-use super::{
-    BufferLimits, HyStart, HyStartPp, Pacer, Prr, Rack, RateSampler, RttEstimator, Scoreboard, SenderConfig,
-};
+use super::{BufferLimits, LossDetector, Pacer, Prr, RateSampler, RttEstimator, Scoreboard, SenderConfig};
 
 /// What a poll gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,91 +91,78 @@ pub struct Sender<C> {
     total: u64,
     /// Packets that the application has ready.
     ready: u64,
+
     controller: C,
     window: Window,
-    board: Scoreboard,
-    rtt: RttEstimator,
+    /// Whether the window is what limits the sender.
+    usage: Usage,
+    /// What ends slow start before something is lost.
+    delay_exit: DelayExit,
     pacer: Pacer,
-    /// Of the first slow start, where it ends by delay; boxed, since few have it and none for long.
-    hystart_pp: Option<Box<HyStartPp>>,
-    /// Of slow start, where a train or the delay ends it.
-    hystart: Option<Box<HyStart>>,
-    /// RACK-TLP, where losses are found by time.
-    rack_tlp: Option<Box<RackTlp>>,
+
+    board: Scoreboard,
+    detector: LossDetector,
+    rtt: RttEstimator,
     /// Samples of the path's rate, where the controller asks for them.
     rates: Option<Box<RateSampler>>,
-    /// Of the recovery under way, where it is proportional.
-    prr: Prr,
+    /// When the timer runs out, of whichever kind it is.
+    timer: Time,
+
     state: CaState,
+    /// Recovery ends when all below this packet is acknowledged.
     recover: u64,
+    /// A retransmission is due whatever is in flight: a recovery's first, or for a partial acknowledgement.
+    urgent: bool,
+    /// How the window is reduced where that is in proportion to what is delivered.
+    prr: Prr,
+    undo_state: UndoState<C>,
+
     /// The first packet that had not been sent when an echo last reduced the window.
     marked_below: u64,
     /// In Linux: an echo reduces the window in proportion to what is delivered (CA_CWR).
     in_cwr: bool,
-    /// Packets marked lost that were reported to the controller.
-    lost_told: u64,
-    /// The routers' feedback so far, bytes/s, where acknowledgements carry its sum.
-    router_feedback: i32,
     /// The window was reduced, and no new data have said so yet.
     cwr: bool,
-    /// No fast retransmit below this packet (without SACK) [RFC 6582, 4.1].
-    no_fast_below: u64,
+    /// The routers' feedback so far, bytes/s, where acknowledgements carry its sum.
+    router_feedback: i32,
+
+    /// Packets marked lost that were reported to the controller.
+    lost_reported: u64,
     /// The round under way is over when this packet is acknowledged, too.
     round_end: u64,
-    dup_acks: u64,
-    partial_acks: u64,
-    /// A retransmission is due whatever is in flight: a recovery's first, or for a partial acknowledgement.
-    urgent: bool,
-    /// Whether the window is what limits the sender.
-    usage: Usage,
-    timer: Time,
-    /// Stamp of the first packet sent again since all of those were acknowledged.
-    resent_since: Time,
-    /// What is restored if nothing was lost, as long as that is possible.
-    undo_state: Option<Box<UndoState<C>>>,
-    /// The same after a spurious timeout, until the timer has adapted to it.
-    rto_pending: Option<Box<UndoState<C>>>,
 }
 
 impl<C: Controller + Clone> Sender<C> {
     /// A sender that has not opened its connection.
     pub fn new(config: SenderConfig, controller: C) -> Sender<C> {
-        let hystart_pp = (config.slow_start == SlowStart::HyStartPp).then(Box::default);
-        let hystart = (config.slow_start == SlowStart::HyStart).then(Box::default);
         Sender {
+            buffers: config.buffers,
             total: config.packets(),
             ready: u64::MAX,
-            buffers: config.buffers,
-            config,
             window: config.window(),
+            usage: Usage::NEW,
+            delay_exit: DelayExit::new(config.slow_start),
+            pacer: Pacer::new(config.max_pacing_rate),
             board: Scoreboard::default(),
+            detector: LossDetector::new(config.recovery, config.min_rto),
             rtt: match config.rto {
                 Rto::Rfc6298 => RttEstimator::with_least_timeout(config.min_rto),
                 Rto::Scaled | Rto::Linux => RttEstimator::new(config.min_rto),
             },
-            pacer: Pacer::new(config.max_pacing_rate),
-            hystart_pp,
-            hystart,
-            rack_tlp: (config.recovery == Recovery::Rack).then(Box::default),
             rates: controller.samples_rate().then(Box::default),
-            lost_told: 0,
-            prr: Prr::default(),
+            timer: Time::NEVER,
             state: CaState::Opening { asked: false },
             recover: 0,
+            urgent: false,
+            prr: Prr::new(config.recovery, controller.samples_rate()),
+            undo_state: UndoState::new(),
             marked_below: 0,
             in_cwr: false,
-            router_feedback: 0,
             cwr: false,
-            no_fast_below: 0,
+            router_feedback: 0,
+            lost_reported: 0,
             round_end: 0,
-            dup_acks: 0,
-            partial_acks: 0,
-            urgent: false,
-            usage: Usage::NEW,
-            timer: Time::NEVER,
-            resent_since: Time::NEVER,
-            undo_state: None,
-            rto_pending: None,
+            config,
             controller,
         }
     }
@@ -230,9 +216,8 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// What it notes of packets that are outstanding, bytes, at most.
     pub fn memory(&self) -> u64 {
-        let rack = if self.rack_tlp.is_some() { Rack::PER_PACKET } else { 0 };
         let rates = if self.rates.is_some() { RateSampler::PER_PACKET } else { 0 };
-        2 * self.board.outstanding() * (rack + rates) as u64
+        2 * self.board.outstanding() * (self.detector.memory_per_packet() + rates) as u64
     }
 
     /// The smoothed round-trip time.
@@ -257,8 +242,9 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// What the last poll gave leaves with that stamp.
     pub fn launched(&mut self, stamp: Time) {
-        if self.rack_tlp.is_some() || self.rates.is_some() {
-            self.on_launched(stamp);
+        self.detector.launched(stamp);
+        if self.rates.is_some() {
+            self.sample_launch(stamp);
         }
     }
 
@@ -278,8 +264,7 @@ impl<C: Controller + Clone> Sender<C> {
             return self.on_overtaken(ack, now);
         }
         let full = self.usage.limited;
-        let delivered =
-            if self.rack_tlp.is_some() { self.take_ack_by_rack(ack, now) } else { self.board.take(ack) };
+        let delivered = self.take(ack, now);
         let advanced = self.board.una() - una;
         if delivered > 0 || advanced > 0 {
             self.sample(now.since(ack.echo));
@@ -303,8 +288,9 @@ impl<C: Controller + Clone> Sender<C> {
             (None, CaState::Loss) => self.in_loss(event.as_ref(), delivered, advanced, now),
             (None, CaState::Opening { .. }) => unreachable!("answered above"),
         };
-        if self.rack_tlp.is_some() {
-            outcome = self.on_ack_of_probe(ack, delivered + advanced, outcome, now);
+        self.arm_reorder_timer(now);
+        if self.detector.probe_repaired_loss(&self.board, ack, delivered + advanced) {
+            outcome = self.on_repaired_loss(outcome, now);
         }
         if self.window.cwnd > self.config.max_window {
             self.window.cwnd = self.config.max_window;
@@ -314,53 +300,6 @@ impl<C: Controller + Clone> Sender<C> {
             return if outcome.finishes() { outcome } else { Outcome::Finished };
         }
         outcome
-    }
-
-    /// The retransmission timer has run out [RFC 6298, 5.4 to 5.6].
-    pub fn on_timer(&mut self, now: Time) -> Outcome {
-        if let Some(outcome) = self.on_rack_timer(now) {
-            return outcome;
-        }
-        let timeout = self.rtt.timeout();
-        let again = self.rtt.is_backed_off();
-        self.rtt.back_off();
-        self.finish_prr();
-        if let CaState::Opening { .. } = self.state {
-            self.state = CaState::Opening { asked: false };
-            // A lost request leaves one packet to begin with [RFC 5681, 3.1], in the kernel only a second one
-            // does [LINUX, tcp_init_transfer].
-            if again || self.config.rto != Rto::Linux {
-                self.window.cwnd = 1.0;
-            }
-            return Outcome::TimedOut(timeout);
-        }
-        self.save_undo_state(now);
-        self.note_timeout_for_undo();
-        if again {
-            self.window.cwnd = 1.0; // the threshold stays [RFC 5681, 3.1]
-        } else {
-            self.on_timeout_event(now);
-        }
-        self.in_cwr = false;
-        self.hystart_pp = None;
-        if self.config.slow_start == SlowStart::HyStart {
-            self.hystart = Some(Box::new(HyStart::anew(now, self.board.next())));
-        }
-        if self.rack_tlp.is_some() {
-            self.mark_lost_on_timeout(now)
-        } else {
-            self.board.lose_all()
-        }
-        self.pacer.restart(now);
-        self.cwr = true;
-        self.state = CaState::Loss;
-        self.recover = self.board.next();
-        // More than `recover` must be acknowledged: what the timeout sends again needlessly makes
-        // duplicates of `recover` itself.
-        self.no_fast_below = self.recover + 1;
-        (self.dup_acks, self.partial_acks) = (0, 0);
-        self.restart_timer(now);
-        Outcome::TimedOut(timeout)
     }
 
     fn on_opened(&mut self, ack: &Ack, now: Time) -> Outcome {
@@ -373,6 +312,13 @@ impl<C: Controller + Clone> Sender<C> {
         Outcome::Quiet
     }
 
+    /// Takes an acknowledgement, and marks packets as lost: how many packets it newly reports as delivered.
+    #[inline(always)]
+    fn take(&mut self, ack: &Ack, now: Time) -> u64 {
+        let recovering = self.state != CaState::Open && ack.next < self.recover;
+        self.detector.take_ack(&mut self.board, ack, &mut self.rtt, recovering, now)
+    }
+
     /// Takes a round trip.
     fn sample(&mut self, rtt: Span) {
         match self.config.rto {
@@ -383,17 +329,5 @@ impl<C: Controller + Clone> Sender<C> {
 
     fn congestion(&self, cause: Cause, now: Time) -> Congestion {
         Congestion { cause, now, in_flight: self.board.outstanding() as f64, srtt: self.rtt.smoothed() }
-    }
-
-    /// Restarts the timer while something is outstanding, stops it otherwise [RFC 6298, 5.2, 5.3].
-    fn rearm(&mut self, now: Time) {
-        if self.board.outstanding() > 0 { self.restart_timer(now) } else { self.timer = Time::NEVER }
-    }
-
-    fn restart_timer(&mut self, now: Time) {
-        self.timer = now + self.rtt.timeout();
-        if self.rack_tlp.is_some() {
-            self.arm_timer(self.timer, now);
-        }
     }
 }

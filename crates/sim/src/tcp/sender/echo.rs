@@ -10,7 +10,6 @@ use fairhaul_cc::{Cause, Controller};
 use fairhaul_units::Time;
 
 use super::{CaState, Outcome, Sender};
-use crate::tcp::Prr;
 
 impl<C: Controller + Clone> Sender<C> {
     /// An acknowledgement outside recovery echoes a mark, and delivers so many packets; `advanced`: the
@@ -33,13 +32,13 @@ impl<C: Controller + Clone> Sender<C> {
             self.window.cwnd = 1.0;
             self.pacer.pause(now + self.rtt.timeout());
         }
-        self.hystart_pp = None;
+        self.delay_exit.on_reduction();
         self.marked_below = self.board.next();
         self.cwr = true;
-        if self.rack_tlp.is_some() && self.uses_prr() && !single {
+        if self.prr.is_used_for_marks() && !single {
             self.in_cwr = true;
-            self.undo_state = None; // what a mark says is not taken back (tcp_enter_cwr)
-            self.prr = Prr::new(cwnd as u64);
+            self.undo_state.discard(); // what a mark says is not taken back (tcp_enter_cwr)
+            self.prr.begin(self.board.outstanding(), cwnd);
             self.reduce(delivered, advanced);
         }
         Outcome::Marked

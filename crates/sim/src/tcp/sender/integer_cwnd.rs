@@ -2,6 +2,7 @@
 //! apart (`snd_cwnd_cnt`), and lost with a reduction.
 
 use fairhaul_cc::{AckEvent, Cause, Controller};
+use fairhaul_experiment::Recovery;
 use fairhaul_units::Time;
 
 use super::{CaState, Sender};
@@ -36,7 +37,7 @@ impl<C: Controller + Clone> Sender<C> {
         self.controller.on_timeout(&mut self.window, &event);
         self.drop_fraction();
         // In the kernel the recovery under way, or the echo of a mark, has reduced the threshold already.
-        if self.rack_tlp.is_some() && (self.state == CaState::Recovery || self.in_cwr) {
+        if self.config.recovery == Recovery::Rack && (self.state == CaState::Recovery || self.in_cwr) {
             self.window.ssthresh = ssthresh;
         }
     }

@@ -35,11 +35,12 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     fn next_data(&mut self, now: Time) -> Poll {
-        if self.is_probing() {
+        if self.detector.is_probe_due() {
             return self.send_probe(now);
         }
-        let resent = if self.state == CaState::Open { None } else { self.lost_to_resend() };
-        if let Some(number) = resent {
+        if self.state != CaState::Open
+            && let Some(number) = self.detector.lost_to_resend(&self.board)
+        {
             return self.resend(number, now);
         }
         if self.may_send_new() {
@@ -49,59 +50,58 @@ impl<C: Controller + Clone> Sender<C> {
         if let Some(rates) = &mut self.rates {
             rates.app_limited(self.board.in_flight());
         }
-        if self.state == CaState::Recovery && self.config.recovery.reports() && self.rack_tlp.is_none() {
-            if let Some(number) = self.board.gap_to_resend() {
+        if self.state == CaState::Recovery {
+            if let Some(number) = self.detector.gap_to_resend(&self.board) {
                 return self.resend(number, now);
             }
-            if self.board.may_rescue() {
+            if self.detector.may_rescue(&self.board) {
                 return self.rescue(now);
             }
         }
         Poll::Idle
     }
 
-    /// The last packet was sent with that stamp: reports it to RACK and to the rate sampler.
+    /// The last packet was sent with that stamp: reports it to the rate sampler.
     #[inline(never)]
-    pub(super) fn on_launched(&mut self, stamp: Time) {
+    pub(super) fn sample_launch(&mut self, stamp: Time) {
         if let CaState::Opening { .. } = self.state {
             return;
-        }
-        if let Some(rack_tlp) = &mut self.rack_tlp {
-            rack_tlp.rack.launched(stamp);
         }
         if let Some(rates) = &mut self.rates {
             rates.sent(stamp, self.board.in_flight(), self.board.lost());
         }
     }
 
-    pub(super) fn may_send_new(&self) -> bool {
+    fn may_send_new(&self) -> bool {
         self.board.next() < self.total.min(self.ready).min(self.buffers.end())
     }
 
-    /// The lost packet to send again next.
-    fn lost_to_resend(&mut self) -> Option<u64> {
-        match &mut self.rack_tlp {
-            None => self.board.lost_to_resend(),
-            Some(rack_tlp) => rack_tlp.rack.lost_to_resend(self.board.una()),
+    /// Sends a tail loss probe: new data if there are any, else the last packet once more [RFC 8985, 7.3].
+    #[cold]
+    fn send_probe(&mut self, now: Time) -> Poll {
+        let (fresh, last) = (self.may_send_new(), self.board.next() - 1);
+        if !fresh && self.board.is_reported(last) {
+            self.detector.cancel_probe(); // it came while the pacer held the probe
+            return Poll::Idle;
         }
+        self.pacer.go_on(self.pacer.burst().max(1)); // it waits for no burst of offload
+        let poll = if fresh { self.send_new(now) } else { self.resend(last, now) };
+        if let Poll::Send(_) = poll {
+            self.detector.probe_sent(self.board.next(), !fresh);
+            self.restart_timer(now);
+        }
+        poll
     }
 
-    fn count_resent(&mut self, number: u64, now: Time) {
-        match &mut self.rack_tlp {
-            None => self.board.resend(number),
-            Some(rack_tlp) => rack_tlp.rack.resend(&mut self.board, number, now),
-        }
-    }
-
-    pub(super) fn resend(&mut self, number: u64, now: Time) -> Poll {
+    fn resend(&mut self, number: u64, now: Time) -> Poll {
         if let Err(until) = self.pace_again(now) {
             return Poll::Hold(until);
         }
-        self.count_resent(number, now);
-        self.note_retransmission(now);
+        self.detector.resend(&mut self.board, number, now);
+        self.undo_state.on_retransmission(now);
         // A retransmission of the first gap starts the timer anew: it has a round trip before it.
-        let first = number == self.board.una() && !self.is_impatient();
-        if first && !self.is_reorder_timer_armed() || self.timer == Time::NEVER {
+        let first = number == self.board.una() && !self.detector.is_impatient();
+        if first && !self.detector.is_reorder_timer_armed() || self.timer == Time::NEVER {
             self.restart_timer(now);
         }
         Poll::Send(self.retransmission(number, now))
@@ -111,8 +111,8 @@ impl<C: Controller + Clone> Sender<C> {
         if let Err(until) = self.pace_again(now) {
             return Poll::Hold(until);
         }
-        let Some(number) = self.board.rescue(self.recover) else { return Poll::Idle };
-        self.note_retransmission(now);
+        let Some(number) = self.detector.rescue(&mut self.board, self.recover) else { return Poll::Idle };
+        self.undo_state.on_retransmission(now);
         Poll::Send(self.retransmission(number, now))
     }
 
@@ -132,7 +132,7 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     #[inline(always)]
-    pub(super) fn send_new(&mut self, now: Time) -> Poll {
+    fn send_new(&mut self, now: Time) -> Poll {
         let Some(burst) = self.burst() else { return Poll::Idle };
         if let Err(until) = self.pacer.admit(self.pacing(), self.window.cwnd, now) {
             self.stopped_by_window();
@@ -141,11 +141,11 @@ impl<C: Controller + Clone> Sender<C> {
         self.pacer.go_on(burst - 1);
         let number = self.board.send_new();
         self.note_usage();
-        if self.rack_tlp.is_some() {
-            self.on_new_data_sent(now);
-        }
+        let behind_probe = self.detector.send_new(now);
         if self.timer == Time::NEVER {
             self.restart_timer(now);
+        } else if let Some(timeout_at) = behind_probe {
+            self.arm_timer(timeout_at, now);
         }
         let cwr = std::mem::take(&mut self.cwr) && self.config.ecn == Ecn::Capable;
         Poll::Send(Data { again: false, ecn: self.config.ecn, cwr, ..self.retransmission(number, now) })

@@ -4,8 +4,8 @@ use fairhaul_cc::{AckEvent, Cause, Controller};
 use fairhaul_experiment::Recovery;
 use fairhaul_units::{Ack, Time};
 
+use super::slow_start::DelayExit;
 use super::{CaState, Outcome, Sender};
-use crate::tcp::{DUP_THRESHOLD, Prr};
 
 impl<C: Controller + Clone> Sender<C> {
     pub(super) fn in_open(
@@ -17,7 +17,7 @@ impl<C: Controller + Clone> Sender<C> {
         full: bool,
         now: Time,
     ) -> Outcome {
-        if self.is_loss(advanced) {
+        if self.detector.reveals_loss(&mut self.board, advanced) {
             return self.enter_recovery(delivered, advanced, now);
         }
         if self.in_cwr {
@@ -31,7 +31,7 @@ impl<C: Controller + Clone> Sender<C> {
             }
         }
         if let Some(event) = event
-            && self.hystart_pp.is_some()
+            && let DelayExit::HyStartPp(_) = self.delay_exit
         {
             self.watch_delay(event);
         }
@@ -48,42 +48,21 @@ impl<C: Controller + Clone> Sender<C> {
         if !self.config.recovery.reports() || ack.blocks == 0 {
             return Outcome::Quiet;
         }
-        let delivered =
-            if self.rack_tlp.is_some() { self.take_ack_by_rack(ack, now) } else { self.board.take(ack) };
+        let delivered = self.take(ack, now);
         if delivered == 0 {
             return Outcome::Quiet;
         }
         let event = self.event(ack, delivered, now);
         self.controller.on_delivery(&mut self.window, &event);
         let mut outcome = Outcome::Quiet;
-        if self.state == CaState::Open && self.is_loss(0) {
+        if self.state == CaState::Open && self.detector.reveals_loss(&mut self.board, 0) {
             outcome = self.enter_recovery(delivered, 0, now);
-        } else if self.state == CaState::Recovery && self.rack_tlp.is_none() {
-            outcome = self.in_recovery(delivered, 0, now);
+        } else if self.state == CaState::Recovery && self.prr.counts_overtaken() {
+            self.reduce(delivered, false);
         }
         self.arm_reorder_timer(now);
         self.window.cwnd = self.window.cwnd.min(self.config.max_window);
         outcome
-    }
-
-    /// Whether this acknowledgement, which advanced by that many packets, reveals a loss.
-    fn is_loss(&mut self, advanced: u64) -> bool {
-        if self.config.recovery.reports() {
-            return self.rack_tlp.as_ref().map_or(self.board.has_loss(), |rack_tlp| rack_tlp.rack.has_loss());
-        }
-        if advanced > 0 || self.board.outstanding() == 0 {
-            self.dup_acks = 0;
-            self.board.set_left(0);
-            return false;
-        }
-        self.dup_acks += 1;
-        // Limited transmit: each of the first two lets one more packet go [RFC 3042].
-        self.board.set_left(self.dup_acks.min(DUP_THRESHOLD));
-        let fast = self.dup_acks == DUP_THRESHOLD && self.board.una() >= self.no_fast_below;
-        if !fast && self.dup_acks >= DUP_THRESHOLD {
-            self.board.set_left(DUP_THRESHOLD - 1);
-        }
-        fast
     }
 
     pub(super) fn enter_recovery(&mut self, delivered: u64, advanced: u64, now: Time) -> Outcome {
@@ -96,81 +75,42 @@ impl<C: Controller + Clone> Sender<C> {
             self.pacer.restart(now);
             self.cwr = true;
         }
-        self.hystart_pp = None;
-        self.board.begin_recovery();
+        self.delay_exit.on_reduction();
+        self.detector.begin_recovery(&mut self.board);
         self.state = CaState::Recovery;
         self.recover = self.board.next();
-        self.partial_acks = 0;
         self.urgent = true;
-        match self.config.recovery {
-            Recovery::Sack => {}
-            Recovery::SackPrr => {
-                self.prr = Prr::new(self.board.outstanding());
-                self.reduce(delivered, advanced > 0);
-            }
-            Recovery::Rack => {
-                self.cancel_probe();
-                // Differs from [RFC 6937, 3]: RecoverFS is the window before the reduction, not the data
-                // outstanding; and a reduction that an echoed mark has begun continues (tcp_enter_recovery).
-                if !(eased && heeded) {
-                    self.prr = Prr::new(cwnd as u64);
-                }
-                self.reduce(delivered, advanced > 0);
-            }
-            Recovery::Reno => self.board.lose_below(self.board.una() + 1),
-            Recovery::NewReno { .. } => {
-                self.no_fast_below = self.recover;
-                self.board.lose_below(self.board.una() + 1);
-            }
+        // Differs from [RFC 6937, 3]: in the kernel a reduction that an echoed mark has begun continues
+        // (tcp_enter_recovery).
+        if !(eased && heeded) {
+            self.prr.begin(self.board.outstanding(), cwnd);
         }
+        self.reduce(delivered, advanced > 0);
         if heeded { Outcome::Quiet } else { Outcome::Reduced }
     }
 
     pub(super) fn in_recovery(&mut self, delivered: u64, advanced: u64, now: Time) -> Outcome {
         self.reduce(delivered, advanced > 0);
-        if advanced == 0 {
-            if !self.config.recovery.reports() {
-                self.board.set_left(self.board.left() + 1);
-            }
-            return Outcome::Quiet;
-        }
-        let done = self.board.una() >= self.recover;
-        if done || self.config.recovery == Recovery::Reno {
+        let done = self.board.una() >= self.recover || self.config.recovery == Recovery::Reno;
+        if advanced > 0 && done {
             self.leave_recovery(now);
             return self.reduce_again(delivered, advanced, now);
         }
-        if let Recovery::NewReno { .. } = self.config.recovery {
-            self.partial_acks += 1;
-            // All that the partial acknowledgement covers but the retransmission had left before.
-            self.board.set_left(self.board.left().saturating_sub(advanced - 1));
-            self.board.lose_below(self.board.una() + 1);
-            self.urgent = true;
-        }
-        if !self.is_impatient() {
+        self.urgent |= self.detector.on_ack_in_recovery(&mut self.board, advanced);
+        if advanced > 0 && !self.detector.is_impatient() {
             self.restart_timer(now);
         }
         Outcome::Quiet
     }
 
-    /// Whether the timer runs on since the first partial acknowledgement of this recovery
-    /// [RFC 6582, 4].
-    pub(super) fn is_impatient(&self) -> bool {
-        let impatient = self.config.recovery == Recovery::NewReno { impatient: true };
-        impatient && self.state == CaState::Recovery && self.partial_acks > 1
-    }
-
     fn leave_recovery(&mut self, now: Time) {
         self.finish_prr();
         self.state = CaState::Open;
-        self.dup_acks = 0;
-        self.board.set_left(0);
+        self.detector.end_recovery(&mut self.board);
         if let Recovery::NewReno { .. } = self.config.recovery {
             // No burst where little is in flight [RFC 6582, 3.2 step 3, option 1].
             let in_flight = self.board.in_flight().max(1) as f64;
             self.window.cwnd = self.window.ssthresh.min(in_flight + 1.0);
-        }
-        if let Some(rack_tlp) = &mut self.rack_tlp {
-            rack_tlp.rack.recovered();
         }
         self.controller.on_recovered(&mut self.window, now);
         self.rearm(now);
@@ -178,43 +118,40 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// Proportional: moves the window with what an acknowledgement delivers.
     pub(super) fn reduce(&mut self, delivered: u64, advanced: bool) {
-        if !self.uses_prr() {
-            return;
+        let (in_flight, found_loss) = (self.board.in_flight(), self.detector.found_loss());
+        let ssthresh = self.window.ssthresh;
+        if let Some(more) = self.prr.delivered(delivered, in_flight, ssthresh, advanced, found_loss) {
+            self.window.cwnd = (in_flight + more) as f64;
         }
-        let (in_flight, ssthresh) = (self.board.in_flight(), self.window.ssthresh);
-        let more = match &self.rack_tlp {
-            None => self.prr.delivered(delivered, in_flight, ssthresh, advanced),
-            Some(_) if delivered == 0 => return,
-            Some(rack_tlp) => {
-                let fine = advanced && !rack_tlp.found;
-                self.prr.delivered_in_kernel(delivered, in_flight, ssthresh, fine)
-            }
-        };
-        self.window.cwnd = (in_flight + more) as f64;
-    }
-
-    /// Whether recovery moves the window. In the kernel a controller that models the path does so itself.
-    pub(super) fn uses_prr(&self) -> bool {
-        self.config.recovery.uses_prr() && (self.rack_tlp.is_none() || self.rates.is_none())
     }
 
     /// Proportional rate reduction: a recovery that ends leaves the window at its threshold [RFC 6937, 3].
     pub(super) fn finish_prr(&mut self) {
-        if self.uses_prr() && (self.state == CaState::Recovery || self.in_cwr) {
+        if self.prr.is_used() && (self.state == CaState::Recovery || self.in_cwr) {
             self.window.cwnd = self.window.ssthresh;
         }
     }
 
-    /// After a recovery has ended: in the kernel what is known to be lost beyond it, sent again or not, begins the
-    /// next with the same acknowledgement, before anything leaves for the window between the two [LINUX,
-    /// tcp_fastretrans_alert].
+    /// After a recovery has ended: what is lost beyond it may be another loss event.
     fn reduce_again(&mut self, delivered: u64, advanced: u64, now: Time) -> Outcome {
-        let lost = self.rack_tlp.as_ref().is_some_and(|rack_tlp| rack_tlp.rack.has_loss());
+        let lost = self.detector.begins_next_recovery();
         if lost && self.enter_recovery(delivered, advanced, now) == Outcome::Reduced {
             Outcome::ReducedAgain
         } else {
             Outcome::Recovered
         }
+    }
+
+    /// A packet was lost that a tail loss probe replaced: that is congestion [RFC 8985, 7.4].
+    #[cold]
+    pub(super) fn on_repaired_loss(&mut self, outcome: Outcome, now: Time) -> Outcome {
+        if self.state != CaState::Open {
+            return outcome;
+        }
+        self.finish_cwr();
+        self.on_congestion_event(Cause::Loss, now);
+        self.cwr = true;
+        if outcome == Outcome::Quiet { Outcome::Reduced } else { outcome }
     }
 
     pub(super) fn in_loss(

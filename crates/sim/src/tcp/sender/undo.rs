@@ -11,10 +11,21 @@ use fairhaul_units::{Ack, Time};
 use super::{CaState, Sender};
 use crate::tcp::RttEstimator;
 
+/// What is kept to take back what was done for packets that were merely late.
+#[derive(Clone, Debug)]
+pub(super) struct UndoState<C> {
+    /// What is restored if nothing was lost, as long as that is possible.
+    saved: Option<Box<Saved<C>>>,
+    /// The same after a spurious timeout, until the timer has adapted to it.
+    rto_pending: Option<Box<Saved<C>>>,
+    /// Stamp of the first packet sent again since all of those were acknowledged.
+    resent_since: Time,
+}
+
 /// The sender before a loss event or a timeout in the open state. What follows until all is
 /// acknowledged belongs to the same episode, and is undone with it or not at all.
 #[derive(Clone, Debug)]
-pub(super) struct UndoState<C> {
+struct Saved<C> {
     began: Time,
     /// Stamp of the first retransmission since, or an earlier time.
     resent: Time,
@@ -26,72 +37,85 @@ pub(super) struct UndoState<C> {
     no_fast_below: u64,
 }
 
-impl<C: Controller + Clone> Sender<C> {
-    /// A loss event or a timeout is about to move the window.
-    pub(super) fn save_undo_state(&mut self, now: Time) {
-        if self.config.undo && self.state == CaState::Open {
-            self.undo_state = Some(Box::new(UndoState {
-                began: now,
-                // What a loss event before this one sent again may be under way yet: its stamp is no late packet's.
-                resent: self.resent_since,
-                unsent: None,
-                window: self.window,
-                controller: self.controller.clone(),
-                rtt: self.rtt.clone(),
-                no_fast_below: self.no_fast_below,
-            }));
-        }
+impl<C> UndoState<C> {
+    /// Nothing was done.
+    pub(super) fn new() -> UndoState<C> {
+        UndoState { saved: None, rto_pending: None, resent_since: Time::NEVER }
     }
 
-    /// The timer ran out.
-    pub(super) fn note_timeout_for_undo(&mut self) {
-        if let Some(saved) = &mut self.undo_state {
-            saved.unsent = Some(self.board.next());
+    /// What was done is not taken back.
+    pub(super) fn discard(&mut self) {
+        self.saved = None;
+    }
+
+    /// The timer ran out, when all below `next` was sent.
+    pub(super) fn on_timeout(&mut self, next: u64) {
+        if let Some(saved) = &mut self.saved {
+            saved.unsent = Some(next);
         }
     }
 
     /// A packet is sent again. Processing may stamp it later, never earlier.
-    pub(super) fn note_retransmission(&mut self, now: Time) {
+    pub(super) fn on_retransmission(&mut self, now: Time) {
         self.resent_since = self.resent_since.min(now);
-        if let Some(saved) = &mut self.undo_state {
+        if let Some(saved) = &mut self.saved {
             saved.resent = saved.resent.min(now);
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.saved.is_none() && self.resent_since == Time::NEVER
+    }
+
+    /// An acknowledgement that echoes this stamp moved on; `done`: all retransmissions are acknowledged. The state to be
+    /// restored, if the acknowledgement shows that nothing was lost.
+    //
+    // Differs from [RFC 3522, 3.2]: the decision waits until all retransmissions are acknowledged, not only for
+    // the first acknowledgement. Of several gaps of which one is a loss, the first to be closed may be a late
+    // packet. Linux does the same.
+    fn detect_spurious(&mut self, echo: Time, done: bool) -> Option<Box<Saved<C>>> {
+        if done {
+            self.resent_since = Time::NEVER;
+        }
+        let saved = self.saved.take_if(|saved| done || echo >= saved.resent)?;
+        (echo < saved.resent).then_some(saved)
+    }
+}
+
+impl<C: Controller + Clone> Sender<C> {
+    /// A loss event or a timeout is about to move the window.
+    pub(super) fn save_undo_state(&mut self, now: Time) {
+        if self.config.undo && self.state == CaState::Open {
+            self.undo_state.saved = Some(Box::new(Saved {
+                began: now,
+                // What a loss event before this one sent again may be under way yet: its stamp is no late packet's.
+                resent: self.undo_state.resent_since,
+                unsent: None,
+                window: self.window,
+                controller: self.controller.clone(),
+                rtt: self.rtt.clone(),
+                no_fast_below: self.detector.no_fast_below(),
+            }));
         }
     }
 
     /// An acknowledgement moved on. Where it shows that nothing was lost, all is as before: since
     /// when what was done is taken back.
-    ///
-    // Differs from [RFC 3522, 3.2]: the decision waits until all retransmissions are acknowledged, not only for
-    // the first acknowledgement. Of several gaps of which one is a loss, the first to be closed may be a late
-    // packet. Linux does the same.
     pub(super) fn undo(&mut self, ack: &Ack, now: Time) -> Option<Time> {
-        if self.undo_state.is_none() && self.resent_since == Time::NEVER {
+        if self.undo_state.is_idle() {
             return None;
         }
-        let rack_tlp = self.rack_tlp.as_ref();
-        let done = rack_tlp.map_or(self.board.resent_is_done(), |by_time| by_time.rack.resent_is_done());
-        if done {
-            self.resent_since = Time::NEVER;
-        }
-        let saved = self.undo_state.take_if(|saved| done || ack.echo >= saved.resent)?;
-        if ack.echo >= saved.resent {
-            return None;
-        }
+        let saved = self.undo_state.detect_spurious(ack.echo, self.detector.resent_is_done(&self.board))?;
         // Differs from [RFC 4015, 3.4]: the window is restored at once, as in Linux, not set to the packets in
         // flight with slow start from there. The late packets fill most of it.
         self.window = saved.window;
         self.controller.clone_from(&saved.controller);
-        self.no_fast_below = saved.no_fast_below;
-        match &mut self.rack_tlp {
-            Some(rack_tlp) => rack_tlp.rack.undo_losses(&mut self.board),
-            None => self.board.forget_losses(),
-        }
-        (self.state, self.in_cwr) = (CaState::Open, false);
-        (self.dup_acks, self.partial_acks, self.urgent) = (0, 0, false);
+        self.detector.undo(&mut self.board, saved.no_fast_below);
+        (self.state, self.in_cwr, self.urgent) = (CaState::Open, false, false);
         self.rearm(now);
         let since = saved.began;
         if saved.unsent.is_some() {
-            self.rto_pending = Some(saved);
+            self.undo_state.rto_pending = Some(saved);
         }
         Some(since)
     }
@@ -100,8 +124,8 @@ impl<C: Controller + Clone> Sender<C> {
     /// [RFC 4015, 3.5].
     pub(super) fn adapt_rto(&mut self, ack: &Ack, now: Time) {
         let una = self.board.una();
-        if let Some(saved) = self.rto_pending.take_if(|saved| saved.unsent.is_some_and(|unsent| una > unsent))
-        {
+        let pending = &mut self.undo_state.rto_pending;
+        if let Some(saved) = pending.take_if(|saved| saved.unsent.is_some_and(|unsent| una > unsent)) {
             self.rtt.distrust(&saved.rtt, now.since(ack.echo));
         }
     }

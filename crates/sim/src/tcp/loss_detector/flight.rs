@@ -33,11 +33,6 @@ impl SentPacket {
         if self.done { 0 } else { u64::from(!self.lost) + u64::from(self.again) }
     }
 
-    /// Whether it was reported.
-    pub fn is_delivered(&self) -> bool {
-        self.done
-    }
-
     /// Whether it waits to be sent again.
     pub fn waits(&self) -> bool {
         !self.done && self.lost && !self.again

@@ -6,8 +6,9 @@
 
 use fairhaul_units::{Ack, Span, Time};
 
+use super::dup_threshold::DUP_THRESHOLD;
 use super::flight::{Flight, SentPacket};
-use super::{DUP_THRESHOLD, Scoreboard};
+use crate::tcp::Scoreboard;
 
 /// The reordering window grows by one part of this of the smallest round trip with each round in which a packet was
 /// retransmitted needlessly.
@@ -100,7 +101,8 @@ impl Rack {
     pub fn take_ack(&mut self, board: &mut Scoreboard, ack: &Ack, timing: AckTiming) -> u64 {
         let highest = self.highest;
         self.sample = None;
-        let delivered = board.take_by(ack, |number| self.deliver(number, highest, ack, timing));
+        let mut deliver = |number| self.deliver(number, highest, ack, timing);
+        let delivered = board.advance(ack.next, &mut deliver) + board.report(ack, &mut deliver);
         self.flight.forget_below(board.una());
         delivered
     }
@@ -185,11 +187,6 @@ impl Rack {
             self.waits_from += 1;
         }
         (self.waits_from < self.waits_below).then_some(self.waits_from)
-    }
-
-    /// Whether an unacknowledged packet was reported.
-    pub fn is_delivered(&self, number: u64) -> bool {
-        self.flight.at(number).is_delivered()
     }
 
     /// Whether a packet is marked lost.
@@ -387,7 +384,7 @@ mod tests {
                     Step::Acknowledge(packets) => {
                         // As a receiver would: past what is reported.
                         let mut to = (una + packets).min(next);
-                        while to < next && rack.is_delivered(to) {
+                        while to < next && board.is_reported(to) {
                             to += 1;
                         }
                         rack.take_ack(&mut board, &ack(to, (0, 0)), now);
@@ -397,7 +394,7 @@ mod tests {
                             rack.resend(&mut board, number, now.now);
                         }
                     }
-                    Step::Probe if una < next && !rack.is_delivered(next - 1) => {
+                    Step::Probe if una < next && !board.is_reported(next - 1) => {
                         rack.resend(&mut board, next - 1, now.now);
                     }
                     Step::TimeOut => rack.mark_lost_on_timeout(&mut board, now.now),
@@ -408,8 +405,9 @@ mod tests {
                 let (una, next) = (board.una(), board.next());
                 let packets = || (una..next).map(|number| rack.flight.at(number));
                 prop_assert_eq!(board.in_flight(), packets().map(SentPacket::copies).sum::<u64>(), "{:?}", step);
-                let gone = packets().filter(|p| p.lost && !p.is_delivered()).count() as u64;
-                let again = packets().filter(|p| p.again && !p.is_delivered()).count() as u64;
+                let open = || (una..next).filter(|&number| !board.is_reported(number));
+                let gone = open().filter(|&number| rack.flight.at(number).lost).count() as u64;
+                let again = open().filter(|&number| rack.flight.at(number).again).count() as u64;
                 prop_assert_eq!((rack.lost, rack.again), (gone, again));
                 let first = (una..next).find(|&number| rack.flight.at(number).waits());
                 prop_assert_eq!(rack.lost_to_resend(una), first);

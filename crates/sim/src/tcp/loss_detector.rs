@@ -1,0 +1,291 @@
+//! How a sender detects losses: which packets it marks as lost, what it retransmits, and the timers that go with it.
+//!
+//! The scoreboard counts the packets. The sender owns the window, recovery and the retransmission timeout; it tells the
+//! detector what happens, and asks it what to do. What only one of the two kinds does has no effect with the other.
+
+mod dup_threshold;
+mod flight;
+mod rack;
+mod rack_tlp;
+
+use fairhaul_experiment::Recovery;
+use fairhaul_units::{Ack, Span, Time};
+
+use super::{RttEstimator, Scoreboard};
+use dup_threshold::DupThreshold;
+use rack_tlp::RackTlp;
+pub use rack_tlp::TimerEvent;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub enum LossDetector {
+    /// By duplicate acknowledgements or reports above a gap [RFC 5681, RFC 6675].
+    DupThreshold(DupThreshold),
+    /// By time, with a probe before the timeout [RFC 8985]; boxed, because few senders have it.
+    RackTlp(Box<RackTlp>),
+}
+
+impl LossDetector {
+    /// That of a sender with this recovery, and this least margin of its retransmission timer.
+    pub fn new(recovery: Recovery, min_rto: Span) -> LossDetector {
+        match recovery {
+            Recovery::Rack => LossDetector::RackTlp(Box::new(RackTlp::new(min_rto))),
+            _ => LossDetector::DupThreshold(DupThreshold::new(recovery)),
+        }
+    }
+
+    /// What it notes of a packet, bytes.
+    pub fn memory_per_packet(&self) -> usize {
+        self.rack_tlp().map_or(0, |_| RackTlp::PER_PACKET)
+    }
+
+    #[inline(always)]
+    fn rack_tlp(&self) -> Option<&RackTlp> {
+        if let LossDetector::RackTlp(rack_tlp) = self { Some(rack_tlp) } else { None }
+    }
+
+    #[inline(always)]
+    fn rack_tlp_mut(&mut self) -> Option<&mut RackTlp> {
+        if let LossDetector::RackTlp(rack_tlp) = self { Some(rack_tlp) } else { None }
+    }
+}
+
+/// What an acknowledgement says.
+impl LossDetector {
+    /// Takes an acknowledgement: how many packets it newly reports as delivered. `recovering`: the sender is in a
+    /// recovery that the acknowledgement does not end.
+    #[inline(always)]
+    pub fn take_ack(
+        &mut self,
+        board: &mut Scoreboard,
+        ack: &Ack,
+        rtt: &mut RttEstimator,
+        recovering: bool,
+        now: Time,
+    ) -> u64 {
+        match self {
+            LossDetector::DupThreshold(dup) => dup.take_ack(board, ack),
+            LossDetector::RackTlp(rack_tlp) => rack_tlp.take_ack(board, ack, rtt, recovering, now),
+        }
+    }
+
+    /// Whether the last acknowledgement, which advanced by that many packets, reveals a loss.
+    #[inline(always)]
+    pub fn reveals_loss(&mut self, board: &mut Scoreboard, advanced: u64) -> bool {
+        match self {
+            LossDetector::DupThreshold(dup) => dup.reveals_loss(board, advanced),
+            LossDetector::RackTlp(rack_tlp) => rack_tlp.rack.has_loss(),
+        }
+    }
+
+    /// Whether the last acknowledgement in recovery showed another loss, as far as that counts for the reduction.
+    pub fn found_loss(&self) -> bool {
+        self.rack_tlp().is_some_and(|rack_tlp| rack_tlp.found_loss)
+    }
+
+    /// Round trip of the last packet that the last acknowledgement delivered and that was sent once, where it is known.
+    #[inline(always)]
+    pub fn rtt_sample(&self) -> Option<Span> {
+        self.rack_tlp()?.rack.sample()
+    }
+
+    /// After an acknowledgement that brought `news`, if any: whether it shows that a packet was lost which the probe
+    /// has replaced [RFC 8985, 7.4].
+    #[inline(always)]
+    pub fn probe_repaired_loss(&mut self, board: &Scoreboard, ack: &Ack, news: u64) -> bool {
+        self.rack_tlp_mut().is_some_and(|rack_tlp| rack_tlp.probe_repaired_loss(board, ack, news))
+    }
+}
+
+/// Recovery, timeouts and their undo.
+impl LossDetector {
+    /// A recovery begins.
+    pub fn begin_recovery(&mut self, board: &mut Scoreboard) {
+        match self {
+            LossDetector::DupThreshold(dup) => dup.begin_recovery(board),
+            LossDetector::RackTlp(rack_tlp) => rack_tlp.cancel_probe(),
+        }
+    }
+
+    /// An acknowledgement in recovery that advanced by that many packets and does not end it; whether a retransmission
+    /// is due for it, whatever is in flight.
+    pub fn on_ack_in_recovery(&mut self, board: &mut Scoreboard, advanced: u64) -> bool {
+        match self {
+            LossDetector::DupThreshold(dup) => dup.on_ack_in_recovery(board, advanced),
+            LossDetector::RackTlp(_) => false,
+        }
+    }
+
+    /// A recovery has ended.
+    pub fn end_recovery(&mut self, board: &mut Scoreboard) {
+        match self {
+            LossDetector::DupThreshold(dup) => dup.end_recovery(board),
+            LossDetector::RackTlp(rack_tlp) => rack_tlp.rack.recovered(),
+        }
+    }
+
+    /// Whether a packet that is still lost when a recovery has ended, retransmitted or not, begins the next recovery
+    /// with the same acknowledgement, before anything leaves for the window between the two. In the kernel it does
+    /// [LINUX, tcp_fastretrans_alert].
+    pub fn begins_next_recovery(&self) -> bool {
+        self.rack_tlp().is_some_and(|rack_tlp| rack_tlp.rack.has_loss())
+    }
+
+    /// The retransmission timer expired.
+    pub fn on_timeout(&mut self, board: &mut Scoreboard, now: Time) {
+        match self {
+            LossDetector::DupThreshold(dup) => dup.on_timeout(board),
+            LossDetector::RackTlp(rack_tlp) => rack_tlp.on_timeout(board, now),
+        }
+    }
+
+    /// Without SACK: the first packet that duplicate acknowledgements may retransmit.
+    pub fn no_fast_below(&self) -> u64 {
+        match self {
+            LossDetector::DupThreshold(dup) => dup.no_fast_below(),
+            LossDetector::RackTlp(_) => 0,
+        }
+    }
+
+    /// The packets marked lost were only late; `no_fast_below`: as it was before.
+    pub fn undo(&mut self, board: &mut Scoreboard, no_fast_below: u64) {
+        match self {
+            LossDetector::DupThreshold(dup) => dup.undo(board, no_fast_below),
+            LossDetector::RackTlp(rack_tlp) => rack_tlp.rack.undo_losses(board),
+        }
+    }
+
+    /// Whether all retransmissions are delivered.
+    pub fn resent_is_done(&self, board: &Scoreboard) -> bool {
+        match self {
+            LossDetector::DupThreshold(dup) => dup.resent_is_done(board),
+            LossDetector::RackTlp(rack_tlp) => rack_tlp.rack.resent_is_done(),
+        }
+    }
+}
+
+/// What leaves.
+impl LossDetector {
+    /// Whether a tail loss probe is to be sent next.
+    #[inline(always)]
+    pub fn is_probe_due(&self) -> bool {
+        self.rack_tlp().is_some_and(RackTlp::is_probe_due)
+    }
+
+    /// The lost packet to retransmit next, if any.
+    pub fn lost_to_resend(&mut self, board: &Scoreboard) -> Option<u64> {
+        match self {
+            LossDetector::DupThreshold(dup) => dup.lost_to_resend(board),
+            LossDetector::RackTlp(rack_tlp) => rack_tlp.rack.lost_to_resend(board.una()),
+        }
+    }
+
+    /// Where nothing new may leave in recovery: a packet to retransmit that is not known to be lost, if any
+    /// [RFC 6675, NextSeg rule 3].
+    pub fn gap_to_resend(&mut self, board: &Scoreboard) -> Option<u64> {
+        match self {
+            LossDetector::DupThreshold(dup) => dup.gap_to_resend(board),
+            LossDetector::RackTlp(_) => None,
+        }
+    }
+
+    /// Whether this recovery may still retransmit one packet to save a timeout [RFC 6675, NextSeg rule 4].
+    pub fn may_rescue(&self, board: &Scoreboard) -> bool {
+        matches!(self, LossDetector::DupThreshold(dup) if dup.may_rescue(board))
+    }
+
+    /// This packet leaves, the highest below `recover`: its number.
+    pub fn rescue(&mut self, board: &mut Scoreboard, recover: u64) -> Option<u64> {
+        match self {
+            LossDetector::DupThreshold(dup) => dup.rescue(board, recover),
+            LossDetector::RackTlp(_) => None,
+        }
+    }
+
+    /// A packet leaves once more.
+    pub fn resend(&mut self, board: &mut Scoreboard, number: u64, now: Time) {
+        match self {
+            LossDetector::DupThreshold(dup) => dup.resend(board, number),
+            LossDetector::RackTlp(rack_tlp) => rack_tlp.rack.resend(board, number, now),
+        }
+    }
+
+    /// A packet leaves for the first time. If the timer is that of a probe, it has to be armed anew: when the
+    /// retransmission timer behind it expires.
+    #[inline(always)]
+    pub fn send_new(&mut self, now: Time) -> Option<Time> {
+        self.rack_tlp_mut()?.send_new(now)
+    }
+
+    /// The last packet left with that stamp.
+    #[inline(always)]
+    pub fn launched(&mut self, stamp: Time) {
+        if let Some(rack_tlp) = self.rack_tlp_mut() {
+            rack_tlp.rack.launched(stamp);
+        }
+    }
+
+    /// The probe left; `end`: all below it was sent; `again`: the probe was a retransmission.
+    pub fn probe_sent(&mut self, end: u64, again: bool) {
+        if let Some(rack_tlp) = self.rack_tlp_mut() {
+            rack_tlp.probe_sent(end, again);
+        }
+    }
+
+    /// No probe is needed.
+    pub fn cancel_probe(&mut self) {
+        if let Some(rack_tlp) = self.rack_tlp_mut() {
+            rack_tlp.cancel_probe();
+        }
+    }
+}
+
+/// The timer.
+impl LossDetector {
+    /// The retransmission timer is to expire at `timeout_at`: when the timer expires, which may be earlier, to send a
+    /// probe. `open`: the sender is not in recovery.
+    #[inline(always)]
+    pub fn arm_timer(
+        &mut self,
+        timeout_at: Time,
+        board: &Scoreboard,
+        rtt: &RttEstimator,
+        open: bool,
+        now: Time,
+    ) -> Time {
+        match self {
+            LossDetector::DupThreshold(_) => timeout_at,
+            LossDetector::RackTlp(rack_tlp) => rack_tlp.arm_timer(timeout_at, board, rtt, open, now),
+        }
+    }
+
+    /// After an acknowledgement: when the timer expires, if it is to wait for packets that may only be reordered.
+    #[inline(always)]
+    pub fn arm_reorder_timer(&mut self, board: &Scoreboard, now: Time) -> Option<Time> {
+        self.rack_tlp_mut()?.arm_reorder_timer(board, now)
+    }
+
+    /// Whether the timer is that of reordering, which sending a packet does not move.
+    pub fn is_reorder_timer_armed(&self) -> bool {
+        self.rack_tlp().is_some_and(RackTlp::is_reorder_timer_armed)
+    }
+
+    /// Whether the timer runs on since the first partial acknowledgement of this recovery [RFC 6582, 4].
+    pub fn is_impatient(&self) -> bool {
+        matches!(self, LossDetector::DupThreshold(dup) if dup.is_impatient())
+    }
+
+    /// The timer expired: what it was for. `recovering`: the sender is in recovery.
+    pub fn on_timer(
+        &mut self,
+        board: &mut Scoreboard,
+        rtt: &RttEstimator,
+        recovering: bool,
+        now: Time,
+    ) -> TimerEvent {
+        match self {
+            LossDetector::DupThreshold(_) => TimerEvent::Timeout,
+            LossDetector::RackTlp(rack_tlp) => rack_tlp.on_timer(board, rtt, recovering, now),
+        }
+    }
+}

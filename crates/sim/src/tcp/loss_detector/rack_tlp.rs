@@ -1,0 +1,236 @@
+//! RACK-TLP [RFC 8985]: the loss detection of [`Rack`], the tail loss probe, and the timer, which is the retransmission
+//! timer, that of the probe or that of reordering.
+//!
+//! The tail loss probe [RFC 8985, 7]: where nothing is acknowledged for two round trips a packet is sent, whose
+//! acknowledgement shows what is missing before the retransmission timer would.
+
+use fairhaul_units::{Ack, Span, Time};
+
+use super::rack::{AckTiming, Rack};
+use crate::tcp::{RttEstimator, Scoreboard};
+
+/// How much later than computed the timer of a probe or of reordering expires [LINUX, TCP_TIMEOUT_MIN_US].
+const TIMER_SLACK: Span = Span::from_ms(2);
+
+/// What the timer is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum TimerKind {
+    /// The retransmission timeout.
+    #[default]
+    Rto,
+    /// Nothing was acknowledged: a probe is due.
+    Probe,
+    /// The reordering window of the overtaken packets ends.
+    Reorder,
+}
+
+/// What the timer was for that has expired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimerEvent {
+    /// The retransmission timeout.
+    Timeout,
+    /// A probe is due.
+    ProbeDue,
+    /// Reordered packets were waited for, and those that have not come are marked as lost.
+    ReorderingOver {
+        /// When the retransmission timer expires, which runs from now on.
+        timeout_at: Time,
+    },
+}
+
+/// The tail loss probe.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Probe {
+    #[default]
+    None,
+    /// It is to be sent next.
+    Due,
+    /// It is on its way.
+    Sent {
+        /// The first packet that had not been sent when it had left (TLP.end_seq).
+        end: u64,
+        /// Whether it is a retransmission (TLP.is_retrans).
+        again: bool,
+    },
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct RackTlp {
+    pub(super) rack: Rack,
+    /// The last acknowledgement showed another loss.
+    pub(super) found_loss: bool,
+    /// The least margin of the retransmission timer.
+    min_rto: Span,
+    timer_kind: TimerKind,
+    /// When the retransmission timer runs out.
+    timeout_at: Time,
+    /// When, from the last acknowledgement, the reordering window of the overtaken packets ends.
+    wait: Option<Span>,
+    probe: Probe,
+}
+
+impl RackTlp {
+    /// Memory per packet, bytes.
+    pub const PER_PACKET: usize = Rack::PER_PACKET;
+
+    /// That of a sender that has sent nothing, with that least margin of its retransmission timer.
+    pub fn new(min_rto: Span) -> RackTlp {
+        RackTlp {
+            rack: Rack::default(),
+            found_loss: false,
+            min_rto,
+            timer_kind: TimerKind::default(),
+            timeout_at: Time::ZERO,
+            wait: None,
+            probe: Probe::None,
+        }
+    }
+
+    /// Takes an acknowledgement and detects losses: how many packets it newly reports as delivered. `recovering`: the
+    /// sender is in a recovery that the acknowledgement does not end.
+    #[cold]
+    pub fn take_ack(
+        &mut self,
+        board: &mut Scoreboard,
+        ack: &Ack,
+        rtt: &mut RttEstimator,
+        recovering: bool,
+        now: Time,
+    ) -> u64 {
+        let (timing, lost) = (timing(rtt, now), board.lost());
+        let delivered = self.rack.take_ack(board, ack, timing);
+        if ack.tells_twice() && !self.probe_was_duplicate(board.una()) {
+            self.rack.widen_reorder_window(board.una(), board.next());
+        }
+        if let Some(sample) = self.rack.sample() {
+            rtt.at_most(sample);
+        }
+        self.wait = self.rack.detect_if_advanced(board, recovering, timing);
+        self.found_loss = board.lost() > lost;
+        delivered
+    }
+
+    /// The retransmission timer expired.
+    pub fn on_timeout(&mut self, board: &mut Scoreboard, now: Time) {
+        self.rack.mark_lost_on_timeout(board, now);
+        self.probe = Probe::None;
+    }
+
+    /// The timer expired: what it was for. `recovering`: the sender is in recovery.
+    pub fn on_timer(
+        &mut self,
+        board: &mut Scoreboard,
+        rtt: &RttEstimator,
+        recovering: bool,
+        now: Time,
+    ) -> TimerEvent {
+        match std::mem::take(&mut self.timer_kind) {
+            TimerKind::Rto => TimerEvent::Timeout,
+            TimerKind::Probe => {
+                self.probe = Probe::Due;
+                TimerEvent::ProbeDue
+            }
+            TimerKind::Reorder => {
+                self.rack.detect_losses(board, recovering, timing(rtt, now));
+                TimerEvent::ReorderingOver { timeout_at: self.timeout_at.max(now + TIMER_SLACK) }
+            }
+        }
+    }
+
+    /// After an acknowledgement: if packets were overtaken, when the timer expires that waits for the end of their
+    /// reordering window.
+    pub fn arm_reorder_timer(&mut self, board: &Scoreboard, now: Time) -> Option<Time> {
+        let wait = self.wait.take()?;
+        if board.outstanding() == 0 {
+            return None;
+        }
+        self.timer_kind = TimerKind::Reorder;
+        Some((now + wait + TIMER_SLACK).min(self.timeout_at))
+    }
+
+    /// Whether the timer is that of reordering, which sending a packet does not move.
+    pub fn is_reorder_timer_armed(&self) -> bool {
+        self.timer_kind == TimerKind::Reorder
+    }
+
+    /// The retransmission timer is to expire at `timeout_at`: when the timer expires, which may be earlier, to send a
+    /// probe. `open`: the sender is not in recovery.
+    #[cold]
+    pub fn arm_timer(
+        &mut self,
+        timeout_at: Time,
+        board: &Scoreboard,
+        rtt: &RttEstimator,
+        open: bool,
+        now: Time,
+    ) -> Time {
+        let srtt = rtt.smoothed();
+        let calm = open && !srtt.is_zero() && !board.has_reports();
+        (self.timeout_at, self.timer_kind) = (timeout_at, TimerKind::Rto);
+        if !calm || self.probe != Probe::None || board.outstanding() == 0 {
+            return timeout_at;
+        }
+        // Of a single packet the acknowledgement may be held [RFC 8985, 7.2].
+        let later = if board.outstanding() == 1 { self.min_rto } else { TIMER_SLACK };
+        // Where the timeout comes first, the probe takes its place, and the timeout follows a whole
+        // timeout after the probe [RFC 8985, 7.2; LINUX, tcp_schedule_loss_probe].
+        //
+        // Differs from [LINUX]: the timeout counts from when the timer was last restarted [RFC 6298, 5.3].
+        // The kernel, once something new has left, counts it from when the first packet left.
+        self.timer_kind = TimerKind::Probe;
+        timeout_at.min(now + srtt * 2 + later)
+    }
+
+    /// A packet leaves for the first time. If the timer is that of a probe, it has to be armed anew: when the
+    /// retransmission timer behind it expires.
+    #[cold]
+    pub fn send_new(&mut self, now: Time) -> Option<Time> {
+        self.rack.send_new(now);
+        (self.timer_kind == TimerKind::Probe).then_some(self.timeout_at)
+    }
+
+    /// Whether a probe is to be sent next.
+    pub fn is_probe_due(&self) -> bool {
+        self.probe == Probe::Due
+    }
+
+    /// The probe left; `end`: all below it was sent; `again`: the probe was a retransmission.
+    pub fn probe_sent(&mut self, end: u64, again: bool) {
+        self.probe = Probe::Sent { end, again };
+    }
+
+    /// A recovery makes a probe unnecessary, or an acknowledgement of all that was sent.
+    pub fn cancel_probe(&mut self) {
+        self.probe = Probe::None;
+    }
+
+    /// After an acknowledgement that brought `news`, if any: whether it shows that a packet was lost which the probe
+    /// has replaced [RFC 8985, 7.4].
+    #[cold]
+    pub fn probe_repaired_loss(&mut self, board: &Scoreboard, ack: &Ack, news: u64) -> bool {
+        let una = board.una();
+        if self.is_probe_due() && una == board.next() {
+            self.probe = Probe::None; // all was late
+        }
+        let Probe::Sent { end, again } = self.probe else { return false };
+        if una < end {
+            return false;
+        }
+        let answered = !again || ack.tells_twice() || news == 0;
+        if !answered && una == end {
+            return false; // it may have come twice, which the next one would say
+        }
+        self.probe = Probe::None;
+        !answered
+    }
+
+    /// Whether the probe was the duplicate, where a packet arrived twice and all below `una` is acknowledged.
+    fn probe_was_duplicate(&self, una: u64) -> bool {
+        matches!(self.probe, Probe::Sent { end, again: true } if una >= end)
+    }
+}
+
+fn timing(rtt: &RttEstimator, now: Time) -> AckTiming {
+    AckTiming { now, min_rtt: rtt.smallest(), srtt: rtt.smoothed() }
+}

@@ -1,0 +1,108 @@
+//! Slow start: how fast the window grows in it, and what ends it before something is lost.
+
+use fairhaul_cc::{AckEvent, Controller, Pacing};
+use fairhaul_experiment::SlowStart;
+use fairhaul_units::Time;
+
+use super::Sender;
+use crate::tcp::{HyStart, HyStartPp};
+
+/// What ends slow start by the delay, as long as it may; boxed, since few have it and none for long.
+#[derive(Clone, Debug)]
+pub(super) enum DelayExit {
+    /// Nothing does.
+    None,
+    /// A train of acknowledgements or the delay [HYSTART, LINUX].
+    HyStart(Box<HyStart>),
+    /// The delay, in the first slow start [RFC 9406].
+    HyStartPp(Box<HyStartPp>),
+}
+
+impl DelayExit {
+    /// That of the first slow start.
+    pub(super) fn new(slow_start: SlowStart) -> DelayExit {
+        match slow_start {
+            SlowStart::HyStart => DelayExit::HyStart(Box::default()),
+            SlowStart::HyStartPp => DelayExit::HyStartPp(Box::default()),
+            SlowStart::Standard | SlowStart::Limited { .. } | SlowStart::Full => DelayExit::None,
+        }
+    }
+
+    /// That of the slow start after a timeout at `now`, when all below `next` was sent.
+    pub(super) fn after_timeout(slow_start: SlowStart, now: Time, next: u64) -> DelayExit {
+        match slow_start {
+            SlowStart::HyStart => DelayExit::HyStart(Box::new(HyStart::anew(now, next))),
+            _ => DelayExit::None,
+        }
+    }
+
+    /// A loss or the echo of a mark reduces the window: the first slow start is over.
+    pub(super) fn on_reduction(&mut self) {
+        if let DelayExit::HyStartPp(_) = self {
+            *self = DelayExit::None;
+        }
+    }
+}
+
+impl<C: Controller + Clone> Sender<C> {
+    /// Whether slow start ends here, by a train of acknowledgements or the delay.
+    pub(super) fn ends_slow_start(&mut self, event: &AckEvent) -> bool {
+        let DelayExit::HyStart(hystart) = &mut self.delay_exit else { return false };
+        let over = hystart.is_over(event, self.window.cwnd, self.board.una(), self.board.next());
+        if over {
+            self.window.ssthresh = self.window.cwnd;
+            self.delay_exit = DelayExit::None;
+        }
+        over
+    }
+
+    /// As the controller would, or by a part of that.
+    pub(super) fn slow_start(&mut self, event: &AckEvent) {
+        let before = self.window.cwnd;
+        self.controller.on_slow_start(&mut self.window, event);
+        let divisor = self.divisor(before, event.packets);
+        if divisor != 1.0 && self.window.cwnd > before {
+            self.window.cwnd = before + (self.window.cwnd - before) / divisor;
+        }
+        if self.config.slow_start.is_full() {
+            self.window.cwnd = self.window.cwnd.min(self.window.ssthresh.max(before));
+        }
+    }
+
+    /// Limited: above `max_ssthresh` the K-th part, so that a round adds at most max_ssthresh / 2
+    /// [RFC 3742, 2].
+    //
+    // Differs from [RFC 3742, 2]: K = cwnd / (max_ssthresh / 2) is not rounded down. Rounded, a
+    // window just below a multiple would grow by up to half as much again in a round.
+    fn divisor(&self, cwnd: f64, packets: f64) -> f64 {
+        if let SlowStart::Limited { max_ssthresh } = self.config.slow_start
+            && cwnd > max_ssthresh
+        {
+            return cwnd / (0.5 * max_ssthresh);
+        }
+        if self.config.slow_start.is_full() {
+            return packets.min(2.0) / packets;
+        }
+        match &self.delay_exit {
+            DelayExit::HyStartPp(hystart_pp) => hystart_pp.divisor(packets, self.is_paced()),
+            _ => 1.0,
+        }
+    }
+
+    fn is_paced(&self) -> bool {
+        self.config.max_pacing_rate.is_some() || self.controller.pacing(&self.window) != Pacing::None
+    }
+
+    /// Ends the first slow start where the round-trip time says so; later ones know a threshold,
+    /// and are standard [RFC 9406, 4.3].
+    #[inline(never)]
+    pub(super) fn watch_delay(&mut self, event: &AckEvent) {
+        let DelayExit::HyStartPp(hystart_pp) = &mut self.delay_exit else { return };
+        let (una, next) = (self.board.una(), self.board.next());
+        if self.window.in_slow_start() && !hystart_pp.is_over(event, una, next) {
+            return;
+        }
+        self.window.ssthresh = self.window.ssthresh.min(self.window.cwnd);
+        self.delay_exit = DelayExit::None;
+    }
+}

@@ -1,0 +1,96 @@
+//! The timer: the retransmission timer [RFC 6298], or, before it, that of a probe or of reordering [RFC 8985].
+
+use fairhaul_cc::Controller;
+use fairhaul_experiment::Rto;
+use fairhaul_units::Time;
+
+use super::slow_start::DelayExit;
+use super::{CaState, Outcome, Sender};
+use crate::tcp::TimerEvent;
+
+impl<C: Controller + Clone> Sender<C> {
+    /// The timer has run out.
+    pub fn on_timer(&mut self, now: Time) -> Outcome {
+        let recovering = self.state != CaState::Open;
+        match self.detector.on_timer(&mut self.board, &self.rtt, recovering, now) {
+            TimerEvent::Timeout => self.on_timeout(now),
+            TimerEvent::ProbeDue => {
+                self.urgent = true;
+                self.restart_timer(now);
+                Outcome::Quiet
+            }
+            TimerEvent::ReorderingOver { timeout_at } => {
+                self.timer = timeout_at;
+                self.on_reordering_over(now)
+            }
+        }
+    }
+
+    /// The retransmission timer has run out [RFC 6298, 5.4 to 5.6].
+    fn on_timeout(&mut self, now: Time) -> Outcome {
+        let timeout = self.rtt.timeout();
+        let again = self.rtt.is_backed_off();
+        self.rtt.back_off();
+        self.finish_prr();
+        if let CaState::Opening { .. } = self.state {
+            self.state = CaState::Opening { asked: false };
+            // A lost request leaves one packet to begin with [RFC 5681, 3.1], in the kernel only a second one
+            // does [LINUX, tcp_init_transfer].
+            if again || self.config.rto != Rto::Linux {
+                self.window.cwnd = 1.0;
+            }
+            return Outcome::TimedOut(timeout);
+        }
+        self.save_undo_state(now);
+        self.undo_state.on_timeout(self.board.next());
+        if !again {
+            self.on_timeout_event(now); // later the threshold stays [RFC 5681, 3.1]
+        }
+        self.in_cwr = false;
+        self.delay_exit = DelayExit::after_timeout(self.config.slow_start, now, self.board.next());
+        self.detector.on_timeout(&mut self.board, now);
+        // The first packet may leave, whatever is still on its way.
+        self.window.cwnd = (self.board.in_flight() + 1) as f64;
+        self.pacer.restart(now);
+        self.cwr = true;
+        self.state = CaState::Loss;
+        self.recover = self.board.next();
+        self.restart_timer(now);
+        Outcome::TimedOut(timeout)
+    }
+
+    /// The reordering window of overtaken packets has ended [LINUX, tcp_rack_reo_timeout].
+    //
+    // Differs from [LINUX]: after a timeout, packets that are found lost again are retransmitted, but they
+    // begin no fast recovery, because the window is small already.
+    fn on_reordering_over(&mut self, now: Time) -> Outcome {
+        if self.state == CaState::Open && self.detector.reveals_loss(&mut self.board, 0) {
+            return self.enter_recovery(1, 0, now);
+        }
+        Outcome::Quiet
+    }
+
+    /// After an acknowledgement: where packets were overtaken, the timer waits for the end of their reordering window.
+    #[inline(always)]
+    pub(super) fn arm_reorder_timer(&mut self, now: Time) {
+        if let Some(timer) = self.detector.arm_reorder_timer(&self.board, now) {
+            self.timer = timer;
+        }
+    }
+
+    /// Restarts the timer while something is outstanding, stops it otherwise [RFC 6298, 5.2, 5.3].
+    pub(super) fn rearm(&mut self, now: Time) {
+        if self.board.outstanding() > 0 { self.restart_timer(now) } else { self.timer = Time::NEVER }
+    }
+
+    /// The retransmission timer runs for a whole timeout from now on.
+    pub(super) fn restart_timer(&mut self, now: Time) {
+        self.arm_timer(now + self.rtt.timeout(), now);
+    }
+
+    /// The retransmission timer expires at `timeout_at`, that of a probe perhaps before.
+    pub(super) fn arm_timer(&mut self, timeout_at: Time, now: Time) {
+        let open = self.state == CaState::Open;
+        self.timer = self.detector.arm_timer(timeout_at, &self.board, &self.rtt, open, now);
+    }
+}
