@@ -4,7 +4,7 @@
 //! then looks for more, ever faster. Time decides and not rounds, so that flows of different round
 //! trips grow alike. Where standard TCP would have more, CUBIC takes what standard TCP would have.
 
-use fairhaul_units::{Kind, Parameter, Settings, Time};
+use fairhaul_units::{Kind, Parameter, Settings, Time, Word, words};
 
 use crate::{AckEvent, Congestion, Controller, Window};
 
@@ -30,14 +30,18 @@ pub struct Cubic {
     kernel: Option<Box<Kernel>>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum CubicVariant {
-    Rfc9438,
-    Of2005,
-    /// With one beta for both the window and K, as in the text of the paper's citations.
-    Literal2005,
-    /// As in the kernel since 2.6.26, in whole packets.
-    Linux,
+words! {
+    /// Whose rule it is.
+    pub enum CubicVariant {
+        /// The RFC's.
+        Rfc9438 = "rfc9438",
+        /// The first version, of 2005.
+        Of2005 = "2005",
+        /// With one beta for both the window and K, as in the text of the paper's citations.
+        Literal2005 = "2005-literal",
+        /// As in the kernel since 2.6.26, in whole packets.
+        Linux = "linux",
+    }
 }
 
 /// Where the window is on its way.
@@ -66,8 +70,8 @@ impl Cubic {
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "variant",
-            kind: Kind::Word(&["rfc9438", "2005", "2005-literal", "linux"]),
-            default: 0.0,
+            kind: Kind::Word(CubicVariant::WORDS),
+            default: CubicVariant::Rfc9438.value(),
             help: "the RFC; the version of 2005; that version with the same beta in both of its formulas, \
                    which contradict each other; or Linux, which counts whole packets [RFC 9438, CUBIC 2005, \
                    LINUX]",
@@ -111,12 +115,10 @@ impl Cubic {
     ];
 
     pub(crate) fn new(settings: &Settings) -> Cubic {
-        let (variant, beta) = match settings.word("variant") {
-            "rfc9438" => (CubicVariant::Rfc9438, "beta"),
-            "2005" => (CubicVariant::Of2005, "beta_2005"),
-            "2005-literal" => (CubicVariant::Literal2005, "beta_2005"),
-            "linux" => (CubicVariant::Linux, "beta"),
-            word => unreachable!("variant {word:?}"),
+        let variant = settings.word("variant");
+        let beta = match variant {
+            CubicVariant::Rfc9438 | CubicVariant::Linux => "beta",
+            CubicVariant::Of2005 | CubicVariant::Literal2005 => "beta_2005",
         };
         Cubic {
             variant,
@@ -274,6 +276,7 @@ impl Controller for Cubic {
 mod tests {
     use fairhaul_units::Span;
 
+    use super::CubicVariant::{Linux, Literal2005, Of2005, Rfc9438};
     use super::*;
     use crate::test_support::{CONGESTION, PeriodicLoss, ack, avoidance, close};
 
@@ -281,8 +284,8 @@ mod tests {
         Settings::defaults(Cubic::PARAMETERS)
     }
 
-    fn variant(number: f64) -> Cubic {
-        Cubic::new(&settings().with("variant", number))
+    fn variant(variant: CubicVariant) -> Cubic {
+        Cubic::new(&settings().with("variant", variant.value()))
     }
 
     /// A controller and its window just after a loss at that window.
@@ -317,8 +320,8 @@ mod tests {
 
     #[test]
     fn a_loss_at_1000_packets_leaves_700_and_800_in_2005() {
-        for (number, kept) in [(0.0, 700.0), (1.0, 800.0), (2.0, 800.0)] {
-            let (_, window) = after_a_loss(variant(number), 1000.0);
+        for (rule, kept) in [(Rfc9438, 700.0), (Of2005, 800.0), (Literal2005, 800.0)] {
+            let (_, window) = after_a_loss(variant(rule), 1000.0);
             close(window.cwnd, kept, 1e-12);
             assert_eq!(window.ssthresh, window.cwnd);
         }
@@ -328,8 +331,8 @@ mod tests {
     /// cbrt(1000 x 0.8 / 0.4) = 12.6 s.
     #[test]
     fn the_window_is_back_at_1000_packets_after_k() {
-        for (number, k_s) in [(0.0, 9.09), (1.0, 7.94), (2.0, 12.6)] {
-            let (mut cubic, mut window) = after_a_loss(variant(number), 1000.0);
+        for (rule, k_s) in [(Rfc9438, 9.09), (Of2005, 7.94), (Literal2005, 12.6)] {
+            let (mut cubic, mut window) = after_a_loss(variant(rule), 1000.0);
             run(&mut cubic, &mut window, 0.1, 0.0, k_s);
             close(cubic.curve.k_s, k_s, 1e-3);
             close(window.cwnd, 1000.0, 0.001);
@@ -339,7 +342,7 @@ mod tests {
     /// At 4 s: 0.4 (4 - 9.086)^3 + 1000 = 947.4.
     #[test]
     fn the_window_lies_on_the_curve() {
-        let (mut cubic, mut window) = after_a_loss(variant(0.0), 1000.0);
+        let (mut cubic, mut window) = after_a_loss(variant(Rfc9438), 1000.0);
         run(&mut cubic, &mut window, 0.1, 0.0, 4.0);
         close(window.cwnd, 947.4, 0.002);
     }
@@ -347,7 +350,7 @@ mod tests {
     /// The curve begins at 200 packets and meets 800 after 12.6 - 7.94 = 4.66 s.
     #[test]
     fn taken_literally_the_window_of_2005_stands_still_for_a_third_of_k() {
-        let settings = settings().with("variant", 2.0).with("tcp_friendliness", 0.0);
+        let settings = settings().with("variant", Literal2005.value()).with("tcp_friendliness", 0.0);
         let (mut cubic, mut window) = after_a_loss(Cubic::new(&settings), 1000.0);
         run(&mut cubic, &mut window, 0.1, 0.0, 4.5);
         close(window.cwnd, 800.0, 1e-12);
@@ -358,9 +361,9 @@ mod tests {
     /// 20 s beyond the plateau: 3 x 0.4 x 20^2 = 480 packets/s by the curve, 160 by Smax.
     #[test]
     fn beyond_the_plateau_the_window_of_2005_gains_160_packets_a_second() {
-        for (number, gain) in [(0.0, 480.0), (1.0, 160.0)] {
-            let (mut cubic, mut window) = after_a_loss(variant(number), 1000.0);
-            let k_s = if number == 0.0 { 9.086 } else { 7.937 };
+        for (rule, gain) in [(Rfc9438, 480.0), (Of2005, 160.0)] {
+            let (mut cubic, mut window) = after_a_loss(variant(rule), 1000.0);
+            let k_s = if rule == Rfc9438 { 9.086 } else { 7.937 };
             run(&mut cubic, &mut window, 0.1, 0.0, k_s + 19.5);
             let before = window.cwnd;
             run(&mut cubic, &mut window, 0.1, k_s + 19.5, k_s + 20.5);
@@ -371,8 +374,8 @@ mod tests {
     /// 0.1 s after the loss at 1000 packets, then at 900: 900 x 1.7 / 2 = 765, 900 x 1.8 / 2 = 810.
     #[test]
     fn a_second_loss_lower_than_the_first_aims_lower_still() {
-        for (number, plateau) in [(0.0, 765.0), (1.0, 810.0)] {
-            let (mut cubic, _) = after_a_loss(variant(number), 1000.0);
+        for (rule, plateau) in [(Rfc9438, 765.0), (Of2005, 810.0)] {
+            let (mut cubic, _) = after_a_loss(variant(rule), 1000.0);
             cubic.on_congestion(&mut avoidance(900.0), &CONGESTION);
             close(cubic.curve.w_max, plateau, 1e-9);
         }
@@ -385,14 +388,14 @@ mod tests {
     /// rounds: 19.29, less what the window grows while a round lasts. In 2005 3 x 0.2 / 1.8 = 1/3.
     #[test]
     fn a_small_window_grows_as_standard_tcp_would_have_it() {
-        let (mut cubic, mut window) = after_a_loss(variant(0.0), 20.0);
+        let (mut cubic, mut window) = after_a_loss(variant(Rfc9438), 20.0);
         run(&mut cubic, &mut window, 0.01, 0.0, 0.1);
         close(window.cwnd, 19.29, 0.01);
         run(&mut cubic, &mut window, 0.01, 0.1, 0.12);
         let before = window.cwnd;
         run(&mut cubic, &mut window, 0.01, 0.12, 0.22);
         close(window.cwnd - before, 10.0, 0.03);
-        let (mut cubic, mut window) = after_a_loss(variant(1.0), 20.0);
+        let (mut cubic, mut window) = after_a_loss(variant(Of2005), 20.0);
         run(&mut cubic, &mut window, 0.01, 0.0, 0.1);
         close(window.cwnd, 19.33, 0.01);
     }
@@ -400,7 +403,7 @@ mod tests {
     /// 100 s after a loss at 100 packets the curve is at 0.4 x 96^3 = 350 000.
     #[test]
     fn a_round_adds_no_more_than_half_of_the_window() {
-        let (cubic, _) = after_a_loss(variant(0.0), 100.0);
+        let (cubic, _) = after_a_loss(variant(Rfc9438), 100.0);
         assert_eq!(cubic.step(100.0, 70.0, &ack(Span::from_ms(100))), 35.0);
         assert_eq!(cubic.step(0.0, 1e9, &ack(Span::from_ms(100))), 0.0);
     }
@@ -409,7 +412,7 @@ mod tests {
     #[test]
     fn after_slow_start_without_a_loss_the_plateau_is_the_start() {
         let mut window = avoidance(1000.0);
-        let mut cubic = variant(0.0);
+        let mut cubic = variant(Rfc9438);
         run(&mut cubic, &mut window, 0.1, 3.0, 8.0);
         close(window.cwnd, 1050.0, 0.003);
     }
@@ -417,7 +420,7 @@ mod tests {
     /// [RFC 9438, 4.8]: 1 packet, towards 0.7 of the window, and there K = 0.
     #[test]
     fn a_timeout_begins_anew_and_forgets_the_plateau() {
-        let (mut cubic, mut window) = after_a_loss(variant(0.0), 1000.0);
+        let (mut cubic, mut window) = after_a_loss(variant(Rfc9438), 1000.0);
         window.cwnd = 800.0;
         cubic.on_timeout(&mut window, &CONGESTION);
         close(window.ssthresh, 560.0, 1e-9);
@@ -431,7 +434,7 @@ mod tests {
     /// whole numbers leave out; a timeout makes it blind: 5 % a round.
     #[test]
     fn in_whole_packets_the_window_follows_the_same_curve() {
-        let (mut cubic, mut window) = after_a_loss(variant(3.0), 1000.0);
+        let (mut cubic, mut window) = after_a_loss(variant(Linux), 1000.0);
         run(&mut cubic, &mut window, 0.1, 0.0, 4.0);
         close(window.cwnd, 947.4, 0.01);
         cubic.on_timeout(&mut window, &CONGESTION);
@@ -444,7 +447,7 @@ mod tests {
     /// after one second more the curve is at 4 s.
     #[test]
     fn time_in_which_the_application_limits_the_flow_does_not_count() {
-        let (mut cubic, mut window) = after_a_loss(variant(0.0), 1000.0);
+        let (mut cubic, mut window) = after_a_loss(variant(Rfc9438), 1000.0);
         run(&mut cubic, &mut window, 0.1, 0.0, 3.0);
         for now_s in 3..54 {
             let now = Time::ZERO + Span::from_s(now_s);
@@ -469,7 +472,7 @@ mod tests {
         ];
         for (p, far, near) in rows {
             for (rtt_s, printed) in [(0.1, far), (0.01, near)] {
-                let mean = mean(variant(0.0), p, rtt_s, printed, 300);
+                let mean = mean(variant(Rfc9438), p, rtt_s, printed, 300);
                 println!("cubic at {p:e}, {rtt_s} s: {mean:.1} for {printed}: {:.3}", mean / printed);
                 close(mean, printed, 0.06);
             }
@@ -481,7 +484,7 @@ mod tests {
     /// throws it to 0.85 (e = -0.15), from where it comes up: -0.11 after 40 losses, -0.04 after 500.
     #[test]
     fn the_steady_state_is_reached_slowly() {
-        let ratio = |skipped| mean(variant(0.0), 1e-4, 0.1, 100.0, skipped) / 187.0;
+        let ratio = |skipped| mean(variant(Rfc9438), 1e-4, 0.1, 100.0, skipped) / 187.0;
         println!("cubic after 40 losses {}, after 500 {}", ratio(40), ratio(500));
         close(ratio(40), 0.91, 0.02);
         close(ratio(500), 0.97, 0.02);
