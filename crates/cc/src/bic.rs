@@ -4,7 +4,7 @@
 //! window lingers where it fits. Beyond it the search begins anew, by 1, 2, 4, ... packets a round
 //! up to Smax. Below the low window it is Reno.
 
-use fairhaul_units::{Kind, Parameter, Settings};
+use fairhaul_units::{Kind, Parameter, Settings, Word, words};
 
 use crate::{AckEvent, Congestion, Controller, Window};
 
@@ -16,6 +16,16 @@ pub struct Bic {
     fast_convergence: bool,
     /// The maximum that the search is for; minus infinity where no loss has shown one.
     max: f64,
+}
+
+words! {
+    /// Whose rule it is.
+    pub enum BicVariant {
+        /// As published.
+        Paper = "paper",
+        /// As in Linux since 5.7.
+        Linux = "linux",
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -58,8 +68,8 @@ impl Bic {
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "variant",
-            kind: Kind::Word(&["paper", "linux"]),
-            default: 0.0,
+            kind: Kind::Word(BicVariant::WORDS),
+            default: BicVariant::Paper.value(),
             help: "paper: as published, with smax, smin and beta; linux: as in Linux since 5.7, with its \
                    own constants [BIC, LINUX]",
         },
@@ -97,13 +107,12 @@ impl Bic {
 
     pub(crate) fn new(settings: &Settings) -> Bic {
         let rule = match settings.word("variant") {
-            "paper" => BicRule::Paper {
+            BicVariant::Paper => BicRule::Paper {
                 smax: settings.number("smax"),
                 smin: settings.number("smin"),
                 beta: settings.number("beta"),
             },
-            "linux" => BicRule::Linux { packets: Ratio::START },
-            word => unreachable!("variant {word:?}"),
+            BicVariant::Linux => BicRule::Linux { packets: Ratio::START },
         };
         Bic {
             rule,
@@ -239,7 +248,7 @@ mod tests {
     }
 
     fn linux() -> Bic {
-        Bic::new(&settings().with("variant", 1.0))
+        Bic::new(&settings().with("variant", BicVariant::Linux.value()))
     }
 
     /// A search for 1000 packets, that far above it.

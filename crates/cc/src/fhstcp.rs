@@ -8,7 +8,7 @@
 //! packets back (count, timer, first in first out, ceil(w/k) packets a block, a wait that is
 //! never negative, nothing paced in recovery) is the sender's: it is told [`Pacing::Blocks`].
 
-use fairhaul_units::{Kind, Parameter, Settings, Span};
+use fairhaul_units::{Kind, Parameter, Settings, Span, Word, words};
 
 use crate::{AckEvent, Congestion, Controller, Pacing, Window, highspeed_law as law};
 
@@ -28,12 +28,16 @@ pub struct Fhstcp {
     round: Span,
 }
 
-/// Which round-trip time RTT stands for.
-#[derive(Clone, Copy, Debug)]
-enum RttEstimate {
-    Smoothed,
-    Sample,
-    Minimum,
+words! {
+    /// Which round-trip time RTT stands for.
+    pub enum RttEstimate {
+        /// The smoothed one.
+        Smoothed = "smoothed",
+        /// The last one.
+        Sample = "sample",
+        /// The smallest one.
+        Minimum = "minimum",
+    }
 }
 
 impl Fhstcp {
@@ -49,8 +53,8 @@ impl Fhstcp {
         },
         Parameter {
             name: "rtt",
-            kind: Kind::Word(&["smoothed", "sample", "minimum"]),
-            default: 0.0,
+            kind: Kind::Word(RttEstimate::WORDS),
+            default: RttEstimate::Smoothed.value(),
             help: "round-trip time used for the factor and the blocks [FHSTCP]",
         },
         Parameter {
@@ -82,12 +86,7 @@ impl Fhstcp {
     pub(crate) fn new(settings: &Settings) -> Fhstcp {
         Fhstcp {
             c: settings.number("c"),
-            estimate: match settings.word("rtt") {
-                "smoothed" => RttEstimate::Smoothed,
-                "sample" => RttEstimate::Sample,
-                "minimum" => RttEstimate::Minimum,
-                word => unreachable!("rtt {word:?}"),
-            },
+            estimate: settings.word("rtt"),
             factor: settings.switch("factor"),
             eta_floor: settings.switch("eta_floor"),
             blocks: settings.switch("blocks"),

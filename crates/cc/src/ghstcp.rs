@@ -5,7 +5,7 @@
 //! first asks how far their mean lies above the smallest there was: below two standard deviations
 //! the path is free, above four it is full, and between them the original rule decides.
 
-use fairhaul_units::{Kind, Parameter, Settings};
+use fairhaul_units::{Kind, Parameter, Settings, Word, words};
 
 use crate::correlation::{Correlation, FEWEST};
 use crate::round::{Round, Rounds};
@@ -14,11 +14,11 @@ use crate::{AckEvent, Congestion, Controller, Window, highspeed_law as law};
 /// Gentle HighSpeed TCP.
 #[derive(Clone, Debug)]
 pub struct Ghstcp {
-    refined: bool,
-    tested: bool,
+    variant: GhstcpVariant,
+    test: TrendTest,
     cycles: MinimumOver,
-    sigma: Sigma,
-    halves: bool,
+    sigma: SigmaSamples,
+    reno_decrease: RenoDecrease,
     mode: GrowthMode,
     /// Standard deviations above the minimum below which the path is free.
     free: f64,
@@ -36,19 +36,48 @@ enum GrowthMode {
     HighSpeed = 1,
 }
 
-/// What the minimum is taken over.
-#[derive(Clone, Copy, Debug)]
-enum MinimumOver {
-    Two,
-    Lifetime,
-}
+words! {
+    /// Which rule decides the mode.
+    pub enum GhstcpVariant {
+        /// The distance from the smallest round-trip time, and the trend where that leaves it open.
+        Refined = "refined",
+        /// The trend alone.
+        Original = "original",
+    }
 
-/// Which standard deviation is meant.
-#[derive(Clone, Copy, Debug)]
-enum Sigma {
-    Minimum,
-    Round,
-    Cycle,
+    /// When a correlation counts as positive.
+    pub enum TrendTest {
+        /// If it is by a one-sided t test at 5 %.
+        FivePercent = "0.05",
+        /// If its sign is.
+        Sign = "none",
+    }
+
+    /// What the minimum is taken over.
+    pub enum MinimumOver {
+        /// This cycle and the one before.
+        Two = "two",
+        /// The whole connection.
+        Lifetime = "lifetime",
+    }
+
+    /// Of which samples the standard deviation is.
+    pub enum SigmaSamples {
+        /// Of the round with the minimum.
+        Minimum = "minimum",
+        /// Of the last round.
+        Round = "round",
+        /// Of the cycle.
+        Cycle = "cycle",
+    }
+
+    /// What a loss takes in Reno mode.
+    pub enum RenoDecrease {
+        /// b(w) of HighSpeed TCP.
+        Highspeed = "highspeed",
+        /// Half.
+        Half = "half",
+    }
 }
 
 /// What the path has shown.
@@ -78,8 +107,8 @@ impl Ghstcp {
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "variant",
-            kind: Kind::Word(&["refined", "original"]),
-            default: 0.0,
+            kind: Kind::Word(GhstcpVariant::WORDS),
+            default: GhstcpVariant::Refined.value(),
             help: "refined: thresholds above the minimum round-trip time; original: the trend of the round-trip time alone [GHSTCP]",
         },
         // Unclear in [GHSTCP]: when a correlation counts as positive. By a one-sided t test at 5 %; by the sign
@@ -87,8 +116,8 @@ impl Ghstcp {
         // that).
         Parameter {
             name: "significance",
-            kind: Kind::Word(&["0.05", "none"]),
-            default: 0.0,
+            kind: Kind::Word(TrendTest::WORDS),
+            default: TrendTest::FivePercent.value(),
             help: "test for a rising trend: a one-sided t test at 5 %, or the sign of the correlation alone [GHSTCP]",
         },
         Parameter {
@@ -107,8 +136,8 @@ impl Ghstcp {
         // minimum is over this one and the one before, so that a change of the path is forgotten.
         Parameter {
             name: "cycle",
-            kind: Kind::Word(&["two", "lifetime"]),
-            default: 0.0,
+            kind: Kind::Word(MinimumOver::WORDS),
+            default: MinimumOver::Two.value(),
             help: "period of the minimum round-trip time: this cycle and the one before, or the whole connection [GHSTCP]",
         },
         // Unclear in [GHSTCP]: the standard deviation of which round-trip times. Those of the round
@@ -116,8 +145,8 @@ impl Ghstcp {
         // the queue itself, and the thresholds would lie above what the buffer can make.
         Parameter {
             name: "sigma",
-            kind: Kind::Word(&["minimum", "round", "cycle"]),
-            default: 0.0,
+            kind: Kind::Word(SigmaSamples::WORDS),
+            default: SigmaSamples::Minimum.value(),
             help: "samples of the standard deviation: the round with the minimum, the last round, or the cycle [GHSTCP]",
         },
         // Unclear in [GHSTCP]: a path without noise has no deviation, so the first queued packet would end the
@@ -132,28 +161,19 @@ impl Ghstcp {
         // for growth.
         Parameter {
             name: "reno_decrease",
-            kind: Kind::Word(&["highspeed", "half"]),
-            default: 0.0,
+            kind: Kind::Word(RenoDecrease::WORDS),
+            default: RenoDecrease::Highspeed.value(),
             help: "fraction given up at a loss in Reno mode: b(w) of HighSpeed TCP, or half [GHSTCP]",
         },
     ];
 
     pub(crate) fn new(settings: &Settings) -> Ghstcp {
         Ghstcp {
-            refined: settings.either("variant", "refined", "original"),
-            tested: settings.either("significance", "0.05", "none"),
-            cycles: if settings.either("cycle", "two", "lifetime") {
-                MinimumOver::Two
-            } else {
-                MinimumOver::Lifetime
-            },
-            sigma: match settings.word("sigma") {
-                "minimum" => Sigma::Minimum,
-                "round" => Sigma::Round,
-                "cycle" => Sigma::Cycle,
-                word => unreachable!("sigma {word:?}"),
-            },
-            halves: settings.either("reno_decrease", "half", "highspeed"),
+            variant: settings.word("variant"),
+            test: settings.word("significance"),
+            cycles: settings.word("cycle"),
+            sigma: settings.word("sigma"),
+            reno_decrease: settings.word("reno_decrease"),
             mode: GrowthMode::HighSpeed,
             free: settings.number("free"),
             full: settings.number("full"),
@@ -178,19 +198,28 @@ impl Ghstcp {
 
     /// Whether a round of that level and trend has met a queue that grows.
     fn is_full(&self, level: RoundDelay, trend: &Correlation) -> bool {
-        let rises = if self.tested { trend.rises_clearly() } else { trend.rises() };
-        if !self.refined {
-            return rises;
+        let rises = match self.test {
+            TrendTest::FivePercent => trend.rises_clearly(),
+            TrendTest::Sign => trend.rises(),
+        };
+        match self.variant {
+            GhstcpVariant::Original => rises,
+            GhstcpVariant::Refined => {
+                let (above_s, sigma_s) = self.above_minimum(level);
+                above_s >= self.free * sigma_s && (above_s >= self.full * sigma_s || rises)
+            }
         }
+    }
+
+    /// How far a round's mean lies above the minimum, and the standard deviation, seconds.
+    fn above_minimum(&self, level: RoundDelay) -> (f64, f64) {
         let least = self.history.least();
         let sigma_s = match self.sigma {
-            Sigma::Minimum => least.deviation_s,
-            Sigma::Round => level.deviation_s,
-            Sigma::Cycle => self.history.deviation_s(),
+            SigmaSamples::Minimum => least.deviation_s,
+            SigmaSamples::Round => level.deviation_s,
+            SigmaSamples::Cycle => self.history.deviation_s(),
         };
-        let above = level.mean_s - least.mean_s;
-        let sigma_s = sigma_s.max(self.floor_s);
-        above >= self.free * sigma_s && (above >= self.full * sigma_s || rises)
+        (level.mean_s - least.mean_s, sigma_s.max(self.floor_s))
     }
 
     /// The window was reduced: another cycle begins.
@@ -264,8 +293,10 @@ impl Controller for Ghstcp {
     }
 
     fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
-        let halves = self.halves && self.mode == GrowthMode::Reno;
-        window.give_up(if halves { 0.5 } else { law::decrease(window.cwnd) });
+        window.give_up(match (self.mode, self.reno_decrease) {
+            (GrowthMode::Reno, RenoDecrease::Half) => 0.5,
+            (GrowthMode::HighSpeed, _) | (_, RenoDecrease::Highspeed) => law::decrease(window.cwnd),
+        });
         self.reduced();
     }
 
@@ -291,7 +322,7 @@ mod tests {
     }
 
     fn original() -> Settings {
-        settings().with("variant", 1.0)
+        settings().with("variant", GhstcpVariant::Original.value())
     }
 
     /// Tells the controller of one round that begins at `start_ms` and whose round-trip times are
@@ -353,7 +384,10 @@ mod tests {
     fn by_the_sign_alone_a_slight_rise_is_one() {
         let wave = [0u64, 1, 0, 1, 0, 1, 0, 1].map(|ms| 100_000 + 10 * ms);
         assert_eq!(after(&original(), &[&wave]), GrowthMode::HighSpeed);
-        assert_eq!(after(&original().with("significance", 1.0), &[&wave]), GrowthMode::Reno);
+        assert_eq!(
+            after(&original().with("significance", TrendTest::Sign.value()), &[&wave]),
+            GrowthMode::Reno
+        );
     }
 
     /// Minimum 100 ms, sigma 1.069 ms: free below 102.14 ms, full from 104.28 ms on.
@@ -387,10 +421,12 @@ mod tests {
     #[test]
     fn sigma_is_the_one_asked_for() {
         let above = STILL.map(|us| us + 1_000);
-        for (word, mode) in [(1.0, GrowthMode::Reno), (2.0, GrowthMode::HighSpeed)] {
-            assert_eq!(after(&settings().with("sigma", word), &[&STILL, &above]), mode);
+        for (samples, mode) in
+            [(SigmaSamples::Round, GrowthMode::Reno), (SigmaSamples::Cycle, GrowthMode::HighSpeed)]
+        {
+            assert_eq!(after(&settings().with("sigma", samples.value()), &[&STILL, &above]), mode);
         }
-        let noisy = settings().with("sigma", 1.0);
+        let noisy = settings().with("sigma", SigmaSamples::Round.value());
         assert_eq!(after(&noisy, &[&STILL, &raised(2_000)]), GrowthMode::HighSpeed);
     }
 
@@ -398,10 +434,11 @@ mod tests {
     #[test]
     fn a_longer_path_is_learned_after_two_cycles_or_never() {
         let longer = STILL.map(|us| us + 50_000);
-        for (word, modes) in
-            [(0.0, [GrowthMode::Reno, GrowthMode::Reno, GrowthMode::HighSpeed]), (1.0, [GrowthMode::Reno; 3])]
-        {
-            let mut controller = Ghstcp::new(&settings().with("cycle", word));
+        for (cycles, modes) in [
+            (MinimumOver::Two, [GrowthMode::Reno, GrowthMode::Reno, GrowthMode::HighSpeed]),
+            (MinimumOver::Lifetime, [GrowthMode::Reno; 3]),
+        ] {
+            let mut controller = Ghstcp::new(&settings().with("cycle", cycles.value()));
             round(&mut controller, 0, &STILL);
             for (number, mode) in modes.into_iter().enumerate() {
                 round(&mut controller, 1000 + 1000 * number as u64, &longer);
@@ -423,16 +460,16 @@ mod tests {
         };
         close(grown(GrowthMode::HighSpeed), 7.752, 1e-4);
         close(grown(GrowthMode::Reno), 1.0, 1e-9);
-        let lost = |mode, halves| {
+        let lost = |mode, decrease: RenoDecrease| {
             let (mut controller, mut window) =
-                (Ghstcp::new(&settings().with("reno_decrease", halves)), avoidance(1000.0));
+                (Ghstcp::new(&settings().with("reno_decrease", decrease.value())), avoidance(1000.0));
             controller.mode = mode;
             controller.on_congestion(&mut window, &CONGESTION);
             window.cwnd
         };
-        close(lost(GrowthMode::Reno, 0.0), 670.1, 2e-4);
-        close(lost(GrowthMode::HighSpeed, 1.0), 670.1, 2e-4);
-        assert_eq!(lost(GrowthMode::Reno, 1.0), 500.0);
+        close(lost(GrowthMode::Reno, RenoDecrease::Highspeed), 670.1, 2e-4);
+        close(lost(GrowthMode::HighSpeed, RenoDecrease::Half), 670.1, 2e-4);
+        assert_eq!(lost(GrowthMode::Reno, RenoDecrease::Half), 500.0);
     }
 
     /// A path of 1000 packets, from 800 on: HighSpeed TCP's growth up to it, and Reno's above, where

@@ -3,7 +3,7 @@
 //! Up to 38 packets it is Reno. Above, a(w) and b(w) are chosen such that the mean window under a
 //! loss probability p is 0.12 / p^0.835 packets.
 
-use fairhaul_units::{Kind, Parameter, Settings};
+use fairhaul_units::{Kind, Parameter, Settings, Word, words};
 
 use crate::highspeed_law::{self as law, TableRow};
 use crate::{AckEvent, Congestion, Controller, Window};
@@ -11,18 +11,21 @@ use crate::{AckEvent, Congestion, Controller, Window};
 /// HighSpeed TCP.
 #[derive(Clone, Debug)]
 pub struct Highspeed {
-    growth: Growth,
+    growth: HighspeedGrowth,
+    /// In Linux: the row in force, which changes in congestion avoidance only.
+    row: &'static TableRow,
 }
 
-/// Where a(w) and b(w) are read.
-#[derive(Clone, Copy, Debug)]
-enum Growth {
-    Formula,
-    Table,
-    /// As in Linux: with the row in force, which changes in congestion avoidance only.
-    Linux {
-        row: &'static TableRow,
-    },
+words! {
+    /// Where a(w) and b(w) are read.
+    pub enum HighspeedGrowth {
+        /// In the formulas.
+        Formula = "formula",
+        /// In the table, whose rows hold from their windows upwards.
+        Table = "table",
+        /// In the table, whose rows hold up to their windows, as in Linux.
+        Linux = "linux",
+    }
 }
 
 impl Highspeed {
@@ -34,33 +37,27 @@ impl Highspeed {
     // 81 % by the table as Table 9 reads it, and 115 % by the table as Linux reads it.
     pub(crate) const PARAMETERS: &'static [Parameter] = &[Parameter {
         name: "growth",
-        kind: Kind::Word(&["formula", "table", "linux"]),
-        default: 0.0,
+        kind: Kind::Word(HighspeedGrowth::WORDS),
+        default: HighspeedGrowth::Formula.value(),
         help: "source of a(w) and b(w): the formulas; the 73-row table, where a row applies from its window \
                upwards; or linux: the table, where a row applies up to its window, and a(w) is added once \
                per ACK [RFC 3649, LINUX]",
     }];
 
     pub(crate) fn new(settings: &Settings) -> Highspeed {
-        let growth = match settings.word("growth") {
-            "formula" => Growth::Formula,
-            "table" => Growth::Table,
-            "linux" => Growth::Linux { row: law::linux_row(0.0) },
-            word => unreachable!("growth {word:?}"),
-        };
-        Highspeed { growth }
+        Highspeed { growth: settings.word("growth"), row: law::linux_row(0.0) }
     }
 
     /// What an acknowledgement adds to the window `w`.
     fn gain(&mut self, w: f64, packets: f64) -> f64 {
-        match &mut self.growth {
-            Growth::Formula => law::increase(w) * (packets / w),
-            Growth::Table => law::row_from(w).increase * (packets / w),
+        match self.growth {
+            HighspeedGrowth::Formula => law::increase(w) * (packets / w),
+            HighspeedGrowth::Table => law::row_from(w).increase * (packets / w),
             // Differs from [RFC 3649, 5], as [LINUX] does: a(w) / w is added once for each ACK, however many
             // packets it acknowledges.
-            Growth::Linux { row } => {
-                *row = law::linux_row(w);
-                row.increase / w
+            HighspeedGrowth::Linux => {
+                self.row = law::linux_row(w);
+                self.row.increase / w
             }
         }
     }
@@ -68,11 +65,11 @@ impl Highspeed {
     /// What a loss leaves of the window `w`.
     fn left(&self, w: f64) -> f64 {
         match self.growth {
-            Growth::Formula => w * (1.0 - law::decrease(w)),
-            Growth::Table => w * (1.0 - law::row_from(w).decrease),
+            HighspeedGrowth::Formula => w * (1.0 - law::decrease(w)),
+            HighspeedGrowth::Table => w * (1.0 - law::row_from(w).decrease),
             // Differs from [RFC 3649, 5], as [LINUX] does: b(w) is that of the last window in congestion
             // avoidance, so that a loss in the first slow start takes half, however large the window.
-            Growth::Linux { row } => w - (w * law::linux_decrease(row)).floor(),
+            HighspeedGrowth::Linux => w - (w * law::linux_decrease(self.row)).floor(),
         }
     }
 }
@@ -90,8 +87,8 @@ impl Controller for Highspeed {
     // in Linux slow start ends at the window that a loss would have left.
     fn on_timeout(&mut self, window: &mut Window, _: &Congestion) {
         match self.growth {
-            Growth::Formula | Growth::Table => window.start_over(),
-            Growth::Linux { .. } => {
+            HighspeedGrowth::Formula | HighspeedGrowth::Table => window.start_over(),
+            HighspeedGrowth::Linux => {
                 window.reduce_to(self.left(window.cwnd));
                 window.cwnd = 1.0;
             }
@@ -103,14 +100,15 @@ impl Controller for Highspeed {
 mod tests {
     use fairhaul_units::Span;
 
+    use super::HighspeedGrowth::{Formula, Linux, Table};
     use super::*;
     use crate::test_support::{CONGESTION, PeriodicLoss, ack, avoidance, close, mean_window, one_round};
 
-    fn highspeed(growth: f64) -> Highspeed {
-        Highspeed::new(&Settings::defaults(Highspeed::PARAMETERS).with("growth", growth))
+    fn highspeed(growth: HighspeedGrowth) -> Highspeed {
+        Highspeed::new(&Settings::defaults(Highspeed::PARAMETERS).with("growth", growth.value()))
     }
 
-    fn after_a_loss(growth: f64, cwnd: f64) -> f64 {
+    fn after_a_loss(growth: HighspeedGrowth, cwnd: f64) -> f64 {
         let mut window = avoidance(cwnd);
         highspeed(growth).on_congestion(&mut window, &CONGESTION);
         window.cwnd
@@ -121,25 +119,25 @@ mod tests {
     #[test]
     fn a_round_at_1000_packets_adds_7_75() {
         let mut window = avoidance(1000.0);
-        one_round(&mut highspeed(0.0), &mut window);
+        one_round(&mut highspeed(Formula), &mut window);
         assert!((window.cwnd - 1007.75).abs() < 0.03, "{}", window.cwnd);
     }
 
     /// b(1000) = 0.5 - 0.4 x ln(1000/38) / ln(83000/38) = 0.5 - 0.4 x 3.2702 / 7.6890 = 0.3299.
     #[test]
     fn a_loss_at_1000_packets_leaves_670() {
-        assert!((after_a_loss(0.0, 1000.0) - 670.1).abs() < 0.1);
+        assert!((after_a_loss(Formula, 1000.0) - 670.1).abs() < 0.1);
     }
 
     /// Between the rows 851 (7, 0.34) and 1058 (8, 0.33).
     #[test]
     fn a_loss_at_1000_packets_takes_the_rows_share_by_the_table() {
-        assert!((after_a_loss(1.0, 1000.0) - 660.0).abs() < 1e-9);
+        assert!((after_a_loss(Table, 1000.0) - 660.0).abs() < 1e-9);
     }
 
     /// Linux's rule, and a window whose last ACK in congestion avoidance was at `cwnd` packets.
     fn linux_at(cwnd: f64, packets: f64) -> (Highspeed, Window) {
-        let (mut linux, mut window) = (highspeed(2.0), avoidance(cwnd));
+        let (mut linux, mut window) = (highspeed(Linux), avoidance(cwnd));
         linux.on_ack(&mut window, &AckEvent { packets, ..ack(Span::from_ms(100)) });
         (linux, window)
     }
@@ -157,7 +155,7 @@ mod tests {
     /// in congestion avoidance the row of 663 takes floor(640 x 89 / 256) = 222.
     #[test]
     fn in_linux_a_loss_in_the_first_slow_start_takes_half() {
-        let (mut linux, mut window) = (highspeed(2.0), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+        let (mut linux, mut window) = (highspeed(Linux), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
         while window.cwnd < 640.0 {
             linux.on_slow_start(&mut window, &ack(Span::from_ms(100)));
         }
@@ -180,16 +178,16 @@ mod tests {
         linux_at(2131.0, 1.0).0.on_timeout(&mut window, &CONGESTION);
         assert_eq!((window.cwnd, window.ssthresh), (1.0, 1532.0));
         let mut window = avoidance(2131.0);
-        highspeed(0.0).on_timeout(&mut window, &CONGESTION);
+        highspeed(Formula).on_timeout(&mut window, &CONGESTION);
         assert_eq!((window.cwnd, window.ssthresh), (1.0, 1065.5));
     }
 
     #[test]
     fn a_small_window_is_renos() {
         let mut window = avoidance(20.0);
-        one_round(&mut highspeed(0.0), &mut window);
+        one_round(&mut highspeed(Formula), &mut window);
         assert!((window.cwnd - 20.98).abs() < 0.01, "20 times 1/w with w from 20 to 21");
-        assert_eq!(after_a_loss(0.0, 20.0), 10.0);
+        assert_eq!(after_a_loss(Formula, 20.0), 10.0);
     }
 
     /// [RFC 3649, Table 3] and its formula 0.12 / p^0.835.
@@ -198,7 +196,7 @@ mod tests {
         for (p, printed, band) in
             [(1e-3, 38.0, 0.065), (1e-4, 263.0, 0.03), (1e-5, 1795.0, 0.03), (1e-6, 12_279.0, 0.03)]
         {
-            let mean = mean_window(&mut highspeed(0.0), p, 0.1);
+            let mean = mean_window(&mut highspeed(Formula), p, 0.1);
             let formula = 0.12 / libm::pow(p, 0.835);
             close(mean / formula, 1.0, if p == 1e-3 { 0.06 } else { 0.03 });
             close(mean / printed, 1.0, band);
@@ -209,9 +207,9 @@ mod tests {
     #[test]
     fn the_table_misses_the_response_function_at_small_windows() {
         let ratio = |mean: f64| mean * libm::pow(1e-4, 0.835) / 0.12;
-        close(ratio(mean_window(&mut highspeed(1.0), 1e-4, 0.1)), 0.81, 0.02);
+        close(ratio(mean_window(&mut highspeed(Table), 1e-4, 0.1)), 0.81, 0.02);
         // Linux gives up whole packets, so that no cycle is quite like the last: the mean of 100.
-        let (mut linux, mut window) = (highspeed(2.0), avoidance(263.0));
+        let (mut linux, mut window) = (highspeed(Linux), avoidance(263.0));
         let mut cycles = PeriodicLoss::new(1e-4, 0.1, 1);
         let means: Vec<f64> = (0..150).map(|_| cycles.next(&mut linux, &mut window)).collect();
         close(ratio(means[50..].iter().sum::<f64>() / 100.0), 1.15, 0.02);

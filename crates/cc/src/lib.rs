@@ -53,3 +53,14 @@ pub use synctcp::Synctcp;
 pub use vegas::Vegas;
 pub use westwood::Westwood;
 pub use xcp::Xcp;
+
+/// The words of the controllers' parameters.
+pub mod words {
+    pub use crate::bic::BicVariant;
+    pub use crate::cubic::CubicVariant;
+    pub use crate::fhstcp::RttEstimate;
+    pub use crate::ghstcp::{GhstcpVariant, MinimumOver, RenoDecrease, SigmaSamples, TrendTest};
+    pub use crate::highspeed::HighspeedGrowth;
+    pub use crate::scalable::ScalableVariant;
+    pub use crate::synctcp::{PhasesApply, SynctcpVariant, Trend};
+}

@@ -3,7 +3,7 @@
 //! The time to regain what a loss took is the same number of rounds at any window: 13.4 with the
 //! published constants. Below the low window it is Reno.
 
-use fairhaul_units::{Kind, Parameter, Settings};
+use fairhaul_units::{Kind, Parameter, Settings, Word, words};
 
 use crate::{AckEvent, Congestion, Controller, Window};
 
@@ -11,6 +11,16 @@ use crate::{AckEvent, Congestion, Controller, Window};
 #[derive(Clone, Debug)]
 pub struct Scalable {
     rule: ScalableRule,
+}
+
+words! {
+    /// Whose rule it is.
+    pub enum ScalableVariant {
+        /// As published.
+        Kelly = "kelly",
+        /// As in Linux.
+        Linux = "linux",
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -28,8 +38,8 @@ impl Scalable {
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "variant",
-            kind: Kind::Word(&["kelly", "linux"]),
-            default: 0.0,
+            kind: Kind::Word(ScalableVariant::WORDS),
+            default: ScalableVariant::Kelly.value(),
             help: "kelly: as published, with a, b and low_window; linux: as in Linux, with ai_count [STCP]",
         },
         Parameter {
@@ -62,13 +72,12 @@ impl Scalable {
 
     pub(crate) fn new(settings: &Settings) -> Scalable {
         let rule = match settings.word("variant") {
-            "kelly" => ScalableRule::Kelly {
+            ScalableVariant::Kelly => ScalableRule::Kelly {
                 increase: settings.number("a"),
                 decrease: settings.number("b"),
                 low_window: settings.number("low_window"),
             },
-            "linux" => ScalableRule::Linux { ai_count: settings.number("ai_count") },
-            word => unreachable!("variant {word:?}"),
+            ScalableVariant::Linux => ScalableRule::Linux { ai_count: settings.number("ai_count") },
         };
         Scalable { rule }
     }
@@ -128,7 +137,9 @@ mod tests {
     }
 
     fn linux() -> Scalable {
-        Scalable::new(&Settings::defaults(Scalable::PARAMETERS).with("variant", 1.0))
+        Scalable::new(
+            &Settings::defaults(Scalable::PARAMETERS).with("variant", ScalableVariant::Linux.value()),
+        )
     }
 
     fn after_a_loss(mut controller: Scalable, cwnd: f64) -> f64 {

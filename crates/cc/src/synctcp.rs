@@ -5,7 +5,7 @@
 //! Its average stands in one of four regions of the largest queueing delay seen, and rises or
 //! falls; a table of eight rows says what each of the eight means for the window.
 
-use fairhaul_units::{Kind, Parameter, Settings, Span};
+use fairhaul_units::{Kind, Parameter, Settings, Span, Word, words};
 
 use crate::skew::Skew;
 use crate::{AckEvent, Congestion, Controller, Window};
@@ -18,8 +18,7 @@ pub struct Synctcp {
     /// By `alpha0` for each packet up to here, packets.
     c_high: f64,
     alpha0: f64,
-    /// Whether the phases of the start come again after a loss.
-    always: bool,
+    phases: PhasesApply,
     /// Whether a loss or an early decrease has ended the start.
     reduced: bool,
     tie: Trend,
@@ -31,11 +30,30 @@ pub struct Synctcp {
     history: Box<TransitHistory>,
 }
 
-/// What the average queueing delay does.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Trend {
-    Rising,
-    Falling,
+words! {
+    /// Whether growth begins by phases of its own.
+    pub enum SynctcpVariant {
+        /// It does, for high speed.
+        Modified = "modified",
+        /// It does not.
+        Original = "original",
+    }
+
+    /// When the phases of the start apply.
+    pub enum PhasesApply {
+        /// Until the first reduction of the window.
+        AtStart = "start",
+        /// Always.
+        Always = "always",
+    }
+
+    /// What the average queueing delay does.
+    pub enum Trend {
+        /// It falls.
+        Falling = "decreasing",
+        /// It rises.
+        Rising = "increasing",
+    }
 }
 
 /// What a row of the table asks for.
@@ -105,8 +123,8 @@ impl Synctcp {
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "variant",
-            kind: Kind::Word(&["modified", "original"]),
-            default: 0.0,
+            kind: Kind::Word(SynctcpVariant::WORDS),
+            default: SynctcpVariant::Modified.value(),
             help: "modified: Reno up to c_low, then constant relative growth up to c_high; original: neither [SYNC-TCP]",
         },
         Parameter {
@@ -134,16 +152,16 @@ impl Synctcp {
         // phases are meant for the start, which the first loss or early decrease ends.
         Parameter {
             name: "phases",
-            kind: Kind::Word(&["start", "always"]),
-            default: 0.0,
+            kind: Kind::Word(PhasesApply::WORDS),
+            default: PhasesApply::AtStart.value(),
             help: "modified: whether its phases apply until the first reduction, or always [SYNC-TCP]",
         },
         // Unclear in [SYNC-TCP, 2]: the trend of two equal medians. Falling, so that a path without a queue,
         // where all medians are zero, is filled quickly.
         Parameter {
             name: "tie",
-            kind: Kind::Word(&["decreasing", "increasing"]),
-            default: 0.0,
+            kind: Kind::Word(Trend::WORDS),
+            default: Trend::Falling.value(),
             help: "trend assumed when two medians are equal [SYNC-TCP]",
         },
         // Unclear in [SYNC-TCP, 2]: the regions when the largest delay is very small. The lowest region applies
@@ -163,19 +181,17 @@ impl Synctcp {
     ];
 
     pub(crate) fn new(settings: &Settings) -> Synctcp {
-        let starts = settings.either("variant", "modified", "original");
-        let window = |name| if starts { settings.number(name) } else { 0.0 };
+        let (c_low, c_high) = match settings.word("variant") {
+            SynctcpVariant::Modified => (settings.number("c_low"), settings.number("c_high")),
+            SynctcpVariant::Original => (0.0, 0.0),
+        };
         Synctcp {
-            c_low: window("c_low"),
-            c_high: window("c_high"),
+            c_low,
+            c_high,
             alpha0: settings.number("alpha0"),
-            always: settings.either("phases", "always", "start"),
+            phases: settings.word("phases"),
             reduced: false,
-            tie: if settings.either("tie", "increasing", "decreasing") {
-                Trend::Rising
-            } else {
-                Trend::Falling
-            },
+            tie: settings.word("tie"),
             qmax_floor_s: settings.number("qmax_floor") / 1000.0,
             phase: StartPhase::Reno,
             hold: 0.0,
@@ -187,8 +203,12 @@ impl Synctcp {
     }
 
     fn phase_of(&self, w: f64) -> StartPhase {
+        let over = match self.phases {
+            PhasesApply::AtStart => self.reduced,
+            PhasesApply::Always => false,
+        };
         match () {
-            () if self.reduced && !self.always => StartPhase::Sync,
+            () if over => StartPhase::Sync,
             () if w < self.c_low => StartPhase::Reno,
             () if w < self.c_high => StartPhase::Even,
             () => StartPhase::Sync,
@@ -344,7 +364,7 @@ mod tests {
     }
 
     fn original() -> Settings {
-        settings().with("variant", 1.0)
+        settings().with("variant", SynctcpVariant::Original.value())
     }
 
     /// A controller that has seen 40 ms at most, stands at `share` of it, rising or not.
@@ -481,7 +501,11 @@ mod tests {
         for (cwnd, more) in [(50.0, 1.0), (99.5, 1.0), (100.0, 0.375), (149.5, 0.375), (150.0, 0.5)] {
             assert_eq!(grown(&settings(), cwnd, false), more, "at {cwnd}");
             assert_eq!(grown(&settings(), cwnd, true), 0.5, "after a reduction");
-            assert_eq!(grown(&settings().with("phases", 1.0), cwnd, true), more, "literally");
+            assert_eq!(
+                grown(&settings().with("phases", PhasesApply::Always.value()), cwnd, true),
+                more,
+                "literally"
+            );
             assert_eq!(grown(&original(), cwnd, false), 0.5, "the original");
         }
     }

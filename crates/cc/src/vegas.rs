@@ -3,7 +3,7 @@
 //! Once in a round the window is compared with what the path carried: the difference is what waits
 //! in queues. Fewer than alpha packets: one packet more. More than beta: one less.
 
-use fairhaul_units::{Kind, Parameter, Settings, Time};
+use fairhaul_units::{Kind, Parameter, Settings, Time, Word, words};
 
 use crate::round::{Round, Rounds};
 use crate::{AckEvent, Congestion, Controller, Window};
@@ -22,10 +22,12 @@ pub struct Vegas {
     grows: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum VegasVariant {
-    Brakmo,
-    Linux,
+words! {
+    /// Whose rule it is.
+    enum VegasVariant {
+        Brakmo = "brakmo",
+        Linux = "linux",
+    }
 }
 
 impl Vegas {
@@ -35,8 +37,8 @@ impl Vegas {
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "variant",
-            kind: Kind::Word(&["brakmo", "linux"]),
-            default: 0.0,
+            kind: Kind::Word(VegasVariant::WORDS),
+            default: VegasVariant::Brakmo.value(),
             help: "paper: as published, where slow start grows every other round trip; linux: as in Linux [VEGAS]",
         },
         Parameter {
@@ -67,11 +69,7 @@ impl Vegas {
 
     pub(crate) fn new(settings: &Settings) -> Vegas {
         Vegas {
-            variant: match settings.word("variant") {
-                "brakmo" => VegasVariant::Brakmo,
-                "linux" => VegasVariant::Linux,
-                word => unreachable!("variant {word:?}"),
-            },
+            variant: settings.word("variant"),
             alpha: settings.number("alpha"),
             beta: settings.number("beta"),
             gamma: settings.number("gamma"),
@@ -177,7 +175,7 @@ mod tests {
     }
 
     fn linux() -> Settings {
-        settings().with("variant", 1.0)
+        settings().with("variant", VegasVariant::Linux.value())
     }
 
     /// The window after a round at `rtt_ms` on a path of 100 ms.

@@ -4,7 +4,7 @@
 //!
 //! It needs routers with the queue `xcp`. Where no router answers, its wish comes back as it was.
 
-use fairhaul_units::{Bytes, CONGESTION_HEADER, Kind, Parameter, Settings, Span};
+use fairhaul_units::{Bytes, CONGESTION_HEADER, Kind, Parameter, Settings, Span, Word, words};
 
 use crate::{AckEvent, Congestion, Controller, Request, Window};
 
@@ -13,13 +13,22 @@ use crate::{AckEvent, Congestion, Controller, Request, Window};
 pub struct Xcp {
     /// Share of an unused rate that a round gives back, p.
     ageing: f64,
-    /// Whether acknowledgements sum the answers.
-    sums: bool,
+    variant: XcpVariant,
     /// Whether it asks for more.
     asks: bool,
     /// Whether the window was all in use at some time of the round under way, and the most in flight.
     used: bool,
     most: f64,
+}
+
+words! {
+    /// What an acknowledgement carries of the answers.
+    enum XcpVariant {
+        /// Those since the last acknowledgement.
+        Spec = "spec",
+        /// Their sum.
+        XcpR = "xcp-r",
+    }
 }
 
 impl Xcp {
@@ -28,8 +37,8 @@ impl Xcp {
     pub(crate) const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "variant",
-            kind: Kind::Word(&["spec", "xcp-r"]),
-            default: 0.0,
+            kind: Kind::Word(XcpVariant::WORDS),
+            default: XcpVariant::Spec.value(),
             help: "feedback carried by an ACK: since the last ACK, or cumulative, so that a lost ACK loses no feedback [XCP-SPEC, XCP-R]",
         },
         Parameter {
@@ -43,7 +52,7 @@ impl Xcp {
     pub(crate) fn new(settings: &Settings) -> Xcp {
         Xcp {
             ageing: settings.number("ageing"),
-            sums: settings.either("variant", "xcp-r", "spec"),
+            variant: settings.word("variant"),
             asks: true,
             used: true,
             most: 0.0,
@@ -105,7 +114,10 @@ impl Controller for Xcp {
     }
 
     fn sums_feedback(&self) -> bool {
-        self.sums
+        match self.variant {
+            XcpVariant::Spec => false,
+            XcpVariant::XcpR => true,
+        }
     }
 }
 

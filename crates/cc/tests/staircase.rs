@@ -207,8 +207,7 @@ fn every_controller_climbs_its_staircase() {
     }
 }
 
-/// A word in a list of words that a constructor does not know is a panic, and not the first word in
-/// silence.
+/// A constructor that asks for the words of another parameter panics.
 #[test]
 fn every_controller_is_built_with_every_word() {
     for entry in entries() {

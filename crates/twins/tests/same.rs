@@ -10,6 +10,9 @@
 mod common;
 
 use common::{Pair, STAIRCASE, Script, Step, noise, twins};
+use fairhaul_cc::words::{
+    GhstcpVariant, MinimumOver, PhasesApply, RenoDecrease, SigmaSamples, SynctcpVariant, Trend, TrendTest,
+};
 use fairhaul_cc::{Controller, Window};
 use fairhaul_units::Span;
 
@@ -125,17 +128,19 @@ fn every_variant_of_gentle_highspeed() {
     if twins().is_empty() {
         return;
     }
+    const ORIGINAL: (&str, f64) = ("variant", GhstcpVariant::Original.value());
+    const BY_SIGN: (&str, f64) = ("significance", TrendTest::Sign.value());
     let variants: [Values; 10] = [
         DEFAULTS,
-        (&[("variant", 1.0)], &[("original", 1)]),
-        (&[("variant", 1.0), ("significance", 1.0)], &[("original", 1), ("significance", 0)]),
-        (&[("significance", 1.0)], &[("significance", 0)]),
+        (&[ORIGINAL], &[("original", 1)]),
+        (&[ORIGINAL, BY_SIGN], &[("original", 1), ("significance", 0)]),
+        (&[BY_SIGN], &[("significance", 0)]),
         (&[("free", 0.5), ("full", 1.5)], &[("free", 50), ("full", 150)]),
         (&[("free", 20.0), ("full", 40.0)], &[("free", 2000), ("full", 4000)]),
-        (&[("sigma", 1.0)], &[("sigma_round", 1)]),
+        (&[("sigma", SigmaSamples::Round.value())], &[("sigma_round", 1)]),
         (&[("sigma_floor", 5.0)], &[("sigma_floor", 5000)]),
-        (&[("cycle", 1.0)], &[("lifetime", 1)]),
-        (&[("reno_decrease", 1.0)], &[("reno_half", 1)]),
+        (&[("cycle", MinimumOver::Lifetime.value())], &[("lifetime", 1)]),
+        (&[("reno_decrease", RenoDecrease::Half.value())], &[("reno_half", 1)]),
     ];
     for (number, values) in variants.into_iter().enumerate() {
         for (shape, wave) in [("tides", tides as fn(u32, u64) -> Span), ("noise", noise)] {
@@ -169,9 +174,21 @@ fn every_variant_of_the_others() {
         ("htcp", (&[("delta_l", 0.2), ("rtt_scaling", 0.0)], &[("delta_l", 200), ("rtt_scaling", 0)])),
         ("htcp", (&[("adaptive_backoff", 0.0)], &[("adaptive_backoff", 0)])),
         ("htcp", (&[("throughput_switch", 0.0)], &[("throughput_switch", 0)])),
-        ("synctcp", (&[("variant", 1.0)], &[("c_low", 0), ("c_high", 0)])),
-        ("synctcp", (&[("phases", 1.0), ("alpha0", 0.2)], &[("always", 1), ("alpha0", 200_000)])),
-        ("synctcp", (&[("tie", 1.0), ("qmax_floor", 30.0)], &[("tie_rises", 1), ("qmax_floor", 30_000)])),
+        ("synctcp", (&[("variant", SynctcpVariant::Original.value())], &[("c_low", 0), ("c_high", 0)])),
+        (
+            "synctcp",
+            (
+                &[("phases", PhasesApply::Always.value()), ("alpha0", 0.2)],
+                &[("always", 1), ("alpha0", 200_000)],
+            ),
+        ),
+        (
+            "synctcp",
+            (
+                &[("tie", Trend::Rising.value()), ("qmax_floor", 30.0)],
+                &[("tie_rises", 1), ("qmax_floor", 30_000)],
+            ),
+        ),
         ("synctcp", (&[("c_low", 20.0), ("c_high", 60.0)], &[("c_low", 20), ("c_high", 60), ("memory", 0)])),
     ];
     for (number, (name, values)) in variants.into_iter().enumerate() {

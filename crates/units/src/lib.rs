@@ -9,6 +9,7 @@ mod packet;
 mod parameter;
 mod parse;
 mod quantity;
+mod word;
 
 pub use chance::{Chance, mix};
 pub use congestion::{CONGESTION_HEADER, CongestionHeader, Fixed, SENDER, TICK, tick};
@@ -16,3 +17,4 @@ pub use packet::{ACK_SIZE, Ack, Data, Ecn, HEADER, SACK_BLOCKS, SackBlock};
 pub use parameter::{Kind, Parameter, Settings};
 pub use parse::ParseError;
 pub use quantity::{Bytes, Rate, Span, Time, real};
+pub use word::Word;

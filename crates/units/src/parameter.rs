@@ -3,6 +3,8 @@
 //! The scenario reader checks values against the description, the JSON Schema and
 //! `fairhaul list` print it, and the part that owns it takes its values from [`Settings`].
 
+use crate::Word;
+
 /// What a parameter accepts. Every value is an `f64` once read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
@@ -24,7 +26,7 @@ pub enum Kind {
     },
     /// `true` (1) or `false` (0).
     Switch,
-    /// One of these words; the value is its index.
+    /// One of these words, which are those of an enum; the value is its index. See [`Word`].
     Word(&'static [&'static str]),
 }
 
@@ -79,20 +81,11 @@ impl Settings {
         self.number(name) != 0.0
     }
 
-    /// The word chosen for `name`.
-    pub fn word(&self, name: &str) -> &'static str {
+    /// The word chosen for `name`, whose words must be those of `W`.
+    pub fn word<W: Word>(&self, name: &str) -> W {
         let index = self.index(name);
-        match self.parameters[index].kind {
-            Kind::Word(words) => words[self.values[index] as usize],
-            _ => unreachable!("{name} is not a word"),
-        }
-    }
-
-    /// Whether the word chosen for `name` is `word`, where `other` is the only other.
-    pub fn either(&self, name: &str, word: &str, other: &str) -> bool {
-        let chosen = self.word(name);
-        assert!(chosen == word || chosen == other, "{name} {chosen:?}");
-        chosen == word
+        assert_eq!(self.parameters[index].kind, Kind::Word(W::WORDS), "the words of {name}");
+        W::ALL[self.values[index] as usize]
     }
 
     /// Sets `name`, which must be one of the parameters, to a value that its kind accepts.

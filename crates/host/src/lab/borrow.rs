@@ -3,9 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use fairhaul_cc::words::{
+    BicVariant, GhstcpVariant, HighspeedGrowth, MinimumOver, PhasesApply, RenoDecrease, RttEstimate,
+    ScalableVariant, SigmaSamples, SynctcpVariant, Trend, TrendTest,
+};
 use fairhaul_experiment::Flow;
 use fairhaul_twins::{Note, Parameter};
-use fairhaul_units::{Bytes, HEADER, Kind};
+use fairhaul_units::{Bytes, HEADER, Kind, Settings};
 
 use super::plan::Twins;
 use super::traffic::TIME_STAMPS;
@@ -51,38 +55,41 @@ fn values(note: &Note, flow: &Flow) -> Result<BTreeMap<String, u32>> {
         note.parameters.iter().map(|parameter| (parameter.name.clone(), parameter.default)).collect();
     values.extend(as_the_controller(&note.name));
     for (parameter, value) in settings.pairs() {
-        if (note.name.as_str(), parameter.name) == ("fhstcp", "train") {
-            trains(flow, value)?;
-            continue;
-        }
-        if let Kind::Word(words) = parameter.kind {
-            match meaning(&note.name, parameter.name, settings.word(parameter.name)) {
-                Some(Meaning::Set(key, value)) => drop(values.insert(key.into(), value)),
-                Some(Meaning::Always) => {}
-                None => return Err(no_such_word(note, parameter.name, words)),
-            }
-            continue;
-        }
-        let key = counterpart(&note.name, parameter.name);
-        let in_ms = matches!(parameter.kind, Kind::Number { unit: "ms", .. });
-        let value_s = if in_ms { value * 1e-3 } else { value };
-        match note.parameters.iter().find(|known| known.name == key) {
-            Some(known) => drop(values.insert(key.into(), units(note, known, value_s)?)),
-            None if value == parameter.default => {}
-            None => {
-                let sentence = format!(
-                    "controller \"{}\": its eBPF port supports only the default of \"{}\"; remove the key",
-                    note.name, parameter.name
-                );
-                return Err(Error::refused(sentence));
-            }
+        match parameter.kind {
+            Kind::Word(_) => {}
+            _ if (note.name.as_str(), parameter.name) == ("fhstcp", "train") => trains(flow, value)?,
+            _ => values.extend(of_number(note, parameter, value)?),
         }
     }
-    // The original Sync-TCP is the modified one whose phases of the start are empty.
-    if note.name == "synctcp" && settings.word("variant") == "original" {
-        values.extend([("c_low".to_string(), 0), ("c_high".to_string(), 0)]);
+    // Last, because a word can take the place of numbers.
+    for (parameter, _) in settings.pairs() {
+        if let Kind::Word(words) = parameter.kind {
+            let chosen = of_word(&note.name, parameter.name, settings);
+            let chosen = chosen.ok_or_else(|| no_such_word(note, parameter.name, words, settings))?;
+            values.extend(chosen.iter().map(|(key, value)| (key.to_string(), *value)));
+        }
     }
     Ok(values)
+}
+
+/// The value of a twin for the `value` of its controller's `parameter`, a number or a switch; `None` where the
+/// twin has no such parameter and does what the default says.
+fn of_number(
+    note: &Note,
+    parameter: &fairhaul_units::Parameter,
+    value: f64,
+) -> Result<Option<(String, u32)>> {
+    let key = counterpart(&note.name, parameter.name);
+    let in_ms = matches!(parameter.kind, Kind::Number { unit: "ms", .. });
+    let value_s = if in_ms { value * 1e-3 } else { value };
+    match note.parameters.iter().find(|known| known.name == key) {
+        Some(known) => Ok(Some((key.into(), units(note, known, value_s)?))),
+        None if value == parameter.default => Ok(None),
+        None => Err(Error::refused(format!(
+            "controller \"{}\": its eBPF port supports only the default of \"{}\"; remove the key",
+            note.name, parameter.name
+        ))),
+    }
 }
 
 /// The trains of FHSTCP are as long as the kernel makes them: a scenario leaves that open, or says it.
@@ -117,46 +124,69 @@ fn counterpart<'a>(twin: &str, key: &'a str) -> &'a str {
     }
 }
 
-/// What a word of a controller is to its twin.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Meaning {
-    /// A value of that parameter.
-    Set(&'static str, u32),
-    /// What the twin does whatever its parameters are.
-    Always,
+/// The values of a twin for the word that its controller has at `key`; none where the twin does that whatever
+/// its parameters are. `None`: the twin cannot do that, or does not know the key.
+fn of_word(twin: &str, key: &str, settings: &Settings) -> Option<&'static [(&'static str, u32)]> {
+    match (twin, key) {
+        ("bic", "variant") => match settings.word(key) {
+            BicVariant::Paper => Some(&[]),
+            BicVariant::Linux => None,
+        },
+        ("fhstcp", "rtt") => match settings.word(key) {
+            RttEstimate::Smoothed => Some(&[]),
+            RttEstimate::Sample | RttEstimate::Minimum => None,
+        },
+        ("ghstcp", "variant") => Some(match settings.word(key) {
+            GhstcpVariant::Refined => &[("original", 0)],
+            GhstcpVariant::Original => &[("original", 1)],
+        }),
+        ("ghstcp", "significance") => Some(match settings.word(key) {
+            TrendTest::Sign => &[("significance", 0)],
+            TrendTest::FivePercent => &[("significance", 1)],
+        }),
+        ("ghstcp", "cycle") => Some(match settings.word(key) {
+            MinimumOver::Two => &[("lifetime", 0)],
+            MinimumOver::Lifetime => &[("lifetime", 1)],
+        }),
+        ("ghstcp", "sigma") => match settings.word(key) {
+            SigmaSamples::Minimum => Some(&[("sigma_round", 0)]),
+            SigmaSamples::Round => Some(&[("sigma_round", 1)]),
+            SigmaSamples::Cycle => None,
+        },
+        ("ghstcp", "reno_decrease") => Some(match settings.word(key) {
+            RenoDecrease::Highspeed => &[("reno_half", 0)],
+            RenoDecrease::Half => &[("reno_half", 1)],
+        }),
+        ("highspeed", "growth") => match settings.word(key) {
+            HighspeedGrowth::Formula => Some(&[]),
+            HighspeedGrowth::Table | HighspeedGrowth::Linux => None,
+        },
+        ("scalable", "variant") => match settings.word(key) {
+            ScalableVariant::Kelly => Some(&[]),
+            ScalableVariant::Linux => None,
+        },
+        ("synctcp", "variant") => Some(match settings.word(key) {
+            SynctcpVariant::Modified => &[],
+            // The original Sync-TCP is the modified one whose phases of the start are empty.
+            SynctcpVariant::Original => &[("c_low", 0), ("c_high", 0)],
+        }),
+        ("synctcp", "phases") => Some(match settings.word(key) {
+            PhasesApply::AtStart => &[("always", 0)],
+            PhasesApply::Always => &[("always", 1)],
+        }),
+        ("synctcp", "tie") => Some(match settings.word(key) {
+            Trend::Falling => &[("tie_rises", 0)],
+            Trend::Rising => &[("tie_rises", 1)],
+        }),
+        _ => None,
+    }
 }
 
-/// The words that twins know. `None`: the twin cannot be that; a new word is so until it stands here.
-fn meaning(twin: &str, key: &str, word: &str) -> Option<Meaning> {
-    use Meaning::{Always, Set};
-    Some(match (twin, key, word) {
-        ("bic", "variant", "paper")
-        | ("highspeed", "growth", "formula")
-        | ("scalable", "variant", "kelly") => Always,
-        ("fhstcp", "rtt", "smoothed") => Always,
-        ("ghstcp", "variant", "refined") => Set("original", 0),
-        ("ghstcp", "variant", "original") => Set("original", 1),
-        ("ghstcp", "significance", "none") => Set("significance", 0),
-        ("ghstcp", "significance", "0.05") => Set("significance", 1),
-        ("ghstcp", "cycle", "two") => Set("lifetime", 0),
-        ("ghstcp", "cycle", "lifetime") => Set("lifetime", 1),
-        ("ghstcp", "sigma", "minimum") => Set("sigma_round", 0),
-        ("ghstcp", "sigma", "round") => Set("sigma_round", 1),
-        ("ghstcp", "reno_decrease", "highspeed") => Set("reno_half", 0),
-        ("ghstcp", "reno_decrease", "half") => Set("reno_half", 1),
-        // By the bounds of its phases.
-        ("synctcp", "variant", "modified" | "original") => Always,
-        ("synctcp", "phases", "start") => Set("always", 0),
-        ("synctcp", "phases", "always") => Set("always", 1),
-        ("synctcp", "tie", "decreasing") => Set("tie_rises", 0),
-        ("synctcp", "tie", "increasing") => Set("tie_rises", 1),
-        _ => return None,
-    })
-}
-
-fn no_such_word(note: &Note, key: &str, words: &[&str]) -> Error {
-    let known = words.iter().filter(|word| meaning(&note.name, key, word).is_some());
-    let known: Vec<String> = known.map(|word| format!("{key} = \"{word}\"")).collect();
+fn no_such_word(note: &Note, key: &str, words: &[&str], settings: &Settings) -> Error {
+    let known: Vec<String> = (words.iter().enumerate())
+        .filter(|(index, _)| of_word(&note.name, key, &settings.clone().with(key, *index as f64)).is_some())
+        .map(|(_, word)| format!("{key} = \"{word}\""))
+        .collect();
     let way =
         if known.is_empty() { "it supports no value".into() } else { format!("set {}", known.join(" or ")) };
     Error::refused(format!(
@@ -187,7 +217,6 @@ fn units(note: &Note, parameter: &Parameter, value: f64) -> Result<u32> {
 mod tests {
     use super::*;
     use fairhaul_experiment::read;
-    use fairhaul_units::{Parameter, Settings};
 
     fn flow(controller: &str) -> Flow {
         let text = format!(
@@ -206,46 +235,20 @@ mod tests {
         values(&note(&flow), &flow)
     }
 
-    /// The words of a controller's page in another order, and one more of them.
+    /// The compiler finds a word that `of_word` leaves out; this finds a key.
     #[test]
-    fn a_word_is_taken_by_what_it_says_and_not_by_its_number() {
-        static OTHERS: [Parameter; 2] = [
-            Parameter {
-                name: "variant",
-                kind: Kind::Word(&["original", "new", "refined"]),
-                default: 2.0,
-                help: "",
-            },
-            Parameter {
-                name: "reno_decrease",
-                kind: Kind::Word(&["half", "highspeed"]),
-                default: 0.0,
-                help: "",
-            },
-        ];
-        let mut flow = flow("\"ghstcp\"");
-        flow.controller.settings = Settings::defaults(&OTHERS);
-        let found = values(&note(&flow), &flow).unwrap();
-        assert_eq!((found["original"], found["reno_half"]), (0, 1));
-        flow.controller.settings = Settings::defaults(&OTHERS).with("variant", 1.0);
-        let said = values(&note(&flow), &flow).unwrap_err().to_string();
-        assert!(said.ends_with("set variant = \"original\" or variant = \"refined\""), "{said}");
-    }
-
-    /// Whoever adds a word decides what it is to the twin: a value in `meaning`, or a line here.
-    #[test]
-    fn every_word_of_a_controller_has_its_meaning_or_is_known_to_have_none() {
+    fn every_word_of_a_controller_has_its_values_or_is_known_to_have_none() {
         let mut without = Vec::new();
         for object in fairhaul_twins::objects() {
-            let flow = flow(&format!("\"{}\"", object.note.name));
-            for parameter in flow.controller.entry.parameters {
+            let settings = flow(&format!("\"{}\"", object.note.name)).controller.settings;
+            for (parameter, _) in settings.pairs() {
                 let Kind::Word(words) = parameter.kind else { continue };
-                for word in words {
-                    match meaning(&object.note.name, parameter.name, word) {
-                        Some(Meaning::Set(key, _)) => {
-                            assert!(object.note.parameters.iter().any(|known| known.name == key), "{key}");
-                        }
-                        Some(Meaning::Always) => {}
+                for (index, word) in words.iter().enumerate() {
+                    let chosen = settings.clone().with(parameter.name, index as f64);
+                    match of_word(&object.note.name, parameter.name, &chosen) {
+                        Some(values) => values.iter().for_each(|(key, _)| {
+                            assert!(object.note.parameters.iter().any(|known| known.name == *key), "{key}");
+                        }),
                         None => without.push(format!("{} {} {word}", object.note.name, parameter.name)),
                     }
                 }

@@ -12,8 +12,8 @@ use fairhaul_units::{Chance, Kind, Parameter, Settings, Time};
 
 pub use exact::{FlowTable, FlowTableRule};
 pub use nred::{HashBins, HashBinsRule};
+pub use sred::{AverageStart, ListFill, ZombieRule, Zombies};
 pub(crate) use sred::{ENTRIES, FILL, OVERWRITE, START, WEIGHT};
-pub use sred::{ZombieRule, Zombies};
 pub use zipf_traffic::{ZipfTraffic, estimated_flows};
 
 /// Any counter, dispatched without a virtual call.

@@ -5,7 +5,7 @@
 //! that is a hit, otherwise the entry may be overwritten. Flows that send equally hit with probability 1/N, so the
 //! inverse of the share of hits counts them.
 
-use fairhaul_units::{Chance, Kind, Parameter, Settings, Span, Time};
+use fairhaul_units::{Chance, Kind, Parameter, Settings, Span, Time, Word, words};
 
 /// The numbers of a zombie list.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,12 +18,30 @@ pub struct ZombieRule {
     pub weight: f64,
     /// The share of packets that are looked at.
     pub inspect: f64,
-    /// Whether packets are compared with what there is while the list fills.
-    pub at_once: bool,
-    /// Whether the average is freed of the zero that it begins with.
-    pub corrected: bool,
+    /// What happens while the list fills.
+    pub fill: ListFill,
+    /// Where the average begins.
+    pub start: AverageStart,
     /// After so long without a packet there are no flows; zero: the last number stands for ever.
     pub stale: Span,
+}
+
+words! {
+    /// What happens to packets while the list fills.
+    pub enum ListFill {
+        /// They are compared with the entries so far.
+        AtOnce = "at once",
+        /// Nothing, as in the source.
+        Literal = "literal",
+    }
+
+    /// Where the average of hits begins.
+    pub enum AverageStart {
+        /// At zero, of which it is freed.
+        Corrected = "corrected",
+        /// At zero, as in the source.
+        Literal = "literal",
+    }
 }
 
 const SHARE: Kind = Kind::Number { least: 1e-9, most: 1.0, unit: "" };
@@ -54,14 +72,14 @@ const INSPECT: Parameter = Parameter {
 };
 pub(crate) const FILL: Parameter = Parameter {
     name: "fill",
-    kind: Kind::Word(&["at once", "literal"]),
-    default: 0.0,
+    kind: Kind::Word(ListFill::WORDS),
+    default: ListFill::AtOnce.value(),
     help: "while the list fills: compare packets with the entries so far, or compare nothing as in the source",
 };
 pub(crate) const START: Parameter = Parameter {
     name: "start",
-    kind: Kind::Word(&["corrected", "literal"]),
-    default: 0.0,
+    kind: Kind::Word(AverageStart::WORDS),
+    default: AverageStart::Corrected.value(),
     help: "average hit rate: corrected for its initial value of zero, or uncorrected as in the source",
 };
 const STALE: Parameter = Parameter {
@@ -79,8 +97,8 @@ impl ZombieRule {
             overwrite: settings.number("overwrite"),
             weight: settings.number("weight"),
             inspect: settings.number("inspect"),
-            at_once: settings.word("fill") == "at once",
-            corrected: settings.word("start") == "corrected",
+            fill: settings.word("fill"),
+            start: settings.word("start"),
             stale: Span::from_secs(settings.number("stale")),
         }
     }
@@ -125,7 +143,10 @@ impl Zombies {
     /// An empty list.
     pub fn new(rule: ZombieRule, chance: Chance) -> Zombies {
         rule.assert();
-        let weighed = if rule.corrected { 0.0 } else { 1.0 };
+        let weighed = match rule.start {
+            AverageStart::Corrected => 0.0,
+            AverageStart::Literal => 1.0,
+        };
         Zombies { rule, list: Vec::new(), average: 0.0, weighed, last: None, chance }
     }
 
@@ -139,7 +160,11 @@ impl Zombies {
         let full = self.list.len() == self.rule.entries;
         // Differs from [SRED]: the source compares nothing before the list is full, as here with `fill =
         // "literal"`. A flow of one packet per round trip would be detected after a thousand of them.
-        let hit = (full || self.rule.at_once) && !self.list.is_empty() && self.compare(flow, full);
+        let compares = match self.rule.fill {
+            ListFill::AtOnce => !self.list.is_empty(),
+            ListFill::Literal => full,
+        };
+        let hit = compares && self.compare(flow, full);
         if !full {
             self.list.push(Zombie { flow, count: 0 });
         }
@@ -209,8 +234,8 @@ mod tests {
         overwrite: 0.25,
         weight: 0.001,
         inspect: 1.0,
-        at_once: true,
-        corrected: true,
+        fill: ListFill::AtOnce,
+        start: AverageStart::Corrected,
         stale: Span::ZERO,
     };
 
@@ -282,7 +307,7 @@ mod tests {
     #[test]
     fn from_zero_the_average_settles_by_63_per_cent_in_a_thousand_comparisons() {
         // 4 flows; 1 - exp(-1) and 1 - exp(-3) of 1/4. Literal: the list fills first, with nothing compared.
-        let literal = ZombieRule { corrected: false, at_once: false, ..RULE };
+        let literal = ZombieRule { start: AverageStart::Literal, fill: ListFill::Literal, ..RULE };
         for (packets, share) in [(1000, 0.632), (3000, 0.950)] {
             let found = mean(&after(literal, &[1.0; 4], 1000 + packets, 400, Zombies::share_of_hits));
             assert!((found * 4.0 - share).abs() < 0.02, "{packets}: {}", found * 4.0);
@@ -336,7 +361,7 @@ mod tests {
         let found = after(half, &[1.0; 10], 16_000, 400, Zombies::share_of_hits);
         assert!((mean(&found) * 10.0 - 1.0).abs() < 4.0 * 0.067 / 20.0);
         assert!((deviation(&found) * 10.0 / 0.067 - 1.0).abs() < 0.15);
-        let literal = ZombieRule { corrected: false, at_once: false, ..half };
+        let literal = ZombieRule { start: AverageStart::Literal, fill: ListFill::Literal, ..half };
         // The list takes 2000 packets to fill, and 63 % are reached after 2000 more.
         let found = mean(&after(literal, &[1.0; 4], 4000, 400, Zombies::share_of_hits));
         assert!((found * 4.0 - 0.632).abs() < 0.03, "{}", found * 4.0);

@@ -20,8 +20,8 @@ pub use droptail::{Capacity, DropTail};
 pub use fq_codel::{FqCodel, FqCodelRule};
 pub use pie::Pie;
 pub use red::Red;
-pub use sred::Sred;
-pub use xcp::{Xcp, XcpRule, XcpTcpRule};
+pub use sred::{Sred, SredLaw};
+pub use xcp::{DropLaw, Xcp, XcpRule, XcpTcpRule};
 pub use xcp_tcp::XcpTcp;
 
 /// What a queue reads of a packet that waits in it, or writes to it, beside its size.

@@ -242,6 +242,7 @@ fn spread(p: f64, count: f64, wait: bool) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::values::ThresholdUnit;
     use super::*;
     use crate::queue::{QueueChoice, Refusal};
     use fairhaul_units::Rate;
@@ -468,14 +469,25 @@ mod tests {
 
     #[test]
     fn thresholds_are_packets_or_shares_of_the_capacity() {
-        let shares = [("min_threshold", 0.25), ("max_threshold", 0.75), ("threshold_unit", 1.0)];
+        let shares = [
+            ("min_threshold", 0.25),
+            ("max_threshold", 0.75),
+            ("threshold_unit", ThresholdUnit::Capacity.value()),
+        ];
         let found = |site: &Site| {
             resolved(site, 1000, &shares).map(|s| [s.number("min_threshold"), s.number("max_threshold")])
         };
         assert_eq!(found(&SITE), Ok([25.0, 75.0]));
         assert_eq!(found(&Site { capacity: Capacity::Bytes(Bytes(64_000)), ..SITE }), Ok([16.0, 48.0]));
         assert!(found(&Site { capacity: Capacity::Unlimited, ..SITE }).is_err());
-        assert!(resolved(&SITE, 1000, &[("min_threshold", 25.0), ("threshold_unit", 1.0)]).is_err());
+        assert!(
+            resolved(
+                &SITE,
+                1000,
+                &[("min_threshold", 25.0), ("threshold_unit", ThresholdUnit::Capacity.value())]
+            )
+            .is_err()
+        );
         let wrong = resolved(&SITE, 1000, &[("min_threshold", 20.0), ("max_threshold", 20.0)]);
         assert_eq!(wrong.expect_err("not above").parameter, "max_threshold");
     }

@@ -3,10 +3,10 @@
 //! A zombie list (`count/sred.rs`) estimates the number of flows. Up to 256 of them the probability grows with the
 //! square of their number, because the windows of that many TCP flows require it; no average of the queue is kept.
 
-use fairhaul_units::{Bytes, Chance, Ecn, Kind, Parameter, Settings, Span, Time};
+use fairhaul_units::{Bytes, Chance, Ecn, Kind, Parameter, Settings, Span, Time, Word, words};
 
 use super::{Arrival, Capacity, Gauge, QueueDecision, Refusal, Site};
-use crate::count::{ENTRIES, FILL, OVERWRITE, START, WEIGHT, ZombieRule, Zombies};
+use crate::count::{AverageStart, ENTRIES, FILL, ListFill, OVERWRITE, START, WEIGHT, ZombieRule, Zombies};
 
 /// The arrival law of SRED.
 #[derive(Clone, Debug)]
@@ -14,10 +14,19 @@ pub struct Sred {
     capacity: Capacity,
     max_p: f64,
     flows: f64,
-    /// Whether a hit makes a drop more likely.
-    full: bool,
+    law: SredLaw,
     zombies: Zombies,
     chance: Chance,
+}
+
+words! {
+    /// Whether a hit makes a drop more likely.
+    pub enum SredLaw {
+        /// It does.
+        Full = "full",
+        /// It does not.
+        Simple = "simple",
+    }
 }
 
 impl Sred {
@@ -30,8 +39,8 @@ impl Sred {
     pub const PARAMETERS: &'static [Parameter] = &[
         Parameter {
             name: "law",
-            kind: Kind::Word(&["full", "simple"]),
-            default: 0.0,
+            kind: Kind::Word(SredLaw::WORDS),
+            default: SredLaw::Full.value(),
             help: "full: a packet that matches an entry of its own flow is dropped with a higher probability; simple: equal for all packets [SRED]",
         },
         Parameter {
@@ -49,8 +58,8 @@ impl Sred {
         ENTRIES,
         OVERWRITE,
         WEIGHT,
-        Parameter { default: 1.0, ..FILL },
-        Parameter { default: 1.0, ..START },
+        Parameter { default: ListFill::Literal.value(), ..FILL },
+        Parameter { default: AverageStart::Literal.value(), ..START },
     ];
     /// What it tells of itself.
     pub const GAUGES: [Gauge; 2] = [
@@ -73,15 +82,15 @@ impl Sred {
             overwrite: settings.number("overwrite"),
             weight: settings.number("weight"),
             inspect: 1.0,
-            at_once: settings.word("fill") == "at once",
-            corrected: settings.word("start") == "corrected",
+            fill: settings.word("fill"),
+            start: settings.word("start"),
             stale: Span::ZERO,
         };
         Sred {
             capacity: site.capacity,
             max_p: settings.number("max_p"),
             flows: settings.number("flows"),
-            full: settings.word("law") == "full",
+            law: settings.word("law"),
             zombies: Zombies::new(rule, chance.split("zombies")),
             chance,
         }
@@ -142,7 +151,10 @@ impl Sred {
         let share = self.zombies.share_of_hits();
         let few = self.flows * share;
         let factor = (1.0 / (few * few)).min(1.0);
-        if self.full && hit { factor * (1.0 + 1.0 / share) } else { factor }
+        match self.law {
+            SredLaw::Full if hit => factor * (1.0 + 1.0 / share),
+            SredLaw::Full | SredLaw::Simple => factor,
+        }
     }
 }
 
@@ -215,7 +227,8 @@ mod tests {
         // 32 flows are an eighth: 0.15 / 64 = 0.00234, and more by three times the square of the noise
         // of P, 3 x 0.0155. From 256 on 0.15; at 256 flows P is as often above 1/256.
         for (flows, wanted, off) in [(32, 0.002_45, 0.000_3), (2000, 0.15, 0.006)] {
-            let mut queue = sred(Capacity::Packets(90), &[("law", 1.0)]).expect("the values fit");
+            let mut queue =
+                sred(Capacity::Packets(90), &[("law", SredLaw::Simple.value())]).expect("the values fit");
             let found = dropped(&mut queue, flows, 45, 300_000);
             println!("{flows} flows: {found:.5}");
             assert!((found - wanted).abs() < off, "{flows}: {found} for {wanted}");

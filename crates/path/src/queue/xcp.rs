@@ -15,7 +15,8 @@ use super::{Gauge, Packet, Queued, Refusal, Site};
 use allocator::XcpAllocator;
 use cloud::Cloud;
 use fairness::Fair;
-pub use fairness::XcpTcpRule;
+pub(super) use fairness::FlowCounter;
+pub use fairness::{DropLaw, XcpTcpRule};
 use rule::CloudRule;
 pub use rule::XcpRule;
 

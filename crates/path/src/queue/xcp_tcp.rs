@@ -1,22 +1,23 @@
 //! The queue `xcp_tcp` of the catalogue [XCP-TCP]: an XCP router that limits TCP to its share. The mechanism is in
 //! `xcp/fairness.rs`.
 
-use fairhaul_units::{Bytes, Kind, Parameter, Settings};
+use fairhaul_units::{Bytes, Kind, Parameter, Settings, Word};
 
+use super::xcp::{DropLaw, FlowCounter};
 use super::{Gauge, Refusal, Site, xcp};
 use crate::count::{ENTRIES, FILL, OVERWRITE, START, WEIGHT};
 
 const PARAMETERS: [Parameter; 18] = [
     Parameter {
         name: "rule",
-        kind: Kind::Word(&["literal", "adaptive"]),
-        default: 0.0,
+        kind: Kind::Word(DropLaw::WORDS),
+        default: DropLaw::Literal.value(),
         help: "literal: the drop probability changes by fixed factors; adaptive: it follows the current and accumulated excess of the TCP rate [XCP-TCP]",
     },
     Parameter {
         name: "counter",
-        kind: Kind::Word(&["sred", "exact", "nred"]),
-        default: 0.0,
+        kind: Kind::Word(FlowCounter::WORDS),
+        default: FlowCounter::Sred.value(),
         help: "flow counter [XCP-TCP]",
     },
     Parameter {

@@ -2,7 +2,8 @@
 //! measure is the queue as it stands, packet by packet.
 
 use fairhaul_experiment::LinkSpec;
-use fairhaul_path::queue::Capacity;
+use fairhaul_path::count::{AverageStart, ListFill};
+use fairhaul_path::queue::{Capacity, SredLaw};
 use fairhaul_units::{Chance, Ecn, Settings, Span, Time};
 
 /// What becomes of a packet that arrives.
@@ -282,7 +283,10 @@ pub struct Sred {
 
 impl Sred {
     fn new(settings: &Settings, capacity: Capacity, mut chance: Chance) -> Sred {
-        let begun = if settings.word("start") == "literal" { 1.0 } else { 0.0 };
+        let begun = match settings.word("start") {
+            AverageStart::Literal => 1.0,
+            AverageStart::Corrected => 0.0,
+        };
         let of_list = chance.split("zombies");
         Sred { settings: settings.clone(), capacity, zombies: Vec::new(), p: 0.0, begun, of_list, chance }
     }
@@ -303,7 +307,8 @@ impl Sred {
     fn meet(&mut self, id: u32) -> bool {
         let most = self.settings.number("entries") as usize;
         let full = self.zombies.len() >= most;
-        let idle = self.zombies.is_empty() || (!full && self.settings.word("fill") == "literal");
+        let idle =
+            self.zombies.is_empty() || (!full && self.settings.word::<ListFill>("fill") == ListFill::Literal);
         let mut hit = false;
         if !idle {
             let one = self.of_list.below(self.zombies.len() as u64) as usize;
@@ -347,8 +352,8 @@ impl Sred {
         let p = if self.begun == 0.0 { 0.0 } else { self.p / self.begun };
         let product = self.settings.number("flows") * p;
         let square = if product <= 1.0 { 1.0 } else { 1.0 / (product * product) };
-        match (self.settings.word("law"), hit) {
-            ("full", true) => square * (1.0 + 1.0 / p),
+        match (self.settings.word::<SredLaw>("law"), hit) {
+            (SredLaw::Full, true) => square * (1.0 + 1.0 / p),
             _ => square,
         }
     }

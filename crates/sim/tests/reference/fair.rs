@@ -3,7 +3,7 @@
 
 use fairhaul_experiment::LinkSpec;
 use fairhaul_path::count::Counter;
-use fairhaul_path::queue::XcpTcpRule;
+use fairhaul_path::queue::{DropLaw, XcpTcpRule};
 use fairhaul_units::{Chance, Settings, Span, Time};
 
 use super::link::size;
@@ -12,6 +12,7 @@ use super::{Load, Parcel};
 /// See the module.
 pub struct Fair {
     settings: Settings,
+    law: DropLaw,
     counters: [Counter; 2],
     chance: Chance,
     begun: Time,
@@ -43,10 +44,14 @@ impl Fair {
             came: Vec::new(),
             left: Vec::new(),
             rate_before: 0.0,
-            p: if settings.word("rule") == "literal" { settings.number("min_p") } else { 0.0 },
+            p: match settings.word("rule") {
+                DropLaw::Literal => settings.number("min_p"),
+                DropLaw::Adaptive => 0.0,
+            },
             phi: 1.0,
             dropping: false,
             told: [0.0; 3],
+            law: settings.word("rule"),
             settings,
         })
     }
@@ -123,7 +128,7 @@ impl Fair {
         let passed: f64 = let_in.iter().sum();
         let offered: f64 = self.came.iter().map(|came| came.0 as f64).sum();
         let (rate, target) = (passed / length, share * c);
-        if self.settings.word("rule") == "literal" {
+        if self.law == DropLaw::Literal {
             let near = get("tolerance") * c;
             if rate > target + near && rate >= self.rate_before {
                 self.p = (self.p * get("up")).min(get("max_p"));

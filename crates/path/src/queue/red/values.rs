@@ -1,8 +1,16 @@
 //! The parameters of RED, and the numbers that ns-2 gives to those that are automatic [NS-2].
 
-use fairhaul_units::{Bytes, Kind, Parameter, Rate, Settings, Span};
+use fairhaul_units::{Bytes, Kind, Parameter, Rate, Settings, Span, Word, words};
 
 use crate::queue::{Capacity, Refusal, Site};
+
+words! {
+    /// The unit of given thresholds.
+    pub(super) enum ThresholdUnit {
+        Packets = "packets",
+        Capacity = "capacity",
+    }
+}
 
 const SHARE: Kind = Kind::Number { least: 0.0, most: 1.0, unit: "" };
 const LENGTH: Kind =
@@ -23,8 +31,8 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "threshold_unit",
-        kind: Kind::Word(&["packets", "capacity"]),
-        default: 0.0,
+        kind: Kind::Word(ThresholdUnit::WORDS),
+        default: ThresholdUnit::Packets.value(),
         help: "unit of given thresholds: packets of `mean_packet`, or fractions of the capacity; automatic thresholds are not affected",
     },
     Parameter {
@@ -161,7 +169,7 @@ fn thresholds(
 ) -> Result<(), Refusal> {
     let asked = ["min_threshold", "max_threshold"].map(|name| settings.number(name));
     let scale = match settings.word("threshold_unit") {
-        "capacity" if asked != [0.0, 0.0] => {
+        ThresholdUnit::Capacity if asked != [0.0, 0.0] => {
             let whole = match capacity {
                 Capacity::Unlimited => {
                     return Err(Refusal::new(
@@ -179,7 +187,7 @@ fn thresholds(
             }
             whole
         }
-        _ => 1.0,
+        ThresholdUnit::Capacity | ThresholdUnit::Packets => 1.0,
     };
     let target = settings.number("target_delay") * 1e-3 * rate;
     let min = if asked[0] == 0.0 { (target / 2.0).max(5.0) } else { asked[0] * scale };
@@ -192,6 +200,6 @@ fn thresholds(
     }
     settings.set("min_threshold", min);
     settings.set("max_threshold", max);
-    settings.set("threshold_unit", 0.0);
+    settings.set("threshold_unit", ThresholdUnit::Packets.value());
     Ok(())
 }

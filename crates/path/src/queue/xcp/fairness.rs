@@ -4,9 +4,9 @@
 //! latter send more than C M / (N + M), their packets are dropped with a probability that grows slowly; it shrinks
 //! while they send less. XCP takes what is left by its own rules.
 
-use fairhaul_units::{Chance, Settings, Span, Time};
+use fairhaul_units::{Chance, Settings, Span, Time, words};
 
-use crate::count::{self, Counter, ZombieRule, Zombies};
+use crate::count::{Counter, FlowTable, FlowTableRule, HashBins, HashBinsRule, ZombieRule, Zombies};
 
 /// The parameters of the mechanism, and its counters before they have counted.
 #[derive(Clone, Debug)]
@@ -24,12 +24,30 @@ pub struct XcpTcpRule {
     chance: Chance,
 }
 
-/// How the probability follows the rate of those who do not ask.
+words! {
+    /// How the probability follows the rate of those who do not ask.
+    pub enum DropLaw {
+        /// By fixed factors from a fixed least, as published.
+        Literal = "literal",
+        /// By what of their rate is too much, and how much loss they turned out to need.
+        Adaptive = "adaptive",
+    }
+
+    /// What counts the flows of a class.
+    pub enum FlowCounter {
+        /// The zombie list of SRED.
+        Sred = "sred",
+        /// A table of the flows.
+        Exact = "exact",
+        /// The bins of NRED.
+        Nred = "nred",
+    }
+}
+
+/// A law with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum DropRule {
-    /// By fixed factors from a fixed least, as published.
     Literal { floor: f64, ceiling: f64, up: f64, down: f64, at_floor: bool },
-    /// By what of their rate is too much, and how much loss they turned out to need.
     Adaptive { horizon: f64, ceiling: f64 },
 }
 
@@ -60,12 +78,16 @@ impl XcpTcpRule {
     pub fn counter(settings: &Settings, chance: Chance) -> Counter {
         match settings.word("counter") {
             // What the counters see has been drawn before.
-            "sred" => {
+            FlowCounter::Sred => {
                 Counter::Sred(Zombies::new(ZombieRule { inspect: 1.0, ..ZombieRule::of(settings) }, chance))
             }
-            name => {
-                let built = count::entry(name).and_then(|entry| entry.build(&[], chance));
-                built.expect("every word for a counter is in the list, and defaults fit")
+            FlowCounter::Exact => {
+                let defaults = Settings::defaults(FlowTable::PARAMETERS);
+                Counter::Exact(FlowTable::new(FlowTableRule::of(&defaults)))
+            }
+            FlowCounter::Nred => {
+                let defaults = Settings::defaults(HashBins::PARAMETERS);
+                Counter::Nred(HashBins::new(HashBinsRule::of(&defaults), chance))
             }
         }
     }
@@ -75,14 +97,14 @@ impl XcpTcpRule {
         let number = |name| settings.number(name);
         let ceiling = number("max_p");
         let drop_rule = match settings.word("rule") {
-            "literal" => DropRule::Literal {
+            DropLaw::Literal => DropRule::Literal {
                 floor: number("min_p"),
                 ceiling,
                 up: number("up"),
                 down: number("down"),
                 at_floor: settings.switch("at_floor"),
             },
-            _ => DropRule::Adaptive { horizon: number("horizon"), ceiling },
+            DropLaw::Adaptive => DropRule::Adaptive { horizon: number("horizon"), ceiling },
         };
         let period = Span::from_secs(number("period") * 1e-3);
         XcpTcpRule {
@@ -251,7 +273,7 @@ mod tests {
 
     fn fair(values: &[(&str, f64)]) -> Fair {
         let mut choice = QueueChoice::named("xcp_tcp").expect("it is in the catalogue");
-        let all = [("counter", 1.0), ("period", 1000.0)];
+        let all = [("counter", FlowCounter::Exact.value()), ("period", 1000.0)];
         all.iter().chain(values).for_each(|(name, value)| choice.settings.set(name, *value));
         Fair::new(XcpTcpRule::new(&choice.settings, Chance::stream(1, "queue", 0)), SECOND)
     }
@@ -313,7 +335,7 @@ mod tests {
     /// it is 0.9, and p = (0.9 * 1.8 - 1) / 100.
     #[test]
     fn the_rule_that_learns_drops_by_the_error_now_and_before() {
-        let mut fair = fair(&[("rule", 1.0)]);
+        let mut fair = fair(&[("rule", DropLaw::Adaptive.value())]);
         let steps =
             [(800, 1.6, 0.0156), (500, 1.6, 0.006), (250, 0.8, 0.0), (100, 0.5, 0.0), (900, 0.9, 0.0062)];
         for (plain, aggressiveness, p) in steps {
@@ -328,8 +350,14 @@ mod tests {
     /// that is always open.
     #[test]
     fn a_silence_in_one_step_leaves_what_a_silence_in_many_steps_leaves() {
-        for (rule, counter, gate) in [(0.0, 1.0, 0.95), (1.0, 0.0, 0.95), (0.0, 2.0, 0.0), (1.0, 1.0, 0.0)] {
-            let mut parts = fair(&[("rule", rule), ("counter", counter), ("gate", gate), ("down", 0.999)]);
+        for (rule, counter, gate) in [
+            (DropLaw::Literal, FlowCounter::Exact, 0.95),
+            (DropLaw::Adaptive, FlowCounter::Sred, 0.95),
+            (DropLaw::Literal, FlowCounter::Nred, 0.0),
+            (DropLaw::Adaptive, FlowCounter::Exact, 0.0),
+        ] {
+            let words = [("rule", rule.value()), ("counter", counter.value())];
+            let mut parts = fair(&[words[0], words[1], ("gate", gate), ("down", 0.999)]);
             second(&mut parts, 300, 700, 1000);
             let (mut whole, begins) = (parts.clone(), parts.begins);
             for step in 1..=40 {
@@ -347,8 +375,9 @@ mod tests {
     /// 10^10 periods, an hour of arithmetic one by one.
     #[test]
     fn a_silence_of_many_periods_is_passed_over_at_once() {
-        for (rule, gate) in [(0.0, 0.95), (0.0, 0.0), (1.0, 0.0)] {
-            let mut fair = fair(&[("rule", rule), ("period", 0.001), ("gate", gate), ("down", 1.0 - 1e-12)]);
+        for (rule, gate) in [(DropLaw::Literal, 0.95), (DropLaw::Literal, 0.0), (DropLaw::Adaptive, 0.0)] {
+            let mut fair =
+                fair(&[("rule", rule.value()), ("period", 0.001), ("gate", gate), ("down", 1.0 - 1e-12)]);
             second(&mut fair, 300, 700, 1000);
             let begun = std::time::Instant::now();
             fair.advance(Time::ZERO + Span::from_s(10_000), CAPACITY, 0.1, SECOND);
@@ -372,7 +401,7 @@ mod tests {
     /// Flows that no loss slows down: what is let in comes to the share, a quarter of the link.
     #[test]
     fn the_rule_that_learns_polices_who_does_not_listen() {
-        let mut fair = fair(&[("rule", 1.0)]);
+        let mut fair = fair(&[("rule", DropLaw::Adaptive.value())]);
         for _ in 0..60 {
             let begins = fair.begins;
             for flow in 1..4 {
