@@ -151,6 +151,40 @@ def test_a_function_of_the_folder_gives_numbers(folder: Path) -> None:
     assert wrong.startswith("experiment.table1.measures: FILE.FUNCTION is required")
 
 
+MORE = """
+[axis.link]
+fast = { "bottleneck.rate" = "20 Mbit/s" }
+
+[experiment.again]
+like    = "table1"
+heading = "Again, on a faster link"
+set     = { duration = "50 s" }
+when    = [{ case = { buffer = "20 packets" }, form = "quick", skip = true }]
+printed = []
+claim   = []
+figure  = []
+
+[experiment.again.axes]
+link   = "link"
+buffer = { key = "bottleneck.queue.capacity", values = ["20 packets", "60 packets"] }
+"""
+
+
+def test_experiments_share_axes_and_inherit_keys(folder: Path) -> None:
+    with (folder / "paper.toml").open("a", encoding="utf-8") as file:
+        file.write(MORE)
+    # The file itself names the paper, too.
+    again = papers.paper_of(folder / "paper.toml").experiments["again"]
+    assert again.seeds == 5
+    assert [case.key for case in again.cases(True, {})] == [("fast", "60 packets")]
+    full = {case.key: json.loads(case.scenario.describe()) for case in again.cases(False, {})}
+    assert list(full) == [("fast", "20 packets"), ("fast", "60 packets")]
+    assert {one["links"][0]["rate_bps"] for one in full.values()} == {20e6}
+    # The quick form has the length of the experiment that it is like.
+    lengths = [cases[0].scenario.duration_s for cases in map(again.cases, (True, False), ({}, {}))]
+    assert lengths == [40, 50]
+
+
 FIGURES = {
     "flows": [
         {"name": "a[0]", "goodput_bps": 3e6, "rtt_mean_s": None},

@@ -82,9 +82,19 @@ class Axes:
         return [axis for axis in found if axis in self.settings]
 
 
-def read_axes(section: Section) -> Axes:
-    """Read the axes: `{ key, values }`, or a table of settings by label."""
-    return Axes(settings={name: _axis(section, name) for name in section.content})
+def read_axes(section: Section, shared: Section) -> Axes:
+    """Read the axes: `{ key, values }`, a table of settings by label, or a shared axis.
+
+    Those are the tables `[axis.NAME]` of the paper.
+    """
+    settings = {}
+    for name, content in section.content.items():
+        if isinstance(content, str):
+            section.one_of(name, content, list(shared.content), "shared axis")
+            settings[name] = _axis(shared, content) if content in shared.content else {}
+        else:
+            settings[name] = _axis(section, name)
+    return Axes(settings=settings)
 
 
 def _axis(section: Section, name: str) -> dict[str, Settings]:

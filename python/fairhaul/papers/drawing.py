@@ -101,21 +101,19 @@ class Drawing:
         kind = section.text("kind")
         section.one_of("kind", kind, KINDS, "kind of figure")
         numbers = _numbers(section)
-        where, of, across = (
-            axes.where(section, "where"),
-            axes.some(section, "of"),
-            axes.some(section, "across"),
-        )
+        where = axes.where(section, "where")
+        of, across = axes.some(section, "of"), axes.some(section, "across")
         x = section.text("x", "")
         if kind == "curves":
             section.one_of("x", x, axes.names, "axis")
+            for label in where.get(x, list(axes.settings.get(x, {}))):
+                _check_number(section, "x", label.split()[0] if label else "")
+        for number in numbers.values() if kind == "scales" else ():
+            _check_number(section, "number", number)
         fixed = [axis for axis, labels in where.items() if len(labels) == 1]
         rows = axes.some(section, "rows") or axes.others([*of, *across, *fixed, x])
-        each = (
-            section.sections("scale")
-            if isinstance(section.content.get("scale"), list)
-            else [section.section("scale")]
-        )
+        several = isinstance(section.content.get("scale"), list)
+        each = section.sections("scale") if several else [section.section("scale")]
         drawing = cls(
             kind=kind,
             name=section.text("name"),
@@ -138,7 +136,12 @@ class Drawing:
         return drawing
 
     def figures(self, layout: Layout, engines: Engines) -> list[Figure]:
-        """Draw what was found; kinds other than `engines` draw that of the first."""
+        """Draw the results; kinds other than `engines` draw those of the first.
+
+        There is no figure where no case of it was run.
+        """
+        if not layout.axes.chosen(next(iter(engines.values())).runs, self.where):
+            return []
         if self.kind != "engines" or len(self.numbers) == 1:
             return [self._figure(layout, engines)]
         return [
@@ -292,7 +295,7 @@ class Drawing:
                 figures.looks([", ".join(labels) for labels in names]), names.values(), strict=True
             )
         ]
-        lowest = min(p["low"] or p["mean"] for line in lines for p in line.points)
+        lowest = min((p["low"] or p["mean"] for line in lines for p in line.points), default=0.0)
         return of_scales(lines, bottom_of(lowest))
 
     def _bars(self, layout: Layout, found: Found, keys: Sequence[Key]) -> Chart:
@@ -330,6 +333,13 @@ class Drawing:
             lanes[name] = [{**old, number: row["v0"]} for old, row in each]
         span = next(found.kept[key][1] for key in keys)
         return plots.threads(figures.looks(labels), lanes, span, "cwnd (packets)")
+
+
+def _check_number(section: Section, key: str, text: str) -> None:
+    try:
+        float(text)
+    except ValueError:
+        section.wrong(key, f"labels that begin with a number are required, not {text!r}")
 
 
 def leading(label: str) -> float:

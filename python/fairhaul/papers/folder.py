@@ -40,11 +40,12 @@ def built_in(name: str) -> Paper:
 
 
 def load(folder: Path) -> Paper:
-    """Read the paper of a user from its folder.
+    """Read the paper of a user from its folder, or from its file.
 
     Raises:
         ScenarioError: the folder or its file is wrong; `args` are all mistakes, one line each.
     """
+    folder = folder.parent if folder.name == FILE else folder
     name = folder.resolve().name
     return _read(
         name,
@@ -94,14 +95,14 @@ def _read(name: str, place: Place) -> Paper:
     mistakes: list[str] = []
     content = _content(place.file)
     section = Section(content, str(place.file), mistakes)
-    experiments = section.section("experiment")
+    experiments, shared = section.section("experiment"), section.section("axis")
     paper = Paper(
         name=name,
         title=section.text("title"),
         key=section.text("source"),
         question=section.text("question"),
         experiments={
-            one: ExperimentReader(_inherited(experiments, one), place).experiment()
+            one: ExperimentReader(_inherited(experiments, one), shared, place).experiment()
             for one in experiments.content
         },
         argument=place.argument,
@@ -110,7 +111,7 @@ def _read(name: str, place: Place) -> Paper:
         section.wrong("experiment", "at least one [experiment.NAME] is required")
     section.close()
     if mistakes:
-        raise ScenarioError(*mistakes)
+        raise ScenarioError(*dict.fromkeys(mistakes))
     return paper
 
 

@@ -44,7 +44,8 @@ class Layout:
         """Name a case by its labels on some axes, or by a template with the names of axes."""
         labels = dict(zip(self.axes.names, key, strict=True))
         text = template.format_map(labels) if template else ", ".join(labels[a] for a in axes)
-        if self.star is None or set(axes) != set(self.axes.varying(list(found.runs))):
+        # The label of several cases has no star.
+        if self.star is None or not set(self.axes.varying(list(found.runs))) <= set(axes):
             return text
         starred = found.mean(key, self.star.number) < self.star.below
         return f"{text} *" if starred else text

@@ -33,11 +33,11 @@ class Place:
 class ExperimentReader:
     """Reads one experiment."""
 
-    def __init__(self, section: Section, place: Place) -> None:
-        """Take the table of the experiment, whose axes are read at once."""
+    def __init__(self, section: Section, shared: Section, place: Place) -> None:
+        """Take the table of the experiment, and the axes that experiments share."""
         self.section = section
         self.place = place
-        self.axes = read_axes(section.section("axes"))
+        self.axes = read_axes(section.section("axes"), shared)
 
     def experiment(self) -> Experiment:
         """Read all keys of the experiment."""
@@ -217,6 +217,8 @@ class ExperimentReader:
             section.close()
             return _Drawn(draw=lambda _, engines: function(engines), lab=lab, engines=several)
         drawing = Drawing.read(section, self.axes)
+        if drawing.kind == "windows" and not self.section.content.get("windows"):
+            section.wrong("kind", "the experiment needs the key `windows`, a list of flows")
         several = drawing.kind == "engines"
         numbers = list(drawing.numbers.values())
         return _Drawn(draw=drawing.figures, lab=lab, engines=several, numbers=numbers)
