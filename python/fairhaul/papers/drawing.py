@@ -93,7 +93,7 @@ class Drawing:
     where: Where
     ends: Sequence[Ends]
     references: Sequence[tuple[str, Mapping[float, float]]]
-    unit: str
+    x_title: str
 
     @classmethod
     def read(cls, section: Section, axes: Axes) -> Drawing:
@@ -128,7 +128,7 @@ class Drawing:
             where=where,
             ends=[Ends.read(one, next(iter(numbers), "")) for one in each],
             references=[_reference(one) for one in section.sections("references")],
-            unit=section.text("unit", ""),
+            x_title=section.text("x_title", ""),
         )
         if kind != "windows" and not numbers:
             section.wrong("number", "the name of a number is required")
@@ -271,7 +271,7 @@ class Drawing:
         ends = self.ends[0]
         room = 1.04 if ends.log else 1.0
         x = plots.Scale(
-            title=self.unit or self.x,
+            title=self.x_title or self.x,
             low=ticks[0] / room,
             high=ticks[-1] * room,
             log=ends.log,

@@ -60,7 +60,10 @@ def _claims(done: Reproduction) -> Section | None:
         for claim in done.claims
     ]
     table = report.Table(columns=["claim", "here", "measured"], rows=rows, words=3, prose=True)
-    text = ["Each is judged by the 95 % intervals; where these overlap, it is undecided."]
+    text = [
+        "Each comparison is judged by its own 95 % intervals, so about one in twenty is wrong by "
+        "chance; where the intervals overlap, it is undecided."
+    ]
     return Section(heading="What the paper claims", text=text, tables=[table])
 
 
