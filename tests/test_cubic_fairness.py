@@ -16,18 +16,20 @@ import pytest
 
 from fairhaul import papers
 from fairhaul.papers import report
-from fairhaul.papers.cubic_fairness import PAPER
-from fairhaul.papers.cubic_fairness.fairness import STARTS, STEADY, TOGETHER
-from fairhaul.papers.cubic_fairness.pair import DROPTAIL, FAST, MIDDLE, RED, link
-from fairhaul.papers.cubic_fairness.sensitivity import BASE
-from fairhaul.papers.cubic_fairness.validation import variation
+from fairhaul.papers.cubic_fairness.pair import variation
 from fairhaul.papers.experiment import Found
 from fairhaul.record import Record
-from fairhaul.scenario import read_one
 
 from . import short
 from .test_report import read
 
+FAST, MIDDLE = "1 Gbit/s", "20 Mbit/s"
+RED, DROPTAIL = "RED", "DropTail"
+TOGETHER, STEADY = "together", "slow-but-steady"
+STARTS = (TOGETHER, "CUBIC first", "NewReno first", STEADY)
+BASE = "as above"
+
+PAPER = papers.paper_of("cubic-fairness")
 found = partial(short.found, PAPER)
 
 
@@ -46,7 +48,7 @@ def test_newreno_alone_uses_what_its_closed_form_says() -> None:
     # 0.25, all from 1 on. A window that is a whole number and a recovery a round long take less
     # than 1 % of that. [CUBIC-FAIRNESS, Validation]: 89.4 %.
     run = found("validation", 1, lambda key: key[0] == MIDDLE)
-    for capacity, wanted in (("50 packets", 87.1), ("0.25 bdp", 89.3), ("1 bdp", 100.0)):
+    for capacity, wanted in (("50 packets", 87.1), ("0.25 BDP", 89.3), ("1 BDP", 100.0)):
         assert run.mean((MIDDLE, capacity, "NewReno"), "utilisation") == pytest.approx(
             wanted, abs=1.0
         )
@@ -55,8 +57,8 @@ def test_newreno_alone_uses_what_its_closed_form_says() -> None:
 def test_cubic_alone_uses_more_of_the_link_and_oscillates_less() -> None:
     # [CUBIC-FAIRNESS, Validation]: 99.4 %. It keeps 0.8 of its window, NewReno half: a sawtooth
     # from w/2 to w has a coefficient of variation of 0.192, one from 0.8 w to w of 0.064.
-    run = found("validation", 1, lambda key: key[:2] == (MIDDLE, "0.25 bdp"))
-    cubic, reno = ((MIDDLE, "0.25 bdp", name) for name in ("CUBIC", "NewReno"))
+    run = found("validation", 1, lambda key: key[:2] == (MIDDLE, "0.25 BDP"))
+    cubic, reno = ((MIDDLE, "0.25 BDP", name) for name in ("CUBIC", "NewReno"))
     assert run.mean(cubic, "utilisation") > 99
     assert run.mean(reno, "variation") == pytest.approx(0.192, rel=0.05)
     assert run.mean(cubic, "variation") < 0.07
@@ -107,21 +109,21 @@ def test_the_larger_flow_has_its_share_of_the_queue() -> None:
 
 
 def test_what_the_20_mbit_ratios_hang_on() -> None:
-    run = found("sensitivity", 2, lambda key: key[1] == MIDDLE)
+    run = found("sensitivity", 2, lambda key: key[0] == MIDDLE)
     tail = {
-        name: run.mean((name, rate, kind), "ratio")
-        for name, rate, kind in run.runs
+        name: run.mean((rate, kind, name), "ratio")
+        for rate, kind, name in run.runs
         if kind == DROPTAIL
     }
     # The formula as the paper prints it stands still for a third of its cycle.
     assert tail["CUBIC as printed"] > 1.3 * tail[BASE]
-    assert tail["BIC in its place"] < 0.6 * tail[BASE]
+    assert tail["BIC instead"] < 0.6 * tail[BASE]
     assert tail["buffer 1 BDP"] < 0.8 * tail[BASE]
     # Slow start decides nothing here.
     assert tail["initial ssthresh infinite"] == pytest.approx(tail[BASE], rel=0.15)
     for name, ratio in tail.items():
-        if name not in {"BIC in its place", "buffer 1 BDP"}:
-            assert run.mean((name, MIDDLE, RED), "ratio") > ratio
+        if name not in {"BIC instead", "buffer 1 BDP"}:
+            assert run.mean((MIDDLE, RED, name), "ratio") > ratio
 
 
 def test_bic_is_aggressive_on_a_slow_short_path_and_cubic_is_not() -> None:
@@ -151,8 +153,9 @@ def test_the_variation_of_a_window_leaves_the_warm_up_out() -> None:
 def test_red_is_that_of_ns_2_26() -> None:
     # 5 ms / 2 of packets of 500 B: 625 at 1 Gbit/s, 12.5 at 20 Mbit/s; thrice that above.
     for rate, low in ((FAST, 625), (MIDDLE, 12.5)):
-        file = papers.scenario_file("cubic-fairness", "fairness.toml")
-        queue = json.loads(read_one(file, link(rate, RED, True)).describe())["links"][0]["queue"]
+        cases = PAPER.experiments["fairness"].cases(True, {})
+        (case,) = (case for case in cases if case.key == (rate, RED, TOGETHER))
+        queue = json.loads(case.scenario.describe())["links"][0]["queue"]
         assert queue["min_threshold"] == pytest.approx(low)
         assert queue["max_threshold"] == pytest.approx(3 * low)
 

@@ -11,16 +11,15 @@ from functools import cache, partial
 import polars as pl
 import pytest
 
-from fairhaul.papers import reproduce
+from fairhaul.papers import paper_of, reproduce
 from fairhaul.papers.experiment import Found
-from fairhaul.papers.fhstcp import PAPER
 from fairhaul.papers.filling import time_to_fill
 from fairhaul.papers.run import CHOSEN
 from fairhaul.record import Record
 
 from . import short
 
-found = partial(short.found, PAPER)
+found = partial(short.found, paper_of("fhstcp"))
 
 
 def every(_: tuple[str, ...]) -> bool:
@@ -95,14 +94,14 @@ def test_one_fhstcp_flow_fills_a_link_sooner_on_long_rounds_and_later_on_short()
     # is 0.2 at 20 ms, where FHSTCP takes several times as long, and longer than standard TCP.
     brief = {"duration": "150 s", "warmup": "100 s", "bottleneck.rate": "200 Mbit/s"}
     run = found("advantages", 1, every, brief)
-    for ms in ("20", "80", "200"):
+    for ms in ("20 ms", "80 ms", "200 ms"):
         assert run.mean((ms, "fhstcp"), "utilisation") > 90
-    fill = {key: run.mean(key, "time to fill") for key in run.runs if key != ("200", "reno")}
-    assert fill["200", "fhstcp"] < 0.7 * fill["200", "highspeed"]
-    assert fill["80", "fhstcp"] < 1.5 * fill["80", "highspeed"]
-    assert fill["20", "fhstcp"] > 2 * fill["20", "highspeed"]
-    assert fill["20", "fhstcp"] > fill["20", "reno"]
-    assert run.estimate(("200", "reno"), "time to fill") is None
+    fill = {key: run.mean(key, "time to fill") for key in run.runs if key != ("200 ms", "reno")}
+    assert fill["200 ms", "fhstcp"] < 0.7 * fill["200 ms", "highspeed"]
+    assert fill["80 ms", "fhstcp"] < 1.5 * fill["80 ms", "highspeed"]
+    assert fill["20 ms", "fhstcp"] > 2 * fill["20 ms", "highspeed"]
+    assert fill["20 ms", "fhstcp"] > fill["20 ms", "reno"]
+    assert run.estimate(("200 ms", "reno"), "time to fill") is None
 
 
 def test_the_factor_makes_it_fair_and_the_blocks_change_little() -> None:
@@ -126,10 +125,10 @@ def test_fhstcp_beside_a_standard_flow_takes_what_its_factor_says() -> None:
     # 38 packets, where a(w) exceeds 1, and it takes more than that.
     run = found("friendliness", 2, lambda key: key[0] in {"1e-2", "1e-3"})
     for p in ("1e-2", "1e-3"):
-        for ms, root in (("10", 0.32), ("30", 0.55), ("100", 1.0)):
+        for ms, root in (("10 ms", 0.32), ("30 ms", 0.55), ("100 ms", 1.0)):
             assert run.mean((p, ms), "ratio") == pytest.approx(root, rel=0.25)
-    assert run.mean(("1e-2", "300"), "ratio") == pytest.approx(1.73, rel=0.25)
-    assert 1.7 < run.mean(("1e-3", "300"), "ratio") < 3.2
+    assert run.mean(("1e-2", "300 ms"), "ratio") == pytest.approx(1.73, rel=0.25)
+    assert 1.7 < run.mean(("1e-3", "300 ms"), "ratio") < 3.2
 
 
 def test_a_link_is_filled_once_it_was_busy_for_a_second() -> None:
@@ -152,6 +151,6 @@ def test_experiments_are_chosen_and_explained() -> None:
     assert all("synchronisation" in title for title in titles[1::2])
     assert "HighSpeed" in " ".join(done.remarks()[CHOSEN])
     assert "figure3: 2 seeds of 20 s" in done.how
-    assert json.loads(json.dumps(done.to_dict(), allow_nan=False))["tables"][0]["notes"]
+    assert json.loads(json.dumps(done.to_dict(), allow_nan=False))["claims"][0]["numbers"]
     with pytest.raises(ValueError, match="did you mean 'figure3'"):
         reproduce("fhstcp", only=["figure4"])

@@ -10,22 +10,28 @@ from functools import cache, partial
 import polars as pl
 import pytest
 
-from fairhaul.papers import reproduce
+from fairhaul.papers import paper_of, reproduce
 from fairhaul.papers.experiment import Found
-from fairhaul.papers.ghstcp import PAPER, above, filling, scenarios, switching
-from fairhaul.papers.ghstcp.scenarios import DUE, JAIN, LARGE, SECOND, SMALL, USED
-from fairhaul.papers.ghstcp.setting import BY_SIGN, HELD, LITTLE, MUCH, NONE, ORIGINAL, REFINED
-from fairhaul.papers.ghstcp.switching import CHANGES, FREE, HIGH, WHOLE, high_speed
+from fairhaul.papers.ghstcp.modes import high_speed
 from fairhaul.record import Record
 
 from . import short
 
+FREE, WHOLE = "free path", "whole link"
+NONE, LITTLE, MUCH, HELD = "none", "jitter 0.05 ms", "jitter 0.3 ms", "delayed ACKs"
+REFINED, ORIGINAL, BY_SIGN = "refined", "original", "original by sign"
+CHANGES, HIGH, USED = "changes of mode /s", "time in HSTCP mode %", "link used %"
+JAIN, DUE, SECOND = "Jain's index", "of max-min share", "each of Flow-2 Mbit/s"
+SMALL, LARGE = "64 kB", "512 kB"
+HSTCP, GENTLE, RENO = "HSTCP", "gHSTCP refined", "Reno"
+
+PAPER = paper_of("ghstcp")
 found = partial(short.found, PAPER)
 
 
 @cache
 def scenario(number: int) -> Found:
-    names = {scenarios.RENO, scenarios.GHSTCP, scenarios.HSTCP, *scenarios.PARALLEL[::3]}
+    names = {RENO, "gHSTCP", HSTCP, "2 x Reno", "16 x Reno"}
     return found(f"scenario{number}", 2, lambda key: key[1] in names)
 
 
@@ -55,7 +61,7 @@ def test_alone_on_the_link_the_refined_rule_switches_less_with_jitter_and_uses_i
         # lasts a whole round trip, so that what a growing window adds lies at one place of it.
         more = 0.0 if swing in (MUCH, HELD) else 0.2
         assert run.mean(refined, CHANGES) < run.mean(original, CHANGES) + more
-        assert run.mean(refined, switching.USED) > run.mean(original, switching.USED) - 1.5
+        assert run.mean(refined, USED) > run.mean(original, USED) - 1.5
 
 
 def test_below_the_bandwidth_delay_product_it_is_as_quick_as_hstcp() -> None:
@@ -63,15 +69,14 @@ def test_below_the_bandwidth_delay_product_it_is_as_quick_as_hstcp() -> None:
     for rate in ("100 Mbit/s", "200 Mbit/s"):
         for swing in (NONE, MUCH):
             hstcp, ours, reno = (
-                run.mean((rate, swing, name), filling.FILL)
-                for name in (filling.HSTCP, filling.REFINED, filling.RENO)
+                run.mean((rate, swing, name), "time to fill") for name in (HSTCP, GENTLE, RENO)
             )
             assert hstcp <= ours < 1.1 * hstcp
             assert reno > 2 * hstcp
         # Held acknowledgements take it for a while into Reno's mode.
-        slow = run.mean((rate, HELD, filling.REFINED), filling.FILL)
-        assert slow < 1.25 * run.mean((rate, HELD, filling.HSTCP), filling.FILL)
-        assert run.mean((rate, HELD, filling.REFINED), filling.HIGH) < 95
+        slow = run.mean((rate, HELD, GENTLE), "time to fill")
+        assert slow < 1.25 * run.mean((rate, HELD, HSTCP), "time to fill")
+        assert run.mean((rate, HELD, GENTLE), "in HSTCP mode until then %") < 95
 
 
 def test_high_speed_is_the_share_of_time_in_that_mode() -> None:
@@ -85,13 +90,13 @@ def test_high_speed_is_the_share_of_time_in_that_mode() -> None:
 
 
 def test_above_it_gentle_is_fairer_to_reno_than_hstcp() -> None:
-    names = (filling.REFINED, filling.HSTCP)
+    names = (GENTLE, HSTCP)
     run = found("above", 2, lambda key: key[1] in names and key[0] != "2 bdp")
     for buffer in ("0.35 bdp", "1 bdp"):
-        ours, hstcp = (run.mean((buffer, name), above.JAIN) for name in names)
+        ours, hstcp = (run.mean((buffer, name), JAIN) for name in names)
         assert ours > 0.8
         assert hstcp < 0.75
-        assert run.mean((buffer, filling.REFINED), above.USED) > 90
+        assert run.mean((buffer, GENTLE), USED) > 90
 
 
 def test_with_large_sockets_parallel_tcp_is_the_least_fair_and_reno_the_fairest() -> None:
@@ -114,14 +119,14 @@ def test_with_small_sockets_the_shares_are_those_of_the_sockets() -> None:
     # 64 kB are 43 packets of 1460 bytes: 10.9 Mbit/s in 46 ms, less what the queue adds to that. So
     # Jain's index is about 1/2 for (74, 10, 10), and says nothing of Flow-1's protocol.
     run = scenario(1)
-    for name in (scenarios.RENO, scenarios.GHSTCP, scenarios.HSTCP):
+    for name in (RENO, "gHSTCP", HSTCP):
         assert 8 < run.mean((SMALL, name), SECOND) < 10.9
         assert 0.45 < run.mean((SMALL, name), JAIN) < 0.6
         assert run.mean((SMALL, name), DUE) > 0.97
 
 
 def test_scenario_2_shows_the_same_order() -> None:
-    names = (scenarios.RENO, scenarios.HSTCP, scenarios.PARALLEL[-1])
+    names = (RENO, HSTCP, "16 x Reno")
     run = found("scenario2", 1, lambda key: key[0] == LARGE and key[1] in names)
     reno, hstcp, sixteen = (run.mean((LARGE, name), JAIN) for name in names)
     assert reno > 0.9

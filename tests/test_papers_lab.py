@@ -149,7 +149,7 @@ def test_where_no_run_of_a_case_counts_the_page_is_written_without_its_figure(
         assert not any(done.parts[0].kernel.runs.values() if done.parts[0].kernel else [True])
         assert "nan" not in read(report.write(done, tmp_path)).text
     # The last claims nothing, and has numbers.
-    assert done.answer() == "These runs are too few to hold the paper's numbers against."
+    assert done.answer() == "These runs are too few to compare the paper's numbers with."
     (part,) = done.parts
     before = table(cell(10, 2, (9.5,)), cell(10, 2, (15.0,)))
     known = [beside(before, table(cell(9, 1), cell(10, 1)))]

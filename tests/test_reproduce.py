@@ -13,8 +13,17 @@ from fairhaul import papers
 from fairhaul.cli import status_of
 from fairhaul.estimate import Estimate
 from fairhaul.papers import report
-from fairhaul.papers.experiment import Claim, Found, Key, Numbers, Verdict, every, judged, within
-from fairhaul.papers.fhstcp import PAPER
+from fairhaul.papers.experiment import (
+    Claim,
+    Found,
+    Key,
+    Measured,
+    Numbers,
+    Verdict,
+    every,
+    judged,
+    within,
+)
 from fairhaul.papers.fhstcp.rtt import exponent
 from fairhaul.papers.run import Reproduction
 
@@ -22,6 +31,7 @@ from .conftest import Fairhaul
 from .test_report import read
 
 # Short enough for a fraction of a second each; says nothing of any protocol.
+PAPER = papers.paper_of("fhstcp")
 SHORT = {"bottleneck.rate": "10 Mbit/s", "duration": "8 s", "warmup": "2 s"}
 
 
@@ -47,9 +57,12 @@ def test_every_experiment_has_its_section_table_and_figure(
     for name in page.figures:
         for ending in ("svg", "png", "pdf"):
             assert (path.parent / "figures" / f"{name}.{ending}").stat().st_size > 1000
-    for words in (PAPER.question, "What the paper claims", "Where ours differs, and why"):
+    for words in (PAPER.question, "What the paper claims", "Differences and their reasons"):
         assert words in page.text
-    for words in ("Left out there, chosen here", "fairhaul reproduce fhstcp --quick --seeds 2"):
+    for words in (
+        "Assumptions where the paper is silent",
+        "fairhaul reproduce fhstcp --quick --seeds 2",
+    ):
         assert words in page.text
     # Table 1, c = 10 and F1: the paper's number, and a word for whether ours agrees.
     assert "32.22" in page.text
@@ -66,7 +79,7 @@ def test_the_answer_counts_the_claims(done: Reproduction) -> None:
     assert json.loads(json.dumps(done.to_dict(), allow_nan=False))["claims"][0]["claim"]
 
 
-def test_one_seed_settles_nothing_that_has_an_interval(tmp_path: Path) -> None:
+def test_one_seed_leaves_every_claim_undecided(tmp_path: Path) -> None:
     only = ["figure3", "rtt", "ablation", "table1"]
     done = papers.reproduce("fhstcp", quick=True, seeds=1, overrides=SHORT, only=only)
     assert {claim.verdict for claim in done.claims} == {Verdict.OPEN}
@@ -85,7 +98,7 @@ def test_the_command_says_where_the_report_is(
     monkeypatch.setattr(papers, "reproduce", lambda *_, **__: one)
     assert status_of(["reproduce", "fhstcp"]) == 0
     assert capsys.readouterr().out.endswith("\nReport: fhstcp-report/report.html\n")
-    monkeypatch.setattr(papers, "PAPERS", {"fhstcp": papers.PAPERS["fhstcp"]})
+    monkeypatch.setattr(papers, "PAPERS", ("fhstcp",))
     assert status_of(["reproduce", "all", "--out", "all", "--json"]) == 0
     paper, *others = json.loads(capsys.readouterr().out)["papers"]
     assert len(others) == len(papers.PAPERS) - 1
@@ -93,14 +106,14 @@ def test_the_command_says_where_the_report_is(
     assert Path(paper["report"]).is_file()
 
 
-def test_a_place_that_is_taken_is_told_before_anything_runs(
+def test_an_unusable_directory_is_reported_before_anything_runs(
     fairhaul: Fairhaul, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("")
     for place in ("file", "file/below"):
-        told = fairhaul("reproduce", "fhstcp", "--out", place)
-        assert told.returncode == 2
-        assert "file exists and is not a directory" in told.stderr
+        refused = fairhaul("reproduce", "fhstcp", "--out", place)
+        assert refused.returncode == 2
+        assert "file exists and is not a directory" in refused.stderr
 
 
 def test_a_claim_is_judged_by_its_parts() -> None:
@@ -112,11 +125,16 @@ def test_a_claim_is_judged_by_its_parts() -> None:
     # "The fairest of three" is refuted by one that is fairer.
     assert (every([None, False]), every([True, None]), every([True])) == (False, None, True)
     assert str(Verdict.NOT) == "✗ does not hold"
-    claim = Claim(text="fair", verdict=Verdict.PART, seen="0.9.")
-    assert claim.to_dict() == {"claim": "fair", "verdict": "in part", "seen": "0.9."}
+    index = Measured(
+        number="index", case="c = 10", ours=Estimate(mean=0.9, low=0.8, high=1.0), form=".2f"
+    )
+    claim = Claim(text="fair", verdict=Verdict.PART, measured=[index])
+    assert claim.numbers() == "index: 0.90 ±0.10 (c = 10)."
+    found = {"number": "index", "case": "c = 10", "ours": {"mean": 0.9, "low": 0.8, "high": 1.0}}
+    assert claim.to_dict() == {"claim": "fair", "verdict": "in part", "numbers": [found]}
 
 
-def test_an_interval_across_the_end_of_a_band_settles_nothing() -> None:
+def test_an_interval_across_the_end_of_a_band_is_undecided() -> None:
     assert within(Estimate(mean=1, low=0.9, high=1.1), 0.75, 1.25) is True
     assert within(Estimate(mean=1, low=0.7, high=1.3), 0.75, 1.25) is None
     assert within(Estimate(mean=2, low=1.9, high=2.1), 0.75, 1.25) is False

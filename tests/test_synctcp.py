@@ -11,18 +11,17 @@ from functools import cache, partial
 import polars as pl
 import pytest
 
-from fairhaul.papers import reproduce
+from fairhaul.papers import paper_of, reproduce
 from fairhaul.papers.experiment import Found
 from fairhaul.papers.run import CHOSEN
-from fairhaul.papers.synctcp import PAPER
-from fairhaul.papers.synctcp.flow import reached
+from fairhaul.papers.synctcp.start import reached
 from fairhaul.record import Record
 
 from . import short
 
-LOW, HIGH = "10 Mbit/s", "100 Mbit/s"
+LOW, HIGH = "50 at 10 Mbit/s", "500 at 100 Mbit/s"
 
-found = partial(short.found, PAPER)
+found = partial(short.found, paper_of("synctcp"))
 
 
 @cache
@@ -60,9 +59,9 @@ def test_at_high_speed_half_a_packet_of_chance_takes_the_papers_result_away() ->
     # The buffer, 6 ms, is below the floor of 10 ms, so that nothing is given up before a loss: the
     # original loses tens of times in 25 s. A buffer of 12 ms is enough to do without any.
     assert start().mean((HIGH, "one way", "rough", "original"), "losses") > 20
-    run = found("sensitivity", 2, lambda key: key[:2] == ("buffers of 100 packets", "rough"))
+    run = found("sensitivity", 2, lambda key: key[1:] == ("rough", "buffers of 100 packets"))
     for name in ("original", "modified"):
-        key = ("buffers of 100 packets", "rough", name)
+        key = (name, "rough", "buffers of 100 packets")
         assert run.mean(key, "early losses") == 0
         assert 0.8 < run.mean(key, "by then") < 3
 
@@ -102,22 +101,22 @@ def test_acknowledgements_in_bursts_make_a_queue_that_one_way_times_see() -> Non
 def test_an_offset_changes_nothing_and_a_drift_starves() -> None:
     # 100 ppm are 60 ms in 600 s, as long as the whole queue; 25 s of it are 2.5 ms, below the
     # floor.
-    names = {"0", "50", "100", "clock an hour ahead"}
+    names = {"0 ppm", "50 ppm", "100 ppm", "clock an hour ahead"}
     run = found("clocks", 1, lambda key: key[1] == "1 us" and key[2] in names)
     for said in ("as it is", "deskew"):
         early, late = (
             {name: run.mean((said, "1 us", name), window) for name in names}
             for window in ("first 25 s", "last 300 s")
         )
-        assert early["clock an hour ahead"] == early["0"]
-        assert late["clock an hour ahead"] == late["0"]
-        assert early["100"] == pytest.approx(early["0"], rel=0.02)
+        assert early["clock an hour ahead"] == early["0 ppm"]
+        assert late["clock an hour ahead"] == late["0 ppm"]
+        assert early["100 ppm"] == pytest.approx(early["0 ppm"], rel=0.02)
         if said == "deskew":
-            assert late["50"] == pytest.approx(late["0"], rel=0.01)
-            assert late["100"] == pytest.approx(late["0"], rel=0.01)
+            assert late["50 ppm"] == pytest.approx(late["0 ppm"], rel=0.01)
+            assert late["100 ppm"] == pytest.approx(late["0 ppm"], rel=0.01)
         else:
-            assert late["100"] < 0.1 * late["0"]
-            assert late["50"] < 0.85 * late["0"]
+            assert late["100 ppm"] < 0.1 * late["0 ppm"]
+            assert late["50 ppm"] < 0.85 * late["0 ppm"]
 
 
 def test_a_window_is_there_once_it_was_for_a_whole_bin() -> None:

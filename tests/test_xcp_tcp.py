@@ -12,20 +12,24 @@ import numpy as np
 import polars as pl
 import pytest
 
-from fairhaul.papers import reproduce
+from fairhaul.papers import paper_of, reproduce
 from fairhaul.papers.experiment import Found
 from fairhaul.papers.run import CHOSEN
-from fairhaul.papers.xcp_tcp import PAPER
-from fairhaul.papers.xcp_tcp.floor import ABOVE, ALWAYS, allowed
-from fairhaul.papers.xcp_tcp.over_time import CAPTION_5, FIG_1, FIG_2, FIG_3, FIG_4, SLOW, TEXT_5
-from fairhaul.papers.xcp_tcp.setting import ADAPTIVE, FAR, LITERAL, NEAR, RATE, TEN_TCP, TWO_TCP
 from fairhaul.papers.xcp_tcp.shares import TCP, XCP, by_second, phases, there
-from fairhaul.papers.xcp_tcp.short import MEAN, PLAIN
 from fairhaul.record import Record
 
 from . import short
 
-found = partial(short.found, PAPER)
+FIG_1, FIG_2, FIG_3, FIG_4 = (f"Figure {number}" for number in range(1, 5))
+CAPTION_5, TEXT_5 = "Figure 5, caption", "Figure 5, text"
+SLOW, RATE = "20 Mbit/s", "100 Mbit/s"
+NEAR, FAR = "20 ms", "100 ms"
+TWO_TCP, TEN_TCP = "1 XCP, 2 TCP", "10 TCP, 3 XCP"
+PLAIN, LITERAL, ADAPTIVE = "no mechanism", "literal", "adaptive"
+ABOVE, ALWAYS = "dropped above its share", "dropped always"
+MEAN = "mean s"
+
+found = partial(short.found, paper_of("xcp-tcp"))
 
 
 def flow(name: str, controller: str, start_s: float) -> dict[str, object]:
@@ -83,13 +87,6 @@ def test_a_share_is_there_once_it_stays() -> None:
     # A small share may be off by 2 % of the link, which the router takes for a match.
     assert there(np.full(40, 6.9), 5) == 0
     assert there(np.full(40, 7.1), 5) is None
-
-
-def test_the_floor_bounds_the_window_of_newreno() -> None:
-    # (1.5 / 1e-4)^0.5 = 122.5 packets of 8000 bits: 9.8 Mbit/s of 100 at 100 ms, 49 at 20 ms.
-    assert allowed(2, FAR) == pytest.approx(19.6, abs=0.05)
-    assert allowed(2, NEAR) == pytest.approx(98.0, abs=0.05)
-    assert allowed(10, NEAR) == 100
 
 
 @cache

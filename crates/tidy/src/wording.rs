@@ -1,13 +1,13 @@
 //! Words and phrases that a text for users may not hold, each with what to write instead.
 //!
-//! Pages are read whole, but for blocks of code; of sources the string literals outside tests, since those
-//! are printed. [`COVERED`] says which files are held to it: widen it as texts are rewritten.
+//! Pages and TOML files are read whole, except for blocks of code; of sources the string literals outside
+//! tests, since those are printed. [`COVERED`] says which files are held to it: widen it as texts are rewritten.
 
 use crate::Tree;
 use crate::rust::{self, test_items, without};
 use crate::size::is_test;
 
-/// Files and folders that are checked: pages (`.md`), Rust and Python sources.
+/// Files and folders that are checked: pages (`.md`), TOML files, Rust and Python sources.
 pub const COVERED: &[&str] = &[
     "crates/cc/src",
     "crates/experiment/src",
@@ -19,8 +19,10 @@ pub const COVERED: &[&str] = &[
     "crates/twins/src",
     "crates/units/src",
     "docs/controllers",
+    "docs/own-paper.md",
     "docs/queues",
     "docs/scenario.md",
+    "python/fairhaul/papers",
 ];
 
 /// What is banned, in small letters, and what to write instead. A phrase is found as whole words, also
@@ -94,6 +96,7 @@ fn complaints(path: &str, text: &str) -> Vec<String> {
             without(&layers.strings, &test_items(&layers.code))
         }
         Some("py") => crate::python::strings(text),
+        Some("toml") => text.to_owned(),
         _ => return Vec::new(),
     };
     let words = Words::of(&printed);

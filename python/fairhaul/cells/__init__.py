@@ -1,4 +1,4 @@
-"""The simulator against the kernel: the same cells on both engines, and how far apart they are.
+"""The simulator compared with the kernel: the same cells on both engines, and their differences.
 
 A cell is one or two flows on one bottleneck. The simulator goes first, and what it says is written
 down before the kernel begins.

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 PACKET = 1500
-# Left out of every figure: two slow starts, and what they overshoot.
+# Not measured: two slow starts, and their overshoot.
 WARMUP_S = 10.0
 
-# Rules that the twins have too; the profile of Linux would take Linux's own variants.
+# Variants that the eBPF ports have too; the profile of Linux would take Linux's own.
 CONTROLLERS: Mapping[str, Any] = {
     "reno": "reno",
     "cubic": "cubic",

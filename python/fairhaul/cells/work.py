@@ -1,4 +1,4 @@
-"""Runs cells on both engines, and keeps what came of each, so that a long work can be resumed."""
+"""Runs cells on both engines, and stores the result of each, so that a long job can be resumed."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 LEAST_S = 30.0
 CYCLES = 5
-# A cell whose window takes longer from loss to loss is left to the simulator.
+# A cell whose window takes longer from loss to loss runs in the simulator alone.
 LONGEST_CYCLE_S = 20.0
 # The run that a cycle is predicted from.
 PREDICTION_S = 300.0
 REPEATS = 5
-# Of a full packet: the kernel's has a time stamp, the simulator's has not.
+# Of a full packet: the kernel's has a time stamp, the simulator's has none.
 PAYLOAD = {"sim": PACKET - 40, "lab": PACKET - 52}
 
 OnEvent = Callable[[str], None]
@@ -37,28 +37,28 @@ Figures = Mapping[str, Sequence[float | None]]
 
 @dataclass(frozen=True, kw_only=True)
 class Compared:
-    """What both engines said of a cell: for each a mapping of figures to a value of every run."""
+    """The results of a cell: for each engine a mapping of figures to a value of every run."""
 
     cell: Cell
     cycle_s: float | None
     sim: Figures
     lab: Figures | None = None
     invalid: int = 0
-    """Runs of the kernel that did not count."""
+    """Invalid runs of the kernel."""
 
     @property
     def alone(self) -> bool:
-        """Whether the cell is the simulator's alone."""
+        """Whether the cell runs in the simulator alone."""
         return self.cycle_s is not None and self.cycle_s > LONGEST_CYCLE_S
 
     def whole(self, repeats: int) -> bool:
-        """Whether the kernel has run the cell that often, or is not to run it."""
+        """Whether the kernel has run the cell `repeats` times, or does not run it."""
         if self.lab is None:
             return self.alone
         return len(self.lab["rtt_ms"]) + self.invalid >= repeats
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what is written down."""
+        """Give the result as it is stored."""
         return {
             "cell": self.cell.name,
             "cycle_s": self.cycle_s,
@@ -75,7 +75,7 @@ class Compared:
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """Runs of a cell, and how long is measured in each."""
+    """Runs of a cell, and the measured time of each."""
 
     cell: Cell
     measured_s: float
@@ -83,7 +83,7 @@ class Task:
 
 
 def mean(figures: Figures | None, figure: str) -> float | None:
-    """The mean of what runs have of a figure."""
+    """The mean of a figure over the runs that have it."""
     there = [value for value in (figures or {}).get(figure, []) if value is not None]
     return estimate(there).mean if there else None
 
@@ -153,7 +153,7 @@ def _simulate(
     on_progress: OnProgress | None,
     done: Callable[[Compared], None],
 ) -> None:
-    """Run `cells`; what the kernel gave of those in `old` stays, and is as long as they are."""
+    """Run `cells`; the kernel's results in `old` are kept, and set the measured time."""
     kernel = {name: one for name, one in old.items() if one.lab is not None}
     cycles = {
         cell.name: kernel[cell.name].cycle_s if cell.name in kernel else predicted_cycle_s(cell)
@@ -190,12 +190,12 @@ def _ask(
 
 
 def measured_s(cycle_s: float | None) -> float:
-    """How long is measured where a cycle takes so long."""
+    """The measured time for a cycle of this length."""
     return max(LEAST_S, CYCLES * (cycle_s or 0.0))
 
 
 def predicted_cycle_s(cell: Cell) -> float | None:
-    """How long the first flow climbs from loss to loss in the simulator; nothing without losses."""
+    """How long the first flow climbs from loss to loss in the simulator, None without losses."""
     from fairhaul.runs import run
 
     found = run(cell.scenario(PREDICTION_S)).measures[0]
@@ -243,7 +243,7 @@ def _run(
 
 
 def cycle_s(record: Record) -> float | None:
-    """How long the first flow's window climbs from loss to loss; nothing with fewer than two."""
+    """How long the first flow's window climbs from loss to loss, None with fewer than two."""
     import polars as pl
 
     from fairhaul.losses import REDUCTIONS, stood
@@ -277,7 +277,7 @@ def _place(out: Path, cell: Cell) -> Path:
 
 @dataclass(frozen=True, kw_only=True)
 class _Kept:
-    """What is there of a cell, and whether this build of the simulator gave its part."""
+    """The stored result of a cell, and whether this build of the simulator made its part."""
 
     compared: Compared
     is_of_this_build: bool
@@ -285,7 +285,7 @@ class _Kept:
 
 @cache
 def build() -> str:
-    """Give the SHA-256 of the simulator; a version has many builds while it is worked on."""
+    """Give the SHA-256 of the simulator; a version has many builds during development."""
     assert _core.__file__ is not None
     return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()
 
@@ -299,7 +299,7 @@ def _keep(out: Path | None, done: Compared) -> None:
 
 
 def _kept(out: Path | None, cell: Cell) -> _Kept | None:
-    """What is there of a cell, if it can be read and is of the same scenario."""
+    """The stored result of a cell, if it can be read and is of the same scenario."""
     if out is None or not _place(out, cell).is_file():
         return None
     try:

@@ -1,8 +1,9 @@
-"""The progress bar: the runs under way and the time left, on a terminal only."""
+"""The progress of runs: a bar on a terminal, and where asked for a line now and then elsewhere."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -12,6 +13,9 @@ from fairhaul.printable import printable
 if TYPE_CHECKING:
     from fairhaul.runs import Progress
 
+# Without a terminal.
+LINE_EVERY_S = 30.0
+
 
 def described(seen: Progress) -> str:
     """Name the runs under way, and mark those whose figures are being computed."""
@@ -20,11 +24,31 @@ def described(seen: Progress) -> str:
     return f"{seen.finished}/{seen.runs} runs; {'; '.join(words)}"
 
 
+def _lines(name: str) -> Callable[[Progress], None]:
+    """Print a line every `LINE_EVERY_S` seconds."""
+    last_s = time.monotonic()
+
+    def on_progress(seen: Progress) -> None:
+        nonlocal last_s
+        if time.monotonic() < last_s + LINE_EVERY_S:
+            return
+        last_s = time.monotonic()
+        done = 100 * seen.reached_s / seen.total_s if seen.total_s else 0.0
+        line = f"fairhaul: {name}: {seen.finished}/{seen.runs} runs, {done:.0f} %"
+        print(printable(line), file=sys.stderr, flush=True)
+
+    return on_progress
+
+
 @contextmanager
-def progress() -> Iterator[Callable[[Progress], None] | None]:
-    """Give a function that moves the bar, or None if standard error is no terminal."""
+def progress(lines: str = "") -> Iterator[Callable[[Progress], None] | None]:
+    """Give a function that moves the bar.
+
+    If standard error is no terminal, it prints a line with the name `lines` from time to time;
+    without that name there is no function.
+    """
     if not sys.stderr.isatty():
-        yield None
+        yield _lines(lines) if lines else None
         return
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,14 @@ if TYPE_CHECKING:
     from fairhaul.runs import Engine
 
 
-PAPERS = (*papers.PAPERS, "all", "list")
+WORDS = (*papers.PAPERS, "all", "list")
+
+
+def _paper(_ctx: click.Context, _argument: click.Parameter, given: str) -> str:
+    """Take the name of a paper, or the folder of a user's own."""
+    if given not in WORDS and not papers.is_folder(given):
+        raise click.UsageError(f"unknown paper {given!r}; {hint(given, WORDS)} {papers.OWN}")
+    return given
 
 
 def _engines(_ctx: click.Context, _option: click.Parameter, given: str) -> tuple[Engine, ...]:
@@ -35,7 +43,7 @@ def _engines(_ctx: click.Context, _option: click.Parameter, given: str) -> tuple
 
 
 @click.command(cls=Command, example="fairhaul reproduce fhstcp", renamed=RENAMED)
-@click.argument("paper", default="list", metavar="[PAPER|all|list]", type=click.Choice(PAPERS))
+@click.argument("paper", default="list", metavar="[PAPER|FOLDER|all|list]", callback=_paper)
 @click.option(
     "--engine",
     "engines",
@@ -73,7 +81,8 @@ def reproduce(  # noqa: PLR0913, PLR0917
 ) -> None:
     """Reproduce the tables and figures of papers, and write a report.
 
-    PAPER is the name of a paper, or all. Without PAPER, the papers are listed.
+    PAPER is the name of a paper, or all. FOLDER has the paper.toml of your own paper. Without
+    either, the papers are listed.
     """
     if only and paper in {"all", "list"}:
         names = " or ".join(papers.PAPERS)
@@ -85,10 +94,10 @@ def reproduce(  # noqa: PLR0913, PLR0917
         for entry in () if json_ else found:
             click.echo(f"{entry['name']:14} {entry['title']} [{entry['source']}]")
         return
-    places = _places(paper, out, engines)
-    with progress() as on_progress:
-        done = [
-            papers.reproduce(
+    objects = []
+    for name, place in _places(paper, out, engines).items():
+        with progress(Path(name).resolve().name) as on_progress:
+            done = papers.reproduce(
                 name,
                 quick=quick,
                 seeds=seeds,
@@ -96,20 +105,18 @@ def reproduce(  # noqa: PLR0913, PLR0917
                 on_progress=on_progress,
                 only=only,
                 engine=engines,
-                out=to,
+                out=place,
             )
-            for name, to in places.items()
-        ]
-    if not json_:
-        for reproduction in done:
-            show_reproduction(reproduction)
-    pages = _write(done, places)
-    if not json_:
-        for page in pages:
+        # At once: the next paper may take hours.
+        if not json_:
+            show_reproduction(done)
+        page = _write(done, place)
+        if not json_:
             click.echo(f"Report: {page}")
-        return
-    objects = [one.to_dict() | {"report": str(p)} for one, p in zip(done, pages, strict=True)]
-    show.as_json(objects[0] if paper != "all" else {"papers": objects})
+            sys.stdout.flush()
+        objects.append(done.to_dict() | {"report": str(page)})
+    if json_:
+        show.as_json(objects[0] if paper != "all" else {"papers": objects})
 
 
 def _places(paper: str, out: Path | None, engines: tuple[Engine, ...]) -> dict[str, Path]:
@@ -117,7 +124,10 @@ def _places(paper: str, out: Path | None, engines: tuple[Engine, ...]) -> dict[s
     every = papers.on_the_lab() if "lab" in engines else list(papers.PAPERS)
     names = every if paper == "all" else [paper]
     each = out is None or paper == "all"
-    places = {name: (out or Path()) / f"{name}-report" if each else out or Path() for name in names}
+    places = {
+        name: (out or Path()) / f"{Path(name).resolve().name}-report" if each else out or Path()
+        for name in names
+    }
     for place in places.values():
         existing = next(p for p in (place.absolute(), *place.absolute().parents) if p.exists())
         wrong = "exists and is not a directory" if not existing.is_dir() else None
@@ -128,16 +138,17 @@ def _places(paper: str, out: Path | None, engines: tuple[Engine, ...]) -> dict[s
     return places
 
 
-def _write(done: list[Reproduction], places: dict[str, Path]) -> list[Path]:
+def _write(done: Reproduction, place: Path) -> Path:
     from fairhaul.papers.report import write
 
-    return [write(one, places[one.paper.name]) for one in done]
+    return write(done, place)
 
 
 def show_reproduction(done: Reproduction) -> None:
-    """Print the tables of a paper and the remarks on them."""
+    """Print the answer and the tables of a paper, and the remarks on them."""
     screen = show.console()
     screen.print(done.how)
+    screen.print(done.answer())
     for table in done.tables:
         header = [table.parameter, "", *table.columns]
         rows: list[list[str]] = []

@@ -1,14 +1,15 @@
-"""The papers that are reproduced: their numbers beside ours, and what is to be said of both.
+"""Papers that are reproduced: their numbers beside ours, and a verdict on each of their claims.
 
-A paper is a module of this package with a `PAPER`: its question and its experiments. An experiment
-gives cases to run, the numbers of a run, and from those of all seeds tables, claims and figures.
-All the rest is here: `run` runs everything, `report` writes the page.
+A paper is a folder with a `paper.toml`: its question and its experiments. An experiment declares
+the cases to run, the numbers of a run, and from those of all seeds tables, claims and figures.
+`folder` reads it, `run` runs all cases, `report` writes the page. A user's own paper is a folder of
+the same kind.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,29 +27,22 @@ __all__ = [
     "Table",
     "catalogue",
     "on_the_lab",
+    "paper_of",
     "reproduce",
     "scenario_file",
 ]
 
-# Each is a module of this package, with "_" for "-".
-PAPERS = {
-    "fhstcp": ("A Fair Bulk Data Transmission Protocol in Grid Environments", "FHSTCP"),
-    "ghstcp": ("Experimental Evaluation of Gentle HighSpeed TCP", "GHSTCP"),
-    "synctcp": ("Sync-TCP in High-Speed Environments", "SYNC-TCP"),
-    "xcp-tcp": (
-        "Fairness Issues When Transferring Large Volumes of Data on High Speed Networks With "
-        "Router-Assisted Transport Protocols",
-        "XCP-TCP",
-    ),
-    "cubic-fairness": ("TCP Fairness Analysis of CUBIC TCP Simulated by NS-2", "CUBIC-FAIRNESS"),
-}
+OWN = "Your own paper is a folder with a paper.toml."
+
+# Each is a folder of this package, with "_" for "-".
+PAPERS = ("fhstcp", "ghstcp", "synctcp", "xcp-tcp", "cubic-fairness")
 
 
 def catalogue() -> list[dict[str, Any]]:
     """Give the papers by name, title and key."""
-    return [
-        {"name": name, "title": title, "source": source} for name, (title, source) in PAPERS.items()
-    ]
+    from fairhaul.papers.folder import heading
+
+    return [{"name": name, **heading(name)} for name in PAPERS]
 
 
 def on_the_lab() -> list[str]:
@@ -56,19 +50,35 @@ def on_the_lab() -> list[str]:
     return [
         name
         for name in PAPERS
-        if any(one.lab is not None for one in _paper(name).experiments.values())
+        if any(one.lab is not None for one in paper_of(name).experiments.values())
     ]
 
 
-def _paper(name: str) -> Paper:
-    module = import_module(f"fairhaul.papers.{name.replace('-', '_')}")
-    found: Paper = module.PAPER
-    return found
+def paper_of(paper: str | PathLike[str]) -> Paper:
+    """Read one of `PAPERS`, or the paper of a folder with a `paper.toml`.
+
+    Raises:
+        ScenarioError: there is no such paper, or it is wrong; `args` are all mistakes.
+    """
+    from fairhaul.nearest import hint
+    from fairhaul.papers import folder
+    from fairhaul.scenario import ScenarioError
+
+    if isinstance(paper, str) and paper in PAPERS:
+        return folder.built_in(paper)
+    if isinstance(paper, str) and not is_folder(paper):
+        raise ScenarioError(f"unknown paper {paper!r}; {hint(paper, PAPERS)} {OWN}")
+    return folder.load(Path(paper))
+
+
+def is_folder(paper: str) -> bool:
+    """Whether a word on the command line is a folder and not the name of a paper."""
+    return "/" in paper or paper == "." or Path(paper).is_dir()
 
 
 @renamed(set="overrides", on="engine", watch="on_progress")
 def reproduce(  # noqa: PLR0913
-    paper: str,
+    paper: str | PathLike[str],
     *,
     quick: bool = False,
     seeds: int | None = None,
@@ -81,10 +91,10 @@ def reproduce(  # noqa: PLR0913
 ) -> Reproduction:
     """Reproduce the tables of `paper` beside its own numbers.
 
-    `fairhaul.papers.report.write` makes a report of what this gives.
+    `fairhaul.papers.report.write` makes a report of the result.
 
     Args:
-        paper: one of `PAPERS`, such as `"fhstcp"`.
+        paper: one of `PAPERS`, such as `"fhstcp"`, or a folder with a `paper.toml`.
         quick: fewer seeds and shorter runs.
         seeds: the number of runs of each scenario; by default the experiment's own.
         jobs: the number of runs at a time; by default one per core.
@@ -97,18 +107,15 @@ def reproduce(  # noqa: PLR0913
             working directory.
 
     Raises:
-        ScenarioError: there is no such paper or experiment, or it cannot run in the lab.
+        ScenarioError: there is no such paper or experiment, the paper is wrong, or it cannot run in
+            the lab.
         Refused: the lab cannot run here; nothing was changed.
         RunError: a run failed.
     """
-    from fairhaul.nearest import hint
     from fairhaul.papers import run
-    from fairhaul.scenario import ScenarioError
 
-    if paper not in PAPERS:
-        raise ScenarioError(f"unknown paper {paper!r}; {hint(paper, PAPERS)}")
     return run.reproduce(
-        _paper(paper),
+        paper_of(paper),
         quick=quick,
         seeds=seeds,
         jobs=jobs,
@@ -121,5 +128,5 @@ def reproduce(  # noqa: PLR0913
 
 
 def scenario_file(paper: str, name: str) -> Path:
-    """Where a scenario of a paper lies in the package."""
+    """Give the file of a scenario of one of `PAPERS`."""
     return Path(__file__).parents[1] / "scenarios" / "papers" / paper / name

@@ -1,4 +1,4 @@
-"""An experiment of a paper: its cases, what their runs gave, and what is claimed of it."""
+"""An experiment of a paper: its cases, the numbers of their runs, and the claims."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.estimate import Estimate, estimate
-from fairhaul.papers import scenario_file
-from fairhaul.papers.table import Cell, Row, Table
-from fairhaul.scenario import Scenario, read_one
+from fairhaul.papers.table import Cell, Table
+from fairhaul.scenario import Scenario
 
 if TYPE_CHECKING:
     from fairhaul.record import Record
     from fairhaul.report import Figure
 
-# The numbers of one run by name; nothing where a run cannot say.
+# The numbers of one run by name; None where a run has none.
 Numbers = Mapping[str, float | None]
 Settings = Mapping[str, object]
 Key = tuple[str, ...]
@@ -24,7 +23,7 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """One scenario of an experiment, under the words by which its tables find it."""
+    """One scenario of an experiment; its key has a label of each axis."""
 
     key: Key
     scenario: Scenario
@@ -32,10 +31,10 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """What the runs of an experiment gave: the numbers of each seed, by the key of the case.
+    """The results of an experiment: the numbers of each seed, by the key of the case.
 
     `kept` is what `Experiment.keep` made of the first seed of each case; `seeds` are those of
-    `runs`, which may lack some: of the lab not every run counts.
+    `runs`, which may lack some: in the lab not every run is valid.
     """
 
     runs: Mapping[Key, Sequence[Numbers]]
@@ -58,31 +57,26 @@ class Found:
         return [(ours[seed], theirs[seed]) for seed in ours if seed in theirs]
 
     def estimate(self, key: Key, name: str) -> Estimate | None:
-        """Estimate the number `name`; nothing where no run has it."""
+        """Estimate the number `name`, None where no run has it."""
         values = self.values(key, name)
         return estimate(values) if values else None
 
     def mean(self, key: Key, name: str) -> float:
-        """Give the mean of the number `name`; not a number where no run has it."""
+        """Give the mean of the number `name`, not a number where no run has it."""
         found = self.estimate(key, name)
         return found.mean if found else float("nan")
 
-    def text(self, key: Key, name: str, form: str) -> str:
-        """Write the mean of the number `name`; a dash where no run has it."""
-        found = self.estimate(key, name)
-        return cell(found, form).mean_text()
-
     def above(self, key: Key, other: Key, name: str) -> bool | None:
-        """Whether a case has more of `name` than another; nothing where runs do not tell."""
+        """Whether a case has more of `name` than another, None where it is undecided."""
         return below(self.estimate(other, name), self.estimate(key, name))
 
 
 def below(
     ours: Estimate | None, theirs: Estimate | None, *, factor: float = 1.0, more: float = 0.0
 ) -> bool | None:
-    """Whether a mean is below `factor` times another, and `more`; nothing where runs do not tell.
+    """Whether a mean is below `factor` times another, plus `more`.
 
-    They tell where the intervals lie apart.
+    None where the intervals overlap: it is undecided.
     """
     if ours is None or ours.low is None or ours.high is None:
         return None
@@ -94,7 +88,7 @@ def below(
 
 
 def within(found: Estimate | None, low: float, high: float) -> bool | None:
-    """Whether a mean lies in a band; nothing where its interval crosses an end of that."""
+    """Whether a mean lies in a band, None where its interval crosses an end of that."""
     if found is None or found.low is None or found.high is None:
         return None
     if low <= found.low and found.high <= high:
@@ -103,12 +97,12 @@ def within(found: Estimate | None, low: float, high: float) -> bool | None:
 
 
 class Verdict(Enum):
-    """What is to be said of a claim: a sign, and the words beside it."""
+    """The verdict on a claim: a sign, and the words beside it."""
 
     HOLDS = ("✓", "holds")
     PART = ("◐", "in part")
     NOT = ("✗", "does not hold")
-    OPEN = ("?", "not settled")
+    OPEN = ("?", "undecided")
 
     def __str__(self) -> str:
         """Write the sign and the words."""
@@ -116,7 +110,7 @@ class Verdict(Enum):
 
 
 def judged(parts: Sequence[bool | None]) -> Verdict:
-    """Judge a claim by its parts: those that hold, that do not, and that runs do not settle."""
+    """Judge a claim by its parts: those that hold, that do not, and that are undecided."""
     if parts and all(parts):
         return Verdict.HOLDS
     if True in parts and False in parts:
@@ -132,33 +126,62 @@ def every(parts: Sequence[bool | None]) -> bool | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Claim:
-    """What a paper claims, in words that follow "it", and what is seen of it here.
+class Measured:
+    """A number by which a claim is judged, and the case whose it is."""
 
-    `why` is said where it does not hold, or in part only.
+    number: str
+    case: str
+    ours: Estimate | None
+    form: str
+
+    def to_dict(self) -> dict[str, object]:
+        """Give the number as it is printed in JSON."""
+        ours = None if self.ours is None else self.ours.to_dict()
+        return {"number": self.number, "case": self.case, "ours": ours}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """What a paper claims, in words that follow "it", and the numbers by which it is judged.
+
+    `reading` says how the words were made comparisons; `why` is said where the claim does not hold,
+    or in part only.
     """
 
     text: str
     verdict: Verdict
-    seen: str
+    measured: Sequence[Measured] = ()
+    reading: str = ""
     why: str = ""
 
-    def to_dict(self) -> dict[str, str]:
-        """Give the claim as it stands in JSON."""
-        return {"claim": self.text, "verdict": self.verdict.value[1], "seen": self.seen}
+    def numbers(self) -> str:
+        """Write the numbers, each with its case."""
+        said = []
+        for name in dict.fromkeys(one.number for one in self.measured):
+            each = [one for one in self.measured if one.number == name]
+            texts = [
+                cell(one.ours, one.form).ours_text() + (f" ({one.case})" if one.case else "")
+                for one in each
+            ]
+            said.append(f"{name}: {', '.join(texts)}")
+        return f"{'; '.join(said)}." if said else ""
 
-
-def _nothing(_: Found) -> Sequence[Any]:
-    return ()
+    def to_dict(self) -> dict[str, object]:
+        """Give the claim as it is printed in JSON."""
+        return {
+            "claim": self.text,
+            "verdict": self.verdict.value[1],
+            "numbers": [one.to_dict() for one in self.measured],
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lab:
     """How an experiment is run on real hosts, and by the simulator that predicts what they do.
 
-    `full` and `quick` are settings of its scenarios: they take away what real hosts cannot do, and
-    say how long a run is, which is in real time; `seeds` are runs of the kernel for each case.
-    `why` says what is known of differences between the engines.
+    `full` and `quick` are settings of its scenarios: they remove what real hosts cannot do, and set
+    the length of a run, which is in real time; `seeds` are runs of the kernel for each case. `why`
+    gives known reasons of differences between the engines.
     """
 
     full: Settings
@@ -172,7 +195,7 @@ class Lab:
         return {**self.full, **self.quick} if quick else self.full
 
     def runs(self, quick: bool, seeds: int | None) -> int:
-        """Say how many runs of the kernel a case has: `seeds` if that is asked for."""
+        """Give the number of runs of the kernel for each case: `seeds` if it is given."""
         return seeds or (self.quick_seeds if quick else self.seeds)
 
 
@@ -180,9 +203,10 @@ class Lab:
 class Experiment:
     """One experiment of a paper.
 
-    `about` says under `heading` what is run; `chosen` what the paper leaves out and was chosen.
+    `about` says under `heading` what is run; `chosen` are assumptions where the paper is silent.
     `keep` takes what a figure needs of the record of each case's first seed. `lab` says how it runs
-    on real hosts, if it can; `overlay` draws what engines gave, by their names, over each other.
+    on real hosts, if it can; `overlay` draws the results of engines, by their names, over each
+    other.
     """
 
     heading: str
@@ -193,18 +217,11 @@ class Experiment:
     numbers: Callable[[Record], Numbers]
     tables: Callable[[Found], Sequence[Table]]
     figures: Callable[[Found], Sequence[Figure]]
-    claims: Callable[[Found], Sequence[Claim]] = _nothing
+    claims: Callable[[Found], Sequence[Claim]]
     keep: Callable[[Record], Any] | None = None
     chosen: Sequence[str] = ()
     lab: Lab | None = None
     overlay: Callable[[Mapping[str, Found]], Sequence[Figure]] | None = None
-
-
-def case(paper: str, file: str, key: Sequence[str], *settings: Settings) -> Case:
-    """Read the one scenario of `file` under `settings`, the last of which weigh most."""
-    merged = {name: value for one in settings for name, value in one.items()}
-    scenario = read_one(scenario_file(paper, file), merged)
-    return Case(key=tuple(key), scenario=scenario)
 
 
 def cell(ours: Estimate | None, form: str, paper: float | None = None, step: float = 0.01) -> Cell:
@@ -215,21 +232,3 @@ def cell(ours: Estimate | None, form: str, paper: float | None = None, step: flo
         ours=[] if ours is None else [ours],
         form=form,
     )
-
-
-def sheet(
-    found: Found,
-    title: str,
-    parameter: str,
-    columns: Mapping[str, str],
-    notes: Sequence[str] = (),
-) -> Table:
-    """Lay out a table with a row for every case and a column for every number and its form."""
-    rows = [
-        Row(
-            label=", ".join(key),
-            cells=[cell(found.estimate(key, name), form) for name, form in columns.items()],
-        )
-        for key in found.runs
-    ]
-    return Table(title=title, parameter=parameter, columns=list(columns), rows=rows, notes=notes)

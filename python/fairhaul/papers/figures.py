@@ -1,4 +1,4 @@
-"""From what runs gave to what charts draw: points with intervals, and windows over time."""
+"""From the numbers of runs to the rows of charts: points with intervals, windows over time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INTERVALS = "Means over seeds with their 95 % intervals."
 BANDS = "Points are means over seeds, bands their 95 % intervals."
 GREY = "var(--quiet)"
 
-# Over time a figure has room for so many values of each flow.
+# The number of values of each flow for which a figure over time has room.
 MOST_BINS = 240
 
 
@@ -50,7 +50,7 @@ def curve(found: Found, look: Look, points: Mapping[float, tuple[Key, str]]) -> 
 
 
 def reference(label: str, points: Mapping[float, float]) -> Curve:
-    """Give a line of theory, to hold the others against."""
+    """Give a line of theory, to compare the others with."""
     rows = [{"x": x, "mean": tidy(y), "low": None, "high": None} for x, y in points.items()]
     return Curve(look=Look(label=label, colour=GREY, dash=(4, 4), thin=True), points=rows)
 

@@ -12,9 +12,9 @@ FILLED, OVER_S = 0.9, 1.0
 
 
 def time_to_fill(record: Record, link: int = 0) -> float | None:
-    """When a link had first been `FILLED` for `OVER_S` seconds; nothing if it never was.
+    """When a link had first been `FILLED` for `OVER_S` seconds, None if it never was.
 
-    `link` is its number in the scenario, where the other direction of each comes right behind it.
+    `link` is its number in the scenario, where the other direction of each follows it.
     """
     import numpy as np
     import polars as pl

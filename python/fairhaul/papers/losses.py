@@ -3,53 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
-
-from fairhaul.papers.experiment import Found, Key, sheet
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fairhaul.papers.table import Table
-    from fairhaul.report import Figure
+    from fairhaul.papers.axes import Axes
+    from fairhaul.papers.layout import Sheet
+    from fairhaul.papers.section import Section
+
+# All flows that are not named.
+OTHERS = "others"
 
 
-def table(found: Found, title: str, parameter: str, names: Sequence[str]) -> Table:
-    """Lay out the part of the loss episodes in which each flow reduced its window."""
-    columns = {"episodes": ".0f", **{f"{name} reduces in": ".2f" for name in names}}
-    return sheet(found, f"{title}: synchronisation of losses", parameter, columns)
+@dataclass(frozen=True, kw_only=True)
+class Coincidence:
+    """The part of the loss episodes in which each of some flows reduced its window."""
 
+    title: str
+    flows: Sequence[str]
 
-def figure(found: Found, name: str, flows: Sequence[str], rows: Mapping[str, str]) -> Figure:
-    """Draw the same, a row for each case; `rows` says what each is called."""
-    from fairhaul.papers import figures
-    from fairhaul.report import Figure
-    from fairhaul.report.plots import Scale
-    from fairhaul.report.plots import dots as draw
+    @classmethod
+    def read(cls, section: Section) -> Coincidence:
+        """Read the key `losses` of an experiment."""
+        found = cls(title=section.text("title"), flows=section.texts("flows"))
+        section.close()
+        return found
 
-    numbers = {flow: f"{flow} reduces in" for flow in flows}
-    labels: dict[Key, str] = {(key,): label for key, label in rows.items() if (key,) in found.runs}
-    x = Scale(title="Part of the loss episodes", low=0, high=1)
-    rows_of = figures.dots(found, labels, numbers)
-    chart = draw(figures.looks(flows), rows_of, list(labels.values()), x)
-    counts = ", ".join(f"{found.mean(key, 'episodes'):.0f} with {labels[key]}" for key in labels)
-    caption = (
-        "The part of the loss episodes in which a flow reduced its window; at 1 it is hit whenever "
-        "any is: losses coincide. Flows that lose together share by "
-        f"other laws than flows that lose apart. Loss episodes in a run: {counts}. "
-        f"{figures.INTERVALS}"
-    )
-    return Figure(name=name, title="Who loses together", caption=caption, chart=chart)
+    @property
+    def names(self) -> list[str]:
+        """The names of the numbers."""
+        return ["episodes", *(f"{flow} reduces in" for flow in self.flows)]
 
+    def sheet(self, axes: Axes) -> Sheet:
+        """Give the table of these numbers."""
+        from fairhaul.papers.layout import Column, Sheet
 
-def numbers(measures: Mapping[str, object], names: Sequence[str]) -> dict[str, float | None]:
-    """Give the numbers of `table` of one run; those without a name are the background's mean."""
-    flows, episodes = measures["flows"], measures["loss_episodes"]
-    assert isinstance(flows, list)
-    assert isinstance(episodes, Mapping)
-    parts = {flow["name"]: flow["loss_sync"] for flow in flows if flow["name"] in names}
-    others = [
-        f["loss_sync"] for f in flows if f["name"] not in names and f["loss_sync"] is not None
-    ]
-    found = {f"{name} reduces in": parts.get(name) for name in names}
-    if others:
-        found["others reduces in"] = sum(others) / len(others)
-    return {"episodes": float(episodes["count"]), **found}
+        return Sheet(
+            title=f"{self.title}: synchronisation of losses",
+            parameter=", ".join(axes.names),
+            rows=axes.names,
+            across=(),
+            where={},
+            columns=[
+                Column(label=name, numbers=[name], form=".2f" if i else ".0f")
+                for i, name in enumerate(self.names)
+            ],
+        )
+
+    def numbers(self, figures: Mapping[str, Any]) -> dict[str, float | None]:
+        """Give the numbers of the table of one run."""
+        named = [flow for flow in self.flows if flow != OTHERS]
+        parts = {flow["name"]: flow["loss_sync"] for flow in figures["flows"]}
+        found = {f"{name} reduces in": parts.get(name) for name in named}
+        rest = [part for name, part in parts.items() if name not in named and part is not None]
+        if rest and OTHERS in self.flows:
+            found[f"{OTHERS} reduces in"] = sum(rest) / len(rest)
+        return {"episodes": float(figures["loss_episodes"]["count"]), **found}

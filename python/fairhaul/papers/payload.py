@@ -1,4 +1,4 @@
-"""What packets carry: less on real hosts, whose time stamps take a part of each."""
+"""The payload of packets: smaller on real hosts, whose time stamps take a part of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the simulator predicts of real hosts, stored before these are asked, and what they gave."""
+"""What the simulator predicts of real hosts, stored before they run, and their results."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ FILE = "prediction.json"
 def predicted(table: Table, seeds: int, runs: int) -> Table:
     """Widen the intervals of `table`, of `seeds` runs, to those of a mean over `runs` more.
 
-    An interval of a mean says where the simulator's own lies; the mean of other runs strays too. If
-    they are drawn from the same, 95 in 100 such means lie within sqrt(1 + seeds / runs) times it.
+    An interval of a mean says where the simulator's own lies; the mean of other runs varies too. If
+    they are drawn from the same, 95 of 100 such means lie within sqrt(1 + seeds / runs) times it.
     """
     factor = math.sqrt(1 + seeds / runs)
 
@@ -44,7 +44,7 @@ def _widened(ours: Estimate, factor: float) -> Estimate:
 
 
 def beside(table: Table, kernel: Table) -> Table:
-    """Put what the kernel gave beside what was predicted."""
+    """Put the results of the kernel beside the prediction."""
     rows = [
         replace(
             row,

@@ -1,4 +1,4 @@
-"""The report of a paper reproduced: its claims, its experiments, and how to run it again."""
+"""The report of a paper reproduced: its claims, its experiments, and how to repeat it."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from fairhaul.papers.run import MISSED as MISSES
 from fairhaul.papers.table import Cell, Table
 from fairhaul.report import Figure, Section
 
-UNKNOWN = "Why is not settled here."
+UNKNOWN = "The reason is undecided here."
 PAGE = "report.html"
 AGREES = {True: "✓ agrees", False: "≠ differs", None: ""}
 MISSED = {True: "✗ missed", False: "✓ as predicted", None: ""}
 PREDICTION = (
-    "The simulator spoke first; what it said is stored in prediction.json. ± behind its means is "
-    "where 95 in 100 means of as many runs would lie if real hosts did as it does. Both run the "
-    "same scenario; ✗ missed: the kernel's mean lies outside. ± behind the kernel's means is their "
-    "95 % interval."
+    "The simulator's prediction was stored in prediction.json before the kernel ran. ± behind its "
+    "means is where 95 of 100 means of the same number of kernel runs would lie if real hosts "
+    "behaved as it predicts. Both run the same scenario; ✗ missed: the kernel's mean lies outside. "
+    "± behind the kernel's means is their 95 % interval."
 )
 LEGEND = (
-    "✓ agrees: the paper's value, as far as it is printed, lies in our 95 % interval, which ± "
-    "gives; ≠ differs: it lies outside."
+    "✓ agrees: the paper's value, to its printed precision, lies in our 95 % interval (±); "
+    "≠ differs: it lies outside."
 )
 
 
@@ -55,9 +55,15 @@ def write(done: Reproduction, out: Path) -> Path:
 def _claims(done: Reproduction) -> Section | None:
     if not done.claims:
         return None
-    rows = [[claim.text, str(claim.verdict), claim.seen] for claim in done.claims]
-    table = report.Table(columns=["claim", "here", "seen"], rows=rows, words=3, prose=True)
-    text = ["Each is judged by the 95 % intervals; where these overlap, it is not settled."]
+    rows = [
+        [claim.text, str(claim.verdict), " ".join(filter(None, (claim.reading, claim.numbers())))]
+        for claim in done.claims
+    ]
+    table = report.Table(columns=["claim", "here", "measured"], rows=rows, words=3, prose=True)
+    text = [
+        "Each comparison is judged by its own 95 % intervals, so about one in twenty is wrong by "
+        "chance; where the intervals overlap, it is undecided."
+    ]
     return Section(heading="What the paper claims", text=text, tables=[table])
 
 
@@ -80,12 +86,12 @@ def _legend(part: Part) -> str:
 
 
 def _figures(part: Part) -> Sequence[Figure]:
-    """Draw what was found; of two engines over each other, or one after the other."""
+    """Draw the results; of two engines over each other, or one after the other."""
     one = part.experiment
     if part.kernel is None:
         return one.figures(part.found)
     engines = {SIMULATOR: part.found, KERNEL: part.kernel}
-    # A case without a run that counts cannot be drawn; the tables say which runs those are.
+    # A case without a valid run cannot be drawn; the tables name these runs.
     engines = {name: found for name, found in engines.items() if all(found.runs.values())}
     if one.overlay is not None:
         return one.overlay(engines)
@@ -97,7 +103,7 @@ def _figures(part: Part) -> Sequence[Figure]:
 
 
 def table_of(table: Table) -> report.Table:
-    """Lay out a table: for each row who says what, and whether they agree."""
+    """Lay out a table: for each row the paper, ours and the kernel, and whether they agree."""
     paired = any(row.has_paper() or row.has_kernel() for row in table.rows)
     rows: list[list[str]] = []
     groups: list[int] = []
@@ -129,11 +135,11 @@ def _verdict(cell: Cell) -> str:
 
 
 def _misses(done: Reproduction) -> Section | None:
-    """What the simulator did not see coming, and the runs that say nothing of that."""
+    """What the simulator did not predict, and the runs that are invalid."""
     remarks = done.remarks()
     if MISSES not in remarks:
         return None
-    uncounted = [f"Does not count: {line}" for line in remarks[UNCOUNTED]]
+    uncounted = [f"Invalid: {line}" for line in remarks[UNCOUNTED]]
     compared = [c.missed() for t in done.tables for row in t.rows for c in row.cells]
     judged = [missed for missed in compared if missed is not None]
     text = [f"{MISSES}: {sum(judged)} of {len(judged)} numbers."]
@@ -146,19 +152,21 @@ def _misses(done: Reproduction) -> Section | None:
 
 def _differences(done: Reproduction) -> Section | None:
     text = [
-        f"{claim.verdict}: {claim.text}. {claim.seen} {claim.why or UNKNOWN}"
+        f"{claim.verdict}: {claim.text}. {claim.why or UNKNOWN}"
         for claim in done.claims
         if claim.verdict in {Verdict.PART, Verdict.NOT}
     ]
     lines = done.differences()
     if lines:
         text.append(f"{DIFFERS}:")
-    return Section(heading="Where ours differs, and why", text=text, points=lines) if text else None
+    return (
+        Section(heading="Differences and their reasons", text=text, points=lines) if text else None
+    )
 
 
 def _choices(done: Reproduction) -> Section | None:
     lines = done.remarks()[CHOSEN]
-    text = ["Nothing was turned after a run to come closer to the paper."]
+    text = ["No parameter is tuned to match the paper."]
     return Section(heading=CHOSEN, text=text, points=lines) if lines else None
 
 
@@ -172,7 +180,7 @@ def _again(done: Reproduction) -> Section:
         f"{duration_text(cost.clock_s)}, and {duration_text(cost.cpu_s)} of processor time.",
     ]
     files = _files(done.parts)
-    return Section(heading="How to run it again", text=text, tables=[files])
+    return Section(heading="How to repeat it", text=text, tables=[files])
 
 
 def _files(parts: Sequence[Part]) -> report.Table:
@@ -180,5 +188,5 @@ def _files(parts: Sequence[Part]) -> report.Table:
         [part.name, str(len(part.scenarios)), str(part.seeds), part.how().rpartition(" of ")[2]]
         for part in parts
     ]
-    columns = ["experiment", "scenarios", "seeds", "virtual time of a run"]
+    columns = ["experiment", "scenarios", "seeds", "simulated time of a run"]
     return report.Table(columns=columns, rows=rows)

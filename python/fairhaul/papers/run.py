@@ -1,4 +1,4 @@
-"""A paper reproduced: all its experiments run in one go, and what came of it."""
+"""A paper reproduced: all its experiments run together, and the result."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairhaul import lab
 from fairhaul.nearest import hint
-from fairhaul.papers import PAPERS, on_the_lab, prediction, work
+from fairhaul.papers import on_the_lab, prediction, work
 from fairhaul.papers.experiment import Claim, Experiment, Found, Lab, Verdict
 from fairhaul.papers.table import Table
 from fairhaul.papers.work import Task
@@ -21,40 +21,37 @@ if TYPE_CHECKING:
     from fairhaul.runs import Engine, OnProgress
     from fairhaul.scenario import Scenario
 
-DIFFERS = "Differs from the paper, whose value lies outside our interval"
-CHOSEN = "Left out there, chosen here"
+DIFFERS = "Outside our 95 % interval, values of the paper"
+CHOSEN = "Assumptions where the paper is silent"
 MISSED = "Missed: the kernel's mean lies outside what the simulator predicted"
-KNOWN = "What is known of why"
-UNCOUNTED = "Runs of the kernel that do not count, since the machine could not keep up"
+KNOWN = "Known reasons"
+UNCOUNTED = "Invalid runs of the kernel: the machine could not keep up"
 SIMULATOR, KERNEL = "simulator", "kernel"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Paper:
-    """A paper: its name in `PAPERS`, what it asks, and its experiments by name."""
+    """A paper: its title, its key among the sources, its question and its experiments.
+
+    `argument` is what the command line takes for it: the name of a paper that comes with Fairhaul,
+    or a folder.
+    """
 
     name: str
+    title: str
+    key: str
     question: str
     experiments: Mapping[str, Experiment]
-
-    @property
-    def title(self) -> str:
-        """What the paper is called."""
-        return PAPERS[self.name][0]
-
-    @property
-    def key(self) -> str:
-        """Its key among the sources."""
-        return PAPERS[self.name][1]
+    argument: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """An experiment that was run: how, and what was found.
+    """An experiment that was run, and its results.
 
-    Where real hosts were asked, `kernel` is what they gave, in `runs` of each case, and `uncounted`
-    which of these do not count; `lag_s` is the largest of the others, at the 99th percentile. The
-    tables then have both, and the claims are said of each.
+    Beside real hosts, `kernel` are their results, in `runs` of each case, and `uncounted` says
+    which of these are invalid; `lag_s` is the largest of the others, at the 99th percentile. The
+    tables then have both, and the claims are judged for each.
     """
 
     name: str
@@ -70,7 +67,7 @@ class Part:
     lag_s: float = 0.0
 
     def how(self) -> str:
-        """Say how many seeds it had, and how long its runs were."""
+        """Give the number of seeds, and the length of the runs."""
         lengths = [scenario.duration_s for scenario in self.scenarios]
         least, most = min(lengths), max(lengths)
         length = f"{least:.4g} s" if least == most else f"{least:.4g} to {most:.4g} s"
@@ -81,7 +78,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """What the runs took: seconds by the clock and of the processors, and packets."""
+    """The cost of the runs: seconds by the clock and of the processors, and packets."""
 
     runs: int
     clock_s: float
@@ -91,7 +88,7 @@ class Cost:
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduction:
-    """A paper reproduced: its experiments, the command that does it again, and what it took."""
+    """A paper reproduced: its experiments, the command that repeats it, and its cost."""
 
     paper: Paper
     quick: bool
@@ -106,12 +103,12 @@ class Reproduction:
 
     @property
     def claims(self) -> list[Claim]:
-        """What the paper claims, and what is seen of it."""
+        """The claims of the paper, with their verdicts."""
         return [claim for part in self.parts for claim in part.claims]
 
     @property
     def how(self) -> str:
-        """Say how it was run."""
+        """Describe how it was run."""
         parts = "; ".join(f"{part.name}: {part.how()}" for part in self.parts)
         form = "Short form" if self.quick else "Full form"
         note = " The full form has more seeds, longer runs and narrower intervals."
@@ -133,18 +130,18 @@ class Reproduction:
         if fallen:
             said += f" In part only, or not at all: {'; '.join(fallen)}."
         if left:
-            said += f" These runs do not settle {left} more." if held or fallen else ""
-            said += "" if held or fallen else " These runs are too few to settle any."
+            said += f" {left} more remain undecided by these runs." if held or fallen else ""
+            said += "" if held or fallen else " These runs are too few to decide any."
         return said
 
     def _numbers(self) -> str:
-        """Answer where nothing is claimed: how many of the paper's numbers are ours as well."""
+        """Answer without claims: how many of the paper's numbers lie in our intervals."""
         cells = [cell for table in self.tables for row in table.rows for cell in row.cells]
         judged = [cell.agrees() for cell in cells if cell.paper]
         if not judged:
-            return "The paper claims nothing of this experiment, and has no number for it."
+            return "The paper has no claim and no number for this experiment."
         if None in judged:
-            return "These runs are too few to hold the paper's numbers against."
+            return "These runs are too few to compare the paper's numbers with."
         count = f"{sum(map(bool, judged))} of the {len(judged)}"
         whose = "the kernel's" if any(part.runs for part in self.parts) else "our"
         return f"{count} numbers of the paper lie in {whose} intervals."
@@ -153,9 +150,12 @@ class Reproduction:
         return [claim.text for claim in self.claims if claim.verdict in verdicts]
 
     def remarks(self) -> dict[str, list[str]]:
-        """Give under headings what is to be said of all tables."""
+        """Give the remarks on all tables, by heading."""
         said = {
-            "Claims": [f"{claim.verdict}: {claim.text}. {claim.seen}" for claim in self.claims],
+            "Claims": [
+                " ".join(filter(None, (f"{c.verdict}: {c.text}.", c.reading, c.numbers())))
+                for c in self.claims
+            ],
             DIFFERS: self.differences(),
             CHOSEN: [words for part in self.parts for words in part.experiment.chosen],
         }
@@ -168,9 +168,9 @@ class Reproduction:
         return {MISSED: misses, KNOWN: list(why) if misses else [], **said, UNCOUNTED: uncounted}
 
     def differences(self) -> list[str]:
-        """Say, a line each, where the paper's value lies outside our interval."""
+        """Give a line for each value of the paper outside our interval."""
         if min(part.seeds for part in self.parts) == 1:
-            return ["One run gives no interval, so nothing is claimed."]
+            return ["One run gives no interval, so nothing is compared."]
         return [line for table in self.tables for line in table.differences()]
 
     def to_dict(self) -> dict[str, Any]:
@@ -201,10 +201,10 @@ def reproduce(  # noqa: PLR0913
     on: Sequence[Engine] = ("sim",),
     out: Path | None = None,
 ) -> Reproduction:
-    """Run the experiments of `paper`, or `only` some, all in one go.
+    """Run the experiments of `paper`, or `only` some, as one list of runs.
 
-    So no core waits, and the time that is left is that of the whole. With the lab among the engines
-    the simulator predicts first, and what it predicts is in `out` before real hosts are asked.
+    So no core waits, and the remaining time is that of the whole paper. With the lab among the
+    engines the simulator predicts first, and its prediction is in `out` before the kernel runs.
     """
     real = "lab" in on
     tasks = [
@@ -219,7 +219,7 @@ def reproduce(  # noqa: PLR0913
     parts = [_part(task, work.found(runs, task.name)) for task in tasks]
     if real:
         counts = {task.name: _lab(task).runs(quick, seeds) for task in tasks}
-        parts, asked = _held_against_the_kernel(
+        parts, asked = _beside_the_kernel(
             parts, tasks, counts, jobs, on_progress, command, out or Path()
         )
         runs += asked
@@ -263,7 +263,7 @@ def _part(task: Task, found: Found) -> Part:
     )
 
 
-def _held_against_the_kernel(
+def _beside_the_kernel(
     parts: Sequence[Part],
     tasks: Sequence[Task],
     counts: Mapping[str, int],
@@ -272,7 +272,7 @@ def _held_against_the_kernel(
     command: str,
     out: Path,
 ) -> tuple[list[Part], list[Kept]]:
-    """Store what is predicted, ask real hosts, and give the parts with what came of both."""
+    """Store the prediction, run on real hosts, and give the parts with both results."""
     expected = {
         part.name: [
             prediction.predicted(table, part.seeds, counts[part.name]) for table in part.tables
@@ -309,14 +309,15 @@ def _beside(part: Part, expected: Sequence[Table], count: int, runs: Sequence[Ke
 
 
 def choose(paper: Paper, only: Sequence[str], *, real: bool = False) -> dict[str, Experiment]:
-    """Give the experiments of `paper`, or `only` some of them; wrong names are told at once.
+    """Give the experiments of `paper`, or `only` some of them; for `real` hosts, those of the lab.
 
-    For `real` hosts, those that can run there.
+    Raises:
+        ScenarioError: a name is wrong, or cannot run in the lab.
     """
     known = paper.experiments
     wrong = [name for name in only if name not in known]
     if wrong:
-        said = (f"{name!r} is no experiment of {paper.name}; {hint(name, known)}" for name in wrong)
+        said = (f"{paper.name} has no experiment {name!r}; {hint(name, known)}" for name in wrong)
         raise ScenarioError(*said)
     able = [name for name, one in known.items() if one.lab is not None]
     unable = [name for name in only if name not in able]
@@ -342,7 +343,7 @@ def _command(
     changed: Mapping[str, object],
     real: bool,
 ) -> str:
-    words = ["fairhaul", "reproduce", paper.name]
+    words = ["fairhaul", "reproduce", paper.argument]
     words += ["--engine", "sim,lab"] if real else []
     words += ["--quick"] if quick else []
     words += [word for name in only for word in ("--only", name)]

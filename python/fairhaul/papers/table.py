@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 class Cell:
     """A number of a paper beside ours, or the two ends of a range.
 
-    `paper` and `steps` are empty where the paper has no number, `ours` where no run gave one.
-    `steps` is how far apart two neighbours of the printed precision are: the paper's value is only
-    known to half of that. Where real hosts were asked too, `kernel` is what they gave, and `ours`
-    what the simulator predicted of it.
+    `paper` and `steps` are empty where the paper has no number, `ours` where no run has one.
+    `steps` is the distance of two neighbours of the printed precision: the paper's value is only
+    known to half of that. Beside real hosts, `kernel` is their result, and `ours` what the
+    simulator predicted of it.
     """
 
     paper: Sequence[float]
@@ -27,9 +27,9 @@ class Cell:
     kernel: Sequence[Estimate] | None = None
 
     def agrees(self) -> bool | None:
-        """Whether the paper's value lies in our interval; nothing where either is missing.
+        """Whether the paper's value lies in our interval, None where either is missing.
 
-        Where real hosts were asked, theirs is ours.
+        Beside real hosts, their interval is compared.
         """
         found = self.ours if self.kernel is None else self.kernel
         if not self.paper or not found:
@@ -42,12 +42,12 @@ class Cell:
         return agrees
 
     def missed(self) -> bool | None:
-        """Whether the kernel's mean lies outside what was predicted; nothing where one is missing.
+        """Whether the kernel's mean lies outside the prediction, None where one is missing.
 
         Of a range one end is enough.
         """
         kernel = self.kernel or ()
-        # Of a range either both ends are there or neither can be told from the other.
+        # Of a range with one end it is unknown which end that is.
         if len(self.ours) != len(kernel):
             return None
         pairs = list(zip(self.ours, kernel, strict=True))
@@ -56,26 +56,22 @@ class Cell:
         return not all(ours.holds(kernel.mean) for ours, kernel in pairs)
 
     def paper_text(self) -> str:
-        """Write what the paper says."""
+        """Write the paper's value."""
         return " to ".join(self._number(value) for value in self.paper) or "-"
 
     def ours_text(self) -> str:
-        """Write what we found."""
+        """Write our value."""
         return " to ".join(self._text(ours) for ours in self.ours) or "-"
 
     def kernel_text(self) -> str:
-        """Write what real hosts gave."""
+        """Write the value of real hosts."""
         return " to ".join(self._text(kernel) for kernel in self.kernel or ()) or "-"
 
     def found_text(self) -> str:
-        """Say what stands against the paper: what real hosts gave, or else what we found."""
+        """Write what the paper is compared with: the value of real hosts, or ours."""
         if self.kernel is None:
             return f"ours is {self.ours_text()}"
         return f"the kernel has {self.kernel_text()}"
-
-    def mean_text(self) -> str:
-        """Write what we found without its interval."""
-        return " to ".join(self._number(ours.mean) for ours in self.ours) or "-"
 
     def _text(self, ours: Estimate) -> str:
         if ours.high is None:
@@ -86,7 +82,7 @@ class Cell:
         return format(value, self.form).replace("e-0", "e-").replace("0.0e+00", "0")
 
     def to_dict(self) -> dict[str, Any]:
-        """Give both as they stand in JSON."""
+        """Give both as they are printed in JSON."""
         paper, ours = list(self.paper), [estimate.to_dict() for estimate in self.ours]
         found = {"paper": _bare(paper), "ours": _bare(ours), "agrees": self.agrees()}
         if self.kernel is None:
@@ -96,7 +92,7 @@ class Cell:
 
 
 def _bare(values: Sequence[Any]) -> Any:
-    """Give a single value without its list, and nothing for none."""
+    """Give a single value without its list, and None for no value."""
     return values[0] if len(values) == 1 else values or None
 
 
@@ -112,11 +108,11 @@ class Row:
         return any(cell.paper for cell in self.cells)
 
     def has_kernel(self) -> bool:
-        """Whether real hosts were asked."""
+        """Whether it has a result of real hosts."""
         return any(cell.kernel is not None for cell in self.cells)
 
     def lines(self) -> list[tuple[str, list[str]]]:
-        """Give who says something, and what: the paper, ours, and of the lab the kernel."""
+        """Give the texts by their origin: the paper, ours or the simulator, and the kernel."""
         kernel = self.has_kernel()
         paper = [("paper", [cell.paper_text() for cell in self.cells])] if self.has_paper() else []
         ours = ("simulator" if kernel else "ours", [cell.ours_text() for cell in self.cells])
@@ -126,7 +122,7 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """One table of a paper, and what is to be said of it."""
+    """One table of a paper, and notes on it."""
 
     title: str
     parameter: str
@@ -135,7 +131,7 @@ class Table:
     notes: Sequence[str] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the table as it stands in JSON."""
+        """Give the table as it is printed in JSON."""
         return {
             "title": self.title,
             "rows": [
@@ -149,7 +145,7 @@ class Table:
         }
 
     def differences(self) -> list[str]:
-        """Say, a line each, where the paper's value lies outside our interval."""
+        """Give a line for each value of the paper outside our interval."""
         return [
             f"{self.parameter} = {row.label}, {column}: the paper has {cell.paper_text()}, "
             + cell.found_text()
@@ -159,7 +155,7 @@ class Table:
         ]
 
     def misses(self) -> list[str]:
-        """Say, a line each, where the kernel's mean lies outside what was predicted."""
+        """Give a line for each mean of the kernel outside the prediction."""
         return [
             f"{self.parameter} = {row.label}, {column}: predicted was {cell.ours_text()}, "
             f"the kernel has {cell.kernel_text()}"

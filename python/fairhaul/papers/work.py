@@ -1,4 +1,4 @@
-"""The runs of a paper's experiments on an engine, and what is kept of each."""
+"""The runs of a paper's experiments on an engine, and the numbers that are kept of each."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Task:
 class Kept:
     """What is kept of one run.
 
-    Of one in the lab `reasons` say why it does not count, and 99 in 100 packets were given out no
-    later than by `lag_s`.
+    Of one in the lab `reasons` say why it is invalid, and `lag_s` is the 99th percentile of how
+    late packets were handed over.
     """
 
     name: str
@@ -59,7 +59,7 @@ def run(
     def read(index: int, record: Record) -> Kept:
         task, case, seeded = plan[index]
         one = task.experiment
-        # In the lab the first may not count.
+        # In the lab the first may be invalid.
         wanted = on == "lab" or seeded.seed == case.scenario.seed
         return Kept(
             name=task.name,
@@ -79,7 +79,7 @@ def run(
 
 
 def found(runs: Sequence[Kept], name: str) -> Found:
-    """Gather what the runs of the experiment `name` gave; a case may be left without any."""
+    """Gather the valid runs of the experiment `name`; a case may have none."""
     numbers: dict[Key, list[Numbers]] = {}
     kept: dict[Key, Any] = {}
     seeds: dict[Key, list[int]] = {}
@@ -96,7 +96,7 @@ def found(runs: Sequence[Kept], name: str) -> Found:
 
 
 def uncounted(runs: Sequence[Kept]) -> list[str]:
-    """Say, a line each, which runs do not count, and why."""
+    """Give a line for each invalid run, with the reasons."""
     return [
         f"{one.name}, {', '.join(one.key)}: {'; '.join(one.reasons)}"
         for one in runs

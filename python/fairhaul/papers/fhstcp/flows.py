@@ -1,51 +1,58 @@
-"""Three flows of FHSTCP's experiments, F1 to F3, beside a background: the numbers of a run."""
+"""The numbers of FHSTCP's experiments that are no plain figures of a run."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.fairness import jain
-from fairhaul.measures import measure
-from fairhaul.papers import losses
+from fairhaul.papers.experiment import Found, Measured, Settings
+from fairhaul.papers.filling import time_to_fill
 
 if TYPE_CHECKING:
+    from fairhaul.papers.claims import Answers
     from fairhaul.record import Record
 
 FLOWS = ("F1", "F2", "F3")
-CONTROLLERS = ("fhstcp", "highspeed", "scalable", "reno")
+
+# Blocks that took back bursts would leave at most this part of the drops.
+FEWER = 0.9
+
+# How many losses of the standard flow a run of the friendliness is long enough for: at small p a
+# loss costs so many packets that fewer have to do.
+LOSSES = {"1e-2": 1600, "1e-3": 800, "1e-4": 300, "1e-5": 80}
+QUICK_PART, WARM_PART = 0.3, 0.15
 
 
-def three_flows(record: Record) -> dict[str, float | None]:
-    """Give the figures of a run of F1, F2 and F3 beside a background."""
-    measures: Any = measure(record)
+def three_flows(record: Record, figures: Mapping[str, Any]) -> dict[str, float | None]:
+    """Give the numbers of a run of F1, F2 and F3 beside a background."""
     scenario = record.meta["scenario"]
     bulk = {flow["name"] for flow in scenario["flows"] if flow["traffic"]["kind"] == "bulk"}
-    by_name = {flow["name"]: flow for flow in measures["flows"]}
+    by_name = {flow["name"]: flow for flow in figures["flows"]}
     shares = {name: 100 * by_name[name]["link_share"] for name in FLOWS}
-    background = [flow for flow in measures["flows"] if flow["role"] == "background"]
+    background = [flow for flow in figures["flows"] if flow["role"] == "background"]
     rates = [flow["loss_rate"] or 0.0 for flow in background if flow["name"] in bulk]
     events = sum(by_name[name]["loss_events"] for name in FLOWS)
     return {
         **shares,
         "F4": 100 * sum(flow["link_share"] for flow in background),
-        "total": 100 * sum(flow["link_share"] for flow in measures["flows"]),
+        "total": 100 * sum(flow["link_share"] for flow in figures["flows"]),
         "fairness index": jain(list(shares.values())),
         "F1/F3": shares["F1"] / shares["F3"] if shares["F3"] > 0 else None,
         "least background loss": min(rates, default=None),
         "most background loss": max(rates, default=None),
         "drops per loss event": _drops(record) / events if events else None,
-        "queue mean": measures["links"][0]["queue_mean_packets"],
+        "queue mean": figures["links"][0]["queue_mean_packets"],
         "queue peak": _peak(record),
-        **measures["fairness"]["jain_by_window"],
-        **losses.numbers(measures, FLOWS),
+        **figures["fairness"]["jain_by_window"],
     }
 
 
-def keep_windows(record: Record) -> Any:
-    """Keep the congestion windows of F1 to F3."""
-    from fairhaul.papers.figures import windows
-
-    return windows(record, FLOWS)
+def alone(record: Record, figures: Mapping[str, Any]) -> dict[str, float | None]:
+    """Give how well, and how soon, one flow fills the link."""
+    used = 100 * figures["links"][0]["utilization"]
+    return {"utilisation": used, "time to fill": time_to_fill(record)}
 
 
 def _drops(record: Record) -> float:
@@ -65,3 +72,25 @@ def _peak(record: Record) -> float:
     inside = pl.col("t_s") >= scenario["warmup_s"]
     first = pl.col("link").cast(pl.String) == scenario["links"][0]["name"]
     return float(record.link_series.filter(inside & first)["backlog_packets"].to_numpy().max())
+
+
+def fewer_drops(found: Found) -> tuple[Answers, list[Measured]]:
+    """Whether there are fewer drops with blocks; no, where `FEWER` can be ruled out."""
+    name, with_both, without = "drops per loss event", ("both",), ("factor only",)
+    both, factor = found.estimate(with_both, name), found.estimate(without, name)
+    used = [
+        Measured(number=name, case=key[0], ours=found.estimate(key, name), form=".1f")
+        for key in (with_both, without)
+    ]
+    if both is None or both.low is None or factor is None:
+        return [None], used
+    if both.low > FEWER * factor.mean:
+        return [False], used
+    return [found.above(without, with_both, name) or None], used
+
+
+def long_enough(labels: Mapping[str, str], quick: bool) -> Settings:
+    """Say how long a standard flow takes to lose enough: sqrt(3/2) / sqrt(p) packets in a round."""
+    p, rtt_s = labels["p"], float(labels["RTT"].removesuffix(" ms")) / 1000
+    length = LOSSES[p] * (QUICK_PART if quick else 1) * rtt_s / math.sqrt(1.5 * float(p))
+    return {"duration": f"{length:.3f} s", "warmup": f"{length * WARM_PART:.3f} s"}

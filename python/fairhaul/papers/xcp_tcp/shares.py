@@ -1,10 +1,10 @@
-"""How XCP and TCP share the link over time, against the share that is due to each [XCP-TCP, 3]."""
+"""How XCP and TCP share the link over time, and what is due to each [XCP-TCP, 3]."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,13 +18,15 @@ if TYPE_CHECKING:
 XCP, TCP = "XCP", "TCP"
 CLASSES = (XCP, TCP)
 
-# The paper's means are over so long, and flows arrive in whole multiples of it.
+# The paper's means are over 10 s, and flows arrive in whole multiples of that.
 MEAN_S = 10
-# A share is there once the mean over so long is within a tenth of what is due, or within the 2 % of
-# the link that the router takes for a match, and stays so.
+# A class has its share once the mean over 5 s is within a tenth of what is due, or within the 2 %
+# of the link that the router takes for a match, and stays so for 10 s.
 OVER_S, STAYS_S, NEAR, MATCH = 5, 10, 0.1, 2.0
 # The end of a run, in which flows that grow slowly have grown most.
 LATE_S = 30
+# Short transfers that begin later may have no time to end.
+LEFT_S = 10.0
 # Headers beside the payload, and what XCP's own adds to them.
 HEADERS, CONGESTION = 40, 20
 
@@ -43,9 +45,9 @@ class Phase:
         return 100 * self.flows[who] / sum(self.flows.values())
 
     def __str__(self) -> str:
-        """Write when it is, and who is there."""
-        there = ", ".join(f"{n} {who}" for who, n in self.flows.items() if n)
-        return f"{self.start_s} to {self.end_s} s: {there}"
+        """Write when it is, and which flows it has."""
+        flows = ", ".join(f"{n} {who}" for who, n in self.flows.items() if n)
+        return f"{self.start_s} to {self.end_s} s: {flows}"
 
 
 def phases(record: Record) -> list[Phase]:
@@ -66,12 +68,12 @@ def phases(record: Record) -> list[Phase]:
     ]
 
 
-def numbers(record: Record) -> Numbers:
+def numbers(record: Record, _: Mapping[str, Any]) -> Numbers:
     """Give the shares of a run, % of the link.
 
     `XCP at 15` is the mean from 10 to 20 s, `XCP peak at 15` the most in a second of that. With
     `from 30` are the numbers of the phase that begins at 30 s, whose first 10 s, in which slow
-    start ends, are left out; those without it are of the last phase.
+    start ends, are not counted; those without it are of the last phase.
     """
     seconds = by_second(record)
     found: dict[str, float | None] = {}
@@ -94,7 +96,7 @@ def numbers(record: Record) -> Numbers:
 
 
 def _last(phase: Phase, seconds: Mapping[str, Floats]) -> dict[str, float | None]:
-    """Give what the flows have once all are there, and how far it is from what is due to them."""
+    """Give what the flows have once all have arrived, and how far it is from what is due."""
     import numpy as np
 
     settled = slice(phase.start_s + MEAN_S, phase.end_s)
@@ -136,9 +138,9 @@ def by_second(record: Record) -> dict[str, Floats]:
     length = int(scenario["duration_s"])
     flows = {flow["name"]: flow for flow in scenario["flows"]}
     second = (pl.col("t_s") + 1e-9).floor().cast(pl.Int64).alias("second")
-    rows = record.flow_series.group_by(pl.col("flow").cast(pl.String), second).agg(
-        pl.col("delivered_bytes").sum()
-    )
+    rows = record.flow_series.group_by(
+        pl.col("flow").cast(pl.String), second, maintain_order=True
+    ).agg(pl.col("delivered_bytes").sum())
     found = {who: np.zeros(length) for who in CLASSES}
     for name, at, payload in rows.iter_rows():
         if at < length:
@@ -157,7 +159,7 @@ def _on_the_wire(flow: Mapping[str, object]) -> float:
 
 
 def _router(record: Record) -> dict[str, float | None]:
-    """Give what the router tells of the last phase: its law's residue, and the drops.
+    """Give what the router's gauges show of the last phase: its law's residue, and the drops.
 
     An interval takes from all in proportion to what they send, and gives to XCP alone: what it
     has to give over what it takes is the share at which XCP stays [XCP-SPEC, 4.3].
@@ -184,4 +186,29 @@ def _router(record: Record) -> dict[str, float | None]:
         found["p"] = float(p[p > 0].mean()) if (p > 0).any() else None
         found["XCP counted"] = float(gauges["flows_asking"].mean())
         found["TCP counted"] = float(gauges["flows_plain"].mean())
+    return found
+
+
+def transfers(record: Record, _: Mapping[str, Any]) -> Numbers:
+    """Give how long the short transfers take, and the share of XCP beside them."""
+    import numpy as np
+    import polars as pl
+
+    scenario = record.meta["scenario"]
+    warmup, end = scenario["warmup_s"], scenario["duration_s"]
+    begun = record.transfer.filter(
+        (pl.col("flow").cast(pl.String) == "short")
+        & pl.col("start_s").is_between(warmup, end - LEFT_S)
+    )
+    took = (begun["end_s"] - begun["start_s"]).drop_nulls()
+    found: dict[str, float | None] = {
+        "transfers": float(begun.height),
+        "unfinished": float(begun.height - took.len()),
+        XCP: float(by_second(record)[XCP][int(warmup) :].mean()),
+    }
+    if took.len():
+        times = took.to_numpy()
+        quantiles = {"median s": 0.5, "19 of 20 within s": 0.95}
+        found["mean s"] = float(times.mean())
+        found |= {name: float(np.quantile(times, part)) for name, part in quantiles.items()}
     return found

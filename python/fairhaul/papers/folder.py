@@ -1,0 +1,129 @@
+"""A paper as a folder: `paper.toml`, the scenarios that it names, and functions where needed.
+
+`docs/own-paper.md` describes every key. The papers that come with Fairhaul are read in the same
+way; their scenarios are in `scenarios/papers`, and their functions in this package.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+import tomllib
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from fairhaul.papers.reading import ExperimentReader, Place
+from fairhaul.papers.run import Paper
+from fairhaul.papers.section import Printed, Section
+from fairhaul.scenario import ScenarioError
+
+FILE = "paper.toml"
+PACKAGE = "fairhaul.papers."
+
+
+@cache
+def built_in(name: str) -> Paper:
+    """Read a paper that comes with Fairhaul."""
+    code = _code(name)
+    return _read(
+        name,
+        Place(
+            file=code / FILE,
+            scenarios=code.parents[1] / "scenarios" / "papers" / name,
+            argument=name,
+            module=lambda module: importlib.import_module(f"{PACKAGE}{code.name}.{module}"),
+        ),
+    )
+
+
+def load(folder: Path) -> Paper:
+    """Read the paper of a user from its folder, or from its file.
+
+    Raises:
+        ScenarioError: the folder or its file is wrong; `args` are all mistakes, one line each.
+    """
+    folder = folder.parent if folder.name == FILE else folder
+    name = folder.resolve().name
+    return _read(
+        name,
+        Place(
+            file=folder / FILE,
+            scenarios=folder,
+            argument=str(folder),
+            module=lambda one: _module(folder, one),
+        ),
+    )
+
+
+def _module(folder: Path, name: str) -> ModuleType:
+    """Import a file of the user's folder."""
+    file = folder / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"{folder.resolve().name}.{name}", file)
+    if spec is None or spec.loader is None or not file.is_file():
+        raise ImportError(f"{file} does not exist")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def heading(name: str) -> dict[str, str]:
+    """Give the title and the source of a paper that comes with Fairhaul."""
+    content = _content(_code(name) / FILE)
+    return {key: content[key] for key in ("title", "source")}
+
+
+def _code(name: str) -> Path:
+    return Path(__file__).parent / name.replace("-", "_")
+
+
+def _content(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"), parse_float=Printed)
+    except tomllib.TOMLDecodeError as error:
+        raise ScenarioError(f"{file}: {error}") from None
+    except UnicodeDecodeError:
+        raise ScenarioError(f"{file}: not UTF-8") from None
+    except OSError as error:
+        raise ScenarioError(f"{file}: {(error.strerror or str(error)).lower()}") from None
+
+
+def _read(name: str, place: Place) -> Paper:
+    mistakes: list[str] = []
+    content = _content(place.file)
+    section = Section(content, str(place.file), mistakes)
+    experiments, shared = section.section("experiment"), section.section("axis")
+    paper = Paper(
+        name=name,
+        title=section.text("title"),
+        key=section.text("source"),
+        question=section.text("question"),
+        experiments={
+            one: ExperimentReader(_inherited(experiments, one), shared, place).experiment()
+            for one in experiments.content
+        },
+        argument=place.argument,
+    )
+    if not experiments.content:
+        section.wrong("experiment", "at least one [experiment.NAME] is required")
+    section.close()
+    if mistakes:
+        raise ScenarioError(*dict.fromkeys(mistakes))
+    return paper
+
+
+def _inherited(experiments: Section, name: str) -> Section:
+    """Give an experiment with the keys of the one that it is `like`, except for its own."""
+    section = experiments.section(name)
+    if "like" not in section.content:
+        return section
+    like = section.text("like")
+    section.one_of("like", like, list(experiments.content), "experiment")
+    own = {key: value for key, value in section.content.items() if key != "like"}
+    base = experiments.content.get(like)
+    return Section(
+        {**(base if isinstance(base, dict) else {}), **own}, section.place, section.mistakes
+    )

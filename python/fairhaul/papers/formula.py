@@ -1,0 +1,198 @@
+"""Numbers of a run as formulas over its figures: `flows.near.goodput_bps / flows.far.goodput_bps`.
+
+A formula has numbers, `+ - * /`, brackets, the functions below, and figures as `fairhaul run
+--json` prints them, with the name of a flow, group or link for its place in the list. A name with
+`*` gives a list: `jain(flows["F*"].goodput_bps)`.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from fairhaul.fairness import jain
+from fairhaul.nearest import hint
+from fairhaul.results import Fairness, FlowFigures, GroupFigures, LinkFigures, LossEpisodes
+
+Number = float | None
+
+LISTS: Mapping[str, type] = {
+    "flows": FlowFigures,
+    "groups": GroupFigures,
+    "links": LinkFigures,
+}
+TABLES: Mapping[str, type] = {"fairness": Fairness, "loss_episodes": LossEpisodes}
+WORDS = {"name", "group", "role", "controller", "profile", "jain_by_window"}
+OPERATORS: Mapping[type, Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+FUNCTIONS: Mapping[str, Callable[[Sequence[float]], Number]] = {
+    "sum": math.fsum,
+    "mean": lambda values: math.fsum(values) / len(values),
+    "min": min,
+    "max": max,
+    "jain": jain,
+}
+
+
+class FormulaError(ValueError):
+    """A formula that cannot be computed; the argument says why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Formula:
+    """A formula that was read."""
+
+    tree: ast.expr
+
+    def of(self, figures: Mapping[str, Any]) -> Number:
+        """Compute the number of a run; None where a figure of it is missing, or by zero."""
+        found = _value(self.tree, figures)
+        return found if not isinstance(found, list) else None
+
+    def check(self, scenario: Mapping[str, Any]) -> None:
+        """Check the names of flows and links against those of a described scenario.
+
+        Raises:
+            FormulaError: the scenario has no such flow, group or link.
+        """
+        names = {
+            "flows": [flow["name"] for flow in scenario["flows"]],
+            "groups": [flow["group"] for flow in scenario["flows"]],
+            "links": [link["name"] for link in scenario["links"]],
+        }
+        for what, name, _ in _figures(self.tree):
+            if name and not any(fnmatchcase(one, _pattern(name)) for one in names[what]):
+                known = list(dict.fromkeys(names[what]))
+                raise FormulaError(f"no {what.removesuffix('s')} {name!r}; {hint(name, known)}")
+
+
+def read_formula(text: str) -> Formula:
+    """Read a formula.
+
+    Raises:
+        FormulaError: it is not one, or has an unknown figure or function.
+    """
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError):
+        raise FormulaError(f"{text!r} is not a formula") from None
+    _check(tree)
+    return Formula(tree=tree)
+
+
+def _check(node: ast.expr) -> None:
+    match node:
+        case ast.Constant(value=int() | float()):
+            return
+        case ast.BinOp(op=op) if type(op) in OPERATORS:
+            _check(node.left)
+            _check(node.right)
+        case ast.UnaryOp(op=ast.USub()):
+            _check(node.operand)
+        case ast.Call(func=ast.Name(id=name), args=[inner]):
+            if name not in FUNCTIONS:
+                raise FormulaError(f"unknown function {name!r}; {hint(name, FUNCTIONS)}")
+            _check(inner)
+        case _:
+            _path(node)
+
+
+def _path(node: ast.expr) -> tuple[str, str, str]:
+    """Give the table of a figure, the name of the flow or link, if any, and the figure."""
+    words: list[str] = []
+    left = node
+    while not isinstance(left, ast.Name):
+        match left:
+            case ast.Attribute(value=inner, attr=word):
+                left = inner
+            case ast.Subscript(value=inner, slice=ast.Constant(value=word)):
+                left = inner
+            case _:
+                raise FormulaError(f"{ast.unparse(node)!r} is no figure of a run")
+        words.insert(0, str(word))
+    first = left.id
+    known = [*LISTS, *TABLES]
+    if first not in known:
+        raise FormulaError(f"unknown figure {ast.unparse(node)!r}; {hint(first, known)}")
+    kind = LISTS.get(first) or TABLES[first]
+    count = 2 if first in LISTS else 1
+    if len(words) != count:
+        form = f"{first}.NAME.FIGURE" if first in LISTS else f"{first}.FIGURE"
+        raise FormulaError(f"{ast.unparse(node)!r}: {form} is required")
+    figures = [name for name in kind.__annotations__ if name not in WORDS]
+    if words[-1] not in figures:
+        raise FormulaError(f"unknown figure {words[-1]!r}; {hint(words[-1], figures)}")
+    return first, words[0] if count == 2 else "", words[-1]
+
+
+def _figures(node: ast.expr) -> list[tuple[str, str, str]]:
+    """Give every figure that a formula has."""
+    match node:
+        case ast.Constant():
+            return []
+        case ast.BinOp():
+            return [*_figures(node.left), *_figures(node.right)]
+        case ast.UnaryOp():
+            return _figures(node.operand)
+        case ast.Call():
+            return _figures(node.args[0])
+    return [_path(node)]
+
+
+def _value(node: ast.expr, figures: Mapping[str, Any]) -> Number | list[float]:
+    match node:
+        case ast.Constant(value=value):
+            return float(str(value))
+        case ast.UnaryOp():
+            return _joined(operator.mul, -1.0, _value(node.operand, figures))
+        case ast.BinOp():
+            left, right = _value(node.left, figures), _value(node.right, figures)
+            return _joined(OPERATORS[type(node.op)], left, right)
+        case ast.Call(func=ast.Name(id=name)):
+            values = _value(node.args[0], figures)
+            values = values if isinstance(values, list) else [] if values is None else [values]
+            return FUNCTIONS[name](values) if values else None
+    return _figure(*_path(node), figures)
+
+
+def _figure(what: str, name: str, figure: str, figures: Mapping[str, Any]) -> Number | list[float]:
+    """Look a figure up: in a table, or of one or several flows, groups or links."""
+    rows = [figures[what]] if not name else _named(figures.get(what, ()), name)
+    values = [float(row[figure]) for row in rows if row.get(figure) is not None]
+    if "*" in name:
+        return values
+    return values[0] if values else None
+
+
+def _named(rows: Sequence[Mapping[str, Any]], name: str) -> list[Mapping[str, Any]]:
+    return [row for row in rows if fnmatchcase(row["name"], _pattern(name))]
+
+
+def _joined(
+    join: Callable[[float, float], float], left: Number | list[float], right: Number | list[float]
+) -> Number | list[float]:
+    """Join two numbers, or a number and each of a list."""
+    if left is None or right is None:
+        return None
+    try:
+        if isinstance(left, list):
+            return [join(one, right) for one in left] if not isinstance(right, list) else None
+        if isinstance(right, list):
+            return [join(left, one) for one in right]
+        return join(left, right)
+    except ZeroDivisionError:
+        return None
+
+
+def _pattern(name: str) -> str:
+    """Take the brackets of a flow's name, such as `bulk[0]`, as they are."""
+    return name.replace("[", "[[]")

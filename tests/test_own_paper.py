@@ -1,0 +1,322 @@
+"""A user's own paper: a folder with `paper.toml`, judged and drawn as the built-in papers are."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from fairhaul import papers
+from fairhaul.cli import progress
+from fairhaul.papers.experiment import Found, Key, Numbers, Verdict
+from fairhaul.papers.formula import FormulaError, read_formula
+from fairhaul.papers.layout import step
+from fairhaul.papers.section import Printed
+from fairhaul.runs import Progress
+from fairhaul.scenario import ScenarioError
+
+from .conftest import Fairhaul
+from .test_report import read
+
+EXAMPLE = Path(__file__).parents[1] / "docs" / "own-paper"
+PAGE = EXAMPLE.with_suffix(".md")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Give a copy of the example."""
+    return Path(shutil.copytree(EXAMPLE, tmp_path / "mine"))
+
+
+def changed(folder: Path, *pairs: tuple[str, str]) -> Path:
+    file = folder / "paper.toml"
+    text = file.read_text(encoding="utf-8")
+    for old, new in pairs:
+        assert old in text
+        text = text.replace(old, new)
+    file.write_text(text, encoding="utf-8")
+    return folder
+
+
+def mistakes(folder: Path) -> list[str]:
+    with pytest.raises(ScenarioError) as refusal:
+        papers.paper_of(folder)
+    return [str(one).removeprefix(f"{folder / 'paper.toml'}: ") for one in refusal.value.args]
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_example_is_judged_and_drawn(fairhaul: Fairhaul, tmp_path: Path) -> None:
+    done = fairhaul("reproduce", "./mine", "--quick", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["paper"], found["report"]) == ("mine", "mine-report/report.html")
+    (table,) = found["tables"]
+    first = table["rows"][0]
+    assert first["controller, buffer"] == "reno, 20 packets"
+    assert first["near / far"]["paper"] == 3.1
+    assert first["near / far"]["ours"]["mean"] > 1
+    assert first["link used %"]["paper"] is None
+    claims = {claim["claim"]: claim for claim in found["claims"]}
+    equal = claims["a larger buffer makes the flows more equal"]
+    assert equal["verdict"] == "holds"
+    assert [one["case"] for one in equal["numbers"]][:2] == [
+        "reno, 200 packets",
+        "reno, 20 packets",
+    ]
+    page = read(tmp_path / "mine-report" / "report.html")
+    assert set(page.figures) == {"table1", "windows"}
+    assert "fairhaul reproduce mine --quick" in page.text
+    assert "nan" not in page.text
+
+
+def test_the_page_quotes_the_example() -> None:
+    quoted = re.search(r"## The example\n+```toml\n(.*?)```", PAGE.read_text(), re.S)
+    assert quoted is not None
+    example = (EXAMPLE / "paper.toml").read_text()
+    for part in quoted[1].split("\n\n"):
+        assert part.strip() in example
+
+
+def test_every_built_in_paper_is_read_without_a_mistake() -> None:
+    for name in papers.PAPERS:
+        paper = papers.paper_of(name)
+        assert paper.experiments
+        for one in paper.experiments.values():
+            assert len(one.cases(True, {})) <= len(one.cases(False, {}))
+
+
+def test_mistakes_are_all_reported_with_their_keys_and_the_nearest_word(folder: Path) -> None:
+    changed(
+        folder,
+        ("seeds       = 5", "seed = 5"),
+        ("flows.near.goodput_bps /", "flows.near.goodput /"),
+        ('of = { buffer = "200 packets" }', 'of = { buffer = "200 packet" }'),
+        ('kind   = "panels"', 'kind   = "panel"'),
+        ('where = { buffer = "60', 'where = { bufer = "60'),
+        ('"link used %" = ".1f"', '"link used" = ".1f"'),
+        ('question = "', 'questions = "'),
+    )
+    table1 = "experiment.table1"
+    assert sorted(mistakes(folder)) == sorted(
+        [
+            "question: a text is required",
+            "questions: unknown key; did you mean 'question'?",
+            f"{table1}.seed: unknown key; did you mean 'seeds'?",
+            f"{table1}.numbers.near / far: unknown figure 'goodput'; did you mean 'goodput_bps'?",
+            f"{table1}.claim[0].parts[0].of: unknown label of the axis buffer '200 packet'; "
+            "did you mean '200 packets'?",
+            f"{table1}.figure[0].kind: unknown kind of figure 'panel'; did you mean 'panels'?",
+            f"{table1}.figure[1].where: unknown axis 'bufer'; did you mean 'buffer'?",
+            f"{table1}.table: unknown number 'link used'; did you mean 'link used %'?",
+        ]
+    )
+
+
+def test_mistakes_of_scenarios_and_of_names_in_them_are_reported(folder: Path) -> None:
+    assert mistakes(changed(folder, ("flows.near.goodput_bps /", "flows.neer.goodput_bps /"))) == [
+        "experiment.table1.numbers.near / far: no flow 'neer'; did you mean 'near'?"
+    ]
+    (wrong,) = mistakes(changed(folder, ("flows.neer", "flows.near"), ("*.controller", "*.ctl")))
+    assert wrong.startswith('experiment.table1: flow.*.ctl="reno": "ctl" is not a key of [[flow]]')
+
+
+def test_a_wrong_folder_ends_with_status_2(fairhaul: Fairhaul, folder: Path) -> None:
+    missing = fairhaul("reproduce", "./yours")
+    assert missing.returncode == 2
+    assert "yours/paper.toml: no such file or directory" in missing.stderr
+    changed(folder, ("title    =", "title    = ="))
+    broken = fairhaul("reproduce", "mine")
+    assert broken.returncode == 2
+    assert "mine/paper.toml: Invalid value (at line 3" in broken.stderr
+    unknown = fairhaul("reproduce", "mien")
+    assert unknown.returncode == 2
+    assert "Your own paper is a folder with a paper.toml." in unknown.stderr
+
+
+def test_a_function_of_the_folder_gives_numbers(folder: Path) -> None:
+    code = "def numbers(record, figures):\n    return {'flows': len(figures['flows'])}\n"
+    (folder / "mine.py").write_text(code)
+    changed(folder, ('windows     = ["near", "far"]', 'measures = "mine.numbers"'))
+    changed(folder, ('kind  = "windows"', 'kind  = "dots"\nnumber = "flows"'))
+    brief = {"duration": "3 s", "warmup": "1 s"}
+    done = papers.reproduce(folder, quick=True, seeds=2, overrides=brief)
+    (part,) = done.parts
+    assert part.found.mean(("reno", "20 packets"), "flows") == 2
+    assert len(part.experiment.figures(part.found)) == 2
+    changed(folder, ("mine.numbers", "mine.number"))
+    (wrong,) = mistakes(folder)
+    assert wrong.startswith("experiment.table1.measures: FILE.FUNCTION is required")
+
+
+MORE = """
+[axis.link]
+fast = { "bottleneck.rate" = "20 Mbit/s" }
+
+[experiment.again]
+like    = "table1"
+heading = "Again, on a faster link"
+set     = { duration = "50 s" }
+when    = [{ case = { buffer = "20 packets" }, form = "quick", skip = true }]
+printed = []
+claim   = []
+figure  = []
+
+[experiment.again.axes]
+link   = "link"
+buffer = { key = "bottleneck.queue.capacity", values = ["20 packets", "60 packets"] }
+"""
+
+
+def test_experiments_share_axes_and_inherit_keys(folder: Path) -> None:
+    with (folder / "paper.toml").open("a", encoding="utf-8") as file:
+        file.write(MORE)
+    # The file itself names the paper, too.
+    again = papers.paper_of(folder / "paper.toml").experiments["again"]
+    assert again.seeds == 5
+    assert [case.key for case in again.cases(True, {})] == [("fast", "60 packets")]
+    full = {case.key: json.loads(case.scenario.describe()) for case in again.cases(False, {})}
+    assert list(full) == [("fast", "20 packets"), ("fast", "60 packets")]
+    assert {one["links"][0]["rate_bps"] for one in full.values()} == {20e6}
+    # The quick form has the length of the experiment that it is like.
+    lengths = [cases[0].scenario.duration_s for cases in map(again.cases, (True, False), ({}, {}))]
+    assert lengths == [40, 50]
+
+
+FIGURES = {
+    "flows": [
+        {"name": "a[0]", "goodput_bps": 3e6, "rtt_mean_s": None},
+        {"name": "a[1]", "goodput_bps": 1e6, "rtt_mean_s": None},
+        {"name": "b", "goodput_bps": 0.0, "rtt_mean_s": 0.1},
+    ],
+    "fairness": {"jain": 0.5},
+}
+
+
+@pytest.mark.parametrize(
+    ("formula", "value"),
+    [
+        ('flows["a[0]"].goodput_bps / 1e6 - 1', 2.0),
+        ('sum(flows["a*"].goodput_bps) * 2', 8e6),
+        ('max(flows["a*"].goodput_bps / 1e6)', 3.0),
+        # (3 + 1)^2 / (2 (9 + 1)).
+        ('jain(flows["a*"].goodput_bps)', 0.8),
+        ("-fairness.jain", -0.5),
+        ('flows["a[0]"].goodput_bps / flows.b.goodput_bps', None),
+        ('flows["a[0]"].rtt_mean_s', None),
+        ('mean(flows["*"].rtt_mean_s)', 0.1),
+    ],
+)
+def test_a_formula_is_computed_from_the_figures_of_a_run(formula: str, value: float | None) -> None:
+    assert read_formula(formula).of(FIGURES) == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("formula", "message"),
+    [
+        ("flow.b.goodput_bps", "did you mean 'flows'?"),
+        ("flows.b.goodput", "did you mean 'goodput_bps'?"),
+        ("flows.goodput_bps", "flows.NAME.FIGURE is required"),
+        ("median(flows.b.goodput_bps)", "unknown function 'median'"),
+        ("flows.b.goodput_bps +", "is not a formula"),
+        ("__import__('os').system('true')", "is no figure of a run"),
+    ],
+)
+def test_a_wrong_formula_is_refused(formula: str, message: str) -> None:
+    with pytest.raises(FormulaError, match=re.escape(message)):
+        read_formula(formula)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"), [("0.90", 0.01), ("3.1", 0.1), ("7e-5", 1e-5), ("1.50E+3", 10.0)]
+)
+def test_the_digits_of_a_printed_number_are_its_precision(text: str, wanted: float) -> None:
+    assert step(Printed(text)) == pytest.approx(wanted)
+    assert step(3) == 1
+
+
+# Jain's index and the use of the link, by controller and buffer: two seeds 0.02 apart are
+# 12.706 x 0.01 = 0.13 on either side.
+MEANS = {
+    ("reno", "20 packets"): 0.4,
+    ("reno", "60 packets"): 0.7,
+    ("reno", "200 packets"): 1.0,
+    ("cubic", "20 packets"): 0.9,
+    ("cubic", "60 packets"): 0.7,
+    ("cubic", "200 packets"): 0.4,
+}
+JAIN = '{ number = "Jain\'s index", '
+
+
+@pytest.mark.parametrize(
+    ("part", "verdict"),
+    [
+        # True of reno, and false of cubic.
+        ('of = { buffer = "200 packets" }, above = { buffer = "20 packets" } }', Verdict.PART),
+        (
+            'of = { buffer = "200 packets" }, above = { buffer = "20 packets" }, every = true }',
+            Verdict.NOT,
+        ),
+        (
+            'of = { controller = "reno", buffer = "20 packets" }, '
+            'below = { buffer = ["60 packets", "200 packets"] } }',
+            Verdict.HOLDS,
+        ),
+        ('of = { buffer = "60 packets" }, above = { controller = "reno" } }', Verdict.OPEN),
+        # 0.4 ± 0.13 is below 0.5 x (0.9 ± 0.13) plus 0.3, 0.685 to 0.815.
+        (
+            'of = { controller = "reno", buffer = "20 packets" }, '
+            'below = { controller = "cubic" }, factor = 0.5, margin = 0.3 }',
+            Verdict.HOLDS,
+        ),
+        (
+            'of = { controller = "reno", buffer = "20 packets" }, '
+            'not_below = { controller = "cubic" } }',
+            Verdict.NOT,
+        ),
+        ('of = { buffer = "60 packets" }, within = [0.5, inf] }', Verdict.HOLDS),
+        ('of = { buffer = "60 packets" }, within = [0.75, 1] }', Verdict.OPEN),
+        # 1.0 ± 0.13 over the mean 0.4 is 2.2 to 2.8.
+        (
+            'of = { controller = "reno", buffer = "200 packets" }, within = [2.1, 2.9], '
+            'to = { buffer = "20 packets" } }',
+            Verdict.HOLDS,
+        ),
+        # Seed by seed the difference is the same in both.
+        (
+            'of = { controller = "reno", buffer = "200 packets" }, within = [0.59, 0.61], '
+            'to = { buffer = "20 packets" }, by = "difference" }',
+            Verdict.HOLDS,
+        ),
+        ('of = { buffer = "60 packets" }, same = { controller = "cubic" } }', Verdict.HOLDS),
+    ],
+)
+def test_a_claim_compares_cases(folder: Path, part: str, verdict: Verdict) -> None:
+    old = '{ number = "Jain\'s index", of = { buffer = "200 packets" }, above = { buffer = "20 '
+    changed(folder, (f'{old}packets" }} }}', f"{JAIN}{part}"))
+    experiment = papers.paper_of(folder).experiments["table1"]
+    runs: dict[Key, list[Numbers]] = {
+        key: [{"Jain's index": mean - 0.01}, {"Jain's index": mean + 0.01}]
+        for key, mean in MEANS.items()
+    }
+    found = Found(runs=runs, seeds={key: [1, 2] for key in runs})
+    claim = experiment.claims(found)[0]
+    assert claim.verdict is verdict
+    assert claim.numbers().startswith("Jain's index")
+
+
+def test_without_a_terminal_a_line_now_and_then_tells_the_progress(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen = Progress(reached_s=5.0, total_s=20.0, finished=1, runs=4, running=())
+    clock = iter([0.0, 10.0, 40.0, 40.0])
+    monkeypatch.setattr("fairhaul.cli.progress.time.monotonic", lambda: next(clock))
+    with progress.progress("mine") as on_progress:
+        assert on_progress is not None
+        on_progress(seen)
+        on_progress(seen)
+    assert capsys.readouterr().err == "fairhaul: mine: 1/4 runs, 25 %\n"
+    with progress.progress() as on_progress:
+        assert on_progress is None
