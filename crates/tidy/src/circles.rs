@@ -11,22 +11,7 @@ use crate::rust::{layers, test_items, without};
 use crate::size::is_test;
 
 /// Circles that are still there, by crate, to be removed one by one. None may be added, and no module to one.
-const KNOWN: [(&str, &[&str]); 2] = [
-    ("fuzz", &["keys", "value"]),
-    (
-        "path",
-        &[
-            "queue/catalogue",
-            "queue/codel",
-            "queue/fq_codel",
-            "queue/pie",
-            "queue/red",
-            "queue/sred",
-            "queue/xcp",
-            "queue/xcp_tcp",
-        ],
-    ),
-];
+const KNOWN: [(&str, &[&str]); 1] = [("fuzz", &["keys", "value"])];
 
 /// The most re-exports that a name is followed through.
 const MOST_STEPS: usize = 8;

@@ -1,10 +1,10 @@
 //! The catalogue of queue disciplines: the name, description and parameters of each, and how a link gets it.
 
-use fairhaul_units::{Bytes, Chance, Parameter, Rate, Settings, Span, Time};
+use fairhaul_units::{Bytes, Chance, Parameter, Settings, Time};
 
 use super::{
-    Capacity, Codel, CodelRule, DropTail, FqCodel, FqCodelRule, Pie, Red, Sred, Xcp, XcpRule, XcpTcp,
-    XcpTcpRule, codel, fq_codel, red, xcp, xcp_tcp,
+    Capacity, Codel, CodelRule, DropTail, FqCodel, FqCodelRule, Gauge, Pie, Red, Refusal, Site, Sred, Xcp,
+    XcpRule, XcpTcp, XcpTcpRule, codel, fq_codel, red, xcp, xcp_tcp,
 };
 
 /// What the catalogue says of one queue.
@@ -26,45 +26,6 @@ pub struct QueueEntry {
     pub gauges: &'static [Gauge],
     resolve: fn(&mut Settings, &Site, Bytes) -> Result<(), Refusal>,
     build: fn(&Settings, &Site, Chance) -> Built,
-}
-
-/// A number that a queue keeps for itself and that is worth seeing over time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Gauge {
-    /// Its name in the record.
-    pub name: &'static str,
-    /// What it counts in, as an axis says it; empty for a plain number.
-    pub unit: &'static str,
-    /// One line of what it is.
-    pub help: &'static str,
-}
-
-/// Where a queue stands.
-#[derive(Clone, Copy, Debug)]
-pub struct Site {
-    /// What the link can carry: at the start, or the mean of a trace.
-    pub rate: Rate,
-    /// Its propagation, one way, at the start.
-    pub delay: Span,
-    /// What the queue holds.
-    pub capacity: Capacity,
-    /// What a drop-tail queue holds before it marks.
-    pub mark: Capacity,
-}
-
-/// A parameter that does not fit the others or the link.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Refusal {
-    /// Which.
-    pub parameter: &'static str,
-    /// Why, as the rest of a sentence.
-    pub text: String,
-}
-
-impl Refusal {
-    pub(super) fn new(parameter: &'static str, text: String) -> Refusal {
-        Refusal { parameter, text }
-    }
 }
 
 /// A queue chosen for a link, with its values.
@@ -265,6 +226,7 @@ static ENTRIES: [QueueEntry; 8] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fairhaul_units::{Rate, Span};
 
     /// `late` is read before a queue is built, by what plans the ways of packets.
     #[test]

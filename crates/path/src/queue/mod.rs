@@ -6,20 +6,20 @@ mod droptail;
 mod fq_codel;
 mod pie;
 mod red;
+mod site;
 mod sred;
 mod xcp;
 mod xcp_tcp;
 
 use fairhaul_units::{Bytes, CongestionHeader, Ecn, Span, Time};
 
-pub use catalogue::{
-    Built, DepartureRule, Discipline, Gauge, QueueChoice, QueueEntry, Refusal, Site, entries, entry,
-};
+pub use catalogue::{Built, DepartureRule, Discipline, QueueChoice, QueueEntry, entries, entry};
 pub use codel::{Codel, CodelRule, Queued};
 pub use droptail::{Capacity, DropTail};
 pub use fq_codel::{FqCodel, FqCodelRule};
 pub use pie::Pie;
 pub use red::Red;
+pub use site::{Gauge, Refusal, Site};
 pub use sred::{Sred, SredLaw};
 pub use xcp::{DropLaw, Xcp, XcpRule, XcpTcpRule};
 pub use xcp_tcp::XcpTcp;
