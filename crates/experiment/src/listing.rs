@@ -11,7 +11,8 @@ use fairhaul_cc::entries;
 pub use fairhaul_path::queue::Gauge;
 use fairhaul_units::{Bytes, Kind, Parameter};
 
-use crate::read::{Accepts, Fallback, Field, QUEUE, RECOVERY, Shape, TRAFFIC_WORDS, described};
+use crate::Recovery;
+use crate::read::{Choice, Fallback, Field, QueueKeys, Shape, TrafficWords, described};
 
 /// A word that a scenario may use, and what it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +64,7 @@ pub fn queues() -> Vec<Word> {
         Some(entry) => Word { source: entry.source, gauges: entry.gauges, ..word },
         None => word,
     };
-    words(&QUEUE).into_iter().map(known).collect()
+    words::<QueueKeys>().into_iter().map(known).collect()
 }
 
 /// The flow counters, which stand in no scenario by themselves.
@@ -81,16 +82,15 @@ pub fn counters() -> Vec<Word> {
 
 /// The ways to recover from loss.
 pub fn recoveries() -> Vec<Word> {
-    words(&RECOVERY)
+    words::<Recovery>()
 }
 
 /// The kinds of traffic.
 pub fn traffics() -> Vec<Word> {
-    words(&TRAFFIC_WORDS)
+    words::<TrafficWords>()
 }
 
-fn words(accepts: &Accepts) -> Vec<Word> {
-    let Accepts::Words(words) = accepts else { unreachable!("{accepts:?} has words") };
+fn words<T: Choice>() -> Vec<Word> {
     let word = |case: &'static Shape| Word {
         name: case.name,
         title: case.help,
@@ -99,7 +99,7 @@ fn words(accepts: &Accepts) -> Vec<Word> {
         keys: case.fields.iter().map(key).collect(),
         gauges: &[],
     };
-    words.cases.iter().map(word).collect()
+    T::WORDS.cases.iter().map(word).collect()
 }
 
 fn key(field: &Field) -> Key {
@@ -108,10 +108,7 @@ fn key(field: &Field) -> Key {
 
 fn default(field: &Field) -> String {
     match field.fallback {
-        Fallback::Described => match field.accepts {
-            Accepts::Described(parameter) => preset(parameter),
-            _ => unreachable!("{} is described", field.name),
-        },
+        Fallback::Described(parameter) => preset(parameter),
         Fallback::Required => String::new(),
         Fallback::Value(toml) => toml.to_owned(),
         Fallback::Said(words) => words.to_owned(),

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use super::{Word, default, queues, recoveries, traffics};
-use crate::read::{Accepts, Field, SCENARIO, SIZE_WORDS, SLOW_START, Shape};
+use crate::SlowStart;
+use crate::read::{Accepts, Field, SCENARIO, Shape, SizeWords};
 
 const HEAD: &str = r#"# Scenarios
 
@@ -91,9 +92,9 @@ pub fn page() -> String {
     page.push_str(CONTROLLERS);
     words(&mut page, "Queues", "queue", "kind", &queues());
     words(&mut page, "Recovery", "recovery", "kind", &recoveries());
-    words(&mut page, "Slow start", "slow_start", "kind", &super::words(&SLOW_START));
+    words(&mut page, "Slow start", "slow_start", "kind", &super::words::<SlowStart>());
     words(&mut page, "Traffic", "traffic", "kind", &traffics());
-    words(&mut page, "Size distributions", "size", "law", &super::words(&SIZE_WORDS));
+    words(&mut page, "Size distributions", "size", "law", &super::words::<SizeWords>());
     page.push_str(RULES);
     page
 }

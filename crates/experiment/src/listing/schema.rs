@@ -63,7 +63,7 @@ fn property(field: &Field) -> Value {
         let default = match field.fallback {
             Fallback::Value(text) => format!(" Default: {text}."),
             Fallback::Said(words) => format!(" Default: {words}."),
-            Fallback::Described => format!(" Default: {}.", super::default(field)),
+            Fallback::Described(parameter) => format!(" Default: {}.", super::preset(parameter)),
             Fallback::Required => String::new(),
         };
         object.insert("description".into(), json!(format!("{}{default}", field.help)));

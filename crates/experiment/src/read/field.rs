@@ -1,5 +1,5 @@
-//! The language of the tables in `fields`: what a key is called, what it accepts, what holds where
-//! it is left out, and one line of help. Reader, JSON Schema, listing, page and the random check all follow them.
+//! The tables of `fields` as data: what a key is called, what it accepts, what holds where it is left out, and one line
+//! of help. JSON Schema, listing, page and the random check follow them, as do the messages of the reader.
 
 use fairhaul_units::{Kind, Parameter, Span};
 
@@ -15,7 +15,7 @@ pub struct Shape {
 }
 
 /// One key.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Field {
     /// The key in TOML.
     pub name: &'static str,
@@ -28,7 +28,7 @@ pub struct Field {
 }
 
 /// What holds where a key is left out.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Fallback {
     /// It must be there.
     Required,
@@ -36,8 +36,8 @@ pub enum Fallback {
     Value(&'static str),
     /// What these words say; the code that resolves the scenario does it.
     Said(&'static str),
-    /// What the parameter that it accepts says.
-    Described,
+    /// What its parameter says.
+    Described(&'static Parameter),
 }
 
 /// Words, each with keys of its own: `"web"`, or `{ kind = "web", … }`.
@@ -50,7 +50,7 @@ pub struct Words {
 }
 
 /// What a key accepts.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Accepts {
     /// Any text.
     Text,

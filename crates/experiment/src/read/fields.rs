@@ -1,10 +1,18 @@
 //! Every key of a scenario. One table per struct; nothing else in Fairhaul lists keys.
 
-use fairhaul_units::Span;
+use fairhaul_cc::ControllerChoice;
+use fairhaul_path::impair::JitterRule;
+use fairhaul_units::{Rate, Span};
 
-use super::field::Accepts::{self, *};
-use super::field::{Fallback, Field, Shape};
-use super::quantities::LONGEST_RUN;
+use super::field::{Accepts, Fallback, Field, Shape, Words};
+use super::kinds::{Above, Frequency, Name, Number, Overhead, RateOrZero, Size, Sweep, Time, Whole};
+use super::mistake::{Notes, SourceSpan};
+use super::quantities::{BurstSpec, CapacitySpec, LONGEST_RUN, RoundTrips, unwanted};
+use super::reader::{
+    Choice, Entries, FromToml, Keyed, Table, Tables, fits, joined, refuse, table, total, word,
+};
+use super::toml_tree::Node;
+use crate::{Recovery, Role, Rto, SlowStart, Sockbuf, Start, Traffic};
 
 mod flow;
 mod impair;
@@ -12,309 +20,192 @@ mod queue;
 mod schedule;
 mod traffic;
 
-use flow::{DELAYED_ACK, DIRECTION, PROFILE, ROLE, RTO, SOCKBUF};
-pub(crate) use flow::{RECOVERY, SLOW_START};
-use impair::{DUPLICATE, JITTER, LOSS, POLICER, REORDER};
-pub(crate) use queue::QUEUE;
-use schedule::{RATE, SCHEDULE};
-use traffic::TRAFFIC;
-pub(crate) use traffic::{SIZE_WORDS, TRAFFIC_WORDS};
+pub(crate) use flow::{DelayedAck, Direction, Profile};
+pub(crate) use impair::{LossKeys, LossSpec, PolicerKeys, ReorderKeys};
+pub(crate) use queue::QueueKeys;
+pub(crate) use schedule::{ChangeKeys, RateSpec, TraceKeys};
+pub(crate) use traffic::{SizeWords, TrafficWords};
 
-use Fallback::{Required, Said};
-
-/// Longest way: longer than to Neptune.
-const LONGEST_WAY: Span = Span::from_s(36_000);
-/// The smallest span there is: "above zero".
-const INSTANT: Span = Span::from_ps(1);
-/// Largest window, packets: what ns-2 users write for "no limit", and a thousand times more.
-const WINDOW: Accepts = Number { least: 1.0, most: 1e9, open: false };
+/// The bounds of times, ps; the least above zero is 1.
+const SECOND: u64 = Span::from_s(1).as_ps();
+const RUN: u64 = LONGEST_RUN.as_ps();
+/// Ten hours: longer than to Neptune.
+type Way = Time<0, { 36_000 * SECOND }>;
 /// A packet is more than its 40 bytes of headers; 64 kB is the largest that IP carries, rounded.
-const PACKET: Accepts = Size { least: 41, most: 64_000 };
-/// One PB: more than any run delivers.
-const VOLUME: Accepts = Size { least: 1, most: 1_000_000_000_000_000 };
-const WAY: Accepts = Accepts::Span { least: Span::ZERO, most: LONGEST_WAY };
+type PacketSize = Size<41, 64_000>;
+/// At most one PB: more than any run delivers.
+type Volume = Size<1, 1_000_000_000_000_000>;
+/// Packets, at most what ns-2 users write for "no limit", and a thousand times more.
+type Window = Number<1, 1_000_000_000>;
+type Probability = Number<0, 1>;
 
-const fn field(name: &'static str, accepts: Accepts, fallback: Fallback, help: &'static str) -> Field {
-    Field { name, accepts, fallback, help }
+/// The table of a whole file, within which are all others.
+pub static SCENARIO: Shape = ScenarioKeys::SHAPE;
+
+table! {
+    /// Every key that a file may hold.
+    #[expect(dead_code, reason = "the version, the profile and the sweep have done their part before")]
+    ScenarioKeys: "a scenario", "Top-level keys.";
+    schema: Whole<1, 1> = default("1"), "Version of the scenario format.";
+    title: String = said("the file name without its extension"), "Title shown in output.";
+    source: String = default("\"\""), "Source of the scenario: the key of a paper and the place in it.";
+    seed: Whole<0, { u64::MAX }> = default("1"), "Seed of all random numbers.";
+    duration: Time<1, RUN> = required, "Length of a run.";
+    warmup: Time<0, RUN> = default("\"0 s\""),
+        "Initial period that is excluded from all measured figures; shorter than `duration`.";
+    packet: PacketSize = default("\"1000 B\""),
+        "Size of a data packet on the wire, including 40 B of headers. An ACK is 40 B. With `xcp` both \
+         carry 20 B more of headers.";
+    bottleneck: BottleneckKeys = said("`[[node]]` and `[[link]]` instead"), "The bottleneck link of a dumbbell.";
+    node: Tables<NodeKeys> = said("`[bottleneck]` instead"), "The nodes of a graph.";
+    link: Tables<GraphLinkKeys> = said("`[bottleneck]` instead"), "The links of a graph.";
+    flow: Tables<FlowKeys> = required, "The flows, in order.";
+    profile: Profile = said("\"linux\" for flows of `bbr` and `bbr3`, else \"plain\""),
+        "Profile of the flows that do not set their own.";
+    sweep: Sweep = said("a single run"), "Keys to vary, with their values.";
 }
 
-const fn value(toml: &'static str) -> Fallback {
-    Fallback::Value(toml)
+table! {
+    BottleneckKeys: "[bottleneck]",
+        "A dumbbell: every flow crosses this link, which is named `bottleneck`. Both directions are full \
+         links with a queue; the reverse one is named `bottleneck (reverse)`.";
+    ..link: LinkKeys;
+    access_rate: Rate = said("10 x `rate`, or 10 x the highest rate of a schedule or trace"),
+        "Rate of the access links; every connection has one on each side.";
 }
 
-/// Every key that a file may hold.
-pub static SCENARIO: Shape = Shape {
-    name: "a scenario",
-    help: "Top-level keys.",
-    fields: &[
-        field("schema", Whole { least: 1, most: 1 }, value("1"), "Version of the scenario format."),
-        field("title", Text, Said("the file name without its extension"), "Title shown in output."),
-        field(
-            "source",
-            Text,
-            value("\"\""),
-            "Source of the scenario: the key of a paper and the place in \
-                                              it.",
-        ),
-        field("seed", Whole { least: 0, most: u64::MAX }, value("1"), "Seed of all random numbers."),
-        field("duration", Accepts::Span { least: INSTANT, most: LONGEST_RUN }, Required, "Length of a run."),
-        field(
-            "warmup",
-            Accepts::Span { least: Span::ZERO, most: LONGEST_RUN },
-            value("\"0 s\""),
-            "Initial period that is excluded from all measured figures; shorter than `duration`.",
-        ),
-        field(
-            "packet",
-            PACKET,
-            value("\"1000 B\""),
-            "Size of a data packet on the wire, including 40 B of headers. An ACK is 40 B. With `xcp` both \
-             carry 20 B more of headers.",
-        ),
-        field(
-            "bottleneck",
-            Table(&BOTTLENECK),
-            Said("`[[node]]` and `[[link]]` instead"),
-            "The bottleneck link of a dumbbell.",
-        ),
-        field("node", Tables(&NODE), Said("`[bottleneck]` instead"), "The nodes of a graph."),
-        field("link", Tables(&LINK), Said("`[bottleneck]` instead"), "The links of a graph."),
-        field("flow", Tables(&FLOW), Required, "The flows, in order."),
-        field(
-            "profile",
-            PROFILE,
-            Said("\"linux\" for flows of `bbr` and `bbr3`, else \"plain\""),
-            "Profile of the flows that do not set their own.",
-        ),
-        field("sweep", Sweep, Said("a single run"), "Keys to vary, with their values."),
-    ],
-};
+table! {
+    NodeKeys: "[[node]]", "A node of a graph.";
+    name: Name = required, "Name of the node.";
+}
 
-static BOTTLENECK: Shape = Shape {
-    name: "[bottleneck]",
-    help: "A dumbbell: every flow crosses this link, which is named `bottleneck`. Both directions are full \
-           links with a queue; the reverse one is named `bottleneck (reverse)`.",
-    fields: &[
-        RATE,
-        field("delay", WAY, Required, "One-way propagation delay."),
-        field("queue", QUEUE, Required, "The queue of the link; the reverse direction has an identical one."),
-        field(
-            "loss",
-            LOSS,
-            Said("none"),
-            "Loss of data packets after the queue, in the forward direction \
-                                           only.",
-        ),
-        POLICER,
-        JITTER,
-        REORDER,
-        DUPLICATE,
-        SCHEDULE,
-        field(
-            "access_rate",
-            Rate,
-            Said("10 x `rate`, or 10 x the highest rate of a schedule or trace"),
-            "Rate of the access links; every connection has one on each side.",
-        ),
-    ],
-};
+table! {
+    GraphLinkKeys: "[[link]]",
+        "A link of a graph. Both directions are full links with a queue; the reverse one is named `<name> (reverse)`.";
+    name: Name = said("`from-to`"), "Name of the link.";
+    from: Name = required, "Node at one end.";
+    to: Name = required, "Node at the other end.";
+    ..link: LinkKeys;
+}
 
-static NODE: Shape = Shape {
-    name: "[[node]]",
-    help: "A node of a graph.",
-    fields: &[field("name", Name, Required, "Name of the node.")],
-};
+table! {
+    LinkKeys: "[bottleneck] or [[link]]", "What both have.";
+    rate: RateSpec = required, "Rate of the link in each direction; a trace gives the rate over time.";
+    delay: Way = required, "One-way propagation delay.";
+    queue: QueueKeys = required, "The queue of the link; the reverse direction has an identical one.";
+    loss: LossSpec = said("none"),
+        "Loss of data packets after the queue, in the forward direction only (in a graph: from `from` to `to`).";
+    policer: PolicerKeys = said("none"),
+        "Drops data packets that exceed a rate, before the queue; in the direction of `loss`.";
+    jitter: JitterRule = said("none"),
+        "Random extra delay of every packet after the queue, in the direction of `loss`.";
+    reorder: ReorderKeys = said("none"),
+        "Packets that are delayed after the queue so that others overtake them, in the direction of `loss`.";
+    duplicate: Probability = said("none"),
+        "Probability that a packet arrives twice, in the direction of `loss`.";
+    schedule: Vec<ChangeKeys> = said("no changes"), "Changes of rate, delay or loss during the run.";
+}
 
-static LINK: Shape = Shape {
-    name: "[[link]]",
-    help: "A link of a graph. Both directions are full links with a queue; the reverse one is named `<name> (reverse)`.",
-    fields: &[
-        field("name", Name, Said("`from-to`"), "Name of the link."),
-        field("from", Name, Required, "Node at one end."),
-        field("to", Name, Required, "Node at the other end."),
-        RATE,
-        field("delay", WAY, Required, "One-way propagation delay."),
-        field("queue", QUEUE, Required, "The queue of the link; the reverse direction has an identical one."),
-        field(
-            "loss",
-            LOSS,
-            Said("none"),
-            "Loss of data packets after the queue, in the direction from \
-                                           `from` to `to` only.",
-        ),
-        POLICER,
-        JITTER,
-        REORDER,
-        DUPLICATE,
-        SCHEDULE,
-    ],
-};
+table! {
+    FlowKeys: "[[flow]]", "A flow, or `count` identical flows.";
+    name: Name = required,
+        "Name of the flow; the flows are named `name[0]`, `name[1]`, … if `count` is above 1.";
+    count: Whole<1, 1_000_000> = default("1"), "Number of identical flows.";
+    connections: Whole<1, 1000> = default("1"),
+        "Number of parallel TCP connections that carry the data of the flow together, which is endless \
+         or of one size: each connection takes the next packet when its window has room for it. The \
+         connections start at the same time, are recorded as flows `name[0]`, `name[1]`, … \
+         (`name[0][1]` if `count` is above 1), and form one group.";
+    role: Role = default("\"measured\""), "Fairness is computed over the measured flows.";
+    group: Name = said("each flow is its own group"),
+        "Fairness group: flows of one group count as one flow.";
+    rtt: RoundTrips = said("the propagation delay of its links"),
+        "Two-way propagation delay of the whole path. The part that the links do not account for is \
+         split evenly over the access hops on both sides. A range is spread evenly over `count` flows, \
+         both ends included (a single flow gets the middle).";
+    from: Name = said("the left side of the dumbbell"), "The sender's node, in a graph.";
+    to: Name = said("the right side of the dumbbell"), "The receiver's node, in a graph.";
+    direction: Direction = default("\"forward\""),
+        "Direction of the data; in the reverse direction data and ACKs swap their paths.";
+    controller: ControllerChoice = said("required, except for `cbr` traffic"),
+        "The congestion controller; `cbr` traffic has none.";
+    profile: Profile = said("that of the scenario"), "Values of the keys that the flow does not set.";
+    recovery: Recovery = default("\"sack\""), "Loss recovery of the sender.";
+    traffic: Traffic = default("\"bulk\""), "Traffic model; a size alone is a single transfer of that size.";
+    start: Start = default("\"0 s\""),
+        "Start time. A flow whose exponentially distributed start falls after the end of the run never \
+         starts.";
+    initial_window: Window = default("2"), "Initial congestion window, packets.";
+    initial_ssthresh: Window = said("no limit"), "Initial slow-start threshold, packets.";
+    max_window: Window = said("no limit"), "Upper bound of the congestion window, packets.";
+    slow_start: SlowStart = default("\"standard\""), "Growth of the window in slow start.";
+    ecn: bool = said("true for a controller that reads marks, else false"),
+        "Whether queues may mark new data of the flow instead of dropping it (RFC 3168); an echoed mark \
+         reduces the window once per round trip, as a loss would.";
+    max_pacing_rate: Rate = said("no limit"), "Upper bound of the pacing rate, headers included.";
+    offload: BurstSpec = default("\"1 packet\""),
+        "Size of the bursts of segmentation offload: the sender waits until a burst of this size, a \
+         third of its window, or the last of its data may leave, and hands it over at once; a pacer \
+         spaces bursts. Not used in recovery.";
+    undo: bool = default("true"),
+        "Whether the sender undoes a reduction or a timeout when time stamps show that the packets were \
+         only late (RFC 3522, RFC 4015).";
+    delayed_ack: DelayedAck = default("false"), "Longest time that the receiver holds an ACK; `true` is 40 ms.";
+    whole_window: bool = default("false"),
+        "Whether the window is an integer number of packets, as in Linux: it grows by a packet once \
+         that packet is fully earned, and the fraction that a reduction leaves is cut off.";
+    clock_offset: Way = default("\"0 s\""),
+        "Offset of the receiver's clock, ahead of the sender's, for controllers that measure one-way \
+         delays.";
+    clock_drift: Number<-1000, 1000> = default("0"),
+        "Drift of the receiver's clock, parts per million; positive if it runs fast, negative if it \
+         runs slow.";
+    clock_stamp: Time<0, SECOND> = default("\"0 s\""),
+        "Resolution of the time stamps, e.g. \"1 ms\"; `0 s` is exact.";
+    min_rto: Time<1, { 60 * SECOND }> = default("\"0.2 s\""),
+        "Smallest margin of the retransmission timeout above the smoothed round-trip time; with `rto = \
+         \"rfc6298\"` the smallest timeout.";
+    rto: Rto = default("\"scaled\""),
+        "How the retransmission timeout is computed from round-trip time samples.";
+    send_buffer: Volume = said("no limit"), "Limit of unacknowledged data at the sender.";
+    sockbuf: Sockbuf = default("\"payload\""), "What counts towards `send_buffer`.";
+    receive_buffer: Volume = said("no limit"), "Limit of the payload that the receiver holds.";
+    packet: PacketSize = said("that of the scenario"),
+        "Size of a data packet on the wire, headers included.";
+    overhead: Overhead = said("up to one packet time on the slowest link of its path"),
+        "Random processing time at the sender, which keeps packets in order. It breaks the phase \
+         effects of exact timing.";
+}
 
-static FLOW: Shape = Shape {
-    name: "[[flow]]",
-    help: "A flow, or `count` identical flows.",
-    fields: &[
-        field(
-            "name",
-            Name,
-            Required,
-            "Name of the flow; the flows are named `name[0]`, `name[1]`, … if \
-                                       `count` is above 1.",
-        ),
-        field("count", Whole { least: 1, most: 1_000_000 }, value("1"), "Number of identical flows."),
-        field(
-            "connections",
-            Whole { least: 1, most: 1000 },
-            value("1"),
-            "Number of parallel TCP connections that carry the data of the flow together, which is endless \
-             or of one size: each connection takes the next packet when its window has room for it. The \
-             connections start at the same time, are recorded as flows `name[0]`, `name[1]`, … \
-             (`name[0][1]` if `count` is above 1), and form one group.",
-        ),
-        field("role", ROLE, value("\"measured\""), "Fairness is computed over the measured flows."),
-        field(
-            "group",
-            Name,
-            Said("each flow is its own group"),
-            "Fairness group: flows of one group count as one flow.",
-        ),
-        field(
-            "rtt",
-            RoundTrips,
-            Said("the propagation delay of its links"),
-            "Two-way propagation delay of the whole path. The part that the links do not account for is \
-             split evenly over the access hops on both sides. A range is spread evenly over `count` flows, \
-             both ends included (a single flow gets the middle).",
-        ),
-        field("from", Name, Said("the left side of the dumbbell"), "The sender's node, in a graph."),
-        field("to", Name, Said("the right side of the dumbbell"), "The receiver's node, in a graph."),
-        field(
-            "direction",
-            DIRECTION,
-            value("\"forward\""),
-            "Direction of the data; in the reverse \
-            direction data and ACKs swap their paths.",
-        ),
-        field(
-            "controller",
-            Controller,
-            Said("required, except for `cbr` traffic"),
-            "The congestion controller; `cbr` traffic has none.",
-        ),
-        field(
-            "profile",
-            PROFILE,
-            Said("that of the scenario"),
-            "Values of the keys that the flow does not set.",
-        ),
-        field("recovery", RECOVERY, value("\"sack\""), "Loss recovery of the sender."),
-        field(
-            "traffic",
-            TRAFFIC,
-            value("\"bulk\""),
-            "Traffic model; a size alone is a single transfer of \
-                                                      that size.",
-        ),
-        field(
-            "start",
-            Start,
-            value("\"0 s\""),
-            "Start time. A flow whose exponentially distributed start falls after the end of the run never \
-             starts.",
-        ),
-        field("initial_window", WINDOW, value("2"), "Initial congestion window, packets."),
-        field("initial_ssthresh", WINDOW, Said("no limit"), "Initial slow-start threshold, packets."),
-        field("max_window", WINDOW, Said("no limit"), "Upper bound of the congestion window, packets."),
-        field("slow_start", SLOW_START, value("\"standard\""), "Growth of the window in slow start."),
-        field(
-            "ecn",
-            Switch,
-            Said("true for a controller that reads marks, else false"),
-            "Whether queues may mark new data of the flow instead of dropping it (RFC 3168); an echoed mark \
-             reduces the window once per round trip, as a loss would.",
-        ),
-        field("max_pacing_rate", Rate, Said("no limit"), "Upper bound of the pacing rate, headers included."),
-        field(
-            "offload",
-            Burst,
-            value("\"1 packet\""),
-            "Size of the bursts of segmentation offload: the sender waits until a burst of this size, a \
-             third of its window, or the last of its data may leave, and hands it over at once; a pacer \
-             spaces bursts. Not used in recovery.",
-        ),
-        field(
-            "undo",
-            Switch,
-            value("true"),
-            "Whether the sender undoes a reduction or a timeout when time stamps show that the packets were \
-             only late (RFC 3522, RFC 4015).",
-        ),
-        field(
-            "delayed_ack",
-            Either(&[Switch, Accepts::Span { least: INSTANT, most: Span::from_ms(500) }, DELAYED_ACK]),
-            value("false"),
-            "Longest time that the receiver holds an ACK; `true` is 40 ms.",
-        ),
-        field(
-            "whole_window",
-            Switch,
-            value("false"),
-            "Whether the window is an integer number of packets, as in Linux: it grows by a packet once \
-             that packet is fully earned, and the fraction that a reduction leaves is cut off.",
-        ),
-        field(
-            "clock_offset",
-            WAY,
-            value("\"0 s\""),
-            "Offset of the receiver's clock, ahead of the sender's, for controllers that measure one-way \
-             delays.",
-        ),
-        field(
-            "clock_drift",
-            Number { least: -1000.0, most: 1000.0, open: false },
-            value("0"),
-            "Drift of the receiver's clock, parts per million; positive if it runs fast, negative if it \
-             runs slow.",
-        ),
-        field(
-            "clock_stamp",
-            Accepts::Span { least: Span::ZERO, most: Span::from_s(1) },
-            value("\"0 s\""),
-            "Resolution of the time stamps, e.g. \"1 ms\"; `0 s` is exact.",
-        ),
-        field(
-            "min_rto",
-            Accepts::Span { least: INSTANT, most: Span::from_s(60) },
-            value("\"0.2 s\""),
-            "Smallest margin of the retransmission timeout above the smoothed round-trip time; with `rto = \
-             \"rfc6298\"` the smallest timeout.",
-        ),
-        field(
-            "rto",
-            RTO,
-            value("\"scaled\""),
-            "How the retransmission timeout is computed from round-trip \
-                                                time samples.",
-        ),
-        field("send_buffer", VOLUME, Said("no limit"), "Limit of unacknowledged data at the sender."),
-        field("sockbuf", SOCKBUF, value("\"payload\""), "What counts towards `send_buffer`."),
-        field("receive_buffer", VOLUME, Said("no limit"), "Limit of the payload that the receiver holds."),
-        field(
-            "packet",
-            PACKET,
-            Said("that of the scenario"),
-            "Size of a data packet on the wire, headers included.",
-        ),
-        field(
-            "overhead",
-            Overhead,
-            Said("up to one packet time on the slowest link of its path"),
-            "Random processing time at the sender, which keeps packets in order. It breaks the phase \
-             effects of exact timing.",
-        ),
-    ],
-};
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::toml_tree::fragment;
 
-const fn word(name: &'static str, help: &'static str) -> Shape {
-    Shape { name, help, fields: &[] }
+    /// Reads a table that has no key.
+    fn empty<T: Table>() {
+        table::<T>(&Node::table(SourceSpan::Line(1)), &mut Notes::default());
+    }
+
+    /// Reads every word without a key.
+    fn bare<T: Choice>() {
+        for case in T::WORDS.cases {
+            let text = format!("{{ {} = \"{}\" }}", T::WORDS.tag, case.name);
+            T::read(&fragment(&text, SourceSpan::Line(1)), "key", &mut Notes::default());
+        }
+    }
+
+    #[test]
+    fn every_default_is_one_of_the_values_of_its_key() {
+        empty::<ScenarioKeys>();
+        empty::<BottleneckKeys>();
+        empty::<FlowKeys>();
+        empty::<LossKeys>();
+        empty::<impair::JitterKeys>();
+        empty::<TraceKeys>();
+        bare::<Recovery>();
+        bare::<SlowStart>();
+        bare::<TrafficWords>();
+        bare::<SizeWords>();
+    }
 }

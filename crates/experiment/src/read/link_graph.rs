@@ -7,10 +7,11 @@ use fairhaul_path::Schedule;
 use fairhaul_units::{Rate, Span};
 
 use super::capacity_trace::Traces;
+use super::fields::{BottleneckKeys, FlowKeys, GraphLinkKeys, LinkKeys, QueueKeys, ScenarioKeys};
 use super::link_schedule::{LinkSchedule, link_schedule};
-use super::mistake::{Notes, SourceSpan, way_out};
+use super::mistake::{Notes, way_out};
 use super::quantities::CapacitySpec;
-use super::reader::{Value, Values};
+use super::reader::{Found, Keyed};
 use crate::Hop;
 
 /// Routes are searched without an index of neighbours, so graphs are bounded.
@@ -18,7 +19,7 @@ const MOST_NODES: usize = 1000;
 const MOST_LINKS: usize = 5000;
 
 /// A link as the file describes it: both directions.
-pub(super) struct DuplexLink {
+pub(super) struct DuplexLink<'a> {
     pub(super) name: String,
     pub(super) rate: Rate,
     pub(super) delay: Span,
@@ -26,29 +27,20 @@ pub(super) struct DuplexLink {
     pub(super) schedule: Schedule,
     /// Of the rates that it ever has.
     fastest: Rate,
-    pub(super) capacity: Limit,
-    /// From where its queue marks.
-    pub(super) mark: Option<Limit>,
-    /// The table of its queue.
-    pub(super) queue: Values,
-    pub(super) loss: Option<Value>,
-    /// Its table, for what else it does to packets.
-    pub(super) table: Values,
+    /// What its queue holds, and from where it marks.
+    pub(super) capacity: Keyed<CapacitySpec>,
+    pub(super) mark: Option<Keyed<CapacitySpec>>,
+    pub(super) queue: &'a QueueKeys,
+    /// Its table, for what it does to packets.
+    pub(super) keys: &'a LinkKeys,
     from: usize,
     to: usize,
 }
 
-/// A limit of a queue, and where it stands.
-pub(super) struct Limit {
-    pub(super) key: &'static str,
-    pub(super) spec: CapacitySpec,
-    pub(super) origin: SourceSpan,
-}
-
 /// All links.
-pub(super) struct LinkGraph {
-    pub(super) duplex_links: Vec<DuplexLink>,
-    nodes: Vec<String>,
+pub(super) struct LinkGraph<'a> {
+    pub(super) duplex_links: Vec<DuplexLink<'a>>,
+    nodes: Vec<&'a str>,
     /// Of a dumbbell; a graph takes ten times the slowest link on the way.
     access: Option<Rate>,
     dumbbell: bool,
@@ -65,55 +57,45 @@ pub(super) struct LinkRoute {
 
 impl LinkRoute {
     /// Its links, as data pass them.
-    pub(super) fn duplex_links<'a>(&'a self, net: &'a LinkGraph) -> impl Iterator<Item = &'a DuplexLink> {
+    pub(super) fn duplex_links<'a>(&'a self, net: &'a LinkGraph) -> impl Iterator<Item = &'a DuplexLink<'a>> {
         self.links.iter().map(|link| net.duplex_link(*link))
     }
 }
 
-impl LinkGraph {
+impl<'a> LinkGraph<'a> {
     /// Reads `[bottleneck]`, or `[[node]]` and `[[link]]`.
-    pub(super) fn read(root: &Values, traces: &Traces, notes: &mut Notes) -> LinkGraph {
-        let graph = root.given("node") || root.given("link");
-        if root.given("bottleneck") {
+    pub(super) fn read(root: &'a ScenarioKeys, traces: &Traces, notes: &mut Notes) -> LinkGraph<'a> {
+        let (node, link) = (root.node.key, root.link.key);
+        let graph = node.given || link.given;
+        if root.bottleneck.key.given {
             if graph {
-                let origin = root.origin(if root.given("link") { "link" } else { "node" });
+                let origin = if link.given { link.origin } else { node.origin };
                 notes.note(origin, "a scenario has either [bottleneck], or [[node]] and [[link]]");
             }
-            return dumbbell(root.table("bottleneck"), traces, notes);
+            return dumbbell(root.bottleneck.value.as_ref(), traces, notes);
         }
         if !graph {
             notes.note(root.origin, "a scenario needs [bottleneck], or [[node]] and [[link]]");
         }
-        let mut net = LinkGraph {
-            duplex_links: Vec::new(),
-            nodes: nodes(root, notes),
-            access: None,
-            dumbbell: false,
-            whole: graph,
-        };
-        let links = root.tables("link").unwrap_or_default();
-        if links.is_empty() && root.given("node") && !root.given("link") {
-            notes.note(root.origin("node"), "a graph needs at least one [[link]]");
+        let nodes = nodes(root, notes);
+        let mut net =
+            LinkGraph { duplex_links: Vec::new(), nodes, access: None, dumbbell: false, whole: graph };
+        let links = root.link.value.as_deref().unwrap_or_default();
+        if links.is_empty() && node.given && !link.given {
+            notes.note(node.origin, "a graph needs at least one [[link]]");
         }
         if links.len() > MOST_LINKS {
-            notes.note(
-                root.origin("link"),
-                format!("{} links are too many; at most {MOST_LINKS}", links.len()),
-            );
+            notes.note(link.origin, format!("{} links are too many; at most {MOST_LINKS}", links.len()));
             return LinkGraph { whole: false, ..net };
         }
         let mut names = BTreeSet::new();
-        for link in &links {
+        for link in links {
             match duplex_link(link, &net.nodes, traces, notes) {
                 Some(duplex_link) => {
-                    if !names.insert(duplex_link.name.clone()) {
-                        notes.note(
-                            link.origin,
-                            format!(
-                                "duplicate link name \"{}\"; give the link another name",
-                                duplex_link.name
-                            ),
-                        );
+                    let name = &duplex_link.name;
+                    if !names.insert(name.clone()) {
+                        let text = format!("duplicate link name \"{name}\"; give the link another name");
+                        notes.note(link.origin, text);
                     }
                     net.duplex_links.push(duplex_link);
                 }
@@ -124,43 +106,33 @@ impl LinkGraph {
     }
 
     /// The way of a flow's data; `None` where there is none, which has been noted.
-    pub(super) fn route(&self, flow: &Values, notes: &mut Notes) -> Option<LinkRoute> {
+    pub(super) fn route(&self, flow: &FlowKeys, notes: &mut Notes) -> Option<LinkRoute> {
         if self.dumbbell {
-            for key in ["from", "to"].into_iter().filter(|key| flow.given(key)) {
-                notes.note(
-                    flow.origin(key),
-                    format!("{key}: a dumbbell has no nodes; use [[node]] and [[link]]"),
-                );
+            for key in [flow.from.key, flow.to.key].into_iter().filter(|key| key.given) {
+                key.note("a dumbbell has no nodes; use [[node]] and [[link]]", notes);
             }
             return (!self.duplex_links.is_empty()).then(|| LinkRoute { links: vec![0], hops: true });
         }
-        let mut end = |key: &str| match flow.text(key) {
-            Some(name) => node(&self.nodes, key, &name, flow.origin(key), notes),
-            None => {
-                if !flow.given(key) && self.whole {
-                    notes.note(
-                        flow.origin,
-                        format!("[[flow]] needs \"{key}\" in a graph: the name of a node"),
-                    );
-                }
-                None
+        let mut end = |end: &Found<String>| {
+            if !end.key.given && self.whole {
+                let text = format!("[[flow]] needs \"{}\" in a graph: the name of a node", end.key.name);
+                notes.note(flow.origin, text);
             }
+            node(&self.nodes, end, notes)
         };
-        let (from, to) = (end("from"), end("to"));
+        let (from, to) = (end(&flow.from), end(&flow.to));
         let (from, to) = (from?, to?);
         if from == to {
-            notes.note(
-                flow.origin("to"),
-                format!("to: the flow starts and ends at the same node, \"{}\"", self.nodes[to]),
-            );
+            let text = format!("the flow starts and ends at the same node, \"{}\"", self.nodes[to]);
+            flow.to.key.note(text, notes);
             return None;
         }
         let links = self.shortest(from, to);
         if links.is_none() && self.whole {
-            let (from, to) = (&self.nodes[from], &self.nodes[to]);
-            notes.note(flow.origin("to"), format!("to: there is no path from \"{from}\" to \"{to}\""));
+            let (from, to) = (self.nodes[from], self.nodes[to]);
+            flow.to.key.note(format!("there is no path from \"{from}\" to \"{to}\""), notes);
         }
-        Some(LinkRoute { links: links?, hops: flow.given("rtt") })
+        Some(LinkRoute { links: links?, hops: flow.rtt.key.given })
     }
 
     /// The shortest path by delay; among equals that of fewer hops, then the first in the file.
@@ -189,7 +161,7 @@ impl LinkGraph {
         None
     }
 
-    fn duplex_link(&self, link: u32) -> &DuplexLink {
+    fn duplex_link(&self, link: u32) -> &DuplexLink<'a> {
         &self.duplex_links[link as usize / 2]
     }
 
@@ -238,85 +210,83 @@ impl LinkRoute {
     }
 }
 
-fn dumbbell(table: Option<Values>, traces: &Traces, notes: &mut Notes) -> LinkGraph {
+fn dumbbell<'a>(keys: Option<&'a BottleneckKeys>, traces: &Traces, notes: &mut Notes) -> LinkGraph<'a> {
     let mut net =
         LinkGraph { duplex_links: Vec::new(), nodes: Vec::new(), access: None, dumbbell: true, whole: false };
-    let Some(table) = table else { return net };
-    let Some(duplex_link) = read_link("bottleneck".into(), &table, (0, 1), traces, notes) else { return net };
-    net.access = Some(table.rate("access_rate").unwrap_or(duplex_link.fastest * 10));
-    net.duplex_links.push(duplex_link);
+    let Some(keys) = keys else { return net };
+    let Some(link) = read_link("bottleneck".into(), &keys.link, (0, 1), traces, notes) else { return net };
+    net.access = Some(keys.access_rate.value.unwrap_or(link.fastest * 10));
+    net.duplex_links.push(link);
     net.whole = true;
     net
 }
 
 /// The link of a table; `None` where a part of it was wrong, which has been noted.
-fn read_link(
+fn read_link<'a>(
     name: String,
-    table: &Values,
+    keys: &'a LinkKeys,
     (from, to): (usize, usize),
     traces: &Traces,
     notes: &mut Notes,
-) -> Option<DuplexLink> {
-    let link_schedule = link_schedule(table, traces, notes);
-    let queue = table.table("queue")?;
-    let limit = |key| Some(Limit { key, spec: queue.capacity(key)?, origin: queue.origin(key) });
-    let LinkSchedule { rate, fastest, schedule } = link_schedule?;
+) -> Option<DuplexLink<'a>> {
+    let LinkSchedule { rate, fastest, schedule } = link_schedule(keys, traces, notes)?;
+    let queue = keys.queue.value.as_ref()?;
     Some(DuplexLink {
         name,
         rate,
         fastest,
         schedule,
-        delay: table.span("delay")?,
-        capacity: limit("capacity")?,
-        mark: queue.has("mark").then(|| limit("mark")).flatten(),
-        loss: table.get("loss").cloned(),
-        table: table.clone(),
+        delay: keys.delay.value?,
+        capacity: queue.limits.capacity.present()?,
+        mark: queue.limits.mark.present(),
         queue,
+        keys,
         from,
         to,
     })
 }
 
-fn duplex_link(link: &Values, nodes: &[String], traces: &Traces, notes: &mut Notes) -> Option<DuplexLink> {
-    let ends = (link.text("from"), link.text("to"));
-    let mut end = |key: &str, name: Option<&String>| node(nodes, key, name?, link.origin(key), notes);
-    let (from, to) = (end("from", ends.0.as_ref()), end("to", ends.1.as_ref()));
+fn duplex_link<'a>(
+    link: &'a GraphLinkKeys,
+    nodes: &[&str],
+    traces: &Traces,
+    notes: &mut Notes,
+) -> Option<DuplexLink<'a>> {
+    let (from, to) = (node(nodes, &link.from, notes), node(nodes, &link.to, notes));
     let (from, to) = (from?, to?);
     if from == to {
-        notes.note(
-            link.origin("to"),
-            format!("to: the link starts and ends at the same node, \"{}\"", nodes[to]),
-        );
+        link.to.key.note(format!("the link starts and ends at the same node, \"{}\"", nodes[to]), notes);
         return None;
     }
-    let name = link.text("name").unwrap_or_else(|| format!("{}-{}", nodes[from], nodes[to]));
-    read_link(name, link, (from, to), traces, notes)
+    let name = link.name.value.clone().unwrap_or_else(|| format!("{}-{}", nodes[from], nodes[to]));
+    read_link(name, &link.link, (from, to), traces, notes)
 }
 
-fn nodes(root: &Values, notes: &mut Notes) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
+fn nodes<'a>(root: &'a ScenarioKeys, notes: &mut Notes) -> Vec<&'a str> {
+    let mut names = Vec::new();
     let mut seen = BTreeSet::new();
-    let tables = root.tables("node").unwrap_or_default();
-    if tables.len() > MOST_NODES {
-        notes.note(root.origin("node"), format!("{} nodes are too many; at most {MOST_NODES}", tables.len()));
+    let nodes = root.node.value.as_deref().unwrap_or_default();
+    if nodes.len() > MOST_NODES {
+        let text = format!("{} nodes are too many; at most {MOST_NODES}", nodes.len());
+        notes.note(root.node.key.origin, text);
     }
-    for table in tables.iter().take(MOST_NODES) {
-        let Some(name) = table.text("name") else { continue };
-        if !seen.insert(name.clone()) {
-            notes.note(table.origin("name"), format!("name: duplicate node name \"{name}\""));
-            continue;
+    for node in nodes.iter().take(MOST_NODES) {
+        let Some(name) = node.name.value.as_deref() else { continue };
+        if seen.insert(name) {
+            names.push(name);
+        } else {
+            node.name.key.note(format!("duplicate node name \"{name}\""), notes);
         }
-        names.push(name);
     }
     names
 }
 
-/// The node of that name.
-fn node(nodes: &[String], key: &str, name: &str, origin: SourceSpan, notes: &mut Notes) -> Option<usize> {
-    let found = nodes.iter().position(|n| n == name);
+/// The node that `end` names.
+fn node(nodes: &[&str], end: &Found<String>, notes: &mut Notes) -> Option<usize> {
+    let name = end.value.as_deref()?;
+    let found = nodes.iter().position(|node| *node == name);
     if found.is_none() {
-        let known: Vec<&str> = nodes.iter().map(String::as_str).collect();
-        notes.note(origin, format!("{key}: unknown node \"{name}\"{}", way_out(name, &known)));
+        end.key.note(format!("unknown node \"{name}\"{}", way_out(name, nodes)), notes);
     }
     found
 }

@@ -7,9 +7,9 @@ use fairhaul_path::{Rates, Schedule};
 use fairhaul_units::{Rate, Span, Time};
 
 use super::capacity_trace::{CapacityTrace, Traces};
+use super::fields::{ChangeKeys, FlowKeys, LinkKeys, RateSpec, TraceKeys};
 use super::loss_rules::loss_rule;
 use super::mistake::Notes;
-use super::reader::{Value, Values};
 
 /// The rate of a link now and later, and its delays; what it loses depends on the flows.
 pub(super) struct LinkSchedule {
@@ -20,68 +20,65 @@ pub(super) struct LinkSchedule {
 }
 
 /// The course of a link; `None` where a part of it was wrong, which has been noted.
-pub(super) fn link_schedule(link: &Values, traces: &Traces, notes: &mut Notes) -> Option<LinkSchedule> {
-    let entries = entries(link);
-    check(&entries, notes);
-    let (rate, rates) = match link.get("rate")? {
-        Value::Rate(rate) => (*rate, steps(*rate, &entries)),
-        Value::Table(table) => {
-            for (_, entry) in entries.iter().filter(|(_, entry)| entry.given("rate")) {
-                notes.note(entry.origin("rate"), "rate: not allowed here, because the rate follows a trace");
+pub(super) fn link_schedule(link: &LinkKeys, traces: &Traces, notes: &mut Notes) -> Option<LinkSchedule> {
+    let changes: Vec<(Time, &ChangeKeys)> = changes(link).collect();
+    check(&changes, notes);
+    let (rate, rates) = match link.rate.value.as_ref()? {
+        RateSpec::Constant(rate) => (*rate, steps(*rate, &changes)),
+        RateSpec::Trace(keys) => {
+            for (_, change) in changes.iter().filter(|(_, change)| change.rate.key.given) {
+                change.rate.key.note("not allowed here, because the rate follows a trace", notes);
             }
-            let trace = trace(table, traces, notes)?;
+            let trace = trace(keys, traces, notes)?;
             (trace.mean, Some(trace.rates))
         }
-        other => unreachable!("rate is {other:?}"),
     };
-    let delays = entries.iter().filter_map(|(at, entry)| Some((*at, entry.span("delay")?))).collect();
+    let delays = changes.iter().filter_map(|(at, change)| Some((*at, change.delay.value?))).collect();
     let fastest = rates.as_ref().and_then(|rates| rates.fastest()).unwrap_or(rate);
     Some(LinkSchedule { rate, fastest, schedule: Schedule { rates, delays, losses: Vec::new() } })
 }
 
 /// From when on a link loses otherwise.
-pub(super) fn losses(link: &Values, flows: &[Values], notes: &mut Notes) -> Vec<(Time, LossRule)> {
+pub(super) fn losses(link: &LinkKeys, flows: &[FlowKeys], notes: &mut Notes) -> Vec<(Time, LossRule)> {
     let mut losses = Vec::new();
-    for (at, entry) in entries(link) {
-        if let Some(value) = entry.get("loss") {
-            losses.push((at, loss_rule(value, flows, notes).unwrap_or(LossRule::Probability(0.0))));
+    for (at, change) in changes(link) {
+        if let Some(spec) = &change.loss.value {
+            losses.push((at, loss_rule(spec, flows, notes).unwrap_or(LossRule::Probability(0.0))));
         }
     }
     losses
 }
 
 /// The entries of a schedule whose time could be read.
-fn entries(link: &Values) -> Vec<(Time, Values)> {
-    let timed = |(_, value)| match value {
-        Value::Table(entry) => Some((Time::ZERO + entry.span("at")?, entry)),
-        other => unreachable!("schedule has {other:?}"),
-    };
-    link.list("schedule").unwrap_or_default().into_iter().filter_map(timed).collect()
+fn changes(link: &LinkKeys) -> impl Iterator<Item = (Time, &ChangeKeys)> {
+    let changes = link.schedule.value.iter().flatten();
+    changes.filter_map(|(_, change)| Some((Time::ZERO + change.at.value?, change)))
 }
 
 /// Times ascend, and something changes at each.
-fn check(entries: &[(Time, Values)], notes: &mut Notes) {
-    for pair in entries.windows(2).filter(|pair| pair[1].0 <= pair[0].0) {
-        let text = format!("at: {} is not later than the {} of the previous entry", pair[1].0, pair[0].0);
-        notes.note(pair[1].1.origin("at"), text);
+fn check(changes: &[(Time, &ChangeKeys)], notes: &mut Notes) {
+    for pair in changes.windows(2).filter(|pair| pair[1].0 <= pair[0].0) {
+        let text = format!("{} is not later than the {} of the previous entry", pair[1].0, pair[0].0);
+        pair[1].1.at.key.note(text, notes);
     }
-    let changes = |entry: &Values| ["rate", "delay", "loss"].iter().any(|key| entry.given(key));
-    for (_, entry) in entries.iter().filter(|(_, entry)| !changes(entry)) {
-        notes.note(entry.origin, "schedule: this entry changes nothing; set \"rate\", \"delay\" or \"loss\"");
+    for (_, change) in changes {
+        if ![change.rate.key, change.delay.key, change.loss.key].iter().any(|key| key.given) {
+            let text = "schedule: this entry changes nothing; set \"rate\", \"delay\" or \"loss\"";
+            notes.note(change.origin, text);
+        }
     }
 }
 
 /// The rates of a schedule, where it has any.
-fn steps(rate: Rate, entries: &[(Time, Values)]) -> Option<Arc<Rates>> {
-    let step = |(at, entry): &(Time, Values)| Some((*at - Time::ZERO, entry.rate_or_zero("rate")?));
+fn steps(rate: Rate, changes: &[(Time, &ChangeKeys)]) -> Option<Arc<Rates>> {
+    let step = |(at, change): &(Time, &ChangeKeys)| Some((*at - Time::ZERO, change.rate.value?));
     let mut steps = vec![(Span::ZERO, Some(rate))];
-    steps.extend(entries.iter().filter_map(step));
+    steps.extend(changes.iter().filter_map(step));
     let ascend = steps.windows(2).all(|pair| pair[0].0 < pair[1].0);
     (steps.len() > 1 && ascend).then(|| Arc::new(Rates::new(&steps, None)))
 }
 
-fn trace(table: &Values, traces: &Traces, notes: &mut Notes) -> Option<CapacityTrace> {
-    let Some(Value::Switch(repeat)) = table.get("repeat") else { return None };
-    let found = traces.open(&table.text("trace")?, *repeat);
-    found.map_err(|text| notes.note(table.origin("trace"), format!("trace: {text}"))).ok()
+fn trace(keys: &TraceKeys, traces: &Traces, notes: &mut Notes) -> Option<CapacityTrace> {
+    let found = traces.open(keys.trace.value.as_ref()?, keys.repeat.value);
+    found.map_err(|text| keys.trace.key.note(text, notes)).ok()
 }

@@ -1,9 +1,12 @@
 //! From the text of a scenario to a [`Study`], or to all of its mistakes.
 //!
 //! The text becomes a tree (`toml_tree`), `--set` and `[sweep]` alter it (`assign`), the tables of keys
-//! (`fields`, written in the language of `field`) say what is read from it (`reader`, `quantities`), and
-//! `resolve` makes a scenario of the values (`link_graph`, `link_schedule`, `capacity_trace`, `impairments`,
-//! `loss_rules`, `flow_spec`).
+//! (`fields`, written with `macros`) become structs that are read from it (`reader`, `kinds`, `quantities`,
+//! `parameters`), and `resolve` makes a scenario of their values (`link_graph`, `link_schedule`, `capacity_trace`,
+//! `impairments`, `loss_rules`, `flow_spec`). What schema and page are made from is in the language of `field`.
+
+#[macro_use]
+mod macros;
 
 mod assign;
 mod capacity_trace;
@@ -12,10 +15,12 @@ mod fields;
 mod flow_names;
 mod flow_spec;
 mod impairments;
+mod kinds;
 mod link_graph;
 mod link_schedule;
 mod loss_rules;
 mod mistake;
+mod parameters;
 mod presets;
 mod quantities;
 mod queue_choice;
@@ -32,9 +37,10 @@ pub use capacity_trace::check as check_trace;
 pub(crate) use field::described;
 pub use field::{Accepts, Fallback, Field, Shape, Words};
 pub use fields::SCENARIO;
-pub(crate) use fields::{QUEUE, RECOVERY, SIZE_WORDS, SLOW_START, TRAFFIC_WORDS};
+pub(crate) use fields::{QueueKeys, SizeWords, TrafficWords};
 pub use mistake::{Mistake, Mistakes, printable};
 use mistake::{Notes, SourceSpan};
+pub(crate) use reader::Choice;
 use toml_tree::{Node, TomlValue, fragment, parse};
 
 /// Runs of one sweep, and flows over all of them.
@@ -165,8 +171,8 @@ fn free(axes: Vec<Axis>, tree: &Node, fixed: &[(SourceSpan, Vec<Target>)], notes
 
 /// The scenario of a tree.
 fn scenario(tree: &Node, context: &FileContext, notes: &mut Notes) -> Option<Scenario> {
-    let values = reader::table(&presets::filled(tree), &SCENARIO, &[], notes)?;
-    resolve::resolve(&values, context.stem, &context.traces, notes)
+    let keys = reader::table(&presets::filled(tree), notes)?;
+    resolve::resolve(&keys, context.stem, &context.traces, notes)
 }
 
 /// The runs of a sweep.

@@ -46,6 +46,15 @@ pub(crate) enum CapacitySpec {
     Bdp(u64),
 }
 
+/// A burst as asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum BurstSpec {
+    /// So many packets.
+    Packets(u64),
+    /// So many bytes.
+    Bytes(Bytes),
+}
+
 /// A value and what stands in its place: the phrase for a wrong type.
 pub(crate) fn unwanted(accepts: &Accepts, node: &Node) -> String {
     let found = clip(&node.to_string());
@@ -131,6 +140,23 @@ pub(crate) fn number(node: &Node, least: f64, most: f64, open: bool) -> Option<R
     } else {
         Err(format!("wanted a number{}, not {}", bounds(least, most, open), clip(&node.to_string())))
     })
+}
+
+/// A whole number within bounds.
+pub(crate) fn whole(node: &Node, least: u64, most: u64) -> Option<Result<u64, String>> {
+    let TomlValue::Whole(whole) = node.value else { return None };
+    let inside = u64::try_from(whole).ok().filter(|n| (least..=most).contains(n));
+    Some(inside.ok_or_else(|| format!("wanted {}, not {whole}", Accepts::Whole { least, most }.wanted())))
+}
+
+/// A name that a path of keys can hold.
+pub(crate) fn name(text: &str) -> Result<String, String> {
+    let fits = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "-_".contains(c));
+    if fits {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("wanted {}, not \"{}\"", Accepts::Name.wanted(), clip(text)))
+    }
 }
 
 /// So many per second.
@@ -273,7 +299,7 @@ fn unit_meant(unit: &str) -> Option<&'static str> {
 }
 
 /// What leaves in one burst: packets, or bytes.
-pub(crate) fn burst(text: &str) -> Result<CapacitySpec, String> {
+pub(crate) fn burst(text: &str) -> Result<BurstSpec, String> {
     let bounds = |fits: bool, most: &dyn Display| {
         if fits { Ok(()) } else { Err(format!("\"{}\" is too large; at most {most}", clip(text))) }
     };
@@ -282,14 +308,14 @@ pub(crate) fn burst(text: &str) -> Result<CapacitySpec, String> {
             Ok(0) => Err("0 packets is too small; at least \"1 packet\"".into()),
             Ok(packets) => {
                 bounds(packets <= MOST_IN_BURST, &format!("{MOST_IN_BURST} packets"))?;
-                Ok(CapacitySpec::Packets(packets))
+                Ok(BurstSpec::Packets(packets))
             }
             Err(_) => Err(format!("\"{}\" is not a whole number of packets", clip(text))),
         },
         None => match text.parse::<Bytes>() {
             Ok(size) => {
                 bounds(size <= LARGEST_BURST, &LARGEST_BURST)?;
-                Ok(CapacitySpec::Bytes(size))
+                Ok(BurstSpec::Bytes(size))
             }
             Err(_) => {
                 Err(format!("\"{}\" is not a burst size; wanted {}", clip(text), Accepts::Burst.wanted()))
@@ -335,9 +361,9 @@ mod tests {
 
     #[test]
     fn bursts_are_packets_or_bytes() {
-        assert_eq!(burst("16 packets"), Ok(CapacitySpec::Packets(16)));
-        assert_eq!(burst("1 packet"), Ok(CapacitySpec::Packets(1)));
-        assert_eq!(burst("64 kB"), Ok(CapacitySpec::Bytes(Bytes(64_000))));
+        assert_eq!(burst("16 packets"), Ok(BurstSpec::Packets(16)));
+        assert_eq!(burst("1 packet"), Ok(BurstSpec::Packets(1)));
+        assert_eq!(burst("64 kB"), Ok(BurstSpec::Bytes(Bytes(64_000))));
         for wrong in
             ["", "16", "0 packets", "1.5 packets", "-1 packets", "2 ms", "1 bdp", "1 GB", "9999999 packets"]
         {

@@ -3,20 +3,15 @@
 use fairhaul_path::queue::{QueueChoice, Site};
 use fairhaul_units::Bytes;
 
+use super::fields::QueueKeys;
 use super::mistake::Notes;
-use super::reader::Values;
 
 /// The queue of a table at `site`; `None` where its parameters do not fit, which has been noted.
-pub(super) fn queue(table: &Values, site: &Site, largest: Bytes, notes: &mut Notes) -> Option<QueueChoice> {
-    let mut choice =
-        QueueChoice::named(table.shape.name).expect("every word for a queue is in the catalogue");
-    for parameter in choice.entry.parameters {
-        if let Some(value) = table.number(parameter.name) {
-            choice.settings.set(parameter.name, value);
-        }
-    }
+pub(super) fn queue(keys: &QueueKeys, site: &Site, largest: Bytes, notes: &mut Notes) -> Option<QueueChoice> {
     let refused = |refusal: fairhaul_path::queue::Refusal| {
-        notes.note(table.origin(refusal.parameter), format!("{}: {}", refusal.parameter, refusal.text));
+        // If it is none of its parameters, it is the capacity.
+        let key = keys.parameters.iter().find(|key| key.name == refusal.parameter);
+        key.unwrap_or(&keys.limits.capacity.key).note(refusal.text, notes);
     };
-    choice.resolved(site, largest).map_err(refused).ok()
+    keys.choice.clone().resolved(site, largest).map_err(refused).ok()
 }

@@ -3,123 +3,139 @@
 //! What a single value can get wrong is found here; what two values get wrong together is found
 //! where they are resolved. A value that was wrong is as if left out, so that the rest is read.
 
-use fairhaul_cc::{ControllerChoice, entries, entry};
-use fairhaul_units::{Bytes, Kind, Parameter, Rate, Settings, Span};
+use std::fmt::Display;
+use std::marker::PhantomData;
 
-use super::field::{Accepts, Fallback, Field, Shape, Words};
+use super::field::{Accepts, Field, Shape, Words};
 use super::mistake::{Notes, SourceSpan, clip, way_out};
-use super::quantities::{self, CapacitySpec, RoundTrips, numeric, unwanted};
+use super::quantities::{self, numeric, unwanted};
 use super::toml_tree::{Node, TomlEntry, TomlValue, fragment};
-use crate::Start;
 
-/// A value that was read.
-#[derive(Clone, Debug)]
-pub(crate) enum Value {
-    Text(String),
-    Span(Span),
-    Rate(Rate),
-    RateOrZero(Option<Rate>),
-    Size(Bytes),
-    Number(f64),
-    Whole(u64),
-    Switch(bool),
-    RoundTrips(RoundTrips),
-    Start(Start),
-    Capacity(CapacitySpec),
-    Controller(ControllerChoice),
-    List(Vec<(SourceSpan, Value)>),
-    /// A table, or a word and its parameters.
-    Table(Values),
-    Tables(Vec<Values>),
+/// A type of value: what a key of it accepts, and how it is read.
+pub(crate) trait FromToml {
+    /// What is read.
+    type Value;
+    /// What the key accepts.
+    const ACCEPTS: Accepts;
+
+    /// The value of `node`, which stands under `key`. `None`: it is wrong, which has been noted.
+    fn read(node: &Node, key: &str, notes: &mut Notes) -> Option<Self::Value>;
 }
 
-/// The values of a table, in the order of its shape.
-#[derive(Clone, Debug)]
-pub(crate) struct Values {
-    /// Which table, or which word.
-    pub(crate) shape: &'static Shape,
-    /// Where it stands.
+/// A table of keys, as `table!` makes it.
+pub(crate) trait Table: FromToml<Value = Self> + Sized {
+    /// Its keys.
+    const SHAPE: Shape;
+
+    /// Reads the keys.
+    fn from_entries(entries: &Entries, notes: &mut Notes) -> Self;
+}
+
+/// Words to choose from, as `words!` makes them.
+pub(crate) trait Choice: FromToml {
+    /// The words.
+    const WORDS: Words;
+}
+
+/// A key of a table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Key {
+    /// As it stands in TOML.
+    pub(crate) name: &'static str,
+    /// Where it stands; the place of its table where it was left out.
     pub(crate) origin: SourceSpan,
-    values: Vec<(SourceSpan, Option<Value>)>,
-    given: Vec<bool>,
+    /// Whether the user wrote it, rightly or wrongly.
+    pub(crate) given: bool,
 }
 
-impl Values {
-    /// The value of `name`; `None` where it was left out without a default, or wrong.
-    pub(crate) fn get(&self, name: &str) -> Option<&Value> {
-        self.values[self.index(name)].1.as_ref()
-    }
-
-    /// Where the value of `name` stands; the table's own place where it does not.
-    pub(crate) fn origin(&self, name: &str) -> SourceSpan {
-        self.values[self.index(name)].0
-    }
-
-    /// Whether `name` is a key of this table.
-    pub(crate) fn has(&self, name: &str) -> bool {
-        self.shape.fields.iter().any(|field| field.name == name)
-    }
-
-    /// Whether the user wrote `name`, rightly or wrongly.
-    pub(crate) fn given(&self, name: &str) -> bool {
-        self.given[self.index(name)]
-    }
-
-    fn index(&self, name: &str) -> usize {
-        let found = self.shape.fields.iter().position(|f| f.name == name);
-        found.expect("the code asks only for keys of the table")
+impl Key {
+    /// Notes a mistake in its value.
+    pub(crate) fn note(self, text: impl Display, notes: &mut Notes) {
+        notes.note(self.origin, format!("{}: {text}", self.name));
     }
 }
 
-/// Typed access: asking for another type than the table's is a fault of ours.
-macro_rules! access {
-    ($($method:ident: $variant:ident -> $type:ty),+ $(,)?) => {
-        impl Values {
-            $(pub(crate) fn $method(&self, name: &str) -> Option<$type> {
-                match self.get(name) {
-                    None => None,
-                    Some(Value::$variant(value)) => Some(value.clone()),
-                    Some(other) => unreachable!("{name} is {other:?}"),
-                }
-            })+
+/// A key and its value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Keyed<T> {
+    pub(crate) key: Key,
+    pub(crate) value: T,
+}
+
+/// A key whose value may be missing or wrong.
+pub(crate) type Found<T> = Keyed<Option<T>>;
+
+impl<T: Copy> Found<T> {
+    /// The key with its value, where it has one.
+    pub(crate) fn present(&self) -> Option<Keyed<T>> {
+        self.value.map(|value| Keyed { key: self.key, value })
+    }
+}
+
+/// What the file has of a table.
+pub(crate) struct Entries<'a> {
+    pub(crate) shape: &'static Shape,
+    /// Where the table stands.
+    pub(crate) origin: SourceSpan,
+    /// Those that are keys of the table.
+    known: Vec<&'a TomlEntry>,
+}
+
+impl<'a> Entries<'a> {
+    /// The entries of a table of `shape`; those in `skip` are read elsewhere.
+    fn new(
+        entries: &'a [TomlEntry],
+        origin: SourceSpan,
+        shape: &'static Shape,
+        skip: &[&str],
+        notes: &mut Notes,
+    ) -> Entries<'a> {
+        let keys: Vec<&str> = shape.fields.iter().map(|f| f.name).collect();
+        let (known, unknown): (Vec<_>, Vec<_>) = entries.iter().partition(|e| keys.contains(&e.key.as_str()));
+        for entry in unknown.into_iter().filter(|e| !skip.contains(&e.key.as_str())) {
+            let key = clip(&entry.key);
+            let text = format!("\"{key}\" is not a key of {}{}", title(shape), way_out(&key, &keys));
+            notes.note(entry.origin, text);
         }
-    };
-}
-
-access! {
-    text: Text -> String,
-    span: Span -> Span,
-    rate: Rate -> Rate,
-    rate_or_zero: RateOrZero -> Option<Rate>,
-    size: Size -> Bytes,
-    number: Number -> f64,
-    whole: Whole -> u64,
-    round_trips: RoundTrips -> RoundTrips,
-    start: Start -> Start,
-    capacity: Capacity -> CapacitySpec,
-    controller: Controller -> ControllerChoice,
-    list: List -> Vec<(SourceSpan, Value)>,
-    table: Table -> Values,
-    tables: Tables -> Vec<Values>,
-}
-
-/// Reads a table of `shape`; keys in `skip` are read elsewhere.
-pub(crate) fn table(node: &Node, shape: &'static Shape, skip: &[&str], notes: &mut Notes) -> Option<Values> {
-    let TomlValue::Table(entries) = &node.value else {
-        notes.note(node.origin, format!("{} must be a table, not {}", shape.name, clip(&node.to_string())));
-        return None;
-    };
-    let known: Vec<&str> = shape.fields.iter().map(|f| f.name).collect();
-    for entry in
-        entries.iter().filter(|e| !known.contains(&e.key.as_str()) && !skip.contains(&e.key.as_str()))
-    {
-        let key = clip(&entry.key);
-        notes.note(
-            entry.origin,
-            format!("\"{key}\" is not a key of {}{}", title(shape), way_out(&key, &known)),
-        );
+        Entries { shape, origin, known }
     }
-    Some(values(entries, node.origin, shape, notes))
+
+    /// The value of a key, as `read` takes it from its node.
+    pub(crate) fn keyed<T>(&self, name: &'static str, read: impl FnOnce(&Node) -> Option<T>) -> Found<T> {
+        let entry = self.known.iter().find(|e| e.key == name);
+        let origin = entry.map_or(self.origin, |e| e.origin);
+        Keyed { key: Key { name, origin, given: entry.is_some() }, value: entry.and_then(|e| read(&e.node)) }
+    }
+
+    /// The value of a key that may be left out.
+    pub(crate) fn optional<T: FromToml>(&self, name: &'static str, notes: &mut Notes) -> Found<T::Value> {
+        self.keyed(name, |node| T::read(node, name, notes))
+    }
+
+    /// The value of a key that must be there.
+    pub(crate) fn required<T: FromToml>(&self, name: &'static str, notes: &mut Notes) -> Found<T::Value> {
+        let read = self.optional::<T>(name, notes);
+        if !read.key.given {
+            let text = format!("{} needs \"{name}\": {}", title(self.shape), T::ACCEPTS.wanted());
+            notes.note(self.origin, text);
+        }
+        read
+    }
+
+    /// The value of a key, or what `toml` says.
+    pub(crate) fn default<T: FromToml>(
+        &self,
+        name: &'static str,
+        toml: &str,
+        notes: &mut Notes,
+    ) -> Keyed<T::Value> {
+        let Keyed { key, value } = self.optional::<T>(name, notes);
+        let default = || {
+            let read = T::read(&fragment(toml, self.origin), name, &mut Notes::default());
+            read.expect("the default of a key is one of its values")
+        };
+        Keyed { key, value: value.unwrap_or_else(default) }
+    }
 }
 
 /// What a shape is called in a sentence.
@@ -128,128 +144,111 @@ fn title(shape: &Shape) -> String {
     if quoted { format!("\"{}\"", shape.name) } else { shape.name.to_owned() }
 }
 
-fn values(entries: &[TomlEntry], origin: SourceSpan, shape: &'static Shape, notes: &mut Notes) -> Values {
-    let mut values = Values { shape, origin, values: Vec::new(), given: Vec::new() };
-    for field in shape.fields {
-        let found = entries.iter().find(|e| e.key == field.name);
-        let read = found.and_then(|e| read(&e.node, field.name, &field.accepts, notes));
-        if found.is_none() && matches!(field.fallback, Fallback::Required) {
-            let text = format!("{} needs \"{}\": {}", title(shape), field.name, field.accepts.wanted());
-            notes.note(origin, text);
-        }
-        let place = found.map_or(origin, |e| e.origin);
-        values.values.push((place, read.or_else(|| fallback(field, origin))));
-        values.given.push(found.is_some());
+/// How many fields tables have together.
+pub(crate) const fn total(parts: &[&[Field]]) -> usize {
+    match parts {
+        [first, rest @ ..] => first.len() + total(rest),
+        [] => 0,
     }
-    values
 }
 
-/// The value of a key that was left out.
-fn fallback(field: &'static Field, origin: SourceSpan) -> Option<Value> {
-    let text = match (&field.fallback, &field.accepts) {
-        (Fallback::Value(text), _) => text,
-        (Fallback::Described, Accepts::Described(parameter)) => {
-            return Some(Value::Number(parameter.default));
+/// The fields of tables as those of one.
+pub(crate) const fn joined<const N: usize>(parts: &[&[Field]]) -> [Field; N] {
+    let mut fields = [parts[0][0]; N];
+    let (mut at, mut part) = (0, 0);
+    while part < parts.len() {
+        let mut field = 0;
+        while field < parts[part].len() {
+            fields[at] = parts[part][field];
+            (at, field) = (at + 1, field + 1);
         }
-        _ => return None,
+        part += 1;
+    }
+    assert!(at == N, "there is a place for every field");
+    fields
+}
+
+/// Reads a table.
+pub(crate) fn table<T: Table>(node: &Node, notes: &mut Notes) -> Option<T> {
+    let TomlValue::Table(entries) = &node.value else {
+        let text = format!("{} must be a table, not {}", T::SHAPE.name, clip(&node.to_string()));
+        notes.note(node.origin, text);
+        return None;
     };
-    let mut notes = Notes::default();
-    let got = read(&fragment(text, origin), field.name, &field.accepts, &mut notes);
-    debug_assert!(notes.is_empty(), "the default of {} is one of its values", field.name);
-    got
+    let entries = Entries::new(entries, node.origin, &T::SHAPE, &[], notes);
+    Some(T::from_entries(&entries, notes))
 }
 
-/// Reads one value.
-fn read(node: &Node, key: &str, accepts: &'static Accepts, notes: &mut Notes) -> Option<Value> {
-    match accepts {
-        Accepts::Either(all) => match all.iter().find(|a| fits(node, a)) {
-            Some(one) => read(node, key, one, notes),
-            None => refuse(node, key, unwanted(accepts, node), notes),
-        },
-        Accepts::List(of) => {
-            let TomlValue::List(nodes) = &node.value else {
-                return refuse(node, key, unwanted(accepts, node), notes);
-            };
-            if nodes.is_empty() {
-                return refuse(node, key, "the list is empty".into(), notes);
+/// Reads a word, alone or in a table with its keys: which of `words` it is, and the keys.
+pub(crate) fn word<'a>(
+    node: &'a Node,
+    key: &str,
+    words: &'static Words,
+    notes: &mut Notes,
+) -> Option<(usize, Entries<'a>)> {
+    let known: Vec<&str> = words.cases.iter().map(|c| c.name).collect();
+    let (chosen, entries): (&Node, &[TomlEntry]) = match &node.value {
+        TomlValue::Text(_) => (node, &[]),
+        TomlValue::Table(entries) => match node.get(words.tag) {
+            Some(tag) => (tag, entries),
+            None => {
+                let text = format!("needs \"{}\": one of {}", words.tag, known.join(", "));
+                return refuse(node, key, text, notes);
             }
-            let all = nodes.iter().filter_map(|n| read(n, key, of, notes).map(|got| (n.origin, got)));
-            Some(Value::List(all.collect()))
-        }
-        Accepts::Table(shape) => table(node, shape, &[], notes).map(Value::Table),
-        Accepts::Tables(shape) => {
-            let TomlValue::List(nodes) = &node.value else {
-                return refuse(node, key, unwanted(accepts, node), notes);
-            };
-            Some(Value::Tables(nodes.iter().filter_map(|n| table(n, shape, &[], notes)).collect()))
-        }
-        Accepts::Words(words) => word(node, key, words, accepts, notes).map(Value::Table),
-        Accepts::Controller => controller(node, notes).map(Value::Controller),
-        Accepts::Described(parameter) => match setting(node, parameter) {
-            Ok(value) => Some(Value::Number(value)),
-            Err(text) => refuse(node, key, text, notes),
         },
-        // Taken out of the tree before it is read.
-        Accepts::Sweep => None,
-        _ => match single(node, accepts) {
-            Some(Ok(got)) => Some(got),
-            Some(Err(text)) => refuse(node, key, text, notes),
-            None => refuse(node, key, unwanted(accepts, node), notes),
-        },
+        _ => return refuse(node, key, unwanted(&Accepts::Words(words), node), notes),
+    };
+    let Some(text) = chosen.text() else {
+        return refuse(chosen, key, format!("{} must be one of {}", words.tag, known.join(", ")), notes);
+    };
+    let Some(index) = known.iter().position(|word| *word == text) else {
+        let text = clip(text);
+        notes.note(chosen.origin, format!("unknown {key} \"{text}\"{}", way_out(&text, &known)));
+        return None;
+    };
+    Some((index, Entries::new(entries, node.origin, &words.cases[index], &[words.tag], notes)))
+}
+
+/// A list, whose values are all of one type.
+impl<T: FromToml> FromToml for Vec<T> {
+    type Value = Vec<(SourceSpan, T::Value)>;
+    const ACCEPTS: Accepts = Accepts::List(&T::ACCEPTS);
+
+    fn read(node: &Node, key: &str, notes: &mut Notes) -> Option<Self::Value> {
+        let TomlValue::List(nodes) = &node.value else {
+            return refuse(node, key, unwanted(&Self::ACCEPTS, node), notes);
+        };
+        if nodes.is_empty() {
+            return refuse(node, key, "the list is empty".into(), notes);
+        }
+        Some(nodes.iter().filter_map(|n| T::read(n, key, notes).map(|value| (n.origin, value))).collect())
     }
 }
 
-fn refuse<T>(node: &Node, key: &str, text: String, notes: &mut Notes) -> Option<T> {
+/// An array of tables.
+pub(crate) struct Tables<T>(PhantomData<T>);
+
+impl<T: Table> FromToml for Tables<T> {
+    type Value = Vec<T>;
+    const ACCEPTS: Accepts = Accepts::Tables(&T::SHAPE);
+
+    fn read(node: &Node, key: &str, notes: &mut Notes) -> Option<Vec<T>> {
+        let TomlValue::List(nodes) = &node.value else {
+            return refuse(node, key, unwanted(&Self::ACCEPTS, node), notes);
+        };
+        Some(nodes.iter().filter_map(|n| table(n, notes)).collect())
+    }
+}
+
+/// Notes what is wrong with the value of `key`.
+pub(crate) fn refuse<T>(node: &Node, key: &str, text: String, notes: &mut Notes) -> Option<T> {
     notes.note(node.origin, format!("{key}: {text}"));
     None
 }
 
-/// A value without parts; `None` where it is of another type.
-fn single(node: &Node, accepts: &Accepts) -> Option<Result<Value, String>> {
-    let text = || node.text();
-    Some(match *accepts {
-        Accepts::Text => Ok(Value::Text(text()?.to_owned())),
-        Accepts::Name => name(text()?).map(Value::Text),
-        Accepts::Span { least, most } => quantities::span(text()?, least, most).map(Value::Span),
-        Accepts::Rate => quantities::rate(text()?).map(Value::Rate),
-        Accepts::RateOrZero => quantities::rate_or_zero(text()?).map(Value::RateOrZero),
-        Accepts::Size { least, most } => quantities::size(text()?, least, most).map(Value::Size),
-        Accepts::Number { least, most, open } => {
-            quantities::number(node, least, most, open)?.map(Value::Number)
-        }
-        Accepts::Whole { least, most } => {
-            let TomlValue::Whole(whole) = node.value else { return None };
-            let inside = u64::try_from(whole).ok().filter(|n| (least..=most).contains(n));
-            inside.map(Value::Whole).ok_or_else(|| format!("wanted {}, not {whole}", accepts.wanted()))
-        }
-        Accepts::Switch => match node.value {
-            TomlValue::Switch(switch) => Ok(Value::Switch(switch)),
-            _ => return None,
-        },
-        Accepts::Frequency => quantities::frequency(text()?).map(Value::Number),
-        Accepts::RoundTrips => quantities::round_trips(node)?.map(Value::RoundTrips),
-        Accepts::Start => quantities::start(text()?).map(Value::Start),
-        Accepts::Overhead => quantities::overhead(text()?).map(Value::Span),
-        Accepts::Burst => quantities::burst(text()?).map(Value::Capacity),
-        Accepts::Capacity => quantities::capacity(text()?).map(Value::Capacity),
-        _ => unreachable!("{accepts:?} has parts"),
-    })
-}
-
-/// A name that a path of keys can hold.
-fn name(text: &str) -> Result<String, String> {
-    let fits = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "-_".contains(c));
-    if fits {
-        Ok(text.to_owned())
-    } else {
-        Err(format!("wanted {}, not \"{}\"", Accepts::Name.wanted(), clip(text)))
-    }
-}
-
 /// Whether a value looks like one of this kind, rightly written or not.
-fn fits(node: &Node, accepts: &Accepts) -> bool {
+pub(crate) fn fits(node: &Node, accepts: &Accepts) -> bool {
     match (&node.value, accepts) {
-        (TomlValue::Text(_), Accepts::Either(all)) => all.iter().any(|a| fits(node, a)),
         (TomlValue::Text(text), Accepts::Words(_)) => !numeric(text),
         (TomlValue::Text(_), Accepts::Overhead) => true, // "uniform …" begins with a word
         (TomlValue::Text(text), _) => quantities::quantity(accepts) && numeric(text),
@@ -257,142 +256,5 @@ fn fits(node: &Node, accepts: &Accepts) -> bool {
         (TomlValue::Switch(_), _) => matches!(accepts, Accepts::Switch),
         (TomlValue::Table(_), _) => matches!(accepts, Accepts::Table(_) | Accepts::Words(_)),
         _ => false,
-    }
-}
-
-/// A word, alone or in a table with its parameters.
-fn word(
-    node: &Node,
-    key: &str,
-    words: &'static Words,
-    accepts: &Accepts,
-    notes: &mut Notes,
-) -> Option<Values> {
-    let known: Vec<&str> = words.cases.iter().map(|c| c.name).collect();
-    let (chosen, entries): (&Node, &[TomlEntry]) = match &node.value {
-        TomlValue::Text(_) => (node, &[]),
-        TomlValue::Table(entries) => match node.get(words.tag) {
-            Some(tag) => (tag, entries),
-            None => {
-                return refuse(
-                    node,
-                    key,
-                    format!("needs \"{}\": one of {}", words.tag, known.join(", ")),
-                    notes,
-                );
-            }
-        },
-        _ => return refuse(node, key, unwanted(accepts, node), notes),
-    };
-    let Some(text) = chosen.text() else {
-        return refuse(chosen, key, format!("{} must be one of {}", words.tag, known.join(", ")), notes);
-    };
-    let Some(case) = words.cases.iter().find(|c| c.name == text) else {
-        let text = clip(text);
-        notes.note(chosen.origin, format!("unknown {key} \"{text}\"{}", way_out(&text, &known)));
-        return None;
-    };
-    let as_table = Node { value: TomlValue::Table(entries.to_vec()), origin: node.origin };
-    table(&as_table, case, &[words.tag], notes)
-}
-
-/// A controller of the catalogue, alone or in a table with its parameters.
-fn controller(node: &Node, notes: &mut Notes) -> Option<ControllerChoice> {
-    let known: Vec<&str> = entries().iter().map(|e| e.name).collect();
-    let (chosen, given): (&Node, &[TomlEntry]) = match &node.value {
-        TomlValue::Table(entries) => match node.get("kind") {
-            Some(kind) => (kind, entries),
-            None => {
-                return refuse(
-                    node,
-                    "controller",
-                    format!("needs \"kind\": one of {}", known.join(", ")),
-                    notes,
-                );
-            }
-        },
-        _ => (node, &[]),
-    };
-    let Some(name) = chosen.text() else {
-        return refuse(chosen, "controller", unwanted(&Accepts::Controller, chosen), notes);
-    };
-    let Some(entry) = entry(name) else {
-        let name = clip(name);
-        notes.note(chosen.origin, format!("unknown controller \"{name}\"{}", way_out(&name, &known)));
-        return None;
-    };
-    let mut settings = Settings::defaults(entry.parameters);
-    let keys: Vec<&str> = entry.parameters.iter().map(|p| p.name).collect();
-    for entry in given.iter().filter(|e| e.key != "kind") {
-        let Some(parameter) = keys.iter().position(|k| *k == entry.key) else {
-            let key = clip(&entry.key);
-            notes.note(
-                entry.origin,
-                format!("controller \"{name}\" has no parameter \"{key}\"{}", way_out(&key, &keys)),
-            );
-            continue;
-        };
-        let parameter = &parameters(name)[parameter];
-        match setting(&entry.node, parameter) {
-            Ok(value) => settings.set(parameter.name, value),
-            Err(text) => notes.note(entry.node.origin, format!("{}: {text}", parameter.name)),
-        }
-    }
-    Some(ControllerChoice { entry, settings })
-}
-
-fn parameters(controller: &str) -> &'static [Parameter] {
-    entry(controller).map_or(&[], |entry| entry.parameters)
-}
-
-/// The value of a parameter as its number.
-fn setting(node: &Node, parameter: &Parameter) -> Result<f64, String> {
-    let wrong = |wanted: String| format!("wanted {wanted}, not {}", clip(&node.to_string()));
-    match parameter.kind {
-        Kind::Number { least, most, unit } => {
-            let range = format!(
-                "a number{}{}{unit}",
-                super::field::bounds(least, most, false),
-                if unit.is_empty() { "" } else { " " }
-            );
-            quantities::number(node, least, most, false).and_then(Result::ok).ok_or_else(|| wrong(range))
-        }
-        Kind::Whole { least, most } => {
-            let accepts = Accepts::Whole { least, most };
-            match single(node, &accepts) {
-                Some(Ok(Value::Whole(whole))) => Ok(whole as f64),
-                _ => Err(wrong(accepts.wanted())),
-            }
-        }
-        Kind::Switch => match node.value {
-            TomlValue::Switch(switch) => Ok(f64::from(u8::from(switch))),
-            _ => Err(wrong(Accepts::Switch.wanted())),
-        },
-        Kind::Word(words) => match node.text().and_then(|text| words.iter().position(|w| *w == text)) {
-            Some(index) => Ok(index as f64),
-            None => Err(wrong(format!("one of {}", words.join(", ")))),
-        },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_parameter_takes_what_its_kind_says() {
-        let parameter = |kind| Parameter { name: "p", kind, default: 0.0, help: "" };
-        let set = |text: &str, kind| setting(&fragment(text, SourceSpan::Line(1)), &parameter(kind));
-        let number = Kind::Number { least: 0.0, most: 100.0, unit: "/s" };
-        assert_eq!(set("10", number), Ok(10.0));
-        assert_eq!(set("0.5", number), Ok(0.5));
-        assert_eq!(set("101", number), Err("wanted a number from 0 to 100 /s, not 101".into()));
-        assert_eq!(set("nan", number), Err("wanted a number from 0 to 100 /s, not NaN".into()));
-        assert_eq!(set("3", Kind::Whole { least: 1, most: 4 }), Ok(3.0));
-        assert!(set("3.5", Kind::Whole { least: 1, most: 4 }).is_err());
-        assert_eq!(set("true", Kind::Switch), Ok(1.0));
-        assert!(set("1", Kind::Switch).is_err());
-        assert_eq!(set("linux", Kind::Word(&["kelly", "linux"])), Ok(1.0));
-        assert_eq!(set("x", Kind::Word(&["a", "b"])), Err("wanted one of a, b, not \"x\"".into()));
     }
 }

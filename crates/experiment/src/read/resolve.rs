@@ -4,19 +4,20 @@ use std::collections::BTreeSet;
 
 use fairhaul_path::Schedule;
 use fairhaul_path::impair::Impairments;
-use fairhaul_path::queue::{self, Capacity, Site};
+use fairhaul_path::queue::{Capacity, Site};
 use fairhaul_units::{Bytes, Rate, SENDER, Span};
 
 use super::capacity_trace::Traces;
+use super::fields::{FlowKeys, ScenarioKeys};
 use super::flow_spec::FlowSpec;
 use super::impairments::impairments;
-use super::link_graph::{DuplexLink, Limit, LinkGraph};
+use super::link_graph::{DuplexLink, LinkGraph};
 use super::link_schedule::losses;
 use super::loss_rules::loss_rule;
-use super::mistake::{Notes, SourceSpan};
+use super::mistake::Notes;
 use super::quantities::CapacitySpec;
 use super::queue_choice::queue;
-use super::reader::Values;
+use super::reader::{Key, Keyed};
 use crate::{LinkSpec, Scenario, Traffic};
 
 /// Flows of one scenario, and transfers of one run.
@@ -24,43 +25,42 @@ pub(super) const MOST_FLOWS: u64 = 1_000_000;
 const MOST_TRANSFERS: f64 = 1e7;
 
 /// The scenario of `root`; `None` where anything was wrong, which has been noted.
-pub(super) fn resolve(root: &Values, stem: &str, traces: &Traces, notes: &mut Notes) -> Option<Scenario> {
-    let duration = root.span("duration");
-    let warmup = root.span("warmup");
-    if let (Some(duration), Some(warmup)) = (duration, warmup)
-        && warmup >= duration
-    {
-        notes.note(
-            root.origin("warmup"),
-            format!("warmup: {warmup} must be shorter than the run of {duration}"),
-        );
+pub(super) fn resolve(
+    root: &ScenarioKeys,
+    stem: &str,
+    traces: &Traces,
+    notes: &mut Notes,
+) -> Option<Scenario> {
+    let (duration, warmup) = (root.duration.value, root.warmup.value);
+    if let Some(duration) = duration.filter(|duration| warmup >= *duration) {
+        root.warmup.key.note(format!("{warmup} must be shorter than the run of {duration}"), notes);
     }
     let net = LinkGraph::read(root, traces, notes);
-    let tables = root.tables("flow").unwrap_or_default();
-    flows_fit(&tables, root.origin("flow"), root.given("flow"), notes)?;
-    let packet = root.size("packet").unwrap_or(Bytes(1000));
+    let tables = root.flow.value.as_deref().unwrap_or_default();
+    flows_fit(tables, root.flow.key, notes)?;
+    let packet = root.packet.value;
     let flow_specs: Vec<FlowSpec> =
-        tables.iter().filter_map(|t| FlowSpec::read(t, packet, duration, &net, notes)).collect();
-    affordable(&flow_specs, duration, root.origin("flow"), notes);
-    let largest = tables.iter().map(|table| table.size("packet").unwrap_or(packet)).max().unwrap_or(packet);
-    routers_fit(&net, root.origin("link"), notes);
+        tables.iter().filter_map(|keys| FlowSpec::read(keys, packet, duration, &net, notes)).collect();
+    affordable(&flow_specs, duration, root.flow.key, notes);
+    let largest = tables.iter().map(|keys| keys.packet.value.unwrap_or(packet)).max().unwrap_or(packet);
+    routers_fit(&net, root.link.key, notes);
     routers_answer(&flow_specs, &net, notes);
-    let links = links(&net, &Flows { tables: &tables, flow_specs: &flow_specs, largest }, notes);
+    let links = links(&net, &Flows { tables, flow_specs: &flow_specs, largest }, notes);
     // Where a flow could not be read, the rest is no scenario; why has been noted.
     let bases = flow_specs.iter().scan(0, |next, spec| {
         let base = *next;
-        *next += spec.width();
+        *next += spec.keys.width();
         Some(base)
     });
     let flows: Option<Vec<_>> =
         flow_specs.iter().zip(bases).map(|(spec, base)| spec.flows(base, &net)).collect();
     let flows = flows.filter(|_| flow_specs.len() == tables.len())?;
     Some(Scenario {
-        title: root.text("title").unwrap_or_else(|| stem.to_owned()),
-        source: root.text("source")?,
-        seed: root.whole("seed")?,
+        title: root.title.value.clone().unwrap_or_else(|| stem.to_owned()),
+        source: root.source.value.clone(),
+        seed: root.seed.value,
         duration: duration?,
-        warmup: warmup?,
+        warmup,
         links: links?,
         flows: flows.into_iter().flatten().collect(),
     })
@@ -68,7 +68,7 @@ pub(super) fn resolve(root: &Values, stem: &str, traces: &Traces, notes: &mut No
 
 /// What links must know of the flows.
 struct Flows<'a> {
-    tables: &'a [Values],
+    tables: &'a [FlowKeys],
     /// Those that could be read.
     flow_specs: &'a [FlowSpec<'a>],
     /// The largest packet.
@@ -76,32 +76,31 @@ struct Flows<'a> {
 }
 
 /// There are flows, not too many, and no two of one name.
-fn flows_fit(tables: &[Values], origin: SourceSpan, given: bool, notes: &mut Notes) -> Option<()> {
-    if tables.is_empty() && given {
-        notes.note(origin, "a scenario needs at least one [[flow]]");
+fn flows_fit(tables: &[FlowKeys], key: Key, notes: &mut Notes) -> Option<()> {
+    if tables.is_empty() && key.given {
+        notes.note(key.origin, "a scenario needs at least one [[flow]]");
     }
     let mut names = BTreeSet::new();
-    for table in tables {
-        if let Some(name) = table.text("name").filter(|name| !names.insert(name.clone())) {
-            notes.note(table.origin("name"), format!("name: duplicate flow name \"{name}\""));
+    for name in tables.iter().map(|keys| &keys.name) {
+        if let Some(twice) = name.value.as_deref().filter(|name| !names.insert(*name)) {
+            name.key.note(format!("duplicate flow name \"{twice}\""), notes);
         }
     }
-    let connections = |table: &Values| Some(table.whole("count")? * table.whole("connections").unwrap_or(1));
-    let count: u64 = tables.iter().filter_map(connections).sum();
+    let count: u64 = tables.iter().map(FlowKeys::width).sum();
     if count > MOST_FLOWS {
-        notes.note(origin, format!("{count} flows are too many; at most {MOST_FLOWS}"));
+        notes.note(key.origin, format!("{count} flows are too many; at most {MOST_FLOWS}"));
         return None;
     }
     Some(())
 }
 
 /// The transfers of a run have a bound.
-fn affordable(flow_specs: &[FlowSpec], duration: Option<Span>, origin: SourceSpan, notes: &mut Notes) {
+fn affordable(flow_specs: &[FlowSpec], duration: Option<Span>, key: Key, notes: &mut Notes) {
     let transfers: f64 = flow_specs.iter().map(|spec| spec.transfers(duration.unwrap_or_default())).sum();
     if transfers > MOST_TRANSFERS {
         let text =
             format!("about {transfers:.0} transfers in a run are too many; at most {MOST_TRANSFERS:.0}");
-        notes.note(origin, text);
+        notes.note(key.origin, text);
     }
 }
 
@@ -109,26 +108,26 @@ fn affordable(flow_specs: &[FlowSpec], duration: Option<Span>, origin: SourceSpa
 const MOST_ROUTERS: usize = SENDER.get() as usize - 1;
 
 /// There are not more XCP routers than a header tells apart.
-fn routers_fit(net: &LinkGraph, origin: SourceSpan, notes: &mut Notes) {
-    let answers = |name| queue::entry(name).is_some_and(|entry| entry.answers);
-    let routers =
-        2 * net.duplex_links.iter().filter(|duplex_link| answers(duplex_link.queue.shape.name)).count();
+fn routers_fit(net: &LinkGraph, key: Key, notes: &mut Notes) {
+    let routers = 2 * net.duplex_links.iter().filter(|link| answers(link)).count();
     if routers > MOST_ROUTERS {
         let text = format!(
             "{} links with the queue \"xcp\" are too many; at most {}",
             routers / 2,
             MOST_ROUTERS / 2
         );
-        notes.note(origin, text);
+        notes.note(key.origin, text);
     }
+}
+
+/// Whether the queue of a link answers senders.
+fn answers(link: &DuplexLink) -> bool {
+    link.queue.choice.entry.answers
 }
 
 /// Who asks routers how fast to be has one on the way of its data. One is enough: what lies between routers is
 /// theirs to guess ("virtual"), or is found out by loss.
 fn routers_answer(flow_specs: &[FlowSpec], net: &LinkGraph, notes: &mut Notes) {
-    let answers = |duplex_link: &DuplexLink| {
-        queue::entry(duplex_link.queue.shape.name).is_some_and(|entry| entry.answers)
-    };
     for spec in flow_specs.iter().filter(|spec| spec.asks_routers()) {
         let duplex_links = || spec.route.duplex_links(net);
         if duplex_links().any(answers) {
@@ -137,12 +136,12 @@ fn routers_answer(flow_specs: &[FlowSpec], net: &LinkGraph, notes: &mut Notes) {
         let names: Vec<String> =
             duplex_links().map(|duplex_link| format!("\"{}\"", duplex_link.name)).collect();
         let text = format!(
-            "controller: \"xcp\" needs routers that assign its rate, and no link on the path of its data \
+            "\"xcp\" needs routers that assign its rate, and no link on the path of its data \
              has such a queue ({}); set queue.kind = \"xcp\" or \"xcp_tcp\" for one of them, or choose \
              another controller",
             names.join(", ")
         );
-        spec.note("controller", text, notes);
+        spec.keys.controller.key.note(text, notes);
     }
 }
 
@@ -150,17 +149,18 @@ fn routers_answer(flow_specs: &[FlowSpec], net: &LinkGraph, notes: &mut Notes) {
 fn links(net: &LinkGraph, flows: &Flows, notes: &mut Notes) -> Option<Vec<LinkSpec>> {
     let mut links = Vec::new();
     for (index, duplex_link) in net.duplex_links.iter().enumerate() {
-        let loss = duplex_link.loss.as_ref().map(|value| loss_rule(value, flows.tables, notes));
-        let losses = losses(&duplex_link.table, flows.tables, notes);
-        let impair = impairments(&duplex_link.table, flows.largest, notes);
-        let Some(capacity) = limit(index, duplex_link, &duplex_link.capacity, flows, notes) else { continue };
-        let mark = duplex_link.mark.as_ref().and_then(|mark| limit(index, duplex_link, mark, flows, notes));
-        if let (Some(of), Some(mark)) = (&duplex_link.mark, mark) {
-            below(mark, capacity, of.origin, flows.largest, notes);
+        let keys = duplex_link.keys;
+        let loss = keys.loss.value.as_ref().and_then(|spec| loss_rule(spec, flows.tables, notes));
+        let losses = losses(keys, flows.tables, notes);
+        let impair = impairments(keys, flows.largest, notes);
+        let Some(capacity) = limit(index, duplex_link, duplex_link.capacity, flows, notes) else { continue };
+        let mark = duplex_link.mark.and_then(|mark| limit(index, duplex_link, mark, flows, notes));
+        if let (Some(of), Some(mark)) = (duplex_link.mark, mark) {
+            below(mark, capacity, of.key, flows.largest, notes);
         }
         let mark = mark.unwrap_or(Capacity::Unlimited);
         let site = Site { rate: duplex_link.rate, delay: duplex_link.delay, capacity, mark };
-        let Some(queue) = queue(&duplex_link.queue, &site, flows.largest, notes) else { continue };
+        let Some(queue) = queue(duplex_link.queue, &site, flows.largest, notes) else { continue };
         let link = LinkSpec {
             name: duplex_link.name.clone(),
             rate: duplex_link.rate,
@@ -174,7 +174,7 @@ fn links(net: &LinkGraph, flows: &Flows, notes: &mut Notes) -> Option<Vec<LinkSp
         };
         let reverse = LinkSpec { name: format!("{} (reverse)", link.name), ..link.clone() };
         let schedule = Schedule { losses, ..link.schedule.clone() };
-        links.push(LinkSpec { loss: loss.flatten(), impair, schedule, ..link });
+        links.push(LinkSpec { loss, impair, schedule, ..link });
         links.push(reverse);
     }
     (links.len() == 2 * net.duplex_links.len()).then_some(links)
@@ -184,12 +184,12 @@ fn links(net: &LinkGraph, flows: &Flows, notes: &mut Notes) -> Option<Vec<LinkSp
 fn limit(
     index: usize,
     duplex_link: &DuplexLink,
-    of: &Limit,
+    of: Keyed<CapacitySpec>,
     flows: &Flows,
     notes: &mut Notes,
 ) -> Option<Capacity> {
     let largest = flows.largest;
-    let found = match of.spec {
+    let found = match of.value {
         CapacitySpec::Unlimited => Ok(Capacity::Unlimited),
         CapacitySpec::Packets(packets) => Ok(Capacity::Packets(packets)),
         CapacitySpec::Bytes(bytes) if bytes < largest => {
@@ -204,14 +204,14 @@ fn limit(
                 .map(Capacity::Packets)
         }
     };
-    found.map_err(|text| notes.note(of.origin, format!("{}: {text}", of.key))).ok()
+    found.map_err(|text| of.key.note(text, notes)).ok()
 }
 
 /// A queue marks before it drops; bytes are held against the largest packets.
-fn below(mark: Capacity, capacity: Capacity, origin: SourceSpan, largest: Bytes, notes: &mut Notes) {
+fn below(mark: Capacity, capacity: Capacity, key: Key, largest: Bytes, notes: &mut Notes) {
     let (what, bytes) = match mark {
         Capacity::Unlimited => {
-            return notes.note(origin, "mark: an unlimited threshold marks no packet; remove the key");
+            return key.note("an unlimited threshold marks no packet; remove the key", notes);
         }
         Capacity::Packets(packets) => (format!("{packets} packets"), in_bytes(packets, largest)),
         Capacity::Bytes(bytes) => (bytes.to_string(), bytes.0.into()),
@@ -222,7 +222,7 @@ fn below(mark: Capacity, capacity: Capacity, origin: SourceSpan, largest: Bytes,
         Capacity::Bytes(size) => (size.to_string(), size.0.into()),
     };
     if bytes >= most {
-        notes.note(origin, format!("mark: {what} must be below the capacity, {whole}"));
+        key.note(format!("{what} must be below the capacity, {whole}"), notes);
     }
 }
 
@@ -235,7 +235,7 @@ fn in_bytes(packets: u64, largest: Bytes) -> u128 {
 fn round_trips(duplex_link: usize, flow_specs: &[FlowSpec]) -> Vec<Span> {
     let of = |wanted: fn(&Traffic) -> bool| -> Vec<Span> {
         let crossing =
-            flow_specs.iter().filter(|spec| spec.route.crosses(duplex_link) && wanted(&spec.traffic));
+            flow_specs.iter().filter(|spec| spec.route.crosses(duplex_link) && wanted(spec.traffic()));
         crossing.flat_map(|spec| spec.rtts.iter().copied()).collect()
     };
     let bulk = of(|traffic| matches!(traffic, Traffic::Bulk));

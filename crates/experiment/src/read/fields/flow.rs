@@ -1,137 +1,132 @@
 //! Keys of a flow that take a word: what each word means.
 
-use super::super::field::Accepts::{self, *};
-use super::super::field::{Shape, Words};
-use super::{WINDOW, field, value, word};
+use super::*;
 
-pub(super) const ROLE: Accepts = Words(&Words {
-    tag: "kind",
-    cases: &[
-        word("measured", "Included in the fairness figures."),
-        word("background", "Background load, which the fairness figures do not include."),
-    ],
-});
+/// Which way the data of a flow travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Forward,
+    Reverse,
+}
 
-pub(super) const DIRECTION: Accepts = Words(&Words {
-    tag: "kind",
-    cases: &[
-        word("forward", "Data travel in the forward direction."),
-        word("reverse", "Data travel in the reverse direction."),
-    ],
-});
+/// What holds for the keys that a flow leaves out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Profile {
+    Plain,
+    Linux,
+}
 
-const VARIANT: Accepts = Words(&Words {
-    tag: "kind",
-    cases: &[
-        word("impatient", "Only the first partial ACK restarts the timer."),
-        word("slow-but-steady", "Every partial ACK restarts the timer."),
-    ],
-});
+/// How long a receiver holds an acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DelayedAck {
+    Never,
+    For(Span),
+    Adaptive,
+}
 
-pub(crate) const RECOVERY: Accepts = Words(&Words {
-    tag: "kind",
-    cases: &[
-        Shape {
-            name: "sack",
-            help: "Selective acknowledgements (RFC 2018, RFC 6675).",
-            fields: &[field(
-                "prr",
-                Switch,
-                value("false"),
-                "Proportional rate reduction (RFC 6937): the packets sent in recovery are spread over its \
-                 round trip.",
-            )],
-        },
-        Shape {
-            name: "newreno",
-            help: "Partial acknowledgements trigger retransmissions (RFC 6582).",
-            fields: &[field(
-                "variant",
-                VARIANT,
-                value("\"impatient\""),
-                "Effect of partial ACKs on the retransmission timer.",
-            )],
-        },
-        word("reno", "Fast recovery ends with the first new acknowledgement (RFC 5681)."),
-        word(
-            "rack",
-            "Selective acknowledgements with time-based loss detection and tail loss probes (RACK-TLP, RFC \
-             8985), and proportional rate reduction.",
-        ),
-    ],
-});
+/// What a receiver holds an acknowledgement for where the file says `true`, as Linux does.
+const DELAYED_ACK: Span = Span::from_ms(40);
 
-pub(super) const DELAYED_ACK: Accepts = Words(&Words {
-    tag: "kind",
-    cases: &[word(
-        "adaptive",
+either! {
+    DelayedAck;
+    held: bool => if held { DelayedAck::For(DELAYED_ACK) } else { DelayedAck::Never };
+    most: Time<1, { SECOND / 2 }> => DelayedAck::For(most);
+    word: DelayedAckWords => word;
+}
+
+/// The words for `delayed_ack`.
+pub(super) struct DelayedAckWords;
+
+words! {
+    DelayedAckWords => DelayedAck, "kind";
+    "adaptive",
         "As in Linux: the first 16 packets are acknowledged at once, then every second one; an ACK is held \
          for 40 ms to 200 ms, depending on how packets arrive; after three ACKs that report a gap, further \
-         ones are merged within 1 ms.",
-    )],
-});
+         ones are merged within 1 ms."
+        => DelayedAck::Adaptive;
+}
 
-pub(super) const SOCKBUF: Accepts = Words(&Words {
-    tag: "kind",
-    cases: &[
-        word("payload", "Payload only."),
-        word(
-            "linux",
-            "As SO_SNDBUF: the memory of packets, 832 B each in addition to their payload, compared with \
-             twice the requested size; an application that has filled the buffer waits until a third of it \
-             is free.",
-        ),
-    ],
-});
+words! {
+    Role => Role, "kind";
+    "measured", "Included in the fairness figures." => Role::Measured;
+    "background", "Background load, which the fairness figures do not include." => Role::Background;
+}
 
-pub(super) const RTO: Accepts = Words(&Words {
-    tag: "kind",
-    cases: &[
-        word(
-            "scaled",
-            "The gains for one sample per round trip (RFC 6298), divided by the number of samples (RFC \
-             7323, appendix G).",
-        ),
-        word(
-            "rfc6298",
-            "As `scaled`, but `min_rto` is the smallest timeout as a whole (RFC 6298, 2.4), not the \
-             smallest margin above the smoothed round-trip time.",
-        ),
-        word("linux", "Full gains for each sample, and a variation that decreases once per round trip."),
-    ],
-});
+words! {
+    Direction => Direction, "kind";
+    "forward", "Data travel in the forward direction." => Direction::Forward;
+    "reverse", "Data travel in the reverse direction." => Direction::Reverse;
+}
 
-pub(super) const PROFILE: Accepts = Words(&Words {
-    tag: "kind",
-    cases: &[
-        word("plain", "Every key has the default that is listed here."),
-        word("linux", "Keys that are not set have the values of Linux 6.18; see [the profile](profile.md)."),
-    ],
-});
+words! {
+    Recovery => Recovery, "kind";
+    "sack", "Selective acknowledgements (RFC 2018, RFC 6675).", {
+        prr: bool = default("false"),
+            "Proportional rate reduction (RFC 6937): the packets sent in recovery are spread over its \
+             round trip.";
+    } => if prr { Recovery::SackPrr } else { Recovery::Sack };
+    "newreno", "Partial acknowledgements trigger retransmissions (RFC 6582).", {
+        variant: Impatient = default("\"impatient\""), "Effect of partial ACKs on the retransmission timer.";
+    } => Recovery::NewReno { impatient: variant };
+    "reno", "Fast recovery ends with the first new acknowledgement (RFC 5681)." => Recovery::Reno;
+    "rack",
+        "Selective acknowledgements with time-based loss detection and tail loss probes (RACK-TLP, RFC \
+         8985), and proportional rate reduction."
+        => Recovery::Rack;
+}
 
-pub(crate) const SLOW_START: Accepts = Words(&Words {
-    tag: "kind",
-    cases: &[
-        word("standard", "The window doubles each round trip (RFC 5681)."),
-        Shape {
-            name: "limited",
-            help: "Above `max_ssthresh` the window grows by at most half of that value per round trip (RFC 3742).",
-            fields: &[field("max_ssthresh", WINDOW, value("100"), "Threshold, packets.")],
-        },
-        word(
-            "hystart++",
-            "The first slow start ends when the round-trip time rises, before a loss (RFC \
-                           9406).",
-        ),
-        word(
-            "full",
-            "The window grows by every acknowledged packet, even if one ACK covers several, as in \
-                      Linux.",
-        ),
-        word(
-            "hystart",
-            "As `full`; slow start at the beginning or after a timeout ends when the ACKs form a train of \
-             half a round trip or the round-trip time rises, as in Linux's CUBIC.",
-        ),
-    ],
-});
+/// The variant of NewReno: whether it is the impatient one.
+struct Impatient;
+
+words! {
+    Impatient => bool, "kind";
+    "impatient", "Only the first partial ACK restarts the timer." => true;
+    "slow-but-steady", "Every partial ACK restarts the timer." => false;
+}
+
+words! {
+    Sockbuf => Sockbuf, "kind";
+    "payload", "Payload only." => Sockbuf::Payload;
+    "linux",
+        "As SO_SNDBUF: the memory of packets, 832 B each in addition to their payload, compared with \
+         twice the requested size; an application that has filled the buffer waits until a third of it \
+         is free."
+        => Sockbuf::Linux;
+}
+
+words! {
+    Rto => Rto, "kind";
+    "scaled",
+        "The gains for one sample per round trip (RFC 6298), divided by the number of samples (RFC \
+         7323, appendix G)."
+        => Rto::Scaled;
+    "rfc6298",
+        "As `scaled`, but `min_rto` is the smallest timeout as a whole (RFC 6298, 2.4), not the \
+         smallest margin above the smoothed round-trip time."
+        => Rto::Rfc6298;
+    "linux", "Full gains for each sample, and a variation that decreases once per round trip." => Rto::Linux;
+}
+
+words! {
+    Profile => Profile, "kind";
+    "plain", "Every key has the default that is listed here." => Profile::Plain;
+    "linux", "Keys that are not set have the values of Linux 6.18; see [the profile](profile.md)."
+        => Profile::Linux;
+}
+
+words! {
+    SlowStart => SlowStart, "kind";
+    "standard", "The window doubles each round trip (RFC 5681)." => SlowStart::Standard;
+    "limited",
+        "Above `max_ssthresh` the window grows by at most half of that value per round trip (RFC 3742).", {
+        max_ssthresh: Window = default("100"), "Threshold, packets.";
+    } => SlowStart::Limited { max_ssthresh };
+    "hystart++", "The first slow start ends when the round-trip time rises, before a loss (RFC 9406)."
+        => SlowStart::HyStartPp;
+    "full", "The window grows by every acknowledged packet, even if one ACK covers several, as in Linux."
+        => SlowStart::Full;
+    "hystart",
+        "As `full`; slow start at the beginning or after a timeout ends when the ACKs form a train of \
+         half a round trip or the round-trip time rises, as in Linux's CUBIC."
+        => SlowStart::HyStart;
+}
