@@ -3,8 +3,8 @@
 use fairhaul_units::{Bytes, Chance, Parameter, Settings, Time};
 
 use super::{
-    Capacity, Codel, CodelRule, DropTail, FqCodel, FqCodelRule, Gauge, Pie, Red, Refusal, Site, Sred, Xcp,
-    XcpRule, XcpTcp, XcpTcpRule, codel, fq_codel, red, xcp, xcp_tcp,
+    Codel, CodelRule, DropTail, FqCodel, FqCodelRule, Gauge, Pie, Red, Refusal, Site, Sred, Xcp, XcpRule,
+    XcpTcp, XcpTcpRule, codel, fq_codel, red, xcp, xcp_tcp,
 };
 
 /// What the catalogue says of one queue.
@@ -226,6 +226,7 @@ static ENTRIES: [QueueEntry; 8] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queue::Capacity;
     use fairhaul_units::{Rate, Span};
 
     /// `late` is read before a queue is built, by what plans the ways of packets.
