@@ -123,6 +123,24 @@ def test_mistakes_of_scenarios_and_of_names_in_them_are_reported(folder: Path) -
     assert wrong.startswith('experiment.table1: flow.*.ctl="reno": "ctl" is not a key of [[flow]]')
 
 
+def test_what_a_figure_or_a_table_would_mix_up_is_reported(folder: Path) -> None:
+    changed(
+        folder,
+        ('columns = { "near', 'rows = ["buffer"]\ncolumns = { "near'),
+        ('name  = "windows"', 'name  = "table1"'),
+        ('windows     = ["near", "far"]', ""),
+        ('kind   = "panels"', 'kind   = "curves"\nx = "controller"'),
+    )
+    assert mistakes(folder) == [
+        "experiment: several figures have the name 'table1'",
+        "experiment.table1.table[0].rows: cases that differ in controller have no place of their "
+        "own",
+        "experiment.table1.figure[0].x: labels that begin with a number are required, not 'reno'",
+        "experiment.table1.figure[0].x: labels that begin with a number are required, not 'cubic'",
+        "experiment.table1.figure[1].kind: the experiment needs the key `windows`, a list of flows",
+    ]
+
+
 def test_a_wrong_folder_ends_with_status_2(fairhaul: Fairhaul, folder: Path) -> None:
     missing = fairhaul("reproduce", "./yours")
     assert missing.returncode == 2

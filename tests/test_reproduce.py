@@ -106,6 +106,27 @@ def test_the_command_says_where_the_report_is(
     assert Path(paper["report"]).is_file()
 
 
+def test_a_paper_is_printed_and_its_report_written_before_the_next_one_runs(
+    done: Reproduction,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    one = replace(done, parts=done.parts[-1:])
+
+    def pretended(name: str, **_: object) -> Reproduction:
+        if name == "ghstcp":
+            assert (tmp_path / "fhstcp-report" / "report.html").is_file()
+            assert one.answer() in capsys.readouterr().out.replace("\n", " ")
+        return one
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(papers, "PAPERS", ("fhstcp", "ghstcp"))
+    monkeypatch.setattr(papers, "reproduce", pretended)
+    assert status_of(["reproduce", "all"]) == 0
+    assert capsys.readouterr().out.endswith("Report: ghstcp-report/report.html\n")
+
+
 def test_an_unusable_directory_is_reported_before_anything_runs(
     fairhaul: Fairhaul, tmp_path: Path
 ) -> None:

@@ -74,6 +74,14 @@ class Axes:
             found[axis] = wanted
         return found if all(axis in self.settings for axis in found) else {}
 
+    def covered(self, section: Section, used: Iterable[str]) -> None:
+        """Note a mistake where a table or a figure would mix cases: axes that it does not use."""
+        left = self.others(used)
+        if left:
+            section.wrong(
+                "rows", f"cases that differ in {', '.join(left)} have no place of their own"
+            )
+
     def some(self, section: Section, key: str) -> list[str]:
         """Read a list of axes."""
         found = section.texts(key)

@@ -112,6 +112,7 @@ class Drawing:
             _check_number(section, "number", number)
         fixed = [axis for axis, labels in where.items() if len(labels) == 1]
         rows = axes.some(section, "rows") or axes.others([*of, *across, *fixed, x])
+        axes.covered(section, [*rows, *of, *across, *fixed, x])
         several = isinstance(section.content.get("scale"), list)
         each = section.sections("scale") if several else [section.section("scale")]
         drawing = cls(

@@ -96,14 +96,23 @@ def _read(name: str, place: Place) -> Paper:
     content = _content(place.file)
     section = Section(content, str(place.file), mistakes)
     experiments, shared = section.section("experiment"), section.section("axis")
+    tables = {one: _inherited(experiments, one) for one in experiments.content}
+    names = [
+        one["name"]
+        for table in tables.values()
+        for one in table.items("figure")
+        if isinstance(one, dict) and "name" in one and not one.get("lab")
+    ]
+    for twice in dict.fromkeys(name for name in names if names.count(name) > 1):
+        section.wrong("experiment", f"several figures have the name {twice!r}")
     paper = Paper(
         name=name,
         title=section.text("title"),
         key=section.text("source"),
         question=section.text("question"),
         experiments={
-            one: ExperimentReader(_inherited(experiments, one), shared, place).experiment()
-            for one in experiments.content
+            one: ExperimentReader(table, shared, place).experiment()
+            for one, table in tables.items()
         },
         argument=place.argument,
     )

@@ -144,6 +144,7 @@ class Sheet:
         where, across = axes.where(section, "where"), axes.some(section, "across")
         fixed = [axis for axis, labels in where.items() if len(labels) == 1]
         rows = axes.some(section, "rows") or axes.others([*across, *fixed])
+        axes.covered(section, [*rows, *across, *fixed])
         sheet = cls(
             title=section.text("title"),
             parameter=section.text("parameter", ", ".join(rows)),
