@@ -12,7 +12,7 @@ from fairhaul.measures import ENOUGH_LOSS_EVENTS
 
 Row = Mapping[str, Any]
 
-# From the largest unit down; a length is said in two neighbours of them.
+# From the largest unit down; a length is written in two neighbouring units.
 UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
@@ -98,7 +98,7 @@ def too_short(question: Question, rows: Sequence[Row], done: Done) -> str:
     length = duration_text(done.duration_s)
     return (
         f"These cases are too short to judge, and are not ranked: {which}. In {length}, one of "
-        f"their flows saw fewer than {ENOUGH_LOSS_EVENTS} loss events, so its figures hold for "
+        f"their flows had fewer than {ENOUGH_LOSS_EVENTS} loss events, so its figures hold for "
         "that time and not for the long term. `fairhaul run` runs a scenario of any duration."
     )
 

@@ -175,7 +175,7 @@ def lines(looks: Sequence[Look], rows: Sequence[Row], span: Span, unit: str, top
 
 
 def tips_of(looks: Sequence[Look]) -> list[Spec]:
-    """Tell the time, and what each of `looks` is then."""
+    """Give tooltips with the time, and the value of each of `looks` at that time."""
     each = [_tip(f"v{i}:Q", look.label) for i, look in enumerate(looks)]
     return [_tip("t:Q", "time (s)", ".4~g"), *each]
 

@@ -92,7 +92,7 @@ def records_in(directory: Path) -> list[Path]:
 
 
 def gather(places: Sequence[Path]) -> list[Study]:
-    """Read all records, and group those that differ only in their seed."""
+    """Read all records, and group records that differ only in their seed."""
     studies: dict[str, Study] = {}
     seen: dict[tuple[str, int], Path] = {}
     for place in places:
@@ -180,7 +180,7 @@ def _how(study: Study) -> str:
     """Describe the duration and the seeds of the runs."""
     scenario = study.record.meta["scenario"]
     seeds = [run["seed"] for run in study.runs]
-    measured = f"{scenario['duration_s']:g} s of virtual time"
+    measured = f"{scenario['duration_s']:g} s of simulated time"
     if study.record.meta["engine"] != "sim":
         measured = f"{scenario['duration_s']:g} s"
     if scenario["warmup_s"]:
