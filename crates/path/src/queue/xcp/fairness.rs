@@ -270,7 +270,7 @@ mod tests {
 
     /// Two flows, so the share is 500 packets/s; 520 and 480 match it.
     #[test]
-    fn the_probability_grows_above_the_share_shrinks_below_and_stands_near_it() {
+    fn the_probability_grows_above_the_share_shrinks_below_and_is_constant_near_it() {
         let mut fair = fair(&[("inspect", 1.0)]);
         assert_eq!(fair.p, 1e-4);
         for (plain, factor) in [(600, 1.01), (700, 1.01), (515, 1.0), (600, 1.01), (300, 0.99), (490, 1.0)] {
