@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_known_circle_that_is_gone_leaves_the_list() {
+    fn a_listed_circle_that_no_longer_exists_is_reported() {
         let complaints = found(&[A, B], &[("x", &["a", "b"])]);
         assert_eq!(complaints.len(), 1);
         assert!(complaints[0].contains("the circle of a, b in crates/x is gone"), "{complaints:?}");

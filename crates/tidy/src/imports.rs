@@ -1,16 +1,15 @@
-//! Arrows between rooms: what a manifest imports stands in the tables of `ARCHITECTURE.md`.
+//! Dependencies between crates: the tables of `ARCHITECTURE.md` list what each manifest may import.
 //!
-//! The document is the only place where the tables are written. A row is
-//! `` | `room` | `import`, `import` | ... | ``; a room that does not exist yet has "(later)" behind
-//! its name. Rooms stand under their folder's name, libraries under their own.
+//! The tables are written only there. A row is `` | `crate` | `import`, `import` | ... | ``; a crate that does
+//! not exist yet has "(later)" after its name. Crates have the names of their folders.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Tree;
 
-const MAP: &str = "ARCHITECTURE.md";
+const PAGE: &str = "ARCHITECTURE.md";
 
-/// The headings over the two tables, and what each rules.
+/// The headings of the two tables, and the sections that they apply to.
 const TABLES: [(&str, Section); 2] =
     [("### Allowed imports", Section::Normal), ("### Allowed in tests only", Section::Tests)];
 
@@ -20,7 +19,7 @@ enum Section {
     Tests,
 }
 
-/// One row: whether its room exists, and what it may import.
+/// One row: whether its crate does not exist yet, and what it may import.
 #[derive(Debug, Default)]
 struct Row {
     later: bool,
@@ -29,64 +28,64 @@ struct Row {
 
 type Table = BTreeMap<String, Row>;
 
-/// Every manifest imports what its row allows, and every room has a row.
-pub fn arrows(tree: &Tree) -> Vec<String> {
-    let Some(map) = tree.text(MAP) else {
-        return vec![format!("{MAP} is missing: write the map of the rooms")];
+/// Every manifest imports only what its row allows, and every crate has a row.
+pub fn imports(tree: &Tree) -> Vec<String> {
+    let Some(page) = tree.text(PAGE) else {
+        return vec![format!("{PAGE} is missing: write the tables of the crates")];
     };
     let mut complaints = Vec::new();
-    let rooms = rooms(tree);
+    let crates = crates(tree);
     for (heading, section) in TABLES {
-        let table = table(map, heading);
+        let table = table(page, heading);
         if table.is_empty() {
-            complaints.push(format!("{MAP}: no table under \"{heading}\": every room needs a row there"));
+            complaints.push(format!("{PAGE}: no table under \"{heading}\": every crate needs a row there"));
             continue;
         }
-        compare(&rooms, &table, section, heading, &mut complaints);
+        compare(&crates, &table, section, heading, &mut complaints);
     }
     complaints
 }
 
 fn compare(
-    rooms: &BTreeMap<&str, &str>,
+    crates: &BTreeMap<&str, &str>,
     table: &Table,
     section: Section,
     heading: &str,
     complaints: &mut Vec<String>,
 ) {
-    for (room, manifest) in rooms {
-        let Some(row) = table.get(*room) else {
-            complaints.push(format!("{MAP}: the room `{room}` has no row under \"{heading}\": add one"));
+    for (name, manifest) in crates {
+        let Some(row) = table.get(*name) else {
+            complaints.push(format!("{PAGE}: the crate `{name}` has no row under \"{heading}\": add one"));
             continue;
         };
         if row.later {
-            complaints.push(format!("{MAP}: the room `{room}` exists: take \"(later)\" out of its row"));
+            complaints.push(format!("{PAGE}: the crate `{name}` exists: remove \"(later)\" from its row"));
         }
-        for import in imports(manifest, section).difference(&row.imports) {
+        for import in imported(manifest, section).difference(&row.imports) {
             complaints.push(format!(
-                "crates/{room}/Cargo.toml imports `{import}`, which its row under \"{heading}\" in {MAP} does not \
+                "crates/{name}/Cargo.toml imports `{import}`, which its row under \"{heading}\" in {PAGE} does not \
                  allow: do without it, or change the row in the same commit and say there why"
             ));
         }
     }
-    for (room, row) in table {
-        if !row.later && !rooms.contains_key(room.as_str()) {
+    for (name, row) in table {
+        if !row.later && !crates.contains_key(name.as_str()) {
             complaints.push(format!(
-                "{MAP}: the row `{room}` has no crates/{room}: mark it \"(later)\" or remove it"
+                "{PAGE}: the row `{name}` has no crates/{name}: mark it \"(later)\" or remove it"
             ));
         }
     }
 }
 
-/// The manifests by room.
-fn rooms(tree: &Tree) -> BTreeMap<&str, &str> {
-    let room = |path: &'_ str| path.split('/').count() == 3;
-    let manifests = tree.below("crates", "/Cargo.toml").filter(|(path, _)| room(path));
+/// The manifests by crate.
+fn crates(tree: &Tree) -> BTreeMap<&str, &str> {
+    let top_level = |path: &'_ str| path.split('/').count() == 3;
+    let manifests = tree.below("crates", "/Cargo.toml").filter(|(path, _)| top_level(path));
     manifests.filter_map(|(path, text)| Some((path.split('/').nth(1)?, text))).collect()
 }
 
-/// What a manifest imports in sections of that kind, whatever the target.
-fn imports(manifest: &str, section: Section) -> BTreeSet<String> {
+/// The imports of a manifest in sections of that kind, for all targets.
+fn imported(manifest: &str, section: Section) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut inside = false;
     for line in manifest.lines().map(|line| line.split('#').next().unwrap_or_default().trim()) {
@@ -116,26 +115,26 @@ fn kind(header: &str) -> Option<Section> {
     }
 }
 
-/// The name that the tables use: a room's folder, a library's name.
+/// The name that the tables use: the folder of a crate, or the name of a library.
 fn folder(key: &str) -> String {
     let name = key.trim().split('.').next().unwrap_or(key).trim_matches(['"', ' ']);
     name.strip_prefix("fairhaul-").unwrap_or(name).to_string()
 }
 
 /// The rows of the first table after `heading`.
-fn table(map: &str, heading: &str) -> Table {
-    let after = map.lines().skip_while(|line| line.trim() != heading).skip(1);
+fn table(page: &str, heading: &str) -> Table {
+    let after = page.lines().skip_while(|line| line.trim() != heading).skip(1);
     let rows = after.skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
     rows.filter_map(|row| {
         let cells: Vec<&str> = row.trim_matches('|').split('|').collect();
-        let room = words(cells.first()?).into_iter().next()?;
+        let name = words(cells.first()?).into_iter().next()?;
         let imports = cells.iter().skip(1).take(2).flat_map(|cell| words(cell)).collect();
-        Some((room, Row { later: cells[0].contains("(later)"), imports }))
+        Some((name, Row { later: cells[0].contains("(later)"), imports }))
     })
     .collect()
 }
 
-/// What stands between backquotes.
+/// The words between backquotes.
 fn words(cell: &str) -> Vec<String> {
     cell.split('`').skip(1).step_by(2).map(str::to_string).collect()
 }
@@ -144,23 +143,23 @@ fn words(cell: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    const GOOD: &str = "### Allowed imports\n\n| room | rooms | libraries |\n|---|---|---|\n| `a` | – | `libm` |\n\
-        | `b` | `a` | – | why `c` |\n| `c` (later) | – | – |\n\n### Allowed in tests only\n\n| room | rooms | libraries |\n|---|---|---|\n\
+    const GOOD: &str = "### Allowed imports\n\n| crate | crates | libraries |\n|---|---|---|\n| `a` | – | `libm` |\n\
+        | `b` | `a` | – | why `c` |\n| `c` (later) | – | – |\n\n### Allowed in tests only\n\n| crate | crates | libraries |\n|---|---|---|\n\
         | `a` | – | – |\n| `b` | – | `insta` |\n";
 
-    fn house(map: &str, b: &str) -> Vec<String> {
+    fn complaints(page: &str, b: &str) -> Vec<String> {
         let a = "[package]\nname = \"fairhaul-a\"\n[dependencies]\nlibm.workspace = true\n";
-        arrows(&Tree::of(&[(MAP, map), ("crates/a/Cargo.toml", a), ("crates/b/Cargo.toml", b)]))
+        imports(&Tree::of(&[(PAGE, page), ("crates/a/Cargo.toml", a), ("crates/b/Cargo.toml", b)]))
     }
 
     #[test]
     fn what_the_tables_allow_passes() {
         let b = "[dependencies]\nfairhaul-a.workspace = true\n[dev-dependencies]\ninsta = \"1\"\n";
-        assert_eq!(house(GOOD, b), [""; 0]);
+        assert_eq!(complaints(GOOD, b), [""; 0]);
     }
 
     #[test]
-    fn an_arrow_that_is_not_in_the_table_is_found_however_it_is_written() {
+    fn an_import_that_is_not_in_the_table_is_found_however_it_is_written() {
         let ways = [
             "[dependencies]\nfairhaul-c.workspace = true",
             "[dependencies]\nfairhaul-c = { path = \"../c\" }",
@@ -172,21 +171,21 @@ mod tests {
             "[dependencies]\ninsta = \"1\"",
         ];
         for way in ways {
-            let found = house(GOOD, way);
+            let found = complaints(GOOD, way);
             assert_eq!(found.len(), 1, "{way}: {found:?}");
             assert!(found[0].starts_with("crates/b/Cargo.toml imports `"), "{found:?}");
         }
     }
 
     #[test]
-    fn rooms_and_rows_that_lack_each_other_are_found() {
+    fn crates_without_a_row_and_rows_without_a_crate_are_found() {
         let without_b = GOOD.replace("| `b` | `a` | – | why `c` |\n", "");
-        assert!(house(&without_b, "")[0].contains("has no row"));
+        assert!(complaints(&without_b, "")[0].contains("has no row"));
         let c_exists = GOOD.replace(" (later)", "");
-        assert!(house(&c_exists, "")[0].contains("has no crates/c"));
+        assert!(complaints(&c_exists, "")[0].contains("has no crates/c"));
         let b_later = GOOD.replace("| `b` | `a`", "| `b` (later) | `a`");
-        assert!(house(&b_later, "")[0].contains("exists"));
-        assert_eq!(house("nothing", "").len(), 2);
-        assert_eq!(arrows(&Tree::default()).len(), 1);
+        assert!(complaints(&b_later, "")[0].contains("exists"));
+        assert_eq!(complaints("nothing", "").len(), 2);
+        assert_eq!(imports(&Tree::default()).len(), 1);
     }
 }
