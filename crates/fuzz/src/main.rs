@@ -91,11 +91,11 @@ fn time(text: &str) -> Result<Duration, String> {
 
 /// Writes scenarios to a folder.
 fn print(options: &Options) -> Result<(), String> {
-    let told = |error: std::io::Error| format!("{}: {error}", options.out.display());
-    std::fs::create_dir_all(&options.out).map_err(told)?;
+    let failed = |error: std::io::Error| format!("{}: {error}", options.out.display());
+    std::fs::create_dir_all(&options.out).map_err(failed)?;
     for number in 0..options.count {
         let keys = draw::accepted(options.seed, number, &options.kept);
-        std::fs::write(options.out.join(format!("{number}.toml")), keys.short()).map_err(told)?;
+        std::fs::write(options.out.join(format!("{number}.toml")), keys.short()).map_err(failed)?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What `fairhaul-host` is asked, and how it answers.
+//! The requests of `fairhaul-host` and its answers.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use crate::lab::{self, Clean, Question, Shell};
 use crate::steps::say;
 use crate::sys::Inherited;
 
-/// A request: what to do, with its own fields.
+/// A request: a command with its fields.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 enum Request {
@@ -32,7 +32,7 @@ enum Request {
     Clean(Clean),
 }
 
-/// A request beside where installed twins are kept.
+/// A request, and the folder of installed eBPF ports.
 #[derive(Debug, Deserialize)]
 struct Envelope {
     request: Request,

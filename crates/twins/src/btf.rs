@@ -1,29 +1,28 @@
-//! Where the fields of structures stand, from an object's own description of its types (BTF).
+//! The offsets of fields in structures, from an object's own type information (BTF).
 //!
-//! So nothing of the header is written down twice: a field moved in `bpf/fairhaul.bpf.h` is found
-//! where it went.
+//! So no offset is written down twice: a field that moves in `bpf/fairhaul.bpf.h` is found at its new offset.
 
 use std::collections::BTreeMap;
 
 use crate::error::Error;
 
 const MAGIC: u16 = 0xeb9f;
-/// Structures in structures, and names of names, go no deeper; a damaged object could go in circles.
+/// The maximum nesting of structures and type names; a damaged object could contain a cycle.
 const DEEPEST: u32 = 16;
-/// No structure of ours is longer.
+/// The maximum size of a structure.
 const LONGEST: usize = 1 << 16;
-/// No structure of ours has more fields, those of structures in it among them; in a damaged object every level
-/// of nesting could multiply them.
+/// The maximum number of fields of a structure, nested ones included; in a damaged object every level of nesting
+/// could multiply them.
 const MOST_FIELDS: usize = 4096;
 
-/// A structure: how long it is, and its fields, those of structures in it among them.
+/// A structure: its size, and its fields, nested ones included.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layout {
     pub bytes: usize,
     fields: BTreeMap<String, Field>,
 }
 
-/// Some bits of a structure.
+/// A field of a structure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Field {
     pub bit: usize,
@@ -56,7 +55,7 @@ struct Type {
 }
 
 enum Kind {
-    /// A number or pointer of so many bytes.
+    /// A number or pointer, with its size in bytes.
     Plain(usize),
     /// Another name of a type, perhaps constant or volatile.
     Alias(u32),
@@ -64,7 +63,7 @@ enum Kind {
         bytes: usize,
         members: Vec<Member>,
     },
-    /// What has no field of ours.
+    /// A type without fields that are used here.
     Other,
 }
 
@@ -72,7 +71,7 @@ struct Member {
     name: String,
     of: u32,
     bit: usize,
-    /// Of a bit field; 0 where the type tells.
+    /// The size of a bit field; 0 if the type has it.
     bits: usize,
 }
 
@@ -81,7 +80,7 @@ impl Btf {
         read(bytes).ok_or_else(|| Error::new("the description of types (BTF) is damaged"))
     }
 
-    /// The structure of that name; empty where the object does not use it.
+    /// The structure of that name; empty if the object does not use it.
     pub(crate) fn layout(&self, name: &str) -> Result<Layout, Error> {
         let mut layout = Layout::default();
         let found = self.types.iter().find_map(|of| match &of.kind {
@@ -102,7 +101,7 @@ impl Btf {
         Ok(layout)
     }
 
-    /// Adds the fields of a structure, `left` of them at most: `None` where there are more.
+    /// Adds the fields of a structure, at most `left`; `None` if there are more.
     fn gather(
         &self,
         members: &[Member],
@@ -128,7 +127,7 @@ impl Btf {
         Some(())
     }
 
-    /// A type, whatever other names it has.
+    /// A type, with its other names resolved.
     fn get(&self, mut id: u32) -> Option<&Type> {
         for _ in 0..DEEPEST {
             let found = self.types.get((id as usize).checked_sub(1)?)?;
@@ -171,7 +170,7 @@ fn name(names: &[u8], at: u32) -> Option<String> {
     String::from_utf8(rest[..end].to_vec()).ok()
 }
 
-/// A type, and how many bytes of the table it takes.
+/// A type, and its size in the table, bytes.
 fn one_type(table: &[u8], names: &[u8]) -> Option<(Type, usize)> {
     let [name_at, info, size] = [word(table, 0)?, word(table, 4)?, word(table, 8)?];
     let (count, bit_fields) = ((info & 0xffff) as usize, info >> 31 == 1);

@@ -1,15 +1,16 @@
-//! An interpreter of eBPF bytecode [RFC 9669]: what programs of twins need, and nothing of a kernel.
+//! An interpreter of eBPF bytecode [RFC 9669]: the instructions that the ports use, without any kernel function.
 //!
-//! Memory is a list of regions, each of which has addresses of its own; an access outside of them,
-//! or a write to one that is not for writing, ends the run with an error, as does a program that
-//! goes on for too long. Programs call nothing, neither helpers nor functions.
+//! Memory is a list of regions, each with its own addresses. An access outside of them, or a write to a read-only
+//! region, ends the run with an error, as does a program that runs for too long. Programs call nothing, neither
+//! helpers nor functions.
 
 use crate::error::Error;
 
 /// More than any program of ours executes.
 const MOST_STEPS: u32 = 1_000_000;
 const STACK_BYTES: usize = 512;
-/// A region's number stands above so many bits of an address; 0 is none, so that nothing is at 0.
+/// The number of a region is in the bits of an address above this many; region 0 does not exist, so that no
+/// memory is at address 0.
 const REGION_SHIFT: u32 = 32;
 
 /// Code and memory.
@@ -63,20 +64,20 @@ const EXIT: u8 = 0x95;
 const ALWAYS: u8 = 0x05;
 
 impl Machine {
-    /// A machine for that code, whose length is in whole instructions.
+    /// A machine for code whose length is a whole number of instructions.
     pub(crate) fn new(code: &[u8]) -> Machine {
         let (words, _) = code.as_chunks::<8>();
         let code = words.iter().copied().map(Instruction::decode).collect();
         Machine { code, regions: Vec::new() }
     }
 
-    /// Adds memory: its address.
+    /// Adds memory, and returns its address.
     pub(crate) fn add(&mut self, bytes: Vec<u8>, writable: bool) -> u64 {
         self.regions.push(Region { bytes, writable });
         (self.regions.len() as u64) << REGION_SHIFT
     }
 
-    /// Has the two-word instruction at that byte of the code load `address` more than it did.
+    /// Adds `address` to the constant of the two-word instruction at that byte of the code.
     pub(crate) fn relocate(&mut self, at: usize, address: u64) -> Result<(), Error> {
         let wrong = || Error::new("a relocation stands where no address is loaded");
         let [low, high] = self.code.get_mut(at / 8..at / 8 + 2).ok_or_else(wrong)? else {
@@ -90,7 +91,7 @@ impl Machine {
         Ok(())
     }
 
-    /// The number of that many bytes at an address, little end first.
+    /// Reads a little-endian number of that many bytes at an address.
     pub(crate) fn load(&self, address: u64, bytes: usize) -> Result<u64, Error> {
         let (region, at) = place(address);
         let found = self.regions.get(region).and_then(|region| region.bytes.get(at..at + bytes));
@@ -102,7 +103,7 @@ impl Machine {
         Ok(u64::from_le_bytes(word))
     }
 
-    /// Writes to any region, those that programs may not write to among them.
+    /// Writes to any region, including read-only ones.
     pub(crate) fn store(&mut self, address: u64, bytes: usize, value: u64) -> Result<(), Error> {
         let (region, at) = place(address);
         let found = self.regions.get_mut(region).and_then(|region| region.bytes.get_mut(at..at + bytes));
@@ -122,7 +123,7 @@ impl Machine {
         }
     }
 
-    /// Runs the program that begins at that instruction, with `argument` in register 1: its result.
+    /// Runs the program that begins at that instruction, with `argument` in register 1, and returns its result.
     pub(crate) fn run(&mut self, entry: usize, argument: u64) -> Result<u64, Error> {
         let stack = self.add(vec![0; STACK_BYTES], true);
         let mut registers = [0; 11];
@@ -174,7 +175,7 @@ impl Machine {
     }
 }
 
-/// Region and offset of an address; no region for those below the first.
+/// Region and offset of an address; no region for addresses below the first.
 fn place(address: u64) -> (usize, usize) {
     ((address >> REGION_SHIFT).wrapping_sub(1) as usize, address as u32 as usize)
 }
@@ -287,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn shifts_keep_the_sign_where_they_are_told_to() {
+    fn arithmetic_shifts_keep_the_sign() {
         assert_eq!(with(0xc7, -8, 1), -4i64 as u64);
         assert_eq!(with(0x77, -8, 1), (-8i64 as u64) >> 1);
         assert_eq!(with(0xc4, -8, 1), u64::from(-4i32 as u32));

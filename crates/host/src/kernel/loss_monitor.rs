@@ -1,13 +1,14 @@
-//! Decides whether the flows of a twin retransmit so much more than the other flows of the host that it is to be removed.
+//! Decides whether the flows of an eBPF port retransmit so much more than the other flows of the host that it is
+//! to be removed.
 //!
-//! It has no clock: each update brings what every connection has sent and retransmitted since it began, and the monitor
-//! keeps the differences within a sliding window.
+//! It has no clock: each update contains the numbers of packets that every connection has sent and retransmitted
+//! since it began, and the monitor keeps the differences within a sliding window.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-/// When a twin is to be removed.
+/// When an eBPF port is to be removed.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
@@ -27,10 +28,10 @@ impl Default for Limits {
     }
 }
 
-/// Packets sent, and those of them that were retransmissions.
+/// Packets sent, and how many were retransmissions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Counts {
-    /// All that were sent.
+    /// All packets sent, retransmissions included.
     pub sent: u64,
     /// Retransmissions.
     pub retransmitted: u64,
@@ -62,25 +63,25 @@ pub struct ConnectionCounts {
     pub cookie: u64,
     /// The controller that it uses.
     pub controller: String,
-    /// What it has sent since it began.
+    /// The packets that it has sent since it began.
     pub counts: Counts,
 }
 
-/// What the flows of each controller have sent between updates.
+/// The packets that the flows of each controller have sent between updates.
 #[derive(Clone, Debug, Default)]
 pub struct LossMonitor {
     before: BTreeMap<u64, Counts>,
     intervals: VecDeque<(f64, BTreeMap<String, Counts>)>,
 }
 
-/// What a twin's flows and all others have sent and retransmitted over the window.
+/// The packets that an eBPF port's flows and all others have sent and retransmitted over the window.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LossComparison {
     /// Its flows.
     pub own: Counts,
     /// All flows of other controllers.
     pub others: Counts,
-    /// Whether the twin is to be removed: over the limits, over the whole window.
+    /// Whether the eBPF port exceeded the limits over the whole window, so that it is to be removed.
     pub over_limit: bool,
 }
 
@@ -117,7 +118,7 @@ impl LossMonitor {
         let above = |own: Counts, others: Counts| {
             own.share() > limits.share && own.share() > limits.times * others.share()
         };
-        // An interval in which it sent nothing decides nothing.
+        // An interval in which it sent nothing is ignored.
         let throughout = in_window.iter().all(|(one, _)| one.sent == 0 || one.share() > limits.share);
         let over_limit = whole && own.sent >= limits.packets && throughout && above(own, others);
         LossComparison { own, others, over_limit }
@@ -136,7 +137,8 @@ fn split(sums: &BTreeMap<String, Counts>, name: &str) -> (Counts, Counts) {
 mod tests {
     use super::*;
 
-    /// Updates every 5 s: in each interval the twin and the others have sent 1000 packets, with these retransmissions.
+    /// Updates every 5 s: in each interval the eBPF port and the others have sent 1000 packets, with these
+    /// retransmissions.
     fn monitored(rounds: &[(u64, u64)]) -> LossComparison {
         let (mut monitor, limits) = (LossMonitor::default(), Limits::default());
         let (mut own, mut others) = (Counts::default(), Counts::default());

@@ -1,5 +1,5 @@
-//! The kernel's twins that a scenario needs, put into the kernel for one run under names that nobody
-//! knows, with the values that the scenario gives its controllers.
+//! Loads the eBPF ports that a scenario needs into the kernel for one run, under temporary names, with the
+//! parameters of the scenario's controllers.
 
 use std::collections::BTreeMap;
 
@@ -14,21 +14,21 @@ use crate::kernel::install_spec::{InstallSpec, ResolvedInstall};
 use crate::kernel::load::{Loaded, load};
 use crate::kernel::trial::hidden_name;
 
-/// What the twin of FHSTCP lets the kernel send at once, `TRAIN_BYTES`.
+/// The largest train of the eBPF port of FHSTCP, `TRAIN_BYTES`.
 const TRAIN: Bytes = Bytes(64_000);
 
-/// Twins in the kernel for as long as this lives.
+/// Loaded eBPF ports, which are removed when this is dropped.
 #[derive(Debug, Default)]
 pub struct Borrowed {
-    /// Their names there, by those of their controllers.
+    /// Their names in the kernel, by the names of their controllers.
     pub names: Twins,
     _loaded: Vec<Loaded>,
 }
 
-/// Loads a twin for every controller of `flows` that has one, but for Reno, which the kernel has itself.
+/// Loads an eBPF port for every controller of `flows` that has one, except for Reno, which the kernel has itself.
 ///
 /// # Errors
-/// A refusal where a twin cannot be what the scenario says.
+/// A refusal if an eBPF port cannot implement what the scenario requests.
 pub fn borrow(flows: &[Flow]) -> Result<Borrowed> {
     let mut borrowed = Borrowed::default();
     for flow in flows {
@@ -44,7 +44,7 @@ pub fn borrow(flows: &[Flow]) -> Result<Borrowed> {
     Ok(borrowed)
 }
 
-/// The values of a twin's parameters with which it is the controller that `settings` make.
+/// The parameters of an eBPF port that make it equivalent to a controller with `settings`.
 fn values(note: &Note, flow: &Flow) -> Result<BTreeMap<String, u32>> {
     let settings = &flow.controller.settings;
     let mut values: BTreeMap<String, u32> =
@@ -78,14 +78,14 @@ fn values(note: &Note, flow: &Flow) -> Result<BTreeMap<String, u32>> {
             }
         }
     }
-    // The original Sync-TCP is the modified one whose phases of the start are empty.
+    // The original Sync-TCP is the modified one with empty start phases.
     if note.name == "synctcp" && settings.word("variant") == "original" {
         values.extend([("c_low".to_string(), 0), ("c_high".to_string(), 0)]);
     }
     Ok(values)
 }
 
-/// The trains of FHSTCP are as long as the kernel makes them: a scenario leaves that open, or says it.
+/// The kernel determines the trains of FHSTCP: a scenario either does not set them or sets the same length.
 fn trains(flow: &Flow, packets: f64) -> Result<()> {
     let payload = flow.packet - HEADER - TIME_STAMPS;
     let most = (TRAIN.0 / payload.0).clamp(1, flow.offload);
@@ -99,8 +99,8 @@ fn trains(flow: &Flow, packets: f64) -> Result<()> {
     )))
 }
 
-/// What a twin does by itself and its controller does not: the factor's floor, and to forget, as clocks of two
-/// hosts drift; those of the lab are one.
+/// Switches off what only an eBPF port does: the lower bound of the factor, and forgetting the smallest transit
+/// time, because the hosts of the lab share one clock.
 fn as_the_controller(twin: &str) -> Option<(String, u32)> {
     match twin {
         "fhstcp" => Some(("factor_floor".into(), 0)),
@@ -109,7 +109,7 @@ fn as_the_controller(twin: &str) -> Option<(String, u32)> {
     }
 }
 
-/// The parameter of a twin for one of its controller that is a number or a switch.
+/// Converts a parameter of the controller that is a number or a switch.
 fn counterpart<'a>(twin: &str, key: &'a str) -> &'a str {
     match (twin, key) {
         ("fhstcp", "eta_floor") => "factor_floor",
@@ -117,16 +117,16 @@ fn counterpart<'a>(twin: &str, key: &'a str) -> &'a str {
     }
 }
 
-/// What a word of a controller is to its twin.
+/// The meaning of a controller's word for its eBPF port.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Meaning {
     /// A value of that parameter.
     Set(&'static str, u32),
-    /// What the twin does whatever its parameters are.
+    /// The eBPF port always behaves so.
     Always,
 }
 
-/// The words that twins know. `None`: the twin cannot be that; a new word is so until it stands here.
+/// The words that eBPF ports support. `None`: unsupported, as is every new word until it is added here.
 fn meaning(twin: &str, key: &str, word: &str) -> Option<Meaning> {
     use Meaning::{Always, Set};
     Some(match (twin, key, word) {
@@ -144,7 +144,7 @@ fn meaning(twin: &str, key: &str, word: &str) -> Option<Meaning> {
         ("ghstcp", "sigma", "round") => Set("sigma_round", 1),
         ("ghstcp", "reno_decrease", "highspeed") => Set("reno_half", 0),
         ("ghstcp", "reno_decrease", "half") => Set("reno_half", 1),
-        // By the bounds of its phases.
+        // Set by the bounds of its phases.
         ("synctcp", "variant", "modified" | "original") => Always,
         ("synctcp", "phases", "start") => Set("always", 0),
         ("synctcp", "phases", "always") => Set("always", 1),
@@ -165,7 +165,7 @@ fn no_such_word(note: &Note, key: &str, words: &[&str]) -> Error {
     ))
 }
 
-/// A value in seconds or in packets as a whole number of the twin's units.
+/// A value in seconds or in packets as a whole number of the eBPF port's units.
 fn units(note: &Note, parameter: &Parameter, value: f64) -> Result<u32> {
     let scale = match parameter.unit.split_whitespace().next().unwrap_or_default() {
         "us" => 1e-6,
@@ -208,7 +208,7 @@ mod tests {
 
     /// The words of a controller's page in another order, and one more of them.
     #[test]
-    fn a_word_is_taken_by_what_it_says_and_not_by_its_number() {
+    fn a_word_is_converted_by_its_meaning_not_by_its_index() {
         static OTHERS: [Parameter; 2] = [
             Parameter {
                 name: "variant",
@@ -232,7 +232,7 @@ mod tests {
         assert!(said.ends_with("set variant = \"original\" or variant = \"refined\""), "{said}");
     }
 
-    /// Whoever adds a word decides what it is to the twin: a value in `meaning`, or a line here.
+    /// A new word needs a decision: a value in `meaning`, or a line here.
     #[test]
     fn every_word_of_a_controller_has_its_meaning_or_is_known_to_have_none() {
         let mut without = Vec::new();
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_told_in_the_units_of_the_twin() {
+    fn values_are_converted_to_the_units_of_the_port() {
         let fhstcp = of("{ kind = \"fhstcp\", c = 20 }").unwrap();
         assert_eq!((fhstcp["c"], fhstcp["factor_floor"], fhstcp["blocks"]), (20_000, 0, 1));
         let ghstcp =
@@ -287,7 +287,8 @@ mod tests {
         assert_eq!(of("\"scalable\"").unwrap()["a"], 10_000);
     }
 
-    /// With its defaults a controller is its twin with its own, but for what is said above.
+    /// With default values a controller corresponds to its eBPF port with default values, with the exceptions
+    /// above.
     #[test]
     fn defaults_are_defaults() {
         for object in fairhaul_twins::objects() {
@@ -301,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_twin_cannot_be_is_refused() {
+    fn unsupported_settings_of_a_port_are_refused() {
         for (controller, word) in [
             ("{ kind = \"fhstcp\", rtt = \"sample\" }", "\"rtt\""),
             ("{ kind = \"fhstcp\", train = 44 }", "set train = 1"),

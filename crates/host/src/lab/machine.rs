@@ -1,4 +1,4 @@
-//! What the processors of the machine did during a run, whoever used them.
+//! The load of the machine's processors during a run, by all processes.
 
 use std::fs;
 use std::io;
@@ -12,17 +12,17 @@ pub struct Machine {
     at: Instant,
     /// Ticks in which a processor had something to do, and all of them.
     ticks: (u64, u64),
-    /// Microseconds in which something waited for a processor; a kernel without that count has none.
+    /// Microseconds in which a task waited for a processor; none if the kernel does not count them.
     waited_us: Option<u64>,
 }
 
-/// Between two times.
+/// The load between two times.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MachineLoad {
     /// The share of the time of all processors in which they had something to do, as the kernel samples it at its
-    /// ticks: what works between them, as the router does, is hardly seen.
+    /// ticks: a task that runs between them, as the router does, hardly contributes.
     pub busy: f64,
-    /// The share of the time in which something that could have run waited for a processor.
+    /// The share of the time in which a runnable task waited for a processor.
     pub waited: Option<f64>,
 }
 
@@ -37,7 +37,7 @@ impl Machine {
         })
     }
 
-    /// What happened since `before`.
+    /// The load since `before`.
     pub fn since(&self, before: &Machine) -> MachineLoad {
         let (busy, all) = (self.ticks.0 - before.ticks.0, self.ticks.1 - before.ticks.1);
         let elapsed_us = (self.at - before.at).as_secs_f64() * 1e6;
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_of_work_is_seen() {
+    fn a_second_of_work_is_measured() {
         let before = Machine::now().unwrap();
         let begun = Instant::now();
         while begun.elapsed().as_secs_f64() < 1.0 {}

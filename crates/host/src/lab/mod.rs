@@ -1,9 +1,9 @@
 //! The lab: real sockets, and an emulated path between them.
 //!
-//! Every emulated host is a network namespace with one TUN device ([`tun`]), whose packets a router
-//! ([`router`]) carries over links in virtual time ([`network`]), with the queues of the simulator. Where they go is a
-//! [`Layout`]: a connection has an address of its own on each of its two hosts, so a packet tells whose it is.
-//! All is one process, and nothing is left when it ends, whatever ends it.
+//! Every emulated host is a network namespace with one TUN device ([`tun`]), whose packets a router ([`router`])
+//! carries over emulated links ([`network`]), with the queues of the simulator. A [`Layout`] describes their paths:
+//! a connection has an address of its own on each of its two hosts, so a packet identifies its connection. The lab
+//! is one process, and nothing is left when it ends, however it ends.
 
 mod account;
 pub mod address;

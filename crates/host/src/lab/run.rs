@@ -21,7 +21,7 @@ use crate::error::{Context, Error, Result};
 /// The result of a run.
 #[derive(Debug)]
 pub struct Answer {
-    /// In the form of the simulator's.
+    /// The record, in the form of the simulator's.
     pub record: Record,
     /// Whether the run is valid.
     pub validity: RunValidity,
@@ -30,7 +30,7 @@ pub struct Answer {
 /// Runs `scenario` in real time on hosts of this machine.
 ///
 /// # Errors
-/// A refusal where real hosts cannot do what it asks for; a failure where this machine cannot make them.
+/// A refusal if real hosts cannot run it; a failure if this machine cannot create the hosts.
 pub fn run(scenario: &Scenario, twins: &Twins) -> Result<Answer> {
     can_be_made()?;
     let Plan { layout, transfers } = plan(scenario, twins)?;
@@ -77,7 +77,7 @@ pub fn run(scenario: &Scenario, twins: &Twins) -> Result<Answer> {
     Ok(Answer { record, validity })
 }
 
-/// Whether hosts can be made here at all.
+/// Whether hosts can be created here at all.
 pub(super) fn can_be_made() -> Result<()> {
     if !nix::unistd::geteuid().is_root() {
         return Err(Error::refused("the lab creates network namespaces and devices, which requires root"));
@@ -90,7 +90,7 @@ pub(super) fn can_be_made() -> Result<()> {
     Ok(())
 }
 
-/// How long it takes until all transfers that start at once have their sockets.
+/// The time until all transfers that start at once have their sockets.
 fn lead(transfers: &[traffic::Transfer]) -> Span {
     let at_once = transfers.iter().filter(|transfer| transfer.start <= Time::ZERO + LEAD).count();
     LEAD * 5 + Span::from_ms(1) * at_once as u64
@@ -136,7 +136,7 @@ fn packets(scenario: &Scenario, flows: &[u32], in_order: &[u64]) -> u64 {
     flows.iter().zip(in_order).map(packets).sum()
 }
 
-/// Of a full packet.
+/// The payload of a full packet.
 fn payload(scenario: &Scenario, flow: u32) -> u64 {
     let flow = &scenario.flows[flow as usize];
     let headers = match flow.traffic {

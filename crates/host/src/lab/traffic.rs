@@ -44,9 +44,9 @@ pub struct Transfer {
     pub to: u8,
     /// When its sender opens it.
     pub start: Time,
-    /// What it has to send.
+    /// The data to send.
     pub workload: Workload,
-    /// What is set on its sockets.
+    /// The options of its sockets.
     pub options: Options,
 }
 
@@ -61,9 +61,9 @@ impl Transfer {
 /// The data of a transfer.
 #[derive(Clone, Debug)]
 pub enum Workload {
-    /// Without an end, always ready.
+    /// Endless data, always ready.
     Endless,
-    /// Of one size.
+    /// Data of one size.
     Size {
         /// Payload, over all connections that share the transfer.
         size: Bytes,
