@@ -328,7 +328,7 @@ def test_a_router_without_priority_is_a_warning_and_its_lag_decides(file: Path) 
 
 @needs_kernel
 @pytest.mark.usefixtures("machine")
-def test_a_run_that_does_not_count_is_told_from_a_defect(file: Path) -> None:
+def test_an_invalid_run_is_distinguished_from_a_defect(file: Path) -> None:
     # A router without priority, on a processor that three others keep busy, waits for milliseconds.
     slow = ("taskset", "-c", "0", "setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice")
     words = (
@@ -359,7 +359,7 @@ def test_a_run_that_does_not_count_is_told_from_a_defect(file: Path) -> None:
 
 @needs_kernel
 @pytest.mark.parametrize("verb", [("run", "--engine", "lab"), ("lab", "shell", "--host", "own")])
-def test_what_is_missing_is_said(
+def test_missing_features_are_reported(
     machine: dict[str, Any], file: Path, verb: tuple[str, ...]
 ) -> None:
     without_power = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
@@ -378,7 +378,7 @@ def test_what_is_missing_is_said(
 
 
 @needs_kernel
-def test_a_host_that_is_not_there_is_told_the_nearest(file: Path) -> None:
+def test_an_unknown_host_gets_the_nearest_name(file: Path) -> None:
     done = lab("lab", "shell", file, "--host", "twim", "--", "true")
     assert done.returncode == 2
     assert 'unknown flow "twim"' in done.stderr
@@ -422,7 +422,7 @@ def test_a_terminal_that_was_not_handed_over_is_refused(terminal: list[int]) -> 
 
 
 @pytest.mark.skipif(not host.PROGRAM.is_file(), reason="fairhaul-host was not built here")
-def test_a_descriptor_is_taken_once(file: Path) -> None:
+def test_a_descriptor_can_be_used_once(file: Path) -> None:
     with file.open() as opened:
         number = fcntl.fcntl(opened, fcntl.F_DUPFD_CLOEXEC, 3)
     request = {

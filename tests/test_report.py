@@ -219,7 +219,7 @@ def _chart_of(page: Path, name: str) -> str:
     return figure.split('<script type="application/json">')[1].split("</script>")[0]
 
 
-def test_a_pen_draws_in_order_and_says_what_it_cannot_draw() -> None:
+def test_a_renderer_draws_in_order_and_reports_what_it_cannot_draw() -> None:
     def chart(word: str) -> vega.Spec:
         return vega.layers([vega.words(word, {"x": {"value": 0}})], 100, 50)
 
@@ -272,7 +272,7 @@ def test_both_palettes_have_the_same_names() -> None:
 
 
 @pytest.mark.parametrize("amid", ["a line", "an answer"])
-def test_who_draws_ends_without_a_word_when_whoever_asked_was_killed(amid: str) -> None:
+def test_the_renderer_ends_silently_when_its_parent_is_killed(amid: str) -> None:
     chart = {"data": {"values": []}, "mark": "point"}
     with subprocess.Popen(
         [sys.executable, "-m", "fairhaul.report.renderer"],

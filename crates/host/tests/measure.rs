@@ -50,7 +50,8 @@ fn measure(controller: &str) {
     let (results, record, passed, shortest) = common::until_it_counts(|| {
         let found = run(&[Transfer::endless(0, controller)]);
         common::kept_up(&found.2)?;
-        // So is a run of a scenario judged: where no packet saw the path without a queue, the machine made one.
+        // This is also a reason why a run is invalid: if no packet passes the path without queueing, the machine
+        // has caused a queue.
         match found.3 {
             Some(shortest) if shortest > RTT + RTT * 3 / 100 => {
                 Err(format!("the shortest round trip was {shortest}"))

@@ -91,8 +91,8 @@ fn two_round_trips_share_a_dumbbell() {
     assert!(record.transfers.iter().all(|row| row.end_s.is_nan()));
 }
 
-/// Over two links in a row one flow goes over both, and one over each: each link is full, and the long
-/// way gets less.
+/// Of two links in a row one flow crosses both, and one flow each of them: each link is full, and the long way
+/// gets less.
 #[test]
 fn a_parking_lot_is_full_on_both_links() {
     if !common::is_root() {
@@ -161,7 +161,7 @@ fn transfers_come_to_their_end() {
     let (short, shared): (Vec<&TransferRow>, Vec<&TransferRow>) =
         record.transfers.iter().partition(|row| row.flow == 0);
     assert!(short.len() > 40, "{}", short.len());
-    // Whoever begins one may have to wait for a processor: half of them have not.
+    // The thread that starts a transfer may have to wait for a processor; for half of the transfers it does not.
     let mut late: Vec<f64> =
         short.iter().zip(&planned).map(|(row, planned)| row.start_s - planned.start.as_secs()).collect();
     late.sort_by(f64::total_cmp);
@@ -239,7 +239,7 @@ fn a_queue_that_marks_slows_a_sender_without_a_loss() {
     assert_eq!(record.gauges[0].len(), record.grid.len() * scenario.links[0].queue.entry.gauges.len());
 }
 
-/// The router of XCP beside TCP meets TCP alone: its zombies tell how many flows there are, and that none asks.
+/// The router of XCP beside TCP carries only TCP: its zombie list counts the flows, none of which uses XCP.
 #[test]
 fn a_router_counts_real_flows() {
     if !common::is_root() {
@@ -277,9 +277,9 @@ fn a_router_counts_real_flows() {
     assert!(sum > 0.85 * 20e6, "{sum} {validity:?}");
 }
 
-/// What a sender knew as each packet came in is in the record: a recovery begins and ends at the packets that tell.
+/// The record has the state of a sender at each packet: a recovery begins and ends with the right packets.
 #[test]
-fn every_acknowledgement_tells() {
+fn every_acknowledgement_is_sampled() {
     if !common::is_root() {
         return;
     }

@@ -1,7 +1,7 @@
 //! Between hosts: links, queue disciplines, flow counters and impairments.
 //!
 //! Nothing here has a clock: a [`Link`] is driven by the `now` of its owner, the simulator
-//! in virtual time or a router with its host's clock.
+//! in simulated time or a router with its host's clock.
 
 mod backlog;
 mod buffered_link;

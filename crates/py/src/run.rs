@@ -21,7 +21,7 @@ create_exception!(
 );
 create_exception!(fairhaul._core, Stopped, RunError, "A run was stopped on request.");
 
-/// One run of a scenario in virtual time.
+/// One run of a scenario in simulated time.
 #[pyclass(frozen, module = "fairhaul._core")]
 pub struct Run {
     question: Arc<Question>,
@@ -58,7 +58,7 @@ impl Run {
         self.control.is_stopped()
     }
 
-    /// How far virtual time has come, in seconds.
+    /// How far simulated time has come, in seconds.
     #[getter]
     fn reached_s(&self) -> f64 {
         self.control.reached().as_secs()

@@ -56,7 +56,7 @@ impl Scenario {
         self.question.seed
     }
 
-    /// How long its run lasts, in seconds of virtual time.
+    /// How long its run lasts, in seconds of simulated time.
     #[getter]
     fn duration_s(&self) -> f64 {
         self.question.duration.as_secs()

@@ -318,7 +318,7 @@ mod tests {
         // Hits of 1000 flows are so rare that the average is a shot noise of mean a m, m = 1 / (a N) = 1, with the
         // density exp(-0.5772) rho(x) of P = a x, where rho is Dickman's function. Below x = 1 the answer is 1000, above
         // 1000 / x: 0.5615 (1 + integral of rho(x) / x from 1 on) = 0.5615 x 1.522 = 0.854. For 10,000, m = 0.1 and P < a with
-        // probability exp(-0.0577) / Gamma(1.1) = 0.992; the others are told as nearly as many.
+        // probability exp(-0.0577) / Gamma(1.1) = 0.992; the others are estimated almost exactly.
         let estimate = |number| {
             let weights = vec![1.0; number];
             mean(&after(RULE, &weights, 20_000, 400, flows))

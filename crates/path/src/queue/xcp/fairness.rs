@@ -141,7 +141,7 @@ impl Fair {
         self.begins = Time::from_ps(self.ends.as_ps() - step.as_ps());
     }
 
-    /// Until when the counters tell what they tell at `at`, while nothing comes.
+    /// The time until which the counters report the same as at `at` if no packet arrives.
     fn constant_until(&mut self, at: Time) -> Time {
         let [asking, plain] = self.rule.counters.each_mut().map(|counter| counter.constant_until(at));
         asking.min(plain)
