@@ -10,7 +10,7 @@ import pytest
 
 from fairhaul.counting import count_flows, effective_flows, expected_count, relative_deviation, zipf
 from fairhaul.estimate import estimate
-from fairhaul.look import catalogue
+from fairhaul.listings import catalogue
 from tools import ROOT
 from tools.bench import cost
 from tools.gallery import FOLDER, counting

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fairhaul.look import catalogue
+from fairhaul.listings import catalogue
 from fairhaul.report.charts import Look
 from fairhaul.report.plots import Curve, Scale
 from fairhaul.runs import for_each

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from operator import index as whole
 
 from fairhaul import _core
-from fairhaul.look import catalogue
+from fairhaul.listings import catalogue
 from fairhaul.nearest import hint
 from fairhaul.scenario import plain
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.look import needed_queue
+from fairhaul.listings import needed_queue
 from fairhaul.runs import for_each
 from tools import ROOT, names
 

@@ -33,7 +33,7 @@ const LONGEST_MESSAGE: usize = 4000;
 
 /// What must hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum Invariant {
     /// Nothing panics.
     Panic,
     /// What is no scenario is refused within a second, with the number of a line.
@@ -56,19 +56,19 @@ pub enum Kind {
     Life,
 }
 
-impl Kind {
+impl Invariant {
     /// Every kind.
-    pub const ALL: [Kind; 10] = [
-        Kind::Panic,
-        Kind::Refusal,
-        Kind::Conservation,
-        Kind::Bounds,
-        Kind::Rtt,
-        Kind::Completion,
-        Kind::Same,
-        Kind::Cost,
-        Kind::Stop,
-        Kind::Life,
+    pub const ALL: [Invariant; 10] = [
+        Invariant::Panic,
+        Invariant::Refusal,
+        Invariant::Conservation,
+        Invariant::Bounds,
+        Invariant::Rtt,
+        Invariant::Completion,
+        Invariant::Same,
+        Invariant::Cost,
+        Invariant::Stop,
+        Invariant::Life,
     ];
 
     /// Its word.
@@ -78,7 +78,7 @@ impl Kind {
 
     /// Whether it depends on the machine, so that one look decides nothing.
     pub fn is_measured(self) -> bool {
-        matches!(self, Kind::Cost | Kind::Stop | Kind::Life | Kind::Refusal)
+        matches!(self, Invariant::Cost | Invariant::Stop | Invariant::Life | Invariant::Refusal)
     }
 }
 
@@ -86,7 +86,7 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Complaint {
     /// Which.
-    pub kind: Kind,
+    pub kind: Invariant,
     /// What was seen instead.
     pub text: String,
 }
@@ -115,7 +115,7 @@ pub fn check(text: &str, file: &str, budget_s: f64) -> Verdict {
     let verdict = attempt(text, file, budget_s).unwrap_or_else(Verdict::Broken);
     match memory_kb() {
         peak if peak > MEMORY_KB && !matches!(verdict, Verdict::Broken(_)) => Verdict::Broken(Complaint {
-            kind: Kind::Life,
+            kind: Invariant::Life,
             text: format!("the run used {} MB of memory", peak / 1024),
         }),
         _ => verdict,
@@ -133,7 +133,7 @@ fn attempt(text: &str, file: &str, budget_s: f64) -> Result<Verdict, Complaint> 
     let took = cpu_s() - started;
     if took > READING_S {
         return Err(Complaint {
-            kind: Kind::Refusal,
+            kind: Invariant::Refusal,
             text: format!("reading it took {took:.1} s of processor time"),
         });
     }
@@ -151,7 +151,10 @@ fn attempt(text: &str, file: &str, budget_s: f64) -> Result<Verdict, Complaint> 
     let (second, _) = timed(&scenario, 3.0 * budget_s, false)?;
     let packets = first.packets;
     if second.is_some_and(|second| comparable(second) != comparable(first)) {
-        return Err(Complaint { kind: Kind::Same, text: "the second run gave a different record".into() });
+        return Err(Complaint {
+            kind: Invariant::Same,
+            text: "the second run gave a different record".into(),
+        });
     }
     // Asked to stop at some moment of the run, which may be while the record is closed.
     let moment = (packets % 10) as f64 / 10.0 + 0.05;
@@ -178,7 +181,7 @@ fn comparable(mut record: Record) -> Record {
 
 /// A message for each mistake, short, with a line of the file.
 fn refused(mistakes: &Mistakes, file: &str) -> Result<(), Complaint> {
-    let complain = |text| Err(Complaint { kind: Kind::Refusal, text });
+    let complain = |text| Err(Complaint { kind: Invariant::Refusal, text });
     if mistakes.0.is_empty() {
         return complain("refused without a message".into());
     }
@@ -232,7 +235,7 @@ fn timed(scenario: &Scenario, budget_s: f64, hurry: bool) -> Result<(Option<Reco
         match result {
             Ok(record) => Ok((Some(record), now - started)),
             Err(RunError::Broken { at, what }) => {
-                Err(Complaint { kind: Kind::Panic, text: format!("at {at} of simulated time: {what}") })
+                Err(Complaint { kind: Invariant::Panic, text: format!("at {at} of simulated time: {what}") })
             }
             Err(_) => Ok((None, now - started)),
         }
@@ -241,7 +244,7 @@ fn timed(scenario: &Scenario, budget_s: f64, hurry: bool) -> Result<(Option<Reco
 
 fn late(seconds: f64, rest: &str) -> Complaint {
     Complaint {
-        kind: Kind::Stop,
+        kind: Invariant::Stop,
         text: format!("after the request to stop, it took {seconds:.2} s of processor time {rest}"),
     }
 }
@@ -274,7 +277,7 @@ fn affordable(scenario: &Scenario, record: &Record, cost: f64) -> Result<f64, Co
          the bound is {bound:.2} s",
         record.transfers.len()
     );
-    Err(Complaint { kind: Kind::Cost, text })
+    Err(Complaint { kind: Invariant::Cost, text })
 }
 
 /// Processor time of this process, seconds.

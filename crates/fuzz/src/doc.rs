@@ -28,7 +28,7 @@ pub enum Step {
 }
 
 /// Where an item stands, from the file inwards.
-pub type Path = Vec<Step>;
+pub type KeyPath = Vec<Step>;
 
 impl Item {
     /// A text in quotes.
@@ -121,14 +121,14 @@ impl Keys {
     }
 
     /// With every value on a line of its own, and where what each line says stands in the tree.
-    pub fn long(&self) -> (String, Vec<Path>) {
+    pub fn long(&self) -> (String, Vec<KeyPath>) {
         let mut page = Page::default();
         page.table(self, "", &[]);
         (page.text, page.paths)
     }
 
     /// Every item below, outermost first.
-    pub fn paths(&self) -> Vec<Path> {
+    pub fn paths(&self) -> Vec<KeyPath> {
         let mut found = Vec::new();
         gather_keys(self, &mut Vec::new(), &mut found);
         found
@@ -201,7 +201,7 @@ fn item(value: &Value) -> Item {
     }
 }
 
-fn gather_keys(keys: &Keys, path: &mut Path, found: &mut Vec<Path>) {
+fn gather_keys(keys: &Keys, path: &mut KeyPath, found: &mut Vec<KeyPath>) {
     for (at, (_, item)) in keys.0.iter().enumerate() {
         path.push(Step::Key(at));
         gather(item, path, found);
@@ -209,7 +209,7 @@ fn gather_keys(keys: &Keys, path: &mut Path, found: &mut Vec<Path>) {
     }
 }
 
-fn gather(item: &Item, path: &mut Path, found: &mut Vec<Path>) {
+fn gather(item: &Item, path: &mut KeyPath, found: &mut Vec<KeyPath>) {
     found.push(path.clone());
     match item {
         Item::Raw(_) => {}
@@ -228,18 +228,18 @@ fn gather(item: &Item, path: &mut Path, found: &mut Vec<Path>) {
 #[derive(Default)]
 struct Page {
     text: String,
-    paths: Vec<Path>,
+    paths: Vec<KeyPath>,
 }
 
 impl Page {
-    fn line(&mut self, line: &str, path: Path) {
+    fn line(&mut self, line: &str, path: KeyPath) {
         self.text += line;
         self.text.push('\n');
         self.paths.push(path);
     }
 
     fn table(&mut self, keys: &Keys, heading: &str, path: &[Step]) {
-        let below = |at: usize| path.iter().cloned().chain([Step::Key(at)]).collect::<Path>();
+        let below = |at: usize| path.iter().cloned().chain([Step::Key(at)]).collect::<KeyPath>();
         for (at, (key, item)) in keys.0.iter().enumerate() {
             if !item.is_table() && !item.is_tables() {
                 self.line(&format!("{key} = {}", item.inline()), below(at));

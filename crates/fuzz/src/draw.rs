@@ -4,8 +4,8 @@ use fairhaul_experiment::table::{Accepts, SCENARIO, Shape};
 use fairhaul_experiment::{Mistakes, read};
 use fairhaul_units::{Chance, Span};
 
-use crate::doc::{Item, Keys, Path};
-use crate::value::{self, Draw, Scale};
+use crate::doc::{Item, KeyPath, Keys};
+use crate::value::{self, Draw, Magnitudes};
 
 /// How often the key of a mistake is taken out before another scenario is drawn.
 const MOST_REPAIRS: usize = 40;
@@ -91,8 +91,13 @@ fn healing(chance: Chance) -> Keys {
 
 /// What a scenario is about.
 fn drawer(chance: Chance) -> Draw {
-    let still =
-        Scale { duration: Span::from_s(1), rtt: Span::from_ms(10), bps: 1e6, packet: 1000.0, packets: 100.0 };
+    let still = Magnitudes {
+        duration: Span::from_s(1),
+        rtt: Span::from_ms(10),
+        bps: 1e6,
+        packet: 1000.0,
+        packets: 100.0,
+    };
     let mut draw = Draw { chance, scale: still, density: 0.0, odd: 0.0 };
     draw.density = draw.one(&[0.03, 0.15, 0.5]);
     draw.odd = draw.one(&[0.0, 0.02, 0.15]);
@@ -101,7 +106,7 @@ fn drawer(chance: Chance) -> Draw {
     let packets = draw.spread(5.0, 12_000.0);
     let seconds = (packets * packet * 8.0 / bps).clamp(1e-9, 8_000_000.0);
     let rtts = draw.spread(0.5, 3000.0);
-    draw.scale = Scale {
+    draw.scale = Magnitudes {
         duration: Span::from_secs(seconds),
         rtt: Span::from_secs((seconds / rtts).clamp(1e-9, 10_000.0)),
         bps,
@@ -211,7 +216,7 @@ fn repaired(mut keys: Keys, file: &str) -> Option<Keys> {
 }
 
 /// Where the last of the mistakes is.
-fn last<'a>(mistakes: &Mistakes, paths: &'a [Path]) -> Option<&'a Path> {
+fn last<'a>(mistakes: &Mistakes, paths: &'a [KeyPath]) -> Option<&'a KeyPath> {
     let lines =
         mistakes.0.iter().filter_map(|mistake| mistake.place.rsplit(':').next()?.parse::<usize>().ok());
     paths.get(lines.max()?.checked_sub(1)?)

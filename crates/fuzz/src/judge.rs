@@ -9,7 +9,7 @@ use std::sync::Mutex;
 
 use nix::sys::resource::{Resource, setrlimit};
 
-use crate::check::{Complaint, Kind, Verdict, check};
+use crate::check::{Complaint, Invariant, Verdict, check};
 use crate::draw::FILE;
 
 /// Address space of a process that judges, bytes: what a machine of today has to spare for each processor.
@@ -28,12 +28,12 @@ pub struct Judge {
     /// The folder of the traces.
     pub beside: PathBuf,
     /// What computes the figures of a scenario, where they are asked for.
-    pub figures: Option<Figures>,
+    pub figures: Option<FigureProcess>,
 }
 
 /// The Python side: a text goes in, what is wrong with its figures comes out.
 #[derive(Debug)]
-pub struct Figures(Mutex<Child>);
+pub struct FigureProcess(Mutex<Child>);
 
 impl Judge {
     /// What is to be said of `text`: a failure that depends on the machine shows three times.
@@ -79,21 +79,21 @@ impl Judge {
                 Some(11) => "the process overflowed its stack or accessed invalid memory".to_owned(),
                 _ => format!("the process ended with {status}"),
             };
-            Verdict::Broken(Complaint { kind: Kind::Life, text: why })
+            Verdict::Broken(Complaint { kind: Invariant::Life, text: why })
         }))
     }
 }
 
-impl Figures {
+impl FigureProcess {
     /// Starts `command`, a program and its arguments.
     ///
     /// # Errors
     /// Those of starting it.
-    pub fn start(command: &str) -> io::Result<Figures> {
+    pub fn start(command: &str) -> io::Result<FigureProcess> {
         let mut words = command.split_whitespace();
         let program = words.next().ok_or(io::ErrorKind::InvalidInput)?;
         let child = Command::new(program).args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-        Ok(Figures(Mutex::new(child)))
+        Ok(FigureProcess(Mutex::new(child)))
     }
 
     /// What is wrong with the figures of `text`.
@@ -112,11 +112,11 @@ impl Figures {
         let said = ask().unwrap_or_else(|error| panic!("the figures cannot be requested: {error}"));
         assert!(said.ends_with('\n'), "the process that computes the figures has ended");
         let said = said.trim();
-        (said != "fine").then(|| Complaint { kind: Kind::Bounds, text: said.to_owned() })
+        (said != "fine").then(|| Complaint { kind: Invariant::Bounds, text: said.to_owned() })
     }
 }
 
-impl Drop for Figures {
+impl Drop for FigureProcess {
     fn drop(&mut self) {
         if let Ok(child) = self.0.get_mut() {
             drop(child.stdin.take());
@@ -133,7 +133,7 @@ fn answer(line: &str) -> Option<Verdict> {
         "unfinished" => Some(Verdict::Unfinished),
         "broken" => {
             let (word, text) = rest.split_once(": ")?;
-            let kind = Kind::ALL.into_iter().find(|kind| kind.word() == word)?;
+            let kind = Invariant::ALL.into_iter().find(|kind| kind.word() == word)?;
             Some(Verdict::Broken(Complaint { kind, text: text.to_owned() }))
         }
         _ => None,
@@ -155,7 +155,10 @@ pub fn serve(beside: &std::path::Path) -> io::Result<()> {
     let verdict = judged.unwrap_or_else(|panic| {
         let what = panic.downcast_ref::<String>().cloned();
         let what = what.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-        Verdict::Broken(Complaint { kind: Kind::Panic, text: what.unwrap_or_default().replace('\n', " ") })
+        Verdict::Broken(Complaint {
+            kind: Invariant::Panic,
+            text: what.unwrap_or_default().replace('\n', " "),
+        })
     });
     match verdict {
         Verdict::Fine(share) => println!("fine {share:.3}"),

@@ -6,7 +6,7 @@ use fairhaul_path::impair::LossRule;
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Span, Time};
 
-use crate::check::{Complaint, Kind};
+use crate::check::{Complaint, Invariant};
 
 /// Sums of times are rounded.
 const ROUNDING: f64 = 1e-9;
@@ -21,7 +21,7 @@ pub fn broken(scenario: &Scenario, record: &Record) -> Result<(), Complaint> {
     completion(scenario, record)
 }
 
-fn wanted(kind: Kind, holds: bool, text: impl FnOnce() -> String) -> Result<(), Complaint> {
+fn wanted(kind: Invariant, holds: bool, text: impl FnOnce() -> String) -> Result<(), Complaint> {
     if holds { Ok(()) } else { Err(Complaint { kind, text: text() }) }
 }
 
@@ -37,13 +37,13 @@ fn flows(scenario: &Scenario, record: &Record) -> Result<(), Complaint> {
         for (bin, row) in rows.iter().enumerate() {
             add(&mut sum, row);
             let level = |value: f64| value.is_finite() && value >= 0.0;
-            wanted(Kind::Bounds, level(row.cwnd_packets), || {
+            wanted(Invariant::Bounds, level(row.cwnd_packets), || {
                 format!("the congestion window of {name} is {} in bin {bin}", row.cwnd_packets)
             })?;
-            wanted(Kind::Bounds, row.ssthresh_packets.is_nan() || row.ssthresh_packets >= 0.0, || {
+            wanted(Invariant::Bounds, row.ssthresh_packets.is_nan() || row.ssthresh_packets >= 0.0, || {
                 format!("the slow-start threshold of {name} is {} in bin {bin}", row.ssthresh_packets)
             })?;
-            wanted(Kind::Rtt, row.rtt_samples == 0 || row.rtt_s >= shortest * (1.0 - ROUNDING), || {
+            wanted(Invariant::Rtt, row.rtt_samples == 0 || row.rtt_s >= shortest * (1.0 - ROUNDING), || {
                 format!(
                     "a round-trip time of {name} is {} s in bin {bin}; the propagation delay of its path is \
                      {shortest} s",
@@ -52,7 +52,7 @@ fn flows(scenario: &Scenario, record: &Record) -> Result<(), Complaint> {
             })?;
             let stamped = flow.clock.stamp.is_zero() && flow.clock.drift_ppb == 0;
             wanted(
-                Kind::Rtt,
+                Invariant::Rtt,
                 row.one_way_s.is_nan() || !stamped || row.one_way_s >= there - ROUNDING,
                 || {
                     format!(
@@ -62,18 +62,18 @@ fn flows(scenario: &Scenario, record: &Record) -> Result<(), Complaint> {
                     )
                 },
             )?;
-            wanted(Kind::Conservation, duplicates || sum.lost <= sum.sent, || {
+            wanted(Invariant::Conservation, duplicates || sum.lost <= sum.sent, || {
                 format!("{name} lost {} of {} packets sent by the end of bin {bin}", sum.lost, sum.sent)
             })?;
             wanted(
-                Kind::Conservation,
+                Invariant::Conservation,
                 sum.retransmitted <= sum.sent && sum.goodput_bytes <= sum.delivered_bytes,
                 || format!("{name} by the end of bin {bin}: {sum:?}"),
             )?;
         }
         let arrived = sum.delivered_bytes as f64;
         wanted(
-            Kind::Conservation,
+            Invariant::Conservation,
             duplicates || arrived <= sum.sent.saturating_sub(sum.lost) as f64 * payload,
             || {
                 format!(
@@ -118,26 +118,28 @@ fn links(scenario: &Scenario, record: &Record) -> Result<(), Complaint> {
             sum.dropped += row.dropped;
             sum.marked += row.marked;
             sum.sent_bytes += row.sent_bytes;
-            wanted(Kind::Bounds, (0.0..=length * (1.0 + ROUNDING) + 1e-12).contains(&row.busy_s), || {
-                format!("{name} was busy for {} s of the {length} s of bin {bin}", row.busy_s)
-            })?;
+            wanted(
+                Invariant::Bounds,
+                (0.0..=length * (1.0 + ROUNDING) + 1e-12).contains(&row.busy_s),
+                || format!("{name} was busy for {} s of the {length} s of bin {bin}", row.busy_s),
+            )?;
             let levels = [row.backlog_packets, row.backlog_bytes];
             wanted(
-                Kind::Bounds,
+                Invariant::Bounds,
                 levels.iter().all(|level| level.is_finite() && *level >= -ROUNDING),
                 || format!("the backlog of {name} is {levels:?} in bin {bin}"),
             )?;
             if let Capacity::Packets(most) = link.capacity {
                 // What is being sent is beside the queue.
-                wanted(Kind::Bounds, row.backlog_packets <= (most as f64 + 1.0) * (1.0 + 1e-6), || {
+                wanted(Invariant::Bounds, row.backlog_packets <= (most as f64 + 1.0) * (1.0 + 1e-6), || {
                     format!("{name} held {} packets in bin {bin}; its limit is {most}", row.backlog_packets)
                 })?;
             }
             let counted = sum.dropped <= sum.arrived && sum.marked <= sum.arrived;
-            wanted(Kind::Conservation, counted, || format!("{name} by the end of bin {bin}: {sum:?}"))?;
+            wanted(Invariant::Conservation, counted, || format!("{name} by the end of bin {bin}: {sum:?}"))?;
             let offered = link.offers(Time::ZERO, record.grid.start(bin + 1));
             let fits = sum.sent_bytes <= offered * (1.0 + ROUNDING) + 1.0;
-            wanted(Kind::Bounds, fits, || {
+            wanted(Invariant::Bounds, fits, || {
                 format!(
                     "{name} sent {} B by the end of bin {bin}, but could send only {offered} B",
                     sum.sent_bytes
@@ -155,13 +157,13 @@ fn transfers(scenario: &Scenario, record: &Record) -> Result<(), Complaint> {
     for row in &record.transfers {
         carried[row.flow as usize] += row.bytes;
         let ordered = row.end_s.is_nan() || (row.start_s <= row.end_s && row.end_s <= end * (1.0 + ROUNDING));
-        wanted(Kind::Bounds, ordered, || {
+        wanted(Invariant::Bounds, ordered, || {
             format!("a transfer lasts from {} s to {} s", row.start_s, row.end_s)
         })?;
     }
     for ((flow, rows), carried) in scenario.flows.iter().zip(&record.flows).zip(carried) {
         let goodput: u64 = rows.iter().map(|row| row.goodput_bytes).sum();
-        wanted(Kind::Conservation, goodput == carried, || {
+        wanted(Invariant::Conservation, goodput == carried, || {
             format!("{} has a goodput of {goodput} B, but its transfers carried {carried} B", flow.name)
         })?;
     }
@@ -186,7 +188,7 @@ fn completion(scenario: &Scenario, record: &Record) -> Result<(), Complaint> {
         return Ok(());
     }
     let open = record.transfers.iter().find(|row| row.end_s.is_nan());
-    wanted(Kind::Completion, open.is_none(), || {
+    wanted(Invariant::Completion, open.is_none(), || {
         let row = open.expect("one is open");
         let name = &scenario.flows[row.flow as usize].name;
         format!(

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use fairhaul_fuzz::check::{Complaint, Verdict};
 use fairhaul_fuzz::doc::Keys;
-use fairhaul_fuzz::judge::{Figures, Judge, serve};
+use fairhaul_fuzz::judge::{FigureProcess, Judge, serve};
 use fairhaul_fuzz::{damage, draw, shrink};
 use fairhaul_units::{Chance, Span};
 
@@ -74,7 +74,7 @@ impl Options {
     }
 
     fn judge(&self) -> Result<Judge, String> {
-        let figures = self.figures.as_deref().map(Figures::start).transpose();
+        let figures = self.figures.as_deref().map(FigureProcess::start).transpose();
         let figures = figures.map_err(|error| format!("--figures: {error}"))?;
         let program = std::env::current_exe().map_err(|error| error.to_string())?;
         Ok(Judge { program, beside: self.kept.clone(), figures })

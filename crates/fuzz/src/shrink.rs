@@ -1,6 +1,6 @@
 //! A scenario that breaks an invariant, made as small as it can be while it breaks the same.
 
-use crate::check::{Complaint, Kind, Verdict};
+use crate::check::{Complaint, Invariant, Verdict};
 use crate::doc::{Item, Keys};
 use crate::judge::Judge;
 
@@ -16,7 +16,7 @@ pub fn shrink(judge: &Judge, start: &Keys, first: Complaint) -> (Keys, Complaint
 
 struct Search<'a> {
     judge: &'a Judge,
-    what: (Kind, String),
+    what: (Invariant, String),
     best: Keys,
     said: Complaint,
     tries: usize,
@@ -75,8 +75,8 @@ impl Search<'_> {
 }
 
 /// What a complaint is about: the invariant, and of a figure its name.
-fn what(complaint: &Complaint) -> (Kind, String) {
-    let figure = complaint.text.split(' ').next().filter(|_| complaint.kind == Kind::Bounds);
+fn what(complaint: &Complaint) -> (Invariant, String) {
+    let figure = complaint.text.split(' ').next().filter(|_| complaint.kind == Invariant::Bounds);
     (complaint.kind, figure.unwrap_or_default().to_owned())
 }
 

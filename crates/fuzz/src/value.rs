@@ -10,7 +10,7 @@ use crate::keys;
 
 /// What a scenario is about, so that its values have to do with each other.
 #[derive(Clone, Copy, Debug)]
-pub struct Scale {
+pub struct Magnitudes {
     /// Of the run.
     pub duration: Span,
     /// Of a round trip.
@@ -29,7 +29,7 @@ pub struct Draw {
     /// Where chance comes from.
     pub chance: Chance,
     /// What the values are near.
-    pub scale: Scale,
+    pub scale: Magnitudes,
     /// Share of the keys that may be left out which are written.
     pub density: f64,
     /// Share of the values that are far from the scale.

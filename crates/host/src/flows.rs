@@ -17,7 +17,7 @@ const LONGEST: usize = 1 << 16;
 
 /// One connection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Flow {
+pub struct KernelFlow {
     /// Its cookie, which no other connection of the host has had.
     pub cookie: u64,
     /// This end.
@@ -41,7 +41,7 @@ pub struct Flow {
 }
 
 /// All established connections of the namespace of this thread.
-pub fn all() -> io::Result<Vec<Flow>> {
+pub fn all() -> io::Result<Vec<KernelFlow>> {
     let mut found = Vec::new();
     for (family, id) in [(AF_INET, SocketId::new_v4()), (AF_INET6, SocketId::new_v6())] {
         for response in dump(family, id)? {
@@ -99,7 +99,7 @@ fn request(family: u8, socket_id: SocketId) -> Vec<u8> {
     bytes
 }
 
-fn flow(response: &InetResponse) -> Option<Flow> {
+fn flow(response: &InetResponse) -> Option<KernelFlow> {
     let id = &response.header.socket_id;
     let (mut controller, mut info): (_, Option<&TcpInfo>) = (None, None);
     for nla in &response.nlas {
@@ -110,7 +110,7 @@ fn flow(response: &InetResponse) -> Option<Flow> {
         }
     }
     let info = info?;
-    Some(Flow {
+    Some(KernelFlow {
         cookie: u64::from_ne_bytes(id.cookie),
         local: SocketAddr::new(id.source_address, id.source_port),
         remote: SocketAddr::new(id.destination_address, id.destination_port),

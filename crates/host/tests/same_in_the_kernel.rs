@@ -14,7 +14,7 @@ use fairhaul_host::kernel::load::load;
 use fairhaul_host::kernel::trial::hidden_name;
 use fairhaul_host::lab::clock::Clock;
 use fairhaul_host::lab::info::{CaState, Info};
-use fairhaul_host::lab::traffic::{Transfer, run_transfers};
+use fairhaul_host::lab::traffic::{LabTransfer, run_transfers};
 use fairhaul_host::lab::{Dumbbell, Lab};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Rate, Settings, Span, Time};
@@ -45,7 +45,7 @@ fn flow(name: &str) -> Vec<Look> {
         loss: None,
         connections: 1,
     };
-    let transfer = Transfer::endless(0, name);
+    let transfer = LabTransfer::endless(0, name);
     let lab = Lab::new(path.layout()).expect("root may make hosts");
     let clock = Clock::starting_in(Span::from_ms(50)).expect("there is a clock");
     let running = lab.start(clock, grid(DURATION, Span::ZERO, 1, 1));

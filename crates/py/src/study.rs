@@ -25,18 +25,18 @@ pub struct Scenario {
     /// What `[sweep]` set for this one: pairs of key and value, the value as TOML.
     #[pyo3(get)]
     variant: Vec<(String, String)>,
-    source: Arc<Source>,
+    source: Arc<ScenarioText>,
 }
 
-/// What scenarios were read from.
-struct Source {
+/// The text that scenarios were read from.
+struct ScenarioText {
     text: String,
     file: String,
     overrides: Vec<(String, String)>,
 }
 
 impl Scenario {
-    /// What an engine takes.
+    /// The input of an engine.
     pub fn question(&self) -> Arc<Question> {
         Arc::clone(&self.question)
     }
@@ -71,7 +71,7 @@ impl Scenario {
 
     /// What it was read from: the text, what the text is called, keys and values behind `--set`.
     fn source(&self) -> (&str, &str, Vec<(String, String)>) {
-        let Source { text, file, overrides } = &*self.source;
+        let ScenarioText { text, file, overrides } = &*self.source;
         (text, file, overrides.clone())
     }
 
@@ -109,7 +109,7 @@ pub fn read(
         let lines = mistakes.0.iter().map(ToString::to_string);
         PyTuple::new(py, lines).map_or_else(|error| error, |lines| ScenarioError::new_err(lines.unbind()))
     })?;
-    let source = Arc::new(Source { text: text.into(), file: file.into(), overrides });
+    let source = Arc::new(ScenarioText { text: text.into(), file: file.into(), overrides });
     let read = |question, variant| Scenario { question: Arc::new(question), variant, source: source.clone() };
     if study.sweep.is_empty() {
         return Ok(vec![read(study.base, Vec::new())]);

@@ -10,23 +10,23 @@ use crate::Tree;
 const PAGE: &str = "ARCHITECTURE.md";
 
 /// The headings of the two tables, and the sections that they apply to.
-const TABLES: [(&str, Section); 2] =
-    [("### Allowed imports", Section::Normal), ("### Allowed in tests only", Section::Tests)];
+const TABLES: [(&str, DependencyKind); 2] =
+    [("### Allowed imports", DependencyKind::Normal), ("### Allowed in tests only", DependencyKind::Tests)];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Section {
+enum DependencyKind {
     Normal,
     Tests,
 }
 
 /// One row: whether its crate does not exist yet, and what it may import.
 #[derive(Debug, Default)]
-struct Row {
+struct ImportRow {
     later: bool,
     imports: BTreeSet<String>,
 }
 
-type Table = BTreeMap<String, Row>;
+type ImportTable = BTreeMap<String, ImportRow>;
 
 /// Every manifest imports only what its row allows, and every crate has a row.
 pub fn imports(tree: &Tree) -> Vec<String> {
@@ -48,8 +48,8 @@ pub fn imports(tree: &Tree) -> Vec<String> {
 
 fn compare(
     crates: &BTreeMap<&str, &str>,
-    table: &Table,
-    section: Section,
+    table: &ImportTable,
+    section: DependencyKind,
     heading: &str,
     complaints: &mut Vec<String>,
 ) {
@@ -85,7 +85,7 @@ fn crates(tree: &Tree) -> BTreeMap<&str, &str> {
 }
 
 /// The imports of a manifest in sections of that kind, for all targets.
-fn imported(manifest: &str, section: Section) -> BTreeSet<String> {
+fn imported(manifest: &str, section: DependencyKind) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut inside = false;
     for line in manifest.lines().map(|line| line.split('#').next().unwrap_or_default().trim()) {
@@ -107,10 +107,10 @@ fn imported(manifest: &str, section: Section) -> BTreeSet<String> {
     found
 }
 
-fn kind(header: &str) -> Option<Section> {
+fn kind(header: &str) -> Option<DependencyKind> {
     match header.rsplit('.').next().unwrap_or(header) {
-        "dependencies" | "build-dependencies" => Some(Section::Normal),
-        "dev-dependencies" => Some(Section::Tests),
+        "dependencies" | "build-dependencies" => Some(DependencyKind::Normal),
+        "dev-dependencies" => Some(DependencyKind::Tests),
         _ => None,
     }
 }
@@ -122,14 +122,14 @@ fn folder(key: &str) -> String {
 }
 
 /// The rows of the first table after `heading`.
-fn table(page: &str, heading: &str) -> Table {
+fn table(page: &str, heading: &str) -> ImportTable {
     let after = page.lines().skip_while(|line| line.trim() != heading).skip(1);
     let rows = after.skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
     rows.filter_map(|row| {
         let cells: Vec<&str> = row.trim_matches('|').split('|').collect();
         let name = words(cells.first()?).into_iter().next()?;
         let imports = cells.iter().skip(1).take(2).flat_map(|cell| words(cell)).collect();
-        Some((name, Row { later: cells[0].contains("(later)"), imports }))
+        Some((name, ImportRow { later: cells[0].contains("(later)"), imports }))
     })
     .collect()
 }

@@ -125,7 +125,7 @@ fn complaints(path: &str, text: &str) -> Vec<String> {
         Some("py") => literal(&crate::python::strings(text)),
         _ => return Vec::new(),
     };
-    let words = Words::of(&printed);
+    let words = WordList::of(&printed);
     let found = BANNED.iter().flat_map(|(phrase, instead)| {
         words.lines_of(phrase).into_iter().map(move |line| (line, *phrase, *instead))
     });
@@ -174,12 +174,12 @@ fn uncoded(line: &str) -> String {
 
 /// The words of a text in small letters, each with its line; what is neither a word nor a space parts
 /// sentences, so that no phrase goes over it.
-struct Words {
+struct WordList {
     words: Vec<(String, usize)>,
 }
 
-impl Words {
-    fn of(text: &str) -> Words {
+impl WordList {
+    fn of(text: &str) -> WordList {
         let mut words = Vec::new();
         for (index, line) in text.lines().enumerate() {
             // A string goes on in the next line after a backslash.
@@ -197,7 +197,7 @@ impl Words {
             }
         }
         words.retain(|(word, _)| !word.is_empty());
-        Words { words }
+        WordList { words }
     }
 
     /// The lines on which `phrase` begins.
@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn what_is_written_instead_holds_no_banned_phrase() {
         for (phrase, instead) in BANNED {
-            let words = Words::of(instead);
+            let words = WordList::of(instead);
             let banned = BANNED.iter().find(|(other, _)| !words.lines_of(other).is_empty());
             assert!(banned.is_none(), "{phrase}: {instead}: {banned:?}");
         }

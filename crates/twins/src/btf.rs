@@ -17,20 +17,20 @@ const MOST_FIELDS: usize = 4096;
 
 /// A structure: its size, and its fields, nested ones included.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Layout {
+pub(crate) struct StructLayout {
     pub bytes: usize,
-    fields: BTreeMap<String, Field>,
+    fields: BTreeMap<String, StructField>,
 }
 
 /// A field of a structure.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Field {
+pub(crate) struct StructField {
     pub bit: usize,
     pub bits: usize,
 }
 
-impl Layout {
-    pub(crate) fn field(&self, name: &str) -> Option<Field> {
+impl StructLayout {
+    pub(crate) fn field(&self, name: &str) -> Option<StructField> {
         self.fields.get(name).copied()
     }
 
@@ -51,10 +51,10 @@ pub(crate) struct Btf {
 
 struct Type {
     name: String,
-    kind: Kind,
+    kind: BtfKind,
 }
 
-enum Kind {
+enum BtfKind {
     /// A number or pointer, with its size in bytes.
     Plain(usize),
     /// Another name of a type, perhaps constant or volatile.
@@ -81,10 +81,10 @@ impl Btf {
     }
 
     /// The structure of that name; empty if the object does not use it.
-    pub(crate) fn layout(&self, name: &str) -> Result<Layout, Error> {
-        let mut layout = Layout::default();
+    pub(crate) fn layout(&self, name: &str) -> Result<StructLayout, Error> {
+        let mut layout = StructLayout::default();
         let found = self.types.iter().find_map(|of| match &of.kind {
-            Kind::Struct { bytes, members } if of.name == name => Some((*bytes, members)),
+            BtfKind::Struct { bytes, members } if of.name == name => Some((*bytes, members)),
             _ => None,
         });
         if let Some((bytes, members)) = found {
@@ -107,19 +107,19 @@ impl Btf {
         members: &[Member],
         base: usize,
         depth: u32,
-        fields: &mut BTreeMap<String, Field>,
+        fields: &mut BTreeMap<String, StructField>,
         left: &mut usize,
     ) -> Option<()> {
         for member in members {
             *left = left.checked_sub(1)?;
             let bit = base + member.bit;
             match self.get(member.of).map(|of| &of.kind) {
-                Some(Kind::Struct { members, .. }) if depth > 0 => {
+                Some(BtfKind::Struct { members, .. }) if depth > 0 => {
                     self.gather(members, bit, depth - 1, fields, left)?;
                 }
-                Some(Kind::Plain(bytes)) => {
+                Some(BtfKind::Plain(bytes)) => {
                     let bits = if member.bits > 0 { member.bits } else { 8 * bytes };
-                    fields.insert(member.name.clone(), Field { bit, bits: bits.min(64) });
+                    fields.insert(member.name.clone(), StructField { bit, bits: bits.min(64) });
                 }
                 _ => (), // an array, which is the twin's own
             }
@@ -131,7 +131,7 @@ impl Btf {
     fn get(&self, mut id: u32) -> Option<&Type> {
         for _ in 0..DEEPEST {
             let found = self.types.get((id as usize).checked_sub(1)?)?;
-            let Kind::Alias(of) = found.kind else { return Some(found) };
+            let BtfKind::Alias(of) = found.kind else { return Some(found) };
             id = of;
         }
         None
@@ -175,19 +175,19 @@ fn one_type(table: &[u8], names: &[u8]) -> Option<(Type, usize)> {
     let [name_at, info, size] = [word(table, 0)?, word(table, 4)?, word(table, 8)?];
     let (count, bit_fields) = ((info & 0xffff) as usize, info >> 31 == 1);
     let (kind, more) = match info >> 24 & 0x1f {
-        1 => (Kind::Plain(size as usize), 4),
-        2 => (Kind::Plain(8), 0),
-        3 => (Kind::Other, 12),
+        1 => (BtfKind::Plain(size as usize), 4),
+        2 => (BtfKind::Plain(8), 0),
+        3 => (BtfKind::Other, 12),
         4 | 5 => {
             let members = (0..count).map(|index| member(table.get(12 + 12 * index..)?, names, bit_fields));
-            (Kind::Struct { bytes: size as usize, members: members.collect::<Option<_>>()? }, 12 * count)
+            (BtfKind::Struct { bytes: size as usize, members: members.collect::<Option<_>>()? }, 12 * count)
         }
-        6 => (Kind::Plain(size as usize), 8 * count),
-        8..=11 | 18 => (Kind::Alias(size), 0),
-        13 => (Kind::Other, 8 * count),
-        14 | 17 => (Kind::Other, 4),
-        15 | 19 => (Kind::Other, 12 * count),
-        7 | 12 | 16 => (Kind::Other, 0),
+        6 => (BtfKind::Plain(size as usize), 8 * count),
+        8..=11 | 18 => (BtfKind::Alias(size), 0),
+        13 => (BtfKind::Other, 8 * count),
+        14 | 17 => (BtfKind::Other, 4),
+        15 | 19 => (BtfKind::Other, 12 * count),
+        7 | 12 | 16 => (BtfKind::Other, 0),
         _ => return None,
     };
     Some((Type { name: name(names, name_at)?, kind }, 12 + more))
@@ -225,7 +225,7 @@ mod tests {
         let number = [0, 1 << 24, 4, 32];
         let bytes = description(&[structure(1, 2), structure(1, 3), number.to_vec()].concat());
         let layout = Btf::parse(&bytes).unwrap().layout("s").unwrap();
-        assert_eq!(layout.field("m"), Some(Field { bit: 0, bits: 32 }));
+        assert_eq!(layout.field("m"), Some(StructField { bit: 0, bits: 32 }));
     }
 
     #[test]

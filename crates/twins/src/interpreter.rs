@@ -15,7 +15,7 @@ const REGION_SHIFT: u32 = 32;
 
 /// Code and memory.
 #[derive(Clone, Debug)]
-pub(crate) struct Machine {
+pub(crate) struct Interpreter {
     code: Vec<Instruction>,
     regions: Vec<Region>,
 }
@@ -63,12 +63,12 @@ const WIDE_NUMBER: u8 = 0x18;
 const EXIT: u8 = 0x95;
 const ALWAYS: u8 = 0x05;
 
-impl Machine {
+impl Interpreter {
     /// A machine for code whose length is a whole number of instructions.
-    pub(crate) fn new(code: &[u8]) -> Machine {
+    pub(crate) fn new(code: &[u8]) -> Interpreter {
         let (words, _) = code.as_chunks::<8>();
         let code = words.iter().copied().map(Instruction::decode).collect();
-        Machine { code, regions: Vec::new() }
+        Interpreter { code, regions: Vec::new() }
     }
 
     /// Adds memory, and returns its address.
@@ -265,7 +265,7 @@ mod tests {
     const END: [u8; 8] = [EXIT, 0, 0, 0, 0, 0, 0, 0];
 
     fn run(words: &[[u8; 8]]) -> Result<u64, Error> {
-        Machine::new(&words.concat()).run(0, 0)
+        Interpreter::new(&words.concat()).run(0, 0)
     }
 
     /// `opcode` with register 0 = `a` and the number `b`.
@@ -313,7 +313,7 @@ mod tests {
 
     #[test]
     fn memory_is_reached_by_its_address_and_nothing_else_is() {
-        let mut machine = Machine::new(&[word(0x61, 0, 1, 4, 0), END].concat());
+        let mut machine = Interpreter::new(&[word(0x61, 0, 1, 4, 0), END].concat());
         let address = machine.add(vec![1, 0, 0, 0, 2, 0, 0, 0], true);
         assert_eq!(machine.run(0, address), Ok(2));
         assert!(machine.run(0, address + 4).is_err(), "past the end");
@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn constants_are_not_written_to_and_the_stack_is() {
-        let mut machine = Machine::new(&[word(0x62, 1, 0, 0, 7), END].concat());
+        let mut machine = Interpreter::new(&[word(0x62, 1, 0, 0, 7), END].concat());
         let (constant, other) = (machine.add(vec![0; 4], false), machine.add(vec![0; 4], true));
         assert!(machine.run(0, constant).is_err());
         assert!(machine.run(0, other).is_ok());

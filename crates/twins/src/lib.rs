@@ -7,12 +7,12 @@
 mod btf;
 mod elf;
 mod error;
-mod machine;
+mod interpreter;
 mod note;
 mod twin;
 
 pub use error::Error;
-pub use note::{Note, Parameter};
+pub use note::{Note, PortParameter};
 pub use twin::{Sample, Twin};
 
 include!(concat!(env!("OUT_DIR"), "/objects.rs"));

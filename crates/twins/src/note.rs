@@ -28,12 +28,12 @@ pub struct Note {
     /// A line that describes it.
     pub title: String,
     /// The parameters, which may be changed while flows use it.
-    pub parameters: Vec<Parameter>,
+    pub parameters: Vec<PortParameter>,
 }
 
 /// One parameter of an eBPF port: a whole number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Parameter {
+pub struct PortParameter {
     /// The name of the variable.
     pub name: String,
     /// The smallest value that makes sense.
@@ -74,12 +74,12 @@ impl Note {
     }
 }
 
-fn parameter(line: &str, elf: &Elf) -> Option<Parameter> {
+fn parameter(line: &str, elf: &Elf) -> Option<PortParameter> {
     let mut parts = line.splitn(5, '|');
     let name = parts.next()?.to_string();
     let (least, most) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
     let (unit, help) = (parts.next()?.to_string(), parts.next()?.to_string());
     let (_, at) = elf.variables().find(|(variable, _)| *variable == name)?;
     let default = u32::from_le_bytes(elf.section(".data")?.get(at..at.checked_add(4)?)?.try_into().ok()?);
-    Some(Parameter { name, least, most, unit, default, offset: at, help })
+    Some(PortParameter { name, least, most, unit, default, offset: at, help })
 }

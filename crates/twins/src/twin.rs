@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::btf::{Btf, Layout};
+use crate::btf::{Btf, StructLayout};
 use crate::elf::Elf;
 use crate::error::Error;
-use crate::machine::Machine;
+use crate::interpreter::Interpreter;
 
 const CODE: &str = "struct_ops";
 const TABLE: &str = ".struct_ops.link";
@@ -21,13 +21,13 @@ const ARGUMENTS: usize = 5;
 /// The fields of the socket are those of `bpf/fairhaul.bpf.h`, by their names.
 #[derive(Clone, Debug)]
 pub struct Twin {
-    machine: Machine,
+    machine: Interpreter,
     /// The first instruction of each operation.
     operations: BTreeMap<String, usize>,
     parameters: BTreeMap<String, u64>,
     arguments: u64,
-    socket: (u64, Layout),
-    sample: (u64, Layout),
+    socket: (u64, StructLayout),
+    sample: (u64, StructLayout),
 }
 
 /// The sample of an acknowledgement, as the kernel passes it.
@@ -48,12 +48,12 @@ impl Twin {
         let needed =
             |name: &str| elf.section(name).ok_or_else(|| Error::new(format!("the object has no {name}")));
         let btf = Btf::parse(needed(".BTF")?)?;
-        let mut machine = Machine::new(needed(CODE)?);
+        let mut machine = Interpreter::new(needed(CODE)?);
         let data = memory(&elf, &mut machine)?;
         let parameters = parameters(&elf, &machine, data)?;
         let (socket, sample) = (btf.layout("tcp_sock")?, btf.layout("ack_sample")?);
         let lacks =
-            |layout: &Layout, fields: &[&str]| fields.iter().any(|field| layout.field(field).is_none());
+            |layout: &StructLayout, fields: &[&str]| fields.iter().any(|field| layout.field(field).is_none());
         if lacks(&socket, &SOCKET) || (sample.bytes > 0 && lacks(&sample, &SAMPLE)) {
             return Err(Error::new("the object expects another layout of the socket"));
         }
@@ -163,7 +163,7 @@ impl Twin {
     }
 }
 
-fn write(machine: &mut Machine, base: u64, layout: &Layout, field: &str, value: u64) {
+fn write(machine: &mut Interpreter, base: u64, layout: &StructLayout, field: &str, value: u64) {
     let place = layout.field(field).expect("a field of the header");
     let (byte, bytes) = (base + place.bit as u64 / 8, place.bits.div_ceil(8));
     let mask = u64::MAX >> (64 - place.bits) << (place.bit % 8);
@@ -173,7 +173,7 @@ fn write(machine: &mut Machine, base: u64, layout: &Layout, field: &str, value: 
 }
 
 /// The addresses of the 32-bit numbers in `.data`, which is at `data`.
-fn parameters(elf: &Elf, machine: &Machine, data: u64) -> Result<BTreeMap<String, u64>, Error> {
+fn parameters(elf: &Elf, machine: &Interpreter, data: u64) -> Result<BTreeMap<String, u64>, Error> {
     let address = |(name, at): (String, usize)| {
         let inside = u32::try_from(at).ok().map(|at| data + u64::from(at));
         let address = inside.filter(|address| machine.load(*address, 4).is_ok());
@@ -185,7 +185,7 @@ fn parameters(elf: &Elf, machine: &Machine, data: u64) -> Result<BTreeMap<String
 
 /// Copies the object's variables and constants into the machine, writes their addresses into the code, and
 /// returns the address of the variables.
-fn memory(elf: &Elf, machine: &mut Machine) -> Result<u64, Error> {
+fn memory(elf: &Elf, machine: &mut Interpreter) -> Result<u64, Error> {
     let mut addresses = BTreeMap::new();
     for (name, writable) in [(".data", true), (".rodata", false)] {
         let bytes = elf.section(name).unwrap_or_default().to_vec();

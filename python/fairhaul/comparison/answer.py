@@ -17,7 +17,7 @@ UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figure:
+class RankedFigure:
     """A figure of one controller; with a single seed, both ends of its interval are the mean."""
 
     name: str
@@ -121,22 +121,22 @@ def slowest(case: Mapping[str, Any]) -> Any:
     return None if None in times else max(times, key=_mean)
 
 
-def _figure(row: Row, value: Any) -> Figure | None:
+def _figure(row: Row, value: Any) -> RankedFigure | None:
     name = row["controller"]
     if value is None:
         return None
     if not isinstance(value, Mapping):
-        return Figure(name=name, mean=value, low=value, high=value)
+        return RankedFigure(name=name, mean=value, low=value, high=value)
     mean = value["mean"]
     low, high = (mean if value[end] is None else value[end] for end in ("low", "high"))
-    return Figure(name=name, mean=mean, low=low, high=high)
+    return RankedFigure(name=name, mean=mean, low=low, high=high)
 
 
 def _mean(value: Any) -> float:
     return float(value["mean"] if isinstance(value, Mapping) else value)
 
 
-def _ranked(found: Sequence[Figure | None], theme: Theme) -> str:
+def _ranked(found: Sequence[RankedFigure | None], theme: Theme) -> str:
     """Name the best and the worst of `found`; say so if their intervals overlap."""
     up = theme.more_is_better
     ranked = sorted((f for f in found if f is not None), key=lambda f: f.mean, reverse=up)

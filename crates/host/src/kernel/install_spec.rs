@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
 
-use fairhaul_twins::{MISSING, Note, Parameter, object, objects};
+use fairhaul_twins::{MISSING, Note, PortParameter, object, objects};
 use serde::Deserialize;
 
 use super::unit::Unit;
@@ -110,13 +110,13 @@ fn check_name(name: &str) -> Result<()> {
 /// unit the eBPF port uses.
 pub fn read_values(
     twin: &str,
-    parameters: &[Parameter],
+    parameters: &[PortParameter],
     set: &BTreeMap<String, String>,
 ) -> Result<BTreeMap<String, u32>> {
     set.iter().map(|(key, text)| Ok((key.clone(), read_value(twin, parameters, key, text)?))).collect()
 }
 
-fn read_value(twin: &str, parameters: &[Parameter], key: &str, text: &str) -> Result<u32> {
+fn read_value(twin: &str, parameters: &[PortParameter], key: &str, text: &str) -> Result<u32> {
     let Some(parameter) = parameters.iter().find(|parameter| parameter.name == key) else {
         let hint = hint(key, parameters.iter().map(|parameter| parameter.name.as_str()));
         return Err(Error::refused(format!("{twin} has no parameter {key:?}; {hint}")));
@@ -130,7 +130,7 @@ fn read_value(twin: &str, parameters: &[Parameter], key: &str, text: &str) -> Re
             ways.join(" or ")
         )));
     }
-    let Parameter { least, most, .. } = *parameter;
+    let PortParameter { least, most, .. } = *parameter;
     match unit.count(text) {
         Some(value) if (least..=most).contains(&value) => Ok(value),
         _ => {
@@ -148,7 +148,7 @@ fn read_value(twin: &str, parameters: &[Parameter], key: &str, text: &str) -> Re
 }
 
 /// Writes the value of a parameter as a user would set it.
-pub fn written(parameter: &Parameter, value: u32) -> String {
+pub fn written(parameter: &PortParameter, value: u32) -> String {
     Unit::of(&parameter.unit).written(value)
 }
 
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     fn refusal(unit: &str, text: &str) -> String {
-        let parameter = Parameter {
+        let parameter = PortParameter {
             name: "key".into(),
             least: 0,
             most: 900_000,

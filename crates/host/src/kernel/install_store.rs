@@ -15,7 +15,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use fairhaul_twins::{Note, Parameter};
+use fairhaul_twins::{Note, PortParameter};
 use nix::fcntl::{Flock, FlockArg};
 use nix::mount::{MsFlags, mount, umount};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
@@ -47,7 +47,7 @@ pub struct InstallRecord {
     #[serde(default)]
     pub owner: Option<Owner>,
     /// Its parameters and their bounds.
-    pub parameters: Vec<Parameter>,
+    pub parameters: Vec<PortParameter>,
     /// The former default of the host, if the port is the default of the host.
     pub default_before: Option<String>,
     /// The namespaces of which it is the default, by name, with their former defaults.

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Mutex;
 
-use fairhaul_twins::Parameter;
+use fairhaul_twins::PortParameter;
 use libbpf_rs::query::ProgInfoIter;
 use libbpf_rs::{
     Link, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject, PrintLevel, Program,
@@ -96,7 +96,7 @@ pub fn parameters(store: &InstallStore, record: &InstallRecord) -> Result<BTreeM
     }
     let (_, bytes) = data(store, &record.name)?;
     let value = |offset: usize| bytes.get(offset..offset + 4).and_then(|four| four.try_into().ok());
-    let read = |key: &Parameter| Some((key.name.clone(), u32::from_ne_bytes(value(key.offset)?)));
+    let read = |key: &PortParameter| Some((key.name.clone(), u32::from_ne_bytes(value(key.offset)?)));
     record.parameters.iter().map(read).collect::<Option<_>>().ok_or_else(|| {
         Error::failed(format!("{}: its parameters are not at the offsets in its record", record.name))
     })
@@ -148,7 +148,7 @@ fn padded(name: &str, room: usize) -> Vec<u8> {
     bytes
 }
 
-fn fill(open: &mut OpenObject, parameters: &[Parameter], values: &BTreeMap<String, u32>) -> Result<()> {
+fn fill(open: &mut OpenObject, parameters: &[PortParameter], values: &BTreeMap<String, u32>) -> Result<()> {
     let Some(mut data) = open.maps_mut().find(|map| map.name().to_string_lossy().ends_with(DATA)) else {
         return Ok(());
     };

@@ -11,7 +11,7 @@ use super::install_spec::PREFIX;
 use super::install_store::{InstallRecord, InstallStore};
 use super::{capabilities, congestion, load, probe};
 use crate::error::Result;
-use crate::flows::{self, Flow};
+use crate::flows::{self, KernelFlow};
 use crate::namespace;
 use crate::steps::warn;
 
@@ -28,12 +28,12 @@ pub struct LocatedFlow {
     pub at: Instant,
     /// The connection.
     #[serde(flatten)]
-    pub flow: Flow,
+    pub flow: KernelFlow,
 }
 
 /// A connection that sends data, and its rate.
 #[derive(Clone, Debug, Serialize)]
-struct Sender {
+struct SendingFlow {
     #[serde(flatten)]
     located: LocatedFlow,
     /// The rate at which the receiver acknowledged data between the two samples; `None` if there is only one
@@ -76,7 +76,7 @@ fn twin(store: &InstallStore, name: &str, first: &[LocatedFlow], flows: &[Locate
     let registered = congestion::available()?.iter().any(|other| other == name);
     let own = flows.iter().filter(|located| located.flow.controller == name);
     let (senders, silent): (Vec<&LocatedFlow>, Vec<&LocatedFlow>) = own.partition(|located| sends(located));
-    let senders: Vec<Sender> = senders.into_iter().map(|now| sender(first, now)).collect();
+    let senders: Vec<SendingFlow> = senders.into_iter().map(|now| sender(first, now)).collect();
     let values = record.as_ref().and_then(|record| load::parameters(store, record).ok());
     Ok(json!({
         "name": name,
@@ -97,13 +97,13 @@ fn sends(located: &LocatedFlow) -> bool {
     located.flow.sent > 0
 }
 
-fn sender(first: &[LocatedFlow], now: &LocatedFlow) -> Sender {
+fn sender(first: &[LocatedFlow], now: &LocatedFlow) -> SendingFlow {
     let before = first.iter().find(|then| then.flow.cookie == now.flow.cookie && then.at < now.at);
     let rate = before.map(|then| {
         let acked = now.flow.acked_bytes.saturating_sub(then.flow.acked_bytes);
         acked as f64 * 8.0 / (now.at - then.at).as_secs_f64()
     });
-    Sender { located: now.clone(), rate_bps: rate }
+    SendingFlow { located: now.clone(), rate_bps: rate }
 }
 
 fn units(record: &InstallRecord) -> BTreeMap<&str, &str> {
@@ -155,7 +155,7 @@ mod tests {
 
     fn located(at: Instant, acked_bytes: u64) -> LocatedFlow {
         let end = "10.0.0.1:5001".parse().expect("it is an address");
-        let flow = Flow {
+        let flow = KernelFlow {
             cookie: 7,
             local: end,
             remote: end,
@@ -177,7 +177,7 @@ mod tests {
         let (then, now) = (located(start, 1_000_000), located(start + Duration::from_millis(500), 2_250_000));
         assert_eq!(sender(std::slice::from_ref(&then), &now).rate_bps, Some(20e6));
         // A connection with only one sample has no rate.
-        let other = LocatedFlow { flow: Flow { cookie: 8, ..then.flow.clone() }, ..then.clone() };
+        let other = LocatedFlow { flow: KernelFlow { cookie: 8, ..then.flow.clone() }, ..then.clone() };
         assert_eq!(sender(&[other], &now).rate_bps, None);
         assert_eq!(sender(std::slice::from_ref(&then), &then).rate_bps, None);
     }

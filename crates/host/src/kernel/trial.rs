@@ -14,7 +14,7 @@ use super::load;
 use crate::error::{Context, Error, Result};
 use crate::lab::clock::Clock;
 use crate::lab::info::Info;
-use crate::lab::traffic::{Transfer, run_transfers};
+use crate::lab::traffic::{LabTransfer, run_transfers};
 use crate::lab::{Dumbbell, Lab};
 
 /// How long the flow of a trial lasts.
@@ -47,7 +47,7 @@ fn flow(name: &str) -> Result<()> {
     let clock = Clock::starting_in(Span::from_ms(50))?;
     let running = lab.start(clock, grid(DURATION, Span::ZERO, 1, 1));
     let mut last: Option<Info> = None;
-    let transfers = [Transfer::endless(0, name)];
+    let transfers = [LabTransfer::endless(0, name)];
     let results = run_transfers(&running, clock, Time::ZERO + DURATION, &transfers, &mut |_, _, info| {
         last = Some(*info)
     })?;

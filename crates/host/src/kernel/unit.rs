@@ -1,7 +1,7 @@
 //! The units of an eBPF port's parameters, which are whole numbers: a user writes `20/s`, the eBPF port stores
 //! 20000 in units of 0.001/s.
 
-use fairhaul_twins::Parameter;
+use fairhaul_twins::PortParameter;
 
 /// Units of time, in seconds.
 const TIMES: [(&str, f64); 3] = [("s", 1.0), ("ms", 1e3), ("us", 1e6)];
@@ -72,7 +72,7 @@ impl Unit<'_> {
     }
 
     /// A hint for a user who has written a number in the eBPF port's own unit.
-    pub fn nearest(self, text: &str, parameter: &Parameter) -> Option<String> {
+    pub fn nearest(self, text: &str, parameter: &PortParameter) -> Option<String> {
         let count: u32 = text.trim().parse().ok()?;
         let fits = self.parts != 1.0 && (parameter.least..=parameter.most).contains(&count);
         fits.then(|| self.written(count))

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::capabilities;
 use super::install_store::InstallStore;
-use super::loss_monitor::{ConnectionCounts, Counts, Limits, LossMonitor};
+use super::loss_monitor::{ConnectionCounts, Limits, LossMonitor, SentCounts};
 use super::remove::take_out;
 use super::status::everywhere;
 use crate::error::{Error, Result};
@@ -111,7 +111,7 @@ fn connection_counts() -> Result<Vec<ConnectionCounts>> {
     let of = |located: super::status::LocatedFlow| ConnectionCounts {
         cookie: located.flow.cookie,
         controller: located.flow.controller,
-        counts: Counts { sent: located.flow.sent, retransmitted: located.flow.retransmitted },
+        counts: SentCounts { sent: located.flow.sent, retransmitted: located.flow.retransmitted },
     };
     Ok(everywhere()?.into_iter().map(of).collect())
 }

@@ -1,7 +1,7 @@
 //! Counters of a connection that are read from its packets: retransmissions, and payload that has arrived in
 //! order.
 
-use super::packet::Segment;
+use super::headers::Segment;
 
 /// The counters of one connection. Sequence numbers are compared as TCP does, modulo 2^32 [RFC 9293, 3.4].
 #[derive(Clone, Copy, Debug, Default)]

@@ -15,7 +15,7 @@ use crate::kernel::{capabilities, probe};
 /// The request.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Question {
+pub struct RunRequest {
     scenario: Written,
     /// The file for the record, as JSON.
     record: PathBuf,
@@ -41,7 +41,7 @@ pub struct Written {
 ///
 /// # Errors
 /// A refusal if root is missing, or if real hosts cannot run the scenario.
-pub fn answer(question: &Question) -> Result<Value> {
+pub fn answer(question: &RunRequest) -> Result<Value> {
     let scenario = question.scenario.read()?;
     prepare()?;
     let borrowed = borrow(&scenario.flows)?;

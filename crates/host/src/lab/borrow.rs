@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use fairhaul_experiment::Flow;
-use fairhaul_twins::{Note, Parameter};
+use fairhaul_twins::{Note, PortParameter};
 use fairhaul_units::{Bytes, HEADER, Kind};
 
 use super::plan::Twins;
@@ -166,7 +166,7 @@ fn no_such_word(note: &Note, key: &str, words: &[&str]) -> Error {
 }
 
 /// A value in seconds or in packets as a whole number of the eBPF port's units.
-fn units(note: &Note, parameter: &Parameter, value: f64) -> Result<u32> {
+fn units(note: &Note, parameter: &PortParameter, value: f64) -> Result<u32> {
     let scale = match parameter.unit.split_whitespace().next().unwrap_or_default() {
         "us" => 1e-6,
         "ms" => 1e-3,

@@ -16,15 +16,15 @@ const SYN: u8 = 2;
 const ACK: u8 = 16;
 
 /// One end of a connection: its host and its number.
-pub type Owner = (u8, u32);
+pub type Endpoint = (u8, u32);
 
 /// What the router reads of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headers {
     /// Its source.
-    pub from: Owner,
+    pub from: Endpoint,
     /// Its destination.
-    pub to: Owner,
+    pub to: Endpoint,
     /// Its size on the wire.
     pub size: u32,
     /// Whether it can be marked.

@@ -15,7 +15,7 @@ pub struct Layout {
     /// One entry per direction, as in a scenario.
     pub links: Vec<LinkSpec>,
     /// The path of each flow.
-    pub routes: Vec<Route>,
+    pub routes: Vec<FlowPath>,
     /// The link that counts the payload of each flow, see [`FlowRow::carried_bytes`].
     ///
     /// [`FlowRow::carried_bytes`]: fairhaul_experiment::FlowRow::carried_bytes
@@ -44,7 +44,7 @@ pub enum Mode {
 
 /// The path of a flow.
 #[derive(Clone, Debug)]
-pub struct Route {
+pub struct FlowPath {
     /// The host of the sender.
     pub from: u8,
     /// The host of the receiver.
@@ -102,7 +102,7 @@ impl Dumbbell {
             impair: Impairments::default(),
             schedule: Schedule::default(),
         };
-        let route = Route {
+        let route = FlowPath {
             from: 0,
             to: 1,
             forward: vec![Hop::Link(0)],

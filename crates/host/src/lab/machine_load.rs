@@ -8,7 +8,7 @@ use serde::Serialize;
 
 /// Counters of the machine at one time.
 #[derive(Clone, Copy, Debug)]
-pub struct Machine {
+pub struct MachineCounters {
     at: Instant,
     /// Ticks in which a processor had something to do, and all of them.
     ticks: (u64, u64),
@@ -26,11 +26,11 @@ pub struct MachineLoad {
     pub waited: Option<f64>,
 }
 
-impl Machine {
+impl MachineCounters {
     /// The counters now.
-    pub fn now() -> io::Result<Machine> {
+    pub fn now() -> io::Result<MachineCounters> {
         let pressure = fs::read_to_string("/proc/pressure/cpu").ok();
-        Ok(Machine {
+        Ok(MachineCounters {
             at: Instant::now(),
             ticks: ticks(&fs::read_to_string("/proc/stat")?),
             waited_us: pressure.and_then(|text| waited_us(&text)),
@@ -38,7 +38,7 @@ impl Machine {
     }
 
     /// The load since `before`.
-    pub fn since(&self, before: &Machine) -> MachineLoad {
+    pub fn since(&self, before: &MachineCounters) -> MachineLoad {
         let (busy, all) = (self.ticks.0 - before.ticks.0, self.ticks.1 - before.ticks.1);
         let elapsed_us = (self.at - before.at).as_secs_f64() * 1e6;
         let waited = self.waited_us.zip(before.waited_us);
@@ -78,10 +78,10 @@ mod tests {
 
     #[test]
     fn a_second_of_work_is_measured() {
-        let before = Machine::now().unwrap();
+        let before = MachineCounters::now().unwrap();
         let begun = Instant::now();
         while begun.elapsed().as_secs_f64() < 1.0 {}
-        let load = Machine::now().unwrap().since(&before);
+        let load = MachineCounters::now().unwrap().since(&before);
         assert!(load.busy > 0.0 && load.busy <= 1.0, "{load:?}");
         assert!(load.waited.is_none_or(|share| (0.0..=1.01).contains(&share)), "{load:?}");
     }

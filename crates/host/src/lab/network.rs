@@ -12,13 +12,13 @@ use fairhaul_path::Wire;
 use fairhaul_units::{Ecn, Span, Time};
 
 use super::account::Account;
-use super::layout::{Layout, Route};
+use super::headers::{Headers, mark};
+use super::layout::{FlowPath, Layout};
 use super::link_port::{Fate, Fates, LinkPort, QueuedPacket};
-use super::packet::{Headers, mark};
 
 /// Counts of the packets of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct NetworkCounts {
     /// Packets of a connection that were read from hosts.
     pub read: u64,
     /// Packets that a link has duplicated.
@@ -33,7 +33,7 @@ pub struct Counts {
     pub strays: u64,
 }
 
-impl Counts {
+impl NetworkCounts {
     /// Whether every packet is accounted for.
     pub fn balance(&self) -> bool {
         self.read + self.copied == self.delivered + self.dropped + self.inside
@@ -51,7 +51,7 @@ enum Event {
 
 /// A packet in flight.
 #[derive(Clone, Debug)]
-struct Packet {
+struct PacketInFlight {
     travel: Travel,
     bytes: Vec<u8>,
 }
@@ -69,7 +69,7 @@ struct Travel {
 
 /// The network's state of a connection.
 #[derive(Clone, Debug, Default)]
-struct Connection {
+struct ConnectionState {
     /// Its own wires, by hop of the forward and of the reverse path.
     wires: [Vec<Option<Wire>>; 2],
     account: Account,
@@ -77,20 +77,20 @@ struct Connection {
 
 /// See the module.
 pub struct Network {
-    routes: Vec<Route>,
+    routes: Vec<FlowPath>,
     /// The link that counts the payload of each flow.
     bottlenecks: Vec<Option<u32>>,
     flows: Vec<u32>,
     /// Connections by number, from their first packet on.
-    connections: Vec<Option<Box<Connection>>>,
+    connections: Vec<Option<Box<ConnectionState>>>,
     ports: Vec<LinkPort>,
     events: BinaryHeap<Reverse<(Time, Event)>>,
     order: u64,
-    packets: Vec<Packet>,
+    packets: Vec<PacketInFlight>,
     /// Free slots.
     free: Vec<u32>,
     fates: Fates,
-    counts: Counts,
+    counts: NetworkCounts,
     ledger: Ledger,
 }
 
@@ -110,7 +110,7 @@ impl Network {
             packets: Vec::new(),
             free: Vec::new(),
             fates: Vec::new(),
-            counts: Counts::default(),
+            counts: NetworkCounts::default(),
             ledger: Ledger::new(grid, layout.routes.len(), layout.links.len()),
         }
     }
@@ -143,8 +143,8 @@ impl Network {
     }
 
     /// The counts so far.
-    pub fn counts(&self) -> Counts {
-        Counts { inside: (self.packets.len() - self.free.len()) as u64, ..self.counts }
+    pub fn counts(&self) -> NetworkCounts {
+        NetworkCounts { inside: (self.packets.len() - self.free.len()) as u64, ..self.counts }
     }
 
     /// Payload of a connection that its receiver has acknowledged.
@@ -201,7 +201,7 @@ impl Network {
     /// Stores a packet and returns its slot. Slots are reused with their buffers.
     fn keep(&mut self, travel: Travel, bytes: &[u8]) -> u32 {
         let slot = self.free.pop().unwrap_or_else(|| {
-            self.packets.push(Packet { travel, bytes: Vec::new() });
+            self.packets.push(PacketInFlight { travel, bytes: Vec::new() });
             (self.packets.len() - 1) as u32
         });
         let packet = &mut self.packets[slot as usize];
@@ -218,7 +218,7 @@ impl Network {
 
     /// A packet is at its next hop.
     fn step(&mut self, slot: u32, now: Time, deliver: &mut impl FnMut(u8, &[u8], Time)) {
-        let Packet { travel, bytes } = &mut self.packets[slot as usize];
+        let PacketInFlight { travel, bytes } = &mut self.packets[slot as usize];
         let Travel { headers, flow, forward, hop: number, .. } = *travel;
         let route = &self.routes[flow as usize];
         let hops = if forward { &route.forward } else { &route.reverse };
@@ -284,7 +284,7 @@ impl Network {
         }
         let copy = twice.then(|| packet.clone());
         self.push(slot, arrives);
-        if let Some(Packet { travel, bytes }) = copy {
+        if let Some(PacketInFlight { travel, bytes }) = copy {
             let slot = self.keep(travel, &bytes);
             self.counts.copied += 1;
             if travel.forward && travel.headers.carries_data() {
@@ -311,8 +311,8 @@ impl Network {
 
 #[cfg(test)]
 mod tests {
+    use super::super::headers::tests::segment;
     use super::super::layout::Dumbbell;
-    use super::super::packet::tests::segment;
     use super::*;
     use fairhaul_experiment::grid;
     use fairhaul_path::impair::{Impairments, JitterRule, LossRule};
@@ -375,7 +375,7 @@ mod tests {
         ] {
             network.accept(host, &packet, at(0));
         }
-        assert_eq!(network.counts(), Counts { strays: 4, ..Counts::default() });
+        assert_eq!(network.counts(), NetworkCounts { strays: 4, ..NetworkCounts::default() });
         assert_eq!(given(&mut network, at(1_000_000)), []);
     }
 

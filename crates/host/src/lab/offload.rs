@@ -5,7 +5,7 @@
 //! and neither side computes checksums of TCP or UDP: the kernel trusts a packet that is marked as still needing
 //! one.
 
-use super::packet::{self, Headers, Owner};
+use super::headers::{self, Endpoint, Headers};
 
 /// The length of the device's header.
 pub const PREFIX: usize = 10;
@@ -36,7 +36,7 @@ impl Parts {
     fn of(packet: &[u8]) -> Option<Parts> {
         let tcp = usize::from(packet.first()? & 15) * 4;
         let header = usize::from(*packet.get(tcp + 12)? >> 4) * 4;
-        (packet[9] == packet::TCP && tcp + header <= packet.len())
+        (packet[9] == headers::TCP && tcp + header <= packet.len())
             .then_some(Parts { tcp, payload: tcp + header })
     }
 }
@@ -82,7 +82,7 @@ pub struct Joiner {
 /// A packet that may yet grow.
 #[derive(Debug)]
 struct Joined {
-    from: Owner,
+    from: Endpoint,
     /// The packet, after the device's header.
     bytes: Vec<u8>,
     parts: Option<Parts>,
@@ -127,7 +127,7 @@ impl Joiner {
 }
 
 impl Joined {
-    fn new(from: Owner, packet: &[u8], mut bytes: Vec<u8>) -> Joined {
+    fn new(from: Endpoint, packet: &[u8], mut bytes: Vec<u8>) -> Joined {
         bytes.clear();
         bytes.resize(PREFIX, 0);
         bytes.extend_from_slice(packet);
@@ -164,8 +164,8 @@ impl Joined {
     fn close(mut self) -> Vec<u8> {
         let (prefix, packet) = self.bytes.split_at_mut(PREFIX);
         let checksum_at = match packet[9] {
-            packet::TCP => 16,
-            packet::UDP => 6,
+            headers::TCP => 16,
+            headers::UDP => 6,
             _ => return self.bytes,
         };
         let start = u16::from(packet[0] & 15) * 4;
@@ -206,10 +206,10 @@ fn seal(packet: &mut [u8], parts: Parts) {
     let length = packet.len();
     packet[2..4].copy_from_slice(&(length as u16).to_be_bytes());
     packet[10..12].fill(0);
-    let sum = !packet::sum(&packet[..parts.tcp], 0);
+    let sum = !headers::sum(&packet[..parts.tcp], 0);
     packet[10..12].copy_from_slice(&sum.to_be_bytes());
-    let beyond = u32::from(packet::TCP) + (length - parts.tcp) as u32;
-    let pseudo = packet::sum(&packet[12..20], beyond);
+    let beyond = u32::from(headers::TCP) + (length - parts.tcp) as u32;
+    let pseudo = headers::sum(&packet[12..20], beyond);
     packet[parts.tcp + 16..parts.tcp + 18].copy_from_slice(&pseudo.to_be_bytes());
 }
 
@@ -224,7 +224,7 @@ fn double(bytes: &[u8], at: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lab::packet::tests::segment;
+    use crate::lab::headers::tests::segment;
     use fairhaul_units::Chance;
 
     /// What a device hands over: a packet of `payload` bytes that differ, to be cut to `size`.
@@ -261,7 +261,7 @@ mod tests {
         assert_eq!(sequences, [u32::MAX - 999, 448, 1896]); // 2^32 - 1000 + 1448 = 448
         assert_eq!(segments.iter().map(|s| s[33]).collect::<Vec<_>>(), [ACK | CWR, ACK, ACK | PSH | FIN]);
         for (number, segment) in segments.iter().enumerate() {
-            assert_eq!(packet::sum(&segment[..20], 0), 0xffff, "the header's checksum");
+            assert_eq!(headers::sum(&segment[..20], 0), 0xffff, "the header's checksum");
             assert_eq!(word(segment, 4), number as u16);
         }
     }

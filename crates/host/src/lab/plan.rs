@@ -10,9 +10,9 @@ use fairhaul_experiment::{Flow, Hold, Hop, Scenario, SlowStart, Source, Traffic}
 use fairhaul_units::{Bytes, HEADER, Rate, Span};
 
 use super::address::{MOST_CONNECTIONS, MOST_HOSTS};
-use super::layout::{Layout, Metrics, Mode, Route};
-use super::socket::Options;
-use super::traffic::{Transfer, Workload};
+use super::layout::{FlowPath, Layout, Metrics, Mode};
+use super::socket::SocketOptions;
+use super::traffic::{LabTransfer, Workload};
 use crate::error::{Error, Result};
 use crate::kernel::congestion;
 use crate::nearest::hint;
@@ -35,7 +35,7 @@ pub struct Plan {
     /// Hosts, links and ways.
     pub layout: Layout,
     /// Transfers in the order of their connections, which is that of the record.
-    pub transfers: Vec<Transfer>,
+    pub transfers: Vec<LabTransfer>,
 }
 
 /// The names in the kernel of the eBPF ports that were loaded for this run, by their names in the scenario. Their
@@ -103,19 +103,19 @@ fn transfers(
     scenario: &Scenario,
     planned: &[fairhaul_experiment::Transfer],
     twins: &Twins,
-    routes: &[Route],
-) -> Vec<Transfer> {
+    routes: &[FlowPath],
+) -> Vec<LabTransfer> {
     // Connections that share a transfer start together.
     let first = |flow: u32| planned.partition_point(|transfer| transfer.flow < flow) as u32;
     let transfer = |(connection, transfer): (u32, &fairhaul_experiment::Transfer)| {
         let flow = &scenario.flows[transfer.flow as usize];
-        Transfer {
+        LabTransfer {
             connection,
             from: routes[transfer.flow as usize].from,
             to: routes[transfer.flow as usize].to,
             start: transfer.start,
             workload: workload(scenario, transfer, flow.lead.map_or(connection, first)),
-            options: Options {
+            options: SocketOptions {
                 controller: kernel_name(flow, twins).into(),
                 segment: flow.packet - HEADER,
                 send_buffer: flow.send_buffer,
@@ -155,8 +155,8 @@ fn sender(flow: &Flow, bursts: &[u64]) -> u8 {
     RECEIVERS + 1 + burst.expect("all are listed") as u8
 }
 
-fn route(flow: &Flow, bursts: &[u64]) -> Route {
-    Route {
+fn route(flow: &Flow, bursts: &[u64]) -> FlowPath {
+    FlowPath {
         from: sender(flow, bursts),
         to: RECEIVERS,
         forward: flow.forward.clone(),

@@ -18,7 +18,7 @@ use nix::sys::time::TimeValLike;
 use super::clock::Clock;
 use super::histogram::Histogram;
 use super::layout::{Layout, Mode};
-use super::network::{Counts, Network};
+use super::network::{Network, NetworkCounts};
 use super::offload::{Joiner, PREFIX, split};
 use super::tun::Host;
 use crate::sys;
@@ -52,7 +52,7 @@ pub struct Running {
 #[derive(Debug)]
 pub struct Passed {
     /// Packets.
-    pub counts: Counts,
+    pub counts: NetworkCounts,
     /// Payload of each connection that its receiver has acknowledged.
     pub in_order: Vec<u64>,
     /// How much later than due packets were delivered.

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::histogram::Histogram;
 use super::layout::Mode;
-use super::machine::MachineLoad;
+use super::machine_load::MachineLoad;
 use super::router::{Passed, TICK};
 use super::traffic::TransferResult;
 
@@ -258,7 +258,7 @@ fn buffers(scenario: &Scenario, flows: &[u32], results: &[TransferResult]) -> Ve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lab::network::Counts;
+    use crate::lab::network::NetworkCounts;
     use fairhaul_experiment::{Ledger, grid, read};
 
     fn scenario() -> Scenario {
@@ -274,7 +274,7 @@ mod tests {
         let mut lag = Histogram::default();
         // One packet in fifty is late.
         (0..1000).for_each(|n| lag.add(if n % 50 == 0 { late } else { Span::ZERO }));
-        let (counts, in_order, warnings) = (Counts::default(), vec![0], Vec::new());
+        let (counts, in_order, warnings) = (NetworkCounts::default(), vec![0], Vec::new());
         let passed = Passed { counts, in_order, lag, load, unseen: 0, warnings };
         let results = [TransferResult {
             connection: 0,

@@ -19,7 +19,7 @@ const PORT: u16 = 5001;
 
 /// The options of both ends of a connection.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct SocketOptions {
     /// The name of the controller in the kernel.
     pub controller: String,
     /// A full packet without the headers of IP and TCP, but with TCP's options.
@@ -35,10 +35,10 @@ pub struct Options {
 /// The segment size of a packet of 1500 bytes.
 const SEGMENT: Bytes = Bytes(1460);
 
-impl Options {
+impl SocketOptions {
     /// A controller, on packets of 1500 bytes; all other options are the kernel's choice.
-    pub fn of(controller: &str) -> Options {
-        Options {
+    pub fn of(controller: &str) -> SocketOptions {
+        SocketOptions {
             controller: controller.into(),
             segment: SEGMENT,
             send_buffer: None,
@@ -49,7 +49,7 @@ impl Options {
 }
 
 /// A socket of the sender of `connection` in the namespace of this thread, which is `host`.
-pub fn sender(host: u8, connection: u32, options: &Options) -> io::Result<OwnedFd> {
+pub fn sender(host: u8, connection: u32, options: &SocketOptions) -> io::Result<OwnedFd> {
     let socket = prepared(options)?;
     if let Some(size) = options.send_buffer {
         setsockopt(&socket, sockopt::SndBufForce, &(size.0 as usize))?;
@@ -62,7 +62,7 @@ pub fn sender(host: u8, connection: u32, options: &Options) -> io::Result<OwnedF
 }
 
 /// A socket of its receiver, which listens.
-pub fn receiver(host: u8, connection: u32, options: &Options) -> io::Result<OwnedFd> {
+pub fn receiver(host: u8, connection: u32, options: &SocketOptions) -> io::Result<OwnedFd> {
     let socket = prepared(options)?;
     if let Some(size) = options.receive_buffer {
         setsockopt(&socket, sockopt::RcvBufForce, &(size.0 as usize))?;
@@ -89,7 +89,7 @@ fn name(host: u8, connection: u32, port: u16) -> SockaddrIn {
     SocketAddrV4::new(address(host, connection), port).into()
 }
 
-fn prepared(options: &Options) -> io::Result<OwnedFd> {
+fn prepared(options: &SocketOptions) -> io::Result<OwnedFd> {
     let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
     setsockopt(&socket, sockopt::TcpCongestion, &OsString::from(&options.controller)).map_err(|error| {
         io::Error::other(format!("the kernel has no controller \"{}\": {error}", options.controller))
