@@ -62,7 +62,7 @@ def test_the_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
 
 def test_a_profile_is_added_up_by_the_file_of_each_line() -> None:
     # 5 and 7 on lines of a.rs, 3 on one of b.rs that the compiler put into it; what was
-    # called is c.rs, whose 11 stand at its own lines and are not counted twice.
+    # called is c.rs, whose 11 are at its own lines and are not counted twice.
     profile = """\
 fl=(1) src/a.rs
 fn=(1) one

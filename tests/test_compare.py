@@ -1,4 +1,4 @@
-"""Controllers compared in one line: what is asked, how long it runs, and what is answered."""
+"""Controllers compared in one line: the question, the duration of the runs, and the answer."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def test_a_number_in_front_is_parallel_tcp() -> None:
     assert done.question.others is not None
     assert done.question.others.count == 2
     assert done.question.others.transport.connections == 2
-    # A transfer is one party, and one row, however many connections it has.
+    # A transfer is one flow, and one row, however many connections it has.
     rows: Any = done.rows
     one, four = (row["beside"] for row in rows)
     assert len(one["flows"]) == len(four["flows"]) == 2

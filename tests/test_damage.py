@@ -99,7 +99,7 @@ def test_an_empty_directory_is_filled_and_stays_the_same_directory(
     link.symlink_to(empty)
     assert fairhaul("run", small, "--out", "link").returncode == 0
     after = empty.stat()
-    # Neither a mount point nor where a shell stands can be renamed over.
+    # Neither a mount point nor the working directory of a shell can be replaced by renaming.
     assert (after.st_ino, after.st_mode) == (before.st_ino, before.st_mode)
     assert link.is_symlink()
     assert package.read_record(link).meta["seed"] == 1

@@ -49,7 +49,7 @@ def test_a_full_link_upstream_leaves_capacity_downstream() -> None:
 
 
 def test_four_connections_of_a_group_weigh_as_one_flow() -> None:
-    # 80 between two parties: 40 each, the second in four parts.
+    # 80 between two groups: 40 each, the second in four parts.
     rates = max_min([80.0], [[0]] * 5, [MANY] * 5, [1, 0.25, 0.25, 0.25, 0.25])
     assert rates == pytest.approx([40, 10, 10, 10, 10])
 

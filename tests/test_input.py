@@ -13,7 +13,7 @@ from fairhaul.scenario import read_one, toml
 
 from .conftest import SMALL, Fairhaul
 
-# What stands in the scenario, what stands there instead, the line, and a word of the message.
+# The text in the scenario, its replacement, the line, and a word of the message.
 WRONG = {
     "syntax": ('rate  = "10 Mbit/s"', "rate  = 10 Mbit/s", 7, "TOML"),
     "key": ("rtt        =", "rrt        =", 13, "rtt"),
@@ -227,7 +227,7 @@ def test_control_sequences_are_never_printed(small: Path, fairhaul: Fairhaul) ->
     assert "\\x1b[2J" in printed[0].stdout
     found = json.loads(printed[1].stdout)["title"]
     assert found == "\x1b[2J\x1b]0;owned\x07\x9b31m\u202e"
-    # Wrong values, and what is typed.
+    # Invalid values, and the arguments.
     small.write_text(SMALL.replace('"10 Mbit/s"', f'"{evil}"'))
     printed += [
         fairhaul("run", small),

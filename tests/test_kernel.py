@@ -1,5 +1,5 @@
-"""Twins in the real kernel, as root: installed under names of their own, used, and taken out
-without a trace; and all that is refused.
+"""eBPF ports in the real kernel, as root: installed under temporary names, used, and removed
+completely; and all refusals.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def test_a_flow_is_listed_and_changed_and_continues_when_its_port_is_removed(ker
     result = json.loads(sender.communicate(timeout=120)[0])
     assert receiver.wait(timeout=120) == 0
     assert result["end"]["sender_tcp_congestion"] == ONE
-    # It went on after its twin was taken out, at a pace that is its own: 100 Mbit/s were asked for.
+    # It continued after its eBPF port was removed, at its own pace: 100 Mbit/s were requested.
     received = result["end"]["sum_received"]["bytes"]
     assert received > acked + 1e6
     assert all(interval["sum"]["bytes"] > 0 for interval in result["intervals"])
@@ -156,7 +156,7 @@ def test_after_sigkill_of_everything_remove_all_leaves_the_host_as_it_was(kernel
 
 @needs_kernel
 def test_removing_all_reports_the_owners_of_the_ports(kernel: Pair) -> None:
-    # As root of two people, as `sudo` tells; whoever logged in counts first, and here nobody did.
+    # As root for two users, by `sudo`; the user who logged in has priority, but here no one has.
     environment = ("env", "-u", "SUDO_UID")
     if int(Path("/proc/self/loginuid").read_text()) != 2**32 - 1:
         pytest.skip("somebody logged in, who is the owner whatever sudo says")
@@ -263,7 +263,7 @@ def test_a_port_with_low_loss_stays(kernel: Pair) -> None:
             timeout=4.5,
             check=False,
         )
-    # The command line was killed, and the program that looked for it goes with it.
+    # The command line was killed, and its watching program ends with it.
     wait_for(lambda: not hosts(kernel.place))
     assert twin(kernel, ONE)["state"] == "installed"
     sender.communicate()
@@ -453,7 +453,7 @@ def test_unknown_words_get_the_nearest_valid_ones(kernel: Pair) -> None:
 @needs_kernel
 @pytest.mark.usefixtures("kernel")
 def test_an_acknowledgement_costs_what_it_costs_with_cubic_give_or_take() -> None:
-    # That every window stood at 64 packets is for the measurement itself: else it gives none.
+    # The measurement itself checks that every window had 64 packets; otherwise it gives no figure.
     before = state()
     found = host.ask({"rounds": 1, "seconds": 0}, program=_cost_program())
     assert settled(before) == before
@@ -511,7 +511,7 @@ def _without(name: str) -> tuple[str, ...]:
 
 
 def _only() -> tuple[str, ...]:
-    """Be root with the capabilities alone that are asked for."""
+    """Be root with only the requested capabilities."""
     return ("setpriv", "--bounding-set=-all," + ",".join(f"+{name}" for name in NEEDED))
 
 

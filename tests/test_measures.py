@@ -136,7 +136,7 @@ def test_a_flow_is_measured_after_the_warm_up() -> None:
 
 def test_what_a_sender_took_back_is_no_loss_event() -> None:
     plain = record()
-    # The reduction of 1.0 s was undone; that of 3.5 s and the timeout of 3.0 s stand.
+    # The reduction of 1.0 s was undone; that of 3.5 s and the timeout of 3.0 s count.
     undone = pl.DataFrame({"t_s": [1.2], "kind": ["undone"], "flow": ["a"], "value": [1.0]})
     event = pl.concat([plain.event, undone]).sort("t_s")
     a, b, _ = measure(replace(plain, event=event))["flows"]

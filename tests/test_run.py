@@ -131,7 +131,7 @@ def test_answers_come_one_by_one_and_few_are_kept(monkeypatch: pytest.MonkeyPatc
     answers = package.run_each(scenarios, jobs=2)
     first = next(answers)
     assert first.measures[0]["seed"] == 0
-    # 4 for each of 2 at a time, and one answer's own, lie ahead of what was taken.
+    # 4 for each of 2 at a time, and those of one answer, are begun before they are taken.
     assert len(begun) <= 1 + 4 * 2 + 1
     assert [answer.measures[0]["seed"] for answer in answers] == list(range(1, 40))
 

@@ -96,7 +96,7 @@ def test_marks_stand_in_the_headers_of_a_capture(fairhaul: Fairhaul, tmp_path: P
     seen = table.filter(pl.col("what").is_in(["sent", "ack_received"])).select(columns)
     codes = {"Not-ECT": 0, "ECT(0)": 2}
     wanted = [
-        # The request asks with both flags, its answer agrees with one.
+        # The SYN has both flags, the SYN/ACK one.
         (what == "sent", codes[ecn], opens, ece or opens, cwr or (opens and what == "sent"))
         for what, opens, ecn, cwr, ece in seen.iter_rows()
     ]
