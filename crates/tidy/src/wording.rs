@@ -1,14 +1,14 @@
 //! Words and phrases that a text for users may not contain, each with what to write instead.
 //!
 //! Pages are read whole, except for code; of Rust sources the string literals outside tests are read, because
-//! they are printed, and of Python sources all strings, because docstrings are help texts. [`COVERED`] lists
-//! the files that are checked, [`EXEMPT`] those below them that are not.
+//! they are printed, of Python sources all strings, because docstrings are help texts, and of scenarios the
+//! comments. [`COVERED`] lists the files that are checked, [`EXEMPT`] files below them that are not.
 
 use crate::Tree;
 use crate::rust::{self, test_items, without};
 use crate::size::is_test;
 
-/// Files and folders that are checked: pages (`.md`), Rust and Python sources.
+/// Files and folders that are checked: pages (`.md`), Rust and Python sources, scenarios (`.toml`).
 pub const COVERED: &[&str] = &[
     "ARCHITECTURE.md",
     "CHANGELOG.md",
@@ -25,6 +25,7 @@ pub const COVERED: &[&str] = &[
     "crates/units/src",
     "docs",
     "python/fairhaul",
+    "scenarios",
     "tools",
 ];
 
@@ -123,6 +124,7 @@ fn complaints(path: &str, text: &str) -> Vec<String> {
             literal(&without(&layers.strings, &test_items(&layers.code)))
         }
         Some("py") => literal(&crate::python::strings(text)),
+        Some("toml") => comments(text),
         _ => return Vec::new(),
     };
     let words = WordList::of(&printed);
@@ -150,6 +152,12 @@ fn literal(strings: &str) -> String {
         out.extend([rest, "\n"]);
     }
     out
+}
+
+/// The comments of a TOML file, line by line.
+fn comments(toml: &str) -> String {
+    let comment = |line: &str| line.split_once('#').map_or(String::new(), |(_, comment)| uncoded(comment));
+    toml.lines().map(|line| comment(line) + "\n").collect()
 }
 
 /// A page without its blocks of code and without code in its lines.
@@ -253,6 +261,8 @@ mod tests {
         let python = "\"\"\"Tell nobody.\"\"\"\n";
         assert_eq!(found("python/fairhaul/a.py", python).len(), 1);
         assert!(found("python/fairhaul/papers/a.py", python).is_empty());
+        let scenario = "# Packets are sent\n# again.\ntitle = \"sent again\"\n";
+        assert_eq!(found("scenarios/a.toml", scenario).len(), 1);
     }
 
     #[test]
