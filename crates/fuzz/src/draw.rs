@@ -1,4 +1,4 @@
-//! A whole scenario: its scale, its links, its flows, and what makes the reader accept it.
+//! Draws a whole scenario: its magnitudes, links and flows, and removes what the reader does not accept.
 
 use fairhaul_experiment::table::{Accepts, SCENARIO, Shape};
 use fairhaul_experiment::{Mistakes, read};
@@ -7,9 +7,9 @@ use fairhaul_units::{Chance, Span};
 use crate::doc::{Item, KeyPath, Keys};
 use crate::value::{self, Draw, Magnitudes};
 
-/// How often the key of a mistake is taken out before another scenario is drawn.
+/// How often the key of a mistake is removed before another scenario is drawn.
 const MOST_REPAIRS: usize = 40;
-/// Traces are beside it.
+/// The file name of a scenario; traces are beside it.
 pub const FILE: &str = "fuzz.toml";
 
 /// Scenario number `number` of `seed`, which the reader accepts; `beside` is the folder of its traces.
@@ -44,7 +44,7 @@ pub fn any(chance: Chance) -> Keys {
     keys
 }
 
-/// Transfers of some size over a path that stands still for a while and then is sound for long: all must end.
+/// Transfers of a fixed size over a path that fails for a while and is then intact for long: all must complete.
 fn healing(chance: Chance) -> Keys {
     let mut draw = drawer(chance);
     let seconds = draw.scale.duration.as_secs().min(200.0);
@@ -89,7 +89,7 @@ fn healing(chance: Chance) -> Keys {
     keys
 }
 
-/// What a scenario is about.
+/// Draws the magnitudes of a scenario.
 fn drawer(chance: Chance) -> Draw {
     let still = Magnitudes {
         duration: Span::from_s(1),
@@ -116,7 +116,7 @@ fn drawer(chance: Chance) -> Draw {
     draw
 }
 
-/// The table behind a key of the file.
+/// The table under a key of the file.
 fn shape(key: &str) -> &'static Shape {
     let field = SCENARIO.fields.iter().find(|field| field.name == key);
     match field.map(|field| &field.accepts) {
@@ -139,7 +139,7 @@ fn links(draw: &mut Draw, nodes: u64, keys: &mut Keys) {
         Item::Table(keys)
     };
     keys.set("node", Item::List((0..nodes).map(node).collect()));
-    // A chain, so that there is a way between any two, and some links across.
+    // A chain, so that any two nodes are connected, and some additional links.
     let across = draw.chance.below(3);
     let ends: Vec<(u64, u64)> = (1..nodes).map(|n| (n - 1, n)).collect();
     let more = (0..across).map(|_| (draw.chance.below(nodes), draw.chance.below(nodes))).collect::<Vec<_>>();
@@ -200,7 +200,7 @@ fn ascend(link: &mut Keys) {
     }
 }
 
-/// `keys` without what the reader says is wrong; `None` where nothing is left.
+/// `keys` without the keys that the reader rejects; `None` if nothing is left.
 fn repaired(mut keys: Keys, file: &str) -> Option<Keys> {
     for _ in 0..MOST_REPAIRS {
         let (text, paths) = keys.long();
@@ -215,7 +215,7 @@ fn repaired(mut keys: Keys, file: &str) -> Option<Keys> {
     None
 }
 
-/// Where the last of the mistakes is.
+/// The path of the last mistake.
 fn last<'a>(mistakes: &Mistakes, paths: &'a [KeyPath]) -> Option<&'a KeyPath> {
     let lines =
         mistakes.0.iter().filter_map(|mistake| mistake.place.rsplit(':').next()?.parse::<usize>().ok());

@@ -1,5 +1,5 @@
-//! `fairhaul-fuzz run` draws and judges scenarios for a time, shrinks and keeps what fails;
-//! `fairhaul-fuzz draw` prints them; `fairhaul-fuzz judge` judges one, from its input.
+//! `fairhaul-fuzz run` draws and checks scenarios for a time, and reduces and stores those that fail;
+//! `fairhaul-fuzz draw` prints them; `fairhaul-fuzz judge` checks one, from its input.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -17,9 +17,9 @@ const USAGE: &str = "usage: fairhaul-fuzz run --kept DIR [--time 10m] [--seed N]
        fairhaul-fuzz draw --kept DIR --seed N --count N --out DIR
        fairhaul-fuzz shrink --kept DIR --file FILE [--figures COMMAND]
        fairhaul-fuzz judge DIR";
-/// One case in so many is damaged.
+/// One case in this number is damaged.
 const DAMAGED: u64 = 4;
-/// Failures of one kind that are kept of a run: the next would say the same.
+/// The number of failures of one kind that a run stores; more would show the same.
 const MOST_OF_A_KIND: usize = 5;
 
 fn main() -> ExitCode {
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What stands behind a verb.
+/// The options of a command.
 #[derive(Default)]
 struct Options {
     kept: PathBuf,
@@ -81,7 +81,7 @@ impl Options {
     }
 }
 
-/// A time as scenarios have it, or as `10m`.
+/// A time as in scenarios, or as `10m`.
 fn time(text: &str) -> Result<Duration, String> {
     let spelled = text.strip_suffix('m').filter(|rest| rest.ends_with(|c: char| c.is_ascii_digit()));
     let text = spelled.map_or(text.to_owned(), |rest| format!("{rest} min"));
@@ -100,7 +100,7 @@ fn print(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// Shrinks a file that fails, and prints what is left.
+/// Reduces a file that fails, and prints the result.
 fn again(options: &Options) -> Result<(), String> {
     let text = std::fs::read_to_string(&options.file).map_err(|error| error.to_string())?;
     let judge = options.judge()?;
@@ -115,19 +115,19 @@ fn again(options: &Options) -> Result<(), String> {
     }
 }
 
-/// What has been done so far.
+/// The progress so far.
 #[derive(Default)]
 struct Tally {
     next: AtomicU64,
     fine: AtomicU64,
     refused: AtomicU64,
     unfinished: AtomicU64,
-    /// The most that a case cost of what it may, thousandths.
+    /// The highest cost of a case as a share of its bound, thousandths.
     dearest: AtomicU64,
     failures: Mutex<Vec<Complaint>>,
 }
 
-/// Draws and judges until the time is over.
+/// Draws and checks until the time is over.
 fn run(options: &Options) -> Result<(), String> {
     let tally = Tally::default();
     let began = Instant::now();
@@ -171,7 +171,7 @@ fn report(tally: &Tally, began: Instant) {
     );
 }
 
-/// Draws and judges one case.
+/// Draws and checks one case.
 fn case(options: &Options, judge: &Judge, number: u64, tally: &Tally) {
     let keys = draw::accepted(options.seed, number, &options.kept);
     if number.is_multiple_of(DAMAGED) {
@@ -212,7 +212,7 @@ fn count(verdict: &Verdict, tally: &Tally) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Writes a failure beside those that are kept.
+/// Writes a failure into the folder of stored ones.
 fn keep(options: &Options, number: u64, complaint: &Complaint, text: &str, tally: &Tally) {
     let mut failures = tally.failures.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let known = failures.iter().filter(|one| one.kind == complaint.kind).count();
