@@ -106,7 +106,7 @@ fn routes(prefix: &str) -> io::Result<String> {
     ip(&format!("{family}route show {to}"))
 }
 
-/// The only such route, without its controller.
+/// The only such route; refuses if there is none, if there are several, or if it already sets a controller.
 fn route(prefix: &str) -> Result<String> {
     let found = routes(prefix).map_err(|error| Error::refused(format!("route {prefix:?}: {error}")))?;
     let line = found.lines().next().unwrap_or_default().trim();

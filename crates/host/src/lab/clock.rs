@@ -17,7 +17,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The clock of a run that starts after `delay`.
+    /// The clock of a run that starts `lead` from now.
     pub fn starting_in(lead: Span) -> io::Result<Clock> {
         let now = clock_gettime(ClockId::CLOCK_MONOTONIC)?;
         Ok(Clock { origin_ns: now.num_nanoseconds() + (lead.as_ps() / PS_PER_NS) as i64 })
