@@ -15,7 +15,7 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PYO3_PYTHON := $(VIRTUAL_ENV)/bin/python
 
-# Parts of the bench, with commas between; all of them if left out.
+# Parts of the bench, separated by commas; by default all.
 ONLY ?=
 
 # How long `make fuzz` looks for scenarios that break an invariant, and then for input that breaks each reader; from which
@@ -31,8 +31,8 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml scripts/rustflags \
 # What fairhaul-host is built from.
 HOST_SOURCES := Cargo.toml Cargo.lock scripts/rustflags $(shell find crates/host crates/twins -type f -not -path '*/tests/*' -not -path '*/examples/*')
 
-# All rooms that can be built here: asked when a recipe runs, as packages may be installed before.
-ROOMS = --workspace $$(scripts/host excluded)
+# All crates that can be built here, listed when a recipe runs, because packages may be installed before.
+CRATES = --workspace $$(scripts/host excluded)
 
 .PHONY: help demo test check fuzz bench bench-peers instructions papers gallery twins fmt clean tools host
 
@@ -49,7 +49,7 @@ demo: $(VENV)/.extension host ## Table 1 of the FHSTCP paper beside its own numb
 
 test: tools $(VENV)/.extension host ## everything that has to pass before a commit
 	cargo fmt --all --check
-	cargo clippy $(ROOMS) --all-targets --locked -- -D warnings
+	cargo clippy $(CRATES) --all-targets --locked -- -D warnings
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
@@ -57,17 +57,17 @@ test: tools $(VENV)/.extension host ## everything that has to pass before a comm
 
 check: tools $(VENV)/.packages ## the quick part of it: formats, lints, the rules of style and structure, the small crates
 	cargo fmt --all --check
-	cargo clippy $(ROOMS) --all-targets --locked -- -D warnings
+	cargo clippy $(CRATES) --all-targets --locked -- -D warnings
 	cargo test --quiet --locked -p fairhaul-tidy -p fairhaul-units -p fairhaul-cc -p fairhaul-path
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	@echo 'make check: passed (make test runs everything)'
 
-fuzz: tools $(VENV)/.extension ## random scenarios and damaged files for as long as you like: make fuzz TIME=8h SEED=7
+fuzz: tools $(VENV)/.extension ## random scenarios and damaged files, for ten minutes or longer: make fuzz TIME=8h SEED=7
 	@scripts/fuzz $(TIME) $(SEED)
 
-bench: $(VENV)/.extension host ## how fast the engine is, and what twins cost the kernel, in 6 to 8 minutes; parts: make bench ONLY=workloads,queues
+bench: $(VENV)/.extension host ## the speed of the engine, and the cost of eBPF ports in the kernel, in 6 to 8 minutes; parts: make bench ONLY=workloads,queues
 	@scripts/debian
 	$(VENV)/bin/python -m tools.bench run --only '$(ONLY)'
 
@@ -75,7 +75,7 @@ bench-peers: $(VENV)/.extension ## the same workloads in ns-2 and ns-3, which it
 	@scripts/peers/install
 	$(VENV)/bin/python -m tools.bench peers
 
-instructions: $(VENV)/.extension ## record anew what a packet of small workloads costs; a test watches it
+instructions: $(VENV)/.extension ## record the instructions per packet of small workloads, which a test compares
 	@scripts/debian
 	$(VENV)/bin/python -m tools.bench instructions
 

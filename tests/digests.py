@@ -42,7 +42,7 @@ def scenarios() -> dict[str, Scenario]:
 
 
 def of_column(column: pl.Series) -> bytes:
-    """Give what stands in a column, whatever its name is."""
+    """Give the content of a column, whatever its name is."""
     if column.dtype.is_numeric():
         return column.to_numpy().tobytes()  # null is not a number there
     return "\n".join(map(str, column.to_list())).encode()

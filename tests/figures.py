@@ -17,7 +17,7 @@ from fairhaul.runs import run
 KEPT = Path(__file__).parent.parent / "crates" / "fuzz" / "kept"
 TRACES = ("steps.csv", "opportunities.txt")
 
-# Figures that are shares of something, by where they stand.
+# Figures that are shares, by their paths.
 SHARES = {
     "flows": ("share", "link_share", "loss_rate", "loss_sync"),
     "groups": ("share", "link_share", "loss_rate"),

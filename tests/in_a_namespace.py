@@ -49,7 +49,7 @@ def microseconds(network: str, device: str) -> None:
 
 
 def send(address: str, port: int, controller: str, seconds: float) -> None:
-    """Send, and print what the kernel tells at the end."""
+    """Send, and print the state that the kernel reports at the end."""
     with socket.create_connection((address, port)) as flow:
         flow.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, controller.encode())
         end = time.monotonic() + seconds

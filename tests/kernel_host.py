@@ -26,7 +26,7 @@ TABLE = "bpf_struct_ops_tcp_congestion_ops"
 
 
 def without_twins() -> str | None:
-    """Say why there are no twins here; nothing where there are."""
+    """Give the reason why this build has no eBPF ports; None if it has them."""
     if not host.PROGRAM.is_file():
         return "fairhaul-host was not built here"
     missing = host.ask({"do": "list"})["missing"]
@@ -55,7 +55,7 @@ needs_kernel = pytest.mark.skipif(REASON is not None, reason=str(REASON))
 
 @contextmanager
 def locked() -> Iterator[None]:
-    """Keep out other tests that change what is global to the kernel; those in Rust take it, too."""
+    """Exclude other tests that change global state of the kernel, Rust tests included."""
     folder = os.open("/run", os.O_RDONLY)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
@@ -113,7 +113,7 @@ def state() -> dict[str, Any]:
 
 
 def is_ours(controller: str) -> bool:
-    """Whether a controller is a twin that no other process, at work now, has given its name.
+    """Whether a controller is an eBPF port whose name no other running process has chosen.
 
     Tests and runs name theirs by the number of their process. One whose process has gone was left.
     """
@@ -143,7 +143,7 @@ def _tables() -> list[str]:
 
 
 def settled(before: dict[str, Any]) -> dict[str, Any]:
-    """Give the state of the host, once what the kernel frees later is gone."""
+    """Give the state of the host, after the kernel has freed everything that it frees later."""
     now = state()
     for _ in range(300):
         if now == before:
@@ -155,7 +155,7 @@ def settled(before: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """Two namespaces with a wire between them, and where twins are installed meanwhile."""
+    """Two namespaces with a wire between them, and the folder of installed eBPF ports."""
 
     near: str
     far: str
@@ -163,7 +163,7 @@ class Pair:
     place: Path
 
     def fairhaul(self, *words: str | Path, before: tuple[str, ...] = ()) -> Any:
-        """Call the command line; `before` stands before it, as `setpriv` would."""
+        """Call the command line, preceded by `before`, such as `setpriv`."""
         command = [*before, PYTHON, "-m", "fairhaul", *map(str, words)]
         environment = {**os.environ, "FAIRHAUL_PLACE": str(self.place)}
         return subprocess.run(

@@ -26,7 +26,7 @@ def test_the_first_threshold_is_a_share_of_the_bdp(load: Load) -> None:
         assert flow["start"] == {"law": "uniform", "from_s": 0.0, "to_s": 1.0}
 
 
-def test_a_peer_is_told_every_flow_of_a_workload() -> None:
+def test_a_peer_gets_every_flow_of_a_workload() -> None:
     text, seconds = peers.described(WORKLOADS[1])
     lines = text.splitlines()
     assert seconds == 100
@@ -37,30 +37,32 @@ def test_a_peer_is_told_every_flow_of_a_workload() -> None:
 
 
 @pytest.mark.parametrize(("bound", "reached"), [("least", (False, True)), ("most", (True, False))])
-def test_a_row_says_whether_its_aim_is_reached(bound: str, reached: tuple[bool, bool]) -> None:
-    for seen, wanted in zip((1.0, 3.0), reached, strict=True):
-        one = {"part": "p", "load": "l", "figure": "f", "seen": seen, "wanted": 2.0}
+def test_a_row_reports_whether_its_target_is_reached(
+    bound: str, reached: tuple[bool, bool]
+) -> None:
+    for measured, expected in zip((1.0, 3.0), reached, strict=True):
+        one = {"part": "p", "load": "l", "figure": "f", "measured": measured, "target": 2.0}
         row = Row(**one, bound=bound)  # type: ignore[arg-type]
-        assert row.reached is wanted
-        assert sheet.line(row).endswith("yes" if wanted else "NO")
+        assert row.reached is expected
+        assert sheet.line(row).endswith("yes" if expected else "NO")
 
 
 def test_the_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
-    rows = [Row(part="p", load="l", figure="f", seen=1.5, unit="x", wanted=2)]
+    rows = [Row(part="p", load="l", figure="f", measured=1.5, unit="x", target=2)]
     file = tmp_path / "out" / "bench.json"
     sheet.write(rows, file)
     [entry] = json.loads(file.read_text())["rows"]
-    assert (entry["seen"], entry["wanted"], entry["reached"]) == (1.5, 2, True)
+    assert (entry["measured"], entry["target"], entry["reached"]) == (1.5, 2, True)
     before = file.read_text()
     with pytest.raises(TypeError):
-        sheet.write([Row(part="p", load="l", figure="f", seen=object())], file)  # type: ignore[arg-type]
+        sheet.write([Row(part="p", load="l", figure="f", measured=object())], file)  # type: ignore[arg-type]
     assert [path.name for path in file.parent.iterdir()] == ["bench.json"]
     assert file.read_text() == before
 
 
 def test_a_profile_is_added_up_by_the_file_of_each_line() -> None:
     # 5 and 7 on lines of a.rs, 3 on one of b.rs that the compiler put into it; what was
-    # called is c.rs, whose 11 stand at its own lines and are not counted twice.
+    # called is c.rs, whose 11 are at its own lines and are not counted twice.
     profile = """\
 fl=(1) src/a.rs
 fn=(1) one

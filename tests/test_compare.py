@@ -1,4 +1,4 @@
-"""Controllers compared in one line: what is asked, how long it runs, and what is answered."""
+"""Controllers compared in one line: the question, the duration of the runs, and the answer."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_the_answer_is_a_sentence_below_a_table(fairhaul: Fairhaul) -> None:
     assert "extrapolated" in said
 
 
-def test_what_too_few_packets_cannot_settle_is_not_ranked_or_said_to_be_so() -> None:
+def test_cases_with_too_few_packets_are_not_ranked() -> None:
     # A full window is 750 packets under way and 250 in the buffer. `reno` needs 500 round trips of
     # 60 ms from half of it back to the next loss; 20 000 packets at 100 Mbit/s are sent in 1.6 s.
     done = package.compare(
@@ -71,7 +71,7 @@ def test_what_too_few_packets_cannot_settle_is_not_ranked_or_said_to_be_so() -> 
     assert "transfers" not in done.answer
 
 
-def test_only_what_is_stationary_is_ranked_and_the_rest_is_told_how_long_it_needs() -> None:
+def test_only_stationary_cases_are_ranked_and_others_get_an_estimated_duration() -> None:
     # 400 000 packets last 100 s for each of three; `vegas` alone loses nothing once it is settled.
     done = package.compare(
         ["reno", "cubic", "vegas"],
@@ -97,7 +97,7 @@ def test_the_duration_wanted_follows_from_the_loss_events_so_far() -> None:
     assert settled(20, done) == {"stationary": True, "wanted_duration_s": None}
 
 
-def test_a_bound_too_low_for_any_run_is_told() -> None:
+def test_a_bound_too_low_for_any_run_is_reported() -> None:
     with pytest.raises(package.ScenarioError, match=r"too soon for a round-trip time of 0\.2 s"):
         package.compare(["reno"], rate="1 Gbit/s", rtt="200 ms", buffer="1 bdp", most_packets=1000)
 
@@ -110,7 +110,7 @@ def test_the_same_question_has_the_same_answer() -> None:
     assert ask() == ask()
 
 
-def test_all_mistakes_are_told_at_once(fairhaul: Fairhaul) -> None:
+def test_all_mistakes_are_reported_at_once(fairhaul: Fairhaul) -> None:
     wrong = ("--rate", "622", "--rtt", "80ms,1400", "--buffer", "20m", "--size", "bulk")
     names = ("fhstcp:d=3,c", "renno", "reno", "reno")
     done = fairhaul("compare", *names, *wrong, "--against", "0xhstcp")
@@ -141,7 +141,7 @@ def test_all_mistakes_are_told_at_once(fairhaul: Fairhaul) -> None:
         (("--against", "4xxcp"), "needs routers that assign its rate"),
     ],
 )
-def test_each_mistake_shows_a_way_out(
+def test_each_mistake_gets_a_correction(
     given: tuple[str, str], way_out: str, fairhaul: Fairhaul
 ) -> None:
     done = fairhaul("compare", "reno", *PATH, *given)
@@ -150,7 +150,7 @@ def test_each_mistake_shows_a_way_out(
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_what_is_missing_is_told_with_an_example(fairhaul: Fairhaul) -> None:
+def test_a_missing_option_is_reported_with_an_example(fairhaul: Fairhaul) -> None:
     done = fairhaul("compare", "reno")
     assert done.returncode == 2
     assert [line.partition(":")[0] for line in done.stderr.splitlines()] == [
@@ -203,7 +203,7 @@ def test_a_number_in_front_is_parallel_tcp() -> None:
     assert done.question.others is not None
     assert done.question.others.count == 2
     assert done.question.others.transport.connections == 2
-    # A transfer is one party, and one row, however many connections it has.
+    # A transfer is one flow, and one row, however many connections it has.
     rows: Any = done.rows
     one, four = (row["beside"] for row in rows)
     assert len(one["flows"]) == len(four["flows"]) == 2
@@ -221,7 +221,7 @@ def test_harm_is_what_is_missing_over_what_is_usual() -> None:
     assert harm(0.0, 0.0) is None
 
 
-def test_lengths_and_sizes_are_said_in_large_units() -> None:
+def test_durations_and_sizes_are_written_in_large_units() -> None:
     assert [duration_text(s) for s in (0.8333, 59.94, 60, 3725, 2 * 86_400 + 7200)] == [
         *("0.833 s", "59.9 s", "1 min", "1 h 2 min", "2 d 2 h"),
     ]

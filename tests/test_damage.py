@@ -99,14 +99,14 @@ def test_an_empty_directory_is_filled_and_stays_the_same_directory(
     link.symlink_to(empty)
     assert fairhaul("run", small, "--out", "link").returncode == 0
     after = empty.stat()
-    # Neither a mount point nor where a shell stands can be renamed over.
+    # Neither a mount point nor the working directory of a shell can be replaced by renaming.
     assert (after.st_ino, after.st_mode) == (before.st_ino, before.st_mode)
     assert link.is_symlink()
     assert package.read_record(link).meta["seed"] == 1
     assert drafts.INNER not in {entry.name for entry in empty.iterdir()}
 
 
-def test_the_directory_that_one_stands_in_can_be_written(
+def test_the_working_directory_can_be_written(
     small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = tmp_path / "here"
@@ -129,9 +129,7 @@ def test_a_dangling_link_leads_to_where_it_points(small: Path, fairhaul: Fairhau
     assert (done.returncode, "link to itself" in done.stderr) == (2, True)
 
 
-def test_what_is_in_the_way_is_told_before_anything_runs(
-    tmp_path: Path, fairhaul: Fairhaul
-) -> None:
+def test_obstacles_are_reported_before_anything_runs(tmp_path: Path, fairhaul: Fairhaul) -> None:
     (tmp_path / "endless.toml").write_text(ENDLESS)
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()
@@ -169,7 +167,7 @@ def test_two_runs_do_not_write_to_one_directory(tmp_path: Path) -> None:
         tmp_path.mkdir(exist_ok=True)
 
 
-def test_what_a_killed_run_left_blocks_nobody(small: Path, fairhaul: Fairhaul) -> None:
+def test_leftovers_of_a_killed_run_do_not_block_another(small: Path, fairhaul: Fairhaul) -> None:
     endless = small.parent / "endless.toml"
     endless.write_text(ENDLESS)
     (small.parent / "empty").mkdir()
@@ -193,7 +191,7 @@ def test_what_a_killed_run_left_blocks_nobody(small: Path, fairhaul: Fairhaul) -
         assert not list(small.parent.glob("*/.*"))
 
 
-def test_what_cannot_be_put_in_its_place_is_kept_and_its_place_is_told(tmp_path: Path) -> None:
+def test_a_draft_that_cannot_be_renamed_is_kept_and_its_path_reported(tmp_path: Path) -> None:
     out = tmp_path / "out"
 
     def write() -> None:
@@ -283,7 +281,7 @@ def test_a_full_standard_output_is_a_sentence(small: Path) -> None:
     assert done.stderr == "fairhaul: no space left on device; free some space, or write elsewhere\n"
 
 
-def test_an_ended_process_says_by_which_signal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_status_of_an_ended_process_names_its_signal(monkeypatch: pytest.MonkeyPatch) -> None:
     def ended(*_: object, **__: object) -> None:
         from fairhaul.cli import Ended
 

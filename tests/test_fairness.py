@@ -43,18 +43,18 @@ def test_one_link_is_filled_like_water() -> None:
     assert max_min([90.0], [[0], [0], [0]], [10.0, MANY, MANY], [1, 1, 1]) == [10, 40, 40]
 
 
-def test_a_link_upstream_leaves_room_downstream() -> None:
+def test_a_full_link_upstream_leaves_capacity_downstream() -> None:
     # Link 0 (10) has flows 0 and 1: 5 each. Link 1 (100) has flows 1 and 2: 5, and 95 are left.
     assert max_min([10.0, 100.0], [[0], [0, 1], [1]], [MANY] * 3, [1, 1, 1]) == [5, 5, 95]
 
 
-def test_a_party_of_four_connections_weighs_as_one() -> None:
-    # 80 between two parties: 40 each, the second in four parts.
+def test_four_connections_of_a_group_weigh_as_one_flow() -> None:
+    # 80 between two groups: 40 each, the second in four parts.
     rates = max_min([80.0], [[0]] * 5, [MANY] * 5, [1, 0.25, 0.25, 0.25, 0.25])
     assert rates == pytest.approx([40, 10, 10, 10, 10])
 
 
-def test_a_flow_that_asks_for_nothing_gets_nothing() -> None:
+def test_a_flow_with_a_cap_of_zero_gets_nothing() -> None:
     assert max_min([10.0], [[0], [0]], [0.0, MANY], [1, 1]) == [0, 10]
 
 

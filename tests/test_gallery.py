@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fairhaul.look import catalogue
+from fairhaul.listings import catalogue
 from fairhaul.report.charts import Curve, Look, Scale
 from fairhaul.runs import for_each
 from tools import ROOT, names
@@ -110,7 +110,7 @@ def test_the_figure_of_a_queue_holds_its_delay_its_gauges_and_all_that_flows_get
     assert 5 < delay["mean"] < 30
 
 
-def test_nothing_is_left_of_controllers_that_are_gone() -> None:
+def test_there_are_no_figures_of_removed_controllers() -> None:
     there = {path.stem for path in (ROOT / FOLDER).iterdir()}
     ours = {f"queue-{name}" for name in names("queues")}
     ours |= {examples.PREFIX + name for name in examples.names()}

@@ -19,7 +19,7 @@ def test_a_program_that_ends_before_it_reads_is_an_error_of_the_run(
     program.write_text("#!/bin/sh\nexec <&-\nexit 3\n")
     program.chmod(0o755)
     monkeypatch.setattr(host, "PROGRAM", program)
-    # More than a pipe holds, so that the process has gone before all of it is written.
+    # More than a pipe holds, so that the process has ended before all of it is written.
     with pytest.raises(RunError, match=r"ended without an answer \(status 3\)"):
         host.ask({"do": "x" * 1_000_000})
 

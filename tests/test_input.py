@@ -13,7 +13,7 @@ from fairhaul.scenario import read_one, toml
 
 from .conftest import SMALL, Fairhaul
 
-# What stands in the scenario, what stands there instead, the line, and a word of the message.
+# The text in the scenario, its replacement, the line, and a word of the message.
 WRONG = {
     "syntax": ('rate  = "10 Mbit/s"', "rate  = 10 Mbit/s", 7, "TOML"),
     "key": ("rtt        =", "rrt        =", 13, "rtt"),
@@ -52,7 +52,7 @@ controller = "reno"
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_a_mistake_is_told_with_its_line(what: str, small: Path, fairhaul: Fairhaul) -> None:
+def test_a_mistake_is_reported_with_its_line(what: str, small: Path, fairhaul: Fairhaul) -> None:
     right, wrong, line, word = WRONG[what]
     assert right in SMALL
     small.write_text(SMALL.replace(right, wrong, 1))
@@ -65,7 +65,7 @@ def test_a_mistake_is_told_with_its_line(what: str, small: Path, fairhaul: Fairh
     assert sorted(small.parent.iterdir()) == [small]
 
 
-def test_a_flow_to_nowhere_is_told(small: Path, fairhaul: Fairhaul) -> None:
+def test_a_flow_without_a_route_is_reported(small: Path, fairhaul: Fairhaul) -> None:
     small.write_text(NOWHERE)
     done = fairhaul("run", small)
     assert done.returncode == 2
@@ -73,7 +73,7 @@ def test_a_flow_to_nowhere_is_told(small: Path, fairhaul: Fairhaul) -> None:
     assert "nowhere" in done.stderr
 
 
-def test_all_mistakes_of_all_files_are_told_at_once(small: Path, fairhaul: Fairhaul) -> None:
+def test_all_mistakes_of_all_files_are_reported_at_once(small: Path, fairhaul: Fairhaul) -> None:
     small.write_text(SMALL.replace('"20 s"', "20").replace('"near"', "3").replace("80 ms", "80"))
     done = fairhaul("run", small, "missing.toml")
     lines = done.stderr.splitlines()
@@ -84,7 +84,7 @@ def test_all_mistakes_of_all_files_are_told_at_once(small: Path, fairhaul: Fairh
     ]
 
 
-def test_what_is_no_text_is_told(small: Path, fairhaul: Fairhaul) -> None:
+def test_a_binary_file_is_reported(small: Path, fairhaul: Fairhaul) -> None:
     small.write_bytes(b"seed = 1\na = '\xff'\n")
     done = fairhaul("run", small, ".")
     assert done.returncode == 2
@@ -110,7 +110,7 @@ def test_what_is_no_text_is_told(small: Path, fairhaul: Fairhaul) -> None:
         (["--trace", "neer", "--out", "out"], "did you mean 'near'?"),
     ],
 )
-def test_a_wrong_option_is_told(
+def test_an_invalid_option_is_reported(
     args: list[str], word: str, small: Path, fairhaul: Fairhaul
 ) -> None:
     done = fairhaul("run", small, *args)
@@ -144,7 +144,9 @@ def test_a_wrong_option_is_told(
         (["compare", "reno", "--seeds", "0"], "not in the range x>=1"),
     ],
 )
-def test_a_wrong_verb_or_word_is_told(args: list[str], word: str, fairhaul: Fairhaul) -> None:
+def test_an_unknown_command_or_word_is_reported(
+    args: list[str], word: str, fairhaul: Fairhaul
+) -> None:
     done = fairhaul(*args)
     assert done.returncode == 2
     assert word in done.stderr
@@ -217,7 +219,7 @@ def test_errors_from_python_name_arguments_and_no_options() -> None:
         package.run(SMALL, {"seed": 2**64 - 1}, seeds=2)
 
 
-def test_what_a_terminal_would_obey_is_never_printed(small: Path, fairhaul: Fairhaul) -> None:
+def test_control_sequences_are_never_printed(small: Path, fairhaul: Fairhaul) -> None:
     evil = "\\u001b[2J\\u001b]0;owned\\u0007\\u009b31m\\u202e"
     small.write_text(SMALL.replace("Two flows", evil))
     printed = [fairhaul("run", small), fairhaul("run", small, "--json")]
@@ -225,7 +227,7 @@ def test_what_a_terminal_would_obey_is_never_printed(small: Path, fairhaul: Fair
     assert "\\x1b[2J" in printed[0].stdout
     found = json.loads(printed[1].stdout)["title"]
     assert found == "\x1b[2J\x1b]0;owned\x07\x9b31m\u202e"
-    # Wrong values, and what is typed.
+    # Invalid values, and the arguments.
     small.write_text(SMALL.replace('"10 Mbit/s"', f'"{evil}"'))
     printed += [
         fairhaul("run", small),
@@ -239,9 +241,7 @@ def test_what_a_terminal_would_obey_is_never_printed(small: Path, fairhaul: Fair
     assert [done.returncode for done in printed[2:]] == [2] * 4
 
 
-def test_very_many_mistakes_and_long_values_are_told_in_short(
-    small: Path, fairhaul: Fairhaul
-) -> None:
+def test_very_many_mistakes_and_long_values_are_shortened(small: Path, fairhaul: Fairhaul) -> None:
     long = SMALL.replace('"10 Mbit/s"', f'"{"9" * 70_000}"')
     small.write_text(long + "".join(f"wrong{i} = 1\n" for i in range(100_000)))
     done = fairhaul("run", small)

@@ -1,5 +1,5 @@
-"""Twins in the real kernel, as root: installed under names of their own, used, and taken out
-without a trace; and all that is refused.
+"""eBPF ports in the real kernel, as root: installed under temporary names, used, and removed
+completely; and all refusals.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def removed(kernel: Pair, *words: str) -> None:
 
 
 @pytest.mark.skipif(without_twins() is not None, reason=str(without_twins()))
-def test_the_list_has_every_twin_with_its_parameters(fairhaul: Fairhaul) -> None:
+def test_the_list_has_every_port_with_its_parameters(fairhaul: Fairhaul) -> None:
     found = json.loads(fairhaul("kernel", "list", "--json").stdout)["twins"]
     sources = (ROOT / "crates/twins/bpf").glob("*.bpf.c")
     assert [one["name"] for one in found] == sorted(s.name.removesuffix(".bpf.c") for s in sources)
@@ -92,7 +92,7 @@ def test_the_list_has_every_twin_with_its_parameters(fairhaul: Fairhaul) -> None
 
 
 @needs_kernel
-def test_a_flow_is_seen_changed_and_lives_on_when_its_twin_is_removed(kernel: Pair) -> None:
+def test_a_flow_is_listed_and_changed_and_continues_when_its_port_is_removed(kernel: Pair) -> None:
     installed(kernel, "fhstcp", "--as", ONE, "--set", "c=20/s")
     sender, receiver = kernel.flow(ONE, 10, "-b", "100M")
     wait_for(lambda: any(flow["sent"] > 1000 for flow in twin(kernel, ONE)["flows"]))
@@ -117,7 +117,7 @@ def test_a_flow_is_seen_changed_and_lives_on_when_its_twin_is_removed(kernel: Pa
     result = json.loads(sender.communicate(timeout=120)[0])
     assert receiver.wait(timeout=120) == 0
     assert result["end"]["sender_tcp_congestion"] == ONE
-    # It went on after its twin was taken out, at a pace that is its own: 100 Mbit/s were asked for.
+    # It continued after its eBPF port was removed, at its own pace: 100 Mbit/s were requested.
     received = result["end"]["sum_received"]["bytes"]
     assert received > acked + 1e6
     assert all(interval["sum"]["bytes"] > 0 for interval in result["intervals"])
@@ -155,8 +155,8 @@ def test_after_sigkill_of_everything_remove_all_leaves_the_host_as_it_was(kernel
 
 
 @needs_kernel
-def test_removing_all_says_whose_twins_they_are(kernel: Pair) -> None:
-    # As root of two people, as `sudo` tells; whoever logged in counts first, and here nobody did.
+def test_removing_all_reports_the_owners_of_the_ports(kernel: Pair) -> None:
+    # As root for two users, by `sudo`; the user who logged in has priority, but here no one has.
     environment = ("env", "-u", "SUDO_UID")
     if int(Path("/proc/self/loginuid").read_text()) != 2**32 - 1:
         pytest.skip("somebody logged in, who is the owner whatever sudo says")
@@ -196,7 +196,7 @@ def test_a_killed_installation_is_cleared_away(kernel: Pair) -> None:
 
 
 @needs_kernel
-def test_defaults_and_routes_are_told_made_and_undone(kernel: Pair) -> None:
+def test_defaults_and_routes_are_reported_made_and_undone(kernel: Pair) -> None:
     before = state()
     there = ("nsenter", f"--net=/run/netns/{kernel.near}")
     was = _default_of(kernel.near)
@@ -234,7 +234,7 @@ def test_the_literal_factor_is_no_default(kernel: Pair) -> None:
 
 
 @needs_kernel
-def test_a_twin_that_loses_much_is_taken_out(kernel: Pair) -> None:
+def test_a_port_with_high_loss_is_removed(kernel: Pair) -> None:
     installed(kernel, "scalable", "--as", ONE)
     # Four packets of room at 20 Mbit/s: any controller loses a few percent there.
     narrow = ("root", "tbf", "rate", "20mbit", "burst", "3000", "limit", "6000")
@@ -252,7 +252,7 @@ def test_a_twin_that_loses_much_is_taken_out(kernel: Pair) -> None:
 
 
 @needs_kernel
-def test_a_twin_that_loses_little_stays(kernel: Pair) -> None:
+def test_a_port_with_low_loss_stays(kernel: Pair) -> None:
     installed(kernel, "scalable", "--as", ONE)
     sender, receiver = kernel.flow(ONE, 5, "-b", "50M")
     with pytest.raises(subprocess.TimeoutExpired):
@@ -263,7 +263,7 @@ def test_a_twin_that_loses_little_stays(kernel: Pair) -> None:
             timeout=4.5,
             check=False,
         )
-    # The command line was killed, and the program that looked for it goes with it.
+    # The command line was killed, and its watching program ends with it.
     wait_for(lambda: not hosts(kernel.place))
     assert twin(kernel, ONE)["state"] == "installed"
     sender.communicate()
@@ -306,7 +306,7 @@ def test_synctcp_reads_time_stamps_in_the_unit_that_the_routes_have(
 
 
 @needs_kernel
-def test_every_twin_passes_the_trial(kernel: Pair) -> None:
+def test_every_port_passes_the_trial(kernel: Pair) -> None:
     before = state()
     done = kernel.fairhaul("kernel", "verify", "--json")
     assert done.returncode == 0, done.stderr
@@ -316,7 +316,7 @@ def test_every_twin_passes_the_trial(kernel: Pair) -> None:
 
 
 @needs_kernel
-def test_root_is_asked_for_with_the_reasons(kernel: Pair) -> None:
+def test_missing_root_is_reported_with_the_reasons(kernel: Pair) -> None:
     for words in (("install", "reno", "--as", ONE), ("remove", "--all"), ("verify",)):
         error = refused(kernel, *words, before=_without("all"))
         assert "needs root" in error
@@ -382,7 +382,7 @@ def test_a_kernel_without_controllers_as_bpf_is_refused(kernel: Pair, tmp_path: 
 
 
 @needs_kernel
-def test_a_name_that_is_taken_is_refused(kernel: Pair) -> None:
+def test_a_name_that_is_used_is_refused(kernel: Pair) -> None:
     installed(kernel, "reno", "--as", ONE)
     assert "is already installed" in refused(kernel, "install", "bic", "--as", ONE)
     elsewhere = Pair(
@@ -421,7 +421,7 @@ def test_objects_that_are_damaged_or_not_ours_are_refused(kernel: Pair, tmp_path
 
 
 @needs_kernel
-def test_wrong_words_are_told_the_right_ones(kernel: Pair) -> None:
+def test_unknown_words_get_the_nearest_valid_ones(kernel: Pair) -> None:
     assert 'did you mean "fhstcp"?' in refused(kernel, "install", "fhtcp", "--as", ONE)
     assert 'did you mean "factor"?' in refused(
         kernel, "install", "fhstcp", "--as", ONE, "--set", "facor=1"
@@ -453,7 +453,7 @@ def test_wrong_words_are_told_the_right_ones(kernel: Pair) -> None:
 @needs_kernel
 @pytest.mark.usefixtures("kernel")
 def test_an_acknowledgement_costs_what_it_costs_with_cubic_give_or_take() -> None:
-    # That every window stood at 64 packets is for the measurement itself: else it gives none.
+    # The measurement itself checks that every window had 64 packets; otherwise it gives no figure.
     before = state()
     found = host.ask({"rounds": 1, "seconds": 0}, program=_cost_program())
     assert settled(before) == before
@@ -511,7 +511,7 @@ def _without(name: str) -> tuple[str, ...]:
 
 
 def _only() -> tuple[str, ...]:
-    """Be root with the capabilities alone that are asked for."""
+    """Be root with only the requested capabilities."""
     return ("setpriv", "--bounding-set=-all," + ",".join(f"+{name}" for name in NEEDED))
 
 

@@ -43,9 +43,9 @@ name       = "own"
 rtt        = "40 ms"
 controller = "reno"
 """
-# At the sender and at the receiver; the numbers tell them from the programs of all others.
+# At the sender and at the receiver; the numbers distinguish them from other programs.
 FOREVER, RECEIVES = f"sleep 300.{os.getpid()}", f"sleep 301.{os.getpid()}"
-# How long a refusal takes, where nobody listens, in milliseconds: the shortest, as this program may
+# How long a refusal takes if no socket listens, in milliseconds: the shortest, as this program may
 # have to wait for a processor.
 REFUSAL = """\
 import os, socket, time
@@ -68,7 +68,7 @@ def machine() -> Iterator[dict[str, Any]]:
 
 
 def unchanged(before: dict[str, Any]) -> None:
-    """Wait until what the kernel frees later is gone, and see that all is as it was."""
+    """Wait until the kernel has freed everything, and check that the host is unchanged."""
     assert settled(before) == before
 
 
@@ -81,7 +81,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def lab(*words: str | Path, before: tuple[str, ...] = (), **more: Any) -> Any:
-    """Call the command line and wait for its end; `before` stands before it."""
+    """Call the command line, preceded by `before`, and wait for its end."""
     command = [*before, PYTHON, "-m", "fairhaul", *map(str, words)]
     more = {"capture_output": True, "stdin": subprocess.DEVNULL, **more}
     return subprocess.run(command, text=True, check=False, timeout=600, **more)
@@ -121,12 +121,12 @@ def processes(line: str) -> list[int]:
 def children(process: int, name: str) -> list[int]:
     """Give the processes of this name that a process has started."""
     tables = [task / "children" for task in Path(f"/proc/{process}/task").iterdir()]
-    found = [child for table in tables for child in told(table).split()]
-    return [int(one) for one in found if told(Path(f"/proc/{one}/comm")).strip() == name]
+    found = [child for table in tables for child in kernel_file(table).split()]
+    return [int(one) for one in found if kernel_file(Path(f"/proc/{one}/comm")).strip() == name]
 
 
-def told(file: Path) -> str:
-    """Read what the kernel tells of a process or thread; nothing of one that has just ended."""
+def kernel_file(file: Path) -> str:
+    """Read a file of the kernel about a process or thread; empty if it has just ended."""
     try:
         return file.read_text()
     except OSError:
@@ -141,7 +141,7 @@ def host_of(process: subprocess.Popen[str]) -> int:
 def in_the_lab(process: int) -> bool:
     """Whether a thread of a process is in a namespace with a device of the lab."""
     tables = [task / "net/dev" for task in Path(f"/proc/{process}/task").iterdir()]
-    return any("lab0" in told(table) for table in tables)
+    return any("lab0" in kernel_file(table) for table in tables)
 
 
 def nothing_is_left(before: dict[str, Any]) -> None:
@@ -161,13 +161,13 @@ def test_a_program_sees_the_rate_and_the_round_trip_of_the_flow(
     words = ("lab", "shell", file, "--host", "twin", "--receiver", "iperf3 -s")
     done = lab(*words, "--", "sh", "-c", program)
     assert done.returncode == 0, done.stdout + done.stderr
-    milliseconds, controller, told = done.stdout.split("\n", 2)
+    milliseconds, controller, rest = done.stdout.split("\n", 2)
     # It comes after one round trip.
     assert 39.9 <= float(milliseconds) < 45
-    # The default controller is a twin, under a name that only this run knows.
+    # The default controller is an eBPF port with a temporary name.
     assert controller.startswith("fh_")
     # 1448 of 1500 bytes are payload: 19.3 of 20 Mbit/s.
-    end = json.loads(told)["end"]
+    end = json.loads(rest)["end"]
     assert 15e6 < end["sum_received"]["bits_per_second"] < 20e6
     # 40 ms of the path and 40 ms of queue, with some packets of acknowledgement. Not the longest,
     # which has the time for which a receiver that waits for a processor held its acknowledgement.
@@ -284,7 +284,7 @@ def test_both_engines_give_the_same_tables(machine: dict[str, Any]) -> None:
     }
     for name in ("flow_series", "link_series", "transfer"):
         assert ours[name].height == theirs[name].height > 0, name
-    # A record is whole whether or not the machine kept up; that it did is asked where it matters.
+    # A record is complete even if the run is invalid; tests check validity where it matters.
     trust = kernel.meta["trust"]
     assert trust["valid"] == (not trust["reasons"])
     nothing_is_left(machine)
@@ -328,7 +328,7 @@ def test_a_router_without_priority_is_a_warning_and_its_lag_decides(file: Path) 
 
 @needs_kernel
 @pytest.mark.usefixtures("machine")
-def test_a_run_that_does_not_count_is_told_from_a_defect(file: Path) -> None:
+def test_an_invalid_run_is_distinguished_from_a_defect(file: Path) -> None:
     # A router without priority, on a processor that three others keep busy, waits for milliseconds.
     slow = ("taskset", "-c", "0", "setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice")
     words = (
@@ -359,7 +359,7 @@ def test_a_run_that_does_not_count_is_told_from_a_defect(file: Path) -> None:
 
 @needs_kernel
 @pytest.mark.parametrize("verb", [("run", "--engine", "lab"), ("lab", "shell", "--host", "own")])
-def test_what_is_missing_is_said(
+def test_missing_features_are_reported(
     machine: dict[str, Any], file: Path, verb: tuple[str, ...]
 ) -> None:
     without_power = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
@@ -378,7 +378,7 @@ def test_what_is_missing_is_said(
 
 
 @needs_kernel
-def test_a_host_that_is_not_there_is_told_the_nearest(file: Path) -> None:
+def test_an_unknown_host_gets_the_nearest_name(file: Path) -> None:
     done = lab("lab", "shell", file, "--host", "twim", "--", "true")
     assert done.returncode == 2
     assert 'unknown flow "twim"' in done.stderr
@@ -422,7 +422,7 @@ def test_a_terminal_that_was_not_handed_over_is_refused(terminal: list[int]) -> 
 
 
 @pytest.mark.skipif(not host.PROGRAM.is_file(), reason="fairhaul-host was not built here")
-def test_a_descriptor_is_taken_once(file: Path) -> None:
+def test_a_descriptor_can_be_used_once(file: Path) -> None:
     with file.open() as opened:
         number = fcntl.fcntl(opened, fcntl.F_DUPFD_CLOEXEC, 3)
     request = {

@@ -27,7 +27,7 @@ def found(events: list[tuple[float, str, str, float]], **rounds: float) -> Any:
 
 
 def test_a_loss_is_dated_back_by_a_round_of_its_flow() -> None:
-    # Both were dropped at 2.0 s, seen 0.08 s and 0.20 s later; then "a" alone, dropped at 3.0 s.
+    # Both were dropped at 2.0 s, found 0.08 s and 0.20 s later; then "a" alone, dropped at 3.0 s.
     events = [
         (2.08, "reduction", "a", 50.0),
         (2.16, "recovered", "a", 50.0),
@@ -54,7 +54,7 @@ def test_a_timeout_is_dated_back_by_its_timer() -> None:
 
 
 def test_what_was_undone_is_no_loss() -> None:
-    # "a" reduced and timed out for late packets, undone at 2.9 s; the loss at 3.0 s stands.
+    # "a" reduced and timed out for late packets, undone at 2.9 s; the loss at 3.0 s counts.
     events = [
         (2.1, "reduction", "a", 50.0),
         (2.8, "timeout", "a", 0.4),

@@ -136,7 +136,7 @@ def test_a_flow_is_measured_after_the_warm_up() -> None:
 
 def test_what_a_sender_took_back_is_no_loss_event() -> None:
     plain = record()
-    # The reduction of 1.0 s was undone; that of 3.5 s and the timeout of 3.0 s stand.
+    # The reduction of 1.0 s was undone; that of 3.5 s and the timeout of 3.0 s count.
     undone = pl.DataFrame({"t_s": [1.2], "kind": ["undone"], "flow": ["a"], "value": [1.0]})
     event = pl.concat([plain.event, undone]).sort("t_s")
     a, b, _ = measure(replace(plain, event=event))["flows"]
@@ -204,7 +204,7 @@ def test_the_entitlement_follows_the_caps() -> None:
     assert found == pytest.approx((x + y) ** 2 / (2 * (x * x + y * y)))
 
 
-def test_flows_of_a_group_are_one_party() -> None:
+def test_flows_of_a_group_count_as_one() -> None:
     together = [flow("a", group="g"), flow("b", group="g"), flow("c")]
     found = measure(record({**SCENARIO, "flows": together}))["fairness"]
     assert found["jain"] == pytest.approx((1200 + 90) ** 2 / (2 * (1200**2 + 90**2)))
@@ -252,7 +252,7 @@ def test_connections_of_one_transfer_complete_with_the_last_of_them() -> None:
     assert measure(half)["flows"][0]["completion_s"] is None
 
 
-def test_changes_of_mode_are_counted_where_a_controller_tells_of_any() -> None:
+def test_mode_changes_are_counted_for_controllers_with_modes() -> None:
     plain = record()
     # The first mode is no change, nor is what changed before 1 s: two changes in 3 s are left.
     told = {"t_s": [0.1, 0.9, 1.1, 3.0, 2.0], "value": [1.0, 0.0, 1.0, 0.0, 1.0]}

@@ -27,7 +27,7 @@ def test_the_notebook_runs_and_keeps_no_outputs(
     ]
     assert all(cell.outputs for cell in notebook.cells[4:] if cell.cell_type == "code")
     assert "near" in said[0]
-    assert said[1].endswith("settled\n")
+    assert said[1].endswith("\nstationary\n")
     assert any("c = 20: Jain's index" in text for text in said)
     assert any("harms 2 reno" in text for text in said)
     assert 'did you mean "fhstcp"?' in said[-1]

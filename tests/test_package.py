@@ -171,7 +171,7 @@ def test_table_1_is_reproduced_in_a_short_form() -> None:
     shares = [first[name]["ours"]["mean"] for name in ("F1", "F2", "F3", "F4")]
     assert sum(shares) == pytest.approx(first["total"]["ours"]["mean"])
     assert 50 < sum(shares) < 97
-    # Ten seconds at a fiftieth of the rate are another question: most of it differs, and is said.
+    # Ten seconds at a fiftieth of the rate are another question: most of the answers differ.
     assert done.remarks()[DIFFERS]
     json.dumps(done.to_dict(), allow_nan=False)
 

@@ -43,7 +43,7 @@ def test_polars_takes_the_columns_of_the_engine_without_a_copy() -> None:
             assert _address(one[name]) == _address(other[name]), name
 
 
-def test_whoever_knows_arrow_takes_a_record() -> None:
+def test_any_arrow_library_reads_a_record() -> None:
     record = package.run(SMALL).records[0]
     for name, table in record.tables().items():
         assert hasattr(table, "__arrow_c_stream__")
@@ -160,7 +160,7 @@ def test_a_series_is_not_laid_out_by_its_height_alone() -> None:
         series(table, 1, {**scenario, "flows": scenario["flows"][:1]})
 
 
-def test_a_missing_pandas_is_told_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_pandas_is_reported_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     record = package.run(SMALL).records[0]
     real = builtins.__import__
 
@@ -174,7 +174,7 @@ def test_a_missing_pandas_is_told_with_its_extra(monkeypatch: pytest.MonkeyPatch
         record.to_pandas()
 
 
-def test_the_event_table_tells_what_a_controller_does_and_each_change_of_it() -> None:
+def test_the_event_table_has_every_mode_of_a_controller() -> None:
     told = (
         package.run(SMALL, {"flow.near.controller": "ghstcp"}).records[0].event.filter(kind="mode")
     )

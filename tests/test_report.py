@@ -1,4 +1,4 @@
-"""The report: what stands in its page, its figures, and what it refuses."""
+"""The report: its page, its figures, and the input that it refuses."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_run_writes_a_report_that_needs_no_network(small: Path, fairhaul: Fair
         assert svg.read_text().startswith("<svg")
         assert png.read_bytes().startswith(b"\x89PNG")
         assert pdf.read_bytes().startswith(b"%PDF")
-    # Every word and number of the tables on the screen stands in the page.
+    # The page has every word and number of the tables on the screen.
     tables = done.stdout[done.stdout.index("name") : done.stdout.index("Jain")]
     for word in re.findall(r"[\w().%-]*\w[\w().%-]*", tables):
         assert word in page.text, word
@@ -215,12 +215,12 @@ def _ten_minutes(record: package.Record) -> package.Record:
 
 
 def _chart_of(page: Path, name: str) -> str:
-    """Give the specification of a figure as it stands in a page."""
+    """Give the specification of a figure in a page."""
     figure = page.read_text(encoding="utf-8").split(f'<figure id="{name}">')[1]
     return figure.split('<script type="application/json">')[1].split("</script>")[0]
 
 
-def test_a_pen_draws_in_order_and_says_what_it_cannot_draw() -> None:
+def test_a_renderer_draws_in_order_and_reports_what_it_cannot_draw() -> None:
     def chart(word: str) -> vega.Spec:
         return vega.layers([vega.words(word, {"x": {"value": 0}})], 100, 50)
 
@@ -238,7 +238,7 @@ def test_what_stays_on_its_scale_is_not_clipped() -> None:
         rows = [{"t": 0, "mean": 1, "low": 0, "high": high}]
         return charts.Lane(look=charts.Look(label="a", colour="var(--c1)"), rows=rows, top=1234.5)
 
-    # A row has four digits: 1235 stands for what is at most 1234.5.
+    # A row has four digits: 1235 may be a rounded 1234.5.
     assert [lane(high).is_cut() for high in (1234, 1235, 1300)] == [False, False, True]
 
 
@@ -273,7 +273,7 @@ def test_both_palettes_have_the_same_names() -> None:
 
 
 @pytest.mark.parametrize("amid", ["a line", "an answer"])
-def test_who_draws_ends_without_a_word_when_whoever_asked_was_killed(amid: str) -> None:
+def test_the_renderer_ends_silently_when_its_parent_is_killed(amid: str) -> None:
     chart = {"data": {"values": []}, "mark": "point"}
     with subprocess.Popen(
         [sys.executable, "-m", "fairhaul.report.renderer"],

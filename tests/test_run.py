@@ -131,7 +131,7 @@ def test_answers_come_one_by_one_and_few_are_kept(monkeypatch: pytest.MonkeyPatc
     answers = package.run_each(scenarios, jobs=2)
     first = next(answers)
     assert first.measures[0]["seed"] == 0
-    # 4 for each of 2 at a time, and one answer's own, lie ahead of what was taken.
+    # 4 for each of 2 at a time, and those of one answer, are begun before they are taken.
     assert len(begun) <= 1 + 4 * 2 + 1
     assert [answer.measures[0]["seed"] for answer in answers] == list(range(1, 40))
 
@@ -161,7 +161,7 @@ def test_old_names_of_arguments_warn_and_work(small: Path, fairhaul: Fairhaul) -
     assert fairhaul("run", small, "--on=moon").returncode == 2
 
 
-def test_numbers_of_numpy_are_taken_as_those_of_python() -> None:
+def test_numpy_numbers_are_accepted() -> None:
     number: Any = np.int64
     answer = package.run(SMALL, {"seed": np.int64(3)}, seeds=number(2), jobs=number(1))
     assert [run["seed"] for run in answer.measures] == [3, 4]
@@ -264,7 +264,7 @@ def test_a_value_that_is_missing_is_null() -> None:
     assert record.transfer["end_s"].null_count() == 2
 
 
-def test_progress_is_seen_and_ends_at_the_whole() -> None:
+def test_progress_is_reported_and_ends_at_the_total() -> None:
     seen: list[runs.Progress] = []
     package.run(SMALL, seeds=2, on_progress=seen.append)
     assert seen[-1].runs == 2
@@ -297,7 +297,7 @@ def test_a_failing_run_is_one_line(
     assert sorted(small.parent.iterdir()) == [small]
 
 
-def test_a_stopped_run_says_so() -> None:
+def test_a_stopped_run_raises_stopped() -> None:
     from fairhaul import _core
 
     run = _core.Run(package.read(ENDLESS)[0])
@@ -347,7 +347,7 @@ def test_an_interrupt_ends_at_once_and_leaves_nothing(
     assert sorted(tmp_path.iterdir()) == [file]
 
 
-def test_a_bar_says_what_runs_in_a_few_words() -> None:
+def test_a_progress_bar_names_the_runs_briefly() -> None:
     (alone,) = package.read(SMALL)
     swept = package.read(SMALL + '[sweep]\n"flow.near.rtt" = ["40 ms", "60 ms"]\n')
     assert scenarios.label(alone) == "Two flows, seed 1"

@@ -29,7 +29,7 @@ def traced(fairhaul: Fairhaul, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_trace_counts_what_the_record_counts(traced: Path) -> None:
+def test_the_trace_agrees_with_the_record(traced: Path) -> None:
     table = pl.read_csv(traced / "csv" / "near.csv").filter(~pl.col("opens"))
     series = pl.read_parquet(traced / "csv" / "flow_series.parquet").filter(
         pl.col("flow").cast(str) == "near"
@@ -96,7 +96,7 @@ def test_marks_stand_in_the_headers_of_a_capture(fairhaul: Fairhaul, tmp_path: P
     seen = table.filter(pl.col("what").is_in(["sent", "ack_received"])).select(columns)
     codes = {"Not-ECT": 0, "ECT(0)": 2}
     wanted = [
-        # The request asks with both flags, its answer agrees with one.
+        # The SYN has both flags, the SYN/ACK one.
         (what == "sent", codes[ecn], opens, ece or opens, cwr or (opens and what == "sent"))
         for what, opens, ecn, cwr, ece in seen.iter_rows()
     ]
@@ -109,9 +109,7 @@ def test_marks_stand_in_the_headers_of_a_capture(fairhaul: Fairhaul, tmp_path: P
     assert subprocess.run(command, capture_output=True, check=True).stdout == b""
 
 
-def test_headers_that_ask_routers_are_not_taken_for_payload(
-    fairhaul: Fairhaul, tmp_path: Path
-) -> None:
+def test_congestion_headers_are_not_counted_as_payload(fairhaul: Fairhaul, tmp_path: Path) -> None:
     tshark = shutil.which("tshark")
     if tshark is None:
         pytest.skip("tshark is not installed (Debian: tshark)")
@@ -141,7 +139,7 @@ def test_headers_that_ask_routers_are_not_taken_for_payload(
     assert {frame["offset"] % 940 for frame in streams} == {0}
 
 
-def test_the_log_tells_every_packet_of_the_connection(traced: Path) -> None:
+def test_the_log_has_every_packet_of_the_connection(traced: Path) -> None:
     log = json.loads((traced / "qlog" / "near.qlog").read_text())
     events = log["traces"][0]["events"]
     table = pl.read_csv(traced / "csv" / "near.csv").filter(~pl.col("opens"))

@@ -1,6 +1,4 @@
-"""The wheel in an empty environment, where there is no compiler, as somebody gets it who only uses
-the package.
-"""
+"""The wheel in an empty environment without a compiler, as a user of the package installs it."""
 
 from __future__ import annotations
 
@@ -56,7 +54,7 @@ def test_the_wheel_runs_where_there_is_no_compiler(tmp_path: Path) -> None:
     # The papers and their scenarios are in the wheel, too.
     papers = "from fairhaul.papers import PAPERS, paper_of; print(*map(paper_of, PAPERS))"
     assert "Table 1: the factor c" in call(there / "python", "-c", papers)
-    # So are the kernel's twins, and the program that installs them, where it could be built.
+    # So are the eBPF ports, and the program that installs them, if it could be built.
     if without_twins() is not None:
         return
     twins = json.loads(call(there / "fairhaul", "kernel", "list", "--json"))["twins"]

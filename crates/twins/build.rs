@@ -1,5 +1,5 @@
-//! Compiles every `bpf/<name>.bpf.c`, which are twins, and what the lab has besides, with clang, and has the
-//! library embed the objects. Where clang is missing, the library has none of them and says why.
+//! Compiles every `bpf/<name>.bpf.c`, which are the eBPF ports, and the probe of the lab with clang, and embeds
+//! the objects in the library. Without clang the library contains no objects, and the reason.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -31,12 +31,12 @@ fn listed(objects: &str, probe: &str, missing: &str) -> String {
         "static OBJECTS: &[&[u8]] = &[\n{objects}];\n\
          /// The object that samples the state of a sender as each packet arrives; it is no controller.\n\
          pub static TCP_PROBE: Option<&[u8]> = {probe};\n\
-         /// Why there are no twins in this build; `None` where there are.\n\
+         /// Why there are no eBPF ports in this build; `None` where there are.\n\
          pub static MISSING: Option<&str> = {missing};\n"
     )
 }
 
-/// The twins' sources in the order of their names.
+/// The sources of the ports in the order of their names.
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("the folder bpf stands beside build.rs");
     let paths = entries.map(|entry| entry.expect("bpf can be listed").path());
@@ -45,7 +45,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     sources
 }
 
-/// The program on the path of search; where it is not, cargo is to look again the next time.
+/// The program in the search path; if it is missing, cargo searches again the next time.
 fn program(name: &str) -> Option<PathBuf> {
     println!("cargo::rerun-if-env-changed=PATH");
     let folders = env::var_os("PATH").unwrap_or_default();
@@ -56,8 +56,8 @@ fn program(name: &str) -> Option<PathBuf> {
     found
 }
 
-/// The object of a source: debugging information is needed for BTF, and taken out where
-/// llvm-strip is there.
+/// The object of a source: debugging information is needed for BTF, and removed afterwards if llvm-strip is
+/// available.
 fn compile(clang: &Path, source: &Path, out: &Path) -> PathBuf {
     let object = out.join(source.with_extension("o").file_name().expect("a source has a name"));
     let version = format!("-DFAIRHAUL_VERSION=\"{}\"", env!("CARGO_PKG_VERSION"));
@@ -73,7 +73,7 @@ fn compile(clang: &Path, source: &Path, out: &Path) -> PathBuf {
         "-Wextra",
         "-Werror",
     ]);
-    // The object tells of its source's lines; where that lies on this machine is no part of it.
+    // The object contains source lines, but no path of this machine.
     let here = env::var("CARGO_MANIFEST_DIR").expect("cargo sets it");
     command.arg(format!("-ffile-prefix-map={here}=twins"));
     run(command.arg(version).arg("-c").arg(source).arg("-o").arg(&object));

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fairhaul.answers import Answer, Answers
     from fairhaul.comparison import Comparison, compare
     from fairhaul.host import Refused
-    from fairhaul.look import catalogue, schema
+    from fairhaul.listings import catalogue, schema
     from fairhaul.measures import measure
     from fairhaul.papers import reproduce
     from fairhaul.record import Record
@@ -67,7 +67,7 @@ _HOME = {
     "Progress": ("runs", "Progress"),
     "Record": ("record", "Record"),
     "Refused": ("host", "Refused"),
-    "catalogue": ("look", "catalogue"),
+    "catalogue": ("listings", "catalogue"),
     "compare": ("comparison", "compare"),
     "for_each": ("runs", "for_each"),
     "measure": ("measures", "measure"),
@@ -77,7 +77,7 @@ _HOME = {
     "run": ("runs", "run"),
     "run_each": ("runs", "run_each"),
     "run_many": ("runs", "run_many"),
-    "schema": ("look", "schema"),
+    "schema": ("listings", "schema"),
     "write_record": ("record", "write"),
     "write_report": ("report", "write_report"),
 }

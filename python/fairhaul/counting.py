@@ -1,7 +1,7 @@
 """Flow counters without a scenario: how well a router can estimate the number of flows.
 
-`told` shows packets of flows, drawn by their rates, to a counter of `fairhaul list counters`; the
-other functions give its expected value in theory.
+`count_flows` feeds packets of flows, drawn by their rates, to one of `fairhaul list counters`; the
+other functions compute expected values.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from operator import index as whole
 
 from fairhaul import _core
-from fairhaul.look import catalogue
+from fairhaul.listings import catalogue
 from fairhaul.nearest import hint
 from fairhaul.scenario import plain
 
@@ -27,13 +27,13 @@ def zipf(flows: int, exponent: float = 1.0) -> list[float]:
         exponent: the rate of flow k is 1 / k to this power; 0 makes all equal.
 
     Returns:
-        A list of `flows` rates, the largest first, the first of them 1; they have no unit, since
+        A list of `flows` rates, the largest first, the first of them 1; they have no unit, because
         only their shares count.
     """
     return [rank**-exponent for rank in range(1, flows + 1)]
 
 
-def told(
+def count_flows(
     counter: str,
     rates: int | Sequence[float],
     *,
@@ -76,8 +76,8 @@ def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def seeming(rates: Sequence[float]) -> float:
-    """Give the number of equal flows that hit as often as flows of these rates [SRED].
+def effective_flows(rates: Sequence[float]) -> float:
+    """Give the number of equal flows with as many hits as flows of these rates [SRED].
 
     Args:
         rates: the rate of each flow, in any unit.
@@ -89,7 +89,7 @@ def seeming(rates: Sequence[float]) -> float:
     return sum(rates) ** 2 / sum(rate * rate for rate in rates)
 
 
-def noise(flows: float, weight: float = 0.001) -> float:
+def relative_deviation(flows: float, weight: float = 0.001) -> float:
     """Give the relative standard deviation of the zombie list's share of hits.
 
     Args:
@@ -102,11 +102,11 @@ def noise(flows: float, weight: float = 0.001) -> float:
     return math.sqrt(weight / (2 - weight) * (flows - 1))
 
 
-def filtered(flows: int, bins: int = 8192, levels: int = 4) -> float:
+def expected_count(flows: int, bins: int = 8192, levels: int = 4) -> float:
     """Give the expected number of flows that the bins count out of `flows` [NRED].
 
-    Flow i + 1 goes uncounted where all its bins were set by the i before it, each with probability
-    1 - exp(-i / bins).
+    Flow i + 1 is not counted if all its bins were set by the i flows before it, each with
+    probability 1 - exp(-i / bins).
 
     Args:
         flows: the number of flows that send within the interval.

@@ -25,7 +25,7 @@ from itertools import count
 from pathlib import Path
 
 INNER = ".fairhaul.draft"
-# Without these a directory is not taken for that of a record, or of a report.
+# Without these files a directory is not recognised as that of a record or a report.
 LAST = ("meta.json", "report.html")
 
 
@@ -44,7 +44,7 @@ class _Claim:
 
 
 def is_free(directory: Path) -> bool:
-    """Whether `directory` may be written: it is not there, or empty but for a draft."""
+    """Whether `directory` may be written: it does not exist, or contains at most a draft."""
     if not directory.exists():
         return True
     return directory.is_dir() and all(entry.name == INNER for entry in directory.iterdir())
@@ -54,7 +54,7 @@ def is_free(directory: Path) -> bool:
 def new_directory(directory: str | Path) -> Iterator[Path]:
     """Give a draft directory that takes the place of `directory` once it is complete.
 
-    Where it fails, nothing is left, but for records that are complete: they are kept where the
+    If it fails, only records that are complete are left: they are kept where the
     error or its note says. An interrupt leaves nothing.
 
     Raises:
@@ -96,7 +96,7 @@ def _resolved(directory: Path) -> Path:
 
 
 def _claim(directory: Path) -> _Claim:
-    """Make the draft of `directory` and lock it, or say what is in the way."""
+    """Make the draft of `directory` and lock it, or report what prevents it."""
     inner = directory.is_dir()
     draft = directory / INNER if inner else directory.with_name(f".{directory.name}.draft")
     _refuse_used(directory)
@@ -152,7 +152,7 @@ def _locked(draft: Path, directory: Path) -> int:
                 errno.EEXIST, "is being written by another run", str(directory)
             ) from None
         except OSError:
-            # No locks on this file system: a draft that is there may be that of a run under way.
+            # No locks on this file system: an existing draft may be that of a running process.
             if not is_new:
                 os.close(lock)
                 what = f"has a draft, {draft.name}; remove it if no other run is writing to it"
@@ -164,7 +164,7 @@ def _locked(draft: Path, directory: Path) -> int:
 
 
 def _is_made(draft: Path) -> bool:
-    """Make the directory `draft`; say whether it was not there."""
+    """Make the directory `draft`; return whether it did not exist."""
     try:
         draft.mkdir()
     except FileExistsError:
@@ -183,7 +183,7 @@ def _finish(claim: _Claim) -> None:
 
 
 def _has_complete(draft: Path) -> bool:
-    """Whether a record in `draft` is complete; those that are not are removed from among them."""
+    """Whether a record in `draft` is complete; incomplete records beside it are removed."""
     inside = [entry for entry in draft.iterdir() if entry.is_dir()]
     complete = [entry for entry in (draft, *inside) if (entry / LAST[0]).is_file()]
     for entry in inside:
@@ -193,7 +193,7 @@ def _has_complete(draft: Path) -> bool:
 
 
 def _keep(claim: _Claim) -> Path:
-    """Give the draft a name that is free, and that the next run does not take for its own."""
+    """Give the draft a free name that the next run does not mistake for its own."""
     where = claim.draft.parent
     names = (where / f"{claim.directory.name}-{number}" for number in count(2))
     kept = next(place for place in names if not os.path.lexists(place))

@@ -1,4 +1,4 @@
-"""Files that are there whole, or not at all."""
+"""Files that are written completely, or not at all."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def replace(file: Path, content: bytes) -> None:
-    """Put `content` in the place of `file`, whole or not at all."""
+    """Replace `file` by `content`, completely or not at all."""
     # Not the number of the process: in containers these repeat, over one directory.
     draft = file.with_name(f".{file.name}.{secrets.token_hex(4)}.draft")
     try:

@@ -43,7 +43,7 @@ def ask(
 
     Raises:
         Refused: this host cannot do it; nothing was changed.
-        RunError: it failed on the way.
+        RunError: it failed midway.
     """
     program = program or PROGRAM
     if not program.is_file():
@@ -53,7 +53,7 @@ def ask(
         )
     place = os.environ.get("FAIRHAUL_PLACE")
     envelope = {"request": dict(request)} | ({"place": place} if place else {})
-    # A search for leftovers tells by it whether this process has ended.
+    # By it a search for leftovers detects that this process has ended.
     environment = {**os.environ, "FAIRHAUL_PARENT": str(os.getpid())}
     pipe = subprocess.PIPE
     with subprocess.Popen(

@@ -126,7 +126,7 @@ class ShellResult(TypedDict):
 
 
 class Leftover(TypedDict):
-    """Something that a lab has left, and how to remove it."""
+    """Something that a lab has left behind, and how to remove it."""
 
     what: str
     remedy: str

@@ -104,7 +104,7 @@ def change(
 def status(on_event: OnEvent = _silent) -> KernelStatus:
     """Give the installed eBPF ports, their owners, defaults and connections.
 
-    The connections are looked at twice, a second apart: `rate_bps` is the rate at which the
+    The connections are sampled twice, a second apart: `rate_bps` is the rate at which the
     receiver acknowledged data in between. Connections that have sent no data are only counted.
 
     Without root, the result has only the connections of this network namespace, and no parameters.
@@ -156,7 +156,7 @@ def watch(
     dry_run: bool = False,
     on_event: OnEvent = _silent,
 ) -> Watched:
-    """Watch installed eBPF ports, by default all, and remove those that retransmit too much.
+    """Watch installed eBPF ports, by default all, and remove a port if its loss is too high.
 
     It returns when no eBPF port is left to watch.
 

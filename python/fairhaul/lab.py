@@ -39,7 +39,7 @@ def refuse_without_root() -> None:
 
 
 class Run:
-    """One run of a scenario in real time, with the interface of a run in virtual time."""
+    """One run of a scenario in real time, with the interface of a run in the simulator."""
 
     def __init__(self, scenario: Scenario) -> None:
         """Prepare a run; nothing happens yet."""
@@ -64,7 +64,7 @@ class Run:
             self._process.terminate()
 
     def run(self) -> _core.Outcome:
-        """Run to the end, again where the machine could not keep up.
+        """Run to the end, and again if the machine could not keep up.
 
         Raises:
             Refused: root is missing, or the scenario asks for what real hosts cannot do.

@@ -1,4 +1,4 @@
-"""The losses of a run as its senders saw them, without those that were undone."""
+"""The losses of a run as its senders detected them, without undone reductions."""
 
 from __future__ import annotations
 

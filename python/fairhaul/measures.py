@@ -99,7 +99,7 @@ def measure(record: Record) -> RunFigures:
 
 
 def _stationary(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]) -> bool | None:
-    """Whether every measured bulk flow saw enough loss events; None without such a flow.
+    """Whether every measured bulk flow had enough loss events; None without such a flow.
 
     Only an endless flow can forget its start. A finite transfer has a completion time, and loss
     events say little about a flow that an application or a constant rate limits.
@@ -285,7 +285,7 @@ def _completions(record: Record) -> dict[str, float]:
 
 
 def _bottlenecks(record: Record) -> dict[str, tuple[int, float]]:
-    """The slowest link on the way of the data of each flow that has one, and its rate in bit/s."""
+    """The slowest link on the path of each flow that crosses one, and its rate in bit/s."""
     rates = offered_bps(record)
     return {
         flow["name"]: (link, rates[link])

@@ -1,4 +1,4 @@
-"""The nearest right word to a mistyped one, or all words that there are."""
+"""The nearest valid word to a mistyped one, or all valid words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text that a terminal shows and does not obey: titles and names may come from anybody's file."""
+"""Text that a terminal shows and does not interpret: titles and names may come from any file."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ LEFT_BY_JSON = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u20
 
 
 def printable(text: str) -> str:
-    r"""Write what a terminal would obey as `\x1b` or `\u202e`; line breaks and tabs stay."""
+    r"""Write control sequences as `\x1b` or `\u202e`; line breaks and tabs stay."""
     if text.isprintable():
         return text
     return "".join(character if _is_shown(character) else _escaped(character) for character in text)
 
 
 def printable_json(text: str) -> str:
-    """Escape in JSON text what a terminal would obey; it stays the same JSON."""
+    """Escape control sequences in JSON text; it stays the same JSON."""
     return LEFT_BY_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 

@@ -46,11 +46,11 @@ class Record:
     |---|---|---|
     | `flow_series` | flow and bin, by flow | `t_s` (start of the bin, s), `flow`; in the bin:
       `delivered_bytes`, `goodput_bytes`, `carried_bytes` (payload that the slowest link sent),
-      `sent`, `retransmitted`, `copied` (by links), `lost` (packets; of those sent in the bin, and
+      `sent`, `retransmitted`, `copied` (by links), `lost` (packets sent in the bin, and
       their copies, whenever they were dropped), `rtt_samples`;
       means over the bin: `cwnd_packets`, `ssthresh_packets`, `rtt_s`, `one_way_s` (s) |
     | `link_series` | link and bin, by link | `t_s`, `link`; in the bin: `busy_s`, `arrived`,
-      `dropped`, `marked` (packets; of those that `arrived` in the bin); means: `backlog_packets`,
+      `dropped`, `marked` (packets that `arrived` in the bin); means: `backlog_packets`,
       `backlog_bytes`;
       where the rate of a link changes also `sent_bytes` and `capacity_bytes` (what it could send) |
     | `gauge` | link, gauge of its queue, and bin | `t_s`, `link`, `gauge`, `value`: the queue's

@@ -44,9 +44,9 @@ class FlowFigures(TypedDict, Generic[N]):
     """Dropped packets over sent packets, 0 to 1; copies that a link makes count as sent."""
     retransmits: N
     loss_events: N
-    """Reductions of the window, for a loss or an ECN mark, without those that were undone."""
+    """Reductions of the window for a loss or an ECN mark that were not undone."""
     timeouts: N
-    """Retransmission timeouts, without those that were undone."""
+    """Retransmission timeouts that were not undone."""
     rtt_mean_s: N | None
     cwnd_mean: N
     """The mean congestion window, packets."""
@@ -132,13 +132,13 @@ class Figures(TypedDict, Generic[N]):
     fairness: Fairness[N]
     loss_episodes: LossEpisodes[N]
     stationary: bool | None
-    """Whether every measured bulk flow saw at least 20 loss events; None without such a flow."""
+    """Whether every measured bulk flow had at least 20 loss events; None without such a flow."""
     completed: bool | None
     """Whether every measured transfer of a given size was completed; None without one."""
 
 
 class Lag(TypedDict):
-    """How much later than due the lab's router handed packets over."""
+    """How much later than due the lab's router delivered packets."""
 
     p50_s: float
     p99_s: float

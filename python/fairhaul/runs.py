@@ -49,7 +49,7 @@ AHEAD = 4
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """The progress of many runs, in seconds of virtual time."""
+    """The progress of many runs, in seconds of simulated time."""
 
     reached_s: float
     total_s: float

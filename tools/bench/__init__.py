@@ -1,7 +1,7 @@
-"""The bench: how fast the engine is, held beside a floor, beside its aims, and beside its peers.
+"""The bench: the speed of the engine, compared with a floor, targets and other simulators.
 
-It also tells what the twins cost the kernel, beside its own controllers.
-`make bench` and `make bench-peers` run it. What `docs/performance.md` shows was printed by it.
+It also measures what eBPF ports cost in the kernel, compared with the kernel's own controllers.
+`make bench` and `make bench-peers` run it. The figures in `docs/performance.md` are its output.
 """
 
 from __future__ import annotations
@@ -12,22 +12,24 @@ from typing import Literal
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A figure: of what, what was seen, and what is wanted, at least or at most.
+    """A measured figure of a workload, and its target: a lower or an upper bound.
 
-    Without `wanted` it is there to be read beside others.
+    A figure without a target is only for comparison with other figures.
     """
 
     part: str
     load: str
     figure: str
-    seen: float
+    measured: float
     unit: str = ""
-    wanted: float | None = None
+    target: float | None = None
     bound: Literal["least", "most"] = "most"
 
     @property
     def reached(self) -> bool | None:
-        """Whether what is wanted was seen."""
-        if self.wanted is None:
+        """Whether the target was reached; None without a target."""
+        if self.target is None:
             return None
-        return self.seen >= self.wanted if self.bound == "least" else self.seen <= self.wanted
+        return (
+            self.measured >= self.target if self.bound == "least" else self.measured <= self.target
+        )

@@ -17,20 +17,24 @@ T = TypeVar("T")
 
 
 class Parts(click.ParamType[list[str]]):
-    """Some parts of the bench, with commas between."""
+    """Some parts of the bench, separated by commas."""
 
     name = "parts"
 
     def convert(
         self, value: str, param: click.Parameter | None, ctx: click.Context | None
     ) -> list[str]:
-        """Split the parts and refuse what is none."""
+        """Split the parts, and refuse unknown ones."""
         from tools.bench.parts import PARTS
 
         names = [name for name in value.replace(",", " ").split() if name]
         for name in names:
             if name not in PARTS:
-                self.fail(f"{name!r} is no part of the bench: {', '.join(PARTS)}", param, ctx)
+                self.fail(
+                    f"{name!r} is not a part of the bench; the parts are {', '.join(PARTS)}",
+                    param,
+                    ctx,
+                )
         return names or list(PARTS)
 
 
@@ -40,22 +44,24 @@ def main() -> None:
 
 
 @main.command()
-@click.option("--only", type=Parts(), default="", help="Parts of it, with commas between.")
+@click.option(
+    "--only", type=Parts(), default="", help="Parts to run, separated by commas; by default all."
+)
 def run(only: list[str]) -> None:
-    """Run the bench: workloads, scaling, memory, queues, books, the report and the kernel."""
+    """Run the bench: workloads, scaling, memory, queues, ledger, the report and the kernel."""
     from tools.bench import cost
     from tools.bench.parts import COUNTING
 
     counting = [part for part in only if part in COUNTING and cost.valgrind() is None]
     if counting:
-        _left_out(", ".join(counting), cost.MISSING)
+        _skipped(", ".join(counting), cost.MISSING)
     chosen = [part for part in only if part not in counting]
     if not chosen or not _print(_rows(chosen), OUT / "bench.json"):
         raise SystemExit(2)
 
 
 def _rows(chosen: Iterable[str]) -> Iterator[Row]:
-    """Run these parts; what this machine does not let one do is told, and the others go on."""
+    """Run these parts; report each part that this machine does not support, and continue."""
     from fairhaul.host import Refused
     from tools.bench.parts import PARTS
 
@@ -63,11 +69,11 @@ def _rows(chosen: Iterable[str]) -> Iterator[Row]:
         try:
             yield from PARTS[part]()
         except Refused as why:
-            _left_out(part, str(why))
+            _skipped(part, str(why))
 
 
-def _left_out(parts: str, why: str) -> None:
-    click.echo(f"bench: left out: {parts}: {why}", err=True)
+def _skipped(parts: str, why: str) -> None:
+    click.echo(f"bench: skipped {parts}: {why}", err=True)
 
 
 @main.command()
@@ -84,14 +90,14 @@ def peers() -> None:
 
 @main.command()
 def instructions() -> None:
-    """Put what a packet of the small workloads costs on record, for the test that watches it."""
+    """Record the instructions per packet of small workloads, for the test that compares them."""
     from tools.bench.counts import record
 
     click.echo(_or_fail(record), nl=False)
 
 
 def _print(found: Iterable[Row], file: Path) -> bool:
-    """Print every row as soon as it is there, and write all in the end: whether there are any."""
+    """Print every row at once, and write all rows at the end; return whether there are any."""
     begun = time.monotonic()
     rows: list[Row] = []
     click.echo(sheet.head())
@@ -109,13 +115,13 @@ def _print(found: Iterable[Row], file: Path) -> bool:
     if not rows:
         return False
     judged = [row.reached for row in rows if row.reached is not None]
-    summary = f"{sum(judged)} of {len(judged)} aims reached; " if judged else ""
+    summary = f"{sum(judged)} of {len(judged)} targets reached; " if judged else ""
     click.echo(f"\n{summary}{file}, {time.monotonic() - begun:.0f} s")
     return True
 
 
 def _or_fail(do: Callable[[], T]) -> T:
-    """Do it; what the machine lacks or a program refused is told without a traceback."""
+    """Call `do`; report missing programs and failures without a traceback."""
     try:
         return do()
     except RuntimeError as error:

@@ -1,4 +1,4 @@
-"""What a packet costs, in instructions: the same on every run, unlike time."""
+"""The cost of a packet in instructions, which are the same in every run, unlike times."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def valgrind() -> str | None:
 
 @cache
 def rust_flags() -> str:
-    """Give the flags of every build of the release profile; with others all is built anew."""
+    """Give the flags of every build of the release profile; others rebuild everything."""
     done = subprocess.run(ROOT / "scripts/rustflags", capture_output=True, text=True, check=True)
     return done.stdout.strip()
 
@@ -39,7 +39,7 @@ def with_rust() -> dict[str, str]:
 
 @cache
 def built(room: str, example: str) -> Path:
-    """Build an example of a room of the engine and give its path.
+    """Build an example of a crate of the engine, and give its path.
 
     Raises:
         RuntimeError: It could not be built; with what the compiler said.
@@ -69,7 +69,7 @@ def per_packet(counter: str, size: int, flows: int, packets: int = 10_000) -> fl
         packets: Over how many packets the mean is taken.
 
     Returns:
-        Instructions per packet, without those that draw the packet. Two runs that differ in
+        Instructions per packet, without those for drawing the packet. Two runs that differ in
         `packets` alone are subtracted, so that the start of the program and of the counter cancel.
 
     Raises:

@@ -1,7 +1,7 @@
-"""Instructions of small workloads, held against those on record in `tests/instructions.toml`.
+"""Instructions of small workloads, compared with recorded values in `tests/instructions.toml`.
 
-Time drifts with the machine; instructions do not, so a change that makes the engine dearer shows in
-a test. They do depend on the compiler, so its version is on record, too.
+Times vary with the machine; instructions do not, so a test detects a change that makes the engine
+slower. They depend on the compiler, so its version is recorded, too.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from tools.bench.loads import COUNTED, Load
 FILE = ROOT / "tests" / "instructions.toml"
 COMMAND = "make instructions"
 
-# A slower engine fails above this. A faster one has to be put on record, because the distance to a
-# stale record would hide the next slowdown; it has more room, for compilers differ, too.
+# The test fails above the first bound. Below the second, the faster engine has to be recorded,
+# because an outdated record would hide the next slowdown; compilers differ, so it is wider.
 MOST_ABOVE, MOST_BELOW = 0.05, 0.10
 
 
@@ -53,10 +53,10 @@ def on_record() -> tuple[str, Mapping[str, float]]:
 
 
 def record() -> str:
-    """Count all of them and put them on record.
+    """Count the instructions of all workloads, and record them.
 
     Returns:
-        What the file now says.
+        The text of the file.
 
     Raises:
         RuntimeError: There is no valgrind, or the engine could not be built or run.
@@ -79,20 +79,20 @@ def record() -> str:
 
 
 def judge(name: str, now: float) -> str | None:
-    """Say what is wrong with `now` instructions of a packet of workload `name`, if anything."""
+    """Compare `now` instructions per packet with the record of `name`; describe a mismatch."""
     compiler, recorded = on_record()
     before = recorded[name]
     change = now / before - 1
     if -MOST_BELOW <= change <= MOST_ABOVE:
         return None
     what = (
-        f"more than {MOST_ABOVE:.0%} above the record: make it cheaper, or, where it is worth it,"
+        f"more than {MOST_ABOVE:.0%} above the record: reduce them, or, if justified,"
         if change > 0
-        else f"more than {MOST_BELOW:.0%} below the record, which no longer guards it:"
+        else f"more than {MOST_BELOW:.0%} below the record, which would hide a slowdown:"
     )
     here = rustc()
     because = "" if here == compiler else f" (recorded with rustc {compiler}, built with {here})"
     return (
         f"{name}: a packet takes {now:.1f} instructions, {before:.1f} on record ({change:+.1%})"
-        f"{because}: {what} record it anew with `{COMMAND}`"
+        f"{because}: {what} record them with `{COMMAND}`"
     )

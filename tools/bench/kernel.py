@@ -15,10 +15,10 @@ PATH = "200 Mbit/s, 20 ms"
 
 
 def measure() -> Iterator[Row]:
-    """Time acknowledgements of every twin, and have it fill a path, in turns with `cubic`.
+    """Time the acknowledgements of every eBPF port, and its throughput, alternating with `cubic`.
 
     Raises:
-        Refused: It takes root, twins, or something of the kernel that is not here.
+        Refused: Root, the eBPF ports or a feature of the kernel is missing.
         RuntimeError: The example could not be built.
         RunError: It failed on the way.
     """
@@ -52,5 +52,5 @@ def _path(path: Mapping[str, Any]) -> Iterator[Row]:
     yield _row(PATH, "one packet in a hundred late by", 1e6 * path["lag_p99_s"], "us")
 
 
-def _row(load: str, figure: str, seen: float, unit: str) -> Row:
-    return Row(part="kernel", load=load, figure=figure, seen=seen, unit=unit)
+def _row(load: str, figure: str, measured: float, unit: str) -> Row:
+    return Row(part="kernel", load=load, figure=figure, measured=measured, unit=unit)

@@ -42,7 +42,7 @@ class Load:
 
 @dataclass(frozen=True, kw_only=True)
 class Aim:
-    """What is wanted of a workload: million packets a second, and that over the floor of rings."""
+    """The targets of a workload: million packets per second, and the ratio to the floor (rings)."""
 
     rate: float
     over_rings: float
@@ -144,6 +144,8 @@ SMALL = {
     },
 }
 COUNTED = [
-    Load(name=load.name, what=f"{load.what}, made small", file=load.file, settings=SMALL[load.name])
+    Load(
+        name=load.name, what=f"{load.what}, scaled down", file=load.file, settings=SMALL[load.name]
+    )
     for load in WORKLOADS
 ]

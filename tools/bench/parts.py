@@ -1,4 +1,4 @@
-"""The parts of the bench: each measures one thing and gives its rows."""
+"""The parts of the bench: each measures one quantity and gives its rows."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def workloads() -> Iterator[Row]:
         aim = loads.AIMS[load.name]
 
         def row(
-            figure: str, seen: float, wanted: float | None = None, name: str = load.name
+            figure: str, measured: float, target: float | None = None, name: str = load.name
         ) -> Row:
             return Row(
                 part="workloads",
                 load=name,
                 figure=figure,
-                seen=seen,
-                wanted=wanted,
+                measured=measured,
+                target=target,
                 bound="least",
                 unit="x" if "over" in figure else "M/s",
             )
@@ -45,16 +45,16 @@ def workloads() -> Iterator[Row]:
             part="workloads",
             load=load.name,
             figure="peak memory",
-            seen=engine.peak_mb,
+            measured=engine.peak_mb,
             unit="MB",
-            wanted=loads.MOST_MB,
+            target=loads.MOST_MB,
         )
 
 
 def rates() -> Iterator[Row]:
     """Run the same flows over links of 0.1 to 100 Gbit/s."""
-    wanted = dict.fromkeys(loads.RATE_SERIES, loads.MOST_OVER_RATES)
-    return _series("rates", loads.RATE_SERIES, wanted)
+    targets = dict.fromkeys(loads.RATE_SERIES, loads.MOST_OVER_RATES)
+    return _series("rates", loads.RATE_SERIES, targets)
 
 
 def flows() -> Iterator[Row]:
@@ -63,7 +63,7 @@ def flows() -> Iterator[Row]:
 
 
 def _series(
-    part: str, series: Mapping[str, Sequence[Load]], wanted: Mapping[str, float]
+    part: str, series: Mapping[str, Sequence[Load]], targets: Mapping[str, float]
 ) -> Iterator[Row]:
     for name, row_of_loads in series.items():
         found = best([ENGINE], row_of_loads, runs=2)
@@ -72,16 +72,16 @@ def _series(
             use = found[ENGINE, load.name]
             costs.append(use.ns)
             figure = f"a packet, {load.name}"
-            yield Row(part=part, load=name, figure=figure, seen=use.ns, unit="ns")
+            yield Row(part=part, load=name, figure=figure, measured=use.ns, unit="ns")
             figure = f"peak memory, {load.name}"
-            yield Row(part=part, load=name, figure=figure, seen=use.peak_mb, unit="MB")
+            yield Row(part=part, load=name, figure=figure, measured=use.peak_mb, unit="MB")
         yield Row(
             part=part,
             load=name,
-            figure="dearest packet over cheapest",
-            seen=max(costs) / min(costs),
+            figure="highest cost of a packet over lowest",
+            measured=max(costs) / min(costs),
             unit="x",
-            wanted=wanted[name],
+            target=targets[name],
         )
 
 
@@ -89,14 +89,16 @@ def many() -> Iterator[Row]:
     """Run 100,000 flows over a link of 100 Gbit/s, once."""
     use = once(ENGINE, loads.MANY)
     load = f"{loads.MANY.name}, 100 Gbit/s"
-    yield Row(part="many", load=load, figure="packets per CPU second", seen=use.rate, unit="M/s")
+    yield Row(
+        part="many", load=load, figure="packets per CPU second", measured=use.rate, unit="M/s"
+    )
     yield Row(
         part="many",
         load=load,
         figure="peak memory",
-        seen=use.peak_mb,
+        measured=use.peak_mb,
         unit="MB",
-        wanted=loads.MOST_MB_OF_MANY,
+        target=loads.MOST_MB_OF_MANY,
     )
 
 
@@ -104,43 +106,45 @@ def behind_queues() -> Iterator[Row]:
     """Count the instructions of a delivered packet behind each queue."""
     plain = queues.per_packet("droptail")
     load = "8 flows, 50 Mbit/s"
-    yield Row(part="queues", load=load, figure="droptail", seen=plain, unit="instructions")
+    yield Row(part="queues", load=load, figure="droptail", measured=plain, unit="instructions")
     for queue in names("queues"):
         if queue != "droptail":
             yield Row(
                 part="queues",
                 load=load,
                 figure=f"{queue} over droptail",
-                seen=queues.per_packet(queue) / plain,
+                measured=queues.per_packet(queue) / plain,
                 unit="x",
-                wanted=queues.wanted(queue),
+                target=queues.target(queue),
             )
 
 
-def books() -> Iterator[Row]:
-    """Count what part of the instructions keeps the books of a run: its bins, means and gauges."""
+def ledger() -> Iterator[Row]:
+    """Count the share of instructions that record a run: its bins, means and gauges."""
     for load in loads.COUNTED:
         share = cost.share_of_file("sim", "bench", tuple(load.arguments), "ledger.rs")
         yield Row(
-            part="books",
-            load=f"{load.name}, made small",
+            part="ledger",
+            load=f"small {load.name}",
             figure="instructions in the ledger",
-            seen=100 * share,
+            measured=100 * share,
             unit="%",
-            wanted=5,
+            target=5,
         )
 
 
 def report() -> Iterator[Row]:
-    """Run W2 for 10 minutes; time the record on its way to figures and files, and the report."""
+    """Run W2 for 10 minutes; time its figures, the files of its record, and its report."""
     from fairhaul.measures import measure
     from fairhaul.record import write
     from fairhaul.runs import for_each
     from fairhaul.scenario import read_one
 
-    def row(figure: str, seen: float, unit: str, wanted: float | None = None) -> Row:
+    def row(figure: str, measured: float, unit: str, target: float | None = None) -> Row:
         load = "W2, 600 s"
-        return Row(part="report", load=load, figure=figure, seen=seen, unit=unit, wanted=wanted)
+        return Row(
+            part="report", load=load, figure=figure, measured=measured, unit=unit, target=target
+        )
 
     scenario = read_one(loads.FOLDER / "w2.toml", {"duration": "600 s", "warmup": "100 s"})
     with tempfile.TemporaryDirectory() as folder:
@@ -172,10 +176,10 @@ PARTS: Mapping[str, Part] = {
     "flows": flows,
     "many": many,
     "queues": behind_queues,
-    "books": books,
+    "ledger": ledger,
     "report": report,
     "kernel": kernel.measure,
 }
 
-# Those that count instructions, and so need valgrind.
-COUNTING = ("queues", "books")
+# The parts that count instructions, and therefore need valgrind.
+COUNTING = ("queues", "ledger")

@@ -1,7 +1,7 @@
 """Other simulators on the same workloads, by scripts of ours in `scripts/peers`.
 
 Each gets the flows, round trips and links of the scenario, with starts evenly over the first
-second, and tells what it delivered and the processor time that it took from then on.
+second, and reports the delivered packets and the processor time from then on.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ def compare() -> Iterator[Row]:
                 yield _row(load, f"Fairhaul over {peer.name}", ours / rate, "x")
 
 
-def _row(load: Load, figure: str, seen: float, unit: str) -> Row:
-    return Row(part="peers", load=load.name, figure=figure, seen=seen, unit=unit)
+def _row(load: Load, figure: str, measured: float, unit: str) -> Row:
+    return Row(part="peers", load=load.name, figure=figure, measured=measured, unit=unit)
 
 
 def _ns3(folder: Path) -> Path:

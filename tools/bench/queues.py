@@ -1,4 +1,4 @@
-"""What a delivered packet costs behind each queue, in instructions."""
+"""The cost of a delivered packet with each queue, in instructions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import cache
 
 from tools.bench import cost
 
-# Eight flows, so that every packet waits for its turn at the link.
+# Eight flows, so that every packet waits in the queue.
 SCENARIO = """
 duration = "DURATION"
 [bottleneck]
@@ -33,6 +33,6 @@ def per_packet(queue: str) -> float:
     return cost.per_delivery(scenario, "2 s", "4 s")
 
 
-def wanted(queue: str) -> float:
+def target(queue: str) -> float:
     """Give how much a packet behind `queue` may cost, over one behind DropTail."""
     return 2.0 if queue.startswith("xcp") else 1.5

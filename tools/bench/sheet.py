@@ -1,4 +1,4 @@
-"""What the bench prints, and the file that it writes."""
+"""The output of the bench: printed rows, and a file."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ VERDICTS = {None: "", True: "yes", False: "NO"}
 
 
 def number(value: float) -> str:
-    """Write a figure with as many digits as it is good for."""
+    """Write a figure with as many digits as its precision justifies."""
     if value >= 100:
         return f"{value:.0f}"
     return f"{value:.1f}" if value >= 20 else f"{value:.2f}" if value >= 0.1 else f"{value:.4f}"
 
 
 def line(row: Row) -> str:
-    """Lay out a row: of what, the figure, what was seen, what is wanted, whether it was reached."""
-    wanted = "" if row.wanted is None else f"{SIGNS[row.bound]} {number(row.wanted)}"
+    """Lay out a row: the workload, the figure, its value, its target, and whether it is reached."""
+    target = "" if row.target is None else f"{SIGNS[row.bound]} {number(row.target)}"
     cells = (
         f"{row.load:28}  {row.figure:34}",
-        f"{number(row.seen):>9} {row.unit:12}  {wanted:>9}",
+        f"{number(row.measured):>9} {row.unit:12}  {target:>9}",
         VERDICTS[row.reached],
     )
     return "  ".join(cells).rstrip()
@@ -38,11 +38,11 @@ def line(row: Row) -> str:
 
 def head() -> str:
     """Give the names of the columns."""
-    return f"{'of':28}  {'figure':34}  {'seen':>9} {'':12}  {'wanted':>9}  reached"
+    return f"{'workload':28}  {'figure':34}  {'measured':>9} {'':12}  {'target':>9}  reached"
 
 
 def machine() -> dict[str, Any]:
-    """Say what the figures were seen on."""
+    """Describe the machine."""
     info = Path("/proc/cpuinfo")
     text = info.read_text(encoding="utf-8") if info.is_file() else ""
     models = [
@@ -52,7 +52,7 @@ def machine() -> dict[str, Any]:
 
 
 def write(rows: Sequence[Row], file: Path) -> None:
-    """Write all rows as JSON: the whole file, or nothing where that fails."""
+    """Write all rows as JSON: the whole file, or nothing if that fails."""
     file.parent.mkdir(parents=True, exist_ok=True)
     entries = [{**asdict(row), "reached": row.reached} for row in rows]
     text = json.dumps({"schema": SCHEMA, "machine": machine(), "rows": entries}, indent=2)

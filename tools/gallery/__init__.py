@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.look import needed_queue
+from fairhaul.listings import needed_queue
 from fairhaul.runs import for_each
 from tools import ROOT, names
 
@@ -41,7 +41,7 @@ def write(
 ) -> list[Path]:
     """Run everything and write the figures below `root`; give their paths.
 
-    `only` names the parts that are drawn; `quick` has shorter runs, which tell little; `jobs` is
+    `only` names the parts that are drawn; `quick` has shorter runs, for a preview; `jobs` is
     how many run at a time.
     """
     from fairhaul.report.look import in_light, svg

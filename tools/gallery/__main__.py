@@ -1,4 +1,4 @@
-"""`python -m tools.gallery`: draw the gallery anew, as `make gallery` does."""
+"""`python -m tools.gallery`: draw the gallery, as `make gallery` does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from tools.gallery import PARTS, write
 @click.command()
 @click.option("--only", type=click.Choice(PARTS), help="One part of it, as for a new queue.")
 @click.option("--quick", is_flag=True, help="Shorter runs, to look at the drawing.")
-@click.option("--jobs", type=click.IntRange(min=1), help="Runs at a time; all cores if left out.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), help="Number of runs at a time; by default one per core."
+)
 def main(only: str | None, quick: bool, jobs: int | None) -> None:
     """Draw the gallery of controllers, queues and examples into docs/images/gallery."""
     with progress() as on_progress:

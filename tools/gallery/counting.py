@@ -1,11 +1,11 @@
-"""Flow counters: what they tell of 1 to 10,000 flows, and what a packet costs them."""
+"""Flow counters: their estimates for 1 to 10,000 flows, and their cost per packet."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fairhaul.counting import seeming, told, zipf
+from fairhaul.counting import count_flows, effective_flows, zipf
 from fairhaul.estimate import estimate
 from fairhaul.report.bins import tidy
 from fairhaul.report.charts import INK, Curve, Look, Scale, band, head, line
@@ -19,7 +19,7 @@ COUNTERS = ("exact", "nred", "sred")
 FLOWS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 SEEDS = range(1, 41)
 
-# The counters' size for the cost, which does not hang on it.
+# The counters' size for the cost, which does not depend on it.
 SIZE = 30_000
 WIDTH, HEIGHT, SPACE = 205, 200, 30
 
@@ -37,21 +37,21 @@ class _Part:
 def draw(quick: bool) -> Spec:
     """Draw accuracy under equal and unequal rates, and the cost beside it.
 
-    `quick` has fewer points and seeds, which tell little.
+    `quick` has fewer points and seeds, so its estimates are rough.
     """
     flows = FLOWS[::4] if quick else FLOWS
     seeds = SEEDS[:3] if quick else SEEDS
     looks = {name: Look(label=name, colour=colour(i)) for i, name in enumerate(COUNTERS)}
-    told_of = Scale(title="Flows told / flows", low=0, high=1.5, ticks=[0, 0.5, 1, 1.5])
+    accuracy = Scale(title="Estimated / true flows", low=0, high=1.5, ticks=[0, 0.5, 1, 1.5])
     truth = Curve(look=TRUTH, points=[{"x": n, "mean": 1} for n in (flows[0], flows[-1])])
-    theory = [{"x": n, "mean": tidy(seeming(zipf(n)) / n)} for n in flows]
+    theory = [{"x": n, "mean": tidy(effective_flows(zipf(n)) / n)} for n in flows]
     cost = {name: _cost(name, flows) for name in COUNTERS}
     top = 1.15 * max(row["mean"] for rows in cost.values() for row in rows)
     parts = [
         _Part(
             name="Equal rates",
             curves=[truth, *_accuracy(looks, flows, seeds, exponent=0)],
-            y=told_of,
+            y=accuracy,
         ),
         _Part(
             name="Unequal rates (Zipf)",
@@ -60,7 +60,7 @@ def draw(quick: bool) -> Spec:
                 *_accuracy(looks, flows, seeds, exponent=1),
                 Curve(look=THEORY, points=theory),
             ],
-            y=told_of,
+            y=accuracy,
         ),
         _Part(
             name="Cost, equal rates",
@@ -79,15 +79,15 @@ def draw(quick: bool) -> Spec:
 def _accuracy(
     looks: dict[str, Look], flows: Sequence[int], seeds: Sequence[int], *, exponent: float
 ) -> list[Curve]:
-    """Give what each counter tells over the truth, with the 95 % interval over seeds."""
+    """Give each counter's estimate over the true number, with the 95 % interval over seeds."""
     return [
-        Curve(look=look, points=[_told(name, n, seeds, exponent) for n in flows])
+        Curve(look=look, points=[_estimated(name, n, seeds, exponent) for n in flows])
         for name, look in looks.items()
     ]
 
 
-def _told(name: str, flows: int, seeds: Sequence[int], exponent: float) -> Row:
-    found = estimate([n / flows for n in told(name, zipf(flows, exponent), seeds=seeds)])
+def _estimated(name: str, flows: int, seeds: Sequence[int], exponent: float) -> Row:
+    found = estimate([n / flows for n in count_flows(name, zipf(flows, exponent), seeds=seeds)])
     low, high = (None if end is None else tidy(end) for end in (found.low, found.high))
     return {"x": flows, "mean": tidy(found.mean), "low": low, "high": high}
 

@@ -104,7 +104,7 @@ def _rows(times_s: Any, values: Any) -> list[Row]:
 
 
 def _said(key: str, value: object) -> str:
-    """Write a value of a sweep: a word stands for itself, a number needs the name of its key."""
+    """Write a value of a sweep: a word alone, a number with the name of its key."""
     name = key.rpartition(".")[2]
     if isinstance(value, bool):
         return name if value else f"no {name}"

@@ -1,7 +1,7 @@
-"""The queues: one course of traffic before each, and how they compare.
+"""The queues: the same traffic at each of them, and a comparison.
 
-Eight flows share from the start, a burst of transfers joins, and then datagrams that give way to
-nobody. A figure of each queue has its delay, its gauges, its drops, and who gets what of the link.
+Eight flows share the link from the start; a burst of transfers joins, and then datagrams
+that do not react to congestion. The figure of each queue has its delay, gauges, drops and shares.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def read(record: Record) -> Found:
         scenario["links"][0].get("queue", {}).get("kind", "droptail"),
         *(level(waits, "ms", BINS), 0, span),
         unit="ms",
-        note="what waits, over the rate of the link",
+        note="backlog divided by the rate of the link",
         number=0,
     )
     dropped = rate(rows, "dropped", BINS)
@@ -141,7 +141,7 @@ def _one(found: Found) -> Spec:
 
 
 def _heap(found: Found) -> Spec:
-    """Draw who gets what as areas one upon the other."""
+    """Draw the shares as stacked areas."""
     axis = {"tickCount": 4, "title": "Mbit/s"}
     scale = {"domain": [0, found.rate_mbps], "nice": False}
     looks = [Look(label=who, colour=colour(k)) for k, who in enumerate(WHO)]

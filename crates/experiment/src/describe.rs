@@ -326,14 +326,14 @@ mod tests {
     "#;
 
     #[test]
-    fn a_description_holds_everything_that_an_engine_is_told() {
+    fn a_description_contains_everything_that_an_engine_uses() {
         let study = read(TEXT, "pair.toml", &[]).unwrap();
         let value: Value = serde_json::from_str(&describe(&study.base)).unwrap();
         insta::assert_snapshot!(serde_json::to_string_pretty(&value).unwrap());
     }
 
     #[test]
-    fn a_mark_and_who_can_be_marked_are_told_where_there_are_any() {
+    fn marks_and_ecn_capable_flows_are_described() {
         let text = TEXT.replace("\"64 kB\"", "\"64 kB\", mark = \"20 packets\"");
         let text = text.replace("traffic = \"1 MB\"", "ecn = true");
         let value: Value =
@@ -344,7 +344,7 @@ mod tests {
 
     /// 100 Mbit/s and packets of 1500 B: 8333.3 a second, of which 5 ms hold 41.67.
     #[test]
-    fn a_queue_with_parameters_is_told_with_numbers_for_those_that_are_automatic() {
+    fn automatic_queue_parameters_are_described_with_their_values() {
         let text = TEXT
             .replace("\"droptail\"", "\"red\"")
             .replace("64 kB\"", "64 kB\", max_p = 0.2, gentle = false");

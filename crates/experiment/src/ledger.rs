@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_is_split_between_the_bins_that_it_stood_in() {
+    fn a_level_is_split_between_bins_by_time() {
         // 10 s in bins of 10 ms. Window 4 from 5 to 25 ms: 2 in the first bin, 4, 2.
         let mut ledger = Ledger::new(grid(Span::from_s(10), Span::ZERO, 1, 1), 1, 1);
         ledger.integrate_window(0, 4.0, f64::INFINITY, at(5), at(25));

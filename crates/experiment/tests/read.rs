@@ -1,4 +1,4 @@
-//! What a scenario means, worked out by hand, and what is said of a wrong one.
+//! The meaning of scenarios, worked out by hand, and the messages for invalid ones.
 
 use fairhaul_cc::words::{BicVariant, CubicVariant};
 use fairhaul_experiment::{
@@ -102,7 +102,7 @@ fn bdp_weighs_every_flow_alike_and_takes_the_largest_packet() {
     // Only F1 is bulk: 80 ms are 10 000 packets.
     let scenario = base(DUMBBELL, &[("flow.F2.traffic", "1 MB")]);
     assert_eq!(scenario.links[0].capacity, Capacity::Packets(10_000));
-    // None is: those of a fixed size stand in.
+    // There is none, so flows of a fixed size are used instead.
     let scenario = base(DUMBBELL, &[("flow.F*.traffic", "1 MB")]);
     assert_eq!(scenario.links[0].capacity, Capacity::Packets(17_500));
 }
@@ -184,7 +184,7 @@ fn parameters_of_red_that_do_not_fit_are_refused_where_they_stand() {
 }
 
 #[test]
-fn a_flow_is_ecn_capable_where_it_says_so_or_its_controller_lives_by_marks() {
+fn a_flow_is_ecn_capable_by_its_key_or_by_a_controller_that_reads_marks() {
     let ecn = |overrides: &[(&str, &str)]| -> Vec<bool> {
         base(DUMBBELL, overrides).flows.iter().map(|flow| flow.ecn).collect()
     };
@@ -240,7 +240,7 @@ fn a_profile_gives_what_a_flow_leaves_out_and_nothing_else() {
 }
 
 #[test]
-fn flows_of_bbr_have_the_sender_of_linux_unless_a_profile_says_otherwise() {
+fn flows_of_bbr_have_the_profile_of_linux_unless_one_is_set() {
     let flow = |set: &[(&str, &str)]| base(DUMBBELL, set).flows[0].clone();
     for controller in ["bbr", "{ kind = \"bbr3\" }"] {
         let bbr = ("flow.F1.controller", controller);
@@ -323,7 +323,7 @@ fn every_key_of_a_flow_arrives() {
 }
 
 #[test]
-fn shortest_paths_go_by_delay_and_acknowledgements_take_the_same_way_back() {
+fn shortest_paths_are_by_delay_and_acknowledgements_return_over_the_same_links() {
     let scenario = base(GRAPH, &[]);
     // a-b-c takes 10 + 9 ms, a-c 20 ms; "second" is crossed against its direction.
     assert_eq!(way(&scenario.flows[0].forward), "2 5");
@@ -368,7 +368,7 @@ fn instants_of_loss_strike_flows_by_name() {
 }
 
 #[test]
-fn an_override_replaces_what_the_file_says() {
+fn an_override_replaces_the_value_in_the_file() {
     let scenario = base(DUMBBELL, &[("bottleneck.rate", "622 Mbit/s"), ("seed", "3"), ("duration", "60 s")]);
     assert_eq!(scenario.links[0].rate, Rate::from_bps(622_000_000).unwrap());
     assert_eq!((scenario.seed, scenario.duration), (3, Span::from_s(60)));
@@ -500,7 +500,7 @@ fn a_bucket_that_holds_no_packet_and_half_a_chain_of_losses_are_mistakes() {
 }
 
 #[test]
-fn all_mistakes_of_a_file_are_told_at_once() {
+fn all_mistakes_of_a_file_are_reported_at_once() {
     let text = r#"schema = 2
 titel = "x"
 duration = 10
@@ -542,7 +542,7 @@ from = "x"
 }
 
 #[test]
-fn mistakes_between_values_are_told_too() {
+fn contradictions_between_values_are_reported() {
     let text = r#"duration = "10 s"
 warmup = "10 s"
 [bottleneck]
@@ -570,7 +570,7 @@ start = "uniform 0 s..11 s"
 traffic = { kind = "short", rate = "1000000 /s", size = "12 kB" }
 "#;
     insta::assert_snapshot!("between_flows_unread", mistakes(text, &[]));
-    // With the flows mended, what depends on all of them can be said.
+    // With valid flows, mistakes that depend on all of them are reported.
     let mended = text.replace("count = 2\n", "").replace("39 ms", "40 ms");
     insta::assert_snapshot!("between_flows_read", mistakes(&mended, &[]));
 }
@@ -623,9 +623,9 @@ fn a_packet_of_xcp_holds_more_than_60_bytes_and_a_buffer_what_is_left() {
     assert_eq!(base(&fine, &[]).flows[0].headers(), Bytes(60));
 }
 
-/// Without a router that answers, nothing bounds the window of a sender that asks.
+/// Without an XCP router nothing limits the window of an XCP sender.
 #[test]
-fn who_asks_routers_has_one_on_the_way_of_its_data() {
+fn a_controller_with_router_feedback_needs_such_a_router_on_its_path() {
     let asks = DUMBBELL.replacen("= \"reno\"", "= \"xcp\"", 1);
     let told = mistakes(&asks, &[]);
     let wanted = "controller: \"xcp\" needs routers that assign its rate, and no link on the path of its data has such a \
@@ -635,7 +635,7 @@ fn who_asks_routers_has_one_on_the_way_of_its_data() {
     for queue in ["xcp", "xcp_tcp"] {
         base(&asks.replacen("droptail", queue, 1), &[]);
     }
-    // One of several is enough: it answers for those that know nothing of it, or loss does.
+    // One XCP router of several is enough: it controls the other links, or their losses do.
     let graph = |first: &str, second: &str| {
         let link = |from, to, queue| {
             format!(
@@ -677,7 +677,7 @@ fn parameters_of_xcp_and_its_counters_that_make_no_sense_are_refused_where_they_
 }
 
 #[test]
-fn a_header_tells_254_xcp_routers_apart() {
+fn a_header_distinguishes_254_xcp_routers() {
     // Each link has a router in each direction.
     let chain = |links: usize| {
         let mut text = "duration = \"1 s\"\nnode = [{ name = \"n0\" }".to_owned();
@@ -699,7 +699,7 @@ fn a_header_tells_254_xcp_routers_apart() {
 }
 
 #[test]
-fn broken_toml_is_told_with_its_lines() {
+fn invalid_toml_is_reported_with_its_lines() {
     insta::assert_snapshot!(mistakes(
         "duration = 10 s\n[bottleneck\nrate = \"1 Gbit/s\"\nrate = 3\n[[flow]]\nname = \"\n",
         &[]
@@ -816,7 +816,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn the_way_of_any_round_trip_adds_up_to_the_picosecond(rtt_ps in 40_000_000_000u64..1_000_000_000_000) {
+    fn the_delays_of_a_path_sum_to_its_round_trip_time_exactly(rtt_ps in 40_000_000_000u64..1_000_000_000_000) {
         let text = format!("{rtt_ps} ps");
         let scenario = base(DUMBBELL, &[("flow.F1.rtt", text.as_str())]);
         let flow = &scenario.flows[0];
@@ -861,7 +861,7 @@ proptest! {
     }
 }
 
-/// A folder with the file `cell.csv`, beside which a scenario would stand.
+/// A folder with the file `cell.csv`, as if a scenario were in it.
 fn beside(name: &str, trace: &str) -> String {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("read-{name}"));
     std::fs::create_dir_all(&folder).expect("there is room");
@@ -908,7 +908,7 @@ fn a_trace_is_read_beside_its_scenario_and_counts_by_its_mean() {
 }
 
 #[test]
-fn what_is_wrong_with_a_schedule_or_a_trace_is_told_with_its_place() {
+fn mistakes_in_a_schedule_or_a_trace_are_reported_with_their_lines() {
     let file = beside("wrong", "0,8e6\n1,fast\n");
     let told = |key: &str, value: &str| {
         read(DUMBBELL, &file, &[(key.to_owned(), value.to_owned())]).unwrap_err().0[0].text.clone()

@@ -1,4 +1,4 @@
-//! One text, judged in this process: read, run, held against the laws, run again, and stopped.
+//! Checks one text in this process: it is read, run, checked against the invariants, run again, and stopped.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
@@ -12,39 +12,39 @@ use nix::time::{ClockId, clock_gettime};
 use crate::laws;
 use crate::violation::{Invariant, Violation};
 
-/// Reading a file may take so long, valid or not.
+/// The longest time for reading a file, valid or not.
 const READING_S: f64 = 1.0;
-/// A run that was asked to stop is over after so much more processor time.
+/// The longest processor time that a run may continue after a request to stop.
 const STOPPING_S: f64 = 0.2;
-/// What a run may cost whatever it does, and for each packet that a sender sends or a link is offered: ten
-/// times what they cost in a build with checks.
+/// The allowed cost of any run, and of each packet that a sender sends or a link is offered: ten times the cost
+/// in a build with checks.
 const START_S: f64 = 0.05;
 const PACKET_S: f64 = 5e-6;
 /// A row of the record, a flow or a change of a rate.
 const ROW_S: f64 = 1e-6;
 /// A transfer, with its connection.
 const TRANSFER_S: f64 = 100e-6;
-/// The most memory of a case, kB: those that are drawn carry some ten thousand packets.
+/// The memory limit of a case, kB; random cases carry about ten thousand packets.
 const MEMORY_KB: i64 = 1 << 20;
-/// The most transfers of a case: each takes some 500 B while it is open.
+/// The limit of transfers in a case: each takes about 500 B while it is open.
 const MOST_TRANSFERS: f64 = 500_000.0;
 /// Longest message about one mistake, characters.
 const LONGEST_MESSAGE: usize = 4000;
 
-/// What became of a text.
+/// The verdict on a text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// It ran, and all holds; what it cost of what it may.
+    /// It ran, and all invariants hold; the cost as a share of the allowed cost.
     Fine(f64),
-    /// It is no scenario, and was refused as it should be.
+    /// It is invalid, and was refused correctly.
     Refused,
-    /// The run was stopped at the budget, ended with an error that tells a person what to do, or is too large.
+    /// The run was stopped at the budget, ended with an error that says what to do, or is too large.
     Unfinished,
-    /// Something does not hold.
+    /// An invariant is violated.
     Broken(Violation),
 }
 
-/// Judges `text`, whose traces are beside `file`; a run may take `budget_s` of processor time.
+/// Checks `text`, whose traces are beside `file`; a run may take `budget_s` of processor time.
 pub fn check(text: &str, file: &str, budget_s: f64) -> Verdict {
     let verdict = attempt(text, file, budget_s).unwrap_or_else(Verdict::Broken);
     match memory_kb() {
@@ -56,7 +56,7 @@ pub fn check(text: &str, file: &str, budget_s: f64) -> Verdict {
     }
 }
 
-/// The most memory that this process ever had.
+/// The peak memory of this process.
 fn memory_kb() -> i64 {
     getrusage(UsageWho::RUSAGE_SELF).expect("every system that runs this counts memory").max_rss()
 }
@@ -90,7 +90,7 @@ fn attempt(text: &str, file: &str, budget_s: f64) -> Result<Verdict, Violation> 
             text: "the second run gave a different record".into(),
         });
     }
-    // Asked to stop at some moment of the run, which may be while the record is closed.
+    // Requests a stop at a random moment of the run, which may be while the record is closed.
     let moment = (packets % 10) as f64 / 10.0 + 0.05;
     if cost > 0.02 {
         timed(&scenario, cost * moment, true)?;
@@ -98,7 +98,7 @@ fn attempt(text: &str, file: &str, budget_s: f64) -> Result<Verdict, Violation> 
     Ok(Verdict::Fine(share))
 }
 
-/// A record in which what is not a number equals itself.
+/// A record in which NaN equals itself.
 fn comparable(mut record: Record) -> Record {
     let known = |value: &mut f64| {
         if value.is_nan() {
@@ -131,8 +131,8 @@ fn refused(mistakes: &Mistakes, file: &str) -> Result<(), Violation> {
     Ok(())
 }
 
-/// A run and what it cost, without a record where it was stopped at `budget_s` of processor time or
-/// ended with an error that is none of ours.
+/// A run and its cost, without a record if it was stopped at `budget_s` of processor time or ended with an error
+/// that is not a defect.
 fn timed(scenario: &Scenario, budget_s: f64, hurry: bool) -> Result<(Option<Record>, f64), Violation> {
     let control = Control::default();
     control.limit_memory(MEMORY_KB as u64 * 1024 / 2);
@@ -184,13 +184,13 @@ fn late(seconds: f64, rest: &str) -> Violation {
     }
 }
 
-/// Says what is broken and ends the process, whose run cannot be ended.
+/// Reports the violation and ends the process, because its run cannot be ended.
 fn fail(violation: &Violation) -> ! {
     println!("broken {violation}");
     std::process::exit(0);
 }
 
-/// What the run cost of what it may.
+/// The cost of the run as a share of the allowed cost.
 fn affordable(scenario: &Scenario, record: &Record, cost: f64) -> Result<f64, Violation> {
     let sent: u64 = record.flows.iter().flatten().map(|row| row.sent).sum();
     let offered: u64 = record.links.iter().flatten().map(|row| row.arrived).sum();

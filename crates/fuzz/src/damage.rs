@@ -1,8 +1,8 @@
-//! Files that are damaged: cut off, mistyped, or of another kind altogether.
+//! Damaged files: truncated, with typing errors, or not scenarios at all.
 
 use fairhaul_units::Chance;
 
-/// What may stand where another value is wanted.
+/// Values that replace a value of another kind.
 const VALUES: [&str; 16] = [
     "[]",
     "{}",
@@ -22,7 +22,7 @@ const VALUES: [&str; 16] = [
     "\"\\u001b[2J\"",
 ];
 
-/// `text` with one to three damages.
+/// `text`, damaged in one to three places.
 pub fn damaged(text: &str, chance: &mut Chance) -> String {
     (0..=chance.below(3)).fold(text.to_owned(), |text, _| damage(&text, chance))
 }

@@ -6,9 +6,9 @@ use toml::Value;
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Item {
-    /// Text, number or switch, as it stands in TOML.
+    /// Text, number or switch, as written in TOML.
     Raw(String),
-    /// A list; of tables it is an array of tables.
+    /// A list; a list of tables is an array of tables.
     List(Vec<Item>),
     /// A table.
     Table(Keys),
@@ -21,14 +21,14 @@ pub struct Keys(pub Vec<(String, Item)>);
 /// One step from a table to what is in it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// The key at that place.
+    /// The key with that index.
     Key(usize),
-    /// The entry of a list at that place.
+    /// The entry of a list with that index.
     Entry(usize),
 }
 
-/// Where an item stands, from the file inwards.
-pub type Path = Vec<Step>;
+/// The path to an item from the root.
+pub type KeyPath = Vec<Step>;
 
 impl Item {
     /// A text in quotes.
@@ -36,7 +36,7 @@ impl Item {
         Item::Raw(format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")))
     }
 
-    /// The text, where it is one without escapes.
+    /// The text, if it is one without escapes.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Item::Raw(raw) => raw.strip_prefix('"')?.strip_suffix('"'),
@@ -72,7 +72,7 @@ impl Keys {
         self.0.iter().find(|entry| entry.0 == key).map(|entry| &entry.1)
     }
 
-    /// Puts `item` under `key`, in the place of what was there.
+    /// Sets `key` to `item`.
     pub fn set(&mut self, key: &str, item: Item) {
         match self.0.iter_mut().find(|entry| entry.0 == key) {
             Some(entry) => entry.1 = item,
@@ -80,7 +80,7 @@ impl Keys {
         }
     }
 
-    /// Takes out what is under `key`.
+    /// Removes `key`.
     pub fn take(&mut self, key: &str) -> Option<Item> {
         let at = self.0.iter().position(|entry| entry.0 == key)?;
         Some(self.0.remove(at).1)
@@ -89,13 +89,13 @@ impl Keys {
     /// Reads TOML.
     ///
     /// # Errors
-    /// What the parser says.
+    /// The error of the parser.
     pub fn parse(text: &str) -> Result<Keys, String> {
         let table: toml::Table = text.parse().map_err(|error| format!("{error}"))?;
         Ok(keys(&table))
     }
 
-    /// As people write it: one line a key, what is behind it inline.
+    /// In the short form: one line for each key, with inline values.
     pub fn short(&self) -> String {
         let mut text = String::new();
         for (key, item) in self.0.iter().filter(|(_, item)| !item.is_table() && !item.is_tables()) {
@@ -120,15 +120,15 @@ impl Keys {
         text
     }
 
-    /// With every value on a line of its own, and where what each line says stands in the tree.
-    pub fn long(&self) -> (String, Vec<Path>) {
+    /// In the long form, with every value on its own line; and the path of the value of each line.
+    pub fn long(&self) -> (String, Vec<KeyPath>) {
         let mut page = Page::default();
         page.table(self, "", &[]);
         (page.text, page.paths)
     }
 
     /// Every item below, outermost first.
-    pub fn paths(&self) -> Vec<Path> {
+    pub fn paths(&self) -> Vec<KeyPath> {
         let mut found = Vec::new();
         gather_keys(self, &mut Vec::new(), &mut found);
         found
@@ -144,7 +144,7 @@ impl Keys {
         })
     }
 
-    /// The same, to alter it.
+    /// The item at `path`, mutable.
     pub fn at_mut(&mut self, path: &[Step]) -> Option<&mut Item> {
         let (Step::Key(first), rest) = path.split_first()? else { return None };
         rest.iter().try_fold(&mut self.0.get_mut(*first)?.1, |item, step| match (item, step) {
@@ -154,7 +154,7 @@ impl Keys {
         })
     }
 
-    /// The key that leads to the item at `path`, or to the list that it stands in.
+    /// The key that leads to the item at `path`, or to its list.
     pub fn key_at(&self, path: &[Step]) -> Option<&str> {
         let last = path.iter().rposition(|step| matches!(step, Step::Key(_)))?;
         let Step::Key(at) = path[last] else { return None };
@@ -168,7 +168,7 @@ impl Keys {
         keys.0.get(at).map(|entry| entry.0.as_str())
     }
 
-    /// Takes out the item at `path`.
+    /// Removes the item at `path`.
     pub fn cut(&mut self, path: &[Step]) -> Option<()> {
         let (last, above) = path.split_last()?;
         if above.is_empty() {
@@ -201,7 +201,7 @@ fn item(value: &Value) -> Item {
     }
 }
 
-fn gather_keys(keys: &Keys, path: &mut Path, found: &mut Vec<Path>) {
+fn gather_keys(keys: &Keys, path: &mut KeyPath, found: &mut Vec<KeyPath>) {
     for (at, (_, item)) in keys.0.iter().enumerate() {
         path.push(Step::Key(at));
         gather(item, path, found);
@@ -209,7 +209,7 @@ fn gather_keys(keys: &Keys, path: &mut Path, found: &mut Vec<Path>) {
     }
 }
 
-fn gather(item: &Item, path: &mut Path, found: &mut Vec<Path>) {
+fn gather(item: &Item, path: &mut KeyPath, found: &mut Vec<KeyPath>) {
     found.push(path.clone());
     match item {
         Item::Raw(_) => {}
@@ -224,22 +224,22 @@ fn gather(item: &Item, path: &mut Path, found: &mut Vec<Path>) {
     }
 }
 
-/// The long form as it grows.
+/// The long form under construction.
 #[derive(Default)]
 struct Page {
     text: String,
-    paths: Vec<Path>,
+    paths: Vec<KeyPath>,
 }
 
 impl Page {
-    fn line(&mut self, line: &str, path: Path) {
+    fn line(&mut self, line: &str, path: KeyPath) {
         self.text += line;
         self.text.push('\n');
         self.paths.push(path);
     }
 
     fn table(&mut self, keys: &Keys, heading: &str, path: &[Step]) {
-        let below = |at: usize| path.iter().cloned().chain([Step::Key(at)]).collect::<Path>();
+        let below = |at: usize| path.iter().cloned().chain([Step::Key(at)]).collect::<KeyPath>();
         for (at, (key, item)) in keys.0.iter().enumerate() {
             if !item.is_table() && !item.is_tables() {
                 self.line(&format!("{key} = {}", item.inline()), below(at));

@@ -1,15 +1,15 @@
-//! A whole scenario: its scale, its links, its flows, and what makes the reader accept it.
+//! Draws a whole scenario: its magnitudes, links and flows, and removes what the reader does not accept.
 
 use fairhaul_experiment::table::{Accepts, SCENARIO, Shape};
 use fairhaul_experiment::{Mistakes, read};
 use fairhaul_units::{Chance, Span};
 
-use crate::doc::{Item, Keys, Path};
-use crate::value::{self, Draw, Scale};
+use crate::doc::{Item, KeyPath, Keys};
+use crate::value::{self, Draw, Magnitudes};
 
-/// How often the key of a mistake is taken out before another scenario is drawn.
+/// How often the key of a mistake is removed before another scenario is drawn.
 const MOST_REPAIRS: usize = 40;
-/// Traces are beside it.
+/// The file name of a scenario; traces are beside it.
 pub const FILE: &str = "fuzz.toml";
 
 /// Scenario number `number` of `seed`, which the reader accepts; `beside` is the folder of its traces.
@@ -44,7 +44,7 @@ pub fn any(chance: Chance) -> Keys {
     keys
 }
 
-/// Transfers of some size over a path that stands still for a while and then is sound for long: all must end.
+/// Transfers of a fixed size over a path that fails for a while and is then intact for long: all must complete.
 fn healing(chance: Chance) -> Keys {
     let mut draw = drawer(chance);
     let seconds = draw.scale.duration.as_secs().min(200.0);
@@ -89,10 +89,15 @@ fn healing(chance: Chance) -> Keys {
     keys
 }
 
-/// What a scenario is about.
+/// Draws the magnitudes of a scenario.
 fn drawer(chance: Chance) -> Draw {
-    let still =
-        Scale { duration: Span::from_s(1), rtt: Span::from_ms(10), bps: 1e6, packet: 1000.0, packets: 100.0 };
+    let still = Magnitudes {
+        duration: Span::from_s(1),
+        rtt: Span::from_ms(10),
+        bps: 1e6,
+        packet: 1000.0,
+        packets: 100.0,
+    };
     let mut draw = Draw { chance, scale: still, density: 0.0, odd: 0.0 };
     draw.density = draw.one(&[0.03, 0.15, 0.5]);
     draw.odd = draw.one(&[0.0, 0.02, 0.15]);
@@ -101,7 +106,7 @@ fn drawer(chance: Chance) -> Draw {
     let packets = draw.spread(5.0, 12_000.0);
     let seconds = (packets * packet * 8.0 / bps).clamp(1e-9, 8_000_000.0);
     let rtts = draw.spread(0.5, 3000.0);
-    draw.scale = Scale {
+    draw.scale = Magnitudes {
         duration: Span::from_secs(seconds),
         rtt: Span::from_secs((seconds / rtts).clamp(1e-9, 10_000.0)),
         bps,
@@ -111,7 +116,7 @@ fn drawer(chance: Chance) -> Draw {
     draw
 }
 
-/// The table behind a key of the file.
+/// The table under a key of the file.
 fn shape(key: &str) -> &'static Shape {
     let field = SCENARIO.fields.iter().find(|field| field.name == key);
     match field.map(|field| &field.accepts) {
@@ -134,7 +139,7 @@ fn links(draw: &mut Draw, nodes: u64, keys: &mut Keys) {
         Item::Table(keys)
     };
     keys.set("node", Item::List((0..nodes).map(node).collect()));
-    // A chain, so that there is a way between any two, and some links across.
+    // A chain, so that any two nodes are connected, and some additional links.
     let across = draw.chance.below(3);
     let ends: Vec<(u64, u64)> = (1..nodes).map(|n| (n - 1, n)).collect();
     let more = (0..across).map(|_| (draw.chance.below(nodes), draw.chance.below(nodes))).collect::<Vec<_>>();
@@ -195,7 +200,7 @@ fn ascend(link: &mut Keys) {
     }
 }
 
-/// `keys` without what the reader says is wrong; `None` where nothing is left.
+/// `keys` without the keys that the reader rejects; `None` if nothing is left.
 fn repaired(mut keys: Keys, file: &str) -> Option<Keys> {
     for _ in 0..MOST_REPAIRS {
         let (text, paths) = keys.long();
@@ -210,8 +215,8 @@ fn repaired(mut keys: Keys, file: &str) -> Option<Keys> {
     None
 }
 
-/// Where the last of the mistakes is.
-fn last<'a>(mistakes: &Mistakes, paths: &'a [Path]) -> Option<&'a Path> {
+/// The path of the last mistake.
+fn last<'a>(mistakes: &Mistakes, paths: &'a [KeyPath]) -> Option<&'a KeyPath> {
     let lines =
         mistakes.0.iter().filter_map(|mistake| mistake.place.rsplit(':').next()?.parse::<usize>().ok());
     paths.get(lines.max()?.checked_sub(1)?)

@@ -1,5 +1,5 @@
-//! A text, judged in a process of its own that has bounds on its memory and its processor time; and
-//! its figures, by the Python side, in another.
+//! Checks a text in a separate process with limits of memory and processor time, and its figures in a process of
+//! the Python side.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -13,31 +13,31 @@ use crate::check::{Verdict, check};
 use crate::draw::FILE;
 use crate::violation::{Invariant, Violation};
 
-/// Address space of a process that judges, bytes: what a machine of today has to spare for each processor.
+/// Address space of a checking process, bytes: what a current machine can spare per processor.
 const MEMORY: u64 = 3 << 30;
-/// Processor time of a run before it is asked to stop, seconds, and of the whole process.
+/// Processor time after which a run is stopped, seconds, and that of the whole process.
 const BUDGET_S: f64 = 8.0;
 const LIFE_S: u64 = 60;
-/// How often a failure that depends on the machine has to show.
+/// How often a violation that depends on the machine has to occur.
 const LOOKS: usize = 3;
 
-/// Who judges.
+/// Starts checking processes.
 #[derive(Debug)]
 pub struct Judge {
     /// The program `fairhaul-fuzz`.
     pub program: PathBuf,
     /// The folder of the traces.
     pub beside: PathBuf,
-    /// What computes the figures of a scenario, where they are asked for.
-    pub figures: Option<Figures>,
+    /// The process that checks the figures of a scenario, if requested.
+    pub figures: Option<FigureProcess>,
 }
 
-/// The Python side: a text goes in, what is wrong with its figures comes out.
+/// The Python side: it reads a text and answers with the violations in its figures.
 #[derive(Debug)]
-pub struct Figures(Mutex<Child>);
+pub struct FigureProcess(Mutex<Child>);
 
 impl Judge {
-    /// What is to be said of `text`: a failure that depends on the machine shows three times.
+    /// The verdict on `text`; a violation that depends on the machine must occur three times.
     pub fn judge(&self, text: &str) -> Verdict {
         let mut verdict = self.look(text);
         for _ in 1..LOOKS {
@@ -64,7 +64,7 @@ impl Judge {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()?;
-        // A process that died before it had read all is judged by its status.
+        // If a process ended before it had read everything, its status decides.
         let _ = child.stdin.take().expect("it is piped").write_all(text.as_bytes());
         let output = child.wait_with_output()?;
         let said = String::from_utf8_lossy(&output.stdout);
@@ -85,19 +85,19 @@ impl Judge {
     }
 }
 
-impl Figures {
+impl FigureProcess {
     /// Starts `command`, a program and its arguments.
     ///
     /// # Errors
-    /// Those of starting it.
-    pub fn start(command: &str) -> io::Result<Figures> {
+    /// The process cannot be started.
+    pub fn start(command: &str) -> io::Result<FigureProcess> {
         let mut words = command.split_whitespace();
         let program = words.next().ok_or(io::ErrorKind::InvalidInput)?;
         let child = Command::new(program).args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-        Ok(Figures(Mutex::new(child)))
+        Ok(FigureProcess(Mutex::new(child)))
     }
 
-    /// What is wrong with the figures of `text`.
+    /// The violation in the figures of `text`.
     fn judge(&self, text: &str) -> Option<Violation> {
         let mut child = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut ask = || -> io::Result<String> {
@@ -106,7 +106,7 @@ impl Figures {
             input.write_all(text.as_bytes())?;
             input.flush()?;
             let mut line = String::new();
-            // It says no more than a line to a text, so nothing is lost with the buffer.
+            // It answers each text with one line, so nothing is lost with the buffer.
             BufReader::new(child.stdout.as_mut().expect("it is piped")).read_line(&mut line)?;
             Ok(line)
         };
@@ -117,7 +117,7 @@ impl Figures {
     }
 }
 
-impl Drop for Figures {
+impl Drop for FigureProcess {
     fn drop(&mut self) {
         if let Ok(child) = self.0.get_mut() {
             drop(child.stdin.take());
@@ -141,10 +141,10 @@ fn answer(line: &str) -> Option<Verdict> {
     }
 }
 
-/// The process that judges: reads a text from its input and says what it is.
+/// The checking process: reads a text from its input and prints the verdict.
 ///
 /// # Errors
-/// Those of reading, and of setting its bounds.
+/// Input cannot be read, or limits cannot be set.
 pub fn serve(beside: &std::path::Path) -> io::Result<()> {
     setrlimit(Resource::RLIMIT_AS, MEMORY, MEMORY)?;
     setrlimit(Resource::RLIMIT_CPU, LIFE_S, LIFE_S)?;

@@ -1,5 +1,5 @@
-//! What the tables of keys cannot say: values that name another part of the file, and those that
-//! decide what a case costs.
+//! Keys that need more than their kind: values that name another part of the file, and values that determine the
+//! cost of a case.
 
 use fairhaul_experiment::table::{Accepts, Field};
 
@@ -8,10 +8,10 @@ use crate::value::{Draw, number};
 
 /// Files of rates beside the kept scenarios, one of each form.
 pub const TRACES: [&str; 2] = ["steps.csv", "opportunities.txt"];
-/// The longest way that a key accepts, ps.
+/// The longest delay that a key accepts, ps.
 const LONGEST_WAY: f64 = 3.6e16;
 
-/// A value for a key where its kind alone would not do.
+/// A value for a key whose kind alone is not enough.
 pub fn special(draw: &mut Draw, field: &Field) -> Option<Item> {
     let whole = |number: f64| Some(Item::Raw((number as u64).to_string()));
     match (field.name, &field.accepts) {
@@ -28,9 +28,9 @@ pub fn special(draw: &mut Draw, field: &Field) -> Option<Item> {
             Some(number(draw.spread(1.0, most)))
         }
         ("trace", _) => Some(Item::text(draw.one(&TRACES))),
-        // As long as a round trip, or the run would end before anything arrives.
+        // About a round trip; otherwise the run would end before anything arrives.
         ("delay", Accepts::Span { .. }) => Some(Item::text(&draw.near_rtt(LONGEST_WAY))),
-        // The flows that a loss strikes, by patterns that match some.
+        // The flows that a loss affects, by patterns that match some.
         ("flows", Accepts::List(_)) => {
             let pattern = draw.one(&["*", "f0", "f0*", "f1*", "f{0,1}*"]);
             Some(Item::List(vec![Item::text(pattern)]))

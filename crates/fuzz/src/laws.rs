@@ -1,5 +1,5 @@
-//! What holds of every record: counts that cannot exceed others, levels within their bounds, and
-//! round trips no shorter than the path. Rates of a window, which the Python side computes, are judged there.
+//! Invariants of every record: counts that cannot exceed others, levels within their bounds, and round trips no
+//! shorter than the path. The Python side checks the rates that it computes.
 
 use fairhaul_experiment::{FlowRow, Hop, LinkRow, Record, Scenario, Traffic};
 use fairhaul_path::impair::LossRule;
@@ -10,10 +10,10 @@ use crate::violation::{Invariant, Violation};
 
 /// Sums of times are rounded.
 const ROUNDING: f64 = 1e-9;
-/// After the last change a path is left so long that any timer, however often it was doubled, has run out.
+/// The time after the last change of a path in which every timer expires, however often it was doubled.
 const PATIENCE: Span = Span::from_s(20_000);
 
-/// The first law that the record breaks.
+/// The first invariant that the record violates.
 pub fn broken(scenario: &Scenario, record: &Record) -> Result<(), Violation> {
     flows(scenario, record)?;
     links(scenario, record)?;
@@ -25,7 +25,7 @@ fn wanted(invariant: Invariant, holds: bool, text: impl FnOnce() -> String) -> R
     if holds { Ok(()) } else { Err(Violation { invariant, text: text() }) }
 }
 
-/// What was sent is received, lost or on its way, at the end of every bin.
+/// Sent packets were received, were lost or are in flight, at the end of every bin.
 fn flows(scenario: &Scenario, record: &Record) -> Result<(), Violation> {
     let duplicates = scenario.links.iter().any(|link| link.impair.duplicate > 0.0);
     for (flow, rows) in scenario.flows.iter().zip(&record.flows) {
@@ -94,7 +94,7 @@ fn add(sum: &mut FlowRow, row: &FlowRow) {
     sum.goodput_bytes += row.goodput_bytes;
 }
 
-/// The propagation of hops, when their schedule is kindest.
+/// The smallest propagation delay of hops over their schedules.
 fn shortest<'a>(scenario: &Scenario, hops: impl Iterator<Item = &'a Hop>) -> Span {
     let hop = |hop: &Hop| match hop {
         Hop::Access { delay, .. } => *delay,
@@ -107,7 +107,7 @@ fn shortest<'a>(scenario: &Scenario, hops: impl Iterator<Item = &'a Hop>) -> Spa
     hops.map(hop).fold(Span::ZERO, |sum, delay| sum + delay)
 }
 
-/// What came to a link has left it, was dropped or is inside, at the end of every bin.
+/// Packets that arrived at a link have left it, were dropped or are inside, at the end of every bin.
 fn links(scenario: &Scenario, record: &Record) -> Result<(), Violation> {
     for (link, rows) in scenario.links.iter().zip(&record.links) {
         let name = &link.name;
@@ -130,7 +130,7 @@ fn links(scenario: &Scenario, record: &Record) -> Result<(), Violation> {
                 || format!("the backlog of {name} is {levels:?} in bin {bin}"),
             )?;
             if let Capacity::Packets(most) = link.capacity {
-                // What is being sent is beside the queue.
+                // The packet in transmission is not in the queue.
                 wanted(Invariant::Bounds, row.backlog_packets <= (most as f64 + 1.0) * (1.0 + 1e-6), || {
                     format!("{name} held {} packets in bin {bin}; its limit is {most}", row.backlog_packets)
                 })?;
@@ -150,7 +150,7 @@ fn links(scenario: &Scenario, record: &Record) -> Result<(), Violation> {
     Ok(())
 }
 
-/// What arrived in order is what the transfers carried.
+/// The goodput of a flow is the payload of its transfers.
 fn transfers(scenario: &Scenario, record: &Record) -> Result<(), Violation> {
     let mut carried = vec![0u64; scenario.flows.len()];
     let end = record.grid.end.as_secs();
@@ -170,7 +170,7 @@ fn transfers(scenario: &Scenario, record: &Record) -> Result<(), Violation> {
     Ok(())
 }
 
-/// Transfers of some size end, where the path is sound for long enough.
+/// Transfers of a fixed size complete if the path is intact for long enough.
 fn completion(scenario: &Scenario, record: &Record) -> Result<(), Violation> {
     let Some(sound) = sound_from(scenario) else { return Ok(()) };
     let work = scenario.flows.iter().map(|flow| match flow.traffic {
@@ -181,7 +181,7 @@ fn completion(scenario: &Scenario, record: &Record) -> Result<(), Violation> {
     let largest = scenario.flows.iter().map(|flow| flow.packet.0).max().unwrap_or(0) as f64;
     let slowest = scenario.links.iter().map(last_rate).fold(f64::INFINITY, f64::min);
     let longest = scenario.flows.iter().map(|flow| flow.rtt.as_secs()).fold(0.0, f64::max);
-    // A packet a round trip, each lost once in a while, and all by one another.
+    // One packet per round trip, some of them lost, and all transfers one after the other.
     let enough = packets * (20.0 * largest * 8.0 / slowest + 10.0 * longest + 5.0);
     let left = record.grid.end.since(sound).as_secs() - PATIENCE.as_secs();
     if enough.is_nan() || left < enough {
@@ -203,7 +203,7 @@ fn last_rate(link: &fairhaul_experiment::LinkSpec) -> f64 {
     last.unwrap_or(link.rate.as_bps() as f64)
 }
 
-/// From when on every link carries what a sender of any kind can live with; `None`: some never do, or none can say.
+/// The time from which every link is good enough for any sender; `None` if some never are, or if that is unknown.
 fn sound_from(scenario: &Scenario) -> Option<Time> {
     let known = ["droptail", "codel", "fq_codel", "pie"];
     let kept = |rule: &LossRule| matches!(rule, LossRule::Probability(p) if *p <= 0.01);

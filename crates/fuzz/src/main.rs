@@ -1,5 +1,5 @@
-//! `fairhaul-fuzz run` draws and judges scenarios for a time, shrinks and keeps what fails;
-//! `fairhaul-fuzz draw` prints them; `fairhaul-fuzz judge` judges one, from its input.
+//! `fairhaul-fuzz run` draws and checks scenarios for a time, and reduces and stores those that fail;
+//! `fairhaul-fuzz draw` prints them; `fairhaul-fuzz judge` checks one, from its input.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use fairhaul_fuzz::check::Verdict;
 use fairhaul_fuzz::doc::Keys;
-use fairhaul_fuzz::judge::{Figures, Judge, serve};
+use fairhaul_fuzz::judge::{FigureProcess, Judge, serve};
 use fairhaul_fuzz::violation::Violation;
 use fairhaul_fuzz::{damage, draw, shrink};
 use fairhaul_units::{Chance, Span};
@@ -18,9 +18,9 @@ const USAGE: &str = "usage: fairhaul-fuzz run --kept DIR [--time 10m] [--seed N]
        fairhaul-fuzz draw --kept DIR --seed N --count N --out DIR
        fairhaul-fuzz shrink --kept DIR --file FILE [--figures COMMAND]
        fairhaul-fuzz judge DIR";
-/// One case in so many is damaged.
+/// One case in this number is damaged.
 const DAMAGED: u64 = 4;
-/// Failures of one invariant that are kept of a run: the next would say the same.
+/// The number of failures of one kind that a run stores; more would show the same.
 const MOST_OF_A_KIND: usize = 5;
 
 fn main() -> ExitCode {
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What stands behind a verb.
+/// The options of a command.
 #[derive(Default)]
 struct Options {
     kept: PathBuf,
@@ -75,14 +75,14 @@ impl Options {
     }
 
     fn judge(&self) -> Result<Judge, String> {
-        let figures = self.figures.as_deref().map(Figures::start).transpose();
+        let figures = self.figures.as_deref().map(FigureProcess::start).transpose();
         let figures = figures.map_err(|error| format!("--figures: {error}"))?;
         let program = std::env::current_exe().map_err(|error| error.to_string())?;
         Ok(Judge { program, beside: self.kept.clone(), figures })
     }
 }
 
-/// A time as scenarios have it, or as `10m`.
+/// A time as in scenarios, or as `10m`.
 fn time(text: &str) -> Result<Duration, String> {
     let spelled = text.strip_suffix('m').filter(|rest| rest.ends_with(|c: char| c.is_ascii_digit()));
     let text = spelled.map_or(text.to_owned(), |rest| format!("{rest} min"));
@@ -92,16 +92,16 @@ fn time(text: &str) -> Result<Duration, String> {
 
 /// Writes scenarios to a folder.
 fn print(options: &Options) -> Result<(), String> {
-    let told = |error: std::io::Error| format!("{}: {error}", options.out.display());
-    std::fs::create_dir_all(&options.out).map_err(told)?;
+    let failed = |error: std::io::Error| format!("{}: {error}", options.out.display());
+    std::fs::create_dir_all(&options.out).map_err(failed)?;
     for number in 0..options.count {
         let keys = draw::accepted(options.seed, number, &options.kept);
-        std::fs::write(options.out.join(format!("{number}.toml")), keys.short()).map_err(told)?;
+        std::fs::write(options.out.join(format!("{number}.toml")), keys.short()).map_err(failed)?;
     }
     Ok(())
 }
 
-/// Shrinks a file that fails, and prints what is left.
+/// Reduces a file that fails, and prints the result.
 fn again(options: &Options) -> Result<(), String> {
     let text = std::fs::read_to_string(&options.file).map_err(|error| error.to_string())?;
     let judge = options.judge()?;
@@ -116,19 +116,19 @@ fn again(options: &Options) -> Result<(), String> {
     }
 }
 
-/// What has been done so far.
+/// The progress so far.
 #[derive(Default)]
 struct Tally {
     next: AtomicU64,
     fine: AtomicU64,
     refused: AtomicU64,
     unfinished: AtomicU64,
-    /// The most that a case cost of what it may, thousandths.
+    /// The highest cost of a case as a share of its bound, thousandths.
     dearest: AtomicU64,
     failures: Mutex<Vec<Violation>>,
 }
 
-/// Draws and judges until the time is over.
+/// Draws and checks until the time is over.
 fn run(options: &Options) -> Result<(), String> {
     let tally = Tally::default();
     let began = Instant::now();
@@ -172,7 +172,7 @@ fn report(tally: &Tally, began: Instant) {
     );
 }
 
-/// Draws and judges one case.
+/// Draws and checks one case.
 fn case(options: &Options, judge: &Judge, number: u64, tally: &Tally) {
     let keys = draw::accepted(options.seed, number, &options.kept);
     if number.is_multiple_of(DAMAGED) {
@@ -213,7 +213,7 @@ fn count(verdict: &Verdict, tally: &Tally) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Writes a failure beside those that are kept.
+/// Writes a failure into the folder of stored ones.
 fn keep(options: &Options, number: u64, violation: &Violation, text: &str, tally: &Tally) {
     let mut failures = tally.failures.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let known = failures.iter().filter(|one| one.invariant == violation.invariant).count();

@@ -1,14 +1,14 @@
-//! A scenario that breaks an invariant, made as small as it can be while it breaks the same.
+//! Reduces a scenario that violates an invariant, as far as it still violates the same.
 
 use crate::check::Verdict;
 use crate::doc::{Item, Keys};
 use crate::judge::Judge;
 use crate::violation::{Invariant, Violation};
 
-/// So many other scenarios are tried at most.
+/// The limit of other scenarios that are tried.
 const MOST_TRIES: usize = 400;
 
-/// The smallest scenario found that breaks the same invariant, and what it does.
+/// The smallest scenario found that violates the same invariant, and its violation.
 pub fn shrink(judge: &Judge, start: &Keys, first: Violation) -> (Keys, Violation) {
     let mut search = Search { judge, what: what(&first), best: start.clone(), said: first, tries: 0 };
     while search.tries < MOST_TRIES && (search.drop_items() | search.simplify()) {}
@@ -24,7 +24,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Whether `keys` breaks the same; then it is the best.
+    /// Whether `keys` violates the same invariant; then it is the best so far.
     fn takes(&mut self, keys: Keys) -> bool {
         if keys == self.best || self.tries >= MOST_TRIES {
             return false;
@@ -39,7 +39,7 @@ impl Search<'_> {
         }
     }
 
-    /// Takes out what the failure does not need, the last and outermost first.
+    /// Removes what the failure does not need, the last and outermost first.
     fn drop_items(&mut self) -> bool {
         let mut better = false;
         let mut at = self.best.paths().len();
@@ -55,7 +55,7 @@ impl Search<'_> {
         better
     }
 
-    /// Puts simpler values in the place of odd ones.
+    /// Replaces odd values by simpler ones.
     fn simplify(&mut self) -> bool {
         let mut better = false;
         for path in self.best.paths() {
@@ -75,7 +75,7 @@ impl Search<'_> {
     }
 }
 
-/// What a violation is about: the invariant, and of a figure its name.
+/// The subject of a violation: the invariant, and the name of the figure if there is one.
 fn what(violation: &Violation) -> (Invariant, String) {
     let figure = violation.text.split(' ').next().filter(|_| violation.invariant == Invariant::Bounds);
     (violation.invariant, figure.unwrap_or_default().to_owned())
@@ -96,7 +96,7 @@ fn simpler(item: &Item) -> Vec<Item> {
     }
 }
 
-/// The quantity of a text with fewer digits; a controller's name gives way to the plainest.
+/// The quantity of a text with fewer digits; a controller becomes the simplest one.
 fn texts(text: &str) -> Vec<String> {
     if fairhaul_cc::entries().iter().any(|entry| entry.name == text) {
         return if text == "reno" { Vec::new() } else { vec!["reno".into()] };

@@ -8,31 +8,31 @@ use fairhaul_units::{Chance, Kind, Parameter, Span};
 use crate::doc::{Item, Keys};
 use crate::keys;
 
-/// What a scenario is about, so that its values have to do with each other.
+/// The magnitudes of a scenario, so that its values fit together.
 #[derive(Clone, Copy, Debug)]
-pub struct Scale {
-    /// Of the run.
+pub struct Magnitudes {
+    /// The length of the run.
     pub duration: Span,
-    /// Of a round trip.
+    /// A round-trip time.
     pub rtt: Span,
-    /// Of a link, bit/s.
+    /// The rate of a link, bit/s.
     pub bps: f64,
-    /// On the wire, bytes.
+    /// The size of a packet on the wire, bytes.
     pub packet: f64,
-    /// What its links carry in the run, packets.
+    /// The number of packets that its links carry in the run.
     pub packets: f64,
 }
 
 /// Draws values.
 #[derive(Debug)]
 pub struct Draw {
-    /// Where chance comes from.
+    /// The random stream.
     pub chance: Chance,
-    /// What the values are near.
-    pub scale: Scale,
-    /// Share of the keys that may be left out which are written.
+    /// The magnitudes near which values are drawn.
+    pub scale: Magnitudes,
+    /// The share of optional keys that are written.
     pub density: f64,
-    /// Share of the values that are far from the scale.
+    /// The share of values that are far from the magnitudes.
     pub odd: f64,
 }
 
@@ -49,7 +49,7 @@ impl Draw {
         of[self.place(of)]
     }
 
-    /// The place of one of these.
+    /// The index of one of these.
     fn place<T>(&mut self, of: &[T]) -> usize {
         self.chance.below(of.len() as u64) as usize
     }
@@ -65,7 +65,7 @@ impl Draw {
         self.chance.hits(odd)
     }
 
-    /// The keys of a table, in its order: what is required, and some of what is not.
+    /// The keys of a table, in its order: required keys, and some optional ones.
     pub fn table(&mut self, shape: &Shape, skipped: &[&str]) -> Keys {
         let mut keys = Keys::default();
         for field in shape.fields.iter().filter(|field| !skipped.contains(&field.name)) {
@@ -269,7 +269,7 @@ impl Draw {
     }
 }
 
-/// A number as it stands in TOML.
+/// A number as written in TOML.
 pub fn number(number: f64) -> Item {
     let rounded: f64 = format!("{number:.8e}").parse().unwrap_or(number);
     Item::Raw(format!("{rounded:?}"))

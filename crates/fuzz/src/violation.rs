@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// What must hold.
+/// The invariants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Invariant {
     /// Nothing panics.
     Panic,
-    /// What is no scenario is refused within a second, with the number of a line.
+    /// An invalid file is refused within a second, with the number of a line.
     Refusal,
     /// In = out + dropped + inside.
     Conservation,
@@ -15,15 +15,15 @@ pub enum Invariant {
     Bounds,
     /// No round trip is shorter than the path.
     Rtt,
-    /// A transfer over a path that is sound again ends.
+    /// A transfer completes once its path is intact again.
     Completion,
     /// Two runs give the same record.
     Same,
     /// A packet costs a bounded time.
     Cost,
-    /// A run that is asked to stop does.
+    /// A run stops on request.
     Stop,
-    /// The process lives: it needs no more memory and time than is sensible.
+    /// The process survives, within bounds on its memory and time.
     Life,
 }
 
@@ -42,23 +42,23 @@ impl Invariant {
         Invariant::Life,
     ];
 
-    /// Its word.
+    /// Its name.
     pub fn word(self) -> String {
         format!("{self:?}").to_lowercase()
     }
 
-    /// Whether it depends on the machine, so that one look decides nothing.
+    /// Whether it depends on the machine, so that one violation proves nothing.
     pub fn is_measured(self) -> bool {
         matches!(self, Invariant::Cost | Invariant::Stop | Invariant::Life | Invariant::Refusal)
     }
 }
 
-/// An invariant that does not hold.
+/// A violated invariant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Violation {
-    /// Which.
+    /// The invariant.
     pub invariant: Invariant,
-    /// What was seen instead.
+    /// The observation that violates it.
     pub text: String,
 }
 

@@ -26,7 +26,7 @@ mod laboratory {
 mod laboratory {
     use fairhaul_experiment::{FlowRow, Scenario, read};
     use fairhaul_host::lab::plan::Twins;
-    use fairhaul_host::lab::{Answer, run};
+    use fairhaul_host::lab::{RunResult, run};
     use fairhaul_units::Time;
 
     pub fn go() -> Result<(), String> {
@@ -44,8 +44,8 @@ mod laboratory {
         Ok(())
     }
 
-    fn print(scenario: &Scenario, answer: &Answer) {
-        let Answer { record, validity } = answer;
+    fn print(scenario: &Scenario, answer: &RunResult) {
+        let RunResult { record, validity } = answer;
         let first = (0..record.grid.len())
             .find(|bin| record.grid.start(*bin) >= Time::ZERO + scenario.warmup)
             .unwrap_or_default();

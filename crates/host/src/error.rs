@@ -1,4 +1,4 @@
-//! What goes wrong, for whoever asked: refused before anything was changed, or failed on the way.
+//! Errors for the caller: a request was refused before anything was changed, or it failed midway.
 
 use std::fmt;
 use std::io;
@@ -6,13 +6,13 @@ use std::io;
 /// One or several sentences.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Error {
-    /// What was asked for cannot be done here; nothing was changed. Exit status 2.
+    /// The request cannot be carried out here; nothing was changed. Exit status 2.
     Refused(String),
-    /// It went wrong while it was done. Exit status 1.
+    /// The request failed midway. Exit status 1.
     Failed(String),
 }
 
-/// What a request comes to.
+/// The result of a request.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
@@ -26,7 +26,7 @@ impl Error {
         Error::Failed(sentence.into())
     }
 
-    /// What is written of it.
+    /// The message.
     pub fn sentence(&self) -> &str {
         match self {
             Error::Refused(sentence) | Error::Failed(sentence) => sentence,
@@ -48,7 +48,7 @@ impl From<io::Error> for Error {
     }
 }
 
-/// Says what was being done when something went wrong.
+/// Adds the operation that failed to an error.
 pub trait Context<T> {
     /// The failure, after `doing` and a colon.
     fn when(self, doing: impl fmt::Display) -> Result<T>;

@@ -1,5 +1,5 @@
-//! The TCP connections of a namespace as the kernel tells them (`sock_diag`): who uses which
-//! controller, and how it fares.
+//! The TCP connections of a namespace as the kernel reports them (`sock_diag`): controllers, windows, rates and
+//! retransmissions.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,13 +12,13 @@ use netlink_packet_sock_diag::inet::{ExtensionFlags, InetRequest, InetResponse, 
 use netlink_sys::{Socket, SocketAddr as NetlinkAddr, protocols::NETLINK_SOCK_DIAG};
 use serde::Serialize;
 
-/// A message of a dump is no longer.
+/// The maximum length of a message of a dump.
 const LONGEST: usize = 1 << 16;
 
 /// One connection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Flow {
-    /// Its number, which no other connection of the host has had.
+pub struct KernelFlow {
+    /// Its cookie, which no other connection of the host has had.
     pub cookie: u64,
     /// This end.
     pub local: SocketAddr,
@@ -34,14 +34,14 @@ pub struct Flow {
     pub rtt_ms: f64,
     /// Bytes that the other end has acknowledged since the connection began.
     pub acked_bytes: u64,
-    /// Packets with data that were sent, again or not.
+    /// Packets with data that were sent, retransmissions included.
     pub sent: u64,
-    /// Packets that were sent again.
+    /// Retransmitted packets.
     pub retransmitted: u64,
 }
 
 /// All established connections of the namespace of this thread.
-pub fn all() -> io::Result<Vec<Flow>> {
+pub fn all() -> io::Result<Vec<KernelFlow>> {
     let mut found = Vec::new();
     for (family, id) in [(AF_INET, SocketId::new_v4()), (AF_INET6, SocketId::new_v6())] {
         for response in dump(family, id)? {
@@ -99,7 +99,7 @@ fn request(family: u8, socket_id: SocketId) -> Vec<u8> {
     bytes
 }
 
-fn flow(response: &InetResponse) -> Option<Flow> {
+fn flow(response: &InetResponse) -> Option<KernelFlow> {
     let id = &response.header.socket_id;
     let (mut controller, mut info): (_, Option<&TcpInfo>) = (None, None);
     for nla in &response.nlas {
@@ -110,7 +110,7 @@ fn flow(response: &InetResponse) -> Option<Flow> {
         }
     }
     let info = info?;
-    Some(Flow {
+    Some(KernelFlow {
         cookie: u64::from_ne_bytes(id.cookie),
         local: SocketAddr::new(id.source_address, id.source_port),
         remote: SocketAddr::new(id.destination_address, id.destination_port),

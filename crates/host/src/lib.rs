@@ -1,8 +1,8 @@
-//! What needs root: twins in the running kernel, and the lab.
+//! Everything that needs root: eBPF ports in the running kernel, and the lab.
 //!
-//! Everything that is made here belongs to the process (network namespaces, their devices and
-//! sockets live as long as a thread or a descriptor of it) or is pinned where `remove --all` finds
-//! it, so that nothing is left behind whatever ends the process.
+//! All resources belong to the process (network namespaces, their devices and sockets exist as long as a thread
+//! or a descriptor of the process) or are pinned where `remove --all` finds them, so that nothing is left behind,
+//! however the process ends.
 
 #![cfg(target_os = "linux")]
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code, reason = "the block says why it is sound")]
 fn main() -> ExitCode {
-    // SAFETY: this is the first that the process does, so it has opened nothing.
+    // SAFETY: the process has done nothing before this call, so it has opened nothing.
     let inherited = unsafe { fairhaul_host::Inherited::at_start() };
     fairhaul_host::answer(std::io::stdin(), inherited)
 }

@@ -1,5 +1,5 @@
-//! Network namespaces: new ones without a name, which vanish with the last descriptor and thread in
-//! them, and those that others have made.
+//! Network namespaces: new ones without a name, which are removed with the last descriptor and thread in them,
+//! and existing ones.
 //!
 //! A thread can be in another namespace than its process, so nothing here forks.
 
@@ -14,7 +14,7 @@ use std::thread;
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::sys::statfs::{NSFS_MAGIC, fstatfs};
 
-/// Where `ip netns` keeps the namespaces that have names.
+/// The folder of the namespaces that `ip netns` has named.
 const NAMED: &str = "/run/netns";
 
 /// A network namespace, held open.
@@ -25,7 +25,7 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// A new one, in which nothing is up yet, not even loopback.
+    /// Creates a namespace, in which no device is up yet, not even loopback.
     pub fn new() -> io::Result<Namespace> {
         let made = thread::spawn(|| {
             unshare(CloneFlags::CLONE_NEWNET)?;
@@ -34,39 +34,40 @@ impl Namespace {
         made.join().expect("making a namespace does not panic")
     }
 
-    /// That of this thread.
+    /// The namespace of this thread.
     pub fn own() -> io::Result<Namespace> {
         Namespace::at(Path::new("/proc/thread-self/ns/net"))
     }
 
-    /// The one that `ip netns` knows by `name`, which is no path.
+    /// The namespace that `ip netns` lists as `name`, which must not be a path.
     pub fn named(name: &str) -> io::Result<Namespace> {
         let namespace = Namespace::at(&Path::new(NAMED).join(name))?;
-        // A file may lie there that nothing was mounted on.
+        // The file may exist without a namespace mounted on it.
         if fstatfs(&namespace.file)?.filesystem_type() == NSFS_MAGIC {
             return Ok(namespace);
         }
         Err(io::Error::other("it is a file, and no namespace"))
     }
 
-    /// The one that a file stands for.
+    /// The namespace that a file represents.
     pub fn at(path: &Path) -> io::Result<Namespace> {
         let file = File::open(path)?;
         let inode = file.metadata()?.ino();
         Ok(Namespace { file, inode })
     }
 
-    /// Its number, the same for all descriptors of it.
+    /// Its inode number, which is the same for all of its descriptors.
     pub fn inode(&self) -> u64 {
         self.inode
     }
 
-    /// Moves this thread there, for good.
+    /// Moves this thread into the namespace permanently.
     pub fn enter(&self) -> io::Result<()> {
         Ok(setns(&self.file, CloneFlags::CLONE_NEWNET)?)
     }
 
-    /// What `act` gives when a thread of its own does it there. Sockets that it makes stay there.
+    /// Runs `act` in a new thread in the namespace and returns its result. Sockets that it opens stay in the
+    /// namespace.
     pub fn inside<T: Send>(&self, act: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
         thread::scope(|scope| {
             let there = scope.spawn(|| {
@@ -77,18 +78,18 @@ impl Namespace {
         })
     }
 
-    /// Runs `ip` with these words there.
+    /// Runs `ip` with these arguments in the namespace.
     pub fn ip(&self, words: &str) -> io::Result<()> {
         self.inside(|| ip(words).map(drop))
     }
 }
 
-/// Runs `ip` with these words in the namespace of this thread: what it printed.
+/// Runs `ip` with these arguments in the namespace of this thread, and returns its output.
 pub fn ip(words: &str) -> io::Result<String> {
     run_ip(words, Command::new("ip").args(words.split_whitespace()), "")
 }
 
-/// Runs `ip` once for all of these lines, each of which is words as [`ip`] takes them.
+/// Runs `ip` once for all of these lines, each of which has arguments as for [`ip`].
 pub fn ip_batch(lines: &str) -> io::Result<()> {
     run_ip("-batch", Command::new("ip").args(["-batch", "-"]), lines).map(drop)
 }
@@ -112,12 +113,12 @@ fn run_ip(what: &str, command: &mut Command, input: &str) -> io::Result<String> 
     Err(io::Error::other(format!("ip {what}: {}", said.trim())))
 }
 
-/// Every namespace that a name, a process or a thread leads to, with the way to it. A name
-/// comes before a process.
+/// Every namespace that can be found by a name, a process or a thread, with that name or path. Names come before
+/// processes.
 pub fn all() -> io::Result<Vec<(String, Namespace)>> {
     let mut found = BTreeMap::new();
     let mut add = |label: String, path: PathBuf| {
-        // What ended meanwhile is no longer of interest, nor is a file that is no namespace.
+        // Processes that have ended meanwhile and files that are no namespaces are skipped.
         if let Ok(namespace) = Namespace::at(&path) {
             found.entry(namespace.inode()).or_insert((label, namespace));
         }
@@ -134,7 +135,7 @@ pub fn all() -> io::Result<Vec<(String, Namespace)>> {
     Ok(found.into_values().collect())
 }
 
-/// The names in a folder; none where there is no such folder.
+/// The names in a folder; none if the folder does not exist.
 pub fn entries(folder: &Path) -> Vec<String> {
     let Ok(list) = fs::read_dir(folder) else { return Vec::new() };
     list.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect()

@@ -1,6 +1,6 @@
-//! The way out of a mistyped word.
+//! The nearest valid word to a mistyped one.
 
-/// "did you mean …?", or all that there are.
+/// Asks "did you mean …?", or lists all valid words.
 pub fn hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     let likeness = |other: &&&str| strsim::jaro_winkler(word, other);
@@ -16,7 +16,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_is_told_the_right_word_and_a_stranger_all_words() {
+    fn a_typing_error_gets_the_nearest_word_and_an_unknown_word_all_words() {
         assert_eq!(hint("fhtcp", ["reno", "fhstcp"]), "did you mean \"fhstcp\"?");
         assert_eq!(hint("quic", ["reno", "fhstcp"]), "choose from reno, fhstcp");
     }

@@ -1,4 +1,4 @@
-//! What `fairhaul-host` is asked, and how it answers.
+//! The requests of `fairhaul-host` and its answers.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -12,14 +12,14 @@ use serde_json::{Value, json};
 use crate::error::{Error, Result};
 use crate::kernel::install_store::{FOLDER, InstallStore};
 use crate::kernel::{self, Install, Remove, Set, Verify, Watch};
-use crate::lab::{self, Clean, Question, Shell};
+use crate::lab::{self, Clean, RunRequest, Shell};
 use crate::steps::say;
 use crate::sys::Inherited;
 
-/// A request: what to do, with its own fields.
+/// A request: a command with its fields.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
-enum Request {
+enum HostRequest {
     List,
     Status,
     Install(Install),
@@ -27,15 +27,15 @@ enum Request {
     Remove(Remove),
     Verify(Verify),
     Watch(Watch),
-    Lab(Question),
+    Lab(RunRequest),
     Shell(Shell),
     Clean(Clean),
 }
 
-/// A request beside where installed twins are kept.
+/// A request, and the folder of installed eBPF ports.
 #[derive(Debug, Deserialize)]
 struct Envelope {
-    request: Request,
+    request: HostRequest,
     #[serde(default = "default_folder")]
     place: PathBuf,
 }
@@ -73,15 +73,15 @@ fn carry_out(text: &str, inherited: &mut Inherited) -> Result<Value> {
         serde_json::from_str(text).map_err(|error| Error::refused(format!("invalid request: {error}")))?;
     let store = InstallStore::new(&envelope.place);
     match envelope.request {
-        Request::List => Ok(kernel::list()),
-        Request::Status => kernel::status(&store),
-        Request::Install(install) => kernel::install(&store, &install),
-        Request::Set(set) => kernel::set(&store, &set),
-        Request::Remove(remove) => kernel::remove(&store, &remove),
-        Request::Verify(verify) => kernel::verify(verify),
-        Request::Watch(watch) => kernel::watch(&store, &watch),
-        Request::Lab(question) => lab::answer(&question),
-        Request::Shell(request) => lab::shell(&request, inherited),
-        Request::Clean(request) => lab::clean(&request),
+        HostRequest::List => Ok(kernel::list()),
+        HostRequest::Status => kernel::status(&store),
+        HostRequest::Install(install) => kernel::install(&store, &install),
+        HostRequest::Set(set) => kernel::set(&store, &set),
+        HostRequest::Remove(remove) => kernel::remove(&store, &remove),
+        HostRequest::Verify(verify) => kernel::verify(verify),
+        HostRequest::Watch(watch) => kernel::watch(&store, &watch),
+        HostRequest::Lab(question) => lab::answer(&question),
+        HostRequest::Shell(request) => lab::shell(&request, inherited),
+        HostRequest::Clean(request) => lab::clean(&request),
     }
 }

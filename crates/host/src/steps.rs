@@ -1,5 +1,5 @@
-//! What is told while a request is carried out: a line of JSON for every change, made or only
-//! planned, every warning, and the result.
+//! The output while a request is carried out: a line of JSON for every change (made or only planned), every
+//! warning, and the result.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::error::Result;
 
-/// The changes of one request, told as they are made; a dry run tells them and makes none.
+/// The changes of one request, reported as they are made; a dry run reports them and makes none.
 #[derive(Clone, Copy, Debug)]
 pub struct Steps {
     dry_run: bool,
@@ -20,7 +20,7 @@ impl Steps {
         Steps { dry_run }
     }
 
-    /// Whether changes are only told.
+    /// Whether changes are only reported.
     pub fn dry_run(self) -> bool {
         self.dry_run
     }
@@ -32,12 +32,12 @@ impl Steps {
     }
 }
 
-/// Tells something that the user should know and that stops nothing.
+/// Reports a warning.
 pub fn warn(sentence: impl Into<String>) {
     say(&json!({ "warning": sentence.into() }));
 }
 
-/// Writes a value as a line. Whoever asked may have gone: then the work goes on, and is told to nobody.
+/// Writes a value as a line. If the reader has ended, the work continues without output.
 pub fn say(value: &impl Serialize) {
     let line = serde_json::to_string(value).expect("what is said has no keys but strings");
     let mut out = io::stdout().lock();

@@ -1,4 +1,4 @@
-//! System calls for which no safe wrapper is at hand; but for one in `main`, the only unsafe lines of this room.
+//! System calls without a safe wrapper; except for one in `main`, the only unsafe code of this crate.
 
 #![allow(unsafe_code, reason = "each block says why it is sound")]
 
@@ -34,7 +34,7 @@ pub fn become_device(tun: impl AsFd, name: &str, flags: libc::c_int) -> io::Resu
     Ok(())
 }
 
-/// Says which offloads a device takes, and how long the header before each packet is.
+/// Sets the offloads of a device, and the length of the header before each packet.
 pub fn set_offload(tun: impl AsFd, offloads: libc::c_ulong, header: libc::c_int) -> io::Result<()> {
     let tun = tun.as_fd().as_raw_fd();
     // SAFETY: the request reads an `int`, which outlives the call.
@@ -44,36 +44,36 @@ pub fn set_offload(tun: impl AsFd, offloads: libc::c_ulong, header: libc::c_int)
     Ok(())
 }
 
-/// Descriptors above those of the standard streams that whoever started this process had open for it. Each can be
-/// taken once, and nothing else in this process owns it.
+/// Descriptors, other than the standard streams, that this process has inherited. Each can be taken once, and
+/// nothing else in this process owns it.
 #[derive(Debug, Default)]
 pub struct Inherited(BTreeSet<RawFd>);
 
 impl Inherited {
-    /// Those that are open now.
+    /// The descriptors that are open now.
     ///
     /// # Safety
-    /// It is called once in a process, before anything in it has opened a descriptor that is still open: all that is
-    /// found here is owned by what this gives.
+    /// It must be called only once in a process, before the process has opened a descriptor: the result owns all
+    /// open descriptors.
     pub unsafe fn at_start() -> Inherited {
         let listed = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
         let numbers: Vec<RawFd> =
             listed.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
-        // That of the list itself is among them, and closed again.
-        // SAFETY: to ask for flags changes nothing, and fails where the number is not open.
+        // The descriptor of the listing itself is among them, and is closed by now. SAFETY: reading flags changes
+        // nothing, and fails if the number is not open.
         let is_open = |number: &RawFd| unsafe { libc::fcntl(*number, libc::F_GETFD) } >= 0;
         Inherited(
             numbers.into_iter().filter(|number| *number > libc::STDERR_FILENO).filter(is_open).collect(),
         )
     }
 
-    /// The descriptor of that number, which is not handed on to programs; `None` where none was inherited, or it was
-    /// taken before.
+    /// Takes the descriptor with that number, which child processes do not inherit; `None` if it was not
+    /// inherited or was taken before.
     pub fn take(&mut self, number: RawFd) -> Option<OwnedFd> {
         if !self.0.remove(&number) {
             return None;
         }
-        // SAFETY: it was open at the start, and nobody else has owned it since.
+        // SAFETY: it was open at the start, and nothing else has owned it since.
         let descriptor = unsafe { OwnedFd::from_raw_fd(number) };
         // SAFETY: the call changes a flag of a descriptor that is open.
         unsafe { libc::fcntl(descriptor.as_raw_fd(), libc::F_SETFD, libc::FD_CLOEXEC) };
@@ -81,7 +81,7 @@ impl Inherited {
     }
 }
 
-/// Has a program start with no signal held back, whichever are here.
+/// Lets a program start with no signal blocked, even if signals are blocked in this process.
 pub fn let_signals_through(command: &mut Command) {
     let none = SigSet::empty();
     let let_through = move || Ok(none.thread_set_mask()?);
@@ -89,7 +89,7 @@ pub fn let_signals_through(command: &mut Command) {
     unsafe { command.pre_exec(let_through) };
 }
 
-/// Gives this thread that priority among those in real time, first in, first out.
+/// Gives this thread a real-time priority (`SCHED_FIFO`).
 pub fn set_real_time(priority: libc::c_int) -> io::Result<()> {
     // SAFETY: all bytes zero are a `sched_param`, which holds numbers only.
     let mut asked: libc::sched_param = unsafe { std::mem::zeroed() };
@@ -99,7 +99,7 @@ pub fn set_real_time(priority: libc::c_int) -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// What `TCP_INFO` fills of `info`: how many bytes.
+/// Reads `TCP_INFO` into `info`; returns the number of bytes.
 pub fn tcp_info(socket: impl AsFd, info: &mut [u8]) -> io::Result<usize> {
     let mut length = info.len() as libc::socklen_t;
     let socket = socket.as_fd().as_raw_fd();
@@ -120,13 +120,13 @@ pub fn set_option(socket: impl AsFd, level: libc::c_int, option: libc::c_int, va
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Has the kernel count how often its programs run and for how long, until this is closed.
+/// Lets the kernel count how often BPF programs run and for how long, until the descriptor is closed.
 pub fn count_program_time() -> io::Result<OwnedFd> {
     // SAFETY: the call takes a plain number.
     let descriptor = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
     if descriptor < 0 {
         return Err(io::Error::from_raw_os_error(-descriptor));
     }
-    // SAFETY: the kernel has just opened it, for nobody else.
+    // SAFETY: the kernel has just opened it for this call.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use fairhaul_experiment::{Record, grid};
 use fairhaul_host::lab::clock::Clock;
-use fairhaul_host::lab::traffic::{Transfer, TransferResult, Workload, run_transfers};
+use fairhaul_host::lab::traffic::{LabTransfer, TransferResult, Workload, run_transfers};
 use fairhaul_host::lab::{Dumbbell, Lab, Passed};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Rate, Span, Time};
@@ -29,7 +29,7 @@ fn dumbbell() -> Dumbbell {
 }
 
 /// What a run gave: the results of transfers, the record, what passed, and the shortest round trip that the kernel saw.
-fn run(transfers: &[Transfer]) -> (Vec<TransferResult>, Record, Passed, Option<Span>) {
+fn run(transfers: &[LabTransfer]) -> (Vec<TransferResult>, Record, Passed, Option<Span>) {
     let lab = Lab::new(dumbbell().layout()).expect("root may make hosts");
     let clock = Clock::starting_in(Span::from_ms(100)).expect("there is a clock");
     let running = lab.start(clock, grid(DURATION, Span::ZERO, 1, 1));
@@ -48,9 +48,10 @@ fn measure(controller: &str) {
     let _alone = common::alone();
     let before = common::traces();
     let (results, record, passed, shortest) = common::until_it_counts(|| {
-        let found = run(&[Transfer::endless(0, controller)]);
+        let found = run(&[LabTransfer::endless(0, controller)]);
         common::kept_up(&found.2)?;
-        // So is a run of a scenario judged: where no packet saw the path without a queue, the machine made one.
+        // This is also a reason why a run is invalid: if no packet passes the path without queueing, the machine
+        // has caused a queue.
         match found.3 {
             Some(shortest) if shortest > RTT + RTT * 3 / 100 => {
                 Err(format!("the shortest round trip was {shortest}"))
@@ -116,8 +117,10 @@ fn a_transfer_of_a_size_comes_to_its_end() {
     let _alone = common::alone();
     let size = Bytes(2_000_000);
     let (results, _, passed, _) = common::until_it_counts(|| {
-        let found =
-            run(&[Transfer { workload: Workload::Size { size, lead: 0 }, ..Transfer::endless(0, "reno") }]);
+        let found = run(&[LabTransfer {
+            workload: Workload::Size { size, lead: 0 },
+            ..LabTransfer::endless(0, "reno")
+        }]);
         common::kept_up(&found.2).map(|()| found)
     });
     let [TransferResult { start: Some(start), end: Some(end), received, failure: None, .. }] = results[..]
@@ -134,7 +137,7 @@ fn a_controller_that_the_kernel_does_not_have_is_an_error_that_names_it() {
         return;
     }
     let _alone = common::alone();
-    let (results, ..) = run(&[Transfer::endless(0, "nobody")]);
+    let (results, ..) = run(&[LabTransfer::endless(0, "nobody")]);
     let failure = results[0].failure.as_deref().expect("it cannot begin");
     assert!(failure.contains("no controller \"nobody\""), "{failure}");
 }
@@ -149,7 +152,7 @@ fn a_lab_that_is_killed_leaves_nothing_behind() {
         return;
     }
     if std::env::var_os(TO_BE_KILLED).is_some() {
-        run(&[Transfer::endless(0, "reno")]);
+        run(&[LabTransfer::endless(0, "reno")]);
         return;
     }
     let _alone = common::alone();

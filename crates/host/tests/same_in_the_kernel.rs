@@ -1,9 +1,9 @@
-//! Twins in the running kernel climb and fall as their Rust controllers do.
+//! eBPF ports in the running kernel increase and reduce their windows as their Rust controllers do.
 //!
-//! A flow of each fills a path of the lab, and its sender is looked at every 10 ms. Between reductions the Rust
-//! controller is told of as many packets as the kernel delivered, from the same window on; at each reduction it
-//! is asked what it leaves. A look is up to 10 ms late and in whole packets, so the two may differ by two packets
-//! and a hundredth.
+//! A flow of each fills a path of the lab, and its sender is sampled every 10 ms. Between reductions the Rust
+//! controller starts from the same window and gets as many packets as the kernel delivered; at each reduction its
+//! new window is compared. A sample is up to 10 ms late and in whole packets, so the two may differ by two
+//! packets plus 1 %.
 
 mod common;
 
@@ -14,21 +14,21 @@ use fairhaul_host::kernel::load::load;
 use fairhaul_host::kernel::trial::hidden_name;
 use fairhaul_host::lab::clock::Clock;
 use fairhaul_host::lab::info::{CaState, Info};
-use fairhaul_host::lab::traffic::{Transfer, run_transfers};
+use fairhaul_host::lab::traffic::{LabTransfer, run_transfers};
 use fairhaul_host::lab::{Dumbbell, Lab};
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Rate, Settings, Span, Time};
 
 const DURATION: Span = Span::from_s(10);
 const RTT: Span = Span::from_ms(30);
-/// 20 Mbit/s for 30 ms are 50 packets; with the queue a flow comes to 110.
+/// 20 Mbit/s for 30 ms are 50 packets; with the queue a flow reaches 110.
 const RATE_BPS: u64 = 20_000_000;
 const QUEUE: u64 = 60;
 
-/// What a sender looked like, and when.
+/// A sample of a sender, and its time.
 type Look = (Time, Info);
 
-/// The looks at a flow of the twin, with these parameters.
+/// The samples of a flow of the eBPF port with these parameters.
 fn looks(twin: &str, set: &[(&str, &str)]) -> Vec<Look> {
     let set = set.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     let spec = InstallSpec { twin: twin.into(), name: Some(hidden_name()), set };
@@ -45,7 +45,7 @@ fn flow(name: &str) -> Vec<Look> {
         loss: None,
         connections: 1,
     };
-    let transfer = Transfer::endless(0, name);
+    let transfer = LabTransfer::endless(0, name);
     let lab = Lab::new(path.layout()).expect("root may make hosts");
     let clock = Clock::starting_in(Span::from_ms(50)).expect("there is a clock");
     let running = lab.start(clock, grid(DURATION, Span::ZERO, 1, 1));
@@ -115,7 +115,7 @@ fn follow(looks: &[Look], controller: &mut Builtin) -> Followed {
             let event = Congestion { cause: Cause::Loss, now: *now, in_flight: window.cwnd, srtt };
             controller.on_congestion(&mut window, &event);
             let threshold = after.ssthresh.expect("recovery sets it");
-            // After a longer time without a look nobody knows from which window it fell.
+            // After a longer time without a sample the window before the reduction is unknown.
             if now.since(pair[0].0) <= LATEST {
                 followed.falls.push((*now, threshold.into(), window.ssthresh));
             }
@@ -142,14 +142,15 @@ fn acknowledgement(now: Time, packets: f64, srtt: Span, info: &Info, new_round: 
     }
 }
 
-/// So many packets and a hundredth.
+/// The allowed difference: a number of packets plus 1 %.
 fn near(kernel: f64, rust: f64, packets: f64) -> bool {
     (kernel - rust).abs() <= packets + rust / 100.0
 }
 
 const LATE: f64 = 2.0;
 
-/// Between looks, which are due every 10 ms; whoever looks may have to wait for a processor.
+/// The longest time between samples, which are due every 10 ms; the sampling thread may have to wait for a
+/// processor.
 const LATEST: Span = Span::from_ms(20);
 
 /// Slow start's end takes recoveries of its own: what it overshot is not compared.
@@ -196,7 +197,8 @@ fn fhstcp_by_the_literal_rule() {
     holds("fhstcp", &[("c", "20/s"), ("factor_floor", "0")], &[("c", 20.0)], LATE);
 }
 
-/// Its steps double in each round once it is past the last maximum, which a look tells to a packet or two.
+/// Its steps double in each round beyond the last maximum, which a sample gives only to within one or two
+/// packets.
 #[test]
 fn bic() {
     holds("bic", &[], &[], 2.0 * LATE);
@@ -207,8 +209,8 @@ fn htcp() {
     holds("htcp", &[], &[], LATE);
 }
 
-/// It goes by single round-trip times, of which the kernel tells a mean: so it is held between the two rules
-/// that it chooses from.
+/// It reacts to single round-trip times, of which the kernel reports only a mean; so it must lie between the two
+/// rules that it chooses from.
 #[test]
 fn ghstcp_is_between_reno_and_highspeed() {
     if !common::is_root() {
@@ -228,8 +230,8 @@ fn ghstcp_is_between_reno_and_highspeed() {
     assert!(climbs > 0, "it never climbed");
 }
 
-/// It goes by single transit times, of which the kernel tells nothing: so it is held to what it is for, a
-/// shorter queue than Reno's with fewer packets lost, on the same path.
+/// It reacts to single transit times, which the kernel does not report; so its purpose is tested, a shorter queue
+/// than Reno's with fewer packets lost, on the same path.
 #[test]
 fn synctcp_keeps_the_queue_shorter_than_reno() {
     if !common::is_root() {

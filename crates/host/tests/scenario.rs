@@ -5,7 +5,7 @@ mod common;
 use fairhaul_experiment::{Record, Scenario, Source, TransferRow, read};
 use fairhaul_host::lab::plan::Twins;
 use fairhaul_host::lab::run_validity::Windows;
-use fairhaul_host::lab::{Answer, Mode, run};
+use fairhaul_host::lab::{Mode, RunResult, run};
 use fairhaul_units::{Span, Time};
 
 fn scenario(text: &str) -> Scenario {
@@ -13,10 +13,10 @@ fn scenario(text: &str) -> Scenario {
 }
 
 /// A run that counts, with its record.
-fn answer(scenario: &Scenario) -> Answer {
+fn answer(scenario: &Scenario) -> RunResult {
     common::until_it_counts(|| {
         let answer = run(scenario, &Twins::new()).expect("real hosts can do it");
-        let Answer { validity, .. } = &answer;
+        let RunResult { validity, .. } = &answer;
         eprintln!(
             "{}: {}",
             scenario.title,
@@ -63,7 +63,7 @@ fn two_round_trips_share_a_dumbbell() {
         controller = "cubic"
         "#,
     );
-    let Answer { record, validity } = answer(&scenario);
+    let RunResult { record, validity } = answer(&scenario);
     let goodputs = [goodput(&scenario, &record, 0), goodput(&scenario, &record, 1)];
     let sum = goodputs[0] + goodputs[1];
     eprintln!("{goodputs:?}");
@@ -91,8 +91,8 @@ fn two_round_trips_share_a_dumbbell() {
     assert!(record.transfers.iter().all(|row| row.end_s.is_nan()));
 }
 
-/// Over two links in a row one flow goes over both, and one over each: each link is full, and the long
-/// way gets less.
+/// Of two links in a row one flow crosses both, and one flow each of them: each link is full, and the long way
+/// gets less.
 #[test]
 fn a_parking_lot_is_full_on_both_links() {
     if !common::is_root() {
@@ -113,7 +113,7 @@ fn a_parking_lot_is_full_on_both_links() {
     let links = link("a", "b") + &link("b", "c");
     let flows = flow("long", "a", "c") + &flow("first", "a", "b") + &flow("second", "b", "c");
     let scenario = scenario(&[head, &nodes, &links, &flows].concat());
-    let Answer { record, validity } = answer(&scenario);
+    let RunResult { record, validity } = answer(&scenario);
     let goodputs: Vec<f64> = (0..3).map(|flow| goodput(&scenario, &record, flow)).collect();
     eprintln!("{goodputs:?}");
     // Of 1000 bytes on the wire, 948 are payload.
@@ -156,12 +156,12 @@ fn transfers_come_to_their_end() {
         "#,
     );
     let planned = fairhaul_experiment::plan(&scenario);
-    let Answer { record, .. } = answer(&scenario);
+    let RunResult { record, .. } = answer(&scenario);
     assert_eq!(record.transfers.len(), planned.len());
     let (short, shared): (Vec<&TransferRow>, Vec<&TransferRow>) =
         record.transfers.iter().partition(|row| row.flow == 0);
     assert!(short.len() > 40, "{}", short.len());
-    // Whoever begins one may have to wait for a processor: half of them have not.
+    // The thread that starts a transfer may have to wait for a processor; for half of the transfers it does not.
     let mut late: Vec<f64> =
         short.iter().zip(&planned).map(|(row, planned)| row.start_s - planned.start.as_secs()).collect();
     late.sort_by(f64::total_cmp);
@@ -198,7 +198,7 @@ fn a_gigabit_over_100_ms_is_filled() {
         initial_window = 10
         "#,
     );
-    let Answer { record, validity } = answer(&scenario);
+    let RunResult { record, validity } = answer(&scenario);
     assert_eq!(validity.mode, Mode::Fast);
     let goodput = goodput(&scenario, &record, 0);
     eprintln!("{:.1} Mbit/s", goodput / 1e6);
@@ -229,7 +229,7 @@ fn a_queue_that_marks_slows_a_sender_without_a_loss() {
         ecn = true
         "#,
     );
-    let Answer { record, validity } = answer(&scenario);
+    let RunResult { record, validity } = answer(&scenario);
     let sum = |of: fn(&fairhaul_experiment::LinkRow) -> u64| record.links[0].iter().map(of).sum::<u64>();
     let (marked, dropped) = (sum(|row| row.marked), sum(|row| row.dropped));
     assert!(marked > 2 && dropped == 0, "{marked} {dropped}");
@@ -239,7 +239,7 @@ fn a_queue_that_marks_slows_a_sender_without_a_loss() {
     assert_eq!(record.gauges[0].len(), record.grid.len() * scenario.links[0].queue.entry.gauges.len());
 }
 
-/// The router of XCP beside TCP meets TCP alone: its zombies tell how many flows there are, and that none asks.
+/// The router of XCP beside TCP carries only TCP: its zombie list counts the flows, none of which uses XCP.
 #[test]
 fn a_router_counts_real_flows() {
     if !common::is_root() {
@@ -263,7 +263,7 @@ fn a_router_counts_real_flows() {
         controller = "reno"
         "#,
     );
-    let Answer { record, validity } = answer(&scenario);
+    let RunResult { record, validity } = answer(&scenario);
     let names: Vec<&str> = scenario.links[0].queue.entry.gauges.iter().map(|gauge| gauge.name).collect();
     let late = record.grid.len() / 2;
     let mean = |name| {
@@ -277,9 +277,9 @@ fn a_router_counts_real_flows() {
     assert!(sum > 0.85 * 20e6, "{sum} {validity:?}");
 }
 
-/// What a sender knew as each packet came in is in the record: a recovery begins and ends at the packets that tell.
+/// The record has the state of a sender at each packet: a recovery begins and ends with the right packets.
 #[test]
-fn every_acknowledgement_tells() {
+fn every_acknowledgement_is_sampled() {
     if !common::is_root() {
         return;
     }
@@ -301,7 +301,7 @@ fn every_acknowledgement_tells() {
         delayed_ack = false
         "#,
     );
-    let Answer { record, validity } = answer(&scenario);
+    let RunResult { record, validity } = answer(&scenario);
     assert!(validity.valid && validity.windows == Windows::Packets { lost_samples: 0 }, "{validity:?}");
     // One round-trip sample for every packet that was acknowledged, of 8000 in 5 s.
     let samples: u64 = record.flows[0].iter().map(|row| row.rtt_samples).sum();
@@ -339,7 +339,7 @@ fn applications_write_in_their_own_time() {
         traffic = { kind = "onoff", rate = "8 Mbit/s", on = "100 ms", off = "100 ms" }
         "#,
     );
-    let Answer { record, .. } = answer(&scenario);
+    let RunResult { record, .. } = answer(&scenario);
     // 2500 packets of 1000 B in 5 s, of which 972 are payload; the last are still on their way.
     let sent: u64 = record.flows[0].iter().map(|row| row.sent).sum();
     assert!((2490..=2500).contains(&sent), "{sent}");

@@ -1,11 +1,11 @@
-//! Flow counters, tried on flows that send at random.
+//! Flow counters on packets of random flows.
 
 use fairhaul_path::count::estimated_flows;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// How many flows `counter` tells for each of `seeds`. `settings` are pairs of parameter and value as a
-/// person types them.
+/// The number of flows that `counter` estimates for each of `seeds`. `settings` are pairs of parameter and value
+/// as a person types them.
 #[pyfunction]
 pub fn count_flows(
     py: Python<'_>,

@@ -1,5 +1,4 @@
-//! A run that ends in a sentence: where anything panics, nothing is printed, and where it happened
-//! is added to what it said.
+//! Turns a panic into an error: nothing is printed, and its place is added to its message.
 
 use std::cell::{Cell, RefCell};
 use std::panic;
@@ -12,7 +11,7 @@ thread_local! {
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Does `work`, part of the run behind `control`; a panic becomes [`RunError::Broken`].
+/// Calls `work`, a part of the run of `control`; a panic becomes [`RunError::Broken`].
 pub fn watch<T>(control: &Control, work: impl FnOnce() -> Result<T, RunError>) -> Result<T, RunError> {
     listen();
     PLACE.set(None);
@@ -27,7 +26,7 @@ pub fn watch<T>(control: &Control, work: impl FnOnce() -> Result<T, RunError>) -
     })
 }
 
-/// Takes note of where a watched thread panics; all others speak as before.
+/// Records where a watched thread panics; panics of other threads are printed as usual.
 fn listen() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

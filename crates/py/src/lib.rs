@@ -1,6 +1,5 @@
-//! The module `fairhaul._core`: scenarios are read, runs are run, records become Arrow tables.
-//! Conversions only; what a number means is decided in `experiment`, `path` and `sim`, what is made of it
-//! in Python.
+//! The module `fairhaul._core`: scenarios are read, runs are run, records become Arrow tables. Conversions only;
+//! the meaning of a number is decided in `experiment`, `path` and `sim`, its use in Python.
 
 mod count;
 mod guard;

@@ -21,7 +21,7 @@ create_exception!(
 );
 create_exception!(fairhaul._core, Stopped, RunError, "A run was stopped on request.");
 
-/// One run of a scenario in virtual time.
+/// One run of a scenario in simulated time.
 #[pyclass(frozen, module = "fairhaul._core")]
 pub struct Run {
     question: Arc<Question>,
@@ -31,8 +31,8 @@ pub struct Run {
 
 #[pymethods]
 impl Run {
-    /// `trace`: the index of a flow whose packets are kept as evidence. `memory`: bytes that what is
-    /// outstanding may take.
+    /// `trace`: the index of a flow whose packets are recorded. `memory`: the limit of the memory for outstanding
+    /// work, bytes.
     #[new]
     #[pyo3(signature = (scenario, trace=None, memory=None))]
     fn new(scenario: &Scenario, trace: Option<u32>, memory: Option<u64>) -> PyResult<Run> {
@@ -52,13 +52,13 @@ impl Run {
         py.detach(|| self.outcome())
     }
 
-    /// Whether it was asked to stop.
+    /// Whether a stop was requested.
     #[getter]
     fn is_stopped(&self) -> bool {
         self.control.is_stopped()
     }
 
-    /// How far virtual time has come, in seconds.
+    /// How far simulated time has come, in seconds.
     #[getter]
     fn reached_s(&self) -> f64 {
         self.control.reached().as_secs()
@@ -87,7 +87,7 @@ impl Run {
         Python::attach(|py| Outcome::new(py, &record, tables, trace))
     }
 
-    /// The record, and the evidence per packet where it was asked for.
+    /// The record, and the packet trace if it was requested.
     fn answer(&self) -> Result<(Record, Option<PacketTrace>), Failure> {
         let Some(flow) = self.trace else {
             return Ok((fairhaul_sim::run(&self.question, &self.control)?, None));
@@ -106,7 +106,7 @@ impl Run {
     }
 }
 
-/// What another process has run of `scenario`: its record as JSON.
+/// Reads the record of a run of `scenario` in another process, which is JSON.
 #[pyfunction]
 pub fn received(py: Python<'_>, scenario: &Scenario, record: &[u8]) -> PyResult<Outcome> {
     let question = scenario.question();
@@ -121,10 +121,10 @@ pub fn received(py: Python<'_>, scenario: &Scenario, record: &[u8]) -> PyResult<
     Outcome::new(py, &record, tables, None)
 }
 
-/// What a run gave.
+/// The result of a run.
 #[pyclass(frozen, get_all, module = "fairhaul._core")]
 pub struct Outcome {
-    /// Which engine ran.
+    /// The engine of the run.
     engine: &'static str,
     /// Distinct data packets delivered in the whole run.
     packets: u64,
@@ -140,7 +140,7 @@ pub struct Outcome {
     event: Py<Table>,
     /// One row per packet of the traced flow and place; none without one.
     trace: Option<Py<Table>>,
-    /// Whether later packets were left out for their number.
+    /// Whether the trace is incomplete, because it reached its limit of packets.
     trace_is_full: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Scenarios for Python: read, described, given another seed; and what a scenario can say.
+//! Scenarios for Python: read, described, given another seed; and the catalogue of keys.
 
 use std::sync::Arc;
 
@@ -25,18 +25,18 @@ pub struct Scenario {
     /// What `[sweep]` set for this one: pairs of key and value, the value as TOML.
     #[pyo3(get)]
     variant: Vec<(String, String)>,
-    source: Arc<Source>,
+    source: Arc<ScenarioText>,
 }
 
-/// What scenarios were read from.
-struct Source {
+/// The text that scenarios were read from.
+struct ScenarioText {
     text: String,
     file: String,
     overrides: Vec<(String, String)>,
 }
 
 impl Scenario {
-    /// What an engine takes.
+    /// The input of an engine.
     pub fn question(&self) -> Arc<Question> {
         Arc::clone(&self.question)
     }
@@ -44,19 +44,19 @@ impl Scenario {
 
 #[pymethods]
 impl Scenario {
-    /// What a person calls it.
+    /// Its title.
     #[getter]
     fn title(&self) -> &str {
         &self.question.title
     }
 
-    /// What every random number of its run follows from.
+    /// The seed of all random numbers of its run.
     #[getter]
     fn seed(&self) -> u64 {
         self.question.seed
     }
 
-    /// How long its run lasts, in seconds of virtual time.
+    /// How long its run lasts, in seconds of simulated time.
     #[getter]
     fn duration_s(&self) -> f64 {
         self.question.duration.as_secs()
@@ -69,13 +69,13 @@ impl Scenario {
         Scenario { question: Arc::new(question), variant, source }
     }
 
-    /// What it was read from: the text, what the text is called, keys and values behind `--set`.
+    /// Its source: the text, the name of the text, and the keys and values of `--set`.
     fn source(&self) -> (&str, &str, Vec<(String, String)>) {
-        let Source { text, file, overrides } = &*self.source;
+        let ScenarioText { text, file, overrides } = &*self.source;
         (text, file, overrides.clone())
     }
 
-    /// What a run of it takes, before it begins: an estimate, by name.
+    /// An estimate of what a run of it needs, by name.
     fn estimate(&self) -> [(&'static str, f64); 7] {
         let CostEstimate { flows, transfers, rows, packets, waiting, least_bytes, seconds } =
             CostEstimate::of(&self.question);
@@ -96,8 +96,8 @@ impl Scenario {
     }
 }
 
-/// Reads the scenarios of a TOML text: one, or one for every combination of its `[sweep]`.
-/// `overrides` are pairs of key and value as a person types them behind `--set`.
+/// Reads the scenarios of a TOML text: one, or one for every combination of its `[sweep]`. `overrides` are pairs
+/// of key and value as for `--set`.
 #[pyfunction]
 pub fn read(
     py: Python<'_>,
@@ -109,7 +109,7 @@ pub fn read(
         let lines = mistakes.0.iter().map(ToString::to_string);
         PyTuple::new(py, lines).map_or_else(|error| error, |lines| ScenarioError::new_err(lines.unbind()))
     })?;
-    let source = Arc::new(Source { text: text.into(), file: file.into(), overrides });
+    let source = Arc::new(ScenarioText { text: text.into(), file: file.into(), overrides });
     let read = |question, variant| Scenario { question: Arc::new(question), variant, source: source.clone() };
     if study.sweep.is_empty() {
         return Ok(vec![read(study.base, Vec::new())]);
@@ -123,8 +123,8 @@ pub fn schema() -> String {
     fairhaul_experiment::schema()
 }
 
-/// The controllers, queues, flow counters, ways to recover and kinds of traffic, each with its keys, and a
-/// queue with its gauges.
+/// The controllers, queues, flow counters, loss recoveries and traffic models, each with its keys, and a queue
+/// with its gauges.
 #[pyfunction]
 pub fn catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let lists = [

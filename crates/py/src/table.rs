@@ -1,5 +1,5 @@
-//! The tables of a record, handed to Python without a copy through the Arrow PyCapsule interface,
-//! so that polars, pyarrow, duckdb and pandas take them as they are.
+//! The tables of a record, handed to Python without a copy through the Arrow PyCapsule interface, so that polars,
+//! pyarrow, duckdb and pandas can use them directly.
 
 use std::sync::Arc;
 
@@ -20,8 +20,7 @@ pub struct Table(RecordBatch);
 
 #[pymethods]
 impl Table {
-    /// The Arrow PyCapsule interface. The schema that a caller may ask for is only a wish, and is
-    /// not followed.
+    /// The Arrow PyCapsule interface. The schema that a caller may request is optional, and is ignored.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -31,7 +30,7 @@ impl Table {
         let _ = requested_schema;
         let batches = RecordBatchIterator::new([Ok(self.0.clone())], self.0.schema());
         let stream = FFI_ArrowArrayStream::new(Box::new(batches));
-        // Whoever takes the stream clears its `release`; dropping the capsule then frees nothing.
+        // The consumer of the stream clears its `release`; dropping the capsule then frees nothing.
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 
@@ -58,7 +57,7 @@ impl Columns {
         self
     }
 
-    /// Numbers that may be missing: what is not a number becomes null.
+    /// Numbers that may be missing: NaN becomes null.
     fn maybe(mut self, name: &'static str, values: impl Iterator<Item = f64>) -> Columns {
         let values: Float64Array = values.map(|x| (!x.is_nan()).then_some(x)).collect();
         self.0.push((name, true, Arc::new(values)));
@@ -131,8 +130,8 @@ pub fn tables(
     Ok(Some(Tables { flow_series, link_series, gauge, transfer, event }))
 }
 
-/// Turns the evidence of a traced flow into a table; `sack` reads as `from-to from-to`, where `to`
-/// is the first packet after a run.
+/// Turns the packet trace of a flow into a table; `sack` reads as `from-to from-to`, where `to` is the first
+/// packet after a run.
 pub fn packets(rows: &[PacketRow]) -> Result<Table, ArrowError> {
     let runs = |row: &PacketRow| {
         let runs: Vec<String> = row.blocks.iter().map(|(from, to)| format!("{from}-{to}")).collect();
@@ -228,7 +227,7 @@ fn gauge(scenario: &Scenario, record: &Record) -> Result<Table, ArrowError> {
         }
     }
     let number = |name| names.iter().position(|known| *known == name).unwrap_or(0);
-    // A column for each gauge of each link: where it stands among those of its link, and what it is.
+    // A column for each gauge of each link: its index among those of its link, and its name.
     let columns: Vec<(usize, usize, usize)> = (0..scenario.links.len())
         .flat_map(|link| (0..gauges(link).len()).map(move |at| (link, at)))
         .map(|(link, at)| (link, at, number(gauges(link)[at].name)))

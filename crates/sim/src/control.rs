@@ -26,12 +26,12 @@ impl Default for Control {
 }
 
 impl Control {
-    /// How far virtual time has come.
+    /// How far simulated time has come.
     pub fn reached(&self) -> Time {
         Time::from_ps(self.0.reached_ps.load(Ordering::Relaxed))
     }
 
-    /// Publishes how far virtual time has come; whether the run was asked to end.
+    /// Publishes how far simulated time has come; whether the run was asked to end.
     pub(crate) fn report_time(&self, now: Time) -> bool {
         self.0.reached_ps.store(now.as_ps(), Ordering::Relaxed);
         self.is_stopped()
@@ -64,14 +64,14 @@ pub enum RunError {
     Stopped,
     /// The outstanding packets take more memory than they may.
     Full {
-        /// How far virtual time had come.
+        /// How far simulated time had come.
         at: Time,
         /// What takes it.
         what: String,
     },
     /// An invariant broke: a fault of the engine.
     Broken {
-        /// How far virtual time had come.
+        /// How far simulated time had come.
         at: Time,
         /// Which invariant.
         what: String,

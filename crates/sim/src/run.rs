@@ -8,7 +8,7 @@ use crate::control::{Control, RunError};
 use crate::engine::Engine;
 use crate::packet_trace::PacketTrace;
 
-/// Runs `scenario` in virtual time. The same scenario gives the same record on every machine.
+/// Runs `scenario` in simulated time. The same scenario gives the same record on every machine.
 ///
 /// # Errors
 /// [`RunError::Stopped`] after [`Control::stop`]; [`RunError::Full`] where memory ran out, see

@@ -1,5 +1,5 @@
-//! Queues that drop or mark before they are full, at work: where they hold the queue of several
-//! flows, and what marks change about that.
+//! Queues that drop or mark before they are full: the length at which they keep the queue of several flows, and
+//! what marks change about that.
 
 mod support;
 
@@ -69,7 +69,8 @@ fn red_holds_the_mean_queue_of_eight_flows_between_its_thresholds() {
     assert!((34.0..40.0).contains(&queue), "{queue}");
     assert!(dropped > 50 && marked == 0);
     assert!(run.utilization(0) > 0.97, "{}", run.utilization(0));
-    // The gauges: an average is, on average, what it averages, here without the packet being sent; `max_p` stands.
+    // The gauges: an average is, on average, what it averages, here without the packet being sent; `max_p` is
+    // constant.
     let average = mean(&gauge(&run, 0));
     assert!((average - (queue - run.utilization(0))).abs() < 1.0, "{average} of {queue}");
     assert!(gauge(&run, 1).iter().all(|max_p| *max_p == 0.01));
@@ -111,8 +112,8 @@ fn pie_holds_the_mean_delay_near_15_ms() {
     println!("pie: delay {:.2} ms, dropped {dropped}, utilization {:.4}", delay * 1e3, run.utilization(0));
     assert!((0.012..0.018).contains(&delay), "{delay}");
     assert!(dropped > 50 && marked == 0);
-    // The gauges: none goes in the first 0.85 / p packets after a drop, and each with p from then on, so the
-    // share that goes is p / 1.85; and the delay is the one seen.
+    // The gauges: no packet is dropped within the first 0.85 / p packets after a drop, and each with p from then
+    // on, so the dropped share is p / 1.85; the delay is the measured one.
     let (p, seen) = (mean(&gauge(&run, 0)), mean(&gauge(&run, 1)));
     let share = dropped as f64 / counted(&run).0 as f64;
     println!("pie: p {p:.5} for a share of {share:.5}, delay {:.2} ms", seen * 1e3);
@@ -131,9 +132,10 @@ fn pie_marks_in_the_place_of_drops_where_flows_can_be_marked() {
 
 #[test]
 fn sred_holds_the_queue_of_eight_flows_at_the_step_where_it_drops_enough() {
-    // 150 packets and a queue of 67, a sixth of 400, are windows of 27, for which Reno wants a loss in 27^2 / 1.5 = 490 packets.
-    // With `flows = 16` the lower step drops (8 / 16)^2 x 0.0375, one in 107, and twice that with hits: more than enough, so the
-    // queue stands about where the step begins. With 256 even the upper step drops one in 6800 at most, and the queue is full.
+    // 150 packets and a queue of 67, a sixth of 400, are windows of 27, for which Reno wants a loss in 27^2 / 1.5
+    // = 490 packets. With `flows = 16` the lower step drops (8 / 16)^2 x 0.0375, one in 107, and twice that with
+    // hits: more than enough, so the queue stays near the beginning of the step. With 256 even the upper step
+    // drops one in 6800 at most, and the queue is full.
     let sred =
         |law: &str, flows: u32, ecn| eight(&format!(r#"kind = "sred", flows = {flows}, law = "{law}""#), ecn);
     for law in ["full", "simple"] {
@@ -186,7 +188,7 @@ fn codel_holds_the_mean_delay_near_5_ms() {
     assert!((0.003..0.008).contains(&delay), "{delay}");
     assert!(dropped > 50 && marked == 0);
     assert!(run.utilization(0) > 0.95, "{}", run.utilization(0));
-    // The gauges: now it drops and now it does not, and the count goes up by one with each drop.
+    // The gauges: the dropping state alternates, and the count grows by one with each drop.
     let (dropping, count) = (gauge(&run, 0), gauge(&run, 1));
     assert!(dropping.contains(&0.0) && dropping.contains(&1.0));
     assert!(dropping.iter().all(|on| *on == 0.0 || *on == 1.0));

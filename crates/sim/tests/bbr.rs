@@ -116,8 +116,8 @@ fn version_3_alone_fills_the_link_with_a_short_queue_and_probes_every_two_to_thr
     println!("used {:.4}, queue {:.1}", run.utilization(0), mean(&backlog(&run)));
     assert!(run.utilization(0) > 0.95 && mean(&backlog(&run)) < 15.0);
     assert_eq!(dropped(&run), 0.0);
-    // Refill takes a round. 63 rounds of 41 ms are 2.6 s, and a probe of the round trip in between
-    // begins the wait anew.
+    // Refill takes a round. 63 rounds of 41 ms are 2.6 s, and a probe of the round trip in between restarts the
+    // wait.
     within(0.1, 0.041, median(lasting(&run, 6.0)), "refill");
     let probes = apart(&run, 6.0);
     assert!(probes.iter().all(|s| (2.0..6.0).contains(s)), "{probes:?}");
@@ -136,7 +136,7 @@ fn two_flows_of_bbr_share_evenly() {
     }
 }
 
-/// Samples of what the application limits are no news of the path, so that it is never held back.
+/// Samples that the application limits do not lower the estimate, so that the flow is never slowed down by them.
 #[test]
 fn an_application_that_sends_little_gets_it_through_at_once() {
     let run = run_text(
@@ -149,8 +149,8 @@ fn an_application_that_sends_little_gets_it_through_at_once() {
     assert!(mean(&backlog(&run)) < 0.2 && run.events("timeout").is_empty());
 }
 
-/// 1000 packets a second. Thirty in a row are lost: what is sent again is spaced as all else, by
-/// 0.8 ms where a quarter faster, but for the round in which the rate was overestimated.
+/// 1000 packets a second. Thirty in a row are lost: retransmissions are spaced as all other packets, by 0.8 ms
+/// when it sends a quarter faster, except for the round in which the rate was overestimated.
 #[test]
 fn what_is_sent_again_is_paced_too() {
     for kind in ["bbr", "bbr3"] {

@@ -53,7 +53,7 @@ fn the_queue_of_a_paced_flow_is_as_long_as_its_bursts() {
 }
 
 #[test]
-fn a_burst_is_at_most_a_third_of_the_window_and_never_more_than_asked() {
+fn a_burst_is_at_most_a_third_of_the_window_and_at_most_the_configured_size() {
     for (window, offload, burst) in [(60.0, 16, 16), (30.0, 16, 10), (6.0, 16, 2), (5.0, 16, 1), (2.0, 16, 1)]
     {
         let config = SenderConfig {

@@ -1,4 +1,4 @@
-//! A run ends when it is asked to, whatever it is at, and when what is outstanding outgrows its memory.
+//! A run ends on request, whatever it is doing, and when outstanding packets exceed the memory limit.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ fn dumbbell(duration: &str, bottleneck: &str, flows: &str) -> Scenario {
     scenario(&format!("duration = \"{duration}\"\n[bottleneck]\n{bottleneck}\n{flows}"))
 }
 
-/// How long a run goes on that is asked to stop after `begun`; the machine may be busy.
+/// How long a run continues after a request to stop at `begun`; the machine may be busy.
 fn stops(scenario: &Scenario, begun: Duration) {
     let control = Control::default();
     let (ended, took) = std::thread::scope(|scope| {

@@ -1,13 +1,12 @@
-//! Controllers that watch the delay, in the engine: the start that the paper of Sync-TCP shows, the
-//! way back that fools who measures round trips, and clocks that are not one.
+//! Controllers that measure delay, in the engine: the start of Sync-TCP as in its paper, a loaded reverse path,
+//! which misleads controllers that measure round trips, and clocks that differ.
 
 mod support;
 
 use support::{Run, run_text};
 
-/// Three links of `mbps` and 10 ms each between source and destination, with buffers of 50 packets
-/// of 1500 B, and a window of at most the path: the set-up of [SYNC-TCP, Table 1] as far as it is
-/// told.
+/// Three links of `mbps` and 10 ms each between source and destination, with buffers of 50 packets of 1500 B, and
+/// a window of at most the path: the set-up of [SYNC-TCP, Table 1] as far as it is known.
 fn chain(controller: &str, mbps: u32, most: u32, seconds: u32) -> Run {
     let link = |from: &str, to: &str| {
         format!(
@@ -25,7 +24,7 @@ fn chain(controller: &str, mbps: u32, most: u32, seconds: u32) -> Run {
     ))
 }
 
-/// When the window was at `packets` for a whole bin, seconds; infinite where it never was.
+/// When the window was at `packets` for a whole bin, seconds; infinite if it never was.
 fn reached(run: &Run, packets: f64) -> f64 {
     let rows = run.record.flows[0].iter();
     let bin = rows.enumerate().find(|(_, row)| row.cwnd_packets >= packets - 0.01).map(|(bin, _)| bin);
@@ -62,8 +61,8 @@ fn at_high_speed_the_modified_is_there_before_the_original_and_both_before_reno(
     }
 }
 
-/// A flow of at most 700 of the 750 packets of its path, after a slow start to 100, alone or where
-/// datagrams fill the way back.
+/// A flow of at most 700 of the 750 packets of its path, after a slow start to 100, alone or with datagrams that
+/// fill the reverse path.
 fn beside(controller: &str, crowded: bool) -> Run {
     let datagrams = "[[flow]]\nname = \"back\"\nrole = \"background\"\ndirection = \"reverse\"\nrtt = \"60 ms\"\n\
                      start = \"2 s\"\ntraffic = { kind = \"cbr\", rate = \"100 Mbit/s\" }\n";
@@ -92,7 +91,7 @@ fn mean(run: &Run, of: impl Fn(&fairhaul_experiment::FlowRow) -> f64) -> f64 {
 }
 
 #[test]
-fn a_crowded_way_back_fools_who_measures_round_trips() {
+fn a_loaded_reverse_path_misleads_controllers_that_measure_round_trips() {
     let figures = |controller: &str| {
         [false, true].map(|crowded| {
             let run = beside(controller, crowded);
@@ -137,7 +136,7 @@ fn an_offset_of_the_clock_changes_nothing() {
 
 /// Without a queue that empties 100 ppm are 10 ms more in 100 s, which is read as congestion.
 #[test]
-fn a_clock_that_gains_starves_its_flow_unless_the_drift_is_taken_out() {
+fn a_fast_receiver_clock_starves_its_flow_unless_the_drift_is_removed() {
     let goodput = |ppm: f64, deskew: bool| {
         let run = clocked(&format!("clock_drift = {ppm:.1}"), 600, deskew);
         let rows = &run.record.flows[0];
@@ -164,8 +163,8 @@ fn scenario_1(controller: &str) -> Run {
 }
 
 /// [GHSTCP]: utilisation above 90 %, and fairer than HighSpeed TCP. That the refined rule switches less than
-/// the original is not seen here: 1.19 ±0.20 and 1.26 ±0.18 a second in six seeds. It was, by a third, while a
-/// round lacked the packet that its first acknowledgement released, so that the extra packet of a growing
+/// the original is not observed here: 1.19 ±0.20 and 1.26 ±0.18 a second in six seeds. It was, by a third, while
+/// a round lacked the packet that its first acknowledgement released, so that the extra packet of a growing
 /// window moved through the rounds and turned the trend that the original reads.
 #[test]
 fn gentle_is_fairer_than_highspeed() {

@@ -15,7 +15,8 @@ fn capable(cwnd: f64) -> SenderConfig {
     SenderConfig { ecn: Ecn::Capable, initial_window: cwnd, initial_ssthresh: cwnd, ..config }
 }
 
-/// A window of 10 in rounds of 100 ms, 1 ms between packets, of which a queue marks those numbers.
+/// A window of 10 in rounds of 100 ms, 1 ms between packets, of which a queue marks the packets with these
+/// numbers.
 fn marking(marked: &'static [u64], lost: &'static [u64]) -> Pipe {
     let fate = move |data: &Data, tries: u32| tries == 1 && !data.opens && lost.contains(&data.number);
     let mut pipe = Pipe::new(capable(10.0), Span::from_ms(100), Span::from_ms(1), fate);
@@ -30,14 +31,15 @@ fn windows(pipe: &Pipe) -> Vec<Outcome> {
 
 #[test]
 fn marks_of_one_window_give_one_reduction_and_nothing_is_sent_again() {
-    // 0 to 9 are outstanding when the echo of packet 0 comes back: those of 3 and 9 are not news.
+    // 0 to 9 are outstanding when the echo of packet 0 comes back: the echoes of 3 and 9 cause no further
+    // reduction.
     let pipe = marking(&[0, 3, 9], &[]);
     assert_eq!(windows(&pipe), [Outcome::Marked]);
     assert_eq!((pipe.reductions(), pipe.resent()), (0, 0));
 }
 
 #[test]
-fn a_reduction_is_said_by_the_first_new_packet_and_a_mark_on_that_is_another() {
+fn the_first_new_packet_carries_cwr_and_a_mark_on_it_reduces_again() {
     let pipe = marking(&[3], &[]);
     let said: Vec<u64> = pipe.sent.iter().filter(|(_, data)| data.cwr).map(|(_, d)| d.number).collect();
     // 3 more have left for packets 0 to 2 when the echo of packet 3 comes.
@@ -52,7 +54,7 @@ fn a_reduction_is_said_by_the_first_new_packet_and_a_mark_on_that_is_another() {
 }
 
 #[test]
-fn the_echo_ends_with_the_packet_that_says_so_and_the_window_stands_until_then() {
+fn the_echo_ends_with_cwr_and_the_window_is_constant_until_then() {
     let pipe = marking(&[3], &[]);
     let echoed: Vec<u64> = pipe.acked.iter().filter(|ack| ack.1.ece).map(|ack| ack.1.next).collect();
     assert_eq!(echoed, (4..=13).collect::<Vec<_>>());
@@ -64,7 +66,7 @@ fn the_echo_ends_with_the_packet_that_says_so_and_the_window_stands_until_then()
 }
 
 #[test]
-fn a_loss_among_what_a_mark_reduced_for_is_mended_without_another_reduction() {
+fn a_loss_in_a_window_reduced_for_a_mark_is_repaired_without_another_reduction() {
     let pipe = marking(&[0], &[5]);
     assert_eq!(windows(&pipe), [Outcome::Marked, Outcome::Recovered]);
     assert_eq!((pipe.resent(), pipe.timeouts()), (1, 0));
@@ -90,7 +92,7 @@ fn what_is_sent_again_and_what_opens_cannot_be_marked() {
             assert_eq!(data.ecn, wanted, "{data:?}");
             assert!(!data.cwr || wanted == Ecn::Capable, "{data:?}");
         }
-        // Each reduction, and each timeout but repeated ones, is told once.
+        // Each reduction, and each timeout except repeated ones, is reported once.
         assert!(pipe.sent.iter().any(|(_, data)| data.cwr));
     }
 }
@@ -177,7 +179,7 @@ fn a_mark_without_capable_flows_and_capable_flows_without_a_mark_change_nothing(
     let marks = shared("capacity = \"100 packets\", mark = \"50 packets\"", [false; 2], 2).record;
     let capable = shared("capacity = \"100 packets\"", [true; 2], 2).record;
     for other in [marks, capable] {
-        // Where there was no sample a mean is no number, which does not equal itself.
+        // Without a sample a mean is NaN, which does not equal itself.
         assert_eq!(format!("{other:?}"), format!("{plain:?}"));
     }
 }

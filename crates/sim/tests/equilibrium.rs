@@ -1,4 +1,4 @@
-//! Controllers that watch the delay or the rate, against what their rules come to rest at.
+//! Controllers that measure delay or rate, compared with the equilibria of their rules.
 
 mod support;
 

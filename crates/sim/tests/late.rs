@@ -1,4 +1,4 @@
-//! Undo: what was done for packets that were merely late is taken back, and for lost ones never.
+//! Undo: reductions for packets that were only late are undone, reductions for lost packets never.
 
 mod support;
 mod wire;

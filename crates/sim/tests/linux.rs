@@ -23,7 +23,7 @@ fn linux(window: f64) -> SenderConfig {
     }
 }
 
-/// A pipe of 100 ms that loses the packets of those numbers so many times each.
+/// A path of 100 ms that loses the packets with these numbers, each the given number of times.
 fn losing(config: SenderConfig, lost: impl Fn(u64) -> u32 + 'static) -> Pipe {
     let fate = move |data: &Data, tries: u32| !data.opens && tries <= lost(data.number);
     Pipe::new(config, Span::from_ms(100), Span::from_ms(1), fate)
@@ -157,7 +157,7 @@ fn of_a_single_packet_the_probe_takes_the_place_of_the_timeout() {
     assert_eq!((pipe.timeouts(), pipe.reductions(), pipe.sender.window().cwnd), (0, 1, 5.0));
 }
 
-/// The same where the probe is lost, too: the timeout follows 100 + 200 ms after it.
+/// The same if the probe is lost, too: the timeout follows 100 + 200 ms after it.
 #[test]
 fn the_timeout_follows_the_probe_by_a_whole_timeout() {
     let mut pipe = single(|number| if number == 1 { 2 } else { 0 });
@@ -171,7 +171,7 @@ fn the_timeout_follows_the_probe_by_a_whole_timeout() {
 /// Of 20 packets the last is lost: one is outstanding, so 50 ms for an acknowledgement that may be held
 /// come on top of two round trips, where the timeout leaves as much time.
 #[test]
-fn of_a_single_packet_a_probe_waits_for_an_acknowledgement_that_may_be_held() {
+fn with_one_packet_in_flight_a_probe_waits_for_a_delayed_acknowledgement() {
     let tail = SenderConfig { size: Some(20 * 960), min_rto: Span::from_ms(50), ..linux(20.0) };
     let mut pipe = losing(tail, |number| u32::from(number == 19));
     pipe.run(at(5000));
@@ -215,7 +215,7 @@ fn that_the_window_stopped_the_sender_is_remembered_for_a_window_of_data() {
     assert_eq!((pipe.acked.len(), pipe.sender.window().cwnd), (1 + 26, cwnd));
 }
 
-/// A sender on a path of 100 ms that is told what a test wants.
+/// A sender on a path of 100 ms that gets the acknowledgements of a test.
 struct Direct {
     sender: Sender<Builtin>,
     now: Time,
@@ -279,10 +279,10 @@ fn marked_in_slow_start() -> SenderConfig {
     SenderConfig { ecn: Ecn::Capable, initial_ssthresh: f64::INFINITY, ..linux(10.0) }
 }
 
-/// Each acknowledgement says that a mark was seen. What left, and the window after it, as Linux 6.18 had
-/// them for the same acknowledgements over a TUN device: of D delivered ceil(D x 5 / 10) leave until 5 are
-/// in flight, then what is delivered; the eleventh acknowledges what left after the first, and reduces
-/// again, from 5 to 2: ceil(D x 2 / 5). A window that fell at once would send nothing for the first five.
+/// Each acknowledgement echoes a mark. What left, and the window after it, as Linux 6.18 had them for the same
+/// acknowledgements over a TUN device: of D delivered ceil(D x 5 / 10) leave until 5 are in flight, then what is
+/// delivered; the eleventh acknowledges what left after the first, and reduces again, from 5 to 2: ceil(D x 2 /
+/// 5). A window that fell at once would send nothing for the first five.
 #[test]
 fn the_echo_of_a_mark_reduces_the_window_in_proportion() {
     let mut direct = Direct::new("reno", marked_in_slow_start(), 40);
@@ -299,10 +299,10 @@ fn the_echo_of_a_mark_reduces_the_window_in_proportion() {
     assert_eq!(trace, kernel.concat());
 }
 
-/// packetdrill's cwnd-moderation-ecn-enter-cwr: 4 packets of a window of 10, and the first acknowledgement
-/// says that a mark was seen. 3 are in flight, the threshold is 7: one for the one delivered, and one more
-/// since the cumulative acknowledgement moved: 5, as Linux 6.18 has it. The script says 4, which was so
-/// until 5.14 no longer made that one more depend on a retransmission.
+/// packetdrill's cwnd-moderation-ecn-enter-cwr: 4 packets of a window of 10, and the first acknowledgement echoes
+/// a mark. 3 are in flight, the threshold is 7: one for the one delivered, and one more since the cumulative
+/// acknowledgement moved: 5, as Linux 6.18 has it. The script says 4, which was so until 5.14 no longer made that
+/// one more depend on a retransmission.
 #[test]
 fn an_echo_with_little_in_flight_leaves_what_is_in_flight_and_two() {
     let mut direct = Direct::new("cubic", marked_in_slow_start(), 4);
@@ -325,7 +325,7 @@ fn an_echo_with_little_in_flight_leaves_what_is_in_flight_and_two() {
 /// 0 to 4 are acknowledged, 5 to 9 are in flight at a threshold of 5, and the overtaken one reports 6 to 9: 5
 /// leaves again, and four new ones.
 #[test]
-fn what_an_overtaken_acknowledgement_reports_counts() {
+fn sack_blocks_of_an_overtaken_acknowledgement_count() {
     for recovery in [Recovery::Sack, Recovery::SackPrr, Recovery::Rack] {
         let mut direct = Direct::new("reno", SenderConfig { recovery, ..linux(10.0) }, 10);
         assert!(direct.after(100, direct.ack(3, &[])).is_empty());
@@ -340,7 +340,7 @@ fn what_an_overtaken_acknowledgement_reports_counts() {
     assert_eq!(direct.after(1, direct.ack(4, &[(6, 10)])), [5, 10, 11, 12, 13]);
 }
 
-/// RFC 6937 speaks of fast recovery only: with `prr = true` alone a mark reduces at once.
+/// RFC 6937 covers fast recovery only: with `prr = true` alone a mark reduces at once.
 #[test]
 fn without_the_rules_of_linux_a_mark_reduces_at_once() {
     let config = SenderConfig { recovery: Recovery::SackPrr, ..marked_in_slow_start() };

@@ -132,8 +132,8 @@ fn first_slow_start(slow_start: &str, capacity: &str) -> (u64, f64) {
     (lost, threshold.unwrap_or(f64::INFINITY))
 }
 
-/// Standard slow start is told of the first loss when a round has doubled what filled path and
-/// queue: it loses as much as both hold.
+/// Standard slow start detects the first loss when a round has doubled the window that filled path and queue: it
+/// loses as many packets as both hold.
 #[test]
 fn standard_slow_start_loses_what_path_and_queue_hold() {
     for (capacity, wanted) in [("1 bdp", 750.0), ("2 bdp", 1125.0), ("4 bdp", 1875.0), ("8 bdp", 3375.0)] {

@@ -1,4 +1,4 @@
-//! One transfer over several connections, held against what can be worked out by hand.
+//! One transfer over several connections, compared with results worked out by hand.
 
 mod support;
 

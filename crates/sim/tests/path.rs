@@ -1,4 +1,4 @@
-//! What links do to packets, seen from the ends: each impairment against its law.
+//! The effects of links on packets, measured at the ends: each impairment is compared with its law.
 
 mod support;
 
@@ -38,7 +38,7 @@ fn rtt_mean_s(run: &Run) -> f64 {
 }
 
 #[test]
-fn a_link_that_loses_in_bursts_loses_as_often_as_its_chain_says() {
+fn burst_losses_occur_at_the_rate_of_their_markov_chain() {
     // 0.002 / (0.002 + 0.198) = 0.01.
     let run = alone("loss = { good_to_bad = 0.002, bad_to_good = 0.198 }", 20, "sack");
     let (lost, sent) = (total(&run, |row| row.lost), total(&run, |row| row.sent));
@@ -72,7 +72,7 @@ fn jitter_that_keeps_the_order_retransmits_nothing_and_jitter_that_does_not_does
 }
 
 #[test]
-fn a_packet_overtaken_by_two_is_no_loss_and_one_overtaken_by_twenty_is() {
+fn a_packet_overtaken_by_two_counts_as_reordered_and_by_twenty_as_lost() {
     // Packets leave 0.1 ms apart. Held for 0.25 ms, a packet makes two duplicate acknowledgements: one too few.
     for recovery in ["sack", "newreno", "reno"] {
         let little = alone("reorder = { probability = 0.001, delay = \"0.25 ms\" }", 50, recovery);
@@ -88,7 +88,7 @@ fn of_what_a_link_doubles_the_receiver_gets_one_copy_more_and_the_goodput_stays(
     let run = alone("duplicate = 0.1", 50, "sack");
     let (sent, payload) = (total(&run, |row| row.sent), 960.0);
     let delivered = total(&run, |row| row.delivered_bytes) / payload;
-    // All that was sent arrives but what is on its way at the end, at most 50 packets and their copies.
+    // All packets arrive except those in flight at the end, at most 50 packets and their copies.
     let sigma = (0.1 * 0.9 * sent).sqrt();
     assert!((delivered - 1.1 * sent).abs() < 3.0 * sigma + 55.0, "{delivered} of {sent}");
     assert!((total(&run, |row| row.goodput_bytes) / payload - sent).abs() <= 50.0);
@@ -96,7 +96,7 @@ fn of_what_a_link_doubles_the_receiver_gets_one_copy_more_and_the_goodput_stays(
 }
 
 #[test]
-fn through_a_policer_goes_no_more_than_its_rate_and_its_burst() {
+fn a_policer_passes_at_most_its_rate_and_its_burst() {
     let run = alone("policer = { rate = \"8 Mbit/s\", burst = \"50 kB\" }", 1000, "sack");
     let delivered = total(&run, |row| row.delivered_bytes) / 960.0;
     // 40 s x 1000 packets/s + 50.

@@ -14,7 +14,7 @@ fn record(scenario: &Scenario) -> Record {
     run(scenario, &Control::default()).expect("the run ends")
 }
 
-/// Every bin holds its own, so every window does.
+/// Every bin counts its own packets, so every window does.
 fn check(scenario: &Scenario) -> Record {
     let record = record(scenario);
     let slowest = scenario.bottlenecks();

@@ -42,7 +42,7 @@ fn slow_link(capacity: u64) -> Stretch {
     Stretch::new(8000, Span::from_ms(5), Capacity::Packets(capacity))
 }
 
-/// Draws `count` recipes, or as many as `PROPTEST_CASES` says where that is more.
+/// Draws `count` recipes, or `PROPTEST_CASES` if that is more.
 fn cases(count: u32, seed: u8, recipes: impl Strategy<Value = Recipe>) {
     let count = count.max(Config::default().cases);
     let config =
@@ -114,8 +114,8 @@ fn a_router_that_answers_for_a_cloud_agrees() {
 }
 
 #[test]
-fn an_acknowledgement_held_until_the_very_arrival_of_the_next_packet_agrees() {
-    // Packets arrive 1 ms apart, and an acknowledgement is held for 1 ms.
+fn an_acknowledgement_delayed_until_the_arrival_of_the_next_packet_agrees() {
+    // Packets arrive 1 ms apart, and an acknowledgement is delayed by 1 ms.
     let leg = Leg { delayed_ack: Some(Hold::For(Span::from_ms(1))), ..Leg::plain() };
     let meets = same(&Recipe::dumbbell(slow_link(30), vec![leg.clone(), leg.clone()], 3));
     let alone = same(&Recipe::dumbbell(slow_link(30), vec![leg], 3));
@@ -145,7 +145,7 @@ fn more_than_a_thousand_flows_agree_in_their_totals() {
 }
 
 #[test]
-fn another_seed_a_longer_delay_or_a_smaller_queue_is_told_apart() {
+fn another_seed_a_longer_delay_or_a_smaller_queue_changes_the_record() {
     let leg = Leg { overhead: Span::from_us(100), ..Leg::plain() };
     let recipe = Recipe::dumbbell(slow_link(20), vec![leg.clone(), leg], 2);
     let plain = reference::run(&recipe.cook());

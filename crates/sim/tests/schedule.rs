@@ -25,7 +25,7 @@ fn datagrams(rate: &str, seconds: u32, link: &str) -> Run {
     ))
 }
 
-/// A Reno flow that keeps `window` packets on the way, over 8 Mbit/s and 10 ms.
+/// A Reno flow that keeps `window` packets in flight, over 8 Mbit/s and 10 ms.
 fn window(window: u32, seconds: u32, link: &str) -> Run {
     run_text(&format!(
         r#"
@@ -69,7 +69,7 @@ fn sent(run: &Run, from_s: f64, to_s: f64) -> f64 {
 
 #[test]
 fn half_the_rate_doubles_the_delay_of_a_full_window() {
-    // 100 packets on the way: at 1 ms a packet a round trip of 100 ms, at 2 ms one of 200 ms.
+    // 100 packets in flight: at 1 ms a packet a round trip of 100 ms, at 2 ms one of 200 ms.
     let run = window(100, 20, "schedule = [{ at = \"10 s\", rate = \"4 Mbit/s\" }]");
     assert!((rtt_s(&run, 5.0, 9.9) - 0.1).abs() < 1e-6, "{}", rtt_s(&run, 5.0, 9.9));
     assert!((rtt_s(&run, 12.0, 19.9) - 0.2).abs() < 1e-6, "{}", rtt_s(&run, 12.0, 19.9));
@@ -113,14 +113,14 @@ fn a_longer_delay_is_in_the_round_trip_twice_and_a_shorter_one_lets_packets_over
     let first = rtt_s(&run, 1.0, 3.9);
     assert!((rtt_s(&run, 4.2, 7.9) - first - 0.03).abs() < 1e-9);
     assert!((first - rtt_s(&run, 8.2, 11.9) - 0.01).abs() < 1e-9);
-    // 20 packets on the way in 1 ms each: those of the shorter way pass up to 20 of the longer one.
+    // 20 packets in flight, 1 ms apart: packets on the shorter path overtake up to 20 on the longer one.
     let many = window(40, 12, steps);
     assert!(total(&many, 8.0, 8.2, |row| row.retransmitted as f64) > 0.0);
     assert_eq!(total(&many, 0.0, 8.0, |row| row.retransmitted as f64), 0.0);
 }
 
 #[test]
-fn loss_begins_and_ends_as_it_is_told_to() {
+fn loss_begins_and_ends_as_scheduled() {
     let run = datagrams(
         "4 Mbit/s",
         12,

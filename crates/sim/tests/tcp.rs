@@ -1,4 +1,4 @@
-//! What TCP's sender does with what it is told, by the letter of the RFCs.
+//! The reactions of TCP's sender to acknowledgements, by the letter of the RFCs.
 
 mod wire;
 

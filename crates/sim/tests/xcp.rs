@@ -4,7 +4,7 @@ mod support;
 
 use support::{Run, run_text, within};
 
-/// So many flows of the given round trips behind one XCP router.
+/// A number of flows of each of the given round-trip times behind one XCP router.
 fn share(rate: &str, duration_s: u64, flows: &[(u64, &str)], more: &str) -> Run {
     let flows: String = flows
         .iter()
@@ -66,7 +66,7 @@ fn rounds(run: &Run, flow: usize, rtt: f64, from: f64, rate: f64) -> Vec<f64> {
 
 #[test]
 fn a_free_link_fills_in_five_round_trips() {
-    // An interval hands out 0.4 of what is spare: 0.6^4.5 = 0.1 [XCP]. The handshake takes the first.
+    // An interval assigns 0.4 of the spare capacity: 0.6^4.5 = 0.1 [XCP]. The handshake takes the first.
     let run = share("100 Mbit/s", 5, &[(100, "0 s")], "");
     let filled = rounds(&run, 0, 0.1, 0.15, 1e8);
     println!("{filled:.3?}");
@@ -82,14 +82,14 @@ fn unfairness_shrinks_by_a_tenth_in_a_round_trip() {
     let rates = [0, 1].map(|flow| rounds(&run, flow, 0.1, 5.15, 1e8));
     let apart: Vec<f64> = rates[0].iter().zip(&rates[1]).map(|(first, second)| first - second).collect();
     println!("{apart:.3?}");
-    // A rounded window makes single rounds differ by a packet in ten: the sum over 40 rounds is
-    // 10 (1 - 0.9^40), and half of the difference is gone after ln 2 / 0.105 = 6.6.
+    // A rounded window makes single rounds differ by a packet in ten: the sum over 40 rounds is 10 (1 - 0.9^40),
+    // and half of the difference has disappeared after ln 2 / 0.105 = 6.6.
     within(0.1, 9.85, apart.iter().sum(), "sum of differences");
     let half = apart.iter().position(|apart| *apart < 0.5).expect("it shrinks");
     assert!((5..=8).contains(&half), "{half}");
 }
 
-/// A link of 100 Mbit/s before one of 20 Mbit/s. One flow takes the first, and so many both.
+/// A link of 100 Mbit/s before one of 20 Mbit/s. One flow crosses the first link, the others both.
 fn limited_elsewhere(both: u32) -> Run {
     let link = |from: u32, rate: u32| {
         format!(
@@ -124,7 +124,7 @@ fn a_link_whose_flows_are_limited_elsewhere_stays_under_used() {
 }
 
 #[test]
-fn it_is_stable_where_the_source_says_and_not_far_beyond() {
+fn it_is_stable_within_the_bounds_of_the_source_and_not_far_beyond() {
     // Stable for alpha below pi / (4 sqrt 2) = 0.555 with beta = alpha^2 sqrt 2 [XCP].
     let at = |alpha: f64| {
         let gains = format!(", alpha = {alpha}, beta = {:.4}", alpha * alpha * libm::sqrt(2.0));
@@ -193,7 +193,7 @@ fn chain(links: &[(u32, u32, &str)], duration_s: u64, warmup_s: u64, more: &str)
 
 /// Two flows over an XCP router of 10 Mbit/s that carries 50 from 5 s on, 10 again from 12 s on. Their
 /// acknowledgements meet `back` Mbit/s of datagrams before a link of 60 Mbit/s.
-fn way_back_full(variant: &str, back: u32) -> Run {
+fn with_full_reverse_path(variant: &str, back: u32) -> Run {
     let changes = "[{ at = \"5 s\", rate = \"50 Mbit/s\" }, { at = \"12 s\", rate = \"10 Mbit/s\" }]";
     let first = format!("queue = {{ kind = \"xcp\", capacity = \"600 packets\" }}\nschedule = {changes}");
     let links =
@@ -232,7 +232,7 @@ fn delivered(run: &Run, flows: usize, from: f64, to: f64) -> f64 {
 #[test]
 fn lost_acknowledgements_take_answers_with_them_unless_these_are_summed() {
     let figures = [("spec", 1), ("spec", 120), ("xcp-r", 120)].map(|(variant, back)| {
-        let run = way_back_full(variant, back);
+        let run = with_full_reverse_path(variant, back);
         let rows = &run.record.links[3];
         let lost = rows.iter().map(|row| row.dropped).sum::<u64>() as f64
             / rows.iter().map(|row| row.arrived).sum::<u64>() as f64;
@@ -246,7 +246,7 @@ fn lost_acknowledgements_take_answers_with_them_unless_these_are_summed() {
         (filled, strain(&run, 0))
     });
     let [(whole, _), (plain, _), (summed, _)] = figures.map(|figures| (figures.0[0], figures.1));
-    // With half of the answers lost the link fills by 0.2 and not by 0.4 of what is spare in a round.
+    // With half of the feedback lost the link fills by 0.2 instead of 0.4 of the spare capacity per round.
     assert!(whole > 0.72 && plain < 0.9 * whole);
     within(0.06, whole, summed, "filled in a second, with and without half of the acknowledgements");
     // The queue at the fall of the rate is the same with all three: what is in flight then.

@@ -4,8 +4,8 @@ mod support;
 
 use support::{Run, run_text};
 
-/// So many flows of XCP and of `other`, which start within a second, for `duration` seconds. Reno recovers
-/// as the paper's TCP does, the others with SACK.
+/// A number of flows of XCP and of `other`, which start within a second, for `duration` seconds. Reno recovers as
+/// the paper's TCP does, the others with SACK.
 fn beside(queue: &str, rtt_ms: u32, asking: u32, others: u32, other: &str, duration: u32) -> Run {
     let recovery = if other == "reno" { "newreno" } else { "sack" };
     run_text(&format!(

@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_choice_is_gathered_over_its_lines_and_a_stale_page_is_told() {
+    fn a_choice_may_span_lines_and_an_outdated_page_is_reported() {
         let code =
             "fn f() {\n    // Unclear in [RFC 1, 2]: whether\n    // or not. Not.\n    let x = 1;\n}\n";
         let mut files = vec![("crates/cc/src/a.rs", code)];

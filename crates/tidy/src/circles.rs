@@ -17,19 +17,19 @@ const KNOWN: [(&str, &[&str]); 1] = [("fuzz", &["keys", "value"])];
 const MOST_STEPS: usize = 8;
 
 /// The parts of a path: of a module, or of what is imported.
-type Path = Vec<String>;
+type ModulePath = Vec<String>;
 
 /// The modules of a crate, and what each imports.
-type Modules = BTreeMap<Path, Vec<Import>>;
+type Modules = BTreeMap<ModulePath, Vec<Import>>;
 
 /// The modules that each module imports.
-type Graph = BTreeMap<Path, BTreeSet<Path>>;
+type Graph = BTreeMap<ModulePath, BTreeSet<ModulePath>>;
 
 /// One name that a module imports.
 #[derive(Debug, PartialEq)]
 struct Import {
     public: bool,
-    path: Path,
+    path: ModulePath,
     /// Its name in the importing module.
     name: String,
 }
@@ -76,7 +76,7 @@ fn crates(tree: &Tree) -> BTreeMap<String, Modules> {
     for (path, text) in tree.below("crates", ".rs").filter(|(path, _)| !is_test(path)) {
         let mut parts = path.trim_end_matches(".rs").split('/').skip(1);
         let (Some(name), Some("src")) = (parts.next(), parts.next()) else { continue };
-        let mut module: Path = parts.map(str::to_string).collect();
+        let mut module: ModulePath = parts.map(str::to_string).collect();
         let has_library = tree.has(&format!("crates/{name}/src/lib.rs"));
         match module.last().map(String::as_str) {
             Some("mod") => drop(module.pop()),
@@ -145,7 +145,7 @@ fn members(group: &str) -> impl Iterator<Item = &str> {
 }
 
 fn graph(modules: &Modules) -> Graph {
-    let edges = |(module, imports): (&Path, &Vec<Import>)| {
+    let edges = |(module, imports): (&ModulePath, &Vec<Import>)| {
         let upward = imports.iter().filter(|import| ["crate", "super"].contains(&import.path[0].as_str()));
         let targets =
             upward.filter_map(|import| resolve(modules, &absolute(modules, module, &import.path)?, 0));
@@ -155,7 +155,7 @@ fn graph(modules: &Modules) -> Graph {
 }
 
 /// A path from the root of the crate; `None` for one that leads out of the crate.
-fn absolute(modules: &Modules, module: &Path, path: &[String]) -> Option<Path> {
+fn absolute(modules: &Modules, module: &ModulePath, path: &[String]) -> Option<ModulePath> {
     let mut base = module.clone();
     let mut rest = path;
     match path.first()?.as_str() {
@@ -168,7 +168,7 @@ fn absolute(modules: &Modules, module: &Path, path: &[String]) -> Option<Path> {
             }
         }
         child => {
-            let inside: Path = base.iter().cloned().chain([child.to_string()]).collect();
+            let inside: ModulePath = base.iter().cloned().chain([child.to_string()]).collect();
             modules.get(&inside)?;
         }
     }
@@ -177,7 +177,7 @@ fn absolute(modules: &Modules, module: &Path, path: &[String]) -> Option<Path> {
 }
 
 /// The module that a path leads to, through re-exports.
-fn resolve(modules: &Modules, path: &[String], steps: usize) -> Option<Path> {
+fn resolve(modules: &Modules, path: &[String], steps: usize) -> Option<ModulePath> {
     let length = (0..=path.len()).rev().find(|length| modules.contains_key(&path[..*length]))?;
     let (module, rest) = path.split_at(length);
     let module = module.to_vec();
@@ -192,10 +192,10 @@ fn resolve(modules: &Modules, path: &[String], steps: usize) -> Option<Path> {
 }
 
 /// The sets of modules of which each reaches each other one.
-fn components(graph: &Graph) -> Vec<BTreeSet<Path>> {
-    let reach: BTreeMap<&Path, BTreeSet<&Path>> =
+fn components(graph: &Graph) -> Vec<BTreeSet<ModulePath>> {
+    let reach: BTreeMap<&ModulePath, BTreeSet<&ModulePath>> =
         graph.keys().map(|module| (module, reached(graph, module))).collect();
-    let mut found: Vec<BTreeSet<Path>> = Vec::new();
+    let mut found: Vec<BTreeSet<ModulePath>> = Vec::new();
     for module in graph.keys() {
         if !reach[module].contains(module) || found.iter().any(|circle| circle.contains(module)) {
             continue;
@@ -207,9 +207,9 @@ fn components(graph: &Graph) -> Vec<BTreeSet<Path>> {
 }
 
 /// All modules that a module imports, directly or through others.
-fn reached<'a>(graph: &'a Graph, module: &Path) -> BTreeSet<&'a Path> {
+fn reached<'a>(graph: &'a Graph, module: &ModulePath) -> BTreeSet<&'a ModulePath> {
     let mut found = BTreeSet::new();
-    let mut open: Vec<&Path> = graph[module].iter().collect();
+    let mut open: Vec<&ModulePath> = graph[module].iter().collect();
     while let Some(next) = open.pop() {
         if found.insert(next) {
             open.extend(&graph[next]);
@@ -219,9 +219,9 @@ fn reached<'a>(graph: &'a Graph, module: &Path) -> BTreeSet<&'a Path> {
 }
 
 /// The shortest circle through the first of these modules: `a -> b -> a`.
-fn chain(graph: &Graph, circle: &BTreeSet<Path>) -> String {
+fn chain(graph: &Graph, circle: &BTreeSet<ModulePath>) -> String {
     let start = circle.first().expect("a circle has members");
-    let mut open: VecDeque<Vec<&Path>> = VecDeque::from([vec![start]]);
+    let mut open: VecDeque<Vec<&ModulePath>> = VecDeque::from([vec![start]]);
     let mut seen = BTreeSet::new();
     while let Some(way) = open.pop_front() {
         let last = way.last().expect("a way has a start");
@@ -238,7 +238,7 @@ fn chain(graph: &Graph, circle: &BTreeSet<Path>) -> String {
     unreachable!("every member of a circle reaches itself")
 }
 
-fn label(module: &Path) -> String {
+fn label(module: &ModulePath) -> String {
     if module.is_empty() { "lib".into() } else { module.join("/") }
 }
 
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_known_circle_that_is_gone_leaves_the_list() {
+    fn a_listed_circle_that_no_longer_exists_is_reported() {
         let complaints = found(&[A, B], &[("x", &["a", "b"])]);
         assert_eq!(complaints.len(), 1);
         assert!(complaints[0].contains("the circle of a, b in crates/x is gone"), "{complaints:?}");

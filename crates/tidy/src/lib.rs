@@ -1,20 +1,20 @@
-//! The rules of the house that a machine can check; `tests/house.rs` holds the repository against them.
+//! The rules of style and structure that a program can check; `tests/rules.rs` checks the repository.
 //!
-//! A rule takes a [`Tree`] and gives a list of complaints, each of which says what to do. The
-//! scanners are plain and know only as much of Rust and Python as the rules need. Beside each
-//! rule stand tests that feed it a bad tree: a rule that cannot fail keeps nothing.
+//! A rule takes a [`Tree`] and returns a list of complaints, each of which says what to do. The scanners are
+//! plain and know only as much of Rust and Python as the rules need. Each rule has tests with a tree that
+//! violates it, which prove that the rule can fail.
 
-pub mod arrows;
 pub mod choices;
 pub mod circles;
-pub mod furniture;
+pub mod imports;
 pub mod names;
+pub mod outside;
 mod python;
+pub mod required_files;
 mod rust;
 pub mod size;
 pub mod sources;
 mod tree;
 pub mod wording;
-pub mod words;
 
 pub use tree::Tree;

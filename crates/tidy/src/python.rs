@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn only_comments_stay_where_they_are_asked_for() {
+    fn only_comments_are_kept_on_request() {
         assert_eq!(layer(TEXT, true).trim(), "# [RFC 1]");
     }
 }

@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_in_quotes_or_comments_is_not_code() {
+    fn quoted_text_and_comments_are_not_code() {
         let text = r##"let a = "// {"; // one {
 let b = r#"} " }"#; /* two /* three */ } */ let c = '{'; let d = '\''; fn e<'a>(f: &'a u8) {}"##;
         let layers = layers(text);

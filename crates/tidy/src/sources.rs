@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_not_listed_is_found_wherever_it_stands() {
+    fn a_key_that_is_not_listed_is_found_anywhere() {
         assert_eq!(unlisted("crates/cc/src/a.rs", "//! By [RFC 364]."), 1);
         assert_eq!(unlisted("crates/cc/src/a.rs", "// Differs from [gHSTCP, 2]: x"), 1);
         assert_eq!(unlisted("crates/cc/src/a.rs", "// [RFC 3649, RFC 1]"), 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //
-// BIC [BIC], as published: the window at which the last loss came is searched for as in a
-// dictionary. Below the low window it is Reno. Linux has its own version of it, `bic`.
+// BIC [BIC], as published: binary search for the window at which the last loss occurred. Below the low window it
+// is Reno. Linux has its own version of it, `bic`.
 
 #include "fairhaul.bpf.h"
 
@@ -28,7 +28,7 @@ INLINE int is_small(struct tcp_sock *tp)
 	return tp->snd_cwnd < low_window;
 }
 
-// What a round is to add: half of the way to the maximum, or 1, 2, 4, ... packets beyond it.
+// The growth in a round: half of the distance to the maximum, or 1, 2, 4, ... packets beyond it.
 INLINE u64 step_q16(struct bic *own, u64 window_q32)
 {
 	u64 most = (u64)smax << 16, step;

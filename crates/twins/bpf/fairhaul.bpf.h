@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //
-// What all twins share: the kernel's structures, as far as they are used, and the window with a
+// The code that all ports share: the kernel's structures, as far as they are used, and the window with its
 // fraction.
 //
-// The structures hold only the fields that some twin reads or writes. `preserve_access_index` has
-// the loader move every access to where the running kernel keeps the field; without a loader the
-// same bytecode works on the layout that stands here, which is what `crates/twins` executes.
+// The structures contain only fields that a port reads or writes. With `preserve_access_index` the loader
+// relocates every access to the offset of the field in the running kernel; without a loader the same bytecode
+// works on the layout in this file, which `crates/twins` executes.
 //
-// Numbers: `_q16` and `_q32` are fixed-point numbers with so many bits behind the point. The window
-// is Q32, so that what a packet adds to a million of them by Reno's rule is still 4295 units; every
-// quotient is rounded to the nearest unit, and what that makes of a window is measured in the tests.
+// Numbers: `_q16` and `_q32` are fixed-point numbers with 16 and 32 fractional bits. The window is Q32, so that a
+// packet still adds 4295 units to a window of a million packets by Reno's rule; every quotient is rounded to the
+// nearest unit, and the tests measure the effect on windows.
 
 #pragma once
 
 #include "fields.bpf.h"
 
-// A parameter: it stays in .data whatever its value, so that a loader finds and changes it.
+// A parameter. It is in .data whatever its value, so that a loader finds it and can change it.
 #define PARAMETER SEC(".data") volatile u32
 
-// Who made the object, and its parameters: lines of `name|least|most|unit|help`, whose defaults
-// are the initial values of the variables.
+// The description of the object and its parameters: lines of `name|least|most|unit|help`, whose defaults are the
+// initial values of the variables.
 #define FAIRHAUL_TWIN(name, title, parameters)                                                   \
 	SEC("license") const char fairhaul_license[] = "Dual MIT/GPL";                           \
 	SEC("fairhaul_twin") const char fairhaul_note[] =                                        \
@@ -127,8 +127,8 @@ INLINE int after(u32 a, u32 b)
 	return (s32)(b - a) < 0;
 }
 
-// The exponent of the largest power of two that is not above `x`; 0 for 0. Without a branch, each of
-// which would double the ways that the kernel's verifier follows.
+// The exponent of the largest power of two that is not above `x`; 0 for 0. It has no branches, because each would
+// double the number of paths that the kernel's verifier explores.
 INLINE u32 log2_of(u64 x)
 {
 	x |= x >> 1;
@@ -168,8 +168,8 @@ INLINE void set_window(struct tcp_sock *tp, u64 q32)
 	window->fraction = q32;
 }
 
-// Whether the flow uses its window, so that it may grow: as the kernel's own rule has it, a flow in
-// slow start also when it filled half.
+// Whether the flow is limited by its window, so that the window may grow, by the kernel's own rule: in slow start
+// half of the window is enough.
 INLINE int uses_window(struct tcp_sock *tp)
 {
 	if (BITS(tp, is_cwnd_limited))
@@ -177,7 +177,7 @@ INLINE int uses_window(struct tcp_sock *tp)
 	return tp->snd_cwnd < tp->snd_ssthresh && tp->snd_cwnd < 2 * tp->max_packets_out;
 }
 
-// Slow start for `acked` packets, up to ssthresh: those left for congestion avoidance.
+// Slow start for `acked` packets, up to ssthresh; returns the packets left for congestion avoidance.
 INLINE u32 slow_start(struct tcp_sock *tp, u32 acked)
 {
 	u32 cwnd = tp->snd_cwnd, room = tp->snd_ssthresh - cwnd;
@@ -187,7 +187,7 @@ INLINE u32 slow_start(struct tcp_sock *tp, u32 acked)
 	return acked - more;
 }
 
-// What an acknowledgement leaves to congestion avoidance of the packets that it delivers.
+// The packets of an acknowledgement that count for congestion avoidance.
 INLINE u32 for_avoidance(struct tcp_sock *tp, u32 acked)
 {
 	if (!uses_window(tp))
@@ -201,7 +201,7 @@ INLINE void grow(struct tcp_sock *tp, u32 acked, u64 packet_q32)
 	set_window(tp, window_q32(tp) + packet_q32 * acked);
 }
 
-// What each packet adds where a round is to add `round_q16`, at most 2^31.
+// The growth per packet if a round is to add `round_q16`, at most 2^31.
 INLINE u64 per_packet_q32(struct tcp_sock *tp, u64 round_q16)
 {
 	u64 q16 = window_q16(tp);
@@ -209,8 +209,8 @@ INLINE u64 per_packet_q32(struct tcp_sock *tp, u64 round_q16)
 	return q16 ? rounded(round_q16 << 32, q16) : 0;
 }
 
-// What a loss leaves of the window, as ssthresh: `kept_q16` of it, at least 2. The kernel asks the
-// same at a timeout, and says only afterwards which it was; `restart_q16` is kept for that.
+// The window after a loss, as ssthresh: the fraction `kept_q16`, at least 2 packets. The kernel calls this at a
+// timeout as well, and reports only later which it was; `restart_q16` is stored for that.
 INLINE u32 keep(struct tcp_sock *tp, u64 kept_q16, u64 restart_q16)
 {
 	struct window *window = state(tp);
@@ -225,7 +225,8 @@ INLINE u32 keep(struct tcp_sock *tp, u64 kept_q16, u64 restart_q16)
 	return left >> 32;
 }
 
-// Told of the state that follows: a timeout starts over from a whole window. Whether it did.
+// Called with the next state. After a timeout the window restarts without its fraction; returns whether it was a
+// timeout.
 INLINE int starts_over(struct tcp_sock *tp, u32 next)
 {
 	struct window *window = state(tp);
@@ -239,7 +240,7 @@ INLINE int starts_over(struct tcp_sock *tp, u32 next)
 	return 1;
 }
 
-// The window before a reduction that turned out wrong. What the controller learnt from it stays.
+// The window before a spurious reduction. What the controller learnt from the reduction stays.
 SEC("struct_ops") u32 undo_cwnd(u64 *arguments)
 {
 	struct tcp_sock *tp = tcp(arguments);

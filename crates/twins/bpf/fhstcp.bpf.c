@@ -2,16 +2,16 @@
 //
 // FHSTCP [FHSTCP]: HighSpeed TCP whose growth is multiplied by c x RTT, sent in k blocks a round.
 //
-// The blocks are the kernel's own pacing. After each burst it waits as long as the burst lasts at the
+// The blocks use the kernel's own pacing. After each burst the kernel waits as long as the burst lasts at the
 // pacing rate, so the rate is chosen for each burst: after a block the next leaves RTT / k later.
 //
-// Differs from [FHSTCP, 2]: where c x RTT is below one the factor is one, because by the literal rule a flow on
-// a short path hardly grows: at 1 ms it adds a hundredth of a packet in a round. `factor_floor` = 0 is the
+// Differs from [FHSTCP, 2]: if c x RTT is below one the factor is one, because with the literal rule a flow on
+// a short path hardly grows: at 1 ms it adds a hundredth of a packet per round. `factor_floor` = 0 selects the
 // literal rule.
 //
-// Differs from [FHSTCP, Fig. 1]: the kernel sends at most 64 KB at once, 44 packets of 1448 bytes. A
-// larger block leaves as several such trains, evenly over its RTT / k: the round is as evenly filled as
-// with blocks, and bursts are shorter than the paper's. Exact blocks are the simulator's.
+// Differs from [FHSTCP, Fig. 1]: the kernel sends at most 64 KB at once, 44 packets of 1448 bytes. A larger
+// block leaves as several such trains, spread evenly over RTT / k: the packets are spread over the round as
+// evenly as with blocks, and bursts are shorter than the paper's. The simulator sends exact blocks.
 
 #include "highspeed_law.h"
 
@@ -50,7 +50,7 @@ INLINE u64 eta_q16(struct tcp_sock *tp)
 	return eta < ONE_Q32 / 2 ? eta : ONE_Q32 / 2; // so that the product below has room
 }
 
-// No more than in slow start, one packet for each.
+// At most one packet for each delivered packet, as in slow start.
 INLINE u64 growth_q32(struct tcp_sock *tp)
 {
 	u64 share = per_packet_q32(tp, highspeed_law(window_q16(tp)).increase_q16);
@@ -74,8 +74,8 @@ INLINE u32 block(struct tcp_sock *tp, u32 count)
 	return (tp->snd_cwnd + count - 1) / count;
 }
 
-// Whether all of the window is used but the block that waits for its time: the kernel does not call
-// such a flow limited by its window.
+// Whether the whole window is used except for the block that waits: the kernel does not regard such a flow as
+// limited by its window.
 INLINE int fills_blocks(struct tcp_sock *tp)
 {
 	u32 count = block_count(tp);
@@ -118,7 +118,7 @@ SEC("struct_ops") int set_state(u64 *arguments)
 	return 0;
 }
 
-// Leaves pacing to the kernel again, unless the application has asked for it meanwhile.
+// Switches pacing off, unless the application has requested it meanwhile.
 INLINE void stop_pacing(struct tcp_sock *tp)
 {
 	struct fhstcp *own = state(tp);
@@ -129,8 +129,8 @@ INLINE void stop_pacing(struct tcp_sock *tp)
 	own->paced = 0;
 }
 
-// What is to leave at once, and how long to wait after it: a block, as far as the window lets it go, or
-// a train of a larger one.
+// The number of packets to send at once, and the wait after them: a block, as far as the window allows, or a
+// train of a larger block.
 INLINE u32 burst(struct tcp_sock *tp, u32 count, u32 mss, u64 *wait_us)
 {
 	u64 round_us = tp->srtt_us / 8;
@@ -146,8 +146,8 @@ INLINE u32 burst(struct tcp_sock *tp, u32 count, u32 mss, u64 *wait_us)
 	return room < whole ? room : whole;
 }
 
-// The kernel asks it each time before it sends, and has set a rate of its own with the last
-// acknowledgement: so the rate is set here.
+// The kernel calls it each time before it sends, and has set its own rate at the last acknowledgement; so the
+// rate is set here.
 SEC("struct_ops") u32 min_tso_segs(u64 *arguments)
 {
 	struct tcp_sock *tp = tcp(arguments);
@@ -171,7 +171,7 @@ SEC("struct_ops") u32 min_tso_segs(u64 *arguments)
 	return packets;
 }
 
-// The connection goes on with another controller, or ends.
+// The connection ends, or continues with another controller.
 SEC("struct_ops") int release(u64 *arguments)
 {
 	stop_pacing(tcp(arguments));

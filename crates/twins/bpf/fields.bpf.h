@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //
-// Numbers, and fields of the kernel's structures wherever the running kernel keeps them.
+// Integer types, and access to fields of the kernel's structures at their offsets in the running kernel.
 
 #pragma once
 
@@ -14,8 +14,8 @@ typedef long long s64;
 #define SEC(name) __attribute__((section(name), used))
 #define INLINE static inline __attribute__((always_inline))
 
-// A field that is some bits of a byte: which byte, and which bits, only the loader knows. The byte
-// counts from `pointer`, so this is the start of the outermost structure: BITS(tp, inner.field).
+// A bit field: only the loader knows its byte and its bits. The byte counts from `pointer`, so this is the start
+// of the outermost structure: BITS(tp, inner.field).
 #define BITS(pointer, field)                                                                      \
 	({                                                                                        \
 		const u8 *at = (const u8 *)(pointer) +                                            \

@@ -2,14 +2,14 @@
 //
 // Gentle HighSpeed TCP [GHSTCP]: HighSpeed TCP while the path is free, Reno while a queue grows.
 //
-// Once in each round it looks at the round-trip times of the round. The original rule asks whether
-// they rose with the time at which their packets left. The refined rule first asks how far their
-// mean lies above the smallest there was: below two standard deviations the path is free, above
-// four it is full, and between them the original rule decides.
+// Once per round it evaluates the round-trip times of the round. The original rule tests whether they increased
+// with the time at which their packets left. The refined rule first compares their mean with the smallest one:
+// within two standard deviations the path is free, above four it is full, and between them the original rule
+// decides.
 //
-// The sums of the correlation are exact: whole microseconds, counted from the first sample of the
-// round. They hold 2^20 samples of up to 2 s after it and 1 s from it; others are left out. Means
-// and deviations are sixteenths of a microsecond, cut.
+// The sums of the correlation are exact: whole microseconds, counted from the first sample of the round. They can
+// hold 2^20 samples that are at most 2 s later and differ by at most 1 s; others are ignored. Means and
+// deviations are truncated to sixteenths of a microsecond.
 //
 // Differs from [GHSTCP]: the kernel takes round-trip times from the last packet that an
 // acknowledgement covers; one that covers many is one sample.
@@ -35,7 +35,7 @@ PARAMETER sigma_floor = 100;
 PARAMETER lifetime = 0;
 PARAMETER reno_half = 0;
 
-// A round's mean and standard deviation, 1/16 us; a mean of 0 is none.
+// A round's mean and standard deviation, 1/16 us; a mean of 0: none.
 struct level {
 	u32 mean;
 	u32 deviation;
@@ -91,8 +91,8 @@ INLINE u64 shifted(u64 x, s32 left)
 	return left < 0 ? x >> -left : x << left;
 }
 
-// The square root by Newton's rule, from above and within a factor of two: five steps leave less
-// than one. A search bit by bit has more ways through it than the kernel's verifier follows.
+// The square root by Newton's rule, from above and within a factor of two: five steps leave less than one. A
+// bitwise search has more paths than the kernel's verifier explores.
 INLINE u32 root(u64 x)
 {
 	u64 found = 2ULL << log2_of(x) / 2;
@@ -103,8 +103,8 @@ INLINE u32 root(u64 x)
 	return found;
 }
 
-// Whether r^2 > t^2 / (n - 2 + t^2). The sums of squares are brought to 29 to 31 bits, their product
-// to 32 fewer, and the limit has 32: the comparison is right to a few parts in 10^8.
+// Whether r^2 > t^2 / (n - 2 + t^2). The sums of squares are scaled to 29 to 31 bits, their product to 32 bits
+// fewer, and the limit has 32 bits: the comparison is accurate to a few parts in 10^8.
 INLINE int is_significant(u64 xx, u64 yy, u64 xy, u32 pairs)
 {
 	s32 by_x = 30 - (s32)log2_of(xx), by_y = 30 - (s32)log2_of(yy);
@@ -149,7 +149,7 @@ INLINE int is_full(struct ghstcp *own, struct level level, int rising)
 	return 100 * above >= free * sigma && (100 * above >= full * sigma || rising);
 }
 
-// Takes a round that is over; one of fewer than 8 samples leaves the mode as it is.
+// Evaluates a complete round; a round of fewer than 8 samples leaves the mode unchanged.
 INLINE void decide(struct ghstcp *own)
 {
 	struct trend *trend = &own->trend;
@@ -231,7 +231,7 @@ SEC("struct_ops") int cong_avoid(u64 *arguments)
 	return 0;
 }
 
-// A reduction, which begins another cycle.
+// A reduction, which begins a new cycle.
 SEC("struct_ops") u32 ssthresh(u64 *arguments)
 {
 	struct tcp_sock *tp = tcp(arguments);

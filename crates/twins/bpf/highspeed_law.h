@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //
-// a(w) and b(w) of HighSpeed TCP [RFC 3649] from the table of its formulas, 16 rows to an octave,
-// with straight lines between them, as a test measures: a(w) within 0.02 % and b(w) within 0.00005 from
-// 38 to 2^24 packets, but for the two bends that a straight line misses, 0.6 % at 41 packets and 0.0006
-// at 100 000. Beyond it is as at 2^24 packets.
+// a(w) and b(w) of HighSpeed TCP [RFC 3649] from the table of its formulas, 16 rows to an octave, with linear
+// interpolation. By a test a(w) is accurate within 0.02 % and b(w) within 0.00005 from 38 to 2^24 packets, except
+// at two kinks: 0.6 % at 41 packets and 0.0006 at 100 000. Beyond 2^24 packets both are constant.
 
 #pragma once
 
@@ -16,8 +15,8 @@ INLINE struct law highspeed_law(u64 window_q16)
 	if (window_q16 <= LAW_LOW_WINDOW * ONE_Q16)
 		return found;
 
-	// The octave counts from 2^LAW_FIRST_OCTAVE packets; the bits below the first tell the row,
-	// and those below them the place between two rows.
+	// The octave counts from 2^LAW_FIRST_OCTAVE packets; the bits below the first are the row, and the next bits the
+	// position between two rows.
 	u32 exponent = log2_of(window_q16);
 	u32 place_bits = exponent - LAW_ROW_BITS;
 	u64 row = ((u64)(exponent - 16 - LAW_FIRST_OCTAVE) << LAW_ROW_BITS) +
@@ -34,7 +33,7 @@ INLINE struct law highspeed_law(u64 window_q16)
 	return found;
 }
 
-// What a loss leaves, and a timeout: the share b(w) less, and half.
+// The window after a loss, smaller by the share b(w), and after a timeout, half.
 INLINE u32 highspeed_ssthresh(struct tcp_sock *tp)
 {
 	struct law law = highspeed_law(window_q16(tp));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //
-// H-TCP [HTCP]: growth by the time since the last loss, decrease by what the queue held.
+// H-TCP [HTCP]: growth depends on the time since the last loss, decrease on the queueing delay.
 //
-// Times are whole microseconds, rates sixteenths of a packet per second. Growth is that of 1000 s
-// at most, and at most 32768 packets in a round.
+// Times are whole microseconds, rates sixteenths of a packet per second. Growth stops increasing after 1000 s,
+// and is at most 32768 packets per round.
 
 #include "fairhaul.bpf.h"
 
@@ -37,7 +37,7 @@ INLINE u64 within(u64 x, u64 least, u64 most)
 	return x < least ? least : x > most ? most : x;
 }
 
-// What a round adds, so long after the last loss event.
+// The growth in a round, by the time since the last loss event.
 INLINE u64 increase_q16(struct htcp *own, u64 elapsed_us)
 {
 	u64 low_us = (u64)delta_l * 1000;
@@ -54,7 +54,7 @@ INLINE u64 increase_q16(struct htcp *own, u64 elapsed_us)
 	return more < MOST_ROUND_Q16 ? more : MOST_ROUND_Q16;
 }
 
-// A round is over: its throughput goes into a filter of a quarter.
+// At the end of a round: filters its throughput with a gain of a quarter.
 INLINE void meter(struct htcp *own, u64 now_us)
 {
 	u64 took_us = now_us - own->round_since_us;
@@ -70,7 +70,7 @@ INLINE void meter(struct htcp *own, u64 now_us)
 	own->packets = 0;
 }
 
-// Whether the largest throughput before this loss event is that before the last, within a fifth.
+// Whether the largest throughputs before this loss event and before the last one differ by at most a fifth.
 INLINE int is_steady(struct htcp *own)
 {
 	u32 last = own->last_most, most = own->most ? own->most : last;
@@ -137,8 +137,8 @@ SEC("struct_ops") int cong_avoid(u64 *arguments)
 	return 0;
 }
 
-// A loss event, or a timeout: another epoch begins, and a twentieth of the largest queue is
-// forgotten. The threshold of a timeout is what a loss would have left.
+// A loss event or a timeout: a new epoch begins, and a twentieth of the largest queueing delay is forgotten.
+// After a timeout the threshold is the window that a loss would have left.
 SEC("struct_ops") u32 ssthresh(u64 *arguments)
 {
 	struct tcp_sock *tp = tcp(arguments);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //
-// Reno [RFC 5681]: one packet more per round, half at a loss. The simplest twin: the others are
-// this one with another `cong_avoid` and `ssthresh`.
+// Reno [RFC 5681]: one packet more per round, half at a loss. The simplest port: the others differ from it in
+// `cong_avoid` and `ssthresh`.
 
 #include "fairhaul.bpf.h"
 

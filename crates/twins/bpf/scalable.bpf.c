@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //
-// Scalable TCP [STCP]: every packet delivered adds the same, every loss takes the same share. Below
-// the low window it is Reno.
+// Scalable TCP [STCP]: every delivered packet adds the same amount, every loss takes the same share. Below the
+// low window it is Reno.
 
 #include "fairhaul.bpf.h"
 

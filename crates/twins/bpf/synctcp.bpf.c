@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //
-// Sync-TCP [SYNC-TCP]: grows and gives up by how long data waits on its way out, before any loss.
+// Sync-TCP [SYNC-TCP]: increases and reduces its window by the queueing delay of the forward path, before any
+// loss.
 //
-// The transit time of an acknowledgement is the receiver's time stamp less the one that it echoes:
-// the way of the data, and how long the receiver held the acknowledgement. What it exceeds the
-// smallest by is the queue. Stamps are milliseconds, or microseconds where both routes have
-// `tcp_usec_ts`. Without time stamps it is Reno.
+// The transit time of an acknowledgement is the receiver's time stamp minus the time stamp that it echoes: the
+// delay of the data, plus the time for which the receiver delayed the acknowledgement. The excess over the
+// smallest transit time is the queueing delay. Time stamps are in milliseconds, or in microseconds if both routes
+// have `tcp_usec_ts`. Without time stamps it is Reno.
 //
-// Differs from [MOON]: the clocks of two hosts drift, and a line under the transit times does not fit into a
-// socket's 104 bytes. The smallest transit time is that of the last one to two spans of `memory` seconds
-// instead: 50 ppm make 3 ms of 60 s. A queue that stands for longer than that is taken for the path. `memory` =
-// 0 never forgets, for hosts that share one clock.
+// Differs from [MOON]: the clocks of two hosts drift, and a line below all transit times does not fit into a
+// socket's 104 bytes. Instead, the smallest transit time is that of the last one to two spans of `memory`
+// seconds: 50 ppm are 3 ms in 60 s. A queue that lasts longer than that is mistaken for part of the path.
+// `memory` = 0 never forgets, for hosts that share one clock.
 //
-// A receiver that lacks a packet echoes the stamp of the last one in order [RFC 7323, 4.3], so its
-// acknowledgements tell nothing of the queue; none is taken until the hole is filled.
+// While a packet is missing, a receiver echoes the time stamp of the last packet in order [RFC 7323, 4.3], which
+// says nothing about the queue; no sample is taken until the hole is filled.
 //
-// Averages are 2^-32 us, rounded to the nearest: of queueing delays that stand still they stop moving
-// after 250 samples or so, and their medians are equal then.
+// Averages are in units of 2^-32 us, rounded to the nearest: if the queueing delay is constant, they stop moving
+// after about 250 samples, and their medians are equal then.
 
 #include "fairhaul.bpf.h"
 
@@ -54,8 +55,8 @@ struct synctcp {
 	u8 holding, reduced, phase;
 };
 
-// What the indications ask for, in thousandths: so much of the window less at once, or so much more
-// in a round. ADD_ONE is a packet more in a round.
+// The reactions, in thousandths of the window: an immediate reduction, or the growth in a round. ADD_ONE is
+// growth by one packet per round.
 #define ADD_ONE 1000000
 SEC(".rodata") static const struct {
 	s32 rising, falling;
@@ -138,7 +139,7 @@ INLINE u32 region(struct synctcp *own)
 	return smaller((own->average_q32 >> 16) * 4 / (most << 16), 3);
 }
 
-// What the table asks for. Only where there are nine averages.
+// The reaction of the table. It requires nine averages.
 INLINE s32 reaction(struct synctcp *own)
 {
 	u32 row = region(own) & 3;
@@ -154,7 +155,7 @@ INLINE u8 phase_of(struct tcp_sock *tp, struct synctcp *own)
 	return tp->snd_cwnd < c_low ? RENO : tp->snd_cwnd < c_high ? EVEN : SYNC;
 }
 
-// Gives up at once what the table asks for, unless it has in this round.
+// Reduces the window as the table requires, unless it was reduced in this round.
 INLINE void early(struct tcp_sock *tp, struct synctcp *own)
 {
 	if (own->holding && after(own->hold, tp->snd_una))
@@ -231,7 +232,7 @@ SEC("struct_ops") u32 ssthresh(u64 *arguments)
 	return keep(tp, ONE_Q16 / 2, ONE_Q16 / 2);
 }
 
-// After a timeout averages are gathered anew.
+// After a timeout averages are collected from the beginning.
 SEC("struct_ops") int set_state(u64 *arguments)
 {
 	struct tcp_sock *tp = tcp(arguments);

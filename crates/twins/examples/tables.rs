@@ -1,6 +1,6 @@
 //! Writes `bpf/tables.h`: a(w) and b(w) of HighSpeed TCP as the Rust controller has them, and logarithms.
 //!
-//! `cargo run -p fairhaul-twins --example tables`; a test holds the file to it.
+//! `cargo run -p fairhaul-twins --example tables`; a test compares the file with its output.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ const FIRST_OCTAVE: u32 = 5;
 const LAST_OCTAVE: u32 = 24;
 const ROW_BITS: u32 = 4;
 
-/// Every acknowledgement of `packets` looks alike to HighSpeed TCP.
+/// The acknowledgement of `packets`; HighSpeed TCP uses no other field.
 fn ack(packets: f64) -> AckEvent {
     let rtt = Span::from_ms(100);
     AckEvent {
@@ -82,7 +82,7 @@ fn q16(x: f64) -> u32 {
 pub fn text() -> String {
     let mut text = format!(
         "// SPDX-License-Identifier: GPL-2.0-only OR MIT\n//\n\
-         // Written by `cargo run -p fairhaul-twins --example tables`; a test holds it to the Rust controller.\n\n\
+         // Written by `cargo run -p fairhaul-twins --example tables`; a test compares it with the Rust controller.\n\n\
          #pragma once\n\n\
          // a(w) and b(w) of HighSpeed TCP.\nstruct law {{\n\tu32 increase_q16;\n\tu32 decrease_q16;\n}};\n\n\
          #define LAW_LOW_WINDOW {LOW_WINDOW}\n#define LAW_FIRST_OCTAVE {FIRST_OCTAVE}\n\

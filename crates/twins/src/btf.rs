@@ -1,37 +1,36 @@
-//! Where the fields of structures stand, from an object's own description of its types (BTF).
+//! The offsets of fields in structures, from an object's own type information (BTF).
 //!
-//! So nothing of the header is written down twice: a field moved in `bpf/fairhaul.bpf.h` is found
-//! where it went.
+//! So no offset is written down twice: a field that moves in `bpf/fairhaul.bpf.h` is found at its new offset.
 
 use std::collections::BTreeMap;
 
 use crate::error::Error;
 
 const MAGIC: u16 = 0xeb9f;
-/// Structures in structures, and names of names, go no deeper; a damaged object could go in circles.
+/// The maximum nesting of structures and type names; a damaged object could contain a cycle.
 const DEEPEST: u32 = 16;
-/// No structure of ours is longer.
+/// The maximum size of a structure.
 const LONGEST: usize = 1 << 16;
-/// No structure of ours has more fields, those of structures in it among them; in a damaged object every level
-/// of nesting could multiply them.
+/// The maximum number of fields of a structure, nested ones included; in a damaged object every level of nesting
+/// could multiply them.
 const MOST_FIELDS: usize = 4096;
 
-/// A structure: how long it is, and its fields, those of structures in it among them.
+/// A structure: its size, and its fields, nested ones included.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Layout {
+pub(crate) struct StructLayout {
     pub bytes: usize,
-    fields: BTreeMap<String, Field>,
+    fields: BTreeMap<String, StructField>,
 }
 
-/// Some bits of a structure.
+/// A field of a structure.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Field {
+pub(crate) struct StructField {
     pub bit: usize,
     pub bits: usize,
 }
 
-impl Layout {
-    pub(crate) fn field(&self, name: &str) -> Option<Field> {
+impl StructLayout {
+    pub(crate) fn field(&self, name: &str) -> Option<StructField> {
         self.fields.get(name).copied()
     }
 
@@ -52,11 +51,11 @@ pub(crate) struct Btf {
 
 struct Type {
     name: String,
-    kind: Kind,
+    kind: BtfKind,
 }
 
-enum Kind {
-    /// A number or pointer of so many bytes.
+enum BtfKind {
+    /// A number or pointer, with its size in bytes.
     Plain(usize),
     /// Another name of a type, perhaps constant or volatile.
     Alias(u32),
@@ -64,7 +63,7 @@ enum Kind {
         bytes: usize,
         members: Vec<Member>,
     },
-    /// What has no field of ours.
+    /// A type without fields that are used here.
     Other,
 }
 
@@ -72,7 +71,7 @@ struct Member {
     name: String,
     of: u32,
     bit: usize,
-    /// Of a bit field; 0 where the type tells.
+    /// The size of a bit field; 0 if the type has it.
     bits: usize,
 }
 
@@ -81,11 +80,11 @@ impl Btf {
         read(bytes).ok_or_else(|| Error::new("the description of types (BTF) is damaged"))
     }
 
-    /// The structure of that name; empty where the object does not use it.
-    pub(crate) fn layout(&self, name: &str) -> Result<Layout, Error> {
-        let mut layout = Layout::default();
+    /// The structure of that name; empty if the object does not use it.
+    pub(crate) fn layout(&self, name: &str) -> Result<StructLayout, Error> {
+        let mut layout = StructLayout::default();
         let found = self.types.iter().find_map(|of| match &of.kind {
-            Kind::Struct { bytes, members } if of.name == name => Some((*bytes, members)),
+            BtfKind::Struct { bytes, members } if of.name == name => Some((*bytes, members)),
             _ => None,
         });
         if let Some((bytes, members)) = found {
@@ -102,25 +101,25 @@ impl Btf {
         Ok(layout)
     }
 
-    /// Adds the fields of a structure, `left` of them at most: `None` where there are more.
+    /// Adds the fields of a structure, at most `left`; `None` if there are more.
     fn gather(
         &self,
         members: &[Member],
         base: usize,
         depth: u32,
-        fields: &mut BTreeMap<String, Field>,
+        fields: &mut BTreeMap<String, StructField>,
         left: &mut usize,
     ) -> Option<()> {
         for member in members {
             *left = left.checked_sub(1)?;
             let bit = base + member.bit;
             match self.get(member.of).map(|of| &of.kind) {
-                Some(Kind::Struct { members, .. }) if depth > 0 => {
+                Some(BtfKind::Struct { members, .. }) if depth > 0 => {
                     self.gather(members, bit, depth - 1, fields, left)?;
                 }
-                Some(Kind::Plain(bytes)) => {
+                Some(BtfKind::Plain(bytes)) => {
                     let bits = if member.bits > 0 { member.bits } else { 8 * bytes };
-                    fields.insert(member.name.clone(), Field { bit, bits: bits.min(64) });
+                    fields.insert(member.name.clone(), StructField { bit, bits: bits.min(64) });
                 }
                 _ => (), // an array, which is the twin's own
             }
@@ -128,11 +127,11 @@ impl Btf {
         Some(())
     }
 
-    /// A type, whatever other names it has.
+    /// A type, with its other names resolved.
     fn get(&self, mut id: u32) -> Option<&Type> {
         for _ in 0..DEEPEST {
             let found = self.types.get((id as usize).checked_sub(1)?)?;
-            let Kind::Alias(of) = found.kind else { return Some(found) };
+            let BtfKind::Alias(of) = found.kind else { return Some(found) };
             id = of;
         }
         None
@@ -171,24 +170,24 @@ fn name(names: &[u8], at: u32) -> Option<String> {
     String::from_utf8(rest[..end].to_vec()).ok()
 }
 
-/// A type, and how many bytes of the table it takes.
+/// A type, and its size in the table, bytes.
 fn one_type(table: &[u8], names: &[u8]) -> Option<(Type, usize)> {
     let [name_at, info, size] = [word(table, 0)?, word(table, 4)?, word(table, 8)?];
     let (count, bit_fields) = ((info & 0xffff) as usize, info >> 31 == 1);
     let (kind, more) = match info >> 24 & 0x1f {
-        1 => (Kind::Plain(size as usize), 4),
-        2 => (Kind::Plain(8), 0),
-        3 => (Kind::Other, 12),
+        1 => (BtfKind::Plain(size as usize), 4),
+        2 => (BtfKind::Plain(8), 0),
+        3 => (BtfKind::Other, 12),
         4 | 5 => {
             let members = (0..count).map(|index| member(table.get(12 + 12 * index..)?, names, bit_fields));
-            (Kind::Struct { bytes: size as usize, members: members.collect::<Option<_>>()? }, 12 * count)
+            (BtfKind::Struct { bytes: size as usize, members: members.collect::<Option<_>>()? }, 12 * count)
         }
-        6 => (Kind::Plain(size as usize), 8 * count),
-        8..=11 | 18 => (Kind::Alias(size), 0),
-        13 => (Kind::Other, 8 * count),
-        14 | 17 => (Kind::Other, 4),
-        15 | 19 => (Kind::Other, 12 * count),
-        7 | 12 | 16 => (Kind::Other, 0),
+        6 => (BtfKind::Plain(size as usize), 8 * count),
+        8..=11 | 18 => (BtfKind::Alias(size), 0),
+        13 => (BtfKind::Other, 8 * count),
+        14 | 17 => (BtfKind::Other, 4),
+        15 | 19 => (BtfKind::Other, 12 * count),
+        7 | 12 | 16 => (BtfKind::Other, 0),
         _ => return None,
     };
     Some((Type { name: name(names, name_at)?, kind }, 12 + more))
@@ -226,7 +225,7 @@ mod tests {
         let number = [0, 1 << 24, 4, 32];
         let bytes = description(&[structure(1, 2), structure(1, 3), number.to_vec()].concat());
         let layout = Btf::parse(&bytes).unwrap().layout("s").unwrap();
-        assert_eq!(layout.field("m"), Some(Field { bit: 0, bits: 32 }));
+        assert_eq!(layout.field("m"), Some(StructField { bit: 0, bits: 32 }));
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! The ELF file of an object: its sections, its symbols, and what the two kinds of relocation of an
-//! eBPF object ask for. Relocations for a kernel (CO-RE) are left alone: without them the bytecode
-//! works on the structures as `bpf/fairhaul.bpf.h` lays them out.
+//! The ELF file of an object: its sections, its symbols, and the two kinds of relocation of an eBPF object.
+//! Relocations for a kernel (CO-RE) are not applied: without them the bytecode works on the structures as laid
+//! out in `bpf/fairhaul.bpf.h`.
 
 use object::elf::R_BPF_64_32;
 use object::read::elf::{ElfFile64, ElfSymbol64};
@@ -16,9 +16,9 @@ pub(crate) struct Elf<'a> {
 /// A place in a section that names a symbol.
 #[derive(Clone, Debug)]
 pub(crate) struct Reference {
-    /// Where, in bytes from the start of the section.
+    /// The offset in the section, bytes.
     pub at: usize,
-    /// The section that the symbol is in, and where there.
+    /// The section of the symbol, and its offset there.
     pub section: String,
     pub offset: usize,
 }
@@ -34,7 +34,7 @@ impl<'a> Elf<'a> {
         self.file.section_by_name_bytes(name.as_bytes())?.data().ok()
     }
 
-    /// The numbers of 32 bits in `.data`, and where they stand there.
+    /// The 32-bit numbers in `.data`, with their offsets.
     pub(crate) fn variables(&self) -> impl Iterator<Item = (String, usize)> + '_ {
         let data = self.file.section_by_name(".data").map(|section| section.index());
         let ours = move |symbol: &ElfSymbol64<'a, '_>| {
@@ -45,7 +45,7 @@ impl<'a> Elf<'a> {
         self.file.symbols().filter(ours).filter_map(named)
     }
 
-    /// What the places of a section refer to.
+    /// The symbols to which places of a section refer.
     pub(crate) fn references(&self, section: &str) -> Result<Vec<Reference>, Error> {
         let Some(section) = self.file.section_by_name(section) else { return Ok(Vec::new()) };
         section.relocations().map(|(at, relocation)| self.reference(at, &relocation)).collect()

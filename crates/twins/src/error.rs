@@ -1,4 +1,4 @@
-//! What can be wrong with an object, or go wrong while it runs.
+//! Errors in an object, or while it runs.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What an object says of itself: a section of text, by which ours are told from others.
+//! The description in an object: a section of text, which distinguishes objects of Fairhaul from others.
 //!
 //! ```text
 //! fairhaul twin 1
@@ -18,45 +18,45 @@ use crate::error::Error;
 const SECTION: &str = "fairhaul_twin";
 const OPENING: &str = "fairhaul twin 1";
 
-/// Name, version and parameters of a twin.
+/// Name, version and parameters of an eBPF port.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Note {
     /// The controller's name; in the kernel it has `fh_` before it.
     pub name: String,
     /// The version of Fairhaul that it was built by.
     pub version: String,
-    /// One line of what it is.
+    /// A line that describes it.
     pub title: String,
-    /// What may be changed while flows use it.
-    pub parameters: Vec<Parameter>,
+    /// The parameters, which may be changed while flows use it.
+    pub parameters: Vec<PortParameter>,
 }
 
-/// One parameter of a twin: a whole number.
+/// One parameter of an eBPF port: a whole number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Parameter {
+pub struct PortParameter {
     /// The name of the variable.
     pub name: String,
     /// The smallest value that makes sense.
     pub least: u32,
     /// The largest.
     pub most: u32,
-    /// The unit of the number, such as `0.001/s`; empty where it has none.
+    /// The unit of the number, such as `0.001/s`; empty if it has none.
     pub unit: String,
-    /// Its value where nobody changed it.
+    /// Its default value.
     pub default: u32,
-    /// Where in `.data` it stands, in bytes: four of them, as the machine orders them.
+    /// Its offset in `.data`; it has four bytes in native order.
     pub offset: usize,
     /// One line of help.
     pub help: String,
 }
 
 impl Note {
-    /// What the controller is called in the kernel; the variable of its table has the same name.
+    /// The name of the controller in the kernel, which the variable of its table has as well.
     pub fn kernel_name(&self) -> String {
         format!("fh_{}", self.name)
     }
 
-    /// The note of an object; an error where the object is not a twin.
+    /// The note of an object; an error if the object is not a port.
     pub fn of(elf: &[u8]) -> Result<Note, Error> {
         let elf = Elf::parse(elf)?;
         let foreign = || Error::new("the object is not an eBPF port of Fairhaul");
@@ -74,12 +74,12 @@ impl Note {
     }
 }
 
-fn parameter(line: &str, elf: &Elf) -> Option<Parameter> {
+fn parameter(line: &str, elf: &Elf) -> Option<PortParameter> {
     let mut parts = line.splitn(5, '|');
     let name = parts.next()?.to_string();
     let (least, most) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
     let (unit, help) = (parts.next()?.to_string(), parts.next()?.to_string());
     let (_, at) = elf.variables().find(|(variable, _)| *variable == name)?;
     let default = u32::from_le_bytes(elf.section(".data")?.get(at..at.checked_add(4)?)?.try_into().ok()?);
-    Some(Parameter { name, least, most, unit, default, offset: at, help })
+    Some(PortParameter { name, least, most, unit, default, offset: at, help })
 }

@@ -1,58 +1,59 @@
-//! A twin at work on a socket that is only memory: what the kernel calls, with the kernel's values.
+//! Execution of a port on a socket that exists in memory only: the operations that the kernel calls, with the
+//! kernel's values.
 
 use std::collections::BTreeMap;
 
-use crate::btf::{Btf, Layout};
+use crate::btf::{Btf, StructLayout};
 use crate::elf::Elf;
 use crate::error::Error;
-use crate::machine::Machine;
+use crate::interpreter::Interpreter;
 
 const CODE: &str = "struct_ops";
 const TABLE: &str = ".struct_ops.link";
-/// What is set here of the socket, and of a sample.
+/// The fields of the socket and of a sample that are set here.
 const SOCKET: [&str; 2] = ["snd_una", "icsk_ca_state"];
 const SAMPLE: [&str; 3] = ["pkts_acked", "rtt_us", "in_flight"];
 /// More arguments than any operation has.
 const ARGUMENTS: usize = 5;
 
-/// One socket's controller: the very bytecode that a kernel would run.
+/// The controller of one socket, in the bytecode that a kernel would run.
 ///
 /// The fields of the socket are those of `bpf/fairhaul.bpf.h`, by their names.
 #[derive(Clone, Debug)]
 pub struct Twin {
-    machine: Machine,
+    machine: Interpreter,
     /// The first instruction of each operation.
     operations: BTreeMap<String, usize>,
     parameters: BTreeMap<String, u64>,
     arguments: u64,
-    socket: (u64, Layout),
-    sample: (u64, Layout),
+    socket: (u64, StructLayout),
+    sample: (u64, StructLayout),
 }
 
-/// What an acknowledgement brought, as the kernel tells it.
+/// The sample of an acknowledgement, as the kernel passes it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// Packets newly acknowledged.
     pub packets: u32,
-    /// The round-trip time in microseconds; negative where there is no sample.
+    /// The round-trip time in microseconds; negative without a sample.
     pub rtt_us: i32,
     /// Packets in flight when the packet was sent.
     pub in_flight: u32,
 }
 
 impl Twin {
-    /// The twin in an object, on a fresh socket, initialised.
+    /// Loads the port in an object on a new socket, and initialises it.
     pub fn new(object: &[u8]) -> Result<Twin, Error> {
         let elf = Elf::parse(object)?;
         let needed =
             |name: &str| elf.section(name).ok_or_else(|| Error::new(format!("the object has no {name}")));
         let btf = Btf::parse(needed(".BTF")?)?;
-        let mut machine = Machine::new(needed(CODE)?);
+        let mut machine = Interpreter::new(needed(CODE)?);
         let data = memory(&elf, &mut machine)?;
         let parameters = parameters(&elf, &machine, data)?;
         let (socket, sample) = (btf.layout("tcp_sock")?, btf.layout("ack_sample")?);
         let lacks =
-            |layout: &Layout, fields: &[&str]| fields.iter().any(|field| layout.field(field).is_none());
+            |layout: &StructLayout, fields: &[&str]| fields.iter().any(|field| layout.field(field).is_none());
         if lacks(&socket, &SOCKET) || (sample.bytes > 0 && lacks(&sample, &SAMPLE)) {
             return Err(Error::new("the object expects another layout of the socket"));
         }
@@ -68,7 +69,7 @@ impl Twin {
         Ok(twin)
     }
 
-    /// The socket comes under the twin, which forgets what it knew.
+    /// Attaches the socket to the port, whose state is initialised.
     pub fn init(&mut self) -> Result<(), Error> {
         self.call("init", &[]).map(drop)
     }
@@ -106,7 +107,7 @@ impl Twin {
         self.machine.store(address, 4, value.into())
     }
 
-    /// What a loss event, or a timeout, is to leave: the threshold of slow start.
+    /// The slow-start threshold after a loss event or a timeout.
     pub fn ssthresh(&mut self) -> Result<u32, Error> {
         self.call("ssthresh", &[]).map(|value| value as u32)
     }
@@ -125,34 +126,34 @@ impl Twin {
         Ok(())
     }
 
-    /// An acknowledgement was taken; a twin that does not ask for it is not told.
+    /// An acknowledgement was processed; only ports with this operation are called.
     pub fn pkts_acked(&mut self, sample: Sample) -> Result<(), Error> {
         let (base, layout) = &self.sample;
         let values = [sample.packets, sample.rtt_us as u32, sample.in_flight];
-        // A twin that reads no sample does not know what one looks like.
+        // A port that reads no sample has no type information of samples.
         for (field, value) in SAMPLE.into_iter().zip(values).filter(|_| layout.bytes > 0) {
             write(&mut self.machine, *base, layout, field, value.into());
         }
         self.call("pkts_acked", &[*base]).map(drop)
     }
 
-    /// The least that the kernel is to send at once, in packets; `None` where it decides itself.
+    /// The smallest burst, in packets; `None` if the kernel decides.
     pub fn min_tso_segs(&mut self) -> Result<Option<u32>, Error> {
         let asked = self.operations.contains_key("min_tso_segs");
         asked.then(|| self.call("min_tso_segs", &[]).map(|value| value as u32)).transpose()
     }
 
-    /// The window before a reduction that turned out wrong.
+    /// The window before a spurious reduction.
     pub fn undo_cwnd(&mut self) -> Result<u32, Error> {
         self.call("undo_cwnd", &[]).map(|value| value as u32)
     }
 
-    /// The socket goes on without the twin.
+    /// Detaches the socket from the port.
     pub fn release(&mut self) -> Result<(), Error> {
         self.call("release", &[]).map(drop)
     }
 
-    /// Calls an operation with the socket and `more`; nothing happens where there is none.
+    /// Calls an operation with the socket and `more`; does nothing if the port does not have it.
     fn call(&mut self, operation: &str, more: &[u64]) -> Result<u64, Error> {
         let Some(&entry) = self.operations.get(operation) else { return Ok(0) };
         for (index, &value) in [self.socket.0].iter().chain(more).enumerate() {
@@ -162,7 +163,7 @@ impl Twin {
     }
 }
 
-fn write(machine: &mut Machine, base: u64, layout: &Layout, field: &str, value: u64) {
+fn write(machine: &mut Interpreter, base: u64, layout: &StructLayout, field: &str, value: u64) {
     let place = layout.field(field).expect("a field of the header");
     let (byte, bytes) = (base + place.bit as u64 / 8, place.bits.div_ceil(8));
     let mask = u64::MAX >> (64 - place.bits) << (place.bit % 8);
@@ -171,8 +172,8 @@ fn write(machine: &mut Machine, base: u64, layout: &Layout, field: &str, value: 
     machine.store(byte, bytes, value).expect("fields are in the structure");
 }
 
-/// The addresses of the numbers of 32 bits in `.data`, which is at `data`.
-fn parameters(elf: &Elf, machine: &Machine, data: u64) -> Result<BTreeMap<String, u64>, Error> {
+/// The addresses of the 32-bit numbers in `.data`, which is at `data`.
+fn parameters(elf: &Elf, machine: &Interpreter, data: u64) -> Result<BTreeMap<String, u64>, Error> {
     let address = |(name, at): (String, usize)| {
         let inside = u32::try_from(at).ok().map(|at| data + u64::from(at));
         let address = inside.filter(|address| machine.load(*address, 4).is_ok());
@@ -182,9 +183,9 @@ fn parameters(elf: &Elf, machine: &Machine, data: u64) -> Result<BTreeMap<String
     elf.variables().map(address).collect()
 }
 
-/// Gives the machine the object's variables and constants, and the code their addresses: the address
-/// of the variables.
-fn memory(elf: &Elf, machine: &mut Machine) -> Result<u64, Error> {
+/// Copies the object's variables and constants into the machine, writes their addresses into the code, and
+/// returns the address of the variables.
+fn memory(elf: &Elf, machine: &mut Interpreter) -> Result<u64, Error> {
     let mut addresses = BTreeMap::new();
     for (name, writable) in [(".data", true), (".rodata", false)] {
         let bytes = elf.section(name).unwrap_or_default().to_vec();

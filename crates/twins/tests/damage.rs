@@ -1,11 +1,11 @@
-//! Objects that are damaged give an error and nothing else, whatever of them is read.
+//! Damaged objects cause an error and nothing else, whatever is read from them.
 
 mod common;
 
 use common::twins;
 use fairhaul_twins::{Note, Twin};
 
-/// Reads the object and runs what it has.
+/// Reads the object and runs its programs.
 fn exercise(elf: &[u8]) {
     let _ = Note::of(elf);
     let Ok(mut twin) = Twin::new(elf) else { return };
@@ -18,7 +18,7 @@ fn exercise(elf: &[u8]) {
 }
 
 #[test]
-fn a_variable_that_is_said_to_be_outside_of_its_section_is_an_error() {
+fn a_variable_outside_of_its_section_is_an_error() {
     for object in twins().into_iter().filter(|object| !object.note.parameters.is_empty()) {
         let name = &object.note.parameters[0].name;
         // The entry of the symbol: name (4), kind, visibility and section (4), address (8), size 4 (8).

@@ -1,27 +1,26 @@
-//! Twins and Rust controllers under random scripts, and random damage to objects.
+//! eBPF ports and Rust controllers with random scripts, and random damage to objects.
 //!
-//! Two windows may part where a decision hangs on a threshold and the numbers lie on either side of
-//! it by rounding: that of a whole packet, of a microsecond. So the band is wider than under the
-//! scripts of `same.rs`: two packets or 2 % of the window. The seed is fixed; a band that a rare
-//! script may break is no reason for a test that fails now and then.
+//! Two windows may diverge if a decision depends on a threshold and rounding (to whole packets or microseconds)
+//! puts the numbers on different sides of it. So the tolerance is wider than with the scripts of `same.rs`: two
+//! packets or 2 % of the window. The seed is fixed, so that a rare script cannot make the test fail now and then.
 
 mod common;
 
-use common::{Pair, have_twins, noise, twins};
+use common::{Pair, noise, ports_are_built, twins};
 use fairhaul_cc::Window;
 use fairhaul_twins::{Note, Sample, Twin};
 use fairhaul_units::Span;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// Above it a loss ends the growth of those that know no limit.
+/// Above this window a loss ends the growth of controllers without a limit.
 const MOST: f64 = 5000.0;
 
-/// What comes next on a path.
+/// The next event on a path.
 #[derive(Clone, Debug)]
 enum Event {
-    /// So many rounds of that round-trip time, each of which takes a little longer, and one
-    /// acknowledgement for so many packets.
+    /// A number of rounds with a round-trip time that increases slightly, and a number of packets per
+    /// acknowledgement.
     Rounds {
         count: u32,
         rtt_ms: u64,
@@ -38,7 +37,7 @@ fn event() -> impl Strategy<Value = Event> {
     prop_oneof![6 => rounds, 3 => Just(Event::Loss), 1 => Just(Event::Timeout)]
 }
 
-/// The largest difference on the way, as a share of what is allowed.
+/// The largest difference so far, as a share of the tolerance.
 fn run(name: &str, start: f64, events: &[Event]) -> f64 {
     let mut pair = Pair::new(name, &[], Window { cwnd: start, ssthresh: 2.0 }, Span::from_ms(1));
     if name == "fhstcp" {
@@ -85,7 +84,7 @@ proptest! {
     #![proptest_config(config(200))]
 
     #[test]
-    fn twins_stay_beside_their_controllers(
+    fn ports_agree_with_their_controllers(
         start in 2.0..500.0f64,
         events in proptest::collection::vec(event(), 1..30),
     ) {
@@ -101,7 +100,7 @@ proptest! {
 
     /// An object with damaged bytes is refused, or runs to some result or error: nothing panics.
     #[test]
-    fn a_damaged_object_harms_nobody(
+    fn a_damaged_object_causes_an_error_only(
         which in 0..8usize,
         damage in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..40),
         length in any::<prop::sample::Index>(),
@@ -143,14 +142,14 @@ fn the_kernel_takes_their_names_and_their_parameters_are_in_their_bounds() {
             assert!((p.least..=p.most).contains(&p.default), "{}: {}", note.name, p.name);
             assert_eq!(twin.parameter(&p.name), Some(p.default));
         }
-        assert_eq!(twin.parameters().count(), note.parameters.len(), "{}: all are told", note.name);
+        assert_eq!(twin.parameters().count(), note.parameters.len(), "{}: all are described", note.name);
     }
 }
 
 #[test]
-fn what_is_no_twin_is_refused() {
+fn an_object_that_is_not_a_port_is_refused() {
     assert!(Note::of(b"").is_err() && Twin::new(b"\x7fELF").is_err());
-    if have_twins() {
+    if ports_are_built() {
         let own = std::env::current_exe().and_then(std::fs::read).expect("this test is a file");
         let error = Note::of(&own).expect_err("this test is no twin").to_string();
         assert_eq!(error, "the object is not an eBPF port of Fairhaul");

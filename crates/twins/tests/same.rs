@@ -1,11 +1,10 @@
-//! Every twin climbs as its Rust controller does: under the same script of acknowledgements, losses
-//! and timeouts the two windows are within the larger of a packet and a hundredth after each round.
+//! Every eBPF port grows as its Rust controller does: with the same script of acknowledgements, losses and
+//! timeouts the two windows differ by at most the larger of one packet and 1 % after each round.
 //!
-//! Of Sync-TCP the scripts have some noise in their round-trip times. Its trend compares averages,
-//! and of a delay that stands still the average in double precision goes on to rise, by less than a
-//! millionth of a nanosecond, for some 40 samples after that of the twin has stopped: then the Rust
-//! controller reads a rise where the twin reads equal medians. The noise of any real path, even of
-//! a microsecond, decides for both alike.
+//! The scripts of Sync-TCP have some noise in their round-trip times. Its trend compares averages. If the delay
+//! is constant, the average in double precision continues to rise, by less than a millionth of a nanosecond, for
+//! about 40 samples after that of the eBPF port has stopped: the Rust controller then detects a rise, and the
+//! eBPF port equal medians. With the noise of a real path, even of a microsecond, both decide alike.
 
 mod common;
 
@@ -16,11 +15,11 @@ use fairhaul_cc::words::{
 use fairhaul_cc::{Controller, Window};
 use fairhaul_units::Span;
 
-/// Settings of the Rust controller, and the same of the twin.
+/// Settings of the Rust controller, and the corresponding parameters of the eBPF port.
 type Values<'a> = (&'a [(&'static str, f64)], &'a [(&'a str, u32)]);
 const DEFAULTS: Values = (&[], &[]);
 
-/// The twin `name` and its controller.
+/// The eBPF port `name` and its controller.
 fn pair(name: &str, values: Values, script: &Script) -> Pair {
     let mut pair = Pair::new(name, values.0, script.start, (script.path)(1));
     for (parameter, value) in values.1 {
@@ -29,7 +28,7 @@ fn pair(name: &str, values: Values, script: &Script) -> Pair {
     pair
 }
 
-/// Runs the twin `name` through a script and holds it to its controller.
+/// Runs the eBPF port `name` with a script and compares it with its controller.
 fn climbs(what: &str, name: &str, values: Values, script: &Script) {
     let mut pair = pair(name, values, script);
     let script = if name == "synctcp" { &Script { wave: noise, ..script.clone() } } else { script };
@@ -38,7 +37,7 @@ fn climbs(what: &str, name: &str, values: Values, script: &Script) {
     assert!(worst <= 1.0, "{what}: {name} is {worst:.3} of what is allowed off in round {round}");
 }
 
-/// Runs all twins with their defaults; that of FHSTCP by the literal rule, as the Rust controller.
+/// Runs all eBPF ports with their defaults; that of FHSTCP by the literal rule, as the Rust controller.
 fn all_climb(what: &str, script: &Script) {
     for object in twins() {
         let name = object.note.name.as_str();
@@ -95,7 +94,7 @@ fn with_acknowledgements_of_many_packets() {
     all_climb("stretched", &script);
 }
 
-/// Losses in rounds that follow each other, and timeouts at windows down to two packets.
+/// Losses in consecutive rounds, and timeouts at windows down to two packets.
 #[test]
 fn under_many_losses() {
     let script = Script {
@@ -110,9 +109,9 @@ fn under_many_losses() {
     all_climb("many losses", &script);
 }
 
-/// Round-trip times with 0.4 ms of noise, whose standard deviation is 0.115 ms, that stand low, rise by
-/// up to 0.6 ms within a round, fall within the next, and stand high: free, between the thresholds
-/// with a trend and without, and full.
+/// Round-trip times with 0.4 ms of noise, whose standard deviation is 0.115 ms, that are low, rise by up to 0.6
+/// ms within a round, fall within the next, and are high: free, between the thresholds with a trend and without,
+/// and full.
 fn tides(round: u32, number: u64) -> Span {
     let height = match round % 4 {
         0 => 0,
@@ -196,9 +195,9 @@ fn every_variant_of_the_others() {
     }
 }
 
-/// The comparison sees a loss that takes 15 % instead of 12.5 %, and growth by 3 % more.
+/// The comparison detects a loss that takes 15 % instead of 12.5 %, and growth that is 3 % faster.
 #[test]
-fn a_twin_of_other_parameters_is_told_from_its_controller() {
+fn a_port_with_other_parameters_differs_from_its_controller() {
     if twins().is_empty() {
         return;
     }
@@ -208,7 +207,7 @@ fn a_twin_of_other_parameters_is_told_from_its_controller() {
     }
 }
 
-/// Under the tides the mode of Gentle HighSpeed TCP changes; else the comparison would say little.
+/// With this script the mode of Gentle HighSpeed TCP changes; otherwise the comparison would prove little.
 #[test]
 fn the_tides_switch_modes() {
     if twins().is_empty() {

@@ -1,9 +1,9 @@
-//! What twins do with the kernel's socket beside growing as their controllers: the kernel's own rules
-//! of slow start and of flows that do not use their window, undo, pacing, time stamps, parameters.
+//! The use of the kernel's socket by eBPF ports, apart from growth: the kernel's own rules of slow start and of
+//! flows that do not use their window, undo, pacing, time stamps, parameters.
 
 mod common;
 
-use common::{MSS, Pair, STAIRCASE, Script, Step, have_twins, noise, twins};
+use common::{MSS, Pair, STAIRCASE, Script, Step, noise, ports_are_built, twins};
 use fairhaul_cc::Window;
 use fairhaul_twins::{Sample, Twin};
 use fairhaul_units::Span;
@@ -14,7 +14,7 @@ fn pair(name: &str, start: Window, rtt_ms: u64) -> Pair {
     Pair::new(name, &[], start, Span::from_ms(rtt_ms))
 }
 
-/// Every operation of every twin, from a socket of `cwnd`.
+/// Every operation of every eBPF port, from a socket of `cwnd`.
 fn fresh(name: &str, cwnd: u32, ssthresh: u32) -> Twin {
     pair(name, Window { cwnd: cwnd.into(), ssthresh: ssthresh.into() }, 100).twin
 }
@@ -36,7 +36,8 @@ fn a_flow_that_does_not_use_its_window_does_not_grow() {
     }
 }
 
-/// The kernel lets slow start go on to twice what was out: at 10 packets with 6 out, not with 5.
+/// The kernel lets slow start continue up to twice the packets in flight: at 10 packets with 6 in flight, not
+/// with 5.
 #[test]
 fn in_slow_start_half_of_the_window_is_enough() {
     for object in twins() {
@@ -49,11 +50,11 @@ fn in_slow_start_half_of_the_window_is_enough() {
     }
 }
 
-/// 8 packets at a window of 98 and a threshold of 100: two to 100, and the other six are congestion
-/// avoidance's, 6 / 100 of a packet of Reno.
+/// 8 packets at a window of 98 and a threshold of 100: two reach 100, and the other six count for congestion
+/// avoidance, 6 / 100 of a packet with Reno.
 #[test]
 fn slow_start_ends_at_the_threshold_and_leaves_the_rest() {
-    if !have_twins() {
+    if !ports_are_built() {
         return;
     }
     let mut twin = fresh("reno", 98, 100);
@@ -85,7 +86,7 @@ fn a_reduction_that_was_wrong_is_undone() {
     }
 }
 
-/// A timeout within recovery asks for no threshold anew, and leaves the one there is.
+/// A timeout within a recovery requests no new threshold, and keeps the current one.
 #[test]
 fn a_timeout_in_recovery_keeps_the_threshold() {
     for object in twins() {
@@ -99,7 +100,7 @@ fn a_timeout_in_recovery_keeps_the_threshold() {
     }
 }
 
-/// Ten acknowledgements of which none brings a sample: nothing is learnt, and nothing goes wrong.
+/// Ten acknowledgements without a sample: nothing is learnt, and nothing fails.
 #[test]
 fn acknowledgements_without_a_sample_are_borne() {
     for object in twins() {
@@ -116,7 +117,7 @@ fn acknowledgements_without_a_sample_are_borne() {
 /// hardly grows there.
 #[test]
 fn fhstcp_is_highspeed_on_a_short_path() {
-    if !have_twins() {
+    if !ports_are_built() {
         return;
     }
     let climb = |name: &str, floor: Option<u32>| {
@@ -133,8 +134,8 @@ fn fhstcp_is_highspeed_on_a_short_path() {
     assert!(climb("fhstcp", Some(0)) < 110 && climb("highspeed", None) > 160);
 }
 
-/// A flow of FHSTCP at `cwnd` packets and 200 ms, which c = 10 makes three blocks of, after its first
-/// acknowledgement in congestion avoidance; all of the window is free.
+/// A flow of FHSTCP at `cwnd` packets and 200 ms, for which c = 10 gives three blocks, after its first
+/// acknowledgement in congestion avoidance; the whole window is free.
 fn in_blocks(cwnd: u32) -> Pair {
     let mut flow = pair("fhstcp", Window { cwnd: cwnd.into(), ssthresh: 2.0 }, 200);
     assert_eq!(flow.blocks(), (None, Some(2)), "none before the first acknowledgement");
@@ -142,7 +143,7 @@ fn in_blocks(cwnd: u32) -> Pair {
     flow
 }
 
-/// The kernel sends `packets`, and what it waits after them at the pacing rate, in microseconds.
+/// The kernel sends `packets`; returns the wait after them at the pacing rate, in microseconds.
 fn send(flow: &mut Pair, packets: u32) -> u64 {
     flow.twin.set("packets_out", flow.twin.get("packets_out") + u64::from(packets));
     u64::from(packets * MSS) * 1_000_000 / flow.twin.get("sk_pacing_rate")
@@ -151,7 +152,7 @@ fn send(flow: &mut Pair, packets: u32) -> u64 {
 /// Blocks of ceil(100 / 3) = 34 packets, 200 / 3 = 66.67 ms apart, of which the third is the rest.
 #[test]
 fn fhstcp_sends_blocks() {
-    if !have_twins() {
+    if !ports_are_built() {
         return;
     }
     let mut flow = in_blocks(100);
@@ -165,10 +166,10 @@ fn fhstcp_sends_blocks() {
     assert_eq!(flow.twin.min_tso_segs(), Ok(Some(10)), "ten were acknowledged");
 }
 
-/// 200 of 600 packets are a block, more than leaves at once: 44 packets, 44 / 600 of 200 ms apart.
+/// 200 of 600 packets are a block, more than can leave at once: trains of 44 packets, 44 / 600 of 200 ms apart.
 #[test]
 fn fhstcp_spreads_large_blocks_in_trains() {
-    if !have_twins() {
+    if !ports_are_built() {
         return;
     }
     let mut flow = in_blocks(600);
@@ -179,10 +180,10 @@ fn fhstcp_spreads_large_blocks_in_trains() {
     }
 }
 
-/// Recovery is not paced, nor is what follows a timeout.
+/// Recovery is not paced, and neither are packets after a timeout.
 #[test]
 fn fhstcp_stops_pacing_for_recovery() {
-    if !have_twins() {
+    if !ports_are_built() {
         return;
     }
     let mut flow = in_blocks(100);
@@ -199,8 +200,8 @@ fn fhstcp_stops_pacing_for_recovery() {
 }
 
 #[test]
-fn fhstcp_leaves_to_the_application_what_it_asked_for() {
-    if !have_twins() {
+fn fhstcp_keeps_the_pacing_rate_of_the_application() {
+    if !ports_are_built() {
         return;
     }
     let mut flow = pair("fhstcp", AVOIDANCE, 200);
@@ -213,10 +214,10 @@ fn fhstcp_leaves_to_the_application_what_it_asked_for() {
     assert_eq!(flow.twin.get("sk_pacing_status"), 1, "it was not switched on here");
 }
 
-/// The kernel does not call a flow limited by its window while its last block waits for its time.
+/// The kernel does not regard a flow as limited by its window while its last block waits.
 #[test]
 fn fhstcp_grows_while_a_block_waits() {
-    if !have_twins() {
+    if !ports_are_built() {
         return;
     }
     let mut flow = pair("fhstcp", AVOIDANCE, 200);
@@ -229,10 +230,10 @@ fn fhstcp_grows_while_a_block_waits() {
     }
 }
 
-/// c goes from 10 to 20 while the flow runs: what a round adds doubles.
+/// c changes from 10 to 20 while the flow runs: growth per round doubles.
 #[test]
 fn parameters_change_while_a_flow_runs() {
-    if !have_twins() {
+    if !ports_are_built() {
         return;
     }
     let mut flow = pair("fhstcp", Window { cwnd: 1000.0, ssthresh: 2.0 }, 200);
@@ -247,8 +248,8 @@ fn parameters_change_while_a_flow_runs() {
     assert!(flow.twin.set_parameter("d", 1).is_err());
 }
 
-/// A path of 100 ms with a queue that fills and drains once in 16 rounds, up to 40 ms, seen through
-/// time stamps by a receiver whose clock gains `ppm`.
+/// A path of 100 ms with a queue that fills and drains once in 16 rounds, up to 40 ms, measured with time stamps
+/// of a receiver whose clock gains `ppm`.
 fn sync_flow(stamp_us: u64, ppm: u64, memory: u32, rounds: u32) -> u32 {
     let mut flow = pair("synctcp", AVOIDANCE, 100);
     flow.twin.set("tcp_usec_ts", u64::from(stamp_us == 1));
@@ -276,11 +277,11 @@ fn sync_flow(stamp_us: u64, ppm: u64, memory: u32, rounds: u32) -> u32 {
     sum / rounds
 }
 
-/// In 600 s a clock that gains 50 ppm shows 30 ms of queue that is not there: without forgetting, the
-/// window is given up for it. Stamps of a millisecond blur the trend, and no more.
+/// In 600 s a clock that gains 50 ppm looks like a queue of 30 ms that does not exist: without forgetting, the
+/// window is reduced for it. Time stamps of a millisecond only blur the trend.
 #[test]
 fn synctcp_bears_stamps_of_a_millisecond_and_clocks_that_drift() {
-    if !have_twins() {
+    if !ports_are_built() {
         return;
     }
     let exact = sync_flow(1, 0, 30, 6000);
@@ -294,10 +295,10 @@ fn synctcp_bears_stamps_of_a_millisecond_and_clocks_that_drift() {
     assert!(remembering.abs_diff(exact) * 10 > exact, "more than a tenth less");
 }
 
-/// Both reductions and growth come out when the counters of bytes wrap, as they do every 4 GiB.
+/// Reductions and growth are correct when the byte counters wrap, as they do every 4 GiB.
 #[test]
 fn sequence_numbers_wrap() {
-    for name in ["ghstcp", "htcp", "synctcp"].into_iter().filter(|_| have_twins()) {
+    for name in ["ghstcp", "htcp", "synctcp"].into_iter().filter(|_| ports_are_built()) {
         let climb = |una: u32| {
             let mut flow = pair(name, Window { cwnd: 150.0, ssthresh: 2.0 }, 140);
             flow.twin.set("snd_una", una.into());

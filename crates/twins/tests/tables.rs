@@ -1,27 +1,27 @@
-//! The tables in C are those of the Rust controllers, and what lies between their rows is as near as
-//! the header says.
+//! The tables in C are those of the Rust controllers, and interpolation between their rows is as accurate as the
+//! header states.
 
 mod common;
 #[path = "../examples/tables.rs"]
 mod tables;
 
-use common::{Pair, have_twins};
+use common::{Pair, ports_are_built};
 use fairhaul_cc::Window;
 use fairhaul_units::Span;
 
 #[test]
-fn the_header_is_what_the_controller_says() {
+fn the_table_matches_the_controller() {
     let header = include_str!("../bpf/tables.h");
     assert!(header == tables::text(), "cargo run -p fairhaul-twins --example tables");
 }
 
-/// The twin at a whole window `w`, far from slow start.
+/// The eBPF port at a whole window `w`, far from slow start.
 fn at(w: u32) -> Pair {
     Pair::new("highspeed", &[], Window { cwnd: w.into(), ssthresh: 2.0 }, Span::from_ms(100))
 }
 
-/// How far the twin is off at a window: what a million packets add, as a share of it, and what a loss
-/// takes, as a share of the window; less the half packet that a whole window does not show.
+/// The errors of the eBPF port at a window: of the growth by a million packets, relative to it, and of the
+/// reduction at a loss, relative to the window, minus the half packet that is rounded off.
 fn errors(w: u32) -> (f64, f64) {
     let whole = f64::from(w);
     let mut pair = at(w);
@@ -33,11 +33,11 @@ fn errors(w: u32) -> (f64, f64) {
     (((grown + 0.5 - wanted).abs() - 0.5) / wanted, (left + 0.5 - kept * whole).abs() / whole - 0.5 / whole)
 }
 
-/// A straight line misses the two bends: where a(w) leaves one, at 41.9 packets, and where b(w) ends
-/// to fall, at 100 000.
+/// Linear interpolation misses the two kinks: where a(w) first exceeds one, at 41.9 packets, and where b(w) stops
+/// falling, at 100 000.
 #[test]
-fn between_the_rows_the_law_is_as_near_as_the_header_says() {
-    if !have_twins() {
+fn interpolation_between_rows_is_as_accurate_as_documented() {
+    if !ports_are_built() {
         return;
     }
     let (mut anywhere, mut elsewhere) = ((0.0f64, 0.0f64), (0.0f64, 0.0f64));

@@ -4,7 +4,7 @@
 //! Nothing here knows a clock, a socket or a file.
 
 mod chance;
-mod congestion;
+mod congestion_header;
 mod packet;
 mod parameter;
 mod parse;
@@ -12,7 +12,7 @@ mod quantity;
 mod word;
 
 pub use chance::{Chance, mix};
-pub use congestion::{CONGESTION_HEADER, CongestionHeader, Fixed, SENDER, TICK, tick};
+pub use congestion_header::{CONGESTION_HEADER, CongestionHeader, Fixed, SENDER, TICK, tick};
 pub use packet::{ACK_SIZE, Ack, Data, Ecn, HEADER, SACK_BLOCKS, SackBlock};
 pub use parameter::{Kind, Parameter, Settings};
 pub use parse::ParseError;

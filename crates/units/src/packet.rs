@@ -3,7 +3,7 @@
 //! A connection numbers its packets from zero, and every packet but the last of a transfer
 //! carries a full payload. A packet holds what its header would: nothing of the sender's state.
 
-use crate::congestion::{CONGESTION_HEADER, CongestionHeader};
+use crate::congestion_header::{CONGESTION_HEADER, CongestionHeader};
 use crate::{Bytes, Time};
 
 /// IP and TCP headers without options, as ns-2 counts them.

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn units_of_other_tools_are_told_as_ours() {
+    fn units_of_other_tools_get_a_hint() {
         let rate = |text: &str| text.parse::<Rate>().unwrap_err().to_string();
         for (given, meant) in [
             ("1.5Gbps", "1.5 Gbit/s"),

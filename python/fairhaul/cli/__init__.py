@@ -22,7 +22,7 @@ from fairhaul.cli.click_ext import CommandGroup, explained
 from fairhaul.cli.compare import compare
 from fairhaul.cli.kernel import kernel
 from fairhaul.cli.lab import lab
-from fairhaul.cli.look import list_, schema
+from fairhaul.cli.listings import list_, schema
 from fairhaul.cli.report import report
 from fairhaul.cli.reproduce import reproduce
 from fairhaul.cli.run import run

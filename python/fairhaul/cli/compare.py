@@ -60,8 +60,8 @@ def compare(
 
     The results are shares, Jain's index, harm to competing flows, and completion times. CC is a
     controller, a controller with parameters (fhstcp:c=20), or parallel TCP (4xreno). The runs last
-    until every flow has seen 20 loss events, or about a minute of wall time on two cores.
-    Controllers whose flows saw fewer loss events are not ranked.
+    until every flow has had 20 loss events, or about a minute of wall time on two cores.
+    Controllers whose flows had fewer loss events are not ranked.
     """
     from fairhaul.comparison import compare_read
     from fairhaul.comparison.question import read_question

@@ -166,8 +166,8 @@ def remove(names: tuple[str, ...], everything: bool, dry_run: bool, json_: bool)
     """Remove installed eBPF ports.
 
     Connections that use an eBPF port keep it until they end. If an eBPF port is a default, the
-    previous default is restored. The owner of each eBPF port is printed; --all warns about those
-    that other users installed.
+    previous default is restored. The owner of each eBPF port is printed; --all warns about eBPF
+    ports that other users installed.
     """
     from fairhaul import kernel as api
 
@@ -213,7 +213,7 @@ def remove(names: tuple[str, ...], everything: bool, dry_run: bool, json_: bool)
 def watch(
     names: tuple[str, ...], interval: float, dry_run: bool, json_: bool, **limits: float
 ) -> None:
-    """Watch eBPF ports, and remove those that retransmit too much.
+    """Watch installed eBPF ports, and remove a port if its loss is too high.
 
     An eBPF port is removed when, for --seconds, every measurement shows that more than --share of
     its packets are retransmissions, and more than --times the share of the host's other

@@ -234,7 +234,7 @@ def _fairness_line(found: Mapping[str, Any]) -> str:
         f"largest / smallest goodput {cell(fairness['max_min_ratio'], plain(2))}",
     ]
     if found["stationary"] is False:
-        parts.append("not stationary: a measured bulk flow saw fewer than 20 loss events")
+        parts.append("not stationary: a measured bulk flow had fewer than 20 loss events")
     if found["completed"] is False:
         parts.append("a measured transfer was not completed")
     return "; ".join(parts)

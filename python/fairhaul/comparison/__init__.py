@@ -32,7 +32,7 @@ class Comparison:
     """The result of a comparison: `rows` has the figures of each controller, in the given order.
 
     Every run lasts `duration_s`, and is measured after `warmup_s`. `stationary` is false if a flow
-    saw fewer than 20 loss events within the packets that a comparison may cost: the answer then
+    had fewer than 20 loss events within the packets that a comparison may cost: the answer then
     claims nothing about the long term.
     """
 
@@ -83,7 +83,7 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
 
     Each controller runs alone, one flow for each round-trip time, and with `against` also in
     competition with those flows, whose round-trip times are spread evenly over the range of `rtt`.
-    All runs are equally long: until the slowest flow has seen 20 loss events, or until all runs
+    All runs are equally long: until the slowest flow has had 20 loss events, or until all runs
     together, probes included, have carried `most_packets` packets of 1000 bytes.
 
     Args:

@@ -12,12 +12,12 @@ from fairhaul.measures import ENOUGH_LOSS_EVENTS
 
 Row = Mapping[str, Any]
 
-# From the largest unit down; a length is said in two neighbours of them.
+# From the largest unit down; a length is written in two neighbouring units.
 UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figure:
+class RankedFigure:
     """A figure of one controller; with a single seed, both ends of its interval are the mean."""
 
     name: str
@@ -98,7 +98,7 @@ def too_short(question: Question, rows: Sequence[Row], done: Done) -> str:
     length = duration_text(done.duration_s)
     return (
         f"These cases are too short to judge, and are not ranked: {which}. In {length}, one of "
-        f"their flows saw fewer than {ENOUGH_LOSS_EVENTS} loss events, so its figures hold for "
+        f"their flows had fewer than {ENOUGH_LOSS_EVENTS} loss events, so its figures hold for "
         "that time and not for the long term. `fairhaul run` runs a scenario of any duration."
     )
 
@@ -121,22 +121,22 @@ def slowest(case: Mapping[str, Any]) -> Any:
     return None if None in times else max(times, key=_mean)
 
 
-def _figure(row: Row, value: Any) -> Figure | None:
+def _figure(row: Row, value: Any) -> RankedFigure | None:
     name = row["controller"]
     if value is None:
         return None
     if not isinstance(value, Mapping):
-        return Figure(name=name, mean=value, low=value, high=value)
+        return RankedFigure(name=name, mean=value, low=value, high=value)
     mean = value["mean"]
     low, high = (mean if value[end] is None else value[end] for end in ("low", "high"))
-    return Figure(name=name, mean=mean, low=low, high=high)
+    return RankedFigure(name=name, mean=mean, low=low, high=high)
 
 
 def _mean(value: Any) -> float:
     return float(value["mean"] if isinstance(value, Mapping) else value)
 
 
-def _ranked(found: Sequence[Figure | None], theme: Theme) -> str:
+def _ranked(found: Sequence[RankedFigure | None], theme: Theme) -> str:
     """Name the best and the worst of `found`; say so if their intervals overlap."""
     up = theme.more_is_better
     ranked = sorted((f for f in found if f is not None), key=lambda f: f.mean, reverse=up)

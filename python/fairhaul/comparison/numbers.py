@@ -70,8 +70,8 @@ def _case(question: Question, run: Run, done: Done) -> dict[str, Any]:
 def settled(events: int, done: Done) -> dict[str, Any]:
     """Say whether a run was long enough, and about how long it should be if it was not.
 
-    The rate of loss events in a longer run is about the same, so their number tells the required
-    duration; without a loss event it is unknown.
+    The rate of loss events in a longer run is about the same, so the required duration follows from
+    their number; without a loss event it is unknown.
     """
     enough = events >= ENOUGH_LOSS_EVENTS
     wanted_s = done.duration_s * MARGIN * ENOUGH_LOSS_EVENTS / events if events else None

@@ -1,7 +1,7 @@
 """The runs of a comparison, and how long they last.
 
 All runs of a comparison are equally long, so that their figures are comparable. A short probe
-counts loss events; the duration is then extended until the slowest flow sees enough of them, or
+counts loss events; the duration is then extended until the slowest flow has enough of them, or
 until the packets that a comparison may cost are spent.
 """
 
@@ -41,14 +41,14 @@ LONGEST_S = 100_000.0
 # The part of a run that is its warm-up.
 WARMUP = 0.2
 
-# Loss events do not come at even distances: what the count so far asks for, and a little more.
+# Loss events are not evenly spaced: the estimated duration is extended by this factor.
 MARGIN, LEAST_STEP, LARGEST_STEP = 1.25, 1.5, 10.0
 LEAST_GAIN = 1.2
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """What runs together: one flow per round trip of a controller, alone or beside the others."""
+    """The flows of a run: one of a controller per round-trip time, alone or beside the others."""
 
     name: str
     beside: bool
@@ -56,7 +56,7 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class Done:
-    """The measures of every case, one for each seed, and what all of it cost."""
+    """The measures of every case, one for each seed, and the cost of all runs."""
 
     measures: Mapping[Case, Sequence[Mapping[str, Any]]]
     duration_s: float
@@ -91,7 +91,7 @@ def run_cases(
         left_s -= duration_s
         events = min(least_loss_events(run) for run in found)
         longer_s = _tidy(min(duration_s * _step(events), left_s))
-        # A run that would hardly be longer than the last tells nothing new.
+        # A run that would hardly be longer than the last shows nothing new.
         if events >= ENOUGH_LOSS_EVENTS or longer_s < LEAST_GAIN * duration_s:
             break
         duration_s = longer_s
@@ -124,24 +124,24 @@ def _most_s(question: Question, runs: int, most_packets: int) -> float:
 
 
 def least_loss_events(run: Mapping[str, Any]) -> int:
-    """The loss events of the flow that saw the fewest."""
+    """The loss events of the flow that had the fewest."""
     return min(int(flow["loss_events"]) for flow in run["flows"])
 
 
 def _step(events: int) -> float:
-    """How many times longer a run has to be whose slowest flow saw `events` loss events."""
+    """How many times longer a run has to be whose slowest flow had `events` loss events."""
     wanted = MARGIN * ENOUGH_LOSS_EVENTS / events if events else LARGEST_STEP
     return min(max(wanted, LEAST_STEP), LARGEST_STEP)
 
 
 def _tidy(seconds: float) -> float:
-    """Cut a length to two or three digits, so that it can be said."""
+    """Round a length to two or three digits, so that it can be printed."""
     step = 10.0 if seconds >= 1000 else 1.0 if seconds >= 10 else 0.01
     return round(seconds // step * step, 2)
 
 
 def _cases(question: Question) -> dict[Case, Transport]:
-    """Every case with what carries its flows; beside the others there is always standard TCP."""
+    """Every case with its transport; standard TCP always runs beside the others, too."""
     found = {Case(name=n, beside=False): c for n, c in question.controllers.items()}
     if question.others is not None:
         with_standard = {
@@ -155,8 +155,8 @@ def _cases(question: Question) -> dict[Case, Transport]:
 def _scenario(question: Question, case: Case, transport: Transport, duration_s: float) -> Scenario:
     """Write the scenario of one case and read it.
 
-    A quarter of the shortest round trip is the bottleneck's way there, a quarter its way back, and
-    half is left for the access links. Flows start within a second, at times that are drawn.
+    The bottleneck has a quarter of the shortest round-trip time in each direction, and the access
+    links have the other half. Flows start within a second, at times that are drawn.
     """
     rtts = [_picoseconds(rtt) for rtt in question.rtts_s]
     start = f"uniform 0 s..{min(1.0, duration_s / 20):g} s"

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairhaul.look import needed_queue
+from fairhaul.listings import needed_queue
 from fairhaul.nearest import nearest
 from fairhaul.scenario import ScenarioError, read_as_typed, toml
 

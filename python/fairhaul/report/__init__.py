@@ -91,7 +91,7 @@ def write_report(
 
     with Renderer() as renderer:
         renderer.start()  # before all that takes long to import
-        from fairhaul.report.runs import write as write_runs
+        from fairhaul.report.run_report import write as write_runs
 
         places = [Path(directory) for directory in directories]
         return write_runs(places, None if out is None else Path(out), renderer)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairhaul.look import catalogue
+from fairhaul.listings import catalogue
 from fairhaul.report.bins import MOST_BINS, Bins, level, points, whole_run
 from fairhaul.report.charts import Lane, Look, Span
 

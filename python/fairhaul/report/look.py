@@ -96,7 +96,7 @@ def svg(chart: Mapping[str, Any]) -> str:
 
 
 def in_light(text: str) -> str:
-    """Put the light colours in the place of their names."""
+    """Replace the names of colours by the light colours."""
     return re.sub(r"var\(--(\w+)\)", lambda name: LIGHT[name[1]], text)
 
 

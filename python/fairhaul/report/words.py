@@ -76,7 +76,7 @@ def answer(found: Object) -> str:
 
 
 NOT_STATIONARY = (
-    "The run is too short to say anything about the long term: a measured bulk flow saw fewer than "
+    "The run is too short to say anything about the long term: a measured bulk flow had fewer than "
     "20 loss events."
 )
 
@@ -105,7 +105,7 @@ def comparison(labels: Sequence[str], found: Sequence[Object]) -> str:
         )
     if any(one["stationary"] is False for one in found):
         said += " Some runs are too short to say anything about the long term: a measured bulk "
-        said += "flow saw fewer than 20 loss events."
+        said += "flow had fewer than 20 loss events."
     return said
 
 

@@ -7,7 +7,7 @@ model. The payload is cut off, as a capture of headers does. Of a flow with ECN 
 negotiate it, and data and acknowledgements carry its bits [RFC 3168]. The congestion header of XCP
 stands between IP's and TCP's, where no tool would look for TCP behind it: it is not written.
 
-A flow of datagrams has UDP's header in the place of TCP's; what the model counts as the rest of its
+A flow of datagrams has UDP's header instead of TCP's; what the model counts as the rest of its
 40 bytes is payload here, so that a packet has the same length. Its number stands in the
 identification of the IP header, modulo 65536, since UDP has no place for it.
 

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use fairhaul_host::error::{Context, Error, Result};
 use fairhaul_host::lab::address::everything;
 use fairhaul_host::lab::info::{CaState, Info};
-use fairhaul_host::lab::socket::{self, Options};
+use fairhaul_host::lab::socket::{self, SocketOptions};
 use fairhaul_host::lab::tun::{DEVICE, set};
 use fairhaul_host::lab::{Dumbbell, Lab};
 use fairhaul_path::queue::Capacity;
@@ -233,11 +233,11 @@ fn lock_window(lab: &Lab) -> io::Result<()> {
     })
 }
 
-fn options(controller: &str) -> Options {
-    Options {
+fn options(controller: &str) -> SocketOptions {
+    SocketOptions {
         send_buffer: Some(SEND_BUFFER),
         receive_buffer: Some(RECEIVE_BUFFER),
-        ..Options::of(controller)
+        ..SocketOptions::of(controller)
     }
 }
 

@@ -4,7 +4,7 @@ use fairhaul_experiment::grid;
 use fairhaul_host::error::{Context, Error, Result};
 use fairhaul_host::lab::clock::Clock;
 use fairhaul_host::lab::info::Info;
-use fairhaul_host::lab::traffic::{Transfer, run_transfers};
+use fairhaul_host::lab::traffic::{LabTransfer, run_transfers};
 use fairhaul_host::lab::{Dumbbell, Lab};
 use fairhaul_host::steps::Steps;
 use fairhaul_path::queue::Capacity;
@@ -82,7 +82,7 @@ fn run_flow(controller: &str, measured: Span) -> Result<FlowResult> {
     let running = lab.start(clock, grid(START + measured, START, 1, 1));
     let mut polls: Vec<(Time, Info)> = Vec::new();
     let mut on_poll = |now, _, info: &Info| polls.push((now, *info));
-    let results = run_transfers(&running, clock, end, &[Transfer::endless(0, controller)], &mut on_poll)?;
+    let results = run_transfers(&running, clock, end, &[LabTransfer::endless(0, controller)], &mut on_poll)?;
     let (_, passed) = running.finish().when("cannot forward packets")?;
     if let Some(failure) = results.iter().find_map(|one| one.failure.clone()) {
         return Err(Error::failed(failure));

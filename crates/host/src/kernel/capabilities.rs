@@ -1,11 +1,11 @@
-//! What of root's power is needed, and for what; the rest is dropped at the start, and this when the work
+//! The capabilities that are needed, and for what. All others are dropped at the start, and these when the work
 //! is done.
 
 use caps::{CapSet, Capability, CapsHashSet};
 
 use crate::error::{Context, Error, Result};
 
-/// Each with what it is for.
+/// Each capability with its purpose.
 pub const NEEDED: [(Capability, &str); 5] = [
     (Capability::CAP_BPF, "to load BPF programs and maps"),
     (Capability::CAP_PERFMON, "to load BPF programs that read the kernel's sockets"),
@@ -14,21 +14,21 @@ pub const NEEDED: [(Capability, &str); 5] = [
     (Capability::CAP_SYS_PTRACE, "to find the network namespaces of other users' processes"),
 ];
 
-/// Of these, those that this process lacks, as sentences.
+/// The needed capabilities that this process lacks, as sentences.
 pub fn lacking() -> Vec<String> {
     let lacks = |capability| !caps::has_cap(None, CapSet::Effective, capability).unwrap_or(false);
     let missing = NEEDED.iter().filter(|(capability, _)| lacks(*capability));
     missing.map(|(capability, why)| format!("{capability}, {why}")).collect()
 }
 
-/// Keeps those that are needed, and no other.
+/// Keeps the needed capabilities, and no others.
 pub fn keep_needed() -> Result<()> {
-    // To run in real time is asked for by the lab's router alone, and may be refused.
+    // Only the lab's router uses real-time priority, and it can run without.
     let wanted = NEEDED.iter().map(|(capability, _)| *capability).chain([Capability::CAP_SYS_NICE]);
     keep(&wanted.collect())
 }
 
-/// Keeps `wanted` of those that this thread has; threads that it starts have no more.
+/// Keeps those of `wanted` that this thread has; threads that it starts have no others.
 pub fn keep(wanted: &CapsHashSet) -> Result<()> {
     let held = caps::read(None, CapSet::Permitted).when("capabilities")?;
     let kept: CapsHashSet = held.intersection(wanted).copied().collect();
@@ -37,7 +37,7 @@ pub fn keep(wanted: &CapsHashSet) -> Result<()> {
     narrow(CapSet::Permitted).when("capabilities")
 }
 
-/// Refuses where something needed is missing.
+/// Refuses if a needed capability is missing.
 pub fn require() -> Result<()> {
     let lacking = lacking();
     if lacking.is_empty() {

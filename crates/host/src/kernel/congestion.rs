@@ -1,5 +1,5 @@
-//! What the kernel says of congestion controllers: which there are, which everybody may use, and the
-//! default of a namespace. All of it holds for the namespace of the thread that asks.
+//! The kernel's lists of congestion controllers: the available ones, the ones that any user may choose, and the
+//! default of a namespace. They apply to the network namespace of the calling thread.
 
 use std::fs;
 use std::io;
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 
 const FOLDER: &str = "/proc/sys/net/ipv4";
 
-/// The names that the kernel knows; they are the same in all namespaces.
+/// The names of all available controllers, which are the same in all namespaces.
 pub fn available() -> io::Result<Vec<String>> {
     words("tcp_available_congestion_control")
 }
@@ -20,9 +20,9 @@ pub fn default() -> io::Result<String> {
 
 /// Makes `name` the default of this namespace.
 ///
-/// The kernel takes a reference to the controller before it looks whether other namespaces than the
-/// first may have it, and keeps it when it refuses: a twin without that leave could then never be taken out
-/// again. So it is looked up here first.
+/// The kernel takes a reference to the controller before it checks whether namespaces other than the first may
+/// use it, and keeps the reference if it refuses: such an eBPF port could never be removed again. So the check is
+/// made here first.
 pub fn set_default(name: &str) -> Result<()> {
     if !words("tcp_allowed_congestion_control")?.iter().any(|allowed| allowed == name) {
         return Err(Error::failed(format!("the kernel does not allow unprivileged users to use {name}")));

@@ -1,5 +1,5 @@
-//! The new connections that a twin becomes the default of, without asking for it by name: those of the host, of a
-//! network namespace, of a route. Each change is reported, made only on request, and undone on removal.
+//! The scopes for which an eBPF port can be the default of new connections: the host, a network namespace, or a
+//! route. Each change is reported, made only on request, and undone on removal.
 
 use std::io;
 
@@ -11,10 +11,10 @@ use crate::error::{Context, Error, Result};
 use crate::namespace::{self, Namespace, ip};
 use crate::steps::Steps;
 
-/// The default that a namespace gets on removal where its former default is unknown.
+/// The default that a namespace gets on removal if its former default is unknown.
 const LAST_RESORT: [&str; 2] = ["cubic", "reno"];
 
-/// The scope that a request asks for.
+/// The requested scope.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DefaultScope {
@@ -57,7 +57,7 @@ impl DefaultScope {
         Ok(())
     }
 
-    /// Makes the twin the default of the scope, each change after the install record mentions it.
+    /// Makes the eBPF port the default of the scope, each change after the install record mentions it.
     pub fn apply(&self, store: &InstallStore, record: &mut InstallRecord, steps: Steps) -> Result<()> {
         let name = record.name.clone();
         if self.default {
@@ -106,7 +106,7 @@ fn routes(prefix: &str) -> io::Result<String> {
     ip(&format!("{family}route show {to}"))
 }
 
-/// The only one of them, without a controller.
+/// The only such route; refuses if there is none, if there are several, or if it already sets a controller.
 fn route(prefix: &str) -> Result<String> {
     let found = routes(prefix).map_err(|error| Error::refused(format!("route {prefix:?}: {error}")))?;
     let line = found.lines().next().unwrap_or_default().trim();
@@ -125,11 +125,11 @@ fn route(prefix: &str) -> Result<String> {
     }
 }
 
-/// Removes `name` from all defaults, wherever it was set: a namespace that was made since has the default of its host,
-/// and an administrator may have set it by hand.
+/// Removes `name` from all defaults, however it was set: a namespace that was created since has the default of
+/// its host, and an administrator may have set it by hand.
 pub fn withdraw(name: &str, record: Option<&InstallRecord>, steps: Steps) -> Result<()> {
     for route in record.map(|record| record.routes.as_slice()).unwrap_or_default() {
-        // A route that no longer has the twin was changed by others and is left alone.
+        // A route that no longer has the eBPF port was changed by another program and is left unchanged.
         let prefix = route.split_whitespace().next().unwrap_or_default();
         let now = routes(prefix).unwrap_or_default();
         if now.split_whitespace().any(|word| word == name) {

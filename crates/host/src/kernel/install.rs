@@ -1,4 +1,4 @@
-//! `install`: all of the twins that are asked for, or none.
+//! `install`: all requested eBPF ports, or none.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::signals;
 use crate::steps::{Steps, warn};
 
-/// What is asked for.
+/// The request.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Install {
@@ -22,7 +22,7 @@ pub struct Install {
     dry_run: bool,
 }
 
-/// Installs twins.
+/// Installs eBPF ports.
 pub fn install(store: &InstallStore, request: &Install) -> Result<Value> {
     let steps = Steps::new(request.dry_run);
     let installs =
@@ -113,7 +113,7 @@ fn install_one(
     scope.apply(store, &mut record, steps)
 }
 
-/// Takes out again what came of a request that failed; what cannot be, stays for `remove`.
+/// Undoes a failed request; a change that cannot be undone is left for `remove`.
 fn undo(store: &InstallStore, installs: &[ResolvedInstall]) {
     let quiet = Steps::new(false);
     let all = installs.iter().try_for_each(|install| {

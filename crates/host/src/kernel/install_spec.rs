@@ -1,18 +1,18 @@
-//! The specification of an installation (which twin, under which name, with which parameters), checked before anything
-//! is changed.
+//! The specification of an installation (which eBPF port, under which name, with which parameters), checked
+//! before anything is changed.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
 
-use fairhaul_twins::{MISSING, Note, Parameter, object, objects};
+use fairhaul_twins::{MISSING, Note, PortParameter, object, objects};
 use serde::Deserialize;
 
 use super::unit::Unit;
 use crate::error::{Error, Result};
 use crate::nearest::hint;
 
-/// What every name in the kernel begins with.
+/// The beginning of every name in the kernel.
 pub const PREFIX: &str = "fh_";
 /// The longest name that the kernel allows, without the terminating zero.
 const LONGEST_NAME: usize = 15;
@@ -23,9 +23,9 @@ const LARGEST_OBJECT: u64 = 16 << 20;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InstallSpec {
-    /// Name of a twin that this build carries, or the path of an object (`*.bpf.o`).
+    /// Name of an eBPF port that this build carries, or the path of an object (`*.bpf.o`).
     pub twin: String,
-    /// Its name in the kernel; default: `fh_<twin>`.
+    /// Its name in the kernel; default: `fh_<eBPF port>`.
     #[serde(default, rename = "as")]
     pub name: Option<String>,
     /// Parameters with other values than their defaults, as the user wrote them.
@@ -33,7 +33,7 @@ pub struct InstallSpec {
     pub set: BTreeMap<String, String>,
 }
 
-/// A checked installation: a twin that can be loaded.
+/// A checked installation: an eBPF port that can be loaded.
 #[derive(Clone, Debug)]
 pub struct ResolvedInstall {
     /// The note in its object.
@@ -47,7 +47,7 @@ pub struct ResolvedInstall {
 }
 
 impl InstallSpec {
-    /// Finds the twin and checks its name and parameters.
+    /// Finds the eBPF port and checks its name and parameters.
     pub fn resolve(&self) -> Result<ResolvedInstall> {
         let (note, elf) = self.find()?;
         let name = self.name.clone().unwrap_or_else(|| note.kernel_name());
@@ -79,7 +79,7 @@ impl InstallSpec {
 fn from_file(path: &str) -> Result<(Note, Cow<'static, [u8]>)> {
     let unreadable = |error| Error::refused(format!("{path}: {error}"));
     let file = fs::metadata(path).map_err(unreadable)?;
-    // Opening a pipe without a writer would block for ever.
+    // Opening a pipe without a writer would block forever.
     if !file.is_file() || file.len() > LARGEST_OBJECT {
         let what = if file.is_file() { "is too large" } else { "is not a regular file" };
         return Err(Error::refused(format!(
@@ -105,17 +105,18 @@ fn check_name(name: &str) -> Result<()> {
     )))
 }
 
-/// Reads the values of parameters as the user wrote them. A number means what it means in a scenario, so a time or
-/// a rate needs its unit (`c=20/s`), and a share or packets are written as such (`beta=0.2`), whatever unit the twin uses.
+/// Reads the values of parameters as the user wrote them. A number has the same meaning as in a scenario, so a
+/// time or a rate needs its unit (`c=20/s`), and a share or packets are written as such (`beta=0.2`), whatever
+/// unit the eBPF port uses.
 pub fn read_values(
     twin: &str,
-    parameters: &[Parameter],
+    parameters: &[PortParameter],
     set: &BTreeMap<String, String>,
 ) -> Result<BTreeMap<String, u32>> {
     set.iter().map(|(key, text)| Ok((key.clone(), read_value(twin, parameters, key, text)?))).collect()
 }
 
-fn read_value(twin: &str, parameters: &[Parameter], key: &str, text: &str) -> Result<u32> {
+fn read_value(twin: &str, parameters: &[PortParameter], key: &str, text: &str) -> Result<u32> {
     let Some(parameter) = parameters.iter().find(|parameter| parameter.name == key) else {
         let hint = hint(key, parameters.iter().map(|parameter| parameter.name.as_str()));
         return Err(Error::refused(format!("{twin} has no parameter {key:?}; {hint}")));
@@ -129,7 +130,7 @@ fn read_value(twin: &str, parameters: &[Parameter], key: &str, text: &str) -> Re
             ways.join(" or ")
         )));
     }
-    let Parameter { least, most, .. } = *parameter;
+    let PortParameter { least, most, .. } = *parameter;
     match unit.count(text) {
         Some(value) if (least..=most).contains(&value) => Ok(value),
         _ => {
@@ -147,11 +148,12 @@ fn read_value(twin: &str, parameters: &[Parameter], key: &str, text: &str) -> Re
 }
 
 /// Writes the value of a parameter as a user would set it.
-pub fn written(parameter: &Parameter, value: u32) -> String {
+pub fn written(parameter: &PortParameter, value: u32) -> String {
     Unit::of(&parameter.unit).written(value)
 }
 
-/// Whether flows on short paths freeze with these values, so that the twin must not be the default of the host.
+/// Whether flows on short paths would hardly grow with these values, so that the eBPF port must not be the
+/// default of the host.
 pub fn freezes_short_paths(twin: &str, values: &BTreeMap<String, u32>) -> bool {
     let is = |key: &str, value: u32| values.get(key) == Some(&value);
     twin == "fhstcp" && is("factor", 1) && !is("factor_floor", 2)
@@ -162,7 +164,7 @@ mod tests {
     use super::*;
 
     fn refusal(unit: &str, text: &str) -> String {
-        let parameter = Parameter {
+        let parameter = PortParameter {
             name: "key".into(),
             least: 0,
             most: 900_000,
@@ -174,15 +176,15 @@ mod tests {
         read_value("twin", &[parameter], "key", text).expect_err("it is refused").to_string()
     }
 
-    /// `c=20` is 20/s in a scenario; the twin counts in 0.001/s.
+    /// `c=20` is 20/s in a scenario; the eBPF port counts in 0.001/s.
     #[test]
-    fn a_time_or_a_rate_without_its_unit_is_refused_with_the_ways_to_say_it() {
+    fn a_time_or_a_rate_without_its_unit_is_refused_with_examples() {
         assert_eq!(refusal("0.001/s", "20"), "twin: key = 20: the number has no unit; wanted key=20/s");
         assert!(refusal("us", "100").ends_with("wanted key=100s or key=100ms or key=100us"));
     }
 
     #[test]
-    fn a_share_in_the_units_of_the_twin_is_refused_with_the_share() {
+    fn a_share_in_the_units_of_the_port_is_refused_with_the_share() {
         assert_eq!(
             refusal("1e-6", "125000"),
             "twin: key = 125000: wanted a value from 0 to 0.9 in steps of 0.000001; did you mean key=0.125?"
@@ -212,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_fits_the_kernel_and_is_told_from_its_own() {
+    fn a_name_fits_the_kernel_and_differs_from_its_own() {
         assert!(check_name("fh_site").is_ok() && check_name("fh_abcdefghijkl").is_ok());
         for wrong in ["cubic", "fh_", "fh_abcdefghijklm", "fh_Site", "fh_a b"] {
             assert!(check_name(wrong).is_err(), "{wrong}");

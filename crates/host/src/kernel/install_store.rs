@@ -1,10 +1,10 @@
-//! The store of installed twins: a folder under /run, with a BPF file system for what is pinned in the kernel, and a
-//! record of each twin.
+//! The store of installed eBPF ports: a folder under /run, with a BPF file system for what is pinned in the
+//! kernel, and a record of each eBPF port.
 //!
 //! ```text
-//! /run/fairhaul/bpf/<name>/link     keeps the twin registered with the kernel
+//! /run/fairhaul/bpf/<name>/link     keeps the eBPF port registered with the kernel
 //! /run/fairhaul/bpf/<name>/data     its parameters
-//! /run/fairhaul/<name>.json         its record, with what it was made the default of
+//! /run/fairhaul/<name>.json         its record, with the scopes of which it is the default
 //! ```
 //!
 //! A record is written before the change that it describes, so that every change can be undone.
@@ -15,7 +15,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use fairhaul_twins::{Note, Parameter};
+use fairhaul_twins::{Note, PortParameter};
 use nix::fcntl::{Flock, FlockArg};
 use nix::mount::{MsFlags, mount, umount};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
@@ -28,13 +28,13 @@ use crate::steps::Steps;
 /// The folder of the store, unless a request names another.
 pub const FOLDER: &str = "/run/fairhaul";
 
-/// The folder of installed twins.
+/// The folder of installed eBPF ports.
 #[derive(Clone, Debug)]
 pub struct InstallStore {
     folder: PathBuf,
 }
 
-/// The record of an installed twin.
+/// The record of an installed eBPF port.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct InstallRecord {
     /// Its name in the kernel.
@@ -47,17 +47,17 @@ pub struct InstallRecord {
     #[serde(default)]
     pub owner: Option<Owner>,
     /// Its parameters and their bounds.
-    pub parameters: Vec<Parameter>,
-    /// The former default of the host, where it was made the default of the host.
+    pub parameters: Vec<PortParameter>,
+    /// The former default of the host, if the port is the default of the host.
     pub default_before: Option<String>,
-    /// The namespaces whose default it was made, by name, and their former defaults.
+    /// The namespaces of which it is the default, by name, with their former defaults.
     pub namespaces: Vec<(String, String)>,
     /// The routes that use it, as `ip route` has them without it.
     pub routes: Vec<String>,
 }
 
 impl InstallRecord {
-    /// The record of a twin that is not yet a default of anything.
+    /// The record of an eBPF port that is not a default yet.
     pub fn new(name: &str, note: &Note) -> InstallRecord {
         InstallRecord {
             name: name.to_string(),
@@ -78,8 +78,8 @@ impl InstallStore {
         InstallStore { folder: folder.to_path_buf() }
     }
 
-    /// Locks all stores in the parent of this folder, which it waits for. The folder itself may be made and removed
-    /// meanwhile.
+    /// Locks all stores in the parent of this folder, and waits for the lock. The folder itself may be created
+    /// and removed meanwhile.
     pub fn lock(&self) -> Result<Flock<File>> {
         let parent = self.folder.parent().unwrap_or(Path::new("/"));
         let folder = File::open(parent).when(parent.display())?;
@@ -115,7 +115,7 @@ impl InstallStore {
         statfs(&self.bpf()).is_ok_and(|found| found.filesystem_type() == BPF_FS_MAGIC)
     }
 
-    /// Makes the folder and mounts the file system in it, unless both exist.
+    /// Creates the folder and mounts the file system in it, unless both exist.
     pub fn prepare(&self, steps: Steps) -> Result<()> {
         if self.mounted() {
             return Ok(());
@@ -138,7 +138,7 @@ impl InstallStore {
         Ok(())
     }
 
-    /// Unmounts the file system and removes the folder, if no twin is left.
+    /// Unmounts the file system and removes the folder, if no eBPF port is left.
     pub fn remove_if_empty(&self, steps: Steps) -> Result<()> {
         if !self.folder.exists() || !self.names()?.is_empty() {
             return Ok(());
@@ -155,7 +155,7 @@ impl InstallStore {
         Ok(())
     }
 
-    /// All twins with a record or a pin.
+    /// All eBPF ports with a record or a pin.
     pub fn names(&self) -> Result<BTreeSet<String>> {
         let mut found = BTreeSet::new();
         for name in listed(&self.folder).when(self.folder.display())? {
@@ -169,7 +169,7 @@ impl InstallStore {
         Ok(found)
     }
 
-    /// The record of `name`; `None` where there is none, or one that cannot be read.
+    /// The record of `name`; `None` if there is none or it cannot be read.
     pub fn read(&self, name: &str) -> Option<InstallRecord> {
         serde_json::from_str(&fs::read_to_string(self.record(name)).ok()?).ok()
     }

@@ -1,9 +1,9 @@
-//! `list`: the twins that this build carries. It needs no root, and no Linux.
+//! `list`: the eBPF ports that this build carries. It needs no root, and no Linux.
 
 use fairhaul_twins::{MISSING, Object, objects};
 use serde_json::{Value, json};
 
-/// All twins with their parameters, and why there are none where there are none.
+/// All eBPF ports with their parameters, or the reason why this build carries none.
 pub fn list() -> Value {
     json!({ "twins": objects().iter().map(twin).collect::<Vec<_>>(), "missing": MISSING })
 }

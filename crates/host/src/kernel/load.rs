@@ -1,4 +1,4 @@
-//! An object into the kernel, under a name: opened, renamed, given its parameters, checked by the
+//! Loads an object into the kernel under a name: it is opened, renamed, given its parameters, checked by the
 //! kernel's verifier, registered, and pinned if it is to stay.
 
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Mutex;
 
-use fairhaul_twins::Parameter;
+use fairhaul_twins::PortParameter;
 use libbpf_rs::query::ProgInfoIter;
 use libbpf_rs::{
     Link, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject, PrintLevel, Program,
@@ -19,13 +19,13 @@ use crate::sys;
 
 /// The map of an object that holds its parameters.
 const DATA: &str = ".data";
-/// Lines of the verifier that tell what it did not like.
+/// The number of final lines of the verifier's log that explain a rejection.
 const LINES_SHOWN: usize = 12;
 
-/// What libbpf had to say since it was last asked.
+/// The messages of libbpf since they were last taken.
 static SAID: Mutex<String> = Mutex::new(String::new());
 
-/// A registered twin: it goes when this goes, unless it was pinned.
+/// A registered eBPF port, which is removed when this is dropped, unless it was pinned.
 #[derive(Debug)]
 pub struct Loaded {
     object: Object,
@@ -37,7 +37,7 @@ pub fn count_program_time() -> Result<OwnedFd> {
     Ok(sys::count_program_time()?)
 }
 
-/// Loads a twin and registers it with the kernel.
+/// Loads an eBPF port and registers it with the kernel.
 pub fn load(install: &ResolvedInstall) -> Result<Loaded> {
     libbpf_rs::set_print(Some((PrintLevel::Warn, listen)));
     said();
@@ -64,7 +64,7 @@ impl Loaded {
         Ok(own.map(|program| program.run_time_ns).sum())
     }
 
-    /// Has it stay when this process ends.
+    /// Pins it, so that it stays when this process ends.
     pub fn pin(mut self, store: &InstallStore, name: &str) -> Result<()> {
         let pins = store.pins(name);
         fs::create_dir(&pins).when(pins.display())?;
@@ -77,32 +77,32 @@ impl Loaded {
     }
 }
 
-/// Takes a pinned twin out of the kernel, at once. Flows that use it keep it until they end.
+/// Removes a pinned eBPF port from the kernel at once. Flows that use it keep it until they end.
 pub fn unregister(store: &InstallStore, name: &str) -> Result<()> {
     let pin = store.link(name);
     if !pin.exists() {
         return Ok(());
     }
     let link = Link::open(&pin).when(pin.display())?;
-    // One that was taken out by other means is as it should be.
+    // If another program has removed it, nothing is left to do.
     let _ = link.detach();
     Ok(())
 }
 
-/// The parameters of an installed twin as they are now.
+/// The current parameters of an installed eBPF port.
 pub fn parameters(store: &InstallStore, record: &InstallRecord) -> Result<BTreeMap<String, u32>> {
     if record.parameters.is_empty() {
         return Ok(BTreeMap::new());
     }
     let (_, bytes) = data(store, &record.name)?;
     let value = |offset: usize| bytes.get(offset..offset + 4).and_then(|four| four.try_into().ok());
-    let read = |key: &Parameter| Some((key.name.clone(), u32::from_ne_bytes(value(key.offset)?)));
+    let read = |key: &PortParameter| Some((key.name.clone(), u32::from_ne_bytes(value(key.offset)?)));
     record.parameters.iter().map(read).collect::<Option<_>>().ok_or_else(|| {
         Error::failed(format!("{}: its parameters are not at the offsets in its record", record.name))
     })
 }
 
-/// Changes parameters of an installed twin, of all its flows, now.
+/// Changes parameters of an installed eBPF port, for all its flows, at once.
 pub fn set(store: &InstallStore, record: &InstallRecord, values: &BTreeMap<String, u32>) -> Result<()> {
     let (map, mut bytes) = data(store, &record.name)?;
     for key in &record.parameters {
@@ -125,7 +125,7 @@ fn data(store: &InstallStore, name: &str) -> Result<(MapHandle, Vec<u8>)> {
     Ok((map, bytes))
 }
 
-/// The name stands in the table of operations.
+/// The name is in the table of operations.
 fn rename(open: &mut OpenObject, from: &str, to: &str) -> Result<()> {
     let unfit = || {
         Error::refused(format!(
@@ -148,7 +148,7 @@ fn padded(name: &str, room: usize) -> Vec<u8> {
     bytes
 }
 
-fn fill(open: &mut OpenObject, parameters: &[Parameter], values: &BTreeMap<String, u32>) -> Result<()> {
+fn fill(open: &mut OpenObject, parameters: &[PortParameter], values: &BTreeMap<String, u32>) -> Result<()> {
     let Some(mut data) = open.maps_mut().find(|map| map.name().to_string_lossy().ends_with(DATA)) else {
         return Ok(());
     };
@@ -178,7 +178,7 @@ fn said() -> String {
     SAID.lock().map(|mut said| std::mem::take(&mut *said)).unwrap_or_default()
 }
 
-/// Why the kernel would not have it, with the end of what the verifier wrote.
+/// Why the kernel rejected it, with the end of the verifier's log.
 fn explain(name: &str, error: &libbpf_rs::Error) -> Error {
     let said = said();
     let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();

@@ -1,13 +1,14 @@
-//! Decides whether the flows of a twin retransmit so much more than the other flows of the host that it is to be removed.
+//! Decides whether the flows of an eBPF port retransmit so much more than the other flows of the host that it is
+//! to be removed.
 //!
-//! It has no clock: each update brings what every connection has sent and retransmitted since it began, and the monitor
-//! keeps the differences within a sliding window.
+//! It has no clock: each update contains the numbers of packets that every connection has sent and retransmitted
+//! since it began, and the monitor keeps the differences within a sliding window.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-/// When a twin is to be removed.
+/// When an eBPF port is to be removed.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
@@ -27,28 +28,28 @@ impl Default for Limits {
     }
 }
 
-/// Packets sent, and those of them that were retransmissions.
+/// Packets sent, and how many were retransmissions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Counts {
-    /// All that were sent.
+pub struct SentCounts {
+    /// All packets sent, retransmissions included.
     pub sent: u64,
     /// Retransmissions.
     pub retransmitted: u64,
 }
 
-impl Counts {
+impl SentCounts {
     /// The share of retransmissions.
     pub fn share(self) -> f64 {
         if self.sent == 0 { 0.0 } else { self.retransmitted as f64 / self.sent as f64 }
     }
 
-    fn add(&mut self, more: Counts) {
+    fn add(&mut self, more: SentCounts) {
         self.sent += more.sent;
         self.retransmitted += more.retransmitted;
     }
 
-    fn since(self, before: Counts) -> Counts {
-        Counts {
+    fn since(self, before: SentCounts) -> SentCounts {
+        SentCounts {
             sent: self.sent.saturating_sub(before.sent),
             retransmitted: self.retransmitted.saturating_sub(before.retransmitted),
         }
@@ -62,25 +63,25 @@ pub struct ConnectionCounts {
     pub cookie: u64,
     /// The controller that it uses.
     pub controller: String,
-    /// What it has sent since it began.
-    pub counts: Counts,
+    /// The packets that it has sent since it began.
+    pub counts: SentCounts,
 }
 
-/// What the flows of each controller have sent between updates.
+/// The packets that the flows of each controller have sent between updates.
 #[derive(Clone, Debug, Default)]
 pub struct LossMonitor {
-    before: BTreeMap<u64, Counts>,
-    intervals: VecDeque<(f64, BTreeMap<String, Counts>)>,
+    before: BTreeMap<u64, SentCounts>,
+    intervals: VecDeque<(f64, BTreeMap<String, SentCounts>)>,
 }
 
-/// What a twin's flows and all others have sent and retransmitted over the window.
+/// The packets that an eBPF port's flows and all others have sent and retransmitted over the window.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LossComparison {
     /// Its flows.
-    pub own: Counts,
+    pub own: SentCounts,
     /// All flows of other controllers.
-    pub others: Counts,
-    /// Whether the twin is to be removed: over the limits, over the whole window.
+    pub others: SentCounts,
+    /// Whether the eBPF port exceeded the limits over the whole window, so that it is to be removed.
     pub over_limit: bool,
 }
 
@@ -88,7 +89,7 @@ impl LossMonitor {
     /// Brings the counts of all connections at `now`, in seconds of a monotonic clock. Packets that a connection sent
     /// before its first update or after its last are not counted.
     pub fn update(&mut self, now: f64, connections: &[ConnectionCounts], limits: &Limits) {
-        let mut sums: BTreeMap<String, Counts> = BTreeMap::new();
+        let mut sums: BTreeMap<String, SentCounts> = BTreeMap::new();
         for connection in connections {
             let before = self.before.get(&connection.cookie).copied().unwrap_or(connection.counts);
             sums.entry(connection.controller.clone()).or_default().add(connection.counts.since(before));
@@ -107,25 +108,25 @@ impl LossMonitor {
             (Some((first, _)), Some((last, _))) => last - first >= limits.seconds,
             _ => false,
         };
-        let in_window: Vec<(Counts, Counts)> =
+        let in_window: Vec<(SentCounts, SentCounts)> =
             self.intervals.iter().skip(1).map(|(_, sums)| split(sums, name)).collect();
-        let (mut own, mut others) = (Counts::default(), Counts::default());
+        let (mut own, mut others) = (SentCounts::default(), SentCounts::default());
         for (one, rest) in &in_window {
             own.add(*one);
             others.add(*rest);
         }
-        let above = |own: Counts, others: Counts| {
+        let above = |own: SentCounts, others: SentCounts| {
             own.share() > limits.share && own.share() > limits.times * others.share()
         };
-        // An interval in which it sent nothing decides nothing.
+        // An interval in which it sent nothing is ignored.
         let throughout = in_window.iter().all(|(one, _)| one.sent == 0 || one.share() > limits.share);
         let over_limit = whole && own.sent >= limits.packets && throughout && above(own, others);
         LossComparison { own, others, over_limit }
     }
 }
 
-fn split(sums: &BTreeMap<String, Counts>, name: &str) -> (Counts, Counts) {
-    let (mut own, mut others) = (Counts::default(), Counts::default());
+fn split(sums: &BTreeMap<String, SentCounts>, name: &str) -> (SentCounts, SentCounts) {
+    let (mut own, mut others) = (SentCounts::default(), SentCounts::default());
     for (controller, counts) in sums {
         if controller == name { own.add(*counts) } else { others.add(*counts) }
     }
@@ -136,20 +137,21 @@ fn split(sums: &BTreeMap<String, Counts>, name: &str) -> (Counts, Counts) {
 mod tests {
     use super::*;
 
-    /// Updates every 5 s: in each interval the twin and the others have sent 1000 packets, with these retransmissions.
+    /// Updates every 5 s: in each interval the eBPF port and the others have sent 1000 packets, with these
+    /// retransmissions.
     fn monitored(rounds: &[(u64, u64)]) -> LossComparison {
         let (mut monitor, limits) = (LossMonitor::default(), Limits::default());
-        let (mut own, mut others) = (Counts::default(), Counts::default());
+        let (mut own, mut others) = (SentCounts::default(), SentCounts::default());
         monitor.update(0.0, &connections(own, others), &limits);
         for (index, (of_own, of_others)) in rounds.iter().enumerate() {
-            own.add(Counts { sent: 1000, retransmitted: *of_own });
-            others.add(Counts { sent: 1000, retransmitted: *of_others });
+            own.add(SentCounts { sent: 1000, retransmitted: *of_own });
+            others.add(SentCounts { sent: 1000, retransmitted: *of_others });
             monitor.update(5.0 * (index + 1) as f64, &connections(own, others), &limits);
         }
         monitor.compare("fh_x", &limits)
     }
 
-    fn connections(own: Counts, others: Counts) -> [ConnectionCounts; 2] {
+    fn connections(own: SentCounts, others: SentCounts) -> [ConnectionCounts; 2] {
         let counts =
             |cookie, name: &str, counts| ConnectionCounts { cookie, controller: name.to_string(), counts };
         [counts(1, "fh_x", own), counts(2, "cubic", others)]
@@ -158,7 +160,7 @@ mod tests {
     #[test]
     fn two_percent_for_half_a_minute_beside_clean_flows_is_too_much() {
         let comparison = monitored(&[(20, 0); 6]);
-        assert_eq!(comparison.own, Counts { sent: 6000, retransmitted: 120 });
+        assert_eq!(comparison.own, SentCounts { sent: 6000, retransmitted: 120 });
         assert!(comparison.over_limit);
     }
 
@@ -185,9 +187,9 @@ mod tests {
     #[test]
     fn a_connection_counts_from_its_first_update() {
         let (mut monitor, limits) = (LossMonitor::default(), Limits::default());
-        let old = Counts { sent: 1_000_000, retransmitted: 500_000 };
-        monitor.update(0.0, &connections(old, Counts::default()), &limits);
-        monitor.update(40.0, &connections(old, Counts::default()), &limits);
-        assert_eq!(monitor.compare("fh_x", &limits).own, Counts::default());
+        let old = SentCounts { sent: 1_000_000, retransmitted: 500_000 };
+        monitor.update(0.0, &connections(old, SentCounts::default()), &limits);
+        monitor.update(40.0, &connections(old, SentCounts::default()), &limits);
+        assert_eq!(monitor.compare("fh_x", &limits).own, SentCounts::default());
     }
 }

@@ -1,4 +1,4 @@
-//! Twins in the running kernel: installed, looked at, watched, and taken out without a trace.
+//! eBPF ports in the running kernel: installing, listing, watching and removing them, with complete clean-up.
 
 pub mod capabilities;
 pub mod congestion;

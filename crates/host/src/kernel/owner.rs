@@ -1,4 +1,4 @@
-//! Who has installed a twin, and when: several people may install on one host.
+//! Who has installed an eBPF port, and when: several users may install on one host.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 use std::{env, fmt, fs};
@@ -6,23 +6,23 @@ use std::{env, fmt, fs};
 use nix::unistd::{Uid, User, getuid};
 use serde::{Deserialize, Serialize};
 
-/// The number that the kernel gives as that of whoever logged in, where nobody did.
+/// The login user id of a process without a login.
 const NOBODY_LOGGED_IN: u32 = u32::MAX;
 const DAY_S: u64 = 86_400;
 
-/// Who, and when.
+/// A user, and a time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Owner {
     /// The number of the user who logged in; with `sudo` it is not root's.
     pub uid: u32,
-    /// The user's name; empty where the number has none.
+    /// The user's name; empty if the number has none.
     pub user: String,
-    /// When, in UTC, to the minute.
+    /// The time in UTC, to the minute.
     pub at: String,
 }
 
 impl Owner {
-    /// Whoever runs this process, now.
+    /// The user of this process, and the current time.
     pub fn here_and_now() -> Owner {
         let login = fs::read_to_string("/proc/self/loginuid").unwrap_or_default();
         let sudo = env::var("SUDO_UID").unwrap_or_default();
@@ -33,7 +33,7 @@ impl Owner {
         Owner { uid, user, at: utc(now) }
     }
 
-    /// The user alone.
+    /// The user without the time.
     pub fn person(&self) -> String {
         let Owner { uid, user, .. } = self;
         if user.is_empty() { format!("uid {uid}") } else { format!("{user} (uid {uid})") }
@@ -46,13 +46,14 @@ impl fmt::Display for Owner {
     }
 }
 
-/// The user behind a process: who logged in, or whom `sudo` names, or whom the process belongs to.
+/// The user behind a process: the one who logged in, else the one whom `sudo` names, else the owner of the
+/// process.
 fn person(login: &str, sudo: &str, own: u32) -> u32 {
     let login = login.trim().parse().ok().filter(|uid| *uid != NOBODY_LOGGED_IN);
     login.or_else(|| sudo.parse().ok()).unwrap_or(own)
 }
 
-/// A time, counted from 1970, as people write it.
+/// A time, counted in seconds from 1970, as a date.
 fn utc(seconds: u64) -> String {
     let (mut day, of_day) = (seconds / DAY_S, seconds % DAY_S);
     let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
@@ -78,7 +79,7 @@ mod tests {
 
     /// 30 years of which 7 are leap years, and 31 + 28 days: day 11016. The last is day 20779, 2026-11-22.
     #[test]
-    fn a_time_is_told_in_utc() {
+    fn a_time_is_written_in_utc() {
         assert_eq!(utc(0), "1970-01-01 00:00 UTC");
         assert_eq!(utc(11_016 * DAY_S + 3_661), "2000-02-29 01:01 UTC");
         assert_eq!(utc(10_957 * DAY_S - 1), "1999-12-31 23:59 UTC");

@@ -1,4 +1,4 @@
-//! Whether the running kernel can have twins, and what it lacks.
+//! Whether the running kernel supports eBPF ports, and what it lacks.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use nix::sys::utsname::uname;
 use super::capabilities;
 use crate::error::{Error, Result};
 
-/// What the kernel says of its own types.
+/// The kernel's type information.
 const TYPES: &str = "/sys/kernel/btf/vmlinux";
 
 /// The release of the running kernel.
@@ -17,13 +17,13 @@ pub fn release() -> String {
     uname().map(|name| name.release().to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Refuses where twins cannot be loaded: for want of capabilities, or of something in the kernel.
+/// Refuses if eBPF ports cannot be loaded, because a capability or a feature of the kernel is missing.
 pub fn require() -> Result<()> {
     capabilities::require()?;
     kernel()
 }
 
-/// Refuses where the kernel lacks something.
+/// Refuses if a feature of the kernel is missing.
 pub fn kernel() -> Result<()> {
     if !Path::new(TYPES).exists() {
         return Err(Error::refused(format!(

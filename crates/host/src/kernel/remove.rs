@@ -1,5 +1,5 @@
-//! `remove`: takes twins out, and undoes what made connections use them. Whatever a process that was
-//! killed has left is found by its pins and records.
+//! `remove`: removes eBPF ports, and undoes their defaults. The leftovers of a killed process are found by their
+//! pins and records.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -17,10 +17,10 @@ use crate::nearest::hint;
 use crate::signals;
 use crate::steps::{Steps, warn};
 
-/// The kernel forgets a name a moment after its link went.
+/// The kernel frees a name a moment after its link is removed.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What is asked for.
+/// The request.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Remove {
@@ -32,7 +32,7 @@ pub struct Remove {
     dry_run: bool,
 }
 
-/// Removes twins.
+/// Removes eBPF ports.
 pub fn remove(store: &InstallStore, request: &Remove) -> Result<Value> {
     capabilities::require()?;
     capabilities::keep_needed()?;
@@ -57,7 +57,7 @@ pub fn remove(store: &InstallStore, request: &Remove) -> Result<Value> {
     let owner = |name: &String| (name.clone(), store.read(name).and_then(|record| record.owner));
     let owners: BTreeMap<String, Option<Owner>> = names.iter().map(owner).collect();
     if request.all {
-        tell_of_others(&owners, &Owner::here_and_now());
+        warn_about_others(&owners, &Owner::here_and_now());
     }
     let _blocked = signals::block_interrupts()?;
     for name in &names {
@@ -67,8 +67,8 @@ pub fn remove(store: &InstallStore, request: &Remove) -> Result<Value> {
     Ok(json!({ "removed": names, "owners": owners, "dry_run": request.dry_run }))
 }
 
-/// Whoever removes everything may not know that others have installed on this host, too.
-fn tell_of_others(owners: &BTreeMap<String, Option<Owner>>, remover: &Owner) {
+/// Warns about eBPF ports of other users, which a user who removes everything may not know of.
+fn warn_about_others(owners: &BTreeMap<String, Option<Owner>>, remover: &Owner) {
     for (name, owner) in owners {
         if let Some(owner) = owner.as_ref().filter(|owner| owner.uid != remover.uid) {
             warn(format!("{name} was installed by {owner}, not by {}", remover.person()));
@@ -76,7 +76,7 @@ fn tell_of_others(owners: &BTreeMap<String, Option<Owner>>, remover: &Owner) {
     }
 }
 
-/// Takes one twin out. Its flows keep it until they end; new connections get the former default.
+/// Removes one eBPF port. Its flows keep it until they end; new connections get the former default.
 pub fn take_out(store: &InstallStore, name: &str, steps: Steps) -> Result<()> {
     let record = store.read(name);
     withdraw(name, record.as_ref(), steps)?;
@@ -88,12 +88,12 @@ pub fn take_out(store: &InstallStore, name: &str, steps: Steps) -> Result<()> {
     steps.step(what, || {
         load::unregister(store, name)?;
         store.remove(name)?;
-        wait_until_gone(name)
+        wait_until_removed(name)
     })?;
     Ok(())
 }
 
-fn wait_until_gone(name: &str) -> Result<()> {
+fn wait_until_removed(name: &str) -> Result<()> {
     let start = Instant::now();
     while congestion::available()?.iter().any(|other| other == name) {
         if start.elapsed() > PATIENCE {

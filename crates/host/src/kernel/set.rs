@@ -1,4 +1,4 @@
-//! `set`: parameters of an installed twin, changed under its flows.
+//! `set`: changes parameters of an installed eBPF port while its flows run.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::nearest::hint;
 use crate::steps::Steps;
 
-/// What is asked for.
+/// The request.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Set {
@@ -41,13 +41,13 @@ pub fn set(store: &InstallStore, request: &Set) -> Result<Value> {
              paths"
         )));
     }
-    let told = record.parameters.iter().filter_map(|parameter| {
+    let values = record.parameters.iter().filter_map(|parameter| {
         let value = changed.get(&parameter.name)?;
         Some(format!("{}={}", parameter.name, written(parameter, *value)))
     });
-    let told: Vec<String> = told.collect();
+    let values: Vec<String> = values.collect();
     Steps::new(request.dry_run)
-        .step(format!("set {} of {name} for all its flows", told.join(" ")), || {
+        .step(format!("set {} of {name} for all its flows", values.join(" ")), || {
             load::set(store, &record, &changed)
         })?;
     Ok(json!({ "name": name, "parameters": values, "dry_run": request.dry_run }))

@@ -1,4 +1,4 @@
-//! `status`: what is installed, what uses it unasked, and the flows that use it now.
+//! `status`: the installed eBPF ports, their defaults, and the flows that use them.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -11,37 +11,38 @@ use super::install_spec::PREFIX;
 use super::install_store::{InstallRecord, InstallStore};
 use super::{capabilities, congestion, load, probe};
 use crate::error::Result;
-use crate::flows::{self, Flow};
+use crate::flows::{self, KernelFlow};
 use crate::namespace;
 use crate::steps::warn;
 
-/// How long after the first look at the flows the second is: many round trips, and little to wait.
+/// The time between the two samples of the flows: many round trips, and a short wait.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 
-/// A connection, and the namespace it is in.
+/// A connection and its namespace.
 #[derive(Clone, Debug, Serialize)]
 pub struct LocatedFlow {
-    /// As `ip netns` calls it, or by a process in it; empty: that of whoever asked.
+    /// The name in `ip netns`, or a process in the namespace; empty for the caller's namespace.
     pub namespace: String,
-    /// When it was looked at.
+    /// The time of the sample.
     #[serde(skip)]
     pub at: Instant,
     /// The connection.
     #[serde(flatten)]
-    pub flow: Flow,
+    pub flow: KernelFlow,
 }
 
-/// A connection that sends data, and how fast.
+/// A connection that sends data, and its rate.
 #[derive(Clone, Debug, Serialize)]
-struct Sender {
+struct SendingFlow {
     #[serde(flatten)]
     located: LocatedFlow,
-    /// What the other end acknowledged between two looks; `None` where there was one look at it only.
-    // The kernel's own delivery rate is that of a round trip at most: of a few packets it can be anything.
+    /// The rate at which the receiver acknowledged data between the two samples; `None` if there is only one
+    /// sample of it.
+    // The kernel's own delivery rate covers at most one round trip: with few packets it is arbitrary.
     rate_bps: Option<f64>,
 }
 
-/// What is installed and used. Without root: what every user may see.
+/// The installed eBPF ports and their connections. Without root, only what every user may see.
 pub fn status(store: &InstallStore) -> Result<Value> {
     let names = names(store)?;
     let everything = capabilities::lacking().is_empty();
@@ -75,7 +76,7 @@ fn twin(store: &InstallStore, name: &str, first: &[LocatedFlow], flows: &[Locate
     let registered = congestion::available()?.iter().any(|other| other == name);
     let own = flows.iter().filter(|located| located.flow.controller == name);
     let (senders, silent): (Vec<&LocatedFlow>, Vec<&LocatedFlow>) = own.partition(|located| sends(located));
-    let senders: Vec<Sender> = senders.into_iter().map(|now| sender(first, now)).collect();
+    let senders: Vec<SendingFlow> = senders.into_iter().map(|now| sender(first, now)).collect();
     let values = record.as_ref().and_then(|record| load::parameters(store, record).ok());
     Ok(json!({
         "name": name,
@@ -91,25 +92,25 @@ fn twin(store: &InstallStore, name: &str, first: &[LocatedFlow], flows: &[Locate
     }))
 }
 
-/// Whether this end has sent data: the controller of a connection that only receives decides nothing.
+/// Whether this end has sent data: the controller of a connection that only receives has no effect.
 fn sends(located: &LocatedFlow) -> bool {
     located.flow.sent > 0
 }
 
-fn sender(first: &[LocatedFlow], now: &LocatedFlow) -> Sender {
+fn sender(first: &[LocatedFlow], now: &LocatedFlow) -> SendingFlow {
     let before = first.iter().find(|then| then.flow.cookie == now.flow.cookie && then.at < now.at);
     let rate = before.map(|then| {
         let acked = now.flow.acked_bytes.saturating_sub(then.flow.acked_bytes);
         acked as f64 * 8.0 / (now.at - then.at).as_secs_f64()
     });
-    Sender { located: now.clone(), rate_bps: rate }
+    SendingFlow { located: now.clone(), rate_bps: rate }
 }
 
 fn units(record: &InstallRecord) -> BTreeMap<&str, &str> {
     record.parameters.iter().map(|key| (key.name.as_str(), key.unit.as_str())).collect()
 }
 
-/// In words: whether it works, and if not, what is wrong.
+/// Its state in words: whether it works, and if not, why.
 fn state(record: Option<&InstallRecord>, registered: bool, pinned: bool) -> &'static str {
     match (registered, pinned, record) {
         (true, true, Some(_)) => "installed",
@@ -136,7 +137,7 @@ fn here() -> Result<Vec<LocatedFlow>> {
     Ok(flows.into_iter().map(|flow| LocatedFlow { namespace: String::new(), at, flow }).collect())
 }
 
-/// The namespaces whose default is a twin.
+/// The namespaces whose default is an eBPF port.
 fn defaults() -> Result<BTreeMap<String, String>> {
     let mut found = BTreeMap::new();
     for (label, there) in namespace::all()? {
@@ -154,7 +155,7 @@ mod tests {
 
     fn located(at: Instant, acked_bytes: u64) -> LocatedFlow {
         let end = "10.0.0.1:5001".parse().expect("it is an address");
-        let flow = Flow {
+        let flow = KernelFlow {
             cookie: 7,
             local: end,
             remote: end,
@@ -175,8 +176,8 @@ mod tests {
         let start = Instant::now();
         let (then, now) = (located(start, 1_000_000), located(start + Duration::from_millis(500), 2_250_000));
         assert_eq!(sender(std::slice::from_ref(&then), &now).rate_bps, Some(20e6));
-        // A connection that began in between, and one that was looked at once, have none.
-        let other = LocatedFlow { flow: Flow { cookie: 8, ..then.flow.clone() }, ..then.clone() };
+        // A connection with only one sample has no rate.
+        let other = LocatedFlow { flow: KernelFlow { cookie: 8, ..then.flow.clone() }, ..then.clone() };
         assert_eq!(sender(&[other], &now).rate_bps, None);
         assert_eq!(sender(std::slice::from_ref(&then), &then).rate_bps, None);
     }

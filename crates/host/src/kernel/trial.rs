@@ -1,5 +1,5 @@
-//! A twin tried before anybody can choose it: under a name that nobody knows, by a flow over a path of
-//! the lab, which vanishes with this process.
+//! The trial of an eBPF port before any program can choose it: a flow over a path of the lab uses it under a
+//! temporary name. The path is removed with this process.
 
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,20 +14,20 @@ use super::load;
 use crate::error::{Context, Error, Result};
 use crate::lab::clock::Clock;
 use crate::lab::info::Info;
-use crate::lab::traffic::{Transfer, run_transfers};
+use crate::lab::traffic::{LabTransfer, run_transfers};
 use crate::lab::{Dumbbell, Lab};
 
 /// How long the flow of a trial lasts.
 const DURATION: Span = Span::from_ms(1500);
 const RATE_BPS: u64 = 50_000_000;
 const RTT: Span = Span::from_ms(10);
-/// 4000 packets pass in the time, so several of them are lost.
+/// About 4000 packets pass in that time, so several are lost.
 const LOST_EVERY: u64 = 500;
-/// Less of the path than this, and the window hardly moved: ten packets in each round trip are 0.23.
+/// With a smaller share of the path the window hardly changed: ten packets per round trip are 0.23.
 const LEAST_SHARE: f64 = 0.35;
 
-/// Loads the twin under a name of its own, sends a flow with it, and takes it out again. It has the
-/// parameters that it was made with: those that are wanted may be for a path of another kind.
+/// Loads the eBPF port under a temporary name, sends a flow with it, and removes it. It has its default
+/// parameters, because the requested ones may be for another kind of path.
 pub fn run(install: &ResolvedInstall) -> Result<()> {
     let values = install.note.parameters.iter().map(|p| (p.name.clone(), p.default)).collect();
     let hidden = ResolvedInstall { name: hidden_name(), values, ..install.clone() };
@@ -35,19 +35,19 @@ pub fn run(install: &ResolvedInstall) -> Result<()> {
     flow(&hidden.name).when(format!("the test of {} failed", install.note.name))
 }
 
-/// A name that no other process, and nothing else in this one, gives a twin.
+/// A name that no other process and no other trial in this process uses.
 pub fn hidden_name() -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     format!("{PREFIX}{:x}_{:x}", process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// A flow over a path that loses packets has to get on, and to have noticed.
+/// A flow over a path that loses packets must make progress, and must react to losses.
 fn flow(name: &str) -> Result<()> {
     let lab = Lab::new(path().layout())?;
     let clock = Clock::starting_in(Span::from_ms(50))?;
     let running = lab.start(clock, grid(DURATION, Span::ZERO, 1, 1));
     let mut last: Option<Info> = None;
-    let transfers = [Transfer::endless(0, name)];
+    let transfers = [LabTransfer::endless(0, name)];
     let results = run_transfers(&running, clock, Time::ZERO + DURATION, &transfers, &mut |_, _, info| {
         last = Some(*info)
     })?;

@@ -1,29 +1,30 @@
-//! The units of a twin's parameters, which are whole numbers: a user says `20/s`, the twin counts 20000 of 0.001/s.
+//! The units of an eBPF port's parameters, which are whole numbers: a user writes `20/s`, the eBPF port stores
+//! 20000 in units of 0.001/s.
 
-use fairhaul_twins::Parameter;
+use fairhaul_twins::PortParameter;
 
 /// Units of time, in seconds.
 const TIMES: [(&str, f64); 3] = [("s", 1.0), ("ms", 1e3), ("us", 1e6)];
 
-/// What one of a twin's parameter is: `0.001/s` is a part of 1000 and the name `/s`.
+/// The unit of an eBPF port's parameter: `0.001/s` has the scale 1000 and the name `/s`.
 #[derive(Clone, Copy, Debug)]
 pub struct Unit<'a> {
-    /// How many of it are one of what `name` says.
+    /// The number of such units in one `name`.
     parts: f64,
     name: &'a str,
 }
 
 impl Unit<'_> {
-    /// What the note of a twin calls `unit`.
+    /// Reads the `unit` in the note of an eBPF port.
     pub fn of(unit: &str) -> Unit<'_> {
         let name_at = unit.find(|c: char| !"0123456789.-e".contains(c)).unwrap_or(unit.len());
         let (scale, name) = unit.split_at(name_at);
-        // A scale is 1 over a whole number; so is what a value is divided by, which keeps 0.375 what it is.
+        // A scale is one divided by a whole number, so that values such as 0.375 are exact.
         let parts = scale.parse::<f64>().map_or(1.0, |scale| (1.0 / scale).round());
         Unit { parts, name: name.trim() }
     }
 
-    /// Whether it is that of a time or a rate, of which a number alone says nothing.
+    /// Whether it is the unit of a time or a rate, for which a bare number is ambiguous.
     pub fn is_needed(self) -> bool {
         self.name == "/s" || self.in_seconds().is_some()
     }
@@ -45,7 +46,7 @@ impl Unit<'_> {
         }
     }
 
-    /// How many of this unit a text is.
+    /// Reads a text as a number of this unit.
     pub fn count(self, text: &str) -> Option<u32> {
         let text = text.trim();
         let (number, factor) = match self.in_seconds() {
@@ -64,14 +65,14 @@ impl Unit<'_> {
         (near && (0.0..=f64::from(u32::MAX)).contains(&whole)).then_some(whole as u32)
     }
 
-    /// So many of this unit, as they would be set.
+    /// Writes a number of this unit as a user would set it.
     pub fn written(self, count: u32) -> String {
         let name = if self.is_needed() { self.name } else { "" };
         format!("{}{name}", f64::from(count) / self.parts)
     }
 
-    /// What is meant, where somebody counts in the twin's own unit.
-    pub fn nearest(self, text: &str, parameter: &Parameter) -> Option<String> {
+    /// A hint for a user who has written a number in the eBPF port's own unit.
+    pub fn nearest(self, text: &str, parameter: &PortParameter) -> Option<String> {
         let count: u32 = text.trim().parse().ok()?;
         let fits = self.parts != 1.0 && (parameter.least..=parameter.most).contains(&count);
         fits.then(|| self.written(count))

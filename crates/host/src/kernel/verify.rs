@@ -1,5 +1,5 @@
-//! `verify`: whether this kernel takes the twins and they work in it. Nothing is installed, and what
-//! is installed is left as it is.
+//! `verify`: whether this kernel accepts the eBPF ports and they work in it. Nothing is installed, and installed
+//! eBPF ports are not changed.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -9,14 +9,14 @@ use super::{capabilities, probe, trial};
 use crate::error::{Error, Result};
 use crate::steps::Steps;
 
-/// What is asked for: these twins, or all.
+/// The request: these eBPF ports, or all.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Verify {
     twins: Vec<InstallSpec>,
 }
 
-/// Tries each twin; the result tells of all of them, and a failure of any makes the whole fail.
+/// Tries each eBPF port. The result lists all of them; if one fails, the command fails.
 pub fn verify(request: Verify) -> Result<Value> {
     let specs = if request.twins.is_empty() { every() } else { request.twins };
     let installs = specs.iter().map(InstallSpec::resolve).collect::<Result<Vec<_>>>()?;

@@ -1,4 +1,4 @@
-//! `watch`: polls the host's flows and removes a twin whose flows lose too much.
+//! `watch`: polls the host's flows and removes an eBPF port whose flows lose too much.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -8,18 +8,18 @@ use serde_json::{Value, json};
 
 use super::capabilities;
 use super::install_store::InstallStore;
-use super::loss_monitor::{ConnectionCounts, Counts, Limits, LossMonitor};
+use super::loss_monitor::{ConnectionCounts, Limits, LossMonitor, SentCounts};
 use super::remove::take_out;
 use super::status::everywhere;
 use crate::error::{Error, Result};
 use crate::nearest::hint;
 use crate::steps::{Steps, say, warn};
 
-/// What is asked for.
+/// The request.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Watch {
-    /// The twins to watch; default: all that are installed, now or later.
+    /// The eBPF ports to watch; default: all that are installed, now or later.
     #[serde(default)]
     names: Vec<String>,
     #[serde(default)]
@@ -27,12 +27,12 @@ pub struct Watch {
     /// Time between polls.
     #[serde(default = "five")]
     interval_s: f64,
-    /// Report what would be removed, and leave it.
+    /// Report what would be removed, but remove nothing.
     #[serde(default)]
     dry_run: bool,
 }
 
-/// Long enough that a flow with a loss now and then has one in every interval.
+/// Long enough that a flow with occasional losses has one in every interval.
 fn five() -> f64 {
     5.0
 }
@@ -57,7 +57,7 @@ pub fn watch(store: &InstallStore, request: &Watch) -> Result<Value> {
         }
         monitor.update(start.elapsed().as_secs_f64(), &connection_counts()?, &request.limits);
         for name in watched {
-            removed.extend(check_twin(store, &monitor, name, request)?);
+            removed.extend(check_port(store, &monitor, name, request)?);
         }
         thread::sleep(Duration::from_secs_f64(request.interval_s));
     }
@@ -82,8 +82,8 @@ fn check(store: &InstallStore, request: &Watch) -> Result<()> {
     }
 }
 
-/// Reports the retransmissions of one twin, and removes it if it is over the limits.
-fn check_twin(
+/// Reports the retransmissions of one eBPF port, and removes it if it is over the limits.
+fn check_port(
     store: &InstallStore,
     monitor: &LossMonitor,
     name: String,
@@ -111,7 +111,7 @@ fn connection_counts() -> Result<Vec<ConnectionCounts>> {
     let of = |located: super::status::LocatedFlow| ConnectionCounts {
         cookie: located.flow.cookie,
         controller: located.flow.controller,
-        counts: Counts { sent: located.flow.sent, retransmitted: located.flow.retransmitted },
+        counts: SentCounts { sent: located.flow.sent, retransmitted: located.flow.retransmitted },
     };
     Ok(everywhere()?.into_iter().map(of).collect())
 }

@@ -1,11 +1,12 @@
-//! What the packets of a connection tell of its transfer: what is sent again, and what has arrived in order.
+//! Counters of a connection that are read from its packets: retransmissions, and payload that has arrived in
+//! order.
 
-use super::packet::Segment;
+use super::headers::Segment;
 
-/// The books of one connection. Sequence numbers are compared as TCP does, modulo 2^32 [RFC 9293, 3.4].
+/// The counters of one connection. Sequence numbers are compared as TCP does, modulo 2^32 [RFC 9293, 3.4].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Account {
-    /// The end of what was sent, and of what the receiver has acknowledged of it; none before the first packet.
+    /// The end of the sent data, and of the acknowledged data; none before the first packet.
     ends: Option<(u32, u32)>,
     /// Payload in order, so far.
     pub in_order: u64,
@@ -17,7 +18,7 @@ fn reaches(a: u32, b: u32) -> bool {
 }
 
 impl Account {
-    /// A segment leaves the sender: whether all of its payload was sent before.
+    /// A segment leaves the sender; returns whether all of its payload was sent before.
     pub fn sends(&mut self, segment: &Segment, payload: u32) -> bool {
         let begins = segment.sequence.wrapping_add(u32::from(segment.opens));
         let end = begins.wrapping_add(payload);
@@ -33,10 +34,10 @@ impl Account {
         again
     }
 
-    /// An acknowledgement leaves the receiver: the payload that it is the first to acknowledge.
+    /// An acknowledgement leaves the receiver; returns the payload that it is the first to acknowledge.
     pub fn acknowledges(&mut self, next: u32) -> u64 {
         let Some((sent, acknowledged)) = &mut self.ends else { return 0 };
-        // The end of a connection is acknowledged as a byte behind the last, which nobody has sent.
+        // The end of a connection is acknowledged like one more byte, which is not payload.
         let next = if reaches(*sent, next) { next } else { *sent };
         if !reaches(next, *acknowledged) {
             return 0;

@@ -1,7 +1,7 @@
-//! The addresses of the lab: 10.0.0.0/8, of which four bits tell the host and twenty the connection.
+//! The addresses of the lab: 10.0.0.0/8, with four bits for the host and twenty for the connection.
 //!
-//! A connection has one at each of its two hosts. So a packet tells whose it is, a receiver knows a sender by its
-//! address, and no connection waits for the port of one that is over.
+//! A connection has an address of its own at each of its two hosts. So a packet identifies its connection, a
+//! receiver identifies a sender by its address, and no connection waits for the port of a closed one.
 
 use std::net::Ipv4Addr;
 
@@ -20,7 +20,7 @@ pub fn address(host: u8, connection: u32) -> Ipv4Addr {
     Ipv4Addr::from_bits(NETWORK | u32::from(host) << CONNECTION_BITS | connection)
 }
 
-/// The host and the connection that an address stands for; `None` where it is not of the lab.
+/// The host and the connection of an address; `None` if it is not an address of the lab.
 pub fn owner(address: Ipv4Addr) -> Option<(u8, u32)> {
     let bits = address.to_bits();
     let host = (bits >> CONNECTION_BITS) as u8 & (MOST_HOSTS - 1);
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_tells_its_host_and_its_connection() {
+    fn an_address_encodes_its_host_and_its_connection() {
         assert_eq!(address(1, 258), Ipv4Addr::new(10, 16, 1, 2)); // 258 = 256 + 2
         assert_eq!(owner(Ipv4Addr::new(10, 16, 1, 2)), Some((1, 258)));
         assert_eq!(owner(address(15, MOST_CONNECTIONS - 1)), Some((15, MOST_CONNECTIONS - 1)));

@@ -1,4 +1,4 @@
-//! A run that was asked for by another process: the scenario as a text, the record in a file.
+//! A run on request of another process: the scenario is a text, the record is written to a file.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,12 +12,12 @@ use super::run::{can_be_made, run};
 use crate::error::{Context, Error, Result};
 use crate::kernel::{capabilities, probe};
 
-/// What is asked for.
+/// The request.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Question {
+pub struct RunRequest {
     scenario: Written,
-    /// Where the record goes, as JSON.
+    /// The file for the record, as JSON.
     record: PathBuf,
 }
 
@@ -27,21 +27,21 @@ pub struct Question {
 pub struct Written {
     /// As TOML.
     text: String,
-    /// What to call it in messages.
+    /// Its name in messages.
     file: String,
-    /// Keys and values that were typed behind `--set`.
+    /// Keys and values of `--set`.
     overrides: Vec<(String, String)>,
-    /// What `[sweep]` set for the one that is meant.
+    /// The values of `[sweep]` for the requested scenario.
     variant: Vec<(String, String)>,
-    /// In the place of the scenario's own.
+    /// The seed, instead of the scenario's own.
     seed: u64,
 }
 
 /// Runs the scenario once: returns its validity.
 ///
 /// # Errors
-/// A refusal where it takes root, or what real hosts cannot do.
-pub fn answer(question: &Question) -> Result<Value> {
+/// A refusal if root is missing, or if real hosts cannot run the scenario.
+pub fn answer(question: &RunRequest) -> Result<Value> {
     let scenario = question.scenario.read()?;
     prepare()?;
     let borrowed = borrow(&scenario.flows)?;
@@ -50,7 +50,7 @@ pub fn answer(question: &Question) -> Result<Value> {
     Ok(json!({ "trust": answer.validity, "kernel": probe::release() }))
 }
 
-/// Sees to it that this process can have a lab, and has no more power than that takes.
+/// Checks that this process can run a lab, and drops all other capabilities.
 pub(super) fn prepare() -> Result<()> {
     capabilities::require()?;
     can_be_made()?;
@@ -59,7 +59,7 @@ pub(super) fn prepare() -> Result<()> {
 }
 
 impl Written {
-    /// The scenario that is meant.
+    /// The requested scenario.
     ///
     /// # Errors
     /// A refusal with all its mistakes.

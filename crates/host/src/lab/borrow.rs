@@ -1,5 +1,5 @@
-//! The kernel's twins that a scenario needs, put into the kernel for one run under names that nobody
-//! knows, with the values that the scenario gives its controllers.
+//! Loads the eBPF ports that a scenario needs into the kernel for one run, under temporary names, with the
+//! parameters of the scenario's controllers.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use fairhaul_cc::words::{
     ScalableVariant, SigmaSamples, SynctcpVariant, Trend, TrendTest,
 };
 use fairhaul_experiment::Flow;
-use fairhaul_twins::{Note, Parameter};
+use fairhaul_twins::{Note, PortParameter};
 use fairhaul_units::{Bytes, HEADER, Kind, Settings};
 
 use super::plan::Twins;
@@ -18,21 +18,21 @@ use crate::kernel::install_spec::{InstallSpec, ResolvedInstall};
 use crate::kernel::load::{Loaded, load};
 use crate::kernel::trial::hidden_name;
 
-/// What the twin of FHSTCP lets the kernel send at once, `TRAIN_BYTES`.
+/// The largest train of the eBPF port of FHSTCP, `TRAIN_BYTES`.
 const TRAIN: Bytes = Bytes(64_000);
 
-/// Twins in the kernel for as long as this lives.
+/// Loaded eBPF ports, which are removed when this is dropped.
 #[derive(Debug, Default)]
 pub struct Borrowed {
-    /// Their names there, by those of their controllers.
+    /// Their names in the kernel, by the names of their controllers.
     pub names: Twins,
     _loaded: Vec<Loaded>,
 }
 
-/// Loads a twin for every controller of `flows` that has one, but for Reno, which the kernel has itself.
+/// Loads an eBPF port for every controller of `flows` that has one, except for Reno, which the kernel has itself.
 ///
 /// # Errors
-/// A refusal where a twin cannot be what the scenario says.
+/// A refusal if an eBPF port cannot implement what the scenario requests.
 pub fn borrow(flows: &[Flow]) -> Result<Borrowed> {
     let mut borrowed = Borrowed::default();
     for flow in flows {
@@ -48,7 +48,7 @@ pub fn borrow(flows: &[Flow]) -> Result<Borrowed> {
     Ok(borrowed)
 }
 
-/// The values of a twin's parameters with which it is the controller that `settings` make.
+/// The parameters of an eBPF port that make it equivalent to a controller with `settings`.
 fn values(note: &Note, flow: &Flow) -> Result<BTreeMap<String, u32>> {
     let settings = &flow.controller.settings;
     let mut values: BTreeMap<String, u32> =
@@ -106,8 +106,8 @@ fn trains(flow: &Flow, packets: f64) -> Result<()> {
     )))
 }
 
-/// What a twin does by itself and its controller does not: the factor's floor, and to forget, as clocks of two
-/// hosts drift; those of the lab are one.
+/// Switches off what only an eBPF port does: the lower bound of the factor, and forgetting the smallest transit
+/// time, because the hosts of the lab share one clock.
 fn as_the_controller(twin: &str) -> Option<(String, u32)> {
     match twin {
         "fhstcp" => Some(("factor_floor".into(), 0)),
@@ -116,7 +116,7 @@ fn as_the_controller(twin: &str) -> Option<(String, u32)> {
     }
 }
 
-/// The parameter of a twin for one of its controller that is a number or a switch.
+/// Converts a parameter of the controller that is a number or a switch.
 fn counterpart<'a>(twin: &str, key: &'a str) -> &'a str {
     match (twin, key) {
         ("fhstcp", "eta_floor") => "factor_floor",
@@ -195,8 +195,8 @@ fn no_such_word(note: &Note, key: &str, words: &[&str], settings: &Settings) -> 
     ))
 }
 
-/// A value in seconds or in packets as a whole number of the twin's units.
-fn units(note: &Note, parameter: &Parameter, value: f64) -> Result<u32> {
+/// A value in seconds or in packets as a whole number of the eBPF port's units.
+fn units(note: &Note, parameter: &PortParameter, value: f64) -> Result<u32> {
     let scale = match parameter.unit.split_whitespace().next().unwrap_or_default() {
         "us" => 1e-6,
         "ms" => 1e-3,
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_told_in_the_units_of_the_twin() {
+    fn values_are_converted_to_the_units_of_the_port() {
         let fhstcp = of("{ kind = \"fhstcp\", c = 20 }").unwrap();
         assert_eq!((fhstcp["c"], fhstcp["factor_floor"], fhstcp["blocks"]), (20_000, 0, 1));
         let ghstcp =
@@ -290,7 +290,8 @@ mod tests {
         assert_eq!(of("\"scalable\"").unwrap()["a"], 10_000);
     }
 
-    /// With its defaults a controller is its twin with its own, but for what is said above.
+    /// With default values a controller corresponds to its eBPF port with default values, with the exceptions
+    /// above.
     #[test]
     fn defaults_are_defaults() {
         for object in fairhaul_twins::objects() {
@@ -304,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_twin_cannot_be_is_refused() {
+    fn unsupported_settings_of_a_port_are_refused() {
         for (controller, word) in [
             ("{ kind = \"fhstcp\", rtt = \"sample\" }", "\"rtt\""),
             ("{ kind = \"fhstcp\", train = 44 }", "set train = 1"),

@@ -1,6 +1,6 @@
-//! Whether anything of a lab or of a trial is left on this machine, and how to be rid of it.
+//! Checks for leftovers of a lab or of a trial on this machine, and describes how to remove them.
 //!
-//! By design there never is: this looks at the kernel, not at what was remembered.
+//! By design nothing is left; this verifies it in the kernel's own lists.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,31 +22,31 @@ use crate::namespace;
 
 /// The name of this program, as the kernel has it.
 const PROGRAM: &str = "fairhaul-host";
-/// Where whoever starts this program says who that is.
+/// The environment variable with the process that started this program.
 const PARENT: &str = "FAIRHAUL_PARENT=";
-/// What was killed is gone by then.
+/// The time in which a killed process must end.
 const DIES: Duration = Duration::from_secs(5);
 
-/// What is asked for.
+/// The request.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Clean {
-    /// Whether to end processes that were left.
+    /// Whether to kill leftover processes.
     kill: bool,
 }
 
-/// One thing that was left.
+/// A leftover.
 #[derive(Debug, PartialEq, Serialize)]
 struct Left {
     what: String,
-    /// How to be rid of it.
+    /// How to remove it.
     remedy: String,
 }
 
-/// Looks for what was left, and for what is at work.
+/// Finds leftovers and running processes.
 ///
 /// # Errors
-/// A refusal without the power to look everywhere.
+/// A refusal without the capabilities that the search needs.
 pub fn clean(request: &Clean) -> Result<Value> {
     capabilities::require()?;
     let (orphans, _) = programs();
@@ -60,7 +60,7 @@ pub fn clean(request: &Clean) -> Result<Value> {
     Ok(json!({ "left": left, "at_work": at_work }))
 }
 
-/// The processes of this program but this one: those whose parent has gone, and the others.
+/// The other processes of this program: those whose parent has ended, and the rest.
 fn programs() -> (BTreeSet<u32>, BTreeSet<u32>) {
     let processes = namespace::entries(Path::new("/proc")).into_iter().filter_map(|name| name.parse().ok());
     let ours =
@@ -68,14 +68,14 @@ fn programs() -> (BTreeSet<u32>, BTreeSet<u32>) {
     ours.partition(|process| is_orphan(&text(*process, "environ"), parent(*process)))
 }
 
-/// Whether whoever started a process, by its environment, is no longer its parent. Where nobody has said who
-/// that is, it is not known to be one.
+/// Whether the process that started a process, by its environment, is no longer its parent; false if the
+/// environment does not name one.
 fn is_orphan(environment: &str, parent: Option<u32>) -> bool {
     let started = environment.split('\0').find_map(|variable| variable.strip_prefix(PARENT)?.parse().ok());
     started.is_some() && started != parent
 }
 
-/// A file of the kernel's about a process; nothing where it has gone.
+/// A file of the kernel about a process; empty if the process has ended.
 fn text(process: u32, file: &str) -> String {
     let read = fs::read(format!("/proc/{process}/{file}")).unwrap_or_default();
     String::from_utf8_lossy(&read).into_owned()
@@ -103,18 +103,18 @@ fn end(processes: &BTreeSet<u32>) -> Result<()> {
     Ok(())
 }
 
-/// Whether a process is there and has not ended; what has ended may wait to be read by its parent.
+/// Whether a process runs; a zombie does not.
 fn exists(process: u32) -> bool {
     let status = text(process, "status");
     !status.is_empty() && !status.lines().any(|line| line.starts_with("State:\tZ"))
 }
 
-/// Namespaces with a device of the lab that none of these processes, nor one that descends from them, is in.
+/// Namespaces with a device of the lab in which none of these processes or their descendants runs.
 fn namespaces(programs: &BTreeSet<u32>) -> Result<Vec<Left>> {
     let mut left = Vec::new();
     for (label, found) in namespace::all()? {
         let table = found.inside(|| fs::read_to_string("/proc/thread-self/net/dev"));
-        // One that can no longer be entered has gone.
+        // A namespace that can no longer be entered has been removed.
         if !table.is_ok_and(|table| has_device(&table)) {
             continue;
         }
@@ -142,7 +142,7 @@ fn descends(process: u32, from: &BTreeSet<u32>) -> bool {
         || std::iter::successors(Some(process), |process| parent(*process)).any(|one| from.contains(&one))
 }
 
-/// A twin under the name that a run or a trial gives, where the process that gave it has gone.
+/// An eBPF port with the name of a run or a trial whose process has ended.
 fn controller(name: &str) -> Option<Left> {
     let (process, number) = name.strip_prefix(PREFIX)?.split_once('_')?;
     let process = u32::from_str_radix(process, 16).ok()?;
@@ -168,8 +168,8 @@ mod tests {
     }
 
     #[test]
-    fn a_hidden_name_is_left_where_its_process_has_gone() {
-        // Numbers of processes are below 2^22, which is 400000 in hexadecimal digits.
+    fn a_temporary_name_is_a_leftover_once_its_process_has_ended() {
+        // Process ids are below 2^22, which is 400000 in hexadecimal digits.
         assert!(controller("fh_400001_0").is_some());
         let own = format!("fh_{:x}_0", process::id());
         for name in [own.as_str(), "reno", "fh_fhstcp", "fh_site_b"] {
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_device_of_the_lab_is_told_from_others() {
+    fn the_device_of_the_lab_is_recognised() {
         assert!(has_device("face |bytes\n    lo: 1 2\n  lab0: 3 4\n"));
         assert!(!has_device("  lab01: 3 4\n"));
     }

@@ -17,7 +17,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// That of a run which starts so much later.
+    /// The clock of a run that starts `lead` from now.
     pub fn starting_in(lead: Span) -> io::Result<Clock> {
         let now = clock_gettime(ClockId::CLOCK_MONOTONIC)?;
         Ok(Clock { origin_ns: now.num_nanoseconds() + (lead.as_ps() / PS_PER_NS) as i64 })
@@ -34,7 +34,7 @@ impl Clock {
         Time::from_ps(u64::try_from(ns - self.origin_ns).unwrap_or(0) * PS_PER_NS)
     }
 
-    /// Sleeps until `time`, or not at all where that is past.
+    /// Sleeps until `time`; returns at once if it is past.
     pub fn sleep_until(&self, time: Time) {
         let until = TimeSpec::nanoseconds(self.origin_ns + (time.as_ps() / PS_PER_NS) as i64);
         let flags = ClockNanosleepFlags::TIMER_ABSTIME;

@@ -1,13 +1,13 @@
-//! A histogram of spans whose buckets widen with what they hold, by a sixteenth at most.
+//! A histogram of spans whose buckets have a relative width of at most a sixteenth.
 
 use fairhaul_units::Span;
 
 /// Buckets per doubling.
 const PARTS: u64 = 16;
-/// The finest step: what is counted is whole multiples of it.
+/// The resolution: spans are counted in whole multiples of it.
 const STEP: Span = Span::from_ps(100_000);
 
-/// How often spans of which length were seen.
+/// Counts of spans by length.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
     buckets: Vec<u64>,
@@ -16,7 +16,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// One more of that length.
+    /// Counts a span.
     pub fn add(&mut self, span: Span) {
         let bucket = bucket(span / STEP);
         if bucket >= self.buckets.len() {
@@ -27,17 +27,18 @@ impl Histogram {
         self.most = self.most.max(span);
     }
 
-    /// How many were seen.
+    /// The number of counted spans.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The longest.
+    /// The longest span.
     pub fn most(&self) -> Span {
         self.most
     }
 
-    /// The length that `share` of all do not exceed, to a sixteenth; none of an empty histogram.
+    /// The length that a fraction `share` of all spans does not exceed, to a sixteenth; none if the histogram is
+    /// empty.
     pub fn quantile(&self, share: f64) -> Option<Span> {
         let wanted = (share * self.count as f64).ceil().max(1.0) as u64;
         let mut seen = 0;
@@ -47,7 +48,7 @@ impl Histogram {
         })?;
         Some((STEP * least(bucket as u64 + 1)).min(self.most))
     }
-    /// How many were seen by doubling: those below each end, and not below half of it.
+    /// Counts per doubling: spans below each end and at least half of it.
     pub fn doublings(&self) -> Vec<(Span, u64)> {
         let mut doublings: Vec<(Span, u64)> = Vec::new();
         for (bucket, count) in self.buckets.iter().enumerate().filter(|(_, count)| **count > 0) {
@@ -61,7 +62,7 @@ impl Histogram {
     }
 }
 
-/// Where a count of steps belongs: one bucket each at first, then sixteen per doubling.
+/// The bucket of a number of steps: one each at first, then sixteen per doubling.
 fn bucket(steps: u64) -> usize {
     if steps < PARTS {
         return steps as usize;
@@ -70,7 +71,7 @@ fn bucket(steps: u64) -> usize {
     ((doublings + 1) * PARTS + (steps >> doublings) - PARTS) as usize
 }
 
-/// The least count of steps in a bucket.
+/// The smallest number of steps in a bucket.
 fn least(bucket: u64) -> u64 {
     if bucket < PARTS {
         return bucket;

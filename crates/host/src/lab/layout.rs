@@ -1,4 +1,4 @@
-//! What the lab lays out: hosts, links, and the way of every flow over them.
+//! The layout of a lab: hosts, links, and the path of every flow.
 
 use fairhaul_experiment::{Hop, LinkSpec};
 use fairhaul_path::Schedule;
@@ -7,22 +7,22 @@ use fairhaul_path::queue::{Capacity, QueueChoice, Site};
 use fairhaul_units::{Bytes, Rate, Span};
 use serde::Serialize;
 
-/// Hosts, links and ways.
+/// Hosts, links and paths.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// Of each host, by its number: packets that it hands over in one burst, at most.
+    /// The longest burst of each host, packets, by the number of the host.
     pub hosts: Vec<u64>,
     /// One entry per direction, as in a scenario.
     pub links: Vec<LinkSpec>,
-    /// By flow.
-    pub routes: Vec<Route>,
-    /// By flow: the link that keeps account of its payload, see [`FlowRow::carried_bytes`].
+    /// The path of each flow.
+    pub routes: Vec<FlowPath>,
+    /// The link that counts the payload of each flow, see [`FlowRow::carried_bytes`].
     ///
     /// [`FlowRow::carried_bytes`]: fairhaul_experiment::FlowRow::carried_bytes
     pub bottlenecks: Vec<Option<u32>>,
     /// The flow of each connection, by its number.
     pub connections: Vec<u32>,
-    /// Every random number of a link follows from it.
+    /// The seed of all random numbers of the links.
     pub seed: u64,
     /// The largest packet.
     pub mtu: Bytes,
@@ -34,34 +34,35 @@ pub struct Layout {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// Each for itself.
+    /// Each packet individually.
     Exact,
-    /// Many at once, for rates above some 200 Mbit/s. Queues see each for itself, but a host of which a
-    /// burst of 1 is asked makes them as long as it likes, and what reaches a receiver within a tick is acknowledged together.
+    /// Many at once, for rates above some 200 Mbit/s. Queues process each packet individually, but the kernel
+    /// decides the length of bursts even if bursts of 1 were requested, and packets that reach a receiver within
+    /// a tick are acknowledged together.
     Fast,
 }
 
-/// The way of a flow.
+/// The path of a flow.
 #[derive(Clone, Debug)]
-pub struct Route {
-    /// Where its data come from.
+pub struct FlowPath {
+    /// The host of the sender.
     pub from: u8,
-    /// Where they go.
+    /// The host of the receiver.
     pub to: u8,
-    /// Over what they go.
+    /// The hops of data.
     pub forward: Vec<Hop>,
-    /// Over what its acknowledgements go.
+    /// The hops of acknowledgements.
     pub reverse: Vec<Hop>,
-    /// What its ends are told of it.
+    /// Settings of the routes at both ends.
     pub metrics: Metrics,
 }
 
-/// What the tables of both ends say of a way; by default nothing.
+/// Settings of a route at both ends; by default those of the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Metrics {
-    /// Window after the handshake, packets; else the kernel's.
+    /// Initial window, packets; else the kernel's.
     pub initial_window: Option<u32>,
-    /// Least margin of the retransmission timer; else the kernel's.
+    /// Smallest margin of the retransmission timer; else the kernel's.
     pub min_rto: Option<Span>,
     /// Whether queues may mark data.
     pub ecn: bool,
@@ -72,23 +73,23 @@ pub struct Metrics {
 /// Two hosts with one link between them.
 #[derive(Clone, Debug)]
 pub struct Dumbbell {
-    /// Of the link, both ways.
+    /// The rate of the link in both directions.
     pub rate: Rate,
-    /// Two-way propagation.
+    /// Two-way propagation delay.
     pub rtt: Span,
-    /// Of its drop-tail queue, each way.
+    /// The capacity of its drop-tail queue in each direction.
     pub capacity: Capacity,
-    /// What it loses of the data, behind the queue.
+    /// Loss of data packets after the queue.
     pub loss: Option<LossRule>,
-    /// How many connections there are, each a flow.
+    /// The number of connections, each of which is a flow.
     pub connections: u32,
 }
 
-/// What Ethernet carries.
+/// The size of a packet of Ethernet.
 const MTU: Bytes = Bytes(1500);
 
 impl Dumbbell {
-    /// Its layout: data go from host 0 to host 1, over link 0 there and link 1 back.
+    /// Its layout: data go from host 0 to host 1 over link 0, acknowledgements return over link 1.
     pub fn layout(&self) -> Layout {
         let link = |name: &str, loss: Option<LossRule>| LinkSpec {
             name: name.into(),
@@ -101,7 +102,7 @@ impl Dumbbell {
             impair: Impairments::default(),
             schedule: Schedule::default(),
         };
-        let route = Route {
+        let route = FlowPath {
             from: 0,
             to: 1,
             forward: vec![Hop::Link(0)],

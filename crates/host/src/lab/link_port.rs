@@ -14,7 +14,7 @@ pub struct QueuedPacket {
     pub connection: u32,
     /// The flow of a data packet, which may be lost.
     pub data_of: Option<u32>,
-    /// Its payload, where this link counts the payload of the flow.
+    /// Its payload, if this link counts the payload of the flow.
     pub counted: Option<u32>,
     pub size: u32,
     pub ecn: Ecn,
@@ -37,9 +37,9 @@ impl Packet for QueuedPacket {
 /// The fate of a packet at a link.
 #[derive(Clone, Copy, Debug)]
 pub enum Fate {
-    /// It will be at the other end, perhaps twice.
+    /// It will arrive at the other end, perhaps twice.
     Crosses { arrives: Time, marked: bool, twice: bool },
-    /// It was dropped, then.
+    /// It was dropped at that time.
     Dropped(Time),
 }
 
@@ -56,7 +56,7 @@ pub struct LinkPort {
     impaired: Option<Impaired>,
     /// Whether the ledger counts the bytes that links have sent.
     counts_bytes: bool,
-    /// When its gauges are due to be read; never, where it has none.
+    /// When its gauges are to be read next; never if it has none.
     due: Time,
     /// The departure for which the network last scheduled a service.
     scheduled: Option<Time>,
@@ -111,14 +111,14 @@ impl LinkPort {
         self.settle(departure, now, ledger, fates);
     }
 
-    /// When it is to be served next; returned once for each such time.
+    /// When it is to be served next; each such time is returned once.
     pub fn next_service(&mut self) -> Option<Time> {
         let LinkModel::AtDeparture(buffered) = &self.carrier else { return None };
         let next = (buffered.waiting() > 0).then(|| buffered.departs())?;
         (self.scheduled.replace(next) != Some(next)).then_some(next)
     }
 
-    /// How many packets wait in a queue that decides at departure.
+    /// The number of packets that wait in a queue that decides at departure.
     pub fn waiting(&self) -> usize {
         self.carrier.waiting()
     }
@@ -132,7 +132,7 @@ impl LinkPort {
         }
     }
 
-    /// A packet comes to a queue that decides at departure.
+    /// A packet arrives at a queue that decides at departure.
     fn hold(&mut self, packet: QueuedPacket, now: Time, ledger: &mut Ledger, fates: &mut Fates) {
         let LinkModel::AtDeparture(buffered) = &mut self.carrier else { return };
         let queued = Queued { size: packet.size, ecn: packet.ecn, arrived: now, packet };
@@ -146,7 +146,8 @@ impl LinkPort {
         self.settle(departure, now, ledger, fates);
     }
 
-    /// Books what a queue that decides at departure has done: a packet begins to leave, and others are dropped.
+    /// Records the decisions of a queue that decides at departure: a packet begins to leave, and others are
+    /// dropped.
     fn settle(
         &mut self,
         departure: Option<Departure<QueuedPacket>>,

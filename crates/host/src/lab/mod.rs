@@ -1,9 +1,9 @@
 //! The lab: real sockets, and an emulated path between them.
 //!
-//! Every emulated host is a network namespace with one TUN device ([`tun`]), whose packets a router
-//! ([`router`]) carries over links in virtual time ([`network`]), with the queues of the simulator. Where they go is a
-//! [`Layout`]: a connection has an address of its own on each of its two hosts, so a packet tells whose it is.
-//! All is one process, and nothing is left when it ends, whatever ends it.
+//! Every emulated host is a network namespace with one TUN device ([`tun`]), whose packets a router ([`router`])
+//! carries over emulated links ([`network`]), with the queues of the simulator. A [`Layout`] describes their paths:
+//! a connection has an address of its own on each of its two hosts, so a packet identifies its connection. The lab
+//! is one process, and nothing is left when it ends, however it ends.
 
 mod account;
 pub mod address;
@@ -11,16 +11,16 @@ mod answer;
 pub mod borrow;
 mod clean;
 pub mod clock;
+pub mod headers;
 pub mod histogram;
 pub mod info;
 pub mod layout;
 mod link_port;
-pub mod machine;
+pub mod machine_load;
 mod namespaced_processes;
 pub mod network;
 pub mod observe;
 pub mod offload;
-pub mod packet;
 pub mod plan;
 pub mod router;
 pub mod run;
@@ -31,9 +31,9 @@ pub mod tcp_probe;
 pub mod traffic;
 pub mod tun;
 
-pub use answer::{Question, answer};
+pub use answer::{RunRequest, answer};
 pub use clean::{Clean, clean};
-pub use layout::{Dumbbell, Layout, Mode, Route};
+pub use layout::{Dumbbell, FlowPath, Layout, Mode};
 pub use router::{Lab, Passed};
-pub use run::{Answer, run};
+pub use run::{RunResult, run};
 pub use shell::{Shell, shell};

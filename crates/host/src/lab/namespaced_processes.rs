@@ -38,7 +38,7 @@ pub struct NamespacedProcesses<'a> {
 impl NamespacedProcesses<'_> {
     /// Runs the program at the sender until it exits, with this standard input and output, then ends all others.
     pub fn run(&self, input: OwnedFd, output: OwnedFd) -> io::Result<ExitStatus> {
-        // A thread that has entered namespaces is of no other use.
+        // The thread that has entered the namespaces is used for nothing else.
         thread::scope(|scope| {
             let thread = scope.spawn(|| self.run_in_namespaces(input, output));
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))

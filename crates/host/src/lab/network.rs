@@ -1,8 +1,8 @@
-//! The network in virtual time: a packet that was read from a host goes over the hops of its way, and is
-//! given out when it is due at the other.
+//! The emulated network and its time: a packet that was read from a host passes the hops of its path, and is
+//! delivered when it is due at the other host.
 //!
-//! Nothing here has a clock. Whoever is late to call delays what is given out, but changes neither
-//! the rate of a link nor the fate of a packet.
+//! Nothing here has a clock. A late call delays deliveries, but changes neither the rate of a link nor the fate
+//! of a packet.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,85 +12,85 @@ use fairhaul_path::Wire;
 use fairhaul_units::{Ecn, Span, Time};
 
 use super::account::Account;
-use super::layout::{Layout, Route};
+use super::headers::{Headers, mark};
+use super::layout::{FlowPath, Layout};
 use super::link_port::{Fate, Fates, LinkPort, QueuedPacket};
-use super::packet::{Headers, mark};
 
-/// Packets of a run that the network has seen.
+/// Counts of the packets of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Read from hosts, of a connection.
+pub struct NetworkCounts {
+    /// Packets of a connection that were read from hosts.
     pub read: u64,
-    /// Made twice by a link.
+    /// Packets that a link has duplicated.
     pub copied: u64,
-    /// Given out to hosts.
+    /// Packets delivered to hosts.
     pub delivered: u64,
-    /// Dropped by links.
+    /// Packets dropped by links.
     pub dropped: u64,
-    /// On their way.
+    /// Packets in flight.
     pub inside: u64,
-    /// Read from hosts, but of no connection: not carried.
+    /// Packets from hosts that belong to no connection; they are not carried.
     pub strays: u64,
 }
 
-impl Counts {
+impl NetworkCounts {
     /// Whether every packet is accounted for.
     pub fn balance(&self) -> bool {
         self.read + self.copied == self.delivered + self.dropped + self.inside
     }
 }
 
-/// What is next.
+/// The next event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// A link has sent what it was sending, and others wait.
+    /// A link has sent a packet, and others wait.
     Serve(u32),
-    /// A packet is at its next hop; those of one time come in the order in which they set out.
+    /// A packet is at its next hop; simultaneous packets are ordered by the time at which they left.
     Step { order: u64, slot: u32 },
 }
 
-/// A packet on its way.
+/// A packet in flight.
 #[derive(Clone, Debug)]
-struct Packet {
+struct PacketInFlight {
     travel: Travel,
     bytes: Vec<u8>,
 }
 
-/// Whose it is, and how far it has come.
+/// The connection of a packet, and its position on the path.
 #[derive(Clone, Copy, Debug)]
 struct Travel {
     headers: Headers,
     flow: u32,
-    /// Whether it goes the way of data.
+    /// Whether it travels in the direction of data.
     forward: bool,
     hop: usize,
     sent: Time,
 }
 
-/// What the network knows of a connection.
+/// The network's state of a connection.
 #[derive(Clone, Debug, Default)]
-struct Connection {
-    /// Its own wires, by hop of the way of data and of that back.
+struct ConnectionState {
+    /// Its own wires, by hop of the forward and of the reverse path.
     wires: [Vec<Option<Wire>>; 2],
     account: Account,
 }
 
 /// See the module.
 pub struct Network {
-    routes: Vec<Route>,
-    /// By flow: the link that keeps account of its payload.
+    routes: Vec<FlowPath>,
+    /// The link that counts the payload of each flow.
     bottlenecks: Vec<Option<u32>>,
     flows: Vec<u32>,
-    /// By number, from their first packet on.
-    connections: Vec<Option<Box<Connection>>>,
+    /// Connections by number, from their first packet on.
+    connections: Vec<Option<Box<ConnectionState>>>,
     ports: Vec<LinkPort>,
     events: BinaryHeap<Reverse<(Time, Event)>>,
     order: u64,
-    packets: Vec<Packet>,
-    /// The slots of those that are no longer on their way.
+    packets: Vec<PacketInFlight>,
+    /// Free slots.
     free: Vec<u32>,
     fates: Fates,
-    counts: Counts,
+    counts: NetworkCounts,
     ledger: Ledger,
 }
 
@@ -110,12 +110,12 @@ impl Network {
             packets: Vec::new(),
             free: Vec::new(),
             fates: Vec::new(),
-            counts: Counts::default(),
+            counts: NetworkCounts::default(),
             ledger: Ledger::new(grid, layout.routes.len(), layout.links.len()),
         }
     }
 
-    /// A host has sent a packet at `now`, which must not run backwards. One of no connection is not carried.
+    /// A host has sent a packet at `now`, which must not run backwards. A packet of no connection is not carried.
     pub fn accept(&mut self, host: u8, bytes: &[u8], now: Time) {
         let Some((headers, flow, forward)) = self.whose(host, bytes) else {
             self.counts.strays += 1;
@@ -128,8 +128,8 @@ impl Network {
         self.push(slot, now);
     }
 
-    /// Everything happens that is due by `until`; what reaches a host goes to `deliver`, with its host and
-    /// when it was due.
+    /// Processes all events up to `until`; calls `deliver` for each packet that reaches a host, with the host and
+    /// the time at which it was due.
     pub fn advance(&mut self, until: Time, mut deliver: impl FnMut(u8, &[u8], Time)) {
         while let Some(&Reverse((at, event))) = self.events.peek()
             && at <= until
@@ -142,9 +142,9 @@ impl Network {
         }
     }
 
-    /// What the network has seen.
-    pub fn counts(&self) -> Counts {
-        Counts { inside: (self.packets.len() - self.free.len()) as u64, ..self.counts }
+    /// The counts so far.
+    pub fn counts(&self) -> NetworkCounts {
+        NetworkCounts { inside: (self.packets.len() - self.free.len()) as u64, ..self.counts }
     }
 
     /// Payload of a connection that its receiver has acknowledged.
@@ -152,10 +152,10 @@ impl Network {
         self.connections[connection as usize].as_ref().map_or(0, |known| known.account.in_order)
     }
 
-    /// The books, with the gauges of all queues up to the end.
+    /// The ledger, with the gauges of all queues up to the end.
     ///
     /// # Panics
-    /// Where a packet was lost or made unseen.
+    /// If a packet was lost or created without being counted.
     pub fn close(mut self) -> Ledger {
         let counts = self.counts();
         assert!(counts.balance(), "the network lost or created a packet: {counts:?}");
@@ -167,7 +167,7 @@ impl Network {
         self.ledger
     }
 
-    /// Its headers, the flow of its connection, and whether it goes the way of data.
+    /// Its headers, the flow of its connection, and whether it travels in the direction of data.
     fn whose(&self, host: u8, bytes: &[u8]) -> Option<(Headers, u32, bool)> {
         let headers = Headers::read(bytes)?;
         let connection = headers.from.1;
@@ -179,7 +179,7 @@ impl Network {
         (of_lab && (forward || ends == (route.to, route.from))).then_some((headers, flow, forward))
     }
 
-    /// Enters a packet into the books as it leaves its host.
+    /// Records a packet as it leaves its host.
     fn book_sent(&mut self, headers: &Headers, flow: u32, forward: bool, now: Time) {
         let known = self.connections[headers.from.1 as usize].get_or_insert_default();
         match &headers.segment {
@@ -198,10 +198,10 @@ impl Network {
         }
     }
 
-    /// Keeps a packet: its slot. Slots are used again, with the room that they have.
+    /// Stores a packet and returns its slot. Slots are reused with their buffers.
     fn keep(&mut self, travel: Travel, bytes: &[u8]) -> u32 {
         let slot = self.free.pop().unwrap_or_else(|| {
-            self.packets.push(Packet { travel, bytes: Vec::new() });
+            self.packets.push(PacketInFlight { travel, bytes: Vec::new() });
             (self.packets.len() - 1) as u32
         });
         let packet = &mut self.packets[slot as usize];
@@ -218,7 +218,7 @@ impl Network {
 
     /// A packet is at its next hop.
     fn step(&mut self, slot: u32, now: Time, deliver: &mut impl FnMut(u8, &[u8], Time)) {
-        let Packet { travel, bytes } = &mut self.packets[slot as usize];
+        let PacketInFlight { travel, bytes } = &mut self.packets[slot as usize];
         let Travel { headers, flow, forward, hop: number, .. } = *travel;
         let route = &self.routes[flow as usize];
         let hops = if forward { &route.forward } else { &route.reverse };
@@ -251,7 +251,7 @@ impl Network {
         }
     }
 
-    /// Something happens at a link: what comes of it for packets.
+    /// Processes an event at a link, and its effects on packets.
     fn at_link(&mut self, link: u32, act: impl FnOnce(&mut LinkPort, &mut Ledger, &mut Fates)) {
         let mut fates = std::mem::take(&mut self.fates);
         let port = &mut self.ports[link as usize];
@@ -284,7 +284,7 @@ impl Network {
         }
         let copy = twice.then(|| packet.clone());
         self.push(slot, arrives);
-        if let Some(Packet { travel, bytes }) = copy {
+        if let Some(PacketInFlight { travel, bytes }) = copy {
             let slot = self.keep(travel, &bytes);
             self.counts.copied += 1;
             if travel.forward && travel.headers.carries_data() {
@@ -294,12 +294,12 @@ impl Network {
         }
     }
 
-    /// Enters a packet into the books as it reaches its host.
+    /// Records a packet as it reaches its host.
     fn book_delivered(&mut self, travel: &Travel, now: Time) {
         self.counts.delivered += 1;
         let Travel { headers, flow, forward, sent, .. } = *travel;
         if forward && headers.carries_data() {
-            // What no acknowledgement tells counts as it comes.
+            // Datagrams count when they arrive, because they are not acknowledged.
             let in_order = if headers.segment.is_none() { headers.payload.into() } else { 0 };
             let known = self.connections[headers.from.1 as usize].get_or_insert_default();
             known.account.in_order += in_order;
@@ -311,8 +311,8 @@ impl Network {
 
 #[cfg(test)]
 mod tests {
+    use super::super::headers::tests::segment;
     use super::super::layout::Dumbbell;
-    use super::super::packet::tests::segment;
     use super::*;
     use fairhaul_experiment::grid;
     use fairhaul_path::impair::{Impairments, JitterRule, LossRule};
@@ -323,7 +323,7 @@ mod tests {
         Time::ZERO + Span::from_us(us)
     }
 
-    /// 8 Mbit/s, 20 ms there and back, four packets.
+    /// 8 Mbit/s, a round-trip time of 20 ms, a queue of four packets.
     fn layout() -> Layout {
         let rate = Rate::from_bps(8_000_000).expect("not zero");
         let rtt = Span::from_ms(20);
@@ -334,7 +334,7 @@ mod tests {
         Network::new(layout, grid(Span::from_s(1), Span::ZERO, layout.routes.len(), 1))
     }
 
-    /// What is given out up to that time: its host and when, in microseconds.
+    /// The deliveries up to that time: host and time in microseconds.
     fn given(network: &mut Network, until: Time) -> Vec<(u8, u64)> {
         let mut given = Vec::new();
         network.advance(until, |host, _, due| given.push((host, due.since(Time::ZERO) / Span::from_us(1))));
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_is_due_after_those_before_it_its_time_on_the_wire_and_the_way() {
+    fn a_packet_is_due_after_queueing_transmission_and_propagation() {
         // 1000 B take 1 ms, 40 B take 40 us.
         let mut network = network(&layout());
         network.accept(0, &segment(0, 1, 0, 1, 960), at(0));
@@ -375,7 +375,7 @@ mod tests {
         ] {
             network.accept(host, &packet, at(0));
         }
-        assert_eq!(network.counts(), Counts { strays: 4, ..Counts::default() });
+        assert_eq!(network.counts(), NetworkCounts { strays: 4, ..NetworkCounts::default() });
         assert_eq!(given(&mut network, at(1_000_000)), []);
     }
 

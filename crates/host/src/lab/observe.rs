@@ -1,8 +1,8 @@
-//! Books the windows, round-trip times and events of senders into the ledger of their flows.
+//! Records the windows, round-trip times and events of senders in the ledger of their flows.
 //!
-//! The kernel is polled a hundred times a second. Where a [probe](super::tcp_probe) samples every packet that arrives,
-//! a poll counts only while no packet arrives. Without a probe, a recovery that began and ended between two polls shows
-//! only in its traces: a threshold that moved, a higher count of timeouts.
+//! The kernel is polled a hundred times a second. If a [probe](super::tcp_probe) samples every packet that
+//! arrives, a poll counts only while no packet arrives. Without a probe, a recovery that began and ended between
+//! two polls is detected only by its effects: a changed threshold, or a higher count of timeouts.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use fairhaul_units::{Span, Time};
 use super::info::{CaState, Info, TcpState};
 use super::traffic::POLL_INTERVAL;
 
-/// Books samples and polls.
+/// Records samples and polls.
 pub struct Observer {
     /// The flow of each connection.
     flows: Vec<u32>,
@@ -23,7 +23,7 @@ pub struct Observer {
     shortest: Vec<Option<Span>>,
 }
 
-/// The sender of a connection, as last booked.
+/// The sender of a connection, as last recorded.
 #[derive(Clone, Copy, Debug)]
 struct SenderState {
     /// Its last state, and when that was.
@@ -47,8 +47,8 @@ impl Observer {
         }
     }
 
-    /// Books a sample of the probe: the state of the sender of `connection` when a packet arrived, which it has had
-    /// since the sample before.
+    /// Records a sample of the probe: the state of the sender of `connection` when a packet arrived, which it has
+    /// had since the sample before.
     pub fn on_sample(&mut self, now: Time, connection: u32, state: &TcpState) {
         self.book(now, connection, state, true);
         if let Some(sender) = self.senders.get_mut(&connection) {
@@ -56,7 +56,8 @@ impl Observer {
         }
     }
 
-    /// Books a poll of `connection`: a state that the sender has had since the poll before, unless samples say more.
+    /// Records a poll of `connection`: a state that the sender has had since the poll before, unless samples say
+    /// more.
     pub fn on_poll(&mut self, now: Time, connection: u32, info: &Info) {
         let shortest = &mut self.shortest[self.flows[connection as usize] as usize];
         *shortest = shortest.iter().copied().chain(info.min_rtt).min();

@@ -1,10 +1,11 @@
-//! Packets larger than the wire's: a host that hands over many segments at once saves most of its work, so they are
-//! cut before the first queue, where each counts for itself, and joined again behind the last.
+//! Segmentation offload: a host that hands over many segments at once saves most of its work. They are split
+//! before the first queue, where each segment counts as a packet, and merged behind the last.
 //!
-//! A device in this mode has a header of its own before each packet, `virtio_net_hdr` of `linux/virtio_net.h`, and
-//! neither side computes checksums of TCP or UDP: the kernel trusts what says that it still needs one.
+//! A device in this mode has a header of its own before each packet, `virtio_net_hdr` of `linux/virtio_net.h`,
+//! and neither side computes checksums of TCP or UDP: the kernel trusts a packet that is marked as still needing
+//! one.
 
-use super::packet::{self, Headers, Owner};
+use super::headers::{self, Endpoint, Headers};
 
 /// The length of the device's header.
 pub const PREFIX: usize = 10;
@@ -20,7 +21,7 @@ const ACK: u8 = 16;
 const CWR: u8 = 128;
 /// The largest packet of IPv4.
 const LARGEST: usize = 65_535;
-/// Packets that are being joined for one host, at most: as many as the kernel itself would keep.
+/// Packets that are being merged for one host, at most: as many as the kernel itself would hold.
 const MOST_OPEN: usize = 8;
 
 /// Where the parts of a segment begin.
@@ -31,16 +32,16 @@ struct Parts {
 }
 
 impl Parts {
-    /// Those of a packet that [`Headers::read`] has found whole; `None` where it is not of TCP.
+    /// The parts of a packet that [`Headers::read`] has accepted; `None` if it is not a TCP segment.
     fn of(packet: &[u8]) -> Option<Parts> {
         let tcp = usize::from(packet.first()? & 15) * 4;
         let header = usize::from(*packet.get(tcp + 12)? >> 4) * 4;
-        (packet[9] == packet::TCP && tcp + header <= packet.len())
+        (packet[9] == headers::TCP && tcp + header <= packet.len())
             .then_some(Parts { tcp, payload: tcp + header })
     }
 }
 
-/// Gives each packet of the wire that the device handed over, cut to its segments, to `each`.
+/// Splits a packet of the device into its segments, and calls `each` for each of them.
 pub fn split(handed: &[u8], scratch: &mut Vec<u8>, mut each: impl FnMut(&[u8])) {
     let Some((prefix, packet)) = handed.split_at_checked(PREFIX) else { return };
     let size = usize::from(u16::from_ne_bytes([prefix[4], prefix[5]]));
@@ -70,30 +71,30 @@ pub fn split(handed: &[u8], scratch: &mut Vec<u8>, mut each: impl FnMut(&[u8])) 
     }
 }
 
-/// Joins packets for one host, within one tick.
+/// Merges packets for one host, within one tick.
 #[derive(Debug, Default)]
 pub struct Joiner {
     open: Vec<Joined>,
-    /// Room of those that have gone.
+    /// Buffers of delivered packets, for reuse.
     spare: Vec<Vec<u8>>,
 }
 
 /// A packet that may yet grow.
 #[derive(Debug)]
 struct Joined {
-    from: Owner,
-    /// With the device's header before it.
+    from: Endpoint,
+    /// The packet, after the device's header.
     bytes: Vec<u8>,
     parts: Option<Parts>,
     /// Payload of its first segment.
     size: usize,
-    /// Whether nothing may follow.
+    /// Whether no segment may follow.
     ends: bool,
 }
 
 impl Joiner {
-    /// Takes the next packet for the host; `write` gets those that can grow no more, in the order of each
-    /// connection.
+    /// Takes the next packet for the host; calls `write` for packets that can no longer grow, in the order of
+    /// each connection.
     pub fn add(&mut self, packet: &[u8], mut write: impl FnMut(&[u8])) {
         let Some(from) = Headers::read(packet).map(|headers| headers.from) else { return };
         if let Some(at) = self.open.iter().position(|joined| joined.from == from) {
@@ -111,7 +112,7 @@ impl Joiner {
         self.open.push(Joined::new(from, packet, room));
     }
 
-    /// Gives out all that is left.
+    /// Writes all remaining packets.
     pub fn flush(&mut self, mut write: impl FnMut(&[u8])) {
         for joined in std::mem::take(&mut self.open) {
             self.give(joined, &mut write);
@@ -126,18 +127,18 @@ impl Joiner {
 }
 
 impl Joined {
-    fn new(from: Owner, packet: &[u8], mut bytes: Vec<u8>) -> Joined {
+    fn new(from: Endpoint, packet: &[u8], mut bytes: Vec<u8>) -> Joined {
         bytes.clear();
         bytes.resize(PREFIX, 0);
         bytes.extend_from_slice(packet);
         let parts = Parts::of(packet);
         let size = parts.map_or(0, |parts| packet.len() - parts.payload);
-        // Only a plain segment with data may have others behind it.
+        // Only a plain segment with data may be followed by others.
         let plain = parts.is_some_and(|parts| packet[parts.tcp + 13] & !CWR == ACK);
         Joined { from, bytes, parts, size, ends: !plain || size == 0 }
     }
 
-    /// Takes a packet of the same connection, where it follows and differs in nothing but its place.
+    /// Appends a packet of the same connection if it is the next one and differs only in its place in the stream.
     fn grows(&mut self, packet: &[u8]) -> bool {
         let (Some(parts), Some(theirs)) = (self.parts, Parts::of(packet)) else { return false };
         let ours = &self.bytes[PREFIX..];
@@ -163,8 +164,8 @@ impl Joined {
     fn close(mut self) -> Vec<u8> {
         let (prefix, packet) = self.bytes.split_at_mut(PREFIX);
         let checksum_at = match packet[9] {
-            packet::TCP => 16,
-            packet::UDP => 6,
+            headers::TCP => 16,
+            headers::UDP => 6,
             _ => return self.bytes,
         };
         let start = u16::from(packet[0] & 15) * 4;
@@ -182,8 +183,8 @@ impl Joined {
     }
 }
 
-/// Whether two segments have the same headers, options and all, but for what their place in the stream decides:
-/// length, identification, sequence number, flags and checksums.
+/// Whether two segments have the same headers, options included, except for the fields that depend on their place
+/// in the stream: length, identification, sequence number, flags and checksums.
 fn same_headers(ours: &[u8], theirs: &[u8], our_parts: Parts, their_parts: Parts) -> bool {
     let Parts { tcp, payload } = our_parts;
     let same = |from: usize, to: usize| ours[from..to] == theirs[from..to];
@@ -199,16 +200,16 @@ fn same_headers(ours: &[u8], theirs: &[u8], our_parts: Parts, their_parts: Parts
         && same(tcp + 18, payload)
 }
 
-/// Writes the length, the checksum of IP, and in the place of TCP's that of its pseudo-header, as a device expects
-/// it that computes the rest.
+/// Writes the length, the checksum of IP, and, as TCP's checksum, that of its pseudo-header, as a device that
+/// computes the rest expects it.
 fn seal(packet: &mut [u8], parts: Parts) {
     let length = packet.len();
     packet[2..4].copy_from_slice(&(length as u16).to_be_bytes());
     packet[10..12].fill(0);
-    let sum = !packet::sum(&packet[..parts.tcp], 0);
+    let sum = !headers::sum(&packet[..parts.tcp], 0);
     packet[10..12].copy_from_slice(&sum.to_be_bytes());
-    let beyond = u32::from(packet::TCP) + (length - parts.tcp) as u32;
-    let pseudo = packet::sum(&packet[12..20], beyond);
+    let beyond = u32::from(headers::TCP) + (length - parts.tcp) as u32;
+    let pseudo = headers::sum(&packet[12..20], beyond);
     packet[parts.tcp + 16..parts.tcp + 18].copy_from_slice(&pseudo.to_be_bytes());
 }
 
@@ -223,7 +224,7 @@ fn double(bytes: &[u8], at: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lab::packet::tests::segment;
+    use crate::lab::headers::tests::segment;
     use fairhaul_units::Chance;
 
     /// What a device hands over: a packet of `payload` bytes that differ, to be cut to `size`.
@@ -260,7 +261,7 @@ mod tests {
         assert_eq!(sequences, [u32::MAX - 999, 448, 1896]); // 2^32 - 1000 + 1448 = 448
         assert_eq!(segments.iter().map(|s| s[33]).collect::<Vec<_>>(), [ACK | CWR, ACK, ACK | PSH | FIN]);
         for (number, segment) in segments.iter().enumerate() {
-            assert_eq!(packet::sum(&segment[..20], 0), 0xffff, "the header's checksum");
+            assert_eq!(headers::sum(&segment[..20], 0), 0xffff, "the header's checksum");
             assert_eq!(word(segment, 4), number as u16);
         }
     }
@@ -301,8 +302,8 @@ mod tests {
         assert_eq!(joined(&swapped).len(), 4); // 0 to 2; 4; 3; 5 to 7
     }
 
-    /// Two connections, random sizes, losses and order: what is written carries every segment once, and those of
-    /// a connection in the order in which they came.
+    /// Two connections, random sizes, losses and order: the output contains every segment once, and the segments
+    /// of a connection in the order in which they arrived.
     #[test]
     fn joining_loses_nothing_and_keeps_the_order_of_a_connection() {
         let mut chance = Chance::stream(3, "test", 0);

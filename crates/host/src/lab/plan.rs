@@ -1,8 +1,8 @@
-//! From a scenario to what the lab lays out and carries, or to what real hosts cannot do of it.
+//! Translates a scenario into a layout and transfers, or into the list of requests that real hosts cannot fulfil.
 //!
-//! All data go to host 0, and come from another for each length of bursts, which is one for all that a host sends. What
-//! else differs in the ways of flows is in the network, where the router tells their packets apart by their addresses. So
-//! a dumbbell and any graph mostly take two hosts.
+//! All data go to host 0, and come from one further host for each length of bursts, because that length applies
+//! to everything that a host sends. All other differences between paths are in the network, where the router
+//! distinguishes packets by their addresses. So a dumbbell and any graph mostly need two hosts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,36 +10,36 @@ use fairhaul_experiment::{Flow, Hold, Hop, Scenario, SlowStart, Source, Traffic}
 use fairhaul_units::{Bytes, HEADER, Rate, Span};
 
 use super::address::{MOST_CONNECTIONS, MOST_HOSTS};
-use super::layout::{Layout, Metrics, Mode, Route};
-use super::socket::Options;
-use super::traffic::{Transfer, Workload};
+use super::layout::{FlowPath, Layout, Metrics, Mode};
+use super::socket::SocketOptions;
+use super::traffic::{LabTransfer, Workload};
 use crate::error::{Error, Result};
 use crate::kernel::congestion;
 use crate::nearest::hint;
 
 const RECEIVERS: u8 = 0;
-/// What `TCP_MAXSEG` takes, from `linux/tcp.h`.
+/// The bounds of `TCP_MAXSEG`, from `linux/tcp.h`.
 const LEAST_SEGMENT: u64 = 88;
 const MOST_SEGMENT: u64 = 32_767;
-/// How long Linux holds an acknowledgement at least, `TCP_DELACK_MIN`.
+/// The shortest delay of an acknowledgement in Linux, `TCP_DELACK_MIN`.
 const DELAYED_ACK: Span = Span::from_ms(40);
-/// The margin that Linux takes unless it is told otherwise, `TCP_RTO_MIN`.
+/// The default margin of the retransmission timeout in Linux, `TCP_RTO_MIN`.
 const MIN_RTO: Span = Span::from_ms(200);
 
-/// Up to here a machine of two processors hands over each packet for itself.
+/// Up to this rate a machine with two processors hands over each packet individually.
 const EXACT_MOST: Rate = Rate::from_bps(250_000_000).expect("not zero");
 
-/// What the lab does for a scenario.
+/// The plan of the lab for a scenario.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Hosts, links and ways.
     pub layout: Layout,
-    /// In the order of their connections, which is that of the record.
-    pub transfers: Vec<Transfer>,
+    /// Transfers in the order of their connections, which is that of the record.
+    pub transfers: Vec<LabTransfer>,
 }
 
-/// Names in the kernel of controllers that have been put there for this run, by their names in the scenario.
-/// Whoever has put them there has set their values; the kernel's own have the kernel's.
+/// The names in the kernel of the eBPF ports that were loaded for this run, by their names in the scenario. Their
+/// parameters are set when they are loaded; the kernel's own controllers keep theirs.
 pub type Twins = BTreeMap<String, String>;
 
 /// The plan for `scenario`.
@@ -77,16 +77,16 @@ pub fn plan(scenario: &Scenario, twins: &Twins) -> Result<Plan> {
     Ok(Plan { layout, transfers })
 }
 
-/// The layout for programs that take the way of one flow, the only connection: its sender is host 1.
+/// The layout for programs that use the path of one flow, the only connection: its sender is host 1.
 ///
 /// # Errors
-/// A sentence for each thing that real hosts cannot do for this flow; others are of no concern.
+/// A sentence for each thing that real hosts cannot do for this flow; other flows are ignored.
 pub fn around(scenario: &Scenario, number: u32, twins: &Twins) -> Result<Layout> {
     let flow = &scenario.flows[number as usize];
     let mut refusals = Refusals::default();
     refusals.of_flow(flow, twins, &congestion::available()?);
     refusals.none()?;
-    // Links may treat flows by their numbers, so all of them have a way.
+    // Links may treat flows by their numbers, so all of them have a path.
     Ok(Layout {
         hosts: vec![1, flow.offload],
         links: scenario.links.clone(),
@@ -103,19 +103,19 @@ fn transfers(
     scenario: &Scenario,
     planned: &[fairhaul_experiment::Transfer],
     twins: &Twins,
-    routes: &[Route],
-) -> Vec<Transfer> {
-    // Those that carry something together have one connection each, which starts with the others.
+    routes: &[FlowPath],
+) -> Vec<LabTransfer> {
+    // Connections that share a transfer start together.
     let first = |flow: u32| planned.partition_point(|transfer| transfer.flow < flow) as u32;
     let transfer = |(connection, transfer): (u32, &fairhaul_experiment::Transfer)| {
         let flow = &scenario.flows[transfer.flow as usize];
-        Transfer {
+        LabTransfer {
             connection,
             from: routes[transfer.flow as usize].from,
             to: routes[transfer.flow as usize].to,
             start: transfer.start,
             workload: workload(scenario, transfer, flow.lead.map_or(connection, first)),
-            options: Options {
+            options: SocketOptions {
                 controller: kernel_name(flow, twins).into(),
                 segment: flow.packet - HEADER,
                 send_buffer: flow.send_buffer,
@@ -155,8 +155,8 @@ fn sender(flow: &Flow, bursts: &[u64]) -> u8 {
     RECEIVERS + 1 + burst.expect("all are listed") as u8
 }
 
-fn route(flow: &Flow, bursts: &[u64]) -> Route {
-    Route {
+fn route(flow: &Flow, bursts: &[u64]) -> FlowPath {
+    FlowPath {
         from: sender(flow, bursts),
         to: RECEIVERS,
         forward: flow.forward.clone(),
@@ -170,7 +170,7 @@ fn route(flow: &Flow, bursts: &[u64]) -> Route {
     }
 }
 
-/// What the kernel calls the controller of a flow.
+/// The name in the kernel of the controller of a flow.
 pub fn kernel_name<'a>(flow: &'a Flow, twins: &'a Twins) -> &'a str {
     let name = flow.controller.entry.name;
     twins.get(name).map_or(name, String::as_str)
@@ -206,8 +206,8 @@ fn controller(flow: &Flow, twins: &Twins, available: &[String]) -> std::result::
     }
 }
 
-/// What a flow asks for that the hosts of the lab cannot do.
-fn asks_too_much(flow: &Flow) -> Vec<String> {
+/// The requests of a flow that the hosts of the lab cannot fulfil.
+fn unsupported_requests(flow: &Flow) -> Vec<String> {
     let mut reasons = Vec::new();
     let mut refuse = |refused: bool, reason: &str| {
         if refused {
@@ -259,7 +259,7 @@ fn asks_too_much(flow: &Flow) -> Vec<String> {
     reasons
 }
 
-/// The values of a twin hold for all its flows.
+/// The parameters of an eBPF port apply to all its flows.
 fn same_values(scenario: &Scenario, twins: &Twins, refusals: &mut Refusals) {
     for name in twins.keys() {
         let mut of = scenario.flows.iter().filter(|flow| flow.controller.entry.name == name);
@@ -275,7 +275,7 @@ fn same_values(scenario: &Scenario, twins: &Twins, refusals: &mut Refusals) {
     }
 }
 
-/// How hosts hand packets over: each for itself, unless so much can be under way that they are too many.
+/// How hosts hand packets over: individually, unless the rates allow too many packets for that.
 fn mode(scenario: &Scenario) -> Mode {
     let mut slowest = BTreeMap::new();
     for flow in &scenario.flows {
@@ -292,13 +292,13 @@ fn mode(scenario: &Scenario) -> Mode {
     if sum > EXACT_MOST.as_bps() { Mode::Fast } else { Mode::Exact }
 }
 
-/// What cannot be done, and of whom it is asked.
+/// Requests that cannot be fulfilled, with the flow that makes them.
 #[derive(Debug, Default)]
 struct Refusals(Vec<(String, &'static str, Vec<String>)>);
 
 impl Refusals {
     fn of_flow(&mut self, flow: &Flow, twins: &Twins, available: &[String]) {
-        let reasons = asks_too_much(flow).into_iter().chain(controller(flow, twins, available).err());
+        let reasons = unsupported_requests(flow).into_iter().chain(controller(flow, twins, available).err());
         reasons.for_each(|reason| self.add("flow", &flow.name, reason));
     }
 
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn many_flows_that_ask_for_the_same_are_told_once() {
+    fn the_same_refusal_for_many_flows_is_reported_once() {
         let said = refused("count = 7\ncontroller = \"reno\"\nmax_window = 10", &Twins::new());
         assert_eq!(
             said,
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_a_twin_hold_for_all_its_flows() {
+    fn parameters_of_a_port_apply_to_all_its_flows() {
         let twins = Twins::from([("fhstcp".into(), "reno".into())]);
         let one = flow("controller = { kind = \"fhstcp\", c = 10 }");
         let two = flow("controller = { kind = \"fhstcp\", c = 20 }").replace("\"F\"", "\"G\"");

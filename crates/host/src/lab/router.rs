@@ -18,7 +18,7 @@ use nix::sys::time::TimeValLike;
 use super::clock::Clock;
 use super::histogram::Histogram;
 use super::layout::{Layout, Mode};
-use super::network::{Counts, Network};
+use super::network::{Network, NetworkCounts};
 use super::offload::{Joiner, PREFIX, split};
 use super::tun::Host;
 use crate::sys;
@@ -33,14 +33,14 @@ const MOST_READ: usize = 1000;
 /// The largest packet that a device hands over.
 const LARGEST: usize = PREFIX + (1 << 16);
 
-/// Hosts, up and with their addresses, and the links between them at rest.
+/// Hosts that are up and have their addresses, with idle links between them.
 #[derive(Debug)]
 pub struct Lab {
     layout: Layout,
     hosts: Arc<Vec<Host>>,
 }
 
-/// A lab whose router is at work.
+/// A lab whose router runs.
 #[derive(Debug)]
 pub struct Running {
     hosts: Arc<Vec<Host>>,
@@ -52,16 +52,16 @@ pub struct Running {
 #[derive(Debug)]
 pub struct Passed {
     /// Packets.
-    pub counts: Counts,
+    pub counts: NetworkCounts,
     /// Payload of each connection that its receiver has acknowledged.
     pub in_order: Vec<u64>,
-    /// How much later than due packets were given out.
+    /// How much later than due packets were delivered.
     pub lag: Histogram,
     /// Processor time of the router over the time that it ran.
     pub load: f64,
-    /// Packets that the devices of hosts have dropped, outside the network.
+    /// Packets that the devices of hosts have dropped, outside the emulated network.
     pub unseen: u64,
-    /// What was missing, and the router worked without.
+    /// Features that were missing and that the router did without.
     pub warnings: Vec<String>,
 }
 
@@ -69,14 +69,14 @@ impl Lab {
     /// Makes the hosts of `layout`.
     ///
     /// # Errors
-    /// What is asked for takes root, and devices for tunnels.
+    /// Root or `/dev/net/tun` is missing.
     pub fn new(layout: Layout) -> io::Result<Lab> {
         let host = |(number, _)| Host::new(number, &layout);
         let hosts = (0..).zip(&layout.hosts).map(host).collect::<io::Result<Vec<Host>>>()?;
         Ok(Lab { layout, hosts: Arc::new(hosts) })
     }
 
-    /// Host number `host`, where sockets can be made.
+    /// Host number `host`, in which sockets can be opened.
     pub fn host(&self, host: u8) -> &Host {
         &self.hosts[usize::from(host)]
     }
@@ -102,12 +102,13 @@ impl Lab {
 }
 
 impl Running {
-    /// Host number `host`, where sockets can be made.
+    /// Host number `host`, in which sockets can be opened.
     pub fn host(&self, host: u8) -> &Host {
         &self.hosts[usize::from(host)]
     }
 
-    /// Stops the router: the ledger, of links and of what the packets show of flows; and the router's own counters.
+    /// Stops the router, and returns the ledger (of links, and of flows as far as packets show it) and the
+    /// router's own counters.
     ///
     /// # Errors
     /// A device that could not be read or written.
@@ -123,9 +124,9 @@ struct Router {
     clock: Clock,
     lag: Histogram,
     mode: Mode,
-    /// What is being joined, by host.
+    /// Packets that are being merged, by host.
     joiners: Vec<Joiner>,
-    /// Where segments are cut.
+    /// The buffer in which segments are split.
     scratch: Vec<u8>,
 }
 

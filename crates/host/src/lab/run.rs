@@ -8,7 +8,7 @@ use fairhaul_units::{HEADER, Span, Time};
 
 use super::clock::Clock;
 use super::info::Info;
-use super::machine::Machine;
+use super::machine_load::MachineCounters;
 use super::observe::Observer;
 use super::plan::{Plan, Twins, plan};
 use super::router::Lab;
@@ -20,8 +20,8 @@ use crate::error::{Context, Error, Result};
 
 /// The result of a run.
 #[derive(Debug)]
-pub struct Answer {
-    /// In the form of the simulator's.
+pub struct RunResult {
+    /// The record, in the form of the simulator's.
     pub record: Record,
     /// Whether the run is valid.
     pub validity: RunValidity,
@@ -30,8 +30,8 @@ pub struct Answer {
 /// Runs `scenario` in real time on hosts of this machine.
 ///
 /// # Errors
-/// A refusal where real hosts cannot do what it asks for; a failure where this machine cannot make them.
-pub fn run(scenario: &Scenario, twins: &Twins) -> Result<Answer> {
+/// A refusal if real hosts cannot run it; a failure if this machine cannot create the hosts.
+pub fn run(scenario: &Scenario, twins: &Twins) -> Result<RunResult> {
     can_be_made()?;
     let Plan { layout, transfers } = plan(scenario, twins)?;
     let (flows, mode) = (layout.connections.clone(), layout.mode);
@@ -41,7 +41,7 @@ pub fn run(scenario: &Scenario, twins: &Twins) -> Result<Answer> {
     let senders: Vec<u64> = senders.into_iter().map(|host| lab.host(host).namespace.inode()).collect();
     let mut tcp_probe = TcpProbe::of(&senders);
     let mut observer = Observer::new(grid, flows.clone(), scenario.flows.len());
-    let before = Machine::now()?;
+    let before = MachineCounters::now()?;
     let clock = Clock::starting_in(lead(&transfers))?;
     let running = lab.start(clock, grid);
     let sends = |sample: &ProbeSample| {
@@ -57,7 +57,7 @@ pub fn run(scenario: &Scenario, twins: &Twins) -> Result<Answer> {
     let results =
         traffic::run_transfers(&running, clock, Time::ZERO + scenario.duration, &transfers, &mut poll);
     let (ledger, passed) = running.finish().when("cannot forward packets")?;
-    let machine = Machine::now()?.since(&before);
+    let machine = MachineCounters::now()?.since(&before);
     let results = results.when("cannot start threads")?;
     let (seen, shortest) = observer.close();
     let rows = rows(&transfers, &flows, &results, &passed.in_order);
@@ -74,10 +74,10 @@ pub fn run(scenario: &Scenario, twins: &Twins) -> Result<Answer> {
     let evidence =
         Evidence { passed: &passed, results: &results, shortest: &shortest, machine, mode, windows };
     let validity = RunValidity::of(scenario, &flows, &record, &evidence);
-    Ok(Answer { record, validity })
+    Ok(RunResult { record, validity })
 }
 
-/// Whether hosts can be made here at all.
+/// Whether hosts can be created here at all.
 pub(super) fn can_be_made() -> Result<()> {
     if !nix::unistd::geteuid().is_root() {
         return Err(Error::refused("the lab creates network namespaces and devices, which requires root"));
@@ -90,8 +90,8 @@ pub(super) fn can_be_made() -> Result<()> {
     Ok(())
 }
 
-/// How long it takes until all transfers that start at once have their sockets.
-fn lead(transfers: &[traffic::Transfer]) -> Span {
+/// The time until all transfers that start at once have their sockets.
+fn lead(transfers: &[traffic::LabTransfer]) -> Span {
     let at_once = transfers.iter().filter(|transfer| transfer.start <= Time::ZERO + LEAD).count();
     LEAD * 5 + Span::from_ms(1) * at_once as u64
 }
@@ -108,13 +108,13 @@ fn complete(rows: &mut [FlowRow], seen: &[FlowRow]) {
 
 /// One row for every transfer, in the order of the plan.
 fn rows(
-    transfers: &[traffic::Transfer],
+    transfers: &[traffic::LabTransfer],
     flows: &[u32],
     results: &[TransferResult],
     in_order: &[u64],
 ) -> Vec<TransferRow> {
     let mut results = results.iter().peekable();
-    let row = |transfer: &traffic::Transfer| {
+    let row = |transfer: &traffic::LabTransfer| {
         let number = transfer.connection;
         let done = results.next_if(|one| one.connection == number);
         let start = done.and_then(|done| done.start).unwrap_or(transfer.start);
@@ -136,7 +136,7 @@ fn packets(scenario: &Scenario, flows: &[u32], in_order: &[u64]) -> u64 {
     flows.iter().zip(in_order).map(packets).sum()
 }
 
-/// Of a full packet.
+/// The payload of a full packet.
 fn payload(scenario: &Scenario, flow: u32) -> u64 {
     let flow = &scenario.flows[flow as usize];
     let headers = match flow.traffic {

@@ -1,7 +1,7 @@
 //! Whether a run in the lab is valid: measurements of the machine during the run, and the reasons against it.
 //!
-//! A lag of the router changes the rate of no link, but packets are then read in bunches and delivered late, as
-//! though the path were longer for a while.
+//! A lag of the router changes the rate of no link, but packets are then read in groups and delivered late, as if
+//! the path were longer for a while.
 
 use fairhaul_experiment::{Hop, Record, Scenario};
 use fairhaul_units::{Bytes, Span, Time};
@@ -9,16 +9,16 @@ use serde::Serialize;
 
 use super::histogram::Histogram;
 use super::layout::Mode;
-use super::machine::MachineLoad;
+use super::machine_load::MachineLoad;
 use super::router::{Passed, TICK};
 use super::traffic::TransferResult;
 
-/// One packet in a hundred may be late by this share of the shortest round trip, or by [`LEAST_LAG`] where that is
+/// One packet in a hundred may be late by this share of the shortest round trip, or by [`LEAST_LAG`] if that is
 /// more: the random processing times of hosts are as long.
 const LAG_SHARE: u64 = 100;
-/// A lag that a host that is not busy stays below on any path.
+/// The lag on a host that is not busy is below this on any path.
 const LEAST_LAG: Span = Span::from_us(500);
-/// How far the shortest measured round-trip time may be from the one asked for, as a share.
+/// The largest relative difference between the shortest measured round-trip time and that of the scenario.
 const RTT_TOLERANCE: f64 = 0.03;
 /// The unit of TCP timestamps, from which the kernel takes the round-trip time after a retransmission.
 const STAMP_S: f64 = 1e-3;
@@ -34,7 +34,7 @@ pub struct RunValidity {
     pub valid: bool,
     /// The reasons against it, a sentence each.
     pub reasons: Vec<String>,
-    /// What was missing; it makes a run invalid only where lags or loads do.
+    /// Missing features; they make a run invalid only through the lag or load that they cause.
     pub warnings: Vec<String>,
     /// How hosts handed packets over.
     pub mode: Mode,
@@ -89,18 +89,18 @@ pub struct Lag {
 /// The shortest round trip of a flow.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RoundTrip {
-    /// Of the flow.
+    /// The name of the flow.
     pub name: String,
-    /// That of the smallest packets on an empty path.
+    /// The round-trip time of the smallest packets on an empty path.
     pub asked_s: f64,
-    /// The one that the kernel measured.
+    /// The shortest round-trip time that the kernel measured.
     pub seen_s: f64,
 }
 
 /// The throughput of a link after the warm-up.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LinkUse {
-    /// Of the link.
+    /// The name of the link.
     pub name: String,
     /// Its capacity: at the start, or the mean of a trace.
     pub rate_bps: u64,
@@ -111,11 +111,11 @@ pub struct LinkUse {
 /// The buffers of a connection, bytes; the kernel counts more than payload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Buffers {
-    /// Of its flow.
+    /// The name of its flow.
     pub name: String,
-    /// Of its sender.
+    /// The sender's buffer.
     pub send: u64,
-    /// Of its receiver.
+    /// The receiver's buffer.
     pub receive: u64,
 }
 
@@ -123,7 +123,7 @@ pub struct Buffers {
 pub struct Evidence<'a> {
     /// Counters of the router.
     pub passed: &'a Passed,
-    /// By connection.
+    /// Results by connection.
     pub results: &'a [TransferResult],
     /// The shortest round-trip time of each flow.
     pub shortest: &'a [Option<Span>],
@@ -258,7 +258,7 @@ fn buffers(scenario: &Scenario, flows: &[u32], results: &[TransferResult]) -> Ve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lab::network::Counts;
+    use crate::lab::network::NetworkCounts;
     use fairhaul_experiment::{Ledger, grid, read};
 
     fn scenario() -> Scenario {
@@ -274,7 +274,7 @@ mod tests {
         let mut lag = Histogram::default();
         // One packet in fifty is late.
         (0..1000).for_each(|n| lag.add(if n % 50 == 0 { late } else { Span::ZERO }));
-        let (counts, in_order, warnings) = (Counts::default(), vec![0], Vec::new());
+        let (counts, in_order, warnings) = (NetworkCounts::default(), vec![0], Vec::new());
         let passed = Passed { counts, in_order, lag, load, unseen: 0, warnings };
         let results = [TransferResult {
             connection: 0,

@@ -1,4 +1,4 @@
-//! A program in the sending host of a flow: its packets take that flow's way, and those back.
+//! Runs a program at the sender of a flow: its packets and the answers take that flow's path.
 
 use std::os::fd::RawFd;
 use std::os::unix::process::ExitStatusExt;
@@ -25,28 +25,28 @@ use crate::signals;
 use crate::steps::say;
 use crate::sys::Inherited;
 
-/// The only connection there is.
+/// The only connection.
 const CONNECTION: u32 = 0;
 
-/// What is asked for.
+/// The request.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shell {
     scenario: Written,
     /// The flow in whose sending host the program runs.
     host: String,
-    /// The program and its words.
+    /// The program and its arguments.
     command: Vec<String>,
     /// Lines for `sh`, which run at the receiver.
     receivers: Vec<String>,
-    /// Descriptors, inherited: the input of the program and its output.
+    /// Inherited descriptors: the program's input and output.
     terminal: (RawFd, RawFd),
 }
 
-/// Opens the network and runs the program to its end: its exit status, and what passed.
+/// Opens the network and runs the program until it exits; returns its exit status and the counts of packets.
 ///
 /// # Errors
-/// A refusal where it takes root, where there is no such flow, or where real hosts cannot do what it asks for.
+/// A refusal if root is missing, if there is no such flow, or if real hosts cannot run the scenario.
 pub fn shell(request: &Shell, inherited: &mut Inherited) -> Result<Value> {
     let mut terminal = |number| {
         inherited.take(number).ok_or_else(|| {
@@ -69,7 +69,7 @@ pub fn shell(request: &Shell, inherited: &mut Inherited) -> Result<Value> {
     let route = layout.routes[number as usize].clone();
     let own = address(route.from, CONNECTION).to_string();
     let peer = address(route.to, CONNECTION).to_string();
-    // What the keyboard says is for the program.
+    // Signals of the keyboard are for the program.
     signals::block_keyboard()?;
     let lab = open(layout, flow, kernel_name(flow, &borrowed.names))?;
     let clock = Clock::starting_in(Span::ZERO)?;
@@ -107,7 +107,8 @@ fn open(layout: Layout, flow: &Flow, controller: &str) -> Result<Lab> {
         if datagrams(flow) {
             continue;
         }
-        // As a default it leaves programs their choice, but is for controllers alone that anybody may use.
+        // As a default it leaves programs their choice, but only controllers that any user may choose can be the
+        // default.
         let chosen = host.namespace.inside(|| Ok(congestion::set_default(controller)))?;
         if chosen.is_err() {
             host.speaks(own, other, CONNECTION, route.metrics, Some(controller))
@@ -118,7 +119,7 @@ fn open(layout: Layout, flow: &Flow, controller: &str) -> Result<Lab> {
 }
 
 fn summary(ended: ExitStatus, passed: &Passed) -> Value {
-    // As a shell tells of a program that a signal has ended.
+    // The exit status of a shell for a program that a signal has ended.
     let status = ended.code().or(ended.signal().map(|signal| 128 + signal));
     let lag = |share| passed.lag.quantile(share).map(|span| span.as_secs() * 1e6);
     json!({

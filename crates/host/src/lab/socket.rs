@@ -1,4 +1,4 @@
-//! Sockets of the two ends of a connection, with the options that a run asks for.
+//! Sockets of the two ends of a connection, with the options of a run.
 
 use std::ffi::OsString;
 use std::io;
@@ -14,31 +14,31 @@ use nix::sys::socket::{
 use super::address::address;
 use crate::sys;
 
-/// Where receivers listen, each at an address of its own.
+/// The port of all receivers, each of which has its own address.
 const PORT: u16 = 5001;
 
-/// What is set on both ends of a connection.
+/// The options of both ends of a connection.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct SocketOptions {
     /// The name of the controller in the kernel.
     pub controller: String,
     /// A full packet without the headers of IP and TCP, but with TCP's options.
     pub segment: Bytes,
-    /// What the sender's buffer is asked to hold; the kernel's own choice unless said.
+    /// The requested send buffer; by default the kernel's choice.
     pub send_buffer: Option<Bytes>,
-    /// The same of the receiver.
+    /// The requested receive buffer; by default the kernel's choice.
     pub receive_buffer: Option<Bytes>,
-    /// The fastest that packets leave.
+    /// The upper bound of the pacing rate.
     pub max_pacing_rate: Option<Rate>,
 }
 
-/// Of a packet of 1500 bytes.
+/// The segment size of a packet of 1500 bytes.
 const SEGMENT: Bytes = Bytes(1460);
 
-impl Options {
-    /// A controller, on packets of 1500 bytes; all else is the kernel's choice.
-    pub fn of(controller: &str) -> Options {
-        Options {
+impl SocketOptions {
+    /// A controller, on packets of 1500 bytes; all other options are the kernel's choice.
+    pub fn of(controller: &str) -> SocketOptions {
+        SocketOptions {
             controller: controller.into(),
             segment: SEGMENT,
             send_buffer: None,
@@ -49,7 +49,7 @@ impl Options {
 }
 
 /// A socket of the sender of `connection` in the namespace of this thread, which is `host`.
-pub fn sender(host: u8, connection: u32, options: &Options) -> io::Result<OwnedFd> {
+pub fn sender(host: u8, connection: u32, options: &SocketOptions) -> io::Result<OwnedFd> {
     let socket = prepared(options)?;
     if let Some(size) = options.send_buffer {
         setsockopt(&socket, sockopt::SndBufForce, &(size.0 as usize))?;
@@ -62,7 +62,7 @@ pub fn sender(host: u8, connection: u32, options: &Options) -> io::Result<OwnedF
 }
 
 /// A socket of its receiver, which listens.
-pub fn receiver(host: u8, connection: u32, options: &Options) -> io::Result<OwnedFd> {
+pub fn receiver(host: u8, connection: u32, options: &SocketOptions) -> io::Result<OwnedFd> {
     let socket = prepared(options)?;
     if let Some(size) = options.receive_buffer {
         setsockopt(&socket, sockopt::RcvBufForce, &(size.0 as usize))?;
@@ -72,7 +72,7 @@ pub fn receiver(host: u8, connection: u32, options: &Options) -> io::Result<Owne
     Ok(socket)
 }
 
-/// Opens the connection to the receiver at `host`: when this returns it is open.
+/// Opens the connection to the receiver at `host`, and waits until it is open.
 pub fn open(socket: impl AsFd, host: u8, connection: u32) -> io::Result<()> {
     Ok(connect(socket.as_fd().as_raw_fd(), &name(host, connection, PORT))?)
 }
@@ -89,7 +89,7 @@ fn name(host: u8, connection: u32, port: u16) -> SockaddrIn {
     SocketAddrV4::new(address(host, connection), port).into()
 }
 
-fn prepared(options: &Options) -> io::Result<OwnedFd> {
+fn prepared(options: &SocketOptions) -> io::Result<OwnedFd> {
     let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
     setsockopt(&socket, sockopt::TcpCongestion, &OsString::from(&options.controller)).map_err(|error| {
         io::Error::other(format!("the kernel has no controller \"{}\": {error}", options.controller))

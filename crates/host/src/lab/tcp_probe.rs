@@ -22,10 +22,10 @@ pub struct TcpProbe {
     object: Object,
 }
 
-/// The state of a sender when a packet arrived, which it had been in since the packet before.
+/// The state of a sender when a packet arrived, which had not changed since the previous packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProbeSample {
-    /// On the host's monotonic clock.
+    /// The time on the host's monotonic clock.
     pub at_ns: i64,
     /// The host of the sender, or of a receiver at which data arrived.
     pub host: u8,

@@ -16,7 +16,7 @@ use nix::sys::socket::{MsgFlags, getsockopt, recv, send, setsockopt, shutdown, s
 use super::clock::Clock;
 use super::info::Info;
 use super::router::{self, Running};
-use super::socket::{self, Options};
+use super::socket::{self, SocketOptions};
 use crate::sys;
 
 /// Between two polls of the senders.
@@ -36,7 +36,7 @@ const STACK: usize = 1 << 17;
 
 /// A transfer of the plan, over one connection.
 #[derive(Clone, Debug)]
-pub struct Transfer {
+pub struct LabTransfer {
     /// The number of the connection.
     pub connection: u32,
     /// The host of its sender.
@@ -45,26 +45,26 @@ pub struct Transfer {
     pub to: u8,
     /// When its sender opens it.
     pub start: Time,
-    /// What it has to send.
+    /// The data to send.
     pub workload: Workload,
-    /// What is set on its sockets.
-    pub options: Options,
+    /// The options of its sockets.
+    pub options: SocketOptions,
 }
 
-impl Transfer {
+impl LabTransfer {
     /// An endless transfer from host 0 to host 1 from the start on, as over a [`Dumbbell`](super::Dumbbell).
-    pub fn endless(connection: u32, controller: &str) -> Transfer {
-        let options = Options::of(controller);
-        Transfer { connection, from: 0, to: 1, start: Time::ZERO, workload: Workload::Endless, options }
+    pub fn endless(connection: u32, controller: &str) -> LabTransfer {
+        let options = SocketOptions::of(controller);
+        LabTransfer { connection, from: 0, to: 1, start: Time::ZERO, workload: Workload::Endless, options }
     }
 }
 
 /// The data of a transfer.
 #[derive(Clone, Debug)]
 pub enum Workload {
-    /// Without an end, always ready.
+    /// Endless data, always ready.
     Endless,
-    /// Of one size.
+    /// Data of one size.
     Size {
         /// Payload, over all connections that share the transfer.
         size: Bytes,
@@ -102,7 +102,7 @@ pub fn run_transfers(
     running: &Running,
     clock: Clock,
     end: Time,
-    transfers: &[Transfer],
+    transfers: &[LabTransfer],
     on_poll: &mut PollCallback<'_>,
 ) -> io::Result<Vec<TransferResult>> {
     let runner = TrafficRunner {
@@ -113,7 +113,7 @@ pub fn run_transfers(
         results: Mutex::default(),
         ended: AtomicBool::new(false),
     };
-    let mut by_start: Vec<&Transfer> = transfers.iter().filter(|transfer| transfer.start < end).collect();
+    let mut by_start: Vec<&LabTransfer> = transfers.iter().filter(|transfer| transfer.start < end).collect();
     by_start.sort_by_key(|transfer| transfer.start);
     thread::scope(|scope| {
         scope.spawn(|| runner.poll_senders(on_poll));
@@ -130,7 +130,7 @@ pub fn run_transfers(
 }
 
 /// Payload that is still to be sent, of each transfer with a size, by the first of its connections.
-fn remaining_bytes(transfers: &[Transfer]) -> BTreeMap<u32, AtomicU64> {
+fn remaining_bytes(transfers: &[LabTransfer]) -> BTreeMap<u32, AtomicU64> {
     let sized = transfers.iter().filter_map(|transfer| match transfer.workload {
         Workload::Size { size, lead } => Some((lead, size.0.into())),
         _ => None,
@@ -158,7 +158,7 @@ enum SocketRole {
 
 impl TrafficRunner<'_> {
     /// Waits until a transfer is about to start, and starts its thread.
-    fn start_transfer<'s>(&'s self, scope: &'s Scope<'s, '_>, transfer: &'s Transfer) -> io::Result<()> {
+    fn start_transfer<'s>(&'s self, scope: &'s Scope<'s, '_>, transfer: &'s LabTransfer) -> io::Result<()> {
         if transfer.start > Time::ZERO + LEAD {
             self.clock.sleep_until(Time::ZERO + (transfer.start - (Time::ZERO + LEAD)));
         }
@@ -174,7 +174,7 @@ impl TrafficRunner<'_> {
     }
 
     /// Runs one transfer, from its threads to its last acknowledgement or the end of the run.
-    fn run_transfer<'s>(&'s self, scope: &'s Scope<'s, '_>, transfer: &'s Transfer) -> TransferResult {
+    fn run_transfer<'s>(&'s self, scope: &'s Scope<'s, '_>, transfer: &'s LabTransfer) -> TransferResult {
         let connection = transfer.connection;
         let mut result =
             TransferResult { connection, start: None, end: None, received: 0, buffers: None, failure: None };
@@ -195,10 +195,10 @@ impl TrafficRunner<'_> {
     fn run_stream<'s>(
         &'s self,
         scope: &'s Scope<'s, '_>,
-        transfer: &'s Transfer,
+        transfer: &'s LabTransfer,
         result: &mut TransferResult,
     ) -> io::Result<()> {
-        let Transfer { connection, from, to, start, options, .. } = transfer;
+        let LabTransfer { connection, from, to, start, options, .. } = transfer;
         // A socket stays in the namespace where it was made, so this thread may enter one host after the other.
         self.running.host(*to).namespace.enter()?;
         let listener =
@@ -224,7 +224,7 @@ impl TrafficRunner<'_> {
     }
 
     /// Writes all data of the transfer, and waits until it is acknowledged.
-    fn send_stream(&self, transfer: &Transfer, sender: &OwnedFd) -> io::Result<()> {
+    fn send_stream(&self, transfer: &LabTransfer, sender: &OwnedFd) -> io::Result<()> {
         let mut stream = TcpStream::from(sender.try_clone()?);
         match &transfer.workload {
             Workload::Size { lead, .. } => {
@@ -251,7 +251,7 @@ impl TrafficRunner<'_> {
     fn write_when_ready(
         &self,
         stream: &mut TcpStream,
-        transfer: &Transfer,
+        transfer: &LabTransfer,
         mut source: Source,
     ) -> io::Result<()> {
         let payload = (transfer.options.segment - TIME_STAMPS).0 as usize;
@@ -265,11 +265,11 @@ impl TrafficRunner<'_> {
     fn run_datagrams<'s>(
         &'s self,
         scope: &'s Scope<'s, '_>,
-        transfer: &'s Transfer,
+        transfer: &'s LabTransfer,
         mut source: Source,
         result: &mut TransferResult,
     ) -> io::Result<()> {
-        let Transfer { connection, from, to, start, options, .. } = transfer;
+        let LabTransfer { connection, from, to, start, options, .. } = transfer;
         self.running.host(*to).namespace.enter()?;
         let receiver =
             self.register(*connection, SocketRole::Receiver, socket::datagrams(*to, *from, *connection)?);

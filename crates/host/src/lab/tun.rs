@@ -1,5 +1,5 @@
-//! A host of the lab: a network namespace whose only way out is a TUN device, at whose other end the
-//! router reads and writes packets.
+//! A host of the lab: a network namespace whose only connection is a TUN device, from which the router reads and
+//! to which it writes packets.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -14,7 +14,7 @@ use super::offload::PREFIX;
 use crate::namespace::{Namespace, ip, ip_batch};
 use crate::sys;
 
-/// Where devices come from.
+/// The file that creates devices.
 pub const DEVICES: &str = "/dev/net/tun";
 /// The name of the device in every host.
 pub const DEVICE: &str = "lab0";
@@ -22,13 +22,13 @@ pub const DEVICE: &str = "lab0";
 const DEVICE_QUEUE: u32 = 20_000;
 /// Checksums, and segments of TCP over IPv4 with and without CWR: `TUN_F_CSUM`, `TUN_F_TSO4` and `TUN_F_TSO_ECN`.
 const OFFLOADS: libc::c_ulong = 1 | 2 | 8;
-/// Socket buffers may grow to this: twice what 1 Gbit/s holds on a way of 500 ms.
+/// Socket buffers may grow to this: twice what 1 Gbit/s carries in 500 ms.
 const LARGEST_BUFFER: u64 = 128 << 20;
 
-/// A host, held by its namespace and its device: it is gone when they are closed.
+/// A host, held by its namespace and its device; it is removed when they are closed.
 #[derive(Debug)]
 pub struct Host {
-    /// Where its sockets are to be made.
+    /// The namespace of its sockets.
     pub namespace: Namespace,
     device: File,
 }
@@ -50,7 +50,8 @@ impl Host {
         Ok(Host { namespace, device })
     }
 
-    /// The next packet that the host has sent, into `buffer`, in the form of its mode: its length, or none where it has sent nothing.
+    /// Reads the next packet that the host has sent into `buffer`, in the form of its mode; returns its length,
+    /// or none if there is none.
     pub fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match nix::unistd::read(&self.device, buffer) {
             Ok(length) => Ok(Some(length)),
@@ -59,8 +60,8 @@ impl Host {
         }
     }
 
-    /// Programs that choose no address of their own speak from here for `connection` to `other`; `own` is this host's
-    /// number. With a controller, all of them have it, whatever they choose.
+    /// Sets the source address of programs that choose none: that of `connection` to `other`; `own` is this
+    /// host's number. With a controller, all programs use it, whatever they choose.
     pub fn speaks(
         &self,
         own: u8,
@@ -75,13 +76,13 @@ impl Host {
         self.namespace.ip(&format!("route replace {to} dev {DEVICE} src {from} {words} {controller}"))
     }
 
-    /// How many packets its device has dropped, which nobody else has seen.
+    /// The number of packets that its device has dropped, which are counted nowhere else.
     pub fn dropped(&self) -> io::Result<u64> {
         let table = self.namespace.inside(|| fs::read_to_string("/proc/thread-self/net/dev"))?;
         dropped(&table).ok_or_else(|| io::Error::other(format!("the kernel does not list {DEVICE}")))
     }
 
-    /// Hands the host a packet, in the form of its mode.
+    /// Writes a packet to the host, in the form of its mode.
     pub fn write(&self, packet: &[u8]) -> io::Result<()> {
         nix::unistd::write(&self.device, packet)?;
         Ok(())
@@ -96,7 +97,7 @@ fn dropped(table: &str) -> Option<u64> {
     Some(numbers.get(3)? + numbers.get(11)?)
 }
 
-/// The ways out of a host: one for all where they differ in nothing, else one for each connection.
+/// The routes of a host: one for all connections if they have the same settings, else one for each.
 fn routes(host: u8, layout: &Layout) -> String {
     let metrics = |flow: u32| layout.routes[flow as usize].metrics;
     let common = layout.routes.first().map(|route| route.metrics).unwrap_or_default();
@@ -115,7 +116,7 @@ fn routes(host: u8, layout: &Layout) -> String {
     all + &each.collect::<String>()
 }
 
-/// What `ip route` calls them.
+/// The settings in the words of `ip route`.
 fn words(metrics: Metrics) -> String {
     let mut words = Vec::new();
     words.extend(metrics.initial_window.map(|packets| format!("initcwnd {packets}")));
@@ -125,7 +126,7 @@ fn words(metrics: Metrics) -> String {
     words.join(" ")
 }
 
-/// Bursts reach the first queue as the sender's window makes them, unless all is to be fast.
+/// In exact mode bursts reach the first queue as the sender's window makes them.
 fn burst(host: u8, layout: &Layout) -> String {
     match (layout.mode, layout.hosts[usize::from(host)]) {
         (Mode::Fast, 1) => String::new(),
@@ -148,17 +149,17 @@ fn device(mode: Mode) -> io::Result<File> {
     Ok(device)
 }
 
-/// Sets what the namespace of this thread does by itself: nothing that a run has not asked for.
+/// Switches off everything that the namespace of this thread would do without a request of the run.
 fn quieten() -> io::Result<()> {
-    // IPv6 would speak up by itself as soon as the device is there.
+    // IPv6 would send packets as soon as the device exists.
     set("ipv6/conf/all/disable_ipv6", "1")?;
     set("ipv6/conf/default/disable_ipv6", "1")?;
     set("ipv4/conf/all/rp_filter", "0")?;
     set("ipv4/conf/default/rp_filter", "0")?;
-    // A connection whose process was killed would try for minutes to send what it has left, and keep its
+    // A connection whose process was killed would try for minutes to send its remaining data, and keep its
     // namespace and its controller.
     set("ipv4/tcp_orphan_retries", "1")?;
-    // What one connection has learnt of the way must not reach the next.
+    // A connection must not use what an earlier one has measured on the path.
     set("ipv4/tcp_no_metrics_save", "1")?;
     set("ipv4/tcp_rmem", &format!("4096 131072 {LARGEST_BUFFER}"))?;
     set("ipv4/tcp_wmem", &format!("4096 65536 {LARGEST_BUFFER}"))
@@ -168,7 +169,7 @@ fn quieten() -> io::Result<()> {
 pub fn set(switch: &str, value: &str) -> io::Result<()> {
     let path = format!("/proc/sys/net/{switch}");
     match fs::write(&path, value) {
-        // A kernel without IPv6 has nothing to switch off.
+        // A kernel without IPv6 has no such switch.
         Err(error) if error.kind() == io::ErrorKind::NotFound && switch.starts_with("ipv6") => Ok(()),
         Err(error) => Err(io::Error::new(error.kind(), format!("{path} = {value}: {error}"))),
         Ok(()) => Ok(()),

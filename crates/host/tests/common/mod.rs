@@ -15,10 +15,10 @@ use fairhaul_host::namespace::{self, Namespace};
 use fairhaul_units::Span;
 use nix::fcntl::{Flock, FlockArg};
 
-/// With a pause before each that is twice as long as the one before, from a second on: other work comes and goes.
+/// The number of tries, with pauses of 1, 2, 4, … s between them, because other work on the machine varies.
 const TRIES: u32 = 7;
 
-/// Whether this is root. Where it is not, says that the test is skipped.
+/// Whether this process is root; if not, reports that the test is skipped.
 pub fn is_root() -> bool {
     let root = nix::unistd::geteuid().is_root();
     if !root {
@@ -27,8 +27,8 @@ pub fn is_root() -> bool {
     root
 }
 
-/// A run in real time does not count where the machine was busy with something else, so it is tried again: as
-/// often as this in all. What never counts fails the test, for the reasons that `run` gives.
+/// Repeats a run in real time until it is valid, because a busy machine makes runs invalid. If no try is valid,
+/// the test fails with the reasons that `run` gives.
 pub fn until_it_counts<T>(mut run: impl FnMut() -> Result<T, String>) -> T {
     let mut reasons = Vec::new();
     for attempt in 0..TRIES {
@@ -53,8 +53,8 @@ pub fn kept_up(passed: &Passed) -> Result<(), String> {
     }
 }
 
-/// The network namespaces with a device of the lab that a process, a thread or a descriptor leads to, and devices
-/// and names of namespaces that look like ours. What others make meanwhile is not among them.
+/// The network namespaces with a device of the lab that can be found by a process, a thread or a descriptor, and
+/// the devices of the lab in this namespace. Resources of other programs are not included.
 pub fn traces() -> BTreeSet<String> {
     let devices = fs::read_dir("/sys/class/net").expect("there are devices").flatten();
     let devices = devices.filter_map(|entry| entry.file_name().into_string().ok());
@@ -69,7 +69,8 @@ fn has_device_of_the_lab(space: &Namespace) -> bool {
     table.is_ok_and(|table| table.lines().any(|line| line.trim_start().starts_with("lab")))
 }
 
-/// Namespaces that descriptors of any process stand for. Processes and descriptors may go while they are listed.
+/// The namespaces of all processes' descriptors. Processes may end and descriptors may close while they are
+/// listed.
 fn held_by_descriptors() -> Vec<Namespace> {
     let entries =
         |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());

@@ -178,7 +178,7 @@ mod tests {
 
     /// After packets at 0 and 0.4 s: asked every 50 ms, the answer changes when it was said that it may, or later.
     #[test]
-    fn an_answer_stands_as_long_as_it_is_said_to() {
+    fn an_estimate_is_kept_for_the_configured_time() {
         for entry in entries() {
             let mut counter = built(entry.name, &[]).expect("defaults fit");
             assert_eq!(counter.constant_until(Time::ZERO), Time::NEVER, "{}", entry.name);
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_without_room_and_weights_outside_nought_to_one_are_refused_with_what_was_wanted() {
+    fn a_table_of_size_zero_and_weights_outside_zero_to_one_are_refused() {
         let refused = |name: &str, key: &str, text: &str| {
             built(name, &[(key, text)]).expect_err(&format!("{name}: {key} = {text}"))
         };

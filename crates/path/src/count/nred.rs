@@ -17,9 +17,9 @@ pub struct HashBinsRule {
     pub interval: Span,
 }
 
-// Unclear in [XCP-TCP, 4.1]: the numbers of bins and levels, and the interval. 4 KiB in all, a quarter of
-// what a thousand zombies take: of 1000 flows one in 28,000 goes uncounted, of 10,000 one in fourteen.
-// A second lets a flow be seen that sends one packet in a long round trip.
+// Unclear in [XCP-TCP, 4.1]: the numbers of bins and levels, and the interval. The bins take 4 KiB in all, a
+// quarter of the memory of a thousand zombies: one of 28,000 flows is missed if there are 1000, and one of 14
+// if there are 10,000. An interval of 1 s detects a flow that sends one packet per long round trip.
 const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "bins",

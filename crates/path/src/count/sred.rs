@@ -197,8 +197,8 @@ impl Zombies {
 
     /// How many flows there are at `now`, 1/P(t): at least one and at most as many as there are entries
     /// with a flow in them; 0 where none has sent, or not lately.
-    // Unclear in [XCP-TCP]: the number of flows while P(t) is 0 and when a class falls silent. The number is
-    // bounded by the list, and is 0 once no packet has come for `stale`.
+    // Unclear in [XCP-TCP]: the number of flows while P(t) is 0, and when a class of flows stops sending. The
+    // number is at most the length of the list, and 0 after `stale` without a packet.
     pub fn flows(&self, now: Time) -> f64 {
         let Some(last) = self.last else { return 0.0 };
         if !self.rule.stale.is_zero() && now.since(last) > self.rule.stale {
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_that_have_gone_leave_the_list_in_four_thousand_packets() {
+    fn stopped_flows_leave_the_list_within_four_thousand_packets() {
         // Of 4 flows 2 go. Their half of the list decays with 4000 packets, the average follows with 1000: after
         // n packets P = 1/2 - 1/4 (4/3 exp(-n / 4000) - 1/3 exp(-n / 1000)); for n = 4000 that is 0.379.
         let one = |seed| {
@@ -339,11 +339,11 @@ mod tests {
     }
 
     #[test]
-    fn a_thousand_flows_are_told_as_854_and_ten_thousand_as_a_thousand() {
+    fn a_thousand_flows_are_estimated_as_854_and_ten_thousand_as_a_thousand() {
         // Hits of 1000 flows are so rare that the average is a shot noise of mean a m, m = 1 / (a N) = 1, with the
         // density exp(-0.5772) rho(x) of P = a x, where rho is Dickman's function. Below x = 1 the answer is 1000, above
         // 1000 / x: 0.5615 (1 + integral of rho(x) / x from 1 on) = 0.5615 x 1.522 = 0.854. For 10,000, m = 0.1 and P < a with
-        // probability exp(-0.0577) / Gamma(1.1) = 0.992; the others are told as nearly as many.
+        // probability exp(-0.0577) / Gamma(1.1) = 0.992; the others are estimated almost exactly.
         let estimate = |number| {
             let weights = vec![1.0; number];
             mean(&after(RULE, &weights, 20_000, 400, flows))
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn half_the_packets_tell_as_much_in_twice_the_time() {
+    fn inspecting_half_of_the_packets_takes_twice_as_long() {
         let half = ZombieRule { inspect: 0.5, ..RULE };
         let found = after(half, &[1.0; 10], 16_000, 400, Zombies::share_of_hits);
         assert!((mean(&found) * 10.0 - 1.0).abs() < 4.0 * 0.067 / 20.0);

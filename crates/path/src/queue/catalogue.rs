@@ -231,7 +231,7 @@ mod tests {
 
     /// `late` is read before a queue is built, by what plans the ways of packets.
     #[test]
-    fn an_entry_says_when_its_queue_decides() {
+    fn an_entry_states_when_its_queue_decides() {
         let site = Site {
             rate: Rate::from_bps(8_000_000).expect("not zero"),
             delay: Span::from_ms(10),

@@ -26,7 +26,7 @@ pub struct CodelRule {
     target: Span,
     interval: Span,
     /// Nothing is dropped that leaves no more than this behind.
-    // Differs from [RFC 8289, 5.5]: this is the largest possible packet, not the largest seen so far.
+    // Differs from [RFC 8289, 5.5]: this is the largest possible packet, not the largest so far.
     max_packet: Bytes,
 }
 
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn gauges_show_the_state_and_the_count_which_stands_when_dropping_ends() {
+    fn gauges_show_the_state_and_the_count_which_is_kept_after_dropping() {
         // As above, the drops at 105, 205 and 276 ms; then all that waits is young.
         let (mut codel, mut gone) = (Codel::default(), Vec::new());
         (0..400).for_each(|number| codel.push(queued(number, at(0), Ecn::NotCapable)));
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn dropping_that_begins_again_soon_goes_on_about_as_fast() {
+    fn dropping_that_resumes_soon_continues_at_about_the_same_rate() {
         let state =
             CodelState { first_above: None, dropping: false, drop_next: at(1000), count: 9, last_count: 2 };
         let begun = |state: CodelState, ms| {

@@ -291,7 +291,7 @@ impl<T> FqCodel<T> {
 }
 
 /// Connections are numbered; the golden ratio spreads neighbours as far apart as it can.
-// Differs from [RFC 8290, 4.1]: no hash with a random key. Buckets are shared only where there are many
+// Differs from [RFC 8290, 4.1]: there is no hash with a random key. Buckets are shared only if there are many
 // connections, and by the same ones in every run.
 fn bucket_of(flow: u32, buckets: u32) -> u32 {
     let spread = flow.wrapping_mul(0x9e37_79b9);
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sparse_flow_goes_before_a_standing_queue() {
+    fn a_sparse_flow_has_priority_over_a_standing_queue() {
         let (rule, mut fair) = fair();
         (0..100).for_each(|_| fair.push(&rule, 1, queued(1, 1000, 0)));
         assert_eq!((0..4).filter_map(|_| sends(&mut fair, &rule, 1)).collect::<Vec<_>>(), [1, 1, 1, 1]);

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn updates_are_caught_up_with_the_delays_that_stood_then() {
+    fn missed_updates_use_the_delays_of_their_times() {
         // A queue that empties at 100 ms: 85, 70, 55 ms at 15, 30 and 45 ms.
         let (mut late, mut state) = (pie(&[]), pie(&[]).state);
         late.judge(&finds(45, 100));

@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn in_bytes_an_acknowledgement_goes_25_times_less_often() {
+    fn in_bytes_an_acknowledgement_is_dropped_25_times_less_often() {
         let drops = |size: u64| {
             let mut red = red(&[("drop_in_bytes", 1.0), ("wait", 0.0)]);
             let arrival = Arrival { size: Bytes(size), ..finds(20) };

@@ -134,7 +134,7 @@ const fn joined<const N: usize>() -> [Parameter; N] {
     all
 }
 
-/// The shortest period, ms: 1250 B at 10 Gbit/s. No rate can be told from a time in which no packet leaves.
+/// The shortest period, ms: 1250 B at 10 Gbit/s. No rate can be measured in a time in which no packet leaves.
 const SHORTEST_PERIOD: f64 = 1e-3;
 
 pub(super) fn resolve(settings: &mut Settings, site: &Site, largest: Bytes) -> Result<(), Refusal> {

@@ -10,7 +10,7 @@ use fairhaul_units::{Chance, Ecn, Settings, Span, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     Taken,
-    /// Taken, and marked where it can be.
+    /// Accepted, and marked if it can be.
     Marked,
     Dropped,
 }
@@ -49,7 +49,7 @@ impl Aqm {
         }
     }
 
-    /// What it tells of itself, in the order of the catalogue.
+    /// Its gauges, in the order of the catalogue.
     pub fn shows(&self) -> [f64; 2] {
         match self {
             Aqm::Red(Red { settings, ave, cur_max_p, .. }) if settings.switch("queue_in_bytes") => {
@@ -275,7 +275,7 @@ pub struct Sred {
     capacity: Capacity,
     zombies: Vec<u32>,
     p: f64,
-    /// 1 - (1 - alpha)^n after n comparisons, or 1 where the start is literal.
+    /// 1 - (1 - alpha)^n after n comparisons, or 1 if the start is literal.
     begun: f64,
     of_list: Chance,
     chance: Chance,

@@ -1,4 +1,4 @@
-//! What is still to happen: a heap of the standard library, and the order of ties.
+//! Future events: a heap of the standard library, and the order of ties.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,7 +20,7 @@ pub enum What {
     Arrival(Parcel),
     /// The application of a connection has the next packet ready.
     Ready(u32),
-    /// The held acknowledgement of a connection may be due.
+    /// The delayed acknowledgement of a connection may be due.
     Held(u32),
     /// The pacer of a connection may let a packet go.
     Paced(u32),
@@ -28,8 +28,9 @@ pub enum What {
     Timer(u32),
 }
 
-/// The order at one time: starts, departures, queues that look at themselves, then by connection, data before acknowledgements
-/// before the application before what is held before the pacer before the timer; then by hop.
+/// The order at one time: starts, departures, queues that look at themselves, then by connection, data before
+/// acknowledgements before the application before the delayed acknowledgement before the pacer before the timer;
+/// then by hop.
 type Rank = (u8, u32, u8, usize);
 
 fn rank(what: &What) -> Rank {

@@ -1,4 +1,4 @@
-//! Where two records differ.
+//! The first difference between two records.
 
 use std::fmt::Debug;
 

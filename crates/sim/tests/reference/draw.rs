@@ -213,7 +213,7 @@ fn impairments() -> impl Strategy<Value = Impairments> {
         .prop_map(|(kbps, burst)| PolicerRule { rate: super::recipe::kbps(kbps), burst: Bytes(burst) });
     let jitter = (1u64..20_000_000_000, any::<bool>())
         .prop_map(|(ps, keeps_order)| JitterRule { most: Span::from_ps(ps), keeps_order });
-    // In whole milliseconds, so that what is held ties with what is not.
+    // In whole milliseconds, so that delayed and immediate acknowledgements coincide.
     let reorder = (0.001f64..0.3, 1u64..40)
         .prop_map(|(probability, ms)| ReorderRule { probability, delay: Span::from_ms(ms) });
     let duplicate = prop_oneof![3 => Just(0.0), 1 => 0.001f64..0.5];

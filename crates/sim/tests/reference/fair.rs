@@ -28,7 +28,7 @@ pub struct Fair {
 }
 
 impl Fair {
-    /// That of a link; `None` where its queue has none.
+    /// The mechanism of a link; `None` if its queue has none.
     pub fn of(spec: &LinkSpec, mut chance: Chance) -> Option<Fair> {
         if spec.queue.entry.name != "xcp_tcp" {
             return None;
@@ -67,7 +67,7 @@ impl Fair {
         let next = if period.is_zero() { ctl_interval } else { period };
         let mut first = true;
         while self.until <= now {
-            // Behind the first nothing came in any: those of which the counters tell the same are one update.
+            // No packet arrived after the first interval: intervals with the same counts are one update.
             let mut alike = 1;
             if !first {
                 let mut counters = self.counters.clone();

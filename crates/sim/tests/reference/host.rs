@@ -5,8 +5,8 @@ use fairhaul_experiment::{Flow, Hop, Recovery, Scenario, Source, Traffic, Transf
 use fairhaul_sim::tcp::{BufferLimits, Datagrams, Outcome, Poll, Receiver, Sender, SenderConfig};
 use fairhaul_units::{Ack, Chance, Data, Ecn, HEADER, Span, Time};
 
-use super::books::{Books, Fact};
 use super::calendar::What;
+use super::ledger::{Fact, Ledger};
 use super::link::{Link, size};
 use super::{Load, Parcel, Shared};
 
@@ -24,12 +24,12 @@ pub struct Host {
     more_headers: u64,
     size: Option<u64>,
     in_order: u64,
-    /// The first of the flows that carry the transfer together, and what this one has taken of it.
+    /// The first of the flows that share the transfer, and the payload that this one has claimed.
     lead: Option<u32>,
     taken: u64,
     source: Option<Source>,
     written: u64,
-    /// What receives in place of TCP where the flow sends datagrams.
+    /// The receiver of datagrams, instead of TCP.
     datagrams: Option<Datagrams>,
     overhead: Span,
     chance: Chance,
@@ -39,7 +39,7 @@ pub struct Host {
     /// The window, and since when it has been that.
     window: Window,
     since: Time,
-    /// What its controller was last seen to do.
+    /// The last mode of its controller.
     mode: Option<u8>,
     end: Option<Time>,
 }
@@ -97,25 +97,25 @@ impl Host {
         way.get(parcel.hop).copied()
     }
 
-    /// One of its packets is gone.
-    pub fn dropped(&self, parcel: &Parcel, now: Time, books: &mut Books) {
+    /// One of its packets was dropped.
+    pub fn dropped(&self, parcel: &Parcel, now: Time, ledger: &mut Ledger) {
         if let Load::Data(Data { opens: false, stamped, .. }) = parcel.load {
-            books.note(now, Fact::Lost { flow: self.flow, sent: stamped });
+            ledger.note(now, Fact::Lost { flow: self.flow, sent: stamped });
         }
     }
 
     /// A link has made two of one of its packets.
-    pub fn copied(&self, parcel: &Parcel, now: Time, books: &mut Books) {
+    pub fn copied(&self, parcel: &Parcel, now: Time, ledger: &mut Ledger) {
         if let Load::Data(Data { opens: false, stamped, .. }) = parcel.load {
-            books.note(now, Fact::Copied { flow: self.flow, sent: stamped });
+            ledger.note(now, Fact::Copied { flow: self.flow, sent: stamped });
         }
     }
 
     /// A link sent one of its packets from `began` on, and has done so at `departs`.
-    pub fn crossed(&self, parcel: &Parcel, link: usize, began: Time, departs: Time, books: &mut Books) {
+    pub fn crossed(&self, parcel: &Parcel, link: usize, began: Time, departs: Time, ledger: &mut Ledger) {
         if let Load::Data(Data { opens: false, .. }) = parcel.load {
             let payload = size(parcel) - (HEADER.0 + self.more_headers);
-            books.crossed(self.flow, link, payload, began, departs);
+            ledger.crossed(self.flow, link, payload, began, departs);
         }
     }
 
@@ -150,7 +150,7 @@ impl Host {
             let in_order = if fresh { self.payload } else { 0 };
             self.in_order += in_order;
             let fact = Fact::Delivered { flow: self.flow, payload: self.payload, in_order, fresh };
-            return shared.books.note(now, fact);
+            return shared.ledger.note(now, fact);
         }
         if self.receiver.must_ack_before(data) {
             let held = self.receiver.release(now).expect("what turns the echo finds something held");
@@ -161,7 +161,7 @@ impl Host {
         let in_order = self.bytes_before(self.receiver.next()) - before;
         if !data.opens {
             let payload = data.payload();
-            shared.books.note(now, Fact::Delivered { flow: self.flow, payload, in_order, fresh });
+            shared.ledger.note(now, Fact::Delivered { flow: self.flow, payload, in_order, fresh });
             self.in_order += in_order;
         }
         match ack {
@@ -170,7 +170,7 @@ impl Host {
         }
     }
 
-    /// An acknowledgement may have been held long enough.
+    /// The delay of an acknowledgement may have ended.
     pub fn on_held(&mut self, now: Time, shared: &mut Shared) {
         if self.receiver.deadline() == now {
             let ack = self.receiver.release(now).expect("what has a deadline is held");
@@ -185,11 +185,11 @@ impl Host {
         }
         if !ack.opens {
             let (rtt, one_way) = (now.since(ack.echo), ack.arrived.since(ack.echo));
-            shared.books.note(now, Fact::Sampled { flow: self.flow, rtt, one_way });
+            shared.ledger.note(now, Fact::Sampled { flow: self.flow, rtt, one_way });
         }
         self.offer_untaken(shared);
         let outcome = self.sender.on_ack(ack, now);
-        self.note(outcome, now, &mut shared.books);
+        self.note(outcome, now, &mut shared.ledger);
         self.send(now, shared);
     }
 
@@ -202,15 +202,15 @@ impl Host {
     pub fn on_timer(&mut self, now: Time, shared: &mut Shared) {
         if self.sender.timer() == now {
             let outcome = self.sender.on_timer(now);
-            self.note(outcome, now, &mut shared.books);
+            self.note(outcome, now, &mut shared.ledger);
             self.send(now, shared);
         }
     }
 
     /// The run is over.
-    pub fn close(&mut self, books: &mut Books) {
+    pub fn close(&mut self, ledger: &mut Ledger) {
         if self.end.is_none() && self.datagrams.is_none() {
-            self.stand(books.end(), books);
+            self.stand(ledger.end(), ledger);
         }
     }
 
@@ -230,14 +230,14 @@ impl Host {
             }
         }
         if self.lead.is_some() && self.sender.is_done() {
-            self.note(Outcome::Finished, now, &mut shared.books);
+            self.note(Outcome::Finished, now, &mut shared.ledger);
         }
         if self.sender.timer() != Time::NEVER {
             shared.calendar.add(self.sender.timer(), What::Timer(self.serial));
         }
     }
 
-    /// What nobody has taken may be this one's.
+    /// Unclaimed payload of the shared transfer may be claimed by this connection.
     fn offer_untaken(&mut self, shared: &Shared) {
         if let Some(lead) = self.lead {
             let most = self.taken + shared.untaken[&lead];
@@ -254,8 +254,8 @@ impl Host {
         }
     }
 
-    /// Once for each time, else every acknowledgement while the pacer holds would add an entry that
-    /// adds itself anew for as long as it does.
+    /// Once for each time; otherwise every acknowledgement while the pacer waits would add an entry that adds
+    /// itself again.
     fn await_pacer(&mut self, until: Time, shared: &mut Shared) {
         if self.paced != Some(until) {
             self.paced = Some(until);
@@ -269,7 +269,7 @@ impl Host {
             data.stamped = self.last_launch;
         }
         if !data.opens {
-            shared.books.note(data.stamped, Fact::Sent { flow: self.flow, again: data.again });
+            shared.ledger.note(data.stamped, Fact::Sent { flow: self.flow, again: data.again });
         }
         self.sender.launched(data.stamped);
         let parcel = Parcel { serial: self.serial, hop: 0, offered: now, load: Load::Data(data) };
@@ -281,17 +281,17 @@ impl Host {
         shared.calendar.add(now, What::Arrival(parcel));
     }
 
-    fn note(&mut self, outcome: Outcome, now: Time, books: &mut Books) {
+    fn note(&mut self, outcome: Outcome, now: Time, ledger: &mut Ledger) {
         let changed = self.sender.window() != self.window;
         if changed || outcome.finishes() {
-            self.stand(now, books);
+            self.stand(now, ledger);
         }
         let before = std::mem::replace(&mut self.mode, self.sender.mode());
         if self.mode != before {
             let value = self.mode.map_or(f64::NAN, f64::from);
-            books.note(now, Fact::Event { flow: self.flow, kind: "mode", value });
+            ledger.note(now, Fact::Event { flow: self.flow, kind: "mode", value });
         }
-        let mut event = |kind, value| books.note(now, Fact::Event { flow: self.flow, kind, value });
+        let mut event = |kind, value| ledger.note(now, Fact::Event { flow: self.flow, kind, value });
         match outcome {
             Outcome::Quiet => {}
             Outcome::Reduced => event("reduction", self.window.cwnd),
@@ -311,8 +311,8 @@ impl Host {
     }
 
     /// Notes that the window has been as it was until `now`.
-    fn stand(&mut self, now: Time, books: &mut Books) {
-        books.note(now, Fact::Window { flow: self.flow, window: self.window, since: self.since });
+    fn stand(&mut self, now: Time, ledger: &mut Ledger) {
+        ledger.note(now, Fact::Window { flow: self.flow, window: self.window, since: self.since });
         (self.window, self.since) = (self.sender.window(), now);
     }
 
@@ -333,7 +333,7 @@ pub fn row(transfer: &Transfer, host: Option<&Host>) -> TransferRow {
     }
 }
 
-/// The links of a way: those of the scenario by their number, wires laid anew.
+/// The links of a path: links of the scenario by their number, and new wires.
 fn lay(hops: &[Hop], links: &mut Vec<Link>) -> Vec<usize> {
     let number = |hop: &Hop| match *hop {
         Hop::Link(link) => link as usize,

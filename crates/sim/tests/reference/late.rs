@@ -35,7 +35,7 @@ struct Bucket {
 }
 
 impl Late {
-    /// That of a link; `None` where its queue decides on arrival.
+    /// The queue of a link; `None` if it decides on arrival.
     pub fn of(scenario: &Scenario, index: usize, chance: Chance) -> Option<Late> {
         let spec = &scenario.links[index];
         let fair = match spec.queue.entry.name {
@@ -66,7 +66,7 @@ impl Late {
         })
     }
 
-    /// What it tells of itself, in the order of the catalogue.
+    /// Its gauges, in the order of the catalogue.
     pub fn shows(&self) -> Vec<f64> {
         if let Some(xcp) = &self.xcp {
             return xcp.shows();
@@ -94,7 +94,7 @@ impl Late {
         }
     }
 
-    /// Those that wait.
+    /// The waiting packets.
     pub fn waiting(&self) -> impl Iterator<Item = &Parcel> {
         self.buckets.iter().flat_map(|bucket| bucket.packets.iter().map(|(_, parcel)| parcel))
     }
@@ -143,7 +143,7 @@ impl Late {
         }
     }
 
-    /// The next to be sent, whether it was marked just now, and those dropped before it.
+    /// The next packet to send, whether it was marked just now, and the packets dropped before it.
     pub fn next(&mut self, now: Time, bps: u64) -> (Option<(Parcel, bool)>, Vec<Parcel>) {
         let mut gone = Vec::new();
         if let Some(xcp) = &mut self.xcp {
@@ -251,7 +251,7 @@ impl Bucket {
     }
 }
 
-/// The same marked, where it can be; whether it was not before.
+/// The packet, marked if it can be; and whether it was not marked before.
 fn marked(parcel: Parcel) -> Option<(Parcel, bool)> {
     match parcel.load {
         Load::Data(data) if data.ecn != Ecn::NotCapable => {

@@ -9,9 +9,9 @@ use fairhaul_path::{Rates, Schedule};
 use fairhaul_units::{Bytes, Chance, Data, Ecn, Rate, Span, Time};
 
 use super::aqm::{Aqm, Fate, Packet};
-use super::books::{Books, Fact};
 use super::calendar::{Calendar, What};
 use super::late::Late;
+use super::ledger::{Fact, Ledger};
 use super::{Load, Parcel};
 
 /// See the module.
@@ -22,7 +22,7 @@ pub struct Link {
     mark: Capacity,
     /// What drops or marks beside the capacity and the mark.
     aqm: Option<Aqm>,
-    /// Where packets wait whose fate is decided at departure; then `queue` holds what is being sent.
+    /// The queue of packets that are dropped or marked at departure; `queue` then has the packet in transmission.
     late: Option<Late>,
     /// Whether it knows nothing of XCP, and is no host's own wire.
     plain: bool,
@@ -116,25 +116,25 @@ impl Link {
         (arrives, if twice { 2 } else { 1 })
     }
 
-    /// A packet arrives; those that are dropped then. `me` is the number of this link.
+    /// A packet arrives; returns the packets that are dropped. `me` is the number of this link.
     pub fn offer(
         &mut self,
         mut parcel: Parcel,
         now: Time,
         me: usize,
         calendar: &mut Calendar,
-        books: &mut Books,
+        ledger: &mut Ledger,
     ) -> Vec<Parcel> {
         parcel.offered = now;
         let polices = self.policer.as_mut().filter(|_| matches!(parcel.load, Load::Data(d) if !d.opens));
         let policed = polices.is_some_and(|policer| !policer.admits(Bytes(size(&parcel)), now));
         if self.late.is_some() && !policed {
-            return self.line_up(parcel, now, me, calendar, books);
+            return self.line_up(parcel, now, me, calendar, ledger);
         }
         let fate = if policed { Fate::Dropped } else { self.judge(&parcel, now) };
         let fits = fate != Fate::Dropped;
         if self.recorded {
-            books.note(now, Fact::Offered { link: me, refused: !fits });
+            ledger.note(now, Fact::Offered { link: me, refused: !fits });
         }
         if !fits {
             return vec![parcel];
@@ -143,9 +143,9 @@ impl Link {
             && fate == Fate::Marked
         {
             *ecn = Ecn::Marked;
-            books.note(now, Fact::Marked { link: me, offered: now });
+            ledger.note(now, Fact::Marked { link: me, offered: now });
         }
-        self.stand(now, me, books);
+        self.stand(now, me, ledger);
         if self.aqm.as_ref().is_some_and(|aqm| aqm.period().is_some()) {
             self.empties = self.sent(size(&parcel), self.empties.max(now));
         }
@@ -163,31 +163,37 @@ impl Link {
         now: Time,
         me: usize,
         calendar: &mut Calendar,
-        books: &mut Books,
+        ledger: &mut Ledger,
     ) -> Vec<Parcel> {
-        books.note(now, Fact::Offered { link: me, refused: false });
-        self.stand(now, me, books);
+        ledger.note(now, Fact::Offered { link: me, refused: false });
+        self.stand(now, me, ledger);
         let bps = self.bps(now);
         let late = self.late.as_mut().expect("it decides at departure");
         let mut gone = late.arrive(parcel, self.queue.front(), now, bps);
         gone.iter()
-            .for_each(|parcel| books.note(now, Fact::LostBehind { link: me, offered: parcel.offered }));
+            .for_each(|parcel| ledger.note(now, Fact::LostBehind { link: me, offered: parcel.offered }));
         if self.queue.is_empty() {
-            gone.extend(self.send_next(now, me, calendar, books));
+            gone.extend(self.send_next(now, me, calendar, ledger));
         }
         gone
     }
 
-    /// A queue that decides at departure gives out the next packet; those that it drops before that.
-    fn send_next(&mut self, now: Time, me: usize, calendar: &mut Calendar, books: &mut Books) -> Vec<Parcel> {
+    /// A queue that decides at departure selects the next packet; returns the packets that it drops before.
+    fn send_next(
+        &mut self,
+        now: Time,
+        me: usize,
+        calendar: &mut Calendar,
+        ledger: &mut Ledger,
+    ) -> Vec<Parcel> {
         let bps = self.bps(now);
         let Some(late) = &mut self.late else { return Vec::new() };
         let (next, gone) = late.next(now, bps);
         gone.iter()
-            .for_each(|parcel| books.note(now, Fact::LostBehind { link: me, offered: parcel.offered }));
+            .for_each(|parcel| ledger.note(now, Fact::LostBehind { link: me, offered: parcel.offered }));
         if let Some((parcel, marked)) = next {
             if marked {
-                books.note(now, Fact::Marked { link: me, offered: parcel.offered });
+                ledger.note(now, Fact::Marked { link: me, offered: parcel.offered });
             }
             self.queue.push_back(parcel);
             self.send_first(now, me, calendar);
@@ -220,15 +226,15 @@ impl Link {
         }
     }
 
-    /// The first packet has been sent; that, and those dropped before the next begins to leave.
+    /// The first packet has been sent; returns it, and the packets dropped before the next begins to leave.
     pub fn depart(
         &mut self,
         now: Time,
         me: usize,
         calendar: &mut Calendar,
-        books: &mut Books,
+        ledger: &mut Ledger,
     ) -> (Parcel, Vec<Parcel>) {
-        self.stand(now, me, books);
+        self.stand(now, me, ledger);
         let mut parcel = self.queue.pop_front().expect("a departure has a packet");
         if let Load::Data(Data { congestion: Some(header), .. }) = &mut parcel.load
             && self.plain
@@ -239,7 +245,7 @@ impl Link {
         if !self.queue.is_empty() {
             self.send_first(now, me, calendar);
         }
-        let gone = self.send_next(now, me, calendar, books);
+        let gone = self.send_next(now, me, calendar, ledger);
         (parcel, gone)
     }
 
@@ -258,11 +264,11 @@ impl Link {
     }
 
     /// Notes that the queue has been as it is until `now`.
-    pub fn stand(&mut self, now: Time, me: usize, books: &mut Books) {
+    pub fn stand(&mut self, now: Time, me: usize, ledger: &mut Ledger) {
         if self.recorded && !self.queue.is_empty() {
             let all = self.queue.iter().chain(self.late.iter().flat_map(Late::waiting));
             let (packets, bytes) = all.map(size).fold((0, 0), |sum, size| (sum.0 + 1, sum.1 + size));
-            books.note(now, Fact::Stood { link: me, packets, bytes, since: self.since });
+            ledger.note(now, Fact::Stood { link: me, packets, bytes, since: self.since });
         }
         self.since = now;
     }
@@ -273,7 +279,7 @@ impl Link {
         calendar.add(departs, What::Departure(me));
     }
 
-    /// What is being sent, and when it will have left.
+    /// The packet in transmission, and the end of its transmission.
     pub fn sending(&self) -> Option<(Parcel, Time)> {
         self.queue.front().map(|parcel| (*parcel, self.departs))
     }
@@ -304,7 +310,7 @@ impl Link {
         calendar.add(now + period, What::Look(me));
     }
 
-    /// What its queue tells of itself.
+    /// The gauges of its queue.
     pub fn shows(&self) -> Vec<f64> {
         let early = self.aqm.iter().flat_map(Aqm::shows);
         early.chain(self.late.iter().flat_map(Late::shows)).collect()
@@ -315,8 +321,8 @@ impl Link {
     }
 }
 
-/// When `bytes` have left that begin to leave at `now`, piece by piece of the rate; never, where nothing
-/// has been sent for an hour.
+/// When `bytes` have left that begin to leave at `now`, piece by piece of the rate; never if nothing has been
+/// sent for an hour.
 fn stepped(rates: &Rates, bytes: u64, now: Time) -> Time {
     const HOUR: u64 = 3_600_000_000_000_000;
     let steps: Vec<(u64, u64)> = rates.steps().map(|(at, bps)| (at.as_ps(), bps)).collect();

@@ -1,18 +1,18 @@
-//! A plain engine, against which the fast one is held.
+//! A plain engine, with which the fast one is compared.
 //!
-//! One heap, one event for each packet at each hop and one for each departure, nothing ahead of the
-//! clock: slow, and simple enough to believe. It shares with the fast engine what is under no test
-//! here: TCP's two ends (which have no clock), the rules of loss and of impairments, the random streams, the
-//! plan of transfers and the bins. It has links, hosts, timers and books of its own.
+//! One heap, one event for each packet at each hop and one for each departure, nothing ahead of the clock: slow,
+//! and simple enough to check by reading. It shares with the fast engine only what these tests do not cover:
+//! TCP's two ends (which have no clock), the rules of loss and of impairments, the random streams, the plan of
+//! transfers and the bins. It has its own links, hosts, timers and ledger.
 
 mod aqm;
-mod books;
 mod calendar;
 pub mod compare;
 pub mod draw;
 mod fair;
 mod host;
 mod late;
+mod ledger;
 mod link;
 pub mod recipe;
 mod xcp;
@@ -22,12 +22,12 @@ use std::collections::BTreeMap;
 use fairhaul_experiment::{Record, Scenario, Transfer, plan};
 use fairhaul_units::Time;
 
-use books::{Books, Fact};
 use calendar::{Calendar, What};
 use host::Host;
+use ledger::{Fact, Ledger};
 use link::Link;
 
-/// What travels.
+/// A packet in flight.
 #[derive(Clone, Copy, Debug)]
 pub enum Load {
     Data(fairhaul_units::Data),
@@ -47,10 +47,10 @@ pub struct Parcel {
 /// What all parts of a run share.
 pub struct Shared {
     pub calendar: Calendar,
-    pub books: Books,
+    pub ledger: Ledger,
     /// The links of the scenario, then the wires of the connections.
     pub links: Vec<Link>,
-    /// Payload that nobody has taken yet of transfers that several flows carry, by the first of them.
+    /// Unclaimed payload of transfers that several flows share, by the first of them.
     pub untaken: BTreeMap<u32, u64>,
 }
 
@@ -61,7 +61,7 @@ pub fn run(scenario: &Scenario) -> Record {
     let untaken = transfers.iter().filter_map(|t| Some((scenario.flows[t.flow as usize].lead?, t.size?.0)));
     let mut shared = Shared {
         calendar: Calendar::default(),
-        books: Books::new(scenario),
+        ledger: Ledger::new(scenario),
         links,
         untaken: untaken.collect(),
     };
@@ -73,8 +73,8 @@ pub fn run(scenario: &Scenario) -> Record {
     }
     let mut hosts: Vec<Option<Host>> = transfers.iter().map(|_| None).collect();
     while let Some((now, what)) = shared.calendar.next() {
-        shared.books.look_at(&shared.links, now);
-        if now >= shared.books.end() {
+        shared.ledger.look_at(&shared.links, now);
+        if now >= shared.ledger.end() {
             break;
         }
         happen(what, now, scenario, &transfers, &mut hosts, &mut shared);
@@ -118,31 +118,31 @@ fn arrive(parcel: Parcel, now: Time, hosts: &mut [Option<Host>], shared: &mut Sh
             Load::Ack(ack) => host.on_ack(&ack, now, shared),
         };
     };
-    let Shared { calendar, books, links, .. } = shared;
-    let gone = links[link].offer(parcel, now, link, calendar, books);
-    drop_all(&gone, now, hosts, books);
+    let Shared { calendar, ledger, links, .. } = shared;
+    let gone = links[link].offer(parcel, now, link, calendar, ledger);
+    drop_all(&gone, now, hosts, ledger);
 }
 
-fn drop_all(gone: &[Parcel], now: Time, hosts: &mut [Option<Host>], books: &mut Books) {
-    gone.iter().for_each(|parcel| host(hosts, parcel.serial).dropped(parcel, now, books));
+fn drop_all(gone: &[Parcel], now: Time, hosts: &mut [Option<Host>], ledger: &mut Ledger) {
+    gone.iter().for_each(|parcel| host(hosts, parcel.serial).dropped(parcel, now, ledger));
 }
 
 /// The last bit of the packet at the head of a link leaves it.
 fn depart(link: usize, now: Time, hosts: &mut [Option<Host>], shared: &mut Shared) {
-    let Shared { calendar, books, links, .. } = shared;
+    let Shared { calendar, ledger, links, .. } = shared;
     let began = links[link].began;
-    let (mut parcel, gone) = links[link].depart(now, link, calendar, books);
-    drop_all(&gone, now, hosts, books);
+    let (mut parcel, gone) = links[link].depart(now, link, calendar, ledger);
+    drop_all(&gone, now, hosts, ledger);
     let host = host(hosts, parcel.serial);
-    host.crossed(&parcel, link, began, now, books);
+    host.crossed(&parcel, link, began, now, ledger);
     if links[link].loses(&parcel, host.flow(), now) {
-        books.note(now, Fact::LostBehind { link, offered: parcel.offered });
-        return host.dropped(&parcel, now, books);
+        ledger.note(now, Fact::LostBehind { link, offered: parcel.offered });
+        return host.dropped(&parcel, now, ledger);
     }
     parcel.hop += 1;
     let (arrives, copies) = links[link].way(now);
     if copies == 2 {
-        host.copied(&parcel, arrives, books);
+        host.copied(&parcel, arrives, ledger);
     }
     for _ in 0..copies {
         calendar.add(arrives, What::Arrival(parcel));
@@ -150,18 +150,18 @@ fn depart(link: usize, now: Time, hosts: &mut [Option<Host>], shared: &mut Share
 }
 
 fn close(transfers: &[Transfer], mut hosts: Vec<Option<Host>>, mut shared: Shared) -> Record {
-    let end = shared.books.end();
+    let end = shared.ledger.end();
     for (index, link) in shared.links.iter_mut().enumerate() {
-        link.stand(end, index, &mut shared.books);
+        link.stand(end, index, &mut shared.ledger);
         if let Some((parcel, departs)) = link.sending() {
             let host = hosts[parcel.serial as usize].as_ref().expect("it has started");
-            host.crossed(&parcel, index, link.began, departs, &mut shared.books);
+            host.crossed(&parcel, index, link.began, departs, &mut shared.ledger);
         }
     }
-    shared.books.look_at(&shared.links, shared.books.end());
+    shared.ledger.look_at(&shared.links, shared.ledger.end());
     for host in hosts.iter_mut().flatten() {
-        host.close(&mut shared.books);
+        host.close(&mut shared.ledger);
     }
     let rows = transfers.iter().zip(&hosts).map(|(transfer, host)| host::row(transfer, host.as_ref()));
-    shared.books.close(rows.collect())
+    shared.ledger.close(rows.collect())
 }

@@ -29,7 +29,7 @@ pub struct Stretch {
     pub back_capacity: Capacity,
     /// Of both queues.
     pub mark: Capacity,
-    /// Both queues, with what is automatic.
+    /// Both queues, with automatic parameters.
     pub queue: queue::QueueChoice,
     pub loss: Option<LossRule>,
     pub impair: Impairments,
@@ -213,7 +213,7 @@ impl Leg {
             packet: Bytes(self.packet),
             initial_window: self.initial_window,
             initial_ssthresh: self.initial_ssthresh,
-            // Where no router answers, nothing but its window holds a sender that asks.
+            // Without an XCP router only its window limits an XCP sender.
             max_window: if self.controller == "xcp" { self.max_window.min(300.0) } else { self.max_window },
             slow_start: self.slow_start,
             ecn: self.ecn,

@@ -14,7 +14,7 @@ use super::{Load, Parcel};
 pub struct Xcp {
     router: Router,
     number: u8,
-    /// By the number of the router before, where it is to answer for what lies between.
+    /// By the number of the previous router, if it also controls the links between.
     clouds: Option<BTreeMap<u8, Cloud>>,
     probe: f64,
     queueing: f64,
@@ -59,7 +59,7 @@ struct Router {
 }
 
 impl Xcp {
-    /// That of a link; `None` where it has another queue.
+    /// The router of a link; `None` if it has another queue.
     pub fn of(scenario: &Scenario, index: usize, chance: Chance) -> Option<Xcp> {
         let is_one = |index: usize| scenario.links[index].queue.entry.answers;
         if !is_one(index) {
@@ -87,7 +87,7 @@ impl Xcp {
         })
     }
 
-    /// What it tells of itself.
+    /// Its gauges.
     pub fn shows(&self) -> Vec<f64> {
         let Router { avg_rtt, queue, f, shuffled, .. } = self.router;
         [avg_rtt, queue, f, shuffled].into_iter().chain(self.fair.iter().flat_map(Fair::shows)).collect()

@@ -1,7 +1,7 @@
-//! A twin and the Rust controller of its name under one script of acknowledgements and losses.
+//! An eBPF port and the Rust controller of the same name with one script of acknowledgements and losses.
 //!
-//! The Rust window says how many packets a round has, and both get the same acknowledgements. The
-//! socket of the twin is moved as the kernel moves it: `pkts_acked` and then `cong_avoid` with each
+//! The Rust window determines the number of packets of a round, and both get the same acknowledgements. The
+//! socket of the eBPF port is updated as by the kernel: `pkts_acked` and then `cong_avoid` with each
 //! acknowledgement; `ssthresh`, the state and the window that recovery leaves at a loss.
 #![allow(dead_code, reason = "each test takes its part")]
 #![allow(clippy::unwrap_used, reason = "this is a test, though no function of it is marked as one")]
@@ -18,8 +18,8 @@ const RECOVERY: u8 = 3;
 const LOSS: u8 = 4;
 const OPEN: u8 = 0;
 
-/// The objects; none, with the reason on the screen, where there was no clang. Where tests run as
-/// root the scripts install it, so that it has to be there.
+/// The objects; none, with a printed reason, if clang was missing. If tests run as root, the scripts install
+/// clang, so it must not be missing.
 pub fn twins() -> Vec<Object> {
     if let Some(reason) = MISSING {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -30,12 +30,12 @@ pub fn twins() -> Vec<Object> {
     objects()
 }
 
-/// Whether this build has twins; says why not.
-pub fn have_twins() -> bool {
+/// Whether this build has eBPF ports; if not, prints the reason.
+pub fn ports_are_built() -> bool {
     !twins().is_empty()
 }
 
-/// What happens in a round besides acknowledgements.
+/// The events of a round other than acknowledgements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step {
     Nothing,
@@ -96,7 +96,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// The twin `name` and its controller with `settings`.
+    /// The eBPF port `name` and its controller with `settings`.
     pub fn new(name: &str, settings: &[(&'static str, f64)], start: Window, rtt: Span) -> Pair {
         let choice = ControllerChoice::named(name).unwrap();
         let values = Settings::defaults(choice.entry.parameters);
@@ -199,10 +199,10 @@ impl Pair {
         } else {
             self.controller.on_ack(&mut self.window, &ack);
         }
-        self.tell_twin(&ack, packets, acked);
+        self.sample_port(&ack, packets, acked);
     }
 
-    fn tell_twin(&mut self, ack: &AckEvent, packets: u64, acked: u32) {
+    fn sample_port(&mut self, ack: &AckEvent, packets: u64, acked: u32) {
         let una = (self.twin.get("snd_una") as u32).wrapping_add(acked * MSS);
         let in_flight = packets as u32 - acked;
         let sent_us = micros(self.now).wrapping_sub(span_us(ack.rtt));
@@ -222,8 +222,8 @@ impl Pair {
         self.twin.cong_avoid(acked).unwrap();
     }
 
-    /// The blocks of a round: what the Rust controller asks for, and the packets that the twin has
-    /// the kernel send at once.
+    /// The blocks of a round: what the Rust controller asks for, and the packets that the eBPF port has the
+    /// kernel send at once.
     pub fn blocks(&mut self) -> (Option<u32>, Option<u32>) {
         let wanted = match self.controller.pacing(&self.window) {
             Pacing::Blocks { count, .. } => Some(count),

@@ -49,7 +49,7 @@ def words(text: str, place: Mapping[str, Any], **look: Any) -> Spec:
 def layers(
     marks: Sequence[Spec], width: int, height: int, rows: Sequence[Row] | None = None
 ) -> Spec:
-    """Lay marks one upon the other; `rows` are the data of those that have none."""
+    """Draw marks one upon the other; `rows` are the data of marks without rows of their own."""
     data = {} if rows is None else {"data": values(rows)}
     return {**data, "layer": list(marks), "width": width, "height": height}
 

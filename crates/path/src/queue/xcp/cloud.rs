@@ -75,8 +75,8 @@ impl Cloud {
         }
     }
 
-    // Unclear in [XCP-I]: how to find the bandwidth that the cloud has for XCP. While packets queue in it, it
-    // is the throughput; while none do, the cloud may offer more, and more is tried.
+    // Unclear in [XCP-I]: how to find the bandwidth that the cloud has for XCP. While packets queue in it,
+    // that is its throughput; otherwise the cloud may have more, and a higher rate is tried.
     fn control(&mut self, rule: &XcpRule, clouds: &CloudRule) {
         let through = self.allocator.input_rate();
         let before = self.standing;

@@ -163,7 +163,7 @@ impl Fair {
         self.begins = Time::from_ps(self.ends.as_ps() - step.as_ps());
     }
 
-    /// Until when the counters tell what they tell at `at`, while nothing comes.
+    /// The time until which the counters report the same as at `at` if no packet arrives.
     fn constant_until(&mut self, at: Time) -> Time {
         let [asking, plain] = self.rule.counters.each_mut().map(|counter| counter.constant_until(at));
         asking.min(plain)
@@ -292,7 +292,7 @@ mod tests {
 
     /// Two flows, so the share is 500 packets/s; 520 and 480 match it.
     #[test]
-    fn the_probability_grows_above_the_share_shrinks_below_and_stands_near_it() {
+    fn the_probability_grows_above_the_share_shrinks_below_and_is_constant_near_it() {
         let mut fair = fair(&[("inspect", 1.0)]);
         assert_eq!(fair.p, 1e-4);
         for (plain, factor) in [(600, 1.01), (700, 1.01), (515, 1.0), (600, 1.01), (300, 0.99), (490, 1.0)] {

@@ -1,4 +1,4 @@
-//! What a packet on its way tells: the headers of IPv4 [RFC 791] and TCP [RFC 9293].
+//! The headers of a packet: IPv4 [RFC 791] and TCP [RFC 9293].
 
 use std::net::Ipv4Addr;
 
@@ -16,40 +16,40 @@ const SYN: u8 = 2;
 const ACK: u8 = 16;
 
 /// One end of a connection: its host and its number.
-pub type Owner = (u8, u32);
+pub type Endpoint = (u8, u32);
 
 /// What the router reads of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headers {
-    /// Whose it is.
-    pub from: Owner,
-    /// Where it goes.
-    pub to: Owner,
-    /// On the wire.
+    /// Its source.
+    pub from: Endpoint,
+    /// Its destination.
+    pub to: Endpoint,
+    /// Its size on the wire.
     pub size: u32,
     /// Whether it can be marked.
     pub ecn: Ecn,
-    /// What it carries beyond all headers.
+    /// Its payload.
     pub payload: u32,
-    /// What TCP says of it, where it is of TCP.
+    /// Its TCP header, if it is a TCP segment.
     pub segment: Option<Segment>,
 }
 
-/// What the header of TCP says.
+/// The fields of a TCP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Of its first byte.
+    /// The sequence number of its first byte.
     pub sequence: u32,
-    /// The next that its sender waits for.
+    /// The next sequence number that its sender expects.
     pub acknowledges: Option<u32>,
-    /// Whether it opens the connection, or answers that.
+    /// Whether it is a SYN or a SYN/ACK.
     pub opens: bool,
-    /// Whether nothing follows it.
+    /// Whether it is a FIN.
     pub ends: bool,
 }
 
 impl Headers {
-    /// Those of a packet; `None` where it is not of the lab, or is no whole packet.
+    /// Reads the headers of a packet; `None` if it is not a packet of the lab, or is not complete.
     pub fn read(packet: &[u8]) -> Option<Headers> {
         let first = *packet.first()?;
         let length = usize::from(first & 15) * 4;
@@ -84,7 +84,7 @@ impl Headers {
 }
 
 impl Segment {
-    /// The length of the header, and what it says.
+    /// Reads the length and the fields of the header.
     fn read(body: &[u8]) -> Option<(usize, Segment)> {
         let (length, flags) = (usize::from(*body.get(12)? >> 4) * 4, *body.get(13)?);
         let segment = Segment {
@@ -97,7 +97,7 @@ impl Segment {
     }
 }
 
-/// Marks a packet that can be marked, and sets its checksum right [RFC 1624, equation 3].
+/// Marks a packet that can be marked, and updates its checksum [RFC 1624, equation 3].
 pub fn mark(packet: &mut [u8]) {
     let (Some(old), Some(sum)) = (word(packet, 0), word(packet, 10)) else { return };
     let new = old | 3;
@@ -108,8 +108,8 @@ pub fn mark(packet: &mut [u8]) {
     packet[10..12].copy_from_slice(&(!(folded as u16)).to_be_bytes());
 }
 
-/// The sum of 16-bit words of checksums, with `beyond` added [RFC 1071]; of an odd number of bytes the last is left
-/// out, since headers have none.
+/// The sum of 16-bit words of checksums, with `beyond` added [RFC 1071]; the last byte of an odd number is
+/// ignored, because headers have an even length.
 pub fn sum(bytes: &[u8], beyond: u32) -> u16 {
     let words = bytes.chunks_exact(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]])));
     let sum = words.sum::<u32>() + beyond;
@@ -117,7 +117,7 @@ pub fn sum(bytes: &[u8], beyond: u32) -> u16 {
     ((folded & 0xffff) + (folded >> 16)) as u16
 }
 
-/// The codepoint in the second byte [RFC 3168, 5]; ECT(1) is told as ECT(0).
+/// The codepoint in the second byte [RFC 3168, 5]; ECT(1) is read as ECT(0).
 fn ecn(byte: u8) -> Ecn {
     match byte & 3 {
         0 => Ecn::NotCapable,
@@ -155,13 +155,13 @@ pub(crate) mod tests {
         packet
     }
 
-    /// That of the header of IPv4, over all of it.
+    /// The checksum of an IPv4 header over all of its fields.
     fn checksum(packet: &[u8]) -> u16 {
         !sum(&packet[..20], 0)
     }
 
     #[test]
-    fn headers_tell_whose_a_packet_is_and_what_it_carries() {
+    fn headers_identify_the_connection_and_the_payload() {
         let headers = Headers::read(&segment(0, 1, 7, 1000, 1448)).expect("it is a segment");
         assert_eq!((headers.from, headers.to), ((0, 7), (1, 7)));
         assert_eq!((headers.size, headers.payload, headers.ecn), (1488, 1448, Ecn::NotCapable));

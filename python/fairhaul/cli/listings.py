@@ -26,9 +26,9 @@ def list_(what: str, names: tuple[str, ...], parameters: bool, json_: bool) -> N
     Each entry is a line with its source. With one NAME or more, only these are listed, with their
     parameters.
     """
-    from fairhaul import look, papers
+    from fairhaul import listings, papers
 
-    lists: Mapping[str, Any] = look.catalogue()
+    lists: Mapping[str, Any] = listings.catalogue()
     found = papers.catalogue() if what == "papers" else lists[what]
     if names:
         known = {entry["name"]: entry for entry in found}
@@ -60,6 +60,6 @@ def _details(entry: Mapping[str, Any]) -> None:
 @click.command()
 def schema() -> None:
     """Print the JSON Schema of scenario files."""
-    from fairhaul import look
+    from fairhaul import listings
 
-    as_json(look.schema())
+    as_json(listings.schema())

@@ -1,28 +1,29 @@
-//! Words that may not stand in the sources: a clock, a socket or a file in the models, and folders of a machine.
+//! References to the outside that sources must not contain: clocks, sockets and files in the models, and folders of a
+//! machine.
 
 use crate::Tree;
 use crate::rust::{layers, line_of, test_items, without};
 
-/// Rooms without a clock, a socket or a file: both engines use the very same code.
+/// Crates without a clock, a socket or a file, because both engines use the same code.
 const PURE: [&str; 3] = ["units", "cc", "path"];
 
 const OUTSIDE: [&str; 7] =
     ["std::fs", "std::net", "std::env", "std::process", "Instant::now", "SystemTime", "std::io"];
 
-/// Folders at the root of a machine that tell whose machine it was.
+/// Folders at the root of a machine.
 const MACHINE: [&str; 2] = ["work", "root"];
 
-/// The rooms of the models know no clock, socket or file.
+/// The crates of the models use no clock, socket or file.
 pub fn pure(tree: &Tree) -> Vec<String> {
     let mut complaints = Vec::new();
-    for room in PURE {
-        for (path, text) in tree.below(&format!("crates/{room}/src"), ".rs") {
+    for name in PURE {
+        for (path, text) in tree.below(&format!("crates/{name}/src"), ".rs") {
             let code = untested(text);
             for word in OUTSIDE {
                 for at in whole_words(&code, word) {
                     let line = line_of(&code, at);
                     complaints.push(format!(
-                        "{path}:{line}: `{word}`: {room} has no clock, socket or file; let the caller pass it in"
+                        "{path}:{line}: `{word}`: {name} has no clock, socket or file; let the caller pass it in"
                     ));
                 }
             }
@@ -31,7 +32,7 @@ pub fn pure(tree: &Tree) -> Vec<String> {
     complaints
 }
 
-/// No file names the folders of the machine that it was written on.
+/// No file names a folder of the machine on which it was written.
 pub fn machine_paths(tree: &Tree) -> Vec<String> {
     let mut complaints = Vec::new();
     for (path, text) in tree.files() {
@@ -55,7 +56,7 @@ fn untested(text: &str) -> String {
     without(&code, &tests)
 }
 
-/// Where `word` stands and is not the end of a longer one.
+/// The positions of `word` where it is not the end of a longer word.
 fn whole_words<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     let cut = |at: usize| code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
     code.match_indices(word).map(|(at, _)| at).filter(move |&at| !cut(at))

@@ -1,20 +1,21 @@
-//! An interpreter of eBPF bytecode [RFC 9669]: what programs of twins need, and nothing of a kernel.
+//! An interpreter of eBPF bytecode [RFC 9669]: the instructions that the ports use, without any kernel function.
 //!
-//! Memory is a list of regions, each of which has addresses of its own; an access outside of them,
-//! or a write to one that is not for writing, ends the run with an error, as does a program that
-//! goes on for too long. Programs call nothing, neither helpers nor functions.
+//! Memory is a list of regions, each with its own addresses. An access outside of them, or a write to a read-only
+//! region, ends the run with an error, as does a program that runs for too long. Programs call nothing, neither
+//! helpers nor functions.
 
 use crate::error::Error;
 
 /// More than any program of ours executes.
 const MOST_STEPS: u32 = 1_000_000;
 const STACK_BYTES: usize = 512;
-/// A region's number stands above so many bits of an address; 0 is none, so that nothing is at 0.
+/// The number of a region is in the bits of an address above this many; region 0 does not exist, so that no
+/// memory is at address 0.
 const REGION_SHIFT: u32 = 32;
 
 /// Code and memory.
 #[derive(Clone, Debug)]
-pub(crate) struct Machine {
+pub(crate) struct Interpreter {
     code: Vec<Instruction>,
     regions: Vec<Region>,
 }
@@ -62,21 +63,21 @@ const WIDE_NUMBER: u8 = 0x18;
 const EXIT: u8 = 0x95;
 const ALWAYS: u8 = 0x05;
 
-impl Machine {
-    /// A machine for that code, whose length is in whole instructions.
-    pub(crate) fn new(code: &[u8]) -> Machine {
+impl Interpreter {
+    /// A machine for code whose length is a whole number of instructions.
+    pub(crate) fn new(code: &[u8]) -> Interpreter {
         let (words, _) = code.as_chunks::<8>();
         let code = words.iter().copied().map(Instruction::decode).collect();
-        Machine { code, regions: Vec::new() }
+        Interpreter { code, regions: Vec::new() }
     }
 
-    /// Adds memory: its address.
+    /// Adds memory, and returns its address.
     pub(crate) fn add(&mut self, bytes: Vec<u8>, writable: bool) -> u64 {
         self.regions.push(Region { bytes, writable });
         (self.regions.len() as u64) << REGION_SHIFT
     }
 
-    /// Has the two-word instruction at that byte of the code load `address` more than it did.
+    /// Adds `address` to the constant of the two-word instruction at that byte of the code.
     pub(crate) fn relocate(&mut self, at: usize, address: u64) -> Result<(), Error> {
         let wrong = || Error::new("a relocation stands where no address is loaded");
         let [low, high] = self.code.get_mut(at / 8..at / 8 + 2).ok_or_else(wrong)? else {
@@ -90,7 +91,7 @@ impl Machine {
         Ok(())
     }
 
-    /// The number of that many bytes at an address, little end first.
+    /// Reads a little-endian number of that many bytes at an address.
     pub(crate) fn load(&self, address: u64, bytes: usize) -> Result<u64, Error> {
         let (region, at) = place(address);
         let found = self.regions.get(region).and_then(|region| region.bytes.get(at..at + bytes));
@@ -102,7 +103,7 @@ impl Machine {
         Ok(u64::from_le_bytes(word))
     }
 
-    /// Writes to any region, those that programs may not write to among them.
+    /// Writes to any region, including read-only ones.
     pub(crate) fn store(&mut self, address: u64, bytes: usize, value: u64) -> Result<(), Error> {
         let (region, at) = place(address);
         let found = self.regions.get_mut(region).and_then(|region| region.bytes.get_mut(at..at + bytes));
@@ -122,7 +123,7 @@ impl Machine {
         }
     }
 
-    /// Runs the program that begins at that instruction, with `argument` in register 1: its result.
+    /// Runs the program that begins at that instruction, with `argument` in register 1, and returns its result.
     pub(crate) fn run(&mut self, entry: usize, argument: u64) -> Result<u64, Error> {
         let stack = self.add(vec![0; STACK_BYTES], true);
         let mut registers = [0; 11];
@@ -174,7 +175,7 @@ impl Machine {
     }
 }
 
-/// Region and offset of an address; no region for those below the first.
+/// Region and offset of an address; no region for addresses below the first.
 fn place(address: u64) -> (usize, usize) {
     ((address >> REGION_SHIFT).wrapping_sub(1) as usize, address as u32 as usize)
 }
@@ -264,7 +265,7 @@ mod tests {
     const END: [u8; 8] = [EXIT, 0, 0, 0, 0, 0, 0, 0];
 
     fn run(words: &[[u8; 8]]) -> Result<u64, Error> {
-        Machine::new(&words.concat()).run(0, 0)
+        Interpreter::new(&words.concat()).run(0, 0)
     }
 
     /// `opcode` with register 0 = `a` and the number `b`.
@@ -287,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn shifts_keep_the_sign_where_they_are_told_to() {
+    fn arithmetic_shifts_keep_the_sign() {
         assert_eq!(with(0xc7, -8, 1), -4i64 as u64);
         assert_eq!(with(0x77, -8, 1), (-8i64 as u64) >> 1);
         assert_eq!(with(0xc4, -8, 1), u64::from(-4i32 as u32));
@@ -312,7 +313,7 @@ mod tests {
 
     #[test]
     fn memory_is_reached_by_its_address_and_nothing_else_is() {
-        let mut machine = Machine::new(&[word(0x61, 0, 1, 4, 0), END].concat());
+        let mut machine = Interpreter::new(&[word(0x61, 0, 1, 4, 0), END].concat());
         let address = machine.add(vec![1, 0, 0, 0, 2, 0, 0, 0], true);
         assert_eq!(machine.run(0, address), Ok(2));
         assert!(machine.run(0, address + 4).is_err(), "past the end");
@@ -321,7 +322,7 @@ mod tests {
 
     #[test]
     fn constants_are_not_written_to_and_the_stack_is() {
-        let mut machine = Machine::new(&[word(0x62, 1, 0, 0, 7), END].concat());
+        let mut machine = Interpreter::new(&[word(0x62, 1, 0, 0, 7), END].concat());
         let (constant, other) = (machine.add(vec![0; 4], false), machine.add(vec![0; 4], true));
         assert!(machine.run(0, constant).is_err());
         assert!(machine.run(0, other).is_ok());

@@ -27,7 +27,7 @@ MOST_IN_FULL = 8
 
 
 @dataclass(kw_only=True)
-class Study:
+class ScenarioRuns:
     """The runs of one scenario: the record of the first, and the figures of all, one per seed."""
 
     record: Record
@@ -56,7 +56,7 @@ def write(directories: Sequence[Path], out: Path | None, renderer: Renderer) -> 
     return _write(gather(places), (out or directories[0]) / PAGE, renderer)
 
 
-def _write(studies: Sequence[Study], path: Path, renderer: Renderer) -> Path:
+def _write(studies: Sequence[ScenarioRuns], path: Path, renderer: Renderer) -> Path:
     found = [study.found for study in studies]
     labels = labels_of(studies)
     title = studies[0].record.meta["scenario"]["title"]
@@ -91,9 +91,9 @@ def records_in(directory: Path) -> list[Path]:
     return found
 
 
-def gather(places: Sequence[Path]) -> list[Study]:
-    """Read all records, and group those that differ only in their seed."""
-    studies: dict[str, Study] = {}
+def gather(places: Sequence[Path]) -> list[ScenarioRuns]:
+    """Read all records, and group records that differ only in their seed."""
+    studies: dict[str, ScenarioRuns] = {}
     seen: dict[tuple[str, int], Path] = {}
     for place in places:
         record = _read(place)
@@ -103,7 +103,7 @@ def gather(places: Sequence[Path]) -> list[Study]:
         first = seen.setdefault((key, meta["seed"]), place)
         if first is not place:
             raise ScenarioError(f"{place}: the same run as {first}")
-        studies.setdefault(key, Study(record=record)).runs.append(measure(record))
+        studies.setdefault(key, ScenarioRuns(record=record)).runs.append(measure(record))
     return list(studies.values())
 
 
@@ -118,7 +118,7 @@ def _read(place: Path) -> Record:
         raise ScenarioError(f"{place}: cannot read the record: {error}") from None
 
 
-def labels_of(studies: Sequence[Study]) -> list[str]:
+def labels_of(studies: Sequence[ScenarioRuns]) -> list[str]:
     """Name each scenario in a few words; no two names are the same."""
     titles = {study.record.meta["scenario"]["title"] for study in studies}
     found: list[str] = []
@@ -136,7 +136,7 @@ def labels_of(studies: Sequence[Study]) -> list[str]:
     return found
 
 
-def _one(study: Study) -> list[Section]:
+def _one(study: ScenarioRuns) -> list[Section]:
     figures = {figure.name: figure for figure in draw.of_run(study.record, "")}
     jain = draw.jain([""], [study.found], "jain", len(study.runs))
     return [
@@ -154,7 +154,7 @@ def _one(study: Study) -> list[Section]:
 
 
 def _several(
-    studies: Sequence[Study], labels: Sequence[str], found: Sequence[Mapping[str, Any]]
+    studies: Sequence[ScenarioRuns], labels: Sequence[str], found: Sequence[Mapping[str, Any]]
 ) -> list[Section]:
     together: list[Figure] = [draw.shares(labels, found, "goodput")]
     seeds = max(len(study.runs) for study in studies)
@@ -176,11 +176,11 @@ def _several(
     return sections
 
 
-def _how(study: Study) -> str:
+def _how(study: ScenarioRuns) -> str:
     """Describe the duration and the seeds of the runs."""
     scenario = study.record.meta["scenario"]
     seeds = [run["seed"] for run in study.runs]
-    measured = f"{scenario['duration_s']:g} s of virtual time"
+    measured = f"{scenario['duration_s']:g} s of simulated time"
     if study.record.meta["engine"] != "sim":
         measured = f"{scenario['duration_s']:g} s"
     if scenario["warmup_s"]:
@@ -193,7 +193,7 @@ def _how(study: Study) -> str:
     )
 
 
-def _tables(study: Study) -> list[Table]:
+def _tables(study: ScenarioRuns) -> list[Table]:
     from fairhaul.cli import show
 
     found = study.found

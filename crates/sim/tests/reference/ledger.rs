@@ -1,4 +1,4 @@
-//! The books: a list of all that happened, sorted into bins when the run is over.
+//! The ledger: a list of all that happened, sorted into bins when the run is over.
 
 use fairhaul_cc::Window;
 use fairhaul_experiment::{EventRow, FlowRow, Grid, LinkRow, LinkSpec, Record, Scenario, TransferRow};
@@ -18,7 +18,7 @@ pub enum Fact {
     Lost { flow: u32, sent: Time },
     /// A link made two of a data packet that was sent then.
     Copied { flow: u32, sent: Time },
-    /// The slowest link on the way of a flow sent a packet with so much payload, from then until now.
+    /// The slowest link on the path of a flow sent a packet with this payload, from then until now.
     Carried { flow: u32, link: usize, payload: u64, began: Time },
     /// An acknowledgement reached its sender.
     Sampled { flow: u32, rtt: Span, one_way: Span },
@@ -30,14 +30,14 @@ pub enum Fact {
     Offered { link: usize, refused: bool },
     /// The queue of a link marked a packet that was offered then.
     Marked { link: usize, offered: Time },
-    /// A link dropped a packet that it had taken, which was offered then.
+    /// A link dropped a packet that it had accepted, and that was offered then.
     LostBehind { link: usize, offered: Time },
-    /// The queue of a link held this until now, and something was being sent.
+    /// The backlog of a link until now, and whether a packet was being sent.
     Stood { link: usize, packets: u64, bytes: u64, since: Time },
 }
 
 /// See the module.
-pub struct Books {
+pub struct Ledger {
     grid: Grid,
     /// Edges of the bins, the end of the run last.
     edges: Vec<Time>,
@@ -84,8 +84,8 @@ struct Tables {
     packets: u64,
 }
 
-impl Books {
-    pub fn new(scenario: &Scenario) -> Books {
+impl Ledger {
+    pub fn new(scenario: &Scenario) -> Ledger {
         let grid = scenario.grid();
         let mut edges = vec![Time::ZERO];
         let mut edge = Time::ZERO + grid.first;
@@ -94,7 +94,7 @@ impl Books {
             edge += grid.tick;
         }
         edges.push(grid.end);
-        Books {
+        Ledger {
             grid,
             edges,
             facts: Vec::new(),
@@ -111,7 +111,7 @@ impl Books {
         self.grid.end
     }
 
-    /// The clock is about to strike `now`: at every start of a bin on the way it looks at the links.
+    /// Before the clock advances to `now`: reads the gauges of the links at every start of a bin until then.
     pub fn look_at(&mut self, links: &[Link], now: Time) {
         while self.begun < self.edges.len() - 1 && self.edges[self.begun] <= now {
             self.shown.iter_mut().zip(links).for_each(|(shown, link)| shown.extend(link.shows()));
@@ -187,7 +187,7 @@ impl Books {
         self.edges.partition_point(|&edge| edge <= time) - 1
     }
 
-    /// The bins that `from..to` touches, each with what it holds of it.
+    /// The bins that `from..to` overlaps, each with the length of the overlap.
     fn parts(&self, from: Time, to: Time) -> Vec<(usize, Span)> {
         let mut parts = Vec::new();
         let mut from = from;
@@ -277,7 +277,7 @@ impl Books {
     }
 }
 
-/// See [`Books::rates`].
+/// See [`Ledger::rates`].
 fn rates(link: &LinkSpec) -> (Vec<(u64, u64)>, Option<u64>) {
     let Some(rates) = &link.schedule.rates else { return (vec![(0, link.rate.as_bps())], None) };
     (rates.steps().map(|(at, bps)| (at.as_ps(), bps)).collect(), rates.lap().map(Span::as_ps))

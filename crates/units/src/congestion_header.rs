@@ -81,7 +81,7 @@ impl CongestionHeader {
     }
 
     /// The router before, where links between it and the one that asks know nothing of XCP.
-    // Unclear in [XCP-I]: which router answers for such links before the first router and after the last. None
+    // Unclear in [XCP-I]: which router controls such links before the first router and after the last. None
     // does: many senders are before the first, each with its own delay.
     pub fn across(&self) -> Option<NonZeroU8> {
         (self.plain > 0 && self.last != SENDER).then_some(self.last)

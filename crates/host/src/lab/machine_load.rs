@@ -1,4 +1,4 @@
-//! What the processors of the machine did during a run, whoever used them.
+//! The load of the machine's processors during a run, by all processes.
 
 use std::fs;
 use std::io;
@@ -8,37 +8,37 @@ use serde::Serialize;
 
 /// Counters of the machine at one time.
 #[derive(Clone, Copy, Debug)]
-pub struct Machine {
+pub struct MachineCounters {
     at: Instant,
     /// Ticks in which a processor had something to do, and all of them.
     ticks: (u64, u64),
-    /// Microseconds in which something waited for a processor; a kernel without that count has none.
+    /// Microseconds in which a task waited for a processor; none if the kernel does not count them.
     waited_us: Option<u64>,
 }
 
-/// Between two times.
+/// The load between two times.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MachineLoad {
     /// The share of the time of all processors in which they had something to do, as the kernel samples it at its
-    /// ticks: what works between them, as the router does, is hardly seen.
+    /// ticks: a task that runs between them, as the router does, hardly contributes.
     pub busy: f64,
-    /// The share of the time in which something that could have run waited for a processor.
+    /// The share of the time in which a runnable task waited for a processor.
     pub waited: Option<f64>,
 }
 
-impl Machine {
+impl MachineCounters {
     /// The counters now.
-    pub fn now() -> io::Result<Machine> {
+    pub fn now() -> io::Result<MachineCounters> {
         let pressure = fs::read_to_string("/proc/pressure/cpu").ok();
-        Ok(Machine {
+        Ok(MachineCounters {
             at: Instant::now(),
             ticks: ticks(&fs::read_to_string("/proc/stat")?),
             waited_us: pressure.and_then(|text| waited_us(&text)),
         })
     }
 
-    /// What happened since `before`.
-    pub fn since(&self, before: &Machine) -> MachineLoad {
+    /// The load since `before`.
+    pub fn since(&self, before: &MachineCounters) -> MachineLoad {
         let (busy, all) = (self.ticks.0 - before.ticks.0, self.ticks.1 - before.ticks.1);
         let elapsed_us = (self.at - before.at).as_secs_f64() * 1e6;
         let waited = self.waited_us.zip(before.waited_us);
@@ -77,11 +77,11 @@ mod tests {
     }
 
     #[test]
-    fn a_second_of_work_is_seen() {
-        let before = Machine::now().unwrap();
+    fn a_second_of_work_is_measured() {
+        let before = MachineCounters::now().unwrap();
         let begun = Instant::now();
         while begun.elapsed().as_secs_f64() < 1.0 {}
-        let load = Machine::now().unwrap().since(&before);
+        let load = MachineCounters::now().unwrap().since(&before);
         assert!(load.busy > 0.0 && load.busy <= 1.0, "{load:?}");
         assert!(load.waited.is_none_or(|share| (0.0..=1.01).contains(&share)), "{load:?}");
     }

@@ -1,4 +1,4 @@
-//! What every visitor looks for: the Makefile's targets, the script of the CI, licences and pages.
+//! Files and make targets that the project must have: pages, licences, and the script of the CI.
 
 use crate::Tree;
 
@@ -16,8 +16,8 @@ const FILES: [&str; 9] = [
     "requirements.lock",
 ];
 
-/// The Makefile has its targets, each with its line of help, and the files are there.
-pub fn furniture(tree: &Tree) -> Vec<String> {
+/// The Makefile has its targets, each with its line of help, and all required files exist.
+pub fn required_files(tree: &Tree) -> Vec<String> {
     let mut complaints = Vec::new();
     let makefile = tree.text("Makefile").unwrap_or_default();
     for target in TARGETS {
@@ -43,8 +43,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_empty_house_lacks_everything() {
-        assert_eq!(furniture(&Tree::default()).len(), TARGETS.len() + 1 + FILES.len());
+    fn an_empty_project_lacks_everything() {
+        assert_eq!(required_files(&Tree::default()).len(), TARGETS.len() + 1 + FILES.len());
     }
 
     #[test]
@@ -53,13 +53,13 @@ mod tests {
         for target in TARGETS {
             makefile += &format!("{target}: ## does it\n");
         }
-        let house = |makefile: &str, ci: &str| {
+        let complaints = |makefile: &str, ci: &str| {
             let mut files: Vec<(&str, &str)> = FILES.iter().map(|&file| (file, "")).collect();
             files.extend([("Makefile", makefile), (".ci/run", ci)]);
-            furniture(&Tree::of(&files))
+            required_files(&Tree::of(&files))
         };
-        assert_eq!(house(&makefile, "make test"), [""; 0]);
-        assert_eq!(house(&makefile.replace("demo: ##", "demo: #"), "make test").len(), 1);
-        assert_eq!(house(&makefile, "true").len(), 1);
+        assert_eq!(complaints(&makefile, "make test"), [""; 0]);
+        assert_eq!(complaints(&makefile.replace("demo: ##", "demo: #"), "make test").len(), 1);
+        assert_eq!(complaints(&makefile, "true").len(), 1);
     }
 }
