@@ -35,12 +35,6 @@ pub struct HyStart {
     end: u64,
 }
 
-impl Default for HyStart {
-    fn default() -> HyStart {
-        HyStart::anew(Time::ZERO, 0)
-    }
-}
-
 impl HyStart {
     /// A slow start that begins at `now`, when all below `next` was sent, is its own first round.
     pub fn anew(now: Time, next: u64) -> HyStart {
@@ -105,7 +99,7 @@ mod tests {
     /// When slow start ends, in us after the first acknowledgement of a round whose acknowledgements
     /// are that far apart.
     fn ends(gap_us: u64, rtt_ms: u64, cwnd: f64) -> Option<u64> {
-        let mut hystart = HyStart::default();
+        let mut hystart = HyStart::anew(Time::ZERO, 0);
         hystart.is_over(&event(0, 40), cwnd, 1, 2);
         let mut is_over = |n: u64| hystart.is_over(&event(1000 + n * gap_us, rtt_ms), cwnd, 3 + n, 300);
         (0..200).find(|&n| is_over(n)).map(|n| n * gap_us)
@@ -115,7 +109,7 @@ mod tests {
     /// the acknowledgement of the ninth, not of the eighth, and its ninth sample is that of packet 17.
     #[test]
     fn a_round_ends_with_something_that_left_in_it() {
-        let mut hystart = HyStart::default();
+        let mut hystart = HyStart::anew(Time::ZERO, 0);
         assert!(!hystart.is_over(&event(0, 40), 15.0, 1, 8));
         let over = (2..40).find(|&una| hystart.is_over(&event(2500 * una, 46), 16.0, una, 30 + una));
         assert_eq!(over, Some(17));

@@ -11,8 +11,9 @@ mod rack_tlp;
 use fairhaul_experiment::Recovery;
 use fairhaul_units::{Ack, Span, Time};
 
-use super::{RttEstimator, Scoreboard};
+use super::Scoreboard;
 use dup_threshold::DupThreshold;
+pub use rack::Timing;
 use rack_tlp::RackTlp;
 pub use rack_tlp::TimerEvent;
 
@@ -55,17 +56,10 @@ impl LossDetector {
     /// Takes an acknowledgement: how many packets it newly reports as delivered. `recovering`: the sender is in a
     /// recovery that the acknowledgement does not end.
     #[inline(always)]
-    pub fn take_ack(
-        &mut self,
-        board: &mut Scoreboard,
-        ack: &Ack,
-        rtt: &mut RttEstimator,
-        recovering: bool,
-        now: Time,
-    ) -> u64 {
+    pub fn take_ack(&mut self, board: &mut Scoreboard, ack: &Ack, recovering: bool, timing: Timing) -> u64 {
         match self {
             LossDetector::DupThreshold(dup) => dup.take_ack(board, ack),
-            LossDetector::RackTlp(rack_tlp) => rack_tlp.take_ack(board, ack, rtt, recovering, now),
+            LossDetector::RackTlp(rack_tlp) => rack_tlp.take_ack(board, ack, recovering, timing),
         }
     }
 
@@ -245,17 +239,10 @@ impl LossDetector {
     /// The retransmission timer is to expire at `timeout_at`: when the timer expires, which may be earlier, to send a
     /// probe. `open`: the sender is not in recovery.
     #[inline(always)]
-    pub fn arm_timer(
-        &mut self,
-        timeout_at: Time,
-        board: &Scoreboard,
-        rtt: &RttEstimator,
-        open: bool,
-        now: Time,
-    ) -> Time {
+    pub fn arm_timer(&mut self, timeout_at: Time, board: &Scoreboard, open: bool, timing: Timing) -> Time {
         match self {
             LossDetector::DupThreshold(_) => timeout_at,
-            LossDetector::RackTlp(rack_tlp) => rack_tlp.arm_timer(timeout_at, board, rtt, open, now),
+            LossDetector::RackTlp(rack_tlp) => rack_tlp.arm_timer(timeout_at, board, open, timing),
         }
     }
 
@@ -276,16 +263,10 @@ impl LossDetector {
     }
 
     /// The timer expired: what it was for. `recovering`: the sender is in recovery.
-    pub fn on_timer(
-        &mut self,
-        board: &mut Scoreboard,
-        rtt: &RttEstimator,
-        recovering: bool,
-        now: Time,
-    ) -> TimerEvent {
+    pub fn on_timer(&mut self, board: &mut Scoreboard, recovering: bool, timing: Timing) -> TimerEvent {
         match self {
             LossDetector::DupThreshold(_) => TimerEvent::Timeout,
-            LossDetector::RackTlp(rack_tlp) => rack_tlp.on_timer(board, rtt, recovering, now),
+            LossDetector::RackTlp(rack_tlp) => rack_tlp.on_timer(board, recovering, timing),
         }
     }
 }

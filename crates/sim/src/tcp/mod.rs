@@ -21,7 +21,7 @@ pub use buffer_limits::BufferLimits;
 pub use datagrams::Datagrams;
 pub use hystart::HyStart;
 pub use hystart_pp::HyStartPp;
-pub use loss_detector::{LossDetector, TimerEvent};
+pub use loss_detector::{LossDetector, TimerEvent, Timing};
 pub use pacer::Pacer;
 pub use prr::Prr;
 pub use rate::RateSampler;

@@ -76,31 +76,28 @@ impl Prr {
         advanced: bool,
         found_loss: bool,
     ) -> Option<u64> {
-        match self.rules? {
-            PrrRules::Rfc6937 => Some(self.by_rfc(packets, in_flight, ssthresh, advanced)),
-            PrrRules::Linux if packets == 0 => None,
-            PrrRules::Linux => Some(self.by_kernel(packets, in_flight, ssthresh, advanced && !found_loss)),
+        let rules = self.rules?;
+        if rules == PrrRules::Linux && packets == 0 {
+            return None;
         }
-    }
-
-    // Unclear in [RFC 6937, 3.1]: which of its two bounds to use. An acknowledgement that advances shows that
-    // retransmissions arrive, and uses the slow-start bound; any other uses the conservative one, so that a
-    // recovery that loses again does not speed up. Linux does the same.
-    fn by_rfc(&mut self, packets: u64, in_flight: u64, ssthresh: f64, advanced: bool) -> u64 {
         self.delivered += packets;
         let kept = self.delivered.saturating_sub(self.out);
-        let limit = if advanced { kept.max(packets) + 1 } else { kept };
-        self.bounded(limit, in_flight, ssthresh)
-    }
-
-    // Differs from [RFC 6937, 3.1]: in the kernel the conservative bound also allows the packets that are delivered
-    // now, so that an acknowledgement without retransmissions in it keeps the number in flight; and as long as
-    // nothing has been sent, one packet is allowed.
-    fn by_kernel(&mut self, packets: u64, in_flight: u64, ssthresh: f64, fine: bool) -> u64 {
-        self.delivered += packets;
-        let kept = self.delivered.saturating_sub(self.out);
-        let more = self.bounded(kept.max(packets) + u64::from(fine), in_flight, ssthresh);
-        more.max(u64::from(self.out == 0))
+        Some(match rules {
+            // Unclear in [RFC 6937, 3.1]: which of its two bounds to use. An acknowledgement that advances shows that
+            // retransmissions arrive, and uses the slow-start bound; any other uses the conservative one, so that a
+            // recovery that loses again does not speed up. Linux does the same.
+            PrrRules::Rfc6937 => {
+                let limit = if advanced { kept.max(packets) + 1 } else { kept };
+                self.bounded(limit, in_flight, ssthresh)
+            }
+            // Differs from [RFC 6937, 3.1]: in the kernel the conservative bound also allows the packets that are
+            // delivered now, so that an acknowledgement without retransmissions in it keeps the number in flight; and
+            // as long as nothing has been sent, one packet is allowed.
+            PrrRules::Linux => {
+                let limit = kept.max(packets) + u64::from(advanced && !found_loss);
+                self.bounded(limit, in_flight, ssthresh).max(u64::from(self.out == 0))
+            }
+        })
     }
 
     /// Up to `limit` where less is in flight than the threshold allows, else the proportional part.

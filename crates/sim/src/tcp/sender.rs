@@ -23,7 +23,9 @@ use slow_start::DelayExit;
 use undo::UndoState;
 use usage::Usage;
 
-use super::{BufferLimits, LossDetector, Pacer, Prr, RateSampler, RttEstimator, Scoreboard, SenderConfig};
+use super::{
+    BufferLimits, LossDetector, Pacer, Prr, RateSampler, RttEstimator, Scoreboard, SenderConfig, Timing,
+};
 
 /// What a poll gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -316,7 +318,17 @@ impl<C: Controller + Clone> Sender<C> {
     #[inline(always)]
     fn take(&mut self, ack: &Ack, now: Time) -> u64 {
         let recovering = self.state != CaState::Open && ack.next < self.recover;
-        self.detector.take_ack(&mut self.board, ack, &mut self.rtt, recovering, now)
+        let timing = self.timing(now);
+        let delivered = self.detector.take_ack(&mut self.board, ack, recovering, timing);
+        if let Some(rtt) = self.detector.rtt_sample() {
+            self.rtt.at_most(rtt);
+        }
+        delivered
+    }
+
+    #[inline(always)]
+    fn timing(&self, now: Time) -> Timing {
+        Timing { now, min_rtt: self.rtt.smallest(), srtt: self.rtt.smoothed() }
     }
 
     /// Takes a round trip.

@@ -17,10 +17,10 @@ const REORDER_PARTS: u64 = 4;
 const MOST_REORDER_STEPS: u64 = 255;
 const REORDER_PERSIST: u32 = 16;
 
-/// The round-trip times when an acknowledgement comes.
+/// The time, and the round-trip times that are known.
 #[derive(Clone, Copy, Debug)]
-pub struct AckTiming {
-    /// When it comes.
+pub struct Timing {
+    /// The time.
     pub now: Time,
     /// The smallest sample so far.
     pub min_rtt: Span,
@@ -98,7 +98,7 @@ impl Rack {
     }
 
     /// Takes an acknowledgement: how many packets it newly reports as delivered.
-    pub fn take_ack(&mut self, board: &mut Scoreboard, ack: &Ack, timing: AckTiming) -> u64 {
+    pub fn take_ack(&mut self, board: &mut Scoreboard, ack: &Ack, timing: Timing) -> u64 {
         let highest = self.highest;
         self.sample = None;
         let mut deliver = |number| self.deliver(number, highest, ack, timing);
@@ -132,7 +132,7 @@ impl Rack {
         &mut self,
         board: &mut Scoreboard,
         recovering: bool,
-        timing: AckTiming,
+        timing: Timing,
     ) -> Option<Span> {
         if std::mem::take(&mut self.advanced) { self.detect_losses(board, recovering, timing) } else { None }
     }
@@ -142,7 +142,7 @@ impl Rack {
         &mut self,
         board: &mut Scoreboard,
         recovering: bool,
-        timing: AckTiming,
+        timing: Timing,
     ) -> Option<Span> {
         let due = self.rtt + self.reorder_window(board, recovering, timing);
         let (mut wait, mut next) = (None, self.flight.next(None));
@@ -205,7 +205,7 @@ impl Rack {
     }
 
     /// The reordering window: how late a packet may be without being lost.
-    fn reorder_window(&self, board: &Scoreboard, recovering: bool, timing: AckTiming) -> Span {
+    fn reorder_window(&self, board: &Scoreboard, recovering: bool, timing: Timing) -> Span {
         if !self.reordered && (recovering || board.reported() >= DUP_THRESHOLD) {
             return Span::ZERO;
         }
@@ -224,7 +224,7 @@ impl Rack {
 
     /// A packet is delivered; `highest`: the first above all that were before this acknowledgement.
     /// How often it was in the network.
-    fn deliver(&mut self, number: u64, highest: u64, ack: &Ack, timing: AckTiming) -> u64 {
+    fn deliver(&mut self, number: u64, highest: u64, ack: &Ack, timing: Timing) -> u64 {
         let packet = self.flight.deliver(number);
         self.lost -= u64::from(packet.lost);
         self.again -= u64::from(packet.again);
@@ -256,8 +256,8 @@ mod tests {
     }
 
     /// At that time, on a path of 40 ms.
-    fn timing(ms: u64) -> AckTiming {
-        AckTiming { now: at(ms), min_rtt: Span::from_ms(40), srtt: Span::from_ms(40) }
+    fn timing(ms: u64) -> Timing {
+        Timing { now: at(ms), min_rtt: Span::from_ms(40), srtt: Span::from_ms(40) }
     }
 
     fn ack(next: u64, block: (u64, u64)) -> Ack {

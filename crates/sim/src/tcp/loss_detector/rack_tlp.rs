@@ -6,8 +6,8 @@
 
 use fairhaul_units::{Ack, Span, Time};
 
-use super::rack::{AckTiming, Rack};
-use crate::tcp::{RttEstimator, Scoreboard};
+use super::rack::{Rack, Timing};
+use crate::tcp::Scoreboard;
 
 /// How much later than computed the timer of a probe or of reordering expires [LINUX, TCP_TIMEOUT_MIN_US].
 const TIMER_SLACK: Span = Span::from_ms(2);
@@ -90,21 +90,11 @@ impl RackTlp {
     /// Takes an acknowledgement and detects losses: how many packets it newly reports as delivered. `recovering`: the
     /// sender is in a recovery that the acknowledgement does not end.
     #[cold]
-    pub fn take_ack(
-        &mut self,
-        board: &mut Scoreboard,
-        ack: &Ack,
-        rtt: &mut RttEstimator,
-        recovering: bool,
-        now: Time,
-    ) -> u64 {
-        let (timing, lost) = (timing(rtt, now), board.lost());
+    pub fn take_ack(&mut self, board: &mut Scoreboard, ack: &Ack, recovering: bool, timing: Timing) -> u64 {
+        let lost = board.lost();
         let delivered = self.rack.take_ack(board, ack, timing);
         if ack.tells_twice() && !self.probe_was_duplicate(board.una()) {
             self.rack.widen_reorder_window(board.una(), board.next());
-        }
-        if let Some(sample) = self.rack.sample() {
-            rtt.at_most(sample);
         }
         self.wait = self.rack.detect_if_advanced(board, recovering, timing);
         self.found_loss = board.lost() > lost;
@@ -118,13 +108,7 @@ impl RackTlp {
     }
 
     /// The timer expired: what it was for. `recovering`: the sender is in recovery.
-    pub fn on_timer(
-        &mut self,
-        board: &mut Scoreboard,
-        rtt: &RttEstimator,
-        recovering: bool,
-        now: Time,
-    ) -> TimerEvent {
+    pub fn on_timer(&mut self, board: &mut Scoreboard, recovering: bool, timing: Timing) -> TimerEvent {
         match std::mem::take(&mut self.timer_kind) {
             TimerKind::Rto => TimerEvent::Timeout,
             TimerKind::Probe => {
@@ -132,8 +116,8 @@ impl RackTlp {
                 TimerEvent::ProbeDue
             }
             TimerKind::Reorder => {
-                self.rack.detect_losses(board, recovering, timing(rtt, now));
-                TimerEvent::ReorderingOver { timeout_at: self.timeout_at.max(now + TIMER_SLACK) }
+                self.rack.detect_losses(board, recovering, timing);
+                TimerEvent::ReorderingOver { timeout_at: self.timeout_at.max(timing.now + TIMER_SLACK) }
             }
         }
     }
@@ -157,15 +141,8 @@ impl RackTlp {
     /// The retransmission timer is to expire at `timeout_at`: when the timer expires, which may be earlier, to send a
     /// probe. `open`: the sender is not in recovery.
     #[cold]
-    pub fn arm_timer(
-        &mut self,
-        timeout_at: Time,
-        board: &Scoreboard,
-        rtt: &RttEstimator,
-        open: bool,
-        now: Time,
-    ) -> Time {
-        let srtt = rtt.smoothed();
+    pub fn arm_timer(&mut self, timeout_at: Time, board: &Scoreboard, open: bool, timing: Timing) -> Time {
+        let Timing { now, srtt, .. } = timing;
         let calm = open && !srtt.is_zero() && !board.has_reports();
         (self.timeout_at, self.timer_kind) = (timeout_at, TimerKind::Rto);
         if !calm || self.probe != Probe::None || board.outstanding() == 0 {
@@ -229,8 +206,4 @@ impl RackTlp {
     fn probe_was_duplicate(&self, una: u64) -> bool {
         matches!(self.probe, Probe::Sent { end, again: true } if una >= end)
     }
-}
-
-fn timing(rtt: &RttEstimator, now: Time) -> AckTiming {
-    AckTiming { now, min_rtt: rtt.smallest(), srtt: rtt.smoothed() }
 }

@@ -22,9 +22,8 @@ impl DelayExit {
     /// That of the first slow start.
     pub(super) fn new(slow_start: SlowStart) -> DelayExit {
         match slow_start {
-            SlowStart::HyStart => DelayExit::HyStart(Box::default()),
             SlowStart::HyStartPp => DelayExit::HyStartPp(Box::default()),
-            SlowStart::Standard | SlowStart::Limited { .. } | SlowStart::Full => DelayExit::None,
+            _ => DelayExit::after_timeout(slow_start, Time::ZERO, 0),
         }
     }
 

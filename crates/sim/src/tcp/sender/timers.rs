@@ -11,18 +11,15 @@ use crate::tcp::TimerEvent;
 impl<C: Controller + Clone> Sender<C> {
     /// The timer has run out.
     pub fn on_timer(&mut self, now: Time) -> Outcome {
-        let recovering = self.state != CaState::Open;
-        match self.detector.on_timer(&mut self.board, &self.rtt, recovering, now) {
+        let (recovering, timing) = (self.state != CaState::Open, self.timing(now));
+        match self.detector.on_timer(&mut self.board, recovering, timing) {
             TimerEvent::Timeout => self.on_timeout(now),
             TimerEvent::ProbeDue => {
                 self.urgent = true;
                 self.restart_timer(now);
                 Outcome::Quiet
             }
-            TimerEvent::ReorderingOver { timeout_at } => {
-                self.timer = timeout_at;
-                self.on_reordering_over(now)
-            }
+            TimerEvent::ReorderingOver { timeout_at } => self.on_reordering_over(timeout_at, now),
         }
     }
 
@@ -59,11 +56,13 @@ impl<C: Controller + Clone> Sender<C> {
         Outcome::TimedOut(timeout)
     }
 
-    /// The reordering window of overtaken packets has ended [LINUX, tcp_rack_reo_timeout].
+    /// The reordering window of overtaken packets has ended, and the retransmission timer runs [LINUX,
+    /// tcp_rack_reo_timeout].
     //
     // Differs from [LINUX]: after a timeout, packets that are found lost again are retransmitted, but they
     // begin no fast recovery, because the window is small already.
-    fn on_reordering_over(&mut self, now: Time) -> Outcome {
+    fn on_reordering_over(&mut self, timeout_at: Time, now: Time) -> Outcome {
+        self.timer = timeout_at;
         if self.state == CaState::Open && self.detector.reveals_loss(&mut self.board, 0) {
             return self.enter_recovery(1, 0, now);
         }
@@ -90,7 +89,7 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// The retransmission timer expires at `timeout_at`, that of a probe perhaps before.
     pub(super) fn arm_timer(&mut self, timeout_at: Time, now: Time) {
-        let open = self.state == CaState::Open;
-        self.timer = self.detector.arm_timer(timeout_at, &self.board, &self.rtt, open, now);
+        let (open, timing) = (self.state == CaState::Open, self.timing(now));
+        self.timer = self.detector.arm_timer(timeout_at, &self.board, open, timing);
     }
 }
