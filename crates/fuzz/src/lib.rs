@@ -12,7 +12,6 @@ pub mod damage;
 pub mod doc;
 pub mod draw;
 pub mod judge;
-mod keys;
 mod laws;
 pub mod shrink;
 mod value;

@@ -6,7 +6,6 @@ use fairhaul_experiment::table::{Accepts, Fallback, Field, Shape, Words};
 use fairhaul_units::{Chance, Kind, Parameter, Span};
 
 use crate::doc::{Item, Keys};
-use crate::keys;
 
 /// The magnitudes of a scenario, so that its values fit together.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +41,11 @@ const SIZES: &[(&str, f64)] =
     &[("B", 1.0), ("kB", 1e3), ("KiB", 1024.0), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12)];
 const RATES: &[(&str, f64)] =
     &[("bit/s", 1.0), ("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9), ("Tbit/s", 1e12)];
+
+/// Files of rates beside the kept scenarios, one of each form.
+const TRACES: [&str; 2] = ["steps.csv", "opportunities.txt"];
+/// The longest delay that a key accepts, ps.
+const LONGEST_WAY: f64 = 3.6e16;
 
 impl Draw {
     /// One of these.
@@ -80,7 +84,36 @@ impl Draw {
 
     /// A value of a key.
     pub fn field(&mut self, field: &Field) -> Item {
-        keys::special(self, field).unwrap_or_else(|| self.accepted(&field.accepts))
+        self.special(field).unwrap_or_else(|| self.accepted(&field.accepts))
+    }
+
+    /// A value for a key that needs more than its kind: it names another part of the file, or determines the cost of
+    /// a case.
+    fn special(&mut self, field: &Field) -> Option<Item> {
+        let whole = |number: f64| Some(Item::Raw((number as u64).to_string()));
+        match (field.name, &field.accepts) {
+            ("seed", _) => whole(self.spread(1.0, 1e15)),
+            ("count", _) => {
+                let most = if self.chance.hits(0.02) { 1500.0 } else { 12.0 };
+                whole(self.spread(1.0, most))
+            }
+            ("connections", _) => whole(self.spread(1.0, 12.0)),
+            // A window far above what a path holds is a burst of that size.
+            ("initial_window", _) => {
+                let odd = self.odd;
+                let most = if self.chance.hits(odd) { 1e5 } else { 300.0 };
+                Some(number(self.spread(1.0, most)))
+            }
+            ("trace", _) => Some(Item::text(self.one(&TRACES))),
+            // About a round trip; otherwise the run would end before anything arrives.
+            ("delay", Accepts::Span { .. }) => Some(Item::text(&self.near_rtt(LONGEST_WAY))),
+            // The flows that a loss affects, by patterns that match some.
+            ("flows", Accepts::List(_)) => {
+                let pattern = self.one(&["*", "f0", "f0*", "f1*", "f{0,1}*"]);
+                Some(Item::List(vec![Item::text(pattern)]))
+            }
+            _ => None,
+        }
     }
 
     /// A value that is accepted.

@@ -10,9 +10,6 @@ use crate::Tree;
 use crate::rust::{layers, test_items, without};
 use crate::size::is_test;
 
-/// Circles that are still there, by crate, to be removed one by one. None may be added, and no module to one.
-const KNOWN: [(&str, &[&str]); 1] = [("fuzz", &["keys", "value"])];
-
 /// The most re-exports that a name is followed through.
 const MOST_STEPS: usize = 8;
 
@@ -34,38 +31,20 @@ struct Import {
     name: String,
 }
 
-/// No modules import each other in a circle, except for the known ones; and those are all still there.
+/// No modules import each other in a circle.
 pub fn circles(tree: &Tree) -> Vec<String> {
-    judge(tree, &KNOWN)
-}
-
-fn judge(tree: &Tree, known: &[(&str, &[&str])]) -> Vec<String> {
     let mut complaints = Vec::new();
-    let mut unused: BTreeSet<usize> = (0..known.len()).collect();
     for (name, modules) in crates(tree) {
         let graph = graph(&modules);
-        for circle in components(&graph) {
+        complaints.extend(components(&graph).iter().map(|circle| {
             let members: Vec<String> = circle.iter().map(label).collect();
-            let covers = |(of, allowed): &(&str, &[&str])| {
-                *of == name && members.iter().all(|member| allowed.contains(&member.as_str()))
-            };
-            match known.iter().position(covers) {
-                Some(index) => drop(unused.remove(&index)),
-                None => complaints.push(format!(
-                    "crates/{name}/src: modules import each other in a circle: {}: move what they share to a module \
-                     that imports none of them (all in the circle: {})",
-                    chain(&graph, &circle),
-                    members.join(", ")
-                )),
-            }
-        }
-    }
-    for index in unused {
-        let (name, modules) = known[index];
-        complaints.push(format!(
-            "crates/tidy/src/circles.rs: the circle of {} in crates/{name} is gone: take it out of KNOWN",
-            modules.join(", ")
-        ));
+            format!(
+                "crates/{name}/src: modules import each other in a circle: {}: move what they share to a module \
+                 that imports none of them (all in the circle: {})",
+                chain(&graph, circle),
+                members.join(", ")
+            )
+        }));
     }
     complaints
 }
@@ -246,8 +225,8 @@ fn label(module: &ModulePath) -> String {
 mod tests {
     use super::*;
 
-    fn found(files: &[(&str, &str)], known: &[(&str, &[&str])]) -> Vec<String> {
-        judge(&Tree::of(files), known)
+    fn found(files: &[(&str, &str)]) -> Vec<String> {
+        circles(&Tree::of(files))
     }
 
     const A: (&str, &str) = ("crates/x/src/a.rs", "use crate::b::{B, C};\n");
@@ -256,24 +235,10 @@ mod tests {
 
     #[test]
     fn a_circle_is_named_module_by_module() {
-        let complaints = found(&[A, B, C], &[]);
+        let complaints = found(&[A, B, C]);
         assert_eq!(complaints.len(), 1);
         assert!(complaints[0].starts_with("crates/x/src: modules import"), "{complaints:?}");
         assert!(complaints[0].contains("a -> b -> c -> a: move"), "{complaints:?}");
-    }
-
-    #[test]
-    fn a_known_circle_passes_and_so_does_one_within_it() {
-        assert_eq!(found(&[A, B, C], &[("x", &["a", "b", "c", "d"])]), [""; 0]);
-        assert_eq!(found(&[A, B, C], &[("x", &["a", "b"])]).len(), 2); // the circle, and one that is gone
-        assert_eq!(found(&[A, B, C], &[("y", &["a", "b", "c"])]).len(), 2);
-    }
-
-    #[test]
-    fn a_listed_circle_that_no_longer_exists_is_reported() {
-        let complaints = found(&[A, B], &[("x", &["a", "b"])]);
-        assert_eq!(complaints.len(), 1);
-        assert!(complaints[0].contains("the circle of a, b in crates/x is gone"), "{complaints:?}");
     }
 
     #[test]
@@ -287,19 +252,19 @@ mod tests {
         ];
         for other in others {
             assert_eq!(
-                found(&[("crates/x/src/a.rs", "use crate::b::B;\n"), ("crates/x/src/b.rs", other)], &[]),
+                found(&[("crates/x/src/a.rs", "use crate::b::B;\n"), ("crates/x/src/b.rs", other)]),
                 [""; 0]
             );
         }
         let parent = ("crates/x/src/lib.rs", "mod a;\npub use a::A;\n");
-        assert_eq!(found(&[parent, ("crates/x/src/a.rs", "use super::B;\n")], &[]), [""; 0]);
+        assert_eq!(found(&[parent, ("crates/x/src/a.rs", "use super::B;\n")]), [""; 0]);
     }
 
     #[test]
     fn a_re_exported_name_belongs_to_the_module_that_it_comes_from() {
         let root = ("crates/x/src/lib.rs", "mod a;\nmod b;\npub use b::B;\n");
         let b = ("crates/x/src/b.rs", "use crate::a::A;\n");
-        let complaints = found(&[root, ("crates/x/src/a.rs", "use crate::B;\n"), b], &[]);
+        let complaints = found(&[root, ("crates/x/src/a.rs", "use crate::B;\n"), b]);
         assert!(complaints[0].contains("a -> b -> a"), "{complaints:?}");
     }
 }

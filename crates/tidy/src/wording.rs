@@ -252,12 +252,11 @@ mod tests {
     }
 
     #[test]
-    fn a_field_of_a_format_is_code_and_a_folder_may_be_exempt() {
+    fn a_field_of_a_format_is_code() {
         let bad = "fn a() { b(\"{told} of {seen:?} was told\") }\n";
         assert_eq!(found("crates/host/src/a.rs", bad), ["crates/host/src/a.rs:1: \"told\": write reported"]);
         let python = "\"\"\"Tell nobody.\"\"\"\n";
         assert_eq!(found("python/fairhaul/a.py", python).len(), 1);
-        assert!(found("python/fairhaul/papers/a.py", python).is_empty());
         let scenario = "# Packets are sent\n# again.\ntitle = \"sent again\"\n";
         assert_eq!(found("scenarios/a.toml", scenario).len(), 1);
     }

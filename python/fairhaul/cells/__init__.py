@@ -1,7 +1,7 @@
 """The simulator compared with the kernel: the same cells on both engines, and their differences.
 
-A cell is one or two flows on one bottleneck. The simulator goes first, and what it says is written
-down before the kernel begins.
+A cell is one or two flows on one bottleneck. The simulator runs first, and its prediction is stored
+before the kernel runs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The progress of runs: a bar on a terminal, and where asked for a line now and then elsewhere."""
+"""The progress of runs: a bar on a terminal, elsewhere a line now and then if a command wants it."""
 
 from __future__ import annotations
 

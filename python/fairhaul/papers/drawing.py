@@ -14,7 +14,7 @@ from fairhaul.papers.section import Section
 
 if TYPE_CHECKING:
     from fairhaul.report import Figure
-    from fairhaul.report.plots import Scale
+    from fairhaul.report.charts import Scale
 
 KINDS = ("dots", "panels", "curves", "scales", "bars", "windows", "engines")
 Chart = Mapping[str, Any]
@@ -56,13 +56,13 @@ class Ends:
 
     def scale(self, values: Sequence[float | None]) -> Scale:
         """Give the axis, with room for `values`."""
-        from fairhaul.report import plots
+        from fairhaul.report import charts
 
         room = [*values, *self.holds]
         if self.log and self.low is None:
-            return plots.powers(self.title, room, form=self.form)
-        low, high = plots.ends(room, log=self.log, most=self.most)
-        return plots.Scale(
+            return charts.powers(self.title, room, form=self.form)
+        low, high = charts.ends(room, log=self.log, most=self.most)
+        return charts.Scale(
             title=self.title,
             low=low if self.low is None else self.low,
             high=high if self.high is None else self.high,
@@ -195,7 +195,7 @@ class Drawing:
 
     def _dots(self, layout: Layout, found: Found, keys: Sequence[Key]) -> Chart:
         from fairhaul.papers import figures
-        from fairhaul.report import plots
+        from fairhaul.report import charts
 
         series, names = self._series(layout, keys), self._labels(layout, found, keys)
         rows = [
@@ -207,7 +207,7 @@ class Drawing:
         order = list(dict.fromkeys(names[key] for key in keys))
         rows.sort(key=lambda row: order.index(row["row"]))
         scale = self.ends[0].scale([row["mean"] for row in rows])
-        return plots.dots(figures.looks(list(series)), rows, order, scale)
+        return charts.dots(figures.looks(list(series)), rows, order, scale)
 
     def _engines(self, layout: Layout, engines: Engines, keys: Sequence[Key]) -> Chart:
         from fairhaul.papers import figures
@@ -219,7 +219,7 @@ class Drawing:
         return figures.engines(engines, names, number, self.ends[0].scale(means))
 
     def _panels(self, layout: Layout, found: Found, keys: Sequence[Key]) -> Chart:
-        from fairhaul.report import plots
+        from fairhaul.report import charts
 
         names = self._labels(layout, found, keys)
         panels = []
@@ -232,7 +232,7 @@ class Drawing:
             for i, number in enumerate(self.numbers.values()):
                 title = list(self.numbers)[i]
                 panels.append(self._panel(layout, found, keys, names, number, i, title))
-        return plots.panels(list(dict.fromkeys(names.values())), panels)
+        return charts.panels(list(dict.fromkeys(names.values())), panels)
 
     def _panel(
         self,
@@ -245,7 +245,7 @@ class Drawing:
         title: str,
     ) -> Any:
         from fairhaul.papers import figures
-        from fairhaul.report import plots
+        from fairhaul.report import charts
 
         rows = [
             figures.point(one, row=names[key], paper=layout.paper(key, number))
@@ -254,11 +254,11 @@ class Drawing:
         ]
         values = [row[end] for row in rows for end in ("mean", "low", "high", "paper")]
         ends = self.ends[i] if i < len(self.ends) else self.ends[-1]
-        return plots.Panel(scale=replace(ends, title=title).scale(values), rows=rows)
+        return charts.Panel(scale=replace(ends, title=title).scale(values), rows=rows)
 
     def _curves(self, layout: Layout, found: Found, keys: Sequence[Key]) -> Chart:
         from fairhaul.papers import figures
-        from fairhaul.report import plots
+        from fairhaul.report import charts
 
         series = self._series(layout, keys)
         xs = {key: leading(layout.axes.parts(key, [self.x])[0]) for key in keys}
@@ -271,7 +271,7 @@ class Drawing:
         ticks = sorted(set(xs.values()))
         ends = self.ends[0]
         room = 1.04 if ends.log else 1.0
-        x = plots.Scale(
+        x = charts.Scale(
             title=self.x_title or self.x,
             low=ticks[0] / room,
             high=ticks[-1] * room,
@@ -283,7 +283,7 @@ class Drawing:
             figures.reference(label, {at: to for at, to in points.items() if at <= ticks[-1]})
             for label, points in self.references
         ]
-        return plots.curves([*lines, *laws], x, y)
+        return charts.curves([*lines, *laws], x, y)
 
     def _scales(self, layout: Layout, found: Found, keys: Sequence[Key]) -> Chart:
         from fairhaul.papers import figures
@@ -301,7 +301,7 @@ class Drawing:
 
     def _bars(self, layout: Layout, found: Found, keys: Sequence[Key]) -> Chart:
         from fairhaul.papers import figures
-        from fairhaul.report import plots
+        from fairhaul.report import charts
 
         names = self._labels(layout, found, keys)
         rows = [
@@ -312,12 +312,12 @@ class Drawing:
         ]
         values = [row[end] for row in rows for end in ("mean", "high", "paper")]
         scale = self.ends[0].scale([0.0, *values])
-        return plots.bars(figures.looks(list(self.numbers)), rows, ", ".join(self.rows), scale)
+        return charts.bars(figures.looks(list(self.numbers)), rows, ", ".join(self.rows), scale)
 
     def _windows(self, layout: Layout, found: Found, keys: Sequence[Key]) -> Chart:
         """Draw the windows that were kept: a lane for each case, or one for several cases `of`."""
         from fairhaul.papers import figures
-        from fairhaul.report import plots
+        from fairhaul.report import charts
 
         lanes: dict[str, list[dict[str, float]]] = {}
         labels: list[str] = []
@@ -333,7 +333,7 @@ class Drawing:
             each = zip(before, rows, strict=True)
             lanes[name] = [{**old, number: row["v0"]} for old, row in each]
         span = next(found.kept[key][1] for key in keys)
-        return plots.threads(figures.looks(labels), lanes, span, "cwnd (packets)")
+        return charts.threads(figures.looks(labels), lanes, span, "cwnd (packets)")
 
 
 def _check_number(section: Section, key: str, text: str) -> None:

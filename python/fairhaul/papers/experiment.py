@@ -110,7 +110,7 @@ class Verdict(Enum):
 
 
 def judged(parts: Sequence[bool | None]) -> Verdict:
-    """Judge a claim by its parts: those that hold, that do not, and that are undecided."""
+    """Judge a claim by its parts, each of which holds, does not hold or is undecided."""
     if parts and all(parts):
         return Verdict.HOLDS
     if True in parts and False in parts:

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.report.bins import level, tidy, whole_run
-from fairhaul.report.charts import Look, Span
+from fairhaul.report.charts import Curve, Look, Scale, Span
+from fairhaul.report.charts import dots as draw_dots
 from fairhaul.report.look import colour
-from fairhaul.report.plots import Curve, Scale
-from fairhaul.report.plots import dots as draw_dots
 
 if TYPE_CHECKING:
     from fairhaul.estimate import Estimate
@@ -58,7 +57,7 @@ def reference(label: str, points: Mapping[float, float]) -> Curve:
 def dots(
     found: Found, cases: Mapping[Key, str], numbers: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Give the rows of `plots.dots`: for each case and each label the number of that name."""
+    """Give the rows of `charts.dots`: for each case and each label the number of that name."""
     rows: list[dict[str, Any]] = []
     for key, row in cases.items():
         for label, name in numbers.items():

@@ -168,7 +168,7 @@ class Reproduction:
         return {MISSED: misses, KNOWN: list(why) if misses else [], **said, UNCOUNTED: uncounted}
 
     def differences(self) -> list[str]:
-        """Give a line for each value of the paper outside our interval."""
+        """Give a line for each value of the paper outside our 95 % interval."""
         if min(part.seeds for part in self.parts) == 1:
             return ["One run gives no interval, so nothing is compared."]
         return [line for table in self.tables for line in table.differences()]

@@ -145,7 +145,7 @@ class Table:
         }
 
     def differences(self) -> list[str]:
-        """Give a line for each value of the paper outside our interval."""
+        """Give a line for each value of the paper outside our 95 % interval."""
         return [
             f"{self.parameter} = {row.label}, {column}: the paper has {cell.paper_text()}, "
             + cell.found_text()

@@ -14,7 +14,7 @@ from fairhaul.papers.losses import Coincidence
 if TYPE_CHECKING:
     from fairhaul.record import Record
     from fairhaul.report import Figure
-    from fairhaul.report.plots import Curve
+    from fairhaul.report.charts import Curve
 
 HSTCP = "HSTCP"
 RATIO, COMMON = "F1/F3", "losses in common"
@@ -49,7 +49,7 @@ def figures(engines: Mapping[str, Found]) -> list[Figure]:
 
 def _windows(engines: Mapping[str, Found], name: str) -> Figure:
     from fairhaul.papers.figures import looks
-    from fairhaul.report import Figure, plots
+    from fairhaul.report import Figure, charts
 
     kept = [found.kept[name,] for found in engines.values()]
     lanes: dict[str, list[dict[str, Any]]] = {
@@ -64,13 +64,13 @@ def _windows(engines: Mapping[str, Found], name: str) -> Figure:
         title=f"Windows over time, {name}",
         caption=f"{name}: the congestion windows of one run each. No two runs of the kernel are "
         "alike.",
-        chart=plots.threads(looks(list(engines)), lanes, kept[0][1], "cwnd (packets)"),
+        chart=charts.threads(looks(list(engines)), lanes, kept[0][1], "cwnd (packets)"),
     )
 
 
 def _laws(engines: Mapping[str, Found]) -> Figure:
     from fairhaul.papers.figures import looks, reference
-    from fairhaul.report import Figure, plots
+    from fairhaul.report import Figure, charts
 
     laws = [
         reference(label, {0.0: ratio, 1.0: ratio})
@@ -83,22 +83,21 @@ def _laws(engines: Mapping[str, Found]) -> Figure:
         if name != HSTCP
     ]
     means = [row["mean"] for point in points for row in point.points]
-    x = plots.Scale(title="Losses in common (part of the loss episodes)", low=0, high=1)
-    y = plots.Scale(title=RATIO, low=0, high=1.1 * max([TOGETHER, *means]))
+    x = charts.Scale(title="Losses in common (part of the loss episodes)", low=0, high=1)
+    y = charts.Scale(title=RATIO, low=0, high=1.1 * max([TOGETHER, *means]))
     return Figure(
         name="kernel-laws",
         title="F1/F3 between its two laws",
         caption="F1 over F3 by the part of their losses that they have in common. By the law of "
         f"FHSTCP it is {TOGETHER:g} where all lose together, and {APART:g} where each loses "
         "independently. Points are means over runs.",
-        chart=plots.curves([*laws, *points], x, y),
+        chart=charts.curves([*laws, *points], x, y),
     )
 
 
 def _point(found: Found, colour: str, label: str, name: str) -> Curve:
     from fairhaul.papers.figures import point
-    from fairhaul.report.charts import Look
-    from fairhaul.report.plots import Curve
+    from fairhaul.report.charts import Curve, Look
 
     ratio, common = found.estimate((name,), RATIO), found.estimate((name,), COMMON)
     rows = [point(ratio, x=common.mean)] if ratio and common else []

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fairhaul.papers.experiment import Key
     from fairhaul.papers.xcp_tcp.shares import Phase
     from fairhaul.report import Figure
-    from fairhaul.report.plots import Curve
+    from fairhaul.report.charts import Curve
 
 FIGURE_1 = "Figure 1"
 MIXES = {
@@ -171,23 +171,22 @@ def _file(name: str, rate: str) -> str:
 
 def _draw(found: Found, keys: Mapping[str, Key], title: str, file: str) -> Figure:
     """Draw the shares of some cases beside each other, by the name of each."""
-    from fairhaul.report import Figure, plots
+    from fairhaul.report import Figure, charts
 
     panels = {
         f"{letter}) {name}": _lines(found, key)
         for letter, (name, key) in zip("abcd"[: len(keys)], keys.items(), strict=True)
     }
     end = max(phase.end_s for key in keys.values() for phase in found.kept[key])
-    x = plots.Scale(title="Time (s)", low=0, high=end)
-    y = plots.Scale(title="Share of the link (%)", low=0, high=105, ticks=[0, 25, 50, 75, 100])
-    return Figure(name=file, title=title, caption=LEGEND, chart=plots.beside(panels, x, y))
+    x = charts.Scale(title="Time (s)", low=0, high=end)
+    y = charts.Scale(title="Share of the link (%)", low=0, high=105, ticks=[0, 25, 50, 75, 100])
+    return Figure(name=file, title=title, caption=LEGEND, chart=charts.beside(panels, x, y))
 
 
 def _lines(found: Found, key: Key) -> list[Curve]:
     from fairhaul.papers.figures import curve
-    from fairhaul.report.charts import Look
+    from fairhaul.report.charts import Curve, Look
     from fairhaul.report.look import colour
-    from fairhaul.report.plots import Curve
 
     phases = found.kept[key]
     middles = range(MEAN_S // 2, phases[-1].end_s, MEAN_S)
