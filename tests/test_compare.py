@@ -9,7 +9,7 @@ import pytest
 
 import fairhaul as package
 from fairhaul.comparison.answer import duration_text, size_text
-from fairhaul.comparison.figures import harm, settled
+from fairhaul.comparison.numbers import harm, settled
 from fairhaul.comparison.plan import Done
 from fairhaul.comparison.question import Transport, read_question
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from fairhaul.listings import catalogue
-from fairhaul.report.charts import Look
-from fairhaul.report.plots import Curve, Scale
+from fairhaul.report.charts import Curve, Look, Scale
 from fairhaul.runs import for_each
 from tools import ROOT, names
 from tools.gallery import FOLDER, OF_ALL, counting, examples, queues, scenario

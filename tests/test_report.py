@@ -16,7 +16,8 @@ import pytest
 
 import fairhaul as package
 from fairhaul import report
-from fairhaul.report import bins, charts, gauges, look, renderer, vega
+from fairhaul.report import bins, charts, gauges, look, renderer
+from fairhaul.report.charts import vega
 
 from .conftest import SMALL, Fairhaul
 

@@ -322,16 +322,24 @@ def test_an_interrupt_ends_at_once_and_leaves_nothing(
     file = tmp_path / "endless.toml"
     file.write_text(ENDLESS)
     command = [sys.executable, "-m", "fairhaul", "run", str(file), "--out", "out", *args]
+    # A suite that runs under nohup ignores SIGHUP, and so would the command.
     process = subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ["env", "--default-signal", *command],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
-    while len(list(tmp_path.iterdir())) == 1:  # until the draft of `out` is there
-        assert process.poll() is None
-        time.sleep(0.05)
-    time.sleep(0.5)
-    before = time.monotonic()
-    os.kill(process.pid, how)
-    out, err = process.communicate(timeout=10)
+    try:
+        while len(list(tmp_path.iterdir())) == 1:  # until the draft of `out` is there
+            assert process.poll() is None
+            time.sleep(0.05)
+        time.sleep(0.5)
+        before = time.monotonic()
+        os.kill(process.pid, how)
+        out, err = process.communicate(timeout=10)
+    finally:
+        process.kill()
     assert time.monotonic() - before < 2
     assert process.returncode == 128 + how
     assert out == ""

@@ -66,14 +66,15 @@ def measure(record: Record) -> RunFigures:
     """
     meta = record.meta
     scenario = meta["scenario"]
-    flows = _flows(record)
+    bottlenecks = _bottlenecks(record)
+    flows = _flows(record, bottlenecks)
     coincidence = episodes(record, flows)
     changes = changes_per_s(record)
     for flow in flows:
         flow["loss_sync"] = coincidence.joined.get(flow["name"])
         if flow["name"] in changes:
             flow["mode_changes_per_s"] = changes[flow["name"]]
-    several = groups(record, flows, _bottlenecks(record))
+    several = groups(record, flows, bottlenecks)
     noted = {key: meta[key] for key in ("kernel", "trust", "tries") if key in meta}
     found: Any = {
         "title": scenario["title"],
@@ -155,7 +156,9 @@ def series(table: pl.DataFrame, parts: int, scenario: Mapping[str, Any]) -> Seri
     return Series(columns=columns, starts_s=starts[inside], lengths_s=lengths[inside])
 
 
-def _flows(record: Record) -> list[FlowFigures[float]]:
+def _flows(
+    record: Record, bottlenecks: Mapping[str, tuple[int, float]]
+) -> list[FlowFigures[float]]:
     import numpy as np
 
     scenario = record.meta["scenario"]
@@ -176,7 +179,8 @@ def _flows(record: Record) -> list[FlowFigures[float]]:
     reductions = _counts(losses, REDUCTIONS, warmup_s)
     timeouts = _counts(losses, ("timeout",), warmup_s)
     completions = _completions(record) | shared_completions(record)
-    all_goodput, rates = float(goodput.sum()), offered_bps(record)
+    all_goodput = float(goodput.sum())
+    rates = [bottlenecks.get(flow["name"], (None, None))[1] for flow in scenario["flows"]]
     return [
         {
             "name": flow["name"],
@@ -187,7 +191,7 @@ def _flows(record: Record) -> list[FlowFigures[float]]:
             "goodput_bps": float(goodput[i]),
             "throughput_bps": float(throughput[i]),
             "share": _over(goodput[i], all_goodput),
-            "link_share": _over(carried[i], _bottleneck_bps(rates, flow)),
+            "link_share": _over(carried[i], rates[i]),
             "loss_rate": _over(lost[i], sent[i] + copied[i]),
             "retransmits": int(retransmitted[i]),
             "loss_events": reductions.get(flow["name"], 0),
@@ -288,11 +292,6 @@ def _bottlenecks(record: Record) -> dict[str, tuple[int, float]]:
         for flow in record.meta["scenario"]["flows"]
         if (link := min(_route(flow), key=rates.__getitem__, default=None)) is not None
     }
-
-
-def _bottleneck_bps(rates: Sequence[float], flow: Mapping[str, Any]) -> float | None:
-    """The rate of the slowest link on the path of a flow's data."""
-    return min((rates[link] for link in _route(flow)), default=None)
 
 
 def _route(flow: Mapping[str, Any]) -> list[int]:

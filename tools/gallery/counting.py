@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from fairhaul.counting import count_flows, effective_flows, zipf
 from fairhaul.estimate import estimate
 from fairhaul.report.bins import tidy
-from fairhaul.report.charts import Look, head
+from fairhaul.report.charts import INK, Curve, Look, Scale, band, head, line
+from fairhaul.report.charts.vega import Row, Spec, horizontal, layers, vertical
 from fairhaul.report.look import colour
-from fairhaul.report.plots import INK, Curve, Scale, band, line
-from fairhaul.report.vega import Row, Spec, horizontal, layers, vertical
 from tools.bench.cost import per_packet
 from tools.gallery.grid import legend
 

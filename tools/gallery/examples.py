@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.measures import measure
-from fairhaul.report import charts, plots
+from fairhaul.report import charts
 from fairhaul.report.bins import level, rate, tidy, whole_run
-from fairhaul.report.charts import TIME, Look
+from fairhaul.report.charts import TIME, Curve, Look, Scale
+from fairhaul.report.charts.vega import Row, Spec, column, layers, mark, words
 from fairhaul.report.look import colour, dash
-from fairhaul.report.plots import Curve, Scale
-from fairhaul.report.vega import Row, Spec, column, layers, mark, words
 from tools import ROOT
 from tools.gallery import Key
 
@@ -163,7 +162,7 @@ def _lines(curves: Sequence[Curve], end_s: float, title: str) -> Spec:
         ends.setdefault(curve.look.label, []).append(last)
     looks = {curve.look.label: curve.look for curve in curves}
     at = [HEIGHT * (1 - sum(of) / len(of)) for of in ends.values()]
-    drawn = [plots.line(curve, x, y) for curve in curves]
+    drawn = [charts.line(curve, x, y) for curve in curves]
     return layers([*drawn, *charts.labels(list(looks.values()), at, HEIGHT)], WIDTH, HEIGHT)
 
 

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from fairhaul.measures import measure
 from fairhaul.report.bins import tidy
-from fairhaul.report.charts import Look
+from fairhaul.report.charts import Curve, Look, Scale
+from fairhaul.report.charts.vega import Spec
 from fairhaul.report.look import colour
-from fairhaul.report.plots import Curve, Scale
-from fairhaul.report.vega import Spec
 from tools.gallery import Key, scenario
 from tools.gallery.grid import Panel, grid
 

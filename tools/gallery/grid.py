@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from fairhaul.report.charts import Look, head
-from fairhaul.report.plots import INK, Curve, Scale
-from fairhaul.report.vega import Row, Spec, column, horizontal, layers, mark, vertical
+from fairhaul.report.charts import INK, Curve, Look, Scale, head
+from fairhaul.report.charts.vega import Row, Spec, column, horizontal, layers, mark, vertical
 
 COLUMNS = 4
 WIDTH, HEIGHT, SPACE = 168, 104, 14

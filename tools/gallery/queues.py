@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairhaul.measures import measure, series
-from fairhaul.report import charts, gauges, plots
+from fairhaul.report import charts, gauges
 from fairhaul.report.bins import level, rate, tidy, whole_run
-from fairhaul.report.charts import Lane, Look, Span
+from fairhaul.report.charts import Lane, Look, Panel, Scale, Span
+from fairhaul.report.charts.vega import Row, Spec, column, layers, mark
 from fairhaul.report.look import colour
-from fairhaul.report.plots import Panel, Scale
-from fairhaul.report.vega import Row, Spec, column, layers, mark
 from tools.gallery import Key, scenario
 
 if TYPE_CHECKING:
@@ -146,7 +145,7 @@ def _heap(found: Found) -> Spec:
     axis = {"tickCount": 4, "title": "Mbit/s"}
     scale = {"domain": [0, found.rate_mbps], "nice": False}
     looks = [Look(label=who, colour=colour(k)) for k, who in enumerate(WHO)]
-    parts = [charts.head("goodput", plots.INK, bold=True)]
+    parts = [charts.head("goodput", charts.INK, bold=True)]
     for k, look in enumerate(looks):
         y = column(f"v{k}:Q", axis=axis, scale=scale)
         place = {"x": found.span.axis(), "y": y, "y2": {"field": f"v{k + 1}"}}
@@ -169,14 +168,14 @@ def _all(found: Mapping[str, Mapping[str, Row]]) -> Spec:
     busy = [float(one["busy"]["mean"]) for one in found.values()]
     jain = [float(one["jain"]["mean"]) for one in found.values()]
     each = [
-        panel("delay", plots.powers("Delay of near and far (ms)", [*low, *high])),
+        panel("delay", charts.powers("Delay of near and far (ms)", [*low, *high])),
         panel("busy", Scale(title="Link busy (%)", low=_floor(min(busy), 5), high=100)),
         panel(
             "jain", Scale(title="Jain's index, near and far", low=_floor(min(jain), 0.1), high=1)
         ),
         panel("stream", Scale(title="Datagrams get (Mbit/s)", low=0, high=20)),
     ]
-    return plots.panels(list(found), each)
+    return charts.panels(list(found), each)
 
 
 def _floor(value: float, step: float) -> float:

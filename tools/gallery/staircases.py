@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairhaul.report.bins import tidy
-from fairhaul.report.charts import Look
+from fairhaul.report.charts import Curve, Look, Scale
+from fairhaul.report.charts.vega import Row, Spec
 from fairhaul.report.look import colour
-from fairhaul.report.plots import Curve, Scale
-from fairhaul.report.vega import Row, Spec
 from tools import ROOT
 from tools.gallery.grid import Panel, grid
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fairhaul.papers.figures import windows
-from fairhaul.report import plots
+from fairhaul.report import charts
 from fairhaul.report.charts import Look
+from fairhaul.report.charts.vega import Spec
 from fairhaul.report.look import colour
-from fairhaul.report.vega import Spec
 from tools.gallery import Key, scenario
 
 if TYPE_CHECKING:
@@ -51,4 +51,4 @@ def _one(name: str, found: Mapping[Key, Lines]) -> Spec:
     other = "reno" if name != "reno" else "another"
     looks = [Look(label=name, colour=colour(0)), Look(label=other, colour=colour(1))]
     lanes = {ALONE: [{"t": row["t"], "v0": row["v0"]} for row in alone], BESIDE: beside}
-    return plots.threads(looks, lanes, span, "cwnd (packets)")
+    return charts.threads(looks, lanes, span, "cwnd (packets)")

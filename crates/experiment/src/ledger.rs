@@ -275,13 +275,9 @@ impl Ledger {
         work: impl Fn(Time, Time) -> u128,
     ) {
         let whole = if departs == Time::NEVER { return } else { work(began, departs) as f64 };
-        let (mut from, until) = (began, departs.min(self.grid.end));
-        while from < until {
-            let bin = self.grid.bin(from);
-            let to = self.grid.start(bin + 1).min(until);
+        for (bin, from, to) in self.grid.parts(began, departs) {
             self.carried[bin * self.flows.len() + flow as usize] +=
                 f64::from(payload) * (work(from, to) as f64 / whole);
-            from = to;
         }
     }
 
@@ -318,13 +314,9 @@ impl Ledger {
         on_wire: Span,
         work: impl Fn(Time, Time) -> u128,
     ) {
-        let mut from = Time::from_ps(departs.as_ps() - on_wire.as_ps());
-        let until = departs.min(self.grid.end);
-        while from < until {
-            let bin = self.grid.bin(from);
-            let to = self.grid.start(bin + 1).min(until);
+        let began = Time::from_ps(departs.as_ps() - on_wire.as_ps());
+        for (bin, from, to) in self.grid.parts(began, departs) {
             self.links[link as usize].work[bin] += work(from, to);
-            from = to;
         }
     }
 

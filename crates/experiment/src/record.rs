@@ -236,6 +236,19 @@ impl Grid {
         }
         (Time::ZERO + self.first + self.tick * (bin as u64 - 1)).min(self.end)
     }
+
+    /// The parts of `from..until` that lie in one bin each, up to the end of the run: the bin, and from when to
+    /// when.
+    pub fn parts(self, mut from: Time, until: Time) -> impl Iterator<Item = (usize, Time, Time)> {
+        let until = until.min(self.end);
+        std::iter::from_fn(move || {
+            (from < until).then(|| {
+                let bin = self.bin(from);
+                let to = self.start(bin + 1).min(until);
+                (bin, std::mem::replace(&mut from, to), to)
+            })
+        })
+    }
 }
 
 /// The bins for a run of `duration` with `flows` flows and `links` links: 0.1 s, or a tenth of a per cent of

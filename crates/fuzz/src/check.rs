@@ -1,6 +1,5 @@
 //! Checks one text in this process: it is read, run, checked against the invariants, run again, and stopped.
 
-use std::fmt;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
@@ -11,6 +10,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
 
 use crate::laws;
+use crate::violation::{Invariant, Violation};
 
 /// The longest time for reading a file, valid or not.
 const READING_S: f64 = 1.0;
@@ -31,72 +31,6 @@ const MOST_TRANSFERS: f64 = 500_000.0;
 /// Longest message about one mistake, characters.
 const LONGEST_MESSAGE: usize = 4000;
 
-/// The invariants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Invariant {
-    /// Nothing panics.
-    Panic,
-    /// An invalid file is refused within a second, with the number of a line.
-    Refusal,
-    /// In = out + dropped + inside.
-    Conservation,
-    /// Levels and figures lie within their bounds.
-    Bounds,
-    /// No round trip is shorter than the path.
-    Rtt,
-    /// A transfer completes once its path is intact again.
-    Completion,
-    /// Two runs give the same record.
-    Same,
-    /// A packet costs a bounded time.
-    Cost,
-    /// A run stops on request.
-    Stop,
-    /// The process survives, within bounds on its memory and time.
-    Life,
-}
-
-impl Invariant {
-    /// Every invariant.
-    pub const ALL: [Invariant; 10] = [
-        Invariant::Panic,
-        Invariant::Refusal,
-        Invariant::Conservation,
-        Invariant::Bounds,
-        Invariant::Rtt,
-        Invariant::Completion,
-        Invariant::Same,
-        Invariant::Cost,
-        Invariant::Stop,
-        Invariant::Life,
-    ];
-
-    /// Its name.
-    pub fn word(self) -> String {
-        format!("{self:?}").to_lowercase()
-    }
-
-    /// Whether it depends on the machine, so that one violation proves nothing.
-    pub fn is_measured(self) -> bool {
-        matches!(self, Invariant::Cost | Invariant::Stop | Invariant::Life | Invariant::Refusal)
-    }
-}
-
-/// A violated invariant.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Complaint {
-    /// The invariant.
-    pub kind: Invariant,
-    /// The observation that violates it.
-    pub text: String,
-}
-
-impl fmt::Display for Complaint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.kind.word(), self.text)
-    }
-}
-
 /// The verdict on a text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
@@ -107,15 +41,15 @@ pub enum Verdict {
     /// The run was stopped at the budget, ended with an error that says what to do, or is too large.
     Unfinished,
     /// An invariant is violated.
-    Broken(Complaint),
+    Broken(Violation),
 }
 
 /// Checks `text`, whose traces are beside `file`; a run may take `budget_s` of processor time.
 pub fn check(text: &str, file: &str, budget_s: f64) -> Verdict {
     let verdict = attempt(text, file, budget_s).unwrap_or_else(Verdict::Broken);
     match memory_kb() {
-        peak if peak > MEMORY_KB && !matches!(verdict, Verdict::Broken(_)) => Verdict::Broken(Complaint {
-            kind: Invariant::Life,
+        peak if peak > MEMORY_KB && !matches!(verdict, Verdict::Broken(_)) => Verdict::Broken(Violation {
+            invariant: Invariant::Life,
             text: format!("the run used {} MB of memory", peak / 1024),
         }),
         _ => verdict,
@@ -127,13 +61,13 @@ fn memory_kb() -> i64 {
     getrusage(UsageWho::RUSAGE_SELF).expect("every system that runs this counts memory").max_rss()
 }
 
-fn attempt(text: &str, file: &str, budget_s: f64) -> Result<Verdict, Complaint> {
+fn attempt(text: &str, file: &str, budget_s: f64) -> Result<Verdict, Violation> {
     let started = cpu_s();
     let study = read(text, file, &[]);
     let took = cpu_s() - started;
     if took > READING_S {
-        return Err(Complaint {
-            kind: Invariant::Refusal,
+        return Err(Violation {
+            invariant: Invariant::Refusal,
             text: format!("reading it took {took:.1} s of processor time"),
         });
     }
@@ -151,8 +85,8 @@ fn attempt(text: &str, file: &str, budget_s: f64) -> Result<Verdict, Complaint> 
     let (second, _) = timed(&scenario, 3.0 * budget_s, false)?;
     let packets = first.packets;
     if second.is_some_and(|second| comparable(second) != comparable(first)) {
-        return Err(Complaint {
-            kind: Invariant::Same,
+        return Err(Violation {
+            invariant: Invariant::Same,
             text: "the second run gave a different record".into(),
         });
     }
@@ -180,8 +114,8 @@ fn comparable(mut record: Record) -> Record {
 }
 
 /// A message for each mistake, short, with a line of the file.
-fn refused(mistakes: &Mistakes, file: &str) -> Result<(), Complaint> {
-    let complain = |text| Err(Complaint { kind: Invariant::Refusal, text });
+fn refused(mistakes: &Mistakes, file: &str) -> Result<(), Violation> {
+    let complain = |text| Err(Violation { invariant: Invariant::Refusal, text });
     if mistakes.0.is_empty() {
         return complain("refused without a message".into());
     }
@@ -199,7 +133,7 @@ fn refused(mistakes: &Mistakes, file: &str) -> Result<(), Complaint> {
 
 /// A run and its cost, without a record if it was stopped at `budget_s` of processor time or ended with an error
 /// that is not a defect.
-fn timed(scenario: &Scenario, budget_s: f64, hurry: bool) -> Result<(Option<Record>, f64), Complaint> {
+fn timed(scenario: &Scenario, budget_s: f64, hurry: bool) -> Result<(Option<Record>, f64), Violation> {
     let control = Control::default();
     control.limit_memory(MEMORY_KB as u64 * 1024 / 2);
     let (send, receive) = channel();
@@ -234,29 +168,30 @@ fn timed(scenario: &Scenario, budget_s: f64, hurry: bool) -> Result<(Option<Reco
         }
         match result {
             Ok(record) => Ok((Some(record), now - started)),
-            Err(RunError::Broken { at, what }) => {
-                Err(Complaint { kind: Invariant::Panic, text: format!("at {at} of simulated time: {what}") })
-            }
+            Err(RunError::Broken { at, what }) => Err(Violation {
+                invariant: Invariant::Panic,
+                text: format!("at {at} of simulated time: {what}"),
+            }),
             Err(_) => Ok((None, now - started)),
         }
     })
 }
 
-fn late(seconds: f64, rest: &str) -> Complaint {
-    Complaint {
-        kind: Invariant::Stop,
+fn late(seconds: f64, rest: &str) -> Violation {
+    Violation {
+        invariant: Invariant::Stop,
         text: format!("after the request to stop, it took {seconds:.2} s of processor time {rest}"),
     }
 }
 
 /// Reports the violation and ends the process, because its run cannot be ended.
-fn fail(complaint: &Complaint) -> ! {
-    println!("broken {complaint}");
+fn fail(violation: &Violation) -> ! {
+    println!("broken {violation}");
     std::process::exit(0);
 }
 
 /// The cost of the run as a share of the allowed cost.
-fn affordable(scenario: &Scenario, record: &Record, cost: f64) -> Result<f64, Complaint> {
+fn affordable(scenario: &Scenario, record: &Record, cost: f64) -> Result<f64, Violation> {
     let sent: u64 = record.flows.iter().flatten().map(|row| row.sent).sum();
     let offered: u64 = record.links.iter().flatten().map(|row| row.arrived).sum();
     let steps: usize = scenario
@@ -277,7 +212,7 @@ fn affordable(scenario: &Scenario, record: &Record, cost: f64) -> Result<f64, Co
          the bound is {bound:.2} s",
         record.transfers.len()
     );
-    Err(Complaint { kind: Invariant::Cost, text })
+    Err(Violation { invariant: Invariant::Cost, text })
 }
 
 /// Processor time of this process, seconds.

@@ -9,8 +9,9 @@ use std::sync::Mutex;
 
 use nix::sys::resource::{Resource, setrlimit};
 
-use crate::check::{Complaint, Invariant, Verdict, check};
+use crate::check::{Verdict, check};
 use crate::draw::FILE;
+use crate::violation::{Invariant, Violation};
 
 /// Address space of a checking process, bytes: what a current machine can spare per processor.
 const MEMORY: u64 = 3 << 30;
@@ -41,7 +42,7 @@ impl Judge {
         let mut verdict = self.look(text);
         for _ in 1..LOOKS {
             match &verdict {
-                Verdict::Broken(complaint) if complaint.kind.is_measured() => verdict = self.look(text),
+                Verdict::Broken(violation) if violation.invariant.is_measured() => verdict = self.look(text),
                 _ => break,
             }
         }
@@ -79,7 +80,7 @@ impl Judge {
                 Some(11) => "the process overflowed its stack or accessed invalid memory".to_owned(),
                 _ => format!("the process ended with {status}"),
             };
-            Verdict::Broken(Complaint { kind: Invariant::Life, text: why })
+            Verdict::Broken(Violation { invariant: Invariant::Life, text: why })
         }))
     }
 }
@@ -97,7 +98,7 @@ impl FigureProcess {
     }
 
     /// The violation in the figures of `text`.
-    fn judge(&self, text: &str) -> Option<Complaint> {
+    fn judge(&self, text: &str) -> Option<Violation> {
         let mut child = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut ask = || -> io::Result<String> {
             let input = child.stdin.as_mut().expect("it is piped");
@@ -112,7 +113,7 @@ impl FigureProcess {
         let said = ask().unwrap_or_else(|error| panic!("the figures cannot be requested: {error}"));
         assert!(said.ends_with('\n'), "the process that computes the figures has ended");
         let said = said.trim();
-        (said != "fine").then(|| Complaint { kind: Invariant::Bounds, text: said.to_owned() })
+        (said != "fine").then(|| Violation { invariant: Invariant::Bounds, text: said.to_owned() })
     }
 }
 
@@ -133,8 +134,8 @@ fn answer(line: &str) -> Option<Verdict> {
         "unfinished" => Some(Verdict::Unfinished),
         "broken" => {
             let (word, text) = rest.split_once(": ")?;
-            let kind = Invariant::ALL.into_iter().find(|kind| kind.word() == word)?;
-            Some(Verdict::Broken(Complaint { kind, text: text.to_owned() }))
+            let invariant = Invariant::ALL.into_iter().find(|invariant| invariant.word() == word)?;
+            Some(Verdict::Broken(Violation { invariant, text: text.to_owned() }))
         }
         _ => None,
     }
@@ -155,8 +156,8 @@ pub fn serve(beside: &std::path::Path) -> io::Result<()> {
     let verdict = judged.unwrap_or_else(|panic| {
         let what = panic.downcast_ref::<String>().cloned();
         let what = what.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-        Verdict::Broken(Complaint {
-            kind: Invariant::Panic,
+        Verdict::Broken(Violation {
+            invariant: Invariant::Panic,
             text: what.unwrap_or_default().replace('\n', " "),
         })
     });
@@ -164,7 +165,7 @@ pub fn serve(beside: &std::path::Path) -> io::Result<()> {
         Verdict::Fine(share) => println!("fine {share:.3}"),
         Verdict::Refused => println!("refused"),
         Verdict::Unfinished => println!("unfinished"),
-        Verdict::Broken(complaint) => println!("broken {}", complaint.to_string().replace('\n', " ")),
+        Verdict::Broken(violation) => println!("broken {}", violation.to_string().replace('\n', " ")),
     }
     Ok(())
 }

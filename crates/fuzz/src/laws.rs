@@ -6,7 +6,7 @@ use fairhaul_path::impair::LossRule;
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Span, Time};
 
-use crate::check::{Complaint, Invariant};
+use crate::violation::{Invariant, Violation};
 
 /// Sums of times are rounded.
 const ROUNDING: f64 = 1e-9;
@@ -14,19 +14,19 @@ const ROUNDING: f64 = 1e-9;
 const PATIENCE: Span = Span::from_s(20_000);
 
 /// The first invariant that the record violates.
-pub fn broken(scenario: &Scenario, record: &Record) -> Result<(), Complaint> {
+pub fn broken(scenario: &Scenario, record: &Record) -> Result<(), Violation> {
     flows(scenario, record)?;
     links(scenario, record)?;
     transfers(scenario, record)?;
     completion(scenario, record)
 }
 
-fn wanted(kind: Invariant, holds: bool, text: impl FnOnce() -> String) -> Result<(), Complaint> {
-    if holds { Ok(()) } else { Err(Complaint { kind, text: text() }) }
+fn wanted(invariant: Invariant, holds: bool, text: impl FnOnce() -> String) -> Result<(), Violation> {
+    if holds { Ok(()) } else { Err(Violation { invariant, text: text() }) }
 }
 
 /// Sent packets were received, were lost or are in flight, at the end of every bin.
-fn flows(scenario: &Scenario, record: &Record) -> Result<(), Complaint> {
+fn flows(scenario: &Scenario, record: &Record) -> Result<(), Violation> {
     let duplicates = scenario.links.iter().any(|link| link.impair.duplicate > 0.0);
     for (flow, rows) in scenario.flows.iter().zip(&record.flows) {
         let name = &flow.name;
@@ -108,7 +108,7 @@ fn shortest<'a>(scenario: &Scenario, hops: impl Iterator<Item = &'a Hop>) -> Spa
 }
 
 /// Packets that arrived at a link have left it, were dropped or are inside, at the end of every bin.
-fn links(scenario: &Scenario, record: &Record) -> Result<(), Complaint> {
+fn links(scenario: &Scenario, record: &Record) -> Result<(), Violation> {
     for (link, rows) in scenario.links.iter().zip(&record.links) {
         let name = &link.name;
         let mut sum = LinkRow::default();
@@ -151,7 +151,7 @@ fn links(scenario: &Scenario, record: &Record) -> Result<(), Complaint> {
 }
 
 /// The goodput of a flow is the payload of its transfers.
-fn transfers(scenario: &Scenario, record: &Record) -> Result<(), Complaint> {
+fn transfers(scenario: &Scenario, record: &Record) -> Result<(), Violation> {
     let mut carried = vec![0u64; scenario.flows.len()];
     let end = record.grid.end.as_secs();
     for row in &record.transfers {
@@ -171,7 +171,7 @@ fn transfers(scenario: &Scenario, record: &Record) -> Result<(), Complaint> {
 }
 
 /// Transfers of a fixed size complete if the path is intact for long enough.
-fn completion(scenario: &Scenario, record: &Record) -> Result<(), Complaint> {
+fn completion(scenario: &Scenario, record: &Record) -> Result<(), Violation> {
     let Some(sound) = sound_from(scenario) else { return Ok(()) };
     let work = scenario.flows.iter().map(|flow| match flow.traffic {
         Traffic::Sized(size) => size.0 as f64 / (flow.packet.0 - flow.headers().0) as f64 + 10.0,

@@ -1,9 +1,9 @@
 //! Random scenarios drawn from the reader's own tables of keys, the invariants that hold for every run, and the
 //! reduction of a scenario that violates one to a small file.
 //!
-//! `draw` makes a scenario as a tree (`doc`) that prints as TOML, so that every failure is a file; `damage` makes
-//! invalid files. `check` checks one text in this process; `judge` does so in a separate process, so that a run
-//! that never ends or takes all memory is a failure like others.
+//! `draw` makes a scenario as a tree (`doc`) that prints as TOML, so that every failure is a file;
+//! `damage` makes files that are none. `check` tests one text in this process; `judge` does so in a
+//! process of its own, so that a run that never ends or takes all memory is a failure like others.
 
 #![cfg(unix)]
 
@@ -16,3 +16,4 @@ mod keys;
 mod laws;
 pub mod shrink;
 mod value;
+pub mod violation;

@@ -7,9 +7,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use fairhaul_fuzz::check::{Complaint, Verdict};
+use fairhaul_fuzz::check::Verdict;
 use fairhaul_fuzz::doc::Keys;
 use fairhaul_fuzz::judge::{FigureProcess, Judge, serve};
+use fairhaul_fuzz::violation::Violation;
 use fairhaul_fuzz::{damage, draw, shrink};
 use fairhaul_units::{Chance, Span};
 
@@ -19,7 +20,7 @@ const USAGE: &str = "usage: fairhaul-fuzz run --kept DIR [--time 10m] [--seed N]
        fairhaul-fuzz judge DIR";
 /// One case in this number is damaged.
 const DAMAGED: u64 = 4;
-/// The number of failures of one kind that a run stores; more would show the same.
+/// Failures of one invariant that are kept of a run: the next would say the same.
 const MOST_OF_A_KIND: usize = 5;
 
 fn main() -> ExitCode {
@@ -91,11 +92,11 @@ fn time(text: &str) -> Result<Duration, String> {
 
 /// Writes scenarios to a folder.
 fn print(options: &Options) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("{}: {error}", options.out.display());
-    std::fs::create_dir_all(&options.out).map_err(failed)?;
+    let told = |error: std::io::Error| format!("{}: {error}", options.out.display());
+    std::fs::create_dir_all(&options.out).map_err(told)?;
     for number in 0..options.count {
         let keys = draw::accepted(options.seed, number, &options.kept);
-        std::fs::write(options.out.join(format!("{number}.toml")), keys.short()).map_err(failed)?;
+        std::fs::write(options.out.join(format!("{number}.toml")), keys.short()).map_err(told)?;
     }
     Ok(())
 }
@@ -106,9 +107,9 @@ fn again(options: &Options) -> Result<(), String> {
     let judge = options.judge()?;
     let keys = Keys::parse(&text)?;
     match judge.judge(&keys.short()) {
-        Verdict::Broken(complaint) => {
-            let (keys, complaint) = shrink::shrink(&judge, &keys, complaint);
-            println!("# {complaint}\n{}", keys.short());
+        Verdict::Broken(violation) => {
+            let (keys, violation) = shrink::shrink(&judge, &keys, violation);
+            println!("# {violation}\n{}", keys.short());
             Ok(())
         }
         other => Err(format!("nothing fails: {other:?}")),
@@ -124,7 +125,7 @@ struct Tally {
     unfinished: AtomicU64,
     /// The highest cost of a case as a share of its bound, thousandths.
     dearest: AtomicU64,
-    failures: Mutex<Vec<Complaint>>,
+    failures: Mutex<Vec<Violation>>,
 }
 
 /// Draws and checks until the time is over.
@@ -177,23 +178,23 @@ fn case(options: &Options, judge: &Judge, number: u64, tally: &Tally) {
     if number.is_multiple_of(DAMAGED) {
         let text = damage::damaged(&keys.long().0, &mut Chance::stream(options.seed, "damage", number));
         match judge.judge(&text) {
-            Verdict::Broken(complaint) => keep(options, number, &complaint, &text, tally),
+            Verdict::Broken(violation) => keep(options, number, &violation, &text, tally),
             verdict => count(&verdict, tally),
         }
         return;
     }
     match judge.judge(&keys.short()) {
-        Verdict::Broken(complaint) => {
+        Verdict::Broken(violation) => {
             let known = tally
                 .failures
                 .lock()
-                .map_or(0, |all| all.iter().filter(|one| one.kind == complaint.kind).count());
-            let (keys, complaint) = if known < MOST_OF_A_KIND {
-                shrink::shrink(judge, &keys, complaint)
+                .map_or(0, |all| all.iter().filter(|one| one.invariant == violation.invariant).count());
+            let (keys, violation) = if known < MOST_OF_A_KIND {
+                shrink::shrink(judge, &keys, violation)
             } else {
-                (keys, complaint)
+                (keys, violation)
             };
-            keep(options, number, &complaint, &keys.short(), tally);
+            keep(options, number, &violation, &keys.short(), tally);
         }
         verdict => count(&verdict, tally),
     }
@@ -213,17 +214,17 @@ fn count(verdict: &Verdict, tally: &Tally) {
 }
 
 /// Writes a failure into the folder of stored ones.
-fn keep(options: &Options, number: u64, complaint: &Complaint, text: &str, tally: &Tally) {
+fn keep(options: &Options, number: u64, violation: &Violation, text: &str, tally: &Tally) {
     let mut failures = tally.failures.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let known = failures.iter().filter(|one| one.kind == complaint.kind).count();
-    failures.push(complaint.clone());
-    println!("case {number} of seed {}: {complaint}", options.seed);
+    let known = failures.iter().filter(|one| one.invariant == violation.invariant).count();
+    failures.push(violation.clone());
+    println!("case {number} of seed {}: {violation}", options.seed);
     if known >= MOST_OF_A_KIND {
         return;
     }
-    let name = format!("{}-{}-{number}.toml", complaint.kind.word(), options.seed);
+    let name = format!("{}-{}-{number}.toml", violation.invariant.word(), options.seed);
     let path = options.kept.join(name);
-    match std::fs::write(&path, format!("# {complaint}\n{text}")) {
+    match std::fs::write(&path, format!("# {violation}\n{text}")) {
         Ok(()) => println!("  kept in {}", path.display()),
         Err(error) => println!("  not kept: {}: {error}\n{text}", path.display()),
     }

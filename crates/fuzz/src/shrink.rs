@@ -1,14 +1,15 @@
 //! Reduces a scenario that violates an invariant, as far as it still violates the same.
 
-use crate::check::{Complaint, Invariant, Verdict};
+use crate::check::Verdict;
 use crate::doc::{Item, Keys};
 use crate::judge::Judge;
+use crate::violation::{Invariant, Violation};
 
 /// The limit of other scenarios that are tried.
 const MOST_TRIES: usize = 400;
 
-/// The smallest scenario found that violates the same invariant, and its violation.
-pub fn shrink(judge: &Judge, start: &Keys, first: Complaint) -> (Keys, Complaint) {
+/// The smallest scenario found that breaks the same invariant, and what it does.
+pub fn shrink(judge: &Judge, start: &Keys, first: Violation) -> (Keys, Violation) {
     let mut search = Search { judge, what: what(&first), best: start.clone(), said: first, tries: 0 };
     while search.tries < MOST_TRIES && (search.drop_items() | search.simplify()) {}
     (search.best, search.said)
@@ -18,7 +19,7 @@ struct Search<'a> {
     judge: &'a Judge,
     what: (Invariant, String),
     best: Keys,
-    said: Complaint,
+    said: Violation,
     tries: usize,
 }
 
@@ -30,8 +31,8 @@ impl Search<'_> {
         }
         self.tries += 1;
         match self.judge.judge(&keys.short()) {
-            Verdict::Broken(complaint) if what(&complaint) == self.what => {
-                (self.best, self.said) = (keys, complaint);
+            Verdict::Broken(violation) if what(&violation) == self.what => {
+                (self.best, self.said) = (keys, violation);
                 true
             }
             _ => false,
@@ -74,10 +75,10 @@ impl Search<'_> {
     }
 }
 
-/// The subject of a complaint: the invariant, and the name of the figure if there is one.
-fn what(complaint: &Complaint) -> (Invariant, String) {
-    let figure = complaint.text.split(' ').next().filter(|_| complaint.kind == Invariant::Bounds);
-    (complaint.kind, figure.unwrap_or_default().to_owned())
+/// What a violation is about: the invariant, and of a figure its name.
+fn what(violation: &Violation) -> (Invariant, String) {
+    let figure = violation.text.split(' ').next().filter(|_| violation.invariant == Invariant::Bounds);
+    (violation.invariant, figure.unwrap_or_default().to_owned())
 }
 
 /// Simpler items, the simplest first.

@@ -1,4 +1,4 @@
-//! What has been accepted before a link and has not left, as far as its queue wants to know.
+//! The backlog of a link: packets that it has accepted and that have not left, counted as its queue needs them.
 
 use std::collections::VecDeque;
 

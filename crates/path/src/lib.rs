@@ -1,7 +1,7 @@
 //! Between hosts: links, queue disciplines, flow counters and impairments.
 //!
-//! Nothing here has a clock: a [`Link`] is driven by the `now` of its owner, the simulator
-//! in simulated time or a router with its host's clock.
+//! Nothing here has a clock: a [`Link`] is driven by the `now` of its owner, which is the simulator's time or the
+//! clock of the host on which a router runs.
 
 mod backlog;
 mod buffered_link;

@@ -1,9 +1,9 @@
 //! A link: a rate, a queue before it, and the way to the next node.
 //!
-//! The queue's fate is decided on arrival and the rate is constant, or changes at times known in
-//! advance (`schedule`), so the whole passage of a packet is arithmetic: it leaves at
-//! max(now, last departure) + size / rate and arrives after the delay. What is still queued is known from the departures that lie ahead. A caller that is
-//! late (a router on a busy host) therefore delays a delivery, but never changes the rate.
+//! The queue decides on arrival, and the rate is constant or changes at times known in advance (`schedule`), so the
+//! whole passage of a packet is arithmetic: it leaves at max(now, last departure) + size / rate and arrives after
+//! the delay. What is still queued is known from the departures that lie ahead. A caller that is late (a router on
+//! a busy host) therefore delays a delivery, but never changes the rate.
 
 use fairhaul_units::{Bytes, Ecn, Rate, Span, Time};
 

@@ -1,4 +1,4 @@
-//! One direction of a link, by when its queue decides to drop or mark: on arrival, or at departure.
+//! One direction of a link, in one of two forms: its queue decides to drop or mark on arrival, or at departure.
 
 use std::num::NonZeroU8;
 

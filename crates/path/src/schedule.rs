@@ -1,7 +1,7 @@
-//! A link that changes while a run lasts: its rate, its delay, what it loses.
+//! A link whose rate, delay or loss changes during a run.
 //!
-//! What changes when is known in advance, so the passage of a packet stays arithmetic: its last bit
-//! leaves when the rate, summed over time from its first, has reached its size.
+//! The changes are known in advance, so the passage of a packet stays arithmetic: its last bit leaves when the
+//! rate, summed over time from its first bit, has reached its size.
 
 use std::sync::Arc;
 

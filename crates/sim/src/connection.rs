@@ -1,4 +1,4 @@
-//! One connection: both ends, its own wires, and its packets that wait for events where flows meet.
+//! One connection: both ends, its own access links, and its packets that wait for events where flows meet.
 
 use fairhaul_cc::Builtin;
 use fairhaul_experiment::{

@@ -1,7 +1,7 @@
-//! Virtual time: a packet-level simulator of TCP over the links of `path`.
+//! A packet-level simulator of TCP over the links of `path`.
 //!
-//! [`run`] is the way in. `tcp` holds the two ends of a connection; it is public so
-//! that another engine can be compared with this one.
+//! [`run`] is the entry point. `tcp` holds the two ends of a connection; it is public so that another engine can be
+//! compared with this one.
 
 mod connection;
 mod control;

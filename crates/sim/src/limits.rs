@@ -1,9 +1,8 @@
 //! The limits of a run: it ends early where it is asked to stop, or where its outstanding packets take more memory
 //! than they may.
 //!
-//! Memory grows with the packets that senders send. It is counted seldom: only when so many packets have been sent
-//! since the last count that it could be too much. One event may send many packets, so the limits are also checked
-//! within an event.
+//! Memory grows with the packets that senders send. It is counted only when enough packets have been sent since the
+//! last count to exceed the limit. One event may send many packets, so the limits are also checked within an event.
 
 use crate::control::Control;
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from fairhaul import _core
 from fairhaul.comparison.answer import answer
-from fairhaul.comparison.figures import HARM, rows
+from fairhaul.comparison.numbers import HARM, rows
 from fairhaul.comparison.plan import MOST_PACKETS, Done, run_cases
 from fairhaul.comparison.question import Question, read_question
 from fairhaul.renamed import renamed

@@ -13,10 +13,9 @@ from fairhaul.measures import Series, varies
 from fairhaul.record import Record
 from fairhaul.report import Figure, charts, gauges
 from fairhaul.report.bins import Bins, level, points, rate, tidy, whole_run
-from fairhaul.report.charts import Lane, Look, Span
+from fairhaul.report.charts import Curve, Lane, Look, Scale, Span, curves, dots
+from fairhaul.report.charts.vega import Row, Spec
 from fairhaul.report.look import colour, dash
-from fairhaul.report.plots import Curve, Scale, curves, dots
-from fairhaul.report.vega import Row, Spec
 from fairhaul.report.words import mean, milliseconds
 
 # More lines than this cannot be told apart.

@@ -60,7 +60,7 @@ pub(super) struct RareEvents {
 pub(super) struct Change {
     /// Sum of each step times its time since the start of the bin, ps.
     pub(super) moment: i128,
-    /// How far they lead, but for what [`step`](Change::step) has put elsewhere.
+    /// Sum of the steps, without the sums that [`step`](Change::step) has returned.
     pub(super) sum: i64,
 }
 
@@ -75,7 +75,7 @@ impl Change {
         let before = self.sum;
         let sum = before.checked_add(by);
         self.sum = sum.unwrap_or(by);
-        if sum.is_none() { Some(before) } else { None }
+        sum.is_none().then_some(before)
     }
 
     /// Whether the level stands throughout.

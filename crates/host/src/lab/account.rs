@@ -23,8 +23,12 @@ impl Account {
         let begins = segment.sequence.wrapping_add(u32::from(segment.opens));
         let end = begins.wrapping_add(payload);
         let (sent, _) = self.ends.get_or_insert((begins, begins));
-        let again = payload > 0 && reaches(*sent, end);
-        if !again && reaches(end, *sent) {
+        // What follows the end of the connection has its number, but no payload.
+        if payload == 0 {
+            return false;
+        }
+        let again = reaches(*sent, end);
+        if !again {
             *sent = end;
         }
         again
@@ -65,6 +69,9 @@ mod tests {
         assert_eq!(account.acknowledges(first.wrapping_add(2001)), 2000);
         assert_eq!(account.acknowledges(first.wrapping_add(1001)), 0);
         // The end of the connection has a number, and is no payload.
+        assert_eq!(account.acknowledges(first.wrapping_add(2002)), 0);
+        // Nor is it once the sender has acknowledged the end of the other direction, and the receiver repeats its own.
+        assert!(!account.sends(&segment(first.wrapping_add(2002), false), 0));
         assert_eq!(account.acknowledges(first.wrapping_add(2002)), 0);
         assert_eq!(account.in_order, 2000);
     }

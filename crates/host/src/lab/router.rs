@@ -27,7 +27,7 @@ use crate::sys;
 pub const TICK: Span = Span::from_us(100);
 const HALF: Span = Span::from_us(50);
 /// Higher than the default of other real-time threads.
-const PRIORITY: libc::c_int = 10;
+pub const PRIORITY: libc::c_int = 10;
 /// Packets read from one host in a tick, at most: 10 Gbit/s of packets of 1500 B would be 83.
 const MOST_READ: usize = 1000;
 /// The largest packet that a device hands over.

@@ -15,8 +15,9 @@ use nix::sys::socket::{MsgFlags, getsockopt, recv, send, setsockopt, shutdown, s
 
 use super::clock::Clock;
 use super::info::Info;
-use super::router::Running;
+use super::router::{self, Running};
 use super::socket::{self, SocketOptions};
+use crate::sys;
 
 /// Between two polls of the senders.
 pub const POLL_INTERVAL: Span = Span::from_ms(10);
@@ -162,6 +163,10 @@ impl TrafficRunner<'_> {
             self.clock.sleep_until(Time::ZERO + (transfer.start - (Time::ZERO + LEAD)));
         }
         let run = move || {
+            // A thread that waits for a processor empties its socket's buffer, as if its host were slow. It takes
+            // precedence over other work of the machine, but not over the router; the thread of its receiver
+            // inherits that. Where this is refused, the router has its own warning.
+            let _ = sys::set_real_time(router::PRIORITY - 1);
             let result = self.run_transfer(scope, transfer);
             self.results.lock().expect("no thread panics while it holds this").push(result);
         };

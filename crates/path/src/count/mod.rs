@@ -1,7 +1,7 @@
 //! Flow counters: how many flows send over a link, estimated from its packets one by one, and their list.
 //!
-//! A counter is shown each packet that it is to count and answers at any time. Which packets those
-//! are is its owner's affair: for flows, data packets of one direction.
+//! A counter is shown each packet that it is to count and answers at any time. Its owner decides which packets
+//! those are: to count flows, the data packets of one direction.
 
 mod exact;
 mod nred;

@@ -1,7 +1,8 @@
 //! The bins of NRED [NRED], as described in [XCP-TCP, 4.1]: a Bloom filter that counts.
 //!
-//! Levels of one-bit bins, each with a hash of its own. A packet sets its bin in every level; where one of
-//! them was not set, its flow is new. After an interval all bins are cleared and the count stands.
+//! Levels of one-bit bins, each with a hash of its own. A packet sets its bin in every level; if one of them was
+//! not set, its flow is new. After an interval all bins are cleared, and the count of that interval is the
+//! estimate.
 
 use fairhaul_units::{Chance, Kind, Parameter, Settings, Span, Time, mix};
 

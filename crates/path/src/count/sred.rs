@@ -1,9 +1,9 @@
-//! The zombie list of SRED [SRED], as the XCP-TCP router uses it [XCP-TCP, 4.1], with what such a
-//! router has to mend.
+//! The zombie list of SRED [SRED], as the XCP-TCP router uses it [XCP-TCP, 4.1], with the corrections that such a
+//! router needs.
 //!
-//! A list of flows that sent lately. A packet is compared with one entry at random; where they are of one
-//! flow that is a hit, else the entry may be overwritten. Flows that send equally hit with
-//! probability 1/N, so the inverse of the share of hits counts them.
+//! A list of flows that sent recently. A packet is compared with one entry at random; if both are of the same flow,
+//! that is a hit, otherwise the entry may be overwritten. Flows that send equally hit with probability 1/N, so the
+//! inverse of the share of hits counts them.
 
 use fairhaul_units::{Chance, Kind, Parameter, Settings, Span, Time};
 

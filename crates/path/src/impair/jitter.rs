@@ -1,4 +1,4 @@
-//! Jitter behind the queue: every packet is a random time longer on its way.
+//! Jitter behind the queue: every packet is delayed by an additional random time.
 //!
 //! Where the order is kept, a packet that would overtake arrives with the one before it.
 

@@ -1,8 +1,8 @@
-//! A policer before the queue: a bucket of tokens that fills at a rate; a data packet that finds too
-//! few tokens is dropped.
+//! A policer before the queue: a token bucket that fills at a given rate; a data packet that finds too few tokens
+//! is dropped.
 //!
-//! Tokens are counted in bits times 10^12, so that what flows in during a picosecond is a whole
-//! number and nothing is rounded.
+//! Tokens are counted in bits times 10^12, so that what flows in during a picosecond is a whole number and nothing
+//! is rounded.
 
 use fairhaul_units::{Bytes, Rate, Time};
 

@@ -1,4 +1,4 @@
-//! The queues by name: what each is, its parameters, and the discipline that a link has before it.
+//! The catalogue of queue disciplines: the name, description and parameters of each, and how a link gets it.
 
 use fairhaul_units::{Bytes, Chance, Parameter, Rate, Settings, Span, Time};
 

@@ -1,5 +1,5 @@
-//! CoDel [RFC 8289]: when the delay has stood above a target for an interval, packets go at departure,
-//! one after an interval, the next after 1/sqrt(2) of it, and so on until the delay comes down.
+//! CoDel [RFC 8289]: once the queueing delay has been above a target for an interval, packets are dropped at
+//! departure: one after an interval, the next after 1/sqrt(2) of it, and so on until the delay falls.
 
 use std::collections::VecDeque;
 

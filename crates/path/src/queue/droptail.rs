@@ -1,8 +1,8 @@
-//! DropTail: first in, first out, and what finds the queue full is dropped; what finds it at its
-//! mark is marked, where the sender understands marks [RFC 3168].
+//! DropTail: first in, first out. A packet that finds the queue full is dropped; one that finds it at its marking
+//! threshold is marked, if the sender understands marks [RFC 3168].
 //!
-//! The packet being sent still counts as in the queue, as on a router whose buffer holds it until
-//! its last bit has left.
+//! The packet being sent still counts as in the queue, as on a router whose buffer holds it until its last bit has
+//! left.
 
 use fairhaul_units::{Bytes, Ecn};
 

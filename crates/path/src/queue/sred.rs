@@ -1,7 +1,7 @@
 //! Stabilized RED [SRED]: drops, or marks, by how full the queue is and by how many flows there are.
 //!
-//! A zombie list (`count/sred.rs`) tells the number of flows. Up to 256 of them the probability grows with
-//! their square, as the windows of as many TCP flows want; no average of the queue is kept.
+//! A zombie list (`count/sred.rs`) estimates the number of flows. Up to 256 of them the probability grows with the
+//! square of their number, because the windows of that many TCP flows require it; no average of the queue is kept.
 
 use fairhaul_units::{Bytes, Chance, Ecn, Kind, Parameter, Settings, Span, Time};
 

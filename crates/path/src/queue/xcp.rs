@@ -1,5 +1,5 @@
-//! XCP, the router [XCP-SPEC]: first in, first out, and in each packet of a sender that asks, what
-//! remains of its wish.
+//! The XCP router [XCP-SPEC]: first in, first out. A sender asks in each packet for a change of its rate, and the
+//! router reduces that to what the link allows.
 
 mod allocator;
 mod cloud;

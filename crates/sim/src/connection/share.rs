@@ -1,9 +1,9 @@
 //! One transfer over several connections: each takes the next packet of it when its window has room.
 //!
-//! So the transfer is over when whichever carries the last packet has brought it over; with a part
-//! for each, cut beforehand, it would wait for the slowest while the others are idle. What is left
-//! is in one place for all. Each sender is shown it as though all were its own, and so it knows its
-//! last packet, and the end, as any sender does.
+//! The transfer is complete when its last packet has arrived, whichever connection carries that. If each connection
+//! had a fixed part instead, the transfer would wait for the slowest one while the others are idle. All connections
+//! take from one shared remainder. Each sender is shown it as though it were all its own, so it knows its last
+//! packet, and the end of the transfer, as any sender does.
 
 use fairhaul_experiment::{Flow, Transfer};
 use fairhaul_units::{Data, Time};

@@ -1,5 +1,5 @@
-//! What lies between two XCP routers and knows nothing of XCP [XCP-I]: the second of them stands in for
-//! it with a virtual router, whose capacity and queue it must guess from what comes through.
+//! The routers between two XCP routers that do not understand XCP [XCP-I]: the second XCP router represents them by
+//! a virtual router, whose capacity and queue it estimates from the traffic that arrives.
 
 use fairhaul_units::{CongestionHeader, Span, TICK, Time, tick};
 

@@ -1,8 +1,8 @@
-//! The fairness mechanism of [XCP-TCP]: a router of XCP that drops as much of TCP as leaves XCP its share.
+//! The fairness mechanism of [XCP-TCP]: an XCP router that drops just enough TCP packets to leave XCP its share.
 //!
-//! It counts the flows that ask routers, N, and those that do not, M. While the link is full and the
-//! latter send more than C M / (N + M), their packets are dropped with a probability that grows slowly;
-//! it shrinks while they send less. XCP takes what is left by its own rules.
+//! It counts the flows that ask routers for a rate, N, and those that do not, M. While the link is full and the
+//! latter send more than C M / (N + M), their packets are dropped with a probability that grows slowly; it shrinks
+//! while they send less. XCP takes what is left by its own rules.
 
 use fairhaul_units::{Chance, Settings, Span, Time};
 

@@ -1,55 +1,22 @@
-"""The kinds of chart in a report, without knowing what a run is.
-
-Each function gives a Vega-Lite specification. Lines are labelled where they end; only where that
-says too little is there a legend in the caption. Layers named `hover…` answer the pointer.
-"""
+"""Charts over the time of a run: lanes, lines and strips."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fairhaul.report.vega import Row, Spec, column, layers, mark, vertical, words
-
-WIDTH = 740
-LABEL_GAP = 15
-TIME = "Time (s)"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Look:
-    """What a line is called and how it is drawn."""
-
-    label: str
-    colour: str
-    dash: Sequence[int] = (1, 0)
-    thin: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Span:
-    """The time of a run, and how much of it is warm-up, seconds."""
-
-    end_s: float
-    warmup_s: float
-
-    def axis(self, *, shown: bool = True) -> Spec:
-        """Give the axis of time."""
-        axis = {"tickCount": 8, "labels": shown, "ticks": shown, "title": TIME if shown else None}
-        return column("t:Q", axis=axis, scale={"domain": [0, self.end_s], "nice": False})
-
-    def shade(self, *, labelled: bool) -> list[Spec]:
-        """Shade the warm-up; nothing where there is none."""
-        if self.warmup_s <= 0:
-            return []
-        ends = {"x": column("from:Q"), "x2": {"field": "t"}}
-        found = [mark("rect", ends, [{"from": 0, "t": self.warmup_s}], color="var(--shade)")]
-        if labelled:
-            place = {"x": column("t:Q"), "text": column("word:N")}
-            rows = [{"t": self.warmup_s, "word": "measured from here"}]
-            look: Spec = {"align": "left", "dx": 5, "y": 8, "fontSize": 11, "color": "var(--quiet)"}
-            found.append(mark("text", place, rows, **look))
-        return found
+from fairhaul.report.charts.parts import (
+    INK,
+    WIDTH,
+    Look,
+    Span,
+    head,
+    hover,
+    labels,
+    tip,
+    tips_of,
+)
+from fairhaul.report.charts.vega import Row, Spec, column, layers, mark, vertical
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,30 +74,13 @@ def _lane(lane: Lane, span: Span, unit: str, number: int, last: int, height: int
     if lane.limit is not None:
         parts += _limit(*lane.limit)
     tips = [
-        _tip("t:Q", "time (s)", ".4~g"),
-        _tip("mean:Q", "mean"),
-        _tip("low:Q", "smallest"),
-        _tip("high:Q", "largest"),
+        tip("t:Q", "time (s)", ".4~g"),
+        tip("mean:Q", "mean"),
+        tip("low:Q", "smallest"),
+        tip("high:Q", "largest"),
     ]
     parts.append(hover(x, tips, number))
     return layers(parts, WIDTH, height, lane.rows)
-
-
-def _tip(of: str, title: str, form: str = ",.4~g") -> Spec:
-    return column(of, title=title, format=form)
-
-
-def head(text: str, colour: str, *, bold: bool = False, right: bool = False) -> Spec:
-    """Write above a lane, at its left or its right end."""
-    return words(
-        text,
-        {"x": {"value": "width" if right else 0}},
-        align="right" if right else "left",
-        baseline="bottom",
-        y=-5,
-        color=colour,
-        fontWeight="bold" if bold else "normal",
-    )
 
 
 def _limit(value: float, label: str) -> list[Spec]:
@@ -142,18 +92,6 @@ def _limit(value: float, label: str) -> list[Spec]:
         mark("rule", {"y": y}, rows, color="var(--soft)", strokeDash=[4, 3]),
         mark("text", place, rows, color="var(--soft)", **look),
     ]
-
-
-def hover(x: Spec, tips: Sequence[Spec], number: int = 0) -> Spec:
-    """Give the line that follows the pointer, with the numbers where it stands."""
-    name = f"hover{number}"
-    shown = {"condition": {"param": name, "value": 0.7, "empty": False}, "value": 0}
-    rule = mark("rule", {"x": x, "opacity": shown, "tooltip": list(tips)}, color="var(--quiet)")
-    nearest = {
-        **{"type": "point", "on": "pointerover", "clear": "pointerout"},
-        **{"nearest": True, "encodings": ["x"]},
-    }
-    return {"name": f"{name}_line", "params": [{"name": name, "select": nearest}], **rule}
 
 
 def lines(looks: Sequence[Look], rows: Sequence[Row], span: Span, unit: str, top: float) -> Spec:
@@ -174,12 +112,6 @@ def lines(looks: Sequence[Look], rows: Sequence[Row], span: Span, unit: str, top
     return layers(drawn, WIDTH, height, rows)
 
 
-def tips_of(looks: Sequence[Look]) -> list[Spec]:
-    """Give tooltips with the time, and the value of each of `looks` at that time."""
-    each = [_tip(f"v{i}:Q", look.label) for i, look in enumerate(looks)]
-    return [_tip("t:Q", "time (s)", ".4~g"), *each]
-
-
 def strip(looks: Sequence[Look], rows: Sequence[Row], span: Span) -> Spec:
     """Draw a tick at `t` in the row of each label `of`; `timeout` says which kind it is."""
     names = [look.label for look in looks]
@@ -194,7 +126,7 @@ def strip(looks: Sequence[Look], rows: Sequence[Row], span: Span) -> Spec:
         "color": column("of:N", scale=colours, legend=None),
         "tooltip": [
             column("of:N", title="flow"),
-            _tip("t:Q", "time (s)", ".4~g"),
+            tip("t:Q", "time (s)", ".4~g"),
             column("what:N", title="what"),
         ],
     }
@@ -207,22 +139,42 @@ def strip(looks: Sequence[Look], rows: Sequence[Row], span: Span) -> Spec:
     return layers(parts, WIDTH, max(26 * len(names), 52), rows)
 
 
-def labels(looks: Sequence[Look], at: Sequence[float], height: int) -> list[Spec]:
-    """Write the names of lines behind their ends, moved apart where they would overlap."""
-    place = {"x": {"value": "width"}}
-    return [
-        words(look.label, place, align="left", dx=8, y=y, color=look.colour, fontWeight="bold")
-        for look, y in zip(looks, apart(at, LABEL_GAP, height), strict=True)
+def threads(
+    looks: Sequence[Look], lanes: Mapping[str, Sequence[Row]], span: Span, unit: str
+) -> Spec:
+    """Draw lines over time, of each row `t` and `v0`, `v1` …, in a lane for each label.
+
+    A lane whose rows have fewer values has fewer lines.
+    """
+    top = 1.04 * max(
+        value for rows in lanes.values() for row in rows for key, value in row.items() if key != "t"
+    )
+    last = len(lanes) - 1
+    drawn = [
+        _thread(looks, label, rows, span, (top, unit, number, last))
+        for number, (label, rows) in enumerate(lanes.items())
     ]
+    return vertical(drawn, spacing=26)
 
 
-def apart(at: Sequence[float], gap: float, end: float) -> list[float]:
-    """Move places in [0, `end`] until two neighbours are `gap` apart, in their order."""
-    order = sorted(range(len(at)), key=lambda i: at[i])
-    found = [min(max(at[i], 0.0), end) for i in order]
-    for i in range(1, len(found)):
-        found[i] = max(found[i], found[i - 1] + gap)
-    limit = max(end, gap * (len(found) - 1))
-    for i in reversed(range(len(found))):
-        found[i] = min(found[i], limit - gap * (len(found) - 1 - i))
-    return [found[order.index(i)] for i in range(len(at))]
+def _thread(
+    looks: Sequence[Look],
+    label: str,
+    rows: Sequence[Row],
+    span: Span,
+    lane: tuple[float, str, int, int],
+) -> Spec:
+    top, unit, number, last = lane
+    looks = looks[: len(rows[0]) - 1]
+    height = 104
+    x = span.axis(shown=number == last)
+    axis = {"tickCount": 4, "title": unit if number == last // 2 else None, "format": "~s"}
+    scale = {"domain": [0, top], "nice": False}
+    parts = [*span.shade(labelled=number == 0), head(label, INK, bold=True)]
+    for i, look in enumerate(looks):
+        place = {"x": x, "y": column(f"v{i}:Q", axis=axis, scale=scale)}
+        parts.append(mark("line", place, color=look.colour, strokeWidth=1.6))
+    at = [height * (1 - float(rows[-1][f"v{i}"]) / top) for i in range(len(looks))]
+    parts += labels(looks, at, height)
+    parts.append(hover(x, tips_of(looks), number))
+    return layers(parts, WIDTH, height, rows)

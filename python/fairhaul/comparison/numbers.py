@@ -1,4 +1,4 @@
-"""The figures of a comparison, computed from the figures of its runs."""
+"""The numbers of a comparison, computed from the figures of its runs."""
 
 from __future__ import annotations
 

@@ -1,0 +1,45 @@
+"""The kinds of chart in a report, without knowing what a run is; a new kind goes here.
+
+    over_time    lanes, lines, strips and threads over the time of a run
+    curve        lines with bands over any quantity
+    estimates    bars, dots and panels: means with their intervals, by case
+
+Each function gives a Vega-Lite specification. Lines are labelled where they end; only where that
+says too little does the caption explain them. Layers named `hover…` answer the pointer.
+"""
+
+from fairhaul.report.charts.axes import Scale, ends, powers, ticks
+from fairhaul.report.charts.curve import Curve, band, beside, curves, line
+from fairhaul.report.charts.estimates import Panel, bars, dots, panels
+from fairhaul.report.charts.over_time import Lane, lanes, lines, strip, threads
+from fairhaul.report.charts.parts import INK, TIME, WIDTH, Look, Span, apart, head, hover, labels
+
+__all__ = [
+    "INK",
+    "TIME",
+    "WIDTH",
+    "Curve",
+    "Lane",
+    "Look",
+    "Panel",
+    "Scale",
+    "Span",
+    "apart",
+    "band",
+    "bars",
+    "beside",
+    "curves",
+    "dots",
+    "ends",
+    "head",
+    "hover",
+    "labels",
+    "lanes",
+    "line",
+    "lines",
+    "panels",
+    "powers",
+    "strip",
+    "threads",
+    "ticks",
+]
