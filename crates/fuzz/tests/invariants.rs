@@ -1,4 +1,5 @@
-//! The invariants hold for some random scenarios, for some damaged ones, and for every file that once broke it.
+//! What must hold for every scenario holds for some that are drawn, for some that are damaged, and
+//! for every file that once broke it.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +9,7 @@ use fairhaul_fuzz::judge::Judge;
 use fairhaul_fuzz::{damage, draw};
 use fairhaul_units::Chance;
 
-/// The number of cases that are checked each time; `make fuzz` checks others, for any duration.
+/// So many cases are judged each time; `make fuzz` judges others, for as long as one likes.
 const SEED: u64 = 20;
 const CASES: u64 = 100;
 const DAMAGED: u64 = 120;
@@ -23,7 +24,7 @@ fn judge() -> Judge {
     Judge { program: env!("CARGO_BIN_EXE_fairhaul-fuzz").into(), beside: kept(), figures: None }
 }
 
-/// Checks each case once, on all processors; returns the violations, and the number of refused cases.
+/// Has as many judge as there are processors, each case once: what is broken, and how many were refused.
 fn all(count: u64, text: impl Fn(u64) -> String + Sync) -> (Vec<String>, u64) {
     let (next, refused) = (AtomicU64::new(0), AtomicU64::new(0));
     let work = || {
@@ -90,7 +91,7 @@ fn drawing_meets_every_controller_queue_counter_and_traffic() {
     let others =
         [fairhaul_experiment::queues(), fairhaul_experiment::counters(), fairhaul_experiment::traffics()];
     let words = controllers.chain(others.iter().flatten().map(|word| word.name));
-    // `sized` is often written as a size alone, and plain traffic is the default.
+    // `sized` is a size alone as often as not, and plain traffic is what is left out.
     let missing: Vec<&str> = words.filter(|word| !named(word)).collect();
     assert!(missing.is_empty(), "{missing:?} are never drawn");
 }
