@@ -23,8 +23,7 @@ pub use read::{Mistake, Mistakes, Study, Variant, check_trace, printable, read};
 pub use receiver_clock::ReceiverClock;
 pub use record::{EventRow, FlowRow, Grid, LinkRow, PacketRow, PacketWhat, Record, TransferRow, grid};
 pub use scenario::{
-    Flow, Hold, Hop, LinkSpec, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Sockbuf, Start, Traffic,
-    WebPages,
+    Flow, Hold, Hop, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Sockbuf, Start, Traffic, WebPages,
 };
 pub use source::Source;
 

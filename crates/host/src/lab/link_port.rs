@@ -1,9 +1,9 @@
 //! The port of a link: its queue, its loss and its impairments, as in the simulator.
 
-use fairhaul_experiment::{CarriedPayload, Ledger, LinkSpec};
+use fairhaul_experiment::{CarriedPayload, Ledger};
 use fairhaul_path::impair::{Impaired, Loss};
 use fairhaul_path::queue::{Packet, Queued};
-use fairhaul_path::{Departure, LinkModel, LinkOutcome, LinkRate};
+use fairhaul_path::{Departure, LinkModel, LinkOutcome, LinkRate, LinkSpec};
 use fairhaul_units::{Chance, CongestionHeader, Ecn, Span, Time};
 
 /// A packet at a link: the fields that queues and losses read, and its slot in the network.
