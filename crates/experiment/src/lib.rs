@@ -16,7 +16,7 @@ mod source;
 
 pub use describe::describe;
 pub use estimate::CostEstimate;
-pub use ledger::{CarriedPayload, Ledger, NO_WINDOW, RecordedWindow};
+pub use ledger::{Ledger, NO_WINDOW, RecordedWindow};
 pub use listing::{Gauge, Key, Word, controllers, counters, page, queues, recoveries, schema, traffics};
 pub use plan::{Transfer, plan, plan_while};
 pub use read::{Mistake, Mistakes, Study, Variant, check_trace, printable, read};

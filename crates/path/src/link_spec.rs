@@ -3,8 +3,7 @@
 use fairhaul_units::{Chance, Rate, Span, Time};
 
 use crate::impair::{Impaired, Impairments, Loss, LossRule};
-use crate::link_model::LinkModel;
-use crate::queue::{Capacity, Packet, QueueChoice, Site};
+use crate::queue::{Capacity, QueueChoice};
 use crate::schedule::{LinkRate, Schedule, WORK_PER_BYTE};
 
 /// One direction of a named link.
@@ -36,27 +35,20 @@ impl LinkSpec {
         self.impair.disorders() || self.schedule.disorders(self.delay)
     }
 
-    /// The link itself, whose queue owns `chance`.
-    pub fn model<T: Packet>(&self, chance: Chance) -> LinkModel<T> {
-        let site = Site { rate: self.rate, delay: self.delay, capacity: self.capacity, mark: self.mark };
-        let queue = self.queue.build(&site, chance);
-        LinkModel::new(self.rate, self.delay, self.capacity, queue, &self.schedule)
-    }
-
     /// What it does to packets beside carrying and losing them, with a stream for each purpose; most do nothing.
-    pub fn impaired(&self, stream: impl Fn(&str) -> Chance) -> Option<Impaired> {
+    pub(crate) fn impaired(&self, stream: impl Fn(&str) -> Chance) -> Option<Impaired> {
         (!self.impair.is_none()).then(|| Impaired::new(&self.impair, stream))
     }
 
     /// What loses data packets behind its queue, now or later, which owns `chance`.
-    pub fn loss(&self, chance: Chance) -> Option<Loss> {
+    pub(crate) fn loss(&self, chance: Chance) -> Option<Loss> {
         let changes = &self.schedule.losses;
         let rule = self.loss.clone().or_else(|| (!changes.is_empty()).then_some(LossRule::Probability(0.0)));
         rule.map(|rule| Loss::new(rule, chance).with_changes(changes))
     }
 
     /// What it can send over time.
-    pub fn link_rate(&self) -> LinkRate {
+    pub(crate) fn link_rate(&self) -> LinkRate {
         LinkRate::new(self.rate, &self.schedule)
     }
 

@@ -10,7 +10,7 @@ mod sred;
 mod xcp;
 mod xcp_tcp;
 
-use fairhaul_units::{Bytes, CongestionHeader, Ecn, Span, Time};
+use fairhaul_units::{Bytes, Ecn, Span, Time};
 
 pub use catalogue::{
     Built, DepartureRule, Discipline, Gauge, QueueChoice, QueueEntry, Refusal, Site, entries, entry,
@@ -23,18 +23,6 @@ pub use red::Red;
 pub use sred::Sred;
 pub use xcp::{Xcp, XcpRule, XcpTcpRule};
 pub use xcp_tcp::XcpTcp;
-
-/// What a queue reads of a packet that waits in it, or writes to it, beside its size.
-pub trait Packet {
-    /// Its congestion header, where it is of a sender that asks routers.
-    fn congestion(&self) -> Option<&CongestionHeader>;
-
-    /// Whether it carries data: it is no acknowledgement, and opens no connection.
-    fn carries_data(&self) -> bool;
-
-    /// The same header, to be answered.
-    fn congestion_mut(&mut self) -> Option<&mut CongestionHeader>;
-}
 
 /// What a discipline that decides on arrival does with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
