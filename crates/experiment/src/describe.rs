@@ -7,13 +7,13 @@ use std::fmt::Write;
 
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::Capacity;
-use fairhaul_path::{Rates, Schedule};
+use fairhaul_path::{LinkSpec, Rates, Schedule};
 use fairhaul_units::{Bytes, HEADER, Kind, Settings, Span};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Flow, Hold, Hop, LinkSpec, ReceiverClock, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Sockbuf,
-    Start, Traffic,
+    Flow, Hold, Hop, ReceiverClock, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Sockbuf, Start,
+    Traffic,
 };
 
 /// `scenario` as JSON, in one line.

@@ -4,6 +4,7 @@
 //! change, and `packets` is what the links let through at most. The engine watches what is
 //! outstanding while it runs.
 
+use fairhaul_path::LinkSpec;
 use fairhaul_units::{Bytes, Time};
 
 use crate::plan::expected;
@@ -64,7 +65,7 @@ impl CostEstimate {
 /// slows down.
 fn sent(scenario: &Scenario) -> f64 {
     let end = Time::ZERO + scenario.duration;
-    let room = |link: &crate::LinkSpec| link.offers(Time::ZERO, end);
+    let room = |link: &LinkSpec| link.offers(Time::ZERO, end);
     let mut left: Vec<f64> = scenario.links.iter().map(room).collect();
     let mut packets = 0.0;
     for (flow, bottleneck) in scenario.flows.iter().zip(scenario.bottlenecks()) {

@@ -14,6 +14,7 @@ mod link_book;
 use crate::{EventRow, Grid, Record, TransferRow};
 use binned_series::BinnedSeries;
 use fairhaul_cc::Window;
+use fairhaul_path::{Departure, LinkLedger, LinkPacket, LinkRate};
 use fairhaul_units::{Span, Time, real};
 use flow_book::{FlowBook, RareEvents, close_flow, in_units};
 use link_book::{LinkBook, close_link};
@@ -47,15 +48,6 @@ impl Default for RecordedWindow {
     fn default() -> RecordedWindow {
         RecordedWindow::new(NO_WINDOW)
     }
-}
-
-/// Payload of a packet of a flow, bytes, which the link sends on whose account it is kept.
-#[derive(Clone, Copy, Debug)]
-pub struct CarriedPayload {
-    /// The flow's index.
-    pub flow: u32,
-    /// How much.
-    pub payload: u32,
 }
 
 /// The books of all flows and links; see the module.
@@ -103,13 +95,6 @@ impl Ledger {
     /// The end of the run: what happens at or after it is not counted.
     pub fn end(&self) -> Time {
         self.grid.end
-    }
-
-    /// Where the queue of a link tells what its gauges show at `now`, the start of a bin, and when that of the next is.
-    pub fn gauges(&mut self, link: u32, now: Time) -> (&mut Vec<f64>, Time) {
-        let next = self.grid.start(self.grid.bin(now) + 1);
-        let next = if next < self.grid.end { next } else { Time::NEVER };
-        (&mut self.gauges[link as usize], next)
     }
 
     /// A data packet leaves its sender.
@@ -200,132 +185,6 @@ impl Ledger {
         self.events.push(EventRow { t_s: now.as_secs(), kind, flow, value });
     }
 
-    /// A packet is offered to a link, which refuses it.
-    pub fn refused(&mut self, link: u32, now: Time) {
-        if let Some(cell) = self.links[link as usize].arriving.at(&self.grid, now) {
-            cell.refused += 1;
-        }
-    }
-
-    /// A packet of `size` is offered to a link, and taken into its queue.
-    #[inline(always)]
-    pub fn enqueued(&mut self, link: u32, size: u32, now: Time) {
-        let series = &mut self.links[link as usize].arriving;
-        if series.at(&self.grid, now).is_some() {
-            let after = now - series.from;
-            series.open.packets.step(1, after);
-            series.open.bytes.step(size, after);
-        }
-    }
-
-    /// The last bit of a packet of `size` leaves a link's queue at `departs`; it was on its way out for
-    /// the last `on_wire`.
-    #[inline(always)]
-    pub fn departed(&mut self, link: u32, size: u32, departs: Time, on_wire: Span) {
-        self.departed_with(link, size, None, departs, on_wire, |_, _| 0);
-    }
-
-    /// The same of a packet that may be one of the flow on whose account the link is, with that much payload;
-    /// `work`: what the link can do between two times.
-    #[inline(always)]
-    pub fn departed_with(
-        &mut self,
-        link: u32,
-        size: u32,
-        carried: Option<CarriedPayload>,
-        departs: Time,
-        on_wire: Span,
-        work: impl Fn(Time, Time) -> u128,
-    ) {
-        let series = &mut self.links[link as usize].leaving;
-        let began = Time::from_ps(departs.as_ps() - on_wire.as_ps());
-        if series.from <= began && departs < series.to {
-            series.open.busy_ps += on_wire.as_ps();
-            series.open.steps(size, departs - series.from);
-            if let Some(CarriedPayload { flow, payload }) = carried {
-                self.carried[series.bin * self.flows.len() + flow as usize] += f64::from(payload);
-            }
-        } else {
-            self.departed_in_parts(link, size, carried, (began, departs), work);
-        }
-    }
-
-    #[inline(never)]
-    fn departed_in_parts(
-        &mut self,
-        link: u32,
-        size: u32,
-        carried: Option<CarriedPayload>,
-        (began, departs): (Time, Time),
-        work: impl Fn(Time, Time) -> u128,
-    ) {
-        let series = &mut self.links[link as usize].leaving;
-        series.split(&self.grid, began, departs, |cell, part| cell.busy_ps += part.as_ps());
-        self.leaves(link, size, departs);
-        if let Some(carried) = carried {
-            self.carried_in_parts(carried, began, departs, work);
-        }
-    }
-
-    fn carried_in_parts(
-        &mut self,
-        CarriedPayload { flow, payload }: CarriedPayload,
-        began: Time,
-        departs: Time,
-        work: impl Fn(Time, Time) -> u128,
-    ) {
-        let whole = if departs == Time::NEVER { return } else { work(began, departs) as f64 };
-        for (bin, from, to) in self.grid.parts(began, departs) {
-            self.carried[bin * self.flows.len() + flow as usize] +=
-                f64::from(payload) * (work(from, to) as f64 / whole);
-        }
-    }
-
-    /// A packet of `size` is no longer in a link's queue.
-    fn leaves(&mut self, link: u32, size: u32, now: Time) {
-        let series = &mut self.links[link as usize].leaving;
-        if series.at(&self.grid, now).is_some() {
-            series.open.steps(size, now - series.from);
-        }
-    }
-
-    /// A link drops a packet of `size` from its queue that was offered to it at `offered`.
-    pub fn dropped(&mut self, link: u32, size: u32, offered: Time, now: Time) {
-        self.leaves(link, size, now);
-        self.lost_after_queue(link, offered, now);
-    }
-
-    /// A link loses a packet behind its queue.
-    pub fn lost_after_queue(&mut self, link: u32, offered: Time, now: Time) {
-        self.count_rare(link, 0, offered, now);
-    }
-
-    /// A link's queue marks a packet.
-    pub fn marked(&mut self, link: u32, offered: Time, now: Time) {
-        self.count_rare(link, 1, offered, now);
-    }
-
-    /// A link has sent from `began` to `departs`, where what it sends is counted; `work`: what it can do between
-    /// two times.
-    pub fn sent_by_link(
-        &mut self,
-        link: u32,
-        departs: Time,
-        on_wire: Span,
-        work: impl Fn(Time, Time) -> u128,
-    ) {
-        let began = Time::from_ps(departs.as_ps() - on_wire.as_ps());
-        for (bin, from, to) in self.grid.parts(began, departs) {
-            self.links[link as usize].work[bin] += work(from, to);
-        }
-    }
-
-    fn count_rare(&mut self, link: u32, which: usize, offered: Time, now: Time) {
-        if now < self.grid.end {
-            self.links[link as usize].rare_events[self.grid.bin(offered)][which] += 1;
-        }
-    }
-
     /// Memory that grows with what happens: that of the events, bytes.
     pub fn memory(&self) -> u64 {
         (self.events.capacity() * size_of::<EventRow>()) as u64
@@ -368,13 +227,118 @@ impl Ledger {
     }
 }
 
+impl LinkLedger for Ledger {
+    fn gauges(&mut self, link: u32, now: Time) -> (&mut Vec<f64>, Time) {
+        let next = self.grid.start(self.grid.bin(now) + 1);
+        let next = if next < self.grid.end { next } else { Time::NEVER };
+        (&mut self.gauges[link as usize], next)
+    }
+
+    fn refused(&mut self, link: u32, now: Time) {
+        if let Some(cell) = self.links[link as usize].arriving.at(&self.grid, now) {
+            cell.refused += 1;
+        }
+    }
+
+    #[inline(always)]
+    fn enqueued(&mut self, link: u32, size: u32, now: Time) {
+        let series = &mut self.links[link as usize].arriving;
+        if series.at(&self.grid, now).is_some() {
+            let after = now - series.from;
+            series.open.packets.step(1, after);
+            series.open.bytes.step(size, after);
+        }
+    }
+
+    fn marked(&mut self, link: u32, offered: Time, now: Time) {
+        self.count_rare(link, 1, offered, now);
+    }
+
+    fn dropped(&mut self, link: u32, size: u32, offered: Time, now: Time) {
+        self.leaves(link, size, now);
+        self.lost_after_queue(link, offered, now);
+    }
+
+    #[inline(always)]
+    fn departed(&mut self, link: u32, packet: LinkPacket, departure: Departure, rate: &LinkRate) {
+        let series = &mut self.links[link as usize].leaving;
+        let (began, departs) = (departure.began(), departure.departs);
+        if series.from <= began && departs < series.to {
+            series.open.busy_ps += departure.on_wire.as_ps();
+            series.open.steps(packet.size, departs - series.from);
+            if let Some((flow, payload)) = packet.counted_payload() {
+                self.carried[series.bin * self.flows.len() + flow as usize] += f64::from(payload);
+            }
+        } else {
+            self.departed_in_parts(link, packet, departure, rate);
+        }
+    }
+
+    fn sent_by_link(&mut self, link: u32, departure: Departure, rate: &LinkRate) {
+        for (bin, from, to) in self.grid.parts(departure.began(), departure.departs) {
+            self.links[link as usize].work[bin] += rate.work_between(from, to);
+        }
+    }
+
+    fn lost_after_queue(&mut self, link: u32, offered: Time, now: Time) {
+        self.count_rare(link, 0, offered, now);
+    }
+}
+
+/// What the records of links are made from.
+impl Ledger {
+    #[inline(never)]
+    fn departed_in_parts(&mut self, link: u32, packet: LinkPacket, departure: Departure, rate: &LinkRate) {
+        let series = &mut self.links[link as usize].leaving;
+        let (began, departs) = (departure.began(), departure.departs);
+        series.split(&self.grid, began, departs, |cell, part| cell.busy_ps += part.as_ps());
+        self.leaves(link, packet.size, departs);
+        if let Some((flow, payload)) = packet.counted_payload() {
+            self.carried_in_parts(flow, payload, began, departs, rate);
+        }
+    }
+
+    fn carried_in_parts(&mut self, flow: u32, payload: u32, began: Time, departs: Time, rate: &LinkRate) {
+        let whole = if departs == Time::NEVER { return } else { rate.work_between(began, departs) as f64 };
+        for (bin, from, to) in self.grid.parts(began, departs) {
+            self.carried[bin * self.flows.len() + flow as usize] +=
+                f64::from(payload) * (rate.work_between(from, to) as f64 / whole);
+        }
+    }
+
+    /// A packet of `size` is no longer in a link's queue.
+    fn leaves(&mut self, link: u32, size: u32, now: Time) {
+        let series = &mut self.links[link as usize].leaving;
+        if series.at(&self.grid, now).is_some() {
+            series.open.steps(size, now - series.from);
+        }
+    }
+
+    fn count_rare(&mut self, link: u32, which: usize, offered: Time, now: Time) {
+        if now < self.grid.end {
+            self.links[link as usize].rare_events[self.grid.bin(offered)][which] += 1;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::grid;
+    use fairhaul_path::Schedule;
+    use fairhaul_units::{Ecn, Rate};
 
     fn at(ms: u64) -> Time {
         Time::ZERO + Span::from_ms(ms)
+    }
+
+    /// A packet leaves the queue of a link at `departs`; it was on its way out for the last `on_wire`.
+    fn depart(ledger: &mut Ledger, departs: Time, on_wire: Span) {
+        let packet =
+            LinkPacket { connection: 0, size: 1000, ecn: Ecn::NotCapable, data_of: None, counted: 0 };
+        let departure = Departure { departs, arrives: departs, on_wire, marked: false, copies: 1 };
+        let rate = Rate::from_bps(8_000_000).expect("not zero");
+        ledger.departed(0, packet, departure, &LinkRate::new(rate, &Schedule::default()));
     }
 
     #[test]
@@ -383,7 +347,7 @@ mod tests {
         let mut ledger = Ledger::new(grid(Span::from_s(10), Span::ZERO, 1, 1), 1, 1);
         ledger.integrate_window(0, 4.0, f64::INFINITY, at(5), at(25));
         ledger.enqueued(0, 1000, at(5));
-        ledger.departed(0, 1000, at(25), Span::from_ms(10));
+        depart(&mut ledger, at(25), Span::from_ms(10));
         let Record { flows, links, .. } = ledger.close("sim", Vec::new());
         let cwnd: Vec<f64> = flows[0][..4].iter().map(|r| r.cwnd_packets).collect();
         assert_eq!(cwnd.iter().map(|c| (c * 1e9).round() / 1e9).collect::<Vec<_>>(), [2.0, 4.0, 2.0, 0.0]);
@@ -415,7 +379,7 @@ mod tests {
         ledger.sent(0, false, at(1000));
         ledger.delivered(0, 960, true, 960, at(1500));
         ledger.enqueued(0, 1000, at(999));
-        ledger.departed(0, 1000, at(2000), Span::from_ms(1));
+        depart(&mut ledger, at(2000), Span::from_ms(1));
         let Record { flows, links, packets, .. } = ledger.close("sim", Vec::new());
         assert!(flows[0].iter().all(|r| r.sent == 0 && r.delivered_bytes == 0) && packets == 0);
         assert_eq!(links[0].iter().map(|r| r.busy_s).sum::<f64>(), 0.0);

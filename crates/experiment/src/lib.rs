@@ -16,15 +16,14 @@ mod source;
 
 pub use describe::describe;
 pub use estimate::CostEstimate;
-pub use ledger::{CarriedPayload, Ledger, NO_WINDOW, RecordedWindow};
+pub use ledger::{Ledger, NO_WINDOW, RecordedWindow};
 pub use listing::{Gauge, Key, Word, controllers, counters, page, queues, recoveries, schema, traffics};
 pub use plan::{Transfer, plan, plan_while};
 pub use read::{Mistake, Mistakes, Study, Variant, check_trace, printable, read};
 pub use receiver_clock::ReceiverClock;
 pub use record::{EventRow, FlowRow, Grid, LinkRow, PacketRow, PacketWhat, Record, TransferRow, grid};
 pub use scenario::{
-    Flow, Hold, Hop, LinkSpec, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Sockbuf, Start, Traffic,
-    WebPages,
+    Flow, Hold, Hop, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Sockbuf, Start, Traffic, WebPages,
 };
 pub use source::Source;
 

@@ -6,10 +6,8 @@
 use std::num::NonZeroU8;
 
 use fairhaul_cc::ControllerChoice;
-use fairhaul_path::impair::{Impaired, Impairments, Loss, LossRule};
-use fairhaul_path::queue::{self, Capacity, Packet, Site};
-use fairhaul_path::{LinkModel, LinkRate, Schedule, WORK_PER_BYTE};
-use fairhaul_units::{Bytes, Chance, HEADER, Rate, SENDER, Span, Time};
+use fairhaul_path::LinkSpec;
+use fairhaul_units::{Bytes, HEADER, Rate, SENDER, Span, Time};
 
 use crate::{Grid, ReceiverClock, grid};
 
@@ -62,65 +60,6 @@ impl Scenario {
     pub fn router(&self, link: usize) -> NonZeroU8 {
         let before = self.links[..link].iter().filter(|link| link.queue.entry.answers).count();
         u8::try_from(before).ok().and_then(|before| NonZeroU8::MIN.checked_add(before)).unwrap_or(SENDER)
-    }
-}
-
-/// One direction of a named link.
-#[derive(Clone, Debug)]
-pub struct LinkSpec {
-    /// Its name; the other direction has " (reverse)" behind it.
-    pub name: String,
-    /// What it can carry: at the start, or the mean of a trace.
-    pub rate: Rate,
-    /// Propagation, one way, at the start.
-    pub delay: Span,
-    /// What its queue holds.
-    pub capacity: Capacity,
-    /// What its queue holds before it marks; without limit: it never does.
-    pub mark: Capacity,
-    /// Its queue, with numbers for all that is automatic.
-    pub queue: queue::QueueChoice,
-    /// What it loses of the data packets that have left the queue, at the start.
-    pub loss: Option<LossRule>,
-    /// What else it does to packets.
-    pub impair: Impairments,
-    /// What of this changes.
-    pub schedule: Schedule,
-}
-
-impl LinkSpec {
-    /// Whether packets may arrive in another order than that in which they left the queue.
-    pub fn disorders(&self) -> bool {
-        self.impair.disorders() || self.schedule.disorders(self.delay)
-    }
-
-    /// The link itself, whose queue owns `chance`.
-    pub fn model<T: Packet>(&self, chance: Chance) -> LinkModel<T> {
-        let site = Site { rate: self.rate, delay: self.delay, capacity: self.capacity, mark: self.mark };
-        let queue = self.queue.build(&site, chance);
-        LinkModel::new(self.rate, self.delay, self.capacity, queue, &self.schedule)
-    }
-
-    /// What it does to packets beside carrying and losing them, with a stream for each purpose; most do nothing.
-    pub fn impaired(&self, stream: impl Fn(&str) -> Chance) -> Option<Impaired> {
-        (!self.impair.is_none()).then(|| Impaired::new(&self.impair, stream))
-    }
-
-    /// What loses data packets behind its queue, now or later, which owns `chance`.
-    pub fn loss(&self, chance: Chance) -> Option<Loss> {
-        let changes = &self.schedule.losses;
-        let rule = self.loss.clone().or_else(|| (!changes.is_empty()).then_some(LossRule::Probability(0.0)));
-        rule.map(|rule| Loss::new(rule, chance).with_changes(changes))
-    }
-
-    /// What it can send over time.
-    pub fn link_rate(&self) -> LinkRate {
-        LinkRate::new(self.rate, &self.schedule)
-    }
-
-    /// What it can send from `from` to `to`, in bytes.
-    pub fn offers(&self, from: Time, to: Time) -> f64 {
-        self.link_rate().work_between(from, to) as f64 / WORK_PER_BYTE as f64
     }
 }
 

@@ -2,6 +2,7 @@
 //! shorter than the path. The Python side checks the rates that it computes.
 
 use fairhaul_experiment::{FlowRow, Hop, LinkRow, Record, Scenario, Traffic};
+use fairhaul_path::LinkSpec;
 use fairhaul_path::impair::LossRule;
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Span, Time};
@@ -198,7 +199,7 @@ fn completion(scenario: &Scenario, record: &Record) -> Result<(), Violation> {
     })
 }
 
-fn last_rate(link: &fairhaul_experiment::LinkSpec) -> f64 {
+fn last_rate(link: &LinkSpec) -> f64 {
     let last = link.schedule.rates.as_ref().and_then(|rates| rates.steps().last()).map(|step| step.1 as f64);
     last.unwrap_or(link.rate.as_bps() as f64)
 }

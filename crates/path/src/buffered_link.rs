@@ -5,8 +5,9 @@ use std::num::NonZeroU8;
 
 use fairhaul_units::{Bytes, Rate, Span, Time};
 
-use crate::link::{LinkTotals, Wire};
-use crate::queue::{Capacity, Codel, DepartureRule, FqCodel, Packet, Queued, Xcp};
+use crate::link::{Departure, LinkTotals, Wire};
+use crate::packet::Packet;
+use crate::queue::{Capacity, Codel, DepartureRule, FqCodel, Queued, Xcp};
 use crate::schedule::{Pace, Schedule};
 
 /// One direction of a link in whose queue packets of type `T` wait.
@@ -31,25 +32,6 @@ enum Queue<T> {
     Codel(crate::queue::CodelRule, Codel<T>),
     FqCodel(crate::queue::FqCodelRule, FqCodel<T>),
     Xcp(Box<Xcp<T>>),
-}
-
-/// A packet that begins to leave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Departure<T> {
-    /// What leaves.
-    pub packet: T,
-    /// Its size on the wire.
-    pub size: u32,
-    /// Since when it was in the queue.
-    pub arrived: Time,
-    /// When its last bit leaves.
-    pub departs: Time,
-    /// When it is at the other end.
-    pub arrives: Time,
-    /// How long it occupies the link.
-    pub on_wire: Span,
-    /// Whether the queue has marked it.
-    pub marked: bool,
 }
 
 impl<T: Packet> BufferedLink<T> {
@@ -147,7 +129,7 @@ impl<T: Packet> BufferedLink<T> {
     /// Begins to send the next packet at `now`, when nothing is being sent; those that its queue drops
     /// before it go to `dropped`.
     #[inline(always)]
-    pub fn begin(&mut self, now: Time, dropped: &mut Vec<Queued<T>>) -> Option<Departure<T>> {
+    pub fn begin(&mut self, now: Time, dropped: &mut Vec<Queued<T>>) -> Option<(Queued<T>, Departure)> {
         let from = dropped.len();
         let next = self.next(now, dropped);
         for packet in &dropped[from..] {
@@ -168,7 +150,7 @@ impl<T: Packet> BufferedLink<T> {
         queued: Queued<T>,
         flow: u32,
         dropped: &mut Vec<Queued<T>>,
-    ) -> Option<Departure<T>> {
+    ) -> Option<(Queued<T>, Departure)> {
         let (now, size) = (queued.arrived, Bytes(queued.size.into()));
         if let Queue::Xcp(_) = self.queue {
             self.offer(queued, flow, dropped);
@@ -195,20 +177,19 @@ impl<T: Packet> BufferedLink<T> {
 
     /// A packet begins to leave.
     #[inline(always)]
-    fn send(&mut self, queued: Queued<T>, marked: bool, now: Time) -> Departure<T> {
-        let Queued { mut packet, size, arrived, .. } = queued;
+    fn send(&mut self, mut queued: Queued<T>, marked: bool, now: Time) -> (Queued<T>, Departure) {
         if !matches!(self.queue, Queue::Xcp(_))
-            && let Some(header) = packet.congestion_mut()
+            && let Some(header) = queued.packet.congestion_mut()
         {
             header.passes_plain();
         }
-        self.totals.marked += u64::from(marked);
+        let size = queued.size;
         let ((departs, arrives), on_wire) = match &mut self.pace {
             None => (self.wire.send(size, now), self.wire.on_wire(size)),
             Some(pace) => (pace.send(size, now), pace.occupied()),
         };
         self.sending = (departs, size);
-        Departure { packet, size, arrived, departs, arrives, on_wire, marked }
+        (queued, Departure { departs, arrives, on_wire, marked, copies: 1 })
     }
 
     #[inline(always)]
@@ -284,6 +265,7 @@ fn beside(waiting: usize, bytes: Bytes, sending: (Time, u32), now: Time) -> (u64
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::LinkPacket;
     use crate::queue::{Built, QueueChoice, Site, entry};
     use fairhaul_units::{Chance, CongestionHeader, Ecn};
     use proptest::prelude::*;
@@ -292,12 +274,12 @@ mod tests {
     const MEGABYTE: u64 = 8_000_000;
 
     impl Packet for u32 {
-        fn congestion(&self) -> Option<&CongestionHeader> {
-            None
+        fn at_link(&self) -> LinkPacket {
+            LinkPacket { connection: 0, size: 1000, ecn: Ecn::NotCapable, data_of: Some(0), counted: 0 }
         }
 
-        fn carries_data(&self) -> bool {
-            true
+        fn congestion(&self) -> Option<&CongestionHeader> {
+            None
         }
 
         fn congestion_mut(&mut self) -> Option<&mut CongestionHeader> {
@@ -332,11 +314,11 @@ mod tests {
             let mut link = link("codel", Capacity::Unlimited, &[]).following(&changes);
             let (at, mut gone) = (|ms| Time::ZERO + Span::from_ms(ms), Vec::new());
             (0..2).for_each(|n| link.offer(queued(n, 1000, at(0)), n, &mut gone));
-            let first = link.begin(at(0), &mut gone).expect("one waits");
+            let (_, first) = link.begin(at(0), &mut gone).expect("one waits");
             assert_eq!((first.departs, first.arrives), (at(1), at(11)));
             assert!(!link.is_idle(at(0)) && link.is_idle(at(1)));
-            let next = link.begin(at(1), &mut gone).expect("one waits");
-            assert_eq!((next.packet, next.departs), (1, at(second)));
+            let (queued, next) = link.begin(at(1), &mut gone).expect("one waits");
+            assert_eq!((queued.packet, next.departs), (1, at(second)));
         }
     }
 
@@ -357,22 +339,23 @@ mod tests {
         packets: &[(u64, u32, u32)],
         passes: bool,
     ) -> (Vec<(u32, Time)>, Vec<f64>) {
+        let number_and_time = |(queued, next): (Queued<u32>, Departure)| (queued.packet, next.departs);
         let (mut now, mut gone, mut left, mut shown) = (Time::ZERO, Vec::new(), Vec::new(), Vec::new());
         for (number, &(gap_us, size, flow)) in (0u32..).zip(packets) {
             now += Span::from_us(gap_us);
             while link.departs() <= now && link.waiting() > 0 {
-                left.extend(link.begin(link.departs(), &mut gone).map(|next| (next.packet, next.departs)));
+                left.extend(link.begin(link.departs(), &mut gone).map(number_and_time));
             }
             link.gauges(now, &mut shown);
             let queued = queued(number, size, now);
             if link.is_idle(now) && passes {
-                left.extend(link.offer_idle(queued, flow, &mut gone).map(|next| (next.packet, next.departs)));
+                left.extend(link.offer_idle(queued, flow, &mut gone).map(number_and_time));
                 continue;
             }
             let idle = link.is_idle(now);
             link.offer(queued, flow, &mut gone);
             if idle {
-                left.extend(link.begin(now, &mut gone).map(|next| (next.packet, next.departs)));
+                left.extend(link.begin(now, &mut gone).map(number_and_time));
             }
         }
         (left, shown)
@@ -402,10 +385,10 @@ mod tests {
             for (number, &(gap_us, size, flow)) in (0u32..).zip(&packets) {
                 now += Span::from_us(gap_us);
                 while busy_until <= now && link.waiting() > 0 {
-                    let Some(next) = link.begin(busy_until, &mut gone) else { break };
-                    prop_assert!(next.departs > busy_until && next.arrived <= busy_until);
+                    let Some((queued, next)) = link.begin(busy_until, &mut gone) else { break };
+                    prop_assert!(next.departs > busy_until && queued.arrived <= busy_until);
                     busy_until = next.departs;
-                    sent.push(next.packet);
+                    sent.push(queued.packet);
                 }
                 busy_until = busy_until.max(now);
                 link.offer(queued(number, size, now), flow, &mut gone);

@@ -1,6 +1,6 @@
 //! Between hosts: links, queue disciplines, flow counters and impairments.
 //!
-//! Nothing here has a clock: a [`Link`] is driven by the `now` of its owner, which is the simulator's time or the
+//! Nothing here has a clock: a [`LinkPort`] is driven by the `now` of its owner, which is the simulator's time or the
 //! clock of the host on which a router runs.
 
 mod backlog;
@@ -8,11 +8,17 @@ mod buffered_link;
 pub mod count;
 pub mod impair;
 mod link;
+mod link_ledger;
 mod link_model;
+mod link_port;
+mod link_spec;
+mod packet;
 pub mod queue;
 mod schedule;
 
-pub use buffered_link::{BufferedLink, Departure};
-pub use link::{Link, LinkOutcome, LinkTotals, Wire};
-pub use link_model::LinkModel;
+pub use link::{Departure, Wire};
+pub use link_ledger::LinkLedger;
+pub use link_port::{Admission, LinkPort};
+pub use link_spec::LinkSpec;
+pub use packet::{LinkPacket, Packet};
 pub use schedule::{LinkRate, Rates, Schedule, WORK_PER_BYTE};

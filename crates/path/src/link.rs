@@ -11,22 +11,27 @@ use crate::backlog::{All, Backlog};
 use crate::queue::{Arrival, Discipline, QueueDecision};
 use crate::schedule::{Pace, Schedule};
 
-/// The outcome of a packet that was offered to a link.
+/// How a packet leaves a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinkOutcome {
-    /// Its last bit leaves at `departs` and is at the other end at `arrives`.
-    Sent {
-        /// When the link is done with it.
-        departs: Time,
-        /// When it is at the other end.
-        arrives: Time,
-        /// How long it occupies the link; an outage in which it is at the head of the queue counts.
-        on_wire: Span,
-        /// Whether the queue has marked it.
-        marked: bool,
-    },
-    /// The queue was full.
-    Dropped,
+pub struct Departure {
+    /// When its last bit leaves.
+    pub departs: Time,
+    /// When it is at the other end.
+    pub arrives: Time,
+    /// How long it occupies the link; an outage in which it is at the head of the queue counts.
+    pub on_wire: Span,
+    /// Whether the queue has marked it.
+    pub marked: bool,
+    /// How often it arrives: not at all where the link loses it behind the queue, twice where it duplicates it.
+    pub copies: u8,
+}
+
+impl Departure {
+    /// When its first bit leaves, or the outage begins in which it is at the head of the queue.
+    #[inline(always)]
+    pub fn began(&self) -> Time {
+        Time::from_ps(self.departs.as_ps() - self.on_wire.as_ps())
+    }
 }
 
 /// What a link has counted since the start; packets of every kind.
@@ -36,8 +41,6 @@ pub struct LinkTotals {
     pub arrived: u64,
     /// Packets that the queue refused.
     pub dropped: u64,
-    /// Packets that the queue marked.
-    pub marked: u64,
 }
 
 /// A link without a limit of its queue: packets wait, however long. A host's own interface
@@ -125,9 +128,10 @@ impl Link {
         Link { pace: self.wire.following(schedule), ..self }
     }
 
-    /// Offers a packet of `size` of connection `flow` at `now`, which must not run backwards.
+    /// Offers a packet of `size` of connection `flow` at `now`, which must not run backwards: how it leaves, unless
+    /// the queue drops it.
     #[inline(always)]
-    pub fn offer(&mut self, size: u32, ecn: Ecn, flow: u32, now: Time) -> LinkOutcome {
+    pub fn offer(&mut self, size: u32, ecn: Ecn, flow: u32, now: Time) -> Option<Departure> {
         self.totals.arrived += 1;
         let verdict = match &mut self.backlog {
             Backlog::Unknown => QueueDecision::Enqueue,
@@ -137,10 +141,8 @@ impl Link {
         };
         if verdict == QueueDecision::Drop {
             self.totals.dropped += 1;
-            return LinkOutcome::Dropped;
+            return None;
         }
-        let marked = verdict == QueueDecision::Mark;
-        self.totals.marked += u64::from(marked);
         let ((departs, arrives), on_wire) = match &mut self.pace {
             None => {
                 let on_wire = self.wire.on_wire(size);
@@ -153,7 +155,7 @@ impl Link {
             Backlog::Last(last) => last.push(departs),
             Backlog::All(all) => all.push(departs, size),
         }
-        LinkOutcome::Sent { departs, arrives, on_wire, marked }
+        Some(Departure { departs, arrives, on_wire, marked: verdict == QueueDecision::Mark, copies: 1 })
     }
 
     /// What the link has counted.
@@ -227,9 +229,9 @@ mod tests {
         // 1000 B at 8 Mbit/s take 1 ms.
         let mut link = link(Capacity::Unlimited);
         let at = |ms| Time::ZERO + Span::from_ms(ms);
-        let mut passes = |ms| match link.offer(1000, Ecn::NotCapable, 0, at(ms)) {
-            LinkOutcome::Sent { departs, arrives, marked, .. } => (departs, arrives, marked),
-            LinkOutcome::Dropped => panic!("there is no limit"),
+        let mut passes = |ms| {
+            let departure = link.offer(1000, Ecn::NotCapable, 0, at(ms)).expect("there is no limit");
+            (departure.departs, departure.arrives, departure.marked)
         };
         assert_eq!(passes(0), (at(1), at(11), false));
         assert_eq!(passes(0), (at(2), at(12), false));
@@ -242,29 +244,26 @@ mod tests {
         let at = |us| Time::ZERO + Span::from_us(us);
         link.offer(1000, Ecn::NotCapable, 0, at(0));
         link.offer(1000, Ecn::NotCapable, 0, at(0));
-        assert_eq!(link.offer(1000, Ecn::NotCapable, 0, at(999)), LinkOutcome::Dropped);
-        assert!(matches!(link.offer(1000, Ecn::NotCapable, 0, at(1000)), LinkOutcome::Sent { .. }));
+        assert_eq!(link.offer(1000, Ecn::NotCapable, 0, at(999)), None);
+        assert!(link.offer(1000, Ecn::NotCapable, 0, at(1000)).is_some());
     }
 
     #[test]
     fn a_queue_in_bytes_holds_25_small_packets_where_it_holds_one_large() {
         let mut link = link(Capacity::Bytes(Bytes(1000)));
-        assert!((0..25).all(|_| link.offer(40, Ecn::NotCapable, 0, Time::ZERO) != LinkOutcome::Dropped));
-        assert_eq!(link.offer(40, Ecn::NotCapable, 0, Time::ZERO), LinkOutcome::Dropped);
+        assert!((0..25).all(|_| link.offer(40, Ecn::NotCapable, 0, Time::ZERO).is_some()));
+        assert_eq!(link.offer(40, Ecn::NotCapable, 0, Time::ZERO), None);
     }
 
     #[test]
     fn a_mark_of_2000_bytes_is_reached_by_two_packets_and_leaves_what_cannot_be_marked_alone() {
         let mut link = marking(Capacity::Bytes(Bytes(3000)), Capacity::Bytes(Bytes(2000)));
-        let mut marked = |ecn| match link.offer(1000, ecn, 0, Time::ZERO) {
-            LinkOutcome::Sent { marked, .. } => Some(marked),
-            LinkOutcome::Dropped => None,
-        };
+        let mut marked = |ecn| link.offer(1000, ecn, 0, Time::ZERO).map(|departure| departure.marked);
         assert_eq!(marked(Ecn::Capable), Some(false));
         assert_eq!(marked(Ecn::Capable), Some(false));
         assert_eq!(marked(Ecn::Capable), Some(true));
         assert_eq!(marked(Ecn::Capable), None);
-        assert_eq!(link.totals(), LinkTotals { arrived: 4, dropped: 1, marked: 1 });
+        assert_eq!(link.totals(), LinkTotals { arrived: 4, dropped: 1 });
     }
 
     proptest! {
@@ -276,14 +275,12 @@ mod tests {
         ) {
             let mut link = marking(Capacity::Packets(most), Capacity::Packets(mark));
             let (mut now, mut last, mut passed) = (Time::ZERO, Time::ZERO, Vec::new());
-            let mut marks = 0;
             for (n, gap) in gaps_us.into_iter().enumerate() {
                 now += Span::from_us(gap);
                 let ecn = [Ecn::NotCapable, Ecn::Capable, Ecn::Marked][n % 3];
                 let found = passed.iter().filter(|&&d| d > now).count() as u64;
-                if let LinkOutcome::Sent { departs, marked, .. } = link.offer(1000, ecn, 0, now) {
+                if let Some(Departure { departs, marked, .. }) = link.offer(1000, ecn, 0, now) {
                     prop_assert_eq!(marked, ecn == Ecn::Capable && found >= mark);
-                    marks += u64::from(marked);
                     prop_assert!(departs > last && departs > now);
                     last = departs;
                     passed.push(departs);
@@ -293,7 +290,6 @@ mod tests {
             }
             let totals = link.totals();
             prop_assert_eq!(totals.arrived, totals.dropped + passed.len() as u64);
-            prop_assert_eq!(totals.marked, marks);
         }
 
         #[test]
@@ -321,24 +317,22 @@ mod tests {
             let gauges = choice.entry.gauges.len();
             let Built::OnArrival(queue) = choice.build(&site, Chance::stream(seed, "queue", 0)) else { unreachable!() };
             let mut link = Link::new(rate, Span::ZERO, queue);
-            let (mut now, mut passed, mut marks) = (Time::ZERO, Vec::new(), 0);
+            let (mut now, mut passed) = (Time::ZERO, Vec::new());
             for (n, (gap_us, size)) in packets.into_iter().enumerate() {
                 now += Span::from_us(gap_us);
                 let ecn = [Ecn::NotCapable, Ecn::Capable, Ecn::Marked][n % 3];
                 let mut shown = Vec::new();
                 link.gauges(now, &mut shown);
                 prop_assert_eq!(shown.len(), gauges);
-                if let LinkOutcome::Sent { departs, marked, .. } = link.offer(size, ecn, (n % 5) as u32, now) {
+                if let Some(Departure { departs, marked, .. }) = link.offer(size, ecn, (n % 5) as u32, now) {
                     prop_assert!(departs > now && passed.last().is_none_or(|last| *last < departs));
                     prop_assert!(!marked || ecn == Ecn::Capable);
-                    marks += u64::from(marked);
                     passed.push(departs);
                     prop_assert!(passed.iter().filter(|&&d| d > now).count() as u64 <= most);
                 }
             }
             let totals = link.totals();
             prop_assert_eq!(totals.arrived, totals.dropped + passed.len() as u64);
-            prop_assert_eq!(totals.marked, marks);
         }
     }
 }

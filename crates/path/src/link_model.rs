@@ -2,12 +2,13 @@
 
 use std::num::NonZeroU8;
 
-use fairhaul_units::{Rate, Span, Time};
+use fairhaul_units::{Chance, Time};
 
 use crate::buffered_link::BufferedLink;
 use crate::link::{Link, LinkTotals};
-use crate::queue::{Built, Capacity, Packet};
-use crate::schedule::Schedule;
+use crate::link_spec::LinkSpec;
+use crate::packet::Packet;
+use crate::queue::{Built, Site};
 
 /// See the module. Packets of type `T` wait in its queue.
 #[derive(Clone, Debug)]
@@ -19,21 +20,16 @@ pub enum LinkModel<T> {
 }
 
 impl<T: Packet> LinkModel<T> {
-    /// An idle link.
-    pub fn new(
-        rate: Rate,
-        delay: Span,
-        capacity: Capacity,
-        queue: Built,
-        schedule: &Schedule,
-    ) -> LinkModel<T> {
-        match queue {
+    /// An idle link, whose queue owns `chance`.
+    pub fn new(spec: &LinkSpec, chance: Chance) -> LinkModel<T> {
+        let &LinkSpec { rate, delay, capacity, mark, .. } = spec;
+        match spec.queue.build(&Site { rate, delay, capacity, mark }, chance) {
             Built::OnArrival(queue) => {
-                LinkModel::OnArrival(Link::new(rate, delay, queue).following(schedule))
+                LinkModel::OnArrival(Link::new(rate, delay, queue).following(&spec.schedule))
             }
             Built::AtDeparture(rule) => {
                 let buffered = BufferedLink::new(rate, delay, capacity, &rule);
-                LinkModel::AtDeparture(Box::new(buffered.following(schedule)))
+                LinkModel::AtDeparture(Box::new(buffered.following(&spec.schedule)))
             }
         }
     }

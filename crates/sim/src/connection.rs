@@ -4,8 +4,8 @@ use fairhaul_cc::Builtin;
 use fairhaul_experiment::{
     Flow, PacketWhat, RecordedWindow, Recovery, Source, Traffic, Transfer, TransferRow,
 };
-use fairhaul_path::Wire;
-use fairhaul_units::{Ack, Chance, CongestionHeader, Data, Ecn, Span, Time};
+use fairhaul_path::{Admission, Wire};
+use fairhaul_units::{Ack, Chance, CongestionHeader, Data, Span, Time};
 
 mod application;
 mod crossing;
@@ -14,8 +14,8 @@ mod recording;
 mod share;
 
 use crate::event_key::EventKind;
-use crate::network::{Admission, BottleneckAccount, Network};
-use crate::queued_packet::DataOrAck;
+use crate::network::{BottleneckAccount, Network};
+use crate::queued_packet::{DataOrAck, ack_at_link, data_at_link};
 use crate::route::{Leg, LegEnd, Route};
 use crate::tcp::{Datagrams, Poll, Receiver, Sender, SenderConfig};
 use packet_counts::PacketCounts;
@@ -258,8 +258,8 @@ impl Connection {
             return self.forward_data(leg + 1, &mut data, now, route, network);
         };
         match self.offer(link, &mut data, now, network) {
-            Admission::Sent(crossing) => self.data_crosses(leg, &mut data, crossing, route, network),
-            Admission::Dropped(when) => self.data_dropped(&data, when, network),
+            Admission::Sent(departure) => self.data_departs(leg, &mut data, departure, route, network),
+            Admission::Dropped => self.data_dropped(&data, now, network),
             Admission::Queued => self.hold(link, leg, DataOrAck::Data(data), now, route, network),
         }
     }
@@ -267,14 +267,11 @@ impl Connection {
     /// Offers a data packet to a link, which may write on it.
     #[inline(always)]
     fn offer(&self, link: u32, data: &mut Data, now: Time, network: &mut Network) -> Admission {
-        let data_of = (!data.opens).then_some(&self.account);
-        let admission = network.offer(link, self.serial, data.size, data.ecn, data_of, now);
-        if let Admission::Sent(crossing) = admission {
+        let counted = self.account.counted(link, data);
+        let admission = network.offer(link, data_at_link(self.serial, self.flow, data, counted), now);
+        if let Admission::Sent(_) = admission {
             // A queue that decides on arrival knows nothing of XCP.
             data.congestion.iter_mut().for_each(CongestionHeader::passes_plain);
-            if crossing.marked {
-                data.ecn = Ecn::Marked;
-            }
         }
         admission
     }
@@ -356,16 +353,16 @@ impl Connection {
             return self.forward_ack(leg + 1, &ack, now, route, network);
         };
         match self.offer_ack(link, &ack, now, network) {
-            Admission::Sent(crossing) => self.ack_crosses(leg, &ack, crossing, route, network),
-            Admission::Dropped(when) => self.ack_dropped(&ack, when, network),
+            Admission::Sent(departure) => self.ack_departs(leg, &ack, departure, route, network),
+            Admission::Dropped => self.ack_dropped(&ack, now, network),
             Admission::Queued => self.hold(link, leg, DataOrAck::Ack(ack), now, route, network),
         }
     }
 
-    /// Offers an acknowledgement to a link. It is never ECN-capable [RFC 3168, 6.1.4].
+    /// Offers an acknowledgement to a link.
     #[inline(always)]
     fn offer_ack(&self, link: u32, ack: &Ack, now: Time, network: &mut Network) -> Admission {
-        network.offer(link, self.serial, ack.size(), Ecn::NotCapable, None, now)
+        network.offer(link, ack_at_link(self.serial, ack), now)
     }
 
     /// An acknowledgement is at the sender.

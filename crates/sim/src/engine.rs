@@ -8,10 +8,9 @@ use crate::connection::Connection;
 use crate::control::{Control, RunError};
 use crate::event_key::{EventKey, EventKind};
 use crate::event_queue::NextEvent;
-use crate::network::{Crossing, Network};
+use crate::network::Network;
 use crate::packet_trace::TraceRecorder;
-use crate::queued_packet::QueuedPacket;
-use crate::route::{self, Reach, Routes};
+use crate::route::{self, Reach, Route, Routes};
 
 /// Events between two checks of the limits of a run.
 const EVENTS_PER_CHECK: u32 = 8192;
@@ -149,7 +148,7 @@ impl<'a> Engine<'a> {
                 None => self.packet(now, key),
             }
             if !self.network.dropped.is_empty() {
-                self.report_drops(link as u32, now);
+                self.report_drops(now);
             }
             (now, key) = self.network.events.at_link(link);
             if now >= until || events == EVENTS_PER_CHECK {
@@ -200,10 +199,7 @@ impl<'a> Engine<'a> {
     /// Processes the packet at the head of a ring.
     #[inline(always)]
     fn packet(&mut self, now: Time, key: EventKey) {
-        let Engine { network, connections, routes, .. } = self;
-        let connection = connections[key.serial() as usize].as_mut();
-        let connection = connection.expect("a connection is not over while a packet of it waits");
-        let route = &routes.of[connection.flow() as usize];
+        let (connection, route, network) = self.at_connection(key.serial());
         match key.kind() {
             EventKind::Data(leg) => {
                 let data = network.rings.pop_data(&mut network.events, key.ring());
@@ -218,6 +214,15 @@ impl<'a> Engine<'a> {
         if connection.is_over() {
             self.end(key.serial());
         }
+    }
+
+    /// The connection of a packet, its route, and the network.
+    #[inline(always)]
+    fn at_connection(&mut self, serial: u32) -> (&mut Connection, &Route, &mut Network) {
+        let connection = self.connections[serial as usize].as_mut();
+        let connection = connection.expect("a connection is not over while a packet of it waits");
+        let route = &self.routes.of[connection.flow() as usize];
+        (connection, route, &mut self.network)
     }
 
     /// A timer of a connection is due.
@@ -244,31 +249,26 @@ impl<'a> Engine<'a> {
     /// A link whose queue decides at departure has sent what it was sending, and begins with the next.
     #[inline(never)]
     fn departure(&mut self, link: u32, now: Time) {
-        if let Some((packet, outcome)) = self.network.serve(link, now) {
-            self.resolve_queued(packet, outcome);
+        if let Some((packet, departure)) = self.network.serve(link, now) {
+            let serial = packet.serial;
+            let (connection, route, network) = self.at_connection(serial);
+            connection.queued_departs(packet, departure, route, network);
+            if connection.is_over() {
+                self.end(serial);
+            }
         }
     }
 
-    /// Tells a connection what became of a packet that waited at a link.
-    #[inline(always)]
-    fn resolve_queued(&mut self, packet: QueuedPacket, outcome: Result<Crossing, Time>) {
-        let Engine { network, connections, routes, .. } = self;
-        let serial = packet.serial;
-        let connection = connections[serial as usize].as_mut();
-        let connection = connection.expect("a connection is not over while a packet of it waits");
-        connection.resolve_queued(packet, outcome, &routes.of[connection.flow() as usize], network);
-        if connection.is_over() {
-            self.end(serial);
-        }
-    }
-
-    /// Counts the packets that the queue of a link has just dropped, and reports them to their connections.
+    /// Reports the packets that the queue of a link has just dropped to their connections.
     #[inline(never)]
-    fn report_drops(&mut self, link: u32, now: Time) {
+    fn report_drops(&mut self, now: Time) {
         let mut dropped = std::mem::take(&mut self.network.dropped);
-        for Queued { packet, size, arrived, .. } in dropped.drain(..) {
-            self.network.ledger.dropped(link, size, arrived, now);
-            self.resolve_queued(packet, Err(now));
+        for Queued { packet, .. } in dropped.drain(..) {
+            let (connection, _, network) = self.at_connection(packet.serial);
+            connection.queued_dropped(&packet.content, now, network);
+            if connection.is_over() {
+                self.end(packet.serial);
+            }
         }
         self.network.dropped = dropped;
     }
@@ -298,8 +298,7 @@ impl<'a> Engine<'a> {
         if self.control.is_stopped() {
             return Err(RunError::Stopped);
         }
-        let crossings = self.network.crossings();
-        assert_eq!(crossings.offered, crossings.refused + crossings.passed, "a link lost a packet");
+        assert!(self.network.balances(), "a link lost a packet");
         let goes_on = || !self.control.is_stopped();
         let record = self.network.ledger.close_while("sim", self.rows, goes_on);
         Ok((record.ok_or(RunError::Stopped)?, self.network.trace))

@@ -9,7 +9,6 @@ mod engine;
 mod event_key;
 mod event_queue;
 mod limits;
-mod link_port;
 mod network;
 mod packet_trace;
 mod queued_packet;

@@ -1,6 +1,6 @@
 //! A packet that waits in the queue of a link: its connection, and where it goes on.
 
-use fairhaul_path::queue::Packet;
+use fairhaul_path::{LinkPacket, Packet};
 use fairhaul_units::{Ack, CongestionHeader, Data, Ecn};
 
 /// See the module.
@@ -12,6 +12,8 @@ pub struct QueuedPacket {
     pub flow: u32,
     /// The leg of its route at whose end the link is.
     pub leg: u16,
+    /// Its payload, where the link counts the payload of its flow; else zero.
+    pub counted: u32,
     pub content: DataOrAck,
 }
 
@@ -23,15 +25,18 @@ pub enum DataOrAck {
 }
 
 impl Packet for QueuedPacket {
+    fn at_link(&self) -> LinkPacket {
+        match &self.content {
+            DataOrAck::Data(data) => data_at_link(self.serial, self.flow, data, self.counted),
+            DataOrAck::Ack(ack) => ack_at_link(self.serial, ack),
+        }
+    }
+
     fn congestion(&self) -> Option<&CongestionHeader> {
         match &self.content {
             DataOrAck::Data(data) => data.congestion.as_ref(),
             DataOrAck::Ack(_) => None,
         }
-    }
-
-    fn carries_data(&self) -> bool {
-        matches!(&self.content, DataOrAck::Data(data) if !data.opens)
     }
 
     fn congestion_mut(&mut self) -> Option<&mut CongestionHeader> {
@@ -42,24 +47,15 @@ impl Packet for QueuedPacket {
     }
 }
 
-impl QueuedPacket {
-    pub fn size(&self) -> u32 {
-        match &self.content {
-            DataOrAck::Data(data) => data.size,
-            DataOrAck::Ack(ack) => ack.size(),
-        }
-    }
+/// What a link reads of a data packet of connection `serial`, of whose payload it counts that much.
+#[inline(always)]
+pub fn data_at_link(serial: u32, flow: u32, data: &Data, counted: u32) -> LinkPacket {
+    let data_of = (!data.opens).then_some(flow);
+    LinkPacket { connection: serial, size: data.size, ecn: data.ecn, data_of, counted }
+}
 
-    pub fn ecn(&self) -> Ecn {
-        match &self.content {
-            DataOrAck::Data(data) => data.ecn,
-            // An acknowledgement is never ECN-capable [RFC 3168, 6.1.4].
-            DataOrAck::Ack(_) => Ecn::NotCapable,
-        }
-    }
-
-    /// The flow of a data packet, which a link may lose.
-    pub fn may_lose(&self) -> Option<u32> {
-        matches!(&self.content, DataOrAck::Data(data) if !data.opens).then_some(self.flow)
-    }
+/// What a link reads of an acknowledgement, which is never ECN-capable [RFC 3168, 6.1.4].
+#[inline(always)]
+pub fn ack_at_link(serial: u32, ack: &Ack) -> LinkPacket {
+    LinkPacket { connection: serial, size: ack.size(), ecn: Ecn::NotCapable, data_of: None, counted: 0 }
 }

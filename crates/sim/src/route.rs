@@ -7,7 +7,8 @@
 
 use std::collections::HashMap;
 
-use fairhaul_experiment::{Hop, LinkSpec, Scenario, Traffic};
+use fairhaul_experiment::{Hop, Scenario, Traffic};
+use fairhaul_path::LinkSpec;
 use fairhaul_units::{HEADER, Rate, Span};
 
 use crate::control::Control;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use fairhaul_path::Schedule;
 use fairhaul_path::impair::Impairments;
 use fairhaul_path::queue::{Capacity, Site};
+use fairhaul_path::{LinkSpec, Schedule};
 use fairhaul_units::{Bytes, Rate, SENDER, Span};
 
 use super::capacity_trace::Traces;
@@ -18,7 +18,7 @@ use super::mistake::Notes;
 use super::quantities::CapacitySpec;
 use super::queue_choice::queue;
 use super::reader::{Key, Keyed};
-use crate::{LinkSpec, Scenario, Traffic};
+use crate::{Scenario, Traffic};
 
 /// Flows of one scenario, and transfers of one run.
 pub(super) const MOST_FLOWS: u64 = 1_000_000;

@@ -1,9 +1,9 @@
 //! The layout of a lab: hosts, links, and the path of every flow.
 
-use fairhaul_experiment::{Hop, LinkSpec};
-use fairhaul_path::Schedule;
+use fairhaul_experiment::Hop;
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::{Capacity, QueueChoice, Site};
+use fairhaul_path::{LinkSpec, Schedule};
 use fairhaul_units::{Bytes, Rate, Span};
 use serde::Serialize;
 

@@ -8,13 +8,14 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use fairhaul_experiment::{Grid, Hop, Ledger};
-use fairhaul_path::Wire;
+use fairhaul_path::queue::Queued;
+use fairhaul_path::{Admission, Departure, LinkPacket, LinkPort, Wire};
 use fairhaul_units::{Ecn, Span, Time};
 
 use super::account::Account;
 use super::headers::{Headers, mark};
 use super::layout::{FlowPath, Layout};
-use super::link_port::{Fate, Fates, LinkPort, QueuedPacket};
+use super::queued_packet::QueuedPacket;
 
 /// Counts of the packets of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,15 +82,18 @@ pub struct Network {
     /// The link that counts the payload of each flow.
     bottlenecks: Vec<Option<u32>>,
     flows: Vec<u32>,
-    /// Connections by number, from their first packet on.
+    /// By number, from their first packet on.
     connections: Vec<Option<Box<ConnectionState>>>,
-    ports: Vec<LinkPort>,
+    ports: Vec<LinkPort<QueuedPacket>>,
+    /// By link: the departure for which a service was last scheduled.
+    services: Vec<Option<Time>>,
     events: BinaryHeap<Reverse<(Time, Event)>>,
     order: u64,
     packets: Vec<PacketInFlight>,
     /// Free slots.
     free: Vec<u32>,
-    fates: Fates,
+    /// Packets that a queue has just dropped.
+    dropped: Vec<Queued<QueuedPacket>>,
     counts: NetworkCounts,
     ledger: Ledger,
 }
@@ -101,6 +105,7 @@ impl Network {
         let ports = (0..).zip(&layout.links);
         Network {
             ports: ports.map(|(link, spec)| LinkPort::new(spec, link, layout.seed, counts_bytes)).collect(),
+            services: vec![None; layout.links.len()],
             routes: layout.routes.clone(),
             bottlenecks: layout.bottlenecks.clone(),
             flows: layout.connections.clone(),
@@ -109,7 +114,7 @@ impl Network {
             order: 0,
             packets: Vec::new(),
             free: Vec::new(),
-            fates: Vec::new(),
+            dropped: Vec::new(),
             counts: NetworkCounts::default(),
             ledger: Ledger::new(grid, layout.routes.len(), layout.links.len()),
         }
@@ -136,7 +141,7 @@ impl Network {
         {
             self.events.pop();
             match event {
-                Event::Serve(link) => self.at_link(link, |port, ledger, fates| port.serve(at, ledger, fates)),
+                Event::Serve(link) => self.serve(link, at),
                 Event::Step { slot, .. } => self.step(slot, at, &mut deliver),
             }
         }
@@ -162,8 +167,9 @@ impl Network {
         let waiting: usize = self.ports.iter().map(LinkPort::waiting).sum();
         let going = self.events.iter().filter(|next| matches!(next.0.1, Event::Step { .. })).count();
         assert_eq!(counts.inside, (waiting + going) as u64, "a packet is inside, and nowhere");
+        assert!(self.ports.iter().all(LinkPort::balances), "a link lost a packet");
         let end = self.ledger.end();
-        self.ports.iter_mut().for_each(|port| port.read_gauges(end, &mut self.ledger));
+        self.ports.iter_mut().for_each(|port| port.read_gauges(end, &mut self.ledger, || true));
         self.ledger
     }
 
@@ -243,46 +249,73 @@ impl Network {
             }
             Hop::Link(link) => {
                 let data_of = (forward && headers.carries_data()).then_some(flow);
-                let counted = (self.bottlenecks[flow as usize] == Some(link)).then_some(headers.payload);
-                let packet =
-                    QueuedPacket { slot, connection, data_of, counted, size: headers.size, ecn: headers.ecn };
-                self.at_link(link, |port, ledger, fates| port.offer(packet, now, ledger, fates));
+                let counts = data_of.is_some() && self.bottlenecks[flow as usize] == Some(link);
+                let counted = if counts { headers.payload } else { 0 };
+                let at_link =
+                    LinkPacket { connection, size: headers.size, ecn: headers.ecn, data_of, counted };
+                self.offer(link, QueuedPacket { slot, at_link }, now);
             }
         }
     }
 
-    /// Processes an event at a link, and its effects on packets.
-    fn at_link(&mut self, link: u32, act: impl FnOnce(&mut LinkPort, &mut Ledger, &mut Fates)) {
-        let mut fates = std::mem::take(&mut self.fates);
+    /// Offers a packet to a link.
+    fn offer(&mut self, link: u32, packet: QueuedPacket, now: Time) {
         let port = &mut self.ports[link as usize];
-        act(port, &mut self.ledger, &mut fates);
-        if let Some(next) = port.next_service() {
-            self.events.push(Reverse((next, Event::Serve(link))));
-        }
-        for (packet, fate) in fates.drain(..) {
-            match fate {
-                Fate::Dropped(when) => self.drop(&packet, when),
-                Fate::Crosses { arrives, marked, twice } => self.cross(packet.slot, arrives, marked, twice),
+        port.read_gauges(now, &mut self.ledger, || true);
+        match port.offer(packet.at_link, now, &mut self.ledger) {
+            Admission::Dropped => self.drop(&packet, now),
+            Admission::Sent(departure) => self.depart(&packet, departure),
+            Admission::Queued => {
+                let next = port.hold(&packet, now, &mut self.ledger, &mut self.dropped);
+                self.settle(link, next, now);
             }
         }
-        self.fates = fates;
+    }
+
+    /// A link has sent what it was sending: it begins with the next packet.
+    fn serve(&mut self, link: u32, now: Time) {
+        let port = &mut self.ports[link as usize];
+        port.read_gauges(now, &mut self.ledger, || true);
+        let next = port.serve(now, &mut self.ledger, &mut self.dropped);
+        self.settle(link, next, now);
+    }
+
+    /// The queue of a link has dropped packets, or sends the next one: what comes of it, and when it is served next.
+    fn settle(&mut self, link: u32, next: Option<(QueuedPacket, Departure)>, now: Time) {
+        while let Some(Queued { packet, .. }) = self.dropped.pop() {
+            self.drop(&packet, now);
+        }
+        if let Some((packet, departure)) = next {
+            self.depart(&packet, departure);
+        }
+        if let Some(at) = self.ports[link as usize].next_service()
+            && self.services[link as usize].replace(at) != Some(at)
+        {
+            self.events.push(Reverse((at, Event::Serve(link))));
+        }
     }
 
     fn drop(&mut self, packet: &QueuedPacket, when: Time) {
-        if let Some(flow) = packet.data_of {
+        if let Some(flow) = packet.at_link.data_of {
             self.ledger.lost(flow, self.packets[packet.slot as usize].travel.sent, when);
         }
         self.counts.dropped += 1;
         self.free.push(packet.slot);
     }
 
-    fn cross(&mut self, slot: u32, arrives: Time, marked: bool, twice: bool) {
+    /// A packet leaves a link, which may lose, mark or duplicate it.
+    fn depart(&mut self, packet: &QueuedPacket, departure: Departure) {
+        let Departure { departs, arrives, marked, copies, .. } = departure;
+        if copies == 0 {
+            return self.drop(packet, departs);
+        }
+        let slot = packet.slot;
         let packet = &mut self.packets[slot as usize];
         if marked {
             mark(&mut packet.bytes);
             packet.travel.headers.ecn = Ecn::Marked;
         }
-        let copy = twice.then(|| packet.clone());
+        let copy = (copies == 2).then(|| packet.clone());
         self.push(slot, arrives);
         if let Some(PacketInFlight { travel, bytes }) = copy {
             let slot = self.keep(travel, &bytes);

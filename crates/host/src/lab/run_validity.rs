@@ -3,7 +3,8 @@
 //! A lag of the router changes the rate of no link, but packets are then read in groups and delivered late, as if
 //! the path were longer for a while.
 
-use fairhaul_experiment::{Hop, Record, Scenario};
+use fairhaul_experiment::{Hop, LinkRow, Record, Scenario};
+use fairhaul_path::LinkSpec;
 use fairhaul_units::{Bytes, Span, Time};
 use serde::Serialize;
 
@@ -235,7 +236,7 @@ fn link_uses(scenario: &Scenario, record: &Record) -> Vec<LinkUse> {
     let (grid, warmup) = (record.grid, Time::ZERO + scenario.warmup);
     let first = if warmup == Time::ZERO { 0 } else { grid.bin(warmup) };
     let measured = (scenario.duration - scenario.warmup).as_secs();
-    let carried = |(link, rows): (&fairhaul_experiment::LinkSpec, &Vec<fairhaul_experiment::LinkRow>)| {
+    let carried = |(link, rows): (&LinkSpec, &Vec<LinkRow>)| {
         let busy: f64 = rows[first..].iter().map(|row| row.busy_s).sum();
         let sent: f64 = rows[first..].iter().map(|row| row.sent_bytes).sum();
         let constant = busy / measured * link.rate.as_bps() as f64;

@@ -64,11 +64,11 @@ impl Impaired {
         self.policer.as_mut().is_none_or(|policer| policer.admits(Bytes(size.into()), now))
     }
 
-    /// When a packet is at the other end that would be there at `arrives`, and whether a copy of it is
-    /// right behind it.
-    pub fn cross(&mut self, arrives: Time) -> (Time, bool) {
+    /// When a packet is at the other end that would be there at `arrives`, and how often: a copy of it may be right
+    /// behind it.
+    pub fn cross(&mut self, arrives: Time) -> (Time, u8) {
         let jittered = self.jitter.as_mut().map_or(arrives, |jitter| jitter.delays(arrives));
         let arrives = self.reorder.as_mut().map_or(jittered, |reorder| jittered + reorder.holds());
-        (arrives, self.duplicate.doubles())
+        (arrives, if self.duplicate.doubles() { 2 } else { 1 })
     }
 }

@@ -11,7 +11,7 @@ mod sred;
 mod xcp;
 mod xcp_tcp;
 
-use fairhaul_units::{Bytes, CongestionHeader, Ecn, Span, Time};
+use fairhaul_units::{Bytes, Ecn, Span, Time};
 
 pub use catalogue::{Built, DepartureRule, Discipline, QueueChoice, QueueEntry, entries, entry};
 pub use codel::{Codel, CodelRule, Queued};
@@ -23,18 +23,6 @@ pub use site::{Gauge, Refusal, Site};
 pub use sred::{Sred, SredLaw};
 pub use xcp::{DropLaw, Xcp, XcpRule, XcpTcpRule};
 pub use xcp_tcp::XcpTcp;
-
-/// What a queue reads of a packet that waits in it, or writes to it, beside its size.
-pub trait Packet {
-    /// Its congestion header, where it is of a sender that asks routers.
-    fn congestion(&self) -> Option<&CongestionHeader>;
-
-    /// Whether it carries data: it is no acknowledgement, and opens no connection.
-    fn carries_data(&self) -> bool;
-
-    /// The same header, to be answered.
-    fn congestion_mut(&mut self) -> Option<&mut CongestionHeader>;
-}
 
 /// What a discipline that decides on arrival does with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

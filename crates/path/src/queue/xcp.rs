@@ -11,7 +11,8 @@ use std::num::NonZeroU8;
 
 use fairhaul_units::{Bytes, CongestionHeader, Kind, Parameter, Settings, Span, Time};
 
-use super::{Gauge, Packet, Queued, Refusal, Site};
+use super::{Gauge, Queued, Refusal, Site};
+use crate::packet::Packet;
 use allocator::XcpAllocator;
 use cloud::Cloud;
 use fairness::Fair;
@@ -189,7 +190,7 @@ impl<T: Packet> Xcp<T> {
             self.on_arrival_from_cloud(queued, header);
         }
         match &mut self.fair {
-            Some(fair) if queued.packet.carries_data() => {
+            Some(fair) if queued.packet.at_link().data_of.is_some() => {
                 fair.admits(queued.size, flow, header.is_some(), queued.arrived)
             }
             _ => true,

@@ -1,10 +1,11 @@
 //! Packets of a connection at a link: they cross it, wait in its queue, or are dropped.
 
 use fairhaul_experiment::PacketWhat;
+use fairhaul_path::{Admission, Departure};
 use fairhaul_units::{Ack, Data, Ecn, Time};
 
 use super::Connection;
-use crate::network::{Admission, Crossing, Network};
+use crate::network::Network;
 use crate::queued_packet::{DataOrAck, QueuedPacket};
 use crate::route::Route;
 
@@ -20,56 +21,79 @@ impl Connection {
         route: &Route,
         network: &mut Network,
     ) {
-        let packet = QueuedPacket { serial: self.serial, flow: self.flow, leg: leg as u16, content };
-        if let Some((packet, outcome)) = network.hold(link, &packet, now) {
-            self.resolve_queued(packet, outcome, route, network);
+        let counted = match &content {
+            DataOrAck::Data(data) => self.account.counted(link, data),
+            DataOrAck::Ack(_) => 0,
+        };
+        let packet = QueuedPacket { serial: self.serial, flow: self.flow, leg: leg as u16, counted, content };
+        if let Some((packet, departure)) = network.hold(link, &packet, now) {
+            self.queued_departs(packet, departure, route, network);
         }
     }
 
-    /// A packet that has waited in a queue leaves it, or is dropped.
+    /// A packet leaves the queue in which it waited.
     #[inline(always)]
-    pub fn resolve_queued(
+    pub fn queued_departs(
         &mut self,
         packet: QueuedPacket,
-        outcome: Result<Crossing, Time>,
+        departure: Departure,
         route: &Route,
         network: &mut Network,
     ) {
         let leg = usize::from(packet.leg);
-        match (packet.content, outcome) {
-            (DataOrAck::Data(mut data), Ok(crossing)) => {
-                if crossing.marked {
-                    data.ecn = Ecn::Marked;
-                }
-                self.data_crosses(leg, &mut data, crossing, route, network);
-            }
-            (DataOrAck::Data(data), Err(when)) => self.data_dropped(&data, when, network),
-            (DataOrAck::Ack(ack), Ok(crossing)) => self.ack_crosses(leg, &ack, crossing, route, network),
-            (DataOrAck::Ack(ack), Err(when)) => self.ack_dropped(&ack, when, network),
+        match packet.content {
+            DataOrAck::Data(mut data) => self.data_departs(leg, &mut data, departure, route, network),
+            DataOrAck::Ack(ack) => self.ack_departs(leg, &ack, departure, route, network),
         }
     }
 
-    /// A data packet gets over the link at the end of that leg.
+    /// The queue in which a packet waited drops it.
+    pub fn queued_dropped(&mut self, packet: &DataOrAck, when: Time, network: &mut Network) {
+        match packet {
+            DataOrAck::Data(data) => self.data_dropped(data, when, network),
+            DataOrAck::Ack(ack) => self.ack_dropped(ack, when, network),
+        }
+    }
+
+    /// A data packet leaves the link at the end of that leg.
     #[inline(always)]
-    pub(super) fn data_crosses(
+    pub(super) fn data_departs(
         &mut self,
         leg: usize,
         data: &mut Data,
-        crossing: Crossing,
+        departure: Departure,
         route: &Route,
         network: &mut Network,
     ) {
-        let copies = if crossing.twice { 2 } else { 1 };
-        if crossing.twice {
-            self.data.launched += 1;
-            network.limits.launched();
-            if !data.opens {
-                network.ledger.copied(self.flow, data.stamped, crossing.arrives);
-            }
+        let Departure { departs, arrives, marked, copies, .. } = departure;
+        if copies == 0 {
+            return self.data_dropped(data, departs, network);
         }
-        for _ in 0..copies {
-            self.forward_data(leg + 1, data, crossing.arrives, route, network);
+        if marked {
+            data.ecn = Ecn::Marked;
         }
+        if copies == 2 {
+            self.duplicate_data(leg, data, arrives, route, network);
+        }
+        self.forward_data(leg + 1, data, arrives, route, network);
+    }
+
+    /// A link makes a second data packet, which goes on before the first.
+    #[inline(never)]
+    fn duplicate_data(
+        &mut self,
+        leg: usize,
+        data: &mut Data,
+        arrives: Time,
+        route: &Route,
+        network: &mut Network,
+    ) {
+        self.data.launched += 1;
+        network.limits.launched();
+        if !data.opens {
+            network.ledger.copied(self.flow, data.stamped, arrives);
+        }
+        self.forward_data(leg + 1, data, arrives, route, network);
     }
 
     /// A data packet gets over a link that this connection alone feeds, or is dropped there; when it has.
@@ -82,8 +106,13 @@ impl Connection {
         network: &mut Network,
     ) -> Option<Time> {
         match self.offer(link, data, now, network) {
-            Admission::Sent(crossing) => return Some(crossing.arrives),
-            Admission::Dropped(when) => self.data_dropped(data, when, network),
+            Admission::Sent(departure) => {
+                if departure.marked {
+                    data.ecn = Ecn::Marked;
+                }
+                return Some(departure.arrives);
+            }
+            Admission::Dropped => self.data_dropped(data, now, network),
             Admission::Queued => unreachable!("a queue that decides at departure is never fed alone"),
         }
         None
@@ -100,8 +129,8 @@ impl Connection {
         network: &mut Network,
     ) -> Option<Time> {
         match self.offer_ack(link, ack, now, network) {
-            Admission::Sent(crossing) => return Some(crossing.arrives),
-            Admission::Dropped(when) => self.ack_dropped(ack, when, network),
+            Admission::Sent(departure) => return Some(departure.arrives),
+            Admission::Dropped => self.ack_dropped(ack, now, network),
             Admission::Queued => unreachable!("a queue that decides at departure is never fed alone"),
         }
         None
@@ -117,21 +146,28 @@ impl Connection {
         }
     }
 
-    /// An acknowledgement gets over the link at the end of that leg.
+    /// An acknowledgement leaves the link at the end of that leg.
     #[inline(always)]
-    pub(super) fn ack_crosses(
+    pub(super) fn ack_departs(
         &mut self,
         leg: usize,
         ack: &Ack,
-        crossing: Crossing,
+        departure: Departure,
         route: &Route,
         network: &mut Network,
     ) {
-        let copies = if crossing.twice { 2 } else { 1 };
-        self.acks.launched += copies - 1;
-        for _ in 0..copies {
-            self.forward_ack(leg + 1, ack, crossing.arrives, route, network);
+        // A link loses no acknowledgement.
+        if departure.copies == 2 {
+            self.duplicate_ack(leg, ack, departure.arrives, route, network);
         }
+        self.forward_ack(leg + 1, ack, departure.arrives, route, network);
+    }
+
+    /// A link makes a second acknowledgement.
+    #[inline(never)]
+    fn duplicate_ack(&mut self, leg: usize, ack: &Ack, arrives: Time, route: &Route, network: &mut Network) {
+        self.acks.launched += 1;
+        self.forward_ack(leg + 1, ack, arrives, route, network);
     }
 
     /// An acknowledgement is dropped.

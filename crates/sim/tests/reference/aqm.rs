@@ -1,7 +1,7 @@
 //! Queues that drop or mark before they are full, written from their sources once more: what they
 //! measure is the queue as it stands, packet by packet.
 
-use fairhaul_experiment::LinkSpec;
+use fairhaul_path::LinkSpec;
 use fairhaul_path::count::{AverageStart, ListFill};
 use fairhaul_path::queue::{Capacity, SredLaw};
 use fairhaul_units::{Chance, Ecn, Settings, Span, Time};

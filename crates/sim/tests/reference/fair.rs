@@ -1,7 +1,7 @@
 //! The mechanism of an XCP router that limits who does not ask, written from its paper once more: it
 //! keeps what came and left in an interval, and adds it up at the end. The counters are the engine's.
 
-use fairhaul_experiment::LinkSpec;
+use fairhaul_path::LinkSpec;
 use fairhaul_path::count::Counter;
 use fairhaul_path::queue::{DropLaw, XcpTcpRule};
 use fairhaul_units::{Chance, Settings, Span, Time};

@@ -1,7 +1,8 @@
 //! The ledger: a list of all that happened, sorted into bins when the run is over.
 
 use fairhaul_cc::Window;
-use fairhaul_experiment::{EventRow, FlowRow, Grid, LinkRow, LinkSpec, Record, Scenario, TransferRow};
+use fairhaul_experiment::{EventRow, FlowRow, Grid, LinkRow, Record, Scenario, TransferRow};
+use fairhaul_path::LinkSpec;
 use fairhaul_units::{Span, Time};
 
 use super::link::Link;

@@ -2,12 +2,11 @@
 
 use fairhaul_cc::ControllerChoice;
 use fairhaul_experiment::{
-    Flow, Hold, Hop, LinkSpec, ReceiverClock, Recovery, Role, Rto, Scenario, SlowStart, Sockbuf, Start,
-    Traffic,
+    Flow, Hold, Hop, ReceiverClock, Recovery, Role, Rto, Scenario, SlowStart, Sockbuf, Start, Traffic,
 };
-use fairhaul_path::Schedule;
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::{self, Capacity, Site};
+use fairhaul_path::{LinkSpec, Schedule};
 use fairhaul_units::{Bytes, Rate, Span};
 
 /// A chain of links, each with its other direction, and flows over parts of it.

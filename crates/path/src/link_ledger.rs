@@ -1,0 +1,34 @@
+//! Where the port of a link records what happens there.
+
+use fairhaul_units::Time;
+
+use crate::link::Departure;
+use crate::packet::LinkPacket;
+use crate::schedule::LinkRate;
+
+/// The ledger of a run, as the ports of its links see it. Each link has a number there.
+pub trait LinkLedger {
+    /// Where the queue of `link` records what its gauges show at `now`, and when they are to be read next.
+    fn gauges(&mut self, link: u32, now: Time) -> (&mut Vec<f64>, Time);
+
+    /// A packet is offered to `link`, which refuses it.
+    fn refused(&mut self, link: u32, now: Time);
+
+    /// A packet of `size` is offered to `link`, and taken into its queue.
+    fn enqueued(&mut self, link: u32, size: u32, now: Time);
+
+    /// The queue of `link` marks a packet that was offered at `offered`.
+    fn marked(&mut self, link: u32, offered: Time, now: Time);
+
+    /// The queue of `link` drops a packet of `size` that it had taken at `offered`.
+    fn dropped(&mut self, link: u32, size: u32, offered: Time, now: Time);
+
+    /// A packet leaves the queue of `link`, which can send at that rate.
+    fn departed(&mut self, link: u32, packet: LinkPacket, departure: Departure, rate: &LinkRate);
+
+    /// Counts what `link` sends with that departure; called where the ledger counts bytes.
+    fn sent_by_link(&mut self, link: u32, departure: Departure, rate: &LinkRate);
+
+    /// `link` loses a packet behind its queue that was offered at `offered`.
+    fn lost_after_queue(&mut self, link: u32, offered: Time, now: Time);
+}

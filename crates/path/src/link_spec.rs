@@ -1,0 +1,59 @@
+//! The description of a link: what an engine builds its port from.
+
+use fairhaul_units::{Chance, Rate, Span, Time};
+
+use crate::impair::{Impaired, Impairments, Loss, LossRule};
+use crate::queue::{Capacity, QueueChoice};
+use crate::schedule::{LinkRate, Schedule, WORK_PER_BYTE};
+
+/// One direction of a named link.
+#[derive(Clone, Debug)]
+pub struct LinkSpec {
+    /// Its name; the other direction has " (reverse)" behind it.
+    pub name: String,
+    /// What it can carry: at the start, or the mean of a trace.
+    pub rate: Rate,
+    /// Propagation, one way, at the start.
+    pub delay: Span,
+    /// What its queue holds.
+    pub capacity: Capacity,
+    /// What its queue holds before it marks; without limit: it never does.
+    pub mark: Capacity,
+    /// Its queue, with numbers for all that is automatic.
+    pub queue: QueueChoice,
+    /// What it loses of the data packets that have left the queue, at the start.
+    pub loss: Option<LossRule>,
+    /// What else it does to packets.
+    pub impair: Impairments,
+    /// What of this changes.
+    pub schedule: Schedule,
+}
+
+impl LinkSpec {
+    /// Whether packets may arrive in another order than that in which they left the queue.
+    pub fn disorders(&self) -> bool {
+        self.impair.disorders() || self.schedule.disorders(self.delay)
+    }
+
+    /// What it does to packets beside carrying and losing them, with a stream for each purpose; most do nothing.
+    pub(crate) fn impaired(&self, stream: impl Fn(&str) -> Chance) -> Option<Impaired> {
+        (!self.impair.is_none()).then(|| Impaired::new(&self.impair, stream))
+    }
+
+    /// What loses data packets behind its queue, now or later, which owns `chance`.
+    pub(crate) fn loss(&self, chance: Chance) -> Option<Loss> {
+        let changes = &self.schedule.losses;
+        let rule = self.loss.clone().or_else(|| (!changes.is_empty()).then_some(LossRule::Probability(0.0)));
+        rule.map(|rule| Loss::new(rule, chance).with_changes(changes))
+    }
+
+    /// What it can send over time.
+    pub(crate) fn link_rate(&self) -> LinkRate {
+        LinkRate::new(self.rate, &self.schedule)
+    }
+
+    /// What it can send from `from` to `to`, in bytes.
+    pub fn offers(&self, from: Time, to: Time) -> f64 {
+        self.link_rate().work_between(from, to) as f64 / WORK_PER_BYTE as f64
+    }
+}
