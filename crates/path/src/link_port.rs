@@ -113,7 +113,7 @@ impl<T: Packet> LinkPort<T> {
     }
 
     /// The packet that the link was sending has left: it begins with the next one, which is returned. Packets that
-    /// the queue drops before it go to `dropped`, which is empty before.
+    /// the queue drops before it go to `dropped`, which is empty before. Gauges that were due have been read.
     #[inline(always)]
     pub fn serve(
         &mut self,
