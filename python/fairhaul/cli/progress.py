@@ -1,4 +1,4 @@
-"""The progress of runs: a bar on a terminal, elsewhere a line now and then if a command wants it."""
+"""The progress of runs: a bar on a terminal; elsewhere a line now and then, if requested."""
 
 from __future__ import annotations
 
