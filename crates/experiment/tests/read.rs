@@ -379,6 +379,9 @@ fn an_override_replaces_the_value_in_the_file() {
     );
     assert_eq!(scenario.flows[0].recovery, Recovery::NewReno { impatient: false });
     assert_eq!(scenario.flows[1].recovery, Recovery::NewReno { impatient: true });
+    let scenario =
+        base(DUMBBELL, &[("flow.F1.slow_start", "limited"), ("flow.F1.slow_start.max_ssthresh", "64")]);
+    assert_eq!(scenario.flows[0].slow_start, SlowStart::Limited { max_ssthresh: 64.0 });
 }
 
 #[test]

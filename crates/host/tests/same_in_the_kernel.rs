@@ -90,7 +90,8 @@ fn follow(looks: &[Look], controller: &mut Builtin) -> Followed {
     for pair in looks.windows(2) {
         let ((_, before), (now, after)) = (&pair[0], &pair[1]);
         let srtt = after.srtt.unwrap_or(RTT);
-        if climbs(before, after) {
+        // Over a longer time without a sample the window has grown in steps that are unknown.
+        if climbs(before, after) && now.since(pair[0].0) <= LATEST {
             let whole = f64::from(before.cwnd);
             let ssthresh = f64::from(before.ssthresh.expect("it avoids congestion"));
             let (_, _, window) = climb.get_or_insert((pair[0].0, whole, Window { cwnd: whole, ssthresh }));

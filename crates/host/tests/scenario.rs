@@ -340,9 +340,10 @@ fn applications_write_in_their_own_time() {
         "#,
     );
     let RunResult { record, .. } = answer(&scenario);
-    // 2500 packets of 1000 B in 5 s, of which 972 are payload; the last are still on their way.
+    // 2500 packets of 1000 B in 5 s, of which 972 are payload; the last are still on their way. The next is due at
+    // the end, and may be read in a tick of the router that began before.
     let sent: u64 = record.flows[0].iter().map(|row| row.sent).sum();
-    assert!((2490..=2500).contains(&sent), "{sent}");
+    assert!((2490..=2501).contains(&sent), "{sent}");
     let constant = goodput(&scenario, &record, 0);
     assert!((constant / 4e6 / 0.972 - 1.0).abs() < 0.02, "{constant}");
     // What it writes follows from the seed: what was ready 50 ms before the end has arrived.

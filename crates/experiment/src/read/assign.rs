@@ -10,8 +10,14 @@ use super::toml_tree::{Node, TomlEntry, TomlValue};
 /// The deepest path of a scenario has five keys (`flow.F1.traffic.size.mean`).
 const DEEPEST: usize = 8;
 /// Keys whose value may be a word alone; a parameter behind it makes it a table.
-const WORDS: &[(&str, &str)] =
-    &[("controller", "kind"), ("recovery", "kind"), ("traffic", "kind"), ("queue", "kind"), ("size", "law")];
+const WORDS: &[(&str, &str)] = &[
+    ("controller", "kind"),
+    ("recovery", "kind"),
+    ("slow_start", "kind"),
+    ("traffic", "kind"),
+    ("queue", "kind"),
+    ("size", "law"),
+];
 /// Arrays of tables, whose entries a path names.
 const NAMED: &[&str] = &["flow", "node", "link"];
 

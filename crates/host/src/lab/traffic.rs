@@ -116,7 +116,10 @@ pub fn run_transfers(
     let mut by_start: Vec<&LabTransfer> = transfers.iter().filter(|transfer| transfer.start < end).collect();
     by_start.sort_by_key(|transfer| transfer.start);
     thread::scope(|scope| {
-        scope.spawn(|| runner.poll_senders(on_poll));
+        scope.spawn(|| {
+            take_precedence();
+            runner.poll_senders(on_poll);
+        });
         let started = by_start.into_iter().try_for_each(|transfer| runner.start_transfer(scope, transfer));
         if started.is_ok() {
             clock.sleep_until(end);
@@ -127,6 +130,13 @@ pub fn run_transfers(
     let mut results = runner.results.into_inner().expect("no thread panics while it holds this");
     results.sort_by_key(|result| result.connection);
     Ok(results)
+}
+
+/// Gives this thread, and those that it starts, precedence over other work of the machine, but not over the router. A
+/// sender that waits for a processor empties its socket's buffer, as if its host were slow, and a poll that waits is
+/// late. Where this is refused, the router has its own warning.
+fn take_precedence() {
+    let _ = sys::set_real_time(router::PRIORITY - 1);
 }
 
 /// Payload that is still to be sent, of each transfer with a size, by the first of its connections.
@@ -163,10 +173,7 @@ impl TrafficRunner<'_> {
             self.clock.sleep_until(Time::ZERO + (transfer.start - (Time::ZERO + LEAD)));
         }
         let run = move || {
-            // A thread that waits for a processor empties its socket's buffer, as if its host were slow. It takes
-            // precedence over other work of the machine, but not over the router; the thread of its receiver
-            // inherits that. Where this is refused, the router has its own warning.
-            let _ = sys::set_real_time(router::PRIORITY - 1);
+            take_precedence();
             let result = self.run_transfer(scope, transfer);
             self.results.lock().expect("no thread panics while it holds this").push(result);
         };
