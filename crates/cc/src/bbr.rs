@@ -5,9 +5,9 @@
 //! round of eight to see whether there is more and as much slower in the next, and now and then
 //! lets the path run nearly empty to see its round-trip time. A loss is no sign of congestion.
 
-use fairhaul_units::{Kind, Parameter, Settings, Span, Time};
+use fairhaul_units::{Parameter, Span, Time, parameters};
 
-use crate::pipe::{DeliveryRounds, Plateau, Spacing, after_idle, draw, flight_before, span};
+use crate::pipe::{DeliveryRounds, Plateau, Spacing, after_idle, draw, flight_before};
 use crate::windowed::WindowedMax;
 use crate::{AckEvent, Cause, Congestion, Controller, Pacing, RateSample, Window};
 
@@ -70,53 +70,38 @@ struct BbrModel {
     delivered: f64,
 }
 
+parameters! {
+    /// The parameters of BBR.
+    pub(crate) struct BbrParameters {
+        high_gain: Number(1.1..=10.0) = 2.885,
+            "pacing and window gain during startup, 2 / ln 2; drain uses its inverse [BBR]";
+        cwnd_gain: Number(1.0..=10.0) = 2.0,
+            "limit of the packets in flight, in bandwidth-delay products [BBR]";
+        bandwidth_window: Whole(2..=1000) = 10,
+            "length of the filter for the maximum delivery rate, in round trips [BBR]";
+        min_rtt_window: Seconds(0.1..=1000.0) = 10.0,
+            "length of the filter for the minimum round-trip time, and the interval between its probes [BBR]";
+        probe_rtt: Seconds(0.0..=10.0) = 0.2,
+            "duration of a probe for the minimum round-trip time, with four packets in flight [BBR]";
+    }
+}
+
 impl Bbr {
     pub(crate) const TITLE: &'static str = "BBR version 1: paces at the measured delivery rate of the path";
     pub(crate) const SOURCE: &'static str = "BBR";
-    pub(crate) const PARAMETERS: &'static [Parameter] = &[
-        Parameter {
-            name: "high_gain",
-            kind: Kind::Number { least: 1.1, most: 10.0, unit: "" },
-            default: 2.885,
-            help: "pacing and window gain during startup, 2 / ln 2; drain uses its inverse [BBR]",
-        },
-        Parameter {
-            name: "cwnd_gain",
-            kind: Kind::Number { least: 1.0, most: 10.0, unit: "" },
-            default: 2.0,
-            help: "limit of the packets in flight, in bandwidth-delay products [BBR]",
-        },
-        Parameter {
-            name: "bandwidth_window",
-            kind: Kind::Whole { least: 2, most: 1000 },
-            default: 10.0,
-            help: "length of the filter for the maximum delivery rate, in round trips [BBR]",
-        },
-        Parameter {
-            name: "min_rtt_window",
-            kind: Kind::Number { least: 0.1, most: 1000.0, unit: "s" },
-            default: 10.0,
-            help: "length of the filter for the minimum round-trip time, and the interval between its probes [BBR]",
-        },
-        Parameter {
-            name: "probe_rtt",
-            kind: Kind::Number { least: 0.0, most: 10.0, unit: "s" },
-            default: 0.2,
-            help: "duration of a probe for the minimum round-trip time, with four packets in flight [BBR]",
-        },
-    ];
+    pub(crate) const PARAMETERS: &'static [Parameter] = BbrParameters::LIST;
 
-    pub(crate) fn new(settings: &Settings) -> Bbr {
+    pub(crate) fn new(given: BbrParameters) -> Bbr {
         let model = BbrModel {
-            high_gain: settings.number("high_gain"),
-            cwnd_gain: settings.number("cwnd_gain"),
-            min_rtt_window: span(settings, "min_rtt_window"),
-            probe_rtt: span(settings, "probe_rtt"),
+            high_gain: given.high_gain,
+            cwnd_gain: given.cwnd_gain,
+            min_rtt_window: given.min_rtt_window,
+            probe_rtt: given.probe_rtt,
             state: BbrState::Startup,
             rounds: DeliveryRounds::default(),
             // Differs from [LINUX]: the maximum of the rate is taken over ten rounds, including the current
             // one; the filter in Linux keeps eleven.
-            rates: WindowedMax::new(settings.number("bandwidth_window") as u64),
+            rates: WindowedMax::new(given.bandwidth_window),
             spacing: Spacing::default(),
             min_rtt: Span::ZERO,
             min_rtt_at: Time::ZERO,
@@ -343,6 +328,8 @@ impl Controller for Bbr {
 
 #[cfg(test)]
 mod tests {
+    use fairhaul_units::Settings;
+
     use super::*;
     use crate::test_support::{CONGESTION, ack, close};
 
@@ -359,7 +346,7 @@ mod tests {
 
     impl FlowInRounds {
         fn new() -> FlowInRounds {
-            let flow = Bbr::new(&Settings::defaults(Bbr::PARAMETERS));
+            let flow = Bbr::new((&Settings::defaults(Bbr::PARAMETERS)).into());
             let window = Window { cwnd: 10.0, ssthresh: f64::INFINITY };
             FlowInRounds { flow, window, now: Time::ZERO, delivered: 0.0 }
         }

@@ -10,7 +10,7 @@ mod cycle;
 mod parameters;
 mod round_trip;
 
-use fairhaul_units::{Parameter, Settings, Span, Time};
+use fairhaul_units::{Parameter, Span, Time};
 use parameters::Bbr3Parameters;
 
 use crate::pipe::{DeliveryRounds, Plateau, Spacing, flight_before};
@@ -115,10 +115,10 @@ impl Bbr3 {
     pub(crate) const TITLE: &'static str = "BBR version 3: BBR that bounds the packets in flight by the \
                                             loss it measures";
     pub(crate) const SOURCE: &'static str = "BBRV3";
-    pub(crate) const PARAMETERS: &'static [Parameter] = parameters::PARAMETERS;
+    pub(crate) const PARAMETERS: &'static [Parameter] = Bbr3Parameters::LIST;
 
-    pub(crate) fn new(settings: &Settings) -> Bbr3 {
-        Bbr3 { model: Box::new(Bbr3Model::new(Bbr3Parameters::new(settings))) }
+    pub(crate) fn new(given: Bbr3Parameters) -> Bbr3 {
+        Bbr3 { model: Box::new(Bbr3Model::new(given)) }
     }
 }
 
@@ -368,6 +368,8 @@ impl Controller for Bbr3 {
 
 #[cfg(test)]
 mod tests {
+    use fairhaul_units::Settings;
+
     use super::*;
     use crate::test_support::{CONGESTION, ack};
 
@@ -375,7 +377,7 @@ mod tests {
 
     /// A model of 1000 packets a second and 100 ms: a path of 100 packets.
     fn flow(state: Bbr3State) -> (Bbr3Model, Window) {
-        let mut model = *Bbr3::new(&Settings::defaults(Bbr3::PARAMETERS)).model;
+        let mut model = *Bbr3::new((&Settings::defaults(Bbr3::PARAMETERS)).into()).model;
         model.rates.take(0, 1000.0);
         (model.min_rtt, model.recent_rtt, model.filled, model.state) = (RTT, RTT, true, state);
         (model, Window { cwnd: 200.0, ssthresh: f64::INFINITY })

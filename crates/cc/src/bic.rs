@@ -4,7 +4,7 @@
 //! window lingers where it fits. Beyond it the search begins anew, by 1, 2, 4, ... packets a round
 //! up to Smax. Below the low window it is Reno.
 
-use fairhaul_units::{Kind, Parameter, Settings, Word, words};
+use fairhaul_units::{Parameter, parameters, words};
 
 use crate::{AckEvent, Congestion, Controller, Window};
 
@@ -61,63 +61,38 @@ impl Ratio {
     }
 }
 
+parameters! {
+    /// The parameters of BIC.
+    pub(crate) struct BicParameters {
+        variant: Word(BicVariant) = BicVariant::Paper,
+            "paper: as published, with smax, smin and beta; linux: as in Linux since 5.7, with its own \
+             constants [BIC, LINUX]";
+        smax: Number(1.0..=1e6, "packets") = 32.0, "largest increase per round trip, variant paper [BIC]";
+        smin: Number(1e-6..=1.0, "packets") = 0.01,
+            "distance from the maximum at which the search ends, variant paper [BIC]";
+        beta: Number(0.01..=0.9) = 0.125, "fraction of the window given up at a loss, variant paper [BIC]";
+        low_window: Number(0.0..=1e6, "packets") = 14.0, "below this window it behaves as Reno [BIC]";
+        fast_convergence: Switch = true,
+            "fast convergence: lower the target after a loss below the last maximum, to leave room for other \
+             flows [BIC]";
+    }
+}
+
 impl Bic {
     pub(crate) const TITLE: &'static str = "BIC: binary search for the window at which the last loss \
                                             occurred";
     pub(crate) const SOURCE: &'static str = "BIC";
-    pub(crate) const PARAMETERS: &'static [Parameter] = &[
-        Parameter {
-            name: "variant",
-            kind: Kind::Word(BicVariant::WORDS),
-            default: BicVariant::Paper.value(),
-            help: "paper: as published, with smax, smin and beta; linux: as in Linux since 5.7, with its \
-                   own constants [BIC, LINUX]",
-        },
-        Parameter {
-            name: "smax",
-            kind: Kind::Number { least: 1.0, most: 1e6, unit: "packets" },
-            default: 32.0,
-            help: "largest increase per round trip, variant paper [BIC]",
-        },
-        Parameter {
-            name: "smin",
-            kind: Kind::Number { least: 1e-6, most: 1.0, unit: "packets" },
-            default: 0.01,
-            help: "distance from the maximum at which the search ends, variant paper [BIC]",
-        },
-        Parameter {
-            name: "beta",
-            kind: Kind::Number { least: 0.01, most: 0.9, unit: "" },
-            default: 0.125,
-            help: "fraction of the window given up at a loss, variant paper [BIC]",
-        },
-        Parameter {
-            name: "low_window",
-            kind: Kind::Number { least: 0.0, most: 1e6, unit: "packets" },
-            default: 14.0,
-            help: "below this window it behaves as Reno [BIC]",
-        },
-        Parameter {
-            name: "fast_convergence",
-            kind: Kind::Switch,
-            default: 1.0,
-            help: "fast convergence: lower the target after a loss below the last maximum, to leave room for other flows [BIC]",
-        },
-    ];
+    pub(crate) const PARAMETERS: &'static [Parameter] = BicParameters::LIST;
 
-    pub(crate) fn new(settings: &Settings) -> Bic {
-        let rule = match settings.word("variant") {
-            BicVariant::Paper => BicRule::Paper {
-                smax: settings.number("smax"),
-                smin: settings.number("smin"),
-                beta: settings.number("beta"),
-            },
+    pub(crate) fn new(given: BicParameters) -> Bic {
+        let rule = match given.variant {
+            BicVariant::Paper => BicRule::Paper { smax: given.smax, smin: given.smin, beta: given.beta },
             BicVariant::Linux => BicRule::Linux { packets: Ratio::START },
         };
         Bic {
             rule,
-            low_window: settings.number("low_window"),
-            fast_convergence: settings.switch("fast_convergence"),
+            low_window: given.low_window,
+            fast_convergence: given.fast_convergence,
             max: f64::NEG_INFINITY,
         }
     }
@@ -234,7 +209,7 @@ impl Controller for Bic {
 
 #[cfg(test)]
 mod tests {
-    use fairhaul_units::Span;
+    use fairhaul_units::{Settings, Span};
 
     use super::*;
     use crate::test_support::{CONGESTION, PeriodicLoss, ack, acknowledge, avoidance, close, one_round};
@@ -244,11 +219,11 @@ mod tests {
     }
 
     fn bic() -> Bic {
-        Bic::new(&settings())
+        Bic::new((&settings()).into())
     }
 
     fn linux() -> Bic {
-        Bic::new(&settings().with("variant", BicVariant::Linux.value()))
+        Bic::new((&settings().with("variant", BicVariant::Linux.value())).into())
     }
 
     /// A search for 1000 packets, that far above it.
@@ -323,7 +298,7 @@ mod tests {
             bic.max
         };
         assert_eq!(again(bic()), 843.75);
-        assert_eq!(again(Bic::new(&settings().with("fast_convergence", 0.0))), 900.0);
+        assert_eq!(again(Bic::new((&settings().with("fast_convergence", 0.0)).into())), 900.0);
         close(again(linux()), 809.91, 1e-5);
     }
 

@@ -56,7 +56,7 @@ macro_rules! catalogue {
                 source: crate::$kind::SOURCE,
                 parameters: crate::$kind::PARAMETERS,
                 header: <crate::$kind as Controller>::HEADER,
-                build: |settings| Builtin::$kind(crate::$kind::new(settings)),
+                build: |settings| Builtin::$kind(crate::$kind::new(settings.into())),
             }),+];
             ENTRIES
         }

@@ -4,7 +4,7 @@
 //! than gamma packets wait in queues, and gives way as they do, so that what is left beside others
 //! on a full queue is standard TCP.
 
-use fairhaul_units::{Kind, Parameter, Settings, Time};
+use fairhaul_units::{Parameter, Time, parameters};
 
 use crate::round::{Round, Rounds};
 use crate::{AckEvent, Congestion, Controller, Window};
@@ -20,14 +20,20 @@ pub struct Compound {
     due: f64,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct CompoundParameters {
-    alpha: f64,
-    beta: f64,
-    k: f64,
-    gamma: f64,
-    zeta: f64,
-    low_window: f64,
+parameters! {
+    /// The parameters of Compound TCP.
+    pub(crate) struct CompoundParameters {
+        alpha: Number(0.0..=100.0, "packets") = 0.125,
+            "factor of the increase alpha w^k per round trip without congestion [CTCP]";
+        k: Number(0.0..=1.0) = 0.75, "exponent of the window in the increase alpha w^k [CTCP]";
+        beta: Number(0.0..=0.9) = 0.5, "fraction of the whole window given up at a loss [CTCP]";
+        gamma: Number(0.0..=1e6, "packets") = 30.0,
+            "number of own packets in queues at which the delay-based window starts to shrink [CTCP]";
+        zeta: Number(0.0..=100.0) = 1.0,
+            "packets by which the delay-based window shrinks for each own packet in queues [CTCP]";
+        low_window: Number(0.0..=1e6, "packets") = 38.0,
+            "below this window the delay-based window does not grow [CTCP 2008]";
+    }
 }
 
 impl CompoundParameters {
@@ -41,55 +47,10 @@ impl CompoundParameters {
 impl Compound {
     pub(crate) const TITLE: &'static str = "Compound TCP: the sum of Reno's window and a delay-based window";
     pub(crate) const SOURCE: &'static str = "CTCP";
-    pub(crate) const PARAMETERS: &'static [Parameter] = &[
-        Parameter {
-            name: "alpha",
-            kind: Kind::Number { least: 0.0, most: 100.0, unit: "packets" },
-            default: 0.125,
-            help: "factor of the increase alpha w^k per round trip without congestion [CTCP]",
-        },
-        Parameter {
-            name: "k",
-            kind: Kind::Number { least: 0.0, most: 1.0, unit: "" },
-            default: 0.75,
-            help: "exponent of the window in the increase alpha w^k [CTCP]",
-        },
-        Parameter {
-            name: "beta",
-            kind: Kind::Number { least: 0.0, most: 0.9, unit: "" },
-            default: 0.5,
-            help: "fraction of the whole window given up at a loss [CTCP]",
-        },
-        Parameter {
-            name: "gamma",
-            kind: Kind::Number { least: 0.0, most: 1e6, unit: "packets" },
-            default: 30.0,
-            help: "number of own packets in queues at which the delay-based window starts to shrink [CTCP]",
-        },
-        Parameter {
-            name: "zeta",
-            kind: Kind::Number { least: 0.0, most: 100.0, unit: "" },
-            default: 1.0,
-            help: "packets by which the delay-based window shrinks for each own packet in queues [CTCP]",
-        },
-        Parameter {
-            name: "low_window",
-            kind: Kind::Number { least: 0.0, most: 1e6, unit: "packets" },
-            default: 38.0,
-            help: "below this window the delay-based window does not grow [CTCP 2008]",
-        },
-    ];
+    pub(crate) const PARAMETERS: &'static [Parameter] = CompoundParameters::LIST;
 
-    pub(crate) fn new(settings: &Settings) -> Compound {
-        let parameters = CompoundParameters {
-            alpha: settings.number("alpha"),
-            beta: settings.number("beta"),
-            k: settings.number("k"),
-            gamma: settings.number("gamma"),
-            zeta: settings.number("zeta"),
-            low_window: settings.number("low_window"),
-        };
-        Compound { parameters: Box::new(parameters), rounds: Box::default(), delay_window: 0.0, due: 0.0 }
+    pub(crate) fn new(given: CompoundParameters) -> Compound {
+        Compound { parameters: Box::new(given), rounds: Box::default(), delay_window: 0.0, due: 0.0 }
     }
 
     /// A round of congestion avoidance is over.
@@ -146,13 +107,13 @@ impl Controller for Compound {
 
 #[cfg(test)]
 mod tests {
-    use fairhaul_units::Span;
+    use fairhaul_units::{Settings, Span};
 
     use super::*;
     use crate::test_support::{CONGESTION, SharedPath, ack, acknowledge, avoidance, close};
 
     fn with_delay_window(delay_window: f64) -> Compound {
-        Compound { delay_window, ..Compound::new(&Settings::defaults(Compound::PARAMETERS)) }
+        Compound { delay_window, ..Compound::new((&Settings::defaults(Compound::PARAMETERS)).into()) }
     }
 
     /// The window and its delay-based part after the first acknowledgement of a second round.

@@ -6,7 +6,7 @@
 //!
 //! This file has its name and its parameters; the rules are in `cubic/rfc.rs` and `cubic/linux.rs`.
 
-use fairhaul_units::{Kind, Parameter, Settings, Word, words};
+use fairhaul_units::{Parameter, parameters, words};
 
 use crate::{AckEvent, Congestion, Controller, Window};
 
@@ -44,63 +44,39 @@ enum CubicRule {
     Linux(Box<CubicLinux>),
 }
 
+parameters! {
+    /// The parameters of CUBIC.
+    pub(crate) struct CubicParameters {
+        variant: Word(CubicVariant) = CubicVariant::Rfc9438,
+            "the RFC; the version of 2005; that version with the same beta in both of its formulas, which \
+             contradict each other; or Linux, which counts whole packets [RFC 9438, CUBIC 2005, LINUX]";
+        c: Number(1e-4..=1e4, "packets/s^3") = 0.4, "C, the scale of the cubic curve [RFC 9438]";
+        beta: Number(0.1..=0.99) = 0.7,
+            "fraction of the window kept at a loss, variants rfc9438 and linux [RFC 9438]";
+        beta_2005: Number(0.1..=0.99) = 0.8,
+            "fraction of the window kept at a loss, variants of 2005 [CUBIC 2005]";
+        smax: Number(1.0..=1e9, "packets/s") = 160.0,
+            "fastest growth beyond the last maximum, variants of 2005 [CUBIC 2005]";
+        fast_convergence: Switch = true,
+            "fast convergence: lower the target after a loss below the last maximum, to leave room for other \
+             flows [RFC 9438]";
+        tcp_friendliness: Switch = true,
+            "keep the window at or above the one that Reno would have [RFC 9438]";
+    }
+}
+
 impl Cubic {
     pub(crate) const TITLE: &'static str =
         "CUBIC: the window is a cubic function of the time since the last loss";
     pub(crate) const SOURCE: &'static str = "RFC 9438";
-    pub(crate) const PARAMETERS: &'static [Parameter] = &[
-        Parameter {
-            name: "variant",
-            kind: Kind::Word(CubicVariant::WORDS),
-            default: CubicVariant::Rfc9438.value(),
-            help: "the RFC; the version of 2005; that version with the same beta in both of its formulas, \
-                   which contradict each other; or Linux, which counts whole packets [RFC 9438, CUBIC 2005, \
-                   LINUX]",
-        },
-        Parameter {
-            name: "c",
-            kind: Kind::Number { least: 1e-4, most: 1e4, unit: "packets/s^3" },
-            default: 0.4,
-            help: "C, the scale of the cubic curve [RFC 9438]",
-        },
-        Parameter {
-            name: "beta",
-            kind: Kind::Number { least: 0.1, most: 0.99, unit: "" },
-            default: 0.7,
-            help: "fraction of the window kept at a loss, variants rfc9438 and linux [RFC 9438]",
-        },
-        Parameter {
-            name: "beta_2005",
-            kind: Kind::Number { least: 0.1, most: 0.99, unit: "" },
-            default: 0.8,
-            help: "fraction of the window kept at a loss, variants of 2005 [CUBIC 2005]",
-        },
-        Parameter {
-            name: "smax",
-            kind: Kind::Number { least: 1.0, most: 1e9, unit: "packets/s" },
-            default: 160.0,
-            help: "fastest growth beyond the last maximum, variants of 2005 [CUBIC 2005]",
-        },
-        Parameter {
-            name: "fast_convergence",
-            kind: Kind::Switch,
-            default: 1.0,
-            help: "fast convergence: lower the target after a loss below the last maximum, to leave room for other flows [RFC 9438]",
-        },
-        Parameter {
-            name: "tcp_friendliness",
-            kind: Kind::Switch,
-            default: 1.0,
-            help: "keep the window at or above the one that Reno would have [RFC 9438]",
-        },
-    ];
+    pub(crate) const PARAMETERS: &'static [Parameter] = CubicParameters::LIST;
 
-    pub(crate) fn new(settings: &Settings) -> Cubic {
-        let rule = match settings.word("variant") {
-            CubicVariant::Rfc9438 => CubicRule::Rfc(Box::new(CubicRfc::rfc9438(settings))),
-            CubicVariant::Of2005 => CubicRule::Rfc(Box::new(CubicRfc::of_2005(settings, false))),
-            CubicVariant::Literal2005 => CubicRule::Rfc(Box::new(CubicRfc::of_2005(settings, true))),
-            CubicVariant::Linux => CubicRule::Linux(Box::new(CubicLinux::new(settings))),
+    pub(crate) fn new(given: CubicParameters) -> Cubic {
+        let rule = match given.variant {
+            CubicVariant::Rfc9438 => CubicRule::Rfc(Box::new(CubicRfc::rfc9438(&given))),
+            CubicVariant::Of2005 => CubicRule::Rfc(Box::new(CubicRfc::of_2005(&given, false))),
+            CubicVariant::Literal2005 => CubicRule::Rfc(Box::new(CubicRfc::of_2005(&given, true))),
+            CubicVariant::Linux => CubicRule::Linux(Box::new(CubicLinux::new(&given))),
         };
         Cubic { rule }
     }
@@ -138,7 +114,7 @@ impl Controller for Cubic {
 
 #[cfg(test)]
 mod tests {
-    use fairhaul_units::{Span, Time};
+    use fairhaul_units::{Settings, Span, Time};
 
     use super::CubicVariant::{Linux, Literal2005, Of2005, Rfc9438};
     use super::*;
@@ -149,7 +125,7 @@ mod tests {
     }
 
     fn variant(variant: CubicVariant) -> Cubic {
-        Cubic::new(&settings().with("variant", variant.value()))
+        Cubic::new((&settings().with("variant", variant.value())).into())
     }
 
     /// A controller and its window just after a loss at that window.
@@ -214,7 +190,7 @@ mod tests {
     #[test]
     fn taken_literally_the_window_of_2005_stands_still_for_a_third_of_k() {
         let settings = settings().with("variant", Literal2005.value()).with("tcp_friendliness", 0.0);
-        let (mut cubic, mut window) = after_a_loss(Cubic::new(&settings), 1000.0);
+        let (mut cubic, mut window) = after_a_loss(Cubic::new((&settings).into()), 1000.0);
         run(&mut cubic, &mut window, 0.1, 0.0, 4.5);
         close(window.cwnd, 800.0, 1e-12);
         run(&mut cubic, &mut window, 0.1, 4.5, 6.0);

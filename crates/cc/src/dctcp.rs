@@ -4,7 +4,7 @@
 //! the marked share moves an average, alpha; where a window holds marks, half of alpha is given up,
 //! so that a short queue costs little and a long one as much as a loss. All else is standard TCP's.
 
-use fairhaul_units::{Kind, Parameter, Settings};
+use fairhaul_units::{Parameter, parameters};
 
 use crate::{AckEvent, Cause, Congestion, Controller, Window};
 
@@ -19,27 +19,24 @@ pub struct Dctcp {
     marked: f64,
 }
 
+parameters! {
+    /// The parameters of Data Center TCP.
+    pub(crate) struct DctcpParameters {
+        gain: Number(0.0001..=1.0) = 0.0625,
+            "weight of a new sample in the average fraction of marked packets, g [RFC 8257, 4.2]";
+        alpha: Number(0.0..=1.0) = 1.0,
+            "initial value of that average; with 1 the first mark halves the window [RFC 8257, 3.3]";
+    }
+}
+
 impl Dctcp {
     pub(crate) const TITLE: &'static str = "Data Center TCP: reduces the window in proportion to the \
                                             fraction of marked packets";
     pub(crate) const SOURCE: &'static str = "RFC 8257";
-    pub(crate) const PARAMETERS: &'static [Parameter] = &[
-        Parameter {
-            name: "gain",
-            kind: Kind::Number { least: 0.0001, most: 1.0, unit: "" },
-            default: 0.0625,
-            help: "weight of a new sample in the average fraction of marked packets, g [RFC 8257, 4.2]",
-        },
-        Parameter {
-            name: "alpha",
-            kind: Kind::Number { least: 0.0, most: 1.0, unit: "" },
-            default: 1.0,
-            help: "initial value of that average; with 1 the first mark halves the window [RFC 8257, 3.3]",
-        },
-    ];
+    pub(crate) const PARAMETERS: &'static [Parameter] = DctcpParameters::LIST;
 
-    pub(crate) fn new(settings: &Settings) -> Dctcp {
-        let (gain, alpha) = (settings.number("gain"), settings.number("alpha"));
+    pub(crate) fn new(given: DctcpParameters) -> Dctcp {
+        let (gain, alpha) = (given.gain, given.alpha);
         Dctcp { gain, alpha, delivered: 0.0, marked: 0.0 }
     }
 }
@@ -78,10 +75,10 @@ impl Controller for Dctcp {
 mod tests {
     use super::*;
     use crate::test_support::{CONGESTION, ack, avoidance, close};
-    use fairhaul_units::Span;
+    use fairhaul_units::{Settings, Span};
 
     fn dctcp() -> Dctcp {
-        Dctcp::new(&Settings::defaults(Dctcp::PARAMETERS))
+        Dctcp::new((&Settings::defaults(Dctcp::PARAMETERS)).into())
     }
 
     /// A window of 10 packets of which so many are marked; its last acknowledgement closes it.

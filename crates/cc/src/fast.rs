@@ -3,7 +3,7 @@
 //! Where Vegas goes a packet at a time, FAST goes half the way, however far it is. Every flow that
 //! keeps alpha packets in a queue of delay q has the rate alpha / q, whatever its round-trip time.
 
-use fairhaul_units::{Kind, Parameter, Settings};
+use fairhaul_units::{Parameter, parameters};
 
 use crate::{AckEvent, Congestion, Controller, Window};
 
@@ -18,29 +18,26 @@ pub struct Fast {
     due: f64,
 }
 
+parameters! {
+    /// The parameters of FAST TCP.
+    pub(crate) struct FastParameters {
+        // Unclear in [FAST]: the value of alpha, which the source sets by the rate of the link. It is 200,
+        // the source's value for 1 Gbit/s; if a queue holds fewer packets, every flow loses packets.
+        alpha: Number(1.0..=1e6, "packets") = 200.0,
+            "packets that the flow keeps in queues; must be less than the capacity of the queue [FAST]";
+        gamma: Number(0.001..=1.0) = 0.5,
+            "fraction of the distance to its target that the window moves in one step [FAST]";
+    }
+}
+
 impl Fast {
     pub(crate) const TITLE: &'static str = "FAST TCP: keeps alpha packets in the queue and moves halfway to \
                                             the target each round trip";
     pub(crate) const SOURCE: &'static str = "FAST";
-    pub(crate) const PARAMETERS: &'static [Parameter] = &[
-        Parameter {
-            name: "alpha",
-            // Unclear in [FAST]: the value of alpha, which the source sets by the rate of the link. It is 200,
-            // the source's value for 1 Gbit/s; if a queue holds fewer packets, every flow loses packets.
-            kind: Kind::Number { least: 1.0, most: 1e6, unit: "packets" },
-            default: 200.0,
-            help: "packets that the flow keeps in queues; must be less than the capacity of the queue [FAST]",
-        },
-        Parameter {
-            name: "gamma",
-            kind: Kind::Number { least: 0.001, most: 1.0, unit: "" },
-            default: 0.5,
-            help: "fraction of the distance to its target that the window moves in one step [FAST]",
-        },
-    ];
+    pub(crate) const PARAMETERS: &'static [Parameter] = FastParameters::LIST;
 
-    pub(crate) fn new(settings: &Settings) -> Fast {
-        Fast { alpha: settings.number("alpha"), gamma: settings.number("gamma"), average_s: 0.0, due: 0.0 }
+    pub(crate) fn new(given: FastParameters) -> Fast {
+        Fast { alpha: given.alpha, gamma: given.gamma, average_s: 0.0, due: 0.0 }
     }
 
     /// The average follows a sample by 3/w, at most a quarter.
@@ -88,13 +85,13 @@ impl Controller for Fast {
 
 #[cfg(test)]
 mod tests {
-    use fairhaul_units::Span;
+    use fairhaul_units::{Settings, Span};
 
     use super::*;
     use crate::test_support::{CONGESTION, SharedPath, ack, acknowledge, avoidance, close};
 
     fn with_alpha(alpha: f64) -> Fast {
-        Fast::new(&Settings::defaults(Fast::PARAMETERS).with("alpha", alpha))
+        Fast::new((&Settings::defaults(Fast::PARAMETERS).with("alpha", alpha)).into())
     }
 
     /// The window after the first acknowledgement of a round, on a path of 100 ms without queues.

@@ -8,7 +8,7 @@
 //! packets back (count, timer, first in first out, ceil(w/k) packets a block, a wait that is
 //! never negative, nothing paced in recovery) is the sender's: it is told [`Pacing::Blocks`].
 
-use fairhaul_units::{Kind, Parameter, Settings, Span, Word, words};
+use fairhaul_units::{Parameter, Span, parameters, words};
 
 use crate::{AckEvent, Congestion, Controller, Pacing, Window, highspeed_law as law};
 
@@ -40,57 +40,40 @@ words! {
     }
 }
 
+parameters! {
+    /// The parameters of FHSTCP.
+    pub(crate) struct FhstcpParameters {
+        c: Number(0.0..=1000.0, "1/s") = 10.0,
+            "fair factor per second of round-trip time; at an RTT of 1/c the growth equals that of HighSpeed \
+             TCP [FHSTCP]";
+        rtt: Word(RttEstimate) = RttEstimate::Smoothed,
+            "round-trip time used for the factor and the blocks [FHSTCP]";
+        eta_floor: Switch = false,
+            "keep the factor at 1 or more for windows up to 38 packets, so that growth never falls below \
+             Reno [FHSTCP]";
+        factor: Switch = true,
+            "multiply growth by c x RTT; false leaves HighSpeed TCP with block pacing [FHSTCP]";
+        blocks: Switch = true, "send the window in paced blocks; false leaves only the factor [FHSTCP]";
+        train: Number(0.0..=65_535.0, "packets") = 0.0,
+            "largest train sent back to back, e.g. 44 packets in Linux; a larger block is spread over its \
+             part of the round trip; 0: no limit";
+    }
+}
+
 impl Fhstcp {
     pub(crate) const TITLE: &'static str = "FHSTCP: HighSpeed TCP whose growth scales with the round-trip \
                                             time, with block pacing";
     pub(crate) const SOURCE: &'static str = "FHSTCP";
-    pub(crate) const PARAMETERS: &'static [Parameter] = &[
-        Parameter {
-            name: "c",
-            kind: Kind::Number { least: 0.0, most: 1000.0, unit: "1/s" },
-            default: 10.0,
-            help: "fair factor per second of round-trip time; at an RTT of 1/c the growth equals that of HighSpeed TCP [FHSTCP]",
-        },
-        Parameter {
-            name: "rtt",
-            kind: Kind::Word(RttEstimate::WORDS),
-            default: RttEstimate::Smoothed.value(),
-            help: "round-trip time used for the factor and the blocks [FHSTCP]",
-        },
-        Parameter {
-            name: "eta_floor",
-            kind: Kind::Switch,
-            default: 0.0,
-            help: "keep the factor at 1 or more for windows up to 38 packets, so that growth never falls below Reno [FHSTCP]",
-        },
-        Parameter {
-            name: "factor",
-            kind: Kind::Switch,
-            default: 1.0,
-            help: "multiply growth by c x RTT; false leaves HighSpeed TCP with block pacing [FHSTCP]",
-        },
-        Parameter {
-            name: "blocks",
-            kind: Kind::Switch,
-            default: 1.0,
-            help: "send the window in paced blocks; false leaves only the factor [FHSTCP]",
-        },
-        Parameter {
-            name: "train",
-            kind: Kind::Number { least: 0.0, most: 65_535.0, unit: "packets" },
-            default: 0.0,
-            help: "largest train sent back to back, e.g. 44 packets in Linux; a larger block is spread over its part of the round trip; 0: no limit",
-        },
-    ];
+    pub(crate) const PARAMETERS: &'static [Parameter] = FhstcpParameters::LIST;
 
-    pub(crate) fn new(settings: &Settings) -> Fhstcp {
+    pub(crate) fn new(given: FhstcpParameters) -> Fhstcp {
         Fhstcp {
-            c: settings.number("c"),
-            estimate: settings.word("rtt"),
-            factor: settings.switch("factor"),
-            eta_floor: settings.switch("eta_floor"),
-            blocks: settings.switch("blocks"),
-            train: settings.number("train"),
+            c: given.c,
+            estimate: given.rtt,
+            factor: given.factor,
+            eta_floor: given.eta_floor,
+            blocks: given.blocks,
+            train: given.train,
             count: 1,
             round: Span::ZERO,
         }
@@ -173,6 +156,8 @@ impl Controller for Fhstcp {
 
 #[cfg(test)]
 mod tests {
+    use fairhaul_units::Settings;
+
     use super::*;
     use crate::test_support::{CONGESTION, ack, avoidance, close, mean_window};
 
@@ -181,13 +166,13 @@ mod tests {
     }
 
     fn with_c(c: f64) -> Fhstcp {
-        Fhstcp::new(&settings().with("c", c))
+        Fhstcp::new((&settings().with("c", c)).into())
     }
 
     /// The window after one packet delivered at `cwnd` and `ms`, under `settings`.
     fn grown(settings: Settings, cwnd: f64, ms: u64) -> f64 {
         let mut window = avoidance(cwnd);
-        Fhstcp::new(&settings).on_ack(&mut window, &ack(Span::from_ms(ms)));
+        Fhstcp::new((&settings).into()).on_ack(&mut window, &ack(Span::from_ms(ms)));
         window.cwnd - cwnd
     }
 
@@ -250,7 +235,7 @@ mod tests {
         let event =
             AckEvent { rtt: Span::from_ms(300), min_rtt: Span::from_ms(100), ..ack(Span::from_ms(200)) };
         for (word, ms) in [(0.0, 200), (1.0, 300), (2.0, 100)] {
-            let controller = Fhstcp::new(&settings().with("rtt", word));
+            let controller = Fhstcp::new((&settings().with("rtt", word)).into());
             assert_eq!(controller.round(&event), Span::from_ms(ms));
         }
     }
@@ -277,14 +262,14 @@ mod tests {
         assert_eq!(controller.pacing(&avoidance(3.9)), Pacing::Blocks { count: 3, round: PATHS[2] });
         assert_eq!(controller.pacing(&avoidance(1.9)), Pacing::None);
         // Trains of 10: five blocks of 20 become ten, and blocks of 10 are what they were.
-        let mut trains = Fhstcp::new(&settings().with("c", 20.0).with("train", 10.0));
+        let mut trains = Fhstcp::new((&settings().with("c", 20.0).with("train", 10.0)).into());
         trains.on_ack(&mut avoidance(100.0), &ack(PATHS[2]));
         assert_eq!(trains.pacing(&avoidance(100.0)), Pacing::Blocks { count: 10, round: PATHS[2] });
         assert_eq!(trains.pacing(&avoidance(50.0)), Pacing::Blocks { count: 5, round: PATHS[2] });
         let mut short = with_c(10.0);
         short.on_ack(&mut avoidance(100.0), &ack(PATHS[0]));
         assert_eq!(short.pacing(&avoidance(100.0)), Pacing::None);
-        let mut off = Fhstcp::new(&settings().with("blocks", 0.0));
+        let mut off = Fhstcp::new((&settings().with("blocks", 0.0)).into());
         off.on_ack(&mut avoidance(100.0), &ack(PATHS[2]));
         assert_eq!(off.pacing(&avoidance(100.0)), Pacing::None);
     }

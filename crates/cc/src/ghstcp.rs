@@ -5,7 +5,7 @@
 //! first asks how far their mean lies above the smallest there was: below two standard deviations
 //! the path is free, above four it is full, and between them the original rule decides.
 
-use fairhaul_units::{Kind, Parameter, Settings, Word, words};
+use fairhaul_units::{Parameter, parameters, words};
 
 use crate::correlation::{Correlation, FEWEST};
 use crate::round::{Round, Rounds};
@@ -101,83 +101,60 @@ struct RoundDelay {
     deviation_s: f64,
 }
 
-impl Ghstcp {
-    pub(crate) const TITLE: &'static str = "Gentle HighSpeed TCP: grows like Reno while the delay rises";
-    pub(crate) const SOURCE: &'static str = "GHSTCP";
-    pub(crate) const PARAMETERS: &'static [Parameter] = &[
-        Parameter {
-            name: "variant",
-            kind: Kind::Word(GhstcpVariant::WORDS),
-            default: GhstcpVariant::Refined.value(),
-            help: "refined: thresholds above the minimum round-trip time; original: the trend of the round-trip time alone [GHSTCP]",
-        },
+parameters! {
+    /// The parameters of gHSTCP.
+    pub(crate) struct GhstcpParameters {
+        variant: Word(GhstcpVariant) = GhstcpVariant::Refined,
+            "refined: thresholds above the minimum round-trip time; original: the trend of the round-trip \
+             time alone [GHSTCP]";
         // Unclear in [GHSTCP]: when a correlation counts as positive. By a one-sided t test at 5 %; by the sign
         // alone, every second round of an idle path, which has no trend, would be in Reno mode (`none` selects
         // that).
-        Parameter {
-            name: "significance",
-            kind: Kind::Word(TrendTest::WORDS),
-            default: TrendTest::FivePercent.value(),
-            help: "test for a rising trend: a one-sided t test at 5 %, or the sign of the correlation alone [GHSTCP]",
-        },
-        Parameter {
-            name: "free",
-            kind: Kind::Number { least: 0.0, most: 1000.0, unit: "" },
-            default: 2.0,
-            help: "lower threshold, in standard deviations above the minimum round-trip time; below it growth is that of HighSpeed TCP [GHSTCP]",
-        },
-        Parameter {
-            name: "full",
-            kind: Kind::Number { least: 0.0, most: 1000.0, unit: "" },
-            default: 4.0,
-            help: "upper threshold, in the same unit; above it growth is that of Reno [GHSTCP]",
-        },
+        significance: Word(TrendTest) = TrendTest::FivePercent,
+            "test for a rising trend: a one-sided t test at 5 %, or the sign of the correlation alone \
+             [GHSTCP]";
+        free: Number(0.0..=1000.0) = 2.0,
+            "lower threshold, in standard deviations above the minimum round-trip time; below it growth is \
+             that of HighSpeed TCP [GHSTCP]";
+        full: Number(0.0..=1000.0) = 4.0,
+            "upper threshold, in the same unit; above it growth is that of Reno [GHSTCP]";
         // Unclear in [GHSTCP]: what a cycle is. From one reduction of the window to the next; the
         // minimum is over this one and the one before, so that a change of the path is forgotten.
-        Parameter {
-            name: "cycle",
-            kind: Kind::Word(MinimumOver::WORDS),
-            default: MinimumOver::Two.value(),
-            help: "period of the minimum round-trip time: this cycle and the one before, or the whole connection [GHSTCP]",
-        },
+        cycle: Word(MinimumOver) = MinimumOver::Two,
+            "period of the minimum round-trip time: this cycle and the one before, or the whole connection \
+             [GHSTCP]";
         // Unclear in [GHSTCP]: the standard deviation of which round-trip times. Those of the round
         // that gave the minimum: the noise of a free path. Over a cycle it would hold the swing of
         // the queue itself, and the thresholds would lie above what the buffer can make.
-        Parameter {
-            name: "sigma",
-            kind: Kind::Word(SigmaSamples::WORDS),
-            default: SigmaSamples::Minimum.value(),
-            help: "samples of the standard deviation: the round with the minimum, the last round, or the cycle [GHSTCP]",
-        },
+        sigma: Word(SigmaSamples) = SigmaSamples::Minimum,
+            "samples of the standard deviation: the round with the minimum, the last round, or the cycle \
+             [GHSTCP]";
         // Unclear in [GHSTCP]: a path without noise has no deviation, so the first queued packet would end the
         // HighSpeed TCP mode. The lower bound of 0.1 ms stands for the noise of a kernel's clock.
-        Parameter {
-            name: "sigma_floor",
-            kind: Kind::Number { least: 0.0, most: 1000.0, unit: "ms" },
-            default: 0.1,
-            help: "lower bound of the standard deviation [GHSTCP]",
-        },
+        sigma_floor: Number(0.0..=1000.0, "ms") = 0.1, "lower bound of the standard deviation [GHSTCP]";
         // Unclear in [GHSTCP]: what a loss takes in Reno mode. b(w), because the source describes modes only
         // for growth.
-        Parameter {
-            name: "reno_decrease",
-            kind: Kind::Word(RenoDecrease::WORDS),
-            default: RenoDecrease::Highspeed.value(),
-            help: "fraction given up at a loss in Reno mode: b(w) of HighSpeed TCP, or half [GHSTCP]",
-        },
-    ];
+        reno_decrease: Word(RenoDecrease) = RenoDecrease::Highspeed,
+            "fraction given up at a loss in Reno mode: b(w) of HighSpeed TCP, or half [GHSTCP]";
+    }
+}
 
-    pub(crate) fn new(settings: &Settings) -> Ghstcp {
+impl Ghstcp {
+    pub(crate) const TITLE: &'static str = "Gentle HighSpeed TCP: grows like Reno while the delay rises";
+    pub(crate) const SOURCE: &'static str = "GHSTCP";
+    pub(crate) const PARAMETERS: &'static [Parameter] = GhstcpParameters::LIST;
+
+    pub(crate) fn new(given: GhstcpParameters) -> Ghstcp {
         Ghstcp {
-            variant: settings.word("variant"),
-            test: settings.word("significance"),
-            cycles: settings.word("cycle"),
-            sigma: settings.word("sigma"),
-            reno_decrease: settings.word("reno_decrease"),
+            variant: given.variant,
+            test: given.significance,
+            cycles: given.cycle,
+            sigma: given.sigma,
+            reno_decrease: given.reno_decrease,
             mode: GrowthMode::HighSpeed,
-            free: settings.number("free"),
-            full: settings.number("full"),
-            floor_s: settings.number("sigma_floor") / 1000.0,
+            free: given.free,
+            full: given.full,
+            floor_s: given.sigma_floor / 1000.0,
             history: Box::default(),
         }
     }
@@ -315,7 +292,7 @@ impl Controller for Ghstcp {
 mod tests {
     use super::*;
     use crate::test_support::{CONGESTION, SharedPath, ack, avoidance, close};
-    use fairhaul_units::{Span, Time};
+    use fairhaul_units::{Settings, Span, Time};
 
     fn settings() -> Settings {
         Settings::defaults(Ghstcp::PARAMETERS)
@@ -338,7 +315,7 @@ mod tests {
 
     /// The mode after a round of each of these lists.
     fn after(settings: &Settings, rounds: &[&[u64]]) -> GrowthMode {
-        let mut controller = Ghstcp::new(settings);
+        let mut controller = Ghstcp::new(settings.into());
         for (number, rtts) in rounds.iter().chain(&[&[0u64][..]]).enumerate() {
             round(&mut controller, 1000 * number as u64, rtts);
         }
@@ -438,7 +415,7 @@ mod tests {
             (MinimumOver::Two, [GrowthMode::Reno, GrowthMode::Reno, GrowthMode::HighSpeed]),
             (MinimumOver::Lifetime, [GrowthMode::Reno; 3]),
         ] {
-            let mut controller = Ghstcp::new(&settings().with("cycle", cycles.value()));
+            let mut controller = Ghstcp::new((&settings().with("cycle", cycles.value())).into());
             round(&mut controller, 0, &STILL);
             for (number, mode) in modes.into_iter().enumerate() {
                 round(&mut controller, 1000 + 1000 * number as u64, &longer);
@@ -453,7 +430,7 @@ mod tests {
     #[test]
     fn the_modes_grow_as_their_names_say() {
         let grown = |mode| {
-            let (mut controller, mut window) = (Ghstcp::new(&settings()), avoidance(1000.0));
+            let (mut controller, mut window) = (Ghstcp::new((&settings()).into()), avoidance(1000.0));
             controller.mode = mode;
             controller.on_ack(&mut window, &ack(Span::from_ms(100)));
             1000.0 * (window.cwnd - 1000.0)
@@ -461,8 +438,10 @@ mod tests {
         close(grown(GrowthMode::HighSpeed), 7.752, 1e-4);
         close(grown(GrowthMode::Reno), 1.0, 1e-9);
         let lost = |mode, decrease: RenoDecrease| {
-            let (mut controller, mut window) =
-                (Ghstcp::new(&settings().with("reno_decrease", decrease.value())), avoidance(1000.0));
+            let (mut controller, mut window) = (
+                Ghstcp::new((&settings().with("reno_decrease", decrease.value())).into()),
+                avoidance(1000.0),
+            );
             controller.mode = mode;
             controller.on_congestion(&mut window, &CONGESTION);
             window.cwnd
@@ -477,7 +456,7 @@ mod tests {
     #[test]
     fn growth_is_highspeeds_up_to_the_path_and_renos_beyond() {
         let mut path = SharedPath::new(Span::from_ms(100), 10_000.0);
-        let mut flows = [(Ghstcp::new(&settings()), avoidance(800.0))];
+        let mut flows = [(Ghstcp::new((&settings()).into()), avoidance(800.0))];
         let mut rounds = 0;
         while path.round(&mut flows) == 0.0 {
             rounds += 1;

@@ -3,7 +3,7 @@
 //! Up to 38 packets it is Reno. Above, a(w) and b(w) are chosen such that the mean window under a
 //! loss probability p is 0.12 / p^0.835 packets.
 
-use fairhaul_units::{Kind, Parameter, Settings, Word, words};
+use fairhaul_units::{Parameter, parameters, words};
 
 use crate::highspeed_law::{self as law, TableRow};
 use crate::{AckEvent, Congestion, Controller, Window};
@@ -28,6 +28,16 @@ words! {
     }
 }
 
+parameters! {
+    /// The parameters of HighSpeed TCP.
+    pub(crate) struct HighspeedParameters {
+        growth: Word(HighspeedGrowth) = HighspeedGrowth::Formula,
+            "source of a(w) and b(w): the formulas; the 73-row table, where a row applies from its window \
+             upwards; or linux: the table, where a row applies up to its window, and a(w) is added once per \
+             ACK [RFC 3649, LINUX]";
+    }
+}
+
 impl Highspeed {
     pub(crate) const TITLE: &'static str = "HighSpeed TCP: growth and decrease scale with the window";
     pub(crate) const SOURCE: &'static str = "RFC 3649";
@@ -35,17 +45,10 @@ impl Highspeed {
     // The formulas, because they alone meet the response function, which is what the source
     // designs for: at a loss probability of 1e-4 the mean window is 99.9 % of it by the formulas,
     // 81 % by the table as Table 9 reads it, and 115 % by the table as Linux reads it.
-    pub(crate) const PARAMETERS: &'static [Parameter] = &[Parameter {
-        name: "growth",
-        kind: Kind::Word(HighspeedGrowth::WORDS),
-        default: HighspeedGrowth::Formula.value(),
-        help: "source of a(w) and b(w): the formulas; the 73-row table, where a row applies from its window \
-               upwards; or linux: the table, where a row applies up to its window, and a(w) is added once \
-               per ACK [RFC 3649, LINUX]",
-    }];
+    pub(crate) const PARAMETERS: &'static [Parameter] = HighspeedParameters::LIST;
 
-    pub(crate) fn new(settings: &Settings) -> Highspeed {
-        Highspeed { growth: settings.word("growth"), row: law::linux_row(0.0) }
+    pub(crate) fn new(given: HighspeedParameters) -> Highspeed {
+        Highspeed { growth: given.growth, row: law::linux_row(0.0) }
     }
 
     /// What an acknowledgement adds to the window `w`.
@@ -98,14 +101,14 @@ impl Controller for Highspeed {
 
 #[cfg(test)]
 mod tests {
-    use fairhaul_units::Span;
+    use fairhaul_units::{Settings, Span};
 
     use super::HighspeedGrowth::{Formula, Linux, Table};
     use super::*;
     use crate::test_support::{CONGESTION, PeriodicLoss, ack, avoidance, close, mean_window, one_round};
 
     fn highspeed(growth: HighspeedGrowth) -> Highspeed {
-        Highspeed::new(&Settings::defaults(Highspeed::PARAMETERS).with("growth", growth.value()))
+        Highspeed::new((&Settings::defaults(Highspeed::PARAMETERS).with("growth", growth.value())).into())
     }
 
     fn after_a_loss(growth: HighspeedGrowth, cwnd: f64) -> f64 {

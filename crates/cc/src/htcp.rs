@@ -4,7 +4,7 @@
 //! the time. What a loss leaves is the share of the round trip that is not queue, so that the queue
 //! just runs empty, and half where the flow's rate is still changing.
 
-use fairhaul_units::{Kind, Parameter, Settings, Span, Time};
+use fairhaul_units::{Parameter, Span, Time, parameters};
 
 use crate::{AckEvent, Congestion, Controller, Window};
 
@@ -61,42 +61,32 @@ impl Meter {
     }
 }
 
+parameters! {
+    /// The parameters of H-TCP.
+    pub(crate) struct HtcpParameters {
+        delta_l: Seconds(0.0..=1000.0) = 1.0,
+            "time after a loss during which growth is that of Reno [HTCP]";
+        rtt_scaling: Switch = true,
+            "multiply growth by RTTmin / 0.1 s, clamped to 0.1..2; on in Linux, off in FreeBSD [HTCP]";
+        adaptive_backoff: Switch = true,
+            "keep the fraction RTTmin / RTTmax, clamped to 0.5..0.8, of the window at a loss; false keeps \
+             half [HTCP]";
+        throughput_switch: Switch = true,
+            "keep half if the throughput has changed by more than 20 % since the last loss [HTCP]";
+    }
+}
+
 impl Htcp {
     pub(crate) const TITLE: &'static str = "H-TCP: growth depends on the time since the last loss";
     pub(crate) const SOURCE: &'static str = "HTCP";
-    pub(crate) const PARAMETERS: &'static [Parameter] = &[
-        Parameter {
-            name: "delta_l",
-            kind: Kind::Number { least: 0.0, most: 1000.0, unit: "s" },
-            default: 1.0,
-            help: "time after a loss during which growth is that of Reno [HTCP]",
-        },
-        Parameter {
-            name: "rtt_scaling",
-            kind: Kind::Switch,
-            default: 1.0,
-            help: "multiply growth by RTTmin / 0.1 s, clamped to 0.1..2; on in Linux, off in FreeBSD [HTCP]",
-        },
-        Parameter {
-            name: "adaptive_backoff",
-            kind: Kind::Switch,
-            default: 1.0,
-            help: "keep the fraction RTTmin / RTTmax, clamped to 0.5..0.8, of the window at a loss; false keeps half [HTCP]",
-        },
-        Parameter {
-            name: "throughput_switch",
-            kind: Kind::Switch,
-            default: 1.0,
-            help: "keep half if the throughput has changed by more than 20 % since the last loss [HTCP]",
-        },
-    ];
+    pub(crate) const PARAMETERS: &'static [Parameter] = HtcpParameters::LIST;
 
-    pub(crate) fn new(settings: &Settings) -> Htcp {
-        let meter = settings.switch("throughput_switch").then(|| Box::new(Meter::NEW));
+    pub(crate) fn new(given: HtcpParameters) -> Htcp {
+        let meter = given.throughput_switch.then(|| Box::new(Meter::NEW));
         Htcp {
-            low_speed: Span::from_secs(settings.number("delta_l")),
-            rtt_scaling: settings.switch("rtt_scaling"),
-            adaptive: settings.switch("adaptive_backoff"),
+            low_speed: given.delta_l,
+            rtt_scaling: given.rtt_scaling,
+            adaptive: given.adaptive_backoff,
             kept: 0.5,
             since: Time::NEVER,
             min_rtt: Span::ZERO,
@@ -178,6 +168,8 @@ impl Controller for Htcp {
 
 #[cfg(test)]
 mod tests {
+    use fairhaul_units::Settings;
+
     use super::*;
     use crate::test_support::{CONGESTION, ack, avoidance, close};
 
@@ -191,7 +183,7 @@ mod tests {
 
     /// Whether or not throughput is watched, a flow on a path of 100 ms at its first delivery.
     fn begun(settings: &Settings) -> Htcp {
-        let mut htcp = Htcp::new(settings);
+        let mut htcp = Htcp::new(settings.into());
         htcp.on_delivery(&mut avoidance(10.0), &ack(Span::from_ms(100)));
         htcp
     }

@@ -3,7 +3,7 @@
 //! An AIMD rule whose two numbers are set once a round by the mean queueing delay: a short queue
 //! means up to ten packets a round and an eighth at a loss, a full one a third of a packet and half.
 
-use fairhaul_units::{Kind, Parameter, Settings, Span, Time};
+use fairhaul_units::{Parameter, Span, Time, parameters};
 
 use crate::round::Rounds;
 use crate::{AckEvent, Congestion, Controller, Window};
@@ -20,18 +20,7 @@ pub struct Illinois {
     /// The share that a loss takes.
     decrease: f64,
     /// Rounds of a short queue since a long one; `None` where there was no long one.
-    short: Option<u32>,
-}
-
-/// The two numbers as functions of the delay.
-#[derive(Clone, Copy, Debug)]
-struct IllinoisParameters {
-    alpha_min: f64,
-    alpha_max: f64,
-    beta_min: f64,
-    beta_max: f64,
-    win_thresh: f64,
-    theta: u32,
+    short: Option<u64>,
 }
 
 /// The shares of the largest queueing delay: up to the first growth is largest; up to the second
@@ -39,6 +28,24 @@ struct IllinoisParameters {
 const SHORT: f64 = 0.01;
 const LITTLE: f64 = 0.1;
 const MUCH: f64 = 0.8;
+
+parameters! {
+    /// The parameters of TCP-Illinois.
+    pub(crate) struct IllinoisParameters {
+        alpha_min: Number(0.001..=1e4, "packets") = 0.3,
+            "increase per round trip with a full queue [ILLINOIS]";
+        alpha_max: Number(0.001..=1e4, "packets") = 10.0,
+            "increase per round trip with an empty queue; raised to alpha_min if it is lower [ILLINOIS]";
+        beta_min: Number(0.0..=0.9) = 0.125,
+            "fraction of the window given up at a loss with a short queue [ILLINOIS]";
+        beta_max: Number(0.0..=0.9) = 0.5,
+            "fraction of the window given up at a loss with a long queue; raised to beta_min if it is lower \
+             [ILLINOIS]";
+        win_thresh: Number(0.0..=1e6, "packets") = 15.0, "below this window it behaves as Reno [LINUX]";
+        theta: Whole(1..=1_000_000) = 5,
+            "round trips with an empty queue before growth returns to its maximum [ILLINOIS]";
+    }
+}
 
 impl IllinoisParameters {
     /// Packets a round where the mean queueing delay is the share `delay` of the largest, above
@@ -59,54 +66,13 @@ impl Illinois {
     pub(crate) const TITLE: &'static str =
         "TCP-Illinois: delay sets the size of increase and decrease, loss triggers the decrease";
     pub(crate) const SOURCE: &'static str = "ILLINOIS";
-    pub(crate) const PARAMETERS: &'static [Parameter] = &[
-        Parameter {
-            name: "alpha_min",
-            kind: Kind::Number { least: 0.001, most: 1e4, unit: "packets" },
-            default: 0.3,
-            help: "increase per round trip with a full queue [ILLINOIS]",
-        },
-        Parameter {
-            name: "alpha_max",
-            kind: Kind::Number { least: 0.001, most: 1e4, unit: "packets" },
-            default: 10.0,
-            help: "increase per round trip with an empty queue; raised to alpha_min if it is lower [ILLINOIS]",
-        },
-        Parameter {
-            name: "beta_min",
-            kind: Kind::Number { least: 0.0, most: 0.9, unit: "" },
-            default: 0.125,
-            help: "fraction of the window given up at a loss with a short queue [ILLINOIS]",
-        },
-        Parameter {
-            name: "beta_max",
-            kind: Kind::Number { least: 0.0, most: 0.9, unit: "" },
-            default: 0.5,
-            help: "fraction of the window given up at a loss with a long queue; raised to beta_min if it is lower [ILLINOIS]",
-        },
-        Parameter {
-            name: "win_thresh",
-            kind: Kind::Number { least: 0.0, most: 1e6, unit: "packets" },
-            default: 15.0,
-            help: "below this window it behaves as Reno [LINUX]",
-        },
-        Parameter {
-            name: "theta",
-            kind: Kind::Whole { least: 1, most: 1_000_000 },
-            default: 5.0,
-            help: "round trips with an empty queue before growth returns to its maximum [ILLINOIS]",
-        },
-    ];
+    pub(crate) const PARAMETERS: &'static [Parameter] = IllinoisParameters::LIST;
 
-    pub(crate) fn new(settings: &Settings) -> Illinois {
-        let (alpha_min, beta_min) = (settings.number("alpha_min"), settings.number("beta_min"));
+    pub(crate) fn new(given: IllinoisParameters) -> Illinois {
         let parameters = IllinoisParameters {
-            alpha_min,
-            alpha_max: settings.number("alpha_max").max(alpha_min),
-            beta_min,
-            beta_max: settings.number("beta_max").max(beta_min),
-            win_thresh: settings.number("win_thresh"),
-            theta: settings.number("theta") as u32,
+            alpha_max: given.alpha_max.max(given.alpha_min),
+            beta_max: given.beta_max.max(given.beta_min),
+            ..given
         };
         Illinois {
             parameters: Box::new(parameters),
@@ -178,11 +144,13 @@ impl Controller for Illinois {
 
 #[cfg(test)]
 mod tests {
+    use fairhaul_units::Settings;
+
     use super::*;
     use crate::test_support::{CONGESTION, ack, acknowledge, avoidance, close};
 
     fn illinois() -> Illinois {
-        Illinois::new(&Settings::defaults(Illinois::PARAMETERS))
+        Illinois::new((&Settings::defaults(Illinois::PARAMETERS)).into())
     }
 
     /// The largest queueing delay is 100 ms. At 1 ms and less 10 packets; at 100 ms

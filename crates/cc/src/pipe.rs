@@ -1,6 +1,6 @@
 //! What controllers that model the path share [BBR]: its rounds, when it is full, and chance.
 
-use fairhaul_units::{Settings, Span, Time};
+use fairhaul_units::{Span, Time};
 
 use crate::{AckEvent, Pacing, RateSample};
 
@@ -92,11 +92,6 @@ pub(crate) fn draw(now: Time) -> f64 {
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-}
-
-/// A parameter in seconds.
-pub(crate) fn span(settings: &Settings, name: &str) -> Span {
-    Span::from_secs(settings.number(name))
 }
 
 #[cfg(test)]

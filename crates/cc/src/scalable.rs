@@ -3,7 +3,7 @@
 //! The time to regain what a loss took is the same number of rounds at any window: 13.4 with the
 //! published constants. Below the low window it is Reno.
 
-use fairhaul_units::{Kind, Parameter, Settings, Word, words};
+use fairhaul_units::{Parameter, parameters, words};
 
 use crate::{AckEvent, Congestion, Controller, Window};
 
@@ -31,53 +31,34 @@ enum ScalableRule {
     Linux { ai_count: f64 },
 }
 
+parameters! {
+    /// The parameters of Scalable TCP.
+    pub(crate) struct ScalableParameters {
+        variant: Word(ScalableVariant) = ScalableVariant::Kelly,
+            "kelly: as published, with a, b and low_window; linux: as in Linux, with ai_count [STCP]";
+        a: Number(0.0..=1.0, "packets") = 0.01,
+            "increase of the window per delivered packet, variant kelly [STCP]";
+        b: Number(0.0..=0.9) = 0.125, "fraction of the window given up at a loss, variant kelly [STCP]";
+        low_window: Number(0.0..=1e6, "packets") = 16.0,
+            "below this window it behaves as Reno, variant kelly [STCP]";
+        ai_count: Whole(1..=1_000_000) = 100,
+            "delivered packets per increase by one packet, or the window if that is smaller, variant linux; \
+             100 since Linux 5.7; 50 before, where an ACK of several packets counts as one [LINUX]";
+    }
+}
+
 impl Scalable {
     pub(crate) const TITLE: &'static str = "Scalable TCP: a fixed increase per acknowledged packet, a fixed \
                                             fraction given up per loss";
     pub(crate) const SOURCE: &'static str = "STCP";
-    pub(crate) const PARAMETERS: &'static [Parameter] = &[
-        Parameter {
-            name: "variant",
-            kind: Kind::Word(ScalableVariant::WORDS),
-            default: ScalableVariant::Kelly.value(),
-            help: "kelly: as published, with a, b and low_window; linux: as in Linux, with ai_count [STCP]",
-        },
-        Parameter {
-            name: "a",
-            kind: Kind::Number { least: 0.0, most: 1.0, unit: "packets" },
-            default: 0.01,
-            help: "increase of the window per delivered packet, variant kelly [STCP]",
-        },
-        Parameter {
-            name: "b",
-            kind: Kind::Number { least: 0.0, most: 0.9, unit: "" },
-            default: 0.125,
-            help: "fraction of the window given up at a loss, variant kelly [STCP]",
-        },
-        Parameter {
-            name: "low_window",
-            kind: Kind::Number { least: 0.0, most: 1e6, unit: "packets" },
-            default: 16.0,
-            help: "below this window it behaves as Reno, variant kelly [STCP]",
-        },
-        Parameter {
-            name: "ai_count",
-            kind: Kind::Whole { least: 1, most: 1_000_000 },
-            default: 100.0,
-            help: "delivered packets per increase by one packet, or the window if that is smaller, variant \
-                   linux; 100 since Linux 5.7; 50 before, where an ACK of several packets counts as one \
-                   [LINUX]",
-        },
-    ];
+    pub(crate) const PARAMETERS: &'static [Parameter] = ScalableParameters::LIST;
 
-    pub(crate) fn new(settings: &Settings) -> Scalable {
-        let rule = match settings.word("variant") {
-            ScalableVariant::Kelly => ScalableRule::Kelly {
-                increase: settings.number("a"),
-                decrease: settings.number("b"),
-                low_window: settings.number("low_window"),
-            },
-            ScalableVariant::Linux => ScalableRule::Linux { ai_count: settings.number("ai_count") },
+    pub(crate) fn new(given: ScalableParameters) -> Scalable {
+        let rule = match given.variant {
+            ScalableVariant::Kelly => {
+                ScalableRule::Kelly { increase: given.a, decrease: given.b, low_window: given.low_window }
+            }
+            ScalableVariant::Linux => ScalableRule::Linux { ai_count: given.ai_count as f64 },
         };
         Scalable { rule }
     }
@@ -129,16 +110,19 @@ impl Controller for Scalable {
 
 #[cfg(test)]
 mod tests {
+    use fairhaul_units::Settings;
+
     use super::*;
     use crate::test_support::{CONGESTION, avoidance, close, mean_window, one_round};
 
     fn kelly() -> Scalable {
-        Scalable::new(&Settings::defaults(Scalable::PARAMETERS))
+        Scalable::new((&Settings::defaults(Scalable::PARAMETERS)).into())
     }
 
     fn linux() -> Scalable {
         Scalable::new(
-            &Settings::defaults(Scalable::PARAMETERS).with("variant", ScalableVariant::Linux.value()),
+            (&Settings::defaults(Scalable::PARAMETERS).with("variant", ScalableVariant::Linux.value()))
+                .into(),
         )
     }
 

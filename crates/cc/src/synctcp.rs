@@ -5,7 +5,7 @@
 //! Its average stands in one of four regions of the largest queueing delay seen, and rises or
 //! falls; a table of eight rows says what each of the eight means for the window.
 
-use fairhaul_units::{Kind, Parameter, Settings, Span, Word, words};
+use fairhaul_units::{Parameter, Span, parameters, words};
 
 use crate::skew::Skew;
 use crate::{AckEvent, Congestion, Controller, Window};
@@ -117,86 +117,60 @@ struct Groups {
     closed: usize,
 }
 
-impl Synctcp {
-    pub(crate) const TITLE: &'static str = "Sync-TCP: reacts to one-way queueing delay before a loss occurs";
-    pub(crate) const SOURCE: &'static str = "SYNC-TCP";
-    pub(crate) const PARAMETERS: &'static [Parameter] = &[
-        Parameter {
-            name: "variant",
-            kind: Kind::Word(SynctcpVariant::WORDS),
-            default: SynctcpVariant::Modified.value(),
-            help: "modified: Reno up to c_low, then constant relative growth up to c_high; original: neither [SYNC-TCP]",
-        },
-        Parameter {
-            name: "c_low",
-            kind: Kind::Number { least: 0.0, most: 1e9, unit: "packets" },
-            default: 100.0,
-            help: "modified: below this window it behaves as Reno [SYNC-TCP]",
-        },
-        Parameter {
-            name: "c_high",
-            kind: Kind::Number { least: 0.0, most: 1e9, unit: "packets" },
-            default: 150.0,
-            help: "modified: end of the constant relative growth that begins at c_low [SYNC-TCP]",
-        },
+parameters! {
+    /// The parameters of Sync-TCP.
+    pub(crate) struct SynctcpParameters {
+        variant: Word(SynctcpVariant) = SynctcpVariant::Modified,
+            "modified: Reno up to c_low, then constant relative growth up to c_high; original: neither \
+             [SYNC-TCP]";
+        c_low: Number(0.0..=1e9, "packets") = 100.0,
+            "modified: below this window it behaves as Reno [SYNC-TCP]";
+        c_high: Number(0.0..=1e9, "packets") = 150.0,
+            "modified: end of the constant relative growth that begins at c_low [SYNC-TCP]";
         // Unclear in [SYNC-TCP, 3]: of which quantity 0.375 is a fraction. Of the window in a round, hence of a
         // packet for each delivered one: as packets per round, c_low to c_high would last 133 rounds or 8 s,
         // but the paper reports 4 s for the whole start.
-        Parameter {
-            name: "alpha0",
-            kind: Kind::Number { least: 0.0, most: 1.0, unit: "" },
-            default: 0.375,
-            help: "modified: that growth, as a fraction of the window per round trip [SYNC-TCP]",
-        },
+        alpha0: Number(0.0..=1.0) = 0.375,
+            "modified: that growth, as a fraction of the window per round trip [SYNC-TCP]";
         // Unclear in [SYNC-TCP, 3]: whether a window that falls below c_low grows as in Reno again. No: the
         // phases are meant for the start, which the first loss or early decrease ends.
-        Parameter {
-            name: "phases",
-            kind: Kind::Word(PhasesApply::WORDS),
-            default: PhasesApply::AtStart.value(),
-            help: "modified: whether its phases apply until the first reduction, or always [SYNC-TCP]",
-        },
+        phases: Word(PhasesApply) = PhasesApply::AtStart,
+            "modified: whether its phases apply until the first reduction, or always [SYNC-TCP]";
         // Unclear in [SYNC-TCP, 2]: the trend of two equal medians. Falling, so that a path without a queue,
         // where all medians are zero, is filled quickly.
-        Parameter {
-            name: "tie",
-            kind: Kind::Word(Trend::WORDS),
-            default: Trend::Falling.value(),
-            help: "trend assumed when two medians are equal [SYNC-TCP]",
-        },
+        tie: Word(Trend) = Trend::Falling, "trend assumed when two medians are equal [SYNC-TCP]";
         // Unclear in [SYNC-TCP, 2]: the regions when the largest delay is very small. The lowest region applies
         // until 10 ms were measured, as in one of the variants of [WEIGLE].
-        Parameter {
-            name: "qmax_floor",
-            kind: Kind::Number { least: 0.0, most: 10_000.0, unit: "ms" },
-            default: 10.0,
-            help: "while the largest measured queueing delay is below this, the average counts as in the lowest region [WEIGLE]",
-        },
-        Parameter {
-            name: "deskew",
-            kind: Kind::Switch,
-            default: 0.0,
-            help: "remove the drift between the two clocks from the one-way transit times [MOON]",
-        },
-    ];
+        qmax_floor: Number(0.0..=10_000.0, "ms") = 10.0,
+            "while the largest measured queueing delay is below this, the average counts as in the lowest \
+             region [WEIGLE]";
+        deskew: Switch = false,
+            "remove the drift between the two clocks from the one-way transit times [MOON]";
+    }
+}
 
-    pub(crate) fn new(settings: &Settings) -> Synctcp {
-        let (c_low, c_high) = match settings.word("variant") {
-            SynctcpVariant::Modified => (settings.number("c_low"), settings.number("c_high")),
+impl Synctcp {
+    pub(crate) const TITLE: &'static str = "Sync-TCP: reacts to one-way queueing delay before a loss occurs";
+    pub(crate) const SOURCE: &'static str = "SYNC-TCP";
+    pub(crate) const PARAMETERS: &'static [Parameter] = SynctcpParameters::LIST;
+
+    pub(crate) fn new(given: SynctcpParameters) -> Synctcp {
+        let (c_low, c_high) = match given.variant {
+            SynctcpVariant::Modified => (given.c_low, given.c_high),
             SynctcpVariant::Original => (0.0, 0.0),
         };
         Synctcp {
             c_low,
             c_high,
-            alpha0: settings.number("alpha0"),
-            phases: settings.word("phases"),
+            alpha0: given.alpha0,
+            phases: given.phases,
             reduced: false,
-            tie: settings.word("tie"),
-            qmax_floor_s: settings.number("qmax_floor") / 1000.0,
+            tie: given.tie,
+            qmax_floor_s: given.qmax_floor / 1000.0,
             phase: StartPhase::Reno,
             hold: 0.0,
             history: Box::new(TransitHistory {
-                skew: settings.switch("deskew").then(Skew::default),
+                skew: given.deskew.then(Skew::default),
                 ..TransitHistory::default()
             }),
         }
@@ -357,7 +331,7 @@ impl Controller for Synctcp {
 mod tests {
     use super::*;
     use crate::test_support::{CONGESTION, SharedPath, ack, acknowledge, avoidance, close, mean_window};
-    use fairhaul_units::Time;
+    use fairhaul_units::{Settings, Time};
 
     fn settings() -> Settings {
         Settings::defaults(Synctcp::PARAMETERS)
@@ -369,7 +343,7 @@ mod tests {
 
     /// A controller that has seen 40 ms at most, stands at `share` of it, rising or not.
     fn standing(settings: &Settings, share: f64, trend: Trend) -> Synctcp {
-        let mut controller = Synctcp::new(settings);
+        let mut controller = Synctcp::new(settings.into());
         controller.phase = StartPhase::Sync;
         controller.history.most_s = 0.040;
         controller.history.average_s = 0.040 * share;
@@ -513,7 +487,7 @@ mod tests {
     /// Eight averages are too few: slow start and congestion avoidance as Reno's.
     #[test]
     fn before_nine_averages_it_is_reno() {
-        let (mut controller, mut window) = (Synctcp::new(&original()), avoidance(100.0));
+        let (mut controller, mut window) = (Synctcp::new((&original()).into()), avoidance(100.0));
         let mut slow = Window { cwnd: 10.0, ssthresh: 20.0 };
         for _ in 0..8 {
             controller.on_delivery(&mut window, &at(0, 30_000));
@@ -540,7 +514,7 @@ mod tests {
     #[test]
     fn an_idle_path_is_taken_by_half_a_window_a_round() {
         let mut path = SharedPath::new(Span::from_ms(60), 1e6);
-        let mut flows = [(Synctcp::new(&original()), avoidance(8.0))];
+        let mut flows = [(Synctcp::new((&original()).into()), avoidance(8.0))];
         path.round(&mut flows);
         let mut wanted = flows[0].1.cwnd;
         path.round(&mut flows); // the ninth average is in this round
@@ -569,7 +543,7 @@ mod tests {
         for deskew in [0.0, 1.0] {
             let mut ends = [0, 7_000_000_000, 86_400_000_001].map(|offset_us| {
                 let settings = original().with("deskew", deskew);
-                let (mut controller, mut window) = (Synctcp::new(&settings), avoidance(10.0));
+                let (mut controller, mut window) = (Synctcp::new((&settings).into()), avoidance(10.0));
                 for number in 0..20_000u64 {
                     let queued_us = (number * number) % 30_011;
                     let event = at(number, 30_000 + offset_us + queued_us);

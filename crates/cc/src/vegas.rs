@@ -3,7 +3,7 @@
 //! Once in a round the window is compared with what the path carried: the difference is what waits
 //! in queues. Fewer than alpha packets: one packet more. More than beta: one less.
 
-use fairhaul_units::{Kind, Parameter, Settings, Time, Word, words};
+use fairhaul_units::{Parameter, Time, parameters, words};
 
 use crate::round::{Round, Rounds};
 use crate::{AckEvent, Congestion, Controller, Window};
@@ -30,50 +30,34 @@ words! {
     }
 }
 
+parameters! {
+    /// The parameters of Vegas.
+    pub(crate) struct VegasParameters {
+        variant: Word(VegasVariant) = VegasVariant::Brakmo,
+            "paper: as published, where slow start grows every other round trip; linux: as in Linux [VEGAS]";
+        alpha: Number(0.0..=1e6, "packets") = 2.0,
+            "below this number of own packets in queues the window grows; the paper also uses 1 [LINUX]";
+        beta: Number(0.0..=1e6, "packets") = 4.0,
+            "above this number of own packets in queues the window shrinks; the paper also uses 3 [LINUX]";
+        gamma: Number(0.0..=1e6, "packets") = 1.0,
+            "above this number of own packets in queues slow start ends [VEGAS]";
+        b: Number(0.0..=0.9) = 0.5, "fraction of the window given up at a loss; 0.25 in ns-2 [LINUX]";
+    }
+}
+
 impl Vegas {
     pub(crate) const TITLE: &'static str = "TCP Vegas: keeps a few packets in the queue, estimated from the \
                                             delay";
     pub(crate) const SOURCE: &'static str = "VEGAS";
-    pub(crate) const PARAMETERS: &'static [Parameter] = &[
-        Parameter {
-            name: "variant",
-            kind: Kind::Word(VegasVariant::WORDS),
-            default: VegasVariant::Brakmo.value(),
-            help: "paper: as published, where slow start grows every other round trip; linux: as in Linux [VEGAS]",
-        },
-        Parameter {
-            name: "alpha",
-            kind: Kind::Number { least: 0.0, most: 1e6, unit: "packets" },
-            default: 2.0,
-            help: "below this number of own packets in queues the window grows; the paper also uses 1 [LINUX]",
-        },
-        Parameter {
-            name: "beta",
-            kind: Kind::Number { least: 0.0, most: 1e6, unit: "packets" },
-            default: 4.0,
-            help: "above this number of own packets in queues the window shrinks; the paper also uses 3 [LINUX]",
-        },
-        Parameter {
-            name: "gamma",
-            kind: Kind::Number { least: 0.0, most: 1e6, unit: "packets" },
-            default: 1.0,
-            help: "above this number of own packets in queues slow start ends [VEGAS]",
-        },
-        Parameter {
-            name: "b",
-            kind: Kind::Number { least: 0.0, most: 0.9, unit: "" },
-            default: 0.5,
-            help: "fraction of the window given up at a loss; 0.25 in ns-2 [LINUX]",
-        },
-    ];
+    pub(crate) const PARAMETERS: &'static [Parameter] = VegasParameters::LIST;
 
-    pub(crate) fn new(settings: &Settings) -> Vegas {
+    pub(crate) fn new(given: VegasParameters) -> Vegas {
         Vegas {
-            variant: settings.word("variant"),
-            alpha: settings.number("alpha"),
-            beta: settings.number("beta"),
-            gamma: settings.number("gamma"),
-            decrease: settings.number("b"),
+            variant: given.variant,
+            alpha: given.alpha,
+            beta: given.beta,
+            gamma: given.gamma,
+            decrease: given.b,
             rounds: Box::default(),
             grows: false,
         }
@@ -165,7 +149,7 @@ impl Controller for Vegas {
 
 #[cfg(test)]
 mod tests {
-    use fairhaul_units::Span;
+    use fairhaul_units::{Settings, Span};
 
     use super::*;
     use crate::test_support::{CONGESTION, SharedPath, ack, acknowledge, avoidance};
@@ -184,7 +168,7 @@ mod tests {
     }
 
     fn after_a_round_at(settings: &Settings, mut window: Window, rtt: Span) -> Window {
-        let mut vegas = Vegas::new(settings);
+        let mut vegas = Vegas::new(settings.into());
         let event = AckEvent { min_rtt: Span::from_ms(100), ..ack(rtt) };
         for number in 0..4 {
             let event = AckEvent { new_round: number % 3 == 0, ..event };
@@ -248,7 +232,7 @@ mod tests {
 
     #[test]
     fn slow_start_doubles_in_every_other_round() {
-        let mut flows = [(Vegas::new(&settings()), Window { cwnd: 2.0, ssthresh: 1e9 })];
+        let mut flows = [(Vegas::new((&settings()).into()), Window { cwnd: 2.0, ssthresh: 1e9 })];
         let mut path = SharedPath::new(Span::from_ms(100), 1e6);
         let windows = [(); 7].map(|()| {
             path.round(&mut flows);
@@ -263,7 +247,7 @@ mod tests {
         for (alpha, beta) in [(2.0, 4.0), (1.0, 3.0)] {
             for number in [1, 3] {
                 let chosen = settings().with("alpha", alpha).with("beta", beta);
-                let flow = (Vegas::new(&chosen), avoidance(10.0));
+                let flow = (Vegas::new((&chosen).into()), avoidance(10.0));
                 let mut flows = vec![flow; number];
                 let mut path = SharedPath::new(Span::from_ms(50), 2000.0);
                 let queued = (0..200).map(|_| path.round(&mut flows)).last().unwrap();
@@ -277,7 +261,7 @@ mod tests {
     fn a_loss_takes_half_or_what_b_says() {
         let after = |settings: &Settings| {
             let mut window = avoidance(100.0);
-            Vegas::new(settings).on_congestion(&mut window, &CONGESTION);
+            Vegas::new(settings.into()).on_congestion(&mut window, &CONGESTION);
             window.cwnd
         };
         assert_eq!(after(&settings()), 50.0);
@@ -287,7 +271,7 @@ mod tests {
     /// Two samples at 200 ms would be 20 packets queued of 40; Linux does not believe them.
     #[test]
     fn linux_does_not_believe_two_samples() {
-        let mut vegas = Vegas::new(&linux());
+        let mut vegas = Vegas::new((&linux()).into());
         let mut window = avoidance(40.0);
         let event = AckEvent { min_rtt: Span::from_ms(100), ..ack(Span::from_ms(200)) };
         for number in 0..3 {

@@ -4,7 +4,7 @@
 //! estimate. At a loss the window becomes that times the smallest round-trip time, so that a queue
 //! is emptied and a loss without a queue costs little.
 
-use fairhaul_units::{Kind, Parameter, Settings, Span, Time};
+use fairhaul_units::{Parameter, Span, Time, parameters};
 
 use crate::{AckEvent, Congestion, Controller, Window};
 
@@ -24,29 +24,26 @@ pub struct Westwood {
     forgets: bool,
 }
 
+parameters! {
+    /// The parameters of Westwood+.
+    pub(crate) struct WestwoodParameters {
+        filter: Number(0.0..=0.999) = 0.875,
+            "weight of the old value in each of the two bandwidth filters [LINUX]";
+        least_interval: Seconds(0.0..=100.0) = 0.05,
+            "shortest interval between bandwidth samples, which are taken once per round trip [WESTWOOD]";
+    }
+}
+
 impl Westwood {
     pub(crate) const TITLE: &'static str = "Westwood+: after a loss the window is the estimated bandwidth \
                                             times the minimum round-trip time";
     pub(crate) const SOURCE: &'static str = "WESTWOOD";
-    pub(crate) const PARAMETERS: &'static [Parameter] = &[
-        Parameter {
-            name: "filter",
-            kind: Kind::Number { least: 0.0, most: 0.999, unit: "" },
-            default: 0.875,
-            help: "weight of the old value in each of the two bandwidth filters [LINUX]",
-        },
-        Parameter {
-            name: "least_interval",
-            kind: Kind::Number { least: 0.0, most: 100.0, unit: "s" },
-            default: 0.05,
-            help: "shortest interval between bandwidth samples, which are taken once per round trip [WESTWOOD]",
-        },
-    ];
+    pub(crate) const PARAMETERS: &'static [Parameter] = WestwoodParameters::LIST;
 
-    pub(crate) fn new(settings: &Settings) -> Westwood {
+    pub(crate) fn new(given: WestwoodParameters) -> Westwood {
         Westwood {
-            kept: settings.number("filter"),
-            least_interval: Span::from_secs(settings.number("least_interval")),
+            kept: given.filter,
+            least_interval: given.least_interval,
             packets: 0.0,
             since: Time::NEVER,
             once: 0.0,
@@ -119,11 +116,13 @@ impl Controller for Westwood {
 
 #[cfg(test)]
 mod tests {
+    use fairhaul_units::Settings;
+
     use super::*;
     use crate::test_support::{CONGESTION, SharedPath, ack, avoidance, close};
 
     fn westwood() -> Westwood {
-        Westwood::new(&Settings::defaults(Westwood::PARAMETERS))
+        Westwood::new((&Settings::defaults(Westwood::PARAMETERS)).into())
     }
 
     /// Filled with 1000; then 2000: once 7/8 x 1000 + 1/8 x 2000 = 1125, twice 7/8 x 1000 + 1/8 x

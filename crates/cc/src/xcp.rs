@@ -4,7 +4,7 @@
 //!
 //! It needs routers with the queue `xcp`. Where no router answers, its wish comes back as it was.
 
-use fairhaul_units::{Bytes, CONGESTION_HEADER, Kind, Parameter, Settings, Span, Word, words};
+use fairhaul_units::{Bytes, CONGESTION_HEADER, Parameter, Span, parameters, words};
 
 use crate::{AckEvent, Congestion, Controller, Request, Window};
 
@@ -31,32 +31,24 @@ words! {
     }
 }
 
+parameters! {
+    /// The parameters of XCP's sender.
+    pub(crate) struct XcpParameters {
+        variant: Word(XcpVariant) = XcpVariant::Spec,
+            "feedback carried by an ACK: since the last ACK, or cumulative, so that a lost ACK loses no \
+             feedback [XCP-SPEC, XCP-R]";
+        ageing: Number(0.0..=1.0) = 0.5,
+            "fraction of the unused rate that is returned per round trip [XCP-SPEC]";
+    }
+}
+
 impl Xcp {
     pub(crate) const TITLE: &'static str = "XCP: sends at the rate that routers assign; needs the queue xcp";
     pub(crate) const SOURCE: &'static str = "XCP-SPEC";
-    pub(crate) const PARAMETERS: &'static [Parameter] = &[
-        Parameter {
-            name: "variant",
-            kind: Kind::Word(XcpVariant::WORDS),
-            default: XcpVariant::Spec.value(),
-            help: "feedback carried by an ACK: since the last ACK, or cumulative, so that a lost ACK loses no feedback [XCP-SPEC, XCP-R]",
-        },
-        Parameter {
-            name: "ageing",
-            kind: Kind::Number { least: 0.0, most: 1.0, unit: "" },
-            default: 0.5,
-            help: "fraction of the unused rate that is returned per round trip [XCP-SPEC]",
-        },
-    ];
+    pub(crate) const PARAMETERS: &'static [Parameter] = XcpParameters::LIST;
 
-    pub(crate) fn new(settings: &Settings) -> Xcp {
-        Xcp {
-            ageing: settings.number("ageing"),
-            variant: settings.word("variant"),
-            asks: true,
-            used: true,
-            most: 0.0,
-        }
+    pub(crate) fn new(given: XcpParameters) -> Xcp {
+        Xcp { ageing: given.ageing, variant: given.variant, asks: true, used: true, most: 0.0 }
     }
 
     /// The window moves to `cwnd`, and the threshold with it: there is no slow start.
@@ -123,13 +115,15 @@ impl Controller for Xcp {
 
 #[cfg(test)]
 mod tests {
+    use fairhaul_units::Settings;
+
     use super::*;
     use crate::test_support::{CONGESTION, ack, avoidance};
 
     const RTT: Span = Span::from_ms(100);
 
     fn xcp() -> Xcp {
-        Xcp::new(&Settings::defaults(Xcp::PARAMETERS))
+        Xcp::new((&Settings::defaults(Xcp::PARAMETERS)).into())
     }
 
     fn round_of(flow: &mut Xcp, window: &mut Window, in_flight: f64, full: bool) {

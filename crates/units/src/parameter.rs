@@ -105,3 +105,122 @@ impl Settings {
         found.expect("a part asks only for its own parameters")
     }
 }
+
+/// Makes the list of some parameters and the struct of their values.
+///
+/// A parameter is `name: Kind = default, "help";`. Its kind is `Number(least..=most, "unit")`, where the
+/// unit may be left out, `Seconds(least..=most)`, `Milliseconds(least..=most)`, `Whole(least..=most)`,
+/// `Switch`, or `Word(Enum)`; its value is an `f64`, a [`Span`](crate::Span), a `u64`, a `bool`, or the
+/// enum. The list is `LIST`; the struct is made `from` the [`Settings`] of that list.
+#[macro_export]
+macro_rules! parameters {
+    ($(#[$about:meta])* $visibility:vis struct $values:ident {
+        $($name:ident: $kind:ident $(($($of:tt)*))? = $default:expr, $help:literal;)+
+    }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug)]
+        $visibility struct $values {
+            $(#[doc = $help] $visibility $name: $crate::parameter!(type $kind $($($of)*)?),)+
+        }
+
+        impl $values {
+            /// The parameters, in the order in which they are listed.
+            $visibility const LIST: &'static [$crate::Parameter] = &[$($crate::Parameter {
+                name: stringify!($name),
+                kind: $crate::parameter!(kind $kind $($($of)*)?),
+                default: $crate::parameter!(default $kind $default),
+                help: $help,
+            }),+];
+        }
+
+        impl From<&$crate::Settings> for $values {
+            fn from(settings: &$crate::Settings) -> $values {
+                $values { $($name: $crate::parameter!(read $kind settings, stringify!($name))),+ }
+            }
+        }
+    };
+}
+
+/// What a kind makes of a parameter of [`parameters!`](crate::parameters).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! parameter {
+    (type Number $($of:tt)+) => { f64 };
+    (type Seconds $($of:tt)+) => { $crate::Span };
+    (type Milliseconds $($of:tt)+) => { $crate::Span };
+    (type Whole $($of:tt)+) => { u64 };
+    (type Switch) => { bool };
+    (type Word $words:ty) => { $words };
+    (kind Number $least:literal..=$most:literal) => { $crate::parameter!(kind Number $least..=$most, "") };
+    (kind Number $least:literal..=$most:literal, $unit:literal) => {
+        $crate::Kind::Number { least: $least, most: $most, unit: $unit }
+    };
+    (kind Seconds $($of:tt)+) => { $crate::parameter!(kind Number $($of)+, "s") };
+    (kind Milliseconds $($of:tt)+) => { $crate::parameter!(kind Number $($of)+, "ms") };
+    (kind Whole $least:literal..=$most:literal) => { $crate::Kind::Whole { least: $least, most: $most } };
+    (kind Switch) => { $crate::Kind::Switch };
+    (kind Word $words:ty) => { $crate::Kind::Word(<$words as $crate::Word>::WORDS) };
+    (default Whole $default:expr) => { $default as f64 };
+    (default Switch $default:expr) => { $default as u8 as f64 };
+    (default Word $default:expr) => { $default.value() };
+    (default $kind:ident $default:expr) => { $default };
+    (read Number $settings:ident, $name:expr) => { $settings.number($name) };
+    (read Seconds $settings:ident, $name:expr) => { $crate::Span::from_secs($settings.number($name)) };
+    (read Milliseconds $settings:ident, $name:expr) => {
+        $crate::Span::from_secs($settings.number($name) * 1e-3)
+    };
+    (read Whole $settings:ident, $name:expr) => { $settings.number($name) as u64 };
+    (read Switch $settings:ident, $name:expr) => { $settings.switch($name) };
+    (read Word $settings:ident, $name:expr) => { $settings.word($name) };
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Kind, Parameter, Settings, Span, Word};
+
+    crate::words! {
+        enum Growth { Formula = "formula", Table = "table" }
+    }
+
+    crate::parameters! {
+        struct Values {
+            share: Number(-1.0..=1e6) = 0.5, "a share";
+            rate: Number(0.0..=10.0, "packets/s") = 2.0, "a rate";
+            delay: Milliseconds(0.0..=10.0) = 2.0, "a delay";
+            count: Whole(1..=1_000) = 3, "a count";
+            fast: Switch = true, "whether it is fast";
+            growth: Word(Growth) = Growth::Table, "a word";
+        }
+    }
+
+    #[test]
+    fn the_list_says_what_was_written() {
+        let kinds = [
+            Kind::Number { least: -1.0, most: 1e6, unit: "" },
+            Kind::Number { least: 0.0, most: 10.0, unit: "packets/s" },
+            Kind::Number { least: 0.0, most: 10.0, unit: "ms" },
+            Kind::Whole { least: 1, most: 1000 },
+            Kind::Switch,
+            Kind::Word(Growth::WORDS),
+        ];
+        let names = ["share", "rate", "delay", "count", "fast", "growth"];
+        assert_eq!(Values::LIST.iter().map(|p| p.kind).collect::<Vec<_>>(), kinds);
+        assert_eq!(Values::LIST.iter().map(|p| p.name).collect::<Vec<_>>(), names);
+        assert_eq!(
+            Values::LIST.iter().map(|p| p.default).collect::<Vec<_>>(),
+            [0.5, 2.0, 2.0, 3.0, 1.0, 1.0]
+        );
+        assert_eq!(
+            Values::LIST[0],
+            Parameter { name: "share", kind: kinds[0], default: 0.5, help: "a share" }
+        );
+    }
+
+    #[test]
+    fn values_have_the_types_of_their_kinds() {
+        let settings = Settings::defaults(Values::LIST).with("count", 7.0).with("fast", 0.0);
+        let Values { share, rate, delay, count, fast, growth } = Values::from(&settings);
+        assert_eq!((share, rate, count, fast, growth), (0.5, 2.0, 7, false, Growth::Table));
+        assert_eq!(delay, Span::from_secs(0.002));
+    }
+}

@@ -28,13 +28,14 @@ impl Bbr3Model {
         if self.probes && self.is_too_much(sample) {
             // Where the losses crossed the threshold.
             let (flight, lost) = (sample.in_flight_then - ack.lost, sample.lost_since - ack.lost);
-            let crossed = flight + (self.parameters.loss * flight - lost) / (1.0 - self.parameters.loss);
+            let crossed = flight
+                + (self.parameters.loss_threshold * flight - lost) / (1.0 - self.parameters.loss_threshold);
             self.go_down_from(crossed, window, ack.now, limited);
         }
     }
 
     pub(super) fn is_too_much(&self, sample: &RateSample) -> bool {
-        sample.lost_since > self.parameters.loss * sample.in_flight_then
+        sample.lost_since > self.parameters.loss_threshold * sample.in_flight_then
     }
 
     pub(super) fn go_down_from(&mut self, flight: f64, window: &Window, now: Time, limited: bool) {

@@ -111,8 +111,8 @@ impl Bbr3Model {
         self.up_every = f64::INFINITY;
         // Twice a number in [0, 1): its whole part is the one draw, the rest of it the other.
         let drawn = 2.0 * draw(now);
-        self.wait = self.parameters.probe_least
-            + Span::from_secs(drawn.fract() * self.parameters.probe_least.as_secs() / 2.0);
+        self.wait = self.parameters.probe_interval
+            + Span::from_secs(drawn.fract() * self.parameters.probe_interval.as_secs() / 2.0);
         self.rounds_waited = drawn as u64;
         (self.cycle_began, self.acks, self.state) = (now, Acks::Stopping, Bbr3State::Down);
         self.rounds.restart(self.delivered);

@@ -1,8 +1,9 @@
 //! CUBIC of Linux [LINUX, tcp_cubic]: the same curve in whole packets. An acknowledgement asks how many
 //! packets must be acknowledged for one more in the window (bictcp_update).
 
-use fairhaul_units::{Settings, Span, Time};
+use fairhaul_units::{Span, Time};
 
+use super::CubicParameters;
 use super::unused_time::UnusedTime;
 use crate::{AckEvent, Window};
 
@@ -40,12 +41,12 @@ struct Epoch {
 }
 
 impl CubicLinux {
-    pub(super) fn new(settings: &Settings) -> CubicLinux {
+    pub(super) fn new(given: &CubicParameters) -> CubicLinux {
         CubicLinux {
-            c: settings.number("c"),
-            beta: settings.number("beta"),
-            fast_convergence: settings.switch("fast_convergence"),
-            tcp_friendliness: settings.switch("tcp_friendliness"),
+            c: given.c,
+            beta: given.beta,
+            fast_convergence: given.fast_convergence,
+            tcp_friendliness: given.tcp_friendliness,
             last_max: 0.0,
             epoch: None,
             unused: UnusedTime::default(),
@@ -127,12 +128,14 @@ impl Epoch {
 
 #[cfg(test)]
 mod tests {
+    use fairhaul_units::Settings;
+
     use super::*;
     use crate::Cubic;
     use crate::test_support::avoidance;
 
     fn linux(tcp_friendliness: bool) -> CubicLinux {
-        CubicLinux { tcp_friendliness, ..CubicLinux::new(&Settings::defaults(Cubic::PARAMETERS)) }
+        CubicLinux { tcp_friendliness, ..CubicLinux::new(&(&Settings::defaults(Cubic::PARAMETERS)).into()) }
     }
 
     fn at(s: f64) -> Time {

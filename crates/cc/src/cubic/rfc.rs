@@ -1,8 +1,9 @@
 //! CUBIC by its formulas, in fractions of packets: that of the RFC [RFC 9438], and its first version
 //! [CUBIC 2005].
 
-use fairhaul_units::{Settings, Time};
+use fairhaul_units::Time;
 
+use super::CubicParameters;
 use super::unused_time::UnusedTime;
 use crate::{AckEvent, Window};
 
@@ -44,23 +45,23 @@ enum Formulas {
 
 impl CubicRfc {
     /// That of the RFC.
-    pub(super) fn rfc9438(settings: &Settings) -> CubicRfc {
-        CubicRfc::new(settings, Formulas::Rfc9438, settings.number("beta"))
+    pub(super) fn rfc9438(given: &CubicParameters) -> CubicRfc {
+        CubicRfc::new(given, Formulas::Rfc9438, given.beta)
     }
 
     /// The version of 2005, with its formula for K or the literal one.
-    pub(super) fn of_2005(settings: &Settings, literal: bool) -> CubicRfc {
-        let formulas = Formulas::Of2005 { smax: settings.number("smax"), literal };
-        CubicRfc::new(settings, formulas, settings.number("beta_2005"))
+    pub(super) fn of_2005(given: &CubicParameters, literal: bool) -> CubicRfc {
+        let formulas = Formulas::Of2005 { smax: given.smax, literal };
+        CubicRfc::new(given, formulas, given.beta_2005)
     }
 
-    fn new(settings: &Settings, formulas: Formulas, beta: f64) -> CubicRfc {
+    fn new(given: &CubicParameters, formulas: Formulas, beta: f64) -> CubicRfc {
         CubicRfc {
             formulas,
-            c: settings.number("c"),
+            c: given.c,
             beta,
-            fast_convergence: settings.switch("fast_convergence"),
-            tcp_friendliness: settings.switch("tcp_friendliness"),
+            fast_convergence: given.fast_convergence,
+            tcp_friendliness: given.tcp_friendliness,
             w_max: 0.0,
             cwnd_prior: 0.0,
             start: None,
@@ -175,7 +176,7 @@ impl CubicRfc {
 
 #[cfg(test)]
 mod tests {
-    use fairhaul_units::Span;
+    use fairhaul_units::{Settings, Span};
 
     use super::*;
     use crate::Cubic;
@@ -186,11 +187,11 @@ mod tests {
     }
 
     fn rfc9438() -> CubicRfc {
-        CubicRfc::rfc9438(&settings())
+        CubicRfc::rfc9438(&(&settings()).into())
     }
 
     fn of_2005() -> CubicRfc {
-        CubicRfc::of_2005(&settings(), false)
+        CubicRfc::of_2005(&(&settings()).into(), false)
     }
 
     /// A controller and its window just after a loss at that window.
@@ -204,7 +205,7 @@ mod tests {
     /// cbrt(1000 x 0.8 / 0.4) = 12.6 s.
     #[test]
     fn from_a_loss_at_1000_packets_to_the_plateau_takes_k() {
-        let literal = CubicRfc::of_2005(&settings(), true);
+        let literal = CubicRfc::of_2005(&(&settings()).into(), true);
         for (cubic, k_s) in [(rfc9438(), 9.09), (of_2005(), 7.94), (literal, 12.6)] {
             let (mut cubic, mut window) = after_a_loss(cubic, 1000.0);
             cubic.on_ack(&mut window, &ack(Span::from_ms(100)));
@@ -215,7 +216,7 @@ mod tests {
     /// 0.1 s after the loss at 1000 packets, then at 900: 900 x 1.7 / 2 = 765, 900 x 1.8 / 2 = 810.
     #[test]
     fn a_second_loss_lower_than_the_first_aims_lower_still() {
-        let without = CubicRfc::rfc9438(&settings().with("fast_convergence", 0.0));
+        let without = CubicRfc::rfc9438(&(&settings().with("fast_convergence", 0.0)).into());
         for (cubic, plateau) in [(rfc9438(), 765.0), (of_2005(), 810.0), (without, 900.0)] {
             let (mut cubic, _) = after_a_loss(cubic, 1000.0);
             cubic.on_congestion(&mut avoidance(900.0));
