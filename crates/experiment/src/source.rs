@@ -3,7 +3,7 @@
 use fairhaul_units::{Chance, Span, Time};
 
 use crate::plan::wait;
-use crate::{Flow, Traffic};
+use crate::{Scenario, Traffic};
 
 /// The times at which an application has a full packet ready, one after the other, without end.
 ///
@@ -22,29 +22,53 @@ pub struct Source {
     began: Time,
     before: Span,
     lasts: Span,
+    /// The end of the run, after which no time on or off is drawn.
+    end: Time,
 }
 
 impl Source {
-    /// The source of the `index`-th flow, which starts on at `start`; `None` where it has all to send
-    /// from the start.
-    pub fn of(flow: &Flow, index: u32, start: Time, seed: u64) -> Option<Source> {
+    /// The source of the flow `index` of `scenario`, which starts on at `start`; `None` where it has all to
+    /// send from the start.
+    pub fn of(scenario: &Scenario, index: u32, start: Time) -> Option<Source> {
+        let flow = &scenario.flows[index as usize];
         let (rate, law) = match flow.traffic {
             Traffic::OnOff { rate, on, off } => (rate, Some((on, off))),
             Traffic::Cbr { rate } => (rate, None),
             _ => return None,
         };
-        let mut chance = Chance::stream(seed, "source", index.into());
+        let mut chance = Chance::stream(scenario.seed, "source", index.into());
         let lasts = law.map_or(Span::ZERO, |(on, _)| wait(on.as_secs(), &mut chance));
         let every = rate.on_wire(flow.packet);
-        Some(Source { every, law, chance, next: 0, began: start, before: Span::ZERO, lasts })
+        let end = Time::ZERO + scenario.duration;
+        Some(Source { every, law, chance, next: 0, began: start, before: Span::ZERO, lasts, end })
     }
 
-    /// When the next packet is ready; never earlier than the one before.
+    /// When the next packet is ready; never earlier than the one before. After the end of the run it is
+    /// not exact.
     pub fn next_at(&mut self) -> Time {
-        let due = self.every * self.next;
+        let at = self.peek();
         self.next += 1;
+        at
+    }
+
+    /// How many packets are ready before `time`, from the next one on. The next one then is the first of
+    /// those that are not. Its cost is that of the times on, not that of the packets.
+    pub fn skip_until(&mut self, time: Time) -> u64 {
+        let first = self.next;
+        let time = time.min(self.end + Span::from_ps(1));
+        while self.peek() < time {
+            let on = time - self.began;
+            let on = self.law.map_or(on, |_| on.min(self.lasts));
+            self.next = (self.before + on).as_ps().div_ceil(self.every.as_ps());
+        }
+        self.next - first
+    }
+
+    /// When the next packet is ready, which it stays.
+    fn peek(&mut self) -> Time {
+        let due = self.every * self.next;
         if let Some((on, off)) = self.law {
-            while due >= self.before + self.lasts {
+            while due >= self.before + self.lasts && self.began <= self.end {
                 self.began += self.lasts + wait(off.as_secs(), &mut self.chance);
                 self.before += self.lasts;
                 self.lasts = wait(on.as_secs(), &mut self.chance);
@@ -59,10 +83,10 @@ mod tests {
     use super::*;
     use crate::read;
 
-    fn times(traffic: &str, controller: &str, count: usize) -> Vec<f64> {
+    fn source(traffic: &str, controller: &str) -> Source {
         let text = format!(
             r#"
-            duration = "10 s"
+            duration = "1 h"
             [bottleneck]
             rate = "1 Gbit/s"
             delay = "1 ms"
@@ -75,7 +99,11 @@ mod tests {
         );
         let scenario = read(&text, "source.toml", &[]).unwrap().base;
         let start = Time::ZERO + Span::from_s(1);
-        let mut source = Source::of(&scenario.flows[0], 0, start, 1).unwrap();
+        Source::of(&scenario, 0, start).unwrap()
+    }
+
+    fn times(traffic: &str, controller: &str, count: usize) -> Vec<f64> {
+        let mut source = source(traffic, controller);
         (0..count).map(|_| source.next_at().as_secs()).collect()
     }
 
@@ -96,5 +124,41 @@ mod tests {
         // Breaks of more than a packet time: 5000, sigma 71.
         let breaks = found.windows(2).filter(|pair| pair[1] - pair[0] > 0.00101).count();
         assert!((4787..5213).contains(&breaks), "{breaks}");
+    }
+
+    #[test]
+    fn packets_are_counted_as_one_by_one_between_any_two_times() {
+        for traffic in [
+            r#"{ kind = "cbr", rate = "8 Mbit/s" }"#,
+            r#"{ kind = "onoff", rate = "8 Mbit/s", on = "5 ms", off = "3 ms" }"#,
+            r#"{ kind = "onoff", rate = "80 kbit/s", on = "5 ms", off = "3 ms" }"#,
+        ] {
+            let controller = if traffic.contains("onoff") { "controller = \"reno\"" } else { "" };
+            let mut one_by_one = source(traffic, controller);
+            let mut counted = one_by_one.clone();
+            let mut next = one_by_one.next_at();
+            // Steps of 0 to 9.7 ms; each fourth ends at the time of a packet, which is not before it.
+            let mut time = Time::ZERO + Span::from_s(1);
+            for step in 0..20_000_u64 {
+                time = if step % 4 == 3 { next } else { time + Span::from_us(step * 37 % 9_700) };
+                let mut expected = 0;
+                while next < time {
+                    next = one_by_one.next_at();
+                    expected += 1;
+                }
+                assert_eq!(counted.skip_until(time), expected, "{traffic}, step {step}");
+            }
+            assert_eq!(counted.next_at(), next);
+        }
+    }
+
+    #[test]
+    fn a_packet_that_is_ready_long_after_the_run_draws_no_times_until_then() {
+        // At 1 bit/s the second packet takes 8000 s on, that are 16,000,000 periods; 3,600,000 fit into the run.
+        let traffic = r#"{ kind = "onoff", rate = "1 bit/s", on = "1 ms", off = "1 ms" }"#;
+        let mut source = source(traffic, "controller = \"reno\"");
+        assert_eq!(source.next_at().as_secs(), 1.0);
+        assert!(source.next_at() > source.end);
+        assert!(source.began < source.end + Span::from_s(1), "{:?}", source.began);
     }
 }

@@ -347,7 +347,7 @@ fn applications_write_in_their_own_time() {
     let constant = goodput(&scenario, &record, 0);
     assert!((constant / 4e6 / 0.972 - 1.0).abs() < 0.02, "{constant}");
     // What it writes follows from the seed: what was ready 50 ms before the end has arrived.
-    let mut source = Source::of(&scenario.flows[1], 1, Time::ZERO, scenario.seed).expect("it is one");
+    let mut source = Source::of(&scenario, 1, Time::ZERO).expect("it is one");
     let end = Time::ZERO + scenario.duration;
     let times: Vec<Time> =
         std::iter::repeat_with(|| source.next_at()).take_while(|time| *time < end).collect();

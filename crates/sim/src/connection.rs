@@ -2,7 +2,7 @@
 
 use fairhaul_cc::Builtin;
 use fairhaul_experiment::{
-    Flow, PacketWhat, RecordedWindow, Recovery, Source, Traffic, Transfer, TransferRow,
+    PacketWhat, RecordedWindow, Recovery, Scenario, Source, Traffic, Transfer, TransferRow,
 };
 use fairhaul_path::{Admission, Wire};
 use fairhaul_units::{Ack, Chance, CongestionHeader, Data, Span, Time};
@@ -18,6 +18,7 @@ use crate::network::{BottleneckAccount, Network};
 use crate::queued_packet::{DataOrAck, ack_at_link, data_at_link};
 use crate::route::{Leg, LegEnd, Route};
 use crate::tcp::{Datagrams, Poll, Receiver, Sender, SenderConfig};
+use application::Application;
 use packet_counts::PacketCounts;
 use share::Share;
 
@@ -30,9 +31,8 @@ pub struct Connection {
     end: Option<Time>,
     sender: Sender<Builtin>,
     receiver: Receiver,
-    /// When the application has packets ready, and how many it has had; `None`: all at once.
-    source: Option<Box<Source>>,
-    ready: u64,
+    /// `None`: all packets are ready at once.
+    application: Option<Box<Application>>,
     /// Its part of a transfer that it carries with others.
     share: Option<Share>,
     /// The receiving end of datagrams, which have no other sender than the source.
@@ -57,11 +57,11 @@ impl Connection {
     pub fn new(
         serial: u32,
         transfer: &Transfer,
-        flow: &Flow,
+        scenario: &Scenario,
         account: BottleneckAccount,
         route: &Route,
-        seed: u64,
     ) -> Connection {
+        let flow = &scenario.flows[transfer.flow as usize];
         let sender = Sender::new(SenderConfig::of(flow, transfer), flow.controller.build());
         let receiver = Receiver::new(flow.recovery.reports(), flow.delayed_ack, sender.exact_echo())
             .with_feedback_sum(sender.sums_feedback())
@@ -76,8 +76,8 @@ impl Connection {
             mode: None,
             sender,
             receiver,
-            source: Source::of(flow, transfer.flow, transfer.start, seed).map(Box::new),
-            ready: 0,
+            application: Source::of(scenario, transfer.flow, transfer.start)
+                .map(|source| Box::new(Application::new(source))),
             share: Share::of(flow, transfer),
             datagrams: matches!(flow.traffic, Traffic::Cbr { .. }).then(Box::default),
             in_order: 0,
@@ -85,7 +85,7 @@ impl Connection {
             data: PacketCounts::default(),
             acks: PacketCounts::default(),
             overhead: flow.overhead,
-            chance: Chance::stream(seed, "overhead", serial.into()),
+            chance: Chance::stream(scenario.seed, "overhead", serial.into()),
             last_departure: Time::ZERO,
             timer_at: Time::NEVER,
             paced_at: Time::NEVER,
@@ -113,6 +113,7 @@ impl Connection {
     pub fn on_paced(&mut self, now: Time, route: &Route, network: &mut Network) {
         if self.paced_at == now {
             self.paced_at = Time::NEVER;
+            self.count_ready_at(now);
             self.send_ready(now, route, network);
         }
     }
@@ -166,6 +167,9 @@ impl Connection {
             }
         }
         self.end_share(now, network);
+        if self.application.is_some() {
+            self.await_ready(network);
+        }
         self.schedule_timer(network);
     }
 
@@ -188,6 +192,7 @@ impl Connection {
         if self.sender.timer() <= now {
             let outcome = self.sender.on_timer(now);
             self.record_outcome(outcome, now, network);
+            self.count_ready_at(now);
             self.send_ready(now, route, network);
         } else {
             self.schedule_timer(network);
@@ -380,6 +385,7 @@ impl Connection {
         self.trace_ack(PacketWhat::AckReceived, ack, now, network);
         self.record_outcome(outcome, now, network);
         if self.end.is_none() {
+            self.count_ready(now);
             self.send_ready(now, route, network);
         }
     }

@@ -189,9 +189,8 @@ impl<'a> Engine<'a> {
         self.next_start = self.start_of_next();
         let transfer = &self.transfers[serial as usize];
         let route = &self.routes.of[transfer.flow as usize];
-        let flow = &self.scenario.flows[transfer.flow as usize];
         let account = self.network.account(transfer.flow);
-        let mut connection = Connection::new(serial, transfer, flow, account, route, self.scenario.seed);
+        let mut connection = Connection::new(serial, transfer, self.scenario, account, route);
         connection.open(route, &mut self.network);
         self.connections[serial as usize] = Some(Box::new(connection));
     }

@@ -130,7 +130,7 @@ fn transfers(
 /// The data of a transfer; `lead`: the first of the connections that share it.
 fn workload(scenario: &Scenario, transfer: &fairhaul_experiment::Transfer, lead: u32) -> Workload {
     let flow = &scenario.flows[transfer.flow as usize];
-    let source = Source::of(flow, transfer.flow, transfer.start, scenario.seed);
+    let source = Source::of(scenario, transfer.flow, transfer.start);
     match (source, transfer.size) {
         (Some(source), _) if datagrams(flow) => Workload::Datagrams(source),
         (Some(source), _) => Workload::AppLimited(source),

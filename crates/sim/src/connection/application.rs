@@ -1,16 +1,47 @@
 //! The application's side of a connection: what it has to send, and when.
 
-use fairhaul_units::{Data, Ecn, Time};
+use fairhaul_cc::Builtin;
+use fairhaul_experiment::Source;
+use fairhaul_units::{Data, Ecn, Span, Time};
 
 use super::Connection;
 use crate::event_key::EventKind;
 use crate::network::Network;
 use crate::route::Route;
+use crate::tcp::Sender;
+
+/// An application that has packets ready one after the other.
+///
+/// An event for each ready packet would cost more than the run where an application is faster than its
+/// connection. So the next ready packet is an event only where the sender waits for it; others are counted
+/// before the sender is polled, with the same result.
+pub(super) struct Application {
+    source: Source,
+    /// Packets that are ready or have been, the one that is an event not included.
+    ready: u64,
+    /// Whether the next ready packet is an event in the event queue.
+    is_scheduled: bool,
+}
+
+impl Application {
+    /// Nothing is ready yet.
+    pub(super) fn new(source: Source) -> Application {
+        Application { source, ready: 0, is_scheduled: false }
+    }
+
+    #[cold]
+    fn count_ready(&mut self, time: Time, sender: &mut Sender<Builtin>) {
+        if !self.is_scheduled {
+            self.ready += self.source.skip_until(time);
+            sender.ready(self.ready);
+        }
+    }
+}
 
 impl Connection {
     /// Opens the connection.
     pub fn open(&mut self, route: &Route, network: &mut Network) {
-        if self.source.is_some() {
+        if self.application.is_some() {
             self.sender.ready(0);
             self.schedule_ready(network);
         }
@@ -20,25 +51,51 @@ impl Connection {
         }
     }
 
+    /// Counts the packets that have become ready before `time` without an event.
+    #[inline(always)]
+    pub(super) fn count_ready(&mut self, time: Time) {
+        if let Some(application) = &mut self.application {
+            application.count_ready(time, &mut self.sender);
+        }
+    }
+
+    /// The same, with those at the time of a timer, which come before it.
+    pub(super) fn count_ready_at(&mut self, timer: Time) {
+        self.count_ready(timer + Span::from_ps(1));
+    }
+
+    /// Schedules the next ready packet if the sender waits for it.
+    #[cold]
+    pub(super) fn await_ready(&mut self, network: &mut Network) {
+        if !self.sender.has_burst_ready() {
+            self.schedule_ready(network);
+        }
+    }
+
     fn schedule_ready(&mut self, network: &mut Network) {
-        let next = self.source.as_mut().expect("who waits has a source").next_at();
-        network.events.push(next, EventKind::Ready.key(self.serial));
+        let application = self.application.as_mut().expect("packets become ready where an application is");
+        if !application.is_scheduled {
+            application.is_scheduled = true;
+            network.events.push(application.source.next_at(), EventKind::Ready.key(self.serial));
+        }
     }
 
     /// The application has one more packet ready: it waits for the window, or leaves as a datagram.
     pub fn on_ready(&mut self, now: Time, route: &Route, network: &mut Network) {
-        let number = self.ready;
-        self.ready += 1;
+        let application = self.application.as_mut().expect("packets become ready where an application is");
+        application.is_scheduled = false;
+        let number = application.ready;
+        application.ready += 1;
         if self.datagrams.is_some() {
             let size = self.sender.config().packet;
             let ecn = Ecn::NotCapable; // nobody would echo a mark
             let (opens, again, cwr, congestion) = (false, false, false, None);
             let mut data = Data { number, stamped: now, size, opens, again, ecn, cwr, congestion };
             self.send_data(&mut data, now, route, network);
+            self.schedule_ready(network);
         } else {
-            self.sender.ready(self.ready);
+            self.sender.ready(number + 1);
             self.send_ready(now, route, network);
         }
-        self.schedule_ready(network);
     }
 }

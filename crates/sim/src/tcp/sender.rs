@@ -174,6 +174,11 @@ impl<C: Controller + Clone> Sender<C> {
         self.ready = packets;
     }
 
+    /// Whether more ready packets would change nothing: a whole burst that has not been sent is ready.
+    pub fn has_burst_ready(&self) -> bool {
+        self.ready - self.board.next() >= self.config.offload
+    }
+
     /// What it has to carry becomes that much payload, the sent included.
     pub fn set_size(&mut self, size: u64) {
         self.config.size = Some(size);

@@ -365,12 +365,14 @@ fn traffics() -> impl Strategy<Value = Traffic> {
             Traffic::Web(WebPages { sessions_per_s, pages, think: Span::from_ms(think), objects, size })
         },
     );
+    // Beside what a path carries, and far above it.
+    let rates = prop_oneof![3 => 100u64..5000, 1 => 5000u64..200_000];
     prop_oneof![
         5 => Just(Traffic::Bulk),
         3 => (1u64..300_000).prop_map(|bytes| Traffic::Sized(Bytes(bytes))),
         1 => short,
         1 => web,
-        1 => (100u64..5000, 1u64..300, 1u64..300).prop_map(|(kbps, on, off)| Traffic::OnOff {
+        2 => (rates, 1u64..300, 1u64..300).prop_map(|(kbps, on, off)| Traffic::OnOff {
             rate: super::recipe::kbps(kbps),
             on: Span::from_ms(on),
             off: Span::from_ms(off),

@@ -68,7 +68,7 @@ impl Host {
             in_order: 0,
             lead: flow.lead.filter(|_| transfer.size.is_some()),
             taken: 0,
-            source: Source::of(flow, transfer.flow, transfer.start, scenario.seed),
+            source: Source::of(scenario, transfer.flow, transfer.start),
             written: 0,
             datagrams: matches!(flow.traffic, Traffic::Cbr { .. }).then(Datagrams::default),
             overhead: flow.overhead,
