@@ -118,7 +118,7 @@ def status(on_event: OnEvent = _silent) -> KernelStatus:
 
 @renamed(tell="on_event")
 def verify(*names: str, on_event: OnEvent = _silent) -> Verified:
-    """Try eBPF ports in the running kernel, by default all of them, and remove them again.
+    """Test eBPF ports in the running kernel, by default all of them, and remove them again.
 
     Raises:
         Refused: the kernel lacks something, or root is missing.

@@ -25,7 +25,8 @@ parameters! {
         gain: Number(0.0001..=1.0) = 0.0625,
             "weight of a new sample in the average fraction of marked packets, g [RFC 8257, 4.2]";
         alpha: Number(0.0..=1.0) = 1.0,
-            "initial value of that average; with 1 the first mark halves the window [RFC 8257, 3.3]";
+            "initial value of the average fraction of marked packets; with 1 the first mark halves the window \
+             [RFC 8257, 3.3]";
     }
 }
 
@@ -57,8 +58,8 @@ impl Controller for Dctcp {
         window.cwnd += ack.packets / window.cwnd;
     }
 
-    // Unclear in [RFC 8257, 3.3]: when in a window of marks the reduction comes. With the first mark,
-    // as [RFC 3168, 6.1.2] has it and Linux too, and by the average of the windows before.
+    // Unclear in [RFC 8257, 3.3]: when the reduction takes place in a window with marks. With the first
+    // mark, as in [RFC 3168, 6.1.2] and in Linux, and by the average of the windows before.
     fn on_congestion(&mut self, window: &mut Window, event: &Congestion) {
         match event.cause {
             Cause::Mark => window.give_up(self.alpha / 2.0),

@@ -117,7 +117,8 @@ parameters! {
             "lower threshold, in standard deviations above the minimum round-trip time; below it growth is \
              that of HighSpeed TCP [GHSTCP]";
         full: Number(0.0..=1000.0) = 4.0,
-            "upper threshold, in the same unit; above it growth is that of Reno [GHSTCP]";
+            "upper threshold, in standard deviations above the minimum round-trip time; above it growth is \
+             that of Reno [GHSTCP]";
         // Unclear in [GHSTCP]: what a cycle is. From one reduction of the window to the next; the
         // minimum is over this one and the one before, so that a change of the path is forgotten.
         cycle: Word(MinimumOver) = MinimumOver::Two,

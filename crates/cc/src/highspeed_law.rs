@@ -23,9 +23,9 @@ const LOW_DECREASE: f64 = 0.5;
 // give increases up to 2 % apart. The program's, because the printed tables are its output.
 const PACKETS_PER_LOSS: f64 = 12.8;
 /// The window at which the program that printed the table ends.
-// Unclear in [RFC 3649, 5]: nothing is said of windows beyond the table, where the line of
-// decrease would reach zero at 567 000 packets and growth with it. The share given up stays at
-// its value here, and growth follows w^0.8, so that the response function goes on as it was.
+// Unclear in [RFC 3649, 5]: windows beyond the table are not specified. By the formulas b(w) and a(w)
+// would reach zero at 567 000 packets. Beyond this window b(w) is constant, and a(w) grows as w^0.8,
+// so that the response function continues unchanged.
 const LAST_WINDOW: f64 = 100_000.0;
 
 /// a(w): packets that a round adds to the window `w`.

@@ -131,7 +131,7 @@ parameters! {
         // packet for each delivered one: as packets per round, c_low to c_high would last 133 rounds or 8 s,
         // but the paper reports 4 s for the whole start.
         alpha0: Number(0.0..=1.0) = 0.375,
-            "modified: that growth, as a fraction of the window per round trip [SYNC-TCP]";
+            "modified: constant relative growth, as a fraction of the window per round trip [SYNC-TCP]";
         // Unclear in [SYNC-TCP, 3]: whether a window that falls below c_low grows as in Reno again. No: the
         // phases are meant for the start, which the first loss or early decrease ends.
         phases: Word(PhasesApply) = PhasesApply::AtStart,

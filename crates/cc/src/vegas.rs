@@ -34,7 +34,7 @@ parameters! {
     /// The parameters of Vegas.
     pub(crate) struct VegasParameters {
         variant: Word(VegasVariant) = VegasVariant::Brakmo,
-            "paper: as published, where slow start grows every other round trip; linux: as in Linux [VEGAS]";
+            "brakmo: as published, where slow start grows every other round trip; linux: as in Linux [VEGAS]";
         alpha: Number(0.0..=1e6, "packets") = 2.0,
             "below this number of own packets in queues the window grows; the paper also uses 1 [LINUX]";
         beta: Number(0.0..=1e6, "packets") = 4.0,

@@ -7,7 +7,7 @@ pub fn hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String 
     match known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b))) {
         Some(near) if likeness(&near) > 0.75 => format!("did you mean {near:?}?"),
         Some(_) => format!("choose from {}", known.join(", ")),
-        None => "there are none to choose from".to_string(),
+        None => "there is nothing to choose from".to_string(),
     }
 }
 

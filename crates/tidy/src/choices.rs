@@ -7,7 +7,7 @@ use crate::Tree;
 const PAGE: &str = "docs/choices.md";
 const PHRASES: [&str; 2] = ["Unclear in [", "Differs from ["];
 const OPENING: &str = "# Choices\n\n\
-    What the sources leave open, and where Fairhaul differs from them on purpose, collected from the comments in the code.\n\
+    This page lists what the sources leave open, and where Fairhaul differs from them on purpose. It is collected from the comments in the code.\n\
     This page is written by `cargo run -p fairhaul-tidy --example choices-page`; a test compares it with the code.\n";
 
 /// One marked choice.

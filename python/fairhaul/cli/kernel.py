@@ -80,9 +80,9 @@ def install(
     json_: bool,
     **options: Any,
 ) -> None:
-    """Install eBPF ports of controllers, after a trial of each.
+    """Install eBPF ports of controllers, after a test of each.
 
-    The trial runs in a temporary network namespace. A connection uses an eBPF port only if its
+    The test runs in temporary network namespaces. A connection uses an eBPF port only if its
     program selects it by name, or if --default, --namespace or --route select it. CONTROLLER is the
     name of a controller, or the path of an object file that was built with Fairhaul's header.
     """
@@ -139,9 +139,9 @@ def status(json_: bool) -> None:
 @click.argument("twins", nargs=-1, metavar="[CONTROLLER]...")
 @json_option
 def verify(twins: tuple[str, ...], json_: bool) -> None:
-    """Try eBPF ports on this kernel, and remove them again.
+    """Test eBPF ports on this kernel, and remove them again.
 
-    Without CONTROLLER, all eBPF ports of this installation are tried.
+    Without CONTROLLER, all eBPF ports of this installation are tested.
     """
     from fairhaul import kernel as api
 
@@ -217,8 +217,8 @@ def watch(
 
     An eBPF port is removed when, for --seconds, every measurement shows that more than --share of
     its packets are retransmissions, and more than --times the share of the host's other
-    connections. Without NAME, all installed eBPF ports are watched. The command ends when none is
-    left.
+    connections. Without NAME, all installed eBPF ports are watched. The command ends when no port
+    is left to watch.
     """
     from fairhaul import kernel as api
 

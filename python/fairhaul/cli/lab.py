@@ -45,7 +45,7 @@ def lab() -> None:
     "receivers",
     multiple=True,
     metavar="LINE",
-    help="Shell command to run at the receiver meanwhile, e.g. 'iperf3 -s'; prints to stderr.",
+    help="Shell command to run at the receiver, e.g. 'iperf3 -s'; its output goes to stderr.",
 )
 @set_option
 def shell(
@@ -153,14 +153,17 @@ def clean(kill: bool, json_: bool) -> None:
     help="Run only this cell; may be repeated. By default all cells run.",
 )
 @click.option(
-    "--repeats", type=click.IntRange(min=1), metavar="N", help="Kernel runs of each cell."
+    "--repeats",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Run each cell N times in the kernel.",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("out/cells"),
     show_default=True,
-    help="Results; a cell that has them is not run again, unless another build simulated it.",
+    help="Directory of the results; a cell that has results is run again only with another build.",
 )
 @click.option("--list", "list_", is_flag=True, help="List the cells, and run nothing.")
 @jobs_option
@@ -175,9 +178,9 @@ def cells(
 ) -> None:
     """Compare the simulator with the kernel, cell by cell.
 
-    A cell is one or two flows over one bottleneck. Without --repeats, the kernel runs the cells
-    that the documentation quotes 5 times, and the others once. All 24 cells take less than 90
-    minutes; after an interruption, the same command continues where it stopped.
+    A cell is one or two flows over one bottleneck. Without --repeats, the kernel runs each cell
+    once, or 5 times if the documentation quotes it. All 24 cells take less than 90 minutes; after
+    an interruption, the same command continues where it stopped.
     """
     from fairhaul.cells import CELLS, compare
 

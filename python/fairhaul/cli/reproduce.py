@@ -37,8 +37,9 @@ def _engines(_ctx: click.Context, _option: click.Parameter, given: str) -> tuple
     words = [word.strip() for word in given.split(",")]
     for word in words:
         if word not in engines:
-            choices = f"{hint(word, engines)}, or both: sim,lab"
-            raise click.BadParameter(f"unknown engine {word!r}; {choices}")
+            raise click.BadParameter(
+                f"unknown engine {word!r}; choose from sim and lab, or write sim,lab for both"
+            )
     return tuple(engine for engine in engines if engine in words)
 
 
@@ -51,16 +52,19 @@ def _engines(_ctx: click.Context, _option: click.Parameter, given: str) -> tuple
     default="sim",
     show_default=True,
     callback=_engines,
-    help="sim: the simulator. lab: this machine's kernel, as root, predicted by the simulator.",
+    help="sim: the simulator. lab: this machine's kernel, as root, beside the simulator's "
+    "prediction.",
 )
-@click.option("--quick", is_flag=True, help="Run fewer seeds and shorter runs.")
+@click.option("--quick", is_flag=True, help="Use fewer seeds and shorter runs.")
 @click.option(
     "--only",
     multiple=True,
     metavar="NAME",
     help="Run only this experiment of the paper; may be repeated.",
 )
-@click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Run with N seeds.")
+@click.option(
+    "--seeds", type=click.IntRange(min=1), metavar="N", help="Run each case with N seeds."
+)
 @click.option(
     "--out",
     type=click.Path(path_type=Path),

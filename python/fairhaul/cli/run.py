@@ -85,7 +85,10 @@ REPEATS = 5
     help="Write the record of each run into this directory, which must be new or empty.",
 )
 @click.option(
-    "--trace", metavar="FLOW", help="Write a trace of every packet of this flow beside the record."
+    "--trace",
+    metavar="FLOW",
+    help="Write a trace of every packet of this flow beside the record; requires --out or "
+    "--report.",
 )
 @click.option(
     "--format",
@@ -130,7 +133,7 @@ def run(  # noqa: PLR0913, PLR0917
             raise click.BadParameter("only the simulator traces packets", param_hint="--trace")
 
     if trace is not None and out is None and not report_:
-        raise click.BadParameter("requires --out DIR, where it is written", param_hint="--trace")
+        raise click.BadParameter("a trace requires --out DIR or --report", param_hint="--trace")
     scenarios = read_all(files, overrides)
     plan = [seeded for scenario in scenarios for seeded in with_seeds(scenario, seeds or 1)]
     if report_ and out is None:

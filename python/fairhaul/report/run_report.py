@@ -49,7 +49,7 @@ def write(directories: Sequence[Path], out: Path | None, renderer: Renderer) -> 
     if not directories:
         raise ScenarioError("a directory with a record is required")
     if out is None and len(directories) > 1:
-        raise ScenarioError("several directories require --out DIR, where the report is written")
+        raise ScenarioError("several directories require --out DIR, the directory for the report")
     if out is not None and out.exists() and not out.is_dir():
         raise ScenarioError(f"{out}: exists and is not a directory")
     places = [place for directory in directories for place in records_in(directory)]
@@ -85,8 +85,8 @@ def records_in(directory: Path) -> list[Path]:
     found = sorted(file.parent for file in directory.glob("*/meta.json"))
     if not found:
         raise ScenarioError(
-            f"{directory}: not the directory of a record: no meta.json, neither here nor one level "
-            "below; `fairhaul run FILE --out DIR` writes a record"
+            f"{directory}: not the directory of a record: neither it nor a directory in it has a "
+            "meta.json; `fairhaul run FILE --out DIR` writes a record"
         )
     return found
 

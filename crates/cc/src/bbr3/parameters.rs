@@ -14,7 +14,8 @@ fairhaul_units::parameters! {
         probe_rtt_interval: Seconds(0.1..=1000.0) = 5.0,
             "interval between probes for the minimum round-trip time [BBRV3]";
         probe_rtt: Seconds(0.0..=10.0) = 0.2,
-            "duration of such a probe, with half a bandwidth-delay product in flight [BBRV3]";
+            "duration of a probe for the minimum round-trip time, with half a bandwidth-delay product in \
+             flight [BBRV3]";
         min_rtt_window: Seconds(0.1..=1000.0) = 10.0,
             "length of the filter for the minimum round-trip time [BBRV3]";
     }

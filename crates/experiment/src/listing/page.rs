@@ -10,7 +10,8 @@ const HEAD: &str = r#"# Scenarios
 
 <!-- Written by `cargo run -p fairhaul-experiment --example scenario-page`; edit crates/experiment/src/read/fields.rs. -->
 
-A scenario describes one experiment in TOML. The same file runs on every engine; nothing in it names an engine.
+This page is the reference of all keys of a scenario; [first-scenario.md](first-scenario.md) is an introduction. A scenario describes one
+experiment in TOML. The same file runs on every engine, the simulator and the lab; nothing in it names an engine.
 
 ```toml
 title    = "Two flows, two round trips"

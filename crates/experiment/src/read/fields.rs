@@ -150,10 +150,12 @@ table! {
     undo: bool = default("true"),
         "Whether the sender undoes a reduction or a timeout when time stamps show that the packets were \
          only late (RFC 3522, RFC 4015).";
-    delayed_ack: DelayedAck = default("false"), "Longest time that the receiver holds an ACK; `true` is 40 ms.";
+    delayed_ack: DelayedAck = default("false"),
+        "Longest time for which the receiver delays an ACK; `true` is 40 ms, and `adaptive` is the rule of Linux.";
     whole_window: bool = default("false"),
         "Whether the window is an integer number of packets, as in Linux: it grows by a packet once \
-         that packet is fully earned, and the fraction that a reduction leaves is cut off.";
+         enough acknowledgements for a whole packet have arrived, and the fraction that a reduction \
+         leaves is cut off.";
     clock_offset: Way = default("\"0 s\""),
         "Offset of the receiver's clock, ahead of the sender's, for controllers that measure one-way \
          delays.";

@@ -136,8 +136,8 @@ fn routers_answer(flow_specs: &[FlowSpec], net: &LinkGraph, notes: &mut Notes) {
         let names: Vec<String> =
             duplex_links().map(|duplex_link| format!("\"{}\"", duplex_link.name)).collect();
         let text = format!(
-            "\"xcp\" needs routers that assign its rate, and no link on the path of its data \
-             has such a queue ({}); set queue.kind = \"xcp\" or \"xcp_tcp\" for one of them, or choose \
+            "\"xcp\" needs routers that assign its rate, and no link on the path of its data ({}) \
+             has such a queue; set queue.kind = \"xcp\" or \"xcp_tcp\" for one of them, or choose \
              another controller",
             names.join(", ")
         );

@@ -54,7 +54,7 @@ pub fn install(store: &InstallStore, request: &Install) -> Result<Value> {
 fn check(installs: &[ResolvedInstall], scope: &DefaultScope) -> Result<()> {
     scope.check_names()?;
     if installs.is_empty() {
-        return Err(Error::refused("no controller is named; `fairhaul kernel list` lists them"));
+        return Err(Error::refused("name a controller; `fairhaul kernel list` lists them"));
     }
     for (index, install) in installs.iter().enumerate() {
         if installs[..index].iter().any(|other| other.name == install.name) {

@@ -50,8 +50,8 @@ pub fn remove(store: &InstallStore, request: &Remove) -> Result<Value> {
     };
     if names.is_empty() && !request.all {
         return Err(Error::refused(
-            "no controller is named; `fairhaul kernel status` lists the installed \
-                                   ones, and --all removes all of them",
+            "name the eBPF ports to remove; `fairhaul kernel status` lists the \
+                                   installed ones, and --all removes all of them",
         ));
     }
     let owner = |name: &String| (name.clone(), store.read(name).and_then(|record| record.owner));

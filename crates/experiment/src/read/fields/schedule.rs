@@ -17,12 +17,13 @@ either! {
 
 table! {
     TraceKeys: "{ trace = … }",
-        "The rate over time from a file, for both directions. Its lines are either `seconds,bit/s`, in \
-         ascending order from 0 s, with an optional header line: each rate applies until the next line, \
-         and the last one for as long as the one before it. Or, as in mahimahi, each line is a whole \
-         number of milliseconds at which 1504 more bytes can be delivered; here they are spread over the \
-         preceding millisecond, and capacity that a packet does not need is left to the next one. Empty \
-         lines and lines that begin with `#` are skipped.";
+        "The rate over time from a file, for both directions. The file has one of two formats. In the \
+         first, each line is `seconds,bit/s`, in ascending order from 0 s, after an optional header line; \
+         each rate applies until the next line, and the last one for as long as the one before it. In the \
+         second, that of mahimahi, each line is a whole number of milliseconds at which 1504 more bytes \
+         can be delivered; here these bytes are spread over the preceding millisecond, and capacity that \
+         a packet does not need is left to the next one. Empty lines and lines that begin with `#` are \
+         skipped.";
     trace: String = required, "File name, relative to the folder of the scenario.";
     repeat: bool = default("true"),
         "Whether the trace repeats. Otherwise its last rate stays in force; after the last millisecond \
