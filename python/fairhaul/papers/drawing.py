@@ -171,7 +171,7 @@ class Drawing:
             "windows": lambda: self._windows(layout, found, keys),
             "engines": lambda: self._engines(layout, engines, keys),
         }
-        said = {"windows": "One seed, the first, of each case, on one scale."}
+        said = {"windows": "The first seed of each case; all cases have the same scale."}
         bands = self.kind in {"curves", "scales"}
         said_of = said.get(self.kind, figures.BANDS if bands else figures.INTERVALS)
         if any(layout.paper(key, n) is not None for key in keys for n in self.numbers.values()):

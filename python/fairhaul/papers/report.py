@@ -28,10 +28,11 @@ PAGE = "report.html"
 AGREES = {True: "✓ agrees", False: "≠ differs", None: ""}
 MISSED = {True: "✗ missed", False: "✓ as predicted", None: ""}
 PREDICTION = (
-    "The simulator's prediction was stored in prediction.json before the kernel ran. ± behind its "
-    "means is where 95 of 100 means of the same number of kernel runs would lie if real hosts "
-    "behaved as it predicts. Both run the same scenario; ✗ missed: the kernel's mean lies outside. "
-    "± behind the kernel's means is their 95 % interval."
+    "The simulator's prediction was stored in prediction.json before the kernel ran. The ± after a "
+    "predicted mean gives the interval in which 95 of 100 means of the same number of kernel runs "
+    "would lie if real hosts behaved as predicted. Both engines run the same scenario. ✗ missed: "
+    "the kernel's mean lies outside that interval. The ± after a mean of the kernel is its 95 % "
+    "interval."
 )
 LEGEND = (
     "✓ agrees: the paper's value, to its printed precision, lies in our 95 % interval (±); "

@@ -62,8 +62,8 @@ def _windows(engines: Mapping[str, Found], name: str) -> Figure:
     return Figure(
         name=f"kernel-windows-{'hstcp' if name == HSTCP else 'fhstcp'}",
         title=f"Windows over time, {name}",
-        caption=f"{name}: the congestion windows of one run each. No two runs of the kernel are "
-        "alike.",
+        caption=f"{name}: the congestion windows of one run of each engine. No two runs of the "
+        "kernel are identical.",
         chart=charts.threads(looks(list(engines)), lanes, kept[0][1], "cwnd (packets)"),
     )
 
@@ -83,14 +83,14 @@ def _laws(engines: Mapping[str, Found]) -> Figure:
         if name != HSTCP
     ]
     means = [row["mean"] for point in points for row in point.points]
-    x = charts.Scale(title="Losses in common (part of the loss episodes)", low=0, high=1)
+    x = charts.Scale(title="Losses in common (fraction of loss episodes)", low=0, high=1)
     y = charts.Scale(title=RATIO, low=0, high=1.1 * max([TOGETHER, *means]))
     return Figure(
         name="kernel-laws",
-        title="F1/F3 between its two laws",
-        caption="F1 over F3 by the part of their losses that they have in common. By the law of "
-        f"FHSTCP it is {TOGETHER:g} where all lose together, and {APART:g} where each loses "
-        "independently. Points are means over runs.",
+        title="F1/F3 between its two limits",
+        caption="F1 divided by F3, over the fraction of loss episodes common to all flows. "
+        f"By the rule of FHSTCP it is {TOGETHER:g} if all flows lose packets at the same time, and "
+        f"{APART:g} if they lose packets independently. Points are means over runs.",
         chart=charts.curves([*laws, *points], x, y),
     )
 

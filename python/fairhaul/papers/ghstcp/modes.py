@@ -99,7 +99,7 @@ def figures(engines: Mapping[str, Found]) -> list[Figure]:
                 charts.Lane(look=charts.Look(label=label, colour=colour), rows=rows, top=end)
             )
     caption = (
-        "One flow alone, with jitter of 0.3 ms. The link is full where the round-trip time is "
+        "One flow alone, with jitter of 0.3 ms. The link is full while the round-trip time is "
         "above 46 ms."
     )
     chart = charts.lanes(lanes, span, "")

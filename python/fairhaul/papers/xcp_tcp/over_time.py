@@ -30,8 +30,9 @@ RTTS = ("20 ms", "100 ms")
 DUE = [what for who in CLASSES for what in (f"{who} due", who)]
 
 LEGEND = (
-    "Points are means over 10 s, in % of the link, and bands their 95 % intervals over seeds; thin "
-    "lines the most in any second of those 10; dashed lines what is due to each class."
+    "Points are means over 10 s, in % of the link, and bands are their 95 % intervals over seeds. "
+    "Thin lines are the largest share in any second of the 10 s, dashed lines the due share of "
+    "each class."
 )
 
 
@@ -75,9 +76,9 @@ def _over_time(found: Found) -> Table:
         rows=rows,
         notes=[
             "The first 10 s of each phase, in which slow start ends, are not in the shares. "
-            "There: how long the class that arrives takes to its share, a mean over the "
-            "seeds in which it does. Low: seconds of the phase in which a class has less "
-            "than half of what is due to it.",
+            "There: the time that the class which starts needs to reach its share, as a mean "
+            "over the seeds in which it does. Low: seconds of the phase in which a class has "
+            "less than half of its due share.",
         ],
     )
 
@@ -92,7 +93,7 @@ def _phase(found: Found, key: Key, phase: Phase) -> list[Cell]:
 def _law(found: Found) -> Table:
     """Lay out what the law of XCP leaves it under TCP, beside what it has."""
     return Table(
-        title="Figure 1: what the law of XCP leaves to XCP, % of the link",
+        title="Figure 1: the share that XCP's control law predicts for XCP, % of the link",
         parameter="link",
         columns=["XCP due", "XCP", "by the law"],
         rows=[
@@ -107,10 +108,10 @@ def _law(found: Found) -> Table:
             if key[0] == FIGURE_1
         ],
         notes=[
-            "TCP fills the queue, so the router has nothing to give except what it shuffles: a "
-            "tenth of the traffic, less what it wants all to slow down by. It takes that from "
-            "all in proportion to what they send, and gives it to XCP alone. By the law: what it "
-            "gives over what it takes, from its own gauges.",
+            "TCP fills the queue, so the router can assign only the traffic that it shuffles: a "
+            "tenth of the traffic minus the reduction that it assigns to all flows. It takes this "
+            "traffic from all flows in proportion to their rates, and assigns it to XCP alone. By "
+            "the law: the ratio of positive to negative feedback, from the router's gauges.",
         ],
     )
 
@@ -129,14 +130,14 @@ def _settled(found: Found) -> Table:
         for key, when in found.kept.items()
     ]
     return Table(
-        title="Figures: shares once all have arrived, % of the link",
+        title="Figures: shares after all flows have started, % of the link",
         parameter="figure, round trip",
         columns=[*DUE, "used", "off by", "dropping", "p"],
         rows=rows,
         notes=[
-            "Off by: the mean distance of XCP's 10 s means from what is due to it, points of the "
-            "link. Dropping: the part of the time, %, in which the mechanism drops, and p is "
-            "the mean probability then.",
+            "Off by: the mean distance of XCP's 10 s means from its due share, in percentage "
+            "points of the link. Dropping: the fraction of the time, in %, in which the "
+            "mechanism drops packets; p is the mean probability in that time.",
         ],
     )
 
