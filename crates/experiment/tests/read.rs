@@ -631,8 +631,8 @@ fn a_packet_of_xcp_holds_more_than_60_bytes_and_a_buffer_what_is_left() {
 fn a_controller_with_router_feedback_needs_such_a_router_on_its_path() {
     let asks = DUMBBELL.replacen("= \"reno\"", "= \"xcp\"", 1);
     let told = mistakes(&asks, &[]);
-    let wanted = "controller: \"xcp\" needs routers that assign its rate, and no link on the path of its data has such a \
-                  queue (\"bottleneck\"); set queue.kind = \"xcp\" or \"xcp_tcp\" for one of them, or choose another \
+    let wanted = "controller: \"xcp\" needs routers that assign its rate, and no link on the path of its data \
+                  (\"bottleneck\") has such a queue; set queue.kind = \"xcp\" or \"xcp_tcp\" for one of them, or choose another \
                   controller";
     assert!(told.starts_with("test.toml:10: ") && told.ends_with(wanted), "{told}");
     for queue in ["xcp", "xcp_tcp"] {
