@@ -52,7 +52,7 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if not {"script", "style"} & set(self.open):
-            self.text += f" {data}"
+            self.text += f" {data}".replace("\N{NO-BREAK SPACE}", " ")
 
 
 def read(path: Path) -> Page:
@@ -111,6 +111,7 @@ def test_a_run_writes_a_report_that_needs_no_network(small: Path, fairhaul: Fair
     for word in re.findall(r"[\w().%-]*\w[\w().%-]*", tables):
         assert word in page.text, word
     assert "How do 2 flows of reno share 10 Mbit/s" in page.text
+    assert "share 10\N{NO-BREAK SPACE}Mbit/s" in (out / "report.html").read_text()
     assert package.measure(package.read_record(out))["flows"]
 
 

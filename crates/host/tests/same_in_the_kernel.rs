@@ -87,11 +87,15 @@ fn follow(looks: &[Look], controller: &mut Builtin) -> Followed {
     let mut followed = Followed::default();
     let mut climb: Option<(Time, f64, Window)> = None;
     let mut round = Time::ZERO;
+    // After a climb that ends without a reduction, or a longer time without a sample, the controller has missed
+    // acknowledgements. A rule may depend on them until the next reduction, so until then nothing is compared.
+    let mut follows = true;
     for pair in looks.windows(2) {
         let ((_, before), (now, after)) = (&pair[0], &pair[1]);
         let srtt = after.srtt.unwrap_or(RTT);
-        // Over a longer time without a sample the window has grown in steps that are unknown.
-        if climbs(before, after) && now.since(pair[0].0) <= LATEST {
+        let missed = now.since(pair[0].0) > LATEST;
+        follows &= !missed;
+        if follows && climbs(before, after) {
             let whole = f64::from(before.cwnd);
             let ssthresh = f64::from(before.ssthresh.expect("it avoids congestion"));
             let (_, _, window) = climb.get_or_insert((pair[0].0, whole, Window { cwnd: whole, ssthresh }));
@@ -105,7 +109,8 @@ fn follow(looks: &[Look], controller: &mut Builtin) -> Followed {
             controller.on_ack(window, &ack);
             continue;
         }
-        if let Some((since, from, window)) = climb.take()
+        let ended = climb.take();
+        if let Some((since, from, window)) = ended
             && pair[0].0.since(since) >= Span::from_ms(300)
         {
             followed.climbs.push((since, from, f64::from(before.cwnd), window.cwnd));
@@ -116,11 +121,13 @@ fn follow(looks: &[Look], controller: &mut Builtin) -> Followed {
             let event = Congestion { cause: Cause::Loss, now: *now, in_flight: window.cwnd, srtt };
             controller.on_congestion(&mut window, &event);
             let threshold = after.ssthresh.expect("recovery sets it");
-            // After a longer time without a sample the window before the reduction is unknown.
-            if now.since(pair[0].0) <= LATEST {
+            if follows {
                 followed.falls.push((*now, threshold.into(), window.ssthresh));
             }
+            follows = !missed;
             controller.on_recovered(&mut window, *now);
+        } else {
+            follows &= ended.is_none();
         }
     }
     followed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from importlib.resources import files as resources
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     import jinja2
 
 HOME = resources("fairhaul.report")
+BEFORE_UNIT = re.compile(r"(?<=\d) (?=%|[kMGT]?bit/s|[mµ]?s\b)")
 
 
 def write(
@@ -59,7 +61,13 @@ def _template() -> jinja2.Template:
     environment = jinja2.Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
+    environment.filters["tied"] = _tied
     return environment.from_string((HOME / "page.html.j2").read_text(encoding="utf-8"))
+
+
+def _tied(text: str) -> str:
+    """Keep a number and its unit on one line."""
+    return BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", text)
 
 
 def _page(
