@@ -72,13 +72,13 @@ def _over_time(found: Found) -> Table:
     return Table(
         title="Figures: shares of the link between arrivals, %, and seconds",
         parameter="figure, round trip, phase",
-        columns=[*DUE, "there, s", *(f"{who} low, s" for who in CLASSES)],
+        columns=[*DUE, "share reached after, s", *(f"{who} low, s" for who in CLASSES)],
         rows=rows,
         notes=[
             "The first 10 s of each phase, in which slow start ends, are not in the shares. "
-            "There: the time that the class which starts needs to reach its share, as a mean "
-            "over the seeds in which it does. Low: seconds of the phase in which a class has "
-            "less than half of its due share.",
+            "Share reached after: the time that the class which starts needs to reach its share, "
+            "on average over the seeds in which it does. Low: seconds of the phase in which a "
+            "class has less than half of its due share.",
         ],
     )
 
