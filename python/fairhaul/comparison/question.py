@@ -235,6 +235,7 @@ class _Reading:
             for mistake in error.args:
                 text = mistake.removeprefix(before)
                 told = text if text != mistake else mistake.partition(": ")[2]
+                told = told.removeprefix(f"{key.rpartition('.')[2]}: ")  # the place says which
                 self.mistakes.append(f"{place}: {told}")
             return None
         described: dict[str, Any] = json.loads(found.describe())
