@@ -123,20 +123,31 @@ def of_run(arguments: tuple[str, ...]) -> tuple[int, int]:
     return executed, int(printed.split()[0])
 
 
-def share_of_file(room: str, example: str, arguments: tuple[str, ...], file: str) -> float:
-    """Give the share of a run's instructions that stand on lines of source files named `file`.
+def share_of_module(crate: str, example: str, arguments: tuple[str, ...], module: str) -> float:
+    """Give the share of a run's instructions on source lines of one module and its submodules.
 
-    What the compiler put into its callers counts, too.
+    What the compiler inlined into the module's callers counts, too.
+
+    Args:
+        crate: The crate of the example.
+        example: The program that runs.
+        arguments: Its arguments.
+        module: The path of the module without `.rs`, such as `experiment/src/ledger`.
 
     Raises:
         RuntimeError: There is no valgrind, or the example cannot be built or run.
     """
     with tempfile.TemporaryDirectory() as folder:
         profile = Path(folder) / "profile"
-        _watched(room, example, arguments, profile)
+        _watched(crate, example, arguments, profile)
         counted = per_file(profile.read_text(encoding="utf-8"))
-    inside = sum(count for path, count in counted.items() if Path(path).name == file)
+    inside = sum(count for path, count in counted.items() if in_module(path, module))
     return inside / sum(counted.values())
+
+
+def in_module(path: str, module: str) -> bool:
+    """Whether a source file is that of a module, or of one of its submodules."""
+    return f"/{path}".endswith(f"/{module}.rs") or f"/{module}/" in f"/{path}"
 
 
 def per_file(profile: str) -> dict[str, int]:

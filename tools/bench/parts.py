@@ -122,7 +122,7 @@ def behind_queues() -> Iterator[Row]:
 def ledger() -> Iterator[Row]:
     """Count the share of instructions that record a run: its bins, means and gauges."""
     for load in loads.COUNTED:
-        share = cost.share_of_file("sim", "bench", tuple(load.arguments), "ledger.rs")
+        share = cost.share_of_module("sim", "bench", tuple(load.arguments), "experiment/src/ledger")
         yield Row(
             part="ledger",
             load=f"small {load.name}",
