@@ -153,6 +153,8 @@ fn linux_count(w: f64, max: f64, packets: Ratio) -> f64 {
 }
 
 impl Controller for Bic {
+    const LINUX: Option<(&'static str, f64)> = Some(("variant", BicVariant::Linux.value()));
+
     fn on_delivery(&mut self, _: &mut Window, ack: &AckEvent) {
         if let BicRule::Linux { packets } = &mut self.rule
             && !ack.recovering

@@ -156,6 +156,9 @@ pub trait Controller {
     /// What its packets, data and acknowledgements, carry beside the headers of all.
     const HEADER: Bytes = Bytes(0);
 
+    /// The parameter, and its value, with which it is the controller of Linux, if it has such a parameter.
+    const LINUX: Option<(&'static str, f64)> = None;
+
     /// Something new was delivered in congestion avoidance, by a flow that used its window.
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent);
 

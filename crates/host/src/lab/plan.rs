@@ -194,10 +194,11 @@ fn controller(flow: &Flow, twins: &Twins, available: &[String]) -> std::result::
             hint(name, known)
         ));
     }
-    let said = |(parameter, value): &(&fairhaul_units::Parameter, f64)| {
-        *value != parameter.default && parameter.kind.word(*value) != Some("linux")
+    let linux = flow.controller.entry.linux;
+    let differs = |(parameter, value): &(&fairhaul_units::Parameter, f64)| {
+        *value != parameter.default && linux != Some((parameter.name, *value))
     };
-    match flow.controller.settings.pairs().find(said) {
+    match flow.controller.settings.pairs().find(differs) {
         Some((parameter, _)) if !twins.contains_key(name) => Err(format!(
             "controller \"{name}\": the kernel's own controller has no parameter \"{}\"; remove the key",
             parameter.name
