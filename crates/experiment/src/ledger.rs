@@ -99,10 +99,10 @@ impl Ledger {
 
     /// A data packet leaves its sender.
     #[inline(always)]
-    pub fn sent(&mut self, flow: u32, again: bool, now: Time) {
+    pub fn sent(&mut self, flow: u32, retransmitted: bool, now: Time) {
         if let Some(cell) = self.flows[flow as usize].sending.at(&self.grid, now) {
             cell.sent += 1;
-            cell.retransmitted += u64::from(again);
+            cell.retransmitted += u64::from(retransmitted);
         }
     }
 

@@ -206,7 +206,7 @@ impl Connection {
             data.stamped = self.last_departure;
         }
         if !data.opens {
-            network.ledger.sent(self.flow, data.again, data.stamped);
+            network.ledger.sent(self.flow, data.retransmitted, data.stamped);
         }
         self.sender.launched(data.stamped);
         self.trace_data(PacketWhat::Sent, data, data.stamped, network);

@@ -66,11 +66,14 @@ fn a_spurious_timeout_is_undone_and_sends_nothing_again_but_its_first_packet() {
     for recovery in ALL {
         let (mut hands, packets) = Hands::opened(recovery, true);
         let before = hands.sender.window();
-        let (first, again) = hands.times_out();
-        assert_eq!(again.iter().map(|d| (d.number, d.again)).collect::<Vec<_>>(), [(0, true)]);
+        let (first, retransmitted) = hands.times_out();
+        assert_eq!(
+            retransmitted.iter().map(|d| (d.number, d.retransmitted)).collect::<Vec<_>>(),
+            [(0, true)]
+        );
         // A second timeout in a row belongs to it.
-        let (second, again) = hands.times_out();
-        assert_eq!((again.len(), hands.sender.window().cwnd), (1, 1.0));
+        let (second, retransmitted) = hands.times_out();
+        assert_eq!((retransmitted.len(), hands.sender.window().cwnd), (1, 1.0));
         let undone = Outcome::Undone { since: first, finished: false };
         assert_eq!(hands.arrives(&packets[0], later(second, 10)), undone, "{recovery:?}");
         assert_eq!(hands.sender.window(), before);
@@ -81,12 +84,12 @@ fn a_spurious_timeout_is_undone_and_sends_nothing_again_but_its_first_packet() {
             assert_eq!(hands.arrives(packet, now), Outcome::Quiet, "{recovery:?}");
             left.extend(hands.leaves(now));
         }
-        assert!(left.iter().all(|data| !data.again), "{recovery:?}");
+        assert!(left.iter().all(|data| !data.retransmitted), "{recovery:?}");
         assert_eq!(left[0].number, 10);
         // Nine of ten grew it, by 1/10 each: it is at its threshold.
         assert!((hands.sender.window().cwnd - 10.9).abs() < 0.05, "{:?}", hands.sender.window());
-        // The two that were sent again make duplicates, which are no sign of loss.
-        for copy in &again {
+        // The two that were retransmitted make duplicates, which are no sign of loss.
+        for copy in &retransmitted {
             assert_eq!(hands.arrives(copy, later(second, 30)), Outcome::Quiet);
         }
     }
@@ -99,8 +102,11 @@ fn without_undo_a_spurious_timeout_costs_the_window() {
         let (when, _) = hands.times_out();
         assert_eq!(hands.arrives(&packets[0], later(when, 10)), Outcome::Quiet);
         assert_eq!(hands.sender.window().ssthresh, 5.0);
-        let again = hands.leaves(later(when, 10));
-        assert!(!again.is_empty() && again.iter().all(|data| data.again), "{recovery:?}");
+        let retransmitted = hands.leaves(later(when, 10));
+        assert!(
+            !retransmitted.is_empty() && retransmitted.iter().all(|data| data.retransmitted),
+            "{recovery:?}"
+        );
     }
 }
 
@@ -127,9 +133,9 @@ fn a_lost_packet_is_never_undone_though_others_are_late() {
         // 0 is lost; 1 is late.
         let (mut hands, packets) = Hands::opened(recovery, true);
         let mut outcomes: Vec<_> = packets[2..].iter().map(|p| hands.arrives(p, at(200))).collect();
-        let resent = hands.leaves(at(200));
+        let retransmitted = hands.leaves(at(200));
         outcomes.push(hands.arrives(&packets[1], at(210)));
-        let first = resent.iter().find(|data| data.again).expect("a retransmission");
+        let first = retransmitted.iter().find(|data| data.retransmitted).expect("a retransmission");
         assert_eq!(first.number, 0);
         outcomes.push(hands.arrives(first, at(300)));
         assert!(outcomes.contains(&Outcome::Reduced), "{recovery:?}");
@@ -140,18 +146,18 @@ fn a_lost_packet_is_never_undone_though_others_are_late() {
 
 #[test]
 fn of_a_late_packet_and_a_lost_one_behind_it_the_loss_is_charged() {
-    // 0 is late, 1 is lost, and both are sent again: 0 closes its gap itself, 1 does not.
+    // 0 is late, 1 is lost, and both are retransmitted: 0 closes its gap itself, 1 does not.
     for recovery in [Recovery::Sack, Recovery::SackPrr] {
         let (mut hands, packets) = Hands::opened(recovery, true);
-        let mut resent = Vec::new();
+        let mut retransmitted = Vec::new();
         let mut outcomes = Vec::new();
         for packet in &packets[2..] {
             outcomes.push(hands.arrives(packet, at(200)));
-            resent.extend(hands.leaves(at(200)).into_iter().filter(|data| data.again));
+            retransmitted.extend(hands.leaves(at(200)).into_iter().filter(|data| data.retransmitted));
         }
-        assert_eq!(resent.iter().map(|data| data.number).collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(retransmitted.iter().map(|data| data.number).collect::<Vec<_>>(), [0, 1]);
         outcomes.push(hands.arrives(&packets[0], at(210)));
-        outcomes.push(hands.arrives(&resent[1], at(300)));
+        outcomes.push(hands.arrives(&retransmitted[1], at(300)));
         let reduced = outcomes.iter().filter(|o| **o == Outcome::Reduced).count();
         let undone = outcomes.iter().filter(|o| matches!(o, Outcome::Undone { .. })).count();
         assert_eq!((reduced, undone), (1, 0), "{recovery:?} {outcomes:?}");
@@ -187,7 +193,7 @@ fn losses_alone_leave_the_same_trail_with_undo_and_without() {
             let config = SenderConfig { undo, ..config(recovery) };
             let mut pipe = Pipe::new(config, Span::from_ms(100), Span::from_ms(1), fate);
             pipe.run(at(30_000));
-            assert!(pipe.reductions() + pipe.timeouts() > 10 && pipe.resent() > 20, "{recovery:?}");
+            assert!(pipe.reductions() + pipe.timeouts() > 10 && pipe.retransmissions() > 20, "{recovery:?}");
             (pipe.sent, pipe.outcomes)
         };
         assert!(trail(true) == trail(false), "{recovery:?}");
@@ -224,7 +230,7 @@ fn reordering_costs_little_with_undo_and_most_of_the_throughput_without() {
 }
 
 /// Nothing overtakes anything here, so every loss is one, in whatever recovery it falls; also in the second of two that
-/// follow each other, when what the first sent again is still under way.
+/// follow each other, when the retransmissions of the first are still in flight.
 #[test]
 fn what_was_lost_is_never_taken_for_late() {
     let mut in_a_row = 0;

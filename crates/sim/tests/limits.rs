@@ -68,7 +68,7 @@ fn time_per_ack(window: u64, packets: u64, lost: fn(u64) -> bool) -> Duration {
             }
             for data in flight {
                 now += Span::from_us(1);
-                if lost(data.number) && !data.again && !data.opens {
+                if lost(data.number) && !data.retransmitted && !data.opens {
                     continue;
                 }
                 let ack = receiver.receive(&data, now).1.expect("no acknowledgement is held");
@@ -130,7 +130,7 @@ proptest! {
         prop_assert_eq!(numbers.len() as u64, size.div_ceil(960));
         let lost_data = pipe.sent.len() - pipe.received.len();
         if all[which] == Recovery::Sack && pipe.timeouts() == 0 {
-            prop_assert!(pipe.resent() as usize <= lost_data + pipe.reductions(), "a rescue each, at most");
+            prop_assert!(pipe.retransmissions() as usize <= lost_data + pipe.reductions(), "a rescue each, at most");
         }
     }
 }

@@ -40,7 +40,7 @@ pub struct Data {
     /// Whether this opens the connection and carries no data.
     pub opens: bool,
     /// Whether the sender has sent this number before.
-    pub again: bool,
+    pub retransmitted: bool,
     /// What queues may do to it, or have done.
     pub ecn: Ecn,
     /// CWR: the sender has reduced its window, and no echo of an earlier mark is needed.

@@ -27,11 +27,11 @@ impl Account {
         if payload == 0 {
             return false;
         }
-        let again = reaches(*sent, end);
-        if !again {
+        let retransmitted = reaches(*sent, end);
+        if !retransmitted {
             *sent = end;
         }
-        again
+        retransmitted
     }
 
     /// An acknowledgement leaves the receiver; returns the payload that it is the first to acknowledge.

@@ -190,9 +190,9 @@ impl Network {
         let known = self.connections[headers.from.1 as usize].get_or_insert_default();
         match &headers.segment {
             Some(segment) if forward => {
-                let again = known.account.sends(segment, headers.payload);
+                let retransmitted = known.account.sends(segment, headers.payload);
                 if headers.carries_data() {
-                    self.ledger.sent(flow, again, now);
+                    self.ledger.sent(flow, retransmitted, now);
                 }
             }
             Some(segment) => {

@@ -41,7 +41,7 @@ impl Connection {
     pub(super) fn take_share(&mut self, data: &Data, network: &mut Network) {
         if let Some(share) = &mut self.share
             && !data.opens
-            && !data.again
+            && !data.retransmitted
         {
             let payload = data.payload();
             share.taken += payload;

@@ -258,7 +258,16 @@ mod tests {
 
     fn data(number: u64) -> Data {
         let (stamped, ecn) = (Time::ZERO, Ecn::Capable);
-        Data { number, stamped, size: 1000, opens: false, again: false, ecn, cwr: false, congestion: None }
+        Data {
+            number,
+            stamped,
+            size: 1000,
+            opens: false,
+            retransmitted: false,
+            ecn,
+            cwr: false,
+            congestion: None,
+        }
     }
 
     fn marked(number: u64) -> Data {

@@ -132,7 +132,7 @@ impl Host {
             let (number, size) = (self.written - 1, (self.payload + HEADER.0) as u32);
             let (ecn, cwr, congestion) = (Ecn::NotCapable, false, None);
             self.launch(
-                Data { number, stamped: now, size, opens: false, again: false, ecn, cwr, congestion },
+                Data { number, stamped: now, size, opens: false, retransmitted: false, ecn, cwr, congestion },
                 now,
                 shared,
             );
@@ -247,7 +247,7 @@ impl Host {
     }
 
     fn take(&mut self, data: &Data, shared: &mut Shared) {
-        if let (Some(lead), false) = (self.lead, data.opens || data.again) {
+        if let (Some(lead), false) = (self.lead, data.opens || data.retransmitted) {
             let payload = data.payload();
             self.taken += payload;
             *shared.untaken.get_mut(&lead).expect("it was there at the start") -= payload;
@@ -269,7 +269,9 @@ impl Host {
             data.stamped = self.last_launch;
         }
         if !data.opens {
-            shared.ledger.note(data.stamped, Fact::Sent { flow: self.flow, again: data.again });
+            shared
+                .ledger
+                .note(data.stamped, Fact::Sent { flow: self.flow, retransmitted: data.retransmitted });
         }
         self.sender.launched(data.stamped);
         let parcel = Parcel { serial: self.serial, hop: 0, offered: now, load: Load::Data(data) };

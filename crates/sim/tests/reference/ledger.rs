@@ -12,7 +12,7 @@ use super::link::Link;
 #[derive(Clone, Copy, Debug)]
 pub enum Fact {
     /// A data packet left its sender.
-    Sent { flow: u32, again: bool },
+    Sent { flow: u32, retransmitted: bool },
     /// A data packet reached its receiver.
     Delivered { flow: u32, payload: u64, in_order: u64, fresh: bool },
     /// A data packet that was sent then was dropped.
@@ -204,10 +204,10 @@ impl Ledger {
     fn happened(&self, time: Time, fact: Fact, tables: &mut Tables) {
         let bin = self.bin(time);
         match fact {
-            Fact::Sent { flow, again } => {
+            Fact::Sent { flow, retransmitted } => {
                 let row = &mut tables.flows[flow as usize][bin].0;
                 row.sent += 1;
-                row.retransmitted += u64::from(again);
+                row.retransmitted += u64::from(retransmitted);
             }
             Fact::Delivered { flow, payload, in_order, fresh } => {
                 let row = &mut tables.flows[flow as usize][bin].0;
