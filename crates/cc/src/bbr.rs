@@ -7,8 +7,8 @@
 
 use fairhaul_units::{Parameter, Span, Time, parameters};
 
-use crate::pipe::{DeliveryRounds, Plateau, Spacing, after_idle, draw, flight_before};
-use crate::windowed::WindowedMax;
+use crate::bbr_shared::{DeliveryRounds, Plateau, Spacing, after_idle, draw, flight_before};
+use crate::windowed_max::WindowedMax;
 use crate::{AckEvent, Cause, Congestion, Controller, Pacing, RateSample, Window};
 
 /// The pacing gains of a cycle, a smallest round trip each.

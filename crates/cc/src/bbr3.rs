@@ -7,14 +7,14 @@
 
 mod bounds;
 mod cycle;
+mod min_rtt;
 mod parameters;
-mod round_trip;
 
 use fairhaul_units::{Parameter, Span, Time};
 use parameters::Bbr3Parameters;
 
-use crate::pipe::{DeliveryRounds, Plateau, Spacing, flight_before};
-use crate::windowed::WindowedMax;
+use crate::bbr_shared::{DeliveryRounds, Plateau, Spacing, flight_before};
+use crate::windowed_max::WindowedMax;
 use crate::{AckEvent, Cause, Congestion, Controller, Pacing, RateSample, Window};
 
 /// So many packets keep acknowledgements coming.

@@ -13,7 +13,7 @@ use fairhaul_host::kernel::install_spec::InstallSpec;
 use fairhaul_host::kernel::load::load;
 use fairhaul_host::kernel::trial::hidden_name;
 use fairhaul_host::lab::clock::Clock;
-use fairhaul_host::lab::info::{CaState, Info};
+use fairhaul_host::lab::tcp_info::{CaState, Info};
 use fairhaul_host::lab::traffic::{LabTransfer, run_transfers};
 use fairhaul_host::lab::{Dumbbell, Lab};
 use fairhaul_path::queue::Capacity;

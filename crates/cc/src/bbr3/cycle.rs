@@ -3,7 +3,7 @@
 use fairhaul_units::{Span, Time};
 
 use super::{Acks, Bbr3Model, Bbr3State, FULL_LOSSES, MOST_ROUNDS, fills};
-use crate::pipe::{Plateau, draw, flight_before};
+use crate::bbr_shared::{Plateau, draw, flight_before};
 use crate::{AckEvent, RateSample, Window};
 
 impl Bbr3Model {

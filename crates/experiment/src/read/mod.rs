@@ -21,7 +21,7 @@ mod link_schedule;
 mod loss_rules;
 mod mistake;
 mod parameters;
-mod presets;
+mod profiles;
 mod quantities;
 mod queue_choice;
 mod reader;
@@ -171,7 +171,7 @@ fn free(axes: Vec<Axis>, tree: &Node, fixed: &[(SourceSpan, Vec<Target>)], notes
 
 /// The scenario of a tree.
 fn scenario(tree: &Node, context: &FileContext, notes: &mut Notes) -> Option<Scenario> {
-    let keys = reader::table(&presets::filled(tree), notes)?;
+    let keys = reader::table(&profiles::filled(tree), notes)?;
     resolve::resolve(&keys, context.stem, &context.traces, notes)
 }
 

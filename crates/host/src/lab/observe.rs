@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use fairhaul_experiment::{Grid, Ledger};
 use fairhaul_units::{Span, Time};
 
-use super::info::{CaState, Info, TcpState};
+use super::tcp_info::{CaState, Info, TcpState};
 use super::traffic::POLL_INTERVAL;
 
 /// Records samples and polls.

@@ -7,12 +7,12 @@ use fairhaul_experiment::{FlowRow, Record, Scenario, Traffic, TransferRow};
 use fairhaul_units::{HEADER, Span, Time};
 
 use super::clock::Clock;
-use super::info::Info;
 use super::machine_load::MachineCounters;
 use super::observe::Observer;
 use super::plan::{Plan, Twins, plan};
 use super::router::Lab;
 use super::run_validity::{Evidence, RunValidity, Windows};
+use super::tcp_info::Info;
 use super::tcp_probe::{ProbeSample, TcpProbe};
 use super::traffic::{self, DATAGRAM_HEADERS, LEAD, TIME_STAMPS, TransferResult};
 use super::tun::DEVICES;

@@ -11,13 +11,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::address::address;
-use super::answer::{Written, prepare};
-use super::borrow::borrow;
 use super::clock::Clock;
 use super::layout::Layout;
 use super::namespaced_processes::NamespacedProcesses;
 use super::plan::{around, datagrams, kernel_name};
 use super::router::{Lab, Passed};
+use super::run_request::{Written, prepare};
+use super::temporary_ports::borrow;
 use crate::error::{Context, Error, Result};
 use crate::kernel::congestion;
 use crate::nearest::hint;

@@ -10,7 +10,7 @@ use libbpf_rs::{
 };
 
 use super::address::owner;
-use super::info::{CaState, TcpState, threshold};
+use super::tcp_info::{CaState, TcpState, threshold};
 use crate::error::{Context, Error, Result};
 
 /// The loaded program and its ring buffer. The program stays attached until this is dropped.

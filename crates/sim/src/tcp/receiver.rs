@@ -4,7 +4,7 @@
 use fairhaul_experiment::Hold;
 use fairhaul_units::{Ack, Data, Ecn, SACK_BLOCKS, SackBlock, Span, Time};
 
-use super::adaptive::{AckDecision, Adaptive, ArrivalKind};
+use super::adaptive_delayed_ack::{AckDecision, Adaptive, ArrivalKind};
 use super::runs::Runs;
 
 /// The receiving end of one connection.

@@ -7,8 +7,8 @@ use fairhaul_experiment::{Scenario, read};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::borrow::borrow;
 use super::run::{can_be_made, run};
+use super::temporary_ports::borrow;
 use crate::error::{Context, Error, Result};
 use crate::kernel::{capabilities, probe};
 
