@@ -1,4 +1,4 @@
-//! BBR, version 1 [BBR]: sends at the rate that the path delivers, with a path's worth in flight.
+//! BBR, version 1 [BBR]: paces at the measured delivery rate, with about one bandwidth-delay product in flight.
 //!
 //! Two numbers model the path: the largest rate of delivery in the last ten rounds and the smallest
 //! round-trip time in the last ten seconds. The sender paces at the rate, a quarter faster in one

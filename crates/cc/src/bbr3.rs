@@ -1,4 +1,4 @@
-//! BBR, version 3 [BBRV3]: BBR that also learns from loss how much the path holds.
+//! BBR, version 3 [BBRV3]: BBR that also bounds its packets in flight by the losses that it sees.
 //!
 //! As version 1 it paces at the rate that the path delivers. It probes for more only every two or
 //! three seconds, or as often as standard TCP would lose; between probes it leaves room for others.

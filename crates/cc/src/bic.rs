@@ -1,4 +1,4 @@
-//! BIC [BIC]: the window at which the last loss came is searched for as in a dictionary.
+//! BIC [BIC]: after a loss, a binary search for the window at which the loss happened.
 //!
 //! Far below that maximum a round adds Smax packets. Nearer it goes half of the way, so that the
 //! window lingers where it fits. Beyond it the search begins anew, by 1, 2, 4, ... packets a round

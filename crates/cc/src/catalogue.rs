@@ -1,4 +1,4 @@
-//! The controllers by name. Adding one is one line at the end of this file.
+//! The catalogue of controllers: the name, description and parameters of each. A new one is one line at the end.
 
 use fairhaul_units::{Bytes, Parameter, Settings, Span, Time};
 

@@ -1,4 +1,4 @@
-//! What a controller is told, and what it may move.
+//! The interface of congestion controllers: the trait, its events, the window and the pacing.
 
 use fairhaul_units::{Bytes, Span, Time};
 

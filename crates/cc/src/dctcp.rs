@@ -1,4 +1,4 @@
-//! Data Center TCP [RFC 8257]: the window gives up as much as was marked.
+//! Data Center TCP [RFC 8257]: reduces the window in proportion to the fraction of marked packets.
 //!
 //! Queues mark early, and acknowledgements say exactly which packets were marked. Once in a window
 //! the marked share moves an average, alpha; where a window holds marks, half of alpha is given up,

@@ -1,4 +1,4 @@
-//! H-TCP [HTCP]: growth by the time since the last loss, decrease by what the queue held.
+//! H-TCP [HTCP]: growth by the time since the last loss, decrease by the ratio of the round-trip times.
 //!
 //! For a second after a loss it is standard TCP; then what a round adds grows with the square of
 //! the time. What a loss leaves is the share of the round trip that is not queue, so that the queue

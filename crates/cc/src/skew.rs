@@ -1,4 +1,4 @@
-//! The drift of a receiver's clock, taken out of one-way transit times [MOON].
+//! Clock skew: estimates the drift of a receiver's clock and removes it from one-way transit times [MOON].
 //!
 //! What a clock gains is a straight line under the transit times, and a queue only lies above it.
 //! So the line is one that has every sample above it and some on it: an edge of the lower convex

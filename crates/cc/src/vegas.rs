@@ -1,4 +1,4 @@
-//! TCP Vegas [VEGAS]: a few packets of its own in the queue, and no loss to find the rate.
+//! TCP Vegas [VEGAS]: keeps a few of its packets in the queue, and finds its rate without losses.
 //!
 //! Once in a round the window is compared with what the path carried: the difference is what waits
 //! in queues. Fewer than alpha packets: one packet more. More than beta: one less.

@@ -1,4 +1,4 @@
-//! Westwood+ [WESTWOOD]: standard TCP's growth; a loss leaves what the path was seen to carry.
+//! Westwood+ [WESTWOOD]: growth of standard TCP; a loss reduces the window to the estimated bandwidth x min RTT.
 //!
 //! The returning acknowledgements are counted once in a round trip and filtered: the bandwidth
 //! estimate. At a loss the window becomes that times the smallest round-trip time, so that a queue

@@ -1,4 +1,4 @@
-//! The largest value of late, where "late" is counted in rounds or in cycles [BBR].
+//! A windowed maximum: the largest value of the last rounds or cycles [BBR].
 
 use std::collections::VecDeque;
 

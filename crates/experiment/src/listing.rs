@@ -1,5 +1,5 @@
-//! What a scenario can say, from the tables of keys: as lists for people, as a JSON Schema for
-//! editors, and as the page `docs/scenario.md`.
+//! The keys of a scenario and their words, from the tables of keys: as lists for people, as a JSON Schema for editors,
+//! and as the page `docs/scenario.md`.
 
 mod page;
 mod schema;

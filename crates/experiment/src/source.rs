@@ -1,4 +1,4 @@
-//! When an application hands packets to its sender, where that is not all at once.
+//! The source of a flow that is limited by its application: when it hands each packet to its sender.
 
 use fairhaul_units::{Chance, Span, Time};
 

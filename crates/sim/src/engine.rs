@@ -1,4 +1,4 @@
-//! The event loop: visits the node of the earliest event and lets connections process the events there.
+//! The engine, an event loop: visits the node of the earliest event and lets connections process the events there.
 
 use fairhaul_experiment::{Record, Scenario, Transfer, TransferRow, plan_while};
 use fairhaul_path::queue::Queued;

@@ -1,4 +1,4 @@
-//! The compiled path: where arithmetic will do, and where events are needed.
+//! The compiled path of a flow: where a packet needs an event, and where arithmetic is enough.
 //!
 //! Flows meet at a link that more than one connection feeds, and there a packet waits for an event, in the order
 //! of time. Everywhere else (a connection's own access, a link that one

@@ -1,4 +1,4 @@
-//! What travels: data packets forward, acknowledgements back.
+//! The packets of a connection: data forward, acknowledgements back.
 //!
 //! A connection numbers its packets from zero, and every packet but the last of a transfer
 //! carries a full payload. A packet holds what its header would: nothing of the sender's state.

@@ -1,4 +1,4 @@
-//! The start, and the cycle of probing for more after it [BBRV3].
+//! The states of BBR, version 3: start-up, drain, and the cycle of probing for bandwidth [BBRV3].
 
 use fairhaul_units::{Span, Time};
 

@@ -1,4 +1,4 @@
-//! The smallest round-trip time, and how it is probed [BBRV3].
+//! The smallest round-trip time, and the state ProbeRTT that measures it [BBRV3].
 
 use super::{Acks, Bbr3Model, Bbr3State, LEAST_WINDOW};
 use crate::bbr_shared::after_idle;

@@ -1,4 +1,4 @@
-//! The book of a flow.
+//! The ledger of one flow: its counters, and the integrals of its window.
 
 use fairhaul_units::{Span, real};
 

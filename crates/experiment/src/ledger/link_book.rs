@@ -1,4 +1,4 @@
-//! The book of a link.
+//! The ledger of one link: its counters, and the integrals of its backlog.
 
 use fairhaul_path::WORK_PER_BYTE;
 use fairhaul_units::Span;

@@ -1,4 +1,4 @@
-//! Paths of keys: what `--set` and `[sweep]` name, and how they alter a tree before it is read.
+//! Paths of keys, by which `--set` and `[sweep]` assign values in a tree before it is read.
 //!
 //! `flow.F1.controller.c` is the parameter of one flow, `flow.{F1,F2}.rtt` or `flow.F*.rtt` that of
 //! several. Whether a key exists and takes the value is for the reader to say, which blames the

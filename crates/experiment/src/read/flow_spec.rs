@@ -1,4 +1,4 @@
-//! One `[[flow]]`: its own values, and the flows that it stands for.
+//! Resolves one `[[flow]]`: from its keys to the flows that it makes.
 
 use fairhaul_cc::{Controller, ControllerChoice};
 use fairhaul_units::{Bytes, HEADER, Span};

@@ -1,4 +1,4 @@
-//! The links of a scenario and the ways over them: a dumbbell, or a graph with shortest paths.
+//! The links of a scenario and the routes over them: a dumbbell, or a graph with shortest paths.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};

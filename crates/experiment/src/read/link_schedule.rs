@@ -1,4 +1,4 @@
-//! What of a link changes while a run lasts, as its table says.
+//! Resolves the schedule of a link: from its keys to changes of rate, delay and loss.
 
 use std::sync::Arc;
 

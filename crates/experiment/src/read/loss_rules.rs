@@ -1,4 +1,4 @@
-//! Which data packets a link loses, as its table says.
+//! Resolves the loss of a link: from its keys to the rule that says which data packets are lost.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! The macros in which `fields` is written, each a list of what a file may say, which becomes types, their readers, and
-//! the tables that schema and page are made from. They take the names of `reader` and `field` from where they are used.
+//! The macros in which `fields` is written: a list of keys becomes types, their readers, and the tables from which
+//! schema and page are made. They take the names of `reader` and `field` from where they are used.
 //!
 //! A key is `name: Kind = fallback, "help";`. Its kind is a type that is `FromToml`; its fallback is `required`,
 //! `default("TOML")`, or `said("words")`, where the code that resolves the scenario does what the words say. Its value is

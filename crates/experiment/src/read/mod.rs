@@ -1,4 +1,4 @@
-//! From the text of a scenario to a [`Study`], or to all of its mistakes.
+//! The reader: from the text of a scenario to a [`Study`], or to all of its mistakes.
 //!
 //! The text becomes a tree (`toml_tree`), `--set` and `[sweep]` alter it (`assign`), the tables of keys
 //! (`fields`, written with `macros`) become structs that are read from it (`reader`, `kinds`, `quantities`,

@@ -1,4 +1,4 @@
-//! Profiles: what stands for the keys that a flow leaves out, put into the tree before it is read.
+//! Profiles: the values of keys that a flow leaves out, inserted into the tree before it is read.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Single values: text, number or list to a quantity, or to a phrase that says what was wanted.
+//! Reads single values: a text, number or list becomes a quantity, or a phrase that says what was wanted.
 
 use std::fmt::Display;
 

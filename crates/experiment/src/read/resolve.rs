@@ -1,4 +1,4 @@
-//! From checked values to a [`Scenario`]: what no single value shows is found here.
+//! Resolves checked values to a [`Scenario`], and finds the mistakes that no single value shows.
 
 use std::collections::BTreeSet;
 

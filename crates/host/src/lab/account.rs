@@ -1,5 +1,4 @@
-//! Counters of a connection that are read from its packets: retransmissions, and payload that has arrived in
-//! order.
+//! The account of a connection: what its packets show of retransmissions, and of payload that has arrived in order.
 
 use super::headers::Segment;
 

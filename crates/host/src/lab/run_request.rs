@@ -1,4 +1,4 @@
-//! A run on request of another process: the scenario is a text, the record is written to a file.
+//! The request of another process for a run: the scenario is a text, the record is written to a file.
 
 use std::fs;
 use std::path::PathBuf;

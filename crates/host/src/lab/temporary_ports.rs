@@ -1,5 +1,5 @@
-//! Loads the eBPF ports that a scenario needs into the kernel for one run, under temporary names, with the
-//! parameters of the scenario's controllers.
+//! The eBPF ports of a run: loads those that a scenario needs into the kernel under temporary names, with the
+//! parameters of the scenario's controllers, and removes them afterwards.
 
 use std::collections::BTreeMap;
 

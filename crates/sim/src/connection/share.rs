@@ -1,4 +1,4 @@
-//! One transfer over several connections: each takes the next packet of it when its window has room.
+//! A transfer that several connections share: each takes its next packet when its window has room.
 //!
 //! The transfer is complete when its last packet has arrived, whichever connection carries that. If each connection
 //! had a fixed part instead, the transfer would wait for the slowest one while the others are idle. All connections

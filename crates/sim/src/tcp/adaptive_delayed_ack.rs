@@ -1,5 +1,6 @@
-//! How long the kernel's receiver holds an acknowledgement [LINUX]: not at all at first, later by the
-//! time between packets; and what reports a gap goes out by itself three times, then in company.
+//! The adaptive delayed acknowledgements of Linux's receiver [LINUX]: not delayed at the start of a connection, then
+//! delayed by the time between packets. Of the acknowledgements that report a gap, three are sent at once and the
+//! following ones are compressed into fewer.
 
 use fairhaul_units::{Span, Time};
 

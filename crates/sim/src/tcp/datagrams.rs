@@ -1,4 +1,4 @@
-//! The receiving end of datagrams: which are new. Nothing is acknowledged.
+//! The receiver of datagrams: which of them are new. It acknowledges nothing.
 
 /// How far behind the latest a datagram may come and still be distinguished from a copy.
 const REACH: u64 = 4096;

@@ -1,5 +1,5 @@
-//! TCP's two ends. Neither knows a link or an event queue: the engine gives them the time and asks what
-//! to send.
+//! The two ends of a TCP connection, sender and receiver. Neither knows a link or an event queue: the engine gives
+//! them the time and asks what to send.
 
 mod adaptive_delayed_ack;
 mod buffer_limits;

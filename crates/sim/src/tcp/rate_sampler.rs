@@ -1,11 +1,11 @@
-//! How fast the path delivers, sampled with each acknowledgement [DELIVERY-RATE].
+//! The delivery rate of the path, sampled with each acknowledgement [DELIVERY-RATE].
 //!
-//! Each packet leaves with a note of what had been delivered by then. Its acknowledgement says how
-//! much more has been since, and in what time: the longer of the time in which that was sent and
-//! the time in which it was acknowledged, since acknowledgements may come compressed.
+//! For each packet that is sent, the sampler stores how much had been delivered by then. The acknowledgement of the
+//! packet shows how much has been delivered since, and in what time: the longer of the time in which that was sent
+//! and the time in which it was acknowledged, because acknowledgements may arrive compressed.
 //!
-//! Notes stand in the order of their stamps, and an acknowledgement finds its own by the stamp that
-//! it echoes. What lies before it is dropped, so that each note is put in and taken out once.
+//! The entries are in the order of their stamps, and an acknowledgement finds its entry by the stamp that it echoes.
+//! Earlier entries are dropped, so each entry is added and removed once.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! The keys of what a link does to packets beside carrying them.
+//! The keys of the impairments of a link: losses, policer, jitter and reordering.
 
 use super::*;
 

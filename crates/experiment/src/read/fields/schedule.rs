@@ -1,4 +1,4 @@
-//! The keys of what changes on a link while a run lasts.
+//! The keys of the schedule of a link: changes of its rate, delay and loss during a run.
 
 use super::*;
 

@@ -1,7 +1,7 @@
 //! Every packet that was sent and not acknowledged, in the order in which it was last sent.
 //!
-//! The order is a list threaded through the packets, so that one that is delivered, believed lost or
-//! retransmitted leaves its place at once: an acknowledgement looks at no other packets than it must.
+//! The order is a linked list through the packets, so a packet that is delivered, believed lost or retransmitted is
+//! removed from it in constant time.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! What leaves next: what was lost [RFC 6675, NextSeg], then what is new, as the pacer lets it.
+//! Chooses the next packet to send, when the pacer allows one: lost packets first [RFC 6675, NextSeg], then new data.
 
 use fairhaul_cc::{Controller, Pacing, Request};
 use fairhaul_units::{CongestionHeader, Data, Ecn, Time, real};

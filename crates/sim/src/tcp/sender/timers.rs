@@ -1,4 +1,5 @@
-//! The timer: the retransmission timer [RFC 6298], or, before it, that of a probe or of reordering [RFC 8985].
+//! The timer of the sender: the retransmission timer [RFC 6298], or, before it, that of a probe or of reordering
+//! [RFC 8985].
 
 use fairhaul_cc::Controller;
 use fairhaul_experiment::Rto;

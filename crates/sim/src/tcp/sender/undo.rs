@@ -1,5 +1,5 @@
-//! Undo of what was done for packets that were merely late: detection by time stamps [RFC 3522],
-//! response after [RFC 4015].
+//! Undo of reductions for packets that were late and not lost: spurious retransmissions are detected by time stamps
+//! [RFC 3522], and the response is that of [RFC 4015].
 //!
 //! A gap that an acknowledgement closes was closed by the packet whose stamp it echoes. Where that
 //! stamp is older than the first retransmission, the packet was late and not lost. If that holds for
