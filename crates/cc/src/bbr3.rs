@@ -459,15 +459,15 @@ mod tests {
         let window = Window { cwnd: 64.0, ssthresh: 64.0 };
         model.most = 20.0;
         model.steepen(&window);
-        let mut found = Vec::new();
+        let mut increases = Vec::new();
         for _ in 0..4 {
             for packet in 0..64 {
                 model.rounds.started = packet == 63;
                 model.raise(&window, &event(64.0, 0.0));
             }
-            found.push(model.most - 20.0);
+            increases.push(model.most - 20.0);
         }
-        assert_eq!(found, [1.0, 3.0, 7.0, 15.0]);
+        assert_eq!(increases, [1.0, 3.0, 7.0, 15.0]);
     }
 
     /// Two to three seconds, or as many rounds as the path holds packets, 63 at most.

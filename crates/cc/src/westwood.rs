@@ -80,8 +80,8 @@ impl Westwood {
 
     /// The window that fills the path without a queue; half of `cwnd` before there is an estimate.
     fn path(&self, cwnd: f64) -> f64 {
-        let seen = if self.twice > 0.0 { self.twice * self.min_rtt.as_secs() } else { cwnd / 2.0 };
-        seen.max(2.0)
+        let left = if self.twice > 0.0 { self.twice * self.min_rtt.as_secs() } else { cwnd / 2.0 };
+        left.max(2.0)
     }
 }
 
@@ -130,11 +130,11 @@ mod tests {
     #[test]
     fn the_rate_is_filtered_twice() {
         let mut flow = westwood();
-        let found = [1000.0, 2000.0, 2000.0].map(|rate| {
+        let rates = [1000.0, 2000.0, 2000.0].map(|rate| {
             flow.sample(rate);
             flow.twice
         });
-        assert_eq!(found, [1000.0, 1015.625, 1_042.968_75]);
+        assert_eq!(rates, [1000.0, 1015.625, 1_042.968_75]);
     }
 
     /// The estimate after a second of a packet every millisecond, on a path of `rtt_ms`.

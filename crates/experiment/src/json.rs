@@ -20,7 +20,7 @@ fn word<'a, D: Deserializer<'a>>(known: &[&'static str], from: D) -> Result<&'st
     let word = String::deserialize(from)?;
     known
         .iter()
-        .find(|one| **one == word)
+        .find(|known| **known == word)
         .copied()
         .ok_or_else(|| D::Error::custom(format!("no such word: {word:?}")))
 }

@@ -210,9 +210,9 @@ impl<'a> Compiler<'a> {
     /// The way has come to a node.
     fn reach(&mut self, node: u32) {
         if node != self.node {
-            let (here, there) = (self.node as usize, node as usize);
-            self.reach[here].from = self.reach[here].from.min(self.since);
-            self.reach[there].to = self.reach[there].to.min(self.since);
+            let (from, to) = (self.node as usize, node as usize);
+            self.reach[from].from = self.reach[from].from.min(self.since);
+            self.reach[to].to = self.reach[to].to.min(self.since);
         }
         (self.node, self.since) = (node, Span::ZERO);
     }

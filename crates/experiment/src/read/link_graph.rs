@@ -264,7 +264,7 @@ fn duplex_link<'a>(
 
 fn nodes<'a>(root: &'a ScenarioKeys, notes: &mut Notes) -> Vec<&'a str> {
     let mut names = Vec::new();
-    let mut seen = BTreeSet::new();
+    let mut distinct = BTreeSet::new();
     let nodes = root.node.value.as_deref().unwrap_or_default();
     if nodes.len() > MOST_NODES {
         let text = format!("{} nodes are too many; at most {MOST_NODES}", nodes.len());
@@ -272,7 +272,7 @@ fn nodes<'a>(root: &'a ScenarioKeys, notes: &mut Notes) -> Vec<&'a str> {
     }
     for node in nodes.iter().take(MOST_NODES) {
         let Some(name) = node.name.value.as_deref() else { continue };
-        if seen.insert(name) {
+        if distinct.insert(name) {
             names.push(name);
         } else {
             node.name.key.note(format!("duplicate node name \"{name}\""), notes);
@@ -284,9 +284,9 @@ fn nodes<'a>(root: &'a ScenarioKeys, notes: &mut Notes) -> Vec<&'a str> {
 /// The node that `end` names.
 fn node(nodes: &[&str], end: &Found<String>, notes: &mut Notes) -> Option<usize> {
     let name = end.value.as_deref()?;
-    let found = nodes.iter().position(|node| *node == name);
-    if found.is_none() {
+    let index = nodes.iter().position(|node| *node == name);
+    if index.is_none() {
         end.key.note(format!("unknown node \"{name}\"{}", way_out(name, nodes)), notes);
     }
-    found
+    index
 }

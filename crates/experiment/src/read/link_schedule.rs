@@ -79,6 +79,6 @@ fn steps(rate: Rate, changes: &[(Time, &ChangeKeys)]) -> Option<Arc<Rates>> {
 }
 
 fn trace(keys: &TraceKeys, traces: &Traces, notes: &mut Notes) -> Option<CapacityTrace> {
-    let found = traces.open(keys.trace.value.as_ref()?, keys.repeat.value);
-    found.map_err(|text| keys.trace.key.note(text, notes)).ok()
+    let trace = traces.open(keys.trace.value.as_ref()?, keys.repeat.value);
+    trace.map_err(|text| keys.trace.key.note(text, notes)).ok()
 }

@@ -121,8 +121,8 @@ fn study(text: &str, file: &str, overrides: &[(String, String)], notes: &mut Not
 /// Takes `[sweep]` out of the tree.
 fn sweep(tree: &mut Node, notes: &mut Notes) -> Vec<Axis> {
     let TomlValue::Table(entries) = &mut tree.value else { return Vec::new() };
-    let Some(found) = entries.iter().position(|e| e.key == "sweep") else { return Vec::new() };
-    let sweep = entries.remove(found);
+    let Some(index) = entries.iter().position(|e| e.key == "sweep") else { return Vec::new() };
+    let sweep = entries.remove(index);
     axes(&sweep.node, notes)
 }
 
@@ -137,7 +137,7 @@ fn set(tree: &mut Node, path: &str, value: &Node) -> Result<Vec<Target>, String>
 /// so would an axis do to another that sets the same.
 fn free(axes: Vec<Axis>, tree: &Node, fixed: &[(SourceSpan, Vec<Target>)], notes: &mut Notes) -> Vec<Axis> {
     let mut free = Vec::new();
-    let mut seen: Vec<Target> = Vec::new();
+    let mut earlier: Vec<Target> = Vec::new();
     for axis in axes {
         let targets = match targets(tree, &axis.path) {
             Ok(targets) => targets,
@@ -146,13 +146,13 @@ fn free(axes: Vec<Axis>, tree: &Node, fixed: &[(SourceSpan, Vec<Target>)], notes
                 continue;
             }
         };
-        if targets.iter().any(|target| seen.contains(target)) {
+        if targets.iter().any(|target| earlier.contains(target)) {
             notes.note(
                 axis.origin,
                 format!("\"{}\" sets a value that another key of the sweep also sets", axis.path),
             );
         }
-        seen.extend_from_slice(&targets);
+        earlier.extend_from_slice(&targets);
         let is_fixed = |target: &&Target| fixed.iter().any(|(_, by)| by.contains(target));
         let fixed_here = targets.iter().filter(is_fixed).count();
         if fixed_here == 0 {

@@ -430,23 +430,23 @@ mod tests {
             link.impair = Impairments { jitter, duplicate: 0.05, ..Impairments::default() };
             let mut network = network(&layout);
             let mut chance = Chance::stream(7, "test", 0);
-            let (mut now, mut seen) = (0, 0);
+            let (mut now, mut delivered) = (0, 0);
             for number in 0..2000 {
                 now += chance.below(1500);
                 let payload = 100 + chance.below(1300) as usize;
                 network.accept(0, &segment(0, 1, number % 3, number, payload), at(now));
-                seen += given(&mut network, at(now)).len() as u64;
+                delivered += given(&mut network, at(now)).len() as u64;
                 let counts = network.counts();
-                assert!(counts.balance() && counts.delivered == seen, "{name}: {counts:?}");
+                assert!(counts.balance() && counts.delivered == delivered, "{name}: {counts:?}");
                 // Four in the queue, and on 10 ms of the way with 3 ms of jitter 13 of 1 ms each at most;
                 // small ones are more, and each may be there twice.
                 assert!(counts.inside < 100, "{name}: {counts:?}");
             }
             let counts = network.counts();
             assert!(counts.dropped > 100 && counts.copied > 20 && counts.read == 2000, "{name}: {counts:?}");
-            seen += given(&mut network, at(now + 1_000_000)).len() as u64;
+            delivered += given(&mut network, at(now + 1_000_000)).len() as u64;
             let counts = network.counts();
-            assert_eq!((counts.inside, counts.delivered), (0, seen), "{name}");
+            assert_eq!((counts.inside, counts.delivered), (0, delivered), "{name}");
             network.close();
         }
     }

@@ -66,13 +66,13 @@ impl Written {
     pub fn read(&self) -> Result<Scenario> {
         let study = read(&self.text, &self.file, &self.overrides)
             .map_err(|mistakes| Error::refused(mistakes.to_string()))?;
-        let found = if study.sweep.is_empty() {
+        let scenario = if study.sweep.is_empty() {
             Some(study.base)
         } else {
             study.sweep.into_iter().find(|one| one.settings == self.variant).map(|one| one.scenario)
         };
-        let scenario =
-            found.ok_or_else(|| Error::refused(format!("{}: the sweep has no such variant", self.file)))?;
+        let scenario = scenario
+            .ok_or_else(|| Error::refused(format!("{}: the sweep has no such variant", self.file)))?;
         Ok(Scenario { seed: self.seed, ..scenario })
     }
 }

@@ -90,9 +90,9 @@ pub fn shell(request: &Shell, inherited: &mut Inherited) -> Result<Value> {
 
 /// The number of the flow of that name.
 fn number(scenario: &Scenario, name: &str) -> Result<u32> {
-    let found = (0..).zip(&scenario.flows).find(|(_, flow)| flow.name == name);
+    let flow = (0..).zip(&scenario.flows).find(|(_, flow)| flow.name == name);
     let known = scenario.flows.iter().map(|flow| flow.name.as_str());
-    found.map(|(number, _)| number).ok_or_else(|| {
+    flow.map(|(number, _)| number).ok_or_else(|| {
         Error::refused(format!("unknown flow \"{name}\", so there is no host for it; {}", hint(name, known)))
     })
 }

@@ -114,6 +114,6 @@ impl ProbeSample {
 }
 
 fn map<'a>(object: &'a Object, name: &str) -> Result<MapImpl<'a>> {
-    let found = object.maps().find(|map| map.name().to_string_lossy().ends_with(name));
-    found.ok_or_else(|| Error::failed(format!("the object has no map {name}")))
+    let map = object.maps().find(|map| map.name().to_string_lossy().ends_with(name));
+    map.ok_or_else(|| Error::failed(format!("the object has no map {name}")))
 }

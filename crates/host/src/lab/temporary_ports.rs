@@ -312,8 +312,8 @@ mod tests {
             ("{ kind = \"bic\", variant = \"linux\" }", "\"variant\""),
             ("{ kind = \"ghstcp\", sigma = \"cycle\" }", "set sigma = \"minimum\" or sigma = \"round\""),
         ] {
-            let said = of(controller).unwrap_err().to_string();
-            assert!(said.contains(word), "{said}");
+            let message = of(controller).unwrap_err().to_string();
+            assert!(message.contains(word), "{message}");
         }
     }
 }

@@ -111,19 +111,19 @@ mod tests {
     #[test]
     fn a_packet_every_ten_milliseconds_is_a_hundred_per_second() {
         let mut sampler = RateSampler::default();
-        let mut found = Vec::new();
+        let mut samples = Vec::new();
         for step in 0..30 {
             if step >= 10 {
-                found.push(sampler.sample(at(10 * (step - 10)), 1, 0, at(10 * step)).unwrap());
+                samples.push(sampler.sample(at(10 * (step - 10)), 1, 0, at(10 * step)).unwrap());
             }
             sampler.sent(at(10 * step), (step + 1).min(10), 0);
         }
-        let figures = |n: usize| (found[n].delivered, found[n].interval, found[n].delivered_before);
+        let figures = |n: usize| (samples[n].delivered, samples[n].interval, samples[n].delivered_before);
         assert_eq!(figures(0), (1.0, Span::from_ms(100), 0.0));
         assert_eq!(figures(9), (10.0, Span::from_ms(190), 0.0));
         assert_eq!(figures(10), (10.0, Span::from_ms(100), 1.0));
         assert_eq!(figures(19), (10.0, Span::from_ms(100), 10.0));
-        assert_eq!((found[19].delivered_total, found[19].in_flight_then), (20.0, 10.0));
+        assert_eq!((samples[19].delivered_total, samples[19].in_flight_then), (20.0, 10.0));
     }
 
     /// Ten leave 10 ms apart, and all acknowledgements come at once, at 200 ms. The next ten leave

@@ -351,15 +351,15 @@ mod tests {
     #[test]
     fn an_exact_echo_speaks_for_all_that_an_acknowledgement_covers() {
         let mut receiver = Receiver::new(true, Some(Hold::For(Span::from_ms(40))), true);
-        let mut said = Vec::new();
+        let mut acks = Vec::new();
         for packet in [data(0), data(1), data(2), marked(3), marked(4), marked(5), reduced(6), marked(7)] {
             if receiver.must_ack_before(&packet) {
-                said.extend(receiver.release(at(0)));
+                acks.extend(receiver.release(at(0)));
             }
-            said.extend(receiver.receive(&packet, at(0)).1);
+            acks.extend(receiver.receive(&packet, at(0)).1);
         }
-        let said: Vec<_> = said.iter().map(|ack| (ack.next, ack.ece)).collect();
-        assert_eq!(said, [(2, false), (3, false), (4, true), (6, true), (7, false), (8, true)]);
+        let acks: Vec<_> = acks.iter().map(|ack| (ack.next, ack.ece)).collect();
+        assert_eq!(acks, [(2, false), (3, false), (4, true), (6, true), (7, false), (8, true)]);
     }
 
     #[test]

@@ -121,8 +121,8 @@ impl Flight {
 
     /// All below `una` is acknowledged.
     pub fn forget_below(&mut self, una: u64) {
-        let gone = (una - self.base).min(self.packets.len() as u64) as usize;
-        self.packets.drain(..gone);
+        let acknowledged = (una - self.base).min(self.packets.len() as u64) as usize;
+        self.packets.drain(..acknowledged);
         self.base = una;
     }
 

@@ -409,9 +409,9 @@ mod tests {
                 let packets = || (una..next).map(|number| rack.flight.at(number));
                 prop_assert_eq!(board.in_flight(), packets().map(SentPacket::copies).sum::<u64>(), "{:?}", step);
                 let open = || (una..next).filter(|&number| !board.is_reported(number));
-                let gone = open().filter(|&number| rack.flight.at(number).lost).count() as u64;
+                let lost = open().filter(|&number| rack.flight.at(number).lost).count() as u64;
                 let in_flight = open().filter(|&number| rack.flight.at(number).retransmission_in_flight).count() as u64;
-                prop_assert_eq!((rack.lost, rack.retransmissions), (gone, in_flight));
+                prop_assert_eq!((rack.lost, rack.retransmissions), (lost, in_flight));
                 let first = (una..next).find(|&number| rack.flight.at(number).waits());
                 prop_assert_eq!(rack.next_lost_to_retransmit(una), first);
             }
