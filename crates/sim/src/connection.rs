@@ -150,7 +150,7 @@ impl Connection {
             self.show_share(network);
             match &mut self.sender.poll(now) {
                 Poll::Send(data) => {
-                    self.take_share(data, network);
+                    self.claim_share(data, network);
                     self.send_data(data, now, route, network);
                     if network.limits.is_halted() {
                         break;

@@ -99,7 +99,7 @@ impl Ack {
 
     /// Says that the packet that caused this acknowledgement had arrived before: by an empty block
     /// before the others [RFC 2883].
-    pub fn tell_twice(&mut self) {
+    pub fn set_dsack(&mut self) {
         self.sack.rotate_right(1);
         self.sack[0] = SackBlock::default();
         self.blocks = (self.blocks + 1).min(SACK_BLOCKS as u8);
@@ -107,7 +107,7 @@ impl Ack {
 
     /// Whether the packet that caused this acknowledgement had arrived before, where the receiver
     /// says so.
-    pub fn tells_twice(&self) -> bool {
+    pub fn has_dsack(&self) -> bool {
         self.sacked().first().is_some_and(|block| block.from == block.to)
     }
 

@@ -116,7 +116,7 @@ fn rows(
     let mut results = results.iter().peekable();
     let row = |transfer: &traffic::LabTransfer| {
         let number = transfer.connection;
-        let done = results.next_if(|one| one.connection == number);
+        let done = results.next_if(|result| result.connection == number);
         let start = done.and_then(|done| done.start).unwrap_or(transfer.start);
         let end = done.and_then(|done| done.end);
         TransferRow {

@@ -16,8 +16,8 @@ use super::layout::Layout;
 use super::namespaced_processes::NamespacedProcesses;
 use super::plan::{around, datagrams, kernel_name};
 use super::router::{Lab, Passed};
-use super::run_request::{Written, prepare};
-use super::temporary_ports::borrow;
+use super::run_request::{RequestedScenario, prepare};
+use super::temporary_ports::load_ports;
 use crate::error::{Context, Error, Result};
 use crate::kernel::congestion;
 use crate::nearest::hint;
@@ -32,7 +32,7 @@ const CONNECTION: u32 = 0;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shell {
-    scenario: Written,
+    scenario: RequestedScenario,
     /// The flow in whose sending host the program runs.
     host: String,
     /// The program and its arguments.
@@ -64,14 +64,14 @@ pub fn shell(request: &Shell, inherited: &mut Inherited) -> Result<Value> {
         return Err(Error::refused("the request does not name a program"));
     }
     prepare()?;
-    let borrowed = borrow(slice::from_ref(flow))?;
-    let layout = around(&scenario, number, &borrowed.names)?;
+    let ports = load_ports(slice::from_ref(flow))?;
+    let layout = around(&scenario, number, &ports.names)?;
     let route = layout.routes[number as usize].clone();
     let own = address(route.from, CONNECTION).to_string();
     let peer = address(route.to, CONNECTION).to_string();
     // Signals of the keyboard are for the program.
     signals::block_keyboard()?;
-    let lab = open(layout, flow, kernel_name(flow, &borrowed.names))?;
+    let lab = open(layout, flow, kernel_name(flow, &ports.names))?;
     let clock = Clock::starting_in(Span::ZERO)?;
     let running =
         lab.start(clock, grid(scenario.duration, Span::ZERO, scenario.flows.len(), scenario.links.len()));

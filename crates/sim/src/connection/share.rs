@@ -17,35 +17,35 @@ use crate::tcp::Outcome;
 pub(super) struct Share {
     /// The first of the flows that carry it.
     lead: u32,
-    /// Payload that this one has taken, bytes.
-    taken: u64,
+    /// Payload that this one has claimed, bytes.
+    claimed: u64,
 }
 
 impl Share {
     /// Nothing yet; `None` where `transfer` has no end, or is carried by this connection alone.
     pub(super) fn of(flow: &Flow, transfer: &Transfer) -> Option<Share> {
-        transfer.size.and(flow.lead).map(|lead| Share { lead, taken: 0 })
+        transfer.size.and(flow.lead).map(|lead| Share { lead, claimed: 0 })
     }
 }
 
 impl Connection {
     /// Shows the sender what is left.
     pub(super) fn show_share(&mut self, network: &Network) {
-        if let Some(Share { lead, taken }) = self.share {
-            let size = taken + network.left[lead as usize];
+        if let Some(Share { lead, claimed }) = self.share {
+            let size = claimed + network.unclaimed[lead as usize];
             self.sender.set_size(size);
         }
     }
 
     /// The sender lets a packet go: a new one is no longer left to the others.
-    pub(super) fn take_share(&mut self, data: &Data, network: &mut Network) {
+    pub(super) fn claim_share(&mut self, data: &Data, network: &mut Network) {
         if let Some(share) = &mut self.share
             && !data.opens
             && !data.retransmitted
         {
             let payload = data.payload();
-            share.taken += payload;
-            network.left[share.lead as usize] -= payload;
+            share.claimed += payload;
+            network.unclaimed[share.lead as usize] -= payload;
         }
     }
 

@@ -93,7 +93,7 @@ impl RackTlp {
     pub fn take_ack(&mut self, board: &mut Scoreboard, ack: &Ack, recovering: bool, timing: Timing) -> u64 {
         let lost = board.lost();
         let delivered = self.rack.take_ack(board, ack, timing);
-        if ack.tells_twice() && !self.probe_was_duplicate(board.una()) {
+        if ack.has_dsack() && !self.probe_was_duplicate(board.una()) {
             self.rack.widen_reorder_window(board.una(), board.next());
         }
         self.wait = self.rack.detect_if_advanced(board, recovering, timing);
@@ -194,7 +194,7 @@ impl RackTlp {
         if una < end {
             return false;
         }
-        let answered = !retransmission || ack.tells_twice() || news == 0;
+        let answered = !retransmission || ack.has_dsack() || news == 0;
         if !answered && una == end {
             return false; // it may have come twice, which the next one would say
         }
