@@ -64,11 +64,9 @@ pub enum Windows {
     /// A sample for every packet that arrived at a sender, except for those lost.
     Packets {
         /// Packets without a sample.
-        #[serde(rename = "untold")]
         lost_samples: u64,
     },
     /// Polls of senders, every 10 ms.
-    #[serde(rename = "looks")]
     Polls {
         /// Why there is no probe.
         because: String,
