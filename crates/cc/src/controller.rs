@@ -218,8 +218,8 @@ pub trait Controller {
         false
     }
 
-    /// What it is doing, for a controller with several manners: a number that its page explains.
-    /// The record tells each change of it.
+    /// What it is doing, for a controller with several modes: a number that its page explains.
+    /// Each change of it is an event of the record.
     fn mode(&self) -> Option<u8> {
         None
     }

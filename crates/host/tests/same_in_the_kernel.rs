@@ -248,7 +248,7 @@ fn synctcp_keeps_the_queue_shorter_than_reno() {
         (srtt / late.len() as f64 - RTT.as_secs(), lost)
     });
     eprintln!(
-        "mean queue {:.1} ms, Reno's {:.1}; sent again {lost}, {reno_lost}",
+        "mean queue {:.1} ms, Reno's {:.1}; retransmitted {lost}, {reno_lost}",
         queue * 1e3,
         reno_queue * 1e3
     );

@@ -201,7 +201,7 @@ impl<C: Controller + Clone> Sender<C> {
         self.window
     }
 
-    /// What the controller is doing, where it has several manners.
+    /// The mode of the controller, if it has several.
     pub fn mode(&self) -> Option<u8> {
         self.controller.mode()
     }
