@@ -111,7 +111,7 @@ fn default(field: &Field) -> String {
         Fallback::Described(parameter) => preset(parameter),
         Fallback::Required => String::new(),
         Fallback::Value(toml) => toml.to_owned(),
-        Fallback::Said(words) => words.to_owned(),
+        Fallback::InWords(words) => words.to_owned(),
     }
 }
 

@@ -46,13 +46,7 @@ impl<T: Clone + Default> BinnedSeries<T> {
 
     /// Calls `add(cell, part)` for each part of `from..to` that lies in one bin.
     #[inline(always)]
-    pub(super) fn split(
-        &mut self,
-        grid: &Grid,
-        from: Time,
-        to: Time,
-        mut add: impl FnMut(&mut T, Span),
-    ) {
+    pub(super) fn split(&mut self, grid: &Grid, from: Time, to: Time, mut add: impl FnMut(&mut T, Span)) {
         if self.from <= from && to <= self.to {
             return add(&mut self.open, to - from);
         }

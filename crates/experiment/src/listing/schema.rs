@@ -62,7 +62,7 @@ fn property(field: &Field) -> Value {
     if let Value::Object(object) = &mut value {
         let default = match field.fallback {
             Fallback::Value(text) => format!(" Default: {text}."),
-            Fallback::Said(words) => format!(" Default: {words}."),
+            Fallback::InWords(words) => format!(" Default: {words}."),
             Fallback::Described(parameter) => format!(" Default: {}.", super::preset(parameter)),
             Fallback::Required => String::new(),
         };

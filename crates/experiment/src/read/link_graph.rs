@@ -11,7 +11,7 @@ use super::fields::{BottleneckKeys, FlowKeys, GraphLinkKeys, LinkKeys, QueueKeys
 use super::link_schedule::{LinkSchedule, link_schedule};
 use super::mistake::{Notes, way_out};
 use super::quantities::CapacitySpec;
-use super::reader::{Found, Keyed};
+use super::reader::{Keyed, KeyedOption};
 use crate::Hop;
 
 /// Routes are searched without an index of neighbours, so graphs are bounded.
@@ -113,7 +113,7 @@ impl<'a> LinkGraph<'a> {
             }
             return (!self.duplex_links.is_empty()).then(|| LinkRoute { links: vec![0], hops: true });
         }
-        let mut end = |end: &Found<String>| {
+        let mut end = |end: &KeyedOption<String>| {
             if !end.key.given && self.whole {
                 let text = format!("[[flow]] needs \"{}\" in a graph: the name of a node", end.key.name);
                 notes.note(flow.origin, text);
@@ -282,7 +282,7 @@ fn nodes<'a>(root: &'a ScenarioKeys, notes: &mut Notes) -> Vec<&'a str> {
 }
 
 /// The node that `end` names.
-fn node(nodes: &[&str], end: &Found<String>, notes: &mut Notes) -> Option<usize> {
+fn node(nodes: &[&str], end: &KeyedOption<String>, notes: &mut Notes) -> Option<usize> {
     let name = end.value.as_deref()?;
     let index = nodes.iter().position(|node| *node == name);
     if index.is_none() {
