@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from fairhaul.papers.experiment import Found, Key
+from fairhaul.papers.experiment import Key, Results
 from fairhaul.papers.run import Paper
 from fairhaul.runs import for_each
 from fairhaul.scenario import with_seeds
 
 
-def found(
+def results(
     paper: Paper,
     name: str,
     seeds: int,
     keep: Callable[[Key], bool],
     settings: Mapping[str, object] | None = None,
-) -> Found:
+) -> Results:
     """Run the cases, in their short form, of an experiment whose key `keep` keeps."""
     experiment = paper.experiments[name]
     cases = [case for case in experiment.cases(True, settings or {}) if keep(case.key)]
@@ -27,4 +27,4 @@ def found(
     for (key, scenario), one in zip(plan, numbers, strict=True):
         runs.setdefault(key, []).append(one)
         of.setdefault(key, []).append(scenario.seed)
-    return Found(runs=runs, seeds=of)
+    return Results(runs=runs, seeds=of)

@@ -82,3 +82,14 @@ fn=(2)
 """
     found = cost.per_file(profile)
     assert found == {"src/a.rs": 12, "src/b.rs": 3, "src/c.rs": 11}
+
+
+def test_a_module_is_its_file_and_its_folder() -> None:
+    paths = [
+        "crates/a/src/ledger.rs",
+        "a/src/ledger/bins.rs",
+        "b/src/ledger.rs",
+        "a/src/ledgers.rs",
+    ]
+    inside = [cost.in_module(path, "a/src/ledger") for path in paths]
+    assert inside == [True, True, False, False]

@@ -17,7 +17,7 @@ import pytest
 from fairhaul import papers
 from fairhaul.papers import report
 from fairhaul.papers.cubic_fairness.pair import variation
-from fairhaul.papers.experiment import Found
+from fairhaul.papers.experiment import Results
 from fairhaul.record import Record
 
 from . import short
@@ -30,24 +30,24 @@ STARTS = (TOGETHER, "CUBIC first", "NewReno first", STEADY)
 BASE = "as above"
 
 PAPER = papers.paper_of("cubic-fairness")
-found = partial(short.found, PAPER)
+results_of = partial(short.results, PAPER)
 
 
 @cache
-def middle() -> Found:
-    return found("fairness", 2, lambda key: key[0] == MIDDLE)
+def middle() -> Results:
+    return results_of("fairness", 2, lambda key: key[0] == MIDDLE)
 
 
 @cache
-def fast() -> Found:
-    return found("fairness", 1, lambda key: key[0] == FAST and key[2] in {TOGETHER, STEADY})
+def fast() -> Results:
+    return results_of("fairness", 1, lambda key: key[0] == FAST and key[2] in {TOGETHER, STEADY})
 
 
 def test_newreno_alone_uses_what_its_closed_form_says() -> None:
     # A window that goes from half of (1 + x) BDP to that, buffer x: 87.1 % at 0.2, 89.3 % at
     # 0.25, all from 1 on. A window that is a whole number and a recovery a round long take less
     # than 1 % of that. [CUBIC-FAIRNESS, Validation]: 89.4 %.
-    run = found("validation", 1, lambda key: key[0] == MIDDLE)
+    run = results_of("validation", 1, lambda key: key[0] == MIDDLE)
     for capacity, wanted in (("50 packets", 87.1), ("0.25 BDP", 89.3), ("1 BDP", 100.0)):
         assert run.mean((MIDDLE, capacity, "NewReno"), "utilisation") == pytest.approx(
             wanted, abs=1.0
@@ -57,7 +57,7 @@ def test_newreno_alone_uses_what_its_closed_form_says() -> None:
 def test_cubic_alone_uses_more_of_the_link_and_oscillates_less() -> None:
     # [CUBIC-FAIRNESS, Validation]: 99.4 %. It keeps 0.8 of its window, NewReno half: a sawtooth
     # from w/2 to w has a coefficient of variation of 0.192, one from 0.8 w to w of 0.064.
-    run = found("validation", 1, lambda key: key[:2] == (MIDDLE, "0.25 BDP"))
+    run = results_of("validation", 1, lambda key: key[:2] == (MIDDLE, "0.25 BDP"))
     cubic, reno = ((MIDDLE, "0.25 BDP", name) for name in ("CUBIC", "NewReno"))
     assert run.mean(cubic, "utilisation") > 99
     assert run.mean(reno, "variation") == pytest.approx(0.192, rel=0.05)
@@ -109,7 +109,7 @@ def test_the_larger_flow_has_its_share_of_the_queue() -> None:
 
 
 def test_what_the_20_mbit_ratios_hang_on() -> None:
-    run = found("sensitivity", 2, lambda key: key[0] == MIDDLE)
+    run = results_of("sensitivity", 2, lambda key: key[0] == MIDDLE)
     tail = {
         name: run.mean((rate, kind, name), "ratio")
         for rate, kind, name in run.runs
@@ -128,7 +128,7 @@ def test_what_the_20_mbit_ratios_hang_on() -> None:
 
 def test_bic_is_aggressive_on_a_slow_short_path_and_cubic_is_not() -> None:
     # [CUBIC-FAIRNESS, CUBIC TCP]: the reason for CUBIC.
-    run = found("short-path", 2, lambda key: key[0] == DROPTAIL)
+    run = results_of("short-path", 2, lambda key: key[0] == DROPTAIL)
     bic, cubic, same = (
         run.mean((DROPTAIL, "50 packets", name), "ratio")
         for name in ("BIC", "CUBIC", "standard TCP")

@@ -12,14 +12,14 @@ import polars as pl
 import pytest
 
 from fairhaul.papers import paper_of, reproduce
-from fairhaul.papers.experiment import Found
+from fairhaul.papers.experiment import Results
 from fairhaul.papers.filling import time_to_fill
 from fairhaul.papers.run import CHOSEN
 from fairhaul.record import Record
 
 from . import short
 
-found = partial(short.found, paper_of("fhstcp"))
+results_of = partial(short.results, paper_of("fhstcp"))
 
 
 def every(_: tuple[str, ...]) -> bool:
@@ -27,8 +27,8 @@ def every(_: tuple[str, ...]) -> bool:
 
 
 @cache
-def figure3() -> Found:
-    return found(
+def figure3() -> Results:
+    return results_of(
         "figure3",
         2,
         every,
@@ -58,7 +58,7 @@ def test_two_flows_share_as_the_inverse_of_their_rounds_under_fhstcp_alone() -> 
     # [FHSTCP, 2]: the ratio of throughputs is the ratio of rounds. A queue of up to 20 ms that
     # both wait in brings rounds closer than propagation says, so ours may be as low as
     # (40 n + 20) / 60 at n times 40 ms: 2.3 at 3, 4.3 at 6; the seeds scatter around that.
-    run = found("rtt", 2, lambda key: key[0] in "136", {"bottleneck.rate": "200 Mbit/s"})
+    run = results_of("rtt", 2, lambda key: key[0] in "136", {"bottleneck.rate": "200 Mbit/s"})
     for n in (1, 3, 6):
         ours = run.mean((str(n), "fhstcp"), "ratio")
         assert 0.6 * (40 * n + 20) / 60 < ours < 1.25 * n
@@ -74,7 +74,7 @@ def test_shares_lie_between_flows_that_lose_apart_and_flows_that_lose_together()
     # coincide. Ours is at the upper end, as its losses nearly coincide. It takes hundreds of
     # seconds: in two minutes at 1 Gbit/s single seeds are still anywhere from 0.7 to 5.7.
     longer = {"duration": "300 s", "warmup": "100 s", "bottleneck.rate": "200 Mbit/s"}
-    run = found("sensitivity", 4, lambda key: key == ("as in Table 1",), longer)
+    run = results_of("sensitivity", 4, lambda key: key == ("as in Table 1",), longer)
     assert 1.1 < run.mean(("as in Table 1",), "F1/F3") < 2.5
     assert 0.8 < run.mean(("as in Table 1",), "fairness index") < 0.95
 
@@ -82,7 +82,7 @@ def test_shares_lie_between_flows_that_lose_apart_and_flows_that_lose_together()
 def test_the_background_loses_less_than_one_in_a_thousand() -> None:
     # [FHSTCP, Table 1], c = 10: 7e-5 to 8e-4. Each long-lived flow, at 1000 and 622 Mbit/s.
     keep = ("as in Table 1", "622 Mbit/s")
-    run = found(
+    run = results_of(
         "sensitivity", 2, lambda key: key[0] in keep, {"duration": "160 s", "warmup": "40 s"}
     )
     for name in keep:
@@ -93,7 +93,7 @@ def test_one_fhstcp_flow_fills_a_link_sooner_on_long_rounds_and_later_on_short()
     # "keeping the advantages of HSTCP" [FHSTCP]: true of utilisation and of long rounds. The factor
     # is 0.2 at 20 ms, where FHSTCP takes several times as long, and longer than standard TCP.
     brief = {"duration": "150 s", "warmup": "100 s", "bottleneck.rate": "200 Mbit/s"}
-    run = found("advantages", 1, every, brief)
+    run = results_of("advantages", 1, every, brief)
     for ms in ("20 ms", "80 ms", "200 ms"):
         assert run.mean((ms, "fhstcp"), "utilisation") > 90
     fill = {key: run.mean(key, "time to fill") for key in run.runs if key != ("200 ms", "reno")}
@@ -108,7 +108,7 @@ def test_the_factor_makes_it_fair_and_the_blocks_change_little() -> None:
     # [FHSTCP, 2] gives fairness to the factor: true. It has the blocks take back the factor's
     # bursts: a DropTail queue that every variant fills drops about as many with them as without.
     length = {"duration": "140 s", "warmup": "40 s", "bottleneck.rate": "200 Mbit/s"}
-    run = found("ablation", 2, every, length)
+    run = results_of("ablation", 2, every, length)
     fair = {name: run.mean((name,), "fairness index") for (name,) in run.runs}
     assert min(fair["both"], fair["factor only"]) > 0.8
     assert max(fair["neither"], fair["blocks only"]) < 0.6
@@ -123,7 +123,7 @@ def test_fhstcp_beside_a_standard_flow_takes_what_its_factor_says() -> None:
     # times standard TCP's, so the window is about its root: 0.32, 0.55, 1 and 1.73 times as
     # large, and it is FHSTCP that starves on short rounds. At 1e-3 and 300 ms its window passes
     # 38 packets, where a(w) exceeds 1, and it takes more than that.
-    run = found("friendliness", 2, lambda key: key[0] in {"1e-2", "1e-3"})
+    run = results_of("friendliness", 2, lambda key: key[0] in {"1e-2", "1e-3"})
     for p in ("1e-2", "1e-3"):
         for ms, root in (("10 ms", 0.32), ("30 ms", 0.55), ("100 ms", 1.0)):
             assert run.mean((p, ms), "ratio") == pytest.approx(root, rel=0.25)

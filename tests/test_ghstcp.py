@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from fairhaul.papers import paper_of, reproduce
-from fairhaul.papers.experiment import Found
+from fairhaul.papers.experiment import Results
 from fairhaul.papers.ghstcp.modes import high_speed
 from fairhaul.record import Record
 
@@ -26,13 +26,13 @@ SMALL, LARGE = "64 kB", "512 kB"
 HSTCP, GENTLE, RENO = "HSTCP", "gHSTCP refined", "Reno"
 
 PAPER = paper_of("ghstcp")
-found = partial(short.found, PAPER)
+results_of = partial(short.results, PAPER)
 
 
 @cache
-def scenario(number: int) -> Found:
+def scenario(number: int) -> Results:
     names = {RENO, "gHSTCP", HSTCP, "2 x Reno", "16 x Reno"}
-    return found(f"scenario{number}", 2, lambda key: key[1] in names)
+    return results_of(f"scenario{number}", 2, lambda key: key[1] in names)
 
 
 def test_on_a_free_path_the_original_rule_switches_and_the_refined_one_does_not() -> None:
@@ -40,7 +40,7 @@ def test_on_a_free_path_the_original_rule_switches_and_the_refined_one_does_not(
     # 21.7 rounds a second that are 2.1 and 10.9 changes a second where rounds are independent.
     # Without much jitter they are not: the packet by which the window grew leaves at the same place
     # in every round, and turns the trend of all alike, so that the sign keeps one mode for longer.
-    run = found("switching", 3, lambda key: key[0] == FREE)
+    run = results_of("switching", 3, lambda key: key[0] == FREE)
     for swing in (NONE, LITTLE, MUCH, HELD):
         assert run.mean((FREE, swing, REFINED), CHANGES) == 0
         # Delayed acknowledgements halve the samples of a round: chance makes a trend more often.
@@ -54,7 +54,7 @@ def test_on_a_free_path_the_original_rule_switches_and_the_refined_one_does_not(
 
 
 def test_alone_on_the_link_the_refined_rule_switches_less_with_jitter_and_uses_it_as_well() -> None:
-    run = found("switching", 3, lambda key: key[0] == WHOLE and key[2] != BY_SIGN)
+    run = results_of("switching", 3, lambda key: key[0] == WHOLE and key[2] != BY_SIGN)
     for swing in (NONE, LITTLE, MUCH, HELD):
         refined, original = ((WHOLE, swing, rule) for rule in (REFINED, ORIGINAL))
         # Without much jitter both read the same trends (0.60 and 0.56 changes a second): a round
@@ -65,7 +65,7 @@ def test_alone_on_the_link_the_refined_rule_switches_less_with_jitter_and_uses_i
 
 
 def test_below_the_bandwidth_delay_product_it_is_as_quick_as_hstcp() -> None:
-    run = found("filling", 1, lambda key: key[0] != "1 Gbit/s")
+    run = results_of("filling", 1, lambda key: key[0] != "1 Gbit/s")
     for rate in ("100 Mbit/s", "200 Mbit/s"):
         for swing in (NONE, MUCH):
             hstcp, ours, reno = (
@@ -91,7 +91,7 @@ def test_high_speed_is_the_share_of_time_in_that_mode() -> None:
 
 def test_above_it_gentle_is_fairer_to_reno_than_hstcp() -> None:
     names = (GENTLE, HSTCP)
-    run = found("above", 2, lambda key: key[1] in names and key[0] != "2 bdp")
+    run = results_of("above", 2, lambda key: key[1] in names and key[0] != "2 bdp")
     for buffer in ("0.35 bdp", "1 bdp"):
         ours, hstcp = (run.mean((buffer, name), JAIN) for name in names)
         assert ours > 0.8
@@ -127,7 +127,7 @@ def test_with_small_sockets_the_shares_are_those_of_the_sockets() -> None:
 
 def test_scenario_2_shows_the_same_order() -> None:
     names = (RENO, HSTCP, "16 x Reno")
-    run = found("scenario2", 1, lambda key: key[0] == LARGE and key[1] in names)
+    run = results_of("scenario2", 1, lambda key: key[0] == LARGE and key[1] in names)
     reno, hstcp, sixteen = (run.mean((LARGE, name), JAIN) for name in names)
     assert reno > 0.9
     assert reno > hstcp > sixteen
@@ -141,4 +141,4 @@ def test_every_experiment_has_its_tables_figures_and_claims() -> None:
     for part in done.parts:
         assert part.tables
         assert part.claims
-        assert all(figure.chart for figure in part.experiment.figures(part.found))
+        assert all(figure.chart for figure in part.experiment.figures(part.results))

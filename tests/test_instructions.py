@@ -19,7 +19,7 @@ def test_a_packet_costs_what_is_on_record(load: Load) -> None:
 
 @pytest.mark.parametrize(("change", "wanted"), [(0.06, "above"), (-0.11, "below")])
 def test_a_change_of_cost_names_the_command_that_records_it(change: float, wanted: str) -> None:
-    _, recorded = counts.on_record()
+    _, recorded = counts.recorded_counts()
     for name, before in recorded.items():
         wrong = counts.judge(name, before * (1 + change))
         assert wrong is not None

@@ -11,7 +11,7 @@ import pytest
 
 from fairhaul import papers
 from fairhaul.cli import progress
-from fairhaul.papers.experiment import Found, Key, Numbers, Verdict
+from fairhaul.papers.experiment import Key, Numbers, Results, Verdict
 from fairhaul.papers.formula import FormulaError, read_formula
 from fairhaul.papers.layout import step
 from fairhaul.papers.section import Printed
@@ -162,8 +162,8 @@ def test_a_function_of_the_folder_gives_numbers(folder: Path) -> None:
     brief = {"duration": "3 s", "warmup": "1 s"}
     done = papers.reproduce(folder, quick=True, seeds=2, overrides=brief)
     (part,) = done.parts
-    assert part.found.mean(("reno", "20 packets"), "flows") == 2
-    assert len(part.experiment.figures(part.found)) == 2
+    assert part.results.mean(("reno", "20 packets"), "flows") == 2
+    assert len(part.experiment.figures(part.results)) == 2
     changed(folder, ("mine.numbers", "mine.number"))
     (wrong,) = mistakes(folder)
     assert wrong.startswith("experiment.table1.measures: FILE.FUNCTION is required")
@@ -319,7 +319,7 @@ def test_a_claim_compares_cases(folder: Path, part: str, verdict: Verdict) -> No
         key: [{"Jain's index": mean - 0.01}, {"Jain's index": mean + 0.01}]
         for key, mean in MEANS.items()
     }
-    found = Found(runs=runs, seeds={key: [1, 2] for key in runs})
+    found = Results(runs=runs, seeds={key: [1, 2] for key in runs})
     claim = experiment.claims(found)[0]
     assert claim.verdict is verdict
     assert claim.numbers().startswith("Jain's index")

@@ -263,10 +263,10 @@ def test_bins_keep_peaks_and_totals() -> None:
 
 
 def test_labels_are_moved_apart_in_their_order() -> None:
-    from fairhaul.report.charts import apart
+    from fairhaul.report.charts import spread_out
 
-    assert apart([10, 12, 50], 15, 100) == [10, 25, 50]
-    assert apart([98, 99], 15, 100) == [85, 100]
+    assert spread_out([10, 12, 50], 15, 100) == [10, 25, 50]
+    assert spread_out([98, 99], 15, 100) == [85, 100]
 
 
 def test_both_palettes_have_the_same_names() -> None:

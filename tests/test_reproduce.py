@@ -15,10 +15,10 @@ from fairhaul.estimate import Estimate
 from fairhaul.papers import report
 from fairhaul.papers.experiment import (
     Claim,
-    Found,
     Key,
     Measured,
     Numbers,
+    Results,
     Verdict,
     every,
     judged,
@@ -167,7 +167,7 @@ def test_means_are_told_apart_by_their_intervals() -> None:
     near = [{"x": 0.99}, {"x": 1.01}]
     far = [{"x": 1.99}, {"x": 2.01}]
     wide = [{"x": 0.0}, {"x": 2.0}]
-    found = Found(runs={("a",): near, ("b",): far, ("c",): wide})
+    found = Results(runs={("a",): near, ("b",): far, ("c",): wide})
     assert found.above(("b",), ("a",), "x") is True
     assert found.above(("a",), ("b",), "x") is False
     assert found.above(("a",), ("c",), "x") is None
@@ -179,7 +179,7 @@ def test_the_power_of_the_round_trip_is_fitted_per_seed() -> None:
     runs: dict[Key, list[Numbers]] = {("1", "fhstcp"): [{"ratio": 1.0}] * 2}
     for n in (2.0, 3.0):
         runs[f"{n:g}", "fhstcp"] = [{"ratio": n * n}, {"ratio": n}]
-    found = exponent(Found(runs=runs), "fhstcp")
+    found = exponent(Results(runs=runs), "fhstcp")
     assert found is not None
     assert found.mean == pytest.approx(1.5)
     # 1.5 ± 12.706 x 0.5.
@@ -189,7 +189,7 @@ def test_the_power_of_the_round_trip_is_fitted_per_seed() -> None:
 def test_cases_are_paired_by_the_seed_of_their_runs() -> None:
     # Of the first case the run of seed 2 does not count, and that of seed 4 lacks the number.
     here, there = ("a",), ("b",)
-    found = Found(
+    found = Results(
         runs={
             here: [{"x": 1.0}, {"x": 3.0}, {"x": None}],
             there: [{"x": 10.0}, {"x": 20.0}, {"x": 30.0}, {"x": 40.0}],

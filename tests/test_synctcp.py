@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from fairhaul.papers import paper_of, reproduce
-from fairhaul.papers.experiment import Found
+from fairhaul.papers.experiment import Results
 from fairhaul.papers.run import CHOSEN
 from fairhaul.papers.synctcp.start import reached
 from fairhaul.record import Record
@@ -21,12 +21,12 @@ from . import short
 
 LOW, HIGH = "50 at 10 Mbit/s", "500 at 100 Mbit/s"
 
-found = partial(short.found, paper_of("synctcp"))
+results_of = partial(short.results, paper_of("synctcp"))
 
 
 @cache
-def start() -> Found:
-    return found("start", 2, lambda _: True)
+def start() -> Results:
+    return results_of("start", 2, lambda _: True)
 
 
 def test_at_low_speed_the_modified_start_is_renos_and_the_original_takes_twice_as_long() -> None:
@@ -59,7 +59,7 @@ def test_at_high_speed_half_a_packet_of_chance_takes_the_papers_result_away() ->
     # The buffer, 6 ms, is below the floor of 10 ms, so that nothing is given up before a loss: the
     # original loses tens of times in 25 s. A buffer of 12 ms is enough to do without any.
     assert start().mean((HIGH, "one way", "rough", "original"), "losses") > 20
-    run = found("sensitivity", 2, lambda key: key[1:] == ("rough", "buffers of 100 packets"))
+    run = results_of("sensitivity", 2, lambda key: key[1:] == ("rough", "buffers of 100 packets"))
     for name in ("original", "modified"):
         key = (name, "rough", "buffers of 100 packets")
         assert run.mean(key, "early losses") == 0
@@ -74,7 +74,7 @@ def test_with_data_both_ways_no_window_reaches_500_packets() -> None:
 
 def test_a_crowded_way_back_fools_who_measures_round_trips() -> None:
     # [SYNC-TCP, 2]. Datagrams add 40 ms and more to the round trip and nothing to the way out.
-    run = found("reverse", 1, lambda key: key[0] != "4 flows of TCP" and key[1] != "reno")
+    run = results_of("reverse", 1, lambda key: key[0] != "4 flows of TCP" and key[1] != "reno")
     for name in ("synctcp", "ghstcp", "vegas", "fast"):
         free, crowded = (run.mean((way, name), "one way") for way in ("free", "datagrams"))
         assert crowded == pytest.approx(free, abs=0.5)
@@ -92,7 +92,7 @@ def test_a_crowded_way_back_fools_who_measures_round_trips() -> None:
 
 def test_acknowledgements_in_bursts_make_a_queue_that_one_way_times_see() -> None:
     # Four flows of TCP on the way back bunch the acknowledgements, and these the data.
-    run = found("reverse", 1, lambda key: key[1] == "synctcp" and key[0] != "datagrams")
+    run = results_of("reverse", 1, lambda key: key[1] == "synctcp" and key[0] != "datagrams")
     free, crowded = (run.mean((way, "synctcp"), "one way") for way in ("free", "4 flows of TCP"))
     assert crowded > free + 2
     assert run.mean(("4 flows of TCP", "synctcp"), "window") < 400
@@ -102,7 +102,7 @@ def test_an_offset_changes_nothing_and_a_drift_starves() -> None:
     # 100 ppm are 60 ms in 600 s, as long as the whole queue; 25 s of it are 2.5 ms, below the
     # floor.
     names = {"0 ppm", "50 ppm", "100 ppm", "clock an hour ahead"}
-    run = found("clocks", 1, lambda key: key[1] == "1 us" and key[2] in names)
+    run = results_of("clocks", 1, lambda key: key[1] == "1 us" and key[2] in names)
     for said in ("as it is", "deskew"):
         early, late = (
             {name: run.mean((said, "1 us", name), window) for name in names}
@@ -136,7 +136,7 @@ def test_experiments_are_chosen_and_explained() -> None:
     assert len(done.claims) == 5
     assert json.loads(json.dumps(done.to_dict(), allow_nan=False))["tables"][0]["notes"]
     assert {
-        figure.name for part in done.parts for figure in part.experiment.figures(part.found)
+        figure.name for part in done.parts for figure in part.experiment.figures(part.results)
     } == {
         "figure2",
         "start-low",

@@ -13,9 +13,9 @@ import polars as pl
 import pytest
 
 from fairhaul.papers import paper_of, reproduce
-from fairhaul.papers.experiment import Found
+from fairhaul.papers.experiment import Results
 from fairhaul.papers.run import CHOSEN
-from fairhaul.papers.xcp_tcp.shares import TCP, XCP, by_second, phases, there
+from fairhaul.papers.xcp_tcp.shares import TCP, XCP, by_second, phases, time_to_share
 from fairhaul.record import Record
 
 from . import short
@@ -29,7 +29,7 @@ PLAIN, LITERAL, ADAPTIVE = "no mechanism", "literal", "adaptive"
 ABOVE, ALWAYS = "dropped above its share", "dropped always"
 MEAN = "mean s"
 
-found = partial(short.found, paper_of("xcp-tcp"))
+results_of = partial(short.results, paper_of("xcp-tcp"))
 
 
 def flow(name: str, controller: str, start_s: float) -> dict[str, object]:
@@ -76,22 +76,22 @@ def test_a_share_counts_headers() -> None:
 def test_a_share_is_there_once_it_stays() -> None:
     # Means over 5 s are 40 from the tenth second on, and have to be near for ten of them.
     share = np.where(np.arange(40) >= 10, 40.0, 0.0)
-    assert there(share, 40) == 10
-    assert there(share, 38) == 10
+    assert time_to_share(share, 40) == 10
+    assert time_to_share(share, 38) == 10
     # The mean that has four of the seconds is 32, but does not stay.
-    assert there(share, 32) is None
+    assert time_to_share(share, 32) is None
     # The tenth mean is of the seconds 19 to 23, of which the last has none.
-    assert there(np.where(np.arange(40) < 23, share, 0.0), 40) is None
-    assert there(np.where(np.arange(40) < 24, share, 0.0), 40) == 10
-    assert there(share[:14], 40) is None
+    assert time_to_share(np.where(np.arange(40) < 23, share, 0.0), 40) is None
+    assert time_to_share(np.where(np.arange(40) < 24, share, 0.0), 40) == 10
+    assert time_to_share(share[:14], 40) is None
     # A small share may be off by 2 % of the link, which the router takes for a match.
-    assert there(np.full(40, 6.9), 5) == 0
-    assert there(np.full(40, 7.1), 5) is None
+    assert time_to_share(np.full(40, 6.9), 5) == 0
+    assert time_to_share(np.full(40, 7.1), 5) is None
 
 
 @cache
-def over_time() -> Found:
-    return found("figures", 1, lambda _: True)
+def over_time() -> Results:
+    return results_of("figures", 1, lambda _: True)
 
 
 def test_without_the_mechanism_tcp_starves_xcp() -> None:
@@ -131,7 +131,7 @@ def test_half_of_the_packets_are_enough() -> None:
 def test_drops_at_the_least_probability_hold_two_of_tcp_where_the_paper_has_them() -> None:
     # [XCP-TCP, Fig. 2b]. About 19.6 % is what the floor allows; 66.7 % are due. Slow growth alone
     # costs much less.
-    run = found("floor", 1, lambda key: key[:2] == (TWO_TCP, FAR))
+    run = results_of("floor", 1, lambda key: key[:2] == (TWO_TCP, FAR))
     assert 14 < run.mean((TWO_TCP, FAR, ALWAYS), TCP) < 30
     assert 45 < run.mean((TWO_TCP, FAR, ABOVE), TCP) < 66.7
 
@@ -140,7 +140,7 @@ def test_the_published_rule_suits_what_is_like_newreno() -> None:
     # [XCP-TCP, 4.2]: other protocols may need other values. BBR, which a loss does not slow down,
     # starves XCP under its largest probability of 0.1.
     names = {"reno", "cubic", "bbr"}
-    run = found(
+    run = results_of(
         "protocols", 1, lambda key: key[0] == TEN_TCP and key[1] in names and key[3] == NEAR
     )
     for name in ("reno", "cubic"):
@@ -153,7 +153,7 @@ def test_the_published_rule_suits_what_is_like_newreno() -> None:
 def test_short_transfers_do_not_suffer_from_the_mechanism() -> None:
     # [XCP-TCP, 5.3] has it for flows of long life; beside long flows of TCP, which it keeps from
     # filling the queue, short ones end no later with it.
-    run = found("short", 1, lambda key: key[0] == "100 kB" and key[2] in (PLAIN, LITERAL))
+    run = results_of("short", 1, lambda key: key[0] == "100 kB" and key[2] in (PLAIN, LITERAL))
     for rtt in (NEAR, FAR):
         plain, with_it = (run.mean(("100 kB", rtt, how), MEAN) for how in (PLAIN, LITERAL))
         assert with_it < 1.1 * plain
@@ -173,5 +173,5 @@ def test_experiments_are_chosen_and_explained() -> None:
     assert [one.ours_text() for one in last.cells[:3:2]] == ["23.1", "76.9"]
     assert "one queue for all" in " ".join(done.remarks()[CHOSEN])
     assert json.loads(json.dumps(done.to_dict(), allow_nan=False))["claims"]
-    drawn = {one.name for part in done.parts for one in part.experiment.figures(part.found)}
+    drawn = {one.name for part in done.parts for one in part.experiment.figures(part.results)}
     assert {"figure1", "figure1-20mbits", "figure5-caption", "floor-two"} <= drawn

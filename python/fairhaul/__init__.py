@@ -87,9 +87,9 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'fairhaul' has no attribute {name!r}")
     module, attribute = _HOME[name]
-    found = getattr(import_module(f"fairhaul.{module}"), attribute)
-    globals()[name] = found
-    return found
+    value = getattr(import_module(f"fairhaul.{module}"), attribute)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

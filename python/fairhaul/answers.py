@@ -36,8 +36,8 @@ class Answer:
         Raises:
             RunError: no run is valid, which can happen in the lab only.
         """
-        found: Any = document([scenario_result(self.measures)])
-        result: OneResult = found
+        whole: Any = document([scenario_result(self.measures)])
+        result: OneResult = whole
         return result
 
 
@@ -59,13 +59,13 @@ class Answers(list[Answer]):
 def scenario_result(measures: Sequence[RunFigures]) -> ScenarioResult:
     """Put the figures of one scenario's runs into one object, with their summary."""
     first = measures[0]
-    found: Any = {
+    entry: Any = {
         "title": first["title"],
         "variant": first.get("variant", {}),
         "runs": list(measures),
         "summary": summary(valid_runs(measures)),
     }
-    result: ScenarioResult = found
+    result: ScenarioResult = entry
     return result
 
 
@@ -80,9 +80,9 @@ def valid_runs(measures: Sequence[RunFigures]) -> list[RunFigures]:
     Raises:
         RunError: no run is valid.
     """
-    found = [run for run in measures if is_valid(run)]
-    if not found:
+    valid = [run for run in measures if is_valid(run)]
+    if not valid:
         reasons = sorted({reason for run in measures for reason in run["trust"]["reasons"]})
         title = titled(measures[0]["title"], measures[0].get("variant", {}))
         raise _core.RunError(f"{title}: no run is valid: {'; '.join(reasons)}")
-    return found
+    return valid

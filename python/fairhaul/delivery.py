@@ -13,23 +13,23 @@ MOST_TOLD = 3
 
 def warnings(scenario: Mapping[str, Any]) -> list[str]:
     """Explain, for each flow that cannot deliver a packet within the run, what takes so long."""
-    found = [text for flow in scenario["flows"] if (text := _too_late(flow, scenario)) is not None]
-    more = len(found) - MOST_TOLD
-    return [*found[:MOST_TOLD], f"the same holds for {more} more flows"] if more > 0 else found
+    texts = [text for flow in scenario["flows"] if (text := _too_late(flow, scenario)) is not None]
+    more = len(texts) - MOST_TOLD
+    return [*texts[:MOST_TOLD], f"the same holds for {more} more flows"] if more > 0 else texts
 
 
 def _too_late(flow: Mapping[str, Any], scenario: Mapping[str, Any]) -> str | None:
     """Explain why `flow` cannot deliver a packet; None if it can."""
     links, end_s = scenario["links"], scenario["duration_s"]
-    there, back = flow["forward"], flow.get("reverse", [])
+    forward, reverse = flow["forward"], flow.get("reverse", [])
     size = flow["packet_bytes"]
     start_s = _earliest_s(flow.get("start", {}))
-    travel_s, packet_s = _delay_s(there, links), _sending_s(size, there, links)
+    travel_s, packet_s = _delay_s(forward, links), _sending_s(size, forward, links)
     opening_s = 0.0
     if flow["traffic"]["kind"] != "cbr":
         # The connection is opened first, by one round trip.
-        travel_s += _delay_s(there, links) + _delay_s(back, links)
-        opening_s = _sending_s(OPENING, there, links) + _sending_s(OPENING, back, links)
+        travel_s += _delay_s(forward, links) + _delay_s(reverse, links)
+        opening_s = _sending_s(OPENING, forward, links) + _sending_s(OPENING, reverse, links)
     arrives_s = start_s + travel_s + opening_s + packet_s
     if arrives_s <= end_s:
         return None

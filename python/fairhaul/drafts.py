@@ -69,7 +69,7 @@ def new_directory(directory: str | Path) -> Iterator[Path]:
         except OSError as error:
             where = _keep(claim) if _has_complete(claim.draft) else None
             kept = where is not None
-            raise _of(error, claim, where) from None
+            raise _located(error, claim, where) from None
         except Exception as error:
             if _has_complete(claim.draft):
                 where, kept = _keep(claim), True
@@ -80,7 +80,7 @@ def new_directory(directory: str | Path) -> Iterator[Path]:
             kept = True
         except OSError as error:
             where, kept = _keep(claim), True
-            raise _of(error, claim, where) from None
+            raise _located(error, claim, where) from None
     finally:
         if not kept:
             shutil.rmtree(claim.draft, ignore_errors=True)
@@ -204,7 +204,7 @@ def _keep(claim: _Claim) -> Path:
     return kept
 
 
-def _of(error: OSError, claim: _Claim, kept: Path | None) -> OSError:
+def _located(error: OSError, claim: _Claim, kept: Path | None) -> OSError:
     """Say of `error` which file of the directory it is about, and where complete records are."""
     what = error.strerror or str(error)
     if kept is not None:

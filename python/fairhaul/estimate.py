@@ -78,18 +78,18 @@ def summary(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _summary(values: Sequence[Any]) -> Any:
-    there = [value for value in values if value is not None]
-    if not there:
+    known = [value for value in values if value is not None]
+    if not known:
         return None
-    first = there[0]
+    first = known[0]
     if isinstance(first, bool):
-        return all(there)
+        return all(known)
     if isinstance(first, int | float):
-        return estimate(there).to_dict()
+        return estimate(known).to_dict()
     if isinstance(first, Mapping):
-        return {key: _summary([value.get(key) for value in there]) for key in first}
+        return {key: _summary([value.get(key) for value in known]) for key in first}
     if isinstance(first, list):
-        return [_summary(column) for column in _alike(there)]
+        return [_summary(column) for column in _alike(known)]
     return first
 
 

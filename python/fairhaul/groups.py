@@ -17,11 +17,11 @@ COUNTED = ("retransmits", "loss_events", "timeouts", "cwnd_mean")
 def connections(record: Record) -> dict[str, list[str]]:
     """Give the flows that carry one transfer together, by the name of the first flow."""
     flows = record.meta["scenario"]["flows"]
-    found: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for flow in flows:
         if flow.get("lead") is not None:
-            found.setdefault(flows[flow["lead"]]["name"], []).append(flow["name"])
-    return found
+            names.setdefault(flows[flow["lead"]]["name"], []).append(flow["name"])
+    return names
 
 
 def shared_completions(record: Record) -> dict[str, float]:
@@ -32,13 +32,13 @@ def shared_completions(record: Record) -> dict[str, float]:
     import polars as pl
 
     rows = record.transfer.with_columns(pl.col("flow").cast(pl.String))
-    found: dict[str, float] = {}
+    completions: dict[str, float] = {}
     for names in connections(record).values():
         mine = rows.filter(pl.col("flow").is_in(names))
         if mine.height == len(names) and not mine["end_s"].has_nulls():
             took = mine["end_s"].to_numpy().max() - mine["start_s"].to_numpy().min()
-            found |= dict.fromkeys(names, float(took))
-    return found
+            completions |= dict.fromkeys(names, float(took))
+    return completions
 
 
 def groups(
@@ -53,10 +53,10 @@ def groups(
     sent, divided by what those links could send together; `bottlenecks` gives the link of each flow
     that has one, and its rate in bit/s.
     """
-    found: dict[str, list[FlowFigures[float]]] = {}
+    by_group: dict[str, list[FlowFigures[float]]] = {}
     for flow in flows:
-        found.setdefault(flow["group"], []).append(flow)
-    several = {name: members for name, members in found.items() if len(members) > 1}
+        by_group.setdefault(flow["group"], []).append(flow)
+    several = {name: members for name, members in by_group.items() if len(members) > 1}
     return [_sums(record, name, members, bottlenecks) for name, members in several.items()]
 
 
@@ -79,7 +79,7 @@ def _sums(
     completions = {flow["completion_s"] for flow in members}
     controllers = dict.fromkeys(flow["controller"] for flow in members)
     values: Sequence[Mapping[str, Any]] = members
-    found: Any = {
+    sums: Any = {
         "name": name,
         "role": members[0]["role"],
         "controller": ", ".join(controllers),
@@ -89,7 +89,7 @@ def _sums(
         "completion_s": completions.pop() if len(completions) == 1 else None,
         "loss_rate": _loss_rate(record, [flow["name"] for flow in members]),
     }
-    group: GroupFigures[float] = found
+    group: GroupFigures[float] = sums
     return group
 
 

@@ -61,7 +61,7 @@ def ask(
     ) as process:
         try:
             started(process)
-            last = _converse(process, json.dumps(envelope), on_event)
+            last = _exchange(process, json.dumps(envelope), on_event)
         except BaseException:
             process.terminate()
             raise
@@ -74,7 +74,7 @@ def ask(
     raise RunError(last["error"])
 
 
-def _converse(
+def _exchange(
     process: subprocess.Popen[str], request: str, on_event: Callable[[Line], None]
 ) -> Line:
     """Send a request, pass on the events, and give the last line."""

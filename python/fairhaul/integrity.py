@@ -104,13 +104,13 @@ def digest_of_meta(meta: Mapping[str, Any]) -> str:
     return digest(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode())
 
 
-def check_digest(name: str, found: str, digests: Mapping[str, Any]) -> None:
+def check_digest(name: str, digest: str, digests: Mapping[str, Any]) -> None:
     """Check that a digest is the one that was written.
 
     Raises:
         ValueError: it is not.
     """
-    if digests.get(name) != found:
+    if digests.get(name) != digest:
         raise ValueError(f"{name} is damaged: its SHA-256 is not the one in meta.json")
 
 
@@ -218,12 +218,12 @@ def bins_of(table: pl.DataFrame, parts: int, scenario: Mapping[str, Any]) -> int
             raise ValueError(f"the rows of a series are not in the order of its column {column!r}")
         of = f"{column}s"
         if of in ("flows", "links") and "gauge" not in table.columns:
-            found = words.gather_every(bins).cast(pl.String).to_list()
-            _check_names(found, [part["name"] for part in scenario[of]], column)
+            read = words.gather_every(bins).cast(pl.String).to_list()
+            _check_names(read, [part["name"] for part in scenario[of]], column)
     return bins
 
 
-def _check_names(found: Sequence[str], wanted: Sequence[str], kind: str) -> None:
-    for one, other in zip(found, wanted, strict=True):
-        if one != other:
-            raise ValueError(f"a series has {one!r} where the scenario has the {kind} {other!r}")
+def _check_names(names: Sequence[str], wanted: Sequence[str], kind: str) -> None:
+    for name, other in zip(names, wanted, strict=True):
+        if name != other:
+            raise ValueError(f"a series has {name!r} where the scenario has the {kind} {other!r}")

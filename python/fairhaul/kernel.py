@@ -40,10 +40,10 @@ def twins() -> list[Port]:
     Raises:
         Refused: the installation carries none; the message says what was missing when it was built.
     """
-    found = ask({"do": "list"})
-    if found["missing"]:
-        raise Refused(f"this installation carries no eBPF ports: {found['missing']}")
-    return list(found["twins"])
+    answer = ask({"do": "list"})
+    if answer["missing"]:
+        raise Refused(f"this installation carries no eBPF ports: {answer['missing']}")
+    return list(answer["twins"])
 
 
 @renamed(tell="on_event")
@@ -185,8 +185,8 @@ def watch(
 
 def _texts(parameters: Mapping[str, object]) -> dict[str, str]:
     """Write the values of parameters as texts, as a person types them."""
-    found = {}
+    texts = {}
     for key, value in parameters.items():
         number = plain(value)
-        found[key] = str(number).lower() if isinstance(number, bool) else str(number)
-    return found
+        texts[key] = str(number).lower() if isinstance(number, bool) else str(number)
+    return texts

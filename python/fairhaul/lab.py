@@ -72,14 +72,14 @@ class Run:
             Stopped: `stop` was called.
         """
         tries = 1
-        outcome = self._once()
+        outcome = self._run_host()
         while not self.notes["trust"]["valid"] and tries < TRIES:
             tries += 1
-            outcome = self._once()
+            outcome = self._run_host()
         self.notes["tries"] = tries
         return outcome
 
-    def _once(self) -> _core.Outcome:
+    def _run_host(self) -> _core.Outcome:
         with tempfile.TemporaryDirectory(prefix="fairhaul-") as folder:
             place = Path(folder) / "record.json"
             request = {

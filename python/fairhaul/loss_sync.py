@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.losses import stood
+from fairhaul.losses import not_undone
 
 if TYPE_CHECKING:
     from fairhaul.record import Record
@@ -51,25 +51,27 @@ def episodes(record: Record, flows: Sequence[Mapping[str, Any]]) -> Episodes:
         return Episodes(count=0, window_s=None, joined={})
     window = max(rounds.values())
     inside = pl.col("flow").is_in(list(rounds)) & (pl.col("t_s") >= scenario["warmup_s"])
-    losses = stood(record).filter(inside).select("t_s", "kind", "flow", "value")
+    losses = not_undone(record).filter(inside).select("t_s", "kind", "flow", "value")
     dated = sorted(
         (at - (value if what == "timeout" else rounds[flow]), flow)
         for at, what, flow, value in losses.iter_rows()
     )
-    found = _gather(dated, window)
+    gathered = _gather(dated, window)
     joined = {
-        flow: sum(flow in members for members in found) / len(found) for flow in rounds if found
+        flow: sum(flow in members for members in gathered) / len(gathered)
+        for flow in rounds
+        if gathered
     }
-    return Episodes(count=len(found), window_s=window, joined=joined)
+    return Episodes(count=len(gathered), window_s=window, joined=joined)
 
 
 def _gather(dated: Sequence[tuple[float, str]], window: float) -> list[set[str]]:
     """Group the drops within `window` of the first drop."""
-    found: list[set[str]] = []
+    gathered: list[set[str]] = []
     until = float("-inf")
     for at, flow in dated:
         if at > until:
-            found.append(set())
+            gathered.append(set())
             until = at + window
-        found[-1].add(flow)
-    return found
+        gathered[-1].add(flow)
+    return gathered

@@ -14,7 +14,7 @@ REDUCTIONS = ("reduction", "marked")
 LOSSES = (*REDUCTIONS, "timeout")
 
 
-def stood(record: Record) -> pl.DataFrame:
+def not_undone(record: Record) -> pl.DataFrame:
     """Give the reductions and timeouts of `record` that were not undone.
 
     An event `undone` has a start time: packets were late and not lost. It undoes the reductions of

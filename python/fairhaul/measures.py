@@ -15,7 +15,7 @@ from fairhaul.fairness import entitlement, jain, max_min, max_min_ratio
 from fairhaul.groups import groups, shared_completions
 from fairhaul.integrity import bins_of
 from fairhaul.loss_sync import episodes
-from fairhaul.losses import REDUCTIONS, stood
+from fairhaul.losses import REDUCTIONS, not_undone
 from fairhaul.modes import changes_per_s
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def measure(record: Record) -> RunFigures:
             flow["mode_changes_per_s"] = changes[flow["name"]]
     several = groups(record, flows, bottlenecks)
     noted = {key: meta[key] for key in ("kernel", "trust", "tries") if key in meta}
-    found: Any = {
+    figures: Any = {
         "title": scenario["title"],
         **({"variant": meta["variant"]} if meta["variant"] else {}),
         "engine": meta["engine"],
@@ -94,7 +94,7 @@ def measure(record: Record) -> RunFigures:
         "completed": _completed(scenario, flows),
         **({"warnings": late} if (late := delivery.warnings(scenario)) else {}),
     }
-    run: RunFigures = found
+    run: RunFigures = figures
     return run
 
 
@@ -175,7 +175,7 @@ def _flows(
     if "carried_bytes" in rows.columns:
         carried = list(rows.total("carried_bytes") * 8 / length)
     retransmitted, cwnd = rows.total("retransmitted"), rows.mean("cwnd_packets")
-    losses, warmup_s = stood(record), scenario["warmup_s"]
+    losses, warmup_s = not_undone(record), scenario["warmup_s"]
     reductions = _counts(losses, REDUCTIONS, warmup_s)
     timeouts = _counts(losses, ("timeout",), warmup_s)
     completions = _completions(record) | shared_completions(record)
@@ -367,7 +367,7 @@ def jain_by_window(record: Record, groups: Sequence[Sequence[int]]) -> dict[str,
     edges = np.append(rows.starts_s, scenario["duration_s"]) - scenario["warmup_s"]
     goodput = [rows.columns["goodput_bytes"][members].sum(axis=0) for members in groups]
     sums = [np.concatenate([[0.0], np.cumsum(row)]) for row in goodput]
-    found = {}
+    windows = {}
     for window in WINDOWS_S:
         if not rows.lengths_s.max() * (1 - ROUNDING) <= window <= edges[-1] * (1 + ROUNDING):
             continue
@@ -377,5 +377,5 @@ def jain_by_window(record: Record, groups: Sequence[Sequence[int]]) -> dict[str,
         busy = squares > 0
         if busy.any():
             indices = shares[:, busy].sum(axis=0) ** 2 / (len(groups) * squares[busy])
-            found[f"{window:g}"] = float(indices.mean())
-    return found
+            windows[f"{window:g}"] = float(indices.mean())
+    return windows

@@ -47,25 +47,25 @@ def per_run(scenarios: Sequence[Scenario], jobs: int) -> int | None:
     most = int(left * FOR_RUNS / at_once)
     mistakes: dict[str, None] = {}
     for scenario in scenarios:
-        found = dict(scenario.estimate())
-        if found["least_bytes"] > most:
-            mistakes[_refusal(scenario, found, most, at_once)] = None
+        needed = dict(scenario.estimate())
+        if needed["least_bytes"] > most:
+            mistakes[_refusal(scenario, needed, most, at_once)] = None
     if mistakes:
         raise ScenarioError(*mistakes)
     return most
 
 
-def _refusal(scenario: Scenario, found: dict[str, float], most: int, at_once: int) -> str:
+def _refusal(scenario: Scenario, needed: dict[str, float], most: int, at_once: int) -> str:
     parts = [
-        f"{found['flows']:,.0f} flows",
-        f"{found['transfers']:,.0f} transfers",
-        f"{found['rows']:,.0f} rows of series",
+        f"{needed['flows']:,.0f} flows",
+        f"{needed['transfers']:,.0f} transfers",
+        f"{needed['rows']:,.0f} rows of series",
     ]
-    if found["waiting"]:
-        parts.append(f"{found['waiting']:.2g} queued packets of constant-rate flows")
+    if needed["waiting"]:
+        parts.append(f"{needed['waiting']:.2g} queued packets of constant-rate flows")
     shared = f" for each of {at_once} concurrent runs (see --jobs)" if at_once > 1 else ""
     return (
-        f"{scenario.title}: a run needs about {_gigabytes(found['least_bytes'])} of memory "
+        f"{scenario.title}: a run needs about {_gigabytes(needed['least_bytes'])} of memory "
         f"({', '.join(parts)}), and {_gigabytes(most)} are available{shared}; use fewer flows, a "
         "lower rate, larger packets or a shorter run"
     )
@@ -83,9 +83,9 @@ def _machine() -> Iterator[int]:
 
 def _group() -> Iterator[int]:
     for most, current in CGROUPS:
-        found = [line for file in (most, current) for line in _lines(file)]
-        if len(found) == 2 and all(line.strip().isdigit() for line in found):
-            yield max(0, int(found[0]) - int(found[1]))
+        lines = [line for file in (most, current) for line in _lines(file)]
+        if len(lines) == 2 and all(line.strip().isdigit() for line in lines):
+            yield max(0, int(lines[0]) - int(lines[1]))
 
 
 def _process() -> Iterator[int]:

@@ -20,7 +20,7 @@ def printable(text: str) -> str:
 
 def printable_json(text: str) -> str:
     """Escape control sequences in JSON text; it stays the same JSON."""
-    return LEFT_BY_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return LEFT_BY_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _is_shown(character: str) -> bool:

@@ -222,8 +222,8 @@ def for_each(
 
 def _jobs(jobs: int | None, engine: Engine) -> int:
     # Runs in real time take processors from each other, so only the caller may ask for several.
-    found = None if jobs is None else whole(jobs)
-    return found or (1 if engine == "lab" else cores())
+    number = None if jobs is None else whole(jobs)
+    return number or (1 if engine == "lab" else cores())
 
 
 def cores() -> int:
@@ -277,7 +277,7 @@ class RunPool:
         self._plan = plan
         self._engine = engine
         self._memory = None if engine == "lab" else per_run(plan, jobs)
-        self._traced = [None if trace is None else flow_index(one, trace) for one in plan]
+        self._traced = [None if trace is None else flow_index(scenario, trace) for scenario in plan]
         self._lock = threading.Lock()
         self._runs: dict[int, _core.Run | lab.Run] = {}
         self._done_s: dict[int, float] = {}

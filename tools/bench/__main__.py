@@ -96,14 +96,14 @@ def instructions() -> None:
     click.echo(_or_fail(record), nl=False)
 
 
-def _print(found: Iterable[Row], file: Path) -> bool:
+def _print(printed: Iterable[Row], file: Path) -> bool:
     """Print every row at once, and write all rows at the end; return whether there are any."""
     begun = time.monotonic()
     rows: list[Row] = []
     click.echo(sheet.head())
 
     def follow() -> None:
-        for row in found:
+        for row in printed:
             if rows and (row.part, row.load) != (rows[-1].part, rows[-1].load):
                 click.echo()
             rows.append(row)

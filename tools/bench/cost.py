@@ -38,13 +38,13 @@ def with_rust() -> dict[str, str]:
 
 
 @cache
-def built(room: str, example: str) -> Path:
+def built(crate: str, example: str) -> Path:
     """Build an example of a crate of the engine, and give its path.
 
     Raises:
         RuntimeError: It could not be built; with what the compiler said.
     """
-    command = ["cargo", "build", "--release", "--locked", "-p", f"fairhaul-{room}"]
+    command = ["cargo", "build", "--release", "--locked", "-p", f"fairhaul-{crate}"]
     done = subprocess.run(
         [*command, "--example", example],
         cwd=ROOT,
@@ -123,26 +123,37 @@ def of_run(arguments: tuple[str, ...]) -> tuple[int, int]:
     return executed, int(printed.split()[0])
 
 
-def share_of_file(room: str, example: str, arguments: tuple[str, ...], file: str) -> float:
-    """Give the share of a run's instructions that stand on lines of source files named `file`.
+def share_of_module(crate: str, example: str, arguments: tuple[str, ...], module: str) -> float:
+    """Give the share of a run's instructions on source lines of one module and its submodules.
 
-    What the compiler put into its callers counts, too.
+    What the compiler inlined into the module's callers counts, too.
+
+    Args:
+        crate: The crate of the example.
+        example: The program that runs.
+        arguments: Its arguments.
+        module: The path of the module without `.rs`, such as `experiment/src/ledger`.
 
     Raises:
         RuntimeError: There is no valgrind, or the example cannot be built or run.
     """
     with tempfile.TemporaryDirectory() as folder:
         profile = Path(folder) / "profile"
-        _watched(room, example, arguments, profile)
+        _under_valgrind(crate, example, arguments, profile)
         counted = per_file(profile.read_text(encoding="utf-8"))
-    inside = sum(count for path, count in counted.items() if Path(path).name == file)
+    inside = sum(count for path, count in counted.items() if in_module(path, module))
     return inside / sum(counted.values())
+
+
+def in_module(path: str, module: str) -> bool:
+    """Whether a source file is that of a module, or of one of its submodules."""
+    return f"/{path}".endswith(f"/{module}.rs") or f"/{module}/" in f"/{path}"
 
 
 def per_file(profile: str) -> dict[str, int]:
     """Add up the instructions of a profile by source file, those of calls where they are made."""
     names: dict[str, str] = {}
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     file, of_call = "", False
     for line in profile.splitlines():
         kind, equals, rest = line.partition("=")
@@ -156,23 +167,23 @@ def per_file(profile: str) -> dict[str, int]:
         elif line[:1] in "0123456789+-*" and line:
             # The line behind a call tells what was called took, which is counted there.
             if not of_call:
-                found[file] = found.get(file, 0) + int(line.split()[1])
+                counts[file] = counts.get(file, 0) + int(line.split()[1])
             of_call = False
-    return found
+    return counts
 
 
 @cache
-def _executed(room: str, example: str, arguments: tuple[str, ...]) -> tuple[int, str]:
+def _executed(crate: str, example: str, arguments: tuple[str, ...]) -> tuple[int, str]:
     """Give how many instructions an example took, and what it printed."""
-    done = _watched(room, example, arguments, Path(os.devnull))
-    found = re.search(r"Collected : (\d+)", done.stderr)
-    if found is None:
+    done = _under_valgrind(crate, example, arguments, Path(os.devnull))
+    match = re.search(r"Collected : (\d+)", done.stderr)
+    if match is None:
         raise RuntimeError(f"valgrind did not say what `{example}` took:\n{done.stderr}")
-    return int(found[1]), done.stdout
+    return int(match[1]), done.stdout
 
 
-def _watched(
-    room: str, example: str, arguments: tuple[str, ...], profile: Path
+def _under_valgrind(
+    crate: str, example: str, arguments: tuple[str, ...], profile: Path
 ) -> subprocess.CompletedProcess[str]:
     """Run an example while its instructions are counted."""
     tool = valgrind()
@@ -180,7 +191,7 @@ def _watched(
         raise RuntimeError(MISSING)
     command = [tool, "--tool=callgrind", f"--callgrind-out-file={profile}"]
     done = subprocess.run(
-        [*command, str(built(room, example)), *arguments],
+        [*command, str(built(crate, example)), *arguments],
         capture_output=True,
         text=True,
         check=False,

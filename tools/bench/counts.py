@@ -46,10 +46,10 @@ def rustc() -> str:
     return done.stdout.split()[1]
 
 
-def on_record() -> tuple[str, Mapping[str, float]]:
+def recorded_counts() -> tuple[str, Mapping[str, float]]:
     """Read the compiler's version and the instructions of a packet of each workload."""
-    found = tomllib.loads(FILE.read_text(encoding="utf-8"))
-    return found["rustc"], found["instructions"]
+    recorded = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    return recorded["rustc"], recorded["instructions"]
 
 
 def record() -> str:
@@ -80,7 +80,7 @@ def record() -> str:
 
 def judge(name: str, now: float) -> str | None:
     """Compare `now` instructions per packet with the record of `name`; describe a mismatch."""
-    compiler, recorded = on_record()
+    compiler, recorded = recorded_counts()
     before = recorded[name]
     change = now / before - 1
     if -MOST_BELOW <= change <= MOST_ABOVE:
@@ -90,8 +90,12 @@ def judge(name: str, now: float) -> str | None:
         if change > 0
         else f"more than {MOST_BELOW:.0%} below the record, which would hide a slowdown:"
     )
-    here = rustc()
-    because = "" if here == compiler else f" (recorded with rustc {compiler}, built with {here})"
+    installed = rustc()
+    because = (
+        ""
+        if installed == compiler
+        else f" (recorded with rustc {compiler}, built with {installed})"
+    )
     return (
         f"{name}: a packet takes {now:.1f} instructions, {before:.1f} on record ({change:+.1%})"
         f"{because}: {what} record them with `{COMMAND}`"

@@ -24,21 +24,21 @@ def measure() -> Iterator[Row]:
     """
     # Without fairhaul-host the example cannot be built either: `ask` refuses, and says why.
     program = cost.built("host", "cost") if host.PROGRAM.is_file() else host.PROGRAM
-    found = host.ask({}, program=program)
-    for one in found["acknowledgements"]:
-        yield from _acknowledgement(one)
-    yield from _path(found["path"])
+    costs = host.ask({}, program=program)
+    for figures in costs["acknowledgements"]:
+        yield from _acknowledgement(figures)
+    yield from _path(costs["path"])
 
 
-def _acknowledgement(one: Mapping[str, Any]) -> Iterator[Row]:
-    load = f"{'twin' if one['twin'] else 'kernel'} {one['name']}"
-    over = one["over_cubic"]
-    yield _row(load, "an acknowledgement", one["ns"]["median"], "ns")
+def _acknowledgement(cost: Mapping[str, Any]) -> Iterator[Row]:
+    load = f"{'twin' if cost['twin'] else 'kernel'} {cost['name']}"
+    over = cost["over_cubic"]
+    yield _row(load, "an acknowledgement", cost["ns"]["median"], "ns")
     yield _row(load, "over cubic, median of rounds", over["median"], "x")
     yield _row(load, "over cubic, least", over["least"], "x")
     yield _row(load, "over cubic, most", over["most"], "x")
-    if one["programs_ns"] is not None:
-        yield _row(load, "of it, its programs", one["programs_ns"]["median"], "ns")
+    if cost["programs_ns"] is not None:
+        yield _row(load, "of it, its programs", cost["programs_ns"]["median"], "ns")
 
 
 def _path(path: Mapping[str, Any]) -> Iterator[Row]:
@@ -46,9 +46,9 @@ def _path(path: Mapping[str, Any]) -> Iterator[Row]:
     yield _row(PATH, "cubic, goodput, median of turns", cubic["median"] / 1e6, "Mbit/s")
     yield _row(PATH, "cubic, least", cubic["least"] / 1e6, "Mbit/s")
     yield _row(PATH, "cubic, most", cubic["most"] / 1e6, "Mbit/s")
-    for one in path["twins"]:
-        yield _row(PATH, f"{one['name']}, goodput", one["goodput_bps"] / 1e6, "Mbit/s")
-        yield _row(PATH, f"{one['name']} over cubic", one["over_cubic"], "x")
+    for port in path["twins"]:
+        yield _row(PATH, f"{port['name']}, goodput", port["goodput_bps"] / 1e6, "Mbit/s")
+        yield _row(PATH, f"{port['name']} over cubic", port["over_cubic"], "x")
     yield _row(PATH, "one packet in a hundred late by", 1e6 * path["lag_p99_s"], "us")
 
 

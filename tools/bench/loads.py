@@ -36,8 +36,8 @@ class Load:
 
         file = FOLDER / f"{self.file}.toml"
         [scenario] = read_as_typed(file, list(self.settings.items()))
-        found: dict[str, Any] = json.loads(scenario.describe())
-        return found
+        described: dict[str, Any] = json.loads(scenario.describe())
+        return described
 
 
 @dataclass(frozen=True, kw_only=True)

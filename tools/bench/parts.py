@@ -18,9 +18,9 @@ from tools.bench.timing import CALENDAR, ENGINE, RINGS, best, once
 
 def workloads() -> Iterator[Row]:
     """Run W1 to W4 and both floors in turns, five times; the best counts."""
-    found = best([ENGINE, CALENDAR, RINGS], loads.WORKLOADS, runs=5)
+    uses = best([ENGINE, CALENDAR, RINGS], loads.WORKLOADS, runs=5)
     for load in loads.WORKLOADS:
-        engine, calendar, rings = (found[p, load.name] for p in (ENGINE, CALENDAR, RINGS))
+        engine, calendar, rings = (uses[p, load.name] for p in (ENGINE, CALENDAR, RINGS))
         aim = loads.AIMS[load.name]
 
         def row(
@@ -66,10 +66,10 @@ def _series(
     part: str, series: Mapping[str, Sequence[Load]], targets: Mapping[str, float]
 ) -> Iterator[Row]:
     for name, row_of_loads in series.items():
-        found = best([ENGINE], row_of_loads, runs=2)
+        uses = best([ENGINE], row_of_loads, runs=2)
         costs = []
         for load in row_of_loads:
-            use = found[ENGINE, load.name]
+            use = uses[ENGINE, load.name]
             costs.append(use.ns)
             figure = f"a packet, {load.name}"
             yield Row(part=part, load=name, figure=figure, measured=use.ns, unit="ns")
@@ -122,7 +122,7 @@ def behind_queues() -> Iterator[Row]:
 def ledger() -> Iterator[Row]:
     """Count the share of instructions that record a run: its bins, means and gauges."""
     for load in loads.COUNTED:
-        share = cost.share_of_file("sim", "bench", tuple(load.arguments), "ledger.rs")
+        share = cost.share_of_module("sim", "bench", tuple(load.arguments), "experiment/src/ledger")
         yield Row(
             part="ledger",
             load=f"small {load.name}",

@@ -57,10 +57,10 @@ class Peer:
         done = subprocess.run(
             [*self.command, str(file), str(until_s)], capture_output=True, text=True, check=False
         )
-        found = re.search(r"^result (\d+) ([\d.]+)$", done.stdout, re.MULTILINE)
-        if done.returncode != 0 or found is None:
+        match = re.search(r"^result (\d+) ([\d.]+)$", done.stdout, re.MULTILINE)
+        if done.returncode != 0 or match is None:
             raise RuntimeError(f"{self.name} failed on {load.name}:\n{done.stderr}")
-        return int(found[1]) / float(found[2]) / 1e6, until_s
+        return int(match[1]) / float(match[2]) / 1e6, until_s
 
 
 def missing() -> list[str]:

@@ -59,15 +59,15 @@ def best(
     Returns:
         For each program and load the run that took least, with the largest of the peaks.
     """
-    found: dict[tuple[Program, str], Use] = {}
+    uses: dict[tuple[Program, str], Use] = {}
     for _ in range(runs):
         for load in loads:
             for program in programs:
                 use = once(program, load)
-                before = found.get((program, load.name), use)
-                found[program, load.name] = Use(
+                before = uses.get((program, load.name), use)
+                uses[program, load.name] = Use(
                     packets=use.packets,
                     cpu_s=min(use.cpu_s, before.cpu_s),
                     peak_mb=max(use.peak_mb, before.peak_mb),
                 )
-    return found
+    return uses

@@ -91,14 +91,14 @@ def _figures(
         jobs=jobs,
         on_progress=on_progress,
     )
-    found = dict(zip(keys, read, strict=True))
+    results = dict(zip(keys, read, strict=True))
     drawn: dict[str, Spec] = {}
     if "staircases" in only:
         drawn["staircases"] = staircases.draw(names())
     if "counting" in only:
         drawn[counting.FIGURE] = counting.draw(quick)
     for part, module in parts.items():
-        own = {key[1:]: one for key, one in found.items() if key[0] == part}
+        own = {key[1:]: result for key, result in results.items() if key[0] == part}
         drawn |= module.draw(known[part], own)
     return drawn
 
@@ -110,7 +110,7 @@ def scenario(file: str, settings: Sequence[Mapping[str, object]]) -> Scenario:
     """
     from fairhaul.scenario import read_one
 
-    merged = {name: value for one in settings for name, value in one.items()}
+    merged = {name: value for keys in settings for name, value in keys.items()}
     chosen = [str(value) for name, value in merged.items() if name.endswith(".controller")]
     for queue in filter(None, map(needed_queue, chosen)):
         merged.setdefault("bottleneck.queue.kind", queue)

@@ -87,9 +87,9 @@ def _accuracy(
 
 
 def _estimated(name: str, flows: int, seeds: Sequence[int], exponent: float) -> Row:
-    found = estimate([n / flows for n in count_flows(name, zipf(flows, exponent), seeds=seeds)])
-    low, high = (None if end is None else tidy(end) for end in (found.low, found.high))
-    return {"x": flows, "mean": tidy(found.mean), "low": low, "high": high}
+    estimated = estimate([n / flows for n in count_flows(name, zipf(flows, exponent), seeds=seeds)])
+    low, high = (None if end is None else tidy(end) for end in (estimated.low, estimated.high))
+    return {"x": flows, "mean": tidy(estimated.mean), "low": low, "high": high}
 
 
 def _cost(name: str, flows: Sequence[int]) -> list[dict[str, float]]:

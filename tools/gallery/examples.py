@@ -46,7 +46,7 @@ class Group:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class ExampleRun:
     """What is drawn of a run: the values of its sweep, its groups, its first flow's window."""
 
     variant: str
@@ -72,7 +72,7 @@ def plan(names: Sequence[str], quick: bool) -> dict[Key, Scenario]:
     }
 
 
-def read(record: Record) -> Found:
+def read(record: Record) -> ExampleRun:
     """Keep what is drawn."""
     scenario = record.meta["scenario"]
     flows = measure(record)["flows"]
@@ -91,8 +91,8 @@ def read(record: Record) -> Found:
         )
         for each in members.values()
     ]
-    return Found(
-        variant=", ".join(_said(*pair) for pair in record.meta["variant"].items()),
+    return ExampleRun(
+        variant=", ".join(_setting(*pair) for pair in record.meta["variant"].items()),
         end_s=scenario["duration_s"],
         groups=groups,
         window=_rows(window.middle_s, window.mean[0]),
@@ -103,7 +103,7 @@ def _rows(times_s: Any, values: Any) -> list[Row]:
     return [{"x": tidy(t), "mean": tidy(v)} for t, v in zip(times_s, values, strict=True)]
 
 
-def _said(key: str, value: object) -> str:
+def _setting(key: str, value: object) -> str:
     """Write a value of a sweep: a word alone, a number with the name of its key."""
     name = key.rpartition(".")[2]
     if isinstance(value, bool):
@@ -113,14 +113,14 @@ def _said(key: str, value: object) -> str:
     return f"{name} {value}"
 
 
-def draw(names: Sequence[str], found: Mapping[Key, Found]) -> dict[str, Spec]:
+def draw(names: Sequence[str], runs: Mapping[Key, ExampleRun]) -> dict[str, Spec]:
     """Draw a figure for each example."""
     return {
-        PREFIX + name: _one([run for key, run in found.items() if key[0] == name]) for name in names
+        PREFIX + name: _one([run for key, run in runs.items() if key[0] == name]) for name in names
     }
 
 
-def _one(runs: Sequence[Found]) -> Spec:
+def _one(runs: Sequence[ExampleRun]) -> Spec:
     if len(runs) == 1:
         return _over_time(runs[0])
     if len(runs[0].groups) == 1:
@@ -137,13 +137,13 @@ def _looks(groups: Sequence[Group]) -> dict[str, Look]:
     return looks
 
 
-def _over_time(run: Found) -> Spec:
+def _over_time(run: ExampleRun) -> Spec:
     looks = _looks(run.groups)
     curves = [Curve(look=looks[group.name], points=group.series) for group in run.groups]
     return _lines(curves, run.end_s, GOODPUT)
 
 
-def _windows(runs: Sequence[Found]) -> Spec:
+def _windows(runs: Sequence[ExampleRun]) -> Spec:
     curves = [
         Curve(look=Look(label=run.variant, colour=colour(i), dash=dash(i)), points=run.window)
         for i, run in enumerate(runs)
@@ -166,7 +166,7 @@ def _lines(curves: Sequence[Curve], end_s: float, title: str) -> Spec:
     return layers([*drawn, *charts.labels(list(looks.values()), at, HEIGHT)], WIDTH, HEIGHT)
 
 
-def _bars(runs: Sequence[Found]) -> Spec:
+def _bars(runs: Sequence[ExampleRun]) -> Spec:
     """Draw what each group got, one behind the other, in a bar for each run."""
     rows: list[Row] = []
     for run in runs:

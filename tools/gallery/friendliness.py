@@ -46,11 +46,11 @@ def plan(names: Sequence[str], quick: bool) -> dict[Key, Scenario]:
 
 def read(record: Record) -> float:
     """Give the share of the flow in what both have, per cent."""
-    one, reno = (flow["goodput_bps"] for flow in measure(record)["flows"])
-    return tidy(100 * one / (one + reno))
+    goodput, reno = (flow["goodput_bps"] for flow in measure(record)["flows"])
+    return tidy(100 * goodput / (goodput + reno))
 
 
-def draw(names: Sequence[str], found: Mapping[Key, float]) -> dict[str, Spec]:
+def draw(names: Sequence[str], shares: Mapping[Key, float]) -> dict[str, Spec]:
     """Draw the share over the round trip, a line for each buffer."""
     looks = [
         Look(label=f"buffer of {buffer.replace('bdp', 'BDP')}", colour=colour(i))
@@ -74,7 +74,7 @@ def draw(names: Sequence[str], found: Mapping[Key, float]) -> dict[str, Spec]:
                 *(
                     Curve(
                         look=look,
-                        points=[{"x": m, "mean": found[name, buffer, str(m)]} for m in ROUNDS_MS],
+                        points=[{"x": m, "mean": shares[name, buffer, str(m)]} for m in ROUNDS_MS],
                     )
                     for look, buffer in zip(looks, BUFFERS, strict=True)
                 ),

@@ -48,7 +48,7 @@ LEAST_MS = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class QueueRun:
     """What is drawn of a run: its lanes, what each kind of flow got, and its figures."""
 
     span: Span
@@ -69,7 +69,7 @@ def plan(names: Sequence[str], quick: bool) -> dict[Key, Scenario]:
     }
 
 
-def read(record: Record) -> Found:
+def read(record: Record) -> QueueRun:
     """Keep what is drawn."""
     scenario = record.meta["scenario"]
     rate_bps = scenario["links"][0]["rate_bps"]
@@ -85,7 +85,7 @@ def read(record: Record) -> Found:
     )
     dropped = rate(rows, "dropped", BINS)
     drops = gauges.lane("drops", dropped, 0, span, unit="packets/s", number=1)
-    return Found(
+    return QueueRun(
         span=span,
         lanes=[queue, *gauges.lanes(record, [LINK], span, BINS), drops],
         shares=_shares(record),
@@ -98,75 +98,77 @@ def _shares(record: Record) -> list[dict[str, float]]:
     """Give what each kind of flow gets over time, Mbit/s, one upon the other."""
     scenario = record.meta["scenario"]
     flows = scenario["flows"]
-    found = rate(whole_run(record.flow_series, len(flows), scenario), "goodput_bytes", SHARE_BINS)
+    bins = rate(whole_run(record.flow_series, len(flows), scenario), "goodput_bytes", SHARE_BINS)
     kinds = [flow["name"].partition("[")[0] for flow in flows]
-    each = [found.mean[[kind == who for kind in kinds]].sum(axis=0) * 8e-6 for who in WHO]
-    heaps = np.cumsum([np.zeros(len(found.middle_s)), *each], axis=0)
+    each = [bins.mean[[kind == who for kind in kinds]].sum(axis=0) * 8e-6 for who in WHO]
+    heaps = np.cumsum([np.zeros(len(bins.middle_s)), *each], axis=0)
     return [
         {"t": tidy(t), **{f"v{k}": tidy(heap[b]) for k, heap in enumerate(heaps)}}
-        for b, t in enumerate(found.middle_s)
+        for b, t in enumerate(bins.middle_s)
     ]
 
 
 def _figures(record: Record) -> dict[str, Row]:
     """Give the figures by which queues are compared, and of the delay what lies around it."""
     scenario = record.meta["scenario"]
-    found: Any = measure(record)
+    figures: Any = measure(record)
     rows = series(record.flow_series, len(scenario["flows"]), scenario)
     shared = [i for i, flow in enumerate(scenario["flows"]) if flow["role"] == "measured"]
     propagation = np.array([[scenario["flows"][i]["rtt_s"]] for i in shared])
     waits_ms = 1e3 * (rows.columns["rtt_s"][shared] - propagation)
-    flows = dict(zip([f["name"] for f in found["flows"]], scenario["flows"], strict=True))
+    flows = dict(zip([f["name"] for f in figures["flows"]], scenario["flows"], strict=True))
     sent_s = scenario["duration_s"] - flows[STREAM]["start"]["at_s"]
-    stream = next(flow for flow in found["flows"] if flow["name"] == STREAM)
+    stream = next(flow for flow in figures["flows"] if flow["name"] == STREAM)
     got = stream["goodput_bps"] * (scenario["duration_s"] - scenario["warmup_s"]) / sent_s
     low, middle, high = (tidy(float(np.nanpercentile(waits_ms, p))) for p in (5, 50, 95))
     alone = {"low": None, "high": None}
     return {
         "delay": {"mean": middle, "low": low, "high": high},
-        "busy": {"mean": tidy(100 * found["links"][0]["utilization"]), **alone},
-        "jain": {"mean": tidy(found["fairness"]["jain"]), **alone},
+        "busy": {"mean": tidy(100 * figures["links"][0]["utilization"]), **alone},
+        "jain": {"mean": tidy(figures["fairness"]["jain"]), **alone},
         "stream": {"mean": tidy(got * 1e-6), **alone},
     }
 
 
-def draw(names: Sequence[str], found: Mapping[Key, Found]) -> dict[str, Spec]:
+def draw(names: Sequence[str], runs: Mapping[Key, QueueRun]) -> dict[str, Spec]:
     """Draw a figure for each queue, and one of all."""
-    each = {f"queue-{name}": _one(found[name,]) for name in names}
-    return {**each, "queues": _all({name: found[name,].figures for name in names})}
+    each = {f"queue-{name}": _one(runs[name,]) for name in names}
+    return {**each, "queues": _all({name: runs[name,].figures for name in names})}
 
 
-def _one(found: Found) -> Spec:
-    return charts.lanes(found.lanes, found.span, below=[_heap(found)])
+def _one(run: QueueRun) -> Spec:
+    return charts.lanes(run.lanes, run.span, below=[_heap(run)])
 
 
-def _heap(found: Found) -> Spec:
+def _heap(run: QueueRun) -> Spec:
     """Draw the shares as stacked areas."""
     axis = {"tickCount": 4, "title": "Mbit/s"}
-    scale = {"domain": [0, found.rate_mbps], "nice": False}
+    scale = {"domain": [0, run.rate_mbps], "nice": False}
     looks = [Look(label=who, colour=colour(k)) for k, who in enumerate(WHO)]
     parts = [charts.head("goodput", charts.INK, bold=True)]
     for k, look in enumerate(looks):
         y = column(f"v{k}:Q", axis=axis, scale=scale)
-        place = {"x": found.span.axis(), "y": y, "y2": {"field": f"v{k + 1}"}}
+        place = {"x": run.span.axis(), "y": y, "y2": {"field": f"v{k + 1}"}}
         area: Spec = {"color": look.colour, "fillOpacity": 0.7, "line": False, "clip": True}
         parts.append(mark("area", place, **area))
-    last = found.shares[-1]
+    last = run.shares[-1]
     middles = [(float(last[f"v{k}"]) + float(last[f"v{k + 1}"])) / 2 for k in range(len(WHO))]
-    parts += charts.labels(looks, [HEIGHT * (1 - y / found.rate_mbps) for y in middles], HEIGHT)
-    return layers(parts, charts.WIDTH, HEIGHT, found.shares)
+    parts += charts.labels(looks, [HEIGHT * (1 - y / run.rate_mbps) for y in middles], HEIGHT)
+    return layers(parts, charts.WIDTH, HEIGHT, run.shares)
 
 
-def _all(found: Mapping[str, Mapping[str, Row]]) -> Spec:
+def _all(queues: Mapping[str, Mapping[str, Row]]) -> Spec:
     """Draw the figures of all queues below each other."""
 
     def panel(key: str, scale: Scale) -> Panel:
-        return Panel(scale=scale, rows=[{"row": name, **one[key]} for name, one in found.items()])
+        return Panel(
+            scale=scale, rows=[{"row": name, **figures[key]} for name, figures in queues.items()]
+        )
 
-    high = [float(one["delay"]["high"]) for one in found.values()]
-    low = [max(float(one["delay"]["low"]), LEAST_MS) for one in found.values()]
-    busy = [float(one["busy"]["mean"]) for one in found.values()]
-    jain = [float(one["jain"]["mean"]) for one in found.values()]
+    high = [float(row["delay"]["high"]) for row in queues.values()]
+    low = [max(float(row["delay"]["low"]), LEAST_MS) for row in queues.values()]
+    busy = [float(row["busy"]["mean"]) for row in queues.values()]
+    jain = [float(row["jain"]["mean"]) for row in queues.values()]
     each = [
         panel("delay", charts.powers("Delay of near and far (ms)", [*low, *high])),
         panel("busy", Scale(title="Link busy (%)", low=_floor(min(busy), 5), high=100)),
@@ -175,7 +177,7 @@ def _all(found: Mapping[str, Mapping[str, Row]]) -> Spec:
         ),
         panel("stream", Scale(title="Datagrams get (Mbit/s)", low=0, high=20)),
     ]
-    return charts.panels(list(found), each)
+    return charts.panels(list(queues), each)
 
 
 def _floor(value: float, step: float) -> float:

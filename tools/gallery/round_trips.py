@@ -47,7 +47,7 @@ def read(record: Record) -> float:
     return tidy(min(max(near / far if far else MOST, LEAST), MOST))
 
 
-def draw(names: Sequence[str], found: Mapping[Key, float]) -> dict[str, Spec]:
+def draw(names: Sequence[str], ratios: Mapping[Key, float]) -> dict[str, Spec]:
     """Draw the ratio of throughputs over that of the round trips."""
     inverse = [{"x": ratio, "mean": ratio} for ratio in RATIOS]
     x = Scale(title="RTT ratio", low=1, high=RATIOS[-1], ticks=RATIOS, form="d")
@@ -59,7 +59,7 @@ def draw(names: Sequence[str], found: Mapping[Key, float]) -> dict[str, Spec]:
                 Curve(look=INVERSE, points=inverse),
                 Curve(
                     look=LINE,
-                    points=[{"x": ratio, "mean": found[name, str(ratio)]} for ratio in RATIOS],
+                    points=[{"x": ratio, "mean": ratios[name, str(ratio)]} for ratio in RATIOS],
                 ),
             ],
             x=x,

@@ -40,14 +40,14 @@ def read(record: Record) -> Lines:
     return windows(record, ("F", "reno"))
 
 
-def draw(names: Sequence[str], found: Mapping[Key, Lines]) -> dict[str, Spec]:
+def draw(names: Sequence[str], lines: Mapping[Key, Lines]) -> dict[str, Spec]:
     """Draw a figure for each controller."""
-    return {name: _one(name, found) for name in names}
+    return {name: _one(name, lines) for name in names}
 
 
-def _one(name: str, found: Mapping[Key, Lines]) -> Spec:
-    span, alone = found[name, ALONE]
-    beside = found[name, BESIDE][1]
+def _one(name: str, lines: Mapping[Key, Lines]) -> Spec:
+    span, alone = lines[name, ALONE]
+    beside = lines[name, BESIDE][1]
     other = "reno" if name != "reno" else "another"
     looks = [Look(label=name, colour=colour(0)), Look(label=other, colour=colour(1))]
     lanes = {ALONE: [{"t": row["t"], "v0": row["v0"]} for row in alone], BESIDE: beside}

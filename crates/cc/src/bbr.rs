@@ -1,4 +1,4 @@
-//! BBR, version 1 [BBR]: sends at the rate that the path delivers, with a path's worth in flight.
+//! BBR, version 1 [BBR]: paces at the measured delivery rate, with about one bandwidth-delay product in flight.
 //!
 //! Two numbers model the path: the largest rate of delivery in the last ten rounds and the smallest
 //! round-trip time in the last ten seconds. The sender paces at the rate, a quarter faster in one
@@ -7,8 +7,8 @@
 
 use fairhaul_units::{Parameter, Span, Time, parameters};
 
-use crate::pipe::{DeliveryRounds, Plateau, Spacing, after_idle, draw, flight_before};
-use crate::windowed::WindowedMax;
+use crate::bbr_shared::{DeliveryRounds, Plateau, Spacing, after_idle, draw, flight_before};
+use crate::windowed_max::WindowedMax;
 use crate::{AckEvent, Cause, Congestion, Controller, Pacing, RateSample, Window};
 
 /// The pacing gains of a cycle, a smallest round trip each.

@@ -1,4 +1,4 @@
-//! BBR, version 3 [BBRV3]: BBR that also learns from loss how much the path holds.
+//! BBR, version 3 [BBRV3]: BBR that also bounds its packets in flight by the losses that it sees.
 //!
 //! As version 1 it paces at the rate that the path delivers. It probes for more only every two or
 //! three seconds, or as often as standard TCP would lose; between probes it leaves room for others.
@@ -7,14 +7,14 @@
 
 mod bounds;
 mod cycle;
+mod min_rtt;
 mod parameters;
-mod round_trip;
 
 use fairhaul_units::{Parameter, Span, Time};
 use parameters::Bbr3Parameters;
 
-use crate::pipe::{DeliveryRounds, Plateau, Spacing, flight_before};
-use crate::windowed::WindowedMax;
+use crate::bbr_shared::{DeliveryRounds, Plateau, Spacing, flight_before};
+use crate::windowed_max::WindowedMax;
 use crate::{AckEvent, Cause, Congestion, Controller, Pacing, RateSample, Window};
 
 /// So many packets keep acknowledgements coming.
@@ -459,15 +459,15 @@ mod tests {
         let window = Window { cwnd: 64.0, ssthresh: 64.0 };
         model.most = 20.0;
         model.steepen(&window);
-        let mut found = Vec::new();
+        let mut increases = Vec::new();
         for _ in 0..4 {
             for packet in 0..64 {
                 model.rounds.started = packet == 63;
                 model.raise(&window, &event(64.0, 0.0));
             }
-            found.push(model.most - 20.0);
+            increases.push(model.most - 20.0);
         }
-        assert_eq!(found, [1.0, 3.0, 7.0, 15.0]);
+        assert_eq!(increases, [1.0, 3.0, 7.0, 15.0]);
     }
 
     /// Two to three seconds, or as many rounds as the path holds packets, 63 at most.

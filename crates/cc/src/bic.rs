@@ -1,4 +1,4 @@
-//! BIC [BIC]: the window at which the last loss came is searched for as in a dictionary.
+//! BIC [BIC]: after a loss, a binary search for the window at which the loss happened.
 //!
 //! Far below that maximum a round adds Smax packets. Nearer it goes half of the way, so that the
 //! window lingers where it fits. Beyond it the search begins anew, by 1, 2, 4, ... packets a round
@@ -153,6 +153,8 @@ fn linux_count(w: f64, max: f64, packets: Ratio) -> f64 {
 }
 
 impl Controller for Bic {
+    const LINUX: Option<(&'static str, f64)> = Some(("variant", BicVariant::Linux.value()));
+
     fn on_delivery(&mut self, _: &mut Window, ack: &AckEvent) {
         if let BicRule::Linux { packets } = &mut self.rule
             && !ack.recovering

@@ -1,4 +1,4 @@
-//! The controllers by name. Adding one is one line at the end of this file.
+//! The catalogue of controllers: the name, description and parameters of each. A new one is one line at the end.
 
 use fairhaul_units::{Bytes, Parameter, Settings, Span, Time};
 
@@ -17,6 +17,8 @@ pub struct ControllerEntry {
     pub parameters: &'static [Parameter],
     /// What its packets carry beside the headers of all.
     pub header: Bytes,
+    /// The parameter, and its value, with which it is the controller of Linux, if it has such a parameter.
+    pub linux: Option<(&'static str, f64)>,
     build: fn(&Settings) -> Builtin,
 }
 
@@ -56,6 +58,7 @@ macro_rules! catalogue {
                 source: crate::$kind::SOURCE,
                 parameters: crate::$kind::PARAMETERS,
                 header: <crate::$kind as Controller>::HEADER,
+                linux: <crate::$kind as Controller>::LINUX,
                 build: |settings| Builtin::$kind(crate::$kind::new(settings.into())),
             }),+];
             ENTRIES
@@ -129,4 +132,25 @@ catalogue! {
     Bbr = "bbr",
     Bbr3 = "bbr3",
     Xcp = "xcp",
+}
+
+#[cfg(test)]
+mod tests {
+    use fairhaul_units::Kind;
+
+    use super::*;
+
+    #[test]
+    fn a_controller_says_which_of_its_words_is_linux() {
+        for entry in entries() {
+            let words = entry.parameters.iter().filter_map(|parameter| match parameter.kind {
+                Kind::Word(words) => {
+                    let index = words.iter().position(|word| *word == "linux")?;
+                    Some((parameter.name, index as f64))
+                }
+                Kind::Number { .. } | Kind::Whole { .. } | Kind::Switch => None,
+            });
+            assert!(words.eq(entry.linux), "{}", entry.name);
+        }
+    }
 }

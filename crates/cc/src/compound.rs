@@ -1,4 +1,4 @@
-//! Compound TCP [CTCP]: standard TCP's window, and beside it one that only an empty queue lets grow.
+//! Compound TCP [CTCP]: the window of standard TCP plus a delay-based window that grows while the queue is empty.
 //!
 //! What may be in flight is the sum. The second window grows by alpha w^k in a round while fewer
 //! than gamma packets wait in queues, and gives way as they do, so that what is left beside others

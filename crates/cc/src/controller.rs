@@ -1,4 +1,4 @@
-//! What a controller is told, and what it may move.
+//! The interface of congestion controllers: the trait, its events, the window and the pacing.
 
 use fairhaul_units::{Bytes, Span, Time};
 
@@ -156,6 +156,9 @@ pub trait Controller {
     /// What its packets, data and acknowledgements, carry beside the headers of all.
     const HEADER: Bytes = Bytes(0);
 
+    /// The parameter, and its value, with which it is the controller of Linux, if it has such a parameter.
+    const LINUX: Option<(&'static str, f64)> = None;
+
     /// Something new was delivered in congestion avoidance, by a flow that used its window.
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent);
 
@@ -215,8 +218,8 @@ pub trait Controller {
         false
     }
 
-    /// What it is doing, for a controller with several manners: a number that its page explains.
-    /// The record tells each change of it.
+    /// What it is doing, for a controller with several modes: a number that its page explains.
+    /// Each change of it is an event of the record.
     fn mode(&self) -> Option<u8> {
         None
     }

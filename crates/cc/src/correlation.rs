@@ -88,14 +88,14 @@ mod tests {
     /// plus +1, -1, -1, +1, ..., r = 0.16 and 0.17 lie on either side.
     #[test]
     fn a_hundred_pairs_need_a_correlation_of_0_16() {
-        let found = |k: f64| {
+        let with_slope = |k: f64| {
             let noise = |x: u32| if matches!(x % 4, 0 | 3) { 1.0 } else { -1.0 };
             of(&(0..102).map(|x| k * f64::from(x) + noise(x)).collect::<Vec<_>>())
         };
         let r = |c: &Correlation| c.xy / (c.xx * c.yy).sqrt();
         for thousandth in 0..20 {
-            let pairs = found(f64::from(thousandth) / 1000.0);
-            assert_eq!(pairs.rises_clearly(), r(&pairs) > 0.1623, "r = {}", r(&pairs));
+            let correlation = with_slope(f64::from(thousandth) / 1000.0);
+            assert_eq!(correlation.rises_clearly(), r(&correlation) > 0.1623, "r = {}", r(&correlation));
         }
     }
 }

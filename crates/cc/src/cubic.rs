@@ -83,6 +83,8 @@ impl Cubic {
 }
 
 impl Controller for Cubic {
+    const LINUX: Option<(&'static str, f64)> = Some(("variant", CubicVariant::Linux.value()));
+
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
         match &mut self.rule {
             CubicRule::Rfc(rfc) => rfc.on_ack(window, ack),

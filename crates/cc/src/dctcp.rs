@@ -1,4 +1,4 @@
-//! Data Center TCP [RFC 8257]: the window gives up as much as was marked.
+//! Data Center TCP [RFC 8257]: reduces the window in proportion to the fraction of marked packets.
 //!
 //! Queues mark early, and acknowledgements say exactly which packets were marked. Once in a window
 //! the marked share moves an average, alpha; where a window holds marks, half of alpha is given up,
@@ -96,11 +96,14 @@ mod tests {
     #[test]
     fn alpha_comes_to_the_share_that_is_marked() {
         let mut flow = dctcp();
-        let found = [0; 2].map(|_| {
+        let windows = [0; 2].map(|_| {
             window_of_ten(&mut flow, 4);
             flow.alpha
         });
-        assert!((found[0] - 0.9625).abs() < 1e-12 && (found[1] - 0.927_343_75).abs() < 1e-12, "{found:?}");
+        assert!(
+            (windows[0] - 0.9625).abs() < 1e-12 && (windows[1] - 0.927_343_75).abs() < 1e-12,
+            "{windows:?}"
+        );
         (2..100).for_each(|_| window_of_ten(&mut flow, 4));
         close(flow.alpha - 0.4, 0.6 * libm::pow(0.9375, 100.0), 1e-6);
     }

@@ -1,4 +1,4 @@
-//! FAST TCP [FAST]: a set number of packets of its own in the queue, reached in a few rounds.
+//! FAST TCP [FAST]: keeps a fixed number of its packets in the queue, and reaches it in a few rounds.
 //!
 //! Where Vegas goes a packet at a time, FAST goes half the way, however far it is. Every flow that
 //! keeps alpha packets in a queue of delay q has the rate alpha / q, whatever its round-trip time.

@@ -251,8 +251,8 @@ impl DelayHistory {
     }
 }
 
-fn lower(one: Option<RoundDelay>, other: RoundDelay) -> RoundDelay {
-    one.filter(|one| one.mean_s <= other.mean_s).unwrap_or(other)
+fn lower(earlier: Option<RoundDelay>, current: RoundDelay) -> RoundDelay {
+    earlier.filter(|earlier| earlier.mean_s <= current.mean_s).unwrap_or(current)
 }
 
 impl Controller for Ghstcp {

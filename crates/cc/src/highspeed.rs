@@ -78,6 +78,8 @@ impl Highspeed {
 }
 
 impl Controller for Highspeed {
+    const LINUX: Option<(&'static str, f64)> = Some(("growth", HighspeedGrowth::Linux.value()));
+
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
         window.cwnd += self.gain(window.cwnd, ack.packets);
     }

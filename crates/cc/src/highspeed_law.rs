@@ -237,10 +237,10 @@ mod tests {
             }
         }
         assert_eq!(rows.len(), TABLE.len());
-        for (found, printed) in rows.iter().zip(&TABLE) {
-            assert_eq!(f64::from(found.0), printed.window);
-            assert_eq!(f64::from(found.1), printed.increase);
-            assert_eq!(format!("{:.2}", found.2), format!("{:.2}", printed.decrease));
+        for (computed, printed) in rows.iter().zip(&TABLE) {
+            assert_eq!(f64::from(computed.0), printed.window);
+            assert_eq!(f64::from(computed.1), printed.increase);
+            assert_eq!(format!("{:.2}", computed.2), format!("{:.2}", printed.decrease));
         }
     }
 

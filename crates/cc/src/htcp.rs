@@ -1,4 +1,4 @@
-//! H-TCP [HTCP]: growth by the time since the last loss, decrease by what the queue held.
+//! H-TCP [HTCP]: growth by the time since the last loss, decrease by the ratio of the round-trip times.
 //!
 //! For a second after a loss it is standard TCP; then what a round adds grows with the square of
 //! the time. What a loss leaves is the share of the round trip that is not queue, so that the queue
@@ -193,8 +193,8 @@ mod tests {
     #[test]
     fn growth_follows_the_time_since_the_loss() {
         let mut htcp = begun(&settings());
-        let found = [0.0, 1.0, 2.0, 3.0, 11.0].map(|s| htcp.increase(Span::from_secs(s)));
-        assert_eq!(found, [1.0, 1.0, 11.25, 22.0, 126.0]);
+        let increases = [0.0, 1.0, 2.0, 3.0, 11.0].map(|s| htcp.increase(Span::from_secs(s)));
+        assert_eq!(increases, [1.0, 1.0, 11.25, 22.0, 126.0]);
         htcp.kept = 0.8;
         assert!((htcp.increase(Span::from_s(3)) - 8.8).abs() < 1e-9);
     }

@@ -1,4 +1,4 @@
-//! TCP-Illinois [ILLINOIS]: losses say when to give up, delay says how much and how fast to come back.
+//! TCP-Illinois [ILLINOIS]: losses decide when the window is reduced, delay decides by how much and how fast it grows.
 //!
 //! An AIMD rule whose two numbers are set once a round by the mean queueing delay: a short queue
 //! means up to ten packets a round and an eighth at a loss, a full one a third of a packet and half.

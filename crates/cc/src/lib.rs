@@ -6,6 +6,7 @@
 
 mod bbr;
 mod bbr3;
+mod bbr_shared;
 mod bic;
 mod catalogue;
 mod compound;
@@ -20,7 +21,6 @@ mod highspeed;
 mod highspeed_law;
 mod htcp;
 mod illinois;
-mod pipe;
 mod reno;
 mod round;
 mod scalable;
@@ -30,7 +30,7 @@ mod synctcp;
 mod test_support;
 mod vegas;
 mod westwood;
-mod windowed;
+mod windowed_max;
 mod xcp;
 
 pub use bbr::Bbr;

@@ -1,4 +1,4 @@
-//! The round trips of a flow, for controllers that decide once in each.
+//! The round trips of a flow, and the samples of each, for controllers that decide once per round trip.
 
 use fairhaul_units::Span;
 

@@ -87,6 +87,8 @@ impl Scalable {
 }
 
 impl Controller for Scalable {
+    const LINUX: Option<(&'static str, f64)> = Some(("variant", ScalableVariant::Linux.value()));
+
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
         window.cwnd += self.per_packet(window.cwnd) * ack.packets;
     }

@@ -1,4 +1,4 @@
-//! The drift of a receiver's clock, taken out of one-way transit times [MOON].
+//! Clock skew: estimates the drift of a receiver's clock and removes it from one-way transit times [MOON].
 //!
 //! What a clock gains is a straight line under the transit times, and a queue only lies above it.
 //! So the line is one that has every sample above it and some on it: an edge of the lower convex
@@ -142,11 +142,11 @@ mod tests {
             let at_s = f64::from(sample) * 0.001_017_3;
             let arrived = (at_s + 0.030 + queue_s(at_s)) * (1.0 + ppm * 1e-6);
             let transit_s = (arrived / stamp_s).floor() * stamp_s - at_s;
-            let found = skew.take(at_s, transit_s - *first.get_or_insert(transit_s));
+            let corrected = skew.take(at_s, transit_s - *first.get_or_insert(transit_s));
             least = f64::min(least, transit_s);
             plain = transit_s - least - queue_s(at_s);
-            assert!(found >= 0.0);
-            let error = (found - queue_s(at_s)).abs();
+            assert!(corrected >= 0.0);
+            let error = (corrected - queue_s(at_s)).abs();
             soon = if at_s >= 20.0 { soon.max(error) } else { soon };
             later = if at_s >= 60.0 { later.max(error) } else { later };
         }
@@ -191,11 +191,11 @@ mod tests {
     #[test]
     fn a_queue_that_fills_is_no_drift() {
         let mut skew = Skew::default();
-        let mut found = 0.0;
+        let mut corrected = 0.0;
         for sample in 0..400 {
             let at_s = f64::from(sample) * 0.01;
-            found = skew.take(at_s, 0.01 * at_s);
+            corrected = skew.take(at_s, 0.01 * at_s);
         }
-        assert!((found - 0.0399).abs() < 1e-9, "{found}");
+        assert!((corrected - 0.0399).abs() < 1e-9, "{corrected}");
     }
 }

@@ -1,4 +1,4 @@
-//! Sync-TCP [SYNC-TCP]: grows and gives up by how long data waits on its way out, before any loss.
+//! Sync-TCP [SYNC-TCP]: grows and reduces the window by the queueing delay of the data's direction, before any loss.
 //!
 //! Every acknowledgement brings the transit time of a data packet. What it exceeds the smallest by
 //! is the queue on the way of the data; acknowledgements that wait on their way back do not count.

@@ -1,4 +1,4 @@
-//! What the tests of several controllers share: events, rounds, and the mean under periodic loss.
+//! Helpers of the tests of several controllers: events, rounds, and the mean window under periodic loss.
 
 use fairhaul_units::{Span, Time};
 

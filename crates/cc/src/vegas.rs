@@ -1,4 +1,4 @@
-//! TCP Vegas [VEGAS]: a few packets of its own in the queue, and no loss to find the rate.
+//! TCP Vegas [VEGAS]: keeps a few of its packets in the queue, and finds its rate without losses.
 //!
 //! Once in a round the window is compared with what the path carried: the difference is what waits
 //! in queues. Fewer than alpha packets: one packet more. More than beta: one less.
@@ -91,16 +91,19 @@ impl Vegas {
                 let base = ack.min_rtt.as_ps() as f64;
                 window.lower_to((window.cwnd.floor() * base / round.least.as_ps() as f64).floor() + 1.0);
             }
-            _ => self.grows = true,
+            VegasVariant::Brakmo | VegasVariant::Linux => self.grows = true,
         }
     }
 
     /// A round of congestion avoidance is over.
     fn round(&mut self, window: &mut Window, round: &Round, ack: &AckEvent) {
-        // Linux takes up to two samples for late acknowledgements alone, and grows as Reno.
-        let blind = self.variant == VegasVariant::Linux && round.samples <= 2.0;
-        let backlog = if blind { 0.0 } else { self.backlog(window, round, ack) };
-        self.grows = blind || backlog < self.alpha;
+        let too_few_samples = match self.variant {
+            VegasVariant::Brakmo => false,
+            // Two samples may both be of delayed acknowledgements: the window grows as in Reno.
+            VegasVariant::Linux => round.samples <= 2.0,
+        };
+        let backlog = if too_few_samples { 0.0 } else { self.backlog(window, round, ack) };
+        self.grows = too_few_samples || backlog < self.alpha;
         if backlog > self.beta {
             window.lower_to(window.cwnd - 1.0);
         }
@@ -108,6 +111,8 @@ impl Vegas {
 }
 
 impl Controller for Vegas {
+    const LINUX: Option<(&'static str, f64)> = Some(("variant", VegasVariant::Linux.value()));
+
     fn on_delivery(&mut self, window: &mut Window, ack: &AckEvent) {
         let Some(round) = self.rounds.take(ack).filter(|_| !ack.recovering) else {
             return;
@@ -122,7 +127,11 @@ impl Controller for Vegas {
     fn on_slow_start(&mut self, window: &mut Window, ack: &AckEvent) {
         // Unclear in [VEGAS]: slow start after a timeout, whose acknowledgements are partly for older packets.
         // The window grows in every round until all losses are repaired.
-        if self.grows || ack.recovering || self.variant == VegasVariant::Linux {
+        let every_round = match self.variant {
+            VegasVariant::Brakmo => false,
+            VegasVariant::Linux => true,
+        };
+        if self.grows || ack.recovering || every_round {
             window.cwnd += ack.packets.min(2.0);
         }
         self.grows &= window.in_slow_start();

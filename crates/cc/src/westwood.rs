@@ -1,4 +1,4 @@
-//! Westwood+ [WESTWOOD]: standard TCP's growth; a loss leaves what the path was seen to carry.
+//! Westwood+ [WESTWOOD]: growth of standard TCP; a loss reduces the window to the estimated bandwidth x min RTT.
 //!
 //! The returning acknowledgements are counted once in a round trip and filtered: the bandwidth
 //! estimate. At a loss the window becomes that times the smallest round-trip time, so that a queue
@@ -80,8 +80,8 @@ impl Westwood {
 
     /// The window that fills the path without a queue; half of `cwnd` before there is an estimate.
     fn path(&self, cwnd: f64) -> f64 {
-        let seen = if self.twice > 0.0 { self.twice * self.min_rtt.as_secs() } else { cwnd / 2.0 };
-        seen.max(2.0)
+        let left = if self.twice > 0.0 { self.twice * self.min_rtt.as_secs() } else { cwnd / 2.0 };
+        left.max(2.0)
     }
 }
 
@@ -130,11 +130,11 @@ mod tests {
     #[test]
     fn the_rate_is_filtered_twice() {
         let mut flow = westwood();
-        let found = [1000.0, 2000.0, 2000.0].map(|rate| {
+        let rates = [1000.0, 2000.0, 2000.0].map(|rate| {
             flow.sample(rate);
             flow.twice
         });
-        assert_eq!(found, [1000.0, 1015.625, 1_042.968_75]);
+        assert_eq!(rates, [1000.0, 1015.625, 1_042.968_75]);
     }
 
     /// The estimate after a second of a packet every millisecond, on a path of `rtt_ms`.

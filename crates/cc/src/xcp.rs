@@ -1,5 +1,5 @@
-//! XCP, the sender [XCP, XCP-SPEC]: it tells routers its rate and its round-trip time with each packet
-//! and takes the change that they answer. Routers share the link; the sender decides nothing but
+//! The XCP sender [XCP, XCP-SPEC]: each packet tells routers its rate and its round-trip time, and the sender applies
+//! the change of its rate that they return. Routers share the link; the sender decides nothing but
 //! what to do at a loss, and how to give back a rate that it does not use.
 //!
 //! It needs routers with the queue `xcp`. Where no router answers, its wish comes back as it was.

@@ -1,4 +1,4 @@
-//! A resolved scenario as JSON: the part of every record that says what was asked.
+//! A resolved scenario as JSON, which every record contains.
 //!
 //! Seconds are printed with as many digits as give the same picoseconds back (for all times below
 //! an hour), so that nothing is lost; what has no limit is null.

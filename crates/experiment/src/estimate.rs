@@ -73,9 +73,9 @@ fn sent(scenario: &Scenario) -> f64 {
         let bytes = match (flow.traffic, bottleneck) {
             (Traffic::Cbr { .. }, _) | (_, None) => asked,
             (_, Some(link)) => {
-                let taken = asked.min(left[link as usize]);
-                left[link as usize] -= taken;
-                taken
+                let granted = asked.min(left[link as usize]);
+                left[link as usize] -= granted;
+                granted
             }
         };
         packets += bytes / size;
@@ -139,9 +139,9 @@ mod tests {
     #[test]
     fn what_comes_faster_than_a_sender_hands_it_on_waits() {
         let flood = "[[flow]]\nname = \"c\"\ntraffic = { kind = \"cbr\", rate = \"80 Tbit/s\" }\n";
-        let found = estimate(flood);
-        assert_eq!(found.waiting, 5e6);
-        assert!(found.least_bytes > 5e6 * 56.0 && found.least_bytes < 6e6 * 56.0, "{found:?}");
+        let flooded = estimate(flood);
+        assert_eq!(flooded.waiting, 5e6);
+        assert!(flooded.least_bytes > 5e6 * 56.0 && flooded.least_bytes < 6e6 * 56.0, "{flooded:?}");
         assert_eq!(estimate(&flood.replace("80 Tbit/s", "8 Mbit/s")).waiting, 0.0);
     }
 }

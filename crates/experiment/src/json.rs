@@ -1,5 +1,5 @@
-//! The JSON forms of the fields of a record, with which one process sends it to another: NaN and infinity are `null`, a
-//! time is whole picoseconds, and a word is one of a known list.
+//! The JSON forms of the fields of a record that one process sends to another: NaN and infinity are `null`, a time is
+//! whole picoseconds, and a word is one of a known list.
 
 use serde::de::{Deserialize, Deserializer, Error};
 
@@ -20,7 +20,7 @@ fn word<'a, D: Deserializer<'a>>(known: &[&'static str], from: D) -> Result<&'st
     let word = String::deserialize(from)?;
     known
         .iter()
-        .find(|one| **one == word)
+        .find(|known| **known == word)
         .copied()
         .ok_or_else(|| D::Error::custom(format!("no such word: {word:?}")))
 }

@@ -8,16 +8,16 @@
 //! the ledger is closed. A flow's sender and its receiver each record in the order of their own time.
 
 mod binned_series;
-mod flow_book;
-mod link_book;
+mod flow_counters;
+mod link_counters;
 
 use crate::{EventRow, Grid, Record, TransferRow};
 use binned_series::BinnedSeries;
 use fairhaul_cc::Window;
 use fairhaul_path::{Departure, LinkLedger, LinkPacket, LinkRate};
 use fairhaul_units::{Span, Time, real};
-use flow_book::{FlowBook, RareEvents, close_flow, in_units};
-use link_book::{LinkBook, close_link};
+use flow_counters::{FlowCounters, RareEvents, close_flow, in_units};
+use link_counters::{LinkCounters, close_link};
 
 /// What stands for the window of a connection that is not open.
 pub const NO_WINDOW: Window = Window { cwnd: 0.0, ssthresh: 0.0 };
@@ -50,14 +50,14 @@ impl Default for RecordedWindow {
     }
 }
 
-/// The books of all flows and links; see the module.
+/// The counters of all flows and links; see the module.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     grid: Grid,
-    flows: Vec<FlowBook>,
+    flows: Vec<FlowCounters>,
     /// By bin, and in a bin by flow: what its bottleneck has sent of its payload, bytes.
     carried: Vec<f64>,
-    links: Vec<LinkBook>,
+    links: Vec<LinkCounters>,
     /// The gauges of each link's queue at the starts of bins.
     gauges: Vec<Vec<f64>>,
     events: Vec<EventRow>,
@@ -65,7 +65,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Empty books.
+    /// Empty counters.
     pub fn new(grid: Grid, flows: usize, links: usize) -> Ledger {
         Ledger::new_while(grid, flows, links, || true).expect("nothing ends it")
     }
@@ -75,17 +75,22 @@ impl Ledger {
         assert!(i64::try_from(grid.end.as_ps()).is_ok(), "a run lasts 100 days at most");
         let bins = grid.len();
         let rare_events = vec![RareEvents::default(); bins].into();
-        let flow =
-            FlowBook { sending: BinnedSeries::new(&grid), arriving: BinnedSeries::new(&grid), rare_events };
+        let flow = FlowCounters {
+            sending: BinnedSeries::new(&grid),
+            arriving: BinnedSeries::new(&grid),
+            rare_events,
+        };
         let (arriving, leaving) = (BinnedSeries::new(&grid), BinnedSeries::new(&grid));
-        let link = LinkBook { arriving, leaving, rare_events: vec![[0; 2]; bins], work: vec![0; bins] };
-        let flow_books: Vec<FlowBook> = (0..flows).map_while(|_| goes_on().then(|| flow.clone())).collect();
-        let link_books: Vec<LinkBook> = (0..links).map_while(|_| goes_on().then(|| link.clone())).collect();
-        (flow_books.len() == flows && link_books.len() == links).then(|| Ledger {
+        let link = LinkCounters { arriving, leaving, rare_events: vec![[0; 2]; bins], work: vec![0; bins] };
+        let flow_counters: Vec<FlowCounters> =
+            (0..flows).map_while(|_| goes_on().then(|| flow.clone())).collect();
+        let link_counters: Vec<LinkCounters> =
+            (0..links).map_while(|_| goes_on().then(|| link.clone())).collect();
+        (flow_counters.len() == flows && link_counters.len() == links).then(|| Ledger {
             grid,
-            flows: flow_books,
+            flows: flow_counters,
             carried: vec![0.0; bins * flows],
-            links: link_books,
+            links: link_counters,
             gauges: vec![Vec::new(); links],
             events: Vec::new(),
             packets: 0,
@@ -99,10 +104,10 @@ impl Ledger {
 
     /// A data packet leaves its sender.
     #[inline(always)]
-    pub fn sent(&mut self, flow: u32, again: bool, now: Time) {
+    pub fn sent(&mut self, flow: u32, retransmitted: bool, now: Time) {
         if let Some(cell) = self.flows[flow as usize].sending.at(&self.grid, now) {
             cell.sent += 1;
-            cell.retransmitted += u64::from(again);
+            cell.retransmitted += u64::from(retransmitted);
         }
     }
 
@@ -135,7 +140,7 @@ impl Ledger {
     #[inline(always)]
     pub fn window(&mut self, flow: u32, recorded_window: &mut RecordedWindow, window: Window, now: Time) {
         let before = std::mem::replace(recorded_window, RecordedWindow::new(window));
-        let FlowBook { sending: series, rare_events, .. } = &mut self.flows[flow as usize];
+        let FlowCounters { sending: series, rare_events, .. } = &mut self.flows[flow as usize];
         if series.at(&self.grid, now).is_none() {
             return;
         }
@@ -206,9 +211,9 @@ impl Ledger {
         let length = |bin| grid.start(bin + 1) - grid.start(bin);
         let (count, carried) = (self.flows.len(), &self.carried);
         let carried = |flow: usize| carried.iter().skip(flow).step_by(count).copied();
-        let close = |(flow, book)| goes_on().then(|| close_flow(book, carried(flow), &length));
+        let close = |(flow, counters)| goes_on().then(|| close_flow(counters, carried(flow), &length));
         let flows = self.flows.into_iter().enumerate().map(close).collect::<Option<Vec<_>>>()?;
-        let close = |book| goes_on().then(|| close_link(book, &length));
+        let close = |counters| goes_on().then(|| close_link(counters, &length));
         let links = self.links.into_iter().map(close).collect::<Option<Vec<_>>>()?;
         self.events.sort_by(|a, b| {
             let by_time = a.t_s.total_cmp(&b.t_s).then(a.flow.cmp(&b.flow));

@@ -1,6 +1,6 @@
-//! The question and the answer: a checked [`Scenario`] ([`read`]), the transfers drawn from it and
-//! its seed ([`plan`], [`Source`]), and the [`Record`] that every engine writes, with its scenario as JSON
-//! ([`describe`]). What a scenario can say is listed from the tables that the reader follows.
+//! The input and the output of a run: a checked [`Scenario`] ([`read`]), the transfers drawn from it and its seed
+//! ([`plan`], [`Source`]), and the [`Record`] that every engine writes, with its scenario as JSON ([`describe`]). The
+//! keys of a scenario are listed from the tables that the reader follows.
 
 mod describe;
 mod estimate;

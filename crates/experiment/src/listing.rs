@@ -1,5 +1,5 @@
-//! What a scenario can say, from the tables of keys: as lists for people, as a JSON Schema for
-//! editors, and as the page `docs/scenario.md`.
+//! The keys of a scenario and their words, from the tables of keys: as lists for people, as a JSON Schema for editors,
+//! and as the page `docs/scenario.md`.
 
 mod page;
 mod schema;
@@ -111,7 +111,7 @@ fn default(field: &Field) -> String {
         Fallback::Described(parameter) => preset(parameter),
         Fallback::Required => String::new(),
         Fallback::Value(toml) => toml.to_owned(),
-        Fallback::Said(words) => words.to_owned(),
+        Fallback::InWords(words) => words.to_owned(),
     }
 }
 

@@ -1,5 +1,5 @@
-//! The clock by which a receiver stamps what arrives: ahead of the sender's, faster or slower, and
-//! read in whole stamps.
+//! The clock of a receiver, which stamps the packets that arrive: its offset and its drift against the sender's clock,
+//! and its resolution.
 //!
 //! Two hosts' clocks have nothing in common but roughly their speed, so that of a one-way transit
 //! time only changes mean something. The record says the true time; a controller reads what the

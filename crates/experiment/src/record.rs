@@ -40,7 +40,7 @@ pub struct FlowRow {
     pub carried_bytes: f64,
     /// Data packets sent.
     pub sent: u64,
-    /// Data packets sent again.
+    /// Retransmitted data packets.
     pub retransmitted: u64,
     /// Copies that links made of the data packets sent in this bin.
     pub copied: u64,
@@ -159,7 +159,7 @@ pub struct PacketRow {
     /// Whether it opens the connection, or answers that.
     pub opens: bool,
     /// Whether it was sent before.
-    pub again: bool,
+    pub retransmitted: bool,
     /// Its codepoint, there and then.
     pub ecn: Ecn,
     /// Whether it says that the window was reduced.

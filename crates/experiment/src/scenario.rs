@@ -1,4 +1,4 @@
-//! A scenario after it was read, checked and resolved: what an engine needs, in types.
+//! The types of a scenario that was read, checked and resolved: what an engine needs.
 //!
 //! A dumbbell has become two links and an access hop at each end of every flow; `count` flows have
 //! become that many; a capacity in time or in bdp has become packets.

@@ -1,4 +1,4 @@
-//! When an application hands packets to its sender, where that is not all at once.
+//! The source of a flow that is limited by its application: when it hands each packet to its sender.
 
 use fairhaul_units::{Chance, Span, Time};
 
@@ -109,20 +109,20 @@ mod tests {
 
     #[test]
     fn a_constant_rate_of_8_mbit_per_s_is_a_packet_of_1000_bytes_each_millisecond() {
-        let found = times(r#"{ kind = "cbr", rate = "8 Mbit/s" }"#, "", 1001);
-        assert_eq!((found[0], found[1], found[1000]), (1.0, 1.001, 2.0));
+        let times_s = times(r#"{ kind = "cbr", rate = "8 Mbit/s" }"#, "", 1001);
+        assert_eq!((times_s[0], times_s[1], times_s[1000]), (1.0, 1.001, 2.0));
     }
 
     #[test]
     fn an_application_on_for_a_quarter_of_the_time_writes_a_quarter_of_its_rate() {
         let traffic = r#"{ kind = "onoff", rate = "8 Mbit/s", on = "100 ms", off = "300 ms" }"#;
-        let found = times(traffic, "controller = \"reno\"", 500_000);
+        let times_s = times(traffic, "controller = \"reno\"", 500_000);
         // 500 s on in 5000 periods of 100 ms, each with 300 ms off: 2000 s. The time off of 5000 periods has
         // sigma sqrt(5000) x 0.3 = 21 s, their number sqrt(5000) = 71 periods of 0.3 s = 21 s: together 30 s.
-        let took = found[found.len() - 1] - 1.0;
+        let took = times_s[times_s.len() - 1] - 1.0;
         assert!((took - 2000.0).abs() < 90.0, "{took}");
         // Breaks of more than a packet time: 5000, sigma 71.
-        let breaks = found.windows(2).filter(|pair| pair[1] - pair[0] > 0.00101).count();
+        let breaks = times_s.windows(2).filter(|pair| pair[1] - pair[0] > 0.00101).count();
         assert!((4787..5213).contains(&breaks), "{breaks}");
     }
 

@@ -49,7 +49,7 @@ pub fn check(text: &str, file: &str, budget_s: f64) -> Verdict {
     let verdict = attempt(text, file, budget_s).unwrap_or_else(Verdict::Broken);
     match memory_kb() {
         peak if peak > MEMORY_KB && !matches!(verdict, Verdict::Broken(_)) => Verdict::Broken(Violation {
-            invariant: Invariant::Life,
+            invariant: Invariant::Resources,
             text: format!("the run used {} MB of memory", peak / 1024),
         }),
         _ => verdict,
@@ -100,16 +100,16 @@ fn attempt(text: &str, file: &str, budget_s: f64) -> Result<Verdict, Violation> 
 
 /// A record in which NaN equals itself.
 fn comparable(mut record: Record) -> Record {
-    let known = |value: &mut f64| {
+    let replace_nan = |value: &mut f64| {
         if value.is_nan() {
             *value = -1.0;
         }
     };
     for row in record.flows.iter_mut().flatten() {
-        [&mut row.ssthresh_packets, &mut row.rtt_s, &mut row.one_way_s].into_iter().for_each(known);
+        [&mut row.ssthresh_packets, &mut row.rtt_s, &mut row.one_way_s].into_iter().for_each(replace_nan);
     }
-    record.transfers.iter_mut().for_each(|row| known(&mut row.end_s));
-    record.gauges.iter_mut().flatten().for_each(known);
+    record.transfers.iter_mut().for_each(|row| replace_nan(&mut row.end_s));
+    record.gauges.iter_mut().flatten().for_each(replace_nan);
     record
 }
 
@@ -137,13 +137,13 @@ fn timed(scenario: &Scenario, budget_s: f64, hurry: bool) -> Result<(Option<Reco
     let control = Control::default();
     control.limit_memory(MEMORY_KB as u64 * 1024 / 2);
     let (send, receive) = channel();
-    let look = Duration::from_micros(if hurry { 200 } else { 2000 });
+    let poll_interval = Duration::from_micros(if hurry { 200 } else { 2000 });
     thread::scope(|scope| {
         let started = cpu_s();
         scope.spawn(|| send.send(run(scenario, &control)).expect("the other end waits"));
         let mut asked = None;
         let result = loop {
-            match receive.recv_timeout(look) {
+            match receive.recv_timeout(poll_interval) {
                 Ok(result) => break result,
                 Err(RecvTimeoutError::Disconnected) => unreachable!("a run catches its panics"),
                 Err(RecvTimeoutError::Timeout) => {}

@@ -17,9 +17,9 @@ use crate::violation::{Invariant, Violation};
 const MEMORY: u64 = 3 << 30;
 /// Processor time after which a run is stopped, seconds, and that of the whole process.
 const BUDGET_S: f64 = 8.0;
-const LIFE_S: u64 = 60;
+const CPU_LIMIT_S: u64 = 60;
 /// How often a violation that depends on the machine has to occur.
-const LOOKS: usize = 3;
+const ATTEMPTS: usize = 3;
 
 /// Starts checking processes.
 #[derive(Debug)]
@@ -39,10 +39,12 @@ pub struct FigureProcess(Mutex<Child>);
 impl Judge {
     /// The verdict on `text`; a violation that depends on the machine must occur three times.
     pub fn judge(&self, text: &str) -> Verdict {
-        let mut verdict = self.look(text);
-        for _ in 1..LOOKS {
+        let mut verdict = self.judge_once(text);
+        for _ in 1..ATTEMPTS {
             match &verdict {
-                Verdict::Broken(violation) if violation.invariant.is_measured() => verdict = self.look(text),
+                Verdict::Broken(violation) if violation.invariant.is_measured() => {
+                    verdict = self.judge_once(text)
+                }
                 _ => break,
             }
         }
@@ -52,7 +54,7 @@ impl Judge {
         }
     }
 
-    fn look(&self, text: &str) -> Verdict {
+    fn judge_once(&self, text: &str) -> Verdict {
         self.ask(text).unwrap_or_else(|error| panic!("{} cannot be run: {error}", self.program.display()))
     }
 
@@ -67,8 +69,8 @@ impl Judge {
         // If a process ended before it had read everything, its status decides.
         let _ = child.stdin.take().expect("it is piped").write_all(text.as_bytes());
         let output = child.wait_with_output()?;
-        let said = String::from_utf8_lossy(&output.stdout);
-        let last = said.lines().last().unwrap_or_default();
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        let last = stdout.lines().last().unwrap_or_default();
         Ok(answer(last).unwrap_or_else(|| {
             let status = output.status;
             let why = match status.signal() {
@@ -76,11 +78,11 @@ impl Judge {
                     "the process was aborted, e.g. because it requested more than {MEMORY} B \
                                     of memory"
                 ),
-                Some(9 | 24) => format!("the process took more than {LIFE_S} s of processor time"),
+                Some(9 | 24) => format!("the process took more than {CPU_LIMIT_S} s of processor time"),
                 Some(11) => "the process overflowed its stack or accessed invalid memory".to_owned(),
                 _ => format!("the process ended with {status}"),
             };
-            Verdict::Broken(Violation { invariant: Invariant::Life, text: why })
+            Verdict::Broken(Violation { invariant: Invariant::Resources, text: why })
         }))
     }
 }
@@ -110,10 +112,10 @@ impl FigureProcess {
             BufReader::new(child.stdout.as_mut().expect("it is piped")).read_line(&mut line)?;
             Ok(line)
         };
-        let said = ask().unwrap_or_else(|error| panic!("the figures cannot be requested: {error}"));
-        assert!(said.ends_with('\n'), "the process that computes the figures has ended");
-        let said = said.trim();
-        (said != "fine").then(|| Violation { invariant: Invariant::Bounds, text: said.to_owned() })
+        let line = ask().unwrap_or_else(|error| panic!("the figures cannot be requested: {error}"));
+        assert!(line.ends_with('\n'), "the process that computes the figures has ended");
+        let line = line.trim();
+        (line != "fine").then(|| Violation { invariant: Invariant::Bounds, text: line.to_owned() })
     }
 }
 
@@ -147,7 +149,7 @@ fn answer(line: &str) -> Option<Verdict> {
 /// Input cannot be read, or limits cannot be set.
 pub fn serve(beside: &std::path::Path) -> io::Result<()> {
     setrlimit(Resource::RLIMIT_AS, MEMORY, MEMORY)?;
-    setrlimit(Resource::RLIMIT_CPU, LIFE_S, LIFE_S)?;
+    setrlimit(Resource::RLIMIT_CPU, CPU_LIMIT_S, CPU_LIMIT_S)?;
     setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
     std::panic::set_hook(Box::new(|_| {}));
     let text = io::read_to_string(io::stdin())?;

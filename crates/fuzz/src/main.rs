@@ -29,7 +29,7 @@ fn main() -> ExitCode {
         Some(("judge", [beside])) => serve(Path::new(beside)).map_err(|error| error.to_string()),
         Some(("run", rest)) => Options::read(rest).and_then(|options| run(&options)),
         Some(("draw", rest)) => Options::read(rest).and_then(|options| print(&options)),
-        Some(("shrink", rest)) => Options::read(rest).and_then(|options| again(&options)),
+        Some(("shrink", rest)) => Options::read(rest).and_then(|options| shrink_file(&options)),
         _ => Err(USAGE.into()),
     };
     match result {
@@ -102,7 +102,7 @@ fn print(options: &Options) -> Result<(), String> {
 }
 
 /// Reduces a file that fails, and prints the result.
-fn again(options: &Options) -> Result<(), String> {
+fn shrink_file(options: &Options) -> Result<(), String> {
     let text = std::fs::read_to_string(&options.file).map_err(|error| error.to_string())?;
     let judge = options.judge()?;
     let keys = Keys::parse(&text)?;
@@ -124,7 +124,7 @@ struct Tally {
     refused: AtomicU64,
     unfinished: AtomicU64,
     /// The highest cost of a case as a share of its bound, thousandths.
-    dearest: AtomicU64,
+    most_expensive: AtomicU64,
     failures: Mutex<Vec<Violation>>,
 }
 
@@ -168,7 +168,7 @@ fn report(tally: &Tally, began: Instant) {
          finished, {failures} failed; the most expensive took {:.2} of its bound",
         seconds,
         all as f64 / seconds,
-        count(&tally.dearest) as f64 / 1000.0
+        count(&tally.most_expensive) as f64 / 1000.0
     );
 }
 
@@ -185,10 +185,9 @@ fn case(options: &Options, judge: &Judge, number: u64, tally: &Tally) {
     }
     match judge.judge(&keys.short()) {
         Verdict::Broken(violation) => {
-            let known = tally
-                .failures
-                .lock()
-                .map_or(0, |all| all.iter().filter(|one| one.invariant == violation.invariant).count());
+            let known = tally.failures.lock().map_or(0, |all| {
+                all.iter().filter(|failure| failure.invariant == violation.invariant).count()
+            });
             let (keys, violation) = if known < MOST_OF_A_KIND {
                 shrink::shrink(judge, &keys, violation)
             } else {
@@ -205,7 +204,7 @@ fn count(verdict: &Verdict, tally: &Tally) {
         Verdict::Refused => &tally.refused,
         Verdict::Unfinished => &tally.unfinished,
         Verdict::Fine(share) => {
-            tally.dearest.fetch_max((share * 1000.0) as u64, Ordering::Relaxed);
+            tally.most_expensive.fetch_max((share * 1000.0) as u64, Ordering::Relaxed);
             &tally.fine
         }
         Verdict::Broken(_) => return,
@@ -216,7 +215,7 @@ fn count(verdict: &Verdict, tally: &Tally) {
 /// Writes a failure into the folder of stored ones.
 fn keep(options: &Options, number: u64, violation: &Violation, text: &str, tally: &Tally) {
     let mut failures = tally.failures.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let known = failures.iter().filter(|one| one.invariant == violation.invariant).count();
+    let known = failures.iter().filter(|failure| failure.invariant == violation.invariant).count();
     failures.push(violation.clone());
     println!("case {number} of seed {}: {violation}", options.seed);
     if known >= MOST_OF_A_KIND {

@@ -10,16 +10,17 @@ const MOST_TRIES: usize = 400;
 
 /// The smallest scenario found that violates the same invariant, and its violation.
 pub fn shrink(judge: &Judge, start: &Keys, first: Violation) -> (Keys, Violation) {
-    let mut search = Search { judge, what: what(&first), best: start.clone(), said: first, tries: 0 };
+    let mut search =
+        Search { judge, subject: subject(&first), best: start.clone(), violation: first, tries: 0 };
     while search.tries < MOST_TRIES && (search.drop_items() | search.simplify()) {}
-    (search.best, search.said)
+    (search.best, search.violation)
 }
 
 struct Search<'a> {
     judge: &'a Judge,
-    what: (Invariant, String),
+    subject: (Invariant, String),
     best: Keys,
-    said: Violation,
+    violation: Violation,
     tries: usize,
 }
 
@@ -31,8 +32,8 @@ impl Search<'_> {
         }
         self.tries += 1;
         match self.judge.judge(&keys.short()) {
-            Verdict::Broken(violation) if what(&violation) == self.what => {
-                (self.best, self.said) = (keys, violation);
+            Verdict::Broken(violation) if subject(&violation) == self.subject => {
+                (self.best, self.violation) = (keys, violation);
                 true
             }
             _ => false,
@@ -62,8 +63,8 @@ impl Search<'_> {
             let Some(item) = self.best.at(&path).cloned() else { continue };
             for simple in simpler(&item) {
                 let mut keys = self.best.clone();
-                if let Some(place) = keys.at_mut(&path) {
-                    *place = simple;
+                if let Some(item) = keys.at_mut(&path) {
+                    *item = simple;
                     if self.takes(keys) {
                         better = true;
                         break;
@@ -76,7 +77,7 @@ impl Search<'_> {
 }
 
 /// The subject of a violation: the invariant, and the name of the figure if there is one.
-fn what(violation: &Violation) -> (Invariant, String) {
+fn subject(violation: &Violation) -> (Invariant, String) {
     let figure = violation.text.split(' ').next().filter(|_| violation.invariant == Invariant::Bounds);
     (violation.invariant, figure.unwrap_or_default().to_owned())
 }
@@ -120,10 +121,10 @@ fn rounded(number: &str) -> Vec<String> {
             format!("{rounded:.12}")
         }
     };
-    let mut found = vec![short(0), short(1)];
-    found.retain(|other| other != number && other.parse::<f64>().is_ok_and(|other| other != value));
-    found.dedup();
-    found
+    let mut shorter = vec![short(0), short(1)];
+    shorter.retain(|other| other != number && other.parse::<f64>().is_ok_and(|other| other != value));
+    shorter.dedup();
+    shorter
 }
 
 #[cfg(test)]

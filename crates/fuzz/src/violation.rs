@@ -24,7 +24,7 @@ pub enum Invariant {
     /// A run stops on request.
     Stop,
     /// The process survives, within bounds on its memory and time.
-    Life,
+    Resources,
 }
 
 impl Invariant {
@@ -39,7 +39,7 @@ impl Invariant {
         Invariant::Same,
         Invariant::Cost,
         Invariant::Stop,
-        Invariant::Life,
+        Invariant::Resources,
     ];
 
     /// Its name.
@@ -49,7 +49,7 @@ impl Invariant {
 
     /// Whether it depends on the machine, so that one violation proves nothing.
     pub fn is_measured(self) -> bool {
-        matches!(self, Invariant::Cost | Invariant::Stop | Invariant::Life | Invariant::Refusal)
+        matches!(self, Invariant::Cost | Invariant::Stop | Invariant::Resources | Invariant::Refusal)
     }
 }
 

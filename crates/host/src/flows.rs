@@ -42,13 +42,13 @@ pub struct KernelFlow {
 
 /// All established connections of the namespace of this thread.
 pub fn all() -> io::Result<Vec<KernelFlow>> {
-    let mut found = Vec::new();
+    let mut flows = Vec::new();
     for (family, id) in [(AF_INET, SocketId::new_v4()), (AF_INET6, SocketId::new_v6())] {
         for response in dump(family, id)? {
-            found.extend(flow(&response));
+            flows.extend(flow(&response));
         }
     }
-    Ok(found)
+    Ok(flows)
 }
 
 fn dump(family: u8, socket_id: SocketId) -> io::Result<Vec<InetResponse>> {
@@ -56,7 +56,7 @@ fn dump(family: u8, socket_id: SocketId) -> io::Result<Vec<InetResponse>> {
     socket.bind_auto()?;
     socket.connect(&NetlinkAddr::new(0, 0))?;
     socket.send(&request(family, socket_id), 0)?;
-    let mut found = Vec::new();
+    let mut flows = Vec::new();
     let mut buffer = Vec::with_capacity(LONGEST);
     loop {
         buffer.clear();
@@ -66,9 +66,9 @@ fn dump(family: u8, socket_id: SocketId) -> io::Result<Vec<InetResponse>> {
             let message = NetlinkMessage::<SockDiagMessage>::deserialize(rest).map_err(io::Error::other)?;
             match message.payload {
                 NetlinkPayload::InnerMessage(SockDiagMessage::InetResponse(response)) => {
-                    found.push(*response)
+                    flows.push(*response)
                 }
-                NetlinkPayload::Done(_) => return Ok(found),
+                NetlinkPayload::Done(_) => return Ok(flows),
                 NetlinkPayload::Error(error) => return Err(error.to_io()),
                 _ => {}
             }

@@ -70,11 +70,11 @@ impl Namespace {
     /// namespace.
     pub fn inside<T: Send>(&self, act: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
         thread::scope(|scope| {
-            let there = scope.spawn(|| {
+            let thread = scope.spawn(|| {
                 self.enter()?;
                 act()
             });
-            there.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     }
 
@@ -109,18 +109,18 @@ fn run_ip(what: &str, command: &mut Command, input: &str) -> io::Result<String> 
     if done.status.success() {
         return Ok(String::from_utf8_lossy(&done.stdout).into_owned());
     }
-    let said = String::from_utf8_lossy(&done.stderr);
-    Err(io::Error::other(format!("ip {what}: {}", said.trim())))
+    let stderr = String::from_utf8_lossy(&done.stderr);
+    Err(io::Error::other(format!("ip {what}: {}", stderr.trim())))
 }
 
 /// Every namespace that can be found by a name, a process or a thread, with that name or path. Names come before
 /// processes.
 pub fn all() -> io::Result<Vec<(String, Namespace)>> {
-    let mut found = BTreeMap::new();
+    let mut namespaces = BTreeMap::new();
     let mut add = |label: String, path: PathBuf| {
         // Processes that have ended meanwhile and files that are no namespaces are skipped.
         if let Ok(namespace) = Namespace::at(&path) {
-            found.entry(namespace.inode()).or_insert((label, namespace));
+            namespaces.entry(namespace.inode()).or_insert((label, namespace));
         }
     };
     for name in entries(Path::new(NAMED)) {
@@ -132,7 +132,7 @@ pub fn all() -> io::Result<Vec<(String, Namespace)>> {
             add(format!("process {process}"), tasks.join(task).join("ns/net"));
         }
     }
-    Ok(found.into_values().collect())
+    Ok(namespaces.into_values().collect())
 }
 
 /// The names in a folder; none if the folder does not exist.

@@ -1,5 +1,5 @@
-//! The output while a request is carried out: a line of JSON for every change (made or only planned), every
-//! warning, and the result.
+//! The steps of a request as output: a line of JSON for every change (made or only planned), every warning, and the
+//! result.
 
 use std::io::{self, Write};
 

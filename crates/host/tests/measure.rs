@@ -34,8 +34,8 @@ fn run(transfers: &[LabTransfer]) -> (Vec<TransferResult>, Record, Passed, Optio
     let clock = Clock::starting_in(Span::from_ms(100)).expect("there is a clock");
     let running = lab.start(clock, grid(DURATION, Span::ZERO, 1, 1));
     let mut shortest = None;
-    let mut look = |_, _, info: &fairhaul_host::lab::info::Info| shortest = info.min_rtt;
-    let results = run_transfers(&running, clock, Time::ZERO + DURATION, transfers, &mut look);
+    let mut on_poll = |_, _, info: &fairhaul_host::lab::tcp_info::Info| shortest = info.min_rtt;
+    let results = run_transfers(&running, clock, Time::ZERO + DURATION, transfers, &mut on_poll);
     let results = results.expect("there is room for threads");
     let (ledger, passed) = running.finish().expect("devices can be read");
     (results, ledger.close("lab", Vec::new()), passed, shortest)

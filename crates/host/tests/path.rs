@@ -1,4 +1,4 @@
-//! The emulated path, as real sockets see it.
+//! The emulated path of the lab, measured through real sockets.
 
 mod common;
 

@@ -13,7 +13,7 @@ use fairhaul_host::kernel::install_spec::InstallSpec;
 use fairhaul_host::kernel::load::load;
 use fairhaul_host::kernel::trial::hidden_name;
 use fairhaul_host::lab::clock::Clock;
-use fairhaul_host::lab::info::{CaState, Info};
+use fairhaul_host::lab::tcp_info::{CaState, Info};
 use fairhaul_host::lab::traffic::{LabTransfer, run_transfers};
 use fairhaul_host::lab::{Dumbbell, Lab};
 use fairhaul_path::queue::Capacity;
@@ -26,10 +26,10 @@ const RATE_BPS: u64 = 20_000_000;
 const QUEUE: u64 = 60;
 
 /// A sample of a sender, and its time.
-type Look = (Time, Info);
+type Sample = (Time, Info);
 
 /// The samples of a flow of the eBPF port with these parameters.
-fn looks(twin: &str, set: &[(&str, &str)]) -> Vec<Look> {
+fn samples(twin: &str, set: &[(&str, &str)]) -> Vec<Sample> {
     let set = set.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     let spec = InstallSpec { twin: twin.into(), name: Some(hidden_name()), set };
     let install = spec.resolve().expect("there is such a twin");
@@ -37,7 +37,7 @@ fn looks(twin: &str, set: &[(&str, &str)]) -> Vec<Look> {
     flow(&install.name)
 }
 
-fn flow(name: &str) -> Vec<Look> {
+fn flow(name: &str) -> Vec<Sample> {
     let path = Dumbbell {
         rate: Rate::from_bps(RATE_BPS).expect("not zero"),
         rtt: RTT,
@@ -49,13 +49,13 @@ fn flow(name: &str) -> Vec<Look> {
     let lab = Lab::new(path.layout()).expect("root may make hosts");
     let clock = Clock::starting_in(Span::from_ms(50)).expect("there is a clock");
     let running = lab.start(clock, grid(DURATION, Span::ZERO, 1, 1));
-    let mut found = Vec::new();
+    let mut samples = Vec::new();
     let results = run_transfers(&running, clock, Time::ZERO + DURATION, &[transfer], &mut |now, _, info| {
-        found.push((now, *info));
+        samples.push((now, *info));
     });
     assert_eq!(results.expect("there is room for threads")[0].failure, None);
     assert!(running.finish().expect("devices can be read").1.counts.balance());
-    found
+    samples
 }
 
 fn controller(name: &str, settings: &[(&'static str, f64)]) -> Builtin {
@@ -75,7 +75,7 @@ struct Followed {
     falls: Vec<(Time, f64, f64)>,
 }
 
-/// Whether the flow is in congestion avoidance at both looks and between them.
+/// Whether the flow is in congestion avoidance at both samples and between them.
 fn climbs(before: &Info, after: &Info) -> bool {
     let avoids = |info: &Info| {
         info.ca_state == CaState::Open && info.ssthresh.is_some_and(|threshold| info.cwnd >= threshold)
@@ -83,14 +83,14 @@ fn climbs(before: &Info, after: &Info) -> bool {
     avoids(before) && avoids(after) && before.ssthresh == after.ssthresh && after.cwnd >= before.cwnd
 }
 
-fn follow(looks: &[Look], controller: &mut Builtin) -> Followed {
+fn follow(samples: &[Sample], controller: &mut Builtin) -> Followed {
     let mut followed = Followed::default();
     let mut climb: Option<(Time, f64, Window)> = None;
     let mut round = Time::ZERO;
     // After a climb that ends without a reduction, or a longer time without a sample, the controller has missed
     // acknowledgements. A rule may depend on them until the next reduction, so until then nothing is compared.
     let mut follows = true;
-    for pair in looks.windows(2) {
+    for pair in samples.windows(2) {
         let ((_, before), (now, after)) = (&pair[0], &pair[1]);
         let srtt = after.srtt.unwrap_or(RTT);
         let missed = now.since(pair[0].0) > LATEST;
@@ -169,7 +169,7 @@ fn holds(twin: &str, set: &[(&str, &str)], settings: &[(&'static str, f64)], pac
         return;
     }
     let _held = common::beside_its_like();
-    let mut followed = follow(&looks(twin, set), &mut controller(twin, settings));
+    let mut followed = follow(&samples(twin, set), &mut controller(twin, settings));
     followed.climbs.retain(|climb| climb.0 > SETTLED);
     followed.falls.retain(|fall| fall.0 > SETTLED);
     eprintln!("{twin}: {followed:.1?}");
@@ -225,9 +225,9 @@ fn ghstcp_is_between_reno_and_highspeed() {
         return;
     }
     let _held = common::beside_its_like();
-    let looks = looks("ghstcp", &[]);
-    let slow = follow(&looks, &mut controller("reno", &[]));
-    let fast = follow(&looks, &mut controller("highspeed", &[]));
+    let samples = samples("ghstcp", &[]);
+    let slow = follow(&samples, &mut controller("reno", &[]));
+    let fast = follow(&samples, &mut controller("highspeed", &[]));
     let pairs = slow.climbs.iter().zip(&fast.climbs).filter(|(slow, _)| slow.0 > SETTLED);
     let mut climbs = 0;
     for ((_, from, kernel, slow), (.., fast)) in pairs {
@@ -247,14 +247,15 @@ fn synctcp_keeps_the_queue_shorter_than_reno() {
     }
     let _held = common::beside_its_like();
     let [(queue, lost), (reno_queue, reno_lost)] = ["synctcp", "reno"].map(|name| {
-        let looks = looks(name, &[]);
-        let late: Vec<&Info> = looks.iter().filter(|(now, _)| *now > SETTLED).map(|(_, info)| info).collect();
+        let samples = samples(name, &[]);
+        let late: Vec<&Info> =
+            samples.iter().filter(|(now, _)| *now > SETTLED).map(|(_, info)| info).collect();
         let srtt: f64 = late.iter().filter_map(|info| info.srtt).map(Span::as_secs).sum();
         let lost = late[late.len() - 1].retransmitted - late[0].retransmitted;
         (srtt / late.len() as f64 - RTT.as_secs(), lost)
     });
     eprintln!(
-        "mean queue {:.1} ms, Reno's {:.1}; sent again {lost}, {reno_lost}",
+        "mean queue {:.1} ms, Reno's {:.1}; retransmitted {lost}, {reno_lost}",
         queue * 1e3,
         reno_queue * 1e3
     );

@@ -1,4 +1,4 @@
-//! The unit tests of the example `cost`, which cargo would build without running them.
+//! Runs the unit tests in `spread.rs` of the example `cost`, which cargo only builds.
 #![cfg(target_os = "linux")]
 
 #[path = "../examples/cost/spread.rs"]

@@ -144,7 +144,7 @@ pub fn packets(rows: &[PacketRow]) -> Result<Table, ArrowError> {
         .whole("number", rows.iter().map(|row| row.number))
         .whole("bytes", rows.iter().map(|row| row.size.into()))
         .flag("opens", rows.iter().map(|row| row.opens))
-        .flag("again", rows.iter().map(|row| row.again))
+        .flag("again", rows.iter().map(|row| row.retransmitted))
         .words("ecn", ECN.into_iter(), rows.iter().map(|row| row.ecn as usize))?
         .flag("cwr", rows.iter().map(|row| row.cwr))
         .flag("ece", rows.iter().map(|row| row.ece))

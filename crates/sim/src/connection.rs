@@ -150,7 +150,7 @@ impl Connection {
             self.show_share(network);
             match &mut self.sender.poll(now) {
                 Poll::Send(data) => {
-                    self.take_share(data, network);
+                    self.claim_share(data, network);
                     self.send_data(data, now, route, network);
                     if network.limits.is_halted() {
                         break;
@@ -206,7 +206,7 @@ impl Connection {
             data.stamped = self.last_departure;
         }
         if !data.opens {
-            network.ledger.sent(self.flow, data.again, data.stamped);
+            network.ledger.sent(self.flow, data.retransmitted, data.stamped);
         }
         self.sender.launched(data.stamped);
         self.trace_data(PacketWhat::Sent, data, data.stamped, network);

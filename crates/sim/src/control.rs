@@ -1,4 +1,4 @@
-//! The control of a run from another thread, and why a run may end without a record.
+//! The control of a run from another thread (stop, progress, memory limit), and the errors of a run without a record.
 
 use std::fmt;
 use std::sync::Arc;

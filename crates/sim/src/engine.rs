@@ -1,4 +1,4 @@
-//! The event loop: visits the node of the earliest event and lets connections process the events there.
+//! The engine, an event loop: visits the node of the earliest event and lets connections process the events there.
 
 use fairhaul_experiment::{Record, Scenario, Transfer, TransferRow, plan_while};
 use fairhaul_path::queue::Queued;
@@ -105,7 +105,8 @@ impl<'a> Engine<'a> {
             return Err(RunError::Stopped);
         }
         if self.network.limits.is_due() {
-            let connections: u64 = self.connections.iter().flatten().map(|one| one.memory()).sum();
+            let connections: u64 =
+                self.connections.iter().flatten().map(|connection| connection.memory()).sum();
             let bytes = connections + self.network.memory();
             if self.network.limits.count(bytes) || self.network.limits.is_halted() {
                 return Err(RunError::Full { at: now, what: self.what_fills(bytes) });
@@ -117,13 +118,13 @@ impl<'a> Engine<'a> {
     /// What takes so much memory.
     fn what_fills(&self, bytes: u64) -> String {
         let open = || self.connections.iter().flatten();
-        let waiting: u64 = open().map(|one| one.waiting()).sum();
-        let most = open().max_by_key(|one| one.waiting());
-        let of = most.map_or(String::new(), |one| {
+        let waiting: u64 = open().map(|connection| connection.waiting()).sum();
+        let most = open().max_by_key(|connection| connection.waiting());
+        let of = most.map_or(String::new(), |connection| {
             format!(
                 ", {} of them from flow \"{}\"",
-                one.waiting(),
-                self.scenario.flows[one.flow() as usize].name
+                connection.waiting(),
+                self.scenario.flows[connection.flow() as usize].name
             )
         });
         let before = self.network.longest_queue().filter(|(_, waiting)| *waiting > 0);

@@ -15,7 +15,7 @@ use crate::rings::Rings;
 use crate::route::Routes;
 
 /// Payload of the transfer that several connections share, of which `flow` is the first.
-fn to_share(flow: &Flow) -> u64 {
+fn shared_payload(flow: &Flow) -> u64 {
     match flow.traffic {
         Traffic::Sized(size) => size.0,
         _ => 0,
@@ -61,7 +61,7 @@ pub struct Network {
     accounts: Vec<BottleneckAccount>,
     /// Payload that is left of each transfer that several connections carry, bytes, by the first of
     /// their flows; empty where there is none.
-    pub left: Vec<u64>,
+    pub unclaimed: Vec<u64>,
     pub events: EventQueue,
     /// Their heads are in the event queue.
     pub rings: Rings,
@@ -82,8 +82,8 @@ impl Network {
         Some(Network {
             dropped: Vec::new(),
             accounts: accounts(scenario),
-            left: if scenario.flows.iter().any(|flow| flow.lead.is_some()) {
-                scenario.flows.iter().map(to_share).collect()
+            unclaimed: if scenario.flows.iter().any(|flow| flow.lead.is_some()) {
+                scenario.flows.iter().map(shared_payload).collect()
             } else {
                 Vec::new()
             },

@@ -1,4 +1,4 @@
-//! A packet that waits in the queue of a link: its connection, and where it goes on.
+//! A packet that waits in the queue of a link: its content, its connection, and the leg of its route.
 
 use fairhaul_path::{LinkPacket, Packet};
 use fairhaul_units::{Ack, CongestionHeader, Data, Ecn};

@@ -1,4 +1,4 @@
-//! The compiled path: where arithmetic will do, and where events are needed.
+//! The compiled path of a flow: where a packet needs an event, and where arithmetic is enough.
 //!
 //! Flows meet at a link that more than one connection feeds, and there a packet waits for an event, in the order
 //! of time. Everywhere else (a connection's own access, a link that one
@@ -210,9 +210,9 @@ impl<'a> Compiler<'a> {
     /// The way has come to a node.
     fn reach(&mut self, node: u32) {
         if node != self.node {
-            let (here, there) = (self.node as usize, node as usize);
-            self.reach[here].from = self.reach[here].from.min(self.since);
-            self.reach[there].to = self.reach[there].to.min(self.since);
+            let (from, to) = (self.node as usize, node as usize);
+            self.reach[from].from = self.reach[from].from.min(self.since);
+            self.reach[to].to = self.reach[to].to.min(self.since);
         }
         (self.node, self.since) = (node, Span::ZERO);
     }

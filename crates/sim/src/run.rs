@@ -1,4 +1,4 @@
-//! The entry points: a scenario goes in, a record comes out.
+//! The entry points of the simulator: `run` takes a scenario and returns its record.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -159,7 +159,7 @@ fn what_is_sent_again_is_paced_too() {
         let fate = |data: &Data, tries| tries == 1 && (3000..3030).contains(&data.number);
         let mut pipe = Pipe::of(sender, config, Span::from_ms(100), Span::from_ms(1), fate);
         pipe.run(at(8000));
-        assert_eq!((pipe.resent(), pipe.timeouts()), (30, 0));
+        assert_eq!((pipe.retransmissions(), pipe.timeouts()), (30, 0));
         let late: Vec<Time> = pipe.sent.iter().map(|sent| sent.0).filter(|&t| t > at(2000)).collect();
         let least = late.windows(2).map(|pair| pair[1] - pair[0]).min().expect("much was sent");
         assert!(least >= Span::from_us(780), "{kind}: {least}");

@@ -118,7 +118,7 @@ fn bursts_wait_for_no_timer_whatever_is_lost() {
             };
             let mut pipe = Pipe::new(config, Span::from_ms(100), Span::from_ms(1), fate);
             pipe.run(at(30_000));
-            assert!(pipe.reductions() > 10 && pipe.resent() > 10 && pipe.lost > 10);
+            assert!(pipe.reductions() > 10 && pipe.retransmissions() > 10 && pipe.lost > 10);
             (pipe.timeouts(), pipe.received.len() as f64)
         };
         let (plain, bursts) = (timeouts(1), timeouts(16));

@@ -30,12 +30,12 @@ fn windows(pipe: &Pipe) -> Vec<Outcome> {
 }
 
 #[test]
-fn marks_of_one_window_give_one_reduction_and_nothing_is_sent_again() {
+fn marks_of_one_window_give_one_reduction_and_nothing_is_retransmitted() {
     // 0 to 9 are outstanding when the echo of packet 0 comes back: the echoes of 3 and 9 cause no further
     // reduction.
     let pipe = marking(&[0, 3, 9], &[]);
     assert_eq!(windows(&pipe), [Outcome::Marked]);
-    assert_eq!((pipe.reductions(), pipe.resent()), (0, 0));
+    assert_eq!((pipe.reductions(), pipe.retransmissions()), (0, 0));
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn the_echo_ends_with_cwr_and_the_window_is_constant_until_then() {
 fn a_loss_in_a_window_reduced_for_a_mark_is_repaired_without_another_reduction() {
     let pipe = marking(&[0], &[5]);
     assert_eq!(windows(&pipe), [Outcome::Marked, Outcome::Recovered]);
-    assert_eq!((pipe.resent(), pipe.timeouts()), (1, 0));
+    assert_eq!((pipe.retransmissions(), pipe.timeouts()), (1, 0));
     // The other way round: the echo comes in recovery, or of what was outstanding before it.
     let pipe = marking(&[7, 9], &[2]);
     assert_eq!(windows(&pipe), [Outcome::Reduced, Outcome::Recovered]);
@@ -86,9 +86,9 @@ fn what_is_sent_again_and_what_opens_cannot_be_marked() {
         let fate = |data: &Data, tries| tries <= 2 && (data.number % 40 == 7 || data.opens);
         let mut pipe = Pipe::new(config, Span::from_ms(100), Span::from_ms(1), fate);
         pipe.run(at(20_000));
-        assert!(pipe.resent() > 10 && pipe.timeouts() > 1);
+        assert!(pipe.retransmissions() > 10 && pipe.timeouts() > 1);
         for (_, data) in &pipe.sent {
-            let wanted = if data.again || data.opens { Ecn::NotCapable } else { Ecn::Capable };
+            let wanted = if data.retransmitted || data.opens { Ecn::NotCapable } else { Ecn::Capable };
             assert_eq!(data.ecn, wanted, "{data:?}");
             assert!(!data.cwr || wanted == Ecn::Capable, "{data:?}");
         }

@@ -1,25 +1,25 @@
 //! What bounds a flow: its buffers, and nothing that grows with its window.
 
-#[path = "reference/recipe.rs"]
-mod recipe;
+#[path = "reference/chain.rs"]
+mod chain;
 mod wire;
 
 use std::time::{Duration, Instant};
 
+use chain::{Chain, ChainFlow, ChainLink};
 use fairhaul_experiment::{Record, Recovery};
 use fairhaul_path::queue::Capacity;
 use fairhaul_sim::tcp::{Poll, Receiver, SenderConfig};
 use fairhaul_sim::{Control, run};
 use fairhaul_units::{Bytes, Span};
 use proptest::prelude::*;
-use recipe::{Leg, Recipe, Stretch};
 use wire::{Pipe, at, config, sender};
 
 /// Goodput of the only flow over the last 4 of 5 s, on a link of 100 Mbit/s and a round trip of
 /// 50 ms (5 ms of the link and 10 ms of each wire, both ways).
-fn goodput_bps(leg: Leg) -> f64 {
-    let link = Stretch::new(100_000, Span::from_ms(5), Capacity::Packets(1000));
-    let scenario = Recipe::dumbbell(link, vec![leg], 5).cook();
+fn goodput_bps(flow: ChainFlow) -> f64 {
+    let link = ChainLink::new(100_000, Span::from_ms(5), Capacity::Packets(1000));
+    let scenario = Chain::dumbbell(link, vec![flow], 5).scenario();
     let record: Record = run(&scenario, &Control::default()).expect("the run ends");
     let settled = record.grid.bin(at(1000));
     let bytes: u64 = record.flows[0][settled..].iter().map(|row| row.goodput_bytes).sum();
@@ -32,14 +32,14 @@ fn goodput_is_the_smaller_buffer_over_the_round_trip() {
     let small = Some(Bytes(50 * 960));
     let large = Some(Bytes(90 * 960));
     for (send_buffer, receive_buffer) in [(small, None), (None, small), (small, large), (large, small)] {
-        let goodput = goodput_bps(Leg { send_buffer, receive_buffer, ..Leg::plain() });
+        let goodput = goodput_bps(ChainFlow { send_buffer, receive_buffer, ..ChainFlow::plain() });
         assert!((goodput / 7.68e6 - 1.0).abs() < 0.02, "{goodput}");
     }
 }
 
 #[test]
 fn goodput_is_the_largest_window_over_the_round_trip() {
-    let goodput = goodput_bps(Leg { max_window: 50.0, ..Leg::plain() });
+    let goodput = goodput_bps(ChainFlow { max_window: 50.0, ..ChainFlow::plain() });
     assert!((goodput / 7.68e6 - 1.0).abs() < 0.02, "{goodput}");
 }
 
@@ -68,7 +68,7 @@ fn time_per_ack(window: u64, packets: u64, lost: fn(u64) -> bool) -> Duration {
             }
             for data in flight {
                 now += Span::from_us(1);
-                if lost(data.number) && !data.again && !data.opens {
+                if lost(data.number) && !data.retransmitted && !data.opens {
                     continue;
                 }
                 let ack = receiver.receive(&data, now).1.expect("no acknowledgement is held");
@@ -130,7 +130,7 @@ proptest! {
         prop_assert_eq!(numbers.len() as u64, size.div_ceil(960));
         let lost_data = pipe.sent.len() - pipe.received.len();
         if all[which] == Recovery::Sack && pipe.timeouts() == 0 {
-            prop_assert!(pipe.resent() as usize <= lost_data + pipe.reductions(), "a rescue each, at most");
+            prop_assert!(pipe.retransmissions() as usize <= lost_data + pipe.reductions(), "a rescue each, at most");
         }
     }
 }

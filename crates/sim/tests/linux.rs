@@ -64,7 +64,7 @@ fn in_recovery_half_as_many_leave_as_are_delivered() {
         assert_eq!(left, u64::div_ceil(delivered, 2), "of {delivered}");
     }
     assert_eq!(delivered, 99);
-    assert_eq!((pipe.resent(), pipe.timeouts(), pipe.reductions()), (1, 0, 1));
+    assert_eq!((pipe.retransmissions(), pipe.timeouts(), pipe.reductions()), (1, 0, 1));
     let (_, _, cwnd) = pipe.acked.iter().find(|acked| acked.0 == ended).expect("the acknowledgement");
     assert_eq!(*cwnd, 50.0);
 }
@@ -86,8 +86,8 @@ fn a_retransmission_that_is_lost_is_sent_again_after_a_round_trip() {
     assert_eq!(plain.timeouts(), 1);
 }
 
-/// The first recovery lasts a round trip longer, since what it sent again was lost, too; packet 260, which left in it,
-/// is lost and sent again meanwhile, but not acknowledged. So the acknowledgement that ends it begins the next, and
+/// The first recovery lasts a round trip longer, since its retransmission was lost, too; packet 260, which left in it,
+/// is lost and retransmitted meanwhile, but not acknowledged. So the acknowledgement that ends it begins the next, and
 /// the window of the first is never open: the one threshold is half of the other, and no burst leaves.
 #[test]
 fn a_recovery_that_ends_with_losses_beyond_it_begins_the_next_at_once() {
@@ -96,9 +96,9 @@ fn a_recovery_that_ends_with_losses_beyond_it_begins_the_next_at_once() {
     pipe.run(at(2000));
     let events: Vec<Outcome> = pipe.outcomes.iter().map(|(_, outcome)| *outcome).collect();
     assert_eq!(events[..3], [Outcome::Reduced, Outcome::ReducedAgain, Outcome::Recovered]);
-    let again = when(&pipe, |outcome| *outcome == Outcome::ReducedAgain).expect("it was seen");
+    let reduced_again = when(&pipe, |outcome| *outcome == Outcome::ReducedAgain).expect("it was seen");
     assert_eq!(pipe.sender.window().ssthresh, 25.0);
-    let burst = pipe.sent.iter().filter(|(time, _)| *time == again).count();
+    let burst = pipe.sent.iter().filter(|(time, _)| *time == reduced_again).count();
     assert!(burst <= 2, "{burst} packets left at once");
 }
 
@@ -125,15 +125,20 @@ fn a_probe_finds_a_lost_tail_before_the_timer() {
     let tail = SenderConfig { size: Some(20 * 960), ..linux(20.0) };
     let mut pipe = losing(tail, |number| u32::from(number >= 18));
     pipe.run(at(5000));
-    assert_eq!((pipe.timeouts(), pipe.reductions(), pipe.resent()), (0, 1, 2));
-    let again: Vec<(Time, u64)> =
-        pipe.sent.iter().filter(|(_, data)| data.again).map(|(time, data)| (*time, data.number)).collect();
-    assert_eq!([again[0].1, again[1].1], [19, 18]);
-    let last = pipe.acked.iter().rfind(|(time, ..)| *time < again[0].0).expect("acknowledgements").0;
-    let waited = again[0].0 - last;
+    assert_eq!((pipe.timeouts(), pipe.reductions(), pipe.retransmissions()), (0, 1, 2));
+    let retransmissions: Vec<(Time, u64)> = pipe
+        .sent
+        .iter()
+        .filter(|(_, data)| data.retransmitted)
+        .map(|(time, data)| (*time, data.number))
+        .collect();
+    assert_eq!([retransmissions[0].1, retransmissions[1].1], [19, 18]);
+    let last =
+        pipe.acked.iter().rfind(|(time, ..)| *time < retransmissions[0].0).expect("acknowledgements").0;
+    let waited = retransmissions[0].0 - last;
     let sum = Span::from_ms(2 * 101 + 2); // round trips of 101 ms and more, by the queue of 20
     assert!((sum..sum + Span::from_ms(40)).contains(&waited), "{waited}");
-    assert_eq!(again[1].0 - again[0].0, Span::from_ms(101));
+    assert_eq!(retransmissions[1].0 - retransmissions[0].0, Span::from_ms(101));
     let mut plain =
         losing(SenderConfig { recovery: Recovery::Sack, ..tail }, |number| u32::from(number >= 18));
     plain.run(at(5000));
@@ -175,10 +180,11 @@ fn with_one_packet_in_flight_a_probe_waits_for_a_delayed_acknowledgement() {
     let tail = SenderConfig { size: Some(20 * 960), min_rto: Span::from_ms(50), ..linux(20.0) };
     let mut pipe = losing(tail, |number| u32::from(number == 19));
     pipe.run(at(5000));
-    let again = pipe.sent.iter().find(|(_, data)| data.again).expect("it is sent again").0;
-    let last = pipe.acked.iter().rfind(|(time, ..)| *time < again).expect("acknowledgements").0;
-    assert!(again - last >= Span::from_ms(2 * 101 + 50), "{}", again - last);
-    assert_eq!((pipe.timeouts(), pipe.resent()), (0, 1));
+    let retransmission =
+        pipe.sent.iter().find(|(_, data)| data.retransmitted).expect("it is retransmitted").0;
+    let last = pipe.acked.iter().rfind(|(time, ..)| *time < retransmission).expect("acknowledgements").0;
+    assert!(retransmission - last >= Span::from_ms(2 * 101 + 50), "{}", retransmission - last);
+    assert_eq!((pipe.timeouts(), pipe.retransmissions()), (0, 1));
 }
 
 /// Slow start from 10 packets of which no more than `packets` are ready, with an acknowledgement for
@@ -392,7 +398,7 @@ fn after_sixteen_packets_every_second_is_acknowledged() {
         stamped: at(ms),
         size: 1000,
         opens,
-        again: false,
+        retransmitted: false,
         ecn: Ecn::NotCapable,
         cwr: false,
         congestion: None,

@@ -96,7 +96,7 @@ fn recovering(recovery: Recovery, lost: std::ops::Range<u64>) -> (Pipe, Vec<Time
 #[test]
 fn recovery_in_proportion_sends_one_packet_for_two_and_ends_at_the_threshold() {
     let (pipe, left) = recovering(Recovery::SackPrr, 100..101);
-    assert_eq!((pipe.reductions(), pipe.timeouts(), pipe.resent()), (1, 0, 1));
+    assert_eq!((pipe.reductions(), pipe.timeouts(), pipe.retransmissions()), (1, 0, 1));
     // Acknowledgements are 1 ms apart, and the threshold is half of what was outstanding: 2 ms
     // between packets, from the start on. Without it, half a round trip of silence.
     assert!(left[..48].windows(2).all(|pair| pair[1] - pair[0] <= Span::from_ms(3)), "{left:?}");
@@ -111,7 +111,7 @@ fn recovery_in_proportion_sends_one_packet_for_two_and_ends_at_the_threshold() {
 fn recovery_in_proportion_makes_no_burst_after_heavy_loss() {
     let burst = |left: &[Time]| left.iter().map(|t| left.iter().filter(|u| *u == t).count()).max();
     let (pipe, left) = recovering(Recovery::SackPrr, 100..180);
-    assert_eq!((pipe.timeouts(), pipe.resent()), (0, 80));
+    assert_eq!((pipe.timeouts(), pipe.retransmissions()), (0, 80));
     assert!(burst(&left) <= Some(2), "{left:?}");
     let (_, plain) = recovering(Recovery::Sack, 100..180);
     assert!(burst(&plain) > Some(10), "{:?}", burst(&plain));

@@ -1,4 +1,4 @@
-//! The effects of links on packets, measured at the ends: each impairment is compared with its law.
+//! Impairments of links, measured at the ends of a path: each is compared with its law.
 
 mod support;
 

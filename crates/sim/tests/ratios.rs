@@ -1,5 +1,4 @@
-//! What is a share of something lies between nought and one by what is counted: of the same packets, and of the
-//! same time.
+//! Ratios in a record lie between zero and one, because both of their terms count the same packets over the same time.
 
 use fairhaul_experiment::{Record, Scenario, read};
 use fairhaul_sim::{Control, run};

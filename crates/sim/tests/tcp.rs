@@ -15,10 +15,10 @@ const STEADY: Recovery = Recovery::NewReno { impatient: false };
 const IMPATIENT: Recovery = Recovery::NewReno { impatient: true };
 const ALL: [Recovery; 4] = [Recovery::Sack, Recovery::Reno, STEADY, IMPATIENT];
 
-/// What a poll until it has nothing more lets go: number, and whether it is sent again.
+/// What a poll until it has nothing more lets go: number, and whether it is a retransmission.
 fn leaves(sender: &mut Sender<Builtin>, now: Time) -> Vec<(u64, bool)> {
     std::iter::from_fn(|| match sender.poll(now) {
-        Poll::Send(data) => Some((data.number, data.again)),
+        Poll::Send(data) => Some((data.number, data.retransmitted)),
         _ => None,
     })
     .collect()
@@ -77,7 +77,7 @@ fn slow_start_doubles_each_round() {
 }
 
 #[test]
-fn the_first_two_duplicates_let_one_new_packet_go_each_and_the_third_sends_again() {
+fn the_first_two_duplicates_let_one_new_packet_go_each_and_the_third_retransmits() {
     for recovery in ALL {
         let sack = recovery == Recovery::Sack;
         let mut sender = opened(recovery, 10.0);
@@ -100,7 +100,7 @@ fn two_duplicates_and_progress_are_no_loss() {
         for next in [0, 0, 3, 3, 3, 6, 6, 6] {
             let blocks: &[_] = if recovery == Recovery::Sack && next == 0 { &[(1, 3)] } else { &[] };
             assert_eq!(sender.on_ack(&ack(next, blocks), at(200)), Outcome::Quiet);
-            assert!(leaves(&mut sender, at(200)).iter().all(|&(_, again)| !again));
+            assert!(leaves(&mut sender, at(200)).iter().all(|&(_, retransmitted)| !retransmitted));
         }
     }
 }
@@ -121,7 +121,7 @@ fn newreno_and_sack_halve_once_for_two_or_three_losses_in_a_window() {
         for lost in [vec![60], vec![60, 65], vec![60, 65, 70]] {
             let pipe = losing(recovery, 32.0, lost.clone());
             assert_eq!((pipe.reductions(), pipe.timeouts()), (1, 0), "{recovery:?} {lost:?}");
-            assert_eq!(pipe.resent(), lost.len() as u64, "{recovery:?}");
+            assert_eq!(pipe.retransmissions(), lost.len() as u64, "{recovery:?}");
         }
     }
 }
@@ -161,7 +161,7 @@ fn slow_but_steady_fills_a_hole_each_round_trip_and_impatient_gives_up() {
     // after srtt + 200 ms, about 0.33 s.
     let lost = || (60..92).step_by(2);
     let steady = losing(STEADY, 64.0, lost());
-    assert_eq!((steady.reductions(), steady.timeouts(), steady.resent()), (1, 0, 16));
+    assert_eq!((steady.reductions(), steady.timeouts(), steady.retransmissions()), (1, 0, 16));
     let impatient = losing(IMPATIENT, 64.0, lost());
     assert!(impatient.timeouts() >= 1, "{:?}", impatient.outcomes);
 }
@@ -171,9 +171,9 @@ fn sack_fills_a_hundred_holes_in_a_few_round_trips() {
     // A window of 256 of which every second of 200 is lost. After the first report at the latest
     // 256 ms later all is filled within two round trips (each 100 ms and 256 x 1 ms).
     let pipe = losing(Recovery::Sack, 256.0, (600..800).step_by(2));
-    assert_eq!((pipe.reductions(), pipe.timeouts(), pipe.resent()), (1, 0, 100));
-    let again = || pipe.sent.iter().filter(|(_, data)| data.again).map(|&(time, _)| time);
-    let took = again().max().unwrap() - again().min().unwrap();
+    assert_eq!((pipe.reductions(), pipe.timeouts(), pipe.retransmissions()), (1, 0, 100));
+    let retransmissions = || pipe.sent.iter().filter(|(_, data)| data.retransmitted).map(|&(time, _)| time);
+    let took = retransmissions().max().unwrap() - retransmissions().min().unwrap();
     assert!(took < Span::from_ms(2 * 356), "{took}");
 }
 
@@ -184,7 +184,7 @@ fn a_whole_window_lost_in_slow_start_makes_no_storm() {
         let pipe = losing(recovery, f64::INFINITY, 62..126);
         assert_eq!(pipe.lost, 64, "{recovery:?}");
         assert!(pipe.timeouts() <= 2, "{recovery:?} {:?}", pipe.outcomes);
-        assert!(pipe.resent() <= 64 + 8, "{recovery:?} resent {}", pipe.resent());
+        assert!(pipe.retransmissions() <= 64 + 8, "{recovery:?} retransmitted {}", pipe.retransmissions());
         assert!(pipe.sent.iter().any(|(_, data)| data.number > 500), "{recovery:?} recovered");
     }
 }
@@ -193,9 +193,14 @@ fn a_whole_window_lost_in_slow_start_makes_no_storm() {
 fn half_a_window_lost_in_slow_start_makes_no_storm() {
     for recovery in ALL {
         let pipe = losing(recovery, f64::INFINITY, (62..190).step_by(2));
-        // Without reports, what arrived is sent again after a timeout: as much as was lost, at most.
+        // Without reports, what arrived is retransmitted after a timeout: as much as was lost, at most.
         let most = if recovery == Recovery::Sack { 64 } else { 2 * 64 + 8 };
-        assert!(pipe.resent() <= most, "{recovery:?} resent {}, {:?}", pipe.resent(), pipe.outcomes);
+        assert!(
+            pipe.retransmissions() <= most,
+            "{recovery:?} retransmitted {}, {:?}",
+            pipe.retransmissions(),
+            pipe.outcomes
+        );
     }
 }
 

@@ -83,11 +83,11 @@ impl Btf {
     /// The structure of that name; empty if the object does not use it.
     pub(crate) fn layout(&self, name: &str) -> Result<StructLayout, Error> {
         let mut layout = StructLayout::default();
-        let found = self.types.iter().find_map(|of| match &of.kind {
+        let structure = self.types.iter().find_map(|of| match &of.kind {
             BtfKind::Struct { bytes, members } if of.name == name => Some((*bytes, members)),
             _ => None,
         });
-        if let Some((bytes, members)) = found {
+        if let Some((bytes, members)) = structure {
             layout.bytes = bytes.min(LONGEST);
             let mut left = MOST_FIELDS;
             let all = self.gather(members, 0, DEEPEST, &mut layout.fields, &mut left);
@@ -130,8 +130,8 @@ impl Btf {
     /// A type, with its other names resolved.
     fn get(&self, mut id: u32) -> Option<&Type> {
         for _ in 0..DEEPEST {
-            let found = self.types.get((id as usize).checked_sub(1)?)?;
-            let BtfKind::Alias(of) = found.kind else { return Some(found) };
+            let target = self.types.get((id as usize).checked_sub(1)?)?;
+            let BtfKind::Alias(of) = target.kind else { return Some(target) };
             id = of;
         }
         None

@@ -94,23 +94,23 @@ impl Interpreter {
     /// Reads a little-endian number of that many bytes at an address.
     pub(crate) fn load(&self, address: u64, bytes: usize) -> Result<u64, Error> {
         let (region, at) = place(address);
-        let found = self.regions.get(region).and_then(|region| region.bytes.get(at..at + bytes));
-        let found = found.ok_or_else(|| {
+        let bytes_at = self.regions.get(region).and_then(|region| region.bytes.get(at..at + bytes));
+        let bytes_at = bytes_at.ok_or_else(|| {
             Error::new(format!("a read of {bytes} bytes at {address:#x}, where nothing is"))
         })?;
         let mut word = [0; 8];
-        word[..bytes].copy_from_slice(found);
+        word[..bytes].copy_from_slice(bytes_at);
         Ok(u64::from_le_bytes(word))
     }
 
     /// Writes to any region, including read-only ones.
     pub(crate) fn store(&mut self, address: u64, bytes: usize, value: u64) -> Result<(), Error> {
         let (region, at) = place(address);
-        let found = self.regions.get_mut(region).and_then(|region| region.bytes.get_mut(at..at + bytes));
-        let found = found.ok_or_else(|| {
+        let bytes_at = self.regions.get_mut(region).and_then(|region| region.bytes.get_mut(at..at + bytes));
+        let bytes_at = bytes_at.ok_or_else(|| {
             Error::new(format!("a write of {bytes} bytes at {address:#x}, where nothing is"))
         })?;
-        found.copy_from_slice(&value.to_le_bytes()[..bytes]);
+        bytes_at.copy_from_slice(&value.to_le_bytes()[..bytes]);
         Ok(())
     }
 

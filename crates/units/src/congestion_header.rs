@@ -1,5 +1,5 @@
-//! The congestion header of XCP [XCP-SPEC]: what a sender tells the routers on its way, and what they
-//! leave of its wish.
+//! The congestion header of XCP [XCP-SPEC]: what a sender reports to the routers of its path, and the change of its
+//! rate that they allow.
 
 use std::num::NonZeroU8;
 

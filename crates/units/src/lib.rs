@@ -1,5 +1,5 @@
-//! The vocabulary that every room shares: quantities with stated rounding, packets, random
-//! streams, and the description of a named parameter.
+//! The types that every crate shares: quantities with stated rounding, packets, random streams, and the description
+//! of a named parameter.
 //!
 //! Nothing here knows a clock, a socket or a file.
 

@@ -1,4 +1,4 @@
-//! What travels: data packets forward, acknowledgements back.
+//! The packets of a connection: data forward, acknowledgements back.
 //!
 //! A connection numbers its packets from zero, and every packet but the last of a transfer
 //! carries a full payload. A packet holds what its header would: nothing of the sender's state.
@@ -40,7 +40,7 @@ pub struct Data {
     /// Whether this opens the connection and carries no data.
     pub opens: bool,
     /// Whether the sender has sent this number before.
-    pub again: bool,
+    pub retransmitted: bool,
     /// What queues may do to it, or have done.
     pub ecn: Ecn,
     /// CWR: the sender has reduced its window, and no echo of an earlier mark is needed.
@@ -99,7 +99,7 @@ impl Ack {
 
     /// Says that the packet that caused this acknowledgement had arrived before: by an empty block
     /// before the others [RFC 2883].
-    pub fn tell_twice(&mut self) {
+    pub fn set_dsack(&mut self) {
         self.sack.rotate_right(1);
         self.sack[0] = SackBlock::default();
         self.blocks = (self.blocks + 1).min(SACK_BLOCKS as u8);
@@ -107,7 +107,7 @@ impl Ack {
 
     /// Whether the packet that caused this acknowledgement had arrived before, where the receiver
     /// says so.
-    pub fn tells_twice(&self) -> bool {
+    pub fn has_dsack(&self) -> bool {
         self.sacked().first().is_some_and(|block| block.from == block.to)
     }
 

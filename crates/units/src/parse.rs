@@ -190,11 +190,13 @@ mod tests {
 
     #[test]
     fn mistakes_say_what_was_wanted() {
-        let said = |text: &str| text.parse::<Span>().unwrap_err().to_string();
-        assert_eq!(said("80"), "\"80\" has no unit; a time takes one of ps, ns, us, µs, ms, s, min, h");
-        assert_eq!(said("80 Ms"), "\"Ms\" is not a unit of a time; did you mean \"80 ms\"?");
-        assert!(said("80 parsec").starts_with("\"parsec\" is not a unit of a time; it takes one of ps, ns"));
-        assert!(said("-3 s").contains("wanted e.g. \"80 ms\""));
+        let message = |text: &str| text.parse::<Span>().unwrap_err().to_string();
+        assert_eq!(message("80"), "\"80\" has no unit; a time takes one of ps, ns, us, µs, ms, s, min, h");
+        assert_eq!(message("80 Ms"), "\"Ms\" is not a unit of a time; did you mean \"80 ms\"?");
+        assert!(
+            message("80 parsec").starts_with("\"parsec\" is not a unit of a time; it takes one of ps, ns")
+        );
+        assert!(message("-3 s").contains("wanted e.g. \"80 ms\""));
         assert!("0 bit/s".parse::<Rate>().is_err());
         assert_eq!(Rate::or_zero("0.0 Mbit/s"), Ok(None));
         assert!("99999999999999999999 s".parse::<Span>().is_err());

@@ -242,8 +242,8 @@ impl Mul<u64> for Bytes {
 
 /// The largest unit that leaves a number of at least one, at most six decimals.
 fn scaled(f: &mut fmt::Formatter<'_>, value: u64, units: &[(u64, &str)]) -> fmt::Result {
-    let found = units.iter().find(|(size, _)| value >= *size);
-    let (size, name) = found.copied().unwrap_or(units[units.len() - 1]);
+    let unit = units.iter().find(|(size, _)| value >= *size);
+    let (size, name) = unit.copied().unwrap_or(units[units.len() - 1]);
     let number = format!("{:.6}", value as f64 / size as f64);
     let number = number.trim_end_matches('0').trim_end_matches('.');
     write!(f, "{number} {name}")

@@ -84,8 +84,8 @@ class Task:
 
 def mean(figures: Figures | None, figure: str) -> float | None:
     """The mean of a figure over the runs that have it."""
-    there = [value for value in (figures or {}).get(figure, []) if value is not None]
-    return estimate(there).mean if there else None
+    known = [value for value in (figures or {}).get(figure, []) if value is not None]
+    return estimate(known).mean if known else None
 
 
 def compare(
@@ -120,10 +120,10 @@ def compare(
         if name not in CELLS:
             raise ScenarioError(f"unknown cell {name!r}; {hint(name, CELLS)}")
     wanted = {name: repeats or (REPEATS if CELLS[name].quoted else 1) for name in (names or CELLS)}
-    kept = {name: one for name in wanted if (one := _kept(out, CELLS[name])) is not None}
-    found = {name: one.compared for name, one in kept.items() if one.is_of_this_build}
-    old = {name: one.compared for name, one in kept.items() if not one.is_of_this_build}
-    known = found | old
+    kept = {name: entry for name in wanted if (entry := _kept(out, CELLS[name])) is not None}
+    compared = {name: entry.compared for name, entry in kept.items() if entry.is_of_this_build}
+    old = {name: entry.compared for name, entry in kept.items() if not entry.is_of_this_build}
+    known = compared | old
     if any(name not in known or not known[name].whole(wanted[name]) for name in wanted):
         lab.refuse_without_root()
     if old:
@@ -131,19 +131,19 @@ def compare(
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
 
-    def done(one: Compared) -> None:
-        found[one.cell.name] = one
-        _keep(out, one)
+    def done(entry: Compared) -> None:
+        compared[entry.cell.name] = entry
+        _keep(out, entry)
 
-    unknown = [CELLS[name] for name in wanted if name not in found]
+    unknown = [CELLS[name] for name in wanted if name not in compared]
     if unknown:
         on_event(f"simulator: {len(unknown)} cells")
         _simulate(unknown, old, jobs, on_progress, done)
-    lacking = {name: n for name, n in wanted.items() if not found[name].whole(n)}
+    lacking = {name: n for name, n in wanted.items() if not compared[name].whole(n)}
     if lacking:
         on_event(f"kernel: {len(lacking)} cells, {sum(lacking.values())} runs")
-        _ask([(found[name], n) for name, n in lacking.items()], jobs, on_progress, done)
-    return [found[name] for name in wanted]
+        _ask([(compared[name], n) for name, n in lacking.items()], jobs, on_progress, done)
+    return [compared[name] for name in wanted]
 
 
 def _simulate(
@@ -154,7 +154,7 @@ def _simulate(
     done: Callable[[Compared], None],
 ) -> None:
     """Run `cells`; the kernel's results in `old` are kept, and set the measured time."""
-    kernel = {name: one for name, one in old.items() if one.lab is not None}
+    kernel = {name: entry for name, entry in old.items() if entry.lab is not None}
     cycles = {
         cell.name: kernel[cell.name].cycle_s if cell.name in kernel else predicted_cycle_s(cell)
         for cell in cells
@@ -178,13 +178,14 @@ def _ask(
     on_progress: OnProgress | None,
     done: Callable[[Compared], None],
 ) -> None:
-    before = {one.cell.name: one for one, _ in lacking}
+    before = {entry.cell.name: entry for entry, _ in lacking}
 
     def keep(cell: Cell, figures: Figures, invalid: int) -> None:
         done(replace(before[cell.name], lab=figures, invalid=invalid))
 
     tasks = [
-        Task(cell=one.cell, measured_s=measured_s(one.cycle_s), repeats=n) for one, n in lacking
+        Task(cell=entry.cell, measured_s=measured_s(entry.cycle_s), repeats=n)
+        for entry, n in lacking
     ]
     _run(tasks, "lab", jobs, on_progress, keep)
 
@@ -198,8 +199,8 @@ def predicted_cycle_s(cell: Cell) -> float | None:
     """How long the first flow climbs from loss to loss in the simulator, None without losses."""
     from fairhaul.runs import run
 
-    found = run(cell.scenario(PREDICTION_S)).measures[0]
-    events = found["flows"][0]["loss_events"]
+    figures = run(cell.scenario(PREDICTION_S)).measures[0]
+    events = figures["flows"][0]["loss_events"]
     return PREDICTION_S / events if events else None
 
 
@@ -226,10 +227,10 @@ def _run(
 
     def read(index: int, record: Record) -> None:
         task, _ = plan[index]
-        one = {**measure(record), "cycle_s": cycle_s(record)}
+        numbers = {**measure(record), "cycle_s": cycle_s(record)}
         with lock:
             runs = measured[task.cell.name]
-            runs[index] = one
+            runs[index] = numbers
             if len(runs) < task.repeats:
                 return
             counted = valid_runs([runs[i] for i in sorted(runs)])
@@ -246,12 +247,12 @@ def cycle_s(record: Record) -> float | None:
     """How long the first flow's window climbs from loss to loss, None with fewer than two."""
     import polars as pl
 
-    from fairhaul.losses import REDUCTIONS, stood
+    from fairhaul.losses import REDUCTIONS, not_undone
 
     scenario = record.meta["scenario"]
     first = pl.col("flow") == scenario["flows"][0]["name"]
     counts = pl.col("kind").is_in(REDUCTIONS) & (pl.col("t_s") >= scenario["warmup_s"])
-    times = stood(record).filter(first & counts)["t_s"].sort().to_list()
+    times = not_undone(record).filter(first & counts)["t_s"].sort().to_list()
     return (times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else None
 
 
@@ -303,16 +304,16 @@ def _kept(out: Path | None, cell: Cell) -> _Kept | None:
     if out is None or not _place(out, cell).is_file():
         return None
     try:
-        there = json.loads(_place(out, cell).read_text())
-        found = Compared(
+        stored = json.loads(_place(out, cell).read_text())
+        compared = Compared(
             cell=cell,
-            cycle_s=there["cycle_s"],
-            sim=there["sim"],
-            lab=there["lab"],
-            invalid=there["invalid"],
+            cycle_s=stored["cycle_s"],
+            sim=stored["sim"],
+            lab=stored["lab"],
+            invalid=stored["invalid"],
         )
     except (ValueError, KeyError, TypeError):
         return None
-    if there.get("scenario", cell.scenario(0)) != cell.scenario(0):
+    if stored.get("scenario", cell.scenario(0)) != cell.scenario(0):
         return None
-    return _Kept(compared=found, is_of_this_build=there.get("build") == build())
+    return _Kept(compared=compared, is_of_this_build=stored.get("build") == build())

@@ -99,8 +99,10 @@ def show_comparison(done: Comparison) -> None:
     transports = list(question.controllers.values())
     if question.others is not None:
         transports.append(question.others.transport)
-    if said := show.linux_sender_line(str(one.controller["kind"]) for one in transports):
-        screen.print(said)
+    if line := show.linux_sender_line(
+        str(transport.controller["kind"]) for transport in transports
+    ):
+        screen.print(line)
     screen.print(
         "A completion time is the size over the measured goodput, without slow start; a time "
         "longer than the run is extrapolated."
@@ -115,14 +117,14 @@ def _columns(done: Comparison) -> dict[str, tuple[str, show.Number]]:
 
     rtts = [f"{rtt * 1000:g} ms" for rtt in done.question.rtts_s]
     size = size_text(done.question.size_bytes)
-    found = {"utilization": ("link used %", show.plain(1, 100))}
+    columns = {"utilization": ("link used %", show.plain(1, 100))}
     if len(rtts) > 1:
-        found["jain"] = ("Jain", show.plain(3))
-        found |= {f"{i}.share": (f"% at {rtt}", show.plain(1, 100)) for i, rtt in enumerate(rtts)}
-    found |= {
+        columns["jain"] = ("Jain", show.plain(3))
+        columns |= {f"{i}.share": (f"% at {rtt}", show.plain(1, 100)) for i, rtt in enumerate(rtts)}
+    columns |= {
         f"{i}.completion_s": (f"{size} at {rtt}", duration_text) for i, rtt in enumerate(rtts)
     }
-    return found
+    return columns
 
 
 def _table(

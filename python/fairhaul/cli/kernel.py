@@ -39,11 +39,11 @@ def list_(json_: bool) -> None:
     from fairhaul import kernel as api
     from fairhaul.cli.kernel_show import amount
 
-    found = api.twins()
+    ports = api.twins()
     if json_:
-        show.as_json({"twins": found})
+        show.as_json({"twins": ports})
         return
-    for twin in found:
+    for twin in ports:
         click.echo(f"{twin['name']:10} {twin['title']}")
         for key in twin["parameters"]:
             counts = (key["least"], key["most"], key["default"])
@@ -94,7 +94,7 @@ def install(
         parameters=parameters,
         namespaces=namespace,
         routes=route,
-        on_event=_teller(json_),
+        on_event=_event_printer(json_),
         **options,
     )
     if json_:
@@ -116,7 +116,7 @@ def set_(name: str, settings: tuple[str, ...], dry_run: bool, json_: bool) -> No
     """
     from fairhaul import kernel as api
 
-    done = api.change(name, _parsed(settings), dry_run=dry_run, on_event=_teller(json_))
+    done = api.change(name, _parsed(settings), dry_run=dry_run, on_event=_event_printer(json_))
     if json_:
         show.as_json(done)
 
@@ -128,11 +128,11 @@ def status(json_: bool) -> None:
     from fairhaul import kernel as api
     from fairhaul.cli.kernel_show import show_status
 
-    found = api.status(_teller(json_))
+    answer = api.status(_event_printer(json_))
     if json_:
-        show.as_json(found)
+        show.as_json(answer)
     else:
-        show_status(found)
+        show_status(answer)
 
 
 @kernel.command(cls=Command, example="fairhaul kernel verify")
@@ -145,7 +145,7 @@ def verify(twins: tuple[str, ...], json_: bool) -> None:
     """
     from fairhaul import kernel as api
 
-    done = api.verify(*twins, on_event=_teller(json_))
+    done = api.verify(*twins, on_event=_event_printer(json_))
     if json_:
         show.as_json(done)
     else:
@@ -171,7 +171,9 @@ def remove(names: tuple[str, ...], everything: bool, dry_run: bool, json_: bool)
     """
     from fairhaul import kernel as api
 
-    done = api.remove(*names, everything=everything, dry_run=dry_run, on_event=_teller(json_))
+    done = api.remove(
+        *names, everything=everything, dry_run=dry_run, on_event=_event_printer(json_)
+    )
     if json_:
         show.as_json(done)
     elif not dry_run:
@@ -222,23 +224,23 @@ def watch(
     """
     from fairhaul import kernel as api
 
-    on_event = _teller(json_)
+    on_event = _event_printer(json_)
     done = api.watch(*names, limits=limits, interval_s=interval, dry_run=dry_run, on_event=on_event)
     if json_:
         show.as_json(done)
 
 
 def _parsed(settings: tuple[str, ...]) -> dict[str, str]:
-    found = {}
+    values = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals or not key or not value:
             raise click.UsageError(f"{setting!r} does not have the form KEY=VALUE, e.g. c=20/s")
-        found[key] = value
-    return found
+        values[key] = value
+    return values
 
 
-def _teller(json_: bool) -> Any:
+def _event_printer(json_: bool) -> Any:
     """Print events as they come: all of them to people, only warnings with --json."""
 
     def on_event(line: Mapping[str, Any]) -> None:

@@ -12,29 +12,29 @@ from fairhaul.cli import show
 UNIT = re.compile(r"([0-9.e-]*) *(.*)")
 
 
-def show_status(found: Mapping[str, Any]) -> None:
+def show_status(status: Mapping[str, Any]) -> None:
     """Print the installed eBPF ports, and a table of the connections that use them."""
     screen = show.console()
     screen.print(
-        f"Linux {found['kernel']}; the default controller of this host is {found['default']}."
+        f"Linux {status['kernel']}; the default controller of this host is {status['default']}."
     )
-    if not found["twins"]:
+    if not status["twins"]:
         screen.print("No eBPF port is installed.")
         return
-    for twin in found["twins"]:
+    for twin in status["twins"]:
         screen.print(_line(twin))
         for where in sorted(
-            namespace for namespace, name in found["defaults"].items() if name == twin["name"]
+            namespace for namespace, name in status["defaults"].items() if name == twin["name"]
         ):
             screen.print(f"    default of {where}")
         for route in twin["routes"]:
             screen.print(f"    route {route}")
-    flows = [flow for twin in found["twins"] for flow in twin["flows"]]
+    flows = [flow for twin in status["twins"] for flow in twin["flows"]]
     if flows:
         screen.print(show.table("Connections", COLUMNS, [_row(flow) for flow in flows], words=4))
     else:
         screen.print("No connection uses them now.")
-    silent = sum(twin["connections_without_data"] for twin in found["twins"])
+    silent = sum(twin["connections_without_data"] for twin in status["twins"])
     if silent:
         screen.print(f"{silent} more connections that use them have sent no data.")
 
@@ -58,12 +58,12 @@ def _line(twin: Mapping[str, Any]) -> str:
     units = twin["units"] or {}
     values = (twin["parameters"] or {}).items()
     parameters = ", ".join(f"{key} = {amount(value, units.get(key, ''))}" for key, value in values)
-    owner = f" by {person(twin['owner'])}" if twin["owner"] else ""
+    owner = f" by {installed_by(twin['owner'])}" if twin["owner"] else ""
     parts = (f"{twin['name']}{which}: {twin['state']}{owner}", parameters)
     return "; ".join(part for part in parts if part)
 
 
-def person(owner: Mapping[str, Any]) -> str:
+def installed_by(owner: Mapping[str, Any]) -> str:
     """Say who installed an eBPF port, and when."""
     uid = f"uid {owner['uid']}"
     who = f"{owner['user']} ({uid})" if owner["user"] else uid

@@ -131,17 +131,17 @@ def clean(kill: bool, json_: bool) -> None:
     """
     from fairhaul import lab as engine
 
-    found = engine.clean(kill=kill)
+    result = engine.clean(kill=kill)
     if json_:
-        show.as_json(found)
+        show.as_json(result)
     else:
-        for one in found["left"]:
-            click.echo(f"{one['what']}\n    to remove it: {one['remedy']}")
-        for process in found["at_work"]:
+        for leftover in result["left"]:
+            click.echo(f"{leftover['what']}\n    to remove it: {leftover['remedy']}")
+        for process in result["at_work"]:
             click.echo(f"running: process {process}")
-        if not found["left"]:
+        if not result["left"]:
             click.echo("Nothing is left.")
-    sys.exit(1 if found["left"] else 0)
+    sys.exit(1 if result["left"] else 0)
 
 
 @lab.command(cls=Command, example="fairhaul lab cells --out out/cells")
@@ -198,7 +198,7 @@ def cells(
             on_event=lambda line: click.echo(line, err=True),
         )
     if json_:
-        show.as_json({"cells": [one.to_dict() for one in done]})
+        show.as_json({"cells": [cell.to_dict() for cell in done]})
         return
     show_cells(done)
 
@@ -217,9 +217,9 @@ def show_cells(done: Sequence[Compared]) -> None:
     """Print the figures of both engines, a row for each cell: simulator / kernel."""
     from fairhaul.cells.work import mean
 
-    def cell(one: Compared, figure: str, scale: float, digits: int) -> str:
-        found = [mean(engine, figure) for engine in (one.sim, one.lab)]
-        return " / ".join("-" if v is None else f"{scale * v:.{digits}f}" for v in found)
+    def cell(compared: Compared, figure: str, scale: float, digits: int) -> str:
+        means = [mean(engine, figure) for engine in (compared.sim, compared.lab)]
+        return " / ".join("-" if v is None else f"{scale * v:.{digits}f}" for v in means)
 
     rows = [
         [

@@ -29,17 +29,17 @@ def list_(what: str, names: tuple[str, ...], parameters: bool, json_: bool) -> N
     from fairhaul import listings, papers
 
     lists: Mapping[str, Any] = listings.catalogue()
-    found = papers.catalogue() if what == "papers" else lists[what]
+    entries = papers.catalogue() if what == "papers" else lists[what]
     if names:
-        known = {entry["name"]: entry for entry in found}
+        known = {entry["name"]: entry for entry in entries}
         for name in names:
             if name not in known:
                 raise click.UsageError(f"unknown name {name!r}; {hint(name, known)}")
-        found = [known[name] for name in names]
+        entries = [known[name] for name in names]
     if json_:
-        as_json({what: found})
+        as_json({what: entries})
         return
-    for entry in found:
+    for entry in entries:
         source = f" [{entry['source']}]" if entry["source"] else ""
         click.echo(f"{entry['name']:14} {entry['title']}{source}")
         if names or parameters:

@@ -17,24 +17,24 @@ if TYPE_CHECKING:
 LINE_EVERY_S = 30.0
 
 
-def described(seen: Progress) -> str:
+def described(state: Progress) -> str:
     """Name the runs under way, and mark those whose figures are being computed."""
-    figured = set(seen.figured)
-    words = [f"{one} (figures)" if one in figured else one for one in seen.running]
-    return f"{seen.finished}/{seen.runs} runs; {'; '.join(words)}"
+    figured = set(state.figured)
+    words = [f"{name} (figures)" if name in figured else name for name in state.running]
+    return f"{state.finished}/{state.runs} runs; {'; '.join(words)}"
 
 
 def _lines(name: str) -> Callable[[Progress], None]:
     """Print a line every `LINE_EVERY_S` seconds."""
     last_s = time.monotonic()
 
-    def on_progress(seen: Progress) -> None:
+    def on_progress(state: Progress) -> None:
         nonlocal last_s
         if time.monotonic() < last_s + LINE_EVERY_S:
             return
         last_s = time.monotonic()
-        done = 100 * seen.reached_s / seen.total_s if seen.total_s else 0.0
-        line = f"fairhaul: {name}: {seen.finished}/{seen.runs} runs, {done:.0f} %"
+        done = 100 * state.reached_s / state.total_s if state.total_s else 0.0
+        line = f"fairhaul: {name}: {state.finished}/{state.runs} runs, {done:.0f} %"
         print(printable(line), file=sys.stderr, flush=True)
 
     return on_progress
@@ -65,13 +65,15 @@ def progress(lines: str = "") -> Iterator[Callable[[Progress], None] | None]:
     with Bar(*columns, console=Console(stderr=True), expand=True, transient=True) as bar:
         task = bar.add_task("", total=None)
 
-        def on_progress(seen: Progress) -> None:
+        def on_progress(state: Progress) -> None:
             bar.update(
                 task,
                 # The last hundredth is left to the figures of the last runs.
-                completed=0.99 * seen.reached_s if seen.finished < seen.runs else seen.reached_s,
-                total=seen.total_s,
-                description=printable(described(seen)),
+                completed=0.99 * state.reached_s
+                if state.finished < state.runs
+                else state.reached_s,
+                total=state.total_s,
+                description=printable(described(state)),
             )
 
         yield on_progress

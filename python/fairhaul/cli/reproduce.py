@@ -92,10 +92,10 @@ def reproduce(  # noqa: PLR0913, PLR0917
         names = " or ".join(papers.PAPERS)
         raise click.UsageError(f"--only requires the name of a paper before it: {names}")
     if paper == "list":
-        found = papers.catalogue()
+        entries = papers.catalogue()
         if json_:
-            show.as_json({"papers": found})
-        for entry in () if json_ else found:
+            show.as_json({"papers": entries})
+        for entry in () if json_ else entries:
             click.echo(f"{entry['name']:14} {entry['title']} [{entry['source']}]")
         return
     objects = []

@@ -28,13 +28,13 @@ Overrides = list[tuple[str, str]]
 
 def split(_ctx: click.Context, _option: click.Parameter, given: Sequence[str]) -> Overrides:
     """Split the `key=value` of `--set`."""
-    found = []
+    pairs = []
     for pair in given:
         key, equals, value = pair.partition("=")
         if not equals or not key.strip():
             raise click.BadParameter(f"{pair!r} does not have the form key=value")
-        found.append((key.strip(), value.strip()))
-    return found
+        pairs.append((key.strip(), value.strip()))
+    return pairs
 
 
 set_option = click.option(
@@ -139,8 +139,8 @@ def run(  # noqa: PLR0913, PLR0917
     if report_ and out is None:
         out = free_place(Path("out") / Path(files[0]).stem)
     traced = (trace, form) if trace else None
-    found, failure = measure_all(plan, jobs, out, traced=traced, report=report_, engine=engine)
-    parts = [found[i : i + (seeds or 1)] for i in range(0, len(found), seeds or 1)]
+    measures, failure = measure_all(plan, jobs, out, traced=traced, report=report_, engine=engine)
+    parts = [measures[i : i + (seeds or 1)] for i in range(0, len(measures), seeds or 1)]
     if report_ and failure is None:
         click.echo(f"Report: {out}/report.html", err=json_)
     if json_:
@@ -200,8 +200,8 @@ def measure_all(
             return measure(record)
 
         with progress() as on_progress:
-            found = for_each(plan, figures, jobs=jobs, on_progress=on_progress, engine=engine)
-            return found, None
+            results = for_each(plan, figures, jobs=jobs, on_progress=on_progress, engine=engine)
+            return results, None
     done: dict[int, RunFigures] = {}
     failure: BaseException | None = None
     try:

@@ -37,11 +37,13 @@ def console() -> Console:
 
         def print(self, *objects: Any, **how: Any) -> None:
             """Print objects; control characters in texts are shown, not obeyed."""
-            shown = [printable(one) if isinstance(one, str) else one for one in objects]
+            shown = [
+                printable(object_) if isinstance(object_, str) else object_ for object_ in objects
+            ]
             super().print(*shown, **how)
 
-    found = Screen(highlight=False, markup=False, emoji=False)
-    return found if found.is_terminal else Screen(width=160, highlight=False, markup=False)
+    screen = Screen(highlight=False, markup=False, emoji=False)
+    return screen if screen.is_terminal else Screen(width=160, highlight=False, markup=False)
 
 
 def table(
@@ -52,7 +54,7 @@ def table(
     from rich.table import Table
     from rich.text import Text
 
-    found = Table(
+    grid = Table(
         title=Text(printable(title), style="bold"),
         title_justify="left",
         box=box.SIMPLE_HEAD,
@@ -60,12 +62,12 @@ def table(
         padding=(0, 1, 0, 0),
     )
     for i, column in enumerate(columns):
-        found.add_column(
+        grid.add_column(
             Text(printable(column)), justify="left" if i < words else "right", overflow="fold"
         )
     for row in rows:
-        found.add_row(*(Text(printable(cell)) for cell in row))
-    return found
+        grid.add_row(*(Text(printable(cell)) for cell in row))
+    return grid
 
 
 def measures(runs: Sequence[RunFigures]) -> None:
@@ -76,20 +78,20 @@ def measures(runs: Sequence[RunFigures]) -> None:
 
     first, everything = runs[0], runs
     runs = valid_runs(runs)
-    found: Mapping[str, Any] = first if len(runs) == 1 else summary(runs)
+    figures: Mapping[str, Any] = first if len(runs) == 1 else summary(runs)
     seeds = [run["seed"] for run in runs]
     which = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
     screen = console()
     between = " " if screen.width >= ONE_LINE else "\n"
     title = titled(first["title"], first.get("variant", {}))
-    screen.print(table(f"{title} ({which})", *flow_rows(found["flows"], between), words=2))
-    if found.get("groups"):
-        screen.print(table("Groups", *group_rows(found["groups"], between), words=2))
-    screen.print(table("Links", *link_rows(found["links"], between)))
-    screen.print(_fairness_line(found))
+    screen.print(table(f"{title} ({which})", *flow_rows(figures["flows"], between), words=2))
+    if figures.get("groups"):
+        screen.print(table("Groups", *group_rows(figures["groups"], between), words=2))
+    screen.print(table("Links", *link_rows(figures["links"], between)))
+    screen.print(_fairness_line(figures))
     of_linux = (f["controller"] for f in first["flows"] if f.get("profile") == "linux")
-    if said := linux_sender_line(of_linux):
-        screen.print(said)
+    if line := linux_sender_line(of_linux):
+        screen.print(line)
     if len(runs) > 1:
         screen.print("Values are means, ± half the width of the 95 % interval.")
     for warning in first.get("warnings", ()):
@@ -111,8 +113,8 @@ def _trust_line(runs: Sequence[RunFigures]) -> str:
     )
     reasons = sorted({reason for trust in trusts for reason in trust["reasons"]})
     warnings = sorted({warning for trust in trusts for warning in trust["warnings"]})
-    said = [*(f"Invalid: {why}" for why in reasons), *(f"Warning: {w}" for w in warnings)]
-    return "\n".join([line, *said])
+    lines = [*(f"Invalid: {why}" for why in reasons), *(f"Warning: {w}" for w in warnings)]
+    return "\n".join([line, *lines])
 
 
 def cell(value: Any, form: Number, between: str = " ") -> str:
@@ -209,32 +211,36 @@ FAIRNESS_COLUMNS: dict[str, tuple[str, Number]] = {
 }
 
 
-def fairness_rows(found: Sequence[Mapping[str, Any]]) -> Rows:
+def fairness_rows(scenarios: Sequence[Mapping[str, Any]]) -> Rows:
     """Lay out the fairness of several scenarios, a row each."""
-    header, rows = _rows([one["fairness"] for one in found], [], FAIRNESS_COLUMNS, " ")
-    verdicts = [{True: "yes", False: "no", None: "-"}[one["stationary"]] for one in found]
+    header, rows = _rows(
+        [scenario["fairness"] for scenario in scenarios], [], FAIRNESS_COLUMNS, " "
+    )
+    verdicts = [
+        {True: "yes", False: "no", None: "-"}[scenario["stationary"]] for scenario in scenarios
+    ]
     return [*header, "stationary"], [[*r, v] for r, v in zip(rows, verdicts, strict=True)]
 
 
 def linux_sender_line(controllers: Iterable[str]) -> str:
     """Say that flows of BBR have the profile "linux"; nothing if there are none."""
-    found = sorted(BBR.intersection(controllers))
-    if not found:
+    bbr = sorted(BBR.intersection(controllers))
+    if not bbr:
         return ""
     return (
-        f'{" and ".join(found)} ran with the sender of Linux: profile "linux" is the default of '
+        f'{" and ".join(bbr)} ran with the sender of Linux: profile "linux" is the default of '
         'bbr and bbr3, and profile = "plain" selects the plain sender.'
     )
 
 
-def _fairness_line(found: Mapping[str, Any]) -> str:
-    fairness = found["fairness"]
+def _fairness_line(figures: Mapping[str, Any]) -> str:
+    fairness = figures["fairness"]
     parts = [
         f"Jain's index {cell(fairness['jain'], plain(3))}",
         f"largest / smallest goodput {cell(fairness['max_min_ratio'], plain(2))}",
     ]
-    if found["stationary"] is False:
+    if figures["stationary"] is False:
         parts.append("not stationary: a measured bulk flow had fewer than 20 loss events")
-    if found["completed"] is False:
+    if figures["completed"] is False:
         parts.append("a measured transfer was not completed")
     return "; ".join(parts)

@@ -120,7 +120,9 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
         )
     except ScenarioError as error:
         # The options are those of the command line; here they are arguments.
-        raise ScenarioError(*(str(told).removeprefix("--") for told in error.args)) from None
+        raise ScenarioError(
+            *(str(argument).removeprefix("--") for argument in error.args)
+        ) from None
     return compare_read(
         question, seeds=seeds, most_packets=most_packets, jobs=jobs, on_progress=on_progress
     )
@@ -142,11 +144,11 @@ def compare_read(
 
 
 def _comparison(question: Question, done: Done, seeds: int) -> Comparison:
-    found = rows(question, done)
+    all_rows = rows(question, done)
     return Comparison(
         question=question,
-        rows=found,
-        answer=answer(question, found, done),
+        rows=all_rows,
+        answer=answer(question, all_rows, done),
         seeds=seeds,
         duration_s=done.duration_s,
         warmup_s=done.warmup_s,

@@ -136,10 +136,10 @@ def _mean(value: Any) -> float:
     return float(value["mean"] if isinstance(value, Mapping) else value)
 
 
-def _ranked(found: Sequence[RankedFigure | None], theme: Theme) -> str:
-    """Name the best and the worst of `found`; say so if their intervals overlap."""
+def _ranked(figures: Sequence[RankedFigure | None], theme: Theme) -> str:
+    """Name the best and the worst of `figures`; say so if their intervals overlap."""
     up = theme.more_is_better
-    ranked = sorted((f for f in found if f is not None), key=lambda f: f.mean, reverse=up)
+    ranked = sorted((f for f in figures if f is not None), key=lambda f: f.mean, reverse=up)
     if not ranked:
         return ""
     best, last = ranked[0], ranked[-1]

@@ -27,7 +27,7 @@ Run = Mapping[str, Any]
 
 def rows(question: Question, done: Done) -> list[ControllerRow]:
     """Give the figures of each controller: numbers for one seed, means for several."""
-    found: list[Any] = []
+    result: list[Any] = []
     for name in question.controllers:
         alone = [_case(question, run, done) for run in done.measures[Case(name=name, beside=False)]]
         row: dict[str, Any] = {"controller": name, "alone": _together(question, alone)}
@@ -39,8 +39,8 @@ def rows(question: Question, done: Done) -> list[ControllerRow]:
                 for run in done.measures[Case(name=name, beside=True)]
             ]
             row["beside"] = _together(question, cases)
-        found.append(row)
-    return found
+        result.append(row)
+    return result
 
 
 def harm(usual_bps: float, beside_bps: float) -> float | None:
@@ -121,12 +121,12 @@ def _goodput(run: Run, role: str) -> float:
 
 def _together(question: Question, runs: Sequence[Run]) -> dict[str, Any]:
     """The figures of one run, or the means over several; round-trip times are not averaged."""
-    found = dict(runs[0]) if len(runs) == 1 else summary(runs)
-    found["least_loss_events"] = min(run["least_loss_events"] for run in runs)
+    figures = dict(runs[0]) if len(runs) == 1 else summary(runs)
+    figures["least_loss_events"] = min(run["least_loss_events"] for run in runs)
     short = [run["wanted_duration_s"] for run in runs if not run["stationary"]]
-    found["wanted_duration_s"] = max(short) if short and None not in short else None
-    found["flows"] = [
+    figures["wanted_duration_s"] = max(short) if short and None not in short else None
+    figures["flows"] = [
         {"rtt_s": rtt} | dict(flow)
-        for rtt, flow in zip(question.rtts_s, found["flows"], strict=True)
+        for rtt, flow in zip(question.rtts_s, figures["flows"], strict=True)
     ]
-    return found
+    return figures

@@ -85,17 +85,17 @@ def run_cases(
             for case, transport in transports.items()
             for seeded in with_seeds(_scenario(question, case, transport, duration_s), seeds)
         ]
-        found = for_each(plan, _figures, jobs=jobs, on_progress=on_progress)
-        packets += sum(int(run["packets"]) for run in found)
-        cpu_s += sum(run["cpu_s"] for run in found)
+        results = for_each(plan, _figures, jobs=jobs, on_progress=on_progress)
+        packets += sum(int(run["packets"]) for run in results)
+        cpu_s += sum(run["cpu_s"] for run in results)
         left_s -= duration_s
-        events = min(least_loss_events(run) for run in found)
+        events = min(least_loss_events(run) for run in results)
         longer_s = _tidy(min(duration_s * _step(events), left_s))
         # A run that would hardly be longer than the last shows nothing new.
         if events >= ENOUGH_LOSS_EVENTS or longer_s < LEAST_GAIN * duration_s:
             break
         duration_s = longer_s
-    cases = {case: found[i * seeds : (i + 1) * seeds] for i, case in enumerate(transports)}
+    cases = {case: results[i * seeds : (i + 1) * seeds] for i, case in enumerate(transports)}
     return Done(
         measures=cases,
         duration_s=duration_s,
@@ -142,14 +142,14 @@ def _tidy(seconds: float) -> float:
 
 def _cases(question: Question) -> dict[Case, Transport]:
     """Every case with its transport; standard TCP always runs beside the others, too."""
-    found = {Case(name=n, beside=False): c for n, c in question.controllers.items()}
+    controllers = {Case(name=n, beside=False): c for n, c in question.controllers.items()}
     if question.others is not None:
         with_standard = {
             **question.controllers,
             STANDARD: Transport(controller={"kind": STANDARD}),
         }
-        found |= {Case(name=n, beside=True): c for n, c in with_standard.items()}
-    return found
+        controllers |= {Case(name=n, beside=True): c for n, c in with_standard.items()}
+    return controllers
 
 
 def _scenario(question: Question, case: Case, transport: Transport, duration_s: float) -> Scenario:

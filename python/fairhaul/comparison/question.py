@@ -136,39 +136,39 @@ class _Reading:
             self.mistakes.append(f"{option}: required: {WANTED[option]}")
             return None
         before = len(self.mistakes)
-        found = self._read(f"{option} {given}", key, toml(given), link or {})
+        value = self._read(f"{option} {given}", key, toml(given), link or {})
         self.mistakes[before:] = [
-            told if "did you mean" in told else f"{told}{_way_out(option, given)}"
-            for told in self.mistakes[before:]
+            mistake if "did you mean" in mistake else f"{mistake}{_way_out(option, given)}"
+            for mistake in self.mistakes[before:]
         ]
-        return found
+        return value
 
     def controllers(self, given: Sequence[str]) -> dict[str, Transport]:
-        found: dict[str, Transport] = {}
+        transports: dict[str, Transport] = {}
         for text in given:
             name = text.strip()
-            if name in found:
+            if name in transports:
                 self.mistakes.append(f"{name}: is given twice")
-            found[name] = self._transport(name or "CC", name)
-        if not 1 <= len(found) <= MOST_CONTROLLERS:
+            transports[name] = self._transport(name or "CC", name)
+        if not 1 <= len(transports) <= MOST_CONTROLLERS:
             self.mistakes.append(f"CC: give from 1 to {MOST_CONTROLLERS} controllers")
-        return found
+        return transports
 
     def rtts(self, given: Sequence[str]) -> list[float]:
         if not 1 <= len(given) <= MOST_ROUND_TRIPS:
             self.mistakes.append(f"--rtt: give from 1 to {MOST_ROUND_TRIPS} round-trip times")
             return []
-        found = []
+        rtts = []
         for text in given:
             if ".." in text:
                 self.mistakes.append(
                     f"--rtt {text}: give single times, separated by commas, instead of a range"
                 )
             elif described := self.ask("--rtt", text, "flow.F1.rtt"):
-                found.append(described["flows"][0]["rtt_s"])
-                if found[-1] <= 0:
+                rtts.append(described["flows"][0]["rtt_s"])
+                if rtts[-1] <= 0:
                     self.mistakes.append(f"--rtt {text}: a round-trip time must be greater than 0")
-        return found
+        return rtts
 
     def size(self, given: str) -> int:
         described = self.ask("--size", given, "flow.F1.traffic")
@@ -200,24 +200,26 @@ class _Reading:
     def _controller(self, place: str, text: str) -> Controller:
         """Read `kind` or `kind:key=value,key=value`."""
         kind, colon, rest = text.partition(":")
-        found: Controller = {"kind": kind.strip()}
+        controller: Controller = {"kind": kind.strip()}
         for pair in rest.split(",") if colon else ():
             key, equals, value = pair.partition("=")
-            if not equals or not key.strip() or key.strip() in found:
+            if not equals or not key.strip() or key.strip() in controller:
                 wrong = (
-                    "is given twice" if key.strip() in found else "does not have the form key=value"
+                    "is given twice"
+                    if key.strip() in controller
+                    else "does not have the form key=value"
                 )
                 self.mistakes.append(f"{place}: {pair.strip()!r} {wrong}")
             else:
-                found[key.strip()] = _typed(value.strip())
+                controller[key.strip()] = _typed(value.strip())
         before = len(self.mistakes)
-        self._read(place, "flow.F1.controller", toml(found), {})
-        if len(self.mistakes) == before and (needed := needed_queue(str(found["kind"]))):
+        self._read(place, "flow.F1.controller", toml(controller), {})
+        if len(self.mistakes) == before and (needed := needed_queue(str(controller["kind"]))):
             self.mistakes.append(
                 f"{place}: requires the queue {needed}, but a comparison uses droptail; "
                 f'write a scenario with queue = {{ kind = "{needed}", capacity = "1 bdp" }}'
             )
-        return found
+        return controller
 
     def _read(
         self, place: str, key: str, value: str, link: dict[str, str]
@@ -229,16 +231,16 @@ class _Reading:
             "flow": [{"name": "F1", "rtt": "100 ms", "controller": STANDARD}],
         }
         try:
-            (found,) = read_as_typed(scenario, [(key, value)])
+            (variant,) = read_as_typed(scenario, [(key, value)])
         except ScenarioError as error:
             before = f"--set {key}={value}: "
             for mistake in error.args:
                 text = mistake.removeprefix(before)
-                told = text if text != mistake else mistake.partition(": ")[2]
-                told = told.removeprefix(f"{key.rpartition('.')[2]}: ")  # the place says which
-                self.mistakes.append(f"{place}: {told}")
+                reason = text if text != mistake else mistake.partition(": ")[2]
+                reason = reason.removeprefix(f"{key.rpartition('.')[2]}: ")  # the place says which
+                self.mistakes.append(f"{place}: {reason}")
             return None
-        described: dict[str, Any] = json.loads(found.describe())
+        described: dict[str, Any] = json.loads(variant.describe())
         return described
 
 

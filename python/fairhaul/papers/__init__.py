@@ -50,7 +50,7 @@ def on_the_lab() -> list[str]:
     return [
         name
         for name in PAPERS
-        if any(one.lab is not None for one in paper_of(name).experiments.values())
+        if any(experiment.lab is not None for experiment in paper_of(name).experiments.values())
     ]
 
 

@@ -63,16 +63,19 @@ class Axes:
 
     def where(self, section: Section, key: str, *, extra: Sequence[str] = ()) -> Where:
         """Read a selection: labels, or a list of them, by axis; `extra` keys are ignored."""
-        found = {}
+        chosen = {}
         for axis, labels in section.mapping(key).items():
             if axis in extra:
                 continue
             section.one_of(key, axis, self.names, "axis")
-            wanted = [str(one) for one in (labels if isinstance(labels, list) else [labels])]
+            wanted = [
+                str(wanted_label)
+                for wanted_label in (labels if isinstance(labels, list) else [labels])
+            ]
             for label in wanted if axis in self.settings else ():
                 section.one_of(key, label, list(self.settings[axis]), f"label of the axis {axis}")
-            found[axis] = wanted
-        return found if all(axis in self.settings for axis in found) else {}
+            chosen[axis] = wanted
+        return chosen if all(axis in self.settings for axis in chosen) else {}
 
     def covered(self, section: Section, used: Iterable[str]) -> None:
         """Note a mistake where a table or a figure would mix cases: axes that it does not use."""
@@ -84,10 +87,10 @@ class Axes:
 
     def some(self, section: Section, key: str) -> list[str]:
         """Read a list of axes."""
-        found = section.texts(key)
-        for axis in found:
+        names = section.texts(key)
+        for axis in names:
             section.one_of(key, axis, self.names, "axis")
-        return [axis for axis in found if axis in self.settings]
+        return [axis for axis in names if axis in self.settings]
 
 
 def read_axes(section: Section, shared: Section) -> Axes:
@@ -112,7 +115,7 @@ def _axis(section: Section, name: str) -> dict[str, Settings]:
             inner.mapping(label)
         if not inner.content:
             section.wrong(name, "at least one label is required")
-        return {label: one for label, one in inner.content.items() if isinstance(one, dict)}
+        return {label: table for label, table in inner.content.items() if isinstance(table, dict)}
     key, values = inner.text("key"), inner.items("values")
     labels = inner.texts("labels") or [str(value) for value in values]
     if len(labels) != len(values):
@@ -166,12 +169,12 @@ class Plan:
     def cases(self, quick: bool, overrides: Settings) -> list[Case]:
         """Read the scenario of every combination that is not skipped."""
         rules = [rule for rule in self.rules if rule.quick in {None, quick}]
-        found = []
+        cases = []
         for key in self.axes.combinations():
             mine = [rule for rule in rules if self.axes.matches(key, rule.where)]
             if not any(rule.skip for rule in mine):
-                found.append(self._case(key, quick, mine, overrides))
-        return found
+                cases.append(self._case(key, quick, mine, overrides))
+        return cases
 
     def _case(self, key: Key, quick: bool, rules: Sequence[Rule], overrides: Settings) -> Case:
         labels = dict(zip(self.axes.names, key, strict=True))
@@ -183,6 +186,8 @@ class Plan:
             *(self.axes.settings[axis][label] for axis, label in labels.items()),
             overrides,
         ]
-        merged: dict[str, Any] = {name: value for one in each for name, value in one.items()}
+        merged: dict[str, Any] = {
+            name: value for settings in each for name, value in settings.items()
+        }
         file = str(merged.pop(SCENARIO, self.scenario))
         return Case(key=key, scenario=read_one(self.folder / file, merged))

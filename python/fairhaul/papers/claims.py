@@ -10,9 +10,9 @@ from fairhaul.estimate import Estimate, estimate
 from fairhaul.papers.axes import Axes, Where
 from fairhaul.papers.experiment import (
     Claim,
-    Found,
     Key,
     Measured,
+    Results,
     below,
     every,
     judged,
@@ -75,25 +75,25 @@ class Part:
         section.close()
         return part
 
-    def judge(self, layout: Layout, found: Found) -> tuple[Answers, list[Measured]]:
+    def judge(self, layout: Layout, results: Results) -> tuple[Answers, list[Measured]]:
         """Give an answer for each comparison, and the numbers that were compared."""
         answers: Answers = []
         used: dict[tuple[str, Key], Estimate | None] = {}
         for number in self.numbers:
             # Of windows of time, those that are longer than the runs have no number.
-            if not any(found.values(key, number) for key in found.runs):
+            if not any(results.values(key, number) for key in results.runs):
                 continue
-            for key in layout.axes.chosen(found.runs, self.of):
+            for key in layout.axes.chosen(results.runs, self.of):
                 for other in layout.axes.replaced(key, self.other):
-                    if other in found.runs:
-                        answers.append(self._answer(found, number, key, other, used))
+                    if other in results.runs:
+                        answers.append(self._answer(results, number, key, other, used))
         if self.every and answers:
             answers = [every(answers)]
         axes = layout.axes.varying([key for _, key in used])
         measured = [
             Measured(
                 number=number,
-                case=layout.label(found, key, axes),
+                case=layout.label(results, key, axes),
                 ours=ours,
                 form=layout.form(number),
             )
@@ -103,7 +103,7 @@ class Part:
 
     def _answer(
         self,
-        found: Found,
+        results: Results,
         number: str,
         key: Key,
         other: Key,
@@ -112,18 +112,18 @@ class Part:
         theirs_name = self.number or number
         compared = self.kind != "within" or bool(self.other)
         if compared and self.by != "mean":
-            joined = _joined(found, key, other, number, self.by)
+            joined = _joined(results, key, other, number, self.by)
             used[f"{number}, {self.by}", key] = joined
             return within(joined, *self.band)
-        ours = used[number, key] = found.estimate(key, number)
+        ours = used[number, key] = results.estimate(key, number)
         if not compared:
             return within(ours, *self.band)
-        theirs = used[theirs_name, other] = found.estimate(other, theirs_name)
+        theirs = used[theirs_name, other] = results.estimate(other, theirs_name)
         if self.kind == "same":
-            values = found.values(key, number)
-            return values == found.values(other, theirs_name) if values else None
+            values = results.values(key, number)
+            return values == results.values(other, theirs_name) if values else None
         if self.kind == "within":
-            mean = found.mean(other, theirs_name)
+            mean = results.mean(other, theirs_name)
             return within(ours, *(end * mean for end in self.band))
         return self._order(ours, theirs)
 
@@ -134,14 +134,14 @@ class Part:
         return not less if self.kind == "not_below" and less is not None else less
 
 
-def _joined(found: Found, key: Key, other: Key, number: str, by: str) -> Estimate | None:
+def _joined(results: Results, key: Key, other: Key, number: str, by: str) -> Estimate | None:
     """Estimate the ratio or the difference of a number in two cases, seed by seed."""
-    pairs = found.pairs(key, other, number)
+    pairs = results.pairs(key, other, number)
     values = [ours / theirs if by == "ratio" else ours - theirs for ours, theirs in pairs]
     return estimate(values) if values else None
 
 
-Judge = Callable[[Found], tuple[Answers, list[Measured]]]
+Judge = Callable[[Results], tuple[Answers, list[Measured]]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +159,7 @@ class Statement:
         cls, section: Section, axes: Axes, function: Callable[[Section, str], Any]
     ) -> Statement:
         """Read a claim; `function` reads a function that a key names."""
-        parts = [Part.read(one, axes) for one in section.sections("parts")]
+        parts = [Part.read(table, axes) for table in section.sections("parts")]
         judges = [function(section, "judge")] if "judge" in section.content else []
         if not parts and not judges:
             section.wrong("parts", "at least one comparison is required")
@@ -178,14 +178,14 @@ class Statement:
         """The names of the numbers that are compared."""
         return [n for part in self.parts for n in (*part.numbers, part.number) if n]
 
-    def claim(self, layout: Layout, found: Found) -> Claim:
+    def claim(self, layout: Layout, results: Results) -> Claim:
         """Judge the claim by what was found."""
         answers: Answers = []
         measured: list[Measured] = []
-        each = [part.judge(layout, found) for part in self.parts]
-        for some, numbers in [*each, *(judge(found) for judge in self.functions)]:
+        each = [part.judge(layout, results) for part in self.parts]
+        for some, numbers in [*each, *(judge(results) for judge in self.functions)]:
             answers += some
-            measured += [one for one in numbers if one not in measured]
+            measured += [number for number in numbers if number not in measured]
         return Claim(
             text=self.text,
             verdict=judged(answers),

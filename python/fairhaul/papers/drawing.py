@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.papers.axes import Axes, Where
-from fairhaul.papers.experiment import Found, Key
+from fairhaul.papers.experiment import Key, Results
 from fairhaul.papers.layout import Layout, template
 from fairhaul.papers.section import Section
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 KINDS = ("dots", "panels", "curves", "scales", "bars", "windows", "engines")
 Chart = Mapping[str, Any]
-Engines = Mapping[str, Found]
+Engines = Mapping[str, Results]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,11 +40,11 @@ class Ends:
     @classmethod
     def read(cls, section: Section, title: str = "") -> Ends:
         """Read the ends of an axis."""
-        there = section.content
+        keys = section.content
         ends = cls(
             title=section.text("title", title),
-            low=section.number("low", 0) if "low" in there else None,
-            high=section.number("high", 0) if "high" in there else None,
+            low=section.number("low", 0) if "low" in keys else None,
+            high=section.number("high", 0) if "high" in keys else None,
             most=section.number("most", math.inf),
             log=section.flag("log"),
             ticks=section.numbers("ticks"),
@@ -127,8 +127,8 @@ class Drawing:
             across=across,
             x=x,
             where=where,
-            ends=[Ends.read(one, next(iter(numbers), "")) for one in each],
-            references=[_reference(one) for one in section.sections("references")],
+            ends=[Ends.read(table, next(iter(numbers), "")) for table in each],
+            references=[_reference(table) for table in section.sections("references")],
             x_title=section.text("x_title", ""),
         )
         if kind != "windows" and not numbers:
@@ -160,20 +160,20 @@ class Drawing:
         from fairhaul.papers import figures
         from fairhaul.report import Figure
 
-        found = next(iter(engines.values()))
-        keys = layout.axes.chosen(found.runs, self.where)
+        results = next(iter(engines.values()))
+        keys = layout.axes.chosen(results.runs, self.where)
         draw: dict[str, Callable[[], Chart]] = {
-            "dots": lambda: self._dots(layout, found, keys),
-            "panels": lambda: self._panels(layout, found, keys),
-            "curves": lambda: self._curves(layout, found, keys),
-            "scales": lambda: self._scales(layout, found, keys),
-            "bars": lambda: self._bars(layout, found, keys),
-            "windows": lambda: self._windows(layout, found, keys),
+            "dots": lambda: self._dots(layout, results, keys),
+            "panels": lambda: self._panels(layout, results, keys),
+            "curves": lambda: self._curves(layout, results, keys),
+            "scales": lambda: self._scales(layout, results, keys),
+            "bars": lambda: self._bars(layout, results, keys),
+            "windows": lambda: self._windows(layout, results, keys),
             "engines": lambda: self._engines(layout, engines, keys),
         }
-        said = {"windows": "The first seed of each case; all cases have the same scale."}
+        notes = {"windows": "The first seed of each case; all cases have the same scale."}
         bands = self.kind in {"curves", "scales"}
-        said_of = said.get(self.kind, figures.BANDS if bands else figures.INTERVALS)
+        said_of = notes.get(self.kind, figures.BANDS if bands else figures.INTERVALS)
         if any(layout.paper(key, n) is not None for key in keys for n in self.numbers.values()):
             said_of += " Diamonds: the paper's numbers." if self.kind in {"panels", "bars"} else ""
         return Figure(
@@ -183,8 +183,8 @@ class Drawing:
             chart=draw[self.kind](),
         )
 
-    def _labels(self, layout: Layout, found: Found, keys: Sequence[Key]) -> dict[Key, str]:
-        return {key: layout.label(found, key, self.rows, self.row) for key in keys}
+    def _labels(self, layout: Layout, results: Results, keys: Sequence[Key]) -> dict[Key, str]:
+        return {key: layout.label(results, key, self.rows, self.row) for key in keys}
 
     def _series(self, layout: Layout, keys: Sequence[Key]) -> dict[str, tuple[list[Key], str]]:
         """Give what has a colour of its own: by its label, its cases and its number."""
@@ -193,16 +193,16 @@ class Drawing:
         number = next(iter(self.numbers.values()), "")
         return {", ".join(of): (mine, number) for of, mine in layout.groups(keys, self.of).items()}
 
-    def _dots(self, layout: Layout, found: Found, keys: Sequence[Key]) -> Chart:
+    def _dots(self, layout: Layout, results: Results, keys: Sequence[Key]) -> Chart:
         from fairhaul.papers import figures
         from fairhaul.report import charts
 
-        series, names = self._series(layout, keys), self._labels(layout, found, keys)
+        series, names = self._series(layout, keys), self._labels(layout, results, keys)
         rows = [
             row
             for label, (mine, number) in series.items()
             for key in mine
-            for row in figures.dots(found, {key: names[key]}, {label: number})
+            for row in figures.dots(results, {key: names[key]}, {label: number})
         ]
         order = list(dict.fromkeys(names[key] for key in keys))
         rows.sort(key=lambda row: order.index(row["row"]))
@@ -213,31 +213,31 @@ class Drawing:
         from fairhaul.papers import figures
 
         (number,) = self.numbers.values()
-        found = next(iter(engines.values()))
+        results = next(iter(engines.values()))
         means = [each.mean(key, number) for each in engines.values() for key in keys]
-        names = self._labels(layout, found, keys)
+        names = self._labels(layout, results, keys)
         return figures.engines(engines, names, number, self.ends[0].scale(means))
 
-    def _panels(self, layout: Layout, found: Found, keys: Sequence[Key]) -> Chart:
+    def _panels(self, layout: Layout, results: Results, keys: Sequence[Key]) -> Chart:
         from fairhaul.report import charts
 
-        names = self._labels(layout, found, keys)
+        names = self._labels(layout, results, keys)
         panels = []
         if self.across:
             (number,) = self.numbers.values()
             for labels, mine in layout.groups(keys, self.across).items():
                 title = f"{self.ends[0].title}, {', '.join(labels)}"
-                panels.append(self._panel(layout, found, mine, names, number, 0, title))
+                panels.append(self._panel(layout, results, mine, names, number, 0, title))
         else:
             for i, number in enumerate(self.numbers.values()):
                 title = list(self.numbers)[i]
-                panels.append(self._panel(layout, found, keys, names, number, i, title))
+                panels.append(self._panel(layout, results, keys, names, number, i, title))
         return charts.panels(list(dict.fromkeys(names.values())), panels)
 
     def _panel(
         self,
         layout: Layout,
-        found: Found,
+        results: Results,
         keys: Sequence[Key],
         names: Mapping[Key, str],
         number: str,
@@ -248,22 +248,22 @@ class Drawing:
         from fairhaul.report import charts
 
         rows = [
-            figures.point(one, row=names[key], paper=layout.paper(key, number))
+            figures.point(estimate, row=names[key], paper=layout.paper(key, number))
             for key in keys
-            if (one := found.estimate(key, number)) is not None
+            if (estimate := results.estimate(key, number)) is not None
         ]
         values = [row[end] for row in rows for end in ("mean", "low", "high", "paper")]
         ends = self.ends[i] if i < len(self.ends) else self.ends[-1]
         return charts.Panel(scale=replace(ends, title=title).scale(values), rows=rows)
 
-    def _curves(self, layout: Layout, found: Found, keys: Sequence[Key]) -> Chart:
+    def _curves(self, layout: Layout, results: Results, keys: Sequence[Key]) -> Chart:
         from fairhaul.papers import figures
         from fairhaul.report import charts
 
         series = self._series(layout, keys)
         xs = {key: leading(layout.axes.parts(key, [self.x])[0]) for key in keys}
         lines = [
-            figures.curve(found, look, {xs[key]: (key, number) for key in mine})
+            figures.curve(results, look, {xs[key]: (key, number) for key in mine})
             for look, (mine, number) in zip(
                 figures.looks(list(series)), series.values(), strict=True
             )
@@ -285,13 +285,13 @@ class Drawing:
         ]
         return charts.curves([*lines, *laws], x, y)
 
-    def _scales(self, layout: Layout, found: Found, keys: Sequence[Key]) -> Chart:
+    def _scales(self, layout: Layout, results: Results, keys: Sequence[Key]) -> Chart:
         from fairhaul.papers import figures
         from fairhaul.report.figures import bottom_of, of_scales
 
         names = layout.groups(keys, self.rows)
         lines = [
-            figures.curve(found, look, {float(at): (mine[0], at) for at in self.numbers.values()})
+            figures.curve(results, look, {float(at): (mine[0], at) for at in self.numbers.values()})
             for look, mine in zip(
                 figures.looks([", ".join(labels) for labels in names]), names.values(), strict=True
             )
@@ -299,30 +299,30 @@ class Drawing:
         lowest = min((p["low"] or p["mean"] for line in lines for p in line.points), default=0.0)
         return of_scales(lines, bottom_of(lowest))
 
-    def _bars(self, layout: Layout, found: Found, keys: Sequence[Key]) -> Chart:
+    def _bars(self, layout: Layout, results: Results, keys: Sequence[Key]) -> Chart:
         from fairhaul.papers import figures
         from fairhaul.report import charts
 
-        names = self._labels(layout, found, keys)
+        names = self._labels(layout, results, keys)
         rows = [
-            figures.point(one, group=names[key], of=label, paper=layout.paper(key, number))
+            figures.point(estimate, group=names[key], of=label, paper=layout.paper(key, number))
             for key in keys
             for label, number in self.numbers.items()
-            if (one := found.estimate(key, number)) is not None
+            if (estimate := results.estimate(key, number)) is not None
         ]
         values = [row[end] for row in rows for end in ("mean", "high", "paper")]
         scale = self.ends[0].scale([0.0, *values])
         return charts.bars(figures.looks(list(self.numbers)), rows, ", ".join(self.rows), scale)
 
-    def _windows(self, layout: Layout, found: Found, keys: Sequence[Key]) -> Chart:
+    def _windows(self, layout: Layout, results: Results, keys: Sequence[Key]) -> Chart:
         """Draw the windows that were kept: a lane for each case, or one for several cases `of`."""
         from fairhaul.papers import figures
         from fairhaul.report import charts
 
         lanes: dict[str, list[dict[str, float]]] = {}
         labels: list[str] = []
-        for key, name in self._labels(layout, found, keys).items():
-            names, _, rows = found.kept[key]
+        for key, name in self._labels(layout, results, keys).items():
+            names, _, rows = results.kept[key]
             if not self.of:
                 lanes[name], labels = rows, names
                 continue
@@ -332,7 +332,7 @@ class Drawing:
             before = lanes.get(name, [{"t": row["t"]} for row in rows])
             each = zip(before, rows, strict=True)
             lanes[name] = [{**old, number: row["v0"]} for old, row in each]
-        span = next(found.kept[key][1] for key in keys)
+        span = next(results.kept[key][1] for key in keys)
         return charts.threads(figures.looks(labels), lanes, span, "cwnd (packets)")
 
 

@@ -30,7 +30,7 @@ class Case:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class Results:
     """The results of an experiment: the numbers of each seed, by the key of the case.
 
     `kept` is what `Experiment.keep` made of the first seed of each case; `seeds` are those of
@@ -43,8 +43,8 @@ class Found:
 
     def values(self, key: Key, name: str) -> list[float]:
         """Give the number `name` of every seed that has it."""
-        found = [run.get(name) for run in self.runs[key]]
-        return [value for value in found if value is not None]
+        numbers = [run.get(name) for run in self.runs[key]]
+        return [value for value in numbers if value is not None]
 
     def by_seed(self, key: Key, name: str) -> dict[int, float]:
         """Give the number `name` by the seed of the run, of every run that has it."""
@@ -63,8 +63,8 @@ class Found:
 
     def mean(self, key: Key, name: str) -> float:
         """Give the mean of the number `name`, not a number where no run has it."""
-        found = self.estimate(key, name)
-        return found.mean if found else float("nan")
+        interval = self.estimate(key, name)
+        return interval.mean if interval else float("nan")
 
     def above(self, key: Key, other: Key, name: str) -> bool | None:
         """Whether a case has more of `name` than another, None where it is undecided."""
@@ -87,13 +87,13 @@ def below(
     return False if ours.low > factor * theirs.high + more else None
 
 
-def within(found: Estimate | None, low: float, high: float) -> bool | None:
+def within(ours: Estimate | None, low: float, high: float) -> bool | None:
     """Whether a mean lies in a band, None where its interval crosses an end of that."""
-    if found is None or found.low is None or found.high is None:
+    if ours is None or ours.low is None or ours.high is None:
         return None
-    if low <= found.low and found.high <= high:
+    if low <= ours.low and ours.high <= high:
         return True
-    return False if found.high < low or found.low > high else None
+    return False if ours.high < low or ours.low > high else None
 
 
 class Verdict(Enum):
@@ -156,22 +156,23 @@ class Claim:
 
     def numbers(self) -> str:
         """Write the numbers, each with its case."""
-        said = []
-        for name in dict.fromkeys(one.number for one in self.measured):
-            each = [one for one in self.measured if one.number == name]
+        sentences = []
+        for name in dict.fromkeys(measured.number for measured in self.measured):
+            each = [measured for measured in self.measured if measured.number == name]
             texts = [
-                cell(one.ours, one.form).ours_text() + (f" ({one.case})" if one.case else "")
-                for one in each
+                cell(measured.ours, measured.form).ours_text()
+                + (f" ({measured.case})" if measured.case else "")
+                for measured in each
             ]
-            said.append(f"{name}: {', '.join(texts)}")
-        return f"{'; '.join(said)}." if said else ""
+            sentences.append(f"{name}: {', '.join(texts)}")
+        return f"{'; '.join(sentences)}." if sentences else ""
 
     def to_dict(self) -> dict[str, object]:
         """Give the claim as it is printed in JSON."""
         return {
             "claim": self.text,
             "verdict": self.verdict.value[1],
-            "numbers": [one.to_dict() for one in self.measured],
+            "numbers": [measured.to_dict() for measured in self.measured],
         }
 
 
@@ -215,13 +216,13 @@ class Experiment:
     quick_seeds: int
     cases: Callable[[bool, Settings], Sequence[Case]]
     numbers: Callable[[Record], Numbers]
-    tables: Callable[[Found], Sequence[Table]]
-    figures: Callable[[Found], Sequence[Figure]]
-    claims: Callable[[Found], Sequence[Claim]]
+    tables: Callable[[Results], Sequence[Table]]
+    figures: Callable[[Results], Sequence[Figure]]
+    claims: Callable[[Results], Sequence[Claim]]
     keep: Callable[[Record], Any] | None = None
     chosen: Sequence[str] = ()
     lab: Lab | None = None
-    overlay: Callable[[Mapping[str, Found]], Sequence[Figure]] | None = None
+    overlay: Callable[[Mapping[str, Results]], Sequence[Figure]] | None = None
 
 
 def cell(ours: Estimate | None, form: str, paper: float | None = None, step: float = 0.01) -> Cell:

@@ -12,7 +12,7 @@ from fairhaul.report.look import colour
 
 if TYPE_CHECKING:
     from fairhaul.estimate import Estimate
-    from fairhaul.papers.experiment import Found, Key
+    from fairhaul.papers.experiment import Key, Results
     from fairhaul.record import Record
 
 INTERVALS = "Means over seeds with their 95 % intervals."
@@ -31,19 +31,19 @@ def looks(labels: Sequence[str], grey: Sequence[str] = ("others", "F4")) -> list
     ]
 
 
-def point(found: Estimate, **more: Any) -> dict[str, Any]:
+def point(estimate: Estimate, **more: Any) -> dict[str, Any]:
     """Give a mean and the ends of its interval, with the digits that a chart shows, and `more`."""
-    ends = {"low": found.low, "high": found.high}
+    ends = {"low": estimate.low, "high": estimate.high}
     tidied = {key: value if value is None else tidy(value) for key, value in ends.items()}
-    return {**more, "mean": tidy(found.mean), **tidied}
+    return {**more, "mean": tidy(estimate.mean), **tidied}
 
 
-def curve(found: Found, look: Look, points: Mapping[float, tuple[Key, str]]) -> Curve:
+def curve(results: Results, look: Look, points: Mapping[float, tuple[Key, str]]) -> Curve:
     """Put a number of several cases on a line: for each x the case and the number's name."""
     rows = [
-        point(one, x=x)
+        point(estimate, x=x)
         for x, (key, name) in points.items()
-        if key in found.runs and (one := found.estimate(key, name)) is not None
+        if key in results.runs and (estimate := results.estimate(key, name)) is not None
     ]
     return Curve(look=look, points=rows)
 
@@ -55,27 +55,27 @@ def reference(label: str, points: Mapping[float, float]) -> Curve:
 
 
 def dots(
-    found: Found, cases: Mapping[Key, str], numbers: Mapping[str, str]
+    results: Results, cases: Mapping[Key, str], numbers: Mapping[str, str]
 ) -> list[dict[str, Any]]:
     """Give the rows of `charts.dots`: for each case and each label the number of that name."""
     rows: list[dict[str, Any]] = []
     for key, row in cases.items():
         for label, name in numbers.items():
-            one = found.estimate(key, name)
-            if one is not None:
-                rows.append(point(one, row=row, of=label))
+            estimate = results.estimate(key, name)
+            if estimate is not None:
+                rows.append(point(estimate, row=row, of=label))
     return rows
 
 
 def engines(
-    founds: Mapping[str, Found], cases: Mapping[Key, str], number: str, x: Scale
+    by_engine: Mapping[str, Results], cases: Mapping[Key, str], number: str, x: Scale
 ) -> Mapping[str, Any]:
     """Draw a number of each case as a dot for each engine."""
-    of = looks(list(founds))
+    of = looks(list(by_engine))
     rows = [
         row
-        for look, found in zip(of, founds.values(), strict=True)
-        for row in dots(found, cases, {look.label: number})
+        for look, results in zip(of, by_engine.values(), strict=True)
+        for row in dots(results, cases, {look.label: number})
     ]
     return draw_dots(of, rows, list(cases.values()), x)
 
@@ -84,12 +84,12 @@ def windows(record: Record, names: Sequence[str]) -> tuple[Span, list[dict[str, 
     """Keep of a record the congestion windows of the flows `names` over time, packets."""
     scenario = record.meta["scenario"]
     flows = [flow["name"] for flow in scenario["flows"]]
-    found = level(whole_run(record.flow_series, len(flows), scenario), "cwnd_packets", MOST_BINS)
+    bins = level(whole_run(record.flow_series, len(flows), scenario), "cwnd_packets", MOST_BINS)
     rows = [
         {
             "t": tidy(t),
-            **{f"v{i}": tidy(found.mean[flows.index(n)][k]) for i, n in enumerate(names)},
+            **{f"v{i}": tidy(bins.mean[flows.index(n)][k]) for i, n in enumerate(names)},
         }
-        for k, t in enumerate(found.middle_s)
+        for k, t in enumerate(bins.middle_s)
     ]
     return Span(end_s=scenario["duration_s"], warmup_s=scenario["warmup_s"]), rows

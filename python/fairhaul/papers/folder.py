@@ -53,7 +53,7 @@ def load(folder: Path) -> Paper:
             file=folder / FILE,
             scenarios=folder,
             argument=str(folder),
-            module=lambda one: _module(folder, one),
+            module=lambda file: _module(folder, file),
         ),
     )
 
@@ -96,12 +96,12 @@ def _read(name: str, place: Place) -> Paper:
     content = _content(place.file)
     section = Section(content, str(place.file), mistakes)
     experiments, shared = section.section("experiment"), section.section("axis")
-    tables = {one: _inherited(experiments, one) for one in experiments.content}
+    tables = {experiment: _inherited(experiments, experiment) for experiment in experiments.content}
     names = [
-        one["name"]
+        figure["name"]
         for table in tables.values()
-        for one in table.items("figure")
-        if isinstance(one, dict) and "name" in one and not one.get("lab")
+        for figure in table.items("figure")
+        if isinstance(figure, dict) and "name" in figure and not figure.get("lab")
     ]
     for twice in dict.fromkeys(name for name in names if names.count(name) > 1):
         section.wrong("experiment", f"several figures have the name {twice!r}")
@@ -111,8 +111,8 @@ def _read(name: str, place: Place) -> Paper:
         key=section.text("source"),
         question=section.text("question"),
         experiments={
-            one: ExperimentReader(table, shared, place).experiment()
-            for one, table in tables.items()
+            experiment: ExperimentReader(table, shared, place).experiment()
+            for experiment, table in tables.items()
         },
         argument=place.argument,
     )

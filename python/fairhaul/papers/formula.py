@@ -55,8 +55,8 @@ class Formula:
 
     def of(self, figures: Mapping[str, Any]) -> Number:
         """Compute the number of a run; None where a figure of it is missing, or by zero."""
-        found = _value(self.tree, figures)
-        return found if not isinstance(found, list) else None
+        value = _value(self.tree, figures)
+        return value if not isinstance(value, list) else None
 
     def check(self, scenario: Mapping[str, Any]) -> None:
         """Check the names of flows and links against those of a described scenario.
@@ -70,7 +70,9 @@ class Formula:
             "links": [link["name"] for link in scenario["links"]],
         }
         for what, name, _ in _figures(self.tree):
-            if name and not any(fnmatchcase(one, _pattern(name)) for one in names[what]):
+            if name and not any(
+                fnmatchcase(candidate, _pattern(name)) for candidate in names[what]
+            ):
                 known = list(dict.fromkeys(names[what]))
                 raise FormulaError(f"no {what.removesuffix('s')} {name!r}; {hint(name, known)}")
 
@@ -185,9 +187,9 @@ def _joined(
         return None
     try:
         if isinstance(left, list):
-            return [join(one, right) for one in left] if not isinstance(right, list) else None
+            return [join(item, right) for item in left] if not isinstance(right, list) else None
         if isinstance(right, list):
-            return [join(left, one) for one in right]
+            return [join(left, item) for item in right]
         return join(left, right)
     except ZeroDivisionError:
         return None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from fairhaul.papers.axes import Axes, Where
-from fairhaul.papers.experiment import Found, Key, cell
+from fairhaul.papers.experiment import Key, Results, cell
 from fairhaul.papers.section import Printed, Section
 from fairhaul.papers.table import Cell, Row, Table
 
@@ -40,37 +40,37 @@ class Layout:
                 return numbers[number]
         return None
 
-    def label(self, found: Found, key: Key, axes: Sequence[str], template: str = "") -> str:
+    def label(self, results: Results, key: Key, axes: Sequence[str], template: str = "") -> str:
         """Name a case by its labels on some axes, or by a template with the names of axes."""
         labels = dict(zip(self.axes.names, key, strict=True))
         text = template.format_map(labels) if template else ", ".join(labels[a] for a in axes)
         # The label of several cases has no star.
-        if self.star is None or not set(self.axes.varying(list(found.runs))) <= set(axes):
+        if self.star is None or not set(self.axes.varying(list(results.runs))) <= set(axes):
             return text
-        starred = found.mean(key, self.star.number) < self.star.below
+        starred = results.mean(key, self.star.number) < self.star.below
         return f"{text} *" if starred else text
 
     def groups(self, keys: Iterable[Key], axes: Sequence[str]) -> dict[tuple[str, ...], list[Key]]:
         """Group cases by their labels on some axes, in the order of the labels."""
-        found: dict[tuple[str, ...], list[Key]] = {
+        groups: dict[tuple[str, ...], list[Key]] = {
             labels: [] for labels in product(*(self.axes.settings[axis] for axis in axes))
         }
         for key in keys:
-            found[self.axes.parts(key, axes)].append(key)
-        return {labels: mine for labels, mine in found.items() if mine}
+            groups[self.axes.parts(key, axes)].append(key)
+        return {labels: mine for labels, mine in groups.items() if mine}
 
-    def cell(self, found: Found, keys: Sequence[Key], column: Column) -> Cell:
+    def cell(self, results: Results, keys: Sequence[Key], column: Column) -> Cell:
         """Put our numbers of a case beside the paper's; a dash where no such case was run."""
         each = [
-            cell(found.estimate(key, number), column.form, paper, step(paper))
+            cell(results.estimate(key, number), column.form, paper, step(paper))
             for key in keys[:1]
             for number in column.numbers
             for paper in [self.paper(key, number)]
         ]
         return Cell(
-            paper=[value for one in each for value in one.paper],
-            steps=[value for one in each for value in one.steps],
-            ours=[value for one in each for value in one.ours],
+            paper=[value for part in each for value in part.paper],
+            steps=[value for part in each for value in part.steps],
+            ours=[value for part in each for value in part.ours],
             form=column.form,
         )
 
@@ -85,12 +85,12 @@ def step(value: float | None) -> float:
 
 def read_printed(section: Section, axes: Axes) -> list[tuple[Where, Mapping[str, float]]]:
     """Read the numbers that the paper prints: of the cases of `case`, by the number's name."""
-    found: list[tuple[Where, Mapping[str, float]]] = []
-    for one in section.sections("printed"):
-        where = axes.where(one, "case")
-        numbers = {key: one.number(key, 0) for key in one.content if key != "case"}
-        found.append((where, {key: one.content[key] for key in numbers}))
-    return found
+    printed: list[tuple[Where, Mapping[str, float]]] = []
+    for table in section.sections("printed"):
+        where = axes.where(table, "case")
+        numbers = {key: table.number(key, 0) for key in table.content if key != "case"}
+        printed.append((where, {key: table.content[key] for key in numbers}))
+    return printed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,21 +104,21 @@ class Column:
 
 def read_columns(section: Section, key: str) -> list[Column]:
     """Read columns: a format by the name of a number, or `{ number, form }` by another label."""
-    found = []
+    columns = []
     inner = section.section(key)
     for label, content in inner.content.items():
         if isinstance(content, dict):
-            one = inner.section(label)
-            numbers, form = one.texts("number"), one.text("form")
-            one.close()
+            table = inner.section(label)
+            numbers, form = table.texts("number"), table.text("form")
+            table.close()
         else:
             numbers, form = [label], inner.text(label)
         try:
             format(1.0, form)
         except ValueError:
             inner.wrong(label, f"{form!r} is no format of a number, such as '.2f'")
-        found.append(Column(label=label, numbers=numbers, form=form))
-    return found
+        columns.append(Column(label=label, numbers=numbers, form=form))
+    return columns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,24 +161,24 @@ class Sheet:
         section.close()
         return sheet
 
-    def table(self, layout: Layout, found: Found) -> Table:
+    def table(self, layout: Layout, results: Results) -> Table:
         """Lay out what was found."""
-        keys = layout.axes.chosen(found.runs, self.where)
+        keys = layout.axes.chosen(results.runs, self.where)
         across = list(layout.groups(keys, self.across))
         columns = [
             column
             for column in self.columns
-            if not self.trim or any(found.values(key, n) for key in keys for n in column.numbers)
+            if not self.trim or any(results.values(key, n) for key in keys for n in column.numbers)
         ]
         rows = []
         for mine in layout.groups(keys, self.rows).values():
             by = layout.groups(mine, self.across)
             cells = [
-                layout.cell(found, by.get(labels, []), column)
+                layout.cell(results, by.get(labels, []), column)
                 for labels in across
                 for column in columns
             ]
-            rows.append(Row(label=layout.label(found, mine[0], self.rows, self.row), cells=cells))
+            rows.append(Row(label=layout.label(results, mine[0], self.rows, self.row), cells=cells))
         heads = [self._head(labels, column) for labels in across for column in columns]
         return Table(
             title=self.title, parameter=self.parameter, columns=heads, rows=rows, notes=self.notes
@@ -193,9 +193,9 @@ class Sheet:
 
 def template(section: Section, key: str, axes: Axes) -> str:
     """Read a template of labels, such as `{controller} at {rate}`."""
-    found = section.text(key, "")
+    text = section.text(key, "")
     try:
-        found.format_map(dict.fromkeys(axes.names, ""))
+        text.format_map(dict.fromkeys(axes.names, ""))
     except (KeyError, ValueError, IndexError) as error:
         section.wrong(key, f"{error} is no axis; choose from {', '.join(axes.names)}")
-    return found
+    return text

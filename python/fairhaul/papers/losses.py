@@ -25,9 +25,9 @@ class Coincidence:
     @classmethod
     def read(cls, section: Section) -> Coincidence:
         """Read the key `losses` of an experiment."""
-        found = cls(title=section.text("title"), flows=section.texts("flows"))
+        coincidence = cls(title=section.text("title"), flows=section.texts("flows"))
         section.close()
-        return found
+        return coincidence
 
     @property
     def names(self) -> list[str]:
@@ -54,8 +54,8 @@ class Coincidence:
         """Give the numbers of the table of one run."""
         named = [flow for flow in self.flows if flow != OTHERS]
         parts = {flow["name"]: flow["loss_sync"] for flow in figures["flows"]}
-        found = {f"{name} reduces in": parts.get(name) for name in named}
+        numbers = {f"{name} reduces in": parts.get(name) for name in named}
         rest = [part for name, part in parts.items() if name not in named and part is not None]
         if rest and OTHERS in self.flows:
-            found[f"{OTHERS} reduces in"] = sum(rest) / len(rest)
-        return {"episodes": float(figures["loss_episodes"]["count"]), **found}
+            numbers[f"{OTHERS} reduces in"] = sum(rest) / len(rest)
+        return {"episodes": float(figures["loss_episodes"]["count"]), **numbers}

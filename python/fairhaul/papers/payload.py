@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 HEADERS = {"sim": 40, "lab": 52}
 
 
-def alike(record: Record) -> float:
+def goodput_factor(record: Record) -> float:
     """Give what a goodput is multiplied by so that packets of both engines carry as much."""
     packet = record.meta["scenario"]["flows"][0]["packet_bytes"]
     return float((packet - HEADERS["sim"]) / (packet - HEADERS[record.meta["engine"]]))

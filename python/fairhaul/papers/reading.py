@@ -13,7 +13,7 @@ from fairhaul.papers import losses
 from fairhaul.papers.axes import Plan, Rule, read_axes
 from fairhaul.papers.claims import Statement
 from fairhaul.papers.drawing import Drawing, Engines
-from fairhaul.papers.experiment import Experiment, Found, Lab, Numbers
+from fairhaul.papers.experiment import Experiment, Lab, Numbers, Results
 from fairhaul.papers.formula import Formula, FormulaError, read_formula
 from fairhaul.papers.layout import Layout, Sheet, Star, read_printed
 from fairhaul.papers.section import Section
@@ -44,7 +44,7 @@ class ExperimentReader:
         section = self.section
         quick = section.section("quick")
         plan = self._plan(quick)
-        sheets = [Sheet.read(one, self.axes) for one in section.sections("table")]
+        sheets = [Sheet.read(table, self.axes) for table in section.sections("table")]
         grouped = section.section("losses")
         coincidence = losses.Coincidence.read(grouped) if grouped.content else None
         if coincidence is not None:
@@ -52,9 +52,9 @@ class ExperimentReader:
         layout = self._layout(sheets)
         seeds = section.count("seeds", 1)
         statements = [
-            Statement.read(one, self.axes, self._function) for one in section.sections("claim")
+            Statement.read(table, self.axes, self._function) for table in section.sections("claim")
         ]
-        drawings = [self._drawing(one) for one in section.sections("figure")]
+        drawings = [self._drawing(table) for table in section.sections("figure")]
         formulas = self._formulas()
         experiment = Experiment(
             heading=section.text("heading"),
@@ -64,13 +64,13 @@ class ExperimentReader:
             cases=plan.cases,
             numbers=self._numbers(formulas, coincidence),
             tables=self._tables(layout, sheets),
-            figures=lambda found: [
-                one
+            figures=lambda results: [
+                table
                 for drawing in drawings
                 if not drawing.lab
-                for one in drawing.draw(layout, {"simulator": found})
+                for table in drawing.draw(layout, {"simulator": results})
             ],
-            claims=lambda found: [one.claim(layout, found) for one in statements],
+            claims=lambda results: [table.claim(layout, results) for table in statements],
             keep=self._keep(),
             chosen=section.texts("assumptions"),
             lab=self._lab(),
@@ -81,8 +81,10 @@ class ExperimentReader:
         known = [*section.mapping("numbers"), *(coincidence.names if coincidence else ())]
         uses = {
             "printed": [name for _, numbers in layout.printed for name in numbers],
-            "table": [name for sheet in sheets for one in sheet.columns for name in one.numbers],
-            "claim": [name for one in statements for name in one.numbers],
+            "table": [
+                name for sheet in sheets for table in sheet.columns for name in table.numbers
+            ],
+            "claim": [name for table in statements for name in table.numbers],
             "figure": [name for drawing in drawings for name in drawing.numbers],
             "star": [layout.star.number] if layout.star else [],
         }
@@ -99,8 +101,8 @@ class ExperimentReader:
         try:
             cases = [case for quick in (True, False) for case in plan.cases(quick, {})]
         except ScenarioError as error:
-            wrong = (str(one).removeprefix("overrides: ") for one in error.args)
-            self.section.mistakes.extend(f"{self.section.place}: {one}" for one in wrong)
+            wrong = (str(reason).removeprefix("overrides: ") for reason in error.args)
+            self.section.mistakes.extend(f"{self.section.place}: {reason}" for reason in wrong)
             return
         unknown = {}
         for case in cases if formulas else ():
@@ -121,14 +123,14 @@ class ExperimentReader:
             axes=self.axes,
             settings=section.mapping("set"),
             quick=quick.mapping("set"),
-            rules=[Rule.read(one, self.axes) for one in section.sections("when")],
+            rules=[Rule.read(table, self.axes) for table in section.sections("when")],
             computed=self._optional("settings"),
         )
 
     def _has_scenarios(self) -> bool:
         """Whether an axis names a scenario for each of its labels."""
         return any(
-            all("scenario" in one for one in labels.values())
+            all("scenario" in table for table in labels.values())
             for labels in self.axes.settings.values()
         )
 
@@ -148,11 +150,11 @@ class ExperimentReader:
             },
         )
 
-    def _tables(self, layout: Layout, sheets: Sequence[Sheet]) -> Callable[[Found], Any]:
+    def _tables(self, layout: Layout, sheets: Sequence[Sheet]) -> Callable[[Results], Any]:
         others = self._optional("tables")
-        return lambda found: [
-            *(others(found) if others else ()),
-            *(sheet.table(layout, found) for sheet in sheets),
+        return lambda results: [
+            *(others(results) if others else ()),
+            *(sheet.table(layout, results) for sheet in sheets),
         ]
 
     def _numbers(
@@ -175,13 +177,13 @@ class ExperimentReader:
         return numbers
 
     def _formulas(self) -> dict[str, Formula]:
-        section, found = self.section.section("numbers"), {}
+        section, formulas = self.section.section("numbers"), {}
         for name in section.content:
             try:
-                found[name] = read_formula(section.text(name))
+                formulas[name] = read_formula(section.text(name))
             except FormulaError as error:
                 section.wrong(name, str(error))
-        return found
+        return formulas
 
     def _keep(self) -> Callable[[Any], Any] | None:
         flows = self.section.texts("windows")
@@ -230,11 +232,11 @@ class ExperimentReader:
         """Find a function by the name of its file and its own: `shares.phases`."""
         module, _, name = section.text(key).rpartition(".")
         try:
-            found = getattr(self.place.module(module), name)
+            loaded = getattr(self.place.module(module), name)
         except (ImportError, AttributeError, SyntaxError, ValueError) as error:
             section.wrong(key, f"FILE.FUNCTION is required, a function of a Python file: {error}")
-            found = dict
-        function: Callable[..., Any] = found
+            loaded = dict
+        function: Callable[..., Any] = loaded
         return function
 
 
@@ -252,4 +254,6 @@ def _overlay(layout: Layout, drawings: Sequence[_Drawn]) -> Callable[[Engines], 
     several = [drawing for drawing in drawings if drawing.engines]
     if not several:
         return None
-    return lambda engines: [one for drawing in several for one in drawing.draw(layout, engines)]
+    return lambda engines: [
+        figure for drawing in several for figure in drawing.draw(layout, engines)
+    ]

@@ -43,7 +43,7 @@ LEGEND = (
 def write(done: Reproduction, out: Path) -> Path:
     """Write the report into the directory `out`; give the path of its page."""
     sections = [_claims(done), *(_part(part) for part in done.parts)]
-    sections += [_misses(done), _differences(done), _choices(done), _again(done)]
+    sections += [_misses(done), _differences(done), _choices(done), _commands(done)]
     return report.write(
         out / PAGE,
         f"{done.paper.title} [{done.paper.key}], reproduced",
@@ -69,11 +69,11 @@ def _claims(done: Reproduction) -> Section | None:
 
 
 def _part(part: Part) -> Section:
-    one = part.experiment
-    text = [f"{one.about} {part.how()}."]
+    experiment = part.experiment
+    text = [f"{experiment.about} {part.how()}."]
     text += [_legend(part)]
     return Section(
-        heading=one.heading,
+        heading=experiment.heading,
         text=[line for line in text if line],
         tables=[table_of(table) for table in part.tables],
         figures=_figures(part),
@@ -88,18 +88,18 @@ def _legend(part: Part) -> str:
 
 def _figures(part: Part) -> Sequence[Figure]:
     """Draw the results; of two engines over each other, or one after the other."""
-    one = part.experiment
+    experiment = part.experiment
     if part.kernel is None:
-        return one.figures(part.found)
-    engines = {SIMULATOR: part.found, KERNEL: part.kernel}
+        return experiment.figures(part.results)
+    engines = {SIMULATOR: part.results, KERNEL: part.kernel}
     # A case without a valid run cannot be drawn; the tables name these runs.
-    engines = {name: found for name, found in engines.items() if all(found.runs.values())}
-    if one.overlay is not None:
-        return one.overlay(engines)
+    engines = {name: results for name, results in engines.items() if all(results.runs.values())}
+    if experiment.overlay is not None:
+        return experiment.overlay(engines)
     return [
         replace(figure, name=f"{figure.name}-{name}", title=f"{figure.title} ({name})")
-        for name, found in engines.items()
-        for figure in one.figures(found)
+        for name, results in engines.items()
+        for figure in experiment.figures(results)
     ]
 
 
@@ -171,7 +171,7 @@ def _choices(done: Reproduction) -> Section | None:
     return Section(heading=CHOSEN, text=text, points=lines) if lines else None
 
 
-def _again(done: Reproduction) -> Section:
+def _commands(done: Reproduction) -> Section:
     cost = done.cost
     text = [
         f"Fairhaul {_core.__version__}: {done.command}",

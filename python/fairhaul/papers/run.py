@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fairhaul import lab
 from fairhaul.nearest import hint
 from fairhaul.papers import on_the_lab, prediction, work
-from fairhaul.papers.experiment import Claim, Experiment, Found, Lab, Verdict
+from fairhaul.papers.experiment import Claim, Experiment, Lab, Results, Verdict
 from fairhaul.papers.table import Table
 from fairhaul.papers.work import Task
 from fairhaul.scenario import ScenarioError
@@ -58,10 +58,10 @@ class Part:
     experiment: Experiment
     seeds: int
     scenarios: Sequence[Scenario]
-    found: Found
+    results: Results
     tables: Sequence[Table]
     claims: Sequence[Claim]
-    kernel: Found | None = None
+    kernel: Results | None = None
     runs: int = 0
     uncounted: Sequence[str] = ()
     lag_s: float = 0.0
@@ -120,19 +120,19 @@ class Reproduction:
         """Answer the paper's question: which of its claims hold here, and which do not."""
         if not self.claims:
             return self._numbers()
-        held = self._said(Verdict.HOLDS)
-        fallen = self._said(Verdict.PART, Verdict.NOT)
-        left = len(self._said(Verdict.OPEN))
+        held = self._texts_of(Verdict.HOLDS)
+        fallen = self._texts_of(Verdict.PART, Verdict.NOT)
+        left = len(self._texts_of(Verdict.OPEN))
         count = f"{len(held) or 'None'} of {len(self.claims)}"
         of = "claim" if len(self.claims) == 1 else "claims"
-        said = f"{count} {of} of the paper hold{'s' * (len(held) == 1)} here"
-        said += f": {'; '.join(held)}." if held else "."
+        text = f"{count} {of} of the paper hold{'s' * (len(held) == 1)} here"
+        text += f": {'; '.join(held)}." if held else "."
         if fallen:
-            said += f" In part only, or not at all: {'; '.join(fallen)}."
+            text += f" In part only, or not at all: {'; '.join(fallen)}."
         if left:
-            said += f" {left} more remain undecided by these runs." if held or fallen else ""
-            said += "" if held or fallen else " These runs are too few to decide any."
-        return said
+            text += f" {left} more remain undecided by these runs." if held or fallen else ""
+            text += "" if held or fallen else " These runs are too few to decide any."
+        return text
 
     def _numbers(self) -> str:
         """Answer without claims: how many of the paper's numbers lie in our intervals."""
@@ -146,12 +146,12 @@ class Reproduction:
         whose = "the kernel's" if any(part.runs for part in self.parts) else "our"
         return f"{count} numbers of the paper lie in {whose} intervals."
 
-    def _said(self, *verdicts: Verdict) -> list[str]:
+    def _texts_of(self, *verdicts: Verdict) -> list[str]:
         return [claim.text for claim in self.claims if claim.verdict in verdicts]
 
     def remarks(self) -> dict[str, list[str]]:
         """Give the remarks on all tables, by heading."""
-        said = {
+        remarks = {
             "Claims": [
                 " ".join(filter(None, (f"{c.verdict}: {c.text}.", c.reading, c.numbers())))
                 for c in self.claims
@@ -160,12 +160,12 @@ class Reproduction:
             CHOSEN: [words for part in self.parts for words in part.experiment.chosen],
         }
         if not any(part.runs for part in self.parts):
-            return said
+            return remarks
         misses = [line for table in self.tables for line in table.misses()]
         uncounted = [line for part in self.parts for line in part.uncounted]
         how = [part.experiment.lab for part in self.parts]
         why = dict.fromkeys(line for lab in how if lab is not None for line in lab.why)
-        return {MISSED: misses, KNOWN: list(why) if misses else [], **said, UNCOUNTED: uncounted}
+        return {MISSED: misses, KNOWN: list(why) if misses else [], **remarks, UNCOUNTED: uncounted}
 
     def differences(self) -> list[str]:
         """Give a line for each value of the paper outside our 95 % interval."""
@@ -208,18 +208,18 @@ def reproduce(  # noqa: PLR0913
     """
     real = "lab" in on
     tasks = [
-        _task(name, one, quick, None if real else seeds, set, real)
-        for name, one in choose(paper, only, real=real).items()
+        _task(name, experiment, quick, None if real else seeds, set, real)
+        for name, experiment in choose(paper, only, real=real).items()
     ]
     if real:
         lab.refuse_without_root()
     command = _command(paper, quick, seeds, only, set, real)
     before = time.perf_counter()
     runs = work.run(tasks, jobs, on_progress)
-    parts = [_part(task, work.found(runs, task.name)) for task in tasks]
+    parts = [_part(task, work.gather(runs, task.name)) for task in tasks]
     if real:
         counts = {task.name: _lab(task).runs(quick, seeds) for task in tasks}
-        parts, asked = _beside_the_kernel(
+        parts, asked = _with_the_kernel(
             parts, tasks, counts, jobs, on_progress, command, out or Path()
         )
         runs += asked
@@ -234,15 +234,17 @@ def reproduce(  # noqa: PLR0913
 
 def _task(
     name: str,
-    one: Experiment,
+    experiment: Experiment,
     quick: bool,
     seeds: int | None,
     changed: Mapping[str, object],
     real: bool,
 ) -> Task:
-    settings = {**one.lab.settings(quick), **changed} if real and one.lab else changed
-    count = seeds or (one.quick_seeds if quick else one.seeds)
-    return Task(name=name, experiment=one, cases=one.cases(quick, settings), seeds=count)
+    settings = {**experiment.lab.settings(quick), **changed} if real and experiment.lab else changed
+    count = seeds or (experiment.quick_seeds if quick else experiment.seeds)
+    return Task(
+        name=name, experiment=experiment, cases=experiment.cases(quick, settings), seeds=count
+    )
 
 
 def _lab(task: Task) -> Lab:
@@ -251,19 +253,19 @@ def _lab(task: Task) -> Lab:
     return how
 
 
-def _part(task: Task, found: Found) -> Part:
+def _part(task: Task, results: Results) -> Part:
     return Part(
         name=task.name,
         experiment=task.experiment,
         seeds=task.seeds,
         scenarios=[case.scenario for case in task.cases],
-        found=found,
-        tables=task.experiment.tables(found),
-        claims=task.experiment.claims(found),
+        results=results,
+        tables=task.experiment.tables(results),
+        claims=task.experiment.claims(results),
     )
 
 
-def _beside_the_kernel(
+def _with_the_kernel(
     parts: Sequence[Part],
     tasks: Sequence[Task],
     counts: Mapping[str, int],
@@ -282,19 +284,23 @@ def _beside_the_kernel(
     prediction.store(out, command, expected)
     asked = [replace(task, seeds=counts[task.name]) for task in tasks]
     runs = work.run(asked, jobs, on_progress, "lab")
-    return [_beside(part, expected[part.name], counts[part.name], runs) for part in parts], runs
+    return [
+        _with_kernel_runs(part, expected[part.name], counts[part.name], runs) for part in parts
+    ], runs
 
 
-def _beside(part: Part, expected: Sequence[Table], count: int, runs: Sequence[Kept]) -> Part:
-    one, mine = part.experiment, [run for run in runs if run.name == part.name]
-    kernel = work.found(mine, part.name)
+def _with_kernel_runs(
+    part: Part, expected: Sequence[Table], count: int, runs: Sequence[Kept]
+) -> Part:
+    experiment, mine = part.experiment, [run for run in runs if run.name == part.name]
+    kernel = work.gather(mine, part.name)
     tables = [
         prediction.beside(table, real)
-        for table, real in zip(expected, one.tables(kernel), strict=True)
+        for table, real in zip(expected, experiment.tables(kernel), strict=True)
     ]
     claims = [
         replace(claim, text=f"{claim.text} ({engine})")
-        for engine, each in ((SIMULATOR, part.claims), (KERNEL, one.claims(kernel)))
+        for engine, each in ((SIMULATOR, part.claims), (KERNEL, experiment.claims(kernel)))
         for claim in each
     ]
     return replace(
@@ -317,21 +323,23 @@ def choose(paper: Paper, only: Sequence[str], *, real: bool = False) -> dict[str
     known = paper.experiments
     wrong = [name for name in only if name not in known]
     if wrong:
-        said = (f"{paper.name} has no experiment {name!r}; {hint(name, known)}" for name in wrong)
-        raise ScenarioError(*said)
-    able = [name for name, one in known.items() if one.lab is not None]
+        reasons = (
+            f"{paper.name} has no experiment {name!r}; {hint(name, known)}" for name in wrong
+        )
+        raise ScenarioError(*reasons)
+    able = [name for name, experiment in known.items() if experiment.lab is not None]
     unable = [name for name in only if name not in able]
     if real and unable:
-        said = (f"{name} of {paper.name} runs in the simulator alone" for name in unable)
-        there = f"in the lab: {', '.join(able)}" if able else _elsewhere()
-        raise ScenarioError(*said, there)
+        reasons = (f"{name} of {paper.name} runs in the simulator alone" for name in unable)
+        able_text = f"in the lab: {', '.join(able)}" if able else _papers_on_the_lab()
+        raise ScenarioError(*reasons, able_text)
     if real and not able:
-        raise ScenarioError(f"{paper.name} has no experiment for the lab; {_elsewhere()}")
+        raise ScenarioError(f"{paper.name} has no experiment for the lab; {_papers_on_the_lab()}")
     names = able if real else known
     return {name: known[name] for name in names if not only or name in only}
 
 
-def _elsewhere() -> str:
+def _papers_on_the_lab() -> str:
     return f"these papers have: {', '.join(on_the_lab())}"
 
 
@@ -348,5 +356,5 @@ def _command(
     words += ["--quick"] if quick else []
     words += [word for name in only for word in ("--only", name)]
     words += [] if seeds is None else ["--seeds", str(seeds)]
-    said = " ".join(words)
-    return f"{said}, with {dict(changed)}" if changed else said
+    command = " ".join(words)
+    return f"{command}, with {dict(changed)}" if changed else command

@@ -66,10 +66,10 @@ class Section:
 
     def count(self, key: str, default: int) -> int:
         """Read a whole number of at least 1."""
-        found = self._value(key, int, "a whole number of at least 1", default)
-        if found < 1:
-            self.wrong(key, f"a whole number of at least 1 is required, not {found}")
-        return found
+        value = self._value(key, int, "a whole number of at least 1", default)
+        if value < 1:
+            self.wrong(key, f"a whole number of at least 1 is required, not {value}")
+        return value
 
     def number(self, key: str, default: float) -> float:
         """Read a number."""
@@ -87,22 +87,22 @@ class Section:
     def texts(self, key: str) -> list[str]:
         """Read a list of texts; one text is a list of one."""
         value = self.content.get(key)
-        found = [value] if isinstance(value, str) else self.items(key)
+        values = [value] if isinstance(value, str) else self.items(key)
         self._known.append(key)
-        wrong = [one for one in found if not isinstance(one, str)]
+        wrong = [text for text in values if not isinstance(text, str)]
         if wrong:
             self.wrong(key, f"a list of texts is required, not {wrong[0]!r}")
-        return [str(one) for one in found]
+        return [str(text) for text in values]
 
     def numbers(self, key: str, count: int = 0) -> list[float]:
         """Read a list of `count` numbers, or of any length."""
-        found = self.items(key)
-        right = all(isinstance(one, int | float) for one in found)
-        if not right or (found and count not in {0, len(found)}):
+        values = self.items(key)
+        right = all(isinstance(number, int | float) for number in values)
+        if not right or (values and count not in {0, len(values)}):
             many = f"{count} numbers" if count else "numbers"
-            self.wrong(key, f"a list of {many} is required, not {found!r}")
+            self.wrong(key, f"a list of {many} is required, not {values!r}")
             return []
-        return [float(one) for one in found]
+        return [float(number) for number in values]
 
     def section(self, key: str) -> Section:
         """Read a table whose keys are read in turn; an empty one where it is missing."""
@@ -110,12 +110,14 @@ class Section:
 
     def sections(self, key: str) -> list[Section]:
         """Read a list of such tables."""
-        found = self.items(key)
-        for one in found:
-            if not isinstance(one, dict):
-                self.wrong(key, f"a list of tables is required, not {one!r}")
-        tables = [one for one in found if isinstance(one, dict)]
-        return [Section(one, self.at(f"{key}[{i}]"), self.mistakes) for i, one in enumerate(tables)]
+        values = self.items(key)
+        for table in values:
+            if not isinstance(table, dict):
+                self.wrong(key, f"a list of tables is required, not {table!r}")
+        tables = [table for table in values if isinstance(table, dict)]
+        return [
+            Section(table, self.at(f"{key}[{i}]"), self.mistakes) for i, table in enumerate(tables)
+        ]
 
     def close(self) -> None:
         """Note every key that was not read."""

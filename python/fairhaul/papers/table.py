@@ -31,11 +31,11 @@ class Cell:
 
         Beside real hosts, their interval is compared.
         """
-        found = self.ours if self.kernel is None else self.kernel
-        if not self.paper or not found:
+        compared = self.ours if self.kernel is None else self.kernel
+        if not self.paper or not compared:
             return None
         agrees = True
-        for value, step, ours in zip(self.paper, self.steps, found, strict=True):
+        for value, step, ours in zip(self.paper, self.steps, compared, strict=True):
             if ours.low is None or ours.high is None:
                 return None
             agrees = agrees and ours.low - step / 2 <= value <= ours.high + step / 2
@@ -84,11 +84,11 @@ class Cell:
     def to_dict(self) -> dict[str, Any]:
         """Give both as they are printed in JSON."""
         paper, ours = list(self.paper), [estimate.to_dict() for estimate in self.ours]
-        found = {"paper": _bare(paper), "ours": _bare(ours), "agrees": self.agrees()}
+        cell = {"paper": _bare(paper), "ours": _bare(ours), "agrees": self.agrees()}
         if self.kernel is None:
-            return found
+            return cell
         kernel = [estimate.to_dict() for estimate in self.kernel]
-        return {**found, "kernel": _bare(kernel), "missed": self.missed()}
+        return {**cell, "kernel": _bare(kernel), "missed": self.missed()}
 
 
 def _bare(values: Sequence[Any]) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.answers import is_valid
-from fairhaul.papers.experiment import Case, Experiment, Found, Key, Numbers
+from fairhaul.papers.experiment import Case, Experiment, Key, Numbers, Results
 from fairhaul.runs import for_each
 from fairhaul.scenario import with_seeds
 
@@ -58,15 +58,15 @@ def run(
 
     def read(index: int, record: Record) -> Kept:
         task, case, seeded = plan[index]
-        one = task.experiment
+        experiment = task.experiment
         # In the lab the first may be invalid.
         wanted = on == "lab" or seeded.seed == case.scenario.seed
         return Kept(
             name=task.name,
             key=case.key,
             seed=seeded.seed,
-            numbers=one.numbers(record),
-            kept=one.keep(record) if one.keep is not None and wanted else None,
+            numbers=experiment.numbers(record),
+            kept=experiment.keep(record) if experiment.keep is not None and wanted else None,
             cpu_s=record.meta["cpu_s"],
             packets=record.meta["packets"],
             reasons=None if is_valid(record.meta) else record.meta["trust"]["reasons"],
@@ -78,27 +78,27 @@ def run(
     )
 
 
-def found(runs: Sequence[Kept], name: str) -> Found:
+def gather(runs: Sequence[Kept], name: str) -> Results:
     """Gather the valid runs of the experiment `name`; a case may have none."""
     numbers: dict[Key, list[Numbers]] = {}
     kept: dict[Key, Any] = {}
     seeds: dict[Key, list[int]] = {}
-    for one in runs:
-        if one.name != name:
+    for run in runs:
+        if run.name != name:
             continue
-        counted, of = numbers.setdefault(one.key, []), seeds.setdefault(one.key, [])
-        if one.reasons is None:
-            counted.append(one.numbers)
-            of.append(one.seed)
-            if one.kept is not None:
-                kept.setdefault(one.key, one.kept)
-    return Found(runs=numbers, kept=kept, seeds=seeds)
+        counted, of = numbers.setdefault(run.key, []), seeds.setdefault(run.key, [])
+        if run.reasons is None:
+            counted.append(run.numbers)
+            of.append(run.seed)
+            if run.kept is not None:
+                kept.setdefault(run.key, run.kept)
+    return Results(runs=numbers, kept=kept, seeds=seeds)
 
 
 def uncounted(runs: Sequence[Kept]) -> list[str]:
     """Give a line for each invalid run, with the reasons."""
     return [
-        f"{one.name}, {', '.join(one.key)}: {'; '.join(one.reasons)}"
-        for one in runs
-        if one.reasons is not None
+        f"{run.name}, {', '.join(run.key)}: {'; '.join(run.reasons)}"
+        for run in runs
+        if run.reasons is not None
     ]

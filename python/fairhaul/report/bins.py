@@ -71,12 +71,12 @@ def _together(rows: Series, values: Floats, most: int) -> Bins:
     )
 
 
-def points(found: Bins, part: int) -> list[dict[str, float]]:
+def points(bins: Bins, part: int) -> list[dict[str, float]]:
     """Give the bins of a part as rows of a chart: `t`, `mean`, `low` and `high`."""
     return [
         {"t": tidy(t), "mean": tidy(mean), "low": tidy(low), "high": tidy(high)}
         for t, mean, low, high in zip(
-            found.middle_s, found.mean[part], found.low[part], found.high[part], strict=True
+            bins.middle_s, bins.mean[part], bins.low[part], bins.high[part], strict=True
         )
     ]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fairhaul.losses import stood
+from fairhaul.losses import not_undone
 from fairhaul.measures import Series, varies
 from fairhaul.record import Record
 from fairhaul.report import Figure, charts, gauges
@@ -47,16 +47,16 @@ def of_run(record: Record, prefix: str) -> list[Figure]:
 
 def looks_of(flows: Sequence[Mapping[str, Any]]) -> list[Look]:
     """Give measured flows a colour each, and those of the background grey."""
-    found, number = [], 0
+    looks, number = [], 0
     for flow in flows:
         measured = flow["role"] == "measured"
-        found.append(
+        looks.append(
             Look(label=flow["name"], colour=colour(number), dash=dash(number))
             if measured
             else Look(label=flow["name"], colour=GREY, thin=True)
         )
         number += measured
-    return found
+    return looks
 
 
 def drawn(flows: Sequence[Mapping[str, Any]]) -> list[int]:
@@ -82,22 +82,22 @@ def _shares(
     prefix: str,
 ) -> Figure:
     flows = record.meta["scenario"]["flows"]
-    found = rate(rows, "goodput_bytes", SHARE_BINS)
+    bins = rate(rows, "goodput_bytes", SHARE_BINS)
     each = [i for i in shown if flows[i]["role"] == "measured"]
     rest = [i for i, flow in enumerate(flows) if flow["role"] != "measured"]
-    lines = [(looks[i], found.mean[i] * 8e-6) for i in each]
+    lines = [(looks[i], bins.mean[i] * 8e-6) for i in each]
     if rest:
         name = looks[rest[0]].label if len(rest) == 1 else "background"
         grey = Look(label=name, colour=GREY, thin=True)
-        lines.append((grey, found.mean[rest].sum(axis=0) * 8e-6))
+        lines.append((grey, bins.mean[rest].sum(axis=0) * 8e-6))
     changing = _changing(record)
     lines += changing
     top = 1.06 * max(max((float(line.max()) for _, line in lines), default=0), 1e-3)
     data = [
         {"t": tidy(t), **{f"v{k}": tidy(line[b]) for k, (_, line) in enumerate(lines)}}
-        for b, t in enumerate(found.middle_s)
+        for b, t in enumerate(bins.middle_s)
     ]
-    caption = f"New payload that arrived in order, averaged over {_s(found.width_s)}."
+    caption = f"New payload that arrived in order, averaged over {_s(bins.width_s)}."
     if len(rest) > 1:
         caption += f" Grey: the sum of the {len(rest)} background flows."
     if changing:
@@ -111,13 +111,13 @@ def _changing(record: Record) -> list[tuple[Look, Any]]:
     """Give the rate over time of the links whose rate changes, one direction of each, Mbit/s."""
     scenario = record.meta["scenario"]
     links = scenario["links"]
-    there = [i for i, link in enumerate(links) if varies(link)][::2][:MOST_LINKS]
-    if not there:
+    varying = [i for i, link in enumerate(links) if varies(link)][::2][:MOST_LINKS]
+    if not varying:
         return []
     rows = whole_run(record.link_series, len(links), scenario)
-    found = rate(rows, "capacity_bytes", SHARE_BINS)
-    look = [Look(label=links[i]["name"], colour=GREY, dash=(4, 3), thin=True) for i in there]
-    return [(look[k], found.mean[i] * 8e-6) for k, i in enumerate(there)]
+    bins = rate(rows, "capacity_bytes", SHARE_BINS)
+    look = [Look(label=links[i]["name"], colour=GREY, dash=(4, 3), thin=True) for i in varying]
+    return [(look[k], bins.mean[i] * 8e-6) for k, i in enumerate(varying)]
 
 
 def _windows(
@@ -128,15 +128,15 @@ def _windows(
     span: Span,
     prefix: str,
 ) -> Figure:
-    found = level(rows, "cwnd_packets")
+    bins = level(rows, "cwnd_packets")
     tops: dict[str, float] = {}
     for i in shown:
         role = flows[i]["role"]
-        tops[role] = max(tops.get(role, 1.0), float(found.high[i].max()))
+        tops[role] = max(tops.get(role, 1.0), float(bins.high[i].max()))
     drawn_lanes = [
         Lane(
             look=Look(label=looks[i].label, colour=looks[i].colour),
-            rows=points(found, i),
+            rows=points(bins, i),
             top=tops[flows[i]["role"]],
             note=f"{flows[i]['controller']}, {milliseconds(flows[i])}",
         )
@@ -145,7 +145,7 @@ def _windows(
     caption = "All flows have the same scale."
     if len(tops) > 1:
         caption = "Measured flows have one scale, background flows another."
-    caption += " " + _band(found) + _missing(len(shown), len(flows))
+    caption += " " + _band(bins) + _missing(len(shown), len(flows))
     chart = charts.lanes(drawn_lanes, span, "cwnd (packets)")
     return Figure(
         name=f"{prefix}cwnd", title="Congestion window over time", caption=caption, chart=chart
@@ -164,23 +164,23 @@ def _queues(record: Record, span: Span, prefix: str) -> Figure:
     scenario = record.meta["scenario"]
     links = scenario["links"]
     rows = whole_run(record.link_series, len(links), scenario)
-    found = level(rows, "backlog_packets")
+    bins = level(rows, "backlog_packets")
     shown = _loaded(rows)
     lanes = []
     for i in shown:
         capacity = links[i]["capacity_packets"]
-        peak = max(float(found.high[i].max()), 1.0)
+        peak = max(float(bins.high[i].max()), 1.0)
         near = capacity is not None and capacity <= 4 * peak
         lanes.append(
             Lane(
                 look=Look(label=links[i]["name"], colour="var(--c1)"),
-                rows=points(found, i),
+                rows=points(bins, i),
                 top=max(peak, capacity * 1.12) if near else peak,
                 note=_rate(links[i]),
                 limit=(capacity, f"capacity: {capacity} packets") if near else None,
             )
         )
-    caption = f"Packets in the queue. {_band(found)}"
+    caption = f"Packets in the queue. {_band(bins)}"
     less = len(links) - len(shown)
     if less:
         caption += f" {less} {'link' if less == 1 else 'links'} with less traffic not shown."
@@ -213,15 +213,15 @@ def _losses(
     """Draw loss events; those of one flow and kind that fall on one pixel are one tick."""
     numbers = {looks[i].label: i for i in shown}
     width = span.end_s / STRIP_BINS
-    seen: dict[tuple[str, bool, int], tuple[float, int]] = {}
+    drawn: dict[tuple[str, bool, int], tuple[float, int]] = {}
     total = 0
-    for t, kind, flow in stood(record).select("t_s", "kind", "flow").iter_rows():
+    for t, kind, flow in not_undone(record).select("t_s", "kind", "flow").iter_rows():
         if flow not in numbers:
             continue
         total += 1
         key = (flow, kind == "timeout", int(t / width))
-        first, count = seen.get(key, (t, 0))
-        seen[key] = (first, count + 1)
+        first, count = drawn.get(key, (t, 0))
+        drawn[key] = (first, count + 1)
     data = [
         {
             "t": float(f"{t:.6g}"),
@@ -229,7 +229,7 @@ def _losses(
             "timeout": timeout,
             "what": ("timeout" if timeout else "loss event") + (f", {n} of them" if n > 1 else ""),
         }
-        for (flow, timeout, _), (t, n) in seen.items()
+        for (flow, timeout, _), (t, n) in drawn.items()
     ]
     caption = (
         f"A tick is a loss event: one reduction of the window, however many packets were lost or "
@@ -242,13 +242,13 @@ def _losses(
 
 
 def jain(
-    labels: Sequence[str], found: Sequence[Mapping[str, Any]], name: str, count: int
+    labels: Sequence[str], measures: Sequence[Mapping[str, Any]], name: str, count: int
 ) -> Figure | None:
     """Draw Jain's index over the time scale, a line for each label; nothing without two groups."""
     lines: list[tuple[str, list[Row]]] = []
-    for label, one in zip(labels, found, strict=True):
-        windows = one["fairness"]["jain_by_window"]
-        groups = {flow["group"] for flow in one["flows"] if flow["role"] == "measured"}
+    for label, figures in zip(labels, measures, strict=True):
+        windows = figures["fairness"]["jain_by_window"]
+        groups = {flow["group"] for flow in figures["flows"] if flow["role"] == "measured"}
         if windows and len(groups) > 1:
             lines.append((label, [_point(s, value) for s, value in windows.items()]))
     if not lines:
@@ -299,12 +299,12 @@ def _point(seconds: str, value: Any) -> Row:
     }
 
 
-def shares(labels: Sequence[str], found: Sequence[Mapping[str, Any]], name: str) -> Figure:
+def shares(labels: Sequence[str], measures: Sequence[Mapping[str, Any]], name: str) -> Figure:
     """Draw the goodput of each measured flow in each of several scenarios."""
     looks: dict[str, Look] = {}
     data: list[dict[str, Any]] = []
-    for label, one in zip(labels, found, strict=True):
-        for look, flow in zip(looks_of(one["flows"]), one["flows"], strict=True):
+    for label, figures in zip(labels, measures, strict=True):
+        for look, flow in zip(looks_of(figures["flows"]), figures["flows"], strict=True):
             if flow["role"] == "measured" and (look.label in looks or len(looks) < MOST_LINES):
                 looks.setdefault(look.label, look)
                 value = flow["goodput_bps"]
@@ -327,12 +327,12 @@ def shares(labels: Sequence[str], found: Sequence[Mapping[str, Any]], name: str)
     return Figure(name=name, title="Goodput of each flow", caption=caption, chart=chart)
 
 
-def _band(found: Bins) -> str:
-    if found.width_s <= found.tick_s * 1.01:
-        return f"Averaged over {_s(found.tick_s)}."
+def _band(bins: Bins) -> str:
+    if bins.width_s <= bins.tick_s * 1.01:
+        return f"Averaged over {_s(bins.tick_s)}."
     return (
-        f"Line: averaged over {_s(found.width_s)}; band: the smallest and the largest average over "
-        f"{_s(found.tick_s)} within that time."
+        f"Line: averaged over {_s(bins.width_s)}; band: the smallest and the largest average over "
+        f"{_s(bins.tick_s)} within that time."
     )
 
 

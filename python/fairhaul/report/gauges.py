@@ -21,12 +21,12 @@ def lanes(record: Record, links: Sequence[str], span: Span, most: int = MOST_BIN
     columns = record.gauge.select("link", "gauge").unique(maintain_order=True).rows()
     if not columns:
         return []
-    found = level(whole_run(record.gauge, len(columns), record.meta["scenario"]), "value", most)
+    bins = level(whole_run(record.gauge, len(columns), record.meta["scenario"]), "value", most)
     known = _known(record)
     return [
         lane(
             gauge if len(links) == 1 else f"{gauge}, {link}",
-            found,
+            bins,
             part,
             span,
             unit=known[link, gauge]["unit"],
@@ -38,17 +38,17 @@ def lanes(record: Record, links: Sequence[str], span: Span, most: int = MOST_BIN
 
 
 def lane(
-    label: str, found: Bins, part: int, span: Span, *, unit: str, note: str = "", number: int = 2
+    label: str, bins: Bins, part: int, span: Span, *, unit: str, note: str = "", number: int = 2
 ) -> Lane:
     """Give a lane whose scale is that of the measured time; `number` selects its colour.
 
     A gauge that is only on or off has no band: its mean says for which part of the time it was on.
     """
-    measured = found.middle_s >= span.warmup_s
-    top = float(np.max(found.high[part][measured]))
-    bottom = min(0.0, float(np.min(found.low[part][measured])))
-    rows = points(found, part)
-    if np.isin([found.low[part], found.high[part]], [0, 1]).all():
+    measured = bins.middle_s >= span.warmup_s
+    top = float(np.max(bins.high[part][measured]))
+    bottom = min(0.0, float(np.min(bins.low[part][measured])))
+    rows = points(bins, part)
+    if np.isin([bins.low[part], bins.high[part]], [0, 1]).all():
         rows = [{**row, "low": row["mean"], "high": row["mean"]} for row in rows]
     return Lane(
         look=Look(label=label, colour=f"var(--c{number + 1})"),

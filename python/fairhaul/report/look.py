@@ -70,7 +70,7 @@ def styled(chart: Mapping[str, Any], font: str) -> dict[str, Any]:
     return spec
 
 
-def still(spec: Mapping[str, Any]) -> dict[str, Any]:
+def without_pointer(spec: Mapping[str, Any]) -> dict[str, Any]:
     """Leave out what only answers the pointer: layers and parameters named `hover…`."""
 
     def kept(value: Any) -> Any:
@@ -80,8 +80,8 @@ def still(spec: Mapping[str, Any]) -> dict[str, Any]:
             return [kept(inner) for inner in value if not _answers_pointer(inner)]
         return value
 
-    found: dict[str, Any] = kept(spec)
-    return found
+    frozen: dict[str, Any] = kept(spec)
+    return frozen
 
 
 def _answers_pointer(value: Any) -> bool:
@@ -92,7 +92,7 @@ def svg(chart: Mapping[str, Any]) -> str:
     """Draw `chart`, its colours still names."""
     import vl_convert
 
-    return str(vl_convert.vegalite_to_svg(json.dumps(still(styled(chart, FILE_TYPE)))))
+    return str(vl_convert.vegalite_to_svg(json.dumps(without_pointer(styled(chart, FILE_TYPE)))))
 
 
 def in_light(text: str) -> str:

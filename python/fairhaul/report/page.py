@@ -43,8 +43,8 @@ def write(
         pictures[name] = picture
         for ending, content in look.files(picture).items():
             files[f"{name}.{ending}"] = content
-    said = {"title": title, "question": question, "answer": answer}
-    page = _page(template, said, sections, pictures)
+    texts = {"title": title, "question": question, "answer": answer}
+    page = _page(template, texts, sections, pictures)
     path.parent.mkdir(parents=True, exist_ok=True)
     folder = path.parent / "figures"
     if files:
@@ -72,14 +72,14 @@ def _tied(text: str) -> str:
 
 def _page(
     template: jinja2.Template,
-    said: Mapping[str, str],
+    texts: Mapping[str, str],
     sections: Sequence[Section],
     pictures: Mapping[str, str],
 ) -> str:
     from fairhaul import _core
 
     return template.render(
-        **said,
+        **texts,
         sections=sections,
         version=_core.__version__,
         light=look.LIGHT,

@@ -58,16 +58,18 @@ class Renderer:
             return iter(())
         orders = self.start().stdin
         assert orders is not None
-        print(json.dumps([look.still(chart) for chart in charts]), file=orders, flush=True)
+        print(
+            json.dumps([look.without_pointer(chart) for chart in charts]), file=orders, flush=True
+        )
         return (self._drawn() for _ in charts)
 
     def _drawn(self) -> str:
         answers = self.start().stdout
         assert answers is not None
-        said = answers.readline()
-        if not said:
+        line = answers.readline()
+        if not line:
             raise OSError("the process that draws charts has ended")
-        drawn, reason = json.loads(said)
+        drawn, reason = json.loads(line)
         if drawn is None:
             raise ValueError(reason)
         return str(drawn)

@@ -34,7 +34,7 @@ class ScenarioRuns:
     runs: list[RunFigures] = field(default_factory=list)
 
     @property
-    def found(self) -> Mapping[str, Any]:
+    def figures(self) -> Mapping[str, Any]:
         """The figures of the one run, or the means over several."""
         if len(self.runs) == 1:
             return self.runs[0]
@@ -57,17 +57,17 @@ def write(directories: Sequence[Path], out: Path | None, renderer: Renderer) -> 
 
 
 def _write(studies: Sequence[ScenarioRuns], path: Path, renderer: Renderer) -> Path:
-    found = [study.found for study in studies]
+    measures = [study.figures for study in studies]
     labels = labels_of(studies)
     title = studies[0].record.meta["scenario"]["title"]
     scenario = studies[0].record.meta["scenario"]
     if len(studies) == 1:
-        question, answer = words.question(scenario, []), words.answer(found[0])
+        question, answer = words.question(scenario, []), words.answer(measures[0])
         sections = _one(studies[0])
     else:
         question = words.question(scenario, labels)
-        answer = words.comparison(labels, found)
-        sections = _several(studies, labels, found)
+        answer = words.comparison(labels, measures)
+        sections = _several(studies, labels, measures)
         titles = list(dict.fromkeys(study.record.meta["scenario"]["title"] for study in studies))
         if len(titles) > 1:
             question = "How do these scenarios compare?"
@@ -82,25 +82,25 @@ def records_in(directory: Path) -> list[Path]:
     if not directory.is_dir():
         what = "a file, not a directory" if directory.exists() else "no such directory"
         raise ScenarioError(f"{directory}: {what}; `fairhaul run FILE --out DIR` writes a record")
-    found = sorted(file.parent for file in directory.glob("*/meta.json"))
-    if not found:
+    records = sorted(file.parent for file in directory.glob("*/meta.json"))
+    if not records:
         raise ScenarioError(
             f"{directory}: not the directory of a record: neither it nor a directory in it has a "
             "meta.json; `fairhaul run FILE --out DIR` writes a record"
         )
-    return found
+    return records
 
 
 def gather(places: Sequence[Path]) -> list[ScenarioRuns]:
     """Read all records, and group records that differ only in their seed."""
     studies: dict[str, ScenarioRuns] = {}
-    seen: dict[tuple[str, int], Path] = {}
+    earlier: dict[tuple[str, int], Path] = {}
     for place in places:
         record = _read(place)
         meta = record.meta
         scenario = {key: value for key, value in meta["scenario"].items() if key != "seed"}
         key = json.dumps([meta["engine"], meta["version"], meta["variant"], scenario])
-        first = seen.setdefault((key, meta["seed"]), place)
+        first = earlier.setdefault((key, meta["seed"]), place)
         if first is not place:
             raise ScenarioError(f"{place}: the same run as {first}")
         studies.setdefault(key, ScenarioRuns(record=record)).runs.append(measure(record))
@@ -121,7 +121,7 @@ def _read(place: Path) -> Record:
 def labels_of(studies: Sequence[ScenarioRuns]) -> list[str]:
     """Name each scenario in a few words; no two names are the same."""
     titles = {study.record.meta["scenario"]["title"] for study in studies}
-    found: list[str] = []
+    labels: list[str] = []
     for study in studies:
         meta = study.record.meta
         short = {key.rpartition(".")[2]: value for key, value in meta["variant"].items()}
@@ -131,14 +131,14 @@ def labels_of(studies: Sequence[ScenarioRuns]) -> list[str]:
         )
         if len(titles) > 1 or not label or len(short) < len(meta["variant"]):
             label = titled(meta["scenario"]["title"], meta["variant"])
-        again = sum(other == label or other.startswith(f"{label} (") for other in found)
-        found.append(f"{label} ({again + 1})" if again else label)
-    return found
+        again = sum(other == label or other.startswith(f"{label} (") for other in labels)
+        labels.append(f"{label} ({again + 1})" if again else label)
+    return labels
 
 
 def _one(study: ScenarioRuns) -> list[Section]:
     figures = {figure.name: figure for figure in draw.of_run(study.record, "")}
-    jain = draw.jain([""], [study.found], "jain", len(study.runs))
+    jain = draw.jain([""], [study.figures], "jain", len(study.runs))
     return [
         Section(heading="Results", text=[_how(study)], tables=_tables(study)),
         Section(
@@ -154,24 +154,27 @@ def _one(study: ScenarioRuns) -> list[Section]:
 
 
 def _several(
-    studies: Sequence[ScenarioRuns], labels: Sequence[str], found: Sequence[Mapping[str, Any]]
+    studies: Sequence[ScenarioRuns], labels: Sequence[str], measures: Sequence[Mapping[str, Any]]
 ) -> list[Section]:
-    together: list[Figure] = [draw.shares(labels, found, "goodput")]
+    together: list[Figure] = [draw.shares(labels, measures, "goodput")]
     seeds = max(len(study.runs) for study in studies)
-    jain = draw.jain(labels[:MOST_IN_FULL], found[:MOST_IN_FULL], "jain", seeds)
+    jain = draw.jain(labels[:MOST_IN_FULL], measures[:MOST_IN_FULL], "jain", seeds)
     together += [jain] if jain else []
     text = [_how(studies[0])]
     if len(studies) > MOST_IN_FULL:
         text.append(f"Only the first {MOST_IN_FULL} of {len(studies)} scenarios are drawn in full.")
     sections = [
         Section(
-            heading="Side by side", text=text, tables=[_overview(labels, found)], figures=together
+            heading="Side by side",
+            text=text,
+            tables=[_overview(labels, measures)],
+            figures=together,
         )
     ]
     for i, (study, label) in enumerate(zip(studies, labels, strict=True)):
         full = i < MOST_IN_FULL
         figures = draw.of_run(study.record, f"{i + 1}-") if full else []
-        text = [words.answer(found[i])]
+        text = [words.answer(measures[i])]
         sections.append(Section(heading=label, text=text, tables=_tables(study), figures=figures))
     return sections
 
@@ -196,10 +199,10 @@ def _how(study: ScenarioRuns) -> str:
 def _tables(study: ScenarioRuns) -> list[Table]:
     from fairhaul.cli import show
 
-    found = study.found
-    columns, rows = show.flow_rows(found["flows"], " ")
+    figures = study.figures
+    columns, rows = show.flow_rows(figures["flows"], " ")
     looks = draw.looks_of(study.record.meta["scenario"]["flows"])
-    shares = [words.mean(flow["link_share"]) for flow in found["flows"]]
+    shares = [words.mean(flow["link_share"]) for flow in figures["flows"]]
     tables = [
         Table(
             title="Flows",
@@ -210,18 +213,21 @@ def _tables(study: ScenarioRuns) -> list[Table]:
             bars=[min(1.0, share) for share in shares],
         )
     ]
-    columns, rows = show.link_rows(found["links"], " ")
+    columns, rows = show.link_rows(figures["links"], " ")
     tables.append(Table(title="Links", columns=columns, rows=rows))
-    columns, rows = show.fairness_rows([found])
+    columns, rows = show.fairness_rows([figures])
     fairness = [["measured flows", *row] for row in rows]
     return [*tables, Table(title="Fairness", columns=["among", *columns], rows=fairness)]
 
 
-def _overview(labels: Sequence[str], found: Sequence[Mapping[str, Any]]) -> Table:
+def _overview(labels: Sequence[str], measures: Sequence[Mapping[str, Any]]) -> Table:
     from fairhaul.cli import show
 
-    columns, rows = show.fairness_rows(found)
-    busy = [max(one["links"], key=lambda link: words.mean(link["utilization"])) for one in found]
+    columns, rows = show.fairness_rows(measures)
+    busy = [
+        max(figures["links"], key=lambda link: words.mean(link["utilization"]))
+        for figures in measures
+    ]
     shown = [show.cell(link["utilization"], show.LINK_COLUMNS["utilization"][1]) for link in busy]
     return Table(
         columns=["", *columns, "busiest link %"],

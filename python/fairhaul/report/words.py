@@ -47,10 +47,10 @@ def question(scenario: Object, settings: Sequence[str]) -> str:
     return f"How do {who}{kind} share {link} with {trip} of {span} ms{besides}?"
 
 
-def answer(found: Object) -> str:
+def answer(figures: Object) -> str:
     """Answer the question from the figures of one run, or from the means over several runs."""
-    flows = [flow for flow in found["flows"] if flow["role"] == "measured"] or found["flows"]
-    busy = max((mean(link["utilization"]) for link in found["links"]), default=0.0)
+    flows = [flow for flow in figures["flows"] if flow["role"] == "measured"] or figures["flows"]
+    busy = max((mean(link["utilization"]) for link in figures["links"]), default=0.0)
     link = f"the busiest link was utilized to {100 * busy:.0f} %"
     ordered = sorted(flows, key=lambda flow: mean(flow["goodput_bps"]))
     low, high = ordered[0], ordered[-1]
@@ -64,14 +64,14 @@ def answer(found: Object) -> str:
             gap = "all flows got the same to within 5 %"
         else:
             gap = f"{most / least:.3g} times the goodput of {low['name']}, which got the least"
-        index = found["fairness"]["jain"]
+        index = figures["fairness"]["jain"]
         jain = f"; Jain's index is {mean(index):.2f}" if index is not None else ""
         parts = [f"{high['name']} got the most, {got}: {gap}{jain}, and {link}."]
         if least > 0 and most / least < 1.05:
             parts = [f"All flows got the same to within 5 %, at most {got}{jain}, and {link}."]
-    if found["stationary"] is False:
+    if figures["stationary"] is False:
         parts.append(NOT_STATIONARY)
-    parts += [f"Warning: {warning}." for warning in found.get("warnings", ())]
+    parts += [f"Warning: {warning}." for warning in figures.get("warnings", ())]
     return " ".join(parts)
 
 
@@ -81,32 +81,32 @@ NOT_STATIONARY = (
 )
 
 
-def comparison(labels: Sequence[str], found: Sequence[Object]) -> str:
+def comparison(labels: Sequence[str], measures: Sequence[Object]) -> str:
     """Answer for several scenarios: which is the fairest, and which is the least fair."""
     indices = [
-        (mean(one["fairness"]["jain"]), label)
-        for label, one in zip(labels, found, strict=True)
-        if one["fairness"]["jain"] is not None
+        (mean(figures["fairness"]["jain"]), label)
+        for label, figures in zip(labels, measures, strict=True)
+        if figures["fairness"]["jain"] is not None
     ]
-    shared = any(sum(f["role"] == "measured" for f in one["flows"]) > 1 for one in found)
+    shared = any(sum(f["role"] == "measured" for f in figures["flows"]) > 1 for figures in measures)
     if not indices or not shared:
-        busy = [max(mean(link["utilization"]) for link in one["links"]) for one in found]
+        busy = [max(mean(link["utilization"]) for link in figures["links"]) for figures in measures]
         pairs = list(zip(busy, labels, strict=True))
         best, worst = max(pairs), min(pairs)
-        said = (
+        text = (
             f"The utilization of the busiest link was highest with {best[1]}, "
             f"{100 * best[0]:.0f} %, and lowest with {worst[1]}, {100 * worst[0]:.0f} %."
         )
     else:
         best, worst = max(indices), min(indices)
-        said = (
+        text = (
             f"{best[1]} is the fairest, with a Jain's index of {best[0]:.2f}; {worst[1]} is the "
             f"least fair, with {worst[0]:.2f}."
         )
-    if any(one["stationary"] is False for one in found):
-        said += " Some runs are too short to say anything about the long term: a measured bulk "
-        said += "flow had fewer than 20 loss events."
-    return said
+    if any(figures["stationary"] is False for figures in measures):
+        text += " Some runs are too short to say anything about the long term: a measured bulk "
+        text += "flow had fewer than 20 loss events."
+    return text
 
 
 def mean(value: Any) -> float:

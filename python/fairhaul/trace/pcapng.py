@@ -49,8 +49,8 @@ def capture(table: pl.DataFrame, described: Mapping[str, Any]) -> bytes:
     # The request asks with both flags, the answer agrees with one [RFC 3168, 6.1.1].
     asks, agrees = (ECE | CWR, ECE) if described.get("ecn") else (0, 0)
     parts = [_section(), _interface()]
-    seen = table.filter(table["what"].cast(str).is_in(["sent", "ack_received"]))
-    for row in seen.iter_rows(named=True):
+    at_sender = table.filter(table["what"].cast(str).is_in(["sent", "ack_received"]))
+    for row in at_sender.iter_rows(named=True):
         if row["what"] == "sent":
             segment = _request(row, payload, asks) if row["opens"] else _data(row, payload)
             packet, length = _packet(segment, outgoing=True)

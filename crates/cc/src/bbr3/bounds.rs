@@ -1,5 +1,5 @@
-//! What losses say of how much the path holds [BBRV3]: the bound that probes find, and those that
-//! hold until the next probe.
+//! The bounds of the packets in flight that follow from losses [BBRV3]: the long-term bound that probes find, and the
+//! short-term bounds until the next probe.
 
 use fairhaul_units::Time;
 

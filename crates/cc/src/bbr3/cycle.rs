@@ -1,9 +1,9 @@
-//! The start, and the cycle of probing for more after it [BBRV3].
+//! The states of BBR, version 3: start-up, drain, and the cycle of probing for bandwidth [BBRV3].
 
 use fairhaul_units::{Span, Time};
 
 use super::{Acks, Bbr3Model, Bbr3State, FULL_LOSSES, MOST_ROUNDS, fills};
-use crate::pipe::{Plateau, draw, flight_before};
+use crate::bbr_shared::{Plateau, draw, flight_before};
 use crate::{AckEvent, RateSample, Window};
 
 impl Bbr3Model {

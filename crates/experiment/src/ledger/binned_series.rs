@@ -44,16 +44,16 @@ impl<T: Clone + Default> BinnedSeries<T> {
         true
     }
 
-    /// Calls `book(cell, part)` for each part of `from..to` that lies in one bin.
+    /// Calls `add(cell, part)` for each part of `from..to` that lies in one bin.
     #[inline(always)]
-    pub(super) fn split(&mut self, grid: &Grid, from: Time, to: Time, mut book: impl FnMut(&mut T, Span)) {
+    pub(super) fn split(&mut self, grid: &Grid, from: Time, to: Time, mut add: impl FnMut(&mut T, Span)) {
         if self.from <= from && to <= self.to {
-            return book(&mut self.open, to - from);
+            return add(&mut self.open, to - from);
         }
         let mut from = from;
         while from < to && self.at(grid, from).is_some() {
             let until = self.to.min(to);
-            book(&mut self.open, until - from);
+            add(&mut self.open, until - from);
             from = until;
         }
     }

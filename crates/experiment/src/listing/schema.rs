@@ -62,7 +62,7 @@ fn property(field: &Field) -> Value {
     if let Value::Object(object) = &mut value {
         let default = match field.fallback {
             Fallback::Value(text) => format!(" Default: {text}."),
-            Fallback::Said(words) => format!(" Default: {words}."),
+            Fallback::InWords(words) => format!(" Default: {words}."),
             Fallback::Described(parameter) => format!(" Default: {}.", super::preset(parameter)),
             Fallback::Required => String::new(),
         };
@@ -160,11 +160,11 @@ fn gather(accepts: &Accepts, path: &str, axes: &mut Axes) {
         // Neither can be set as a whole.
         Accepts::Sweep => return,
         Accepts::Tables(of) => {
-            let one = behind(NAMES);
-            return of.fields.iter().for_each(|f| gather(&f.accepts, &format!(r"{one}\.{}", f.name), axes));
+            let name = behind(NAMES);
+            return of.fields.iter().for_each(|f| gather(&f.accepts, &format!(r"{name}\.{}", f.name), axes));
         }
         Accepts::Table(of) => of.fields.iter().for_each(|f| gather(&f.accepts, &behind(f.name), axes)),
-        Accepts::Either(all) => return all.iter().for_each(|one| gather(one, path, axes)),
+        Accepts::Either(all) => return all.iter().for_each(|accepts| gather(accepts, path, axes)),
         Accepts::Words(words) => {
             let names: Vec<&str> = words.cases.iter().map(|case| case.name).collect();
             add(&behind(words.tag), json!({ "enum": names }), axes);

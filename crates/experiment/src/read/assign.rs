@@ -1,4 +1,4 @@
-//! Paths of keys: what `--set` and `[sweep]` name, and how they alter a tree before it is read.
+//! Paths of keys, by which `--set` and `[sweep]` assign values in a tree before it is read.
 //!
 //! `flow.F1.controller.c` is the parameter of one flow, `flow.{F1,F2}.rtt` or `flow.F*.rtt` that of
 //! several. Whether a key exists and takes the value is for the reader to say, which blames the
@@ -54,15 +54,15 @@ pub(super) fn targets(tree: &Node, path: &str) -> Result<Vec<Target>, String> {
         name.as_ref().is_some_and(|name| name == steps[1] || fast_glob::glob_match(steps[1], name))
     });
     let rest = || steps[2..].iter().map(|s| key(s));
-    let found: Vec<Target> = hits
+    let targets: Vec<Target> = hits
         .map(|(index, _)| [key(list), PathStep::Index(index)].into_iter().chain(rest()).collect())
         .collect();
-    if found.is_empty() {
+    if targets.is_empty() {
         let known: Vec<&str> = names.iter().flatten().map(String::as_str).collect();
         let wanted = clip(steps[1]);
         return Err(format!("unknown {list} \"{wanted}\"{}", way_out(&wanted, &known)));
     }
-    Ok(found)
+    Ok(targets)
 }
 
 /// What an entry of a list is called: its name, or that of a link without one.
@@ -101,7 +101,7 @@ pub(super) fn put(tree: &mut Node, target: &[PathStep], value: &Node) -> Result<
         (PathStep::Index(index), TomlValue::List(nodes)) => put(&mut nodes[*index], rest, value),
         (PathStep::Key(key), TomlValue::Table(entries)) => {
             let entry = match entries.iter().position(|e| e.key == *key) {
-                Some(found) => &mut entries[found],
+                Some(index) => &mut entries[index],
                 None => {
                     entries.push(TomlEntry {
                         key: key.clone(),

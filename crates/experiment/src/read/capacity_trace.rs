@@ -45,8 +45,11 @@ impl Traces {
     pub(super) fn open(&self, name: &str, repeat: bool) -> Result<CapacityTrace, String> {
         let load = || {
             let text = text(&self.folder.join(name)).map_err(|why| format!("{name}: {why}"))?;
-            let told = |(line, why)| format!("{name}:{line}: {why}");
-            TraceSteps::parse(&text).map_err(told)?.trace(repeat).map_err(|why| format!("{name}: {why}"))
+            let with_place = |(line, why)| format!("{name}:{line}: {why}");
+            TraceSteps::parse(&text)
+                .map_err(with_place)?
+                .trace(repeat)
+                .map_err(|why| format!("{name}: {why}"))
         };
         self.read.borrow_mut().entry((name.to_owned(), repeat)).or_insert_with(load).clone()
     }
@@ -62,17 +65,17 @@ pub fn check(text: &str, repeat: bool) -> Result<(), String> {
 }
 
 fn text(path: &Path) -> Result<String, String> {
-    let told = |error: io::Error| match error.kind() {
+    let message = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => "file not found".to_owned(),
         io::ErrorKind::InvalidData => "the file is not UTF-8 text".to_owned(),
         _ => error.to_string().to_lowercase(),
     };
     // A pipe or a device might never end.
-    if !path.metadata().map_err(told)?.is_file() {
+    if !path.metadata().map_err(message)?.is_file() {
         return Err("not a regular file".into());
     }
     let mut text = String::new();
-    File::open(path).map_err(told)?.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(told)?;
+    File::open(path).map_err(message)?.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(message)?;
     let fits = text.len() as u64 <= MOST_BYTES && text.lines().count() <= MOST_LINES;
     if fits { Ok(text) } else { Err(format!("the trace is too long; at most {MOST_LINES} lines")) }
 }
@@ -215,10 +218,13 @@ mod tests {
     #[test]
     fn opportunities_are_1504_bytes_in_the_millisecond_before_them() {
         // 12.032 Mbit/s for each in a millisecond; two at 3 ms.
-        let one = 12_032_000;
-        assert_eq!(steps("1\n2\n3\n3\n6"), [(0, one), (2, 2 * one), (3, 0), (5, one), (6, 0)]);
-        assert_eq!(steps("0\n5\n5"), [(0, one), (1, 0), (4, 2 * one), (5, 0)]);
-        assert_eq!(steps("4"), [(0, 0), (3, one), (4, 0)]);
+        let packet_per_ms = 12_032_000;
+        assert_eq!(
+            steps("1\n2\n3\n3\n6"),
+            [(0, packet_per_ms), (2, 2 * packet_per_ms), (3, 0), (5, packet_per_ms), (6, 0)]
+        );
+        assert_eq!(steps("0\n5\n5"), [(0, packet_per_ms), (1, 0), (4, 2 * packet_per_ms), (5, 0)]);
+        assert_eq!(steps("4"), [(0, 0), (3, packet_per_ms), (4, 0)]);
     }
 
     #[test]
@@ -239,16 +245,16 @@ mod tests {
 
     #[test]
     fn what_is_no_trace_is_told_with_its_line() {
-        let told = |text: &str| TraceSteps::parse(text).expect_err("it is no trace");
-        assert_eq!(told(""), (1, "the trace is empty".into()));
-        assert_eq!(told("t,r\n").1, "no line gives a rate");
-        assert_eq!(told("t,r\n1,5\n"), (2, "the first time must be 0, not 1 s".into()));
-        assert_eq!(told("0,5\n1\n"), (2, "wanted \"seconds,bit/s\", not \"1\"".into()));
-        assert_eq!(told("0,5\n1,fast\n").1, "\"fast\" is not a rate in bit/s, at most 1000 Tbit/s");
-        assert_eq!(told("0,5\n2,1\n2,1\n"), (3, "2 s is not later than the previous time".into()));
-        assert!(told("0,5\nnan,1\n").1.contains("\"nan\" is not a time"));
-        assert!(told("0,-5\n").1.contains("\"-5\" is not a rate"));
-        assert_eq!(told("5\n3\n"), (2, "3 ms is before the 5 ms of the previous line".into()));
-        assert!(told("1\n2.5\n").1.contains("not \"2.5\""));
+        let mistake = |text: &str| TraceSteps::parse(text).expect_err("it is no trace");
+        assert_eq!(mistake(""), (1, "the trace is empty".into()));
+        assert_eq!(mistake("t,r\n").1, "no line gives a rate");
+        assert_eq!(mistake("t,r\n1,5\n"), (2, "the first time must be 0, not 1 s".into()));
+        assert_eq!(mistake("0,5\n1\n"), (2, "wanted \"seconds,bit/s\", not \"1\"".into()));
+        assert_eq!(mistake("0,5\n1,fast\n").1, "\"fast\" is not a rate in bit/s, at most 1000 Tbit/s");
+        assert_eq!(mistake("0,5\n2,1\n2,1\n"), (3, "2 s is not later than the previous time".into()));
+        assert!(mistake("0,5\nnan,1\n").1.contains("\"nan\" is not a time"));
+        assert!(mistake("0,-5\n").1.contains("\"-5\" is not a rate"));
+        assert_eq!(mistake("5\n3\n"), (2, "3 ms is before the 5 ms of the previous line".into()));
+        assert!(mistake("1\n2.5\n").1.contains("not \"2.5\""));
     }
 }

@@ -35,7 +35,7 @@ pub enum Fallback {
     /// This value, as TOML.
     Value(&'static str),
     /// What these words say; the code that resolves the scenario does it.
-    Said(&'static str),
+    InWords(&'static str),
     /// What its parameter says.
     Described(&'static Parameter),
 }

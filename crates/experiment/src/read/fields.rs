@@ -47,7 +47,7 @@ table! {
     #[expect(dead_code, reason = "the version, the profile and the sweep have done their part before")]
     ScenarioKeys: "a scenario", "Top-level keys.";
     schema: Whole<1, 1> = default("1"), "Version of the scenario format.";
-    title: String = said("the file name without its extension"), "Title shown in output.";
+    title: String = in_words("the file name without its extension"), "Title shown in output.";
     source: String = default("\"\""), "Source of the scenario: the key of a paper and the place in it.";
     seed: Whole<0, { u64::MAX }> = default("1"), "Seed of all random numbers.";
     duration: Time<1, RUN> = required, "Length of a run.";
@@ -56,13 +56,13 @@ table! {
     packet: PacketSize = default("\"1000 B\""),
         "Size of a data packet on the wire, including 40 B of headers. An ACK is 40 B. With `xcp` both \
          carry 20 B more of headers.";
-    bottleneck: BottleneckKeys = said("`[[node]]` and `[[link]]` instead"), "The bottleneck link of a dumbbell.";
-    node: Tables<NodeKeys> = said("`[bottleneck]` instead"), "The nodes of a graph.";
-    link: Tables<GraphLinkKeys> = said("`[bottleneck]` instead"), "The links of a graph.";
+    bottleneck: BottleneckKeys = in_words("`[[node]]` and `[[link]]` instead"), "The bottleneck link of a dumbbell.";
+    node: Tables<NodeKeys> = in_words("`[bottleneck]` instead"), "The nodes of a graph.";
+    link: Tables<GraphLinkKeys> = in_words("`[bottleneck]` instead"), "The links of a graph.";
     flow: Tables<FlowKeys> = required, "The flows, in order.";
-    profile: Profile = said("\"linux\" for flows of `bbr` and `bbr3`, else \"plain\""),
+    profile: Profile = in_words("\"linux\" for flows of `bbr` and `bbr3`, else \"plain\""),
         "Profile of the flows that do not set their own.";
-    sweep: Sweep = said("a single run"), "Keys to vary, with their values.";
+    sweep: Sweep = in_words("a single run"), "Keys to vary, with their values.";
 }
 
 table! {
@@ -70,7 +70,7 @@ table! {
         "A dumbbell: every flow crosses this link, which is named `bottleneck`. Both directions are full \
          links with a queue; the reverse one is named `bottleneck (reverse)`.";
     ..link: LinkKeys;
-    access_rate: Rate = said("10 x `rate`, or 10 x the highest rate of a schedule or trace"),
+    access_rate: Rate = in_words("10 x `rate`, or 10 x the highest rate of a schedule or trace"),
         "Rate of the access links; every connection has one on each side.";
 }
 
@@ -82,7 +82,7 @@ table! {
 table! {
     GraphLinkKeys: "[[link]]",
         "A link of a graph. Both directions are full links with a queue; the reverse one is named `<name> (reverse)`.";
-    name: Name = said("`from-to`"), "Name of the link.";
+    name: Name = in_words("`from-to`"), "Name of the link.";
     from: Name = required, "Node at one end.";
     to: Name = required, "Node at the other end.";
     ..link: LinkKeys;
@@ -93,17 +93,17 @@ table! {
     rate: RateSpec = required, "Rate of the link in each direction; a trace gives the rate over time.";
     delay: Way = required, "One-way propagation delay.";
     queue: QueueKeys = required, "The queue of the link; the reverse direction has an identical one.";
-    loss: LossSpec = said("none"),
+    loss: LossSpec = in_words("none"),
         "Loss of data packets after the queue, in the forward direction only (in a graph: from `from` to `to`).";
-    policer: PolicerKeys = said("none"),
+    policer: PolicerKeys = in_words("none"),
         "Drops data packets that exceed a rate, before the queue; in the direction of `loss`.";
-    jitter: JitterRule = said("none"),
+    jitter: JitterRule = in_words("none"),
         "Random extra delay of every packet after the queue, in the direction of `loss`.";
-    reorder: ReorderKeys = said("none"),
+    reorder: ReorderKeys = in_words("none"),
         "Packets that are delayed after the queue so that others overtake them, in the direction of `loss`.";
-    duplicate: Probability = said("none"),
+    duplicate: Probability = in_words("none"),
         "Probability that a packet arrives twice, in the direction of `loss`.";
-    schedule: Vec<ChangeKeys> = said("no changes"), "Changes of rate, delay or loss during the run.";
+    schedule: Vec<ChangeKeys> = in_words("no changes"), "Changes of rate, delay or loss during the run.";
 }
 
 table! {
@@ -117,32 +117,32 @@ table! {
          connections start at the same time, are recorded as flows `name[0]`, `name[1]`, … \
          (`name[0][1]` if `count` is above 1), and form one group.";
     role: Role = default("\"measured\""), "Fairness is computed over the measured flows.";
-    group: Name = said("each flow is its own group"),
+    group: Name = in_words("each flow is its own group"),
         "Fairness group: flows of one group count as one flow.";
-    rtt: RoundTrips = said("the propagation delay of its links"),
+    rtt: RoundTrips = in_words("the propagation delay of its links"),
         "Two-way propagation delay of the whole path. The part that the links do not account for is \
          split evenly over the access hops on both sides. A range is spread evenly over `count` flows, \
          both ends included (a single flow gets the middle).";
-    from: Name = said("the left side of the dumbbell"), "The sender's node, in a graph.";
-    to: Name = said("the right side of the dumbbell"), "The receiver's node, in a graph.";
+    from: Name = in_words("the left side of the dumbbell"), "The sender's node, in a graph.";
+    to: Name = in_words("the right side of the dumbbell"), "The receiver's node, in a graph.";
     direction: Direction = default("\"forward\""),
         "Direction of the data; in the reverse direction data and ACKs swap their paths.";
-    controller: ControllerChoice = said("required, except for `cbr` traffic"),
+    controller: ControllerChoice = in_words("required, except for `cbr` traffic"),
         "The congestion controller; `cbr` traffic has none.";
-    profile: Profile = said("that of the scenario"), "Values of the keys that the flow does not set.";
+    profile: Profile = in_words("that of the scenario"), "Values of the keys that the flow does not set.";
     recovery: Recovery = default("\"sack\""), "Loss recovery of the sender.";
     traffic: Traffic = default("\"bulk\""), "Traffic model; a size alone is a single transfer of that size.";
     start: Start = default("\"0 s\""),
         "Start time. A flow whose exponentially distributed start falls after the end of the run never \
          starts.";
     initial_window: Window = default("2"), "Initial congestion window, packets.";
-    initial_ssthresh: Window = said("no limit"), "Initial slow-start threshold, packets.";
-    max_window: Window = said("no limit"), "Upper bound of the congestion window, packets.";
+    initial_ssthresh: Window = in_words("no limit"), "Initial slow-start threshold, packets.";
+    max_window: Window = in_words("no limit"), "Upper bound of the congestion window, packets.";
     slow_start: SlowStart = default("\"standard\""), "Growth of the window in slow start.";
-    ecn: bool = said("true for a controller that reads marks, else false"),
+    ecn: bool = in_words("true for a controller that reads marks, else false"),
         "Whether queues may mark new data of the flow instead of dropping it (RFC 3168); an echoed mark \
          reduces the window once per round trip, as a loss would.";
-    max_pacing_rate: Rate = said("no limit"), "Upper bound of the pacing rate, headers included.";
+    max_pacing_rate: Rate = in_words("no limit"), "Upper bound of the pacing rate, headers included.";
     offload: BurstSpec = default("\"1 packet\""),
         "Size of the bursts of segmentation offload: the sender waits until a burst of this size, a \
          third of its window, or the last of its data may leave, and hands it over at once; a pacer \
@@ -169,12 +169,12 @@ table! {
          \"rfc6298\"` the smallest timeout.";
     rto: Rto = default("\"scaled\""),
         "How the retransmission timeout is computed from round-trip time samples.";
-    send_buffer: Volume = said("no limit"), "Limit of unacknowledged data at the sender.";
+    send_buffer: Volume = in_words("no limit"), "Limit of unacknowledged data at the sender.";
     sockbuf: Sockbuf = default("\"payload\""), "What counts towards `send_buffer`.";
-    receive_buffer: Volume = said("no limit"), "Limit of the payload that the receiver holds.";
-    packet: PacketSize = said("that of the scenario"),
+    receive_buffer: Volume = in_words("no limit"), "Limit of the payload that the receiver holds.";
+    packet: PacketSize = in_words("that of the scenario"),
         "Size of a data packet on the wire, headers included.";
-    overhead: Overhead = said("up to one packet time on the slowest link of its path"),
+    overhead: Overhead = in_words("up to one packet time on the slowest link of its path"),
         "Random processing time at the sender, which keeps packets in order. It breaks the phase \
          effects of exact timing.";
 }

@@ -1,4 +1,4 @@
-//! The names of the flows of one `[[flow]]`.
+//! The names of the flows that one `[[flow]]` makes.
 
 /// The names of the flows that stand for `count` times `connections` connections, in their order.
 pub(super) fn flow_names(name: &str, count: u64, connections: u64) -> impl Iterator<Item = String> {

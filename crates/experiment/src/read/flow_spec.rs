@@ -1,4 +1,4 @@
-//! One `[[flow]]`: its own values, and the flows that it stands for.
+//! Resolves one `[[flow]]`: from its keys to the flows that it makes.
 
 use fairhaul_cc::{Controller, ControllerChoice};
 use fairhaul_units::{Bytes, HEADER, Span};
@@ -179,8 +179,8 @@ fn controlled(keys: &FlowKeys, notes: &mut Notes) {
 
 /// Only one transfer can be shared: many that come and go are connections of their own.
 fn shared(keys: &FlowKeys, notes: &mut Notes) {
-    let one = matches!(keys.traffic.value, Traffic::Bulk | Traffic::Sized(_));
-    if keys.connections.value > 1 && !one {
+    let is_bulk_or_sized = matches!(keys.traffic.value, Traffic::Bulk | Traffic::Sized(_));
+    if keys.connections.value > 1 && !is_bulk_or_sized {
         let text = "more than one connection can carry \"bulk\" traffic or a single size such as \"1 GB\"; other \
                     traffic opens its own connections";
         keys.connections.key.note(text, notes);

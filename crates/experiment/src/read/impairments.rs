@@ -1,4 +1,4 @@
-//! What a link does beside carrying, queueing and losing, as its table says.
+//! Resolves the impairments of a link other than losses: from their keys to the rules of `path`.
 
 use fairhaul_path::impair::{Impairments, PolicerRule, ReorderRule};
 use fairhaul_units::Bytes;

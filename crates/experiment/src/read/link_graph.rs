@@ -1,4 +1,4 @@
-//! The links of a scenario and the ways over them: a dumbbell, or a graph with shortest paths.
+//! The links of a scenario and the routes over them: a dumbbell, or a graph with shortest paths.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -11,7 +11,7 @@ use super::fields::{BottleneckKeys, FlowKeys, GraphLinkKeys, LinkKeys, QueueKeys
 use super::link_schedule::{LinkSchedule, link_schedule};
 use super::mistake::{Notes, way_out};
 use super::quantities::CapacitySpec;
-use super::reader::{Found, Keyed};
+use super::reader::{Keyed, KeyedOption};
 use crate::Hop;
 
 /// Routes are searched without an index of neighbours, so graphs are bounded.
@@ -113,7 +113,7 @@ impl<'a> LinkGraph<'a> {
             }
             return (!self.duplex_links.is_empty()).then(|| LinkRoute { links: vec![0], hops: true });
         }
-        let mut end = |end: &Found<String>| {
+        let mut end = |end: &KeyedOption<String>| {
             if !end.key.given && self.whole {
                 let text = format!("[[flow]] needs \"{}\" in a graph: the name of a node", end.key.name);
                 notes.note(flow.origin, text);
@@ -264,7 +264,7 @@ fn duplex_link<'a>(
 
 fn nodes<'a>(root: &'a ScenarioKeys, notes: &mut Notes) -> Vec<&'a str> {
     let mut names = Vec::new();
-    let mut seen = BTreeSet::new();
+    let mut distinct = BTreeSet::new();
     let nodes = root.node.value.as_deref().unwrap_or_default();
     if nodes.len() > MOST_NODES {
         let text = format!("{} nodes are too many; at most {MOST_NODES}", nodes.len());
@@ -272,7 +272,7 @@ fn nodes<'a>(root: &'a ScenarioKeys, notes: &mut Notes) -> Vec<&'a str> {
     }
     for node in nodes.iter().take(MOST_NODES) {
         let Some(name) = node.name.value.as_deref() else { continue };
-        if seen.insert(name) {
+        if distinct.insert(name) {
             names.push(name);
         } else {
             node.name.key.note(format!("duplicate node name \"{name}\""), notes);
@@ -282,11 +282,11 @@ fn nodes<'a>(root: &'a ScenarioKeys, notes: &mut Notes) -> Vec<&'a str> {
 }
 
 /// The node that `end` names.
-fn node(nodes: &[&str], end: &Found<String>, notes: &mut Notes) -> Option<usize> {
+fn node(nodes: &[&str], end: &KeyedOption<String>, notes: &mut Notes) -> Option<usize> {
     let name = end.value.as_deref()?;
-    let found = nodes.iter().position(|node| *node == name);
-    if found.is_none() {
+    let index = nodes.iter().position(|node| *node == name);
+    if index.is_none() {
         end.key.note(format!("unknown node \"{name}\"{}", way_out(name, nodes)), notes);
     }
-    found
+    index
 }

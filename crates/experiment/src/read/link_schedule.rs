@@ -1,4 +1,4 @@
-//! What of a link changes while a run lasts, as its table says.
+//! Resolves the schedule of a link: from its keys to changes of rate, delay and loss.
 
 use std::sync::Arc;
 
@@ -79,6 +79,6 @@ fn steps(rate: Rate, changes: &[(Time, &ChangeKeys)]) -> Option<Arc<Rates>> {
 }
 
 fn trace(keys: &TraceKeys, traces: &Traces, notes: &mut Notes) -> Option<CapacityTrace> {
-    let found = traces.open(keys.trace.value.as_ref()?, keys.repeat.value);
-    found.map_err(|text| keys.trace.key.note(text, notes)).ok()
+    let trace = traces.open(keys.trace.value.as_ref()?, keys.repeat.value);
+    trace.map_err(|text| keys.trace.key.note(text, notes)).ok()
 }

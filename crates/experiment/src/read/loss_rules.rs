@@ -1,4 +1,4 @@
-//! Which data packets a link loses, as its table says.
+//! Resolves the loss of a link: from its keys to the rule that says which data packets are lost.
 
 use std::collections::BTreeSet;
 
@@ -82,7 +82,7 @@ fn struck_flows(keys: &LossKeys, flows: &[FlowKeys], notes: &mut Notes) -> Optio
     if !keys.flows.key.given {
         return Some((0..names.len() as u32).collect());
     }
-    let mut struck = BTreeSet::new();
+    let mut selected = BTreeSet::new();
     for (origin, pattern) in keys.flows.value.as_ref()? {
         let hit = |(party, flow): &(&str, String)| flow == pattern || fast_glob::glob_match(pattern, party);
         let hits: Vec<u32> = (0..).zip(&names).filter(|(_, n)| hit(n)).map(|(index, _)| index).collect();
@@ -90,7 +90,7 @@ fn struck_flows(keys: &LossKeys, flows: &[FlowKeys], notes: &mut Notes) -> Optio
             let text = clip(pattern);
             notes.note(*origin, format!("flows: unknown flow \"{text}\"{}", way_out(&text, &known)));
         }
-        struck.extend(hits);
+        selected.extend(hits);
     }
-    Some(struck.into_iter().collect())
+    Some(selected.into_iter().collect())
 }

@@ -1,8 +1,8 @@
-//! The macros in which `fields` is written, each a list of what a file may say, which becomes types, their readers, and
-//! the tables that schema and page are made from. They take the names of `reader` and `field` from where they are used.
+//! The macros in which `fields` is written: a list of keys becomes types, their readers, and the tables from which
+//! schema and page are made. They take the names of `reader` and `field` from where they are used.
 //!
 //! A key is `name: Kind = fallback, "help";`. Its kind is a type that is `FromToml`; its fallback is `required`,
-//! `default("TOML")`, or `said("words")`, where the code that resolves the scenario does what the words say. Its value is
+//! `default("TOML")`, or `in_words("words")`, where the code that resolves the scenario does what the words say. Its value is
 //! an `Option` unless it has a default: what is required may be missing or wrong, which has been noted then.
 
 /// What a fallback makes of a key: the type of the value, how it is read, and how it is listed.
@@ -12,14 +12,14 @@ macro_rules! fallback {
     (read required $kind:ty, $key:ident, $entries:expr, $notes:expr) => {
         $entries.required::<$kind>(stringify!($key), $notes)
     };
-    (read said($words:literal) $kind:ty, $key:ident, $entries:expr, $notes:expr) => {
+    (read in_words($words:literal) $kind:ty, $key:ident, $entries:expr, $notes:expr) => {
         $entries.optional::<$kind>(stringify!($key), $notes)
     };
     (read default($toml:literal) $kind:ty, $key:ident, $entries:expr, $notes:expr) => {
         $entries.default::<$kind>(stringify!($key), $toml, $notes)
     };
     (list required) => { Fallback::Required };
-    (list said($words:literal)) => { Fallback::Said($words) };
+    (list in_words($words:literal)) => { Fallback::InWords($words) };
     (list default($toml:literal)) => { Fallback::Value($toml) };
 }
 

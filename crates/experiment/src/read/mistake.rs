@@ -202,18 +202,18 @@ mod tests {
         for line in 1..=300_000 {
             notes.note(SourceSpan::Line(line), "x".repeat(if line == 1 { 70_000 } else { 1 }));
         }
-        let Mistakes(told) = notes.finish("x.toml", &[]);
-        assert_eq!(told.len(), MOST_REPORTED + 1);
-        assert_eq!(told[0].text.chars().count(), 1001);
-        assert_eq!(told[MOST_REPORTED].to_string(), "x.toml:41: and 299960 more errors from here on");
+        let Mistakes(mistakes) = notes.finish("x.toml", &[]);
+        assert_eq!(mistakes.len(), MOST_REPORTED + 1);
+        assert_eq!(mistakes[0].text.chars().count(), 1001);
+        assert_eq!(mistakes[MOST_REPORTED].to_string(), "x.toml:41: and 299960 more errors from here on");
     }
 
     #[test]
     fn what_a_terminal_would_obey_is_written_out() {
         let mut notes = Notes::default();
         notes.note(SourceSpan::Line(1), "\u{1b}[2J \u{7} \u{9b} \u{202e} é 漢");
-        let told = notes.finish("a\u{1b}.toml", &[]).to_string();
-        assert_eq!(told, "a\\u{1b}.toml:1: \\u{1b}[2J \\u{7} \\u{9b} \\u{202e} é 漢");
+        let text = notes.finish("a\u{1b}.toml", &[]).to_string();
+        assert_eq!(text, "a\\u{1b}.toml:1: \\u{1b}[2J \\u{7} \\u{9b} \\u{202e} é 漢");
     }
 
     #[test]
@@ -223,7 +223,7 @@ mod tests {
         notes.note(SourceSpan::Line(10), "b");
         notes.note(SourceSpan::Line(9), "a");
         notes.note(SourceSpan::Line(10), "b");
-        let told = notes.finish("x.toml", &[("k".into(), "v".into())]).to_string();
-        assert_eq!(told, "x.toml:9: a\nx.toml:10: b\n--set k=v: c");
+        let text = notes.finish("x.toml", &[("k".into(), "v".into())]).to_string();
+        assert_eq!(text, "x.toml:9: a\nx.toml:10: b\n--set k=v: c");
     }
 }

@@ -1,4 +1,4 @@
-//! From the text of a scenario to a [`Study`], or to all of its mistakes.
+//! The reader: from the text of a scenario to a [`Study`], or to all of its mistakes.
 //!
 //! The text becomes a tree (`toml_tree`), `--set` and `[sweep]` alter it (`assign`), the tables of keys
 //! (`fields`, written with `macros`) become structs that are read from it (`reader`, `kinds`, `quantities`,
@@ -21,7 +21,7 @@ mod link_schedule;
 mod loss_rules;
 mod mistake;
 mod parameters;
-mod presets;
+mod profiles;
 mod quantities;
 mod queue_choice;
 mod reader;
@@ -121,8 +121,8 @@ fn study(text: &str, file: &str, overrides: &[(String, String)], notes: &mut Not
 /// Takes `[sweep]` out of the tree.
 fn sweep(tree: &mut Node, notes: &mut Notes) -> Vec<Axis> {
     let TomlValue::Table(entries) = &mut tree.value else { return Vec::new() };
-    let Some(found) = entries.iter().position(|e| e.key == "sweep") else { return Vec::new() };
-    let sweep = entries.remove(found);
+    let Some(index) = entries.iter().position(|e| e.key == "sweep") else { return Vec::new() };
+    let sweep = entries.remove(index);
     axes(&sweep.node, notes)
 }
 
@@ -137,7 +137,7 @@ fn set(tree: &mut Node, path: &str, value: &Node) -> Result<Vec<Target>, String>
 /// so would an axis do to another that sets the same.
 fn free(axes: Vec<Axis>, tree: &Node, fixed: &[(SourceSpan, Vec<Target>)], notes: &mut Notes) -> Vec<Axis> {
     let mut free = Vec::new();
-    let mut seen: Vec<Target> = Vec::new();
+    let mut earlier: Vec<Target> = Vec::new();
     for axis in axes {
         let targets = match targets(tree, &axis.path) {
             Ok(targets) => targets,
@@ -146,13 +146,13 @@ fn free(axes: Vec<Axis>, tree: &Node, fixed: &[(SourceSpan, Vec<Target>)], notes
                 continue;
             }
         };
-        if targets.iter().any(|target| seen.contains(target)) {
+        if targets.iter().any(|target| earlier.contains(target)) {
             notes.note(
                 axis.origin,
                 format!("\"{}\" sets a value that another key of the sweep also sets", axis.path),
             );
         }
-        seen.extend_from_slice(&targets);
+        earlier.extend_from_slice(&targets);
         let is_fixed = |target: &&Target| fixed.iter().any(|(_, by)| by.contains(target));
         let fixed_here = targets.iter().filter(is_fixed).count();
         if fixed_here == 0 {
@@ -171,7 +171,7 @@ fn free(axes: Vec<Axis>, tree: &Node, fixed: &[(SourceSpan, Vec<Target>)], notes
 
 /// The scenario of a tree.
 fn scenario(tree: &Node, context: &FileContext, notes: &mut Notes) -> Option<Scenario> {
-    let keys = reader::table(&presets::filled(tree), notes)?;
+    let keys = reader::table(&profiles::filled(tree), notes)?;
     resolve::resolve(&keys, context.stem, &context.traces, notes)
 }
 

@@ -1,4 +1,4 @@
-//! Controllers, and the parameters that the catalogues of controllers and queues describe.
+//! Reads the controller of a flow, and parameters by the descriptions in the catalogues of controllers and queues.
 
 use fairhaul_cc::{ControllerChoice, entries};
 use fairhaul_units::{Kind, Parameter};

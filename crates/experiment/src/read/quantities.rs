@@ -1,4 +1,4 @@
-//! Single values: text, number or list to a quantity, or to a phrase that says what was wanted.
+//! Reads single values: a text, number or list becomes a quantity, or a phrase that says what was wanted.
 
 use std::fmt::Display;
 
@@ -57,13 +57,13 @@ pub(crate) enum BurstSpec {
 
 /// A value and what stands in its place: the phrase for a wrong type.
 pub(crate) fn unwanted(accepts: &Accepts, node: &Node) -> String {
-    let found = clip(&node.to_string());
+    let text = clip(&node.to_string());
     let takes_unit = !matches!(accepts, Accepts::Number { .. } | Accepts::Whole { .. } | Accepts::Switch);
     match node.value {
         TomlValue::Whole(_) | TomlValue::Number(_) if takes_unit && quantity(accepts) => {
-            format!("{found} has no unit; wanted {}", accepts.wanted())
+            format!("{text} has no unit; wanted {}", accepts.wanted())
         }
-        _ => format!("wanted {}, not {found}", accepts.wanted()),
+        _ => format!("wanted {}, not {text}", accepts.wanted()),
     }
 }
 

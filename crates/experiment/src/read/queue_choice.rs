@@ -1,4 +1,4 @@
-//! The queue before a link: which it is, and its parameters with numbers for all that is automatic.
+//! Resolves the queue of a link: its discipline, and its parameters with numbers for the automatic ones.
 
 use fairhaul_path::queue::{QueueChoice, Site};
 use fairhaul_units::Bytes;

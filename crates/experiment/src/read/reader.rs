@@ -63,9 +63,9 @@ pub(crate) struct Keyed<T> {
 }
 
 /// A key whose value may be missing or wrong.
-pub(crate) type Found<T> = Keyed<Option<T>>;
+pub(crate) type KeyedOption<T> = Keyed<Option<T>>;
 
-impl<T: Copy> Found<T> {
+impl<T: Copy> KeyedOption<T> {
     /// The key with its value, where it has one.
     pub(crate) fn present(&self) -> Option<Keyed<T>> {
         self.value.map(|value| Keyed { key: self.key, value })
@@ -101,19 +101,31 @@ impl<'a> Entries<'a> {
     }
 
     /// The value of a key, as `read` takes it from its node.
-    pub(crate) fn keyed<T>(&self, name: &'static str, read: impl FnOnce(&Node) -> Option<T>) -> Found<T> {
+    pub(crate) fn keyed<T>(
+        &self,
+        name: &'static str,
+        read: impl FnOnce(&Node) -> Option<T>,
+    ) -> KeyedOption<T> {
         let entry = self.known.iter().find(|e| e.key == name);
         let origin = entry.map_or(self.origin, |e| e.origin);
         Keyed { key: Key { name, origin, given: entry.is_some() }, value: entry.and_then(|e| read(&e.node)) }
     }
 
     /// The value of a key that may be left out.
-    pub(crate) fn optional<T: FromToml>(&self, name: &'static str, notes: &mut Notes) -> Found<T::Value> {
+    pub(crate) fn optional<T: FromToml>(
+        &self,
+        name: &'static str,
+        notes: &mut Notes,
+    ) -> KeyedOption<T::Value> {
         self.keyed(name, |node| T::read(node, name, notes))
     }
 
     /// The value of a key that must be there.
-    pub(crate) fn required<T: FromToml>(&self, name: &'static str, notes: &mut Notes) -> Found<T::Value> {
+    pub(crate) fn required<T: FromToml>(
+        &self,
+        name: &'static str,
+        notes: &mut Notes,
+    ) -> KeyedOption<T::Value> {
         let read = self.optional::<T>(name, notes);
         if !read.key.given {
             let text = format!("{} needs \"{name}\": {}", title(self.shape), T::ACCEPTS.wanted());

@@ -1,4 +1,4 @@
-//! From checked values to a [`Scenario`]: what no single value shows is found here.
+//! Resolves checked values to a [`Scenario`], and finds the mistakes that no single value shows.
 
 use std::collections::BTreeSet;
 
@@ -189,7 +189,7 @@ fn limit(
     notes: &mut Notes,
 ) -> Option<Capacity> {
     let largest = flows.largest;
-    let found = match of.value {
+    let packets = match of.value {
         CapacitySpec::Unlimited => Ok(Capacity::Unlimited),
         CapacitySpec::Packets(packets) => Ok(Capacity::Packets(packets)),
         CapacitySpec::Bytes(bytes) if bytes < largest => {
@@ -204,7 +204,7 @@ fn limit(
                 .map(Capacity::Packets)
         }
     };
-    found.map_err(|text| of.key.note(text, notes)).ok()
+    packets.map_err(|text| of.key.note(text, notes)).ok()
 }
 
 /// A queue marks before it drops; bytes are held against the largest packets.

@@ -96,7 +96,7 @@ pub(crate) fn fragment(text: &str, origin: SourceSpan) -> Node {
     let table = table.into_inner();
     match table.get("value") {
         // More than one key: the text held a line break and was no single value.
-        Some(found) if table.len() == 1 => match convert(found, &Lines::of(&line)) {
+        Some(value) if table.len() == 1 => match convert(value, &Lines::of(&line)) {
             Node { value: TomlValue::Date(_), .. } => plain,
             mut node => {
                 place(&mut node, origin);

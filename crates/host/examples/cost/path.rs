@@ -3,7 +3,7 @@
 use fairhaul_experiment::grid;
 use fairhaul_host::error::{Context, Error, Result};
 use fairhaul_host::lab::clock::Clock;
-use fairhaul_host::lab::info::Info;
+use fairhaul_host::lab::tcp_info::Info;
 use fairhaul_host::lab::traffic::{LabTransfer, run_transfers};
 use fairhaul_host::lab::{Dumbbell, Lab};
 use fairhaul_host::steps::Steps;

@@ -108,9 +108,9 @@ fn routes(prefix: &str) -> io::Result<String> {
 
 /// The only such route; refuses if there is none, if there are several, or if it already sets a controller.
 fn route(prefix: &str) -> Result<String> {
-    let found = routes(prefix).map_err(|error| Error::refused(format!("route {prefix:?}: {error}")))?;
-    let line = found.lines().next().unwrap_or_default().trim();
-    match (line, found.lines().count()) {
+    let routes = routes(prefix).map_err(|error| Error::refused(format!("route {prefix:?}: {error}")))?;
+    let line = routes.lines().next().unwrap_or_default().trim();
+    match (line, routes.lines().count()) {
         ("", _) => Err(Error::refused(format!("there is no route to exactly {prefix} (see ip route show)"))),
         (_, 2..) => Err(Error::refused(format!("there are several routes to {prefix}; wanted exactly one"))),
         _ if line.contains("congctl") => {

@@ -62,8 +62,8 @@ impl InstallSpec {
         if self.twin.ends_with(".o") {
             return from_file(&self.twin);
         }
-        if let Some(found) = object(&self.twin) {
-            return Ok((found.note, Cow::Borrowed(found.elf)));
+        if let Some(object) = object(&self.twin) {
+            return Ok((object.note, Cow::Borrowed(object.elf)));
         }
         if let Some(reason) = MISSING {
             return Err(Error::refused(format!("this build contains no eBPF ports: {reason}")));
@@ -207,8 +207,8 @@ mod tests {
         let pipe = std::env::temp_dir().join(format!("fairhaul-{}.bpf.o", std::process::id()));
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).expect("there is a folder for it");
         for path in [pipe.to_str().expect("it is text"), "/dev/null"] {
-            let said = from_file(path).expect_err("it is no object").to_string();
-            assert!(said.contains("is not a regular file"), "{said}");
+            let message = from_file(path).expect_err("it is no object").to_string();
+            assert!(message.contains("is not a regular file"), "{message}");
         }
         fs::remove_file(&pipe).expect("it is there");
     }

@@ -157,16 +157,16 @@ impl InstallStore {
 
     /// All eBPF ports with a record or a pin.
     pub fn names(&self) -> Result<BTreeSet<String>> {
-        let mut found = BTreeSet::new();
+        let mut names = BTreeSet::new();
         for name in listed(&self.folder).when(self.folder.display())? {
-            found.extend(name.strip_suffix(".json").map(str::to_string));
+            names.extend(name.strip_suffix(".json").map(str::to_string));
         }
         if self.mounted() {
             // The kernel's own files there are no folders.
             let pins = listed(&self.bpf()).when(self.bpf().display())?;
-            found.extend(pins.into_iter().filter(|name| self.pins(name).is_dir()));
+            names.extend(pins.into_iter().filter(|name| self.pins(name).is_dir()));
         }
-        Ok(found)
+        Ok(names)
     }
 
     /// The record of `name`; `None` if there is none or it cannot be read.

@@ -23,7 +23,7 @@ const DATA: &str = ".data";
 const LINES_SHOWN: usize = 12;
 
 /// The messages of libbpf since they were last taken.
-static SAID: Mutex<String> = Mutex::new(String::new());
+static LIBBPF_LOG: Mutex<String> = Mutex::new(String::new());
 
 /// A registered eBPF port, which is removed when this is dropped, unless it was pinned.
 #[derive(Debug)]
@@ -39,8 +39,8 @@ pub fn count_program_time() -> Result<OwnedFd> {
 
 /// Loads an eBPF port and registers it with the kernel.
 pub fn load(install: &ResolvedInstall) -> Result<Loaded> {
-    libbpf_rs::set_print(Some((PrintLevel::Warn, listen)));
-    said();
+    libbpf_rs::set_print(Some((PrintLevel::Warn, append_log)));
+    log();
     let explained = |error: libbpf_rs::Error| explain(&install.name, &error);
     let mut open = ObjectBuilder::default().open_memory(&install.elf).map_err(explained)?;
     rename(&mut open, &install.note.kernel_name(), &install.name)?;
@@ -168,20 +168,20 @@ fn fill(open: &mut OpenObject, parameters: &[PortParameter], values: &BTreeMap<S
     Ok(())
 }
 
-fn listen(_: PrintLevel, line: String) {
-    if let Ok(mut said) = SAID.lock() {
-        said.push_str(&line);
+fn append_log(_: PrintLevel, line: String) {
+    if let Ok(mut log) = LIBBPF_LOG.lock() {
+        log.push_str(&line);
     }
 }
 
-fn said() -> String {
-    SAID.lock().map(|mut said| std::mem::take(&mut *said)).unwrap_or_default()
+fn log() -> String {
+    LIBBPF_LOG.lock().map(|mut log| std::mem::take(&mut *log)).unwrap_or_default()
 }
 
 /// Why the kernel rejected it, with the end of the verifier's log.
 fn explain(name: &str, error: &libbpf_rs::Error) -> Error {
-    let said = said();
-    let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+    let log = log();
+    let lines: Vec<&str> = log.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = lines[lines.len().saturating_sub(LINES_SHOWN)..].join("\n    ");
     let log = if last.is_empty() { String::new() } else { format!("\n    {last}") };
     Error::failed(format!("the kernel rejected {name}: {error}{log}"))

@@ -111,15 +111,16 @@ impl LossMonitor {
         let in_window: Vec<(SentCounts, SentCounts)> =
             self.intervals.iter().skip(1).map(|(_, sums)| split(sums, name)).collect();
         let (mut own, mut others) = (SentCounts::default(), SentCounts::default());
-        for (one, rest) in &in_window {
-            own.add(*one);
-            others.add(*rest);
+        for (own_counts, other_counts) in &in_window {
+            own.add(*own_counts);
+            others.add(*other_counts);
         }
         let above = |own: SentCounts, others: SentCounts| {
             own.share() > limits.share && own.share() > limits.times * others.share()
         };
         // An interval in which it sent nothing is ignored.
-        let throughout = in_window.iter().all(|(one, _)| one.sent == 0 || one.share() > limits.share);
+        let throughout =
+            in_window.iter().all(|(own_counts, _)| own_counts.sent == 0 || own_counts.share() > limits.share);
         let over_limit = whole && own.sent >= limits.packets && throughout && above(own, others);
         LossComparison { own, others, over_limit }
     }

@@ -1,4 +1,4 @@
-//! `set`: changes parameters of an installed eBPF port while its flows run.
+//! The command `set`: changes parameters of an installed eBPF port while its flows run.
 
 use std::collections::BTreeMap;
 

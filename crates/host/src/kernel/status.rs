@@ -123,13 +123,13 @@ fn state(record: Option<&InstallRecord>, registered: bool, pinned: bool) -> &'st
 /// All connections of all namespaces that can be found.
 pub fn everywhere() -> Result<Vec<LocatedFlow>> {
     let own = namespace::Namespace::own()?.inode();
-    let mut found = Vec::new();
-    for (label, there) in namespace::all()? {
-        let label = if there.inode() == own { String::new() } else { label };
-        let (at, flows) = (Instant::now(), there.inside(flows::all)?);
-        found.extend(flows.into_iter().map(|flow| LocatedFlow { namespace: label.clone(), at, flow }));
+    let mut located = Vec::new();
+    for (label, namespace) in namespace::all()? {
+        let label = if namespace.inode() == own { String::new() } else { label };
+        let (at, flows) = (Instant::now(), namespace.inside(flows::all)?);
+        located.extend(flows.into_iter().map(|flow| LocatedFlow { namespace: label.clone(), at, flow }));
     }
-    Ok(found)
+    Ok(located)
 }
 
 fn here() -> Result<Vec<LocatedFlow>> {
@@ -139,14 +139,14 @@ fn here() -> Result<Vec<LocatedFlow>> {
 
 /// The namespaces whose default is an eBPF port.
 fn defaults() -> Result<BTreeMap<String, String>> {
-    let mut found = BTreeMap::new();
-    for (label, there) in namespace::all()? {
-        let default = there.inside(congestion::default)?;
+    let mut defaults = BTreeMap::new();
+    for (label, namespace) in namespace::all()? {
+        let default = namespace.inside(congestion::default)?;
         if default.starts_with(PREFIX) {
-            found.insert(label, default);
+            defaults.insert(label, default);
         }
     }
-    Ok(found)
+    Ok(defaults)
 }
 
 #[cfg(test)]

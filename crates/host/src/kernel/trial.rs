@@ -13,7 +13,7 @@ use super::install_spec::{PREFIX, ResolvedInstall};
 use super::load;
 use crate::error::{Context, Error, Result};
 use crate::lab::clock::Clock;
-use crate::lab::info::Info;
+use crate::lab::tcp_info::Info;
 use crate::lab::traffic::{LabTransfer, run_transfers};
 use crate::lab::{Dumbbell, Lab};
 

@@ -1,5 +1,4 @@
-//! Counters of a connection that are read from its packets: retransmissions, and payload that has arrived in
-//! order.
+//! The account of a connection: what its packets show of retransmissions, and of payload that has arrived in order.
 
 use super::headers::Segment;
 
@@ -27,11 +26,11 @@ impl Account {
         if payload == 0 {
             return false;
         }
-        let again = reaches(*sent, end);
-        if !again {
+        let retransmitted = reaches(*sent, end);
+        if !retransmitted {
             *sent = end;
         }
-        again
+        retransmitted
     }
 
     /// An acknowledgement leaves the receiver; returns the payload that it is the first to acknowledge.

@@ -139,7 +139,8 @@ fn has_device(table: &str) -> bool {
 
 fn descends(process: u32, from: &BTreeSet<u32>) -> bool {
     process == process::id()
-        || std::iter::successors(Some(process), |process| parent(*process)).any(|one| from.contains(&one))
+        || std::iter::successors(Some(process), |process| parent(*process))
+            .any(|ancestor| from.contains(&ancestor))
 }
 
 /// An eBPF port with the name of a run or a trial whose process has ended.

@@ -41,10 +41,10 @@ impl Histogram {
     /// empty.
     pub fn quantile(&self, share: f64) -> Option<Span> {
         let wanted = (share * self.count as f64).ceil().max(1.0) as u64;
-        let mut seen = 0;
+        let mut counted = 0;
         let bucket = self.buckets.iter().position(|count| {
-            seen += count;
-            seen >= wanted
+            counted += count;
+            counted >= wanted
         })?;
         Some((STEP * least(bucket as u64 + 1)).min(self.most))
     }

@@ -7,13 +7,10 @@
 
 mod account;
 pub mod address;
-mod answer;
-pub mod borrow;
 mod clean;
 pub mod clock;
 pub mod headers;
 pub mod histogram;
-pub mod info;
 pub mod layout;
 pub mod machine_load;
 mod namespaced_processes;
@@ -24,16 +21,19 @@ pub mod plan;
 mod queued_packet;
 pub mod router;
 pub mod run;
+mod run_request;
 pub mod run_validity;
 mod shell;
 pub mod socket;
+pub mod tcp_info;
 pub mod tcp_probe;
+pub mod temporary_ports;
 pub mod traffic;
 pub mod tun;
 
-pub use answer::{RunRequest, answer};
 pub use clean::{Clean, clean};
 pub use layout::{Dumbbell, FlowPath, Layout, Mode};
 pub use router::{Lab, Passed};
 pub use run::{RunResult, run};
+pub use run_request::{RunRequest, answer};
 pub use shell::{Shell, shell};

@@ -1,4 +1,4 @@
-//! Programs of the user in the hosts of a lab.
+//! Processes of the user in the hosts of a lab, which end with the lab.
 //!
 //! They run in a PID namespace of their own, whose first process (PID 1) reads from a pipe that only this process
 //! holds. However this process ends, the pipe closes, PID 1 exits, and the kernel kills all other processes of the namespace.

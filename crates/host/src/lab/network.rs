@@ -127,7 +127,7 @@ impl Network {
             return;
         };
         self.counts.read += 1;
-        self.book_sent(&headers, flow, forward, now);
+        self.count_sent(&headers, flow, forward, now);
         let travel = Travel { headers, flow, forward, hop: 0, sent: now };
         let slot = self.keep(travel, &bytes[..headers.size as usize]);
         self.push(slot, now);
@@ -154,7 +154,9 @@ impl Network {
 
     /// Payload of a connection that its receiver has acknowledged.
     pub fn in_order(&self, connection: u32) -> u64 {
-        self.connections[connection as usize].as_ref().map_or(0, |known| known.account.in_order)
+        self.connections[connection as usize]
+            .as_ref()
+            .map_or(0, |connection_state| connection_state.account.in_order)
     }
 
     /// The ledger, with the gauges of all queues up to the end.
@@ -186,17 +188,18 @@ impl Network {
     }
 
     /// Records a packet as it leaves its host.
-    fn book_sent(&mut self, headers: &Headers, flow: u32, forward: bool, now: Time) {
-        let known = self.connections[headers.from.1 as usize].get_or_insert_default();
+    fn count_sent(&mut self, headers: &Headers, flow: u32, forward: bool, now: Time) {
+        let connection_state = self.connections[headers.from.1 as usize].get_or_insert_default();
         match &headers.segment {
             Some(segment) if forward => {
-                let again = known.account.sends(segment, headers.payload);
+                let retransmitted = connection_state.account.sends(segment, headers.payload);
                 if headers.carries_data() {
-                    self.ledger.sent(flow, again, now);
+                    self.ledger.sent(flow, retransmitted, now);
                 }
             }
             Some(segment) => {
-                let fresh = segment.acknowledges.map_or(0, |next| known.account.acknowledges(next));
+                let fresh =
+                    segment.acknowledges.map_or(0, |next| connection_state.account.acknowledges(next));
                 self.ledger.delivered(flow, 0, false, fresh, now);
             }
             None if forward && headers.carries_data() => self.ledger.sent(flow, false, now),
@@ -231,15 +234,15 @@ impl Network {
         let Some(hop) = hops.get(number) else {
             deliver(headers.to.0, bytes, now);
             let travel = *travel;
-            self.book_delivered(&travel, now);
+            self.count_delivered(&travel, now);
             return self.free.push(slot);
         };
         travel.hop += 1;
         let connection = headers.from.1;
         match *hop {
             Hop::Access { rate, delay } => {
-                let known = self.connections[connection as usize].get_or_insert_default();
-                let wires = &mut known.wires[usize::from(!forward)];
+                let connection_state = self.connections[connection as usize].get_or_insert_default();
+                let wires = &mut connection_state.wires[usize::from(!forward)];
                 if wires.len() <= number {
                     wires.resize(number + 1, None);
                 }
@@ -328,14 +331,14 @@ impl Network {
     }
 
     /// Records a packet as it reaches its host.
-    fn book_delivered(&mut self, travel: &Travel, now: Time) {
+    fn count_delivered(&mut self, travel: &Travel, now: Time) {
         self.counts.delivered += 1;
         let Travel { headers, flow, forward, sent, .. } = *travel;
         if forward && headers.carries_data() {
             // Datagrams count when they arrive, because they are not acknowledged.
             let in_order = if headers.segment.is_none() { headers.payload.into() } else { 0 };
-            let known = self.connections[headers.from.1 as usize].get_or_insert_default();
-            known.account.in_order += in_order;
+            let connection_state = self.connections[headers.from.1 as usize].get_or_insert_default();
+            connection_state.account.in_order += in_order;
             self.ledger.delivered(flow, headers.payload.into(), false, in_order, now);
             self.ledger.sampled(flow, Span::ZERO, now - sent, now);
         }
@@ -430,23 +433,23 @@ mod tests {
             link.impair = Impairments { jitter, duplicate: 0.05, ..Impairments::default() };
             let mut network = network(&layout);
             let mut chance = Chance::stream(7, "test", 0);
-            let (mut now, mut seen) = (0, 0);
+            let (mut now, mut delivered) = (0, 0);
             for number in 0..2000 {
                 now += chance.below(1500);
                 let payload = 100 + chance.below(1300) as usize;
                 network.accept(0, &segment(0, 1, number % 3, number, payload), at(now));
-                seen += given(&mut network, at(now)).len() as u64;
+                delivered += given(&mut network, at(now)).len() as u64;
                 let counts = network.counts();
-                assert!(counts.balance() && counts.delivered == seen, "{name}: {counts:?}");
+                assert!(counts.balance() && counts.delivered == delivered, "{name}: {counts:?}");
                 // Four in the queue, and on 10 ms of the way with 3 ms of jitter 13 of 1 ms each at most;
                 // small ones are more, and each may be there twice.
                 assert!(counts.inside < 100, "{name}: {counts:?}");
             }
             let counts = network.counts();
             assert!(counts.dropped > 100 && counts.copied > 20 && counts.read == 2000, "{name}: {counts:?}");
-            seen += given(&mut network, at(now + 1_000_000)).len() as u64;
+            delivered += given(&mut network, at(now + 1_000_000)).len() as u64;
             let counts = network.counts();
-            assert_eq!((counts.inside, counts.delivered), (0, seen), "{name}");
+            assert_eq!((counts.inside, counts.delivered), (0, delivered), "{name}");
             network.close();
         }
     }

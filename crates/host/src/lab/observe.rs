@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use fairhaul_experiment::{Grid, Ledger};
 use fairhaul_units::{Span, Time};
 
-use super::info::{CaState, Info, TcpState};
+use super::tcp_info::{CaState, Info, TcpState};
 use super::traffic::POLL_INTERVAL;
 
 /// Records samples and polls.
@@ -50,7 +50,7 @@ impl Observer {
     /// Records a sample of the probe: the state of the sender of `connection` when a packet arrived, which it has
     /// had since the sample before.
     pub fn on_sample(&mut self, now: Time, connection: u32, state: &TcpState) {
-        self.book(now, connection, state, true);
+        self.record(now, connection, state, true);
         if let Some(sender) = self.senders.get_mut(&connection) {
             sender.sampled_at = Some(now);
         }
@@ -65,7 +65,7 @@ impl Observer {
         // A poll may be older than a sample taken since.
         if sampled_at.is_none_or(|sampled_at| sampled_at + POLL_INTERVAL < now) {
             let rtt = info.srtt.filter(|_| sampled_at.is_none());
-            self.book(now, connection, &TcpState { rtt, ..info.tcp_state() }, sampled_at.is_some());
+            self.record(now, connection, &TcpState { rtt, ..info.tcp_state() }, sampled_at.is_some());
         }
         if let Some(sender) = self.senders.get_mut(&connection) {
             sender.timeout = info.timeout;
@@ -78,7 +78,7 @@ impl Observer {
     }
 
     /// `sampled`: whether the probe samples every packet of this connection.
-    fn book(&mut self, now: Time, connection: u32, state: &TcpState, sampled: bool) {
+    fn record(&mut self, now: Time, connection: u32, state: &TcpState, sampled: bool) {
         let flow = self.flows[connection as usize];
         let since = Time::ZERO + now.since(Time::ZERO).saturating_sub(POLL_INTERVAL);
         let first = SenderState {

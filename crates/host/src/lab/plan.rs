@@ -194,10 +194,11 @@ fn controller(flow: &Flow, twins: &Twins, available: &[String]) -> std::result::
             hint(name, known)
         ));
     }
-    let said = |(parameter, value): &(&fairhaul_units::Parameter, f64)| {
-        *value != parameter.default && parameter.kind.word(*value) != Some("linux")
+    let linux = flow.controller.entry.linux;
+    let differs = |(parameter, value): &(&fairhaul_units::Parameter, f64)| {
+        *value != parameter.default && linux != Some((parameter.name, *value))
     };
-    match flow.controller.settings.pairs().find(said) {
+    match flow.controller.settings.pairs().find(differs) {
         Some((parameter, _)) if !twins.contains_key(name) => Err(format!(
             "controller \"{name}\": the kernel's own controller has no parameter \"{}\"; remove the key",
             parameter.name
@@ -380,24 +381,24 @@ mod tests {
     #[test]
     fn what_real_hosts_cannot_do_is_refused_in_a_sentence_each() {
         let none = Twins::new();
-        let said = refused("controller = \"fhstcp\"\nrecovery = \"newreno\"\nundo = false", &none);
+        let refusal = refused("controller = \"fhstcp\"\nrecovery = \"newreno\"\nundo = false", &none);
         assert!(
-            said.starts_with("the lab cannot run this scenario:\nflow \"F\": recovery: the kernel"),
-            "{said}"
+            refusal.starts_with("the lab cannot run this scenario:\nflow \"F\": recovery: the kernel"),
+            "{refusal}"
         );
         assert!(
-            said.contains("undo:") && said.contains("the kernel has no controller \"fhstcp\"; "),
-            "{said}"
+            refusal.contains("undo:") && refusal.contains("the kernel has no controller \"fhstcp\"; "),
+            "{refusal}"
         );
-        let said = refused("controller = \"reno\"\npacket = \"100 B\"", &none);
+        let refusal = refused("controller = \"reno\"\npacket = \"100 B\"", &none);
         assert!(
-            said.contains("packet = \"100 B\": the kernel sends packets of 128 B to 32.807 kB"),
-            "{said}"
+            refusal.contains("packet = \"100 B\": the kernel sends packets of 128 B to 32.807 kB"),
+            "{refusal}"
         );
-        let said = refused("controller = { kind = \"cubic\", beta = 0.5 }", &none);
-        assert!(said.contains("no parameter \"beta\""), "{said}");
-        let said = refused("controller = \"xcp\"", &none);
-        assert!(said.contains("a header that the kernel does not have"), "{said}");
+        let refusal = refused("controller = { kind = \"cubic\", beta = 0.5 }", &none);
+        assert!(refusal.contains("no parameter \"beta\""), "{refusal}");
+        let refusal = refused("controller = \"xcp\"", &none);
+        assert!(refusal.contains("a header that the kernel does not have"), "{refusal}");
     }
 
     #[test]
@@ -412,9 +413,9 @@ mod tests {
 
     #[test]
     fn the_same_refusal_for_many_flows_is_reported_once() {
-        let said = refused("count = 7\ncontroller = \"reno\"\nmax_window = 10", &Twins::new());
+        let refusal = refused("count = 7\ncontroller = \"reno\"\nmax_window = 10", &Twins::new());
         assert_eq!(
-            said,
+            refusal,
             "the lab cannot run this scenario:\nflow \"F[0]\" and 6 more: max_window: the kernel has no limit of the window; use receive_buffer"
         );
     }
@@ -424,14 +425,14 @@ mod tests {
         let twins = Twins::from([("fhstcp".into(), "reno".into())]);
         let one = flow("controller = { kind = \"fhstcp\", c = 10 }");
         let two = flow("controller = { kind = \"fhstcp\", c = 20 }").replace("\"F\"", "\"G\"");
-        let Err(Error::Refused(said)) = plan(&scenario(&(one + &two)), &twins) else {
+        let Err(Error::Refused(refusal)) = plan(&scenario(&(one + &two)), &twins) else {
             panic!("one of them is wrong")
         };
         assert!(
-            said.contains(
+            refusal.contains(
                 "flow \"G\": controller \"fhstcp\": its parameters differ from those of flow \"F\""
             ),
-            "{said}"
+            "{refusal}"
         );
     }
 }

@@ -7,12 +7,12 @@ use fairhaul_experiment::{FlowRow, Record, Scenario, Traffic, TransferRow};
 use fairhaul_units::{HEADER, Span, Time};
 
 use super::clock::Clock;
-use super::info::Info;
 use super::machine_load::MachineCounters;
 use super::observe::Observer;
 use super::plan::{Plan, Twins, plan};
 use super::router::Lab;
 use super::run_validity::{Evidence, RunValidity, Windows};
+use super::tcp_info::Info;
 use super::tcp_probe::{ProbeSample, TcpProbe};
 use super::traffic::{self, DATAGRAM_HEADERS, LEAD, TIME_STAMPS, TransferResult};
 use super::tun::DEVICES;
@@ -59,12 +59,12 @@ pub fn run(scenario: &Scenario, twins: &Twins) -> Result<RunResult> {
     let (ledger, passed) = running.finish().when("cannot forward packets")?;
     let machine = MachineCounters::now()?.since(&before);
     let results = results.when("cannot start threads")?;
-    let (seen, shortest) = observer.close();
+    let (observed, shortest) = observer.close();
     let rows = rows(&transfers, &flows, &results, &passed.in_order);
     let mut record = ledger.close("lab", rows);
-    let seen = seen.close("lab", Vec::new());
-    record.flows.iter_mut().zip(seen.flows).for_each(|(rows, seen)| complete(rows, &seen));
-    record.events = seen.events;
+    let observed = observed.close("lab", Vec::new());
+    record.flows.iter_mut().zip(observed.flows).for_each(|(rows, observed)| complete(rows, &observed));
+    record.events = observed.events;
     record.events.sort_by(|a, b| a.t_s.total_cmp(&b.t_s));
     record.packets = packets(scenario, &flows, &passed.in_order);
     let windows = match tcp_probe {
@@ -97,12 +97,12 @@ fn lead(transfers: &[traffic::LabTransfer]) -> Span {
 }
 
 /// Windows and round-trip times come from the senders, everything else from the packets.
-fn complete(rows: &mut [FlowRow], seen: &[FlowRow]) {
-    for (row, seen) in rows.iter_mut().zip(seen) {
-        row.cwnd_packets = seen.cwnd_packets;
-        row.ssthresh_packets = seen.ssthresh_packets;
-        row.rtt_s = seen.rtt_s;
-        row.rtt_samples = seen.rtt_samples;
+fn complete(rows: &mut [FlowRow], observed: &[FlowRow]) {
+    for (row, observed) in rows.iter_mut().zip(observed) {
+        row.cwnd_packets = observed.cwnd_packets;
+        row.ssthresh_packets = observed.ssthresh_packets;
+        row.rtt_s = observed.rtt_s;
+        row.rtt_samples = observed.rtt_samples;
     }
 }
 
@@ -116,7 +116,7 @@ fn rows(
     let mut results = results.iter().peekable();
     let row = |transfer: &traffic::LabTransfer| {
         let number = transfer.connection;
-        let done = results.next_if(|one| one.connection == number);
+        let done = results.next_if(|result| result.connection == number);
         let start = done.and_then(|done| done.start).unwrap_or(transfer.start);
         let end = done.and_then(|done| done.end);
         TransferRow {

@@ -64,11 +64,9 @@ pub enum Windows {
     /// A sample for every packet that arrived at a sender, except for those lost.
     Packets {
         /// Packets without a sample.
-        #[serde(rename = "untold")]
         lost_samples: u64,
     },
     /// Polls of senders, every 10 ms.
-    #[serde(rename = "looks")]
     Polls {
         /// Why there is no probe.
         because: String,
@@ -206,7 +204,7 @@ fn reasons(scenario: &Scenario, flows: &[u32], evidence: &Evidence, trips: &[Rou
              {asked_s:.6} s"
         ));
     }
-    let failed = results.iter().filter_map(|one| Some((one.connection, one.failure.as_ref()?)));
+    let failed = results.iter().filter_map(|result| Some((result.connection, result.failure.as_ref()?)));
     for (connection, failure) in failed {
         let flow = &scenario.flows[flows[connection as usize] as usize].name;
         reasons.push(format!("flow \"{flow}\": connection {connection} failed: {failure}"));
@@ -215,7 +213,7 @@ fn reasons(scenario: &Scenario, flows: &[u32], evidence: &Evidence, trips: &[Rou
 }
 
 fn round_trips(scenario: &Scenario, shortest: &[Option<Span>]) -> Vec<RoundTrip> {
-    let trip = |(flow, seen): (&fairhaul_experiment::Flow, &Option<Span>)| {
+    let trip = |(flow, shortest): (&fairhaul_experiment::Flow, &Option<Span>)| {
         let hops = flow.forward.iter().chain(&flow.reverse);
         let asked = hops.fold(Span::ZERO, |sum, hop| {
             let (rate, delay) = match *hop {
@@ -227,7 +225,7 @@ fn round_trips(scenario: &Scenario, shortest: &[Option<Span>]) -> Vec<RoundTrip>
             };
             sum + delay + rate.on_wire(REQUEST)
         });
-        Some(RoundTrip { name: flow.name.clone(), asked_s: asked.as_secs(), seen_s: (*seen)?.as_secs() })
+        Some(RoundTrip { name: flow.name.clone(), asked_s: asked.as_secs(), seen_s: (*shortest)?.as_secs() })
     };
     scenario.flows.iter().zip(shortest).filter_map(trip).collect()
 }
@@ -248,9 +246,10 @@ fn link_uses(scenario: &Scenario, record: &Record) -> Vec<LinkUse> {
 
 fn buffers(scenario: &Scenario, flows: &[u32], results: &[TransferResult]) -> Vec<Buffers> {
     let of = |(index, flow): (u32, &fairhaul_experiment::Flow)| {
-        let one =
-            results.iter().find(|one| flows[one.connection as usize] == index && one.buffers.is_some())?;
-        let (send, receive) = one.buffers?;
+        let result = results
+            .iter()
+            .find(|result| flows[result.connection as usize] == index && result.buffers.is_some())?;
+        let (send, receive) = result.buffers?;
         Some(Buffers { name: flow.name.clone(), send: send.0, receive: receive.0 })
     };
     (0..).zip(&scenario.flows).filter_map(of).collect()

@@ -11,13 +11,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::address::address;
-use super::answer::{Written, prepare};
-use super::borrow::borrow;
 use super::clock::Clock;
 use super::layout::Layout;
 use super::namespaced_processes::NamespacedProcesses;
 use super::plan::{around, datagrams, kernel_name};
 use super::router::{Lab, Passed};
+use super::run_request::{RequestedScenario, prepare};
+use super::temporary_ports::load_ports;
 use crate::error::{Context, Error, Result};
 use crate::kernel::congestion;
 use crate::nearest::hint;
@@ -32,7 +32,7 @@ const CONNECTION: u32 = 0;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shell {
-    scenario: Written,
+    scenario: RequestedScenario,
     /// The flow in whose sending host the program runs.
     host: String,
     /// The program and its arguments.
@@ -64,14 +64,14 @@ pub fn shell(request: &Shell, inherited: &mut Inherited) -> Result<Value> {
         return Err(Error::refused("the request does not name a program"));
     }
     prepare()?;
-    let borrowed = borrow(slice::from_ref(flow))?;
-    let layout = around(&scenario, number, &borrowed.names)?;
+    let ports = load_ports(slice::from_ref(flow))?;
+    let layout = around(&scenario, number, &ports.names)?;
     let route = layout.routes[number as usize].clone();
     let own = address(route.from, CONNECTION).to_string();
     let peer = address(route.to, CONNECTION).to_string();
     // Signals of the keyboard are for the program.
     signals::block_keyboard()?;
-    let lab = open(layout, flow, kernel_name(flow, &borrowed.names))?;
+    let lab = open(layout, flow, kernel_name(flow, &ports.names))?;
     let clock = Clock::starting_in(Span::ZERO)?;
     let running =
         lab.start(clock, grid(scenario.duration, Span::ZERO, scenario.flows.len(), scenario.links.len()));
@@ -90,9 +90,9 @@ pub fn shell(request: &Shell, inherited: &mut Inherited) -> Result<Value> {
 
 /// The number of the flow of that name.
 fn number(scenario: &Scenario, name: &str) -> Result<u32> {
-    let found = (0..).zip(&scenario.flows).find(|(_, flow)| flow.name == name);
+    let flow = (0..).zip(&scenario.flows).find(|(_, flow)| flow.name == name);
     let known = scenario.flows.iter().map(|flow| flow.name.as_str());
-    found.map(|(number, _)| number).ok_or_else(|| {
+    flow.map(|(number, _)| number).ok_or_else(|| {
         Error::refused(format!("unknown flow \"{name}\", so there is no host for it; {}", hint(name, known)))
     })
 }

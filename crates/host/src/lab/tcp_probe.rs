@@ -10,7 +10,7 @@ use libbpf_rs::{
 };
 
 use super::address::owner;
-use super::info::{CaState, TcpState, threshold};
+use super::tcp_info::{CaState, TcpState, threshold};
 use crate::error::{Context, Error, Result};
 
 /// The loaded program and its ring buffer. The program stays attached until this is dropped.
@@ -114,6 +114,6 @@ impl ProbeSample {
 }
 
 fn map<'a>(object: &'a Object, name: &str) -> Result<MapImpl<'a>> {
-    let found = object.maps().find(|map| map.name().to_string_lossy().ends_with(name));
-    found.ok_or_else(|| Error::failed(format!("the object has no map {name}")))
+    let map = object.maps().find(|map| map.name().to_string_lossy().ends_with(name));
+    map.ok_or_else(|| Error::failed(format!("the object has no map {name}")))
 }

@@ -14,9 +14,9 @@ use fairhaul_units::{Bytes, HEADER, Span, Time};
 use nix::sys::socket::{MsgFlags, getsockopt, recv, send, setsockopt, shutdown, sockopt};
 
 use super::clock::Clock;
-use super::info::Info;
 use super::router::{self, Running};
 use super::socket::{self, SocketOptions};
+use super::tcp_info::Info;
 use crate::sys;
 
 /// Between two polls of the senders.

@@ -113,8 +113,8 @@ mod tests {
         table.count_packet(2, at(50));
         table.count_packet(1, at(60));
         // Flow 2 until before 150, flow 1 until before 160.
-        let found: Vec<usize> = [149, 150, 159, 160].iter().map(|ms| table.flows(at(*ms))).collect();
-        assert_eq!(found, [2, 1, 1, 0]);
+        let counts: Vec<usize> = [149, 150, 159, 160].iter().map(|ms| table.flows(at(*ms))).collect();
+        assert_eq!(counts, [2, 1, 1, 0]);
     }
 
     #[test]
@@ -130,13 +130,13 @@ mod tests {
         #[test]
         fn exact_is_exact(packets in proptest::collection::vec((0u64..40, 0u64..20), 1..300)) {
             let mut table = FlowTable::new(FlowTableRule { flows: 20, window: Span::from_ms(100) });
-            let (mut now, mut seen) = (0, Vec::new());
+            let (mut now, mut earlier) = (0, Vec::new());
             for (gap, flow) in packets {
                 now += gap;
                 table.count_packet(flow, at(now));
-                seen.push((now, flow));
+                earlier.push((now, flow));
                 let mut within: Vec<u64> =
-                    seen.iter().filter(|(ms, _)| ms + 100 > now).map(|(_, flow)| *flow).collect();
+                    earlier.iter().filter(|(ms, _)| ms + 100 > now).map(|(_, flow)| *flow).collect();
                 within.sort_unstable();
                 within.dedup();
                 prop_assert_eq!(table.flows(at(now)), within.len());

@@ -136,12 +136,12 @@ impl CounterEntry {
 fn value(parameter: &Parameter, text: &str) -> Result<f64, String> {
     match parameter.kind {
         Kind::Number { least, most, unit } => {
-            let found = text.parse().ok().filter(|number| (least..=most).contains(number));
-            found.ok_or_else(|| format!("a number from {least} to {most} {unit}").trim_end().to_owned())
+            let number = text.parse().ok().filter(|number| (least..=most).contains(number));
+            number.ok_or_else(|| format!("a number from {least} to {most} {unit}").trim_end().to_owned())
         }
         Kind::Whole { least, most } => {
-            let found = text.parse::<u64>().ok().filter(|number| (least..=most).contains(number));
-            found.map(|number| number as f64).ok_or_else(|| format!("a whole number from {least} to {most}"))
+            let number = text.parse::<u64>().ok().filter(|number| (least..=most).contains(number));
+            number.map(|number| number as f64).ok_or_else(|| format!("a whole number from {least} to {most}"))
         }
         Kind::Switch => match text {
             "true" => Ok(1.0),
@@ -149,8 +149,8 @@ fn value(parameter: &Parameter, text: &str) -> Result<f64, String> {
             _ => Err("true or false".to_owned()),
         },
         Kind::Word(words) => {
-            let found = words.iter().position(|word| *word == text);
-            found.map(|index| index as f64).ok_or_else(|| format!("one of {words:?}"))
+            let index = words.iter().position(|word| *word == text);
+            index.map(|index| index as f64).ok_or_else(|| format!("one of {words:?}"))
         }
     }
 }

@@ -67,7 +67,7 @@ mod tests {
         };
         assert_eq!(overtakes(true), 0);
         // The second is first where the first draw exceeds the second by 0.1 ms: (0.9)^2 / 2 = 0.405 of all.
-        let found = overtakes(false) as f64 / 1e5;
-        assert!((found - 0.405).abs() < 0.01, "{found}");
+        let share = overtakes(false) as f64 / 1e5;
+        assert!((share - 0.405).abs() < 0.01, "{share}");
     }
 }

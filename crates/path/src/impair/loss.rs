@@ -158,9 +158,9 @@ mod tests {
         assert!((bursts.loss_rate() - 0.1).abs() < 1e-12);
         let mut loss = loss(LossRule::Bursts(bursts));
         let n = 1_000_000;
-        let taken: Vec<bool> = (0..n).map(|_| loss.loses(0, Time::ZERO)).collect();
-        let lost = taken.iter().filter(|&&t| t).count() as f64;
-        let bursts = taken.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64;
+        let losses: Vec<bool> = (0..n).map(|_| loss.loses(0, Time::ZERO)).collect();
+        let lost = losses.iter().filter(|&&lost| lost).count() as f64;
+        let bursts = losses.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64;
         // Packets k apart correlate as r^k with r = 1 - 1/90 - 1/10 = 0.8889: the variance of the share is
         // 0.1 x 0.9 x (1 + r) / (1 - r) / n = 1.53e-6, 3 sigma = 0.0037.
         assert!((lost / f64::from(n) - 0.1).abs() < 0.0037, "{lost}");

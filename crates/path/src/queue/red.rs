@@ -179,10 +179,10 @@ impl Red {
     /// Takes the queue into the average; an idle link ages it as if it had found an empty queue once for
     /// every mean packet that it could have sent.
     fn observe(&mut self, arrival: &Arrival) {
-        let found = if self.queue_in_bytes { arrival.waiting_bytes.0 } else { arrival.waiting } as f64;
+        let backlog = if self.queue_in_bytes { arrival.waiting_bytes.0 } else { arrival.waiting } as f64;
         let missed = arrival.idle().map_or(0.0, |idle| libm::floor(self.packets_per_s * idle.as_secs()));
         let kept = if missed == 0.0 { 1.0 - self.weight } else { libm::pow(1.0 - self.weight, missed + 1.0) };
-        self.average = kept * self.average + self.weight * found;
+        self.average = kept * self.average + self.weight * backlog;
         if let Some(adaptation) = &mut self.adapts {
             adaptation.step(&mut self.curve, self.average, arrival.now);
         }

@@ -1,4 +1,4 @@
-//! What a queue and its catalogue share: the link before which it stands, a parameter that is refused, and a gauge.
+//! The site of a queue, which is the link that it precedes; a refused parameter, and a gauge.
 
 use fairhaul_units::{Rate, Span};
 

@@ -134,14 +134,14 @@ impl Sred {
 
     /// The probability of the queue that an arrival finds, in what the capacity counts.
     fn by_queue(&self, arrival: &Arrival) -> f64 {
-        let (found, whole) = match self.capacity {
+        let (backlog, whole) = match self.capacity {
             Capacity::Unlimited => unreachable!("it was refused"),
             Capacity::Packets(most) => (arrival.packets, most),
             Capacity::Bytes(most) => (arrival.bytes.0, most.0),
         };
-        match found {
-            _ if 3 * found >= whole => self.max_p,
-            _ if 6 * found >= whole => self.max_p / 4.0,
+        match backlog {
+            _ if 3 * backlog >= whole => self.max_p,
+            _ if 6 * backlog >= whole => self.max_p / 4.0,
             _ => 0.0,
         }
     }
@@ -217,9 +217,9 @@ mod tests {
     #[test]
     fn while_the_list_fills_flows_seem_many_and_the_whole_probability_holds() {
         let mut queue = sred(Capacity::Packets(90), &[("entries", 100_000.0)]).expect("the values fit");
-        let found = dropped(&mut queue, 2, 45, 60_000);
+        let dropped = dropped(&mut queue, 2, 45, 60_000);
         // 0.15, and the deviation is sqrt(0.15 x 0.85 / 60,000) = 0.0015.
-        assert!((found - 0.15).abs() < 0.006, "{found}");
+        assert!((dropped - 0.15).abs() < 0.006, "{dropped}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a connection records in the ledger of the run, and in the trace of its flow.
+//! What a connection records in the ledger of the run and in the packet trace of its flow.
 
 use fairhaul_cc::Window;
 use fairhaul_experiment::{NO_WINDOW, PacketWhat};

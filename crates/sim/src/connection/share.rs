@@ -1,4 +1,4 @@
-//! One transfer over several connections: each takes the next packet of it when its window has room.
+//! A transfer that several connections share: each takes its next packet when its window has room.
 //!
 //! The transfer is complete when its last packet has arrived, whichever connection carries that. If each connection
 //! had a fixed part instead, the transfer would wait for the slowest one while the others are idle. All connections
@@ -17,35 +17,35 @@ use crate::tcp::Outcome;
 pub(super) struct Share {
     /// The first of the flows that carry it.
     lead: u32,
-    /// Payload that this one has taken, bytes.
-    taken: u64,
+    /// Payload that this one has claimed, bytes.
+    claimed: u64,
 }
 
 impl Share {
     /// Nothing yet; `None` where `transfer` has no end, or is carried by this connection alone.
     pub(super) fn of(flow: &Flow, transfer: &Transfer) -> Option<Share> {
-        transfer.size.and(flow.lead).map(|lead| Share { lead, taken: 0 })
+        transfer.size.and(flow.lead).map(|lead| Share { lead, claimed: 0 })
     }
 }
 
 impl Connection {
     /// Shows the sender what is left.
     pub(super) fn show_share(&mut self, network: &Network) {
-        if let Some(Share { lead, taken }) = self.share {
-            let size = taken + network.left[lead as usize];
+        if let Some(Share { lead, claimed }) = self.share {
+            let size = claimed + network.unclaimed[lead as usize];
             self.sender.set_size(size);
         }
     }
 
     /// The sender lets a packet go: a new one is no longer left to the others.
-    pub(super) fn take_share(&mut self, data: &Data, network: &mut Network) {
+    pub(super) fn claim_share(&mut self, data: &Data, network: &mut Network) {
         if let Some(share) = &mut self.share
             && !data.opens
-            && !data.again
+            && !data.retransmitted
         {
             let payload = data.payload();
-            share.taken += payload;
-            network.left[share.lead as usize] -= payload;
+            share.claimed += payload;
+            network.unclaimed[share.lead as usize] -= payload;
         }
     }
 

@@ -1,4 +1,4 @@
-//! The receiving end of datagrams: which are new. Nothing is acknowledged.
+//! The receiver of datagrams: which of them are new. It acknowledges nothing.
 
 /// How far behind the latest a datagram may come and still be distinguished from a copy.
 const REACH: u64 = 4096;
@@ -54,9 +54,9 @@ mod tests {
     #[test]
     fn a_datagram_is_new_once_however_late_within_reach() {
         let mut ends = Datagrams::default();
-        let taken = [0, 2, 1, 1, 2, 5000, 904, 904, 903].map(|number| ends.receive(number));
+        let fresh = [0, 2, 1, 1, 2, 5000, 904, 904, 903].map(|number| ends.receive(number));
         // 5000 leaves 905 to 5000 within reach, and 904: 904 + 4096 = 5000 < 5001 is out of it.
-        assert_eq!(taken, [true, true, true, false, false, true, false, false, false]);
+        assert_eq!(fresh, [true, true, true, false, false, true, false, false, false]);
         assert!(ends.receive(905) && !ends.receive(905));
     }
 

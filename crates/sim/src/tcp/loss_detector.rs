@@ -150,10 +150,10 @@ impl LossDetector {
     }
 
     /// Whether all retransmissions are delivered.
-    pub fn resent_is_done(&self, board: &Scoreboard) -> bool {
+    pub fn retransmissions_are_done(&self, board: &Scoreboard) -> bool {
         match self {
-            LossDetector::DupThreshold(dup) => dup.resent_is_done(board),
-            LossDetector::RackTlp(rack_tlp) => rack_tlp.rack.resent_is_done(),
+            LossDetector::DupThreshold(dup) => dup.retransmissions_are_done(board),
+            LossDetector::RackTlp(rack_tlp) => rack_tlp.rack.retransmissions_are_done(),
         }
     }
 }
@@ -167,18 +167,18 @@ impl LossDetector {
     }
 
     /// The lost packet to retransmit next, if any.
-    pub fn lost_to_resend(&mut self, board: &Scoreboard) -> Option<u64> {
+    pub fn next_lost_to_retransmit(&mut self, board: &Scoreboard) -> Option<u64> {
         match self {
-            LossDetector::DupThreshold(dup) => dup.lost_to_resend(board),
-            LossDetector::RackTlp(rack_tlp) => rack_tlp.rack.lost_to_resend(board.una()),
+            LossDetector::DupThreshold(dup) => dup.next_lost_to_retransmit(board),
+            LossDetector::RackTlp(rack_tlp) => rack_tlp.rack.next_lost_to_retransmit(board.una()),
         }
     }
 
     /// Where nothing new may leave in recovery: a packet to retransmit that is not known to be lost, if any
     /// [RFC 6675, NextSeg rule 3].
-    pub fn gap_to_resend(&mut self, board: &Scoreboard) -> Option<u64> {
+    pub fn next_gap_to_retransmit(&mut self, board: &Scoreboard) -> Option<u64> {
         match self {
-            LossDetector::DupThreshold(dup) => dup.gap_to_resend(board),
+            LossDetector::DupThreshold(dup) => dup.next_gap_to_retransmit(board),
             LossDetector::RackTlp(_) => None,
         }
     }
@@ -197,10 +197,10 @@ impl LossDetector {
     }
 
     /// A packet leaves once more.
-    pub fn resend(&mut self, board: &mut Scoreboard, number: u64, now: Time) {
+    pub fn retransmit(&mut self, board: &mut Scoreboard, number: u64, now: Time) {
         match self {
-            LossDetector::DupThreshold(dup) => dup.resend(board, number),
-            LossDetector::RackTlp(rack_tlp) => rack_tlp.rack.resend(board, number, now),
+            LossDetector::DupThreshold(dup) => dup.retransmit(board, number),
+            LossDetector::RackTlp(rack_tlp) => rack_tlp.rack.retransmit(board, number, now),
         }
     }
 
@@ -219,10 +219,10 @@ impl LossDetector {
         }
     }
 
-    /// The probe left; `end`: all below it was sent; `again`: the probe was a retransmission.
-    pub fn probe_sent(&mut self, end: u64, again: bool) {
+    /// The probe left; `end`: all below it was sent; `retransmission`: the probe was a retransmission.
+    pub fn probe_sent(&mut self, end: u64, retransmission: bool) {
         if let Some(rack_tlp) = self.rack_tlp_mut() {
-            rack_tlp.probe_sent(end, again);
+            rack_tlp.probe_sent(end, retransmission);
         }
     }
 

@@ -1,7 +1,7 @@
-//! TCP's two ends. Neither knows a link or an event queue: the engine gives them the time and asks what
-//! to send.
+//! The two ends of a TCP connection, sender and receiver. Neither knows a link or an event queue: the engine gives
+//! them the time and asks what to send.
 
-mod adaptive;
+mod adaptive_delayed_ack;
 mod buffer_limits;
 mod datagrams;
 mod hystart;
@@ -9,7 +9,7 @@ mod hystart_pp;
 mod loss_detector;
 mod pacer;
 mod prr;
-mod rate;
+mod rate_sampler;
 mod receiver;
 mod rtt;
 mod runs;
@@ -24,7 +24,7 @@ pub use hystart_pp::HyStartPp;
 pub use loss_detector::{LossDetector, TimerEvent, Timing};
 pub use pacer::Pacer;
 pub use prr::Prr;
-pub use rate::RateSampler;
+pub use rate_sampler::RateSampler;
 pub use receiver::Receiver;
 pub use rtt::RttEstimator;
 pub use runs::Runs;

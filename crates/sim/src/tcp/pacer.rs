@@ -1,4 +1,4 @@
-//! The pacer: holds back what the window would let go.
+//! The pacer: delays packets that the window allows, to keep to a rate, a spacing or blocks.
 
 use fairhaul_cc::Pacing;
 use fairhaul_units::{Bytes, Rate, Span, Time};

@@ -1,4 +1,4 @@
-//! Proportional rate reduction [RFC 6937]: how much each acknowledgement of a recovery lets go.
+//! Proportional rate reduction [RFC 6937]: how many packets each acknowledgement of a recovery allows.
 //!
 //! While more is in flight than the threshold allows, sending keeps to the share threshold / flight
 //! of what is delivered; once less is, it comes back up to the threshold without a burst.

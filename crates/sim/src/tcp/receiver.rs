@@ -4,7 +4,7 @@
 use fairhaul_experiment::Hold;
 use fairhaul_units::{Ack, Data, Ecn, SACK_BLOCKS, SackBlock, Span, Time};
 
-use super::adaptive::{AckDecision, Adaptive, ArrivalKind};
+use super::adaptive_delayed_ack::{AckDecision, AdaptiveDelayedAck, ArrivalKind};
 use super::runs::Runs;
 
 /// The receiving end of one connection.
@@ -12,18 +12,18 @@ use super::runs::Runs;
 pub struct Receiver {
     /// The first packet that has not arrived.
     next: u64,
-    beyond: Runs,
+    out_of_order: Runs,
     /// The runs reported last, the latest first; `from` and `to` are packet numbers.
     recent: [(u64, u64); SACK_BLOCKS + 1],
     reports: bool,
-    /// Whether it says of a packet that it had arrived before; and whether it does that or holds
-    /// acknowledgements as the kernel does.
-    tells_twice: bool,
+    /// Whether it reports duplicates (DSACK); and whether it does that or delays acknowledgements as the kernel
+    /// does.
+    sends_dsack: bool,
     is_special: bool,
     /// How long an acknowledgement may be held; `None`: never.
     hold: Option<Span>,
     /// Says that instead, as the kernel would.
-    adaptive: Option<Box<Adaptive>>,
+    adaptive: Option<Box<AdaptiveDelayedAck>>,
     delayed: Option<DelayedAck>,
     /// A marked packet has arrived, and none with CWR since [RFC 3168, 6.1.3]; or `exact`, and the
     /// last packet was marked.
@@ -50,14 +50,14 @@ impl Receiver {
         let (hold, adaptive) = match hold {
             None => (None, None),
             Some(Hold::For(span)) => (Some(span), None),
-            Some(Hold::Adaptive { quick }) => (None, Some(Box::new(Adaptive::new(quick)))),
+            Some(Hold::Adaptive { quick }) => (None, Some(Box::new(AdaptiveDelayedAck::new(quick)))),
         };
         Receiver {
             next: 0,
-            beyond: Runs::default(),
+            out_of_order: Runs::default(),
             recent: Default::default(),
             reports,
-            tells_twice: false,
+            sends_dsack: false,
             is_special: adaptive.is_some(),
             hold,
             adaptive,
@@ -77,7 +77,7 @@ impl Receiver {
 
     /// The same that says of a packet if it had arrived before [RFC 2883], if `tells`.
     pub fn with_dsack(self, tells: bool) -> Receiver {
-        Receiver { tells_twice: tells, is_special: tells || self.is_special, ..self }
+        Receiver { sends_dsack: tells, is_special: tells || self.is_special, ..self }
     }
 
     /// The first packet that has not arrived: all before it are in order.
@@ -95,7 +95,7 @@ impl Receiver {
         let delayed = self.delayed.take()?;
         if let Some(adaptive) = &mut self.adaptive {
             if delayed.until <= now {
-                adaptive.was_late();
+                adaptive.on_expiry();
             }
             adaptive.leaves();
         }
@@ -138,8 +138,8 @@ impl Receiver {
             self.answers = Some(self.answers.unwrap_or(0).wrapping_add(header.delta));
         }
         let in_order = data.number == self.next;
-        let fresh = data.number >= self.next && !self.beyond.contains(data.number);
-        let filled = in_order && !self.beyond.is_empty();
+        let fresh = data.number >= self.next && !self.out_of_order.contains(data.number);
+        let filled = in_order && !self.out_of_order.is_empty();
         let marked = data.ecn == Ecn::Marked;
         let news = if self.exact {
             marked != self.echoes
@@ -153,8 +153,8 @@ impl Receiver {
             self.echoes = marked; // one with both was marked after the reduction
         }
         if in_order {
-            self.next += 1 + self.beyond.run_at(self.next + 1);
-            self.beyond.advance(self.next);
+            self.next += 1 + self.out_of_order.run_at(self.next + 1);
+            self.out_of_order.advance(self.next);
         } else if fresh {
             self.remember(data.number);
         }
@@ -173,25 +173,26 @@ impl Receiver {
         (fresh, Some(self.acknowledge(waited.0, waited.1)))
     }
 
-    /// The acknowledgement of a packet, of one that comes twice or as the kernel holds it; `place`: whether it is in order, fills a gap, and is new.
+    /// The acknowledgement of a packet that is a duplicate, or whose receiver delays as the kernel does; `arrival`:
+    /// whether the packet is in order, fills a gap, and is new.
     #[cold]
-    fn answer(&mut self, data: &Data, place: (bool, bool, bool), news: bool, now: Time) -> Option<Ack> {
-        let (_, filled, fresh) = place;
-        let verdict = self.adaptive.as_mut().map(|adaptive| adaptive.take(place_of(place), news, now));
-        match verdict.unwrap_or(AckDecision::Send) {
-            AckDecision::Hold(hold) | AckDecision::Join(hold) if self.delayed.is_none() => {
+    fn answer(&mut self, data: &Data, arrival: (bool, bool, bool), news: bool, now: Time) -> Option<Ack> {
+        let (_, filled, fresh) = arrival;
+        let decision = self.adaptive.as_mut().map(|adaptive| adaptive.take(arrival_kind(arrival), news, now));
+        match decision.unwrap_or(AckDecision::Send) {
+            AckDecision::Delay(hold) | AckDecision::Compress(hold) if self.delayed.is_none() => {
                 self.delayed = Some(DelayedAck { stamped: data.stamped, arrived: now, until: now + hold });
                 return None;
             }
-            AckDecision::Join(_) => return None,
+            AckDecision::Compress(_) => return None,
             _ => {}
         }
         // What fills a gap says so by its own stamp [RFC 7323, 4.3].
         let waited = self.delayed.take().filter(|_| !filled);
         let waited = waited.map_or((data.stamped, now), |delayed| (delayed.stamped, delayed.arrived));
         let mut ack = self.acknowledge(waited.0, waited.1);
-        if self.tells_twice && !fresh {
-            ack.tell_twice();
+        if self.sends_dsack && !fresh {
+            ack.set_dsack();
         }
         if let Some(adaptive) = &mut self.adaptive {
             adaptive.leaves();
@@ -201,7 +202,7 @@ impl Receiver {
 
     /// Puts the run that now holds `number` first among the recent ones.
     fn remember(&mut self, number: u64) {
-        let run = self.beyond.insert(number);
+        let run = self.out_of_order.insert(number);
         if !self.reports {
             return;
         }
@@ -231,7 +232,7 @@ impl Receiver {
         {
             *answers = 0;
         }
-        if self.reports && !self.beyond.is_empty() {
+        if self.reports && !self.out_of_order.is_empty() {
             let live = self.recent.iter().filter(|run| run.0 > self.next);
             for (block, run) in ack.sack.iter_mut().zip(live) {
                 *block = SackBlock { from: (run.0 - self.next) as u32, to: (run.1 - self.next) as u32 };
@@ -242,13 +243,13 @@ impl Receiver {
     }
 }
 
-/// What a packet is to a receiver that holds acknowledgements as the kernel does.
-fn place_of(place: (bool, bool, bool)) -> ArrivalKind {
-    match place {
-        (true, true, _) => ArrivalKind::Fills,
+/// How a packet arrives at a receiver that delays acknowledgements as the kernel does.
+fn arrival_kind(arrival: (bool, bool, bool)) -> ArrivalKind {
+    match arrival {
+        (true, true, _) => ArrivalKind::FillsGap,
         (true, false, _) => ArrivalKind::InOrder,
-        (false, _, true) => ArrivalKind::Beyond,
-        (false, _, false) => ArrivalKind::Again,
+        (false, _, true) => ArrivalKind::BeyondGap,
+        (false, _, false) => ArrivalKind::Duplicate,
     }
 }
 
@@ -258,7 +259,16 @@ mod tests {
 
     fn data(number: u64) -> Data {
         let (stamped, ecn) = (Time::ZERO, Ecn::Capable);
-        Data { number, stamped, size: 1000, opens: false, again: false, ecn, cwr: false, congestion: None }
+        Data {
+            number,
+            stamped,
+            size: 1000,
+            opens: false,
+            retransmitted: false,
+            ecn,
+            cwr: false,
+            congestion: None,
+        }
     }
 
     fn marked(number: u64) -> Data {
@@ -342,15 +352,15 @@ mod tests {
     #[test]
     fn an_exact_echo_speaks_for_all_that_an_acknowledgement_covers() {
         let mut receiver = Receiver::new(true, Some(Hold::For(Span::from_ms(40))), true);
-        let mut said = Vec::new();
+        let mut acks = Vec::new();
         for packet in [data(0), data(1), data(2), marked(3), marked(4), marked(5), reduced(6), marked(7)] {
             if receiver.must_ack_before(&packet) {
-                said.extend(receiver.release(at(0)));
+                acks.extend(receiver.release(at(0)));
             }
-            said.extend(receiver.receive(&packet, at(0)).1);
+            acks.extend(receiver.receive(&packet, at(0)).1);
         }
-        let said: Vec<_> = said.iter().map(|ack| (ack.next, ack.ece)).collect();
-        assert_eq!(said, [(2, false), (3, false), (4, true), (6, true), (7, false), (8, true)]);
+        let acks: Vec<_> = acks.iter().map(|ack| (ack.next, ack.ece)).collect();
+        assert_eq!(acks, [(2, false), (3, false), (4, true), (6, true), (7, false), (8, true)]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Round-trip time and retransmission timeout [RFC 6298].
+//! The estimator of the round-trip time, and the retransmission timeout that follows from it [RFC 6298].
 
 use fairhaul_units::{Span, real};
 

@@ -1,4 +1,4 @@
-//! A set of packet numbers above a moving base, kept as maximal runs.
+//! A set of packet numbers above a moving base, stored as maximal runs: what a receiver has received out of order.
 //!
 //! Every member has a cell in a ring; the first and the last cell of a run hold its length. Adding
 //! a number joins its neighbours' runs by touching three cells, so a window of 10^6 packets costs

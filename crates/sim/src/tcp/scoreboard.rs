@@ -43,7 +43,7 @@ impl Scoreboard {
         self.pipe.saturating_sub(self.left)
     }
 
-    /// How often a packet has come to be believed lost: one that was sent again counts again only
+    /// How often a packet has come to be believed lost: one that was retransmitted counts again only
     /// where it had been given up in error.
     pub fn lost(&self) -> u64 {
         self.lost

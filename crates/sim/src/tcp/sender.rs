@@ -201,7 +201,7 @@ impl<C: Controller + Clone> Sender<C> {
         self.window
     }
 
-    /// What the controller is doing, where it has several manners.
+    /// The mode of the controller, if it has several.
     pub fn mode(&self) -> Option<u8> {
         self.controller.mode()
     }
@@ -240,8 +240,17 @@ impl<C: Controller + Clone> Sender<C> {
                 self.state = CaState::Opening { asked: true };
                 self.restart_timer(now);
                 let (ecn, size) = (Ecn::NotCapable, HEADER.0 as u32); // [RFC 3168, 6.1.1]
-                let (opens, again, cwr) = (true, false, false);
-                Poll::Send(Data { number: 0, stamped: now, size, opens, again, ecn, cwr, congestion: None })
+                let (opens, retransmitted, cwr) = (true, false, false);
+                Poll::Send(Data {
+                    number: 0,
+                    stamped: now,
+                    size,
+                    opens,
+                    retransmitted,
+                    ecn,
+                    cwr,
+                    congestion: None,
+                })
             }
             _ => self.poll_data(now),
         }

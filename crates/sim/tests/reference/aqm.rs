@@ -1,22 +1,22 @@
 //! Queues that drop or mark before they are full, written from their sources once more: what they
-//! measure is the queue as it stands, packet by packet.
+//! measure is the current queue, packet by packet.
 
 use fairhaul_path::LinkSpec;
 use fairhaul_path::count::{AverageStart, ListFill};
 use fairhaul_path::queue::{Capacity, SredLaw};
 use fairhaul_units::{Chance, Ecn, Settings, Span, Time};
 
-/// What becomes of a packet that arrives.
+/// What the queue decides about an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    Taken,
+pub enum QueueDecision {
+    Accepted,
     /// Accepted, and marked if it can be.
     Marked,
     Dropped,
 }
 
 /// What a queue sees of a packet.
-pub struct Packet {
+pub struct ArrivingPacket {
     /// Of its connection.
     pub id: u32,
     pub size: u64,
@@ -41,7 +41,7 @@ impl Aqm {
         }
     }
 
-    /// How often it looks at the queue.
+    /// The period of its update, if it has one.
     pub fn period(&self) -> Option<Span> {
         match self {
             Aqm::Red(_) | Aqm::Sred(_) => None,
@@ -50,7 +50,7 @@ impl Aqm {
     }
 
     /// Its gauges, in the order of the catalogue.
-    pub fn shows(&self) -> [f64; 2] {
+    pub fn gauges(&self) -> [f64; 2] {
         match self {
             Aqm::Red(Red { settings, ave, cur_max_p, .. }) if settings.switch("queue_in_bytes") => {
                 [ave / settings.number("mean_packet"), *cur_max_p]
@@ -61,17 +61,24 @@ impl Aqm {
         }
     }
 
-    /// It looks at the queue, whose last packet has so long to wait.
-    pub fn look(&mut self, delay: Span) {
+    /// The periodic update; `delay`: how long the last packet waits.
+    pub fn update(&mut self, delay: Span) {
         if let Aqm::Pie(pie) = self {
-            pie.look(delay.as_secs());
+            pie.update(delay.as_secs());
         }
     }
 
     /// A packet of `id` arrives at a queue of these sizes, of which the first is being sent; whether it
     /// fits, and when the last packet left.
-    pub fn arrive(&mut self, packet: Packet, fits: bool, queue: &[u64], left: Time, now: Time) -> Fate {
-        let Packet { id, size, ecn } = packet;
+    pub fn arrive(
+        &mut self,
+        packet: ArrivingPacket,
+        fits: bool,
+        queue: &[u64],
+        left: Time,
+        now: Time,
+    ) -> QueueDecision {
+        let ArrivingPacket { id, size, ecn } = packet;
         match self {
             Aqm::Red(red) => red.arrive(size, ecn, fits, queue, left, now),
             Aqm::Pie(pie) => pie.arrive(ecn, fits, queue),
@@ -106,7 +113,15 @@ impl Red {
         }
     }
 
-    fn arrive(&mut self, size: u64, ecn: Ecn, fits: bool, queue: &[u64], left: Time, now: Time) -> Fate {
+    fn arrive(
+        &mut self,
+        size: u64,
+        ecn: Ecn,
+        fits: bool,
+        queue: &[u64],
+        left: Time,
+        now: Time,
+    ) -> QueueDecision {
         let get = |name: &str| self.settings.number(name);
         let mean = get("mean_packet");
         let in_bytes = self.settings.switch("queue_in_bytes");
@@ -121,24 +136,24 @@ impl Red {
         let weighs = if self.settings.switch("drop_in_bytes") { size as f64 / mean } else { 1.0 };
         self.count += weighs;
         let end = if self.settings.switch("gentle") { 2.0 * th_max } else { th_max };
-        let mut fate = Fate::Taken;
+        let mut decision = QueueDecision::Accepted;
         if self.ave < th_min || waiting.len() < 2 {
             self.old = false;
         } else if self.ave >= end {
-            fate = Fate::Dropped;
+            decision = QueueDecision::Dropped;
         } else if !self.old {
             (self.old, self.count) = (true, weighs);
         } else {
-            fate = self.early(ecn, weighs, th_min, th_max);
+            decision = self.early(ecn, weighs, th_min, th_max);
         }
-        if fate == Fate::Dropped || !fits {
+        if decision == QueueDecision::Dropped || !fits {
             self.count = 0.0;
-            return Fate::Dropped;
+            return QueueDecision::Dropped;
         }
-        fate
+        decision
     }
 
-    fn early(&mut self, ecn: Ecn, weighs: f64, th_min: f64, th_max: f64) -> Fate {
+    fn early(&mut self, ecn: Ecn, weighs: f64, th_min: f64, th_max: f64) -> QueueDecision {
         let p = if self.ave < th_max {
             self.cur_max_p * (self.ave - th_min) / (th_max - th_min)
         } else {
@@ -153,11 +168,11 @@ impl Red {
         };
         let spread = if spread < 1.0 { spread * weighs } else { 1.0 };
         if spread == 0.0 || self.chance.unit() >= spread {
-            return Fate::Taken;
+            return QueueDecision::Accepted;
         }
         self.count = 0.0;
         let markable = ecn != Ecn::NotCapable && p < self.settings.number("mark_p");
-        if markable { Fate::Marked } else { Fate::Dropped }
+        if markable { QueueDecision::Marked } else { QueueDecision::Dropped }
     }
 
     fn adapt(&mut self, th_min: f64, th_max: f64, now: Time) {
@@ -210,7 +225,7 @@ impl Pie {
         Span::from_secs(self.settings.number(name) * 1e-3)
     }
 
-    fn look(&mut self, qdelay: f64) {
+    fn update(&mut self, qdelay: f64) {
         let (alpha, beta) = (self.settings.number("alpha"), self.settings.number("beta"));
         let mut p = alpha * (qdelay - self.target) + beta * (qdelay - self.qdelay_old);
         p /= match self.drop_prob {
@@ -238,10 +253,10 @@ impl Pie {
         self.qdelay_old = qdelay;
     }
 
-    fn arrive(&mut self, ecn: Ecn, fits: bool, queue: &[u64]) -> Fate {
+    fn arrive(&mut self, ecn: Ecn, fits: bool, queue: &[u64]) -> QueueDecision {
         if !fits {
             self.accu_prob = 0.0;
-            return Fate::Dropped;
+            return QueueDecision::Dropped;
         }
         let waiting: u64 = queue.iter().skip(1).sum();
         let idle = self.qdelay_old < self.target / 2.0 && self.drop_prob < 0.2;
@@ -249,23 +264,23 @@ impl Pie {
             || idle
             || waiting as f64 <= 2.0 * self.settings.number("mean_packet")
         {
-            return Fate::Taken;
+            return QueueDecision::Accepted;
         }
         self.accu_prob += self.drop_prob;
         if self.drop_prob == 0.0 {
             self.accu_prob = 0.0;
         }
-        let strikes = match self.accu_prob {
+        let is_hit = match self.accu_prob {
             a if a < 0.85 => false,
             a if a >= 8.5 => true,
             _ => self.chance.unit() < self.drop_prob,
         };
         let markable = ecn != Ecn::NotCapable && self.drop_prob <= self.settings.number("mark_ecnth");
-        if !strikes {
-            return Fate::Taken;
+        if !is_hit {
+            return QueueDecision::Accepted;
         }
         self.accu_prob = 0.0;
-        if markable { Fate::Marked } else { Fate::Dropped }
+        if markable { QueueDecision::Marked } else { QueueDecision::Dropped }
     }
 }
 
@@ -291,16 +306,16 @@ impl Sred {
         Sred { settings: settings.clone(), capacity, zombies: Vec::new(), p: 0.0, begun, of_list, chance }
     }
 
-    fn arrive(&mut self, id: u32, ecn: Ecn, fits: bool, queue: &[u64]) -> Fate {
+    fn arrive(&mut self, id: u32, ecn: Ecn, fits: bool, queue: &[u64]) -> QueueDecision {
         let hit = self.meet(id);
         if !fits {
-            return Fate::Dropped;
+            return QueueDecision::Dropped;
         }
         let p_zap = self.p_sred(queue) * self.by_flows(hit);
         if p_zap == 0.0 || self.chance.unit() >= p_zap {
-            return Fate::Taken;
+            return QueueDecision::Accepted;
         }
-        if ecn == Ecn::NotCapable { Fate::Dropped } else { Fate::Marked }
+        if ecn == Ecn::NotCapable { QueueDecision::Dropped } else { QueueDecision::Marked }
     }
 
     /// The packet meets a zombie; whether that is of its own flow.

@@ -4,57 +4,69 @@ use std::fmt::Debug;
 
 use fairhaul_experiment::{EventRow, FlowRow, LinkRow, Record, TransferRow};
 
-/// The first difference, in words; `None` where the records are equal bit by bit (what is not a
-/// number equals itself), but for the rounding of gauges. Of two bins of the series the earlier is the nearer to
+/// The first difference, in words; `None` where the records are equal bit by bit (NaN equals NaN), except for the rounding of
+/// gauges. Of two bins of the series the earlier is the nearer to
 /// the cause.
 pub fn difference(fast: &Record, plain: &Record) -> Option<String> {
     let whole = |r: &Record| (r.engine, r.grid, r.flows.len(), r.links.len());
     let series = || {
         (0..fast.grid.len()).find_map(|bin| {
-            let flow =
-                |f: usize| one(&format!("flow {f}, bin {bin}"), &fast.flows[f], &plain.flows[f], bin, flow);
-            let link =
-                |l: usize| one(&format!("link {l}, bin {bin}"), &fast.links[l], &plain.links[l], bin, link);
+            let flow = |f: usize| {
+                row_difference(&format!("flow {f}, bin {bin}"), &fast.flows[f], &plain.flows[f], bin, flow)
+            };
+            let link = |l: usize| {
+                row_difference(&format!("link {l}, bin {bin}"), &fast.links[l], &plain.links[l], bin, link)
+            };
             (0..fast.flows.len()).find_map(flow).or_else(|| (0..fast.links.len()).find_map(link))
         })
     };
     let gauges = || {
         let (fast, plain) = (&fast.gauges, &plain.gauges);
         (0..fast.len().max(plain.len())).find_map(|l| match (fast.get(l), plain.get(l)) {
-            (Some(fast), Some(plain)) => list(&format!("gauges of link {l},"), fast, plain, |&g| Gauge(g)),
-            one => Some(format!("gauges of link {l}: {one:?}")),
+            (Some(fast), Some(plain)) => {
+                list_difference(&format!("gauges of link {l},"), fast, plain, |&g| Gauge(g))
+            }
+            pair => Some(format!("gauges of link {l}: {pair:?}")),
         })
     };
     let rest = || {
-        list("event", &fast.events, &plain.events, event)
-            .or_else(|| list("transfer", &fast.transfers, &plain.transfers, transfer))
-            .or_else(|| differ("packets", &fast.packets, &plain.packets, |&n| n))
+        list_difference("event", &fast.events, &plain.events, event)
+            .or_else(|| list_difference("transfer", &fast.transfers, &plain.transfers, transfer))
+            .or_else(|| difference_of("packets", &fast.packets, &plain.packets, |&n| n))
     };
-    differ("shape", &whole(fast), &whole(plain), |&shape| shape).or_else(series).or_else(gauges).or_else(rest)
+    difference_of("shape", &whole(fast), &whole(plain), |&shape| shape)
+        .or_else(series)
+        .or_else(gauges)
+        .or_else(rest)
 }
 
 /// The difference of two lists, if any.
-fn list<T: Debug, K: PartialEq>(
+fn list_difference<T: Debug, K: PartialEq>(
     name: &str,
     fast: &[T],
     plain: &[T],
     key: impl Fn(&T) -> K,
 ) -> Option<String> {
     let rows = fast.len().max(plain.len());
-    (0..rows).find_map(|row| one(&format!("{name} {row}"), fast, plain, row, &key))
+    (0..rows).find_map(|row| row_difference(&format!("{name} {row}"), fast, plain, row, &key))
 }
 
-fn one<T: Debug, K: PartialEq>(
+fn row_difference<T: Debug, K: PartialEq>(
     name: &str,
     fast: &[T],
     plain: &[T],
     row: usize,
     key: impl Fn(&T) -> K,
 ) -> Option<String> {
-    differ(name, &fast.get(row), &plain.get(row), |row| row.map(&key))
+    difference_of(name, &fast.get(row), &plain.get(row), |row| row.map(&key))
 }
 
-fn differ<T: Debug, K: PartialEq>(name: &str, fast: &T, plain: &T, key: impl Fn(&T) -> K) -> Option<String> {
+fn difference_of<T: Debug, K: PartialEq>(
+    name: &str,
+    fast: &T,
+    plain: &T,
+    key: impl Fn(&T) -> K,
+) -> Option<String> {
     (key(fast) != key(plain)).then(|| format!("{name}:\n  fast  {fast:?}\n  plain {plain:?}"))
 }
 

@@ -13,26 +13,29 @@ use fairhaul_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::recipe::{Leg, Recipe, Stretch};
+use super::chain::{Chain, ChainFlow, ChainLink};
 
 /// Data that a run may carry at most, so that the cases stay short: 6 Mbyte a link.
 const MOST_BITS: u64 = 48_000_000;
 
-/// Any recipe.
-pub fn recipes() -> impl Strategy<Value = Recipe> {
+/// Any chain with its flows.
+pub fn chains() -> impl Strategy<Value = Chain> {
     (1usize..=4, any::<bool>()).prop_flat_map(|(links, exact)| {
-        let chain = proptest::collection::vec(stretches(), links);
-        let flows = proptest::collection::vec(legs(links, exact), 1..=6);
-        (chain, flows, any::<u64>(), 500u64..5000, 0u64..3).prop_map(|(chain, flows, seed, most_ms, warm)| {
-            let peak = |s: &Stretch| s.schedule.rates.as_ref()?.fastest().map(|rate| rate.as_bps() / 1000);
-            let fastest = chain.iter().map(|s| s.kbps.max(peak(s).unwrap_or(0))).max().unwrap_or(1);
-            let duration = Span::from_ms(most_ms.min(MOST_BITS / fastest).max(500));
-            Recipe { seed, duration, warmup: duration * warm / 5, chain, flows }
-        })
+        let chain_links = proptest::collection::vec(chain_links(), links);
+        let flows = proptest::collection::vec(flows(links, exact), 1..=6);
+        (chain_links, flows, any::<u64>(), 500u64..5000, 0u64..3).prop_map(
+            |(links, flows, seed, most_ms, warm)| {
+                let peak =
+                    |s: &ChainLink| s.schedule.rates.as_ref()?.fastest().map(|rate| rate.as_bps() / 1000);
+                let fastest = links.iter().map(|s| s.kbps.max(peak(s).unwrap_or(0))).max().unwrap_or(1);
+                let duration = Span::from_ms(most_ms.min(MOST_BITS / fastest).max(500));
+                Chain { seed, duration, warmup: duration * warm / 5, links, flows }
+            },
+        )
     })
 }
 
-fn stretches() -> impl Strategy<Value = Stretch> {
+fn chain_links() -> impl Strategy<Value = ChainLink> {
     let rate = prop_oneof![3 => select(vec![100u64, 1000, 8000, 10_000, 100_000]), 2 => 100u64..20_000];
     let limits = (capacities(), capacities(), marks());
     (rate, delays(), limits, queues(), losses(), impairments(), schedules()).prop_map(
@@ -43,7 +46,7 @@ fn stretches() -> impl Strategy<Value = Stretch> {
                 drawn => drawn,
             };
             let (capacity, back_capacity) = (limited(capacity), limited(back_capacity));
-            Stretch { queue, schedule, kbps, delay, capacity, back_capacity, mark, loss, impair }
+            ChainLink { queue, schedule, kbps, delay, capacity, back_capacity, mark, loss, impair }
         },
     )
 }
@@ -210,7 +213,7 @@ fn red(plain: queue::QueueChoice) -> impl Strategy<Value = queue::QueueChoice> {
 
 fn impairments() -> impl Strategy<Value = Impairments> {
     let policer = (100u64..20_000, 1500u64..60_000)
-        .prop_map(|(kbps, burst)| PolicerRule { rate: super::recipe::kbps(kbps), burst: Bytes(burst) });
+        .prop_map(|(kbps, burst)| PolicerRule { rate: super::chain::kbps(kbps), burst: Bytes(burst) });
     let jitter = (1u64..20_000_000_000, any::<bool>())
         .prop_map(|(ps, keeps_order)| JitterRule { most: Span::from_ps(ps), keeps_order });
     // In whole milliseconds, so that delayed and immediate acknowledgements coincide.
@@ -305,9 +308,9 @@ fn losses() -> impl Strategy<Value = Option<LossRule>> {
 
 prop_compose! {
     /// A flow over some of `links`; `exact`: without processing time, so that much ties.
-    fn legs(links: usize, exact: bool)(
+    fn flows(links: usize, exact: bool)(
         (from, to, whole) in (0..links, 1..=links, any::<bool>()),
-        (backwards, acks_meet) in (prop::bool::weighted(0.3), prop::bool::weighted(0.85)),
+        (backwards, acks_over_chain) in (prop::bool::weighted(0.3), prop::bool::weighted(0.85)),
         access in accesses(),
         controller in prop_oneof![
             5 => select(entries().iter().map(|entry| entry.name).collect::<Vec<_>>()),
@@ -325,11 +328,11 @@ prop_compose! {
         (send_buffer, receive_buffer) in (buffers(), buffers()),
         sockbuf in select(vec![Sockbuf::Payload, Sockbuf::Linux]),
         overhead in prop_oneof![Just(Span::ZERO), (1u64..5_000_000_000).prop_map(Span::from_ps)],
-    ) -> Leg {
+    ) -> ChainFlow {
         let (from, to) = if whole { (0, links) } else { (from.min(to - 1), to) };
         let overhead = if exact { Span::ZERO } else { overhead };
-        Leg {
-            from, to, backwards, access, acks_meet, controller, recovery, traffic, connections, start, packet,
+        ChainFlow {
+            from, to, backwards, access, acks_over_chain, controller, recovery, traffic, connections, start, packet,
             initial_window, initial_ssthresh, max_window, slow_start, ecn, pacing_kbps, offload, undo,
             delayed_ack, clock, integer_cwnd, rto, min_rto, sockbuf, send_buffer, receive_buffer, overhead,
         }
@@ -373,11 +376,11 @@ fn traffics() -> impl Strategy<Value = Traffic> {
         1 => short,
         1 => web,
         2 => (rates, 1u64..300, 1u64..300).prop_map(|(kbps, on, off)| Traffic::OnOff {
-            rate: super::recipe::kbps(kbps),
+            rate: super::chain::kbps(kbps),
             on: Span::from_ms(on),
             off: Span::from_ms(off),
         }),
-        1 => select(vec![100u64, 300, 777, 1000]).prop_map(|kbps| Traffic::Cbr { rate: super::recipe::kbps(kbps) }),
+        1 => select(vec![100u64, 300, 777, 1000]).prop_map(|kbps| Traffic::Cbr { rate: super::chain::kbps(kbps) }),
     ]
 }
 

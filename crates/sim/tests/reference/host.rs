@@ -1,14 +1,14 @@
-//! A connection's two hosts: each does at its own time what its events ask of it.
+//! The two hosts of a connection: each processes its events at its own time.
 
 use fairhaul_cc::{Builtin, Window};
 use fairhaul_experiment::{Flow, Hop, Recovery, Scenario, Source, Traffic, Transfer, TransferRow};
 use fairhaul_sim::tcp::{BufferLimits, Datagrams, Outcome, Poll, Receiver, Sender, SenderConfig};
 use fairhaul_units::{Ack, Chance, Data, Ecn, HEADER, Span, Time};
 
-use super::calendar::What;
+use super::calendar::Event;
 use super::ledger::{Fact, Ledger};
 use super::link::{Link, size};
-use super::{Load, Parcel, Shared};
+use super::{DataOrAck, Packet, Shared};
 
 /// See the module.
 pub struct Host {
@@ -26,7 +26,7 @@ pub struct Host {
     in_order: u64,
     /// The first of the flows that share the transfer, and the payload that this one has claimed.
     lead: Option<u32>,
-    taken: u64,
+    claimed: u64,
     source: Option<Source>,
     written: u64,
     /// The receiver of datagrams, instead of TCP.
@@ -45,8 +45,8 @@ pub struct Host {
 }
 
 impl Host {
-    /// Begins a transfer.
-    pub fn begin(serial: u32, transfer: &Transfer, scenario: &Scenario, shared: &mut Shared) -> Host {
+    /// Starts a transfer.
+    pub fn start(serial: u32, transfer: &Transfer, scenario: &Scenario, shared: &mut Shared) -> Host {
         let flow = &scenario.flows[transfer.flow as usize];
         let sender = Sender::new(config(flow, transfer), flow.controller.build());
         let receiver = Receiver::new(flow.recovery.reports(), flow.delayed_ack, sender.exact_echo())
@@ -55,8 +55,8 @@ impl Host {
         let mut host = Host {
             serial,
             flow: transfer.flow,
-            forward: lay(&flow.forward, &mut shared.links),
-            reverse: lay(&flow.reverse, &mut shared.links),
+            forward: link_indices(&flow.forward, &mut shared.links),
+            reverse: link_indices(&flow.reverse, &mut shared.links),
             window: sender.window(),
             since: transfer.start,
             mode: None,
@@ -67,7 +67,7 @@ impl Host {
             size: transfer.size.map(|size| size.0),
             in_order: 0,
             lead: flow.lead.filter(|_| transfer.size.is_some()),
-            taken: 0,
+            claimed: 0,
             source: Source::of(scenario, transfer.flow, transfer.start),
             written: 0,
             datagrams: matches!(flow.traffic, Traffic::Cbr { .. }).then(Datagrams::default),
@@ -92,36 +92,36 @@ impl Host {
     }
 
     /// The link that a packet takes next; `None` at its end.
-    pub fn hop(&self, parcel: &Parcel) -> Option<usize> {
-        let way = if let Load::Data(_) = parcel.load { &self.forward } else { &self.reverse };
-        way.get(parcel.hop).copied()
+    pub fn hop(&self, packet: &Packet) -> Option<usize> {
+        let links = if let DataOrAck::Data(_) = packet.content { &self.forward } else { &self.reverse };
+        links.get(packet.hop).copied()
     }
 
     /// One of its packets was dropped.
-    pub fn dropped(&self, parcel: &Parcel, now: Time, ledger: &mut Ledger) {
-        if let Load::Data(Data { opens: false, stamped, .. }) = parcel.load {
+    pub fn dropped(&self, packet: &Packet, now: Time, ledger: &mut Ledger) {
+        if let DataOrAck::Data(Data { opens: false, stamped, .. }) = packet.content {
             ledger.note(now, Fact::Lost { flow: self.flow, sent: stamped });
         }
     }
 
     /// A link has made two of one of its packets.
-    pub fn copied(&self, parcel: &Parcel, now: Time, ledger: &mut Ledger) {
-        if let Load::Data(Data { opens: false, stamped, .. }) = parcel.load {
+    pub fn copied(&self, packet: &Packet, now: Time, ledger: &mut Ledger) {
+        if let DataOrAck::Data(Data { opens: false, stamped, .. }) = packet.content {
             ledger.note(now, Fact::Copied { flow: self.flow, sent: stamped });
         }
     }
 
     /// A link sent one of its packets from `began` on, and has done so at `departs`.
-    pub fn crossed(&self, parcel: &Parcel, link: usize, began: Time, departs: Time, ledger: &mut Ledger) {
-        if let Load::Data(Data { opens: false, .. }) = parcel.load {
-            let payload = size(parcel) - (HEADER.0 + self.more_headers);
+    pub fn crossed(&self, packet: &Packet, link: usize, began: Time, departs: Time, ledger: &mut Ledger) {
+        if let DataOrAck::Data(Data { opens: false, .. }) = packet.content {
+            let payload = size(packet) - (HEADER.0 + self.more_headers);
             ledger.crossed(self.flow, link, payload, began, departs);
         }
     }
 
     fn await_ready(&mut self, shared: &mut Shared) {
         if let Some(source) = &mut self.source {
-            shared.calendar.add(source.next_at(), What::Ready(self.serial));
+            shared.calendar.add(source.next_at(), Event::Ready(self.serial));
         }
     }
 
@@ -132,7 +132,7 @@ impl Host {
             let (number, size) = (self.written - 1, (self.payload + HEADER.0) as u32);
             let (ecn, cwr, congestion) = (Ecn::NotCapable, false, None);
             self.launch(
-                Data { number, stamped: now, size, opens: false, again: false, ecn, cwr, congestion },
+                Data { number, stamped: now, size, opens: false, retransmitted: false, ecn, cwr, congestion },
                 now,
                 shared,
             );
@@ -153,8 +153,8 @@ impl Host {
             return shared.ledger.note(now, fact);
         }
         if self.receiver.must_ack_before(data) {
-            let held = self.receiver.release(now).expect("what turns the echo finds something held");
-            self.reply(held, now, shared);
+            let delayed = self.receiver.release(now).expect("a changed echo finds a delayed acknowledgement");
+            self.reply(delayed, now, shared);
         }
         let before = self.bytes_before(self.receiver.next());
         let (fresh, ack) = self.receiver.receive(data, now);
@@ -166,14 +166,14 @@ impl Host {
         }
         match ack {
             Some(ack) => self.reply(ack, now, shared),
-            None => shared.calendar.add(self.receiver.deadline(), What::Held(self.serial)),
+            None => shared.calendar.add(self.receiver.deadline(), Event::DelayedAck(self.serial)),
         }
     }
 
     /// The delay of an acknowledgement may have ended.
-    pub fn on_held(&mut self, now: Time, shared: &mut Shared) {
+    pub fn on_delayed_ack(&mut self, now: Time, shared: &mut Shared) {
         if self.receiver.deadline() == now {
-            let ack = self.receiver.release(now).expect("what has a deadline is held");
+            let ack = self.receiver.release(now).expect("an acknowledgement with a deadline is delayed");
             self.reply(ack, now, shared);
         }
     }
@@ -187,7 +187,7 @@ impl Host {
             let (rtt, one_way) = (now.since(ack.echo), ack.arrived.since(ack.echo));
             shared.ledger.note(now, Fact::Sampled { flow: self.flow, rtt, one_way });
         }
-        self.offer_untaken(shared);
+        self.offer_unclaimed(shared);
         let outcome = self.sender.on_ack(ack, now);
         self.note(outcome, now, &mut shared.ledger);
         self.send(now, shared);
@@ -210,7 +210,7 @@ impl Host {
     /// The run is over.
     pub fn close(&mut self, ledger: &mut Ledger) {
         if self.end.is_none() && self.datagrams.is_none() {
-            self.stand(ledger.end(), ledger);
+            self.record_window(ledger.end(), ledger);
         }
     }
 
@@ -219,10 +219,10 @@ impl Host {
             return;
         }
         loop {
-            self.offer_untaken(shared);
+            self.offer_unclaimed(shared);
             match self.sender.poll(now) {
                 Poll::Send(data) => {
-                    self.take(&data, shared);
+                    self.claim(&data, shared);
                     self.launch(data, now, shared);
                 }
                 Poll::Hold(until) => break self.await_pacer(until, shared),
@@ -233,24 +233,24 @@ impl Host {
             self.note(Outcome::Finished, now, &mut shared.ledger);
         }
         if self.sender.timer() != Time::NEVER {
-            shared.calendar.add(self.sender.timer(), What::Timer(self.serial));
+            shared.calendar.add(self.sender.timer(), Event::Timer(self.serial));
         }
     }
 
     /// Unclaimed payload of the shared transfer may be claimed by this connection.
-    fn offer_untaken(&mut self, shared: &Shared) {
+    fn offer_unclaimed(&mut self, shared: &Shared) {
         if let Some(lead) = self.lead {
-            let most = self.taken + shared.untaken[&lead];
+            let most = self.claimed + shared.unclaimed[&lead];
             self.sender.set_size(most);
             self.size = Some(most);
         }
     }
 
-    fn take(&mut self, data: &Data, shared: &mut Shared) {
-        if let (Some(lead), false) = (self.lead, data.opens || data.again) {
+    fn claim(&mut self, data: &Data, shared: &mut Shared) {
+        if let (Some(lead), false) = (self.lead, data.opens || data.retransmitted) {
             let payload = data.payload();
-            self.taken += payload;
-            *shared.untaken.get_mut(&lead).expect("it was there at the start") -= payload;
+            self.claimed += payload;
+            *shared.unclaimed.get_mut(&lead).expect("it was there at the start") -= payload;
         }
     }
 
@@ -259,7 +259,7 @@ impl Host {
     fn await_pacer(&mut self, until: Time, shared: &mut Shared) {
         if self.paced != Some(until) {
             self.paced = Some(until);
-            shared.calendar.add(until, What::Paced(self.serial));
+            shared.calendar.add(until, Event::Paced(self.serial));
         }
     }
 
@@ -269,22 +269,24 @@ impl Host {
             data.stamped = self.last_launch;
         }
         if !data.opens {
-            shared.ledger.note(data.stamped, Fact::Sent { flow: self.flow, again: data.again });
+            shared
+                .ledger
+                .note(data.stamped, Fact::Sent { flow: self.flow, retransmitted: data.retransmitted });
         }
         self.sender.launched(data.stamped);
-        let parcel = Parcel { serial: self.serial, hop: 0, offered: now, load: Load::Data(data) };
-        shared.calendar.add(data.stamped, What::Arrival(parcel));
+        let packet = Packet { serial: self.serial, hop: 0, offered: now, content: DataOrAck::Data(data) };
+        shared.calendar.add(data.stamped, Event::Arrival(packet));
     }
 
     fn reply(&mut self, ack: Ack, now: Time, shared: &mut Shared) {
-        let parcel = Parcel { serial: self.serial, hop: 0, offered: now, load: Load::Ack(ack) };
-        shared.calendar.add(now, What::Arrival(parcel));
+        let packet = Packet { serial: self.serial, hop: 0, offered: now, content: DataOrAck::Ack(ack) };
+        shared.calendar.add(now, Event::Arrival(packet));
     }
 
     fn note(&mut self, outcome: Outcome, now: Time, ledger: &mut Ledger) {
         let changed = self.sender.window() != self.window;
         if changed || outcome.finishes() {
-            self.stand(now, ledger);
+            self.record_window(now, ledger);
         }
         let before = std::mem::replace(&mut self.mode, self.sender.mode());
         if self.mode != before {
@@ -311,7 +313,7 @@ impl Host {
     }
 
     /// Notes that the window has been as it was until `now`.
-    fn stand(&mut self, now: Time, ledger: &mut Ledger) {
+    fn record_window(&mut self, now: Time, ledger: &mut Ledger) {
         ledger.note(now, Fact::Window { flow: self.flow, window: self.window, since: self.since });
         (self.window, self.since) = (self.sender.window(), now);
     }
@@ -334,7 +336,7 @@ pub fn row(transfer: &Transfer, host: Option<&Host>) -> TransferRow {
 }
 
 /// The links of a path: links of the scenario by their number, and new wires.
-fn lay(hops: &[Hop], links: &mut Vec<Link>) -> Vec<usize> {
+fn link_indices(hops: &[Hop], links: &mut Vec<Link>) -> Vec<usize> {
     let number = |hop: &Hop| match *hop {
         Hop::Link(link) => link as usize,
         Hop::Access { rate, delay } => {

@@ -12,7 +12,7 @@ use super::link::Link;
 #[derive(Clone, Copy, Debug)]
 pub enum Fact {
     /// A data packet left its sender.
-    Sent { flow: u32, again: bool },
+    Sent { flow: u32, retransmitted: bool },
     /// A data packet reached its receiver.
     Delivered { flow: u32, payload: u64, in_order: u64, fresh: bool },
     /// A data packet that was sent then was dropped.
@@ -32,9 +32,9 @@ pub enum Fact {
     /// The queue of a link marked a packet that was offered then.
     Marked { link: usize, offered: Time },
     /// A link dropped a packet that it had accepted, and that was offered then.
-    LostBehind { link: usize, offered: Time },
+    DroppedAfterQueue { link: usize, offered: Time },
     /// The backlog of a link until now, and whether a packet was being sent.
-    Stood { link: usize, packets: u64, bytes: u64, since: Time },
+    Backlog { link: usize, packets: u64, bytes: u64, since: Time },
 }
 
 /// See the module.
@@ -43,17 +43,17 @@ pub struct Ledger {
     /// Edges of the bins, the end of the run last.
     edges: Vec<Time>,
     facts: Vec<(Time, Fact)>,
-    /// What the queues of links showed of themselves, by link.
-    shown: Vec<Vec<f64>>,
+    /// The gauges of the queues, by link.
+    gauges: Vec<Vec<f64>>,
     /// How many starts of bins the clock has passed.
-    begun: usize,
+    bin_starts: usize,
     flows: usize,
     /// The link on whose account the payload of each flow is kept.
     slowest: Vec<Option<u32>>,
     /// The rate of each link from when on, in bits per second, and after which time that begins again.
     rates: Vec<Rates>,
-    /// Whether what links send is counted.
-    counted: bool,
+    /// Whether the rate of a link changes, so that what links send is integrated.
+    rates_change: bool,
 }
 
 /// From when on a link has which rate, in bits per second, and after which time that begins again.
@@ -99,12 +99,12 @@ impl Ledger {
             grid,
             edges,
             facts: Vec::new(),
-            shown: vec![Vec::new(); scenario.links.len()],
-            begun: 0,
+            gauges: vec![Vec::new(); scenario.links.len()],
+            bin_starts: 0,
             flows: scenario.flows.len(),
             slowest: scenario.bottlenecks(),
             rates: scenario.links.iter().map(rates).collect(),
-            counted: scenario.links.iter().any(|link| link.schedule.rates.is_some()),
+            rates_change: scenario.links.iter().any(|link| link.schedule.rates.is_some()),
         }
     }
 
@@ -113,10 +113,10 @@ impl Ledger {
     }
 
     /// Before the clock advances to `now`: reads the gauges of the links at every start of a bin until then.
-    pub fn look_at(&mut self, links: &[Link], now: Time) {
-        while self.begun < self.edges.len() - 1 && self.edges[self.begun] <= now {
-            self.shown.iter_mut().zip(links).for_each(|(shown, link)| shown.extend(link.shows()));
-            self.begun += 1;
+    pub fn read_gauges(&mut self, links: &[Link], now: Time) {
+        while self.bin_starts < self.edges.len() - 1 && self.edges[self.bin_starts] <= now {
+            self.gauges.iter_mut().zip(links).for_each(|(gauges, link)| gauges.extend(link.gauges()));
+            self.bin_starts += 1;
         }
     }
 
@@ -135,10 +135,10 @@ impl Ledger {
         };
         for &(time, fact) in &self.facts {
             match fact {
-                Fact::Window { .. } | Fact::Stood { .. } | Fact::Carried { .. } => {
-                    self.lasted(time, fact, &mut tables)
+                Fact::Window { .. } | Fact::Backlog { .. } | Fact::Carried { .. } => {
+                    self.add_level(time, fact, &mut tables)
                 }
-                _ if time < self.end() => self.happened(time, fact, &mut tables),
+                _ if time < self.end() => self.add_count(time, fact, &mut tables),
                 _ => {} // a packet that a sender would have let go after the end
             }
         }
@@ -155,7 +155,7 @@ impl Ledger {
             grid: self.grid,
             flows: tables.flows.into_iter().map(mean_flow).collect(),
             links: tables.links.into_iter().map(mean_link).collect(),
-            gauges: self.shown,
+            gauges: self.gauges,
             transfers,
             events: tables.events,
             packets: tables.packets,
@@ -174,10 +174,11 @@ impl Ledger {
         let (steps, lap) = &self.rates[link];
         let (mut at, mut work) = (from.as_ps(), 0);
         while at < to.as_ps() {
-            let begun = lap.map_or(0, |lap| at / lap * lap);
-            let (_, bps) = *steps.iter().rev().find(|step| begun + step.0 <= at).expect("one is at zero");
-            let next = steps.iter().map(|step| begun + step.0).find(|&from| from > at);
-            let ends = next.or(lap.map(|lap| begun + lap)).unwrap_or(u64::MAX).min(to.as_ps());
+            let bin_starts = lap.map_or(0, |lap| at / lap * lap);
+            let (_, bps) =
+                *steps.iter().rev().find(|step| bin_starts + step.0 <= at).expect("one is at zero");
+            let next = steps.iter().map(|step| bin_starts + step.0).find(|&from| from > at);
+            let ends = next.or(lap.map(|lap| bin_starts + lap)).unwrap_or(u64::MAX).min(to.as_ps());
             work += u128::from(bps) * u128::from(ends - at);
             at = ends;
         }
@@ -201,13 +202,13 @@ impl Ledger {
         parts
     }
 
-    fn happened(&self, time: Time, fact: Fact, tables: &mut Tables) {
+    fn add_count(&self, time: Time, fact: Fact, tables: &mut Tables) {
         let bin = self.bin(time);
         match fact {
-            Fact::Sent { flow, again } => {
+            Fact::Sent { flow, retransmitted } => {
                 let row = &mut tables.flows[flow as usize][bin].0;
                 row.sent += 1;
-                row.retransmitted += u64::from(again);
+                row.retransmitted += u64::from(retransmitted);
             }
             Fact::Delivered { flow, payload, in_order, fresh } => {
                 let row = &mut tables.flows[flow as usize][bin].0;
@@ -232,12 +233,12 @@ impl Ledger {
                 row.dropped += u64::from(refused);
             }
             Fact::Marked { link, offered } => tables.links[link][self.bin(offered)].0.marked += 1,
-            Fact::LostBehind { link, offered } => tables.links[link][self.bin(offered)].0.dropped += 1,
-            Fact::Window { .. } | Fact::Stood { .. } | Fact::Carried { .. } => unreachable!("these last"),
+            Fact::DroppedAfterQueue { link, offered } => tables.links[link][self.bin(offered)].0.dropped += 1,
+            Fact::Window { .. } | Fact::Backlog { .. } | Fact::Carried { .. } => unreachable!("these last"),
         }
     }
 
-    fn lasted(&self, until: Time, fact: Fact, tables: &mut Tables) {
+    fn add_level(&self, until: Time, fact: Fact, tables: &mut Tables) {
         match fact {
             Fact::Window { flow, window, since } => {
                 for (bin, part) in self.parts(since, until) {
@@ -251,7 +252,7 @@ impl Ledger {
                     }
                 }
             }
-            Fact::Stood { link, packets, bytes, since } => {
+            Fact::Backlog { link, packets, bytes, since } => {
                 for (bin, part) in self.parts(since, until) {
                     let part = u128::from(part.as_ps());
                     let integrals = &mut tables.links[link][bin].1;
@@ -260,7 +261,7 @@ impl Ledger {
                     integrals.bytes += part * u128::from(bytes);
                 }
                 let mut from = since;
-                for (bin, part) in self.parts(since, until).into_iter().filter(|_| self.counted) {
+                for (bin, part) in self.parts(since, until).into_iter().filter(|_| self.rates_change) {
                     tables.links[link][bin].1.work += self.work(link, from, from + part);
                     from += part;
                 }

@@ -8,11 +8,11 @@ use fairhaul_path::queue::Capacity;
 use fairhaul_path::{Rates, Schedule};
 use fairhaul_units::{Bytes, Chance, Data, Ecn, Rate, Span, Time};
 
-use super::aqm::{Aqm, Fate, Packet};
-use super::calendar::{Calendar, What};
-use super::late::Late;
+use super::aqm::{Aqm, ArrivingPacket, QueueDecision};
+use super::calendar::{Calendar, Event};
+use super::departure_queue::DepartureQueue;
 use super::ledger::{Fact, Ledger};
-use super::{Load, Parcel};
+use super::{DataOrAck, Packet};
 
 /// See the module.
 pub struct Link {
@@ -23,7 +23,7 @@ pub struct Link {
     /// What drops or marks beside the capacity and the mark.
     aqm: Option<Aqm>,
     /// The queue of packets that are dropped or marked at departure; `queue` then has the packet in transmission.
-    late: Option<Late>,
+    departure_queue: Option<DepartureQueue>,
     /// Whether it knows nothing of XCP, and is no host's own wire.
     plain: bool,
     loss: Option<Loss>,
@@ -32,10 +32,10 @@ pub struct Link {
     reorder: Option<Reorder>,
     duplicate: Option<Duplicate>,
     schedule: Schedule,
-    /// How many changes of the rule of loss are behind.
-    turned: usize,
+    /// How many changes of the rule of loss have been applied.
+    loss_changes: usize,
     /// The first is being sent.
-    queue: VecDeque<Parcel>,
+    queue: VecDeque<Packet>,
     /// Since when the queue has been as it is.
     since: Time,
     /// When the last packet left.
@@ -43,8 +43,8 @@ pub struct Link {
     /// When the first began to leave, and when it will have left.
     pub began: Time,
     departs: Time,
-    /// When the queue will be empty, where it looks at itself.
-    empties: Time,
+    /// When the queue will be empty, if the queue has a periodic update.
+    empty_at: Time,
     /// Whether the scenario names it: a connection's own wire is not recorded.
     recorded: bool,
 }
@@ -62,7 +62,7 @@ impl Link {
             capacity: spec.capacity,
             mark: spec.mark,
             aqm: Aqm::of(spec, chance("queue")),
-            late: Late::of(scenario, index, chance("queue")),
+            departure_queue: DepartureQueue::of(scenario, index, chance("queue")),
             plain: !spec.queue.entry.answers,
             loss: rule.map(|rule| Loss::new(rule, chance("loss"))),
             schedule: spec.schedule.clone(),
@@ -83,7 +83,7 @@ impl Link {
             capacity: Capacity::Unlimited,
             mark: Capacity::Unlimited,
             aqm: None,
-            late: None,
+            departure_queue: None,
             plain: false,
             loss: None,
             policer: None,
@@ -91,19 +91,19 @@ impl Link {
             reorder: None,
             duplicate: None,
             schedule: Schedule::default(),
-            turned: 0,
+            loss_changes: 0,
             queue: VecDeque::new(),
             since: Time::ZERO,
             left: Time::ZERO,
             began: Time::ZERO,
             departs: Time::ZERO,
-            empties: Time::ZERO,
+            empty_at: Time::ZERO,
             recorded: false,
         }
     }
 
     /// When a packet that has been sent at `now` is at the other end, and how many of it.
-    pub fn way(&mut self, now: Time) -> (Time, usize) {
+    pub fn propagate(&mut self, now: Time) -> (Time, usize) {
         let mut changes = self.schedule.delays.iter().rev().filter(|change| change.0 <= now);
         let mut arrives = now + changes.next().map_or(self.delay, |change| change.1);
         if let Some(jitter) = &mut self.jitter {
@@ -119,37 +119,38 @@ impl Link {
     /// A packet arrives; returns the packets that are dropped. `me` is the number of this link.
     pub fn offer(
         &mut self,
-        mut parcel: Parcel,
+        mut packet: Packet,
         now: Time,
         me: usize,
         calendar: &mut Calendar,
         ledger: &mut Ledger,
-    ) -> Vec<Parcel> {
-        parcel.offered = now;
-        let polices = self.policer.as_mut().filter(|_| matches!(parcel.load, Load::Data(d) if !d.opens));
-        let policed = polices.is_some_and(|policer| !policer.admits(Bytes(size(&parcel)), now));
-        if self.late.is_some() && !policed {
-            return self.line_up(parcel, now, me, calendar, ledger);
+    ) -> Vec<Packet> {
+        packet.offered = now;
+        let policer =
+            self.policer.as_mut().filter(|_| matches!(packet.content, DataOrAck::Data(d) if !d.opens));
+        let policed = policer.is_some_and(|policer| !policer.admits(Bytes(size(&packet)), now));
+        if self.departure_queue.is_some() && !policed {
+            return self.enqueue(packet, now, me, calendar, ledger);
         }
-        let fate = if policed { Fate::Dropped } else { self.judge(&parcel, now) };
-        let fits = fate != Fate::Dropped;
+        let decision = if policed { QueueDecision::Dropped } else { self.decide(&packet, now) };
+        let fits = decision != QueueDecision::Dropped;
         if self.recorded {
             ledger.note(now, Fact::Offered { link: me, refused: !fits });
         }
         if !fits {
-            return vec![parcel];
+            return vec![packet];
         }
-        if let Load::Data(Data { ecn: ecn @ Ecn::Capable, .. }) = &mut parcel.load
-            && fate == Fate::Marked
+        if let DataOrAck::Data(Data { ecn: ecn @ Ecn::Capable, .. }) = &mut packet.content
+            && decision == QueueDecision::Marked
         {
             *ecn = Ecn::Marked;
             ledger.note(now, Fact::Marked { link: me, offered: now });
         }
-        self.stand(now, me, ledger);
+        self.record_backlog(now, me, ledger);
         if self.aqm.as_ref().is_some_and(|aqm| aqm.period().is_some()) {
-            self.empties = self.sent(size(&parcel), self.empties.max(now));
+            self.empty_at = self.sent(size(&packet), self.empty_at.max(now));
         }
-        self.queue.push_back(parcel);
+        self.queue.push_back(packet);
         if self.queue.len() == 1 {
             self.send_first(now, me, calendar);
         }
@@ -157,25 +158,26 @@ impl Link {
     }
 
     /// A packet arrives at a queue that decides at departure.
-    fn line_up(
+    fn enqueue(
         &mut self,
-        parcel: Parcel,
+        packet: Packet,
         now: Time,
         me: usize,
         calendar: &mut Calendar,
         ledger: &mut Ledger,
-    ) -> Vec<Parcel> {
+    ) -> Vec<Packet> {
         ledger.note(now, Fact::Offered { link: me, refused: false });
-        self.stand(now, me, ledger);
+        self.record_backlog(now, me, ledger);
         let bps = self.bps(now);
-        let late = self.late.as_mut().expect("it decides at departure");
-        let mut gone = late.arrive(parcel, self.queue.front(), now, bps);
-        gone.iter()
-            .for_each(|parcel| ledger.note(now, Fact::LostBehind { link: me, offered: parcel.offered }));
+        let departure_queue = self.departure_queue.as_mut().expect("it decides at departure");
+        let mut dropped = departure_queue.arrive(packet, self.queue.front(), now, bps);
+        dropped.iter().for_each(|packet| {
+            ledger.note(now, Fact::DroppedAfterQueue { link: me, offered: packet.offered })
+        });
         if self.queue.is_empty() {
-            gone.extend(self.send_next(now, me, calendar, ledger));
+            dropped.extend(self.send_next(now, me, calendar, ledger));
         }
-        gone
+        dropped
     }
 
     /// A queue that decides at departure selects the next packet; returns the packets that it drops before.
@@ -185,33 +187,34 @@ impl Link {
         me: usize,
         calendar: &mut Calendar,
         ledger: &mut Ledger,
-    ) -> Vec<Parcel> {
+    ) -> Vec<Packet> {
         let bps = self.bps(now);
-        let Some(late) = &mut self.late else { return Vec::new() };
-        let (next, gone) = late.next(now, bps);
-        gone.iter()
-            .for_each(|parcel| ledger.note(now, Fact::LostBehind { link: me, offered: parcel.offered }));
-        if let Some((parcel, marked)) = next {
+        let Some(departure_queue) = &mut self.departure_queue else { return Vec::new() };
+        let (next, dropped) = departure_queue.next(now, bps);
+        dropped.iter().for_each(|packet| {
+            ledger.note(now, Fact::DroppedAfterQueue { link: me, offered: packet.offered })
+        });
+        if let Some((packet, marked)) = next {
             if marked {
-                ledger.note(now, Fact::Marked { link: me, offered: parcel.offered });
+                ledger.note(now, Fact::Marked { link: me, offered: packet.offered });
             }
-            self.queue.push_back(parcel);
+            self.queue.push_back(packet);
             self.send_first(now, me, calendar);
         }
-        gone
+        dropped
     }
 
-    /// What the queue makes of a packet that arrives.
-    fn judge(&mut self, parcel: &Parcel, now: Time) -> Fate {
+    /// What the queue decides about an arriving packet.
+    fn decide(&mut self, packet: &Packet, now: Time) -> QueueDecision {
         let fits = match self.capacity {
             Capacity::Unlimited => true,
             Capacity::Packets(most) => (self.queue.len() as u64) < most,
-            Capacity::Bytes(most) => self.bytes() + size(parcel) <= most.0,
+            Capacity::Bytes(most) => self.bytes() + size(packet) <= most.0,
         };
         if let Some(aqm) = &mut self.aqm {
-            let ecn = if let Load::Data(data) = &parcel.load { data.ecn } else { Ecn::NotCapable };
+            let ecn = if let DataOrAck::Data(data) = &packet.content { data.ecn } else { Ecn::NotCapable };
             let sizes: Vec<u64> = self.queue.iter().map(size).collect();
-            let packet = Packet { id: parcel.serial, size: size(parcel), ecn };
+            let packet = ArrivingPacket { id: packet.serial, size: size(packet), ecn };
             return aqm.arrive(packet, fits, &sizes, self.left, now);
         }
         let reached = match self.mark {
@@ -220,9 +223,9 @@ impl Link {
             Capacity::Bytes(least) => self.bytes() >= least.0,
         };
         match (fits, reached) {
-            (false, _) => Fate::Dropped,
-            (true, true) => Fate::Marked,
-            (true, false) => Fate::Taken,
+            (false, _) => QueueDecision::Dropped,
+            (true, true) => QueueDecision::Marked,
+            (true, false) => QueueDecision::Accepted,
         }
     }
 
@@ -233,10 +236,10 @@ impl Link {
         me: usize,
         calendar: &mut Calendar,
         ledger: &mut Ledger,
-    ) -> (Parcel, Vec<Parcel>) {
-        self.stand(now, me, ledger);
-        let mut parcel = self.queue.pop_front().expect("a departure has a packet");
-        if let Load::Data(Data { congestion: Some(header), .. }) = &mut parcel.load
+    ) -> (Packet, Vec<Packet>) {
+        self.record_backlog(now, me, ledger);
+        let mut packet = self.queue.pop_front().expect("a departure has a packet");
+        if let DataOrAck::Data(Data { congestion: Some(header), .. }) = &mut packet.content
             && self.plain
         {
             header.plain = header.plain.saturating_add(1);
@@ -245,17 +248,19 @@ impl Link {
         if !self.queue.is_empty() {
             self.send_first(now, me, calendar);
         }
-        let gone = self.send_next(now, me, calendar, ledger);
-        (parcel, gone)
+        let dropped = self.send_next(now, me, calendar, ledger);
+        (packet, dropped)
     }
 
     /// Whether a packet that has been sent is lost.
-    pub fn loses(&mut self, parcel: &Parcel, flow: u32, now: Time) -> bool {
-        match (&mut self.loss, &parcel.load) {
-            (Some(loss), Load::Data(data)) if !data.opens => {
-                while let Some((at, rule)) = self.schedule.losses.get(self.turned).filter(|c| c.0 <= now) {
+    pub fn loses(&mut self, packet: &Packet, flow: u32, now: Time) -> bool {
+        match (&mut self.loss, &packet.content) {
+            (Some(loss), DataOrAck::Data(data)) if !data.opens => {
+                while let Some((at, rule)) =
+                    self.schedule.losses.get(self.loss_changes).filter(|c| c.0 <= now)
+                {
                     loss.change_rule(rule.clone(), *at);
-                    self.turned += 1;
+                    self.loss_changes += 1;
                 }
                 loss.loses(flow, now)
             }
@@ -264,11 +269,11 @@ impl Link {
     }
 
     /// Notes that the queue has been as it is until `now`.
-    pub fn stand(&mut self, now: Time, me: usize, ledger: &mut Ledger) {
+    pub fn record_backlog(&mut self, now: Time, me: usize, ledger: &mut Ledger) {
         if self.recorded && !self.queue.is_empty() {
-            let all = self.queue.iter().chain(self.late.iter().flat_map(Late::waiting));
+            let all = self.queue.iter().chain(self.departure_queue.iter().flat_map(DepartureQueue::waiting));
             let (packets, bytes) = all.map(size).fold((0, 0), |sum, size| (sum.0 + 1, sum.1 + size));
-            ledger.note(now, Fact::Stood { link: me, packets, bytes, since: self.since });
+            ledger.note(now, Fact::Backlog { link: me, packets, bytes, since: self.since });
         }
         self.since = now;
     }
@@ -276,12 +281,12 @@ impl Link {
     fn send_first(&mut self, now: Time, me: usize, calendar: &mut Calendar) {
         let departs = self.sent(size(&self.queue[0]), now);
         (self.began, self.departs) = (now, departs);
-        calendar.add(departs, What::Departure(me));
+        calendar.add(departs, Event::Departure(me));
     }
 
     /// The packet in transmission, and the end of its transmission.
-    pub fn sending(&self) -> Option<(Parcel, Time)> {
-        self.queue.front().map(|parcel| (*parcel, self.departs))
+    pub fn sending(&self) -> Option<(Packet, Time)> {
+        self.queue.front().map(|packet| (*packet, self.departs))
     }
 
     /// When a packet of `bytes` has been sent that begins to leave at `now`.
@@ -292,7 +297,7 @@ impl Link {
         }
     }
 
-    /// What it carries now.
+    /// The rate now.
     fn bps(&self, now: Time) -> u64 {
         let Some(rates) = &self.schedule.rates else { return self.rate.as_bps() };
         let at = now.as_ps() % rates.lap().map_or(u64::MAX, Span::as_ps);
@@ -300,20 +305,20 @@ impl Link {
         steps.iter().rev().find(|step| step.0.as_ps() <= at).expect("one is at zero").1
     }
 
-    /// The queue looks at itself now and again.
-    pub fn look(&mut self, now: Time, me: usize, calendar: &mut Calendar) {
+    /// The periodic update of the queue.
+    pub fn update_queue(&mut self, now: Time, me: usize, calendar: &mut Calendar) {
         let Some(period) = self.aqm.as_ref().and_then(Aqm::period) else { return };
         if now > Time::ZERO {
-            let delay = self.empties.since(now);
-            self.aqm.iter_mut().for_each(|aqm| aqm.look(delay));
+            let delay = self.empty_at.since(now);
+            self.aqm.iter_mut().for_each(|aqm| aqm.update(delay));
         }
-        calendar.add(now + period, What::Look(me));
+        calendar.add(now + period, Event::QueueUpdate(me));
     }
 
     /// The gauges of its queue.
-    pub fn shows(&self) -> Vec<f64> {
-        let early = self.aqm.iter().flat_map(Aqm::shows);
-        early.chain(self.late.iter().flat_map(Late::shows)).collect()
+    pub fn gauges(&self) -> Vec<f64> {
+        let early = self.aqm.iter().flat_map(Aqm::gauges);
+        early.chain(self.departure_queue.iter().flat_map(DepartureQueue::gauges)).collect()
     }
 
     fn bytes(&self) -> u64 {
@@ -333,20 +338,20 @@ fn stepped(rates: &Rates, bytes: u64, now: Time) -> Time {
         let (_, bps) = *steps.iter().rev().find(|step| begun + step.0 <= at).expect("one is at zero");
         let next = steps.iter().map(|step| begun + step.0).find(|&from| from > at);
         let ends = next.or(lap.map(|lap| begun + lap)).unwrap_or(u64::MAX);
-        let able = u128::from(bps) * u128::from(ends - at);
-        if able >= left {
+        let sendable = u128::from(bps) * u128::from(ends - at);
+        if sendable >= left {
             return Time::from_ps(at + left.div_ceil(bps.into()) as u64);
         }
-        left -= able;
+        left -= sendable;
         at = ends;
     }
     Time::NEVER
 }
 
 /// On the wire.
-pub fn size(parcel: &Parcel) -> u64 {
-    match parcel.load {
-        Load::Data(data) => data.size.into(),
-        Load::Ack(ack) => ack.size().into(),
+pub fn size(packet: &Packet) -> u64 {
+    match packet.content {
+        DataOrAck::Data(data) => data.size.into(),
+        DataOrAck::Ack(ack) => ack.size().into(),
     }
 }

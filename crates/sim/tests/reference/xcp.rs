@@ -1,4 +1,4 @@
-//! An XCP router, written from its specification once more: it keeps all that came in an interval, and
+//! An XCP router, written from its specification once more: it keeps all that arrived in an interval, and
 //! adds it up at the end.
 
 use std::collections::BTreeMap;
@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use fairhaul_experiment::Scenario;
 use fairhaul_units::{Chance, CongestionHeader, Span, Time};
 
-use super::fair::Fair;
 use super::link::size;
-use super::{Load, Parcel};
+use super::xcp_fairness::Fairness;
+use super::{DataOrAck, Packet};
 
 /// See the module.
 pub struct Xcp {
@@ -18,16 +18,16 @@ pub struct Xcp {
     clouds: Option<BTreeMap<u8, Cloud>>,
     probe: f64,
     queueing: f64,
-    fair: Option<Fair>,
+    fairness: Option<Fairness>,
 }
 
 /// What comes from one router before, over links that know nothing of XCP.
 struct Cloud {
     router: Router,
-    /// Steps of 16 us that packets took, of those of the interval under way; and the smallest ever.
-    took: Vec<u64>,
+    /// Transit times of packets in steps of 16 us, of those of the interval under way; and the smallest ever.
+    transit_steps: Vec<u64>,
     smallest: u64,
-    stood: f64,
+    last_standing: f64,
     probe: f64,
 }
 
@@ -41,7 +41,7 @@ struct Router {
     min_interval: Span,
     max_interval: f64,
     /// Of the interval under way.
-    came: Vec<(u64, Option<CongestionHeader>)>,
+    arrived: Vec<(u64, Option<CongestionHeader>)>,
     ctl_interval: Span,
     ctl_timer: Time,
     avg_rtt: f64,
@@ -50,8 +50,8 @@ struct Router {
     residue_pos: f64,
     residue_neg: f64,
     queue: f64,
-    /// What was left behind by the departures since the last look, and at that.
-    seen: Vec<u64>,
+    /// Backlogs that departures have left since the last update, and at that update.
+    backlogs: Vec<u64>,
     queue_timer: Time,
     /// What the last control interval found.
     f: f64,
@@ -61,8 +61,8 @@ struct Router {
 impl Xcp {
     /// The router of a link; `None` if it has another queue.
     pub fn of(scenario: &Scenario, index: usize, chance: Chance) -> Option<Xcp> {
-        let is_one = |index: usize| scenario.links[index].queue.entry.answers;
-        if !is_one(index) {
+        let is_xcp = |index: usize| scenario.links[index].queue.entry.answers;
+        if !is_xcp(index) {
             return None;
         }
         let spec = &scenario.links[index];
@@ -79,55 +79,58 @@ impl Xcp {
         };
         Some(Xcp {
             router,
-            number: 1 + (0..index).filter(|&index| is_one(index)).count() as u8,
+            number: 1 + (0..index).filter(|&index| is_xcp(index)).count() as u8,
             clouds: (number("virtual") == 1.0).then(BTreeMap::new),
             probe: number("probe"),
             queueing: number("queueing") * 1e-3,
-            fair: Fair::of(spec, chance),
+            fairness: Fairness::of(spec, chance),
         })
     }
 
     /// Its gauges.
-    pub fn shows(&self) -> Vec<f64> {
+    pub fn gauges(&self) -> Vec<f64> {
         let Router { avg_rtt, queue, f, shuffled, .. } = self.router;
-        [avg_rtt, queue, f, shuffled].into_iter().chain(self.fair.iter().flat_map(Fair::shows)).collect()
+        [avg_rtt, queue, f, shuffled]
+            .into_iter()
+            .chain(self.fairness.iter().flat_map(Fairness::gauges))
+            .collect()
     }
 
     fn timers(&mut self, now: Time, waiting: u64, bps: u64) {
         self.router.timers(now, waiting, bps);
         let Router { avg_rtt, min_interval, .. } = self.router;
         let ctl_interval = Span::from_secs(avg_rtt).max(min_interval);
-        self.fair.iter_mut().for_each(|fair| fair.timer(now, bps, avg_rtt, ctl_interval));
+        self.fairness.iter_mut().for_each(|fairness| fairness.timer(now, bps, avg_rtt, ctl_interval));
     }
 
     /// A packet arrives, while `waiting` bytes wait; whether it is let in.
-    pub fn arrive(&mut self, parcel: &Parcel, now: Time, waiting: u64, bps: u64) -> bool {
-        self.note(parcel, now, waiting, bps);
-        self.fair.as_mut().is_none_or(|fair| fair.arrive(parcel, now))
+    pub fn arrive(&mut self, packet: &Packet, now: Time, waiting: u64, bps: u64) -> bool {
+        self.count(packet, now, waiting, bps);
+        self.fairness.as_mut().is_none_or(|fairness| fairness.arrive(packet, now))
     }
 
-    fn note(&mut self, parcel: &Parcel, now: Time, waiting: u64, bps: u64) {
+    fn count(&mut self, packet: &Packet, now: Time, waiting: u64, bps: u64) {
         self.timers(now, waiting, bps);
-        let header = if let Load::Data(data) = &parcel.load { data.congestion } else { None };
-        self.router.came.push((size(parcel), header));
+        let header = if let DataOrAck::Data(data) = &packet.content { data.congestion } else { None };
+        self.router.arrived.push((size(packet), header));
         let Some(header) = header.filter(|header| header.plain > 0 && header.last.get() < 255) else {
             return;
         };
         let Some(clouds) = &mut self.clouds else { return };
         let fresh = || Cloud {
             router: self.router.anew(now),
-            took: Vec::new(),
+            transit_steps: Vec::new(),
             smallest: u64::MAX,
-            stood: 0.0,
+            last_standing: 0.0,
             probe: 0.5,
         };
         let cloud = clouds.entry(header.last.get()).or_insert_with(fresh);
         cloud.intervals(now, self.probe, self.queueing);
         let steps = now.as_ps() / 16_000_000 % 65_536;
-        let took = (steps + 65_536 - u64::from(header.left)) % 65_536;
-        cloud.smallest = cloud.smallest.min(took);
-        cloud.took.push(took);
-        cloud.router.came.push((size(parcel), Some(header)));
+        let transit_steps = (steps + 65_536 - u64::from(header.left)) % 65_536;
+        cloud.smallest = cloud.smallest.min(transit_steps);
+        cloud.transit_steps.push(transit_steps);
+        cloud.router.arrived.push((size(packet), Some(header)));
     }
 
     /// Nothing leaves, as nothing waits.
@@ -136,12 +139,12 @@ impl Xcp {
     }
 
     /// A packet leaves; with it, `waiting` bytes waited.
-    pub fn depart(&mut self, parcel: &mut Parcel, now: Time, waiting: u64, bps: u64) {
+    pub fn depart(&mut self, packet: &mut Packet, now: Time, waiting: u64, bps: u64) {
         self.timers(now, waiting, bps);
-        let bytes = size(parcel);
-        self.fair.iter_mut().for_each(|fair| fair.depart(parcel));
-        self.router.seen.push(waiting - bytes);
-        let Load::Data(data) = &mut parcel.load else { return };
+        let bytes = size(packet);
+        self.fairness.iter_mut().for_each(|fairness| fairness.depart(packet));
+        self.router.backlogs.push(waiting - bytes);
+        let DataOrAck::Data(data) = &mut packet.content else { return };
         let Some(header) = &mut data.congestion else { return };
         let from = if header.plain > 0 { header.last.get() } else { 255 };
         if let Some(cloud) = self.clouds.as_mut().and_then(|clouds| clouds.get_mut(&from)) {
@@ -161,10 +164,10 @@ impl Cloud {
         while self.router.ctl_timer <= now {
             let interval = self.router.ctl_interval.as_secs();
             let output_bw = self.router.input() / interval;
-            let least = self.took.drain(..).min().unwrap_or(self.smallest.min(65_535));
+            let least = self.transit_steps.drain(..).min().unwrap_or(self.smallest.min(65_535));
             let standing = Span::from_us(16 * (least - self.smallest.min(least))).as_secs();
-            let grown = standing - self.stood;
-            self.stood = standing;
+            let grown = standing - self.last_standing;
+            self.last_standing = standing;
             let input_bw = output_bw * interval / (interval - grown).max(interval / 2.0);
             let mut capacity = output_bw;
             if standing > queueing {
@@ -190,7 +193,7 @@ impl Router {
             share: 0.0,
             min_interval: Span::ZERO,
             max_interval: 0.0,
-            came: Vec::new(),
+            arrived: Vec::new(),
             ctl_interval: first,
             ctl_timer: Time::ZERO + first,
             avg_rtt: first.as_secs(),
@@ -199,7 +202,7 @@ impl Router {
             residue_pos: 0.0,
             residue_neg: 0.0,
             queue: 0.0,
-            seen: vec![0],
+            backlogs: vec![0],
             queue_timer: Time::ZERO + first,
             f: 0.0,
             shuffled: 0.0,
@@ -214,7 +217,7 @@ impl Router {
     }
 
     fn input(&self) -> f64 {
-        self.came.iter().map(|(bytes, _)| *bytes as f64).sum()
+        self.arrived.iter().map(|(bytes, _)| *bytes as f64).sum()
     }
 
     /// Both timers, up to `now`; `waiting` bytes wait and the link carries `bps`.
@@ -222,9 +225,9 @@ impl Router {
         let capacity = bps as f64 / 8.0;
         loop {
             if self.queue_timer <= now && self.queue_timer <= self.ctl_timer {
-                self.seen.push(waiting);
-                self.queue = *self.seen.iter().min().expect("one was pushed") as f64;
-                self.seen = vec![waiting];
+                self.backlogs.push(waiting);
+                self.queue = *self.backlogs.iter().min().expect("one was pushed") as f64;
+                self.backlogs = vec![waiting];
                 let drain = if bps == 0 { self.avg_rtt } else { waiting as f64 / capacity };
                 let half = Span::from_secs(((self.avg_rtt - drain) / 2.0).max(0.0));
                 self.queue_timer += half.max(Span::from_ms(2));
@@ -239,7 +242,7 @@ impl Router {
     fn control(&mut self, capacity: f64, input_bw: f64) {
         let input = self.input();
         let (mut sum_x, mut sum_x_rtt) = (0.0, 0.0);
-        for (_, header) in self.came.drain(..) {
+        for (_, header) in self.arrived.drain(..) {
             if let Some(header) = header.filter(|header| header.rtt.as_secs() > 0.0) {
                 sum_x += header.gap.as_secs();
                 sum_x_rtt += header.gap.as_secs() * header.rtt.as_secs().min(self.max_interval);
@@ -257,7 +260,7 @@ impl Router {
         self.ctl_timer += self.ctl_interval;
     }
 
-    /// What it leaves of a packet's wish.
+    /// How much it grants of what a packet requests.
     fn answer(&mut self, bytes: u64, header: &mut CongestionHeader) {
         let mut pos = self.cp * header.gap.as_secs();
         let mut neg = self.cn * bytes as f64;

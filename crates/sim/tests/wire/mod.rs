@@ -174,8 +174,8 @@ impl<C: Controller + Clone> Pipe<C> {
         self.outcomes.iter().filter(|(_, outcome)| matches!(outcome, Outcome::TimedOut(_))).count()
     }
 
-    pub fn resent(&self) -> u64 {
-        self.sent.iter().filter(|(_, data)| data.again).count() as u64
+    pub fn retransmissions(&self) -> u64 {
+        self.sent.iter().filter(|(_, data)| data.retransmitted).count() as u64
     }
 
     fn pump(&mut self, now: Time) {

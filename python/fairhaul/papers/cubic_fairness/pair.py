@@ -55,7 +55,7 @@ def _queued(flow: Mapping[str, Any], spec: Mapping[str, Any]) -> float:
 
 def on_hosts(record: Record, figures: Mapping[str, Any]) -> dict[str, float | None]:
     """Give the numbers of a run of the kernel's Reno beside its CUBIC."""
-    worth = 100 * payload.alike(record)
+    worth = 100 * payload.goodput_factor(record)
     reno, cubic = (worth * flow["link_share"] for flow in figures["flows"])
     return {
         "NewReno / CUBIC": reno / cubic if cubic else None,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.fairness import jain
-from fairhaul.papers.experiment import Found, Measured, Settings
+from fairhaul.papers.experiment import Measured, Results, Settings
 from fairhaul.papers.filling import time_to_fill
 
 if TYPE_CHECKING:
@@ -74,19 +74,19 @@ def _peak(record: Record) -> float:
     return float(record.link_series.filter(inside & first)["backlog_packets"].to_numpy().max())
 
 
-def fewer_drops(found: Found) -> tuple[Answers, list[Measured]]:
+def fewer_drops(results: Results) -> tuple[Answers, list[Measured]]:
     """Whether there are fewer drops with blocks; no, where `FEWER` can be ruled out."""
     name, with_both, without = "drops per loss event", ("both",), ("factor only",)
-    both, factor = found.estimate(with_both, name), found.estimate(without, name)
+    both, factor = results.estimate(with_both, name), results.estimate(without, name)
     used = [
-        Measured(number=name, case=key[0], ours=found.estimate(key, name), form=".1f")
+        Measured(number=name, case=key[0], ours=results.estimate(key, name), form=".1f")
         for key in (with_both, without)
     ]
     if both is None or both.low is None or factor is None:
         return [None], used
     if both.low > FEWER * factor.mean:
         return [False], used
-    return [found.above(without, with_both, name) or None], used
+    return [results.above(without, with_both, name) or None], used
 
 
 def long_enough(labels: Mapping[str, str], quick: bool) -> Settings:

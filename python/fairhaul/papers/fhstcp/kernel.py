@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairhaul.fairness import jain
 from fairhaul.papers import payload
-from fairhaul.papers.experiment import Found
+from fairhaul.papers.experiment import Results
 from fairhaul.papers.fhstcp.flows import FLOWS
 from fairhaul.papers.losses import Coincidence
 
@@ -26,7 +26,7 @@ TOGETHER, APART = 2.5, 1.16
 
 def numbers(record: Record, figures: Mapping[str, Any]) -> dict[str, float | None]:
     """Give the numbers of a run; the shares are of packets."""
-    worth = 100 * payload.alike(record)
+    worth = 100 * payload.goodput_factor(record)
     flows = {flow["name"]: worth * flow["link_share"] for flow in figures["flows"]}
     shares = {name: flows[name] for name in FLOWS}
     coincidence = Coincidence(title="", flows=FLOWS).numbers(figures)
@@ -42,16 +42,16 @@ def numbers(record: Record, figures: Mapping[str, Any]) -> dict[str, float | Non
     }
 
 
-def figures(engines: Mapping[str, Found]) -> list[Figure]:
+def figures(engines: Mapping[str, Results]) -> list[Figure]:
     """Draw the windows of the engines over each other, and F1/F3 between its two laws."""
     return [*(_windows(engines, name) for name in ("c = 10", HSTCP)), _laws(engines)]
 
 
-def _windows(engines: Mapping[str, Found], name: str) -> Figure:
+def _windows(engines: Mapping[str, Results], name: str) -> Figure:
     from fairhaul.papers.figures import looks
     from fairhaul.report import Figure, charts
 
-    kept = [found.kept[name,] for found in engines.values()]
+    kept = [results.kept[name,] for results in engines.values()]
     lanes: dict[str, list[dict[str, Any]]] = {
         flow: [
             {"t": rows[0]["t"], **{f"v{i}": row[f"v{flow_at}"] for i, row in enumerate(rows)}}
@@ -68,7 +68,7 @@ def _windows(engines: Mapping[str, Found], name: str) -> Figure:
     )
 
 
-def _laws(engines: Mapping[str, Found]) -> Figure:
+def _laws(engines: Mapping[str, Results]) -> Figure:
     from fairhaul.papers.figures import looks, reference
     from fairhaul.report import Figure, charts
 
@@ -77,9 +77,9 @@ def _laws(engines: Mapping[str, Found]) -> Figure:
         for label, ratio in (("all lose together", TOGETHER), ("each independently", APART))
     ]
     points = [
-        _point(found, look.colour, f"{look.label}, {name}", name)
-        for look, found in zip(looks(list(engines)), engines.values(), strict=True)
-        for (name,) in found.runs
+        _point(results, look.colour, f"{look.label}, {name}", name)
+        for look, results in zip(looks(list(engines)), engines.values(), strict=True)
+        for (name,) in results.runs
         if name != HSTCP
     ]
     means = [row["mean"] for point in points for row in point.points]
@@ -95,10 +95,10 @@ def _laws(engines: Mapping[str, Found]) -> Figure:
     )
 
 
-def _point(found: Found, colour: str, label: str, name: str) -> Curve:
+def _point(results: Results, colour: str, label: str, name: str) -> Curve:
     from fairhaul.papers.figures import point
     from fairhaul.report.charts import Curve, Look
 
-    ratio, common = found.estimate((name,), RATIO), found.estimate((name,), COMMON)
+    ratio, common = results.estimate((name,), RATIO), results.estimate((name,), COMMON)
     rows = [point(ratio, x=common.mean)] if ratio and common else []
     return Curve(look=Look(label=label, colour=colour), points=rows)

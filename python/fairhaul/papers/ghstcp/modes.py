@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.papers.experiment import Found
+from fairhaul.papers.experiment import Results
 from fairhaul.papers.filling import time_to_fill
 
 if TYPE_CHECKING:
@@ -61,35 +61,35 @@ def over_time(record: Record) -> Any:
 
     scenario = record.meta["scenario"]
     rows = whole_run(record.flow_series, len(scenario["flows"]), scenario)
-    found = level(rows, "rtt_s")
-    half = found.width_s / 2
-    edges = [*np.maximum(found.middle_s - half, 0.0), scenario["duration_s"]]
+    bins = level(rows, "rtt_s")
+    half = bins.width_s / 2
+    edges = [*np.maximum(bins.middle_s - half, 0.0), scenario["duration_s"]]
     modes = high_speed(record, [float(edge) for edge in edges])
     rtts = [
         {
             "t": tidy(t),
-            **{end: tidy(1000 * getattr(found, end)[0][i]) for end in ("mean", "low", "high")},
+            **{end: tidy(1000 * getattr(bins, end)[0][i]) for end in ("mean", "low", "high")},
         }
-        for i, t in enumerate(found.middle_s)
-        if np.isfinite(found.mean[0][i])
+        for i, t in enumerate(bins.middle_s)
+        if np.isfinite(bins.mean[0][i])
     ]
     shares = [
         {"t": tidy(t), "mean": tidy(share), "low": 0.0, "high": tidy(share)}
-        for t, share in zip(found.middle_s, modes, strict=True)
+        for t, share in zip(bins.middle_s, modes, strict=True)
     ]
     return Span(end_s=scenario["duration_s"], warmup_s=scenario["warmup_s"]), rtts, shares
 
 
-def figures(engines: Mapping[str, Found]) -> list[Figure]:
+def figures(engines: Mapping[str, Results]) -> list[Figure]:
     """Draw the round-trip time and the mode over time, by two rules."""
     from fairhaul.papers.figures import looks
     from fairhaul.report import Figure, charts
 
-    (found,) = engines.values()
+    (results,) = engines.values()
     look, other = looks(["a", "b"])
     lanes = []
     for rule in ("original", "refined"):
-        span, rtts, shares = found.kept["whole link", "jitter 0.3 ms", rule]
+        span, rtts, shares = results.kept["whole link", "jitter 0.3 ms", rule]
         top = 1.05 * max(row["high"] for row in rtts)
         for label, rows, end, colour in (
             (f"{rule}: round-trip time (ms)", rtts, top, look.colour),

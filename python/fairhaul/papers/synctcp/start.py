@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.losses import REDUCTIONS, stood
+from fairhaul.losses import REDUCTIONS, not_undone
 from fairhaul.measures import series
 from fairhaul.papers import payload
 
@@ -36,7 +36,7 @@ def numbers(record: Record, figures: Mapping[str, Any]) -> dict[str, float | Non
     time = reached(record, scenario["flows"][0]["max_window"])
     by_then = scenario["duration_s"] if time is None else time
     mine = pl.col("flow").cast(pl.String) == FLOW
-    losses = stood(record).filter(mine & pl.col("kind").is_in(REDUCTIONS))
+    losses = not_undone(record).filter(mine & pl.col("kind").is_in(REDUCTIONS))
     return {
         "time": time,
         "reached": float(time is not None),
@@ -62,7 +62,7 @@ def on_hosts(record: Record, figures: Mapping[str, Any]) -> dict[str, float | No
         "early retransmissions": float(early),
         "retransmissions": float(flow["retransmits"]),
         "timeouts": float(flow["timeouts"]),
-        "goodput": flow["goodput_bps"] * payload.alike(record) * 1e-6,
+        "goodput": flow["goodput_bps"] * payload.goodput_factor(record) * 1e-6,
     }
 
 
@@ -110,10 +110,10 @@ def goodputs(record: Record, _: Mapping[str, Any]) -> dict[str, float | None]:
     """Give the goodput in each window of time that the run reaches to the end of, Mbit/s."""
     import polars as pl
 
-    found: dict[str, float | None] = {}
+    numbers: dict[str, float | None] = {}
     for name, (start, end) in WINDOWS_S.items():
         inside = pl.col("t_s").is_between(start, end, closed="left")
         received = record.flow_series.filter(inside)["goodput_bytes"].sum()
         whole = end <= record.meta["scenario"]["duration_s"]
-        found[name] = float(received) * 8e-6 / (end - start) if whole else None
-    return found
+        numbers[name] = float(received) * 8e-6 / (end - start) if whole else None
+    return numbers

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fairhaul.estimate import Estimate
-from fairhaul.papers.experiment import Found, cell
+from fairhaul.papers.experiment import Results, cell
 from fairhaul.papers.table import Cell, Row, Table
 from fairhaul.papers.xcp_tcp.shares import CLASSES, MEAN_S, XCP
 
@@ -36,9 +36,9 @@ LEGEND = (
 )
 
 
-def tables(found: Found) -> list[Table]:
+def tables(results: Results) -> list[Table]:
     """Lay out the shares of every phase, what the law leaves to XCP, and the shares at the end."""
-    return [_over_time(found), _law(found), _settled(found)]
+    return [_over_time(results), _law(results), _settled(results)]
 
 
 def _label(key: Key) -> str:
@@ -54,19 +54,19 @@ def _due(phase: Phase, who: str) -> Cell:
     return cell(Estimate(mean=phase.due(who), low=None, high=None), ".1f")
 
 
-def _shares(found: Found, key: Key, phase: Phase, suffix: str) -> list[Cell]:
+def _shares(results: Results, key: Key, phase: Phase, suffix: str) -> list[Cell]:
     return [
-        one
+        pair_cell
         for who in CLASSES
-        for one in (_due(phase, who), cell(found.estimate(key, f"{who}{suffix}"), ".1f"))
+        for pair_cell in (_due(phase, who), cell(results.estimate(key, f"{who}{suffix}"), ".1f"))
     ]
 
 
-def _over_time(found: Found) -> Table:
+def _over_time(results: Results) -> Table:
     """Lay out every phase of every figure in which both classes send."""
     rows = [
-        Row(label=f"{_label(key)}, {phase}", cells=_phase(found, key, phase))
-        for key, when in found.kept.items()
+        Row(label=f"{_label(key)}, {phase}", cells=_phase(results, key, phase))
+        for key, when in results.kept.items()
         for phase in when[1:]
     ]
     return Table(
@@ -83,14 +83,14 @@ def _over_time(found: Found) -> Table:
     )
 
 
-def _phase(found: Found, key: Key, phase: Phase) -> list[Cell]:
+def _phase(results: Results, key: Key, phase: Phase) -> list[Cell]:
     start = phase.start_s
-    low = [cell(found.estimate(key, f"{who} below half from {start}"), ".0f") for who in CLASSES]
-    arrived = cell(found.estimate(key, f"there from {start}"), ".0f")
-    return [*_shares(found, key, phase, f" from {start}"), arrived, *low]
+    low = [cell(results.estimate(key, f"{who} below half from {start}"), ".0f") for who in CLASSES]
+    arrived = cell(results.estimate(key, f"there from {start}"), ".0f")
+    return [*_shares(results, key, phase, f" from {start}"), arrived, *low]
 
 
-def _law(found: Found) -> Table:
+def _law(results: Results) -> Table:
     """Lay out what the law of XCP leaves it under TCP, beside what it has."""
     return Table(
         title="Figure 1: the share that XCP's control law predicts for XCP, % of the link",
@@ -100,11 +100,11 @@ def _law(found: Found) -> Table:
             Row(
                 label=", ".join(key[1:]),
                 cells=[
-                    _due(found.kept[key][-1], XCP),
-                    *(cell(found.estimate(key, name), ".1f") for name in (XCP, "residue")),
+                    _due(results.kept[key][-1], XCP),
+                    *(cell(results.estimate(key, name), ".1f") for name in (XCP, "residue")),
                 ],
             )
-            for key in found.runs
+            for key in results.runs
             if key[0] == FIGURE_1
         ],
         notes=[
@@ -116,18 +116,18 @@ def _law(found: Found) -> Table:
     )
 
 
-def _settled(found: Found) -> Table:
+def _settled(results: Results) -> Table:
     """Lay out what is due and the shares once all have arrived, for every figure."""
     forms = {"used": ".1f", "off": ".1f", "dropping": ".1f", "p": ".1e"}
     rows = [
         Row(
             label=_label(key),
             cells=[
-                *_shares(found, key, when[-1], ""),
-                *(cell(found.estimate(key, name), form) for name, form in forms.items()),
+                *_shares(results, key, when[-1], ""),
+                *(cell(results.estimate(key, name), form) for name, form in forms.items()),
             ],
         )
-        for key, when in found.kept.items()
+        for key, when in results.kept.items()
     ]
     return Table(
         title="Figures: shares after all flows have started, % of the link",
@@ -142,25 +142,25 @@ def _settled(found: Found) -> Table:
     )
 
 
-def figures(engines: Mapping[str, Found]) -> list[Figure]:
+def figures(engines: Mapping[str, Results]) -> list[Figure]:
     """Draw the shares over time as the paper does, 20 ms and 100 ms beside each other."""
-    (found,) = engines.values()
+    (results,) = engines.values()
     drawn = []
     for name, mix in MIXES.items():
         for rate in (RATE, SLOW, FAST):
             keys = {rtt: (name, rate, rtt) for rtt in RTTS}
-            if all(key in found.kept for key in keys.values()):
+            if all(key in results.kept for key in keys.values()):
                 title = f"{name}: {mix}" + ("" if rate == RATE else f", {rate}")
-                drawn.append(_draw(found, keys, title, _file(name, rate)))
+                drawn.append(_draw(results, keys, title, _file(name, rate)))
     return drawn
 
 
-def floor(engines: Mapping[str, Found]) -> list[Figure]:
+def floor(engines: Mapping[str, Results]) -> list[Figure]:
     """Draw the shares over time with the two readings of the least drop probability."""
-    (found,) = engines.values()
+    (results,) = engines.values()
     ways = ("dropped above its share", "dropped always")
     return [
-        _draw(found, {way: (mix, RTTS[1], way) for way in ways}, f"Floor: {mix}, {RTTS[1]}", file)
+        _draw(results, {way: (mix, RTTS[1], way) for way in ways}, f"Floor: {mix}, {RTTS[1]}", file)
         for mix, file in (("1 XCP, 2 TCP", "floor-two"), ("10 XCP, 3 TCP", "floor-three"))
     ]
 
@@ -170,26 +170,26 @@ def _file(name: str, rate: str) -> str:
     return words if rate == RATE else f"{words}-{rate.replace(' ', '').replace('/', '').lower()}"
 
 
-def _draw(found: Found, keys: Mapping[str, Key], title: str, file: str) -> Figure:
+def _draw(results: Results, keys: Mapping[str, Key], title: str, file: str) -> Figure:
     """Draw the shares of some cases beside each other, by the name of each."""
     from fairhaul.report import Figure, charts
 
     panels = {
-        f"{letter}) {name}": _lines(found, key)
+        f"{letter}) {name}": _lines(results, key)
         for letter, (name, key) in zip("abcd"[: len(keys)], keys.items(), strict=True)
     }
-    end = max(phase.end_s for key in keys.values() for phase in found.kept[key])
+    end = max(phase.end_s for key in keys.values() for phase in results.kept[key])
     x = charts.Scale(title="Time (s)", low=0, high=end)
     y = charts.Scale(title="Share of the link (%)", low=0, high=105, ticks=[0, 25, 50, 75, 100])
     return Figure(name=file, title=title, caption=LEGEND, chart=charts.beside(panels, x, y))
 
 
-def _lines(found: Found, key: Key) -> list[Curve]:
+def _lines(results: Results, key: Key) -> list[Curve]:
     from fairhaul.papers.figures import curve
     from fairhaul.report.charts import Curve, Look
     from fairhaul.report.look import colour
 
-    phases = found.kept[key]
+    phases = results.kept[key]
     middles = range(MEAN_S // 2, phases[-1].end_s, MEAN_S)
     lines = []
     for i, who in enumerate(CLASSES):
@@ -200,12 +200,12 @@ def _lines(found: Found, key: Key) -> list[Curve]:
         ]
         plain = Look(label="", colour=colour(i), thin=True)
         dashed = Look(label="", colour=colour(i), thin=True, dash=(4, 4))
-        peaks = curve(found, plain, {x: (key, f"{who} peak at {x}") for x in middles})
+        peaks = curve(results, plain, {x: (key, f"{who} peak at {x}") for x in middles})
         bare = [{**row, "low": None, "high": None} for row in peaks.points]
         look = Look(label=who, colour=colour(i))
         lines += [
             Curve(look=dashed, points=steps),
             Curve(look=plain, points=bare),
-            curve(found, look, {x: (key, f"{who} at {x}") for x in middles}),
+            curve(results, look, {x: (key, f"{who} at {x}") for x in middles}),
         ]
     return lines

@@ -76,23 +76,23 @@ def numbers(record: Record, _: Mapping[str, Any]) -> Numbers:
     start ends, are not counted; those without it are of the last phase.
     """
     seconds = by_second(record)
-    found: dict[str, float | None] = {}
+    values: dict[str, float | None] = {}
     for who, share in seconds.items():
         for start in range(0, len(share) - MEAN_S + 1, MEAN_S):
             part = share[start : start + MEAN_S]
-            found[f"{who} at {start + MEAN_S // 2}"] = float(part.mean())
-            found[f"{who} peak at {start + MEAN_S // 2}"] = float(part.max())
+            values[f"{who} at {start + MEAN_S // 2}"] = float(part.mean())
+            values[f"{who} peak at {start + MEAN_S // 2}"] = float(part.max())
     for phase in phases(record):
         settled = slice(phase.start_s + MEAN_S, phase.end_s)
         for who in CLASSES:
             share = seconds[who]
             due, rest = phase.due(who), share[settled]
             low = share[phase.start_s : phase.end_s] < due / 2
-            found[f"{who} from {phase.start_s}"] = float(rest.mean()) if rest.size else None
-            found[f"{who} below half from {phase.start_s}"] = float(low.sum())
+            values[f"{who} from {phase.start_s}"] = float(rest.mean()) if rest.size else None
+            values[f"{who} below half from {phase.start_s}"] = float(low.sum())
         new = seconds[phase.new][phase.start_s : phase.end_s]
-        found[f"there from {phase.start_s}"] = there(new, phase.due(phase.new))
-    return {**found, **_last(phases(record)[-1], seconds), **_router(record)}
+        values[f"there from {phase.start_s}"] = time_to_share(new, phase.due(phase.new))
+    return {**values, **_last(phases(record)[-1], seconds), **_router(record)}
 
 
 def _last(phase: Phase, seconds: Mapping[str, Floats]) -> dict[str, float | None]:
@@ -113,7 +113,7 @@ def _last(phase: Phase, seconds: Mapping[str, Floats]) -> dict[str, float | None
     }
 
 
-def there(share: Floats, due: float) -> float | None:
+def time_to_share(share: Floats, due: float) -> float | None:
     """How long a class takes to its share: until means over 5 s are near it for 10 s.
 
     Nothing if it never comes, or does not stay.
@@ -141,11 +141,11 @@ def by_second(record: Record) -> dict[str, Floats]:
     rows = record.flow_series.group_by(
         pl.col("flow").cast(pl.String), second, maintain_order=True
     ).agg(pl.col("delivered_bytes").sum())
-    found = {who: np.zeros(length) for who in CLASSES}
+    bits = {who: np.zeros(length) for who in CLASSES}
     for name, at, payload in rows.iter_rows():
         if at < length:
-            found[_class(flows[name])][at] += payload * _on_the_wire(flows[name]) * 800 / rate
-    return found
+            bits[_class(flows[name])][at] += payload * _on_the_wire(flows[name]) * 800 / rate
+    return bits
 
 
 def _class(flow: Mapping[str, object]) -> str:
@@ -179,14 +179,16 @@ def _router(record: Record) -> dict[str, float | None]:
     change, shuffled = gauges["change"], gauges["shuffled"]
     takes = float((shuffled - change.clip(max=0)).sum())
     gives = float((shuffled + change.clip(min=0)).sum())
-    found: dict[str, float | None] = {"residue": min(100.0, 100 * gives / takes) if takes else None}
+    numbers: dict[str, float | None] = {
+        "residue": min(100.0, 100 * gives / takes) if takes else None
+    }
     if "drop_p" in gauges:
         p = gauges["drop_p"]
-        found["dropping"] = 100 * float((p > 0).mean())
-        found["p"] = float(p[p > 0].mean()) if (p > 0).any() else None
-        found["XCP counted"] = float(gauges["flows_asking"].mean())
-        found["TCP counted"] = float(gauges["flows_plain"].mean())
-    return found
+        numbers["dropping"] = 100 * float((p > 0).mean())
+        numbers["p"] = float(p[p > 0].mean()) if (p > 0).any() else None
+        numbers["XCP counted"] = float(gauges["flows_asking"].mean())
+        numbers["TCP counted"] = float(gauges["flows_plain"].mean())
+    return numbers
 
 
 def transfers(record: Record, _: Mapping[str, Any]) -> Numbers:
@@ -201,7 +203,7 @@ def transfers(record: Record, _: Mapping[str, Any]) -> Numbers:
         & pl.col("start_s").is_between(warmup, end - LEFT_S)
     )
     took = (begun["end_s"] - begun["start_s"]).drop_nulls()
-    found: dict[str, float | None] = {
+    numbers: dict[str, float | None] = {
         "transfers": float(begun.height),
         "unfinished": float(begun.height - took.len()),
         XCP: float(by_second(record)[XCP][int(warmup) :].mean()),
@@ -209,6 +211,6 @@ def transfers(record: Record, _: Mapping[str, Any]) -> Numbers:
     if took.len():
         times = took.to_numpy()
         quantiles = {"median s": 0.5, "19 of 20 within s": 0.95}
-        found["mean s"] = float(times.mean())
-        found |= {name: float(np.quantile(times, part)) for name, part in quantiles.items()}
-    return found
+        numbers["mean s"] = float(times.mean())
+        numbers |= {name: float(np.quantile(times, part)) for name, part in quantiles.items()}
+    return numbers

@@ -12,7 +12,17 @@ from fairhaul.report.charts.axes import Scale, ends, powers, ticks
 from fairhaul.report.charts.curve import Curve, band, beside, curves, line
 from fairhaul.report.charts.estimates import Panel, bars, dots, panels
 from fairhaul.report.charts.over_time import Lane, lanes, lines, strip, threads
-from fairhaul.report.charts.parts import INK, TIME, WIDTH, Look, Span, apart, head, hover, labels
+from fairhaul.report.charts.parts import (
+    INK,
+    TIME,
+    WIDTH,
+    Look,
+    Span,
+    head,
+    hover,
+    labels,
+    spread_out,
+)
 
 __all__ = [
     "INK",
@@ -24,7 +34,6 @@ __all__ = [
     "Panel",
     "Scale",
     "Span",
-    "apart",
     "band",
     "bars",
     "beside",
@@ -39,6 +48,7 @@ __all__ = [
     "lines",
     "panels",
     "powers",
+    "spread_out",
     "strip",
     "threads",
     "ticks",

@@ -51,25 +51,25 @@ class Scale:
 
 def powers(
     title: str,
-    found: Sequence[float | None],
+    values: Sequence[float | None],
     steps: Sequence[float] = (1, 2, 5),
     form: str = "",
 ) -> Scale:
-    """Give an axis in powers of ten that has room for `found`."""
-    low, high = ends(found, log=True)
+    """Give an axis in powers of ten that has room for `values`."""
+    low, high = ends(values, log=True)
     return Scale(
         title=title, low=low, high=high, log=True, ticks=ticks(low, high, steps), form=form
     )
 
 
 def ends(
-    found: Sequence[float | None], *, log: bool = False, most: float = math.inf
+    values: Sequence[float | None], *, log: bool = False, most: float = math.inf
 ) -> tuple[float, float]:
-    """Give the ends of an axis that has room for `found`, up to `most` of what cannot be more."""
-    there = [value for value in found if value is not None and (value > 0 or not log)]
-    if not there:
+    """Give the ends of an axis that has room for `values`, up to `most` of what cannot be more."""
+    drawn = [value for value in values if value is not None and (value > 0 or not log)]
+    if not drawn:
         return (0.1, 1.0) if log else (0.0, 1.0)
-    low, high = min(there), max(there)
+    low, high = min(drawn), max(drawn)
     if log:
         return low / 1.25, high * 1.25
     room = 0.05 * (high - low) or 0.05 * abs(high) or 0.05
@@ -79,6 +79,6 @@ def ends(
 def ticks(low: float, high: float, steps: Sequence[float] = (1, 2, 5)) -> list[float]:
     """Give the ticks of an axis in powers of ten."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    found = [step * 10.0**power for power in powers for step in steps]
-    kept = [float(f"{value:.3g}") for value in found if low <= value <= high]
+    positions = [step * 10.0**power for power in powers for step in steps]
+    kept = [float(f"{value:.3g}") for value in positions if low <= value <= high]
     return kept if len(kept) <= 9 or len(steps) == 1 else ticks(low, high, (1,))

@@ -50,9 +50,9 @@ def beside(panels: Mapping[str, Sequence[Curve]], x: Scale, y: Scale) -> Spec:
 def _curves(lines: Sequence[Curve], x: Scale, y: Scale, height: int) -> list[Spec]:
     lines = [line for line in lines if line.points]
     drawn: list[Spec] = []
-    for one in lines:
-        drawn += band(one, x, y)
-    drawn += [line(one, x, y) for one in lines]
+    for curve in lines:
+        drawn += band(curve, x, y)
+    drawn += [line(curve, x, y) for curve in lines]
     drawn += [_points(line, x, y) for line in lines if not line.look.thin]
     named = [line for line in lines if line.look.label]
     last = [y.place(y.inside(float(line.points[-1]["mean"])) or y.low) for line in named]

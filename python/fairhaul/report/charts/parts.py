@@ -41,13 +41,13 @@ class Span:
         if self.warmup_s <= 0:
             return []
         ends = {"x": column("from:Q"), "x2": {"field": "t"}}
-        found = [mark("rect", ends, [{"from": 0, "t": self.warmup_s}], color="var(--shade)")]
+        marks = [mark("rect", ends, [{"from": 0, "t": self.warmup_s}], color="var(--shade)")]
         if labelled:
             place = {"x": column("t:Q"), "text": column("word:N")}
             rows = [{"t": self.warmup_s, "word": "measured from here"}]
             look: Spec = {"align": "left", "dx": 5, "y": 8, "fontSize": 11, "color": "var(--quiet)"}
-            found.append(mark("text", place, rows, **look))
-        return found
+            marks.append(mark("text", place, rows, **look))
+        return marks
 
 
 def head(text: str, colour: str, *, bold: bool = False, right: bool = False) -> Spec:
@@ -80,20 +80,20 @@ def labels(looks: Sequence[Look], at: Sequence[float], height: int) -> list[Spec
     place = {"x": {"value": "width"}}
     return [
         words(look.label, place, align="left", dx=8, y=y, color=look.colour, fontWeight="bold")
-        for look, y in zip(looks, apart(at, LABEL_GAP, height), strict=True)
+        for look, y in zip(looks, spread_out(at, LABEL_GAP, height), strict=True)
     ]
 
 
-def apart(at: Sequence[float], gap: float, end: float) -> list[float]:
+def spread_out(at: Sequence[float], gap: float, end: float) -> list[float]:
     """Move places in [0, `end`] until two neighbours are `gap` apart, in their order."""
     order = sorted(range(len(at)), key=lambda i: at[i])
-    found = [min(max(at[i], 0.0), end) for i in order]
-    for i in range(1, len(found)):
-        found[i] = max(found[i], found[i - 1] + gap)
-    limit = max(end, gap * (len(found) - 1))
-    for i in reversed(range(len(found))):
-        found[i] = min(found[i], limit - gap * (len(found) - 1 - i))
-    return [found[order.index(i)] for i in range(len(at))]
+    positions = [min(max(at[i], 0.0), end) for i in order]
+    for i in range(1, len(positions)):
+        positions[i] = max(positions[i], positions[i - 1] + gap)
+    limit = max(end, gap * (len(positions) - 1))
+    for i in reversed(range(len(positions))):
+        positions[i] = min(positions[i], limit - gap * (len(positions) - 1 - i))
+    return [positions[order.index(i)] for i in range(len(at))]
 
 
 def tip(of: str, title: str, form: str = ",.4~g") -> Spec:

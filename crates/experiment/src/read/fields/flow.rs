@@ -1,4 +1,4 @@
-//! Keys of a flow that take a word: what each word means.
+//! The keys of a flow that take a word, and the meaning of each word.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The keys of what a link does to packets beside carrying them.
+//! The keys of the impairments of a link: losses, policer, jitter and reordering.
 
 use super::*;
 
@@ -24,13 +24,13 @@ table! {
          probabilities of a Gilbert-Elliott chain, which loses packets in bursts: the chain steps with \
          each data packet, is in the bad state for good_to_bad / (good_to_bad + bad_to_good) of the \
          packets, and stays in it for 1 / bad_to_good packets on average.";
-    every: Whole<1, { u64::MAX }> = said("unused"), "Every N-th data packet is lost.";
-    at: Vec<Time<0, RUN>> = said("unused"),
+    every: Whole<1, { u64::MAX }> = in_words("unused"), "Every N-th data packet is lost.";
+    at: Vec<Time<0, RUN>> = in_words("unused"),
         "Ascending times; of each selected flow, the first packet at or after each of them is lost.";
-    flows: Vec<String> = said("all flows"),
+    flows: Vec<String> = in_words("all flows"),
         "Names of the flows to which `at` applies; `*` matches any text.";
-    good_to_bad: Leaves = said("unused"), "Probability per packet of a change to the bad state.";
-    bad_to_good: Leaves = said("unused"), "Probability per packet of a change to the good state.";
+    good_to_bad: Leaves = in_words("unused"), "Probability per packet of a change to the bad state.";
+    bad_to_good: Leaves = in_words("unused"), "Probability per packet of a change to the good state.";
     loss_good: Probability = default("0"), "Loss probability of each packet in the good state.";
     loss_bad: Probability = default("1"), "Loss probability of each packet in the bad state.";
 }

@@ -21,7 +21,7 @@ table! {
     capacity: CapacitySpec = required,
         "Limit of the queue: a time (multiplied by the rate, in largest packets, rounded up), a size on the \
          wire, packets, a multiple of the bandwidth-delay product, or no limit.";
-    mark: CapacitySpec = said("none"),
+    mark: CapacitySpec = in_words("none"),
         "Marking threshold: a data packet of a flow with `ecn` that finds this much in the queue is \
          marked (RFC 3168). It takes the same forms as `capacity` and must be below it.";
 }

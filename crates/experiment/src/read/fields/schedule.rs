@@ -1,4 +1,4 @@
-//! The keys of what changes on a link while a run lasts.
+//! The keys of the schedule of a link: changes of its rate, delay and loss during a run.
 
 use super::*;
 
@@ -37,8 +37,8 @@ table! {
          changes continues at the new rate; the delay and the loss at the departure of its last bit apply \
          to it. If the delay decreases, packets overtake those sent before the change.";
     at: Time<1, RUN> = required, "Time of the change; later than that of the previous entry.";
-    rate: RateOrZero = said("unchanged"), "New rate; \"0 bit/s\" is an outage, during which packets wait.";
-    delay: Way = said("unchanged"), "New one-way propagation delay; routes do not change.";
-    loss: LossSpec = said("unchanged"),
+    rate: RateOrZero = in_words("unchanged"), "New rate; \"0 bit/s\" is an outage, during which packets wait.";
+    delay: Way = in_words("unchanged"), "New one-way propagation delay; routes do not change.";
+    loss: LossSpec = in_words("unchanged"),
         "New loss, in the forms of `loss` of the link, started afresh; 0 ends the loss.";
 }

@@ -1,4 +1,4 @@
-//! Keys of what a flow sends.
+//! The keys of the traffic of a flow.
 
 use super::*;
 use crate::{SizeLaw, WebPages};

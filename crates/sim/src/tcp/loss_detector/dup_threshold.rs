@@ -3,8 +3,8 @@
 //!
 //! Instead of a mark on each packet there are two boundaries that only move forward within a
 //! recovery, unless it is undone: what lies below `lost_below` and was not reported is lost, and
-//! what lies below `resent_below` has been sent again. Of a packet that was not reported, one copy is in the network
-//! if it is not lost, and one if it was sent again. Each packet is passed once by each
+//! what lies below `retransmitted_below` has been retransmitted. Of a packet that was not reported, one copy is in the
+//! network if it is not lost, and one if it was retransmitted. Each packet is passed once by each
 //! boundary, so an ACK costs O(1), amortised, at any window.
 
 use fairhaul_experiment::Recovery;
@@ -20,7 +20,7 @@ pub const DUP_THRESHOLD: u64 = 3;
 pub struct DupThreshold {
     recovery: Recovery,
     lost_below: u64,
-    resent_below: u64,
+    retransmitted_below: u64,
     rescued: Option<u64>,
     /// The three highest packets reported, the highest first.
     top: [u64; DUP_THRESHOLD as usize],
@@ -37,7 +37,7 @@ impl DupThreshold {
         DupThreshold {
             recovery,
             lost_below: 0,
-            resent_below: 0,
+            retransmitted_below: 0,
             rescued: None,
             top: [0; DUP_THRESHOLD as usize],
             dup_acks: 0,
@@ -129,10 +129,10 @@ impl DupThreshold {
     pub fn on_timeout(&mut self, board: &mut Scoreboard) {
         let next = board.next();
         self.lose_below(board, next);
-        self.resent_below = board.una();
+        self.retransmitted_below = board.una();
         self.rescued = None;
         board.empty();
-        // One more than all that was sent must be acknowledged: what the timeout sends again needlessly makes
+        // One more than all that was sent must be acknowledged: what the timeout retransmits needlessly makes
         // duplicates of the next packet itself.
         self.no_fast_below = next + 1;
         (self.dup_acks, self.partial_acks) = (0, 0);
@@ -160,26 +160,26 @@ impl DupThreshold {
         self.lost_below > board.una()
     }
 
-    /// Whether all that was sent again is acknowledged.
-    pub fn resent_is_done(&self, board: &Scoreboard) -> bool {
-        self.resent_below <= board.una() && self.rescued.is_none_or(|number| number < board.una())
+    /// Whether all retransmissions are acknowledged.
+    pub fn retransmissions_are_done(&self, board: &Scoreboard) -> bool {
+        self.retransmitted_below <= board.una() && self.rescued.is_none_or(|number| number < board.una())
     }
 
-    /// The lost packet to send again next, if any.
-    pub fn lost_to_resend(&mut self, board: &Scoreboard) -> Option<u64> {
-        self.next_to_resend(board, self.lost_below)
+    /// The lost packet to retransmit next, if any.
+    pub fn next_lost_to_retransmit(&mut self, board: &Scoreboard) -> Option<u64> {
+        self.next_to_retransmit(board, self.lost_below)
     }
 
-    /// A packet that was not reported, lies below a reported one and was not sent again
+    /// A packet that was not reported, lies below a reported one and was not retransmitted
     /// [RFC 6675, NextSeg rule 3].
-    pub fn gap_to_resend(&mut self, board: &Scoreboard) -> Option<u64> {
-        if board.has_reports() { self.next_to_resend(board, self.top[0]) } else { None }
+    pub fn next_gap_to_retransmit(&mut self, board: &Scoreboard) -> Option<u64> {
+        if board.has_reports() { self.next_to_retransmit(board, self.top[0]) } else { None }
     }
 
-    /// The packet that [`lost_to_resend`](Self::lost_to_resend) or
-    /// [`gap_to_resend`](Self::gap_to_resend) gave goes out.
-    pub fn resend(&mut self, board: &mut Scoreboard, number: u64) {
-        self.resent_below = number + 1;
+    /// The packet that [`next_lost_to_retransmit`](Self::next_lost_to_retransmit) or
+    /// [`next_gap_to_retransmit`](Self::next_gap_to_retransmit) gave goes out.
+    pub fn retransmit(&mut self, board: &mut Scoreboard, number: u64) {
+        self.retransmitted_below = number + 1;
         board.enter(1);
     }
 
@@ -216,12 +216,12 @@ impl DupThreshold {
         self.lost_below = self.lost_below.max(number);
     }
 
-    fn next_to_resend(&mut self, board: &Scoreboard, bound: u64) -> Option<u64> {
-        self.resent_below = self.resent_below.max(board.una());
-        while self.resent_below < bound && board.is_reported(self.resent_below) {
-            self.resent_below += 1;
+    fn next_to_retransmit(&mut self, board: &Scoreboard, bound: u64) -> Option<u64> {
+        self.retransmitted_below = self.retransmitted_below.max(board.una());
+        while self.retransmitted_below < bound && board.is_reported(self.retransmitted_below) {
+            self.retransmitted_below += 1;
         }
-        (self.resent_below < bound).then_some(self.resent_below)
+        (self.retransmitted_below < bound).then_some(self.retransmitted_below)
     }
 
     /// Moves to a cumulative acknowledgement: how many packets were not reported before.
@@ -231,7 +231,7 @@ impl DupThreshold {
         if to <= una {
             return 0;
         }
-        if !board.has_reports() && self.lost_below <= una && self.resent_below <= una {
+        if !board.has_reports() && self.lost_below <= una && self.retransmitted_below <= una {
             let rescued = self.rescued.is_some_and(|number| (una..to).contains(&number));
             board.advance_in_order(to, to - una + u64::from(rescued))
         } else {
@@ -252,7 +252,7 @@ impl DupThreshold {
     /// How often an unreported packet is in the network.
     fn copies(&self, number: u64) -> u64 {
         u64::from(number >= self.lost_below)
-            + u64::from(number < self.resent_below)
+            + u64::from(number < self.retransmitted_below)
             + u64::from(self.rescued == Some(number))
     }
 }
@@ -293,14 +293,14 @@ mod tests {
         // Of ten, 0 and 3 are missing; 1, 2, 4 are reported: three above 0, but one above 3.
         let (mut board, mut losses) = sent(10);
         assert_eq!(losses.take_ack(&mut board, &ack(0, &[(1, 3)])), 2);
-        assert!(!losses.has_loss(&board) && losses.lost_to_resend(&board).is_none());
+        assert!(!losses.has_loss(&board) && losses.next_lost_to_retransmit(&board).is_none());
         assert_eq!(losses.take_ack(&mut board, &ack(0, &[(4, 5), (1, 3)])), 1);
         assert!(losses.has_loss(&board));
         assert_eq!(board.in_flight(), 6); // 10, less 3 reported, less 1 lost
-        assert_eq!(losses.lost_to_resend(&board), Some(0));
-        losses.resend(&mut board, 0);
-        assert_eq!((board.in_flight(), losses.lost_to_resend(&board)), (7, None));
-        assert_eq!(losses.gap_to_resend(&board), Some(3)); // below the report of 4
+        assert_eq!(losses.next_lost_to_retransmit(&board), Some(0));
+        losses.retransmit(&mut board, 0);
+        assert_eq!((board.in_flight(), losses.next_lost_to_retransmit(&board)), (7, None));
+        assert_eq!(losses.next_gap_to_retransmit(&board), Some(3)); // below the report of 4
         assert_eq!(losses.take_ack(&mut board, &ack(3, &[(4, 5)])), 1);
         assert_eq!((board.in_flight(), losses.has_loss(&board)), (6, false)); // 3 and 5..10
     }
@@ -318,14 +318,15 @@ mod tests {
     }
 
     #[test]
-    fn after_a_timeout_all_that_was_not_reported_is_sent_again_in_order() {
+    fn after_a_timeout_all_that_was_not_reported_is_retransmitted_in_order() {
         let (mut board, mut losses) = sent(6);
         losses.take_ack(&mut board, &ack(0, &[(2, 4)]));
         losses.on_timeout(&mut board);
         assert_eq!(board.in_flight(), 0);
-        let again =
-            std::iter::from_fn(|| losses.lost_to_resend(&board).inspect(|&n| losses.resend(&mut board, n)));
-        assert_eq!(again.collect::<Vec<_>>(), [0, 1, 4, 5]);
+        let retransmitted = std::iter::from_fn(|| {
+            losses.next_lost_to_retransmit(&board).inspect(|&n| losses.retransmit(&mut board, n))
+        });
+        assert_eq!(retransmitted.collect::<Vec<_>>(), [0, 1, 4, 5]);
         assert_eq!(board.in_flight(), 4);
         assert_eq!(losses.take_ack(&mut board, &ack(4, &[])), 2);
         assert_eq!(board.in_flight(), 2);
@@ -375,12 +376,12 @@ mod tests {
         }
 
         /// NextSeg, rule 1.
-        fn lost_to_resend(&self) -> Option<u64> {
+        fn next_lost_to_retransmit(&self) -> Option<u64> {
             self.open().find(|&n| n >= self.high_rxt && self.is_lost(n))
         }
 
         /// NextSeg, rule 3.
-        fn gap_to_resend(&self) -> Option<u64> {
+        fn next_gap_to_retransmit(&self) -> Option<u64> {
             self.open().find(|&n| n >= self.high_rxt && self.reported_above(n) > 0)
         }
 
@@ -409,7 +410,7 @@ mod tests {
             self.rescued = None;
         }
 
-        fn resent_is_done(&self) -> bool {
+        fn retransmissions_are_done(&self) -> bool {
             (self.una..self.next()).all(|n| n >= self.high_rxt && self.rescued != Some(n))
         }
 
@@ -452,7 +453,7 @@ mod tests {
         Arrive(prop::sample::Index),
         /// The sender gets one of the latest ACKs, perhaps not for the first time.
         Ack(prop::sample::Index),
-        Resend,
+        Retransmit,
         Fill,
         Rescue(prop::sample::Index),
         LoseFirst,
@@ -465,7 +466,7 @@ mod tests {
             6 => (1u64..12).prop_map(Step::Send),
             20 => any::<prop::sample::Index>().prop_map(Step::Arrive),
             14 => any::<prop::sample::Index>().prop_map(Step::Ack),
-            6 => Just(Step::Resend),
+            6 => Just(Step::Retransmit),
             3 => Just(Step::Fill),
             2 => any::<prop::sample::Index>().prop_map(Step::Rescue),
             1 => Just(Step::LoseFirst),
@@ -510,15 +511,15 @@ mod tests {
                     let (next, blocks) = &latest[which.index(latest.len())];
                     prop_assert_eq!(losses.take_ack(board, &ack(*next, blocks)), plain.take(*next, blocks));
                 }
-                Step::Resend | Step::Fill => {
-                    let (ours, theirs) = if matches!(step, Step::Resend) {
-                        (losses.lost_to_resend(board), plain.lost_to_resend())
+                Step::Retransmit | Step::Fill => {
+                    let (ours, theirs) = if matches!(step, Step::Retransmit) {
+                        (losses.next_lost_to_retransmit(board), plain.next_lost_to_retransmit())
                     } else {
-                        (losses.gap_to_resend(board), plain.gap_to_resend())
+                        (losses.next_gap_to_retransmit(board), plain.next_gap_to_retransmit())
                     };
                     prop_assert_eq!(ours, theirs);
                     if let Some(number) = ours {
-                        losses.resend(board, number);
+                        losses.retransmit(board, number);
                         plain.high_rxt = number + 1;
                     }
                 }
@@ -568,7 +569,7 @@ mod tests {
                 prop_assert_eq!(board.in_flight(), plain.pipe(), "after {:?}", step);
                 let first_lost = plain.una < plain.next() && plain.is_lost(plain.una);
                 prop_assert_eq!(losses.has_loss(board), first_lost);
-                prop_assert_eq!(losses.resent_is_done(board), plain.resent_is_done());
+                prop_assert_eq!(losses.retransmissions_are_done(board), plain.retransmissions_are_done());
                 bench.count_lost();
                 let Bench { board, plain, lost, .. } = &bench;
                 prop_assert_eq!(board.lost(), *lost);

@@ -1,7 +1,7 @@
 //! Every packet that was sent and not acknowledged, in the order in which it was last sent.
 //!
-//! The order is a list threaded through the packets, so that one that is delivered, believed lost or
-//! sent again leaves its place at once: an acknowledgement looks at no other packets than it must.
+//! The order is a linked list through the packets, so a packet that is delivered, believed lost or retransmitted is
+//! removed from it in constant time.
 
 use std::collections::VecDeque;
 
@@ -15,12 +15,12 @@ const NONE: u64 = u64::MAX;
 pub struct SentPacket {
     /// When it was last sent.
     pub sent: Time,
-    /// It is believed to be lost, or was before it was sent again.
+    /// It is believed to be lost, or was before it was retransmitted.
     pub lost: bool,
-    /// What was sent again is on its way.
-    pub again: bool,
-    /// It was ever sent again.
-    pub ever: bool,
+    /// A retransmission of it is in flight.
+    pub retransmission_in_flight: bool,
+    /// It has been retransmitted at least once.
+    pub ever_retransmitted: bool,
     /// It was reported.
     done: bool,
     before: u64,
@@ -30,12 +30,12 @@ pub struct SentPacket {
 impl SentPacket {
     /// How often it is in the network.
     pub fn copies(&self) -> u64 {
-        if self.done { 0 } else { u64::from(!self.lost) + u64::from(self.again) }
+        if self.done { 0 } else { u64::from(!self.lost) + u64::from(self.retransmission_in_flight) }
     }
 
-    /// Whether it waits to be sent again.
+    /// Whether it waits to be retransmitted.
     pub fn waits(&self) -> bool {
-        !self.done && self.lost && !self.again
+        !self.done && self.lost && !self.retransmission_in_flight
     }
 }
 
@@ -58,18 +58,26 @@ impl Default for Flight {
 impl Flight {
     /// A packet that was never sent leaves, the next by number.
     pub fn add(&mut self, now: Time) {
-        let (lost, again, ever, done) = (false, false, false, false);
-        self.packets.push_back(SentPacket { sent: now, lost, again, ever, done, before: NONE, after: NONE });
+        let (lost, retransmission_in_flight, ever_retransmitted, done) = (false, false, false, false);
+        self.packets.push_back(SentPacket {
+            sent: now,
+            lost,
+            retransmission_in_flight,
+            ever_retransmitted,
+            done,
+            before: NONE,
+            after: NONE,
+        });
         self.append(self.base + self.packets.len() as u64 - 1);
     }
 
     /// A packet leaves once more.
-    pub fn add_again(&mut self, number: u64, now: Time) {
+    pub fn add_retransmission(&mut self, number: u64, now: Time) {
         if !self.at(number).waits() {
             self.unlink(number);
         }
         let packet = self.get(number);
-        (packet.sent, packet.again, packet.ever) = (now, true, true);
+        (packet.sent, packet.retransmission_in_flight, packet.ever_retransmitted) = (now, true, true);
         self.append(number);
     }
 
@@ -94,7 +102,7 @@ impl Flight {
     pub fn lose(&mut self, number: u64) {
         self.unlink(number);
         let packet = self.get(number);
-        (packet.lost, packet.again) = (true, false);
+        (packet.lost, packet.retransmission_in_flight) = (true, false);
     }
 
     /// Nothing is lost after all; how many copies more are in the network.
@@ -113,8 +121,8 @@ impl Flight {
 
     /// All below `una` is acknowledged.
     pub fn forget_below(&mut self, una: u64) {
-        let gone = (una - self.base).min(self.packets.len() as u64) as usize;
-        self.packets.drain(..gone);
+        let acknowledged = (una - self.base).min(self.packets.len() as u64) as usize;
+        self.packets.drain(..acknowledged);
         self.base = una;
     }
 
@@ -177,8 +185,8 @@ mod tests {
         flight.lose(1);
         flight.deliver(3);
         assert_eq!((order(&flight), flight.at(1).waits()), (vec![0, 2, 4], true));
-        flight.add_again(1, Time::ZERO + Span::from_ms(9));
-        flight.add_again(0, Time::ZERO + Span::from_ms(9));
+        flight.add_retransmission(1, Time::ZERO + Span::from_ms(9));
+        flight.add_retransmission(0, Time::ZERO + Span::from_ms(9));
         assert_eq!(order(&flight), [2, 4, 1, 0]);
         // Number 0 was not believed lost, so it is twice in the network.
         assert_eq!([0, 1, 2, 3].map(|n| flight.at(n).copies()), [2, 1, 1, 0]);

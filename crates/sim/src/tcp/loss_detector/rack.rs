@@ -48,7 +48,7 @@ pub struct Rack {
     round_end: u64,
     /// Packets marked lost and not delivered, and retransmissions in flight.
     lost: u64,
-    again: u64,
+    retransmissions: u64,
     /// The range that holds the lost packets to retransmit.
     waits_from: u64,
     waits_below: u64,
@@ -68,7 +68,7 @@ impl Default for Rack {
             persist: 0,
             round_end: 0,
             lost: 0,
-            again: 0,
+            retransmissions: 0,
             waits_from: 0,
             waits_below: 0,
         }
@@ -85,10 +85,10 @@ impl Rack {
     }
 
     /// A packet leaves once more.
-    pub fn resend(&mut self, board: &mut Scoreboard, number: u64, now: Time) {
-        self.again += u64::from(!self.flight.at(number).again);
+    pub fn retransmit(&mut self, board: &mut Scoreboard, number: u64, now: Time) {
+        self.retransmissions += u64::from(!self.flight.at(number).retransmission_in_flight);
         let before = self.flight.at(number).copies();
-        self.flight.add_again(number, now);
+        self.flight.add_retransmission(number, now);
         board.enter(self.flight.at(number).copies() - before);
     }
 
@@ -180,8 +180,8 @@ impl Rack {
         (self.lost, self.waits_from, self.waits_below) = (0, 0, 0);
     }
 
-    /// The lost packet to send again next, if any.
-    pub fn lost_to_resend(&mut self, una: u64) -> Option<u64> {
+    /// The lost packet to retransmit next, if any.
+    pub fn next_lost_to_retransmit(&mut self, una: u64) -> Option<u64> {
         self.waits_from = self.waits_from.max(una);
         while self.waits_from < self.waits_below && !self.flight.at(self.waits_from).waits() {
             self.waits_from += 1;
@@ -195,8 +195,8 @@ impl Rack {
     }
 
     /// Whether all retransmissions are delivered.
-    pub fn resent_is_done(&self) -> bool {
-        self.again == 0
+    pub fn retransmissions_are_done(&self) -> bool {
+        self.retransmissions == 0
     }
 
     /// Round trip of the last packet that the last acknowledgement delivered and that was sent once.
@@ -213,11 +213,11 @@ impl Rack {
     }
 
     fn lose(&mut self, board: &mut Scoreboard, number: u64) {
-        let SentPacket { lost, again, .. } = *self.flight.at(number);
+        let SentPacket { lost, retransmission_in_flight, .. } = *self.flight.at(number);
         board.lose(self.flight.at(number).copies());
         self.flight.lose(number);
         self.lost += u64::from(!lost);
-        self.again -= u64::from(again);
+        self.retransmissions -= u64::from(retransmission_in_flight);
         self.waits_from = self.waits_from.min(number);
         self.waits_below = self.waits_below.max(number + 1);
     }
@@ -227,17 +227,17 @@ impl Rack {
     fn deliver(&mut self, number: u64, highest: u64, ack: &Ack, timing: Timing) -> u64 {
         let packet = self.flight.deliver(number);
         self.lost -= u64::from(packet.lost);
-        self.again -= u64::from(packet.again);
-        self.reordered |= number < highest && !packet.ever;
+        self.retransmissions -= u64::from(packet.retransmission_in_flight);
+        self.reordered |= number < highest && !packet.ever_retransmitted;
         self.highest = self.highest.max(number + 1);
         let rtt = timing.now.since(packet.sent);
-        // Of a packet that was sent again, one that cannot be the answer to the last copy.
-        let unsure = packet.ever && (rtt < timing.min_rtt || ack.echo < packet.sent);
+        // Of a retransmitted packet, one that cannot be the answer to the last copy.
+        let unsure = packet.ever_retransmitted && (rtt < timing.min_rtt || ack.echo < packet.sent);
         if !unsure {
             (self.advanced, self.rtt) = (true, rtt);
             self.latest = self.latest.max((packet.sent, number));
         }
-        if !packet.ever {
+        if !packet.ever_retransmitted {
             self.sample = Some(rtt);
         }
         packet.copies()
@@ -289,13 +289,13 @@ mod tests {
         assert_eq!(rack.detect_if_advanced(&mut board, false, timing(41)), Some(Span::from_ms(9)));
         assert_eq!((rack.has_loss(), rack.detect_if_advanced(&mut board, false, timing(41))), (false, None));
         assert_eq!(rack.detect_losses(&mut board, false, timing(50)), None);
-        assert_eq!((rack.has_loss(), rack.lost_to_resend(0), board.in_flight()), (true, Some(0), 8));
+        assert_eq!((rack.has_loss(), rack.next_lost_to_retransmit(0), board.in_flight()), (true, Some(0), 8));
         let (mut board, mut rack) = sent(10);
         rack.take_ack(&mut board, &ack(0, (1, 4)), timing(43));
         assert_eq!((rack.detect_if_advanced(&mut board, false, timing(43)), rack.has_loss()), (None, true));
     }
 
-    /// Packet 0 is reported after 1 to 3, without having been sent again: packets change places. Then
+    /// Packet 0 is reported after 1 to 3, without having been retransmitted: packets change places. Then
     /// 5 to 8 come before 4, which left at 4 ms and is due at 4 + 40 + 10 + 4 = 58, the round trip of 8
     /// being 44. After something that came twice it has another 10 ms.
     #[test]
@@ -312,19 +312,22 @@ mod tests {
         }
     }
 
-    /// Sent again at 50 ms, reported lost by a packet that left at 60 ms and is back at 100.
+    /// Retransmitted at 50 ms, reported lost by a packet that left at 60 ms and is back at 100.
     #[test]
     fn a_retransmission_is_lost_like_any_other_packet() {
         let (mut board, mut rack) = sent(10);
         rack.take_ack(&mut board, &ack(0, (1, 4)), timing(43));
         rack.detect_if_advanced(&mut board, false, timing(43));
-        rack.resend(&mut board, 0, at(50));
-        assert_eq!((board.in_flight(), rack.lost_to_resend(0), rack.resent_is_done()), (7, None, false));
+        rack.retransmit(&mut board, 0, at(50));
+        assert_eq!(
+            (board.in_flight(), rack.next_lost_to_retransmit(0), rack.retransmissions_are_done()),
+            (7, None, false)
+        );
         board.send_new();
         rack.send_new(at(60));
         rack.take_ack(&mut board, &ack(0, (10, 11)), timing(100));
         rack.detect_if_advanced(&mut board, true, timing(100));
-        assert_eq!((rack.lost_to_resend(0), rack.resent_is_done()), (Some(0), true));
+        assert_eq!((rack.next_lost_to_retransmit(0), rack.retransmissions_are_done()), (Some(0), true));
     }
 
     /// Of 10 packets, a millisecond apart, the timer finds lost the first and those that are as old
@@ -336,7 +339,7 @@ mod tests {
         rack.mark_lost_on_timeout(&mut board, at(45));
         assert_eq!(board.in_flight(), 4);
         rack.undo_losses(&mut board);
-        assert_eq!((board.in_flight(), rack.lost_to_resend(1), rack.has_loss()), (9, None, false));
+        assert_eq!((board.in_flight(), rack.next_lost_to_retransmit(1), rack.has_loss()), (9, None, false));
     }
 
     #[derive(Clone, Copy, Debug)]
@@ -345,7 +348,7 @@ mod tests {
         /// That many beyond the first, and as many as that of them, are reported.
         Report(u64, u64),
         Acknowledge(u64),
-        Resend,
+        Retransmit,
         Probe,
         TimeOut,
         Forgive,
@@ -356,7 +359,7 @@ mod tests {
             8 => Just(Step::Send),
             6 => (1u64..30, 1u64..4).prop_map(|(from, packets)| Step::Report(from, packets)),
             3 => (1u64..6).prop_map(Step::Acknowledge),
-            4 => Just(Step::Resend),
+            4 => Just(Step::Retransmit),
             1 => Just(Step::Probe),
             1 => Just(Step::TimeOut),
             1 => Just(Step::Forgive),
@@ -389,13 +392,13 @@ mod tests {
                         }
                         rack.take_ack(&mut board, &ack(to, (0, 0)), now);
                     }
-                    Step::Resend => {
-                        if let Some(number) = rack.lost_to_resend(una) {
-                            rack.resend(&mut board, number, now.now);
+                    Step::Retransmit => {
+                        if let Some(number) = rack.next_lost_to_retransmit(una) {
+                            rack.retransmit(&mut board, number, now.now);
                         }
                     }
                     Step::Probe if una < next && !board.is_reported(next - 1) => {
-                        rack.resend(&mut board, next - 1, now.now);
+                        rack.retransmit(&mut board, next - 1, now.now);
                     }
                     Step::TimeOut => rack.mark_lost_on_timeout(&mut board, now.now),
                     Step::Forgive => rack.undo_losses(&mut board),
@@ -406,11 +409,11 @@ mod tests {
                 let packets = || (una..next).map(|number| rack.flight.at(number));
                 prop_assert_eq!(board.in_flight(), packets().map(SentPacket::copies).sum::<u64>(), "{:?}", step);
                 let open = || (una..next).filter(|&number| !board.is_reported(number));
-                let gone = open().filter(|&number| rack.flight.at(number).lost).count() as u64;
-                let again = open().filter(|&number| rack.flight.at(number).again).count() as u64;
-                prop_assert_eq!((rack.lost, rack.again), (gone, again));
+                let lost = open().filter(|&number| rack.flight.at(number).lost).count() as u64;
+                let in_flight = open().filter(|&number| rack.flight.at(number).retransmission_in_flight).count() as u64;
+                prop_assert_eq!((rack.lost, rack.retransmissions), (lost, in_flight));
                 let first = (una..next).find(|&number| rack.flight.at(number).waits());
-                prop_assert_eq!(rack.lost_to_resend(una), first);
+                prop_assert_eq!(rack.next_lost_to_retransmit(una), first);
             }
         }
     }

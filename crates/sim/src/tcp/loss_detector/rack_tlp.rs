@@ -50,7 +50,7 @@ enum Probe {
         /// The first packet that had not been sent when it had left (TLP.end_seq).
         end: u64,
         /// Whether it is a retransmission (TLP.is_retrans).
-        again: bool,
+        retransmission: bool,
     },
 }
 
@@ -93,7 +93,7 @@ impl RackTlp {
     pub fn take_ack(&mut self, board: &mut Scoreboard, ack: &Ack, recovering: bool, timing: Timing) -> u64 {
         let lost = board.lost();
         let delivered = self.rack.take_ack(board, ack, timing);
-        if ack.tells_twice() && !self.probe_was_duplicate(board.una()) {
+        if ack.has_dsack() && !self.probe_was_duplicate(board.una()) {
             self.rack.widen_reorder_window(board.una(), board.next());
         }
         self.wait = self.rack.detect_if_advanced(board, recovering, timing);
@@ -172,9 +172,9 @@ impl RackTlp {
         self.probe == Probe::Due
     }
 
-    /// The probe left; `end`: all below it was sent; `again`: the probe was a retransmission.
-    pub fn probe_sent(&mut self, end: u64, again: bool) {
-        self.probe = Probe::Sent { end, again };
+    /// The probe left; `end`: all below it was sent; `retransmission`: the probe was a retransmission.
+    pub fn probe_sent(&mut self, end: u64, retransmission: bool) {
+        self.probe = Probe::Sent { end, retransmission };
     }
 
     /// A recovery makes a probe unnecessary, or an acknowledgement of all that was sent.
@@ -190,11 +190,11 @@ impl RackTlp {
         if self.is_probe_due() && una == board.next() {
             self.probe = Probe::None; // all was late
         }
-        let Probe::Sent { end, again } = self.probe else { return false };
+        let Probe::Sent { end, retransmission } = self.probe else { return false };
         if una < end {
             return false;
         }
-        let answered = !again || ack.tells_twice() || news == 0;
+        let answered = !retransmission || ack.has_dsack() || news == 0;
         if !answered && una == end {
             return false; // it may have come twice, which the next one would say
         }
@@ -204,6 +204,6 @@ impl RackTlp {
 
     /// Whether the probe was the duplicate, where a packet arrived twice and all below `una` is acknowledged.
     fn probe_was_duplicate(&self, una: u64) -> bool {
-        matches!(self.probe, Probe::Sent { end, again: true } if una >= end)
+        matches!(self.probe, Probe::Sent { end, retransmission: true } if una >= end)
     }
 }

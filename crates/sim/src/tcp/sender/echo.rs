@@ -1,5 +1,5 @@
-//! What acknowledgements bring from routers. The echo of a mark reduces the window as a loss would,
-//! and nothing is sent again [RFC 3168, 6.1.2]; an answer to a request moves it by itself.
+//! The sender's reaction to routers: to echoed ECN marks, which reduce the window as a loss would but retransmit
+//! nothing [RFC 3168, 6.1.2], and to the feedback of XCP routers, which changes the window directly.
 //!
 //! In Linux the window comes down for an echo as it does in fast recovery [LINUX, tcp_enter_cwr and
 //! tcp_cwnd_reduction]: the sender goes on at the share of what is delivered that stays, where a window that

@@ -1,4 +1,4 @@
-//! Growth of the window, outside fast recovery.
+//! Growth of the window outside fast recovery: in slow start and in congestion avoidance.
 
 use fairhaul_cc::{AckEvent, Controller};
 use fairhaul_units::{Ack, Time, real};

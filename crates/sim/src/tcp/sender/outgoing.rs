@@ -1,4 +1,4 @@
-//! What leaves next: what was lost [RFC 6675, NextSeg], then what is new, as the pacer lets it.
+//! Chooses the next packet to send, when the pacer allows one: lost packets first [RFC 6675, NextSeg], then new data.
 
 use fairhaul_cc::{Controller, Pacing, Request};
 use fairhaul_units::{CongestionHeader, Data, Ecn, Time, real};
@@ -39,9 +39,9 @@ impl<C: Controller + Clone> Sender<C> {
             return self.send_probe(now);
         }
         if self.state != CaState::Open
-            && let Some(number) = self.detector.lost_to_resend(&self.board)
+            && let Some(number) = self.detector.next_lost_to_retransmit(&self.board)
         {
-            return self.resend(number, now);
+            return self.retransmit(number, now);
         }
         if self.may_send_new() {
             return self.send_new(now);
@@ -51,8 +51,8 @@ impl<C: Controller + Clone> Sender<C> {
             rates.app_limited(self.board.in_flight());
         }
         if self.state == CaState::Recovery {
-            if let Some(number) = self.detector.gap_to_resend(&self.board) {
-                return self.resend(number, now);
+            if let Some(number) = self.detector.next_gap_to_retransmit(&self.board) {
+                return self.retransmit(number, now);
             }
             if self.detector.may_rescue(&self.board) {
                 return self.rescue(now);
@@ -85,7 +85,7 @@ impl<C: Controller + Clone> Sender<C> {
             return Poll::Idle;
         }
         self.pacer.go_on(self.pacer.burst().max(1)); // it waits for no burst of offload
-        let poll = if fresh { self.send_new(now) } else { self.resend(last, now) };
+        let poll = if fresh { self.send_new(now) } else { self.retransmit(last, now) };
         if let Poll::Send(_) = poll {
             self.detector.probe_sent(self.board.next(), !fresh);
             self.restart_timer(now);
@@ -93,11 +93,11 @@ impl<C: Controller + Clone> Sender<C> {
         poll
     }
 
-    fn resend(&mut self, number: u64, now: Time) -> Poll {
-        if let Err(until) = self.pace_again(now) {
+    fn retransmit(&mut self, number: u64, now: Time) -> Poll {
+        if let Err(until) = self.pace_retransmission(now) {
             return Poll::Hold(until);
         }
-        self.detector.resend(&mut self.board, number, now);
+        self.detector.retransmit(&mut self.board, number, now);
         self.undo_state.on_retransmission(now);
         // A retransmission of the first gap starts the timer anew: it has a round trip before it.
         let first = number == self.board.una() && !self.detector.is_impatient();
@@ -108,7 +108,7 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     fn rescue(&mut self, now: Time) -> Poll {
-        if let Err(until) = self.pace_again(now) {
+        if let Err(until) = self.pace_retransmission(now) {
             return Poll::Hold(until);
         }
         let Some(number) = self.detector.rescue(&mut self.board, self.recover) else { return Poll::Idle };
@@ -116,8 +116,8 @@ impl<C: Controller + Clone> Sender<C> {
         Poll::Send(self.retransmission(number, now))
     }
 
-    /// What is sent again waits where packets are spaced evenly, and then each for itself.
-    fn pace_again(&mut self, now: Time) -> Result<(), Time> {
+    /// A retransmission waits where packets are spaced evenly, and then each for itself.
+    fn pace_retransmission(&mut self, now: Time) -> Result<(), Time> {
         let pacing @ Pacing::Even(_) = self.controller.pacing(&self.window) else { return Ok(()) };
         self.pacer.go_on(0);
         self.pacer.admit(pacing, self.window.cwnd, now)
@@ -148,7 +148,12 @@ impl<C: Controller + Clone> Sender<C> {
             self.arm_timer(timeout_at, now);
         }
         let cwr = std::mem::take(&mut self.cwr) && self.config.ecn == Ecn::Capable;
-        Poll::Send(Data { again: false, ecn: self.config.ecn, cwr, ..self.retransmission(number, now) })
+        Poll::Send(Data {
+            retransmitted: false,
+            ecn: self.config.ecn,
+            cwr,
+            ..self.retransmission(number, now)
+        })
     }
 
     /// What the next packet asks of routers.
@@ -160,10 +165,10 @@ impl<C: Controller + Clone> Sender<C> {
         Some(CongestionHeader::new(gap, rtt, delta as i32))
     }
 
-    /// What is sent again is not ECN-capable [RFC 3168, 6.1.5].
+    /// A retransmission is not ECN-capable [RFC 3168, 6.1.5].
     fn retransmission(&self, number: u64, now: Time) -> Data {
         let (ecn, size) = (Ecn::NotCapable, self.config.packet_size(number));
         let congestion = self.request();
-        Data { number, stamped: now, size, opens: false, again: true, ecn, cwr: false, congestion }
+        Data { number, stamped: now, size, opens: false, retransmitted: true, ecn, cwr: false, congestion }
     }
 }

@@ -1,4 +1,5 @@
-//! Loss and recovery: what reveals a loss, and how each kind of recovery goes on.
+//! Loss recovery: what starts fast recovery, how acknowledgements are processed in it and after a timeout, and how it
+//! ends.
 
 use fairhaul_cc::{AckEvent, Cause, Controller};
 use fairhaul_experiment::Recovery;

@@ -1,4 +1,4 @@
-//! Slow start: how fast the window grows in it, and what ends it before something is lost.
+//! Slow start: how fast the window grows, and what ends slow start before a loss.
 
 use fairhaul_cc::{AckEvent, Controller, Pacing};
 use fairhaul_experiment::SlowStart;

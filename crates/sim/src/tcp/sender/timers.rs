@@ -1,4 +1,5 @@
-//! The timer: the retransmission timer [RFC 6298], or, before it, that of a probe or of reordering [RFC 8985].
+//! The timer of the sender: the retransmission timer [RFC 6298], or, before it, that of a probe or of reordering
+//! [RFC 8985].
 
 use fairhaul_cc::Controller;
 use fairhaul_experiment::Rto;
@@ -26,21 +27,21 @@ impl<C: Controller + Clone> Sender<C> {
     /// The retransmission timer has run out [RFC 6298, 5.4 to 5.6].
     fn on_timeout(&mut self, now: Time) -> Outcome {
         let timeout = self.rtt.timeout();
-        let again = self.rtt.is_backed_off();
+        let is_backed_off = self.rtt.is_backed_off();
         self.rtt.back_off();
         self.finish_prr();
         if let CaState::Opening { .. } = self.state {
             self.state = CaState::Opening { asked: false };
             // A lost request leaves one packet to begin with [RFC 5681, 3.1], in the kernel only a second one
             // does [LINUX, tcp_init_transfer].
-            if again || self.config.rto != Rto::Linux {
+            if is_backed_off || self.config.rto != Rto::Linux {
                 self.window.cwnd = 1.0;
             }
             return Outcome::TimedOut(timeout);
         }
         self.save_undo_state(now);
         self.undo_state.on_timeout(self.board.next());
-        if !again {
+        if !is_backed_off {
             self.on_timeout_event(now); // later the threshold stays [RFC 5681, 3.1]
         }
         self.in_cwr = false;

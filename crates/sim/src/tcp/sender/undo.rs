@@ -1,9 +1,9 @@
-//! Undo of what was done for packets that were merely late: detection by time stamps [RFC 3522],
-//! response after [RFC 4015].
+//! Undo of reductions for packets that were late and not lost: spurious retransmissions are detected by time stamps
+//! [RFC 3522], and the response is that of [RFC 4015].
 //!
 //! A gap that an acknowledgement closes was closed by the packet whose stamp it echoes. Where that
 //! stamp is older than the first retransmission, the packet was late and not lost. If that holds for
-//! all that was sent again, the loss event or timeout was no sign of congestion.
+//! all retransmissions, the loss event or timeout was no sign of congestion.
 
 use fairhaul_cc::{Controller, Window};
 use fairhaul_units::{Ack, Time};
@@ -18,8 +18,8 @@ pub(super) struct UndoState<C> {
     saved: Option<Box<Saved<C>>>,
     /// The same after a spurious timeout, until the timer has adapted to it.
     rto_pending: Option<Box<Saved<C>>>,
-    /// Stamp of the first packet sent again since all of those were acknowledged.
-    resent_since: Time,
+    /// Stamp of the first retransmission since all earlier ones were acknowledged.
+    retransmitting_since: Time,
 }
 
 /// The sender before a loss event or a timeout in the open state. What follows until all is
@@ -28,7 +28,7 @@ pub(super) struct UndoState<C> {
 struct Saved<C> {
     began: Time,
     /// Stamp of the first retransmission since, or an earlier time.
-    resent: Time,
+    first_retransmission: Time,
     /// The first packet that had not been sent at the last timeout; none without a timeout.
     unsent: Option<u64>,
     window: Window,
@@ -40,7 +40,7 @@ struct Saved<C> {
 impl<C> UndoState<C> {
     /// Nothing was done.
     pub(super) fn new() -> UndoState<C> {
-        UndoState { saved: None, rto_pending: None, resent_since: Time::NEVER }
+        UndoState { saved: None, rto_pending: None, retransmitting_since: Time::NEVER }
     }
 
     /// What was done is not taken back.
@@ -55,16 +55,16 @@ impl<C> UndoState<C> {
         }
     }
 
-    /// A packet is sent again. Processing may stamp it later, never earlier.
+    /// A packet is retransmitted. Processing may stamp it later, never earlier.
     pub(super) fn on_retransmission(&mut self, now: Time) {
-        self.resent_since = self.resent_since.min(now);
+        self.retransmitting_since = self.retransmitting_since.min(now);
         if let Some(saved) = &mut self.saved {
-            saved.resent = saved.resent.min(now);
+            saved.first_retransmission = saved.first_retransmission.min(now);
         }
     }
 
     fn is_idle(&self) -> bool {
-        self.saved.is_none() && self.resent_since == Time::NEVER
+        self.saved.is_none() && self.retransmitting_since == Time::NEVER
     }
 
     /// An acknowledgement that echoes this stamp moved on; `done`: all retransmissions are acknowledged. The state to be
@@ -75,10 +75,10 @@ impl<C> UndoState<C> {
     // packet. Linux does the same.
     fn detect_spurious(&mut self, echo: Time, done: bool) -> Option<Box<Saved<C>>> {
         if done {
-            self.resent_since = Time::NEVER;
+            self.retransmitting_since = Time::NEVER;
         }
-        let saved = self.saved.take_if(|saved| done || echo >= saved.resent)?;
-        (echo < saved.resent).then_some(saved)
+        let saved = self.saved.take_if(|saved| done || echo >= saved.first_retransmission)?;
+        (echo < saved.first_retransmission).then_some(saved)
     }
 }
 
@@ -88,8 +88,8 @@ impl<C: Controller + Clone> Sender<C> {
         if self.config.undo && self.state == CaState::Open {
             self.undo_state.saved = Some(Box::new(Saved {
                 began: now,
-                // What a loss event before this one sent again may be under way yet: its stamp is no late packet's.
-                resent: self.undo_state.resent_since,
+                // Retransmissions of an earlier loss event may still be in flight: their stamps are of no late packet.
+                first_retransmission: self.undo_state.retransmitting_since,
                 unsent: None,
                 window: self.window,
                 controller: self.controller.clone(),
@@ -105,7 +105,8 @@ impl<C: Controller + Clone> Sender<C> {
         if self.undo_state.is_idle() {
             return None;
         }
-        let saved = self.undo_state.detect_spurious(ack.echo, self.detector.resent_is_done(&self.board))?;
+        let saved =
+            self.undo_state.detect_spurious(ack.echo, self.detector.retransmissions_are_done(&self.board))?;
         // Differs from [RFC 4015, 3.4]: the window is restored at once, as in Linux, not set to the packets in
         // flight with slow start from there. The late packets fill most of it.
         self.window = saved.window;

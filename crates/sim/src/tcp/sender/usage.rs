@@ -1,4 +1,4 @@
-//! Whether the window is used, so that it may grow.
+//! Whether the sender uses its window, without which the window must not grow.
 
 use fairhaul_cc::Controller;
 

@@ -1,4 +1,4 @@
-//! Scenarios made from few small numbers: written by hand in a test, or drawn by proptest.
+//! Scenarios of a chain of links, made from few small numbers: written by hand in a test, or drawn by proptest.
 
 use fairhaul_cc::ControllerChoice;
 use fairhaul_experiment::{
@@ -11,17 +11,17 @@ use fairhaul_units::{Bytes, Rate, Span};
 
 /// A chain of links, each with its other direction, and flows over parts of it.
 #[derive(Clone, Debug)]
-pub struct Recipe {
+pub struct Chain {
     pub seed: u64,
     pub duration: Span,
     pub warmup: Span,
-    pub chain: Vec<Stretch>,
-    pub flows: Vec<Leg>,
+    pub links: Vec<ChainLink>,
+    pub flows: Vec<ChainFlow>,
 }
 
 /// A link of the chain, the same both ways but for losses and the impairments, which are forward only.
 #[derive(Clone, Debug)]
-pub struct Stretch {
+pub struct ChainLink {
     pub kbps: u64,
     pub delay: Span,
     pub capacity: Capacity,
@@ -37,7 +37,7 @@ pub struct Stretch {
 
 /// A flow over the links `from..to` of the chain.
 #[derive(Clone, Debug)]
-pub struct Leg {
+pub struct ChainFlow {
     pub from: usize,
     pub to: usize,
     /// Its data go the other way of the chain.
@@ -45,7 +45,7 @@ pub struct Leg {
     /// Wires before and behind the chain; none: the hosts are at its nodes.
     pub access: Option<(u64, Span)>,
     /// Acknowledgements come back over the chain, or else over wires alone.
-    pub acks_meet: bool,
+    pub acks_over_chain: bool,
     pub controller: &'static str,
     pub recovery: Recovery,
     pub traffic: Traffic,
@@ -72,16 +72,16 @@ pub struct Leg {
     pub overhead: Span,
 }
 
-impl Recipe {
+impl Chain {
     /// `flows` over one link.
-    pub fn dumbbell(stretch: Stretch, flows: Vec<Leg>, seconds: u64) -> Recipe {
-        Recipe { seed: 1, duration: Span::from_s(seconds), warmup: Span::ZERO, chain: vec![stretch], flows }
+    pub fn dumbbell(link: ChainLink, flows: Vec<ChainFlow>, seconds: u64) -> Chain {
+        Chain { seed: 1, duration: Span::from_s(seconds), warmup: Span::ZERO, links: vec![link], flows }
     }
 
     /// The scenario.
-    pub fn cook(&self) -> Scenario {
-        let largest = Bytes(self.flows.iter().map(|leg| leg.packet).max().unwrap_or(1000));
-        let link = |name: String, s: &Stretch, capacity, loss, impair, schedule| LinkSpec {
+    pub fn scenario(&self) -> Scenario {
+        let largest = Bytes(self.flows.iter().map(|flow| flow.packet).max().unwrap_or(1000));
+        let link = |name: String, s: &ChainLink, capacity, loss, impair, schedule| LinkSpec {
             name,
             rate: kbps(s.kbps),
             delay: s.delay,
@@ -92,14 +92,15 @@ impl Recipe {
             impair,
             schedule,
         };
-        let there = |(i, s): (usize, &Stretch)| {
+        let forward = |(i, s): (usize, &ChainLink)| {
             link(format!("L{i}"), s, s.capacity, s.loss.clone(), s.impair.clone(), s.schedule.clone())
         };
-        let back = |(i, s): (usize, &Stretch)| {
+        let reverse = |(i, s): (usize, &ChainLink)| {
             let schedule = Schedule { losses: Vec::new(), ..s.schedule.clone() };
             link(format!("L{i} (reverse)"), s, s.back_capacity, None, Impairments::default(), schedule)
         };
-        let links = self.chain.iter().enumerate().map(there).chain(self.chain.iter().enumerate().map(back));
+        let links =
+            self.links.iter().enumerate().map(forward).chain(self.links.iter().enumerate().map(reverse));
         Scenario {
             title: "drawn".into(),
             source: String::new(),
@@ -112,25 +113,25 @@ impl Recipe {
     }
 }
 
-impl Recipe {
-    /// A flow for each connection of each leg.
+impl Chain {
+    /// A flow of the scenario for each connection of each flow.
     fn flows(&self) -> Vec<Flow> {
         let mut flows = Vec::new();
-        for leg in &self.flows {
-            let one = matches!(leg.traffic, Traffic::Bulk | Traffic::Sized(_));
-            let lead = (one && leg.connections > 1).then_some(flows.len() as u32);
-            for _ in 0..lead.map_or(1, |_| leg.connections) {
-                flows.push(Flow { lead, ..leg.cook(&self.chain) });
+        for flow in &self.flows {
+            let is_single = matches!(flow.traffic, Traffic::Bulk | Traffic::Sized(_));
+            let lead = (is_single && flow.connections > 1).then_some(flows.len() as u32);
+            for _ in 0..lead.map_or(1, |_| flow.connections) {
+                flows.push(Flow { lead, ..flow.flow(&self.links) });
             }
         }
         flows
     }
 }
 
-impl Stretch {
+impl ChainLink {
     /// A link with the same queue both ways and no loss.
-    pub fn new(kbps: u64, delay: Span, capacity: Capacity) -> Stretch {
-        Stretch {
+    pub fn new(kbps: u64, delay: Span, capacity: Capacity) -> ChainLink {
+        ChainLink {
             kbps,
             delay,
             capacity,
@@ -150,16 +151,16 @@ impl Stretch {
     }
 }
 
-impl Leg {
+impl ChainFlow {
     /// An endless Reno flow with SACK over the first link, with an access of 10 ms at 1 Gbit/s at
     /// each end, packets of 1000 B and nothing that is out of the ordinary.
-    pub fn plain() -> Leg {
-        Leg {
+    pub fn plain() -> ChainFlow {
+        ChainFlow {
             from: 0,
             to: 1,
             backwards: false,
             access: Some((1_000_000, Span::from_ms(10))),
-            acks_meet: true,
+            acks_over_chain: true,
             controller: "reno",
             recovery: Recovery::Sack,
             traffic: Traffic::Bulk,
@@ -186,12 +187,12 @@ impl Leg {
         }
     }
 
-    fn cook(&self, chain: &[Stretch]) -> Flow {
-        let n = chain.len() as u32;
-        let (from, to) = (self.from.min(chain.len()) as u32, self.to.min(chain.len()) as u32);
-        let there: Vec<Hop> = (from..to).map(Hop::Link).collect();
-        let back: Vec<Hop> = (from..to).rev().map(|link| Hop::Link(n + link)).collect();
-        let (data, acks) = if self.backwards { (back, there) } else { (there, back) };
+    fn flow(&self, links: &[ChainLink]) -> Flow {
+        let n = links.len() as u32;
+        let (from, to) = (self.from.min(links.len()) as u32, self.to.min(links.len()) as u32);
+        let forward: Vec<Hop> = (from..to).map(Hop::Link).collect();
+        let reverse: Vec<Hop> = (from..to).rev().map(|link| Hop::Link(n + link)).collect();
+        let (data, acks) = if self.backwards { (reverse, forward) } else { (forward, reverse) };
         let wire = self.access.map(|(rate, delay)| Hop::Access { rate: kbps(rate), delay });
         let between = |hops: Vec<Hop>| wire.iter().cloned().chain(hops).chain(wire.clone()).collect();
         let datagrams = matches!(self.traffic, Traffic::Cbr { .. });
@@ -208,7 +209,7 @@ impl Leg {
             start: self.start,
             rtt: Span::ZERO, // no engine asks
             forward: between(data),
-            reverse: if self.acks_meet { between(acks) } else { wire.iter().cloned().collect() },
+            reverse: if self.acks_over_chain { between(acks) } else { wire.iter().cloned().collect() },
             packet: Bytes(self.packet),
             initial_window: self.initial_window,
             initial_ssthresh: self.initial_ssthresh,

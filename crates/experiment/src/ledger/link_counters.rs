@@ -1,4 +1,4 @@
-//! The book of a link.
+//! The counters of one link in the ledger, by bin, and the integrals of its backlog.
 
 use fairhaul_path::WORK_PER_BYTE;
 use fairhaul_units::Span;
@@ -6,9 +6,9 @@ use fairhaul_units::Span;
 use super::binned_series::BinnedSeries;
 use crate::LinkRow;
 
-/// The book of one direction of a link.
+/// The counters of one direction of a link.
 #[derive(Clone, Debug)]
-pub(super) struct LinkBook {
+pub(super) struct LinkCounters {
     pub(super) arriving: BinnedSeries<Offered>,
     pub(super) leaving: BinnedSeries<Departed>,
     /// By bin: what of that which was taken then was dropped, and what was marked.
@@ -67,12 +67,12 @@ pub(super) fn mean(level: &mut u64, up: LevelSteps, down: LevelSteps, length: Sp
     (u128::from(*level) * length + down.moment - up.moment) as f64 / length as f64
 }
 
-pub(super) fn close_link(book: LinkBook, length: &impl Fn(usize) -> Span) -> Vec<LinkRow> {
-    let (arriving, leaving) = (book.arriving.close(), book.leaving.close());
+pub(super) fn close_link(counters: LinkCounters, length: &impl Fn(usize) -> Span) -> Vec<LinkRow> {
+    let (arriving, leaving) = (counters.arriving.close(), counters.leaving.close());
     let (mut packets, mut bytes) = (0, 0);
     let row = |bin: usize| {
         let (offered, left, length) = (&arriving[bin], &leaving[bin], length(bin));
-        let [dropped, marked] = book.rare_events[bin];
+        let [dropped, marked] = counters.rare_events[bin];
         LinkRow {
             busy_s: Span::from_ps(left.busy_ps).as_secs(),
             arrived: offered.refused + offered.packets.sum,
@@ -80,7 +80,7 @@ pub(super) fn close_link(book: LinkBook, length: &impl Fn(usize) -> Span) -> Vec
             marked,
             backlog_packets: mean(&mut packets, offered.packets, left.packets, length),
             backlog_bytes: mean(&mut bytes, offered.bytes, left.bytes, length),
-            sent_bytes: book.work[bin] as f64 / WORK_PER_BYTE as f64,
+            sent_bytes: counters.work[bin] as f64 / WORK_PER_BYTE as f64,
         }
     };
     (0..arriving.len()).map(row).collect()

@@ -1,7 +1,7 @@
-//! The smallest round-trip time, and how it is probed [BBRV3].
+//! The smallest round-trip time, and the state ProbeRTT that measures it [BBRV3].
 
 use super::{Acks, Bbr3Model, Bbr3State, LEAST_WINDOW};
-use crate::pipe::after_idle;
+use crate::bbr_shared::after_idle;
 use crate::{AckEvent, RateSample, Window};
 
 impl Bbr3Model {

@@ -1,11 +1,12 @@
-//! How long the kernel's receiver holds an acknowledgement [LINUX]: not at all at first, later by the
-//! time between packets; and what reports a gap goes out by itself three times, then in company.
+//! The adaptive delayed acknowledgements of Linux's receiver [LINUX]: not delayed at the start of a connection, then
+//! delayed by the time between packets. Of the acknowledgements that report a gap, three are sent at once and the
+//! following ones are compressed into fewer.
 
 use fairhaul_units::{Span, Time};
 
-/// The shortest hold, from which it grows (TCP_DELACK_MIN, TCP_ATO_MIN), and the longest (TCP_DELACK_MAX).
-const LEAST: Span = Span::from_ms(40);
-const MOST: Span = Span::from_ms(200);
+/// The shortest delay, from which it grows (TCP_DELACK_MIN, TCP_ATO_MIN), and the longest (TCP_DELACK_MAX).
+const LEAST_DELAY: Span = Span::from_ms(40);
+const MOST_DELAY: Span = Span::from_ms(200);
 /// Below that, the time between packets does not count (TCP_ATO_MIN / 2).
 const SOON: Span = Span::from_ms(20);
 /// The least margin of the receiver's own timeout above the round trip (TCP_RTO_MIN).
@@ -13,33 +14,33 @@ const MARGIN: Span = Span::from_ms(200);
 /// Reports of a gap that go out by themselves (TCP_FASTRETRANS_THRESH), and how many of those that
 /// follow one acknowledgement stands for at most (tcp_comp_sack_nr), for how long (tcp_comp_sack_delay_ns),
 /// and for what part of a round trip.
-const PLAIN: u32 = 3;
-const TOGETHER: u32 = 44;
-const LONGEST: Span = Span::from_ms(1);
-const PART: u64 = 20;
+const SENT_AT_ONCE: u32 = 3;
+const MOST_COMPRESSED: u32 = 44;
+const LONGEST_COMPRESSION: Span = Span::from_ms(1);
+const RTT_PART: u64 = 20;
 
-/// What a packet is to the receiver.
+/// How a packet arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArrivalKind {
     /// The next in order, with nothing missing.
     InOrder,
     /// The next in order, where something behind it had arrived.
-    Fills,
+    FillsGap,
     /// Beyond a gap.
-    Beyond,
-    /// It had arrived before.
-    Again,
+    BeyondGap,
+    /// A duplicate: it had arrived before.
+    Duplicate,
 }
 
-/// What is to become of its acknowledgement.
+/// What the receiver does with its acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckDecision {
-    /// It goes out.
+    /// It is sent.
     Send,
-    /// It is held that long, or goes with the one that waits.
-    Hold(Span),
-    /// It may wait with the one that waits, that long where none does.
-    Join(Span),
+    /// It is delayed by that time, or sent with the delayed one.
+    Delay(Span),
+    /// It is compressed: it waits with the delayed one, or by that time if none is delayed.
+    Compress(Span),
 }
 
 /// See the module.
@@ -47,7 +48,7 @@ pub enum AckDecision {
 // Differs from [LINUX]: the application reads at once, so that no acknowledgement is delayed by a small window,
 // and none is triggered by reading. The receiver's round-trip time is that of the handshake.
 #[derive(Clone, Debug)]
-pub struct Adaptive {
+pub struct AdaptiveDelayedAck {
     /// How many acknowledgements the start is worth, and how many of them are left.
     most_quick: u32,
     quick: u32,
@@ -62,11 +63,19 @@ pub struct Adaptive {
     waiting: u32,
 }
 
-impl Adaptive {
+impl AdaptiveDelayedAck {
     /// A receiver that acknowledges the first `quick` packets one by one.
-    pub fn new(quick: u32) -> Adaptive {
+    pub fn new(quick: u32) -> AdaptiveDelayedAck {
         let last = Time::ZERO;
-        Adaptive { most_quick: quick, quick: 0, hold: LEAST, last, rtt: None, reports: 0, waiting: 0 }
+        AdaptiveDelayedAck {
+            most_quick: quick,
+            quick: 0,
+            hold: LEAST_DELAY,
+            last,
+            rtt: None,
+            reports: 0,
+            waiting: 0,
+        }
     }
 
     /// The connection is opened at `now`.
@@ -76,24 +85,24 @@ impl Adaptive {
 
     /// A packet arrives at `now`; `urgent`: it says something that must not wait.
     #[cold]
-    pub fn take(&mut self, place: ArrivalKind, urgent: bool, now: Time) -> AckDecision {
-        match place {
+    pub fn take(&mut self, kind: ArrivalKind, urgent: bool, now: Time) -> AckDecision {
+        match kind {
             ArrivalKind::InOrder => self.in_order(now),
-            ArrivalKind::Fills => self.in_order(now),
-            ArrivalKind::Beyond => {}
+            ArrivalKind::FillsGap => self.in_order(now),
+            ArrivalKind::BeyondGap => {}
             // What comes twice is a sign of a sender in trouble.
-            ArrivalKind::Again => self.quick = self.quick.max(self.most_quick),
+            ArrivalKind::Duplicate => self.quick = self.quick.max(self.most_quick),
         }
         if urgent || self.quick > 0 {
             return AckDecision::Send;
         }
-        match place {
-            ArrivalKind::InOrder => AckDecision::Hold(self.length()),
-            ArrivalKind::Fills | ArrivalKind::Again => {
+        match kind {
+            ArrivalKind::InOrder => AckDecision::Delay(self.length()),
+            ArrivalKind::FillsGap | ArrivalKind::Duplicate => {
                 self.reports = 0;
                 AckDecision::Send
             }
-            ArrivalKind::Beyond => self.report(),
+            ArrivalKind::BeyondGap => self.report(),
         }
     }
 
@@ -104,13 +113,13 @@ impl Adaptive {
         if self.quick > 0 {
             self.quick -= 1;
             if self.quick == 0 {
-                self.hold = LEAST;
+                self.hold = LEAST_DELAY;
             }
         }
     }
 
-    /// What was held has waited in vain: the next may be held for longer.
-    pub fn was_late(&mut self) {
+    /// The timer of a delayed acknowledgement has expired: the next may be delayed for longer.
+    pub fn on_expiry(&mut self) {
         if self.waiting == 0 {
             self.hold = (self.hold * 2).min(self.timeout());
         }
@@ -133,23 +142,23 @@ impl Adaptive {
 
     /// How long an acknowledgement is held [LINUX, tcp_send_delayed_ack].
     fn length(&self) -> Span {
-        let rtt = self.rtt.unwrap_or(LEAST).max(LEAST);
-        self.hold.min(rtt).min(MOST)
+        let rtt = self.rtt.unwrap_or(LEAST_DELAY).max(LEAST_DELAY);
+        self.hold.min(rtt).min(MOST_DELAY)
     }
 
     /// Another report of a gap [LINUX, __tcp_ack_snd_check].
     fn report(&mut self) -> AckDecision {
-        if self.reports < PLAIN || self.waiting + 1 >= TOGETHER {
+        if self.reports < SENT_AT_ONCE || self.waiting + 1 >= MOST_COMPRESSED {
             self.reports += 1;
             return AckDecision::Send;
         }
         self.waiting += 1;
-        AckDecision::Join((self.rtt.unwrap_or(LEAST) / PART).min(LONGEST))
+        AckDecision::Compress((self.rtt.unwrap_or(LEAST_DELAY) / RTT_PART).min(LONGEST_COMPRESSION))
     }
 
     /// The timeout of a host that has measured one round trip.
     fn timeout(&self) -> Span {
-        let rtt = self.rtt.unwrap_or(LEAST);
+        let rtt = self.rtt.unwrap_or(LEAST_DELAY);
         rtt + (rtt * 2).max(MARGIN)
     }
 }
@@ -163,8 +172,8 @@ mod tests {
     }
 
     /// A connection over 100 ms after its quick start: the first of 16 packets at 100 ms.
-    fn begun() -> Adaptive {
-        let mut adaptive = Adaptive::new(16);
+    fn begun() -> AdaptiveDelayedAck {
+        let mut adaptive = AdaptiveDelayedAck::new(16);
         adaptive.opens(at(0));
         for n in 0..16 {
             assert_eq!(adaptive.take(ArrivalKind::InOrder, false, at(100 + n)), AckDecision::Send);
@@ -175,7 +184,7 @@ mod tests {
 
     #[test]
     fn the_seventeenth_packet_is_the_first_to_wait_and_for_40_ms() {
-        assert_eq!(begun().take(ArrivalKind::InOrder, false, at(116)), AckDecision::Hold(Span::from_ms(40)));
+        assert_eq!(begun().take(ArrivalKind::InOrder, false, at(116)), AckDecision::Delay(Span::from_ms(40)));
     }
 
     /// Packets 36 ms apart: 40/2 + 36 = 56, 56/2 + 36 = 64, 68, 70; then close ones: 70/2 + 20 = 55, 47.5.
@@ -183,7 +192,7 @@ mod tests {
     fn the_hold_follows_the_time_between_packets() {
         let mut adaptive = begun();
         let mut hold = |ms| match adaptive.take(ArrivalKind::InOrder, false, at(ms)) {
-            AckDecision::Hold(span) => span.as_secs() * 1e3,
+            AckDecision::Delay(span) => span.as_secs() * 1e3,
             other => panic!("{other:?}"),
         };
         let steps = [151, 187, 223, 259, 260, 261].map(&mut hold);
@@ -198,17 +207,17 @@ mod tests {
         let holds = [(); 3].map(|()| {
             now += Span::from_ms(200);
             let held = adaptive.take(ArrivalKind::InOrder, false, now);
-            adaptive.was_late();
+            adaptive.on_expiry();
             held
         });
-        assert_eq!(holds, [40, 80, 100].map(|ms| AckDecision::Hold(Span::from_ms(ms))));
+        assert_eq!(holds, [40, 80, 100].map(|ms| AckDecision::Delay(Span::from_ms(ms))));
     }
 
     /// The timeout of 100 ms is 100 + 200 = 300 ms.
     #[test]
     fn a_long_pause_begins_another_quick_start() {
         let mut adaptive = begun();
-        assert!(matches!(adaptive.take(ArrivalKind::InOrder, false, at(415)), AckDecision::Hold(_)));
+        assert!(matches!(adaptive.take(ArrivalKind::InOrder, false, at(415)), AckDecision::Delay(_)));
         assert_eq!(adaptive.take(ArrivalKind::InOrder, false, at(716)), AckDecision::Send);
         assert_eq!(adaptive.quick, 16);
     }
@@ -218,7 +227,7 @@ mod tests {
     fn of_the_reports_of_a_gap_three_go_alone_and_then_44_together() {
         let mut adaptive = begun();
         let mut report = || {
-            let verdict = adaptive.take(ArrivalKind::Beyond, false, at(120));
+            let verdict = adaptive.take(ArrivalKind::BeyondGap, false, at(120));
             if verdict == AckDecision::Send {
                 adaptive.leaves();
             }
@@ -227,7 +236,7 @@ mod tests {
         let alone = [(); 3].map(|()| report());
         assert_eq!(alone, [AckDecision::Send; 3]);
         let together: Vec<AckDecision> = (0..44).map(|_| report()).collect();
-        assert!(together[..43].iter().all(|verdict| *verdict == AckDecision::Join(Span::from_ms(1))));
+        assert!(together[..43].iter().all(|verdict| *verdict == AckDecision::Compress(Span::from_ms(1))));
         assert_eq!(together[43], AckDecision::Send);
     }
 }

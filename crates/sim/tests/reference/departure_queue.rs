@@ -7,10 +7,10 @@ use fairhaul_units::{Chance, Data, Ecn, Span, Time};
 
 use super::link::size;
 use super::xcp::Xcp;
-use super::{Load, Parcel};
+use super::{DataOrAck, Packet};
 
 /// CoDel, with `fair` FQ-CoDel, or with `xcp` an XCP router.
-pub struct Late {
+pub struct DepartureQueue {
     target: Span,
     interval: Span,
     max_packet: u64,
@@ -25,7 +25,7 @@ pub struct Late {
 
 #[derive(Clone, Default)]
 struct Bucket {
-    packets: Vec<(Time, Parcel)>,
+    packets: Vec<(Time, Packet)>,
     credits: i64,
     first_above_time: Option<Time>,
     dropping: bool,
@@ -34,25 +34,25 @@ struct Bucket {
     lastcount: u64,
 }
 
-impl Late {
+impl DepartureQueue {
     /// The queue of a link; `None` if it decides on arrival.
-    pub fn of(scenario: &Scenario, index: usize, chance: Chance) -> Option<Late> {
+    pub fn of(scenario: &Scenario, index: usize, chance: Chance) -> Option<DepartureQueue> {
         let spec = &scenario.links[index];
         let fair = match spec.queue.entry.name {
             "codel" => false,
             "fq_codel" => true,
             "xcp" | "xcp_tcp" => {
-                return Some(Late {
+                return Some(DepartureQueue {
                     xcp: Xcp::of(scenario, index, chance),
                     capacity: spec.capacity,
-                    ..Late::first_in_first_out()
+                    ..DepartureQueue::first_in_first_out()
                 });
             }
             _ => return None,
         };
         let settings = &spec.queue.settings;
         let span = |name| Span::from_secs(settings.number(name) * 1e-3);
-        Some(Late {
+        Some(DepartureQueue {
             target: span("target"),
             interval: span("interval"),
             max_packet: settings.number("max_packet") as u64,
@@ -67,9 +67,9 @@ impl Late {
     }
 
     /// Its gauges, in the order of the catalogue.
-    pub fn shows(&self) -> Vec<f64> {
+    pub fn gauges(&self) -> Vec<f64> {
         if let Some(xcp) = &self.xcp {
-            return xcp.shows();
+            return xcp.gauges();
         }
         if !self.fair {
             let Bucket { dropping, count, .. } = self.buckets[0];
@@ -79,8 +79,8 @@ impl Late {
         vec![backlogged().count() as f64, backlogged().filter(|bucket| bucket.dropping).count() as f64]
     }
 
-    fn first_in_first_out() -> Late {
-        Late {
+    fn first_in_first_out() -> DepartureQueue {
+        DepartureQueue {
             target: Span::ZERO,
             interval: Span::ZERO,
             max_packet: 0,
@@ -95,33 +95,32 @@ impl Late {
     }
 
     /// The waiting packets.
-    pub fn waiting(&self) -> impl Iterator<Item = &Parcel> {
-        self.buckets.iter().flat_map(|bucket| bucket.packets.iter().map(|(_, parcel)| parcel))
+    pub fn waiting(&self) -> impl Iterator<Item = &Packet> {
+        self.buckets.iter().flat_map(|bucket| bucket.packets.iter().map(|(_, packet)| packet))
     }
 
-    /// A packet arrives while `sending` is on the wire, which carries `bps`; those that there is no room
-    /// for.
-    pub fn arrive(&mut self, parcel: Parcel, sending: Option<&Parcel>, now: Time, bps: u64) -> Vec<Parcel> {
+    /// A packet arrives while `sending` is on the wire, which carries `bps`; the packets that do not fit.
+    pub fn arrive(&mut self, packet: Packet, sending: Option<&Packet>, now: Time, bps: u64) -> Vec<Packet> {
         if let Some(xcp) = &mut self.xcp
-            && !xcp.arrive(&parcel, now, self.buckets[0].bytes(), bps)
+            && !xcp.arrive(&packet, now, self.buckets[0].bytes(), bps)
         {
-            return vec![parcel];
+            return vec![packet];
         }
         if !self.fair {
-            if self.overflows(sending, Some(&parcel)) {
-                return vec![parcel];
+            if self.overflows(sending, Some(&packet)) {
+                return vec![packet];
             }
-            self.buckets[0].packets.push((now, parcel));
+            self.buckets[0].packets.push((now, packet));
             return Vec::new();
         }
-        let spread = u64::from(parcel.serial.wrapping_mul(2_654_435_769));
+        let spread = u64::from(packet.serial.wrapping_mul(2_654_435_769));
         let index = (spread * self.buckets.len() as u64 / (1 << 32)) as usize;
-        self.buckets[index].packets.push((now, parcel));
+        self.buckets[index].packets.push((now, packet));
         if !self.new.contains(&index) && !self.old.contains(&index) {
             self.buckets[index].credits = self.quantum;
             self.new.push(index);
         }
-        let mut gone = Vec::new();
+        let mut dropped = Vec::new();
         while self.overflows(sending, None) && self.waiting().count() > 0 {
             let mut fattest = 0;
             for index in 1..self.buckets.len() {
@@ -129,12 +128,12 @@ impl Late {
                     fattest = index;
                 }
             }
-            gone.push(self.buckets[fattest].packets.remove(0).1);
+            dropped.push(self.buckets[fattest].packets.remove(0).1);
         }
-        gone
+        dropped
     }
 
-    fn overflows(&self, sending: Option<&Parcel>, more: Option<&Parcel>) -> bool {
+    fn overflows(&self, sending: Option<&Packet>, more: Option<&Packet>) -> bool {
         let all: Vec<u64> = self.waiting().chain(sending).chain(more).map(size).collect();
         match self.capacity {
             Capacity::Unlimited => false,
@@ -144,34 +143,34 @@ impl Late {
     }
 
     /// The next packet to send, whether it was marked just now, and the packets dropped before it.
-    pub fn next(&mut self, now: Time, bps: u64) -> (Option<(Parcel, bool)>, Vec<Parcel>) {
-        let mut gone = Vec::new();
+    pub fn next(&mut self, now: Time, bps: u64) -> (Option<(Packet, bool)>, Vec<Packet>) {
+        let mut dropped = Vec::new();
         if let Some(xcp) = &mut self.xcp {
             let waiting = self.buckets[0].bytes();
             if waiting == 0 {
                 xcp.idle(now, bps);
-                return (None, gone);
+                return (None, dropped);
             }
-            let (_, mut parcel) = self.buckets[0].packets.remove(0);
-            xcp.depart(&mut parcel, now, waiting, bps);
-            return (Some((parcel, false)), gone);
+            let (_, mut packet) = self.buckets[0].packets.remove(0);
+            xcp.depart(&mut packet, now, waiting, bps);
+            return (Some((packet, false)), dropped);
         }
         if !self.fair {
-            return (self.dequeue(0, now, &mut gone), gone);
+            return (self.dequeue(0, now, &mut dropped), dropped);
         }
         loop {
             let from_new = !self.new.is_empty();
             let list = if from_new { &mut self.new } else { &mut self.old };
-            let Some(&index) = list.first() else { return (None, gone) };
+            let Some(&index) = list.first() else { return (None, dropped) };
             if self.buckets[index].credits <= 0 {
                 self.buckets[index].credits += self.quantum;
                 list.remove(0);
                 self.old.push(index);
                 continue;
             }
-            if let Some((parcel, marked)) = self.dequeue(index, now, &mut gone) {
-                self.buckets[index].credits -= size(&parcel) as i64;
-                return (Some((parcel, marked)), gone);
+            if let Some((packet, marked)) = self.dequeue(index, now, &mut dropped) {
+                self.buckets[index].credits -= size(&packet) as i64;
+                return (Some((packet, marked)), dropped);
             }
             let list = if from_new { &mut self.new } else { &mut self.old };
             list.remove(0);
@@ -181,30 +180,30 @@ impl Late {
         }
     }
 
-    fn dodequeue(&mut self, index: usize, now: Time) -> (Option<Parcel>, bool) {
+    fn dodequeue(&mut self, index: usize, now: Time) -> (Option<Packet>, bool) {
         let bucket = &mut self.buckets[index];
         if bucket.packets.is_empty() {
             bucket.first_above_time = None;
             return (None, false);
         }
-        let (came, parcel) = bucket.packets.remove(0);
+        let (arrived, packet) = bucket.packets.remove(0);
         let mut ok_to_drop = false;
-        if now.since(came) < self.target || bucket.bytes() <= self.max_packet {
+        if now.since(arrived) < self.target || bucket.bytes() <= self.max_packet {
             bucket.first_above_time = None;
         } else if let Some(first_above) = bucket.first_above_time {
             ok_to_drop = now >= first_above;
         } else {
             bucket.first_above_time = Some(now + self.interval);
         }
-        (Some(parcel), ok_to_drop)
+        (Some(packet), ok_to_drop)
     }
 
     fn control_law(&self, time: Time, count: u64) -> Time {
         time + Span::from_ps((self.interval.as_ps() as f64 / libm::sqrt(count as f64)) as u64)
     }
 
-    fn dequeue(&mut self, index: usize, now: Time, gone: &mut Vec<Parcel>) -> Option<(Parcel, bool)> {
-        let (mut parcel, mut ok_to_drop) = self.dodequeue(index, now);
+    fn dequeue(&mut self, index: usize, now: Time, dropped: &mut Vec<Packet>) -> Option<(Packet, bool)> {
+        let (mut packet, mut ok_to_drop) = self.dodequeue(index, now);
         if self.buckets[index].dropping {
             if !ok_to_drop {
                 self.buckets[index].dropping = false;
@@ -212,13 +211,13 @@ impl Late {
             while self.buckets[index].dropping && now >= self.buckets[index].drop_next {
                 self.buckets[index].count += 1;
                 let (due, count) = (self.buckets[index].drop_next, self.buckets[index].count);
-                let struck = parcel.take().expect("a queue that stands has a packet");
-                if let Some(marked) = marked(struck) {
+                let selected = packet.take().expect("a standing queue has a packet");
+                if let Some(marked) = marked(selected) {
                     self.buckets[index].drop_next = self.control_law(due, count);
                     return Some(marked);
                 }
-                gone.push(struck);
-                (parcel, ok_to_drop) = self.dodequeue(index, now);
+                dropped.push(selected);
+                (packet, ok_to_drop) = self.dodequeue(index, now);
                 if ok_to_drop {
                     self.buckets[index].drop_next = self.control_law(due, count);
                 } else {
@@ -234,29 +233,29 @@ impl Late {
             bucket.lastcount = bucket.count;
             let count = bucket.count;
             self.buckets[index].drop_next = self.control_law(now, count);
-            let struck = parcel.take().expect("a queue that stands has a packet");
-            if let Some(marked) = marked(struck) {
+            let selected = packet.take().expect("a standing queue has a packet");
+            if let Some(marked) = marked(selected) {
                 return Some(marked);
             }
-            gone.push(struck);
-            parcel = self.dodequeue(index, now).0;
+            dropped.push(selected);
+            packet = self.dodequeue(index, now).0;
         }
-        parcel.map(|parcel| (parcel, false))
+        packet.map(|packet| (packet, false))
     }
 }
 
 impl Bucket {
     fn bytes(&self) -> u64 {
-        self.packets.iter().map(|(_, parcel)| size(parcel)).sum()
+        self.packets.iter().map(|(_, packet)| size(packet)).sum()
     }
 }
 
 /// The packet, marked if it can be; and whether it was not marked before.
-fn marked(parcel: Parcel) -> Option<(Parcel, bool)> {
-    match parcel.load {
-        Load::Data(data) if data.ecn != Ecn::NotCapable => {
-            let load = Load::Data(Data { ecn: Ecn::Marked, ..data });
-            Some((Parcel { load, ..parcel }, data.ecn == Ecn::Capable))
+fn marked(packet: Packet) -> Option<(Packet, bool)> {
+    match packet.content {
+        DataOrAck::Data(data) if data.ecn != Ecn::NotCapable => {
+            let content = DataOrAck::Data(Data { ecn: Ecn::Marked, ..data });
+            Some((Packet { content, ..packet }, data.ecn == Ecn::Capable))
         }
         _ => None,
     }

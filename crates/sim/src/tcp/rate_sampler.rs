@@ -1,11 +1,11 @@
-//! How fast the path delivers, sampled with each acknowledgement [DELIVERY-RATE].
+//! The delivery rate of the path, sampled with each acknowledgement [DELIVERY-RATE].
 //!
-//! Each packet leaves with a note of what had been delivered by then. Its acknowledgement says how
-//! much more has been since, and in what time: the longer of the time in which that was sent and
-//! the time in which it was acknowledged, since acknowledgements may come compressed.
+//! For each packet that is sent, the sampler stores how much had been delivered by then. The acknowledgement of the
+//! packet shows how much has been delivered since, and in what time: the longer of the time in which that was sent
+//! and the time in which it was acknowledged, because acknowledgements may arrive compressed.
 //!
-//! Notes stand in the order of their stamps, and an acknowledgement finds its own by the stamp that
-//! it echoes. What lies before it is dropped, so that each note is put in and taken out once.
+//! The entries are in the order of their stamps, and an acknowledgement finds its entry by the stamp that it echoes.
+//! Earlier entries are dropped, so each entry is added and removed once.
 
 use std::collections::VecDeque;
 
@@ -111,19 +111,19 @@ mod tests {
     #[test]
     fn a_packet_every_ten_milliseconds_is_a_hundred_per_second() {
         let mut sampler = RateSampler::default();
-        let mut found = Vec::new();
+        let mut samples = Vec::new();
         for step in 0..30 {
             if step >= 10 {
-                found.push(sampler.sample(at(10 * (step - 10)), 1, 0, at(10 * step)).unwrap());
+                samples.push(sampler.sample(at(10 * (step - 10)), 1, 0, at(10 * step)).unwrap());
             }
             sampler.sent(at(10 * step), (step + 1).min(10), 0);
         }
-        let figures = |n: usize| (found[n].delivered, found[n].interval, found[n].delivered_before);
+        let figures = |n: usize| (samples[n].delivered, samples[n].interval, samples[n].delivered_before);
         assert_eq!(figures(0), (1.0, Span::from_ms(100), 0.0));
         assert_eq!(figures(9), (10.0, Span::from_ms(190), 0.0));
         assert_eq!(figures(10), (10.0, Span::from_ms(100), 1.0));
         assert_eq!(figures(19), (10.0, Span::from_ms(100), 10.0));
-        assert_eq!((found[19].delivered_total, found[19].in_flight_then), (20.0, 10.0));
+        assert_eq!((samples[19].delivered_total, samples[19].in_flight_then), (20.0, 10.0));
     }
 
     /// Ten leave 10 ms apart, and all acknowledgements come at once, at 200 ms. The next ten leave

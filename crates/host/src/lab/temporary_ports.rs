@@ -1,5 +1,5 @@
-//! Loads the eBPF ports that a scenario needs into the kernel for one run, under temporary names, with the
-//! parameters of the scenario's controllers.
+//! The eBPF ports of a run: loads those that a scenario needs into the kernel under temporary names, with the
+//! parameters of the scenario's controllers, and removes them afterwards.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ const TRAIN: Bytes = Bytes(64_000);
 
 /// Loaded eBPF ports, which are removed when this is dropped.
 #[derive(Debug, Default)]
-pub struct Borrowed {
+pub struct TemporaryPorts {
     /// Their names in the kernel, by the names of their controllers.
     pub names: Twins,
     _loaded: Vec<Loaded>,
@@ -33,19 +33,19 @@ pub struct Borrowed {
 ///
 /// # Errors
 /// A refusal if an eBPF port cannot implement what the scenario requests.
-pub fn borrow(flows: &[Flow]) -> Result<Borrowed> {
-    let mut borrowed = Borrowed::default();
+pub fn load_ports(flows: &[Flow]) -> Result<TemporaryPorts> {
+    let mut ports = TemporaryPorts::default();
     for flow in flows {
         let name = flow.controller.entry.name;
         let known = fairhaul_twins::object(name).filter(|_| name != "reno");
-        let (Some(object), false) = (known, borrowed.names.contains_key(name)) else { continue };
+        let (Some(object), false) = (known, ports.names.contains_key(name)) else { continue };
         let values = values(&object.note, flow)?;
         let spec = InstallSpec { twin: name.into(), name: Some(hidden_name()), set: BTreeMap::new() };
         let install = ResolvedInstall { values, ..spec.resolve()? };
-        borrowed._loaded.push(load(&install)?);
-        borrowed.names.insert(name.into(), install.name);
+        ports._loaded.push(load(&install)?);
+        ports.names.insert(name.into(), install.name);
     }
-    Ok(borrowed)
+    Ok(ports)
 }
 
 /// The parameters of an eBPF port that make it equivalent to a controller with `settings`.
@@ -312,8 +312,8 @@ mod tests {
             ("{ kind = \"bic\", variant = \"linux\" }", "\"variant\""),
             ("{ kind = \"ghstcp\", sigma = \"cycle\" }", "set sigma = \"minimum\" or sigma = \"round\""),
         ] {
-            let said = of(controller).unwrap_err().to_string();
-            assert!(said.contains(word), "{said}");
+            let message = of(controller).unwrap_err().to_string();
+            assert!(message.contains(word), "{message}");
         }
     }
 }

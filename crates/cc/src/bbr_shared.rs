@@ -1,4 +1,4 @@
-//! What controllers that model the path share [BBR]: its rounds, when it is full, and chance.
+//! What both versions of BBR share [BBR]: rounds by delivery, the detection of a full pipe, pacing, and random numbers.
 
 use fairhaul_units::{Span, Time};
 

@@ -1,5 +1,5 @@
-//! The mechanism of an XCP router that limits who does not ask, written from its paper once more: it
-//! keeps what came and left in an interval, and adds it up at the end. The counters are the engine's.
+//! The mechanism of an XCP router that limits flows that do not request a rate, written from its paper once more: it
+//! keeps what arrived and departed in an interval, and adds it up at the end. The counters are the engine's.
 
 use fairhaul_path::LinkSpec;
 use fairhaul_path::count::Counter;
@@ -7,42 +7,42 @@ use fairhaul_path::queue::{DropLaw, XcpTcpRule};
 use fairhaul_units::{Chance, Settings, Span, Time};
 
 use super::link::size;
-use super::{Load, Parcel};
+use super::{DataOrAck, Packet};
 
 /// See the module.
-pub struct Fair {
+pub struct Fairness {
     settings: Settings,
     law: DropLaw,
     counters: [Counter; 2],
     chance: Chance,
     begun: Time,
     until: Time,
-    /// Sizes of the others' packets, and whether each was let in; and of all that left.
-    came: Vec<(u64, bool)>,
-    left: Vec<u64>,
+    /// Sizes of the others' packets, and whether each was let in; and of all that departed.
+    arrived: Vec<(u64, bool)>,
+    departed: Vec<u64>,
     rate_before: f64,
     p: f64,
     phi: f64,
     dropping: bool,
-    told: [f64; 3],
+    gauges: [f64; 3],
 }
 
-impl Fair {
+impl Fairness {
     /// The mechanism of a link; `None` if its queue has none.
-    pub fn of(spec: &LinkSpec, mut chance: Chance) -> Option<Fair> {
+    pub fn of(spec: &LinkSpec, mut chance: Chance) -> Option<Fairness> {
         if spec.queue.entry.name != "xcp_tcp" {
             return None;
         }
         let settings = spec.queue.settings.clone();
         let counters = ["asking", "plain"].map(|class| XcpTcpRule::counter(&settings, chance.split(class)));
         let period = Span::from_secs(settings.number("period") * 1e-3);
-        Some(Fair {
+        Some(Fairness {
             counters,
             chance,
             begun: Time::ZERO,
             until: Time::ZERO + if period.is_zero() { Span::from_ms(50) } else { period },
-            came: Vec::new(),
-            left: Vec::new(),
+            arrived: Vec::new(),
+            departed: Vec::new(),
             rate_before: 0.0,
             p: match settings.word("rule") {
                 DropLaw::Literal => settings.number("min_p"),
@@ -50,14 +50,14 @@ impl Fair {
             },
             phi: 1.0,
             dropping: false,
-            told: [0.0; 3],
+            gauges: [0.0; 3],
             law: settings.word("rule"),
             settings,
         })
     }
 
-    pub fn shows(&self) -> [f64; 4] {
-        let [n, m, share] = self.told;
+    pub fn gauges(&self) -> [f64; 4] {
+        let [n, m, share] = self.gauges;
         [n, m, share, if self.dropping { self.p } else { 0.0 }]
     }
 
@@ -68,72 +68,76 @@ impl Fair {
         let mut first = true;
         while self.until <= now {
             // No packet arrived after the first interval: intervals with the same counts are one update.
-            let mut alike = 1;
+            let mut identical = 1;
             if !first {
                 let mut counters = self.counters.clone();
-                let mut told = |at: Time| counters.each_mut().map(|counter| counter.flows(at));
-                let here = told(self.until);
-                while self.until + next * alike <= now && told(self.until + next * alike) == here {
-                    alike += 1;
+                let mut counts = |at: Time| counters.each_mut().map(|counter| counter.flows(at));
+                let counts_now = counts(self.until);
+                while self.until + next * identical <= now
+                    && counts(self.until + next * identical) == counts_now
+                {
+                    identical += 1;
                 }
             }
             first = false;
-            self.update(alike, bps as f64 / 8.0, rtt);
-            self.begun += next * (alike - 1);
-            self.until += next * (alike - 1);
-            let passed: f64 = self.came.iter().filter(|came| came.1).map(|came| came.0 as f64).sum();
+            self.update(identical, bps as f64 / 8.0, rtt);
+            self.begun += next * (identical - 1);
+            self.until += next * (identical - 1);
+            let passed: f64 =
+                self.arrived.iter().filter(|arrived| arrived.1).map(|arrived| arrived.0 as f64).sum();
             self.rate_before = passed / (self.until - self.begun).as_secs();
-            self.came.clear();
-            self.left.clear();
+            self.arrived.clear();
+            self.departed.clear();
             self.begun = self.until;
             self.until += next;
         }
     }
 
     /// A packet arrives: whether it is let in.
-    pub fn arrive(&mut self, parcel: &Parcel, now: Time) -> bool {
-        let Load::Data(data) = parcel.load else { return true };
+    pub fn arrive(&mut self, packet: &Packet, now: Time) -> bool {
+        let DataOrAck::Data(data) = packet.content else { return true };
         if data.opens {
             return true;
         }
         let plain = data.congestion.is_none();
         let inspect = self.settings.number("inspect");
         if inspect == 1.0 || self.chance.hits(inspect) {
-            self.counters[usize::from(plain)].count_packet(parcel.serial.into(), now);
+            self.counters[usize::from(plain)].count_packet(packet.serial.into(), now);
         }
         if !plain {
             return true;
         }
         let lets_in = !(self.dropping && self.p > 0.0 && self.chance.hits(self.p));
-        self.came.push((data.size.into(), lets_in));
+        self.arrived.push((data.size.into(), lets_in));
         lets_in
     }
 
-    pub fn depart(&mut self, parcel: &Parcel) {
-        self.left.push(size(parcel));
+    pub fn depart(&mut self, packet: &Packet) {
+        self.departed.push(size(packet));
     }
 
-    fn update(&mut self, alike: u64, c: f64, rtt: f64) {
+    fn update(&mut self, identical: u64, c: f64, rtt: f64) {
         let get = |name| self.settings.number(name);
         let length = (self.until - self.begun).as_secs();
         let (n, m) = (self.counters[0].flows(self.until), self.counters[1].flows(self.until));
         let share = if m > 0.0 { m / (n + m) } else { 0.0 };
-        self.told = [n, m, share];
-        let left: f64 = self.left.iter().map(|bytes| *bytes as f64).sum();
-        if left < get("gate") * c * length || n == 0.0 || m == 0.0 {
+        self.gauges = [n, m, share];
+        let departed: f64 = self.departed.iter().map(|bytes| *bytes as f64).sum();
+        if departed < get("gate") * c * length || n == 0.0 || m == 0.0 {
             self.dropping = false;
             return;
         }
-        let let_in: Vec<f64> = self.came.iter().filter(|came| came.1).map(|came| came.0 as f64).collect();
+        let let_in: Vec<f64> =
+            self.arrived.iter().filter(|arrived| arrived.1).map(|arrived| arrived.0 as f64).collect();
         let passed: f64 = let_in.iter().sum();
-        let offered: f64 = self.came.iter().map(|came| came.0 as f64).sum();
+        let offered: f64 = self.arrived.iter().map(|arrived| arrived.0 as f64).sum();
         let (rate, target) = (passed / length, share * c);
         if self.law == DropLaw::Literal {
             let near = get("tolerance") * c;
             if rate > target + near && rate >= self.rate_before {
                 self.p = (self.p * get("up")).min(get("max_p"));
             } else if rate < target - near {
-                self.p = (self.p * libm::pow(get("down"), alike as f64)).max(get("min_p"));
+                self.p = (self.p * libm::pow(get("down"), identical as f64)).max(get("min_p"));
             }
             self.dropping = self.settings.switch("at_floor") || rate > target;
             return;
@@ -143,8 +147,9 @@ impl Fair {
         let most = (1.0 - target * length / offered.max(1.0)).max(get("max_p"));
         let e = (rate / target).clamp(0.25, 4.0);
         if e < 1.0 || self.p < most {
-            self.phi =
-                (self.phi * libm::pow(e, (length / (get("horizon") * rtt)).min(1.0) * alike as f64)).max(0.5);
+            self.phi = (self.phi
+                * libm::pow(e, (length / (get("horizon") * rtt)).min(1.0) * identical as f64))
+            .max(0.5);
         }
         self.p = ((self.phi * e - 1.0) / (2.0 * w)).clamp(0.0, most);
         self.dropping = self.p > 0.0;

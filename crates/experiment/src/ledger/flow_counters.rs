@@ -1,4 +1,4 @@
-//! The book of a flow.
+//! The counters of one flow in the ledger, by bin, and the integrals of its window.
 
 use fairhaul_units::{Span, real};
 
@@ -16,17 +16,17 @@ pub(super) fn in_units(packets: f64) -> i64 {
     (packets.min(LARGEST_WINDOW) * UNITS_PER_PACKET) as i64
 }
 
-/// The book of one flow, in three cache lines.
+/// The counters of one flow, in three cache lines.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
-pub(super) struct FlowBook {
+pub(super) struct FlowCounters {
     pub(super) sending: BinnedSeries<Sending>,
     pub(super) arriving: BinnedSeries<Arriving>,
     /// By bin.
     pub(super) rare_events: Box<[RareEvents]>,
 }
 
-const _: () = assert!(size_of::<FlowBook>() == 192);
+const _: () = assert!(size_of::<FlowCounters>() == 192);
 
 /// What a sender does in a bin, and learns: sums of times in picoseconds, and the steps of its window.
 #[derive(Clone, Debug, Default)]
@@ -124,14 +124,14 @@ pub(super) struct Arriving {
 }
 
 pub(super) fn close_flow(
-    book: FlowBook,
+    counters: FlowCounters,
     carried: impl Iterator<Item = f64>,
     length: &impl Fn(usize) -> Span,
 ) -> Vec<FlowRow> {
-    let (sending, arriving) = (book.sending.close(), book.arriving.close());
+    let (sending, arriving) = (counters.sending.close(), counters.arriving.close());
     let (mut cwnd, mut ssthresh, mut endless) = (Level::default(), Level::default(), 0);
     let row = |(bin, carried): (usize, f64)| {
-        let (sending, arriving, rare_events) = (&sending[bin], &arriving[bin], &book.rare_events[bin]);
+        let (sending, arriving, rare_events) = (&sending[bin], &arriving[bin], &counters.rare_events[bin]);
         let length = length(bin);
         let others = rare_events.endless.integral(&mut endless, length);
         let finite = ssthresh.mean(rare_events.ssthresh, rare_events.more_ssthresh, length);

@@ -1,9 +1,8 @@
-//! Profiles: what stands for the keys that a flow leaves out, put into the tree before it is read.
+//! Profiles: the values of keys that a flow leaves out, inserted into the tree before it is read.
 
 use std::borrow::Cow;
 
 use fairhaul_cc::entry;
-use fairhaul_units::{Kind, Parameter};
 
 use super::assign::{PathStep, put};
 use super::toml_tree::{Node, TomlEntry, TomlValue, fragment};
@@ -73,16 +72,18 @@ fn fill(flow: &mut Node, profile: &Node) {
             entries.push(TomlEntry { key: key.to_owned(), origin, node });
         }
     }
-    if let Some(parameter) = variant(&controller)
-        && flow.get("controller").is_some_and(|node| node.get(parameter.name).is_none())
+    if let Some((parameter, word)) = variant(&controller)
+        && flow.get("controller").is_some_and(|node| node.get(parameter).is_none())
     {
-        let place = ["controller", parameter.name].map(|key| PathStep::Key(key.to_owned()));
-        let _ = put(flow, &place, &fragment("linux", profile.origin)); // a word has keys
+        let path = ["controller", parameter].map(|key| PathStep::Key(key.to_owned()));
+        let _ = put(flow, &path, &fragment(word, profile.origin)); // a word has keys
     }
 }
 
-/// The parameter by which a controller is that of Linux.
-fn variant(controller: &str) -> Option<&'static Parameter> {
-    let parameters = entry(controller)?.parameters;
-    parameters.iter().find(|p| matches!(p.kind, Kind::Word(words) if words.contains(&"linux")))
+/// The parameter, and its word, with which a controller is that of Linux.
+fn variant(controller: &str) -> Option<(&'static str, &'static str)> {
+    let entry = entry(controller)?;
+    let (name, value) = entry.linux?;
+    let parameter = entry.parameters.iter().find(|parameter| parameter.name == name)?;
+    Some((name, parameter.kind.word(value)?))
 }

@@ -17,22 +17,22 @@ const ALL: [Recovery; 5] = [
 ];
 
 /// Both ends, with every packet and acknowledgement in the hands of the test.
-struct Hands {
+struct ManualPath {
     sender: Sender<fairhaul_cc::Builtin>,
     receiver: Receiver,
 }
 
-impl Hands {
+impl ManualPath {
     /// Opened at 100 ms, with a window of 10 that has left; the packets.
-    fn opened(recovery: Recovery, undo: bool) -> (Hands, Vec<Data>) {
+    fn opened(recovery: Recovery, undo: bool) -> (ManualPath, Vec<Data>) {
         let config = SenderConfig { initial_window: 10.0, initial_ssthresh: 10.0, undo, ..config(recovery) };
         let receiver = Receiver::new(recovery.reports(), None, false);
-        let mut hands = Hands { sender: sender(config), receiver };
-        let request = hands.leaves(Time::ZERO);
-        hands.arrives(&request[0], at(100));
-        let packets = hands.leaves(at(100));
+        let mut path = ManualPath { sender: sender(config), receiver };
+        let request = path.leaves(Time::ZERO);
+        path.arrives(&request[0], at(100));
+        let packets = path.leaves(at(100));
         assert_eq!(packets.len(), 10);
-        (hands, packets)
+        (path, packets)
     }
 
     fn leaves(&mut self, now: Time) -> Vec<Data> {
@@ -64,30 +64,33 @@ fn later(time: Time, ms: u64) -> Time {
 #[test]
 fn a_spurious_timeout_is_undone_and_sends_nothing_again_but_its_first_packet() {
     for recovery in ALL {
-        let (mut hands, packets) = Hands::opened(recovery, true);
-        let before = hands.sender.window();
-        let (first, again) = hands.times_out();
-        assert_eq!(again.iter().map(|d| (d.number, d.again)).collect::<Vec<_>>(), [(0, true)]);
+        let (mut path, packets) = ManualPath::opened(recovery, true);
+        let before = path.sender.window();
+        let (first, retransmitted) = path.times_out();
+        assert_eq!(
+            retransmitted.iter().map(|d| (d.number, d.retransmitted)).collect::<Vec<_>>(),
+            [(0, true)]
+        );
         // A second timeout in a row belongs to it.
-        let (second, again) = hands.times_out();
-        assert_eq!((again.len(), hands.sender.window().cwnd), (1, 1.0));
+        let (second, retransmitted) = path.times_out();
+        assert_eq!((retransmitted.len(), path.sender.window().cwnd), (1, 1.0));
         let undone = Outcome::Undone { since: first, finished: false };
-        assert_eq!(hands.arrives(&packets[0], later(second, 10)), undone, "{recovery:?}");
-        assert_eq!(hands.sender.window(), before);
+        assert_eq!(path.arrives(&packets[0], later(second, 10)), undone, "{recovery:?}");
+        assert_eq!(path.sender.window(), before);
         // 9 of 10 are in flight: one new packet, and one for each that arrives.
-        let mut left = hands.leaves(later(second, 10));
+        let mut left = path.leaves(later(second, 10));
         for (i, packet) in packets[1..].iter().enumerate() {
             let now = later(second, 11 + i as u64);
-            assert_eq!(hands.arrives(packet, now), Outcome::Quiet, "{recovery:?}");
-            left.extend(hands.leaves(now));
+            assert_eq!(path.arrives(packet, now), Outcome::Quiet, "{recovery:?}");
+            left.extend(path.leaves(now));
         }
-        assert!(left.iter().all(|data| !data.again), "{recovery:?}");
+        assert!(left.iter().all(|data| !data.retransmitted), "{recovery:?}");
         assert_eq!(left[0].number, 10);
         // Nine of ten grew it, by 1/10 each: it is at its threshold.
-        assert!((hands.sender.window().cwnd - 10.9).abs() < 0.05, "{:?}", hands.sender.window());
-        // The two that were sent again make duplicates, which are no sign of loss.
-        for copy in &again {
-            assert_eq!(hands.arrives(copy, later(second, 30)), Outcome::Quiet);
+        assert!((path.sender.window().cwnd - 10.9).abs() < 0.05, "{:?}", path.sender.window());
+        // The two that were retransmitted make duplicates, which are no sign of loss.
+        for copy in &retransmitted {
+            assert_eq!(path.arrives(copy, later(second, 30)), Outcome::Quiet);
         }
     }
 }
@@ -95,12 +98,15 @@ fn a_spurious_timeout_is_undone_and_sends_nothing_again_but_its_first_packet() {
 #[test]
 fn without_undo_a_spurious_timeout_costs_the_window() {
     for recovery in ALL {
-        let (mut hands, packets) = Hands::opened(recovery, false);
-        let (when, _) = hands.times_out();
-        assert_eq!(hands.arrives(&packets[0], later(when, 10)), Outcome::Quiet);
-        assert_eq!(hands.sender.window().ssthresh, 5.0);
-        let again = hands.leaves(later(when, 10));
-        assert!(!again.is_empty() && again.iter().all(|data| data.again), "{recovery:?}");
+        let (mut path, packets) = ManualPath::opened(recovery, false);
+        let (when, _) = path.times_out();
+        assert_eq!(path.arrives(&packets[0], later(when, 10)), Outcome::Quiet);
+        assert_eq!(path.sender.window().ssthresh, 5.0);
+        let retransmitted = path.leaves(later(when, 10));
+        assert!(
+            !retransmitted.is_empty() && retransmitted.iter().all(|data| data.retransmitted),
+            "{recovery:?}"
+        );
     }
 }
 
@@ -108,73 +114,73 @@ fn without_undo_a_spurious_timeout_costs_the_window() {
 fn a_spurious_timeout_makes_the_timer_careful() {
     // Before: SRTT = 100 ms and RTTVAR = 50 ms from the handshake. The first sample of what is sent
     // after the timeout is 260 ms: 260 + 4 x 130 = 780 ms [RFC 4015, 3.5].
-    let (mut hands, packets) = Hands::opened(Recovery::Sack, true);
-    let (when, _) = hands.times_out();
+    let (mut path, packets) = ManualPath::opened(Recovery::Sack, true);
+    let (when, _) = path.times_out();
     for packet in &packets {
-        hands.arrives(packet, later(when, 10));
+        path.arrives(packet, later(when, 10));
     }
-    let new = hands.leaves(later(when, 10));
+    let new = path.leaves(later(when, 10));
     assert_eq!(new[0].number, 10);
     let now = new[0].stamped + Span::from_ms(260);
-    hands.arrives(&new[0], now);
-    assert_eq!(hands.sender.srtt(), Span::from_ms(260));
-    assert_eq!(hands.sender.timer() - now, Span::from_ms(780));
+    path.arrives(&new[0], now);
+    assert_eq!(path.sender.srtt(), Span::from_ms(260));
+    assert_eq!(path.sender.timer() - now, Span::from_ms(780));
 }
 
 #[test]
 fn a_lost_packet_is_never_undone_though_others_are_late() {
     for recovery in ALL {
         // 0 is lost; 1 is late.
-        let (mut hands, packets) = Hands::opened(recovery, true);
-        let mut outcomes: Vec<_> = packets[2..].iter().map(|p| hands.arrives(p, at(200))).collect();
-        let resent = hands.leaves(at(200));
-        outcomes.push(hands.arrives(&packets[1], at(210)));
-        let first = resent.iter().find(|data| data.again).expect("a retransmission");
+        let (mut path, packets) = ManualPath::opened(recovery, true);
+        let mut outcomes: Vec<_> = packets[2..].iter().map(|p| path.arrives(p, at(200))).collect();
+        let retransmitted = path.leaves(at(200));
+        outcomes.push(path.arrives(&packets[1], at(210)));
+        let first = retransmitted.iter().find(|data| data.retransmitted).expect("a retransmission");
         assert_eq!(first.number, 0);
-        outcomes.push(hands.arrives(first, at(300)));
+        outcomes.push(path.arrives(first, at(300)));
         assert!(outcomes.contains(&Outcome::Reduced), "{recovery:?}");
         assert!(!outcomes.iter().any(|o| matches!(o, Outcome::Undone { .. })), "{recovery:?} {outcomes:?}");
-        assert!(hands.sender.window().cwnd <= 5.0 + 1.0);
+        assert!(path.sender.window().cwnd <= 5.0 + 1.0);
     }
 }
 
 #[test]
 fn of_a_late_packet_and_a_lost_one_behind_it_the_loss_is_charged() {
-    // 0 is late, 1 is lost, and both are sent again: 0 closes its gap itself, 1 does not.
+    // 0 is late, 1 is lost, and both are retransmitted: 0 closes its gap itself, 1 does not.
     for recovery in [Recovery::Sack, Recovery::SackPrr] {
-        let (mut hands, packets) = Hands::opened(recovery, true);
-        let mut resent = Vec::new();
+        let (mut path, packets) = ManualPath::opened(recovery, true);
+        let mut retransmitted = Vec::new();
         let mut outcomes = Vec::new();
         for packet in &packets[2..] {
-            outcomes.push(hands.arrives(packet, at(200)));
-            resent.extend(hands.leaves(at(200)).into_iter().filter(|data| data.again));
+            outcomes.push(path.arrives(packet, at(200)));
+            retransmitted.extend(path.leaves(at(200)).into_iter().filter(|data| data.retransmitted));
         }
-        assert_eq!(resent.iter().map(|data| data.number).collect::<Vec<_>>(), [0, 1]);
-        outcomes.push(hands.arrives(&packets[0], at(210)));
-        outcomes.push(hands.arrives(&resent[1], at(300)));
+        assert_eq!(retransmitted.iter().map(|data| data.number).collect::<Vec<_>>(), [0, 1]);
+        outcomes.push(path.arrives(&packets[0], at(210)));
+        outcomes.push(path.arrives(&retransmitted[1], at(300)));
         let reduced = outcomes.iter().filter(|o| **o == Outcome::Reduced).count();
         let undone = outcomes.iter().filter(|o| matches!(o, Outcome::Undone { .. })).count();
         assert_eq!((reduced, undone), (1, 0), "{recovery:?} {outcomes:?}");
-        assert_eq!(hands.sender.window().ssthresh, 5.0);
+        assert_eq!(path.sender.window().ssthresh, 5.0);
     }
 }
 
 #[test]
 fn a_late_packet_that_ends_the_transfer_is_undone_too() {
-    let (mut hands, packets) = {
+    let (mut path, packets) = {
         let size = Some(10 * 960);
         let config = SenderConfig { size, initial_window: 10.0, ..config(Recovery::Sack) };
-        let mut hands = Hands { sender: sender(config), receiver: Receiver::new(true, None, false) };
-        let request = hands.leaves(Time::ZERO);
-        hands.arrives(&request[0], at(100));
-        let packets = hands.leaves(at(100));
-        (hands, packets)
+        let mut path = ManualPath { sender: sender(config), receiver: Receiver::new(true, None, false) };
+        let request = path.leaves(Time::ZERO);
+        path.arrives(&request[0], at(100));
+        let packets = path.leaves(at(100));
+        (path, packets)
     };
     for packet in &packets[..9] {
-        hands.arrives(packet, at(200));
+        path.arrives(packet, at(200));
     }
-    let (when, _) = hands.times_out();
-    let outcome = hands.arrives(&packets[9], later(when, 1));
+    let (when, _) = path.times_out();
+    let outcome = path.arrives(&packets[9], later(when, 1));
     assert_eq!(outcome, Outcome::Undone { since: when, finished: true });
     assert!(outcome.finishes());
 }
@@ -187,7 +193,7 @@ fn losses_alone_leave_the_same_trail_with_undo_and_without() {
             let config = SenderConfig { undo, ..config(recovery) };
             let mut pipe = Pipe::new(config, Span::from_ms(100), Span::from_ms(1), fate);
             pipe.run(at(30_000));
-            assert!(pipe.reductions() + pipe.timeouts() > 10 && pipe.resent() > 20, "{recovery:?}");
+            assert!(pipe.reductions() + pipe.timeouts() > 10 && pipe.retransmissions() > 20, "{recovery:?}");
             (pipe.sent, pipe.outcomes)
         };
         assert!(trail(true) == trail(false), "{recovery:?}");
@@ -224,7 +230,7 @@ fn reordering_costs_little_with_undo_and_most_of_the_throughput_without() {
 }
 
 /// Nothing overtakes anything here, so every loss is one, in whatever recovery it falls; also in the second of two that
-/// follow each other, when what the first sent again is still under way.
+/// follow each other, when the retransmissions of the first are still in flight.
 #[test]
 fn what_was_lost_is_never_taken_for_late() {
     let mut in_a_row = 0;

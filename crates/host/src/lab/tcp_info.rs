@@ -1,4 +1,4 @@
-//! `TCP_INFO` of a connection, from `linux/tcp.h`; newer kernels fill in more fields.
+//! `TCP_INFO`, the state of a connection as the kernel reports it (`linux/tcp.h`); newer kernels fill in more fields.
 
 use std::io;
 use std::os::fd::AsFd;

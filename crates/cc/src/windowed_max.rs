@@ -1,4 +1,4 @@
-//! The largest value of late, where "late" is counted in rounds or in cycles [BBR].
+//! A windowed maximum: the largest value of the last rounds or cycles [BBR].
 
 use std::collections::VecDeque;
 
@@ -48,11 +48,11 @@ mod tests {
     fn it_is_the_largest_of_the_last_three_counts() {
         let mut filter = WindowedMax::new(3);
         let values = [(0, 5.0), (0, 9.0), (1, 4.0), (1, 6.0), (2, 5.0), (3, 1.0), (4, 2.0), (5, 3.0)];
-        let found = values.map(|(count, value)| {
+        let largest = values.map(|(count, value)| {
             filter.take(count, value);
             filter.largest()
         });
-        assert_eq!(found, [5.0, 9.0, 9.0, 9.0, 9.0, 6.0, 5.0, 3.0]);
+        assert_eq!(largest, [5.0, 9.0, 9.0, 9.0, 9.0, 6.0, 5.0, 3.0]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A run on request of another process: the scenario is a text, the record is written to a file.
+//! The request of another process for a run: the scenario is a text, the record is written to a file.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,8 +7,8 @@ use fairhaul_experiment::{Scenario, read};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::borrow::borrow;
 use super::run::{can_be_made, run};
+use super::temporary_ports::load_ports;
 use crate::error::{Context, Error, Result};
 use crate::kernel::{capabilities, probe};
 
@@ -16,7 +16,7 @@ use crate::kernel::{capabilities, probe};
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunRequest {
-    scenario: Written,
+    scenario: RequestedScenario,
     /// The file for the record, as JSON.
     record: PathBuf,
 }
@@ -24,7 +24,7 @@ pub struct RunRequest {
 /// A scenario as a text.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Written {
+pub struct RequestedScenario {
     /// As TOML.
     text: String,
     /// Its name in messages.
@@ -44,8 +44,8 @@ pub struct Written {
 pub fn answer(question: &RunRequest) -> Result<Value> {
     let scenario = question.scenario.read()?;
     prepare()?;
-    let borrowed = borrow(&scenario.flows)?;
-    let answer = run(&scenario, &borrowed.names)?;
+    let ports = load_ports(&scenario.flows)?;
+    let answer = run(&scenario, &ports.names)?;
     fs::write(&question.record, answer.record.to_json()).when(question.record.display())?;
     Ok(json!({ "trust": answer.validity, "kernel": probe::release() }))
 }
@@ -58,7 +58,7 @@ pub(super) fn prepare() -> Result<()> {
     capabilities::keep_needed()
 }
 
-impl Written {
+impl RequestedScenario {
     /// The requested scenario.
     ///
     /// # Errors
@@ -66,13 +66,17 @@ impl Written {
     pub fn read(&self) -> Result<Scenario> {
         let study = read(&self.text, &self.file, &self.overrides)
             .map_err(|mistakes| Error::refused(mistakes.to_string()))?;
-        let found = if study.sweep.is_empty() {
+        let scenario = if study.sweep.is_empty() {
             Some(study.base)
         } else {
-            study.sweep.into_iter().find(|one| one.settings == self.variant).map(|one| one.scenario)
+            study
+                .sweep
+                .into_iter()
+                .find(|variant| variant.settings == self.variant)
+                .map(|variant| variant.scenario)
         };
-        let scenario =
-            found.ok_or_else(|| Error::refused(format!("{}: the sweep has no such variant", self.file)))?;
+        let scenario = scenario
+            .ok_or_else(|| Error::refused(format!("{}: the sweep has no such variant", self.file)))?;
         Ok(Scenario { seed: self.seed, ..scenario })
     }
 }
