@@ -25,7 +25,7 @@ SEED ?= $(shell date +%Y%m%d)
 
 # What the extension is built from.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml scripts/rustflags \
-    $(shell find crates \( -path crates/tidy -o -path crates/fuzz -o -path crates/host -o -path crates/twins \) -prune -o \
+    $(shell find crates \( -path crates/fuzz -o -path crates/host -o -path crates/twins \) -prune -o \
         \( -path '*/src/*' -o -name Cargo.toml \) -type f -print)
 
 # What fairhaul-host is built from.
@@ -34,7 +34,7 @@ HOST_SOURCES := Cargo.toml Cargo.lock scripts/rustflags $(shell find crates/host
 # All crates that can be built here, listed when a recipe runs, because packages may be installed before.
 CRATES = --workspace $$(scripts/host excluded)
 
-.PHONY: help demo test check fuzz bench bench-peers instructions papers gallery twins fmt clean tools host
+.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers gallery twins fmt clean tools host
 
 help: ## this text
 	@echo 'Fairhaul: who gets how much of a fast, long path, how soon, and at whose cost'
@@ -58,11 +58,18 @@ test: tools $(VENV)/.extension host ## everything that has to pass before a comm
 check: tools $(VENV)/.packages ## the quick part of it: formats, lints, the rules of style and structure, the small crates
 	cargo fmt --all --check
 	cargo clippy $(CRATES) --all-targets --locked -- -D warnings
-	cargo test --quiet --locked -p fairhaul-tidy -p fairhaul-units -p fairhaul-cc -p fairhaul-path
+	cargo test --quiet --locked -p fairhaul-units -p fairhaul-cc -p fairhaul-path
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+	$(VENV)/bin/pytest -q tests/test_tidy.py
 	@echo 'make check: passed (make test runs everything)'
+
+tidy: $(VENV)/.packages ## the rules of style and structure alone, in seconds
+	@$(VENV)/bin/python -m tools.tidy
+
+choices: $(VENV)/.packages ## collect the choices that comments mark in docs/choices.md
+	$(VENV)/bin/python -m tools.tidy choices
 
 fuzz: tools $(VENV)/.extension ## random scenarios and damaged files, for ten minutes or longer: make fuzz TIME=8h SEED=7
 	@scripts/fuzz $(TIME) $(SEED)

@@ -1,0 +1,293 @@
+"""The rules of style and structure: each can fail, and the repository follows them."""
+
+from __future__ import annotations
+
+import fnmatch
+from pathlib import Path
+
+import pytest
+
+from tools import ROOT
+from tools.tidy import (
+    RULES,
+    Rule,
+    choices,
+    circles,
+    imports,
+    lints,
+    names,
+    outside,
+    required_files,
+    size,
+    sources,
+    wording,
+)
+from tools.tidy.layers import layer, untested
+from tools.tidy.tree import Tree, read
+
+
+@pytest.fixture(scope="module")
+def repository() -> Tree:
+    return read(ROOT)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_the_repository_follows(rule: Rule, repository: Tree) -> None:
+    if complaints := list(rule(repository)):
+        pytest.fail("\n" + "\n".join(complaints), pytrace=False)
+
+
+SOURCES = "# Sources\n\n| `RFC 3649` | S. Floyd |\n- **FHSTCP** Su\n## [STCP]\n"
+A, PY = "crates/cc/src/a.rs", "python/fairhaul/a.py"
+LONG, TEST = "// a\n" * 401, "#[cfg(test)]\nmod tests {\n%s}\n"
+CLOCK = "fn a() { let now = std::time::Instant::now(); }"
+FOLDER = "/".join(["", "work", ""])
+
+
+CASES: dict[Rule, list[tuple[str, str, list[int]]]] = {
+    size.openings: [(A, "use c;", [1]), (A, "//! B.", []), ("crates/a/tests/d.rs", "use c;", [])],
+    size.lengths: [
+        (A, LONG, [1]),
+        (A, LONG[5:] + TEST % LONG, []),
+        ("crates/a/tests/b.rs", LONG, []),
+        (PY, "a\n" * 401, [1]),
+        (PY, "a\n" * 400, []),
+    ],
+    size.functions: [
+        ("tools/a.py", "\ndef a():\n" + "    b()\n" * 60, [2]),
+        (PY, "class A:\n  async def a(\n    b):\n" + "    b()\n" * 59, [2]),
+        (PY, "def a():\n" + "    b()\n" * 59, []),
+    ],
+    sources.keys: [
+        (A, "//! HighSpeed TCP [RFC 3649, Table 6], [FHSTCP, §2], [RFC 3649, STCP].\n", []),
+        (A, "//! By\n//! [RFC 364].", [2]),
+        (A, "// Differs from [gHSTCP, 2]: x", [1]),
+        (A, "// [RFC 3649, RFC 1]", [1]),
+        (A, 'const SOURCE: &\'static str = "RFC 5681";', [1]),
+        (A, "//! [RFC 3649, Dup], [`W`], [a, b], w[MSS], [0, 1), [x](y).\n#[cfg(A)] [CC]", []),
+        (PY, "a = 1  # [CUBIC-fairness]", [1]),
+        ("docs/controllers/a.md", "see [XCP]\n\n[FHSTCP 2005]", [1, 3]),
+        ("scenarios/a.toml", "[CC]\nc = 1 # as in [XCP, 4]", [2]),
+    ],
+    outside.pure: [(A, CLOCK, [1]), (A, TEST % CLOCK, []), ("crates/host/src/a.rs", CLOCK, [])],
+    outside.machine_paths: [("docs/a.md", f"docs{FOLDER}b\nsee `{FOLDER}b`", [2])],
+    required_files.executables: [("scripts/a", "#!/bin/sh", [1]), (A, "#![allow(a)]", [])],
+    wording.wording: [
+        ("docs/a.md", "Sent\nagain. `sent again`\n\n```\nsent again\n```\ntold", [1, 7]),
+        ("docs/a.md", "Mannerheim. He sent. Again, it is told-like.", []),
+        (A, '//! Told.\nfn a() {\n  b("was sent \\\n  again")\n}\n', [3]),
+        (A, '//! Told.\nfn a() { b("sent", "again") }\n' + TEST % 'b("told")', []),
+        (A, 'fn a() {\n b("{told} of {seen:?} was told") }\n', [2]),
+        ("crates/host/tests/a.rs", 'b("told")', []),
+        (PY, '# told\n"""Tell nobody."""\nb("was sent "\n  f"again")\n', [2, 3]),
+        (PY, 'c("sent", "again")\n', []),
+        ("scenarios/a.toml", '# Packets are sent\n# again, told.\na = "told"', [1, 2]),
+        ("python/fairhaul/papers/a.toml", 'note = "told"', [1]),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "text", "lines"),
+    [(rule, *case) for rule, cases in CASES.items() for case in cases],
+)
+def test_a_violation_is_found_on_its_line(
+    rule: Rule, path: str, text: str, lines: list[int]
+) -> None:
+    complaints = list(rule(Tree({path: text, "docs/sources.md": SOURCES})))
+    assert len(complaints) == len(lines), complaints
+    for line, complaint in zip(lines, complaints, strict=True):
+        assert complaint.startswith(f"{path}:{line}: ")
+
+
+def test_a_replacement_holds_no_banned_phrase() -> None:
+    instead = wording.INSTEAD.values()
+    assert not [text for text in instead if wording.BANNED.search(text.lower())]
+
+
+def test_every_covered_path_exists(repository: Tree) -> None:
+    for pattern in wording.COVERED:
+        assert fnmatch.filter(repository, pattern), pattern
+
+
+TABLE = "\n\n| crate | crates | libraries |\n|---|---|---|\n"
+ARCHITECTURE = (
+    f"### Allowed imports{TABLE}| `a` | - | `libm` |\n| `b` | `a` | - | why `c` |\n"
+    f"\n### Allowed in tests only{TABLE}| `a` | - | - |\n"
+    "| `b` | - | `insta` |\n"
+)
+
+
+def imported(architecture: str, b: str) -> list[str]:
+    manifests = {"a": "[dependencies]\nlibm.workspace = true\n", "b": b}
+    files = {f"crates/{name}/Cargo.toml": text for name, text in manifests.items()}
+    return list(imports.imports(Tree({"ARCHITECTURE.md": architecture, **files})))
+
+
+@pytest.mark.parametrize(
+    ("b", "line"),
+    [
+        ('[dependencies]\na.workspace = true\n[dev-dependencies]\ninsta = "1"\n', None),
+        ("[dependencies]\nfairhaul-c.workspace = true", 2),
+        ('[dependencies]\nshort = { package = "fairhaul-c", path = "../c" }', 2),
+        ('[dependencies.fairhaul-c]\npath = "../c"', 1),
+        ("[target.'cfg(unix)'.dependencies]\nfairhaul-c = \"1\"", 2),
+        ('[build-dependencies]\nfairhaul-c = "1"', 2),
+        ('[dev-dependencies]\nfairhaul-c = "1"', 2),
+        ('[dependencies]\ninsta = "1"', 2),
+    ],
+)
+def test_only_what_the_tables_list_is_imported_however_it_is_written(
+    b: str, line: int | None
+) -> None:
+    complaints = imported(ARCHITECTURE, b)
+    assert len(complaints) == (line is not None)
+    assert all(text.startswith(f"crates/b/Cargo.toml:{line}: `") for text in complaints)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("| `b` | `a` | - | why `c` |\n", "", "1: the crate `b` has no row"),
+        ("| `b` |", "| `c` | - | - |\n| `b` |", "6: there is no crates/c"),
+        ("### Allowed imports", "### Imports", "1: the crate `a` has no row"),
+    ],
+)
+def test_a_crate_needs_a_row_and_a_row_a_crate(old: str, new: str, complaint: str) -> None:
+    assert imported(ARCHITECTURE.replace(old, new), "")[0].startswith(
+        f"ARCHITECTURE.md:{complaint}"
+    )
+
+
+A_TO_B = {"a": "use crate::b::{B, C};\n"}
+
+
+@pytest.mark.parametrize(
+    ("modules", "circle"),
+    [
+        ({**A_TO_B, "b": "use super::c::{D as E, self};\n", "c/mod": "use crate::a;\n"}, "abc"),
+        # A re-exported name belongs to the module that it comes from.
+        ({"a": "use crate::B;\n", "b": "use crate::a::A;\n", "lib": "pub use b::B;\n"}, "ab"),
+        ({"a": "use super::B;\n", "lib": "mod a;\npub use a::A;\n"}, ""),
+        ({**A_TO_B, "b": "#[cfg(test)]\nmod tests {\nuse crate::a::A;\n}\n"}, ""),
+        ({**A_TO_B, "b": "/*\nuse crate::a::A;\n*/\n"}, ""),
+        ({**A_TO_B, "b": 'const T: &str = "\nuse crate::a::A;\n";\n'}, ""),
+        ({**A_TO_B, "b": "fn f() {\n    use crate::a::A;\n}\n"}, ""),
+        ({**A_TO_B, "b": "use std::a::A;\n"}, ""),
+    ],
+)
+def test_a_circle_is_named_module_by_module(modules: dict[str, str], circle: str) -> None:
+    tree = Tree({f"crates/x/src/{name}.rs": text for name, text in modules.items()})
+    complaints = list(circles.circles(tree))
+    assert len(complaints) == bool(circle)
+    for complaint in complaints:
+        place, named = complaint.split(": modules import each other in a circle: ")
+        modules_in_turn = named.split(": ")[0].split(" -> ")
+        assert modules_in_turn[0] == modules_in_turn[-1]
+        assert set(modules_in_turn) == set(circle)
+        assert place.startswith("crates/x/src/")
+        assert place.endswith(".rs:1")
+
+
+CATALOGUE = "crates/cc/src/catalogue.rs"
+COMPLETE = {
+    CATALOGUE: 'impl Controller for Builtin {}\ncatalogue! {\n    Reno = "reno",\n}\n',
+    "crates/cc/src/reno.rs": "impl Controller for Reno {}",
+    "crates/cc/tests/snapshots/staircase__reno.snap": "",
+    "docs/controllers/reno.md": "",
+    "docs/controllers/index.md": "[reno](reno.md)",
+    "scenarios/a.toml": 'controller = "reno"\nqueue = { kind = "droptail" }',
+    "crates/path/src/queue/droptail.rs": 'const TITLE: &\'static str = "x";',
+    "docs/queues/droptail.md": "",
+    "docs/queues/index.md": "[droptail](droptail.md)",
+    "docs/queues/counting.md": "# Counting\n\n## exact\n",
+    "crates/path/src/count/exact.rs": 'const TITLE: &\'static str = "x";',
+}
+
+
+def incomplete(files: dict[str, str]) -> list[str]:
+    return [*names.controllers(Tree(files)), *names.queues(Tree(files))]
+
+
+def test_a_complete_name_passes() -> None:
+    assert incomplete(COMPLETE) == []
+
+
+@pytest.mark.parametrize("missing", COMPLETE)
+def test_each_file_that_lacks_the_name_is_found(missing: str) -> None:
+    assert incomplete({path: text for path, text in COMPLETE.items() if path != missing})
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"scenarios/a.toml": '# "reno"\nqueue = "droptail"'}, f"{CATALOGUE}:3: "),
+        ({"crates/cc/src/vegas.rs": "impl Controller for Vegas {}"}, "crates/cc/src/vegas.rs:1: "),
+        ({"docs/controllers/vegas.md": ""}, "docs/controllers/vegas.md:1: "),
+        ({"docs/queues/red.md": ""}, "docs/queues/red.md:1: "),
+    ],
+)
+def test_what_has_a_name_alone_is_found(change: dict[str, str], complaint: str) -> None:
+    [found] = incomplete(COMPLETE | change)
+    assert found.startswith(complaint)
+
+
+def test_a_longer_name_is_another_one() -> None:
+    files = {path.replace("__reno", "__newreno"): text for path, text in COMPLETE.items()}
+    [found] = incomplete(files)
+    assert "has no staircase" in found
+
+
+def test_a_choice_may_span_lines_and_an_outdated_page_is_reported() -> None:
+    code = (
+        "fn f() {\n    // Unclear in [RFC 1, 2]: whether\n    // or not.\n    x(); // y\n}\nz();\n"
+    )
+    page = choices.page(Tree({A: code}))
+    assert f"\n## RFC 1\n\n- Unclear in [RFC 1, 2]: whether or not. y ([{A}](../{A}))\n" in page
+    assert next(choices.choices(Tree({A: code}))).startswith("docs/choices.md:1: ")
+    assert list(choices.choices(Tree({A: code, "docs/choices.md": page}))) == []
+
+
+def test_an_empty_project_lacks_everything() -> None:
+    found = list(required_files.required_files(Tree({})))
+    assert len(found) == len(required_files.TARGETS) + 1 + len(required_files.FILES.split())
+    assert len(list(lints.functions_of_f64(Tree({})))) == len(lints.FUNCTIONS.split())
+    found = list(lints.workspace_lints(Tree({"crates/a/Cargo.toml": ""})))
+    assert len(found) == len(lints.DENIED.split()) + 1
+
+
+@pytest.mark.parametrize(
+    ("mark", "ci", "complaints"), [("##", "test", 0), ("#", "test", 8), ("##", "check", 1)]
+)
+def test_a_target_needs_help_and_the_ci_tests(mark: str, ci: str, complaints: int) -> None:
+    targets = "".join(f"{target}: {mark} does it\n" for target in required_files.TARGETS)
+    files = dict.fromkeys(required_files.FILES.split(), "")
+    files |= {"Makefile": f".DEFAULT_GOAL := help\n{targets}", ".ci/run": f"make {ci}"}
+    assert len(list(required_files.required_files(Tree(files)))) == complaints
+
+
+def test_quoted_text_and_comments_are_not_code() -> None:
+    text = r"""let a = "// {"; // one {
+let b = r#"} " }"#; /* two /* three */ } */ let c = '{'; let d = '\''; fn e<'a>(f: &'a u8) {}"""
+    code, comments = layer(A, text, "code"), layer(A, text, "comment")
+    assert len(code) == len(comments) == len(text)
+    expected = "let a = ; let b = ; let c = ; let d = ; fn e<'a>(f: &'a u8) {}"
+    assert code.split() == expected.split()
+    assert comments.split() == ["//", "one", "{", "/*", "two", "/*", "three", "*/", "}", "*/"]
+
+
+def test_an_item_ends_with_its_braces_or_its_semicolon() -> None:
+    code = "a\n#[cfg(test)]\nmod tests;\nb\n#[cfg(test)]\nmod more { fn f([u8; 2]) {} }\nc"
+    assert untested(A, code).split() == ["a", "b", "c"]
+
+
+def test_what_was_built_is_not_read(tmp_path: Path) -> None:
+    for path in ("src/a.rs", ".ci/run", "target/b", ".git/c", ".hidden", "venv/pyvenv.cfg"):
+        file = tmp_path / path
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("")
+    (tmp_path / ".ci" / "run").chmod(0o755)
+    (tmp_path / "image.png").write_bytes(b"\xff")
+    tree = read(tmp_path)
+    assert list(tree) == [".ci/run", "src/a.rs"]
+    assert tree.executable == {".ci/run"}

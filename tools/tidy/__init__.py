@@ -1,0 +1,44 @@
+"""The rules of style and structure that no lint of clippy or ruff checks.
+
+A rule takes a `Tree` and gives complaints, each with its place and what to do. `tests/test_tidy.py`
+proves of each rule that it can fail, and that the repository follows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from tools.tidy import (
+    choices,
+    circles,
+    imports,
+    lints,
+    names,
+    outside,
+    required_files,
+    size,
+    sources,
+    wording,
+)
+from tools.tidy.tree import Tree
+
+Rule = Callable[[Tree], Iterator[str]]
+
+RULES: tuple[Rule, ...] = (
+    imports.imports,
+    circles.circles,
+    size.openings,
+    size.lengths,
+    size.functions,
+    sources.keys,
+    choices.choices,
+    names.controllers,
+    names.queues,
+    outside.pure,
+    outside.machine_paths,
+    wording.wording,
+    required_files.required_files,
+    required_files.executables,
+    lints.functions_of_f64,
+    lints.workspace_lints,
+)
