@@ -137,7 +137,7 @@ impl Link {
             Backlog::Unknown => QueueDecision::Enqueue,
             Backlog::Last(last) if last.has_room(now) => QueueDecision::Enqueue,
             Backlog::Last(_) => QueueDecision::Drop,
-            Backlog::All(_) => self.judge(Bytes(size.into()), ecn, flow, now),
+            Backlog::All(_) => self.decide(Bytes(size.into()), ecn, flow, now),
         };
         if verdict == QueueDecision::Drop {
             self.totals.dropped += 1;
@@ -172,19 +172,19 @@ impl Link {
 
     /// Apart, so that a drop-tail queue that counts packets does not carry the others' code with it.
     #[inline(never)]
-    fn judge(&mut self, size: Bytes, ecn: Ecn, flow: u32, now: Time) -> QueueDecision {
+    fn decide(&mut self, size: Bytes, ecn: Ecn, flow: u32, now: Time) -> QueueDecision {
         let busy_until = self.busy_until();
-        let Backlog::All(all) = &mut self.backlog else { unreachable!("other queues are not judged") };
+        let Backlog::All(all) = &mut self.backlog else { unreachable!("other queues do not decide by this") };
         all.retire(now);
         if let Discipline::DropTail(queue) = &self.queue {
-            return queue.judge(size, ecn, all.len(), all.bytes);
+            return queue.decide(size, ecn, all.len(), all.bytes);
         }
         let arrival = arrival(all, size, ecn, flow, now, busy_until);
         match &mut self.queue {
             Discipline::DropTail(_) => unreachable!("it looks at less"),
-            Discipline::Red(red) => red.judge(&arrival),
-            Discipline::Pie(pie) => pie.judge(&arrival),
-            Discipline::Sred(sred) => sred.judge(&arrival),
+            Discipline::Red(red) => red.decide(&arrival),
+            Discipline::Pie(pie) => pie.decide(&arrival),
+            Discipline::Sred(sred) => sred.decide(&arrival),
         }
     }
 

@@ -38,7 +38,7 @@ impl<'a> FlowSpec<'a> {
     ) -> Option<FlowSpec<'a>> {
         let packet = keys.packet.value.unwrap_or(packet);
         window(keys, notes);
-        room(keys, packet, notes);
+        check_sizes(keys, packet, notes);
         bursts(keys, packet, notes);
         if let Some(duration) = duration {
             in_time(keys, duration, notes);
@@ -189,7 +189,7 @@ fn shared(keys: &FlowKeys, notes: &mut Notes) {
 
 /// A packet holds its headers and something more, and a buffer the payload of one: a smaller one would
 /// stop the flow for good.
-fn room(keys: &FlowKeys, packet: Bytes, notes: &mut Notes) {
+fn check_sizes(keys: &FlowKeys, packet: Bytes, notes: &mut Notes) {
     let controller = keys.controller.value.as_ref().map(|controller| controller.entry);
     let headers = HEADER + controller.map_or(Bytes(0), |entry| entry.header);
     if packet <= headers {

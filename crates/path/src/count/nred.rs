@@ -87,7 +87,7 @@ impl HashBins {
     /// A packet of `flow` passes at `now`.
     #[inline]
     pub fn count_packet(&mut self, flow: u64, now: Time) {
-        self.turn(now);
+        self.begin_interval(now);
         self.interval.get_or_insert(now.since(Time::ZERO) / self.rule.interval);
         let bins = self.rule.bins as u128;
         let mut new = false;
@@ -105,13 +105,13 @@ impl HashBins {
     // Unclear in [XCP-TCP, 4.1]: which number is reported within an interval. That of the last complete
     // interval.
     pub fn flows(&mut self, now: Time) -> u64 {
-        self.turn(now);
+        self.begin_interval(now);
         self.before.unwrap_or(self.counted)
     }
 
     /// Until when that number stands after `now`, while no packet passes.
     pub fn constant_until(&mut self, now: Time) -> Time {
-        self.turn(now);
+        self.begin_interval(now);
         let Some(interval) = self.interval else { return Time::NEVER };
         // Behind an empty interval all others are empty, too.
         let silent = self.before == Some(0) && self.counted == 0;
@@ -119,7 +119,7 @@ impl HashBins {
     }
 
     /// Begins a new interval where `now` is in one.
-    fn turn(&mut self, now: Time) {
+    fn begin_interval(&mut self, now: Time) {
         let at = now.since(Time::ZERO) / self.rule.interval;
         let Some(interval) = self.interval.filter(|interval| *interval < at) else { return };
         self.before = Some(if interval + 1 == at { self.counted } else { 0 });

@@ -62,7 +62,7 @@ impl DropTail {
     }
 
     /// What becomes of a packet of `size` that finds `packets` packets of `bytes` in all.
-    pub fn judge(&self, size: Bytes, ecn: Ecn, packets: u64, bytes: Bytes) -> QueueDecision {
+    pub fn decide(&self, size: Bytes, ecn: Ecn, packets: u64, bytes: Bytes) -> QueueDecision {
         if !self.capacity.admits(size, packets, bytes) {
             return QueueDecision::Drop;
         }

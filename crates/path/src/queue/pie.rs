@@ -158,7 +158,7 @@ impl Pie {
     }
 
     /// What becomes of an arriving packet.
-    pub(crate) fn judge(&mut self, arrival: &Arrival) -> QueueDecision {
+    pub(crate) fn decide(&mut self, arrival: &Arrival) -> QueueDecision {
         self.catch_up(arrival.now, arrival.busy_until);
         if !self.capacity.admits(arrival.size, arrival.packets, arrival.bytes) {
             self.accumulated = 0.0;
@@ -283,7 +283,7 @@ mod tests {
     fn missed_updates_use_the_delays_of_their_times() {
         // A queue that empties at 100 ms: 85, 70, 55 ms at 15, 30 and 45 ms.
         let (mut late, mut state) = (pie(&[]), pie(&[]).state);
-        late.judge(&finds(45, 100));
+        late.decide(&finds(45, 100));
         [0.085, 0.070, 0.055].iter().for_each(|delay| state.update(*delay));
         assert_eq!((late.state.p, late.state.delay_s), (state.p, state.delay_s));
         assert_eq!((late.next_update, late.burst), (at(60), Span::from_ms(105)));
@@ -295,20 +295,20 @@ mod tests {
         let (mut seen, mut unseen) = (pie(&[]), pie(&[]));
         let delays = [0, 20, 45].map(|ms| seen.gauges(at(ms), at(100))[1]);
         assert_eq!(delays, [0.0, 0.085, 0.070]);
-        assert_eq!(seen.judge(&finds(45, 100)), unseen.judge(&finds(45, 100)));
+        assert_eq!(seen.decide(&finds(45, 100)), unseen.decide(&finds(45, 100)));
         assert_eq!((seen.state.p, seen.state.delay_s), (unseen.state.p, 0.055));
         assert_eq!((seen.next_update, seen.burst), (unseen.next_update, unseen.burst));
         // Neither does it in a silence.
         assert_eq!([200, 3_600_000].map(|ms| seen.gauges(at(ms), at(100))[1]), [0.0, 0.0]);
-        assert_eq!(seen.judge(&finds(3_600_000, 100)), unseen.judge(&finds(3_600_000, 100)));
+        assert_eq!(seen.decide(&finds(3_600_000, 100)), unseen.decide(&finds(3_600_000, 100)));
         assert_eq!((seen.state.p, seen.next_update), (unseen.state.p, unseen.next_update));
     }
 
     #[test]
     fn a_long_silence_is_skipped_and_brings_the_burst_allowance_back() {
         let mut pie = pie(&[]);
-        pie.judge(&finds(45, 100));
-        pie.judge(&finds(3_600_000, 100));
+        pie.decide(&finds(45, 100));
+        pie.decide(&finds(3_600_000, 100));
         assert_eq!((pie.state.p, pie.burst, pie.next_update), (0.0, Span::from_ms(150), at(3_600_015)));
     }
 
@@ -317,7 +317,7 @@ mod tests {
         let mut pie = pie(&[("max_burst", 0.0)]);
         (pie.state.p, pie.state.delay_s, pie.next_update) = (0.19, 0.02, at(1000));
         let drops = |pie: &mut Pie, busy_until| {
-            (0..200).any(|_| pie.judge(&finds(0, busy_until)) == QueueDecision::Drop)
+            (0..200).any(|_| pie.decide(&finds(0, busy_until)) == QueueDecision::Drop)
         };
         assert!(drops(&mut pie, 20));
         assert!(!drops(&mut pie, 3)); // two wait
@@ -337,7 +337,7 @@ mod tests {
         let (mut gaps, mut gap) = (Vec::new(), 0);
         for _ in 0..400_000 {
             gap += 1;
-            if pie.judge(&finds(0, 20)) == QueueDecision::Drop {
+            if pie.decide(&finds(0, 20)) == QueueDecision::Drop {
                 gaps.push(std::mem::take(&mut gap));
             }
         }
@@ -353,7 +353,7 @@ mod tests {
             (pie.state.p, pie.state.delay_s, pie.next_update) = (p, 0.02, at(1000));
             let arrival = Arrival { ecn: Ecn::Capable, ..finds(0, 20) };
             let struck: Vec<QueueDecision> =
-                (0..1000).map(|_| pie.judge(&arrival)).filter(|v| *v != QueueDecision::Enqueue).collect();
+                (0..1000).map(|_| pie.decide(&arrival)).filter(|v| *v != QueueDecision::Enqueue).collect();
             assert!(!struck.is_empty() && struck.iter().all(|verdict| *verdict == wanted));
         }
     }

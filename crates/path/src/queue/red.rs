@@ -163,7 +163,7 @@ impl Red {
     }
 
     /// What becomes of an arriving packet.
-    pub(crate) fn judge(&mut self, arrival: &Arrival) -> QueueDecision {
+    pub(crate) fn decide(&mut self, arrival: &Arrival) -> QueueDecision {
         self.observe(arrival);
         self.count += self.counts(arrival.size);
         let verdict = self.early(arrival);
@@ -300,12 +300,12 @@ mod tests {
     fn the_average_moves_by_its_weight_and_ages_while_the_link_is_idle() {
         let mut red = red(&[("q_weight", 0.5)]);
         for (waiting, average) in [(0, 0.0), (4, 2.0), (4, 3.0)] {
-            red.judge(&finds(waiting));
+            red.decide(&finds(waiting));
             close(red.average + 1.0, average + 1.0);
         }
         // 2.7 ms are two packets of 1 ms each: 3 x 0.5^3.
         let now = Time::ZERO + Span::from_us(2700);
-        red.judge(&Arrival { now, busy_until: Time::ZERO, packets: 0, ..finds(0) });
+        red.decide(&Arrival { now, busy_until: Time::ZERO, packets: 0, ..finds(0) });
         close(red.average, 0.375);
     }
 
@@ -314,7 +314,7 @@ mod tests {
         for in_bytes in [0.0, 1.0] {
             let mut red = red(&[("q_weight", 0.5), ("queue_in_bytes", in_bytes)]);
             for waiting in [0, 4, 4] {
-                red.judge(&finds(waiting));
+                red.decide(&finds(waiting));
             }
             assert_eq!(red.gauges(), [3.0, 0.1]);
         }
@@ -350,11 +350,11 @@ mod tests {
     #[test]
     fn at_a_probability_of_a_twentieth_gaps_lie_between_20_and_40_packets_and_30_on_average() {
         let mut red = red(&[]);
-        red.judge(&finds(20)); // crosses the threshold
+        red.decide(&finds(20)); // crosses the threshold
         let (mut gaps, mut gap) = (Vec::new(), 1);
         for _ in 0..300_000 {
             gap += 1;
-            if red.judge(&finds(20)) == QueueDecision::Drop {
+            if red.decide(&finds(20)) == QueueDecision::Drop {
                 gaps.push(std::mem::take(&mut gap));
             }
         }
@@ -367,20 +367,20 @@ mod tests {
     #[test]
     fn nothing_is_dropped_early_below_the_threshold_at_its_crossing_or_with_less_than_two_waiting() {
         let mut red = red(&[("q_weight", 0.5)]);
-        assert!((0..1000).all(|_| red.judge(&finds(9)) == QueueDecision::Enqueue));
+        assert!((0..1000).all(|_| red.decide(&finds(9)) == QueueDecision::Enqueue));
         red.average = 1000.0;
-        assert_eq!(red.judge(&finds(1)), QueueDecision::Enqueue);
+        assert_eq!(red.decide(&finds(1)), QueueDecision::Enqueue);
         // 250 is far above the end of the curve, 60.
-        assert_eq!(red.judge(&finds(2)), QueueDecision::Drop);
+        assert_eq!(red.decide(&finds(2)), QueueDecision::Drop);
         red.average = 40.0;
-        assert_eq!((red.judge(&finds(2)), red.above), (QueueDecision::Enqueue, true));
+        assert_eq!((red.decide(&finds(2)), red.above), (QueueDecision::Enqueue, true));
     }
 
     #[test]
     fn a_full_queue_drops_whatever_the_average() {
         let mut red = red(&[("q_weight", 0.001)]);
-        assert_eq!(red.judge(&finds(98)), QueueDecision::Enqueue); // 99 in all
-        assert_eq!(red.judge(&finds(99)), QueueDecision::Drop);
+        assert_eq!(red.decide(&finds(98)), QueueDecision::Enqueue); // 99 in all
+        assert_eq!(red.decide(&finds(99)), QueueDecision::Drop);
     }
 
     #[test]
@@ -389,7 +389,7 @@ mod tests {
         let mut all = |waiting| -> Vec<QueueDecision> {
             let arrival = Arrival { ecn: Ecn::Capable, ..finds(waiting) };
             (0..1000)
-                .map(|_| red.judge(&arrival))
+                .map(|_| red.decide(&arrival))
                 .filter(|verdict| *verdict != QueueDecision::Enqueue)
                 .collect()
         };
@@ -403,7 +403,7 @@ mod tests {
         let drops = |size: u64| {
             let mut red = red(&[("drop_in_bytes", 1.0), ("wait", 0.0)]);
             let arrival = Arrival { size: Bytes(size), ..finds(20) };
-            (0..200_000).filter(|_| red.judge(&arrival) == QueueDecision::Drop).count() as f64
+            (0..200_000).filter(|_| red.decide(&arrival) == QueueDecision::Drop).count() as f64
         };
         let times = drops(1000) / drops(40);
         assert!((22.0..28.0).contains(&times), "{times}");
@@ -414,7 +414,7 @@ mod tests {
         // The middle: 10 + 8 to 30 - 8. Half a second apart and a bit.
         let mut red = red(&[("adaptive", 1.0), ("bottom", 0.085)]);
         let mut max_p = |ms, waiting| {
-            red.judge(&Arrival { now: Time::ZERO + Span::from_ms(ms), ..finds(waiting) });
+            red.decide(&Arrival { now: Time::ZERO + Span::from_ms(ms), ..finds(waiting) });
             red.curve.max_p
         };
         close(max_p(500, 12), 0.1); // not yet

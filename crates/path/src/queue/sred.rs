@@ -112,7 +112,7 @@ impl Sred {
     }
 
     /// What becomes of an arriving packet.
-    pub(crate) fn judge(&mut self, arrival: &Arrival) -> QueueDecision {
+    pub(crate) fn decide(&mut self, arrival: &Arrival) -> QueueDecision {
         // Unclear in [SRED]: whether a packet that finds the queue full is compared. It is, because it has
         // arrived.
         let hit = self.zombies.count_packet(arrival.flow.into(), arrival.now);
@@ -195,7 +195,7 @@ mod tests {
             (0..count)
                 .filter(|_| {
                     let flow = chance.below(flows) as u32;
-                    sred.judge(&finds(flow, packets)) == QueueDecision::Drop
+                    sred.decide(&finds(flow, packets)) == QueueDecision::Drop
                 })
                 .count()
         };
@@ -210,7 +210,7 @@ mod tests {
             let queue = sred(capacity, &[]).expect("the values fit");
             wanted.iter().for_each(|(found, p)| assert_eq!(queue.by_queue(&finds(0, *found)), *p));
             let mut queue = queue;
-            assert_eq!(queue.judge(&finds(0, 120)), QueueDecision::Drop);
+            assert_eq!(queue.decide(&finds(0, 120)), QueueDecision::Drop);
         }
     }
 
@@ -249,7 +249,7 @@ mod tests {
         for n in 0..400_000 {
             let large = chance.hits(0.5);
             let flow = if large { 0 } else { 1 + chance.below(32) as u32 };
-            let gone = queue.judge(&finds(flow, 45)) == QueueDecision::Drop;
+            let gone = queue.decide(&finds(flow, 45)) == QueueDecision::Drop;
             if n >= 20_000 {
                 sent[usize::from(large)] += 1.0;
                 drops[usize::from(large)] += f64::from(u8::from(gone));
@@ -263,11 +263,11 @@ mod tests {
     #[test]
     fn what_can_be_marked_is_marked_and_a_full_queue_drops_it() {
         let mut queue = sred(Capacity::Packets(90), &[("max_p", 1.0)]).expect("the values fit");
-        let mut judge = |ecn, packets| queue.judge(&Arrival { ecn, ..finds(0, packets) });
-        assert_eq!(judge(Ecn::Capable, 45), QueueDecision::Mark);
-        assert_eq!(judge(Ecn::Marked, 45), QueueDecision::Enqueue);
-        assert_eq!(judge(Ecn::NotCapable, 45), QueueDecision::Drop);
-        assert_eq!(judge(Ecn::Capable, 90), QueueDecision::Drop);
+        let mut decide = |ecn, packets| queue.decide(&Arrival { ecn, ..finds(0, packets) });
+        assert_eq!(decide(Ecn::Capable, 45), QueueDecision::Mark);
+        assert_eq!(decide(Ecn::Marked, 45), QueueDecision::Enqueue);
+        assert_eq!(decide(Ecn::NotCapable, 45), QueueDecision::Drop);
+        assert_eq!(decide(Ecn::Capable, 90), QueueDecision::Drop);
     }
 
     #[test]

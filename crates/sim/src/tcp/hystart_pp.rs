@@ -73,7 +73,7 @@ impl HyStartPp {
         self.current_min = self.current_min.min(ack.rtt);
         self.samples += 1;
         if self.samples >= SAMPLES {
-            self.judge();
+            self.update_conservative();
         }
         false
     }
@@ -87,7 +87,7 @@ impl HyStartPp {
     }
 
     /// Begins conservative slow start, or takes it back.
-    fn judge(&mut self) {
+    fn update_conservative(&mut self) {
         match self.conservative {
             Some(Conservative { baseline, .. }) if self.current_min < baseline => self.conservative = None,
             None if self.last_min != NONE && self.current_min >= self.last_min + rise(self.last_min) => {
