@@ -328,8 +328,6 @@ impl Controller for Bbr {
 
 #[cfg(test)]
 mod tests {
-    use fairhaul_units::Settings;
-
     use super::*;
     use crate::test_support::{CONGESTION, ack, close};
 
@@ -346,7 +344,7 @@ mod tests {
 
     impl FlowInRounds {
         fn new() -> FlowInRounds {
-            let flow = Bbr::new((&Settings::defaults(Bbr::PARAMETERS)).into());
+            let flow = Bbr::new(Default::default());
             let window = Window { cwnd: 10.0, ssthresh: f64::INFINITY };
             FlowInRounds { flow, window, now: Time::ZERO, delivered: 0.0 }
         }

@@ -368,8 +368,6 @@ impl Controller for Bbr3 {
 
 #[cfg(test)]
 mod tests {
-    use fairhaul_units::Settings;
-
     use super::*;
     use crate::test_support::{CONGESTION, ack};
 
@@ -377,7 +375,7 @@ mod tests {
 
     /// A model of 1000 packets a second and 100 ms: a path of 100 packets.
     fn flow(state: Bbr3State) -> (Bbr3Model, Window) {
-        let mut model = *Bbr3::new((&Settings::defaults(Bbr3::PARAMETERS)).into()).model;
+        let mut model = *Bbr3::new(Default::default()).model;
         model.rates.take(0, 1000.0);
         (model.min_rtt, model.recent_rtt, model.filled, model.state) = (RTT, RTT, true, state);
         (model, Window { cwnd: 200.0, ssthresh: f64::INFINITY })

@@ -107,13 +107,13 @@ impl Controller for Compound {
 
 #[cfg(test)]
 mod tests {
-    use fairhaul_units::{Settings, Span};
+    use fairhaul_units::Span;
 
     use super::*;
     use crate::test_support::{CONGESTION, SharedPath, ack, acknowledge, avoidance, close};
 
     fn with_delay_window(delay_window: f64) -> Compound {
-        Compound { delay_window, ..Compound::new((&Settings::defaults(Compound::PARAMETERS)).into()) }
+        Compound { delay_window, ..Compound::new(Default::default()) }
     }
 
     /// The window and its delay-based part after the first acknowledgement of a second round.

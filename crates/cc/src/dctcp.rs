@@ -76,10 +76,10 @@ impl Controller for Dctcp {
 mod tests {
     use super::*;
     use crate::test_support::{CONGESTION, ack, avoidance, close};
-    use fairhaul_units::{Settings, Span};
+    use fairhaul_units::Span;
 
     fn dctcp() -> Dctcp {
-        Dctcp::new((&Settings::defaults(Dctcp::PARAMETERS)).into())
+        Dctcp::new(Default::default())
     }
 
     /// A window of 10 packets of which so many are marked; its last acknowledgement closes it.

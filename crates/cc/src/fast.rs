@@ -85,13 +85,13 @@ impl Controller for Fast {
 
 #[cfg(test)]
 mod tests {
-    use fairhaul_units::{Settings, Span};
+    use fairhaul_units::Span;
 
     use super::*;
     use crate::test_support::{CONGESTION, SharedPath, ack, acknowledge, avoidance, close};
 
     fn with_alpha(alpha: f64) -> Fast {
-        Fast::new((&Settings::defaults(Fast::PARAMETERS).with("alpha", alpha)).into())
+        Fast::new(FastParameters { alpha, ..Default::default() })
     }
 
     /// The window after the first acknowledgement of a round, on a path of 100 ms without queues.

@@ -103,14 +103,14 @@ impl Controller for Highspeed {
 
 #[cfg(test)]
 mod tests {
-    use fairhaul_units::{Settings, Span};
+    use fairhaul_units::Span;
 
     use super::HighspeedGrowth::{Formula, Linux, Table};
     use super::*;
     use crate::test_support::{CONGESTION, PeriodicLoss, ack, avoidance, close, mean_window, one_round};
 
     fn highspeed(growth: HighspeedGrowth) -> Highspeed {
-        Highspeed::new((&Settings::defaults(Highspeed::PARAMETERS).with("growth", growth.value())).into())
+        Highspeed::new(HighspeedParameters { growth })
     }
 
     fn after_a_loss(growth: HighspeedGrowth, cwnd: f64) -> f64 {

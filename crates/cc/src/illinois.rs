@@ -144,13 +144,11 @@ impl Controller for Illinois {
 
 #[cfg(test)]
 mod tests {
-    use fairhaul_units::Settings;
-
     use super::*;
     use crate::test_support::{CONGESTION, ack, acknowledge, avoidance, close};
 
     fn illinois() -> Illinois {
-        Illinois::new((&Settings::defaults(Illinois::PARAMETERS)).into())
+        Illinois::new(Default::default())
     }
 
     /// The largest queueing delay is 100 ms. At 1 ms and less 10 packets; at 100 ms

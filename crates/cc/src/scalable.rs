@@ -112,20 +112,15 @@ impl Controller for Scalable {
 
 #[cfg(test)]
 mod tests {
-    use fairhaul_units::Settings;
-
     use super::*;
     use crate::test_support::{CONGESTION, avoidance, close, mean_window, one_round};
 
     fn kelly() -> Scalable {
-        Scalable::new((&Settings::defaults(Scalable::PARAMETERS)).into())
+        Scalable::new(Default::default())
     }
 
     fn linux() -> Scalable {
-        Scalable::new(
-            (&Settings::defaults(Scalable::PARAMETERS).with("variant", ScalableVariant::Linux.value()))
-                .into(),
-        )
+        Scalable::new(ScalableParameters { variant: ScalableVariant::Linux, ..Default::default() })
     }
 
     fn after_a_loss(mut controller: Scalable, cwnd: f64) -> f64 {

@@ -116,13 +116,11 @@ impl Controller for Westwood {
 
 #[cfg(test)]
 mod tests {
-    use fairhaul_units::Settings;
-
     use super::*;
     use crate::test_support::{CONGESTION, SharedPath, ack, avoidance, close};
 
     fn westwood() -> Westwood {
-        Westwood::new((&Settings::defaults(Westwood::PARAMETERS)).into())
+        Westwood::new(Default::default())
     }
 
     /// Filled with 1000; then 2000: once 7/8 x 1000 + 1/8 x 2000 = 1125, twice 7/8 x 1000 + 1/8 x

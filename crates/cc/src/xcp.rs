@@ -115,15 +115,13 @@ impl Controller for Xcp {
 
 #[cfg(test)]
 mod tests {
-    use fairhaul_units::Settings;
-
     use super::*;
     use crate::test_support::{CONGESTION, ack, avoidance};
 
     const RTT: Span = Span::from_ms(100);
 
     fn xcp() -> Xcp {
-        Xcp::new((&Settings::defaults(Xcp::PARAMETERS)).into())
+        Xcp::new(Default::default())
     }
 
     fn round_of(flow: &mut Xcp, window: &mut Window, in_flight: f64, full: bool) {

@@ -234,7 +234,7 @@ fn a_profile_gives_what_a_flow_leaves_out_and_nothing_else() {
     assert_eq!(linux.delayed_ack, Some(Hold::Adaptive { quick: 10 }));
     assert_eq!((linux.integer_cwnd, linux.rto, linux.slow_start), (true, Rto::Linux, SlowStart::HyStart));
     assert_eq!((linux.undo, linux.ecn, linux.min_rto), (true, false, Span::from_ms(200)));
-    assert_eq!(linux.controller.settings.word::<CubicVariant>("variant"), CubicVariant::Linux);
+    assert_eq!(linux.controller.settings.number("variant"), CubicVariant::Linux.value());
     assert_eq!((plain.initial_window, plain.recovery, plain.delayed_ack), (2.0, Recovery::Sack, None));
     assert_eq!((plain.integer_cwnd, plain.rto, plain.slow_start), (false, Rto::Scaled, SlowStart::Standard));
 }
@@ -263,9 +263,9 @@ fn a_profile_leaves_a_controller_its_parameters_and_gives_hystart_to_cubic_alone
         base(DUMBBELL, &set).flows[0].clone()
     };
     let given = flow("{ kind = \"cubic\", variant = \"2005\", c = 0.5 }");
-    assert_eq!(given.controller.settings.word::<CubicVariant>("variant"), CubicVariant::Of2005);
+    assert_eq!(given.controller.settings.number("variant"), CubicVariant::Of2005.value());
     assert_eq!((given.controller.settings.number("c"), given.slow_start), (0.5, SlowStart::HyStart));
-    assert_eq!(flow("bic").controller.settings.word::<BicVariant>("variant"), BicVariant::Linux);
+    assert_eq!(flow("bic").controller.settings.number("variant"), BicVariant::Linux.value());
     assert_eq!((flow("reno").slow_start, flow("reno").initial_window), (SlowStart::Full, 10.0));
     let told = mistakes(DUMBBELL, &[("flow.F1.profile", "linus")]);
     assert!(told.contains("unknown profile \"linus\"; did you mean \"linux\"?"), "{told}");

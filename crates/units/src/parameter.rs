@@ -3,8 +3,6 @@
 //! The scenario reader checks values against the description, the JSON Schema and
 //! `fairhaul list` print it, and the part that owns it takes its values from [`Settings`].
 
-use crate::Word;
-
 /// What a parameter accepts. Every value is an `f64` once read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
@@ -71,27 +69,23 @@ impl Settings {
         self.parameters.iter().zip(self.values.iter().copied())
     }
 
-    /// The value of `name`, which must be one of the parameters.
+    /// The value of `name`, which must be one of the parameters: for [`parameters!`](crate::parameters), whose
+    /// structs have the values of all parameters in their types, and for tests.
     pub fn number(&self, name: &str) -> f64 {
         self.values[self.index(name)]
-    }
-
-    /// Whether the switch `name` is on.
-    pub fn switch(&self, name: &str) -> bool {
-        self.number(name) != 0.0
-    }
-
-    /// The word chosen for `name`, whose words must be those of `W`.
-    pub fn word<W: Word>(&self, name: &str) -> W {
-        let index = self.index(name);
-        assert_eq!(self.parameters[index].kind, Kind::Word(W::WORDS), "the words of {name}");
-        W::ALL[self.values[index] as usize]
     }
 
     /// Sets `name`, which must be one of the parameters, to a value that its kind accepts.
     pub fn set(&mut self, name: &str, value: f64) {
         let index = self.index(name);
         self.values[index] = value;
+    }
+
+    /// Sets `name` where it is 0, which stands for an automatic value.
+    pub fn set_automatic(&mut self, name: &str, value: f64) {
+        if self.number(name) == 0.0 {
+            self.set(name, value);
+        }
     }
 
     /// The same with `name` set: convenient in tests.
@@ -106,39 +100,77 @@ impl Settings {
     }
 }
 
-/// Makes the list of some parameters and the struct of their values.
+impl Parameter {
+    /// How many parameters `parts` have together.
+    #[doc(hidden)]
+    pub const fn count(parts: &[&[Parameter]]) -> usize {
+        let (mut count, mut part) = (0, 0);
+        while part < parts.len() {
+            count += parts[part].len();
+            part += 1;
+        }
+        count
+    }
+
+    /// The parameters of `parts`, which are `N`, one part after the other.
+    #[doc(hidden)]
+    pub const fn join<const N: usize>(parts: &[&[Parameter]]) -> [Parameter; N] {
+        let mut all = [parts[0][0]; N];
+        let (mut at, mut part, mut index) = (0, 0, 0);
+        while at < N {
+            if index == parts[part].len() {
+                (part, index) = (part + 1, 0);
+            }
+            all[at] = parts[part][index];
+            (at, index) = (at + 1, index + 1);
+        }
+        all
+    }
+}
+
+/// Makes lists of parameters, each with the struct of their values.
 ///
-/// A parameter is `name: Kind = default, "help";`. Its kind is `Number(least..=most, "unit")`, where the
-/// unit may be left out, `Seconds(least..=most)`, `Milliseconds(least..=most)`, `Whole(least..=most)`,
-/// `Switch`, or `Word(Enum)`; its value is an `f64`, a [`Span`](crate::Span), a `u64`, a `bool`, or the
-/// enum. The list is `LIST`; the struct is made `from` the [`Settings`] of that list.
+/// A parameter is `name: Kind = default, "help";`, or `name as "key": Kind = ...` where its key in TOML is no
+/// name in Rust. Its kind is `Number(least..=most, "unit")`, where the unit may be left out,
+/// `Seconds(least..=most)`, `Milliseconds(least..=most)`, `Whole(least..=most)`, `Switch`, or `Word(Enum)`; its
+/// value is an `f64`, a [`Span`](crate::Span), a `u64`, a `bool`, or the enum. In the place of a parameter,
+/// `name: Parameters(Struct), "help";` lists all parameters of another struct, which is the value.
+///
+/// The list is `LIST`; the struct is made `from` the [`Settings`] of that list, or of one that contains it. The
+/// default is that of all parameters.
 #[macro_export]
 macro_rules! parameters {
-    ($(#[$about:meta])* $visibility:vis struct $values:ident {
-        $($name:ident: $kind:ident $(($($of:tt)*))? = $default:expr, $help:literal;)+
-    }) => {
+    ($($(#[$about:meta])* $visibility:vis struct $values:ident {
+        $($name:ident $(as $key:literal)?: $kind:ident $(($($of:tt)*))? $(= $default:expr)?, $help:literal;)+
+    })+) => {$(
         $(#[$about])*
-        #[derive(Clone, Copy, Debug)]
+        #[derive(Clone, Copy, Debug, PartialEq)]
         $visibility struct $values {
             $(#[doc = $help] $visibility $name: $crate::parameter!(type $kind $($($of)*)?),)+
         }
 
         impl $values {
             /// The parameters, in the order in which they are listed.
-            $visibility const LIST: &'static [$crate::Parameter] = &[$($crate::Parameter {
-                name: stringify!($name),
-                kind: $crate::parameter!(kind $kind $($($of)*)?),
-                default: $crate::parameter!(default $kind $default),
-                help: $help,
-            }),+];
+            $visibility const LIST: &'static [$crate::Parameter] = {
+                const PARTS: &[&[$crate::Parameter]] = &[$(
+                    $crate::parameter!(list ($name $($key)?) $kind ($($($of)*)?) $($default)?, $help)
+                ),+];
+                &$crate::Parameter::join::<{ $crate::Parameter::count(PARTS) }>(PARTS)
+            };
         }
 
         impl From<&$crate::Settings> for $values {
             fn from(settings: &$crate::Settings) -> $values {
-                $values { $($name: $crate::parameter!(read $kind settings, stringify!($name))),+ }
+                $values { $($name: $crate::parameter!(read $kind settings ($name $($key)?))),+ }
             }
         }
-    };
+
+        impl Default for $values {
+            fn default() -> $values {
+                (&$crate::Settings::defaults($values::LIST)).into()
+            }
+        }
+    )+};
 }
 
 /// What a kind makes of a parameter of [`parameters!`](crate::parameters).
@@ -151,6 +183,18 @@ macro_rules! parameter {
     (type Whole $($of:tt)+) => { u64 };
     (type Switch) => { bool };
     (type Word $words:ty) => { $words };
+    (type Parameters $values:ty) => { $values };
+    (list $key:tt Parameters ($values:ty), $help:literal) => { <$values>::LIST };
+    (list $key:tt $kind:ident ($($of:tt)*) $default:expr, $help:literal) => {
+        &[$crate::Parameter {
+            name: $crate::parameter!(key $key),
+            kind: $crate::parameter!(kind $kind $($of)*),
+            default: $crate::parameter!(default $kind $default),
+            help: $help,
+        }]
+    };
+    (key ($name:ident)) => { stringify!($name) };
+    (key ($name:ident $key:literal)) => { $key };
     (kind Number $least:literal..=$most:literal) => { $crate::parameter!(kind Number $least..=$most, "") };
     (kind Number $least:literal..=$most:literal, $unit:literal) => {
         $crate::Kind::Number { least: $least, most: $most, unit: $unit }
@@ -164,14 +208,16 @@ macro_rules! parameter {
     (default Switch $default:expr) => { $default as u8 as f64 };
     (default Word $default:expr) => { $default.value() };
     (default $kind:ident $default:expr) => { $default };
-    (read Number $settings:ident, $name:expr) => { $settings.number($name) };
-    (read Seconds $settings:ident, $name:expr) => { $crate::Span::from_secs($settings.number($name)) };
-    (read Milliseconds $settings:ident, $name:expr) => {
-        $crate::Span::from_secs($settings.number($name) * 1e-3)
+    (read Parameters $settings:ident $key:tt) => { $settings.into() };
+    (read $kind:ident $settings:ident $key:tt) => {
+        $crate::parameter!(value $kind $settings.number($crate::parameter!(key $key)))
     };
-    (read Whole $settings:ident, $name:expr) => { $settings.number($name) as u64 };
-    (read Switch $settings:ident, $name:expr) => { $settings.switch($name) };
-    (read Word $settings:ident, $name:expr) => { $settings.word($name) };
+    (value Number $value:expr) => { $value };
+    (value Seconds $value:expr) => { $crate::Span::from_secs($value) };
+    (value Milliseconds $value:expr) => { $crate::Span::from_secs($value * 1e-3) };
+    (value Whole $value:expr) => { $value as u64 };
+    (value Switch $value:expr) => { $value != 0.0 };
+    (value Word $value:expr) => { $crate::Word::from_value($value) };
 }
 
 #[cfg(test)]
@@ -190,6 +236,12 @@ mod tests {
             count: Whole(1..=1_000) = 3, "a count";
             fast: Switch = true, "whether it is fast";
             growth: Word(Growth) = Growth::Table, "a word";
+        }
+
+        struct More {
+            kept as "move": Switch = false, "another switch";
+            values: Parameters(Values), "the parameters of another struct";
+            last: Number(0.0..=1.0) = 0.25, "a number behind them";
         }
     }
 
@@ -222,5 +274,26 @@ mod tests {
         let Values { share, rate, delay, count, fast, growth } = Values::from(&settings);
         assert_eq!((share, rate, count, fast, growth), (0.5, 2.0, 7, false, Growth::Table));
         assert_eq!(delay, Span::from_secs(0.002));
+    }
+
+    #[test]
+    fn the_parameters_of_another_struct_are_listed_in_their_place() {
+        assert_eq!(More::LIST.len(), 8);
+        assert_eq!(
+            (More::LIST[0].name, &More::LIST[1..7], More::LIST[7].name),
+            ("move", Values::LIST, "last")
+        );
+        let given = More::from(&Settings::defaults(More::LIST).with("move", 1.0).with("count", 7.0));
+        let values = Values { count: 7, ..Values::default() };
+        assert_eq!(given, More { kept: true, values, ..More::default() });
+    }
+
+    #[test]
+    fn an_automatic_value_is_set_where_none_is_given() {
+        let mut settings = Settings::defaults(Values::LIST).with("share", 0.0);
+        settings.set_automatic("share", 0.25);
+        settings.set_automatic("rate", 9.0);
+        let Values { share, rate, .. } = (&settings).into();
+        assert_eq!((share, rate), (0.25, 2.0));
     }
 }

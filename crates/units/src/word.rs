@@ -7,6 +7,11 @@ pub trait Word: Copy + 'static {
     const ALL: &'static [Self];
     /// Their words, in the same order, which is the one in which users see them.
     const WORDS: &'static [&'static str];
+
+    /// The variant that a parameter has at `value`.
+    fn from_value(value: f64) -> Self {
+        Self::ALL[value as usize]
+    }
 }
 
 /// Makes enums and their [`Word`]s, each from one list, which is read as `Variant = "word"`.
@@ -37,34 +42,17 @@ macro_rules! words {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Kind, Parameter, Settings, Word};
+    use crate::{Kind, Word};
 
     crate::words! {
         enum Growth { Formula = "formula", Table = "table" }
-        enum Variant { Kelly = "kelly", Linux = "linux" }
     }
-
-    static PARAMETERS: [Parameter; 1] = [Parameter {
-        name: "growth",
-        kind: Kind::Word(Growth::WORDS),
-        default: Growth::Table.value(),
-        help: "",
-    }];
 
     #[test]
     fn a_value_is_read_back_as_its_variant() {
-        let settings = Settings::defaults(&PARAMETERS);
-        assert_eq!(settings.word::<Growth>("growth"), Growth::Table);
-        assert_eq!(PARAMETERS[0].kind.word(Growth::Table.value()), Some("table"));
-        assert_eq!(
-            settings.with("growth", Growth::Formula.value()).word::<Growth>("growth"),
-            Growth::Formula
-        );
-    }
-
-    #[test]
-    #[should_panic(expected = "the words of growth")]
-    fn the_words_of_another_parameter_are_a_mistake() {
-        assert_eq!(Settings::defaults(&PARAMETERS).word::<Variant>("growth").value(), Variant::Linux.value());
+        for (variant, word) in Growth::ALL.iter().zip(Growth::WORDS) {
+            assert_eq!(Growth::from_value(variant.value()), *variant);
+            assert_eq!(Kind::Word(Growth::WORDS).word(variant.value()), Some(*word));
+        }
     }
 }

@@ -128,14 +128,11 @@ impl Epoch {
 
 #[cfg(test)]
 mod tests {
-    use fairhaul_units::Settings;
-
     use super::*;
-    use crate::Cubic;
     use crate::test_support::avoidance;
 
     fn linux(tcp_friendliness: bool) -> CubicLinux {
-        CubicLinux { tcp_friendliness, ..CubicLinux::new(&(&Settings::defaults(Cubic::PARAMETERS)).into()) }
+        CubicLinux { tcp_friendliness, ..CubicLinux::new(&Default::default()) }
     }
 
     fn at(s: f64) -> Time {

@@ -9,7 +9,7 @@ use fairhaul_cc::words::{
 };
 use fairhaul_experiment::Flow;
 use fairhaul_twins::{Note, PortParameter};
-use fairhaul_units::{Bytes, HEADER, Kind, Settings};
+use fairhaul_units::{Bytes, HEADER, Kind, Word};
 
 use super::plan::Twins;
 use super::traffic::TIME_STAMPS;
@@ -62,10 +62,10 @@ fn values(note: &Note, flow: &Flow) -> Result<BTreeMap<String, u32>> {
         }
     }
     // Last, because a word can take the place of numbers.
-    for (parameter, _) in settings.pairs() {
+    for (parameter, value) in settings.pairs() {
         if let Kind::Word(words) = parameter.kind {
-            let chosen = of_word(&note.name, parameter.name, settings);
-            let chosen = chosen.ok_or_else(|| no_such_word(note, parameter.name, words, settings))?;
+            let chosen = of_word(&note.name, parameter.name, value);
+            let chosen = chosen.ok_or_else(|| no_such_word(note, parameter.name, words))?;
             values.extend(chosen.iter().map(|(key, value)| (key.to_string(), *value)));
         }
     }
@@ -126,55 +126,55 @@ fn counterpart<'a>(twin: &str, key: &'a str) -> &'a str {
 
 /// The values of a twin for the word that its controller has at `key`; none where the twin does that whatever
 /// its parameters are. `None`: the twin cannot do that, or does not know the key.
-fn of_word(twin: &str, key: &str, settings: &Settings) -> Option<&'static [(&'static str, u32)]> {
+fn of_word(twin: &str, key: &str, value: f64) -> Option<&'static [(&'static str, u32)]> {
     match (twin, key) {
-        ("bic", "variant") => match settings.word(key) {
+        ("bic", "variant") => match Word::from_value(value) {
             BicVariant::Paper => Some(&[]),
             BicVariant::Linux => None,
         },
-        ("fhstcp", "rtt") => match settings.word(key) {
+        ("fhstcp", "rtt") => match Word::from_value(value) {
             RttEstimate::Smoothed => Some(&[]),
             RttEstimate::Sample | RttEstimate::Minimum => None,
         },
-        ("ghstcp", "variant") => Some(match settings.word(key) {
+        ("ghstcp", "variant") => Some(match Word::from_value(value) {
             GhstcpVariant::Refined => &[("original", 0)],
             GhstcpVariant::Original => &[("original", 1)],
         }),
-        ("ghstcp", "significance") => Some(match settings.word(key) {
+        ("ghstcp", "significance") => Some(match Word::from_value(value) {
             TrendTest::Sign => &[("significance", 0)],
             TrendTest::FivePercent => &[("significance", 1)],
         }),
-        ("ghstcp", "cycle") => Some(match settings.word(key) {
+        ("ghstcp", "cycle") => Some(match Word::from_value(value) {
             MinimumOver::Two => &[("lifetime", 0)],
             MinimumOver::Lifetime => &[("lifetime", 1)],
         }),
-        ("ghstcp", "sigma") => match settings.word(key) {
+        ("ghstcp", "sigma") => match Word::from_value(value) {
             SigmaSamples::Minimum => Some(&[("sigma_round", 0)]),
             SigmaSamples::Round => Some(&[("sigma_round", 1)]),
             SigmaSamples::Cycle => None,
         },
-        ("ghstcp", "reno_decrease") => Some(match settings.word(key) {
+        ("ghstcp", "reno_decrease") => Some(match Word::from_value(value) {
             RenoDecrease::Highspeed => &[("reno_half", 0)],
             RenoDecrease::Half => &[("reno_half", 1)],
         }),
-        ("highspeed", "growth") => match settings.word(key) {
+        ("highspeed", "growth") => match Word::from_value(value) {
             HighspeedGrowth::Formula => Some(&[]),
             HighspeedGrowth::Table | HighspeedGrowth::Linux => None,
         },
-        ("scalable", "variant") => match settings.word(key) {
+        ("scalable", "variant") => match Word::from_value(value) {
             ScalableVariant::Kelly => Some(&[]),
             ScalableVariant::Linux => None,
         },
-        ("synctcp", "variant") => Some(match settings.word(key) {
+        ("synctcp", "variant") => Some(match Word::from_value(value) {
             SynctcpVariant::Modified => &[],
             // The original Sync-TCP is the modified one whose phases of the start are empty.
             SynctcpVariant::Original => &[("c_low", 0), ("c_high", 0)],
         }),
-        ("synctcp", "phases") => Some(match settings.word(key) {
+        ("synctcp", "phases") => Some(match Word::from_value(value) {
             PhasesApply::AtStart => &[("always", 0)],
             PhasesApply::Always => &[("always", 1)],
         }),
-        ("synctcp", "tie") => Some(match settings.word(key) {
+        ("synctcp", "tie") => Some(match Word::from_value(value) {
             Trend::Falling => &[("tie_rises", 0)],
             Trend::Rising => &[("tie_rises", 1)],
         }),
@@ -182,9 +182,9 @@ fn of_word(twin: &str, key: &str, settings: &Settings) -> Option<&'static [(&'st
     }
 }
 
-fn no_such_word(note: &Note, key: &str, words: &[&str], settings: &Settings) -> Error {
+fn no_such_word(note: &Note, key: &str, words: &[&str]) -> Error {
     let known: Vec<String> = (words.iter().enumerate())
-        .filter(|(index, _)| of_word(&note.name, key, &settings.clone().with(key, *index as f64)).is_some())
+        .filter(|(index, _)| of_word(&note.name, key, *index as f64).is_some())
         .map(|(_, word)| format!("{key} = \"{word}\""))
         .collect();
     let way =
@@ -244,8 +244,7 @@ mod tests {
             for (parameter, _) in settings.pairs() {
                 let Kind::Word(words) = parameter.kind else { continue };
                 for (index, word) in words.iter().enumerate() {
-                    let chosen = settings.clone().with(parameter.name, index as f64);
-                    match of_word(&object.note.name, parameter.name, &chosen) {
+                    match of_word(&object.note.name, parameter.name, index as f64) {
                         Some(values) => values.iter().for_each(|(key, _)| {
                             assert!(object.note.parameters.iter().any(|known| known.name == *key), "{key}");
                         }),

@@ -5,37 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fairhaul_units::{Kind, Parameter, Settings, Span, Time};
+use fairhaul_units::{Time, parameters};
 
-/// The numbers of the exact table.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FlowTableRule {
-    /// How many flows fit; a flow beyond is not counted.
-    pub flows: usize,
-    /// For how long after its last packet a flow is active.
-    pub window: Span,
-}
-
-const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "flows",
-        kind: Kind::Whole { least: 1, most: 10_000_000 },
-        default: 1_000_000.0,
-        help: "size of the table in flows; further flows are not counted",
-    },
-    Parameter {
-        name: "window",
-        kind: Kind::Number { least: 1e-6, most: 1e6, unit: "s" },
-        default: 1.0,
-        help: "time after its last packet during which a flow counts as active",
-    },
-];
-
-impl FlowTableRule {
-    /// The rule of `settings`.
-    pub fn of(settings: &Settings) -> FlowTableRule {
-        let window = Span::from_secs(settings.number("window"));
-        FlowTableRule { flows: settings.number("flows") as usize, window }
+parameters! {
+    /// The parameters of the exact table.
+    pub struct FlowTableRule {
+        flows: Whole(1..=10_000_000) = 1_000_000, "size of the table in flows; further flows are not counted";
+        window: Seconds(1e-6..=1e6) = 1.0, "time after its last packet during which a flow counts as active";
     }
 }
 
@@ -49,10 +25,8 @@ pub struct FlowTable {
 }
 
 impl FlowTable {
-    /// One line of what it is.
-    pub const TITLE: &'static str = "Exact: a table of the flows that sent a packet within a time window";
-    /// Its parameters.
-    pub const PARAMETERS: &'static [Parameter] = PARAMETERS;
+    pub(super) const TITLE: &'static str =
+        "Exact: a table of the flows that sent a packet within a time window";
 
     /// An empty table.
     pub fn new(rule: FlowTableRule) -> FlowTable {
@@ -63,7 +37,7 @@ impl FlowTable {
     /// A packet of `flow` passes at `now`.
     pub fn count_packet(&mut self, flow: u64, now: Time) {
         self.forget(now);
-        let full = self.last.len() == self.rule.flows;
+        let full = self.last.len() as u64 == self.rule.flows;
         if full && !self.last.contains_key(&flow) {
             return;
         }
@@ -100,6 +74,7 @@ impl FlowTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fairhaul_units::Span;
     use proptest::prelude::*;
 
     fn at(ms: u64) -> Time {

@@ -12,8 +12,7 @@ use fairhaul_units::{Chance, Kind, Parameter, Settings, Time};
 
 pub use exact::{FlowTable, FlowTableRule};
 pub use nred::{HashBins, HashBinsRule};
-pub use sred::{AverageStart, ListFill, ZombieRule, Zombies};
-pub(crate) use sred::{ENTRIES, FILL, OVERWRITE, START, WEIGHT};
+pub use sred::{AverageStart, ListFill, ListRule, ListStart, ZombieRule, Zombies};
 pub use zipf_traffic::{ZipfTraffic, estimated_flows};
 
 /// Any counter, dispatched without a virtual call.
@@ -76,22 +75,22 @@ static LIST: [CounterEntry; 3] = [
         name: "exact",
         title: FlowTable::TITLE,
         source: "",
-        parameters: FlowTable::PARAMETERS,
-        build: |settings, _| Counter::Exact(FlowTable::new(FlowTableRule::of(settings))),
+        parameters: FlowTableRule::LIST,
+        build: |settings, _| Counter::Exact(FlowTable::new(settings.into())),
     },
     CounterEntry {
         name: "sred",
         title: Zombies::TITLE,
         source: Zombies::SOURCE,
-        parameters: Zombies::PARAMETERS,
-        build: |settings, chance| Counter::Sred(Zombies::new(ZombieRule::of(settings), chance)),
+        parameters: ZombieRule::LIST,
+        build: |settings, chance| Counter::Sred(Zombies::new(settings.into(), chance)),
     },
     CounterEntry {
         name: "nred",
         title: HashBins::TITLE,
         source: HashBins::SOURCE,
-        parameters: HashBins::PARAMETERS,
-        build: |settings, chance| Counter::Nred(HashBins::new(HashBinsRule::of(settings), chance)),
+        parameters: HashBinsRule::LIST,
+        build: |settings, chance| Counter::Nred(HashBins::new(settings.into(), chance)),
     },
 ];
 

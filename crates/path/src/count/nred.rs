@@ -4,51 +4,18 @@
 //! not set, its flow is new. After an interval all bins are cleared, and the count of that interval is the
 //! estimate.
 
-use fairhaul_units::{Chance, Kind, Parameter, Settings, Span, Time, mix};
-
-/// The numbers of the bins.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct HashBinsRule {
-    /// How many bins a level has.
-    pub bins: usize,
-    /// How many levels there are.
-    pub levels: usize,
-    /// After how long bins are cleared.
-    pub interval: Span,
-}
+use fairhaul_units::{Chance, Time, mix, parameters};
 
 // Unclear in [XCP-TCP, 4.1]: the numbers of bins and levels, and the interval. The bins take 4 KiB in all, a
 // quarter of the memory of a thousand zombies: one of 28,000 flows is missed if there are 1000, and one of 14
 // if there are 10,000. An interval of 1 s detects a flow that sends one packet per long round trip.
-const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "bins",
-        kind: Kind::Whole { least: 1, most: 100_000_000 },
-        default: 8192.0,
-        help: "one-bit bins per level",
-    },
-    Parameter {
-        name: "levels",
-        kind: Kind::Whole { least: 1, most: 16 },
-        default: 4.0,
-        help: "number of levels, each with its own hash function",
-    },
-    Parameter {
-        name: "interval",
-        kind: Kind::Number { least: 1e-6, most: 1e6, unit: "s" },
-        default: 1.0,
-        help: "interval after which all bins are cleared; the reported number is that of the last complete interval",
-    },
-];
-
-impl HashBinsRule {
-    /// The rule of `settings`.
-    pub fn of(settings: &Settings) -> HashBinsRule {
-        HashBinsRule {
-            bins: settings.number("bins") as usize,
-            levels: settings.number("levels") as usize,
-            interval: Span::from_secs(settings.number("interval")),
-        }
+parameters! {
+    /// The parameters of the bins.
+    pub struct HashBinsRule {
+        bins: Whole(1..=100_000_000) = 8192, "one-bit bins per level";
+        levels: Whole(1..=16) = 4, "number of levels, each with its own hash function";
+        interval: Seconds(1e-6..=1e6) = 1.0,
+            "interval after which all bins are cleared; the reported number is that of the last complete interval";
     }
 }
 
@@ -68,18 +35,14 @@ pub struct HashBins {
 }
 
 impl HashBins {
-    /// One line of what it is.
-    pub const TITLE: &'static str =
+    pub(super) const TITLE: &'static str =
         "NRED's bins: counts packets that are the first in the interval to set their bit";
-    /// The key of its source.
-    pub const SOURCE: &'static str = "NRED";
-    /// Its parameters.
-    pub const PARAMETERS: &'static [Parameter] = PARAMETERS;
+    pub(super) const SOURCE: &'static str = "NRED";
 
     /// Empty bins.
     pub fn new(rule: HashBinsRule, mut chance: Chance) -> HashBins {
         assert!(rule.bins > 0 && rule.levels > 0 && !rule.interval.is_zero(), "there are bins: {rule:?}");
-        let bits = vec![0; (rule.bins * rule.levels).div_ceil(64)];
+        let bits = vec![0; (rule.bins * rule.levels).div_ceil(64) as usize];
         let keys = (0..rule.levels).map(|_| chance.below(u64::MAX)).collect();
         HashBins { rule, bits, keys, interval: None, counted: 0, before: None }
     }
@@ -89,11 +52,11 @@ impl HashBins {
     pub fn count_packet(&mut self, flow: u64, now: Time) {
         self.begin_interval(now);
         self.interval.get_or_insert(now.since(Time::ZERO) / self.rule.interval);
-        let bins = self.rule.bins as u128;
+        let bins = self.rule.bins as usize;
         let mut new = false;
         for (level, key) in self.keys.iter().enumerate() {
-            let within = (u128::from(mix(flow ^ key)) * bins) >> 64;
-            let bin = level * self.rule.bins + within as usize;
+            let within = (u128::from(mix(flow ^ key)) * bins as u128) >> 64;
+            let bin = level * bins + within as usize;
             let bit = 1 << (bin % 64);
             new |= self.bits[bin / 64] & bit == 0;
             self.bits[bin / 64] |= bit;
@@ -133,8 +96,9 @@ impl HashBins {
 mod tests {
     use super::*;
     use crate::count::ZipfTraffic;
+    use fairhaul_units::Span;
 
-    fn bins(bins: usize, levels: usize, seed: u64) -> HashBins {
+    fn bins(bins: u64, levels: u64, seed: u64) -> HashBins {
         let rule = HashBinsRule { bins, levels, interval: Span::from_s(1) };
         HashBins::new(rule, Chance::stream(seed, "count", 0))
     }

@@ -5,26 +5,7 @@
 //! that is a hit, otherwise the entry may be overwritten. Flows that send equally hit with probability 1/N, so the
 //! inverse of the share of hits counts them.
 
-use fairhaul_units::{Chance, Kind, Parameter, Settings, Span, Time, Word, words};
-
-/// The numbers of a zombie list.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ZombieRule {
-    /// How many entries the list has.
-    pub entries: usize,
-    /// The probability that an entry gives way to a packet that missed it.
-    pub overwrite: f64,
-    /// The weight of one comparison in the share of hits.
-    pub weight: f64,
-    /// The share of packets that are looked at.
-    pub inspect: f64,
-    /// What happens while the list fills.
-    pub fill: ListFill,
-    /// Where the average begins.
-    pub start: AverageStart,
-    /// After so long without a packet there are no flows; zero: the last number stands for ever.
-    pub stale: Span,
-}
+use fairhaul_units::{Chance, Span, Time, parameters, words};
 
 words! {
     /// What happens to packets while the list fills.
@@ -44,68 +25,39 @@ words! {
     }
 }
 
-const SHARE: Kind = Kind::Number { least: 1e-9, most: 1.0, unit: "" };
-
-pub(crate) const ENTRIES: Parameter = Parameter {
-    name: "entries",
-    kind: Kind::Whole { least: 1, most: 10_000_000 },
-    default: 1000.0,
-    help: "length of the zombie list, which is the largest number of flows that can be counted [SRED]",
-};
-pub(crate) const OVERWRITE: Parameter = Parameter {
-    name: "overwrite",
-    kind: SHARE,
-    default: 0.25,
-    help: "probability that a zombie is overwritten by a packet that did not match it [SRED]",
-};
-pub(crate) const WEIGHT: Parameter = Parameter {
-    name: "weight",
-    kind: SHARE,
-    default: 0.001,
-    help: "weight of one comparison in the average hit rate [SRED]",
-};
-const INSPECT: Parameter = Parameter {
-    name: "inspect",
-    kind: SHARE,
-    default: 1.0,
-    help: "fraction of packets that is inspected, sampled at random [XCP-TCP]",
-};
-pub(crate) const FILL: Parameter = Parameter {
-    name: "fill",
-    kind: Kind::Word(ListFill::WORDS),
-    default: ListFill::AtOnce.value(),
-    help: "while the list fills: compare packets with the entries so far, or compare nothing as in the source",
-};
-pub(crate) const START: Parameter = Parameter {
-    name: "start",
-    kind: Kind::Word(AverageStart::WORDS),
-    default: AverageStart::Corrected.value(),
-    help: "average hit rate: corrected for its initial value of zero, or uncorrected as in the source",
-};
-const STALE: Parameter = Parameter {
-    name: "stale",
-    kind: Kind::Number { least: 0.0, most: 1e6, unit: "s" },
-    default: 1.0,
-    help: "after this time without a packet the number of flows is 0; 0: the last number is kept",
-};
-
-impl ZombieRule {
-    /// The rule of `settings`, which have all parameters of the list.
-    pub fn of(settings: &Settings) -> ZombieRule {
-        ZombieRule {
-            entries: settings.number("entries") as usize,
-            overwrite: settings.number("overwrite"),
-            weight: settings.number("weight"),
-            inspect: settings.number("inspect"),
-            fill: settings.word("fill"),
-            start: settings.word("start"),
-            stale: Span::from_secs(settings.number("stale")),
-        }
+parameters! {
+    /// The length of a zombie list, and how fast it and the average of hits follow the packets.
+    pub struct ListRule {
+        entries: Whole(1..=10_000_000) = 1000,
+            "length of the zombie list, which is the largest number of flows that can be counted [SRED]";
+        overwrite: Number(1e-9..=1.0) = 0.25,
+            "probability that a zombie is overwritten by a packet that did not match it [SRED]";
+        weight: Number(1e-9..=1.0) = 0.001, "weight of one comparison in the average hit rate [SRED]";
     }
 
+    /// How a zombie list and the average of hits begins.
+    pub struct ListStart {
+        fill: Word(ListFill) = ListFill::AtOnce,
+            "while the list fills: compare packets with the entries so far, or compare nothing as in the source";
+        start: Word(AverageStart) = AverageStart::Corrected,
+            "average hit rate: corrected for its initial value of zero, or uncorrected as in the source";
+    }
+
+    /// The parameters of a zombie list.
+    pub struct ZombieRule {
+        list: Parameters(ListRule), "its length and weights";
+        inspect: Number(1e-9..=1.0) = 1.0,
+            "fraction of packets that is inspected, sampled at random [XCP-TCP]";
+        begin: Parameters(ListStart), "how it begins";
+        stale: Seconds(0.0..=1e6) = 1.0,
+            "after this time without a packet the number of flows is 0; 0: the last number is kept";
+    }
+}
+
+impl ZombieRule {
     fn assert(&self) {
-        let shares = [self.overwrite, self.weight, self.inspect];
-        assert!(self.entries > 0, "a list of zombies has room for one");
+        let shares = [self.list.overwrite, self.list.weight, self.inspect];
+        assert!(self.list.entries > 0, "a list of zombies has room for one");
         assert!(shares.iter().all(|share| *share > 0.0 && *share <= 1.0), "shares lie in (0, 1]: {self:?}");
     }
 }
@@ -132,18 +84,14 @@ pub struct Zombies {
 }
 
 impl Zombies {
-    /// One line of what it is.
-    pub const TITLE: &'static str =
+    pub(super) const TITLE: &'static str =
         "SRED's zombie list: the inverse of the fraction of packets that match an entry of their own flow";
-    /// The key of its source.
-    pub const SOURCE: &'static str = "SRED";
-    /// Its parameters.
-    pub const PARAMETERS: &'static [Parameter] = &[ENTRIES, OVERWRITE, WEIGHT, INSPECT, FILL, START, STALE];
+    pub(super) const SOURCE: &'static str = "SRED";
 
     /// An empty list.
     pub fn new(rule: ZombieRule, chance: Chance) -> Zombies {
         rule.assert();
-        let weighed = match rule.start {
+        let weighed = match rule.begin.start {
             AverageStart::Corrected => 0.0,
             AverageStart::Literal => 1.0,
         };
@@ -157,10 +105,10 @@ impl Zombies {
         if self.rule.inspect < 1.0 && !self.chance.hits(self.rule.inspect) {
             return false;
         }
-        let full = self.list.len() == self.rule.entries;
+        let full = self.list.len() as u64 == self.rule.list.entries;
         // Differs from [SRED]: the source compares nothing before the list is full, as here with `fill =
         // "literal"`. A flow of one packet per round trip would be detected after a thousand of them.
-        let compares = match self.rule.fill {
+        let compares = match self.rule.begin.fill {
             ListFill::AtOnce => !self.list.is_empty(),
             ListFill::Literal => full,
         };
@@ -178,10 +126,10 @@ impl Zombies {
         let hit = zombie.flow == flow;
         if hit {
             zombie.count = zombie.count.saturating_add(1);
-        } else if full && self.chance.hits(self.rule.overwrite) {
+        } else if full && self.chance.hits(self.rule.list.overwrite) {
             *zombie = Zombie { flow, count: 0 };
         }
-        let weight = self.rule.weight;
+        let weight = self.rule.list.weight;
         self.average += weight * (f64::from(u8::from(hit)) - self.average);
         self.weighed += weight * (1.0 - self.weighed);
         hit
@@ -230,14 +178,12 @@ mod tests {
     use crate::count::ZipfTraffic;
 
     const RULE: ZombieRule = ZombieRule {
-        entries: 1000,
-        overwrite: 0.25,
-        weight: 0.001,
+        list: ListRule { entries: 1000, overwrite: 0.25, weight: 0.001 },
         inspect: 1.0,
-        fill: ListFill::AtOnce,
-        start: AverageStart::Corrected,
+        begin: ListStart { fill: ListFill::AtOnce, start: AverageStart::Corrected },
         stale: Span::ZERO,
     };
+    const LITERAL: ListStart = ListStart { fill: ListFill::Literal, start: AverageStart::Literal };
 
     /// The answer of `read` after `packets` packets of flows of those weights, for each of `runs` seeds.
     fn after(
@@ -307,7 +253,7 @@ mod tests {
     #[test]
     fn from_zero_the_average_settles_by_63_per_cent_in_a_thousand_comparisons() {
         // 4 flows; 1 - exp(-1) and 1 - exp(-3) of 1/4. Literal: the list fills first, with nothing compared.
-        let literal = ZombieRule { start: AverageStart::Literal, fill: ListFill::Literal, ..RULE };
+        let literal = ZombieRule { begin: LITERAL, ..RULE };
         for (packets, share) in [(1000, 0.632), (3000, 0.950)] {
             let found = mean(&after(literal, &[1.0; 4], 1000 + packets, 400, Zombies::share_of_hits));
             assert!((found * 4.0 - share).abs() < 0.02, "{packets}: {}", found * 4.0);
@@ -361,7 +307,7 @@ mod tests {
         let found = after(half, &[1.0; 10], 16_000, 400, Zombies::share_of_hits);
         assert!((mean(&found) * 10.0 - 1.0).abs() < 4.0 * 0.067 / 20.0);
         assert!((deviation(&found) * 10.0 / 0.067 - 1.0).abs() < 0.15);
-        let literal = ZombieRule { start: AverageStart::Literal, fill: ListFill::Literal, ..half };
+        let literal = ZombieRule { begin: LITERAL, ..half };
         // The list takes 2000 packets to fill, and 63 % are reached after 2000 more.
         let found = mean(&after(literal, &[1.0; 4], 4000, 400, Zombies::share_of_hits));
         assert!((found * 4.0 - 0.632).abs() < 0.03, "{}", found * 4.0);
@@ -384,7 +330,7 @@ mod tests {
     fn an_entry_counts_one_and_its_hits() {
         // One flow, two entries: the first packet has nothing to meet, the second hits and fills the list, the
         // third and fourth hit: 2 + 3.
-        let rule = ZombieRule { entries: 2, ..RULE };
+        let rule = ZombieRule { list: ListRule { entries: 2, ..RULE.list }, ..RULE };
         let mut zombies = Zombies::new(rule, Chance::stream(1, "zombies", 0));
         assert_eq!([0; 4].map(|_| zombies.count_packet(3, Time::ZERO)), [false, true, true, true]);
         assert_eq!((zombies.occurrence(3), zombies.occurrence(4)), (5, 0));

@@ -4,8 +4,9 @@ use fairhaul_units::{Bytes, Chance, Parameter, Settings, Time};
 
 use super::{
     Codel, CodelRule, DropTail, FqCodel, FqCodelRule, Gauge, Pie, Red, Refusal, Site, Sred, Xcp, XcpRule,
-    XcpTcp, XcpTcpRule, codel, fq_codel, red, xcp, xcp_tcp,
+    XcpTcp, XcpTcpParameters, XcpTcpRule, codel, red, xcp_tcp,
 };
+use Built::{AtDeparture, OnArrival};
 
 /// What the catalogue says of one queue.
 #[derive(Debug)]
@@ -123,104 +124,73 @@ impl From<DropTail> for Discipline {
     }
 }
 
+/// The entry of a queue, from the constants of its type. Last the flags that are set.
+macro_rules! entry {
+    ($name:literal, $queue:ident, $resolve:expr, $build:expr $(, $flag:ident)*) => {{
+        #[allow(unused_mut, reason = "most have no flag")]
+        let mut entry = QueueEntry {
+            name: $name,
+            title: $queue::TITLE,
+            source: $queue::SOURCE,
+            parameters: $queue::PARAMETERS,
+            at_departure: false,
+            answers: false,
+            gauges: &$queue::GAUGES,
+            resolve: $resolve,
+            build: $build,
+        };
+        $(entry.$flag = true;)*
+        entry
+    }};
+}
+
 static ENTRIES: [QueueEntry; 8] = [
-    QueueEntry {
-        name: "droptail",
-        title: DropTail::TITLE,
-        source: "",
-        parameters: &[],
-        at_departure: false,
-        answers: false,
-        gauges: &[],
-        resolve: |_, _, _| Ok(()),
-        build: |_, site, _| Built::OnArrival(DropTail::new(site.capacity, site.mark).into()),
-    },
-    QueueEntry {
-        name: "red",
-        title: Red::TITLE,
-        source: Red::SOURCE,
-        parameters: Red::PARAMETERS,
-        at_departure: false,
-        answers: false,
-        gauges: &Red::GAUGES,
-        resolve: red::resolve,
-        build: |settings, site, chance| {
-            Built::OnArrival(Discipline::Red(Box::new(Red::new(settings, site, chance))))
+    entry!("droptail", DropTail, |_, _, _| Ok(()), |_, site, _| OnArrival(
+        DropTail::new(site.capacity, site.mark).into()
+    )),
+    entry!("red", Red, red::resolve, |settings, site, chance| {
+        OnArrival(Discipline::Red(Red::new(settings.into(), site, chance).into()))
+    }),
+    entry!("pie", Pie, Pie::resolve, |settings, site, chance| {
+        OnArrival(Discipline::Pie(Pie::new(settings.into(), site, chance).into()))
+    }),
+    entry!("sred", Sred, Sred::resolve, |settings, site, chance| {
+        OnArrival(Discipline::Sred(Sred::new(settings.into(), site, chance).into()))
+    }),
+    entry!(
+        "codel",
+        Codel,
+        codel::resolve,
+        |settings, _, _| AtDeparture(DepartureRule::Codel(settings.into())),
+        at_departure
+    ),
+    entry!(
+        "fq_codel",
+        FqCodel,
+        codel::resolve,
+        |settings, _, _| AtDeparture(DepartureRule::FqCodel(settings.into())),
+        at_departure
+    ),
+    entry!(
+        "xcp",
+        Xcp,
+        |settings, _, _| XcpRule::from(&*settings).check(),
+        |settings, site, _| AtDeparture(DepartureRule::Xcp(XcpRule::from(settings).at(site))),
+        at_departure,
+        answers
+    ),
+    entry!(
+        "xcp_tcp",
+        XcpTcp,
+        xcp_tcp::resolve,
+        |settings, site, chance| {
+            let given = XcpTcpParameters::from(settings);
+            let rules = (given.xcp.at(site), XcpTcpRule::new(given, chance));
+            AtDeparture(DepartureRule::XcpTcp(rules.into()))
         },
-    },
-    QueueEntry {
-        name: "pie",
-        title: Pie::TITLE,
-        source: Pie::SOURCE,
-        parameters: Pie::PARAMETERS,
-        at_departure: false,
-        answers: false,
-        gauges: &Pie::GAUGES,
-        resolve: Pie::resolve,
-        build: |settings, site, chance| {
-            Built::OnArrival(Discipline::Pie(Box::new(Pie::new(settings, site, chance))))
-        },
-    },
-    QueueEntry {
-        name: "sred",
-        title: Sred::TITLE,
-        source: Sred::SOURCE,
-        parameters: Sred::PARAMETERS,
-        gauges: &Sred::GAUGES,
-        at_departure: false,
-        answers: false,
-        resolve: Sred::resolve,
-        build: |settings, site, chance| {
-            Built::OnArrival(Discipline::Sred(Box::new(Sred::new(settings, site, chance))))
-        },
-    },
-    QueueEntry {
-        name: "codel",
-        title: Codel::TITLE,
-        source: Codel::SOURCE,
-        parameters: Codel::PARAMETERS,
-        at_departure: true,
-        answers: false,
-        gauges: &Codel::GAUGES,
-        resolve: codel::resolve,
-        build: |settings, _, _| Built::AtDeparture(DepartureRule::Codel(codel::rule(settings))),
-    },
-    QueueEntry {
-        name: "fq_codel",
-        title: FqCodel::TITLE,
-        source: FqCodel::SOURCE,
-        parameters: FqCodel::PARAMETERS,
-        at_departure: true,
-        answers: false,
-        gauges: &FqCodel::GAUGES,
-        resolve: codel::resolve,
-        build: |settings, _, _| Built::AtDeparture(DepartureRule::FqCodel(fq_codel::rule(settings))),
-    },
-    QueueEntry {
-        name: "xcp",
-        title: Xcp::TITLE,
-        source: Xcp::SOURCE,
-        parameters: Xcp::PARAMETERS,
-        gauges: &Xcp::GAUGES,
-        at_departure: true,
-        answers: true,
-        resolve: xcp::resolve,
-        build: |settings, site, _| Built::AtDeparture(DepartureRule::Xcp(xcp::rule(settings, site))),
-    },
-    QueueEntry {
-        name: "xcp_tcp",
-        title: XcpTcp::TITLE,
-        source: XcpTcp::SOURCE,
-        parameters: XcpTcp::PARAMETERS,
-        gauges: &XcpTcp::GAUGES,
-        at_departure: true,
-        answers: true,
-        resolve: xcp_tcp::resolve,
-        build: |settings, site, chance| {
-            let rules = (xcp::rule(settings, site), XcpTcpRule::new(settings, chance));
-            Built::AtDeparture(DepartureRule::XcpTcp(Box::new(rules)))
-        },
-    },
+        at_departure,
+        answers
+    ),
 ];
 
 #[cfg(test)]

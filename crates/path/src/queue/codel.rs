@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use fairhaul_units::{Bytes, Ecn, Kind, Parameter, Settings, Span, Time};
+use fairhaul_units::{Bytes, Ecn, Parameter, Settings, Span, Time, parameters, real};
 
 use super::{Gauge, Refusal, Site};
 
@@ -20,14 +20,16 @@ pub struct Queued<T> {
     pub arrived: Time,
 }
 
-/// The numbers of CoDel.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CodelRule {
-    target: Span,
-    interval: Span,
-    /// Nothing is dropped that leaves no more than this behind.
-    // Differs from [RFC 8289, 5.5]: this is the largest possible packet, not the largest so far.
-    max_packet: Bytes,
+parameters! {
+    /// The parameters of CoDel.
+    pub struct CodelRule {
+        target: Milliseconds(0.001..=10_000.0) = 5.0, "acceptable standing queueing delay [RFC 8289]";
+        interval: Milliseconds(0.01..=100_000.0) = 100.0,
+            "time that the delay may stay above the target, and first interval between drops; about the longest round-trip time [RFC 8289]";
+        // Differs from [RFC 8289, 5.5]: this is the largest possible packet, not the largest so far.
+        max_packet: Number(0.0..=64_000.0, "B") = 0.0,
+            "no drop while the backlog is at most this size; 0: the largest packet of the scenario [RFC 8289]";
+    }
 }
 
 /// First in, first out, under CoDel.
@@ -57,38 +59,8 @@ impl CodelRule {
     }
 }
 
-pub(super) const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "target",
-        kind: Kind::Number { least: 0.001, most: 10_000.0, unit: "ms" },
-        default: 5.0,
-        help: "acceptable standing queueing delay [RFC 8289]",
-    },
-    Parameter {
-        name: "interval",
-        kind: Kind::Number { least: 0.01, most: 100_000.0, unit: "ms" },
-        default: 100.0,
-        help: "time that the delay may stay above the target, and first interval between drops; about the longest round-trip time [RFC 8289]",
-    },
-    Parameter {
-        name: "max_packet",
-        kind: Kind::Number { least: 0.0, most: 64_000.0, unit: "B" },
-        default: 0.0,
-        help: "no drop while the backlog is at most this size; 0: the largest packet of the scenario [RFC 8289]",
-    },
-];
-
-/// The rule of `settings`, which are resolved.
-pub(super) fn rule(settings: &Settings) -> CodelRule {
-    let span = |name| Span::from_secs(settings.number(name) * 1e-3);
-    let max_packet = Bytes(settings.number("max_packet") as u64);
-    CodelRule { target: span("target"), interval: span("interval"), max_packet }
-}
-
 pub(super) fn resolve(settings: &mut Settings, _: &Site, largest: Bytes) -> Result<(), Refusal> {
-    if settings.number("max_packet") == 0.0 {
-        settings.set("max_packet", largest.0 as f64);
-    }
+    settings.set_automatic("max_packet", real(largest.0));
     Ok(())
 }
 
@@ -104,12 +76,10 @@ impl Codel<()> {
     /// One line of what it is.
     pub const TITLE: &'static str =
         "CoDel: drops or marks at departure once the queueing delay has exceeded 5 ms for 100 ms";
-    /// The key of its source.
-    pub const SOURCE: &'static str = "RFC 8289";
+    pub(super) const SOURCE: &'static str = "RFC 8289";
     /// Its parameters.
-    pub const PARAMETERS: &'static [Parameter] = PARAMETERS;
-    /// What it tells of itself.
-    pub const GAUGES: [Gauge; 2] = [
+    pub const PARAMETERS: &'static [Parameter] = CodelRule::LIST;
+    pub(super) const GAUGES: [Gauge; 2] = [
         Gauge { name: "dropping", unit: "", help: "1 in the dropping state, else 0" },
         Gauge {
             name: "count",
@@ -234,7 +204,7 @@ impl<T> Codel<T> {
             self.state.first_above = None;
             return None;
         };
-        if now.since(queued.arrived) < rule.target || self.bytes <= rule.max_packet {
+        if now.since(queued.arrived) < rule.target || real(self.bytes.0) <= rule.max_packet {
             self.state.first_above = None;
             return Some((queued, false));
         }
@@ -258,7 +228,7 @@ mod tests {
     use super::*;
 
     const RULE: CodelRule =
-        CodelRule { target: Span::from_ms(5), interval: Span::from_ms(100), max_packet: Bytes(1000) };
+        CodelRule { target: Span::from_ms(5), interval: Span::from_ms(100), max_packet: 1000.0 };
 
     fn at(ms: u64) -> Time {
         Time::ZERO + Span::from_ms(ms)

@@ -4,9 +4,9 @@
 //! The packet being sent still counts as in the queue, as on a router whose buffer holds it until its last bit has
 //! left.
 
-use fairhaul_units::{Bytes, Ecn};
+use fairhaul_units::{Bytes, Ecn, Parameter};
 
-use super::QueueDecision;
+use super::{Gauge, QueueDecision};
 
 /// What a queue holds at most, or before it marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +49,9 @@ pub struct DropTail {
 impl DropTail {
     /// One line of what it is.
     pub const TITLE: &'static str = "First in, first out; a packet that arrives at a full queue is dropped";
+    pub(super) const SOURCE: &'static str = "";
+    pub(super) const PARAMETERS: &'static [Parameter] = &[];
+    pub(super) const GAUGES: [Gauge; 0] = [];
 
     /// A queue that holds at most `capacity`, and marks what finds `mark` or more in it;
     /// [`Capacity::Unlimited`]: nothing.

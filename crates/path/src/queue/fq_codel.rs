@@ -4,17 +4,20 @@
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-use fairhaul_units::{Kind, Parameter, Settings, Time};
+use fairhaul_units::{Parameter, Time, parameters};
 
 use super::Gauge;
-use super::codel::{self, Codel, CodelRule, Queued};
+use super::codel::{Codel, CodelRule, Queued};
 
-/// The numbers of FQ-CoDel.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FqCodelRule {
-    codel: CodelRule,
-    quantum: i64,
-    buckets: u32,
+parameters! {
+    /// The parameters of FQ-CoDel.
+    pub struct FqCodelRule {
+        codel: Parameters(CodelRule), "those of the CoDel of each bucket";
+        quantum: Whole(1..=64_000) = 1514,
+            "quantum: bytes that a bucket may send per round of the scheduler [RFC 8290]";
+        buckets as "flows": Whole(1..=65_536) = 1024,
+            "number of buckets among which connections are distributed [RFC 8290]";
+    }
 }
 
 /// Deficit round robin over buckets.
@@ -84,32 +87,14 @@ struct Bucket<T> {
     listed: bool,
 }
 
-const OWN: [Parameter; 2] = [
-    Parameter {
-        name: "quantum",
-        kind: Kind::Whole { least: 1, most: 64_000 },
-        default: 1514.0,
-        help: "quantum: bytes that a bucket may send per round of the scheduler [RFC 8290]",
-    },
-    Parameter {
-        name: "flows",
-        kind: Kind::Whole { least: 1, most: 65_536 },
-        default: 1024.0,
-        help: "number of buckets among which connections are distributed [RFC 8290]",
-    },
-];
-
 impl FqCodel<()> {
     /// One line of what it is.
     pub const TITLE: &'static str =
         "FQ-CoDel: fair queueing of connections, each with its own CoDel; sparse ones have priority";
-    /// The key of its source.
-    pub const SOURCE: &'static str = "RFC 8290";
+    pub(super) const SOURCE: &'static str = "RFC 8290";
     /// Its parameters.
-    pub const PARAMETERS: &'static [Parameter] =
-        &[codel::PARAMETERS[0], codel::PARAMETERS[1], codel::PARAMETERS[2], OWN[0], OWN[1]];
-    /// What it tells of itself.
-    pub const GAUGES: [Gauge; 2] = [
+    pub const PARAMETERS: &'static [Parameter] = FqCodelRule::LIST;
+    pub(super) const GAUGES: [Gauge; 2] = [
         Gauge { name: "backlogged_buckets", unit: "buckets", help: "number of buckets with waiting packets" },
         Gauge {
             name: "dropping_buckets",
@@ -117,12 +102,6 @@ impl FqCodel<()> {
             help: "number of those whose CoDel is in the dropping state",
         },
     ];
-}
-
-/// The rule of `settings`, which are resolved.
-pub(super) fn rule(settings: &Settings) -> FqCodelRule {
-    let (quantum, buckets) = (settings.number("quantum") as i64, settings.number("flows") as u32);
-    FqCodelRule { codel: codel::rule(settings), quantum, buckets }
 }
 
 impl<T> FqCodel<T> {
@@ -174,7 +153,7 @@ impl<T> FqCodel<T> {
         }
         self.packets += 1;
         if !bucket.listed {
-            (bucket.listed, bucket.credit) = (true, rule.quantum);
+            (bucket.listed, bucket.credit) = (true, rule.quantum as i64);
             self.fresh.push_back(index);
         }
     }
@@ -185,7 +164,7 @@ impl<T> FqCodel<T> {
         let index = bucket_of(flow, rule.buckets);
         let bucket = &mut self.buckets[index as usize];
         bucket.queue.on_empty();
-        (bucket.listed, bucket.credit) = (true, rule.quantum - i64::from(size));
+        (bucket.listed, bucket.credit) = (true, rule.quantum as i64 - i64::from(size));
         self.fresh.push_back(index);
     }
 
@@ -244,12 +223,12 @@ impl<T> FqCodel<T> {
             // Unclear in [RFC 8290, 4.2]: whether a credit of exactly zero is used up: by the text it is not,
             // although a whole quantum has been sent. Here it is, as in Linux.
             if bucket.credit <= 0 {
-                bucket.credit += rule.quantum;
+                bucket.credit += rule.quantum as i64;
                 list.pop_front();
                 self.standing.push_back(index);
                 passed += 1;
                 if passed >= self.standing.len() && self.fresh.is_empty() {
-                    self.skip_rounds(rule.quantum);
+                    self.skip_rounds(rule.quantum as i64);
                     passed = 0;
                 }
                 continue;
@@ -293,22 +272,20 @@ impl<T> FqCodel<T> {
 /// Connections are numbered; the golden ratio spreads neighbours as far apart as it can.
 // Differs from [RFC 8290, 4.1]: there is no hash with a random key. Buckets are shared only if there are many
 // connections, and by the same ones in every run.
-fn bucket_of(flow: u32, buckets: u32) -> u32 {
+fn bucket_of(flow: u32, buckets: u64) -> u32 {
     let spread = flow.wrapping_mul(0x9e37_79b9);
-    ((u64::from(spread) * u64::from(buckets)) >> 32) as u32
+    ((u64::from(spread) * buckets) >> 32) as u32
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::QueueChoice;
     use fairhaul_units::{Ecn, Span};
     use std::collections::BTreeSet;
 
     fn fair() -> (FqCodelRule, FqCodel<u32>) {
-        let mut choice = QueueChoice::named("fq_codel").expect("it is in the catalogue");
-        choice.settings.set("max_packet", 1500.0);
-        let rule = rule(&choice.settings);
+        let codel = CodelRule { max_packet: 1500.0, ..CodelRule::default() };
+        let rule = FqCodelRule { codel, ..FqCodelRule::default() };
         (rule, FqCodel::new(&rule))
     }
 
@@ -359,12 +336,10 @@ mod tests {
         assert_eq!(fair.len(), 10);
     }
 
-    fn with(values: &[(&str, f64)]) -> (FqCodelRule, FqCodel<u32>) {
-        let mut choice = QueueChoice::named("fq_codel").expect("it is in the catalogue");
-        choice.settings.set("max_packet", 64_000.0);
-        choice.settings.set("target", 10_000.0);
-        values.iter().for_each(|(key, value)| choice.settings.set(key, *value));
-        let rule = rule(&choice.settings);
+    /// Whose CoDel drops nothing.
+    fn with(quantum: u64, buckets: u64) -> (FqCodelRule, FqCodel<u32>) {
+        let codel = CodelRule { target: Span::from_s(10), max_packet: 64_000.0, ..CodelRule::default() };
+        let rule = FqCodelRule { codel, quantum, buckets };
         (rule, FqCodel::new(&rule))
     }
 
@@ -389,7 +364,7 @@ mod tests {
     fn rounds_that_are_skipped_leave_the_order_of_turns() {
         for (quantum, sizes) in [(1, [64_000, 40, 1500]), (7, [1000, 999, 64_000]), (1514, [9000, 300, 1500])]
         {
-            let (rule, mut fair) = with(&[("quantum", quantum as f64), ("flows", 64.0)]);
+            let (rule, mut fair) = with(quantum as u64, 64);
             (0..400).for_each(|_| {
                 (0..3).for_each(|f| fair.push(&rule, f, queued(f, sizes[f as usize] as u32, 0)))
             });
@@ -401,7 +376,7 @@ mod tests {
     /// 64 kB at a credit of one byte: 6.4 billion turns, one by one.
     #[test]
     fn a_quantum_of_one_byte_costs_no_more_than_a_large_one() {
-        let (rule, mut fair) = with(&[("quantum", 1.0)]);
+        let (rule, mut fair) = with(1, 1024);
         (0..100_000).for_each(|n| fair.push(&rule, n % 2, queued(n, 64_000, 0)));
         let begun = std::time::Instant::now();
         assert_eq!((0..100_000).filter_map(|_| sends(&mut fair, &rule, 1)).count(), 100_000);
@@ -411,7 +386,7 @@ mod tests {
     /// 300 000 drops from 65 536 buckets, which took a look at each bucket for each.
     #[test]
     fn the_fattest_of_many_buckets_is_found_without_a_look_at_all() {
-        let (rule, mut fair) = with(&[("flows", 65_536.0)]);
+        let (rule, mut fair) = with(1514, 65_536);
         let (mut bytes, mut chance) = (vec![0u64; 65_536], fairhaul_units::Chance::stream(1, "test", 0));
         let begun = std::time::Instant::now();
         for _ in 0..300_000 {

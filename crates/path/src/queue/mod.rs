@@ -4,6 +4,7 @@ mod catalogue;
 mod codel;
 mod droptail;
 mod fq_codel;
+mod gauge;
 mod pie;
 mod red;
 mod site;
@@ -17,11 +18,12 @@ pub use catalogue::{Built, DepartureRule, Discipline, QueueChoice, QueueEntry, e
 pub use codel::{Codel, CodelRule, Queued};
 pub use droptail::{Capacity, DropTail};
 pub use fq_codel::{FqCodel, FqCodelRule};
-pub use pie::Pie;
-pub use red::Red;
-pub use site::{Gauge, Refusal, Site};
-pub use sred::{Sred, SredLaw};
-pub use xcp::{DropLaw, Xcp, XcpRule, XcpTcpRule};
+pub use gauge::Gauge;
+pub use pie::{Pie, PieParameters};
+pub use red::{Red, RedParameters, ThresholdUnit};
+pub use site::{Refusal, Site};
+pub use sred::{Sred, SredLaw, SredParameters};
+pub use xcp::{DropLaw, FlowCounter, Xcp, XcpRule, XcpTcpParameters, XcpTcpRule};
 pub use xcp_tcp::XcpTcp;
 
 /// What a discipline that decides on arrival does with a packet.

@@ -3,7 +3,7 @@
 //! Every 15 ms the probability moves with the distance of the delay from its target and with its
 //! trend. Nothing happens between arrivals, so updates are caught up when a packet arrives.
 
-use fairhaul_units::{Bytes, Chance, Ecn, Kind, Parameter, Settings, Span, Time};
+use fairhaul_units::{Bytes, Chance, Ecn, Parameter, Settings, Span, Time, parameters, real};
 
 use super::{Arrival, Capacity, Gauge, QueueDecision, Refusal, Site};
 
@@ -15,10 +15,7 @@ use super::{Arrival, Capacity, Gauge, QueueDecision, Refusal, Site};
 #[derive(Clone, Debug)]
 pub struct Pie {
     capacity: Capacity,
-    mean_packet: f64,
-    period: Span,
-    max_burst: Span,
-    mark_ecnth: f64,
+    given: PieParameters,
     state: PieState,
     /// For how long yet nothing is dropped early.
     burst: Span,
@@ -26,6 +23,23 @@ pub struct Pie {
     accumulated: f64,
     next_update: Time,
     chance: Chance,
+}
+
+parameters! {
+    /// The parameters of PIE.
+    pub struct PieParameters {
+        target: Milliseconds(0.001..=10_000.0) = 15.0, "target queueing delay [RFC 8033]";
+        update: Milliseconds(0.1..=10_000.0) = 15.0, "update interval of the drop probability [RFC 8033]";
+        alpha: Number(0.0..=100.0, "/s") = 0.125,
+            "gain of the distance of the delay from its target [RFC 8033]";
+        beta: Number(0.0..=100.0, "/s") = 1.25, "gain of the change of the delay [RFC 8033]";
+        max_burst: Milliseconds(0.0..=10_000.0) = 150.0,
+            "burst allowance: time after a calm period without early drops [RFC 8033]";
+        mark_ecnth: Number(0.0..=1.0) = 0.1,
+            "packets of flows with `ecn` are marked up to this drop probability and dropped above it [RFC 8033]";
+        mean_packet: Number(0.0..=64_000.0, "B") = 0.0,
+            "mean packet size; no early drop while the backlog is at most twice this; 0: the largest packet of the scenario [RFC 8033]";
+    }
 }
 
 /// The probability and how it moves.
@@ -68,86 +82,30 @@ fn damping(p: f64) -> f64 {
 impl Pie {
     /// One line of what it is.
     pub const TITLE: &'static str = "PIE: drops or marks at random so that the queueing delay stays at 15 ms";
-    /// The key of its source.
-    pub const SOURCE: &'static str = "RFC 8033";
+    pub(super) const SOURCE: &'static str = "RFC 8033";
     /// Its parameters.
-    pub const PARAMETERS: &'static [Parameter] = &[
-        Parameter {
-            name: "target",
-            kind: Kind::Number { least: 0.001, most: 10_000.0, unit: "ms" },
-            default: 15.0,
-            help: "target queueing delay [RFC 8033]",
-        },
-        Parameter {
-            name: "update",
-            kind: Kind::Number { least: 0.1, most: 10_000.0, unit: "ms" },
-            default: 15.0,
-            help: "update interval of the drop probability [RFC 8033]",
-        },
-        Parameter {
-            name: "alpha",
-            kind: Kind::Number { least: 0.0, most: 100.0, unit: "/s" },
-            default: 0.125,
-            help: "gain of the distance of the delay from its target [RFC 8033]",
-        },
-        Parameter {
-            name: "beta",
-            kind: Kind::Number { least: 0.0, most: 100.0, unit: "/s" },
-            default: 1.25,
-            help: "gain of the change of the delay [RFC 8033]",
-        },
-        Parameter {
-            name: "max_burst",
-            kind: Kind::Number { least: 0.0, most: 10_000.0, unit: "ms" },
-            default: 150.0,
-            help: "burst allowance: time after a calm period without early drops [RFC 8033]",
-        },
-        Parameter {
-            name: "mark_ecnth",
-            kind: Kind::Number { least: 0.0, most: 1.0, unit: "" },
-            default: 0.1,
-            help: "packets of flows with `ecn` are marked up to this drop probability and dropped above it [RFC 8033]",
-        },
-        Parameter {
-            name: "mean_packet",
-            kind: Kind::Number { least: 0.0, most: 64_000.0, unit: "B" },
-            default: 0.0,
-            help: "mean packet size; no early drop while the backlog is at most twice this; 0: the largest packet of the scenario [RFC 8033]",
-        },
-    ];
-    /// What it tells of itself.
-    pub const GAUGES: [Gauge; 2] = [
+    pub const PARAMETERS: &'static [Parameter] = PieParameters::LIST;
+    pub(super) const GAUGES: [Gauge; 2] = [
         Gauge { name: "drop_p", unit: "", help: "probability of an early drop or mark" },
         Gauge { name: "delay_s", unit: "s", help: "queueing delay at the last update" },
     ];
 
-    /// The queue of `settings`, which are resolved.
-    pub(super) fn new(settings: &Settings, site: &Site, chance: Chance) -> Pie {
-        let span = |name| Span::from_secs(settings.number(name) * 1e-3);
+    /// The queue of parameters that are resolved.
+    pub(super) fn new(given: PieParameters, site: &Site, chance: Chance) -> Pie {
+        let PieParameters { target, alpha, beta, .. } = given;
         Pie {
             capacity: site.capacity,
-            mean_packet: settings.number("mean_packet"),
-            period: span("update"),
-            max_burst: span("max_burst"),
-            mark_ecnth: settings.number("mark_ecnth"),
-            state: PieState {
-                target_s: span("target").as_secs(),
-                alpha: settings.number("alpha"),
-                beta: settings.number("beta"),
-                p: 0.0,
-                delay_s: 0.0,
-            },
-            burst: span("max_burst"),
+            state: PieState { target_s: target.as_secs(), alpha, beta, p: 0.0, delay_s: 0.0 },
+            burst: given.max_burst,
             accumulated: 0.0,
-            next_update: Time::ZERO + span("update"),
+            next_update: Time::ZERO + given.update,
+            given,
             chance,
         }
     }
 
     pub(super) fn resolve(settings: &mut Settings, _: &Site, largest: Bytes) -> Result<(), Refusal> {
-        if settings.number("mean_packet") == 0.0 {
-            settings.set("mean_packet", largest.0 as f64);
-        }
+        settings.set_automatic("mean_packet", real(largest.0));
         Ok(())
     }
 
@@ -173,34 +131,34 @@ impl Pie {
         while self.next_update <= now {
             if self.state.is_calm() && self.state.delay_s == 0.0 && busy_until <= self.next_update {
                 // The queue is empty and nothing changes until now.
-                self.burst = self.max_burst;
-                self.next_update += self.period * (now.since(self.next_update) / self.period + 1);
+                self.burst = self.given.max_burst;
+                self.next_update += self.given.update * (now.since(self.next_update) / self.given.update + 1);
                 return;
             }
             self.update(busy_until.since(self.next_update));
-            self.next_update += self.period;
+            self.next_update += self.given.update;
         }
     }
 
     fn update(&mut self, delay: Span) {
         let before_s = self.state.delay_s;
         self.state.update(delay.as_secs());
-        self.burst = self.burst.saturating_sub(self.period);
+        self.burst = self.burst.saturating_sub(self.given.update);
         if self.state.is_calm() && before_s < self.state.target_s / 2.0 {
-            self.burst = self.max_burst;
+            self.burst = self.given.max_burst;
         }
     }
 
     fn early(&mut self, arrival: &Arrival) -> QueueDecision {
         let PieState { p, delay_s, target_s, .. } = self.state;
-        let short = arrival.waiting_bytes.0 as f64 <= 2.0 * self.mean_packet;
+        let short = arrival.waiting_bytes.0 as f64 <= 2.0 * self.given.mean_packet;
         if !self.burst.is_zero() || short || (delay_s < target_s / 2.0 && p < 0.2) || !self.due(p) {
             return QueueDecision::Enqueue;
         }
         self.accumulated = 0.0;
         match arrival.ecn {
-            Ecn::Capable if p <= self.mark_ecnth => QueueDecision::Mark,
-            Ecn::Marked if p <= self.mark_ecnth => QueueDecision::Enqueue,
+            Ecn::Capable if p <= self.given.mark_ecnth => QueueDecision::Mark,
+            Ecn::Marked if p <= self.given.mark_ecnth => QueueDecision::Enqueue,
             _ => QueueDecision::Drop,
         }
     }
@@ -229,7 +187,7 @@ mod tests {
         let (capacity, mark) = (Capacity::Packets(1000), Capacity::Unlimited);
         let site = Site { rate, delay: Span::ZERO, capacity, mark };
         let settings = choice.resolved(&site, Bytes(1000)).expect("the values fit").settings;
-        Pie::new(&settings, &site, Chance::stream(1, "queue", 0))
+        Pie::new((&settings).into(), &site, Chance::stream(1, "queue", 0))
     }
 
     fn at(ms: u64) -> Time {

@@ -6,11 +6,12 @@
 
 mod values;
 
-use fairhaul_units::{Bytes, Chance, Ecn, Parameter, Settings, Span, Time};
+use fairhaul_units::{Bytes, Chance, Ecn, Parameter, Time};
 
 use super::{Arrival, Capacity, Gauge, QueueDecision, Site};
+use values::packets_per_s;
 pub(super) use values::resolve;
-use values::{PARAMETERS, packets_per_s};
+pub use values::{RedParameters, ThresholdUnit};
 
 /// The arrival law of RED.
 ///
@@ -21,17 +22,13 @@ use values::{PARAMETERS, packets_per_s};
 #[derive(Clone, Debug)]
 pub struct Red {
     capacity: Capacity,
+    given: RedParameters,
+    /// The largest probability of Adaptive RED moves.
     curve: DropCurve,
-    /// The weight of one arrival in the average.
-    weight: f64,
+    /// When it has moved last.
+    adapted: Time,
     /// Packets of the mean size that the link sends in a second.
     packets_per_s: f64,
-    mean_packet: f64,
-    queue_in_bytes: bool,
-    drop_in_bytes: bool,
-    wait: bool,
-    mark_p: f64,
-    adapts: Option<Adaptation>,
     average: f64,
     /// Arrivals since the last drop, this one included; in units of the mean packet where drops are in bytes.
     count: f64,
@@ -65,48 +62,14 @@ impl DropCurve {
     }
 }
 
-/// What Adaptive RED does to the largest probability.
-#[derive(Clone, Copy, Debug)]
-struct Adaptation {
-    interval: Span,
-    alpha: f64,
-    beta: f64,
-    bottom: f64,
-    top: f64,
-    /// The last step.
-    since: Time,
-}
-
-impl Adaptation {
-    /// Steps where an interval has passed since the last step: additively up where the average is above
-    /// the middle fifth between the thresholds, by a factor down where it is below.
-    // Differs from [ARED]: there is no timer. As in ns-2, the first arrival after the interval adapts `max_p`;
-    // an arrival that finds nothing to adapt leaves the step to the next one.
-    fn step(&mut self, curve: &mut DropCurve, average: f64, now: Time) {
-        if now.since(self.since) <= self.interval {
-            return;
-        }
-        let part = 0.4 * (curve.max - curve.min);
-        if average < curve.min + part && curve.max_p > self.bottom {
-            curve.max_p *= self.beta;
-            self.since = now;
-        } else if average > curve.max - part && curve.max_p < self.top {
-            curve.max_p += self.alpha.min(curve.max_p / 4.0);
-            self.since = now;
-        }
-    }
-}
-
 impl Red {
     /// One line of what it is.
     pub const TITLE: &'static str = "Random early detection: drops or marks at random by the average queue \
                                      length, as in ns-2; optionally adaptive";
-    /// The key of its source.
-    pub const SOURCE: &'static str = "RED";
+    pub(super) const SOURCE: &'static str = "RED";
     /// Its parameters.
-    pub const PARAMETERS: &'static [Parameter] = PARAMETERS;
-    /// What it tells of itself.
-    pub const GAUGES: [Gauge; 2] = [
+    pub const PARAMETERS: &'static [Parameter] = RedParameters::LIST;
+    pub(super) const GAUGES: [Gauge; 2] = [
         Gauge {
             name: "average_packets",
             unit: "packets",
@@ -119,36 +82,16 @@ impl Red {
         },
     ];
 
-    /// The queue of `settings`, which are resolved.
-    pub(super) fn new(settings: &Settings, site: &Site, chance: Chance) -> Red {
-        let number = |name| settings.number(name);
-        let mean_packet = number("mean_packet");
-        let queue_in_bytes = settings.switch("queue_in_bytes");
-        let unit = if queue_in_bytes { mean_packet } else { 1.0 };
-        let adapts = settings.switch("adaptive").then(|| Adaptation {
-            interval: Span::from_secs(number("interval")),
-            alpha: number("alpha"),
-            beta: number("beta"),
-            bottom: number("bottom"),
-            top: number("top"),
-            since: Time::ZERO,
-        });
+    /// The queue of parameters that are resolved.
+    pub(super) fn new(given: RedParameters, site: &Site, chance: Chance) -> Red {
+        let RedParameters { min_threshold, max_threshold, max_p, gentle, .. } = given;
+        let unit = unit(&given);
         Red {
             capacity: site.capacity,
-            curve: DropCurve {
-                min: number("min_threshold") * unit,
-                max: number("max_threshold") * unit,
-                max_p: number("max_p"),
-                gentle: settings.switch("gentle"),
-            },
-            weight: number("q_weight"),
-            packets_per_s: packets_per_s(site.rate, mean_packet),
-            mean_packet,
-            queue_in_bytes,
-            drop_in_bytes: settings.switch("drop_in_bytes"),
-            wait: settings.switch("wait"),
-            mark_p: number("mark_p"),
-            adapts,
+            curve: DropCurve { min: min_threshold * unit, max: max_threshold * unit, max_p, gentle },
+            packets_per_s: packets_per_s(site.rate, given.mean_packet),
+            given,
+            adapted: Time::ZERO,
             average: 0.0,
             count: 0.0,
             above: false,
@@ -158,8 +101,7 @@ impl Red {
 
     /// What its gauges show.
     pub(super) fn gauges(&self) -> [f64; 2] {
-        let unit = if self.queue_in_bytes { self.mean_packet } else { 1.0 };
-        [self.average / unit, self.curve.max_p]
+        [self.average / unit(&self.given), self.curve.max_p]
     }
 
     /// What becomes of an arriving packet.
@@ -179,12 +121,34 @@ impl Red {
     /// Takes the queue into the average; an idle link ages it as if it had found an empty queue once for
     /// every mean packet that it could have sent.
     fn observe(&mut self, arrival: &Arrival) {
-        let backlog = if self.queue_in_bytes { arrival.waiting_bytes.0 } else { arrival.waiting } as f64;
+        let weight = self.given.q_weight;
+        let backlog =
+            if self.given.queue_in_bytes { arrival.waiting_bytes.0 } else { arrival.waiting } as f64;
         let missed = arrival.idle().map_or(0.0, |idle| libm::floor(self.packets_per_s * idle.as_secs()));
-        let kept = if missed == 0.0 { 1.0 - self.weight } else { libm::pow(1.0 - self.weight, missed + 1.0) };
-        self.average = kept * self.average + self.weight * backlog;
-        if let Some(adaptation) = &mut self.adapts {
-            adaptation.step(&mut self.curve, self.average, arrival.now);
+        let kept = if missed == 0.0 { 1.0 - weight } else { libm::pow(1.0 - weight, missed + 1.0) };
+        self.average = kept * self.average + weight * backlog;
+        if self.given.adaptive {
+            self.adapt(arrival.now);
+        }
+    }
+
+    /// Moves the largest probability where an interval has passed since it last moved: additively up where the
+    /// average is above the middle fifth between the thresholds, by a factor down where it is below.
+    // Differs from [ARED]: there is no timer. As in ns-2, the first arrival after the interval adapts `max_p`;
+    // an arrival that finds nothing to adapt leaves the step to the next one.
+    fn adapt(&mut self, now: Time) {
+        let RedParameters { interval, alpha, beta, bottom, top, .. } = self.given;
+        if now.since(self.adapted) <= interval {
+            return;
+        }
+        let curve = &mut self.curve;
+        let part = 0.4 * (curve.max - curve.min);
+        if self.average < curve.min + part && curve.max_p > bottom {
+            curve.max_p *= beta;
+            self.adapted = now;
+        } else if self.average > curve.max - part && curve.max_p < top {
+            curve.max_p += alpha.min(curve.max_p / 4.0);
+            self.adapted = now;
         }
     }
 
@@ -207,17 +171,17 @@ impl Red {
             return QueueDecision::Enqueue;
         }
         let p = self.curve.at(self.average);
-        let mut spread = spread(p, self.count, self.wait);
-        if self.drop_in_bytes && spread < 1.0 {
-            spread *= arrival.size.0 as f64 / self.mean_packet;
+        let mut spread = spread(p, self.count, self.given.wait);
+        if self.given.drop_in_bytes && spread < 1.0 {
+            spread *= arrival.size.0 as f64 / self.given.mean_packet;
         }
         if spread == 0.0 || !self.chance.hits(spread) {
             return QueueDecision::Enqueue;
         }
         self.count = 0.0;
         match arrival.ecn {
-            Ecn::Capable if p < self.mark_p => QueueDecision::Mark,
-            Ecn::Marked if p < self.mark_p => QueueDecision::Enqueue,
+            Ecn::Capable if p < self.given.mark_p => QueueDecision::Mark,
+            Ecn::Marked if p < self.given.mark_p => QueueDecision::Enqueue,
             _ => QueueDecision::Drop,
         }
     }
@@ -225,8 +189,13 @@ impl Red {
     /// What an arrival adds to the count.
     // Differs from [NS-2]: in ns-2 a count in bytes is truncated to whole packets.
     fn counts(&self, size: Bytes) -> f64 {
-        if self.drop_in_bytes { size.0 as f64 / self.mean_packet } else { 1.0 }
+        if self.given.drop_in_bytes { size.0 as f64 / self.given.mean_packet } else { 1.0 }
     }
+}
+
+/// A mean packet in what the average counts.
+fn unit(given: &RedParameters) -> f64 {
+    if given.queue_in_bytes { given.mean_packet } else { 1.0 }
 }
 
 /// The probability with which the packet number `count` after the last drop goes: gaps become uniform.
@@ -245,7 +214,7 @@ mod tests {
     use super::values::ThresholdUnit;
     use super::*;
     use crate::queue::{QueueChoice, Refusal};
-    use fairhaul_units::Rate;
+    use fairhaul_units::{Rate, Span};
 
     const SITE: Site = Site {
         // A thousand packets of 1000 B in a second.
@@ -258,10 +227,10 @@ mod tests {
         mark: Capacity::Unlimited,
     };
 
-    fn resolved(site: &Site, largest: u64, values: &[(&str, f64)]) -> Result<Settings, Refusal> {
+    fn resolved(site: &Site, largest: u64, values: &[(&str, f64)]) -> Result<RedParameters, Refusal> {
         let mut choice = QueueChoice::named("red").expect("it is in the catalogue");
         values.iter().for_each(|(name, value)| choice.settings.set(name, *value));
-        choice.resolved(site, Bytes(largest)).map(|choice| choice.settings)
+        choice.resolved(site, Bytes(largest)).map(|choice| (&choice.settings).into())
     }
 
     /// Thresholds of 10 and 30 packets, everything counted in packets, the average being the queue.
@@ -273,8 +242,8 @@ mod tests {
             ("queue_in_bytes", 0.0),
             ("drop_in_bytes", 0.0),
         ];
-        let settings = resolved(&SITE, 1000, &[&plain, values].concat()).expect("the values fit");
-        Red::new(&settings, &SITE, Chance::stream(1, "queue", 0))
+        let given = resolved(&SITE, 1000, &[&plain, values].concat()).expect("the values fit");
+        Red::new(given, &SITE, Chance::stream(1, "queue", 0))
     }
 
     /// A packet of 1000 B that finds so many waiting and one on the wire.
@@ -424,17 +393,9 @@ mod tests {
         close(max_p(1101, 17), 0.081);
         close(max_p(2000, 17), 0.081); // below the bottom
         close(max_p(2001, 23), 0.091); // 0.01 is less than a quarter
-        let mut low = Adaptation {
-            interval: Span::ZERO,
-            alpha: 0.01,
-            beta: 0.9,
-            bottom: 0.01,
-            top: 0.5,
-            since: Time::ZERO,
-        };
-        let mut curve = DropCurve { min: 10.0, max: 30.0, max_p: 0.02, gentle: true };
-        low.step(&mut curve, 25.0, Time::ZERO + Span::from_ms(1));
-        close(curve.max_p, 0.025);
+        let mut low = super::tests::red(&[("adaptive", 1.0), ("max_p", 0.02)]);
+        low.decide(&Arrival { now: Time::ZERO + Span::from_ms(501), ..finds(25) });
+        close(low.curve.max_p, 0.025);
     }
 
     #[test]
@@ -450,17 +411,17 @@ mod tests {
         ];
         for (mbps, packet, min, max, weight) in cases {
             let site = Site { rate: Rate::from_bps(mbps * 1_000_000).expect("not zero"), ..SITE };
-            let settings = resolved(&site, packet, &[]).expect("the values fit");
-            close(settings.number("min_threshold"), min);
-            close(settings.number("max_threshold"), max);
-            let off = settings.number("q_weight") / weight - 1.0;
+            let given = resolved(&site, packet, &[]).expect("the values fit");
+            close(given.min_threshold, min);
+            close(given.max_threshold, max);
+            let off = given.q_weight / weight - 1.0;
             assert!(off.abs() < 0.005, "{mbps}: {off}");
             let bottom = if mbps == 1000 { 80e-6 } else { (0.08 / mbps as f64).min(0.01) };
-            close(settings.number("bottom"), bottom);
+            close(given.bottom, bottom);
         }
         // Three times (50 ms and a packet) are above 100 ms: 1.53 s of packets.
         let far = Site { delay: Span::from_ms(50), ..SITE };
-        let weight = |code| resolved(&far, 1000, &[("q_weight", code)]).map(|s| s.number("q_weight"));
+        let weight = |code| resolved(&far, 1000, &[("q_weight", code)]).map(|given| given.q_weight);
         close(weight(-1.0).expect("a code"), 1.0 - libm::exp(-1.0 / 1530.0));
         close(weight(0.0).expect("a code"), 1.0 - libm::exp(-1.0 / 1000.0));
         close(weight(-2.0).expect("a code"), 1.0 - libm::exp(-10.0 / 1000.0));
@@ -475,7 +436,7 @@ mod tests {
             ("threshold_unit", ThresholdUnit::Capacity.value()),
         ];
         let found = |site: &Site| {
-            resolved(site, 1000, &shares).map(|s| [s.number("min_threshold"), s.number("max_threshold")])
+            resolved(site, 1000, &shares).map(|given| [given.min_threshold, given.max_threshold])
         };
         assert_eq!(found(&SITE), Ok([25.0, 75.0]));
         assert_eq!(found(&Site { capacity: Capacity::Bytes(Bytes(64_000)), ..SITE }), Ok([16.0, 48.0]));

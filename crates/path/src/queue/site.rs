@@ -1,19 +1,8 @@
-//! The site of a queue, which is the link that it precedes; a refused parameter, and a gauge.
+//! The site of a queue, which is the link that it precedes, and a parameter that it refuses there.
 
 use fairhaul_units::{Rate, Span};
 
 use super::Capacity;
-
-/// A number that a queue keeps for itself and that is worth seeing over time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Gauge {
-    /// Its name in the record.
-    pub name: &'static str,
-    /// What it counts in, as an axis says it; empty for a plain number.
-    pub unit: &'static str,
-    /// One line of what it is.
-    pub help: &'static str,
-}
 
 /// Where a queue stands.
 #[derive(Clone, Copy, Debug)]

@@ -3,18 +3,16 @@
 //! A zombie list (`count/sred.rs`) estimates the number of flows. Up to 256 of them the probability grows with the
 //! square of their number, because the windows of that many TCP flows require it; no average of the queue is kept.
 
-use fairhaul_units::{Bytes, Chance, Ecn, Kind, Parameter, Settings, Span, Time, Word, words};
+use fairhaul_units::{Bytes, Chance, Ecn, Parameter, Settings, Span, Time, parameters, words};
 
 use super::{Arrival, Capacity, Gauge, QueueDecision, Refusal, Site};
-use crate::count::{AverageStart, ENTRIES, FILL, ListFill, OVERWRITE, START, WEIGHT, ZombieRule, Zombies};
+use crate::count::{AverageStart, ListFill, ListRule, ListStart, ZombieRule, Zombies};
 
 /// The arrival law of SRED.
 #[derive(Clone, Debug)]
 pub struct Sred {
     capacity: Capacity,
-    max_p: f64,
-    flows: f64,
-    law: SredLaw,
+    given: SredParameters,
     zombies: Zombies,
     chance: Chance,
 }
@@ -29,40 +27,32 @@ words! {
     }
 }
 
+parameters! {
+    /// The parameters of SRED.
+    pub struct SredParameters {
+        law: Word(SredLaw) = SredLaw::Full,
+            "full: a packet that matches an entry of its own flow is dropped with a higher probability; simple: equal for all packets [SRED]";
+        max_p: Number(1e-6..=1.0) = 0.15,
+            "drop probability above a third of the capacity; a quarter of it above a sixth [SRED]";
+        flows: Number(1.0..=1e6) = 256.0,
+            "with fewer flows than this the probability falls with the square of their number [SRED]";
+        list: Parameters(ListRule), "those of the zombie list";
+        // As for the flow counter `sred`, whose defaults are others.
+        fill: Word(ListFill) = ListFill::Literal,
+            "while the list fills: compare packets with the entries so far, or compare nothing as in the source";
+        start: Word(AverageStart) = AverageStart::Literal,
+            "average hit rate: corrected for its initial value of zero, or uncorrected as in the source";
+    }
+}
+
 impl Sred {
     /// One line of what it is.
     pub const TITLE: &'static str =
         "Stabilized RED: drops or marks at random by the fill level of the queue and the number of flows";
-    /// The key of its source.
-    pub const SOURCE: &'static str = "SRED";
+    pub(super) const SOURCE: &'static str = "SRED";
     /// Its parameters.
-    pub const PARAMETERS: &'static [Parameter] = &[
-        Parameter {
-            name: "law",
-            kind: Kind::Word(SredLaw::WORDS),
-            default: SredLaw::Full.value(),
-            help: "full: a packet that matches an entry of its own flow is dropped with a higher probability; simple: equal for all packets [SRED]",
-        },
-        Parameter {
-            name: "max_p",
-            kind: Kind::Number { least: 1e-6, most: 1.0, unit: "" },
-            default: 0.15,
-            help: "drop probability above a third of the capacity; a quarter of it above a sixth [SRED]",
-        },
-        Parameter {
-            name: "flows",
-            kind: Kind::Number { least: 1.0, most: 1e6, unit: "" },
-            default: 256.0,
-            help: "with fewer flows than this the probability falls with the square of their number [SRED]",
-        },
-        ENTRIES,
-        OVERWRITE,
-        WEIGHT,
-        Parameter { default: ListFill::Literal.value(), ..FILL },
-        Parameter { default: AverageStart::Literal.value(), ..START },
-    ];
-    /// What it tells of itself.
-    pub const GAUGES: [Gauge; 2] = [
+    pub const PARAMETERS: &'static [Parameter] = SredParameters::LIST;
+    pub(super) const GAUGES: [Gauge; 2] = [
         Gauge {
             name: "flows",
             unit: "",
@@ -75,25 +65,12 @@ impl Sred {
         },
     ];
 
-    /// The queue of `settings`.
-    pub(super) fn new(settings: &Settings, site: &Site, mut chance: Chance) -> Sred {
-        let rule = ZombieRule {
-            entries: settings.number("entries") as usize,
-            overwrite: settings.number("overwrite"),
-            weight: settings.number("weight"),
-            inspect: 1.0,
-            fill: settings.word("fill"),
-            start: settings.word("start"),
-            stale: Span::ZERO,
-        };
-        Sred {
-            capacity: site.capacity,
-            max_p: settings.number("max_p"),
-            flows: settings.number("flows"),
-            law: settings.word("law"),
-            zombies: Zombies::new(rule, chance.split("zombies")),
-            chance,
-        }
+    /// The queue of these parameters.
+    pub(super) fn new(given: SredParameters, site: &Site, mut chance: Chance) -> Sred {
+        let begin = ListStart { fill: given.fill, start: given.start };
+        let rule = ZombieRule { list: given.list, inspect: 1.0, begin, stale: Span::ZERO };
+        let zombies = Zombies::new(rule, chance.split("zombies"));
+        Sred { capacity: site.capacity, given, zombies, chance }
     }
 
     pub(super) fn resolve(_: &mut Settings, site: &Site, _: Bytes) -> Result<(), Refusal> {
@@ -140,8 +117,8 @@ impl Sred {
             Capacity::Bytes(most) => (arrival.bytes.0, most.0),
         };
         match backlog {
-            _ if 3 * backlog >= whole => self.max_p,
-            _ if 6 * backlog >= whole => self.max_p / 4.0,
+            _ if 3 * backlog >= whole => self.given.max_p,
+            _ if 6 * backlog >= whole => self.given.max_p / 4.0,
             _ => 0.0,
         }
     }
@@ -149,9 +126,9 @@ impl Sred {
     /// What the number of flows, and a hit, make of it.
     fn by_flows(&self, hit: bool) -> f64 {
         let share = self.zombies.share_of_hits();
-        let few = self.flows * share;
+        let few = self.given.flows * share;
         let factor = (1.0 / (few * few)).min(1.0);
-        match self.law {
+        match self.given.law {
             SredLaw::Full if hit => factor * (1.0 + 1.0 / share),
             SredLaw::Full | SredLaw::Simple => factor,
         }
@@ -170,7 +147,7 @@ mod tests {
         let rate = Rate::from_bps(8_000_000).expect("not zero");
         let site = Site { rate, delay: Span::ZERO, capacity, mark: Capacity::Unlimited };
         let settings = choice.resolved(&site, Bytes(1000))?.settings;
-        Ok(Sred::new(&settings, &site, Chance::stream(1, "queue", 0)))
+        Ok(Sred::new((&settings).into(), &site, Chance::stream(1, "queue", 0)))
     }
 
     /// A packet of 1000 B of `flow` that finds so many.

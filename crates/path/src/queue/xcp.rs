@@ -4,22 +4,18 @@
 mod allocator;
 mod cloud;
 mod fairness;
-mod rule;
 
 use std::collections::VecDeque;
 use std::num::NonZeroU8;
 
-use fairhaul_units::{Bytes, CongestionHeader, Kind, Parameter, Settings, Span, Time};
+use fairhaul_units::{Bytes, CongestionHeader, Parameter, Time, parameters};
 
 use super::{Gauge, Queued, Refusal, Site};
 use crate::packet::Packet;
 use allocator::XcpAllocator;
 use cloud::Cloud;
 use fairness::Fair;
-pub(super) use fairness::FlowCounter;
-pub use fairness::{DropLaw, XcpTcpRule};
-use rule::CloudRule;
-pub use rule::XcpRule;
+pub use fairness::{DropLaw, FlowCounter, XcpTcpParameters, XcpTcpRule};
 
 /// First in, first out, with the rate allocation of XCP.
 #[derive(Clone, Debug)]
@@ -36,99 +32,56 @@ pub struct Xcp<T> {
     fair: Option<Box<Fair>>,
 }
 
-pub(super) const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "alpha",
-        kind: Kind::Number { least: 0.0, most: 10.0, unit: "" },
-        default: 0.4,
-        help: "fraction of the spare capacity that is allocated per control interval; stable below pi / (4 sqrt 2) = 0.555 [XCP]",
-    },
-    Parameter {
-        name: "beta",
-        kind: Kind::Number { least: 0.0, most: 10.0, unit: "" },
-        default: 0.226,
-        help: "fraction of the persistent queue that is drained per control interval; alpha^2 sqrt 2 [XCP]",
-    },
-    Parameter {
-        name: "gamma",
-        kind: Kind::Number { least: 0.0, most: 1.0, unit: "" },
-        default: 0.1,
-        help: "smallest fraction of the traffic that is shuffled between senders [XCP]",
-    },
-    Parameter {
-        name: "share",
-        kind: Kind::Number { least: 0.01, most: 1.0, unit: "" },
-        default: 1.0,
-        help: "fraction of the link's rate that is allocated to XCP; half beside TCP in ns-2 [NS-2]",
-    },
-    Parameter {
-        name: "min_interval",
-        kind: Kind::Number { least: 0.1, most: 10_000.0, unit: "ms" },
-        default: 5.0,
-        help: "lower bound of the control interval, unless the link's delay is longer [XCP-SPEC]",
-    },
-    Parameter {
-        name: "max_interval",
-        kind: Kind::Number { least: 1.0, most: 10_000.0, unit: "ms" },
-        default: 1000.0,
-        help: "upper bound of a sender's round-trip time, unless the link's delay is longer [XCP-SPEC]",
-    },
-    Parameter {
-        name: "virtual",
-        kind: Kind::Switch,
-        default: 0.0,
-        help: "whether it also controls the links without XCP between it and the previous XCP router [XCP-I]",
-    },
-    Parameter {
-        name: "probe",
-        kind: Kind::Number { least: 0.0, most: 0.5, unit: "" },
-        default: 0.05,
-        help: "with virtual: fraction by which the assumed rate of such links exceeds their measured throughput in the first interval without a queue in them; doubled in each interval that follows, up to 0.5",
-    },
-    Parameter {
-        name: "queueing",
-        kind: Kind::Number { least: 0.1, most: 1000.0, unit: "ms" },
-        default: 3.0,
-        help: "with virtual: smallest delay above the minimum that counts as a queue in such links",
-    },
-];
-
-/// The rule of `settings` at `site`.
-pub(super) fn rule(settings: &Settings, site: &Site) -> XcpRule {
-    let bound = |name| Span::from_secs(settings.number(name) * 1e-3).max(site.delay);
-    XcpRule {
-        alpha: settings.number("alpha"),
-        beta: settings.number("beta"),
-        gamma: settings.number("gamma"),
-        share: settings.number("share"),
-        least: bound("min_interval"),
-        most: bound("max_interval"),
-        clouds: settings.switch("virtual").then(|| CloudRule {
-            probe: settings.number("probe"),
-            queueing: settings.number("queueing") * 1e-3,
-        }),
+parameters! {
+    /// The parameters of an XCP router.
+    pub struct XcpRule {
+        alpha: Number(0.0..=10.0) = 0.4,
+            "fraction of the spare capacity that is allocated per control interval; stable below pi / (4 sqrt 2) = 0.555 [XCP]";
+        beta: Number(0.0..=10.0) = 0.226,
+            "fraction of the persistent queue that is drained per control interval; alpha^2 sqrt 2 [XCP]";
+        gamma: Number(0.0..=1.0) = 0.1,
+            "smallest fraction of the traffic that is shuffled between senders [XCP]";
+        share: Number(0.01..=1.0) = 1.0,
+            "fraction of the link's rate that is allocated to XCP; half beside TCP in ns-2 [NS-2]";
+        min_interval: Milliseconds(0.1..=10_000.0) = 5.0,
+            "lower bound of the control interval, unless the link's delay is longer [XCP-SPEC]";
+        max_interval: Milliseconds(1.0..=10_000.0) = 1000.0,
+            "upper bound of a sender's round-trip time, unless the link's delay is longer [XCP-SPEC]";
+        virtual_router as "virtual": Switch = false,
+            "whether it also controls the links without XCP between it and the previous XCP router [XCP-I]";
+        probe: Number(0.0..=0.5) = 0.05,
+            "with virtual: fraction by which the assumed rate of such links exceeds their measured throughput in the first interval without a queue in them; doubled in each interval that follows, up to 0.5";
+        queueing: Number(0.1..=1000.0, "ms") = 3.0,
+            "with virtual: smallest delay above the minimum that counts as a queue in such links";
     }
 }
 
-pub(super) fn resolve(settings: &mut Settings, _: &Site, _: Bytes) -> Result<(), Refusal> {
-    let (least, most) = (settings.number("min_interval"), settings.number("max_interval"));
-    if least > most {
-        let text = format!("{least} ms exceed max_interval, {most} ms");
-        return Err(Refusal::new("min_interval", text));
+impl XcpRule {
+    /// The same at `site`, whose delay the intervals are not below.
+    pub(super) fn at(self, site: &Site) -> XcpRule {
+        let [min_interval, max_interval] =
+            [self.min_interval, self.max_interval].map(|bound| bound.max(site.delay));
+        XcpRule { min_interval, max_interval, ..self }
     }
-    Ok(())
+
+    /// Whether the bounds fit each other.
+    pub(super) fn check(&self) -> Result<(), Refusal> {
+        if self.min_interval <= self.max_interval {
+            return Ok(());
+        }
+        let [least, most] = [self.min_interval, self.max_interval].map(|bound| bound.as_ps() as f64 / 1e9);
+        Err(Refusal::new("min_interval", format!("{least} ms exceed max_interval, {most} ms")))
+    }
 }
 
 impl Xcp<()> {
     /// One line of what it is.
     pub const TITLE: &'static str =
         "XCP's router: assigns each sender of controller xcp a change of its rate";
-    /// The key of its source.
-    pub const SOURCE: &'static str = "XCP-SPEC";
+    pub(super) const SOURCE: &'static str = "XCP-SPEC";
     /// Its parameters.
-    pub const PARAMETERS: &'static [Parameter] = PARAMETERS;
-    /// What it tells of itself.
-    pub const GAUGES: [Gauge; 4] = GAUGES;
+    pub const PARAMETERS: &'static [Parameter] = XcpRule::LIST;
+    pub(super) const GAUGES: [Gauge; 4] = GAUGES;
 }
 
 pub(super) const GAUGES: [Gauge; 4] = [
@@ -199,13 +152,13 @@ impl<T: Packet> Xcp<T> {
 
     /// A packet that asks arrives, perhaps across links that know nothing of XCP.
     fn on_arrival_from_cloud(&mut self, queued: &Queued<T>, header: &CongestionHeader) {
-        let (Some(clouds), Some(from)) = (&self.rule.clouds, header.across()) else { return };
+        let Some(from) = header.across().filter(|_| self.rule.virtual_router) else { return };
         let known = self.clouds.iter().position(|cloud| cloud.0 == from);
         let at = known.unwrap_or_else(|| {
             self.clouds.push((from, Cloud::new(queued.arrived)));
             self.clouds.len() - 1
         });
-        self.clouds[at].1.on_arrival(&self.rule, clouds, queued.arrived, queued.size, header);
+        self.clouds[at].1.on_arrival(&self.rule, queued.arrived, queued.size, header);
     }
 
     fn advance(&mut self, now: Time, capacity: f64) {
@@ -231,10 +184,10 @@ impl<T: Packet> Xcp<T> {
             fair.on_departure(queued.size);
         }
         if let Some(header) = queued.packet.congestion_mut() {
-            if let (Some(clouds), Some(from)) = (&self.rule.clouds, header.across())
+            if let Some(from) = header.across()
                 && let Some((_, cloud)) = self.clouds.iter_mut().find(|cloud| cloud.0 == from)
             {
-                cloud.on_departure(&self.rule, clouds, now, queued.size, header);
+                cloud.on_departure(&self.rule, now, queued.size, header);
             }
             self.allocator.on_departure(queued.size, header);
             header.leaves(self.number, now);

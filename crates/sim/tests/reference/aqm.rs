@@ -3,8 +3,8 @@
 
 use fairhaul_path::LinkSpec;
 use fairhaul_path::count::{AverageStart, ListFill};
-use fairhaul_path::queue::{Capacity, SredLaw};
-use fairhaul_units::{Chance, Ecn, Settings, Span, Time};
+use fairhaul_path::queue::{Capacity, PieParameters, RedParameters, SredLaw, SredParameters};
+use fairhaul_units::{Chance, Ecn, Span, Time};
 
 /// What the queue decides about an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,9 +34,11 @@ impl Aqm {
     /// That of a link; `None` for a drop-tail queue.
     pub fn of(spec: &LinkSpec, chance: Chance) -> Option<Aqm> {
         match spec.queue.entry.name {
-            "red" => Some(Aqm::Red(Red::new(&spec.queue.settings, spec.rate.as_bps() as f64, chance))),
-            "pie" => Some(Aqm::Pie(Pie::new(&spec.queue.settings, chance))),
-            "sred" => Some(Aqm::Sred(Sred::new(&spec.queue.settings, spec.capacity, chance))),
+            "red" => {
+                Some(Aqm::Red(Red::new((&spec.queue.settings).into(), spec.rate.as_bps() as f64, chance)))
+            }
+            "pie" => Some(Aqm::Pie(Pie::new((&spec.queue.settings).into(), chance))),
+            "sred" => Some(Aqm::Sred(Sred::new((&spec.queue.settings).into(), spec.capacity, chance))),
             _ => None,
         }
     }
@@ -45,15 +47,15 @@ impl Aqm {
     pub fn period(&self) -> Option<Span> {
         match self {
             Aqm::Red(_) | Aqm::Sred(_) => None,
-            Aqm::Pie(pie) => Some(Span::from_secs(pie.settings.number("update") * 1e-3)),
+            Aqm::Pie(pie) => Some(pie.given.update),
         }
     }
 
     /// Its gauges, in the order of the catalogue.
     pub fn gauges(&self) -> [f64; 2] {
         match self {
-            Aqm::Red(Red { settings, ave, cur_max_p, .. }) if settings.switch("queue_in_bytes") => {
-                [ave / settings.number("mean_packet"), *cur_max_p]
+            Aqm::Red(Red { given, ave, cur_max_p, .. }) if given.queue_in_bytes => {
+                [ave / given.mean_packet, *cur_max_p]
             }
             Aqm::Red(Red { ave, cur_max_p, .. }) => [*ave, *cur_max_p],
             Aqm::Pie(Pie { drop_prob, qdelay_old, .. }) => [*drop_prob, *qdelay_old],
@@ -89,7 +91,7 @@ impl Aqm {
 
 /// RED with its variables under the names of ns-2.
 pub struct Red {
-    settings: Settings,
+    given: RedParameters,
     ptc: f64,
     ave: f64,
     cur_max_p: f64,
@@ -100,11 +102,11 @@ pub struct Red {
 }
 
 impl Red {
-    fn new(settings: &Settings, bps: f64, chance: Chance) -> Red {
+    fn new(given: RedParameters, bps: f64, chance: Chance) -> Red {
         Red {
-            ptc: bps / (8.0 * settings.number("mean_packet")),
-            cur_max_p: settings.number("max_p"),
-            settings: settings.clone(),
+            ptc: bps / (8.0 * given.mean_packet),
+            cur_max_p: given.max_p,
+            given,
             ave: 0.0,
             lastset: Time::ZERO,
             count: 0.0,
@@ -122,20 +124,20 @@ impl Red {
         left: Time,
         now: Time,
     ) -> QueueDecision {
-        let get = |name: &str| self.settings.number(name);
-        let mean = get("mean_packet");
-        let in_bytes = self.settings.switch("queue_in_bytes");
+        let given = self.given;
+        let mean = given.mean_packet;
+        let in_bytes = given.queue_in_bytes;
         let unit = if in_bytes { mean } else { 1.0 };
-        let (th_min, th_max) = (get("min_threshold") * unit, get("max_threshold") * unit);
+        let (th_min, th_max) = (given.min_threshold * unit, given.max_threshold * unit);
         let waiting = queue.get(1..).unwrap_or_default();
         let length = if in_bytes { waiting.iter().sum() } else { waiting.len() as u64 } as f64;
         let m = if queue.is_empty() { (self.ptc * now.since(left).as_secs()) as u64 } else { 0 };
-        let w = get("q_weight");
+        let w = given.q_weight;
         self.ave = libm::pow(1.0 - w, (m + 1) as f64) * self.ave + w * length;
         self.adapt(th_min, th_max, now);
-        let weighs = if self.settings.switch("drop_in_bytes") { size as f64 / mean } else { 1.0 };
+        let weighs = if given.drop_in_bytes { size as f64 / mean } else { 1.0 };
         self.count += weighs;
-        let end = if self.settings.switch("gentle") { 2.0 * th_max } else { th_max };
+        let end = if given.gentle { 2.0 * th_max } else { th_max };
         let mut decision = QueueDecision::Accepted;
         if self.ave < th_min || waiting.len() < 2 {
             self.old = false;
@@ -160,7 +162,7 @@ impl Red {
             self.cur_max_p + (1.0 - self.cur_max_p) * (self.ave - th_max) / th_max
         };
         let due = self.count * p;
-        let earliest = if self.settings.switch("wait") { 1.0 } else { 0.0 };
+        let earliest = if self.given.wait { 1.0 } else { 0.0 };
         let spread = match due - earliest {
             _ if due >= earliest + 1.0 => 1.0,
             _ if due < earliest => 0.0,
@@ -171,22 +173,22 @@ impl Red {
             return QueueDecision::Accepted;
         }
         self.count = 0.0;
-        let markable = ecn != Ecn::NotCapable && p < self.settings.number("mark_p");
+        let markable = ecn != Ecn::NotCapable && p < self.given.mark_p;
         if markable { QueueDecision::Marked } else { QueueDecision::Dropped }
     }
 
     fn adapt(&mut self, th_min: f64, th_max: f64, now: Time) {
-        let get = |name: &str| self.settings.number(name);
-        let ripe = now.since(self.lastset) > Span::from_secs(get("interval"));
-        if !self.settings.switch("adaptive") || !ripe {
+        let given = self.given;
+        let ripe = now.since(self.lastset) > given.interval;
+        if !given.adaptive || !ripe {
             return;
         }
         let part = 0.4 * (th_max - th_min);
         let before = self.cur_max_p;
-        if self.ave < th_min + part && before > get("bottom") {
-            self.cur_max_p *= get("beta");
-        } else if self.ave > th_max - part && before < get("top") {
-            self.cur_max_p += get("alpha").min(before / 4.0);
+        if self.ave < th_min + part && before > given.bottom {
+            self.cur_max_p *= given.beta;
+        } else if self.ave > th_max - part && before < given.top {
+            self.cur_max_p += given.alpha.min(before / 4.0);
         }
         if self.cur_max_p != before {
             self.lastset = now;
@@ -196,7 +198,7 @@ impl Red {
 
 /// PIE with its variables under the names of its pseudocode.
 pub struct Pie {
-    settings: Settings,
+    given: PieParameters,
     target: f64,
     drop_prob: f64,
     accu_prob: f64,
@@ -206,27 +208,20 @@ pub struct Pie {
 }
 
 impl Pie {
-    fn new(settings: &Settings, chance: Chance) -> Pie {
-        let mut pie = Pie {
-            target: 0.0,
+    fn new(given: PieParameters, chance: Chance) -> Pie {
+        Pie {
+            target: given.target.as_secs(),
             drop_prob: 0.0,
             accu_prob: 0.0,
             qdelay_old: 0.0,
-            burst_allowance: Span::ZERO,
+            burst_allowance: given.max_burst,
             chance,
-            settings: settings.clone(),
-        };
-        pie.burst_allowance = pie.span("max_burst");
-        pie.target = pie.span("target").as_secs();
-        pie
-    }
-
-    fn span(&self, name: &str) -> Span {
-        Span::from_secs(self.settings.number(name) * 1e-3)
+            given,
+        }
     }
 
     fn update(&mut self, qdelay: f64) {
-        let (alpha, beta) = (self.settings.number("alpha"), self.settings.number("beta"));
+        let (alpha, beta) = (self.given.alpha, self.given.beta);
         let mut p = alpha * (qdelay - self.target) + beta * (qdelay - self.qdelay_old);
         p /= match self.drop_prob {
             d if d < 0.000_001 => 2048.0,
@@ -245,10 +240,10 @@ impl Pie {
             self.drop_prob *= 0.98;
         }
         self.drop_prob = self.drop_prob.clamp(0.0, 1.0);
-        self.burst_allowance = self.burst_allowance.saturating_sub(self.span("update"));
+        self.burst_allowance = self.burst_allowance.saturating_sub(self.given.update);
         let half = self.target / 2.0;
         if self.drop_prob == 0.0 && qdelay < half && self.qdelay_old < half {
-            self.burst_allowance = self.span("max_burst");
+            self.burst_allowance = self.given.max_burst;
         }
         self.qdelay_old = qdelay;
     }
@@ -260,10 +255,7 @@ impl Pie {
         }
         let waiting: u64 = queue.iter().skip(1).sum();
         let idle = self.qdelay_old < self.target / 2.0 && self.drop_prob < 0.2;
-        if !self.burst_allowance.is_zero()
-            || idle
-            || waiting as f64 <= 2.0 * self.settings.number("mean_packet")
-        {
+        if !self.burst_allowance.is_zero() || idle || waiting as f64 <= 2.0 * self.given.mean_packet {
             return QueueDecision::Accepted;
         }
         self.accu_prob += self.drop_prob;
@@ -275,7 +267,7 @@ impl Pie {
             a if a >= 8.5 => true,
             _ => self.chance.unit() < self.drop_prob,
         };
-        let markable = ecn != Ecn::NotCapable && self.drop_prob <= self.settings.number("mark_ecnth");
+        let markable = ecn != Ecn::NotCapable && self.drop_prob <= self.given.mark_ecnth;
         if !is_hit {
             return QueueDecision::Accepted;
         }
@@ -286,7 +278,7 @@ impl Pie {
 
 /// Stabilized RED with its variables under the names of its paper.
 pub struct Sred {
-    settings: Settings,
+    given: SredParameters,
     capacity: Capacity,
     zombies: Vec<u32>,
     p: f64,
@@ -297,13 +289,13 @@ pub struct Sred {
 }
 
 impl Sred {
-    fn new(settings: &Settings, capacity: Capacity, mut chance: Chance) -> Sred {
-        let begun = match settings.word("start") {
+    fn new(given: SredParameters, capacity: Capacity, mut chance: Chance) -> Sred {
+        let begun = match given.start {
             AverageStart::Literal => 1.0,
             AverageStart::Corrected => 0.0,
         };
         let of_list = chance.split("zombies");
-        Sred { settings: settings.clone(), capacity, zombies: Vec::new(), p: 0.0, begun, of_list, chance }
+        Sred { given, capacity, zombies: Vec::new(), p: 0.0, begun, of_list, chance }
     }
 
     fn arrive(&mut self, id: u32, ecn: Ecn, fits: bool, queue: &[u64]) -> QueueDecision {
@@ -320,18 +312,17 @@ impl Sred {
 
     /// The packet meets a zombie; whether that is of its own flow.
     fn meet(&mut self, id: u32) -> bool {
-        let most = self.settings.number("entries") as usize;
+        let most = self.given.list.entries as usize;
         let full = self.zombies.len() >= most;
-        let idle =
-            self.zombies.is_empty() || (!full && self.settings.word::<ListFill>("fill") == ListFill::Literal);
+        let idle = self.zombies.is_empty() || (!full && self.given.fill == ListFill::Literal);
         let mut hit = false;
         if !idle {
             let one = self.of_list.below(self.zombies.len() as u64) as usize;
             hit = self.zombies[one] == id;
-            if !hit && full && self.of_list.unit() < self.settings.number("overwrite") {
+            if !hit && full && self.of_list.unit() < self.given.list.overwrite {
                 self.zombies[one] = id;
             }
-            let alpha = self.settings.number("weight");
+            let alpha = self.given.list.weight;
             self.p += alpha * (if hit { 1.0 } else { 0.0 } - self.p);
             self.begun += alpha * (1.0 - self.begun);
         }
@@ -347,7 +338,7 @@ impl Sred {
             Capacity::Bytes(most) => (queue.iter().sum::<u64>() as f64, most.0 as f64),
             Capacity::Unlimited => unreachable!("it has no thirds"),
         };
-        let p_max = self.settings.number("max_p");
+        let p_max = self.given.max_p;
         if q * 3.0 >= b {
             p_max
         } else if q * 6.0 >= b {
@@ -365,9 +356,9 @@ impl Sred {
 
     fn by_flows(&self, hit: bool) -> f64 {
         let p = if self.begun == 0.0 { 0.0 } else { self.p / self.begun };
-        let product = self.settings.number("flows") * p;
+        let product = self.given.flows * p;
         let square = if product <= 1.0 { 1.0 } else { 1.0 / (product * product) };
-        match (self.settings.word::<SredLaw>("law"), hit) {
+        match (self.given.law, hit) {
             (SredLaw::Full, true) => square * (1.0 + 1.0 / p),
             _ => square,
         }

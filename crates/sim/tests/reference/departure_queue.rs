@@ -2,7 +2,7 @@
 //! are walked from end to end.
 
 use fairhaul_experiment::Scenario;
-use fairhaul_path::queue::Capacity;
+use fairhaul_path::queue::{Capacity, CodelRule, FqCodelRule};
 use fairhaul_units::{Chance, Data, Ecn, Span, Time};
 
 use super::link::size;
@@ -50,17 +50,17 @@ impl DepartureQueue {
             }
             _ => return None,
         };
-        let settings = &spec.queue.settings;
-        let span = |name| Span::from_secs(settings.number(name) * 1e-3);
+        let codel = CodelRule::from(&spec.queue.settings);
+        let buckets = fair.then(|| FqCodelRule::from(&spec.queue.settings));
         Some(DepartureQueue {
-            target: span("target"),
-            interval: span("interval"),
-            max_packet: settings.number("max_packet") as u64,
+            target: codel.target,
+            interval: codel.interval,
+            max_packet: codel.max_packet as u64,
             capacity: spec.capacity,
             fair,
             xcp: None,
-            quantum: if fair { settings.number("quantum") as i64 } else { 0 },
-            buckets: vec![Bucket::default(); if fair { settings.number("flows") as usize } else { 1 }],
+            quantum: buckets.map_or(0, |rule| rule.quantum as i64),
+            buckets: vec![Bucket::default(); buckets.map_or(1, |rule| rule.buckets as usize)],
             new: Vec::new(),
             old: Vec::new(),
         })

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use fairhaul_experiment::Scenario;
+use fairhaul_path::queue::XcpRule;
 use fairhaul_units::{Chance, CongestionHeader, Span, Time};
 
 use super::link::size;
@@ -66,23 +67,22 @@ impl Xcp {
             return None;
         }
         let spec = &scenario.links[index];
-        let number = |name| spec.queue.settings.number(name);
-        let ms = |name| Span::from_secs(number(name) * 1e-3).max(spec.delay);
+        let given = XcpRule::from(&spec.queue.settings);
         let router = Router {
-            alpha: number("alpha"),
-            beta: number("beta"),
-            gamma: number("gamma"),
-            share: number("share"),
-            min_interval: ms("min_interval"),
-            max_interval: ms("max_interval").as_secs(),
+            alpha: given.alpha,
+            beta: given.beta,
+            gamma: given.gamma,
+            share: given.share,
+            min_interval: given.min_interval.max(spec.delay),
+            max_interval: given.max_interval.max(spec.delay).as_secs(),
             ..Router::idle()
         };
         Some(Xcp {
             router,
             number: 1 + (0..index).filter(|&index| is_xcp(index)).count() as u8,
-            clouds: (number("virtual") == 1.0).then(BTreeMap::new),
-            probe: number("probe"),
-            queueing: number("queueing") * 1e-3,
+            clouds: given.virtual_router.then(BTreeMap::new),
+            probe: given.probe,
+            queueing: given.queueing * 1e-3,
             fairness: Fairness::of(spec, chance),
         })
     }

@@ -3,16 +3,15 @@
 
 use fairhaul_path::LinkSpec;
 use fairhaul_path::count::Counter;
-use fairhaul_path::queue::{DropLaw, XcpTcpRule};
-use fairhaul_units::{Chance, Settings, Span, Time};
+use fairhaul_path::queue::{DropLaw, XcpTcpParameters, XcpTcpRule};
+use fairhaul_units::{Chance, Span, Time};
 
 use super::link::size;
 use super::{DataOrAck, Packet};
 
 /// See the module.
 pub struct Fairness {
-    settings: Settings,
-    law: DropLaw,
+    given: XcpTcpParameters,
     counters: [Counter; 2],
     chance: Chance,
     begun: Time,
@@ -33,9 +32,9 @@ impl Fairness {
         if spec.queue.entry.name != "xcp_tcp" {
             return None;
         }
-        let settings = spec.queue.settings.clone();
-        let counters = ["asking", "plain"].map(|class| XcpTcpRule::counter(&settings, chance.split(class)));
-        let period = Span::from_secs(settings.number("period") * 1e-3);
+        let given = XcpTcpParameters::from(&spec.queue.settings);
+        let counters = ["asking", "plain"].map(|class| XcpTcpRule::counter(&given, chance.split(class)));
+        let period = Span::from_secs(given.period * 1e-3);
         Some(Fairness {
             counters,
             chance,
@@ -44,15 +43,14 @@ impl Fairness {
             arrived: Vec::new(),
             departed: Vec::new(),
             rate_before: 0.0,
-            p: match settings.word("rule") {
-                DropLaw::Literal => settings.number("min_p"),
+            p: match given.rule {
+                DropLaw::Literal => given.min_p,
                 DropLaw::Adaptive => 0.0,
             },
             phi: 1.0,
             dropping: false,
             gauges: [0.0; 3],
-            law: settings.word("rule"),
-            settings,
+            given,
         })
     }
 
@@ -63,7 +61,7 @@ impl Fairness {
 
     /// The updates up to `now`.
     pub fn timer(&mut self, now: Time, bps: u64, rtt: f64, ctl_interval: Span) {
-        let period = Span::from_secs(self.settings.number("period") * 1e-3);
+        let period = Span::from_secs(self.given.period * 1e-3);
         let next = if period.is_zero() { ctl_interval } else { period };
         let mut first = true;
         while self.until <= now {
@@ -100,7 +98,7 @@ impl Fairness {
             return true;
         }
         let plain = data.congestion.is_none();
-        let inspect = self.settings.number("inspect");
+        let inspect = self.given.inspect;
         if inspect == 1.0 || self.chance.hits(inspect) {
             self.counters[usize::from(plain)].count_packet(packet.serial.into(), now);
         }
@@ -117,13 +115,13 @@ impl Fairness {
     }
 
     fn update(&mut self, identical: u64, c: f64, rtt: f64) {
-        let get = |name| self.settings.number(name);
+        let given = self.given;
         let length = (self.until - self.begun).as_secs();
         let (n, m) = (self.counters[0].flows(self.until), self.counters[1].flows(self.until));
         let share = if m > 0.0 { m / (n + m) } else { 0.0 };
         self.gauges = [n, m, share];
         let departed: f64 = self.departed.iter().map(|bytes| *bytes as f64).sum();
-        if departed < get("gate") * c * length || n == 0.0 || m == 0.0 {
+        if departed < given.gate * c * length || n == 0.0 || m == 0.0 {
             self.dropping = false;
             return;
         }
@@ -132,23 +130,23 @@ impl Fairness {
         let passed: f64 = let_in.iter().sum();
         let offered: f64 = self.arrived.iter().map(|arrived| arrived.0 as f64).sum();
         let (rate, target) = (passed / length, share * c);
-        if self.law == DropLaw::Literal {
-            let near = get("tolerance") * c;
+        if given.rule == DropLaw::Literal {
+            let near = given.tolerance * c;
             if rate > target + near && rate >= self.rate_before {
-                self.p = (self.p * get("up")).min(get("max_p"));
+                self.p = (self.p * given.up).min(given.max_p);
             } else if rate < target - near {
-                self.p = (self.p * libm::pow(get("down"), identical as f64)).max(get("min_p"));
+                self.p = (self.p * libm::pow(given.down, identical as f64)).max(given.min_p);
             }
-            self.dropping = self.settings.switch("at_floor") || rate > target;
+            self.dropping = given.at_floor || rate > target;
             return;
         }
         let mean = if let_in.is_empty() { 1000.0 } else { passed / let_in.len() as f64 };
         let w = (target * rtt / (m * mean)).max(2.0);
-        let most = (1.0 - target * length / offered.max(1.0)).max(get("max_p"));
+        let most = (1.0 - target * length / offered.max(1.0)).max(given.max_p);
         let e = (rate / target).clamp(0.25, 4.0);
         if e < 1.0 || self.p < most {
             self.phi = (self.phi
-                * libm::pow(e, (length / (get("horizon") * rtt)).min(1.0) * identical as f64))
+                * libm::pow(e, (length / (given.horizon * rtt)).min(1.0) * identical as f64))
             .max(0.5);
         }
         self.p = ((self.phi * e - 1.0) / (2.0 * w)).clamp(0.0, most);

@@ -1,142 +1,71 @@
 //! The parameters of RED, and the numbers that ns-2 gives to those that are automatic [NS-2].
 
-use fairhaul_units::{Bytes, Kind, Parameter, Rate, Settings, Span, Word, words};
+use fairhaul_units::{Bytes, Rate, Settings, Span, parameters, real, words};
 
 use crate::queue::{Capacity, Refusal, Site};
 
 words! {
     /// The unit of given thresholds.
-    pub(super) enum ThresholdUnit {
+    pub enum ThresholdUnit {
+        /// Of the mean size.
         Packets = "packets",
+        /// What the queue holds.
         Capacity = "capacity",
     }
 }
 
-const SHARE: Kind = Kind::Number { least: 0.0, most: 1.0, unit: "" };
-const LENGTH: Kind =
-    Kind::Number { least: 0.0, most: 1e9, unit: "mean packets, or fractions of the capacity" };
-
-pub(super) const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "min_threshold",
-        kind: LENGTH,
-        default: 0.0,
-        help: "lower threshold: average queue at which drops begin; 0: the larger of 5 packets and half of the packets that `target_delay` holds [NS-2]",
-    },
-    Parameter {
-        name: "max_threshold",
-        kind: LENGTH,
-        default: 0.0,
-        help: "upper threshold: average queue at which the drop probability is `max_p`; 0: three times the lower one [NS-2]",
-    },
-    Parameter {
-        name: "threshold_unit",
-        kind: Kind::Word(ThresholdUnit::WORDS),
-        default: ThresholdUnit::Packets.value(),
-        help: "unit of given thresholds: packets of `mean_packet`, or fractions of the capacity; automatic thresholds are not affected",
-    },
-    Parameter {
-        name: "target_delay",
-        kind: Kind::Number { least: 0.0, most: 1000.0, unit: "ms" },
-        default: 5.0,
-        help: "delay from which the automatic lower threshold is computed [NS-2]",
-    },
-    Parameter {
-        name: "max_p",
-        kind: Kind::Number { least: 1e-6, most: 1.0, unit: "" },
-        default: 0.1,
-        help: "drop probability at the upper threshold, before drops are spaced out [NS-2]",
-    },
-    Parameter {
-        name: "q_weight",
-        kind: Kind::Number { least: -2.0, most: 1.0, unit: "" },
-        default: -1.0,
-        help: "weight of an arrival in the average; -1: from ten round trips of the link; 0: one second of packets has weight one; -2: ten times that [NS-2]",
-    },
-    Parameter {
-        name: "mean_packet",
-        kind: Kind::Number { least: 0.0, most: 64_000.0, unit: "B" },
-        default: 0.0,
-        help: "mean packet size for bytes, rates and automatic values; 0: the largest packet of the scenario (500 in ns-2) [NS-2]",
-    },
-    Parameter {
-        name: "queue_in_bytes",
-        kind: Kind::Switch,
-        default: 1.0,
-        help: "whether the queue is measured in bytes, as in ns-2 since 2004 [NS-2]",
-    },
-    Parameter {
-        name: "drop_in_bytes",
-        kind: Kind::Switch,
-        default: 1.0,
-        help: "whether small packets are dropped less, in proportion, as in ns-2 since 2004 [NS-2]",
-    },
-    Parameter {
-        name: "gentle",
-        kind: Kind::Switch,
-        default: 1.0,
-        help: "gentle mode: above the upper threshold the probability rises to 1 at twice the threshold; false: it jumps to 1 [NS-2]",
-    },
-    Parameter {
-        name: "wait",
-        kind: Kind::Switch,
-        default: 1.0,
-        help: "wait 1 / p packets between drops, so that gaps are uniform from 1 / p to 2 / p; false: from 1 to 1 / p [NS-2]",
-    },
-    Parameter {
-        name: "mark_p",
-        kind: SHARE,
-        default: 0.1,
-        help: "packets of flows with `ecn` are marked below this drop probability and dropped above it; 1: always marked up to the end of the curve [NS-2]",
-    },
-    Parameter {
-        name: "adaptive",
-        kind: Kind::Switch,
-        default: 0.0,
-        help: "Adaptive RED: adjust `max_p` so that the average stays halfway between the thresholds [ARED]",
-    },
-    Parameter {
-        name: "interval",
-        kind: Kind::Number { least: 0.001, most: 1000.0, unit: "s" },
-        default: 0.5,
-        help: "adaptive: shortest time between two adjustments [ARED]",
-    },
-    Parameter {
-        name: "alpha",
-        kind: SHARE,
-        default: 0.01,
-        help: "adaptive: step by which `max_p` rises, at most a quarter of `max_p` [ARED]",
-    },
-    Parameter {
-        name: "beta",
-        kind: SHARE,
-        default: 0.9,
-        help: "adaptive: factor by which `max_p` falls [ARED]",
-    },
-    Parameter {
-        name: "bottom",
-        kind: SHARE,
-        default: 0.0,
-        help: "adaptive: lower bound of `max_p`; 0: 0.01, or that of a window of 1000 B packets over 100 ms if that is smaller [NS-2]",
-    },
-    Parameter { name: "top", kind: SHARE, default: 0.5, help: "adaptive: upper bound of `max_p` [ARED]" },
-];
+parameters! {
+    /// The parameters of RED.
+    pub struct RedParameters {
+        min_threshold: Number(0.0..=1e9, "mean packets, or fractions of the capacity") = 0.0,
+            "lower threshold: average queue at which drops begin; 0: the larger of 5 packets and half of the packets that `target_delay` holds [NS-2]";
+        max_threshold: Number(0.0..=1e9, "mean packets, or fractions of the capacity") = 0.0,
+            "upper threshold: average queue at which the drop probability is `max_p`; 0: three times the lower one [NS-2]";
+        threshold_unit: Word(ThresholdUnit) = ThresholdUnit::Packets,
+            "unit of given thresholds: packets of `mean_packet`, or fractions of the capacity; automatic thresholds are not affected";
+        target_delay: Number(0.0..=1000.0, "ms") = 5.0,
+            "delay from which the automatic lower threshold is computed [NS-2]";
+        max_p: Number(1e-6..=1.0) = 0.1,
+            "drop probability at the upper threshold, before drops are spaced out [NS-2]";
+        q_weight: Number(-2.0..=1.0) = -1.0,
+            "weight of an arrival in the average; -1: from ten round trips of the link; 0: one second of packets has weight one; -2: ten times that [NS-2]";
+        mean_packet: Number(0.0..=64_000.0, "B") = 0.0,
+            "mean packet size for bytes, rates and automatic values; 0: the largest packet of the scenario (500 in ns-2) [NS-2]";
+        queue_in_bytes: Switch = true, "whether the queue is measured in bytes, as in ns-2 since 2004 [NS-2]";
+        drop_in_bytes: Switch = true,
+            "whether small packets are dropped less, in proportion, as in ns-2 since 2004 [NS-2]";
+        gentle: Switch = true,
+            "gentle mode: above the upper threshold the probability rises to 1 at twice the threshold; false: it jumps to 1 [NS-2]";
+        wait: Switch = true,
+            "wait 1 / p packets between drops, so that gaps are uniform from 1 / p to 2 / p; false: from 1 to 1 / p [NS-2]";
+        mark_p: Number(0.0..=1.0) = 0.1,
+            "packets of flows with `ecn` are marked below this drop probability and dropped above it; 1: always marked up to the end of the curve [NS-2]";
+        adaptive: Switch = false,
+            "Adaptive RED: adjust `max_p` so that the average stays halfway between the thresholds [ARED]";
+        interval: Seconds(0.001..=1000.0) = 0.5, "adaptive: shortest time between two adjustments [ARED]";
+        alpha: Number(0.0..=1.0) = 0.01,
+            "adaptive: step by which `max_p` rises, at most a quarter of `max_p` [ARED]";
+        beta: Number(0.0..=1.0) = 0.9, "adaptive: factor by which `max_p` falls [ARED]";
+        bottom: Number(0.0..=1.0) = 0.0,
+            "adaptive: lower bound of `max_p`; 0: 0.01, or that of a window of 1000 B packets over 100 ms if that is smaller [NS-2]";
+        top: Number(0.0..=1.0) = 0.5, "adaptive: upper bound of `max_p` [ARED]";
+    }
+}
 
 /// Puts numbers in the place of automatic values, and checks what they are to each other.
 pub(crate) fn resolve(settings: &mut Settings, site: &Site, largest: Bytes) -> Result<(), Refusal> {
-    if settings.number("mean_packet") == 0.0 {
-        settings.set("mean_packet", largest.0 as f64);
+    settings.set_automatic("mean_packet", real(largest.0));
+    settings.set_automatic("bottom", (80_000.0 / site.rate.as_bps() as f64).min(0.01));
+    let given = RedParameters::from(&*settings);
+    if given.mean_packet < 1.0 {
+        return Err(Refusal::new("mean_packet", format!("{} B is less than one byte", given.mean_packet)));
     }
-    let mean_packet = settings.number("mean_packet");
-    if mean_packet < 1.0 {
-        return Err(Refusal::new("mean_packet", format!("{mean_packet} B is less than one byte")));
-    }
-    let rate = packets_per_s(site.rate, mean_packet);
-    settings.set("q_weight", weight(settings.number("q_weight"), rate, site.delay)?);
-    thresholds(settings, rate, mean_packet, site.capacity)?;
-    if settings.number("bottom") == 0.0 {
-        settings.set("bottom", (80_000.0 / site.rate.as_bps() as f64).min(0.01));
-    }
+    let rate = packets_per_s(site.rate, given.mean_packet);
+    settings.set("q_weight", weight(given.q_weight, rate, site.delay)?);
+    let [min, max] = thresholds(&given, rate, site.capacity)?;
+    settings.set("min_threshold", min);
+    settings.set("max_threshold", max);
+    settings.set("threshold_unit", ThresholdUnit::Packets.value());
     Ok(())
 }
 
@@ -161,14 +90,9 @@ fn weight(asked: f64, packets_per_s: f64, delay: Span) -> Result<f64, Refusal> {
 }
 
 /// The thresholds in mean packets.
-fn thresholds(
-    settings: &mut Settings,
-    rate: f64,
-    mean_packet: f64,
-    capacity: Capacity,
-) -> Result<(), Refusal> {
-    let asked = ["min_threshold", "max_threshold"].map(|name| settings.number(name));
-    let scale = match settings.word("threshold_unit") {
+fn thresholds(given: &RedParameters, rate: f64, capacity: Capacity) -> Result<[f64; 2], Refusal> {
+    let asked = [given.min_threshold, given.max_threshold];
+    let scale = match given.threshold_unit {
         ThresholdUnit::Capacity if asked != [0.0, 0.0] => {
             let whole = match capacity {
                 Capacity::Unlimited => {
@@ -179,7 +103,7 @@ fn thresholds(
                 }
                 // So many of the packets that the average counts.
                 Capacity::Packets(packets) => packets as f64,
-                Capacity::Bytes(bytes) => bytes.0 as f64 / mean_packet,
+                Capacity::Bytes(bytes) => bytes.0 as f64 / given.mean_packet,
             };
             if let Some(above) = asked.iter().position(|share| *share > 1.0) {
                 let name = ["min_threshold", "max_threshold"][above];
@@ -189,7 +113,7 @@ fn thresholds(
         }
         ThresholdUnit::Capacity | ThresholdUnit::Packets => 1.0,
     };
-    let target = settings.number("target_delay") * 1e-3 * rate;
+    let target = given.target_delay * 1e-3 * rate;
     let min = if asked[0] == 0.0 { (target / 2.0).max(5.0) } else { asked[0] * scale };
     let max = if asked[1] == 0.0 { 3.0 * min } else { asked[1] * scale };
     if max <= min {
@@ -198,8 +122,5 @@ fn thresholds(
             format!("{max} packets must be above the lower threshold of {min} packets"),
         ));
     }
-    settings.set("min_threshold", min);
-    settings.set("max_threshold", max);
-    settings.set("threshold_unit", ThresholdUnit::Packets.value());
-    Ok(())
+    Ok([min, max])
 }

@@ -4,7 +4,7 @@
 
 use fairhaul_units::{CongestionHeader, Span, Time};
 
-use super::rule::XcpRule;
+use super::XcpRule;
 
 /// The interval before the first in which a sender says its round-trip time, as in [NS-2].
 pub(super) const FIRST: Span = Span::from_ms(50);
@@ -109,7 +109,7 @@ impl XcpAllocator {
         let Some(header) = header.filter(|header| !header.rtt.is_unknown()) else { return };
         let gap = header.gap.as_secs();
         self.sum_gap += gap;
-        self.sum_weighted += gap * header.rtt.as_secs().min(rule.most.as_secs());
+        self.sum_weighted += gap * header.rtt.as_secs().min(rule.max_interval.as_secs());
     }
 
     /// A packet leaves: what of its sender's wish is left.
@@ -158,7 +158,7 @@ impl XcpAllocator {
         self.gain = if self.sum_gap > 0.0 { self.left_gain / self.sum_gap } else { 0.0 };
         self.cut = if self.input > 0.0 { self.left_cut / self.input } else { 0.0 };
         (self.input, self.sum_gap, self.sum_weighted) = (0.0, 0.0, 0.0);
-        self.interval = Span::from_secs(self.rtt).max(rule.least);
+        self.interval = Span::from_secs(self.rtt).max(rule.min_interval);
         self.ends += self.interval;
     }
 
@@ -186,8 +186,7 @@ mod tests {
     use super::*;
 
     fn rule() -> XcpRule {
-        let (least, most) = (Span::from_us(100), Span::from_s(1));
-        XcpRule { alpha: 0.4, beta: 0.226, gamma: 0.1, share: 1.0, least, most, clouds: None }
+        XcpRule { min_interval: Span::from_us(100), ..XcpRule::default() }
     }
 
     /// After a packet, an idle link and one with a standing queue in an outage, which is looked at every 2 ms.

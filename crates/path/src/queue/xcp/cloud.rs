@@ -3,8 +3,8 @@
 
 use fairhaul_units::{CongestionHeader, Span, TICK, Time, tick};
 
+use super::XcpRule;
 use super::allocator::{XcpAllocator, next_after};
-use super::rule::{CloudRule, XcpRule};
 
 /// Most of that: with alpha = 0.4 a fifth more in an interval.
 const MOST_PROBE: f64 = 0.5;
@@ -34,15 +34,8 @@ impl Cloud {
     }
 
     /// A packet arrives that came through.
-    pub fn on_arrival(
-        &mut self,
-        rule: &XcpRule,
-        clouds: &CloudRule,
-        now: Time,
-        size: u32,
-        header: &CongestionHeader,
-    ) {
-        self.advance(rule, clouds, now);
+    pub fn on_arrival(&mut self, rule: &XcpRule, now: Time, size: u32, header: &CongestionHeader) {
+        self.advance(rule, now);
         let delay = tick(now).wrapping_sub(header.left);
         self.base = self.base.min(delay);
         self.least = Some(self.least.map_or(delay, |least| least.min(delay)));
@@ -50,22 +43,15 @@ impl Cloud {
     }
 
     /// It leaves the router.
-    pub fn on_departure(
-        &mut self,
-        rule: &XcpRule,
-        clouds: &CloudRule,
-        now: Time,
-        size: u32,
-        header: &mut CongestionHeader,
-    ) {
-        self.advance(rule, clouds, now);
+    pub fn on_departure(&mut self, rule: &XcpRule, now: Time, size: u32, header: &mut CongestionHeader) {
+        self.advance(rule, now);
         self.allocator.on_departure(size, header);
     }
 
-    fn advance(&mut self, rule: &XcpRule, clouds: &CloudRule, now: Time) {
+    fn advance(&mut self, rule: &XcpRule, now: Time) {
         while self.allocator.ends <= now {
             let before = *self;
-            self.control(rule, clouds);
+            self.control(rule);
             let mut moved = before;
             moved.allocator.ends = self.allocator.ends;
             if *self == moved {
@@ -77,7 +63,7 @@ impl Cloud {
 
     // Unclear in [XCP-I]: how to find the bandwidth that the cloud has for XCP. While packets queue in it,
     // that is its throughput; otherwise the cloud may have more, and a higher rate is tried.
-    fn control(&mut self, rule: &XcpRule, clouds: &CloudRule) {
+    fn control(&mut self, rule: &XcpRule) {
         let through = self.allocator.input_rate();
         let before = self.standing;
         self.standing = self.least.take().map_or(0.0, |least| in_secs(least - self.base));
@@ -86,8 +72,8 @@ impl Cloud {
         let interval = self.allocator.interval.as_secs();
         let sent_within = (interval - (self.standing - before)).max(interval / 2.0);
         let rate = through * interval / sent_within;
-        let capacity = if self.standing > clouds.queueing {
-            self.probe = clouds.probe;
+        let capacity = if self.standing > rule.queueing * 1e-3 {
+            self.probe = rule.probe;
             through
         } else {
             let more = self.probe;

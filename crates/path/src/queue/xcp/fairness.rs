@@ -4,22 +4,19 @@
 //! latter send more than C M / (N + M), their packets are dropped with a probability that grows slowly; it shrinks
 //! while they send less. XCP takes what is left by its own rules.
 
-use fairhaul_units::{Chance, Settings, Span, Time, words};
+use fairhaul_units::{Chance, Span, Time, parameters, words};
 
-use crate::count::{Counter, FlowTable, FlowTableRule, HashBins, HashBinsRule, ZombieRule, Zombies};
+use super::XcpRule;
+use crate::count::{
+    Counter, FlowTable, FlowTableRule, HashBins, HashBinsRule, ListRule, ListStart, ZombieRule, Zombies,
+};
 
-/// The parameters of the mechanism, and its counters before they have counted.
+/// The mechanism before it has counted.
 #[derive(Clone, Debug)]
 pub struct XcpTcpRule {
-    /// The share of the link in use from which on it acts.
-    gate: f64,
-    /// How far, as a share of the link, a rate may be from its share and match it.
-    tolerance: f64,
+    given: XcpTcpParameters,
     /// Between two updates; `None`: the control interval of XCP.
     period: Option<Span>,
-    /// The share of packets that are shown to the counters.
-    inspect: f64,
-    drop_rule: DropRule,
     counters: [Counter; 2],
     chance: Chance,
 }
@@ -44,11 +41,36 @@ words! {
     }
 }
 
-/// A law with its parameters.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum DropRule {
-    Literal { floor: f64, ceiling: f64, up: f64, down: f64, at_floor: bool },
-    Adaptive { horizon: f64, ceiling: f64 },
+parameters! {
+    /// The parameters of an XCP router that limits those who do not ask.
+    pub struct XcpTcpParameters {
+        xcp: Parameters(XcpRule), "those of the router";
+        rule: Word(DropLaw) = DropLaw::Literal,
+            "literal: the drop probability changes by fixed factors; adaptive: it follows the current and accumulated excess of the TCP rate [XCP-TCP]";
+        counter: Word(FlowCounter) = FlowCounter::Sred, "flow counter [XCP-TCP]";
+        gate: Number(0.0..=1.0) = 0.95, "smallest utilisation of the link at which it acts [XCP-TCP]";
+        tolerance: Number(0.0..=0.5) = 0.02,
+            "difference between a rate and its share that counts as equal, as a fraction of the link's rate";
+        period: Number(0.0..=10_000.0, "ms") = 0.0,
+            "time between updates, at least 0.001 ms; 0: the control interval of XCP";
+        min_p: Number(1e-9..=1.0) = 1e-4,
+            "literal: lower bound and initial value of the drop probability [XCP-TCP]";
+        max_p: Number(1e-6..=1.0) = 0.1,
+            "upper bound of the drop probability; higher values turn losses into timeouts";
+        up: Number(1.0..=10.0) = 1.01,
+            "literal: factor of the drop probability while the TCP rate is above its share and does not fall [XCP-TCP]";
+        down: Number(0.1..=1.0) = 0.99,
+            "literal: factor of the drop probability while the TCP rate is below its share [XCP-TCP]";
+        at_floor: Switch = false,
+            "literal: also drop while the TCP rate is not above its share, with the current probability";
+        horizon: Number(1.0..=10_000.0) = 10.0,
+            "adaptive: number of round trips over which an accumulated excess or deficit is compensated";
+        inspect: Number(0.001..=1.0) = 1.0, "fraction of packets that the counters inspect [XCP-TCP]";
+        stale: Seconds(0.0..=1000.0) = 1.0,
+            "sred: time without a packet of a class after which its number of flows is 0; 0: never";
+        list: Parameters(ListRule), "those of the zombie lists";
+        begin: Parameters(ListStart), "how the zombie lists begin";
+    }
 }
 
 /// The state of the mechanism at one queue.
@@ -75,53 +97,29 @@ pub(super) struct Fair {
 
 impl XcpTcpRule {
     /// The counter of one class of flows.
-    pub fn counter(settings: &Settings, chance: Chance) -> Counter {
-        match settings.word("counter") {
+    pub fn counter(given: &XcpTcpParameters, chance: Chance) -> Counter {
+        let XcpTcpParameters { counter, list, begin, stale, .. } = *given;
+        match counter {
             // What the counters see has been drawn before.
             FlowCounter::Sred => {
-                Counter::Sred(Zombies::new(ZombieRule { inspect: 1.0, ..ZombieRule::of(settings) }, chance))
+                Counter::Sred(Zombies::new(ZombieRule { list, inspect: 1.0, begin, stale }, chance))
             }
-            FlowCounter::Exact => {
-                let defaults = Settings::defaults(FlowTable::PARAMETERS);
-                Counter::Exact(FlowTable::new(FlowTableRule::of(&defaults)))
-            }
-            FlowCounter::Nred => {
-                let defaults = Settings::defaults(HashBins::PARAMETERS);
-                Counter::Nred(HashBins::new(HashBinsRule::of(&defaults), chance))
-            }
+            FlowCounter::Exact => Counter::Exact(FlowTable::new(FlowTableRule::default())),
+            FlowCounter::Nred => Counter::Nred(HashBins::new(HashBinsRule::default(), chance)),
         }
     }
 
-    /// The rule of `settings`; `chance` is the queue's.
-    pub(crate) fn new(settings: &Settings, mut chance: Chance) -> XcpTcpRule {
-        let number = |name| settings.number(name);
-        let ceiling = number("max_p");
-        let drop_rule = match settings.word("rule") {
-            DropLaw::Literal => DropRule::Literal {
-                floor: number("min_p"),
-                ceiling,
-                up: number("up"),
-                down: number("down"),
-                at_floor: settings.switch("at_floor"),
-            },
-            DropLaw::Adaptive => DropRule::Adaptive { horizon: number("horizon"), ceiling },
-        };
-        let period = Span::from_secs(number("period") * 1e-3);
-        XcpTcpRule {
-            gate: number("gate"),
-            tolerance: number("tolerance"),
-            period: (!period.is_zero()).then_some(period),
-            inspect: number("inspect"),
-            drop_rule,
-            counters: ["asking", "plain"].map(|class| XcpTcpRule::counter(settings, chance.split(class))),
-            chance,
-        }
+    /// The rule of these parameters; `chance` is the queue's.
+    pub(crate) fn new(given: XcpTcpParameters, mut chance: Chance) -> XcpTcpRule {
+        let period = Span::from_secs(given.period * 1e-3);
+        let counters = ["asking", "plain"].map(|class| XcpTcpRule::counter(&given, chance.split(class)));
+        XcpTcpRule { given, period: (!period.is_zero()).then_some(period), counters, chance }
     }
 }
 
 impl Fair {
     pub fn new(rule: XcpTcpRule, first: Span) -> Fair {
-        let p = if let DropRule::Literal { floor, .. } = rule.drop_rule { floor } else { 0.0 };
+        let p = if rule.given.rule == DropLaw::Literal { rule.given.min_p } else { 0.0 };
         Fair {
             begins: Time::ZERO,
             ends: Time::ZERO + rule.period.unwrap_or(first),
@@ -171,7 +169,8 @@ impl Fair {
 
     /// A data packet of `flow` arrives, which asks or does not; whether it is let in.
     pub fn admits(&mut self, size: u32, flow: u32, asks: bool, now: Time) -> bool {
-        if self.rule.inspect >= 1.0 || self.rule.chance.hits(self.rule.inspect) {
+        let inspect = self.rule.given.inspect;
+        if inspect >= 1.0 || self.rule.chance.hits(inspect) {
             self.rule.counters[usize::from(!asks)].count_packet(flow.into(), now);
         }
         if asks {
@@ -201,33 +200,33 @@ impl Fair {
     }
 
     fn update_probability(&mut self, periods: u64, length: f64, capacity: f64, rtt: f64) {
-        let at = self.ends;
+        let (given, at) = (self.rule.given, self.ends);
         let [asking, plain] = self.rule.counters.each_mut().map(|counter| counter.flows(at));
         let share = if plain > 0.0 { plain / (asking + plain) } else { 0.0 };
         self.found = [asking, plain, share];
-        let full = self.left >= self.rule.gate * capacity * length;
+        let full = self.left >= given.gate * capacity * length;
         if !full || asking == 0.0 || plain == 0.0 {
             self.drops = false;
             return;
         }
         let (rate, target) = (self.let_in / length, share * capacity);
-        match self.rule.drop_rule {
-            DropRule::Literal { floor, ceiling, up, down, at_floor } => {
-                let near = self.rule.tolerance * capacity;
+        match given.rule {
+            DropLaw::Literal => {
+                let near = given.tolerance * capacity;
                 // Unclear in [XCP-TCP, 3.3]: the reference for "do not decrease their transmission rate". It is
                 // their rate in the interval before.
                 if rate > target + near && rate >= self.before {
-                    self.p = (self.p * up).min(ceiling);
+                    self.p = (self.p * given.up).min(given.max_p);
                 } else if rate < target - near {
-                    self.p = (self.p * libm::pow(down, periods as f64)).max(floor);
+                    self.p = (self.p * libm::pow(given.down, periods as f64)).max(given.min_p);
                 }
                 // Unclear in [XCP-TCP, 3.3]: whether packets are dropped while the rate is below its share.
                 // They are not, because "TCP flows are no longer penalized" at the smallest probability.
-                self.drops = at_floor || rate > target;
+                self.drops = given.at_floor || rate > target;
             }
-            DropRule::Adaptive { horizon, ceiling } => {
-                let learns = (length / (horizon * rtt)).min(1.0) * periods as f64;
-                self.adapt_probability(learns, ceiling, length, rate, target, rtt)
+            DropLaw::Adaptive => {
+                let learns = (length / (given.horizon * rtt)).min(1.0) * periods as f64;
+                self.adapt_probability(learns, length, rate, target, rtt)
             }
         }
     }
@@ -237,19 +236,11 @@ impl Fair {
     /// trips, as the rate shows a loss after one or two: p w / 2 = (e - 1) / 4. What rates were before
     /// counts as a factor of e, so that means come to the target and not peaks, and grows until p is
     /// enough for flows that loss slows down less, or not at all. `learns`: the exponent with which this one counts.
-    fn adapt_probability(
-        &mut self,
-        learns: f64,
-        ceiling: f64,
-        length: f64,
-        rate: f64,
-        target: f64,
-        rtt: f64,
-    ) {
+    fn adapt_probability(&mut self, learns: f64, length: f64, rate: f64, target: f64, rtt: f64) {
         let size = if self.packets > 0.0 { self.let_in / self.packets } else { 1000.0 };
         let window = (target * rtt / (self.found[1] * size)).max(2.0);
         // Flows that no loss slows down get their share if only that is let in.
-        let most = (1.0 - target * length / self.offered.max(1.0)).max(ceiling);
+        let most = (1.0 - target * length / self.offered.max(1.0)).max(self.rule.given.max_p);
         let error = (rate / target).clamp(0.25, 4.0);
         if error < 1.0 || self.p < most {
             let learnt = libm::pow(error, learns);
@@ -275,7 +266,7 @@ mod tests {
         let mut choice = QueueChoice::named("xcp_tcp").expect("it is in the catalogue");
         let all = [("counter", FlowCounter::Exact.value()), ("period", 1000.0)];
         all.iter().chain(values).for_each(|(name, value)| choice.settings.set(name, *value));
-        Fair::new(XcpTcpRule::new(&choice.settings, Chance::stream(1, "queue", 0)), SECOND)
+        Fair::new(XcpTcpRule::new((&choice.settings).into(), Chance::stream(1, "queue", 0)), SECOND)
     }
 
     /// A second in which one flow that asks and one that does not send so many packets, and so many leave.
