@@ -12,14 +12,14 @@ use fairhaul_units::{Bytes, HEADER, Kind, Settings, Span};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Flow, Hold, Hop, ReceiverClock, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Sockbuf, Start,
-    Traffic,
+    Flow, Grain, Hold, Hop, LONGEST_TRAIN, ReceiverClock, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart,
+    Sockbuf, Start, TRAINS_PER_WINDOW, Traffic,
 };
 
 /// `scenario` as JSON, in one line.
 pub fn describe(scenario: &Scenario) -> String {
     let largest = scenario.flows.iter().map(|flow| flow.packet).max().unwrap_or(Bytes(1));
-    let head = json!({
+    let mut head = json!({
         "schema": 1,
         "title": scenario.title,
         "source": scenario.source,
@@ -28,13 +28,22 @@ pub fn describe(scenario: &Scenario) -> String {
         "warmup_s": scenario.warmup.as_secs(),
         "links": scenario.links.iter().map(|spec| link(spec, largest)).collect::<Vec<_>>(),
     });
+    let trains = scenario.grain == Grain::Auto;
+    if trains {
+        head["grain"] =
+            json!({ "kind": "auto", "longest_train": LONGEST_TRAIN, "trains_per_window": TRAINS_PER_WINDOW });
+    }
     // Flow by flow: a million flows as one tree of values would take gigabytes.
     let mut text = head.to_string();
     text.truncate(text.len() - 1);
     text.push_str(",\"flows\":[");
     for (index, spec) in scenario.flows.iter().enumerate() {
         let comma = if index == 0 { "" } else { "," };
-        let _ = write!(text, "{comma}{}", flow(spec));
+        let mut described = flow(spec);
+        if trains && let Some(reason) = scenario.why_no_trains(spec) {
+            described["no_trains"] = reason.into();
+        }
+        let _ = write!(text, "{comma}{described}");
     }
     text.push_str("]}");
     text

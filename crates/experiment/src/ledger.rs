@@ -102,19 +102,19 @@ impl Ledger {
         self.grid.end
     }
 
-    /// A data packet leaves its sender.
+    /// A data packet leaves its sender, or a train of so many.
     #[inline(always)]
-    pub fn sent(&mut self, flow: u32, retransmitted: bool, now: Time) {
+    pub fn sent(&mut self, flow: u32, packets: u8, retransmitted: bool, now: Time) {
         if let Some(cell) = self.flows[flow as usize].sending.at(&self.grid, now) {
-            cell.sent += 1;
+            cell.sent += u64::from(packets);
             cell.retransmitted += u64::from(retransmitted);
         }
     }
 
-    /// A data packet arrives: its payload, whether it is new, and the new payload in order; whether
-    /// that is before the end.
+    /// A data packet arrives, or a train: its payload, how many of its packets are new, and the new payload in order;
+    /// whether that is before the end.
     #[inline(always)]
-    pub fn delivered(&mut self, flow: u32, payload: u64, fresh: bool, in_order: u64, now: Time) -> bool {
+    pub fn delivered(&mut self, flow: u32, payload: u64, fresh: u8, in_order: u64, now: Time) -> bool {
         let Some(cell) = self.flows[flow as usize].arriving.at(&self.grid, now) else { return false };
         cell.delivered += payload;
         cell.goodput += in_order;
@@ -175,13 +175,13 @@ impl Ledger {
         self.window(flow, &mut recorded_window, NO_WINDOW, to);
     }
 
-    /// An acknowledgement brings a sample.
+    /// An acknowledgement brings a sample, or a train as many equal ones.
     #[inline(always)]
-    pub fn sampled(&mut self, flow: u32, rtt: Span, one_way: Span, now: Time) {
+    pub fn sampled(&mut self, flow: u32, packets: u8, rtt: Span, one_way: Span, now: Time) {
         if let Some(cell) = self.flows[flow as usize].sending.at(&self.grid, now) {
-            cell.rtt_ps += real(rtt.as_ps());
-            cell.one_way_ps += real(one_way.as_ps());
-            cell.samples += 1;
+            cell.rtt_ps += real(u64::from(packets) * rtt.as_ps());
+            cell.one_way_ps += real(u64::from(packets) * one_way.as_ps());
+            cell.samples += u64::from(packets);
         }
     }
 
@@ -246,11 +246,11 @@ impl LinkLedger for Ledger {
     }
 
     #[inline(always)]
-    fn enqueued(&mut self, link: u32, size: u32, now: Time) {
+    fn enqueued(&mut self, link: u32, size: u32, packets: u8, now: Time) {
         let series = &mut self.links[link as usize].arriving;
         if series.at(&self.grid, now).is_some() {
             let after = now - series.from;
-            series.open.packets.step(1, after);
+            series.open.packets.step(packets.into(), after);
             series.open.bytes.step(size, after);
         }
     }
@@ -260,7 +260,7 @@ impl LinkLedger for Ledger {
     }
 
     fn dropped(&mut self, link: u32, size: u32, offered: Time, now: Time) {
-        self.leaves(link, size, now);
+        self.leaves(link, 1, size, now);
         self.lost_after_queue(link, offered, now);
     }
 
@@ -270,7 +270,7 @@ impl LinkLedger for Ledger {
         let (began, departs) = (departure.began(), departure.departs);
         if series.from <= began && departs < series.to {
             series.open.busy_ps += departure.on_wire.as_ps();
-            series.open.steps(packet.size, departs - series.from);
+            series.open.steps(packet.packets, packet.size, departs - series.from);
             if let Some((flow, payload)) = packet.counted_payload() {
                 self.carried[series.bin * self.flows.len() + flow as usize] += f64::from(payload);
             }
@@ -297,7 +297,7 @@ impl Ledger {
         let series = &mut self.links[link as usize].leaving;
         let (began, departs) = (departure.began(), departure.departs);
         series.split(&self.grid, began, departs, |cell, part| cell.busy_ps += part.as_ps());
-        self.leaves(link, packet.size, departs);
+        self.leaves(link, packet.packets, packet.size, departs);
         if let Some((flow, payload)) = packet.counted_payload() {
             self.carried_in_parts(flow, payload, began, departs, rate);
         }
@@ -311,11 +311,11 @@ impl Ledger {
         }
     }
 
-    /// A packet of `size` is no longer in a link's queue.
-    fn leaves(&mut self, link: u32, size: u32, now: Time) {
+    /// A packet of `size`, or a train, is no longer in a link's queue.
+    fn leaves(&mut self, link: u32, packets: u8, size: u32, now: Time) {
         let series = &mut self.links[link as usize].leaving;
         if series.at(&self.grid, now).is_some() {
-            series.open.steps(size, now - series.from);
+            series.open.steps(packets, size, now - series.from);
         }
     }
 
@@ -339,8 +339,14 @@ mod tests {
 
     /// A packet leaves the queue of a link at `departs`; it was on its way out for the last `on_wire`.
     fn depart(ledger: &mut Ledger, departs: Time, on_wire: Span) {
-        let packet =
-            LinkPacket { connection: 0, size: 1000, ecn: Ecn::NotCapable, data_of: None, counted: 0 };
+        let packet = LinkPacket {
+            connection: 0,
+            size: 1000,
+            packets: 1,
+            ecn: Ecn::NotCapable,
+            data_of: None,
+            counted: 0,
+        };
         let departure = Departure { departs, arrives: departs, on_wire, marked: false, copies: 1 };
         let rate = Rate::from_bps(8_000_000).expect("not zero");
         ledger.departed(0, packet, departure, &LinkRate::new(rate, &Schedule::default()));
@@ -351,7 +357,7 @@ mod tests {
         // 10 s in bins of 10 ms. Window 4 from 5 to 25 ms: 2 in the first bin, 4, 2.
         let mut ledger = Ledger::new(grid(Span::from_s(10), Span::ZERO, 1, 1), 1, 1);
         ledger.integrate_window(0, 4.0, f64::INFINITY, at(5), at(25));
-        ledger.enqueued(0, 1000, at(5));
+        ledger.enqueued(0, 1000, 1, at(5));
         depart(&mut ledger, at(25), Span::from_ms(10));
         let Record { flows, links, .. } = ledger.close("sim", Vec::new());
         let cwnd: Vec<f64> = flows[0][..4].iter().map(|r| r.cwnd_packets).collect();
@@ -381,9 +387,9 @@ mod tests {
     #[test]
     fn what_happens_at_the_end_or_later_is_not_booked() {
         let mut ledger = Ledger::new(grid(Span::from_s(1), Span::ZERO, 1, 1), 1, 1);
-        ledger.sent(0, false, at(1000));
-        ledger.delivered(0, 960, true, 960, at(1500));
-        ledger.enqueued(0, 1000, at(999));
+        ledger.sent(0, 1, false, at(1000));
+        ledger.delivered(0, 960, 1, 960, at(1500));
+        ledger.enqueued(0, 1000, 1, at(999));
         depart(&mut ledger, at(2000), Span::from_ms(1));
         let Record { flows, links, packets, .. } = ledger.close("sim", Vec::new());
         assert!(flows[0].iter().all(|r| r.sent == 0 && r.delivered_bytes == 0) && packets == 0);

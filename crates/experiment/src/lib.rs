@@ -4,6 +4,7 @@
 
 mod describe;
 mod estimate;
+mod grain;
 mod json;
 mod ledger;
 mod listing;
@@ -16,6 +17,7 @@ mod source;
 
 pub use describe::describe;
 pub use estimate::CostEstimate;
+pub use grain::{LONGEST_TRAIN, TRAINS_PER_WINDOW};
 pub use ledger::{Ledger, NO_WINDOW, RecordedWindow};
 pub use listing::{Gauge, Key, Word, controllers, counters, page, queues, recoveries, schema, traffics};
 pub use plan::{Transfer, plan, plan_while};
@@ -23,7 +25,8 @@ pub use read::{Mistake, Mistakes, Study, Variant, check_trace, printable, read};
 pub use receiver_clock::ReceiverClock;
 pub use record::{EventRow, FlowRow, Grid, LinkRow, PacketRow, PacketWhat, Record, TransferRow, grid};
 pub use scenario::{
-    Flow, Hold, Hop, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Sockbuf, Start, Traffic, WebPages,
+    Flow, Grain, Hold, Hop, Recovery, Role, Rto, Scenario, SizeLaw, SlowStart, Sockbuf, Start, Traffic,
+    WebPages,
 };
 pub use source::Source;
 

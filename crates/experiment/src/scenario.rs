@@ -24,6 +24,8 @@ pub struct Scenario {
     pub duration: Span,
     /// What is left out of the figures; shorter than `duration`.
     pub warmup: Span,
+    /// What is simulated as one.
+    pub grain: Grain,
     /// The links by name, one entry per direction.
     pub links: Vec<LinkSpec>,
     /// The flows, `count` of each `[[flow]]`, in the order of the file.
@@ -174,6 +176,16 @@ pub enum Sockbuf {
     /// As the kernel does, memory of packets against twice what is asked for; and it is filled again only when a
     /// third of it is free [LINUX].
     Linux,
+}
+
+/// What a run simulates as one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Grain {
+    /// Each packet.
+    #[default]
+    Packet,
+    /// Trains of packets, of flows and at times where that changes little.
+    Auto,
 }
 
 /// When a flow starts.

@@ -29,10 +29,11 @@ pub(crate) struct Last {
     oldest: usize,
 }
 
-/// Departure and size of what has been accepted and has not left.
+/// Departure, size and number of packets of what has been accepted and has not left.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct All {
-    ahead: VecDeque<(Time, u32)>,
+    ahead: VecDeque<(Time, u32, u8)>,
+    packets: u64,
     pub bytes: Bytes,
 }
 
@@ -53,15 +54,44 @@ impl Backlog {
 }
 
 impl Last {
-    /// Whether one more has room at `now`.
+    /// Whether so many more have room at `now`.
     #[inline(always)]
-    pub fn has_room(&self, now: Time) -> bool {
+    pub fn has_room(&self, packets: u8, now: Time) -> bool {
+        if packets > 1 {
+            return self.have_room(packets.into(), now);
+        }
         self.departures.len() < self.most || self.departures[self.oldest] <= now
     }
 
-    /// One more that has room leaves at `departs`.
+    #[inline(never)]
+    fn have_room(&self, packets: usize, now: Time) -> bool {
+        // Of those that are remembered, so many must have left.
+        match (self.departures.len() + packets).checked_sub(self.most) {
+            None | Some(0) => true,
+            Some(left) if left <= self.most => self.departures[self.place(left - 1)] <= now,
+            Some(_) => false,
+        }
+    }
+
+    /// The place of the departure that is so many behind the oldest.
+    fn place(&self, behind: usize) -> usize {
+        let place = self.oldest + behind;
+        if place < self.most { place } else { place - self.most }
+    }
+
+    /// How many are there at `now`.
+    pub fn len(&self, now: Time) -> u64 {
+        let (later, earlier) = self.departures.split_at(self.oldest);
+        let left = |part: &[Time]| part.partition_point(|departs| *departs <= now);
+        (self.departures.len() - left(earlier) - left(later)) as u64
+    }
+
+    /// So many more that have room leave at `departs`.
     #[inline(always)]
-    pub fn push(&mut self, departs: Time) {
+    pub fn push(&mut self, departs: Time, packets: u8) {
+        if packets > 1 {
+            return self.push_all(departs, packets.into());
+        }
         if self.departures.len() < self.most {
             return self.departures.push(departs);
         }
@@ -71,11 +101,21 @@ impl Last {
             self.oldest = 0;
         }
     }
+
+    #[inline(never)]
+    fn push_all(&mut self, departs: Time, packets: usize) {
+        let new = packets.min(self.most - self.departures.len());
+        self.departures.resize(self.departures.len() + new, departs);
+        let end = self.oldest + packets - new;
+        self.departures[self.oldest..end.min(self.most)].fill(departs);
+        self.departures[..end.saturating_sub(self.most)].fill(departs);
+        self.oldest = if end < self.most { end } else { end - self.most };
+    }
 }
 
 impl All {
     pub fn len(&self) -> u64 {
-        self.ahead.len() as u64
+        self.packets
     }
 
     /// Size of the one that is being sent, if any.
@@ -83,21 +123,23 @@ impl All {
         self.ahead.front().map(|first| Bytes(first.1.into()))
     }
 
-    /// One more of `size` leaves at `departs`.
+    /// One more, or so many of `size` in all, leave at `departs`.
     #[inline(always)]
-    pub fn push(&mut self, departs: Time, size: u32) {
-        self.ahead.push_back((departs, size));
+    pub fn push(&mut self, departs: Time, size: u32, packets: u8) {
+        self.ahead.push_back((departs, size, packets));
+        self.packets += u64::from(packets);
         self.bytes += Bytes(size.into());
     }
 
     /// Forgets what has left by `now`.
     #[inline(always)]
     pub fn retire(&mut self, now: Time) {
-        while let Some(&(departs, size)) = self.ahead.front() {
+        while let Some(&(departs, size, packets)) = self.ahead.front() {
             if departs > now {
                 break;
             }
             self.bytes = self.bytes - Bytes(size.into());
+            self.packets -= u64::from(packets);
             self.ahead.pop_front();
         }
     }

@@ -185,7 +185,7 @@ impl<T: Packet> BufferedLink<T> {
         }
         let size = queued.size;
         let ((departs, arrives), on_wire) = match &mut self.pace {
-            None => (self.wire.send(size, now), self.wire.on_wire(size)),
+            None => (self.wire.send(size, 1, now), self.wire.on_wire(size, 1)),
             Some(pace) => (pace.send(size, now), pace.occupied()),
         };
         self.sending = (departs, size);
@@ -275,7 +275,14 @@ mod tests {
 
     impl Packet for u32 {
         fn at_link(&self) -> LinkPacket {
-            LinkPacket { connection: 0, size: 1000, ecn: Ecn::NotCapable, data_of: Some(0), counted: 0 }
+            LinkPacket {
+                connection: 0,
+                size: 1000,
+                packets: 1,
+                ecn: Ecn::NotCapable,
+                data_of: Some(0),
+                counted: 0,
+            }
         }
 
         fn congestion(&self) -> Option<&CongestionHeader> {

@@ -8,6 +8,7 @@
 use fairhaul_units::{Bytes, Ecn, Rate, Span, Time};
 
 use crate::backlog::{All, Backlog};
+use crate::packet::LinkPacket;
 use crate::queue::{Arrival, Discipline, QueueDecision};
 use crate::schedule::{Pace, Schedule};
 
@@ -16,7 +17,7 @@ use crate::schedule::{Pace, Schedule};
 pub struct Departure {
     /// When its last bit leaves.
     pub departs: Time,
-    /// When it is at the other end.
+    /// When it is at the other end; of a train, its first packet.
     pub arrives: Time,
     /// How long it occupies the link; an outage in which it is at the head of the queue counts.
     pub on_wire: Span,
@@ -50,30 +51,36 @@ pub struct Wire {
     rate: Rate,
     delay: Span,
     busy_until: Time,
-    /// The size last sent and its time on the wire: most packets are of one size.
-    last: (u32, Span),
+    /// Of what was sent last: most packets are of one size.
+    last: Passage,
+}
+
+/// How what has so many bytes and packets crosses a wire.
+#[derive(Clone, Copy, Debug)]
+struct Passage {
+    size: u32,
+    packets: u8,
+    /// How long it occupies the wire.
+    on_wire: Span,
+    /// From when its first bit leaves to when it is at the other end; of a train, its first packet.
+    crosses: Span,
 }
 
 impl Wire {
     /// An idle wire.
     pub fn new(rate: Rate, delay: Span) -> Wire {
-        Wire { rate, delay, busy_until: Time::ZERO, last: (0, Span::ZERO) }
+        let last = Passage { size: 0, packets: 0, on_wire: Span::ZERO, crosses: delay };
+        Wire { rate, delay, busy_until: Time::ZERO, last }
     }
 
-    /// Sends a packet of `size` offered at `now`, which must not run backwards: when its last bit
-    /// leaves, and when it is at the other end.
+    /// Sends a packet, or a train of `packets` with `size` bytes in all, offered at `now`, which must not run
+    /// backwards: when its last bit leaves, and when it (its first packet) is at the other end.
     #[inline(always)]
-    pub fn send(&mut self, size: u32, now: Time) -> (Time, Time) {
-        let on_wire = self.on_wire(size);
-        self.send_for(on_wire, now)
-    }
-
-    /// The same of a packet that occupies the wire so long.
-    #[inline(always)]
-    fn send_for(&mut self, on_wire: Span, now: Time) -> (Time, Time) {
-        let departs = self.busy_until.max(now) + on_wire;
-        self.busy_until = departs;
-        (departs, departs + self.delay)
+    pub fn send(&mut self, size: u32, packets: u8, now: Time) -> (Time, Time) {
+        let Passage { on_wire, crosses, .. } = self.passage(size, packets);
+        let begins = self.busy_until.max(now);
+        self.busy_until = begins + on_wire;
+        (self.busy_until, begins + crosses)
     }
 
     /// What goes in its place where its rate or its delay changes.
@@ -86,16 +93,25 @@ impl Wire {
         self.rate
     }
 
-    /// How long a packet of `size` occupies the wire.
+    /// How long a packet, or a train of `packets` with `size` bytes in all, occupies the wire.
     #[inline(always)]
-    pub fn on_wire(&mut self, size: u32) -> Span {
-        if self.last.0 == size { self.last.1 } else { self.another(size) }
+    pub fn on_wire(&mut self, size: u32, packets: u8) -> Span {
+        self.passage(size, packets).on_wire
+    }
+
+    #[inline(always)]
+    fn passage(&mut self, size: u32, packets: u8) -> Passage {
+        if self.last.size != size || self.last.packets != packets {
+            self.compute_passage(size, packets);
+        }
+        self.last
     }
 
     #[inline(never)]
-    fn another(&mut self, size: u32) -> Span {
-        self.last = (size, self.rate.on_wire(Bytes(size.into())));
-        self.last.1
+    fn compute_passage(&mut self, size: u32, packets: u8) {
+        let on_wire = self.rate.on_wire(Bytes(size.into()));
+        let crosses = on_wire / u64::from(packets.max(1)) + self.delay;
+        self.last = Passage { size, packets, on_wire, crosses };
     }
 }
 
@@ -128,16 +144,17 @@ impl Link {
         Link { pace: self.wire.following(schedule), ..self }
     }
 
-    /// Offers a packet of `size` of connection `flow` at `now`, which must not run backwards: how it leaves, unless
-    /// the queue drops it.
+    /// Offers a packet at `now`, which must not run backwards: how it leaves, unless the queue drops it. A train is
+    /// offered only where it [fits](Link::has_room) as a whole.
     #[inline(always)]
-    pub fn offer(&mut self, size: u32, ecn: Ecn, flow: u32, now: Time) -> Option<Departure> {
-        self.totals.arrived += 1;
+    pub fn offer(&mut self, packet: &LinkPacket, now: Time) -> Option<Departure> {
+        let &LinkPacket { size, packets, ecn, connection, .. } = packet;
+        self.totals.arrived += u64::from(packets);
         let verdict = match &mut self.backlog {
             Backlog::Unknown => QueueDecision::Enqueue,
-            Backlog::Last(last) if last.has_room(now) => QueueDecision::Enqueue,
+            Backlog::Last(last) if last.has_room(packets, now) => QueueDecision::Enqueue,
             Backlog::Last(_) => QueueDecision::Drop,
-            Backlog::All(_) => self.decide(Bytes(size.into()), ecn, flow, now),
+            Backlog::All(_) => self.decide(Bytes(size.into()), ecn, connection, now),
         };
         if verdict == QueueDecision::Drop {
             self.totals.dropped += 1;
@@ -145,17 +162,44 @@ impl Link {
         }
         let ((departs, arrives), on_wire) = match &mut self.pace {
             None => {
-                let on_wire = self.wire.on_wire(size);
-                (self.wire.send_for(on_wire, now), on_wire)
+                let on_wire = self.wire.on_wire(size, packets);
+                (self.wire.send(size, packets, now), on_wire)
             }
             Some(pace) => (pace.send(size, now), pace.occupied()),
         };
         match &mut self.backlog {
             Backlog::Unknown => {}
-            Backlog::Last(last) => last.push(departs),
-            Backlog::All(all) => all.push(departs, size),
+            Backlog::Last(last) => last.push(departs, packets),
+            Backlog::All(all) => all.push(departs, size, packets),
         }
         Some(Departure { departs, arrives, on_wire, marked: verdict == QueueDecision::Mark, copies: 1 })
+    }
+
+    /// Whether a train that is offered at `now` finds room for all its packets, in a queue that asks for nothing else.
+    pub fn has_room(&mut self, packet: &LinkPacket, now: Time) -> bool {
+        let Discipline::DropTail(queue) = &self.queue else { return false };
+        let Some(capacity) = queue.only_limit() else { return false };
+        match &mut self.backlog {
+            Backlog::Unknown => true,
+            Backlog::Last(last) => last.has_room(packet.packets, now),
+            Backlog::All(all) => {
+                all.retire(now);
+                let packets = all.len() + u64::from(packet.packets);
+                capacity.holds(packets, all.bytes + Bytes(packet.size.into()))
+            }
+        }
+    }
+
+    /// Packets in the queue at `now`, in a queue that counts them.
+    pub fn backlog(&mut self, now: Time) -> u64 {
+        match &mut self.backlog {
+            Backlog::Unknown => 0,
+            Backlog::Last(last) => last.len(now),
+            Backlog::All(all) => {
+                all.retire(now);
+                all.len()
+            }
+        }
     }
 
     /// What the link has counted.
@@ -220,6 +264,10 @@ mod tests {
         Link::new(Rate::from_bps(8_000_000).expect("not zero"), Span::from_ms(10), queue)
     }
 
+    fn offer(link: &mut Link, size: u32, ecn: Ecn, connection: u32, now: Time) -> Option<Departure> {
+        link.offer(&LinkPacket { connection, size, packets: 1, ecn, data_of: None, counted: 0 }, now)
+    }
+
     fn link(capacity: Capacity) -> Link {
         marking(capacity, Capacity::Unlimited)
     }
@@ -230,7 +278,7 @@ mod tests {
         let mut link = link(Capacity::Unlimited);
         let at = |ms| Time::ZERO + Span::from_ms(ms);
         let mut passes = |ms| {
-            let departure = link.offer(1000, Ecn::NotCapable, 0, at(ms)).expect("there is no limit");
+            let departure = offer(&mut link, 1000, Ecn::NotCapable, 0, at(ms)).expect("there is no limit");
             (departure.departs, departure.arrives, departure.marked)
         };
         assert_eq!(passes(0), (at(1), at(11), false));
@@ -242,23 +290,23 @@ mod tests {
     fn the_packet_being_sent_counts_until_its_last_bit_has_left() {
         let mut link = link(Capacity::Packets(2));
         let at = |us| Time::ZERO + Span::from_us(us);
-        link.offer(1000, Ecn::NotCapable, 0, at(0));
-        link.offer(1000, Ecn::NotCapable, 0, at(0));
-        assert_eq!(link.offer(1000, Ecn::NotCapable, 0, at(999)), None);
-        assert!(link.offer(1000, Ecn::NotCapable, 0, at(1000)).is_some());
+        offer(&mut link, 1000, Ecn::NotCapable, 0, at(0));
+        offer(&mut link, 1000, Ecn::NotCapable, 0, at(0));
+        assert_eq!(offer(&mut link, 1000, Ecn::NotCapable, 0, at(999)), None);
+        assert!(offer(&mut link, 1000, Ecn::NotCapable, 0, at(1000)).is_some());
     }
 
     #[test]
     fn a_queue_in_bytes_holds_25_small_packets_where_it_holds_one_large() {
         let mut link = link(Capacity::Bytes(Bytes(1000)));
-        assert!((0..25).all(|_| link.offer(40, Ecn::NotCapable, 0, Time::ZERO).is_some()));
-        assert_eq!(link.offer(40, Ecn::NotCapable, 0, Time::ZERO), None);
+        assert!((0..25).all(|_| offer(&mut link, 40, Ecn::NotCapable, 0, Time::ZERO).is_some()));
+        assert_eq!(offer(&mut link, 40, Ecn::NotCapable, 0, Time::ZERO), None);
     }
 
     #[test]
     fn a_mark_of_2000_bytes_is_reached_by_two_packets_and_leaves_what_cannot_be_marked_alone() {
         let mut link = marking(Capacity::Bytes(Bytes(3000)), Capacity::Bytes(Bytes(2000)));
-        let mut marked = |ecn| link.offer(1000, ecn, 0, Time::ZERO).map(|departure| departure.marked);
+        let mut marked = |ecn| offer(&mut link, 1000, ecn, 0, Time::ZERO).map(|departure| departure.marked);
         assert_eq!(marked(Ecn::Capable), Some(false));
         assert_eq!(marked(Ecn::Capable), Some(false));
         assert_eq!(marked(Ecn::Capable), Some(true));
@@ -279,7 +327,7 @@ mod tests {
                 now += Span::from_us(gap);
                 let ecn = [Ecn::NotCapable, Ecn::Capable, Ecn::Marked][n % 3];
                 let found = passed.iter().filter(|&&d| d > now).count() as u64;
-                if let Some(Departure { departs, marked, .. }) = link.offer(1000, ecn, 0, now) {
+                if let Some(Departure { departs, marked, .. }) = offer(&mut link, 1000, ecn, 0, now) {
                     prop_assert_eq!(marked, ecn == Ecn::Capable && found >= mark);
                     prop_assert!(departs > last && departs > now);
                     last = departs;
@@ -324,7 +372,7 @@ mod tests {
                 let mut shown = Vec::new();
                 link.gauges(now, &mut shown);
                 prop_assert_eq!(shown.len(), gauges);
-                if let Some(Departure { departs, marked, .. }) = link.offer(size, ecn, (n % 5) as u32, now) {
+                if let Some(Departure { departs, marked, .. }) = offer(&mut link, size, ecn, (n % 5) as u32, now) {
                     prop_assert!(departs > now && passed.last().is_none_or(|last| *last < departs));
                     prop_assert!(!marked || ecn == Ecn::Capable);
                     passed.push(departs);

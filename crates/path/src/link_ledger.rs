@@ -14,8 +14,8 @@ pub trait LinkLedger {
     /// A packet is offered to `link`, which refuses it.
     fn refused(&mut self, link: u32, now: Time);
 
-    /// A packet of `size` is offered to `link`, and taken into its queue.
-    fn enqueued(&mut self, link: u32, size: u32, now: Time);
+    /// A packet is offered to `link`, or a train of `packets` with `size` bytes in all, and taken into its queue.
+    fn enqueued(&mut self, link: u32, size: u32, packets: u8, now: Time);
 
     /// The queue of `link` marks a packet that was offered at `offered`.
     fn marked(&mut self, link: u32, offered: Time, now: Time);

@@ -79,12 +79,24 @@ impl<T: Packet> LinkPort<T> {
         let LinkModel::OnArrival(link) = &mut self.model else {
             return Admission::Queued;
         };
-        let Some(departure) = link.offer(packet.size, packet.ecn, packet.connection, now) else {
+        let Some(departure) = link.offer(&packet, now) else {
             ledger.refused(self.number, now);
             return Admission::Dropped;
         };
-        ledger.enqueued(self.number, packet.size, now);
+        ledger.enqueued(self.number, packet.size, packet.packets, now);
         Admission::Sent(self.depart(packet, now, departure, now, ledger))
+    }
+
+    /// Whether a train that is offered at `now` can pass as a whole: nothing is decided packet by packet, and all of them
+    /// find room.
+    pub fn takes_whole(&mut self, train: &LinkPacket, now: Time) -> bool {
+        let LinkModel::OnArrival(link) = &mut self.model else { return false };
+        self.loss.is_none() && self.impaired.is_none() && link.has_room(train, now)
+    }
+
+    /// Packets in a drop-tail queue at `now`.
+    pub fn backlog(&mut self, now: Time) -> u64 {
+        if let LinkModel::OnArrival(link) = &mut self.model { link.backlog(now) } else { 0 }
     }
 
     /// A packet begins to wait at `now`; on an idle link it leaves at once. Packets that the queue drops go to
@@ -102,7 +114,7 @@ impl<T: Packet> LinkPort<T> {
         };
         let LinkPacket { connection, size, ecn, .. } = packet.at_link();
         let queued = Queued { size, ecn, arrived: now, packet: *packet };
-        ledger.enqueued(self.number, size, now);
+        ledger.enqueued(self.number, size, 1, now);
         let next = if buffered.is_idle(now) {
             buffered.offer_idle(queued, connection, dropped)
         } else {
@@ -205,7 +217,7 @@ impl<T: Packet> LinkPort<T> {
         now: Time,
         ledger: &mut impl LinkLedger,
     ) -> Departure {
-        self.passed += 1;
+        self.passed += u64::from(packet.packets);
         if departure.marked {
             ledger.marked(self.number, offered, now);
         }
@@ -284,7 +296,7 @@ mod tests {
             self.refused += 1;
         }
 
-        fn enqueued(&mut self, _: u32, _: u32, _: Time) {
+        fn enqueued(&mut self, _: u32, _: u32, _: u8, _: Time) {
             self.enqueued += 1;
         }
 
@@ -324,7 +336,7 @@ mod tests {
     }
 
     fn packet(size: u32, data_of: Option<u32>) -> LinkPacket {
-        LinkPacket { connection: 0, size, ecn: Ecn::Capable, data_of, counted: 0 }
+        LinkPacket { connection: 0, size, packets: 1, ecn: Ecn::Capable, data_of, counted: 0 }
     }
 
     #[test]

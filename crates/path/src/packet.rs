@@ -7,8 +7,10 @@ use fairhaul_units::{CongestionHeader, Ecn};
 pub struct LinkPacket {
     /// The number of its connection.
     pub connection: u32,
-    /// Its size on the wire.
+    /// Its size on the wire; of all packets of a train.
     pub size: u32,
+    /// How many packets this is: one, or those of a train.
+    pub packets: u8,
     /// Whether it can be marked.
     pub ecn: Ecn,
     /// The flow of a data packet: a link polices and loses no other packets.

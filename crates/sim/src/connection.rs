@@ -9,9 +9,11 @@ use fairhaul_units::{Ack, Chance, CongestionHeader, Data, Span, Time};
 
 mod application;
 mod crossing;
+mod delayed_ack;
 mod packet_counts;
 mod recording;
 mod share;
+mod train;
 
 use crate::event_key::EventKind;
 use crate::network::{BottleneckAccount, Network};
@@ -97,16 +99,6 @@ impl Connection {
     #[inline(always)]
     pub fn flow(&self) -> u32 {
         self.flow
-    }
-
-    /// The receiver's delayed acknowledgement may be due.
-    pub fn on_delayed_ack(&mut self, now: Time, route: &Route, network: &mut Network) {
-        self.delayed_ack_at = Time::NEVER;
-        if self.receiver.deadline() == now {
-            self.release_delayed_ack(now, route, network);
-        } else {
-            self.schedule_delayed_ack(network);
-        }
     }
 
     /// The pacer lets the next packet go.
@@ -205,8 +197,8 @@ impl Connection {
             self.last_departure = self.last_departure.max(now + self.chance.span(self.overhead));
             data.stamped = self.last_departure;
         }
-        if !data.opens {
-            network.ledger.sent(self.flow, data.retransmitted, data.stamped);
+        if !data.opens() {
+            network.ledger.sent(self.flow, data.packets, data.retransmitted, data.stamped);
         }
         self.sender.launched(data.stamped);
         self.trace_data(PacketWhat::Sent, data, data.stamped, network);
@@ -226,7 +218,7 @@ impl Connection {
         network: &mut Network,
     ) {
         for Leg { wires, end } in &route.forward[leg..] {
-            now = self.cross_access(*wires, data.size, now);
+            now = self.cross_access(*wires, data.size, data.packets, now);
             match *end {
                 LegEnd::OwnLink(link) => match self.cross_alone(link, data, now, network) {
                     Some(arrives) => now = arrives,
@@ -241,10 +233,10 @@ impl Connection {
     }
 
     #[inline(always)]
-    fn cross_access(&mut self, (from, to): (u8, u8), size: u32, now: Time) -> Time {
+    fn cross_access(&mut self, (from, to): (u8, u8), size: u32, packets: u8, now: Time) -> Time {
         let mut now = now;
         for wire in from..to {
-            now = self.wires[usize::from(wire)].send(size, now).1;
+            now = self.wires[usize::from(wire)].send(size, packets, now).1;
         }
         now
     }
@@ -262,6 +254,11 @@ impl Connection {
         let LegEnd::SharedLink { link, .. } = route.forward[leg].end else {
             return self.forward_data(leg + 1, &mut data, now, route, network);
         };
+        if data.packets > 1
+            && !self.passes_whole(link, data_at_link(self.serial, self.flow, &data, 0), now, network)
+        {
+            return self.split_data(leg, &data, now, route, network);
+        }
         match self.offer(link, &mut data, now, network) {
             Admission::Sent(departure) => self.data_departs(leg, &mut data, departure, route, network),
             Admission::Dropped => self.data_dropped(&data, now, network),
@@ -284,12 +281,15 @@ impl Connection {
     /// A data packet is at the receiver.
     #[inline(always)]
     fn arrive(&mut self, data: &Data, now: Time, route: &Route, network: &mut Network) {
+        if data.packets > 1 && !self.receiver.takes_whole(data) {
+            return self.receive_each(data, now, route, network);
+        }
         self.data.arrived += 1;
         self.trace_data(PacketWhat::Received, data, now, network);
         if let Some(datagrams) = &mut self.datagrams {
             let fresh = datagrams.receive(data.number);
             let payload = if fresh { data.payload() } else { 0 };
-            return self.deliver(data, fresh, payload, now, network);
+            return self.deliver(data, fresh.into(), payload, now, network);
         }
         if self.receiver.deadline() < now {
             self.release_delayed_ack(self.receiver.deadline(), route, network);
@@ -298,28 +298,14 @@ impl Connection {
         }
         let before = self.receiver.next();
         let (fresh, ack) = &self.receiver.receive(data, now);
-        if !data.opens {
+        if !data.opens() {
             let in_order = self.sender.config().bytes_between(before, self.receiver.next());
-            self.deliver(data, *fresh, in_order, now, network);
+            let fresh = if *fresh { data.packets } else { 0 };
+            self.deliver(data, fresh, in_order, now, network);
         }
         match ack {
             Some(ack) => self.send_ack(ack, now, route, network),
             None => self.schedule_delayed_ack(network),
-        }
-    }
-
-    /// The event queue holds one entry for the delayed acknowledgement, at or before its time.
-    fn schedule_delayed_ack(&mut self, network: &mut Network) {
-        let due = self.receiver.deadline();
-        if due < self.delayed_ack_at {
-            self.delayed_ack_at = due;
-            network.events.push(due, EventKind::DelayedAck.key(self.serial));
-        }
-    }
-
-    fn release_delayed_ack(&mut self, now: Time, route: &Route, network: &mut Network) {
-        if let Some(ack) = self.receiver.release(now) {
-            self.send_ack(&ack, now, route, network);
         }
     }
 
@@ -333,8 +319,9 @@ impl Connection {
     /// Carries an acknowledgement over that leg and on until it must wait for an event, or is dropped.
     #[inline(always)]
     fn forward_ack(&mut self, leg: usize, ack: &Ack, mut now: Time, route: &Route, network: &mut Network) {
+        let size = ack.size();
         for Leg { wires, end } in &route.reverse[leg..] {
-            now = self.cross_access(*wires, ack.size(), now);
+            now = self.cross_access(*wires, size, ack.packets, now);
             match *end {
                 LegEnd::OwnLink(link) => match self.ack_crosses_alone(link, ack, now, network) {
                     Some(arrives) => now = arrives,
@@ -352,11 +339,17 @@ impl Connection {
     #[inline(always)]
     pub fn process_ack(&mut self, leg: usize, ack: Ack, now: Time, route: &Route, network: &mut Network) {
         if leg + 1 == route.reverse.len() {
+            if ack.packets > 1 && !self.sender.takes_trains() {
+                return self.split_ack(leg, &ack, now, route, network);
+            }
             return self.acknowledge(&ack, now, route, network);
         }
         let LegEnd::SharedLink { link, .. } = route.reverse[leg].end else {
             return self.forward_ack(leg + 1, &ack, now, route, network);
         };
+        if ack.packets > 1 && !self.passes_whole(link, ack_at_link(self.serial, &ack), now, network) {
+            return self.split_ack(leg, &ack, now, route, network);
+        }
         match self.offer_ack(link, &ack, now, network) {
             Admission::Sent(departure) => self.ack_departs(leg, &ack, departure, route, network),
             Admission::Dropped => self.ack_dropped(&ack, now, network),
@@ -377,8 +370,9 @@ impl Connection {
         if self.end.is_some() {
             return;
         }
-        if !ack.opens {
-            network.ledger.sampled(self.flow, now.since(ack.echo), ack.arrived.since(ack.echo), now);
+        if !ack.opens() {
+            let (rtt, one_way) = (now.since(ack.echo), ack.arrived.since(ack.echo));
+            network.ledger.sampled(self.flow, ack.packets, rtt, one_way, now);
         }
         self.show_share(network);
         let outcome = self.sender.on_ack(ack, now);

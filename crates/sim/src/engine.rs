@@ -8,6 +8,7 @@ use crate::connection::Connection;
 use crate::control::{Control, RunError};
 use crate::event_key::{EventKey, EventKind};
 use crate::event_queue::NextEvent;
+use crate::grain::Trains;
 use crate::network::Network;
 use crate::packet_trace::TraceRecorder;
 use crate::route::{self, Reach, Route, Routes};
@@ -28,6 +29,8 @@ pub struct Engine<'a> {
     connections: Vec<Option<Box<Connection>>>,
     rows: Vec<TransferRow>,
     network: Network,
+    /// When flows send trains; `None`: never.
+    trains: Option<Trains>,
     control: &'a Control,
 }
 
@@ -48,6 +51,7 @@ impl<'a> Engine<'a> {
         let routes = route::compile(scenario, control).ok_or(RunError::Stopped)?;
         Ok(Engine {
             network: Network::new(scenario, &routes, grid, control).ok_or(RunError::Stopped)?,
+            trains: Trains::of(scenario),
             routes,
             rows: transfers.iter().map(never_begun).collect(),
             connections: transfers.iter().map(|_| None).collect(),
@@ -78,14 +82,18 @@ impl<'a> Engine<'a> {
         self.next_start = self.start_of_next();
         // Rows of the packet trace are kept in the order of the clock.
         let in_order = self.network.trace.is_some();
+        let mut boundary = self.next_boundary();
         let mut events = 0u32;
         loop {
             let NextEvent { node, now, others } = self.network.events.next(self.next_start);
             if now >= end {
                 break;
             }
+            while now >= boundary {
+                boundary = self.allow_trains();
+            }
             let Reach { to, from } = self.routes.reach[node];
-            let until = if in_order { now } else { (others.min(now + from) + to).min(end) };
+            let until = if in_order { now } else { (others.min(now + from) + to).min(end).min(boundary) };
             let events_here =
                 if node == hosts { self.visit_hosts(until) } else { self.visit_link(node, until) };
             events += events_here;
@@ -96,6 +104,26 @@ impl<'a> Engine<'a> {
         }
         self.check_limits(end)?;
         self.close()
+    }
+
+    /// When it is decided next which flows send trains.
+    fn next_boundary(&self) -> Time {
+        self.trains.as_ref().map_or(Time::NEVER, Trains::next)
+    }
+
+    /// Decides which flows send trains, until the boundary that is returned.
+    fn allow_trains(&mut self) -> Time {
+        let Some(trains) = &mut self.trains else { return Time::NEVER };
+        for connection in self.connections.iter().flatten() {
+            if let Some((cwnd, srtt)) = connection.load() {
+                trains.load(connection.flow(), cwnd, srtt);
+            }
+        }
+        trains.decide(|link, now| self.network.backlog(link, now));
+        for connection in self.connections.iter_mut().flatten() {
+            connection.allow_trains(trains.allowed(connection.flow()));
+        }
+        trains.next()
     }
 
     /// Publishes the time; ends the run where it was asked to stop, or takes too much memory.

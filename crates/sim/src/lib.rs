@@ -8,6 +8,7 @@ mod control;
 mod engine;
 mod event_key;
 mod event_queue;
+mod grain;
 mod limits;
 mod network;
 mod packet_trace;

@@ -35,7 +35,11 @@ impl BottleneckAccount {
     /// The payload of a data packet that `link` counts.
     #[inline(always)]
     pub fn counted(&self, link: u32, data: &Data) -> u32 {
-        if self.link == link && !data.opens { data.size - self.headers } else { 0 }
+        if self.link == link && !data.opens() {
+            data.size - self.headers * u32::from(data.packets)
+        } else {
+            0
+        }
     }
 }
 
@@ -112,6 +116,16 @@ impl Network {
     /// Where the payload of `flow` is counted.
     pub fn account(&self, flow: u32) -> BottleneckAccount {
         self.accounts[flow as usize]
+    }
+
+    /// Whether a train can pass `link` at `now` as a whole.
+    pub fn takes_whole(&mut self, link: u32, train: &LinkPacket, now: Time) -> bool {
+        self.ports[link as usize].takes_whole(train, now)
+    }
+
+    /// Packets in the drop-tail queue of `link` at `now`.
+    pub fn backlog(&mut self, link: u32, now: Time) -> u64 {
+        self.ports[link as usize].backlog(now)
     }
 
     /// Offers a packet to `link` at `now`.

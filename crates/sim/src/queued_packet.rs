@@ -50,12 +50,21 @@ impl Packet for QueuedPacket {
 /// What a link reads of a data packet of connection `serial`, of whose payload it counts that much.
 #[inline(always)]
 pub fn data_at_link(serial: u32, flow: u32, data: &Data, counted: u32) -> LinkPacket {
-    let data_of = (!data.opens).then_some(flow);
-    LinkPacket { connection: serial, size: data.size, ecn: data.ecn, data_of, counted }
+    let data_of = (!data.opens()).then_some(flow);
+    let packets = data.packets.max(1);
+    LinkPacket { connection: serial, size: data.size, packets, ecn: data.ecn, data_of, counted }
 }
 
 /// What a link reads of an acknowledgement, which is never ECN-capable [RFC 3168, 6.1.4].
 #[inline(always)]
 pub fn ack_at_link(serial: u32, ack: &Ack) -> LinkPacket {
-    LinkPacket { connection: serial, size: ack.size(), ecn: Ecn::NotCapable, data_of: None, counted: 0 }
+    let packets = ack.packets.max(1);
+    LinkPacket {
+        connection: serial,
+        size: ack.size(),
+        packets,
+        ecn: Ecn::NotCapable,
+        data_of: None,
+        counted: 0,
+    }
 }

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use fairhaul_experiment::{Hop, Scenario, Traffic};
+use fairhaul_experiment::{Grain, Hop, Scenario, Traffic};
 use fairhaul_path::LinkSpec;
 use fairhaul_units::{HEADER, Rate, Span};
 
@@ -158,8 +158,11 @@ impl RingNumbers {
 
 /// Compiles the path of every flow of `scenario`; `None`: the run was asked to stop.
 pub fn compile(scenario: &Scenario, control: &Control) -> Option<Routes> {
+    // Trains are split at boundaries of the clock, so then nothing is done ahead of it at a link.
+    let alone =
+        if scenario.grain == Grain::Auto { vec![false; scenario.links.len()] } else { fed_alone(scenario) };
     let disorders = scenario.links.iter().map(LinkSpec::disorders).collect();
-    let links = Links { specs: &scenario.links, alone: fed_alone(scenario), disorders };
+    let links = Links { specs: &scenario.links, alone, disorders };
     // The departures of a link whose queue decides at departure have a slot, too.
     let mut slots: Vec<u32> =
         scenario.links.iter().map(|link| u32::from(link.queue.entry.at_departure)).collect();

@@ -114,7 +114,7 @@ fn bursts_wait_for_no_timer_whatever_is_lost() {
         let timeouts = |offload| {
             let config = SenderConfig { offload, ..config(recovery) };
             let fate = |data: &fairhaul_units::Data, tries: u32| {
-                !data.opens && tries == 1 && data.number.is_multiple_of(401)
+                !data.opens() && tries == 1 && data.number.is_multiple_of(401)
             };
             let mut pipe = Pipe::new(config, Span::from_ms(100), Span::from_ms(1), fate);
             pipe.run(at(30_000));

@@ -18,7 +18,7 @@ fn capable(cwnd: f64) -> SenderConfig {
 /// A window of 10 in rounds of 100 ms, 1 ms between packets, of which a queue marks the packets with these
 /// numbers.
 fn marking(marked: &'static [u64], lost: &'static [u64]) -> Pipe {
-    let fate = move |data: &Data, tries: u32| tries == 1 && !data.opens && lost.contains(&data.number);
+    let fate = move |data: &Data, tries: u32| tries == 1 && !data.opens() && lost.contains(&data.number);
     let mut pipe = Pipe::new(capable(10.0), Span::from_ms(100), Span::from_ms(1), fate);
     pipe.marks = Box::new(move |data| marked.contains(&data.number));
     pipe.run(at(1000));
@@ -83,12 +83,12 @@ fn what_is_sent_again_and_what_opens_cannot_be_marked() {
     for recovery in [Recovery::Sack, Recovery::Reno, Recovery::NewReno { impatient: true }] {
         let config = SenderConfig { recovery, ..capable(20.0) };
         // Lost at once and again, so that timeouts are among it.
-        let fate = |data: &Data, tries| tries <= 2 && (data.number % 40 == 7 || data.opens);
+        let fate = |data: &Data, tries| tries <= 2 && (data.number % 40 == 7 || data.opens());
         let mut pipe = Pipe::new(config, Span::from_ms(100), Span::from_ms(1), fate);
         pipe.run(at(20_000));
         assert!(pipe.retransmissions() > 10 && pipe.timeouts() > 1);
         for (_, data) in &pipe.sent {
-            let wanted = if data.retransmitted || data.opens { Ecn::NotCapable } else { Ecn::Capable };
+            let wanted = if data.retransmitted || data.opens() { Ecn::NotCapable } else { Ecn::Capable };
             assert_eq!(data.ecn, wanted, "{data:?}");
             assert!(!data.cwr || wanted == Ecn::Capable, "{data:?}");
         }
@@ -100,9 +100,9 @@ fn what_is_sent_again_and_what_opens_cannot_be_marked() {
 #[test]
 fn a_window_of_one_packet_waits_for_the_timer_between_packets() {
     let mut pipe = Pipe::new(capable(1.0), Span::from_ms(100), Span::ZERO, |_, _| false);
-    pipe.marks = Box::new(|data| !data.opens);
+    pipe.marks = Box::new(|data| !data.opens());
     pipe.run(at(3000));
-    let left: Vec<Time> = pipe.sent.iter().filter(|(_, data)| !data.opens).map(|sent| sent.0).collect();
+    let left: Vec<Time> = pipe.sent.iter().filter(|(_, data)| !data.opens()).map(|sent| sent.0).collect();
     assert_eq!(left[0], at(100));
     // Each acknowledgement comes after 100 ms; the timer is at least 100 + 200 ms.
     assert!(left.windows(2).all(|pair| pair[1] - pair[0] >= Span::from_ms(400)), "{left:?}");

@@ -68,7 +68,7 @@ fn time_per_ack(window: u64, packets: u64, lost: fn(u64) -> bool) -> Duration {
             }
             for data in flight {
                 now += Span::from_us(1);
-                if lost(data.number) && !data.retransmitted && !data.opens {
+                if lost(data.number) && !data.retransmitted && !data.opens() {
                     continue;
                 }
                 let ack = receiver.receive(&data, now).1.expect("no acknowledgement is held");
@@ -126,7 +126,7 @@ proptest! {
         pipe.run(at(20_000_000));
         prop_assert!(matches!(pipe.outcomes.last(), Some((_, fairhaul_sim::tcp::Outcome::Finished))));
         let numbers: std::collections::BTreeSet<u64> =
-            pipe.received.iter().filter(|data| !data.opens).map(|data| data.number).collect();
+            pipe.received.iter().filter(|data| !data.opens()).map(|data| data.number).collect();
         prop_assert_eq!(numbers.len() as u64, size.div_ceil(960));
         let lost_data = pipe.sent.len() - pipe.received.len();
         if all[which] == Recovery::Sack && pipe.timeouts() == 0 {

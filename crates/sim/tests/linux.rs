@@ -25,13 +25,13 @@ fn linux(window: f64) -> SenderConfig {
 
 /// A path of 100 ms that loses the packets with these numbers, each the given number of times.
 fn losing(config: SenderConfig, lost: impl Fn(u64) -> u32 + 'static) -> Pipe {
-    let fate = move |data: &Data, tries: u32| !data.opens && tries <= lost(data.number);
+    let fate = move |data: &Data, tries: u32| !data.opens() && tries <= lost(data.number);
     Pipe::new(config, Span::from_ms(100), Span::from_ms(1), fate)
 }
 
 /// One packet on a path of 100 ms without a queue, acknowledged at 200 ms, and then packet 1.
 fn single(lost: impl Fn(u64) -> u32 + 'static) -> Pipe {
-    let fate = move |data: &Data, tries: u32| !data.opens && tries <= lost(data.number);
+    let fate = move |data: &Data, tries: u32| !data.opens() && tries <= lost(data.number);
     let mut pipe = Pipe::new(linux(10.0), Span::from_ms(100), Span::ZERO, fate);
     pipe.sender.ready(1);
     pipe.run(at(201));
@@ -77,7 +77,7 @@ fn a_retransmission_that_is_lost_is_sent_again_after_a_round_trip() {
     let mut pipe = losing(linux(100.0), lost);
     pipe.run(at(5000));
     let left: Vec<Time> =
-        pipe.sent.iter().filter(|(_, data)| data.number == 150 && !data.opens).map(|sent| sent.0).collect();
+        pipe.sent.iter().filter(|(_, data)| data.number == 150 && !data.opens()).map(|sent| sent.0).collect();
     assert_eq!((left.len(), pipe.timeouts()), (3, 0));
     let gap = left[2] - left[1];
     assert!((Span::from_ms(100)..=Span::from_ms(210)).contains(&gap), "{gap}");
@@ -106,13 +106,13 @@ fn a_recovery_that_ends_with_losses_beyond_it_begins_the_next_at_once() {
 #[test]
 fn only_a_second_lost_request_leaves_a_single_packet() {
     for (lost, window) in [(1, 10), (2, 1)] {
-        let request = move |data: &Data, tries: u32| data.opens && tries <= lost;
+        let request = move |data: &Data, tries: u32| data.opens() && tries <= lost;
         let mut pipe = Pipe::new(linux(10.0), Span::from_ms(100), Span::ZERO, request);
         pipe.run(at(3150));
         assert_eq!(pipe.timeouts(), lost as usize);
         let opened = Span::from_s([1, 3][lost as usize - 1]) + Span::from_ms(100);
         let first =
-            pipe.sent.iter().filter(|(time, data)| !data.opens && *time == Time::ZERO + opened).count();
+            pipe.sent.iter().filter(|(time, data)| !data.opens() && *time == Time::ZERO + opened).count();
         assert_eq!(first, window, "{lost} requests were lost");
     }
 }
@@ -168,7 +168,7 @@ fn the_timeout_follows_the_probe_by_a_whole_timeout() {
     let mut pipe = single(|number| if number == 1 { 2 } else { 0 });
     pipe.run(at(1000));
     let left: Vec<Time> =
-        pipe.sent.iter().filter(|(_, data)| !data.opens && data.number == 1).map(|sent| sent.0).collect();
+        pipe.sent.iter().filter(|(_, data)| !data.opens() && data.number == 1).map(|sent| sent.0).collect();
     assert_eq!(left, [200, 500, 800].map(at));
     assert_eq!(pipe.timeouts(), 1);
 }
@@ -238,7 +238,7 @@ impl Direct {
         direct.leave();
         direct.stamps.clear();
         direct.now = at(100);
-        let opened = Ack { opens: true, echo: Time::ZERO, ..direct.ack(0, &[]) };
+        let opened = Ack { packets: 0, echo: Time::ZERO, ..direct.ack(0, &[]) };
         direct.sender.on_ack(&opened, direct.now);
         direct.leave();
         direct
@@ -264,9 +264,9 @@ impl Direct {
         }
         let newest = reported.first().map_or(next, |block| block.1).saturating_sub(1);
         let echo = self.stamps.get(newest as usize).copied().unwrap_or(Time::ZERO);
-        let (opens, ece, congestion, feedback) = (false, false, false, 0);
+        let (packets, ece, congestion, feedback) = (1, false, false, 0);
         let blocks = reported.len() as u8;
-        Ack { next, echo, arrived: self.now, sack, blocks, opens, ece, congestion, feedback }
+        Ack { next, echo, arrived: self.now, sack, blocks, packets, ece, congestion, feedback }
     }
 
     /// An acknowledgement comes that many ms later: the numbers of what it lets go.
@@ -380,7 +380,7 @@ fn a_whole_window_gains_one_packet_for_each_window_acknowledged() {
     let mut pipe = losing(linux(10.0), |number| u32::from(number == 40));
     pipe.run(at(5000));
     let window_after = |number: u64| {
-        let found = pipe.acked.iter().find(|(_, ack, _)| ack.next == number && !ack.opens);
+        let found = pipe.acked.iter().find(|(_, ack, _)| ack.next == number && !ack.opens());
         found.expect("it is acknowledged").2
     };
     assert_eq!([9, 10, 21, 33].map(|number| window_after(number).floor()), [10.0, 11.0, 12.0, 13.0]);
@@ -393,19 +393,19 @@ fn a_whole_window_gains_one_packet_for_each_window_acknowledged() {
 #[test]
 fn after_sixteen_packets_every_second_is_acknowledged() {
     let mut receiver = Receiver::new(true, Some(Hold::Adaptive { quick: 16 }), false);
-    let packet = |number, opens, ms| Data {
+    let packet = |number, packets, ms| Data {
         number,
         stamped: at(ms),
         size: 1000,
-        opens,
+        packets,
         retransmitted: false,
         ecn: Ecn::NotCapable,
         cwr: false,
         congestion: None,
     };
-    receiver.receive(&packet(0, true, 0), at(0));
+    receiver.receive(&packet(0, 0, 0), at(0));
     let mut answered = |numbers: std::ops::Range<u64>| {
-        let answers = numbers.map(|n| receiver.receive(&packet(n, false, 100 + n), at(100 + n)).1);
+        let answers = numbers.map(|n| receiver.receive(&packet(n, 1, 100 + n), at(100 + n)).1);
         answers.flatten().count()
     };
     assert_eq!([answered(0..16), answered(16..36)], [16, 10]);

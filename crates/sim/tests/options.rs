@@ -46,7 +46,7 @@ fn a_fastest_rate_spaces_packets_evenly_and_stops_the_window() {
     let config = SenderConfig { max_pacing_rate: Some(rate), initial_window: 10.0, ..config(Recovery::Sack) };
     let mut pipe = Pipe::new(config, Span::from_ms(100), Span::ZERO, |_, _| false);
     pipe.run(at(5000));
-    let data = || pipe.sent.iter().filter(|(_, data)| !data.opens).map(|sent| sent.0);
+    let data = || pipe.sent.iter().filter(|(_, data)| !data.opens()).map(|sent| sent.0);
     let times: Vec<Time> = data().collect();
     assert!(times.windows(2).all(|pair| pair[1] - pair[0] >= Span::from_ms(2)));
     let last_second = data().filter(|&time| time >= at(4000)).count();
@@ -76,7 +76,7 @@ fn a_flow_gets_its_fastest_rate_and_with_blocks_the_slower_of_the_two() {
 
 /// A window of 100 of which those packets are lost once; the recovery, and what left in it.
 fn recovering(recovery: Recovery, lost: std::ops::Range<u64>) -> (Pipe, Vec<Time>) {
-    let fate = move |data: &Data, tries: u32| tries == 1 && !data.opens && lost.contains(&data.number);
+    let fate = move |data: &Data, tries: u32| tries == 1 && !data.opens() && lost.contains(&data.number);
     let config = SenderConfig { initial_window: 100.0, initial_ssthresh: 100.0, ..config(recovery) };
     let mut pipe = Pipe::new(config, Span::from_ms(100), Span::from_ms(1), fate);
     let over = |pipe: &Pipe| pipe.outcomes.iter().any(|(_, outcome)| *outcome == Outcome::Recovered);

@@ -64,6 +64,11 @@ fn any_scenario_gives_the_same_record() {
 }
 
 #[test]
+fn any_scenario_with_trains_gives_the_same_record() {
+    cases(400, 2, draw::chains_with_trains());
+}
+
+#[test]
 fn simultaneous_starts_without_overhead_tie_and_agree() {
     let flows = vec![ChainFlow::plain(); 5];
     let record = same(&Chain::dumbbell(slow_link(20), flows, 3));

@@ -35,7 +35,7 @@ fn ack(next: u64, sack: &[(u32, u32)]) -> Ack {
         arrived: Time::ZERO,
         sack: blocks,
         blocks: sack.len() as u8,
-        opens: false,
+        packets: 1,
         ece: false,
         congestion: false,
         feedback: 0,
@@ -47,7 +47,7 @@ fn ack(next: u64, sack: &[(u32, u32)]) -> Ack {
 fn opened(recovery: Recovery, window: f64) -> Sender<Builtin> {
     let mut sender = sender(SenderConfig { initial_window: window, undo: false, ..config(recovery) });
     assert_eq!(leaves(&mut sender, Time::ZERO), [(0, false)]);
-    sender.on_ack(&Ack { opens: true, ..ack(0, &[]) }, at(100));
+    sender.on_ack(&Ack { packets: 0, ..ack(0, &[]) }, at(100));
     assert_eq!(leaves(&mut sender, at(100)).len(), window as usize);
     sender
 }
@@ -62,8 +62,8 @@ fn the_handshake_takes_one_round_trip_and_the_initial_window_follows() {
         let config = SenderConfig { initial_window: window, ..config(Recovery::Sack) };
         let mut pipe = Pipe::new(config, Span::from_ms(100), Span::ZERO, no_loss);
         pipe.run(at(200));
-        assert!(pipe.sent[0].1.opens && pipe.sent[0].0 == Time::ZERO);
-        assert!(pipe.sent[1..].iter().all(|&(time, data)| time == at(100) && !data.opens));
+        assert!(pipe.sent[0].1.opens() && pipe.sent[0].0 == Time::ZERO);
+        assert!(pipe.sent[1..].iter().all(|&(time, data)| time == at(100) && !data.opens()));
         assert_eq!(pipe.sent.len(), 1 + packets);
     }
 }
@@ -109,7 +109,7 @@ fn two_duplicates_and_progress_are_no_loss() {
 fn losing(recovery: Recovery, ssthresh: f64, lost: impl IntoIterator<Item = u64>) -> Pipe {
     let lost: std::collections::HashSet<u64> = lost.into_iter().collect();
     let config = SenderConfig { initial_ssthresh: ssthresh, ..config(recovery) };
-    let fate = move |data: &Data, tries: u32| tries == 1 && !data.opens && lost.contains(&data.number);
+    let fate = move |data: &Data, tries: u32| tries == 1 && !data.opens() && lost.contains(&data.number);
     let mut pipe = Pipe::new(config, Span::from_ms(100), Span::from_ms(1), fate);
     pipe.run(at(5000));
     pipe
@@ -212,7 +212,7 @@ fn what_a_timeout_sends_again_needlessly_is_no_sign_of_loss() {
     for recovery in [Recovery::Reno, STEADY, IMPATIENT] {
         let fate = |data: &Data, tries: u32| {
             let hole = (64..=96).contains(&data.number) && data.number.is_multiple_of(2);
-            hole && !data.opens && (tries == 1 || data.number == 64 && tries == 2)
+            hole && !data.opens() && (tries == 1 || data.number == 64 && tries == 2)
         };
         let config = SenderConfig { initial_window: 64.0, ..config(recovery) };
         let mut pipe = Pipe::new(config, Span::from_ms(100), Span::from_us(100), fate);
@@ -250,13 +250,13 @@ fn the_timeout_doubles_and_keeps_its_least_margin() {
 
 #[test]
 fn a_lost_request_to_open_is_sent_again_after_1_2_and_4_seconds() {
-    let fate = |data: &Data, tries| data.opens && tries <= 3;
+    let fate = |data: &Data, tries| data.opens() && tries <= 3;
     let mut pipe = Pipe::new(config(Recovery::Sack), Span::from_ms(100), Span::ZERO, fate);
     pipe.run(at(7101));
-    let opens = pipe.sent.iter().filter(|(_, data)| data.opens).map(|sent| sent.0);
+    let opens = pipe.sent.iter().filter(|(_, data)| data.opens()).map(|sent| sent.0);
     assert_eq!(opens.collect::<Vec<_>>(), [at(0), at(1000), at(3000), at(7000)]);
     // One packet, not the initial window of two [RFC 5681, 3.1].
-    assert_eq!(pipe.sent.iter().filter(|(time, data)| *time == at(7100) && !data.opens).count(), 1);
+    assert_eq!(pipe.sent.iter().filter(|(time, data)| *time == at(7100) && !data.opens()).count(), 1);
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn a_sized_transfer_sends_every_byte_and_a_short_last_packet() {
     let config = SenderConfig { size: Some(10_000), ..config(Recovery::Sack) };
     let mut pipe = Pipe::new(config, Span::from_ms(100), Span::ZERO, no_loss);
     pipe.run(at(10_000));
-    let sizes: Vec<u32> = pipe.received.iter().filter(|d| !d.opens).map(|d| d.size).collect();
+    let sizes: Vec<u32> = pipe.received.iter().filter(|d| !d.opens()).map(|d| d.size).collect();
     assert_eq!(sizes, [[1000; 10].as_slice(), &[440]].concat());
     // The handshake, 2, 4 and 5 packets: four round trips.
     assert_eq!(pipe.outcomes, [(at(400), Outcome::Finished)]);

@@ -189,7 +189,8 @@ fn a_late_packet_that_ends_the_transfer_is_undone_too() {
 fn losses_alone_leave_the_same_trail_with_undo_and_without() {
     for recovery in ALL {
         let trail = |undo| {
-            let fate = |data: &Data, tries: u32| !data.opens && (data.number * 7 + u64::from(tries)) % 97 < 2;
+            let fate =
+                |data: &Data, tries: u32| !data.opens() && (data.number * 7 + u64::from(tries)) % 97 < 2;
             let config = SenderConfig { undo, ..config(recovery) };
             let mut pipe = Pipe::new(config, Span::from_ms(100), Span::from_ms(1), fate);
             pipe.run(at(30_000));

@@ -2,6 +2,9 @@
 //!
 //! A connection numbers its packets from zero, and every packet but the last of a transfer
 //! carries a full payload. A packet holds what its header would: nothing of the sender's state.
+//!
+//! Where a scenario allows it, what is simulated as one packet is a train: several consecutive packets of one size, or the
+//! acknowledgements of such packets.
 
 use crate::congestion_header::{CONGESTION_HEADER, CongestionHeader};
 use crate::{Bytes, Time};
@@ -35,10 +38,10 @@ pub struct Data {
     pub number: u64,
     /// When the sender stamped it [RFC 7323].
     pub stamped: Time,
-    /// Size on the wire, headers included.
+    /// Size on the wire, headers included; of all packets of a train.
     pub size: u32,
-    /// Whether this opens the connection and carries no data.
-    pub opens: bool,
+    /// How many packets this is: one, or as many as the train has; none: it opens the connection and carries no data.
+    pub packets: u8,
     /// Whether the sender has sent this number before.
     pub retransmitted: bool,
     /// What queues may do to it, or have done.
@@ -50,10 +53,28 @@ pub struct Data {
 }
 
 impl Data {
+    /// Whether this opens the connection and carries no data.
+    #[inline(always)]
+    pub fn opens(&self) -> bool {
+        self.packets == 0
+    }
+
     /// What it carries, bytes.
     pub fn payload(&self) -> u64 {
         let congestion = if self.congestion.is_some() { CONGESTION_HEADER } else { Bytes(0) };
-        u64::from(self.size) - (HEADER + congestion).0
+        u64::from(self.size) - (HEADER + congestion).0 * u64::from(self.packets.max(1))
+    }
+
+    /// The packets of a train, one by one.
+    pub fn each(&self) -> impl Iterator<Item = Data> + use<> {
+        let train = *self;
+        let size = train.size / u32::from(train.packets.max(1));
+        (0..u64::from(train.packets)).map(move |n| Data {
+            number: train.number + n,
+            size,
+            packets: 1,
+            ..train
+        })
     }
 }
 
@@ -80,8 +101,9 @@ pub struct Ack {
     pub sack: [SackBlock; SACK_BLOCKS],
     /// How many of `sack` are meant.
     pub blocks: u8,
-    /// Whether this answers the request that opens the connection.
-    pub opens: bool,
+    /// How many acknowledgements this is: one, or as many as the train has; none: it answers the request that opens the
+    /// connection.
+    pub packets: u8,
     /// ECE: a marked packet has arrived, and none with CWR since.
     pub ece: bool,
     /// Whether it carries a congestion header, for a sender that asks routers.
@@ -91,10 +113,27 @@ pub struct Ack {
 }
 
 impl Ack {
-    /// Size on the wire.
+    /// Whether this answers the request that opens the connection.
+    #[inline(always)]
+    pub fn opens(&self) -> bool {
+        self.packets == 0
+    }
+
+    /// Size on the wire; of all acknowledgements of a train.
     pub fn size(&self) -> u32 {
         let congestion = if self.congestion { CONGESTION_HEADER } else { Bytes(0) };
-        (ACK_SIZE + congestion).0 as u32
+        (ACK_SIZE + congestion).0 as u32 * u32::from(self.packets.max(1))
+    }
+
+    /// The acknowledgements of a train, one by one.
+    pub fn each(&self) -> impl Iterator<Item = Ack> + use<> {
+        let train = *self;
+        let first = train.next - u64::from(train.packets);
+        (1..=u64::from(train.packets)).map(move |n| {
+            let mut one = train;
+            (one.next, one.packets) = (first + n, 1);
+            one
+        })
     }
 
     /// Says that the packet that caused this acknowledgement had arrived before: by an empty block

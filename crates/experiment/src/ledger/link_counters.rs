@@ -34,10 +34,10 @@ pub(super) struct Departed {
 }
 
 impl Departed {
-    /// A packet of `size` leaves.
+    /// A packet of `size` leaves, or a train of so many.
     #[inline(always)]
-    pub(super) fn steps(&mut self, size: u32, after: Span) {
-        self.packets.step(1, after);
+    pub(super) fn steps(&mut self, packets: u8, size: u32, after: Span) {
+        self.packets.step(packets.into(), after);
         self.bytes.step(size, after);
     }
 }

@@ -61,6 +61,7 @@ pub(super) fn resolve(
         seed: root.seed.value,
         duration: duration?,
         warmup,
+        grain: root.grain.value,
         links: links?,
         flows: flows.into_iter().flatten().collect(),
     })

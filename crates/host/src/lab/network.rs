@@ -194,15 +194,15 @@ impl Network {
             Some(segment) if forward => {
                 let retransmitted = connection_state.account.sends(segment, headers.payload);
                 if headers.carries_data() {
-                    self.ledger.sent(flow, retransmitted, now);
+                    self.ledger.sent(flow, 1, retransmitted, now);
                 }
             }
             Some(segment) => {
                 let fresh =
                     segment.acknowledges.map_or(0, |next| connection_state.account.acknowledges(next));
-                self.ledger.delivered(flow, 0, false, fresh, now);
+                self.ledger.delivered(flow, 0, 0, fresh, now);
             }
-            None if forward && headers.carries_data() => self.ledger.sent(flow, false, now),
+            None if forward && headers.carries_data() => self.ledger.sent(flow, 1, false, now),
             None => {}
         }
     }
@@ -247,15 +247,21 @@ impl Network {
                     wires.resize(number + 1, None);
                 }
                 let wire = wires[number].get_or_insert_with(|| Wire::new(rate, delay));
-                let (_, arrives) = wire.send(headers.size, now);
+                let (_, arrives) = wire.send(headers.size, 1, now);
                 self.push(slot, arrives);
             }
             Hop::Link(link) => {
                 let data_of = (forward && headers.carries_data()).then_some(flow);
                 let counts = data_of.is_some() && self.bottlenecks[flow as usize] == Some(link);
                 let counted = if counts { headers.payload } else { 0 };
-                let at_link =
-                    LinkPacket { connection, size: headers.size, ecn: headers.ecn, data_of, counted };
+                let at_link = LinkPacket {
+                    connection,
+                    size: headers.size,
+                    packets: 1,
+                    ecn: headers.ecn,
+                    data_of,
+                    counted,
+                };
                 self.offer(link, QueuedPacket { slot, at_link }, now);
             }
         }
@@ -339,8 +345,8 @@ impl Network {
             let in_order = if headers.segment.is_none() { headers.payload.into() } else { 0 };
             let connection_state = self.connections[headers.from.1 as usize].get_or_insert_default();
             connection_state.account.in_order += in_order;
-            self.ledger.delivered(flow, headers.payload.into(), false, in_order, now);
-            self.ledger.sampled(flow, Span::ZERO, now - sent, now);
+            self.ledger.delivered(flow, headers.payload.into(), 0, in_order, now);
+            self.ledger.sampled(flow, 1, Span::ZERO, now - sent, now);
         }
     }
 }

@@ -93,7 +93,7 @@ impl Observer {
         self.ledger.integrate_window(flow, state.cwnd.into(), ssthresh, from.min(now), now);
         if let Some(rtt) = state.rtt {
             // The one-way delay is measured on the packets themselves.
-            self.ledger.sampled(flow, rtt, Span::ZERO, now);
+            self.ledger.sampled(flow, 1, rtt, Span::ZERO, now);
         }
         if state.ca_state.is_recovering() && !before.ca_state.is_recovering() {
             sender.recovering_since = now;

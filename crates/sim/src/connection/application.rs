@@ -89,8 +89,8 @@ impl Connection {
         if self.datagrams.is_some() {
             let size = self.sender.config().packet;
             let ecn = Ecn::NotCapable; // nobody would echo a mark
-            let (opens, retransmitted, cwr, congestion) = (false, false, false, None);
-            let mut data = Data { number, stamped: now, size, opens, retransmitted, ecn, cwr, congestion };
+            let (packets, retransmitted, cwr, congestion) = (1, false, false, None);
+            let mut data = Data { number, stamped: now, size, packets, retransmitted, ecn, cwr, congestion };
             self.send_data(&mut data, now, route, network);
             self.schedule_ready(network);
         } else {

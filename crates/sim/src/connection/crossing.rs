@@ -90,7 +90,7 @@ impl Connection {
     ) {
         self.data.launched += 1;
         network.limits.launched();
-        if !data.opens {
+        if !data.opens() {
             network.ledger.copied(self.flow, data.stamped, arrives);
         }
         self.forward_data(leg + 1, data, arrives, route, network);
@@ -141,7 +141,7 @@ impl Connection {
     pub(super) fn data_dropped(&mut self, data: &Data, when: Time, network: &mut Network) {
         self.data.dropped += 1;
         self.trace_data(PacketWhat::Dropped, data, when, network);
-        if !data.opens {
+        if !data.opens() {
             network.ledger.lost(self.flow, data.stamped, when);
         }
     }

@@ -14,7 +14,7 @@ impl Connection {
     pub(super) fn deliver(
         &mut self,
         data: &Data,
-        fresh: bool,
+        fresh: u8,
         in_order: u64,
         now: Time,
         network: &mut Network,

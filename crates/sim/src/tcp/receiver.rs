@@ -126,13 +126,20 @@ impl Receiver {
             && !live().take(2).any(|run| touched(&run))
     }
 
-    /// A packet arrives at `now`: whether it is new, and the acknowledgement that it causes.
+    /// Whether a train causes a train of acknowledgements: it is in order, and nothing is missing.
+    pub fn takes_whole(&self, train: &Data) -> bool {
+        let is_plain = self.out_of_order.is_empty() && self.hold.is_none() && !self.is_special;
+        train.number == self.next && is_plain
+    }
+
+    /// A packet arrives at `now`, or a train that is [taken as a whole](Receiver::takes_whole): whether it is new, and
+    /// the acknowledgement that it causes.
     pub fn receive(&mut self, data: &Data, now: Time) -> (bool, Option<Ack>) {
-        if data.opens {
+        if data.opens() {
             if let Some(adaptive) = &mut self.adaptive {
                 adaptive.opens(now);
             }
-            return (false, Some(Ack { opens: true, ..self.acknowledge(data.stamped, now) }));
+            return (false, Some(Ack { packets: 0, ..self.acknowledge(data.stamped, now) }));
         }
         if let Some(header) = data.congestion {
             self.answers = Some(self.answers.unwrap_or(0).wrapping_add(header.delta));
@@ -153,7 +160,8 @@ impl Receiver {
             self.echoes = marked; // one with both was marked after the reduction
         }
         if in_order {
-            self.next += 1 + self.out_of_order.run_at(self.next + 1);
+            let end = self.next + u64::from(data.packets);
+            self.next = end + self.out_of_order.run_at(end);
             self.out_of_order.advance(self.next);
         } else if fresh {
             self.remember(data.number);
@@ -170,7 +178,7 @@ impl Receiver {
         // The stamp echoed is that of the packet which waited longest [RFC 7323, 4.3].
         let waited =
             self.delayed.take().map_or((data.stamped, now), |delayed| (delayed.stamped, delayed.arrived));
-        (fresh, Some(self.acknowledge(waited.0, waited.1)))
+        (fresh, Some(Ack { packets: data.packets, ..self.acknowledge(waited.0, waited.1) }))
     }
 
     /// The acknowledgement of a packet that is a duplicate, or whose receiver delays as the kernel does; `arrival`:
@@ -222,7 +230,7 @@ impl Receiver {
             arrived,
             sack: [SackBlock::default(); SACK_BLOCKS],
             blocks: 0,
-            opens: false,
+            packets: 1,
             ece: self.echoes,
             congestion: self.answers.is_some(),
             feedback: self.answers.unwrap_or(0),
@@ -263,7 +271,7 @@ mod tests {
             number,
             stamped,
             size: 1000,
-            opens: false,
+            packets: 1,
             retransmitted: false,
             ecn,
             cwr: false,

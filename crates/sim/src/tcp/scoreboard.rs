@@ -64,11 +64,11 @@ impl Scoreboard {
         self.sacked.contains(number)
     }
 
-    /// A packet that was never sent goes out: its number.
-    pub fn send_new(&mut self) -> u64 {
-        self.next += 1;
-        self.pipe += 1;
-        self.next - 1
+    /// Packets that were never sent go out: the number of the first.
+    pub fn send_new(&mut self, packets: u64) -> u64 {
+        self.next += packets;
+        self.pipe += packets;
+        self.next - packets
     }
 
     /// So many copies more are in the network.

@@ -17,7 +17,7 @@ mod undo;
 mod usage;
 
 use fairhaul_cc::{Cause, Congestion, Controller, Window};
-use fairhaul_experiment::Rto;
+use fairhaul_experiment::{Rto, TRAINS_PER_WINDOW};
 use fairhaul_units::{Ack, Data, Ecn, HEADER, Span, Time, real};
 use slow_start::DelayExit;
 use undo::UndoState;
@@ -93,6 +93,8 @@ pub struct Sender<C> {
     total: u64,
     /// Packets that the application has ready.
     ready: u64,
+    /// How many packets may leave as one, for now.
+    longest_train: u64,
 
     controller: C,
     window: Window,
@@ -141,6 +143,7 @@ impl<C: Controller + Clone> Sender<C> {
             buffers: config.buffers,
             total: config.packets(),
             ready: u64::MAX,
+            longest_train: 1,
             window: config.window(),
             usage: Usage::NEW,
             delay_exit: DelayExit::new(config.slow_start),
@@ -177,6 +180,35 @@ impl<C: Controller + Clone> Sender<C> {
     /// Whether more ready packets would change nothing: a whole burst that has not been sent is ready.
     pub fn has_burst_ready(&self) -> bool {
         self.ready - self.board.next() >= self.config.offload
+    }
+
+    /// From now on, up to so many packets leave as one where the window is large and nothing is amiss.
+    pub fn set_longest_train(&mut self, packets: u8) {
+        self.longest_train = packets.into();
+    }
+
+    /// Whether up to several packets leave as one.
+    pub fn may_send_trains(&self) -> bool {
+        self.longest_train > 1
+    }
+
+    /// Whether it takes a train of acknowledgements as a whole.
+    pub fn takes_trains(&self) -> bool {
+        self.longest_train > 1 && self.state == CaState::Open
+    }
+
+    /// How many packets leave as one.
+    #[inline(always)]
+    fn train(&self) -> u64 {
+        if self.longest_train > 1 { self.long_train() } else { 1 }
+    }
+
+    #[inline(never)]
+    fn long_train(&self) -> u64 {
+        if self.state != CaState::Open || self.window.in_slow_start() {
+            return 1;
+        }
+        ((self.window.cwnd / TRAINS_PER_WINDOW) as u64).clamp(1, self.longest_train)
     }
 
     /// What it has to carry becomes that much payload, the sent included.
@@ -240,12 +272,12 @@ impl<C: Controller + Clone> Sender<C> {
                 self.state = CaState::Opening { asked: true };
                 self.restart_timer(now);
                 let (ecn, size) = (Ecn::NotCapable, HEADER.0 as u32); // [RFC 3168, 6.1.1]
-                let (opens, retransmitted, cwr) = (true, false, false);
+                let (packets, retransmitted, cwr) = (0, false, false);
                 Poll::Send(Data {
                     number: 0,
                     stamped: now,
                     size,
-                    opens,
+                    packets,
                     retransmitted,
                     ecn,
                     cwr,
@@ -273,7 +305,7 @@ impl<C: Controller + Clone> Sender<C> {
             self.apply_router_feedback(ack.feedback);
         }
         let una = self.board.una();
-        if ack.opens {
+        if ack.opens() {
             return Outcome::Quiet;
         }
         if ack.next < una {
@@ -283,7 +315,7 @@ impl<C: Controller + Clone> Sender<C> {
         let delivered = self.take(ack, now);
         let advanced = self.board.una() - una;
         if delivered > 0 || advanced > 0 {
-            self.sample(now.since(ack.echo));
+            self.sample(now.since(ack.echo), ack.packets);
         }
         let mut undone_since = None;
         if advanced > 0 {
@@ -319,8 +351,8 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     fn on_opened(&mut self, ack: &Ack, now: Time) -> Outcome {
-        if ack.opens {
-            self.sample(now.since(ack.echo));
+        if ack.opens() {
+            self.sample(now.since(ack.echo), 1);
             self.rtt.progress();
             self.state = CaState::Open;
             self.timer = Time::NEVER;
@@ -345,10 +377,14 @@ impl<C: Controller + Clone> Sender<C> {
         Timing { now, min_rtt: self.rtt.smallest(), srtt: self.rtt.smoothed() }
     }
 
-    /// Takes a round trip.
-    fn sample(&mut self, rtt: Span) {
+    /// Takes a round trip, of so many packets that left as one.
+    fn sample(&mut self, rtt: Span, packets: u8) {
         match self.config.rto {
-            Rto::Scaled | Rto::Rfc6298 => self.rtt.sample(rtt, real(self.board.in_flight())),
+            Rto::Scaled | Rto::Rfc6298 => {
+                let in_flight = real(self.board.in_flight());
+                let per_round = if packets > 1 { in_flight / f64::from(packets) } else { in_flight };
+                self.rtt.sample(rtt, per_round);
+            }
             Rto::Linux => self.rtt.sample_in_full(rtt, self.board.una(), self.board.next()),
         }
     }

@@ -2,7 +2,7 @@
 
 use fairhaul_cc::ControllerChoice;
 use fairhaul_experiment::{
-    Flow, Hold, Hop, ReceiverClock, Recovery, Role, Rto, Scenario, SlowStart, Sockbuf, Start, Traffic,
+    Flow, Grain, Hold, Hop, ReceiverClock, Recovery, Role, Rto, Scenario, SlowStart, Sockbuf, Start, Traffic,
 };
 use fairhaul_path::impair::{Impairments, LossRule};
 use fairhaul_path::queue::{self, Capacity, Site};
@@ -15,6 +15,7 @@ pub struct Chain {
     pub seed: u64,
     pub duration: Span,
     pub warmup: Span,
+    pub grain: Grain,
     pub links: Vec<ChainLink>,
     pub flows: Vec<ChainFlow>,
 }
@@ -75,7 +76,14 @@ pub struct ChainFlow {
 impl Chain {
     /// `flows` over one link.
     pub fn dumbbell(link: ChainLink, flows: Vec<ChainFlow>, seconds: u64) -> Chain {
-        Chain { seed: 1, duration: Span::from_s(seconds), warmup: Span::ZERO, links: vec![link], flows }
+        Chain {
+            seed: 1,
+            duration: Span::from_s(seconds),
+            warmup: Span::ZERO,
+            grain: Grain::Packet,
+            links: vec![link],
+            flows,
+        }
     }
 
     /// The scenario.
@@ -107,6 +115,7 @@ impl Chain {
             seed: self.seed,
             duration: self.duration,
             warmup: self.warmup,
+            grain: self.grain,
             links: links.collect(),
             flows: self.flows(),
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fairhaul_cc::entries;
 use fairhaul_experiment::{
-    Hold, ReceiverClock, Recovery, Rto, SizeLaw, SlowStart, Sockbuf, Start, Traffic, WebPages,
+    Grain, Hold, ReceiverClock, Recovery, Rto, SizeLaw, SlowStart, Sockbuf, Start, Traffic, WebPages,
 };
 use fairhaul_path::impair::{Bursts, Impairments, JitterRule, LossRule, PolicerRule, ReorderRule};
 use fairhaul_path::queue::{self, Capacity};
@@ -29,10 +29,67 @@ pub fn chains() -> impl Strategy<Value = Chain> {
                     |s: &ChainLink| s.schedule.rates.as_ref()?.fastest().map(|rate| rate.as_bps() / 1000);
                 let fastest = links.iter().map(|s| s.kbps.max(peak(s).unwrap_or(0))).max().unwrap_or(1);
                 let duration = Span::from_ms(most_ms.min(MOST_BITS / fastest).max(500));
-                Chain { seed, duration, warmup: duration * warm / 5, links, flows }
+                Chain { seed, duration, warmup: duration * warm / 5, grain: Grain::Packet, links, flows }
             },
         )
     })
+}
+
+/// Chains with flows that send trains, beside some that do not: windows of hundreds of packets.
+pub fn chains_with_trains() -> impl Strategy<Value = Chain> {
+    (1usize..=3).prop_flat_map(|links| {
+        let fast = prop_oneof![4 => fast_links(), 1 => chain_links()];
+        let chain_links = proptest::collection::vec(fast, links);
+        let flow = prop_oneof![3 => train_flows(links), 1 => flows(links, true)];
+        let flows = proptest::collection::vec(flow, 1..=4);
+        (chain_links, flows, any::<u64>(), 100u64..1500, 0u64..3).prop_map(
+            |(links, flows, seed, ms, warm)| {
+                let duration = Span::from_ms(ms);
+                Chain { seed, duration, warmup: duration * warm / 5, grain: Grain::Auto, links, flows }
+            },
+        )
+    })
+}
+
+fn fast_links() -> impl Strategy<Value = ChainLink> {
+    let capacity = prop_oneof![
+        4 => (20u64..3000).prop_map(Capacity::Packets),
+        1 => (20_000u64..3_000_000).prop_map(|bytes| Capacity::Bytes(Bytes(bytes))),
+        1 => Just(Capacity::Unlimited)
+    ];
+    let rate = prop_oneof![select(vec![100_000u64, 200_000]), 50_000u64..400_000];
+    let delay = prop_oneof![Just(5000u64), 0u64..30_000].prop_map(Span::from_us);
+    (rate, delay, capacity.clone(), capacity).prop_map(|(kbps, delay, capacity, back_capacity)| ChainLink {
+        back_capacity,
+        ..ChainLink::new(kbps, delay, capacity)
+    })
+}
+
+/// A flow that begins in congestion avoidance.
+fn train_flows(links: usize) -> impl Strategy<Value = ChainFlow> {
+    let path = (0..links, 0..links, any::<bool>(), any::<bool>());
+    let access = prop_oneof![Just(None), (select(vec![1_000_000u64, 300_000]), 0u64..30).prop_map(Some)];
+    let controller = select(vec!["reno", "cubic", "highspeed", "scalable"]);
+    let window = (100f64..3000.0, 0.1f64..1.2);
+    let rest = (select(vec![1000u64, 1500, 777]), select(vec![0u64, 1, 80]), 0u64..300);
+    (path, access, controller, window, rest).prop_map(
+        |((a, b, backwards, acks_over_chain), access, controller, (window, below), (packet, us, start))| {
+            ChainFlow {
+                from: a.min(b),
+                to: a.max(b) + 1,
+                backwards,
+                access: access.map(|(kbps, ms)| (kbps, Span::from_ms(ms))),
+                acks_over_chain,
+                controller,
+                packet,
+                initial_window: window,
+                initial_ssthresh: window * below,
+                start: Start::At(Span::from_ms(start)),
+                overhead: Span::from_us(us),
+                ..ChainFlow::plain()
+            }
+        },
+    )
 }
 
 fn chain_links() -> impl Strategy<Value = ChainLink> {

@@ -7,7 +7,7 @@ use fairhaul_units::{Ack, Chance, Data, Ecn, HEADER, Span, Time};
 
 use super::calendar::Event;
 use super::ledger::{Fact, Ledger};
-use super::link::{Link, size};
+use super::link::{Link, packets, size};
 use super::{DataOrAck, Packet, Shared};
 
 /// See the module.
@@ -99,22 +99,22 @@ impl Host {
 
     /// One of its packets was dropped.
     pub fn dropped(&self, packet: &Packet, now: Time, ledger: &mut Ledger) {
-        if let DataOrAck::Data(Data { opens: false, stamped, .. }) = packet.content {
+        if let DataOrAck::Data(Data { packets: 1.., stamped, .. }) = packet.content {
             ledger.note(now, Fact::Lost { flow: self.flow, sent: stamped });
         }
     }
 
     /// A link has made two of one of its packets.
     pub fn copied(&self, packet: &Packet, now: Time, ledger: &mut Ledger) {
-        if let DataOrAck::Data(Data { opens: false, stamped, .. }) = packet.content {
+        if let DataOrAck::Data(Data { packets: 1.., stamped, .. }) = packet.content {
             ledger.note(now, Fact::Copied { flow: self.flow, sent: stamped });
         }
     }
 
     /// A link sent one of its packets from `began` on, and has done so at `departs`.
     pub fn crossed(&self, packet: &Packet, link: usize, began: Time, departs: Time, ledger: &mut Ledger) {
-        if let DataOrAck::Data(Data { opens: false, .. }) = packet.content {
-            let payload = size(packet) - (HEADER.0 + self.more_headers);
+        if let DataOrAck::Data(Data { packets: 1.., .. }) = packet.content {
+            let payload = size(packet) - (HEADER.0 + self.more_headers) * packets(packet);
             ledger.crossed(self.flow, link, payload, began, departs);
         }
     }
@@ -132,7 +132,7 @@ impl Host {
             let (number, size) = (self.written - 1, (self.payload + HEADER.0) as u32);
             let (ecn, cwr, congestion) = (Ecn::NotCapable, false, None);
             self.launch(
-                Data { number, stamped: now, size, opens: false, retransmitted: false, ecn, cwr, congestion },
+                Data { number, stamped: now, size, packets: 1, retransmitted: false, ecn, cwr, congestion },
                 now,
                 shared,
             );
@@ -143,13 +143,32 @@ impl Host {
         self.await_ready(shared);
     }
 
+    /// Whether it sends trains from now on.
+    pub fn allow_trains(&mut self, allowed: bool) {
+        self.sender.set_longest_train(if allowed { 64 } else { 1 });
+    }
+
+    /// The window of its open connection, and the smoothed round-trip time.
+    pub fn load(&self) -> Option<(f64, Span)> {
+        self.end.is_none().then(|| (self.sender.window().cwnd, self.sender.srtt()))
+    }
+
+    /// Whether a train goes on as a whole, where links have room for it.
+    pub fn may_send_trains(&self) -> bool {
+        self.sender.may_send_trains()
+    }
+
     /// A data packet reaches the receiver.
     pub fn on_data(&mut self, data: &Data, now: Time, shared: &mut Shared) {
+        if data.packets > 1 && !self.receiver.takes_whole(data) {
+            return data.each().for_each(|data| self.on_data(&data, now, shared));
+        }
         if let Some(datagrams) = &mut self.datagrams {
             let fresh = datagrams.receive(data.number);
             let in_order = if fresh { self.payload } else { 0 };
             self.in_order += in_order;
-            let fact = Fact::Delivered { flow: self.flow, payload: self.payload, in_order, fresh };
+            let fact =
+                Fact::Delivered { flow: self.flow, payload: self.payload, in_order, fresh: fresh.into() };
             return shared.ledger.note(now, fact);
         }
         if self.receiver.must_ack_before(data) {
@@ -159,8 +178,8 @@ impl Host {
         let before = self.bytes_before(self.receiver.next());
         let (fresh, ack) = self.receiver.receive(data, now);
         let in_order = self.bytes_before(self.receiver.next()) - before;
-        if !data.opens {
-            let payload = data.payload();
+        if !data.opens() {
+            let (payload, fresh) = (data.payload(), if fresh { data.packets } else { 0 });
             shared.ledger.note(now, Fact::Delivered { flow: self.flow, payload, in_order, fresh });
             self.in_order += in_order;
         }
@@ -183,9 +202,12 @@ impl Host {
         if self.end.is_some() {
             return;
         }
-        if !ack.opens {
+        if ack.packets > 1 && !self.sender.takes_trains() {
+            return ack.each().for_each(|ack| self.on_ack(&ack, now, shared));
+        }
+        if !ack.opens() {
             let (rtt, one_way) = (now.since(ack.echo), ack.arrived.since(ack.echo));
-            shared.ledger.note(now, Fact::Sampled { flow: self.flow, rtt, one_way });
+            shared.ledger.note(now, Fact::Sampled { flow: self.flow, packets: ack.packets, rtt, one_way });
         }
         self.offer_unclaimed(shared);
         let outcome = self.sender.on_ack(ack, now);
@@ -247,7 +269,7 @@ impl Host {
     }
 
     fn claim(&mut self, data: &Data, shared: &mut Shared) {
-        if let (Some(lead), false) = (self.lead, data.opens || data.retransmitted) {
+        if let (Some(lead), false) = (self.lead, data.opens() || data.retransmitted) {
             let payload = data.payload();
             self.claimed += payload;
             *shared.unclaimed.get_mut(&lead).expect("it was there at the start") -= payload;
@@ -268,10 +290,9 @@ impl Host {
             self.last_launch = self.last_launch.max(now + self.chance.span(self.overhead));
             data.stamped = self.last_launch;
         }
-        if !data.opens {
-            shared
-                .ledger
-                .note(data.stamped, Fact::Sent { flow: self.flow, retransmitted: data.retransmitted });
+        if !data.opens() {
+            let Data { packets, retransmitted, .. } = data;
+            shared.ledger.note(data.stamped, Fact::Sent { flow: self.flow, packets, retransmitted });
         }
         self.sender.launched(data.stamped);
         let packet = Packet { serial: self.serial, hop: 0, offered: now, content: DataOrAck::Data(data) };

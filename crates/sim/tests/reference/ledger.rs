@@ -11,10 +11,10 @@ use super::link::Link;
 /// of the record: it is the order of the clock.
 #[derive(Clone, Copy, Debug)]
 pub enum Fact {
-    /// A data packet left its sender.
-    Sent { flow: u32, retransmitted: bool },
+    /// A data packet left its sender, or a train of so many.
+    Sent { flow: u32, packets: u8, retransmitted: bool },
     /// A data packet reached its receiver.
-    Delivered { flow: u32, payload: u64, in_order: u64, fresh: bool },
+    Delivered { flow: u32, payload: u64, in_order: u64, fresh: u8 },
     /// A data packet that was sent then was dropped.
     Lost { flow: u32, sent: Time },
     /// A link made two of a data packet that was sent then.
@@ -22,13 +22,13 @@ pub enum Fact {
     /// The slowest link on the path of a flow sent a packet with this payload, from then until now.
     Carried { flow: u32, link: usize, payload: u64, began: Time },
     /// An acknowledgement reached its sender.
-    Sampled { flow: u32, rtt: Span, one_way: Span },
+    Sampled { flow: u32, packets: u8, rtt: Span, one_way: Span },
     /// The window was this until now.
     Window { flow: u32, window: Window, since: Time },
     /// A row of the table of events.
     Event { flow: u32, kind: &'static str, value: f64 },
     /// A packet was offered to a link.
-    Offered { link: usize, refused: bool },
+    Offered { link: usize, packets: u8, refused: bool },
     /// The queue of a link marked a packet that was offered then.
     Marked { link: usize, offered: Time },
     /// A link dropped a packet that it had accepted, and that was offered then.
@@ -205,9 +205,9 @@ impl Ledger {
     fn add_count(&self, time: Time, fact: Fact, tables: &mut Tables) {
         let bin = self.bin(time);
         match fact {
-            Fact::Sent { flow, retransmitted } => {
+            Fact::Sent { flow, packets, retransmitted } => {
                 let row = &mut tables.flows[flow as usize][bin].0;
-                row.sent += 1;
+                row.sent += u64::from(packets);
                 row.retransmitted += u64::from(retransmitted);
             }
             Fact::Delivered { flow, payload, in_order, fresh } => {
@@ -218,18 +218,19 @@ impl Ledger {
             }
             Fact::Lost { flow, sent } => tables.flows[flow as usize][self.bin(sent)].0.lost += 1,
             Fact::Copied { flow, sent } => tables.flows[flow as usize][self.bin(sent)].0.copied += 1,
-            Fact::Sampled { flow, rtt, one_way } => {
+            Fact::Sampled { flow, packets, rtt, one_way } => {
                 let row = &mut tables.flows[flow as usize][bin].0;
-                row.rtt_s += rtt.as_ps() as f64;
-                row.one_way_s += one_way.as_ps() as f64;
-                row.rtt_samples += 1;
+                let packets = u64::from(packets);
+                row.rtt_s += (packets * rtt.as_ps()) as f64;
+                row.one_way_s += (packets * one_way.as_ps()) as f64;
+                row.rtt_samples += packets;
             }
             Fact::Event { flow, kind, value } => {
                 tables.events.push(EventRow { t_s: time.as_secs(), kind, flow, value });
             }
-            Fact::Offered { link, refused } => {
+            Fact::Offered { link, packets, refused } => {
                 let row = &mut tables.links[link][bin].0;
-                row.arrived += 1;
+                row.arrived += u64::from(packets);
                 row.dropped += u64::from(refused);
             }
             Fact::Marked { link, offered } => tables.links[link][self.bin(offered)].0.marked += 1,

@@ -46,7 +46,7 @@ pub struct Link {
     /// When the queue will be empty, if the queue has a periodic update.
     empty_at: Time,
     /// Whether the scenario names it: a connection's own wire is not recorded.
-    recorded: bool,
+    pub recorded: bool,
 }
 
 impl Link {
@@ -127,7 +127,7 @@ impl Link {
     ) -> Vec<Packet> {
         packet.offered = now;
         let policer =
-            self.policer.as_mut().filter(|_| matches!(packet.content, DataOrAck::Data(d) if !d.opens));
+            self.policer.as_mut().filter(|_| matches!(packet.content, DataOrAck::Data(d) if !d.opens()));
         let policed = policer.is_some_and(|policer| !policer.admits(Bytes(size(&packet)), now));
         if self.departure_queue.is_some() && !policed {
             return self.enqueue(packet, now, me, calendar, ledger);
@@ -135,7 +135,7 @@ impl Link {
         let decision = if policed { QueueDecision::Dropped } else { self.decide(&packet, now) };
         let fits = decision != QueueDecision::Dropped;
         if self.recorded {
-            ledger.note(now, Fact::Offered { link: me, refused: !fits });
+            ledger.note(now, Fact::Offered { link: me, packets: packets(&packet) as u8, refused: !fits });
         }
         if !fits {
             return vec![packet];
@@ -166,7 +166,7 @@ impl Link {
         calendar: &mut Calendar,
         ledger: &mut Ledger,
     ) -> Vec<Packet> {
-        ledger.note(now, Fact::Offered { link: me, refused: false });
+        ledger.note(now, Fact::Offered { link: me, packets: 1, refused: false });
         self.record_backlog(now, me, ledger);
         let bps = self.bps(now);
         let departure_queue = self.departure_queue.as_mut().expect("it decides at departure");
@@ -204,13 +204,17 @@ impl Link {
         dropped
     }
 
+    fn fits(&self, packet: &Packet) -> bool {
+        match self.capacity {
+            Capacity::Unlimited => true,
+            Capacity::Packets(most) => self.packets() + packets(packet) <= most,
+            Capacity::Bytes(most) => self.bytes() + size(packet) <= most.0,
+        }
+    }
+
     /// What the queue decides about an arriving packet.
     fn decide(&mut self, packet: &Packet, now: Time) -> QueueDecision {
-        let fits = match self.capacity {
-            Capacity::Unlimited => true,
-            Capacity::Packets(most) => (self.queue.len() as u64) < most,
-            Capacity::Bytes(most) => self.bytes() + size(packet) <= most.0,
-        };
+        let fits = self.fits(packet);
         if let Some(aqm) = &mut self.aqm {
             let ecn = if let DataOrAck::Data(data) = &packet.content { data.ecn } else { Ecn::NotCapable };
             let sizes: Vec<u64> = self.queue.iter().map(size).collect();
@@ -219,7 +223,7 @@ impl Link {
         }
         let reached = match self.mark {
             Capacity::Unlimited => false,
-            Capacity::Packets(least) => self.queue.len() as u64 >= least,
+            Capacity::Packets(least) => self.packets() >= least,
             Capacity::Bytes(least) => self.bytes() >= least.0,
         };
         match (fits, reached) {
@@ -255,7 +259,7 @@ impl Link {
     /// Whether a packet that has been sent is lost.
     pub fn loses(&mut self, packet: &Packet, flow: u32, now: Time) -> bool {
         match (&mut self.loss, &packet.content) {
-            (Some(loss), DataOrAck::Data(data)) if !data.opens => {
+            (Some(loss), DataOrAck::Data(data)) if !data.opens() => {
                 while let Some((at, rule)) =
                     self.schedule.losses.get(self.loss_changes).filter(|c| c.0 <= now)
                 {
@@ -272,7 +276,8 @@ impl Link {
     pub fn record_backlog(&mut self, now: Time, me: usize, ledger: &mut Ledger) {
         if self.recorded && !self.queue.is_empty() {
             let all = self.queue.iter().chain(self.departure_queue.iter().flat_map(DepartureQueue::waiting));
-            let (packets, bytes) = all.map(size).fold((0, 0), |sum, size| (sum.0 + 1, sum.1 + size));
+            let (packets, bytes) =
+                all.fold((0, 0), |sum, packet| (sum.0 + packets(packet), sum.1 + size(packet)));
             ledger.note(now, Fact::Backlog { link: me, packets, bytes, since: self.since });
         }
         self.since = now;
@@ -282,6 +287,30 @@ impl Link {
         let departs = self.sent(size(&self.queue[0]), now);
         (self.began, self.departs) = (now, departs);
         calendar.add(departs, Event::Departure(me));
+        let packet = self.queue[0];
+        if packets(&packet) > 1 {
+            // A train is at the next hop when its first packet is.
+            let first = now + departs.since(now) / packets(&packet) + self.delay;
+            calendar.add(first, Event::Arrival(Packet { hop: packet.hop + 1, ..packet }));
+        }
+    }
+
+    /// Whether a train that is offered goes on as a whole: nothing is decided packet by packet, and all of it has room.
+    pub fn takes_whole(&self, train: &Packet) -> bool {
+        let decides =
+            self.aqm.is_some() || self.departure_queue.is_some() || self.mark != Capacity::Unlimited;
+        let impairs = self.policer.is_some() || self.jitter.is_some() || self.reorder.is_some();
+        !decides && !impairs && self.loss.is_none() && self.fits(train)
+    }
+
+    /// Packets in the queue that have not left at `now`.
+    pub fn backlog(&self, now: Time) -> u64 {
+        let left = if self.departs <= now { self.queue.front().map_or(0, packets) } else { 0 };
+        self.packets() - left
+    }
+
+    fn packets(&self) -> u64 {
+        self.queue.iter().map(packets).sum()
     }
 
     /// The packet in transmission, and the end of its transmission.
@@ -346,6 +375,14 @@ fn stepped(rates: &Rates, bytes: u64, now: Time) -> Time {
         at = ends;
     }
     Time::NEVER
+}
+
+/// How many packets a train is; one is one.
+pub fn packets(packet: &Packet) -> u64 {
+    match packet.content {
+        DataOrAck::Data(data) => u64::from(data.packets).max(1),
+        DataOrAck::Ack(ack) => u64::from(ack.packets).max(1),
+    }
 }
 
 /// On the wire.

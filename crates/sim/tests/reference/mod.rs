@@ -14,6 +14,7 @@ pub mod draw;
 mod host;
 mod ledger;
 mod link;
+mod trains;
 mod xcp;
 mod xcp_fairness;
 
@@ -26,6 +27,7 @@ use calendar::{Calendar, Event};
 use host::Host;
 use ledger::{Fact, Ledger};
 use link::Link;
+use trains::Trains;
 
 /// The content of a packet.
 #[derive(Clone, Copy, Debug)]
@@ -72,10 +74,14 @@ pub fn run(scenario: &Scenario) -> Record {
         link.update_queue(Time::ZERO, index, &mut shared.calendar);
     }
     let mut hosts: Vec<Option<Host>> = transfers.iter().map(|_| None).collect();
+    let mut trains = Trains::of(scenario);
     while let Some((now, event)) = shared.calendar.next() {
         shared.ledger.read_gauges(&shared.links, now);
         if now >= shared.ledger.end() {
             break;
+        }
+        while now >= trains.boundary {
+            trains.decide(scenario, &mut hosts, &shared.links);
         }
         process(event, now, scenario, &transfers, &mut hosts, &mut shared);
     }
@@ -118,9 +124,25 @@ fn arrive(packet: Packet, now: Time, hosts: &mut [Option<Host>], shared: &mut Sh
             DataOrAck::Ack(ack) => host.on_ack(&ack, now, shared),
         };
     };
+    let is_wire = !shared.links[link].recorded;
+    if link::packets(&packet) > 1
+        && !is_wire
+        && !(host.may_send_trains() && shared.links[link].takes_whole(&packet))
+    {
+        return split(&packet).into_iter().for_each(|packet| arrive(packet, now, hosts, shared));
+    }
     let Shared { calendar, ledger, links, .. } = shared;
     let dropped = links[link].offer(packet, now, link, calendar, ledger);
     drop_all(&dropped, now, hosts, ledger);
+}
+
+/// The packets of a train.
+fn split(train: &Packet) -> Vec<Packet> {
+    let contents: Vec<DataOrAck> = match &train.content {
+        DataOrAck::Data(data) => data.each().map(DataOrAck::Data).collect(),
+        DataOrAck::Ack(ack) => ack.each().map(DataOrAck::Ack).collect(),
+    };
+    contents.into_iter().map(|content| Packet { content, ..*train }).collect()
 }
 
 fn drop_all(dropped: &[Packet], now: Time, hosts: &mut [Option<Host>], ledger: &mut Ledger) {
@@ -135,6 +157,9 @@ fn depart(link: usize, now: Time, hosts: &mut [Option<Host>], shared: &mut Share
     drop_all(&dropped, now, hosts, ledger);
     let host = host(hosts, packet.serial);
     host.crossed(&packet, link, began, now, ledger);
+    if link::packets(&packet) > 1 {
+        return; // it is at the next hop already
+    }
     if links[link].loses(&packet, host.flow(), now) {
         ledger.note(now, Fact::DroppedAfterQueue { link, offered: packet.offered });
         return host.dropped(&packet, now, ledger);

@@ -94,7 +94,7 @@ impl Fairness {
     /// A packet arrives: whether it is let in.
     pub fn arrive(&mut self, packet: &Packet, now: Time) -> bool {
         let DataOrAck::Data(data) = packet.content else { return true };
-        if data.opens {
+        if data.opens() {
             return true;
         }
         let plain = data.congestion.is_none();

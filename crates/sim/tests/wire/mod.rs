@@ -187,7 +187,7 @@ impl<C: Controller + Clone> Pipe<C> {
             };
             self.sender.launched(data.stamped);
             self.sent.push((now, data));
-            let tries = self.tries.entry((data.number, data.opens)).or_default();
+            let tries = self.tries.entry((data.number, data.opens())).or_default();
             *tries += 1;
             self.free = self.free.max(now) + self.gap;
             if (self.fate)(&data, *tries) {

@@ -275,7 +275,7 @@ mod tests {
             arrived: Time::ZERO,
             sack,
             blocks,
-            opens: false,
+            packets: 1,
             ece: false,
             congestion: false,
             feedback: 0,
@@ -284,7 +284,7 @@ mod tests {
 
     fn sent(packets: u64) -> (Scoreboard, DupThreshold) {
         let mut board = Scoreboard::default();
-        (0..packets).for_each(|number| assert_eq!(board.send_new(), number));
+        (0..packets).for_each(|number| assert_eq!(board.send_new(1), number));
         (board, DupThreshold::new(Recovery::Sack))
     }
 
@@ -500,7 +500,7 @@ mod tests {
             let outstanding = (plain.next() - plain.una) as usize;
             match step {
                 Step::Send(packets) => (0..*packets).for_each(|_| {
-                    assert_eq!(board.send_new(), plain.next());
+                    assert_eq!(board.send_new(1), plain.next());
                     plain.packets.push(Marks::default());
                 }),
                 Step::Arrive(which) if outstanding > 0 => {

@@ -266,15 +266,15 @@ mod tests {
         if blocks > 0 {
             sack[0] = SackBlock { from: (block.0 - next) as u32, to: (block.1 - next) as u32 };
         }
-        let (opens, ece, congestion, feedback) = (false, false, false, 0);
-        Ack { next, echo: at(1000), arrived: at(0), sack, blocks, opens, ece, congestion, feedback }
+        let (packets, ece, congestion, feedback) = (1, false, false, 0);
+        Ack { next, echo: at(1000), arrived: at(0), sack, blocks, packets, ece, congestion, feedback }
     }
 
     /// A packet every millisecond.
     fn sent(packets: u64) -> (Scoreboard, Rack) {
         let (mut board, mut rack) = (Scoreboard::default(), Rack::default());
         for number in 0..packets {
-            board.send_new();
+            board.send_new(1);
             rack.send_new(at(number));
         }
         (board, rack)
@@ -323,7 +323,7 @@ mod tests {
             (board.in_flight(), rack.next_lost_to_retransmit(0), rack.retransmissions_are_done()),
             (7, None, false)
         );
-        board.send_new();
+        board.send_new(1);
         rack.send_new(at(60));
         rack.take_ack(&mut board, &ack(0, (10, 11)), timing(100));
         rack.detect_if_advanced(&mut board, true, timing(100));
@@ -377,7 +377,7 @@ mod tests {
                 let (una, next, now) = (board.una(), board.next(), timing(ms));
                 match step {
                     Step::Send => {
-                        board.send_new();
+                        board.send_new(1);
                         rack.send_new(now.now);
                     }
                     Step::Report(from, packets) if una + from < next => {

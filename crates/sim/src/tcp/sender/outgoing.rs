@@ -9,7 +9,9 @@ impl<C: Controller + Clone> Sender<C> {
     /// What leaves once the connection is open.
     pub(super) fn poll_data(&mut self, now: Time) -> Poll {
         let urgent = std::mem::take(&mut self.urgent);
-        if !urgent && real(self.board.in_flight() + 1) > self.window.cwnd.max(1.0) {
+        let train = self.train();
+        // A train leaves as soon as half of it may, so that on average as much is in flight as of packets.
+        if !urgent && real(self.board.in_flight() + train.div_ceil(2)) > self.window.cwnd.max(1.0) {
             self.stopped_by_window();
             return Poll::Idle;
         }
@@ -22,7 +24,7 @@ impl<C: Controller + Clone> Sender<C> {
             self.stopped_otherwise();
             return Poll::Hold(until);
         }
-        let poll = self.next_data(now);
+        let poll = self.next_data(train, now);
         match &poll {
             Poll::Send(data) => {
                 self.pacer.sent(data.size, now);
@@ -34,7 +36,7 @@ impl<C: Controller + Clone> Sender<C> {
         poll
     }
 
-    fn next_data(&mut self, now: Time) -> Poll {
+    fn next_data(&mut self, train: u64, now: Time) -> Poll {
         if self.detector.is_probe_due() {
             return self.send_probe(now);
         }
@@ -44,7 +46,7 @@ impl<C: Controller + Clone> Sender<C> {
             return self.retransmit(number, now);
         }
         if self.may_send_new() {
-            return self.send_new(now);
+            return self.send_new(train, now);
         }
         self.stopped_otherwise();
         if let Some(rates) = &mut self.rates {
@@ -73,7 +75,11 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     fn may_send_new(&self) -> bool {
-        self.board.next() < self.total.min(self.ready).min(self.buffers.end())
+        self.board.next() < self.end_of_ready()
+    }
+
+    fn end_of_ready(&self) -> u64 {
+        self.total.min(self.ready).min(self.buffers.end())
     }
 
     /// Sends a tail loss probe: new data if there are any, else the last packet once more [RFC 8985, 7.3].
@@ -85,7 +91,7 @@ impl<C: Controller + Clone> Sender<C> {
             return Poll::Idle;
         }
         self.pacer.go_on(self.pacer.burst().max(1)); // it waits for no burst of offload
-        let poll = if fresh { self.send_new(now) } else { self.retransmit(last, now) };
+        let poll = if fresh { self.send_new(1, now) } else { self.retransmit(last, now) };
         if let Poll::Send(_) = poll {
             self.detector.probe_sent(self.board.next(), !fresh);
             self.restart_timer(now);
@@ -132,14 +138,15 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     #[inline(always)]
-    fn send_new(&mut self, now: Time) -> Poll {
+    fn send_new(&mut self, train: u64, now: Time) -> Poll {
         let Some(burst) = self.burst() else { return Poll::Idle };
         if let Err(until) = self.pacer.admit(self.pacing(), self.window.cwnd, now) {
             self.stopped_by_window();
             return Poll::Hold(until);
         }
         self.pacer.go_on(burst - 1);
-        let number = self.board.send_new();
+        let packets = train.min(self.end_of_ready() - self.board.next());
+        let number = self.board.send_new(packets);
         self.note_usage();
         let behind_probe = self.detector.send_new(now);
         if self.timer == Time::NEVER {
@@ -148,11 +155,14 @@ impl<C: Controller + Clone> Sender<C> {
             self.arm_timer(timeout_at, now);
         }
         let cwr = std::mem::take(&mut self.cwr) && self.config.ecn == Ecn::Capable;
+        let one = self.retransmission(number, now);
         Poll::Send(Data {
             retransmitted: false,
+            size: one.size * packets as u32,
+            packets: packets as u8,
             ecn: self.config.ecn,
             cwr,
-            ..self.retransmission(number, now)
+            ..one
         })
     }
 
@@ -169,6 +179,6 @@ impl<C: Controller + Clone> Sender<C> {
     fn retransmission(&self, number: u64, now: Time) -> Data {
         let (ecn, size) = (Ecn::NotCapable, self.config.packet_size(number));
         let congestion = self.request();
-        Data { number, stamped: now, size, opens: false, retransmitted: true, ecn, cwr: false, congestion }
+        Data { number, stamped: now, size, packets: 1, retransmitted: true, ecn, cwr: false, congestion }
     }
 }

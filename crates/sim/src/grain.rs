@@ -1,0 +1,152 @@
+//! When flows send trains: decided for each link at boundaries that the clock sets.
+//!
+//! Which packets a full queue drops depends on the order of single packets. So a queue must fill with single packets, and
+//! have done so for a while before it is full. At each boundary, every link asks whether it has room for what its flows
+//! may add in the next few round trips. If not, its flows send single packets until it has had room for a round trip, and
+//! trains on their way are split where they arrive. A flow in slow start or in recovery sends single packets by itself
+//! (`tcp/sender`).
+//!
+//! A boundary is at the same time for all nodes, whichever of them the engine processes first, so what is decided
+//! depends on nothing but the scenario.
+
+use fairhaul_experiment::{Flow, Grain, Hop, LONGEST_TRAIN, Scenario, TRAINS_PER_WINDOW};
+use fairhaul_path::LinkSpec;
+use fairhaul_path::queue::Capacity;
+use fairhaul_units::{Bytes, Span, Time};
+
+/// Time between two boundaries.
+const PERIOD: Span = Span::from_ms(10);
+/// For how many round trips of growth a queue has room while its flows send trains.
+const ROUNDS: f64 = 2.0;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Trains {
+    /// The next boundary.
+    next: Time,
+    links: Vec<LinkState>,
+    flows: Vec<FlowState>,
+}
+
+/// A link on the path of a flow that may send trains.
+#[derive(Debug)]
+struct LinkState {
+    /// The link, and what its queue holds, packets.
+    link: u32,
+    capacity: u64,
+    /// Until then its flows send single packets.
+    single_until: Time,
+    /// At the last boundary: what its flows may add in a round trip, packets, and the longest round trip.
+    growth: f64,
+    round: Span,
+}
+
+/// A flow.
+#[derive(Debug)]
+struct FlowState {
+    /// Whether it may send trains.
+    eligible: bool,
+    /// Its links, as numbers in [`Trains::links`].
+    links: Vec<u32>,
+    /// The windows of its connections at this boundary, packets, and their longest smoothed round-trip time.
+    cwnd: f64,
+    srtt: Span,
+    /// When its round began, its window then, and by how much it grew in the round before, packets.
+    round_began: Time,
+    cwnd_then: f64,
+    growth: f64,
+}
+
+impl FlowState {
+    /// What it adds in a round trip, packets, by what it added in the last round and has added in this one.
+    fn growth(&mut self, now: Time) -> f64 {
+        let more = (self.cwnd - self.cwnd_then).max(0.0);
+        let growth = self.growth.max(more);
+        if now.since(self.round_began) >= self.srtt {
+            (self.round_began, self.cwnd_then, self.growth) = (now, self.cwnd, more);
+        }
+        growth
+    }
+}
+
+impl Trains {
+    /// `None`: no flow of `scenario` sends any.
+    pub fn of(scenario: &Scenario) -> Option<Trains> {
+        let eligible = |flow: &Flow| scenario.grain == Grain::Auto && scenario.why_no_trains(flow).is_none();
+        if !scenario.flows.iter().any(eligible) {
+            return None;
+        }
+        let smallest = scenario.flows.iter().map(|flow| flow.packet).min().unwrap_or(Bytes(1));
+        let link_state = |(index, spec): (usize, &LinkSpec)| LinkState {
+            link: index as u32,
+            capacity: match spec.capacity {
+                Capacity::Unlimited => u64::MAX,
+                Capacity::Packets(packets) => packets,
+                Capacity::Bytes(bytes) => bytes.0 / smallest.0,
+            },
+            single_until: Time::ZERO,
+            growth: 0.0,
+            round: Span::ZERO,
+        };
+        let flow_state = |flow: &Flow| {
+            let hops = flow.forward.iter().chain(&flow.reverse);
+            let link = |hop: &Hop| if let Hop::Link(link) = hop { Some(*link) } else { None };
+            FlowState {
+                eligible: eligible(flow),
+                links: hops.filter_map(link).collect(),
+                cwnd: 0.0,
+                srtt: Span::ZERO,
+                round_began: Time::ZERO,
+                cwnd_then: 0.0,
+                growth: 0.0,
+            }
+        };
+        Some(Trains {
+            next: Time::ZERO + PERIOD,
+            links: scenario.links.iter().enumerate().map(link_state).collect(),
+            flows: scenario.flows.iter().map(flow_state).collect(),
+        })
+    }
+
+    /// The next boundary.
+    pub fn next(&self) -> Time {
+        self.next
+    }
+
+    /// Takes the load of a connection of `flow` at the boundary: its window, packets, and its smoothed round-trip time.
+    pub fn load(&mut self, flow: u32, cwnd: f64, srtt: Span) {
+        let state = &mut self.flows[flow as usize];
+        (state.cwnd, state.srtt) = (state.cwnd + cwnd, state.srtt.max(srtt));
+    }
+
+    /// Decides until the next boundary, after the loads of all flows. `backlog`: packets in the queue of a link.
+    pub fn decide(&mut self, mut backlog: impl FnMut(u32, Time) -> u64) {
+        let now = self.next;
+        for flow in &mut self.flows {
+            // What it may add, and a train that arrives at once.
+            let train = (flow.cwnd / TRAINS_PER_WINDOW).clamp(1.0, LONGEST_TRAIN.into());
+            let more = ROUNDS * flow.growth(now) + train;
+            for link in &flow.links {
+                let link = &mut self.links[*link as usize];
+                link.growth += more;
+                link.round = link.round.max(flow.srtt);
+            }
+            (flow.cwnd, flow.srtt) = (0.0, Span::ZERO);
+        }
+        for state in &mut self.links {
+            let room = state.capacity.saturating_sub(backlog(state.link, now));
+            if (room as f64) < state.growth {
+                state.single_until = now + state.round;
+            }
+            (state.growth, state.round) = (0.0, Span::ZERO);
+        }
+        self.next = now + PERIOD;
+    }
+
+    /// Whether `flow` sends trains until the next boundary.
+    pub fn allowed(&self, flow: u32) -> bool {
+        let state = &self.flows[flow as usize];
+        let single = |link: &u32| self.links[*link as usize].single_until >= self.next;
+        state.eligible && !state.links.iter().any(single)
+    }
+}

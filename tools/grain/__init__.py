@@ -1,0 +1,1 @@
+"""Trains of packets compared with single packets."""
