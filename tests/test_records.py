@@ -17,8 +17,8 @@ import pytest
 import fairhaul as package
 from fairhaul import _core
 from fairhaul.integrity import digest, digest_of_meta
-from fairhaul.measures import series
 from fairhaul.record import TABLES
+from fairhaul.series import series
 
 from .conftest import SMALL
 

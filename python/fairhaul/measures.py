@@ -7,26 +7,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairhaul import delivery
 from fairhaul.fairness import entitlement, jain, max_min, max_min_ratio
 from fairhaul.groups import groups, shared_completions
-from fairhaul.integrity import bins_of
 from fairhaul.loss_sync import episodes
 from fairhaul.losses import REDUCTIONS, not_undone
 from fairhaul.modes import changes_per_s
+from fairhaul.series import series
 
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
-    from numpy.typing import NDArray
 
     from fairhaul.record import Record
     from fairhaul.results import Fairness, FlowFigures, LinkFigures, RunFigures
-
-    Floats = NDArray[np.float64]
 
 # Lengths of the windows of `jain_by_window`, seconds; those from a bin to the whole run are used.
 WINDOWS_S = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -36,25 +31,6 @@ ROUNDING = 1e-9
 
 # With fewer loss events a flow has not forgotten how it started.
 ENOUGH_LOSS_EVENTS = 20
-
-
-@dataclass(frozen=True, kw_only=True)
-class Series:
-    """The columns of a series as arrays (part, bin), without the bins of the warm-up."""
-
-    columns: Mapping[str, Floats]
-    starts_s: Floats
-    lengths_s: Floats
-
-    def total(self, name: str) -> Floats:
-        """The sum over time of a counter, per part."""
-        total: Floats = self.columns[name].sum(axis=1)
-        return total
-
-    def mean(self, name: str) -> Floats:
-        """The mean over time of a level, per part."""
-        mean: Floats = self.columns[name] @ self.lengths_s / self.lengths_s.sum()
-        return mean
 
 
 def measure(record: Record) -> RunFigures:
@@ -134,26 +110,6 @@ def measured_s(record: Record) -> float:
     """The length of the time over which figures are taken."""
     scenario = record.meta["scenario"]
     return float(scenario["duration_s"] - scenario["warmup_s"])
-
-
-def series(table: pl.DataFrame, parts: int, scenario: Mapping[str, Any]) -> Series:
-    """Turn a series table, whose rows are ordered by part, then time, into arrays.
-
-    Raises:
-        ValueError: its rows are not the parts of `scenario`, in their order.
-    """
-    import numpy as np
-
-    bins = bins_of(table, parts, scenario)
-    starts = table["t_s"].to_numpy()[:bins]
-    lengths = np.diff(np.append(starts, scenario["duration_s"]))
-    inside = starts >= scenario["warmup_s"]
-    numbers = [name for name, kind in table.schema.items() if kind.is_numeric()]
-    columns = {
-        name: table[name].to_numpy().astype(np.float64).reshape(parts, bins)[:, inside]
-        for name in numbers
-    }
-    return Series(columns=columns, starts_s=starts[inside], lengths_s=lengths[inside])
 
 
 def _flows(

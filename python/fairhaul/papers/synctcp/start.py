@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.losses import REDUCTIONS, not_undone
-from fairhaul.measures import series
 from fairhaul.papers import payload
+from fairhaul.series import series
 
 if TYPE_CHECKING:
     from fairhaul.record import Record
