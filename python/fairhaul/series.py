@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fairhaul.columns import columns_of
 from fairhaul.integrity import bins_of
 
 if TYPE_CHECKING:
     import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
+
+    from fairhaul.columns import Table
 
     Floats = NDArray[np.float64]
 
@@ -29,13 +31,18 @@ class Series:
         total: Floats = self.columns[name].sum(axis=1)
         return total
 
+    def sent_with_copies(self) -> Floats:
+        """The packets that each flow sent, with the copies that links made of them."""
+        sent = self.total("sent")
+        return sent + self.total("copied") if "copied" in self.columns else sent
+
     def mean(self, name: str) -> Floats:
         """The mean over time of a level, per part."""
         mean: Floats = self.columns[name] @ self.lengths_s / self.lengths_s.sum()
         return mean
 
 
-def series(table: pl.DataFrame, parts: int, scenario: Mapping[str, Any]) -> Series:
+def series(table: Table, parts: int, scenario: Mapping[str, Any]) -> Series:
     """Turn a series table, whose rows are ordered by part, then time, into arrays.
 
     Raises:
@@ -43,13 +50,12 @@ def series(table: pl.DataFrame, parts: int, scenario: Mapping[str, Any]) -> Seri
     """
     import numpy as np
 
-    bins = bins_of(table, parts, scenario)
-    starts = table["t_s"].to_numpy()[:bins]
+    held = columns_of(table)
+    bins = bins_of(held, parts, scenario)
+    starts = held.numbers["t_s"][:bins]
     lengths = np.diff(np.append(starts, scenario["duration_s"]))
     inside = starts >= scenario["warmup_s"]
-    numbers = [name for name, kind in table.schema.items() if kind.is_numeric()]
     columns = {
-        name: table[name].to_numpy().astype(np.float64).reshape(parts, bins)[:, inside]
-        for name in numbers
+        name: values.reshape(parts, bins)[:, inside] for name, values in held.numbers.items()
     }
     return Series(columns=columns, starts_s=starts[inside], lengths_s=lengths[inside])

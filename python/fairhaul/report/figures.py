@@ -216,7 +216,7 @@ def _losses(
     width = span.end_s / STRIP_BINS
     drawn: dict[tuple[str, bool, int], tuple[float, int]] = {}
     total = 0
-    for t, kind, flow in not_undone(record).select("t_s", "kind", "flow").iter_rows():
+    for t, kind, flow, _ in not_undone(record):
         if flow not in numbers:
             continue
         total += 1
