@@ -32,8 +32,9 @@ def not_undone(record: Record) -> list[Loss]:
     which is about one round trip.
     """
     rows = columns_of(record.raw("event")).rows(*Loss._fields)
+    events = [Loss._make(row) for row in rows if row[1] in (*LOSSES, "undone")]
     # At one time an event `undone` is the last.
-    events = sorted(map(Loss._make, rows), key=lambda event: (event.t_s, event.kind == "undone"))
+    events.sort(key=lambda event: (event.t_s, event.kind == "undone"))
     losses: list[Loss] = []
     # Backwards in time: since when the next `undone` of each flow undoes its losses.
     undone_since: dict[str, float] = {}
