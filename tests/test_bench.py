@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from tools.bench import Row, cost, peers, sheet
-from tools.bench.loads import FLOW_SERIES, MANY, RATE_SERIES, WORKLOADS, Load
+from tools.bench.loads import AIMS, COUNTED, FLOW_SERIES, MANY, RATE_SERIES, W5, W6, WORKLOADS, Load
 
 SERIES = [load for row in (*RATE_SERIES.values(), *FLOW_SERIES.values()) for load in row]
 
 
-@pytest.mark.parametrize("load", [*WORKLOADS, *SERIES, MANY], ids=lambda load: load.name)
+@pytest.mark.parametrize("load", [*WORKLOADS, W6, *SERIES, MANY], ids=lambda load: load.name)
 def test_the_first_threshold_is_a_share_of_the_bdp(load: Load) -> None:
     found = load.described()
     link, flows = found["links"][0], found["flows"]
@@ -24,6 +24,21 @@ def test_the_first_threshold_is_a_share_of_the_bdp(load: Load) -> None:
         assert flow["initial_ssthresh"] * len(flows) == pytest.approx(bdp, rel=1e-3)
         assert flow["forward"][0]["rate_bps"] == 10 * link["rate_bps"]
         assert flow["start"] == {"law": "uniform", "from_s": 0.0, "to_s": 1.0}
+
+
+@pytest.mark.parametrize("load", [W5, COUNTED[-1]], ids=["whole", "scaled down"])
+def test_two_fast_flows_lose_packets_soon_after_slow_start(load: Load) -> None:
+    # Slow start ends when 96 % of what path and queue hold is outstanding.
+    assert load.name == "W5"
+    found = load.described()
+    link, flows = found["links"][0], found["flows"]
+    bdp = link["rate_bps"] * flows[0]["rtt_s"] / 8000
+    assert link["capacity_packets"] == pytest.approx(bdp, rel=1e-3)
+    assert sum(flow["initial_ssthresh"] for flow in flows) == pytest.approx(0.96 * 2 * bdp)
+
+
+def test_a_workload_of_a_fast_path_has_no_target() -> None:
+    assert set(AIMS) == {load.name for load in WORKLOADS}
 
 
 def test_a_peer_gets_every_flow_of_a_workload() -> None:

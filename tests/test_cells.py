@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -14,6 +13,7 @@ from fairhaul import RunError, cells
 from fairhaul.answers import valid_runs
 from fairhaul.cells import work
 from fairhaul.cells.table import CELLS
+from fairhaul.record import Record
 from fairhaul.runs import Engine
 from fairhaul.scenario import ScenarioError, read_one
 from tests.conftest import Fairhaul
@@ -196,13 +196,15 @@ def test_goodput_is_held_against_what_full_packets_carry() -> None:
 
 
 def test_a_cycle_is_from_the_first_loss_that_is_measured_to_the_last() -> None:
-    def record(times: list[float]) -> Any:
+    def record(times: list[float]) -> Record:
         event = pl.DataFrame(
             {"t_s": times, "kind": "reduction", "flow": "1", "value": 9.0},
-            schema_overrides={"t_s": pl.Float64},
+            schema={"t_s": pl.Float64, "kind": pl.String, "flow": pl.String, "value": pl.Float64},
         )
         scenario = {"flows": [{"name": "1"}, {"name": "2"}], "warmup_s": 10.0}
-        return SimpleNamespace(event=event, meta={"scenario": scenario})
+        none = pl.DataFrame()
+        tables: Any = dict.fromkeys(("flow_series", "link_series", "transfer"), none)
+        return Record(meta={"scenario": scenario}, event=event, **tables)
 
     assert work.cycle_s(record([3.0, 12.0, 15.5, 18.0])) == 3.0
     assert work.cycle_s(record([3.0, 12.0])) is None

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from fairhaul.loss_sync import episodes
+from fairhaul.losses import not_undone
 from fairhaul.record import Record
 
 EMPTY = pl.DataFrame()
@@ -23,7 +24,7 @@ def found(events: list[tuple[float, str, str, float]], **rounds: float) -> Any:
     event = pl.DataFrame(events, schema=columns, orient="row")
     meta = {"scenario": {"warmup_s": 1.0, "flows": specs}}
     record = Record(meta=meta, flow_series=EMPTY, link_series=EMPTY, transfer=EMPTY, event=event)
-    return episodes(record, flows)
+    return episodes(not_undone(record), flows, meta["scenario"])
 
 
 def test_a_loss_is_dated_back_by_a_round_of_its_flow() -> None:

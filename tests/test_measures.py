@@ -10,6 +10,7 @@ import pytest
 
 from fairhaul.measures import jain_by_window, measure
 from fairhaul.record import Record
+from fairhaul.series import series
 
 # Three bins: [0, 1) is the warm-up, [1, 2) and [2, 4) are measured: 3 s.
 STARTS = [0.0, 1.0, 2.0]
@@ -192,7 +193,7 @@ def test_a_window_of_one_bin_is_used_whatever_its_rounding() -> None:
         }
     )
     whole = {**SCENARIO, "duration_s": 1.0, "warmup_s": 0.0, "flows": [flow("a"), flow("b")]}
-    found = jain_by_window(replace(record(whole), flow_series=flows), [[0], [1]])
+    found = jain_by_window(series(flows, 2, whole), [[0], [1]], whole)
     assert found == dict.fromkeys(["0.1", "0.2", "0.5", "1"], pytest.approx(36 / (2 * 20)))
 
 

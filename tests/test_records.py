@@ -6,6 +6,7 @@ import builtins
 import hashlib
 import itertools
 import json
+import pickle
 import shutil
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,10 @@ import pytest
 
 import fairhaul as package
 from fairhaul import _core
+from fairhaul.columns import columns_of
 from fairhaul.integrity import digest, digest_of_meta
-from fairhaul.measures import series
 from fairhaul.record import TABLES
+from fairhaul.series import series
 
 from .conftest import SMALL
 
@@ -48,6 +50,41 @@ def test_any_arrow_library_reads_a_record() -> None:
     for name, table in record.tables().items():
         assert hasattr(table, "__arrow_c_stream__")
         assert pl.DataFrame(table).equals(table, null_equal=True), name
+
+
+def test_the_columns_of_a_table_are_those_of_its_frame() -> None:
+    # A flow that starts late has no round-trip time before; the queue has gauges.
+    overrides = {**PIE, "flow.far.start": "10 s"}
+    record = package.run(SMALL, overrides).records[0]
+    for name in TABLES:
+        own, frame = columns_of(record.raw(name)), columns_of(getattr(record, name))
+        assert isinstance(record.raw(name), pl.DataFrame), "a frame replaces the engine's table"
+        assert own.numbers.keys() == frame.numbers.keys()
+        for column, values in own.numbers.items():
+            np.testing.assert_array_equal(values, frame.numbers[column])
+        assert own.words.keys() == frame.words.keys()
+        for column, words in own.words.items():
+            assert words.texts() == frame.words[column].texts()
+
+
+def test_a_word_that_is_missing_is_empty() -> None:
+    frame = pl.DataFrame({"kind": ["b", None, "a", "b"], "flow": ["x"] * 4, "t_s": [0, 1, 2, 3]})
+    rows = columns_of(frame.cast({"flow": pl.Categorical})).rows("t_s", "kind", "flow")
+    assert list(rows) == [(0, "b", "x"), (1, "", "x"), (2, "a", "x"), (3, "b", "x")]
+
+
+def test_a_record_that_was_just_made_can_be_pickled() -> None:
+    record = package.run(SMALL).records[0]
+    again = pickle.loads(pickle.dumps(record))
+    assert again.meta == record.meta
+    for name, table in record.tables().items():
+        assert table.equals(again.tables()[name], null_equal=True), name
+
+
+def test_a_record_without_gauges_has_an_empty_table_of_them() -> None:
+    record = package.run(SMALL).records[0]
+    tables: Any = {name: table for name, table in record.tables().items() if name != "gauge"}
+    assert package.Record(meta=record.meta, **tables).gauge.columns == record.gauge.columns
 
 
 def test_pandas_gets_the_same_numbers() -> None:

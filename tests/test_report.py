@@ -246,7 +246,7 @@ def test_what_stays_on_its_scale_is_not_clipped() -> None:
 def test_bins_keep_peaks_and_totals() -> None:
     import numpy as np
 
-    from fairhaul.measures import Series
+    from fairhaul.series import Series
 
     # Five bins of 1 s, the last of 0.5 s, in pairs: means (1+3)/2, (9+1)/2 and 4 alone.
     rows = Series(

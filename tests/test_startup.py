@@ -62,9 +62,22 @@ def test_the_package_imports_nothing_heavy_and_costs_little_more_than_python() -
     assert _processor_s("-c", "import fairhaul") < 3 * _processor_s("-c", "import json, pathlib")
 
 
-def test_a_small_run_imports_no_more_than_its_figures_need(small: Path) -> None:
-    loaded = _loaded(CALL, "run", str(small))
-    assert not (HEAVY - {"numpy", "polars"}) & loaded
-    # Its tables are polars', and its table on the screen rich's.
-    bare = _processor_s("-c", "import click, numpy, polars, rich.console, rich.table")
-    assert _processor_s("-m", "fairhaul", "run", str(small)) < 4 * bare
+@pytest.mark.parametrize("option", ["--seeds=2", "--json"])
+def test_a_small_run_imports_no_more_than_its_figures_need(small: Path, option: str) -> None:
+    loaded = _loaded(CALL, "run", str(small), option)
+    assert HEAVY & loaded == {"numpy"}
+    # Its figures are computed with numpy, and its table on the screen is laid out by rich.
+    bare = _processor_s("-c", "import click, numpy, rich.console, rich.table")
+    assert _processor_s("-m", "fairhaul", "run", str(small)) < 3 * bare
+
+
+def test_a_mistake_is_reported_without_the_libraries_of_figures(small: Path) -> None:
+    assert not (HEAVY | {"rich"}) & _loaded(CALL, "run", str(small), "--set", "duration=soon")
+    assert not (HEAVY | {"rich"}) & _loaded(CALL, "list", "controllers")
+
+
+def test_polars_is_loaded_for_files_and_for_who_reads_a_table(small: Path) -> None:
+    assert "polars" in _loaded(CALL, "run", str(small), f"--out={small.parent / 'out'}")
+    run = "import fairhaul, sys; record = fairhaul.run(sys.argv[1]).records[0]"
+    assert "polars" not in _loaded(run, str(small))
+    assert "polars" in _loaded(f"{run}; record.event", str(small))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-
-ENOUGH = 1e-9
+from heapq import heapify, heappop, heappush
 
 
 def jain(shares: Sequence[float]) -> float | None:
@@ -37,27 +37,35 @@ def max_min(
         ValueError: a flow that crosses no link has no cap.
     """
     rates = [0.0] * len(routes)
-    spare = list(capacities)
-    growing = set(range(len(routes)))
-    while growing:
-        pace = [0.0] * len(spare)
-        for flow in growing:
-            for link in routes[flow]:
-                pace[link] += weights[flow]
-        steps = [room / pace[link] for link, room in enumerate(spare) if pace[link] > 0]
-        steps += [(caps[flow] - rates[flow]) / weights[flow] for flow in growing]
-        step = max(0.0, min(steps))
-        if step == float("inf"):
-            raise ValueError("a flow without a link needs a cap")
-        for flow in growing:
-            rates[flow] += step * weights[flow]
-        spare = [room - step * pace[link] for link, room in enumerate(spare)]
-        full = {link for link, room in enumerate(spare) if room <= ENOUGH * capacities[link]}
-        growing = {
-            flow
-            for flow in growing
-            if rates[flow] < caps[flow] * (1 - ENOUGH) and full.isdisjoint(routes[flow])
-        }
+    # Of each link: the flows on it that grow, the sum of their weights, and what the others leave.
+    growing: list[set[int]] = [set() for _ in capacities]
+    pace, spare = [0.0] * len(capacities), list(capacities)
+    for flow, route in enumerate(routes):
+        for link in route:
+            growing[link].add(flow)
+            pace[link] += weights[flow]
+    # When the flows of a link stop, or one flow alone: by the rate of a flow of weight 1.
+    stops = [(room / pace[link], link, -1) for link, room in enumerate(spare) if growing[link]]
+    stops += [(cap / weights[flow], -1, flow) for flow, cap in enumerate(caps)]
+    heapify(stops)
+    stopped = [False] * len(routes)
+    while stops:
+        level, link, alone = heappop(stops)
+        full = spare[link] / pace[link] if link >= 0 and growing[link] else level
+        if full > level:  # flows have stopped since this time was computed
+            heappush(stops, (full, link, -1))
+            continue
+        for flow in list(growing[link]) if link >= 0 else [alone]:
+            if stopped[flow]:
+                continue
+            if math.isinf(level):
+                raise ValueError("a flow without a link needs a cap")
+            stopped[flow] = True
+            rates[flow] = max(0.0, level * weights[flow])
+            for crossed in routes[flow]:
+                growing[crossed].discard(flow)
+                pace[crossed] -= weights[flow]
+                spare[crossed] -= rates[flow]
     return rates
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from fairhaul.columns import columns_of
 
 if TYPE_CHECKING:
     from fairhaul.record import Record
     from fairhaul.results import FlowFigures, GroupFigures
+    from fairhaul.series import Series
 
 # The figures of a group that are the sums of those of its flows.
 SUMMED = ("goodput_bps", "throughput_bps", "share")
@@ -29,52 +33,56 @@ def shared_completions(record: Record) -> dict[str, float]:
 
     The time is from the first opening to the last acknowledgement; incomplete transfers have none.
     """
-    import polars as pl
-
-    rows = record.transfer.with_columns(pl.col("flow").cast(pl.String))
+    spans: dict[str, list[tuple[float, float]]] = {}
+    for flow, start_s, end_s in columns_of(record.raw("transfer")).rows("flow", "start_s", "end_s"):
+        spans.setdefault(flow, []).append((start_s, end_s))
     completions: dict[str, float] = {}
     for names in connections(record).values():
-        mine = rows.filter(pl.col("flow").is_in(names))
-        if mine.height == len(names) and not mine["end_s"].has_nulls():
-            took = mine["end_s"].to_numpy().max() - mine["start_s"].to_numpy().min()
-            completions |= dict.fromkeys(names, float(took))
+        mine = [span for name in names for span in spans.get(name, [])]
+        if len(mine) == len(names) and not any(math.isnan(end_s) for _, end_s in mine):
+            took = max(end_s for _, end_s in mine) - min(start_s for start_s, _ in mine)
+            completions |= dict.fromkeys(names, took)
     return completions
 
 
 def groups(
-    record: Record,
+    rows: Series,
     flows: Sequence[FlowFigures[float]],
     bottlenecks: Mapping[str, tuple[int, float]],
 ) -> list[GroupFigures[float]]:
     """Add up the figures of the flows of every group that has several flows.
 
-    `cwnd_mean` is the sum of their mean windows, `completion_s` the time of the transfer that all
-    of them carry, if they carry one. `link_share` is the payload that the bottlenecks of the flows
-    sent, divided by what those links could send together; `bottlenecks` gives the link of each flow
-    that has one, and its rate in bit/s.
+    `rows` are the series of all flows, in the order of `flows`; `bottlenecks` gives the link of
+    each flow that has one, and its rate in bit/s. `cwnd_mean` is the sum of the mean windows of a
+    group, `completion_s` the time of the transfer that all of its flows carry, if they carry one.
+    `link_share` is the payload that the bottlenecks of its flows sent, divided by what those links
+    could send together.
     """
-    by_group: dict[str, list[FlowFigures[float]]] = {}
-    for flow in flows:
-        by_group.setdefault(flow["group"], []).append(flow)
-    several = {name: members for name, members in by_group.items() if len(members) > 1}
-    return [_sums(record, name, members, bottlenecks) for name, members in several.items()]
+    by_group: dict[str, list[int]] = {}
+    for index, flow in enumerate(flows):
+        by_group.setdefault(flow["group"], []).append(index)
+    sent, lost = rows.sent_with_copies(), rows.total("lost")
+    return [
+        _sums(
+            name,
+            [flows[index] for index in members],
+            bottlenecks,
+            _over(lost[members].sum(), sent[members].sum()),
+        )
+        for name, members in by_group.items()
+        if len(members) > 1
+    ]
 
 
-def _loss_rate(record: Record, names: Sequence[str]) -> float | None:
-    import polars as pl
-
-    inside = pl.col("t_s") >= record.meta["scenario"]["warmup_s"]
-    rows = record.flow_series.filter(inside & pl.col("flow").cast(pl.String).is_in(names))
-    sent, lost = (int(rows[column].sum()) for column in ("sent", "lost"))
-    sent += int(rows["copied"].sum()) if "copied" in rows.columns else 0
-    return lost / sent if sent else None
+def _over(lost: float, sent: float) -> float | None:
+    return float(lost) / float(sent) if sent else None
 
 
 def _sums(
-    record: Record,
     name: str,
     members: Sequence[FlowFigures[float]],
     bottlenecks: Mapping[str, tuple[int, float]],
+    loss_rate: float | None,
 ) -> GroupFigures[float]:
     completions = {flow["completion_s"] for flow in members}
     controllers = dict.fromkeys(flow["controller"] for flow in members)
@@ -87,7 +95,7 @@ def _sums(
         **{key: _sum([flow[key] for flow in values]) for key in (*SUMMED, *COUNTED)},
         "link_share": _link_share(members, bottlenecks),
         "completion_s": completions.pop() if len(completions) == 1 else None,
-        "loss_rate": _loss_rate(record, [flow["name"] for flow in members]),
+        "loss_rate": loss_rate,
     }
     group: GroupFigures[float] = sums
     return group

@@ -12,6 +12,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from fairhaul.columns import Columns, columns_of
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -178,7 +180,7 @@ def check_tables(meta: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) ->
             if unknown:
                 raise ValueError(f"{name} has rows of {unknown[0]!r}, a {kind} of another run")
     for name, kind in (("flow_series", "flow"), ("link_series", "link")):
-        bins_of(tables[name], len(scenario[f"{kind}s"]), scenario)
+        bins_of(columns_of(tables[name]), len(scenario[f"{kind}s"]), scenario)
 
 
 def _check_column(name: str, table: pl.DataFrame, column: str, *, numeric: bool) -> None:
@@ -191,34 +193,33 @@ def _check_column(name: str, table: pl.DataFrame, column: str, *, numeric: bool)
         raise ValueError(f"{name} has no column {column!r} of {what}")
 
 
-def bins_of(table: pl.DataFrame, parts: int, scenario: Mapping[str, Any]) -> int:
+def bins_of(columns: Columns, parts: int, scenario: Mapping[str, Any]) -> int:
     """Give the number of bins of a series table, whose rows are ordered by part, then time.
 
     Raises:
         ValueError: its rows are not in that order, or not of the parts of `scenario`.
     """
     import numpy as np
-    import polars as pl
 
-    bins, rest = divmod(table.height, max(parts, 1))
-    if rest or (parts == 0 and table.height):
+    starts = columns.numbers.get("t_s", np.empty(0))
+    bins, rest = divmod(len(starts), max(parts, 1))
+    if rest or (parts == 0 and len(starts)):
         raise ValueError(
-            f"a series has {table.height} rows, which is not a multiple of its {parts} parts"
+            f"a series has {len(starts)} rows, which is not a multiple of its {parts} parts"
         )
-    if not table.height:
+    if not len(starts):
         raise ValueError("a series has no rows")
-    starts = table["t_s"].to_numpy().reshape(parts, bins)
+    starts = starts.reshape(parts, bins)
     rises = bool((np.diff(starts[0]) > 0).all()) and starts[0][0] >= 0
     if not (rises and starts[0][-1] < scenario["duration_s"] and (starts == starts[0]).all()):
         raise ValueError("the bins of a series are not the same for each of its parts")
-    for column in (name for name, kind in table.schema.items() if not kind.is_numeric()):
-        words = table[column]
-        changes = np.flatnonzero((words != words.shift(1)).fill_null(value=False).to_numpy())
+    for column, words in columns.words.items():
+        changes = np.flatnonzero(np.diff(words.indices)) + 1
         if (changes % bins).any():
             raise ValueError(f"the rows of a series are not in the order of its column {column!r}")
         of = f"{column}s"
-        if of in ("flows", "links") and "gauge" not in table.columns:
-            read = words.gather_every(bins).cast(pl.String).to_list()
+        if of in ("flows", "links") and "gauge" not in columns.words:
+            read = [words.names[index] for index in words.indices[::bins]]
             _check_names(read, [part["name"] for part in scenario[of]], column)
     return bins
 

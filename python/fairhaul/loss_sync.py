@@ -6,14 +6,13 @@ fairness figure. Only bulk flows are counted; a short transfer ends before it co
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.losses import not_undone
-
 if TYPE_CHECKING:
-    from fairhaul.record import Record
+    from fairhaul.losses import Loss
     from fairhaul.results import LossEpisodes
 
 
@@ -30,8 +29,10 @@ class Episodes:
         return {"count": self.count, "window_s": self.window_s}
 
 
-def episodes(record: Record, flows: Sequence[Mapping[str, Any]]) -> Episodes:
-    """Find the loss episodes of `record`; `flows` have its mean round-trip times.
+def episodes(
+    losses: Sequence[Loss], flows: Sequence[Mapping[str, Any]], scenario: Mapping[str, Any]
+) -> Episodes:
+    """Find the loss episodes of a run; `flows` have its mean round-trip times.
 
     The event table has the reactions of senders, not the drops of the queue. A reduction follows
     its drop (or mark) by about one round trip, a timeout by the length of the timer, so each is
@@ -39,9 +40,6 @@ def episodes(record: Record, flows: Sequence[Mapping[str, Any]]) -> Episodes:
     seem to have lost separately. An episode begins with the first drop and lasts one round trip of
     the slowest bulk flow: a full queue drops packets until the last sender has reacted.
     """
-    import polars as pl
-
-    scenario = record.meta["scenario"]
     rounds = {
         flow["name"]: flow["rtt_mean_s"] or spec["rtt_s"]
         for spec, flow in zip(scenario["flows"], flows, strict=True)
@@ -50,18 +48,14 @@ def episodes(record: Record, flows: Sequence[Mapping[str, Any]]) -> Episodes:
     if not rounds:
         return Episodes(count=0, window_s=None, joined={})
     window = max(rounds.values())
-    inside = pl.col("flow").is_in(list(rounds)) & (pl.col("t_s") >= scenario["warmup_s"])
-    losses = not_undone(record).filter(inside).select("t_s", "kind", "flow", "value")
     dated = sorted(
         (at - (value if what == "timeout" else rounds[flow]), flow)
-        for at, what, flow, value in losses.iter_rows()
+        for at, what, flow, value in losses
+        if flow in rounds and at >= scenario["warmup_s"]
     )
     gathered = _gather(dated, window)
-    joined = {
-        flow: sum(flow in members for members in gathered) / len(gathered)
-        for flow in rounds
-        if gathered
-    }
+    counts = Counter(flow for members in gathered for flow in members)
+    joined = {flow: counts[flow] / len(gathered) for flow in rounds if gathered}
     return Episodes(count=len(gathered), window_s=window, joined=joined)
 
 

@@ -6,27 +6,22 @@ The keys are those of `fairhaul run --json`, and typed in `results`.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairhaul import delivery
+from fairhaul.columns import columns_of
 from fairhaul.fairness import entitlement, jain, max_min, max_min_ratio
 from fairhaul.groups import groups, shared_completions
-from fairhaul.integrity import bins_of
 from fairhaul.loss_sync import episodes
-from fairhaul.losses import REDUCTIONS, not_undone
+from fairhaul.losses import REDUCTIONS, Loss, not_undone
 from fairhaul.modes import changes_per_s
+from fairhaul.series import Series, series
 
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
-    from numpy.typing import NDArray
-
     from fairhaul.record import Record
     from fairhaul.results import Fairness, FlowFigures, LinkFigures, RunFigures
-
-    Floats = NDArray[np.float64]
 
 # Lengths of the windows of `jain_by_window`, seconds; those from a bin to the whole run are used.
 WINDOWS_S = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -38,25 +33,6 @@ ROUNDING = 1e-9
 ENOUGH_LOSS_EVENTS = 20
 
 
-@dataclass(frozen=True, kw_only=True)
-class Series:
-    """The columns of a series as arrays (part, bin), without the bins of the warm-up."""
-
-    columns: Mapping[str, Floats]
-    starts_s: Floats
-    lengths_s: Floats
-
-    def total(self, name: str) -> Floats:
-        """The sum over time of a counter, per part."""
-        total: Floats = self.columns[name].sum(axis=1)
-        return total
-
-    def mean(self, name: str) -> Floats:
-        """The mean over time of a level, per part."""
-        mean: Floats = self.columns[name] @ self.lengths_s / self.lengths_s.sum()
-        return mean
-
-
 def measure(record: Record) -> RunFigures:
     """Compute every figure of `record`: one of the `runs` that `fairhaul run --json` prints.
 
@@ -66,15 +42,19 @@ def measure(record: Record) -> RunFigures:
     """
     meta = record.meta
     scenario = meta["scenario"]
-    bottlenecks = _bottlenecks(record)
-    flows = _flows(record, bottlenecks)
-    coincidence = episodes(record, flows)
+    of_flows = series(record.raw("flow_series"), len(scenario["flows"]), scenario)
+    of_links = series(record.raw("link_series"), len(scenario["links"]), scenario)
+    rates = offered_bps(of_links, scenario)
+    bottlenecks = _bottlenecks(scenario, rates)
+    losses = not_undone(record)
+    flows = _flows(record, of_flows, losses, bottlenecks)
+    coincidence = episodes(losses, flows, scenario)
     changes = changes_per_s(record)
     for flow in flows:
         flow["loss_sync"] = coincidence.joined.get(flow["name"])
         if flow["name"] in changes:
             flow["mode_changes_per_s"] = changes[flow["name"]]
-    several = groups(record, flows, bottlenecks)
+    several = groups(of_flows, flows, bottlenecks)
     noted = {key: meta[key] for key in ("kernel", "trust", "tries") if key in meta}
     figures: Any = {
         "title": scenario["title"],
@@ -87,8 +67,8 @@ def measure(record: Record) -> RunFigures:
         **noted,
         "flows": flows,
         **({"groups": several} if several else {}),
-        "links": _links(record),
-        "fairness": _fairness(record, flows),
+        "links": _links(scenario, of_links, rates),
+        "fairness": _fairness(scenario, of_flows, flows, rates),
         "loss_episodes": coincidence.to_dict(),
         "stationary": _stationary(scenario, flows),
         "completed": _completed(scenario, flows),
@@ -130,52 +110,32 @@ def _measured(
     ]
 
 
-def measured_s(record: Record) -> float:
+def _measured_s(scenario: Mapping[str, Any]) -> float:
     """The length of the time over which figures are taken."""
-    scenario = record.meta["scenario"]
     return float(scenario["duration_s"] - scenario["warmup_s"])
 
 
-def series(table: pl.DataFrame, parts: int, scenario: Mapping[str, Any]) -> Series:
-    """Turn a series table, whose rows are ordered by part, then time, into arrays.
-
-    Raises:
-        ValueError: its rows are not the parts of `scenario`, in their order.
-    """
-    import numpy as np
-
-    bins = bins_of(table, parts, scenario)
-    starts = table["t_s"].to_numpy()[:bins]
-    lengths = np.diff(np.append(starts, scenario["duration_s"]))
-    inside = starts >= scenario["warmup_s"]
-    numbers = [name for name, kind in table.schema.items() if kind.is_numeric()]
-    columns = {
-        name: table[name].to_numpy().astype(np.float64).reshape(parts, bins)[:, inside]
-        for name in numbers
-    }
-    return Series(columns=columns, starts_s=starts[inside], lengths_s=lengths[inside])
-
-
 def _flows(
-    record: Record, bottlenecks: Mapping[str, tuple[int, float]]
+    record: Record,
+    rows: Series,
+    losses: Sequence[Loss],
+    bottlenecks: Mapping[str, tuple[int, float]],
 ) -> list[FlowFigures[float]]:
     import numpy as np
 
     scenario = record.meta["scenario"]
-    rows = series(record.flow_series, len(scenario["flows"]), scenario)
-    length = measured_s(record)
+    length = _measured_s(scenario)
     goodput = rows.total("goodput_bytes") * 8 / length
     throughput = rows.total("delivered_bytes") * 8 / length
     samples = rows.total("rtt_samples")
     rtt_sum = np.nansum(rows.columns["rtt_s"] * rows.columns["rtt_samples"], axis=1)
-    sent, lost = rows.total("sent"), rows.total("lost")
-    copied = rows.total("copied") if "copied" in rows.columns else np.zeros_like(sent)
+    sent, lost = rows.sent_with_copies(), rows.total("lost")
     # An older record does not have this column.
     carried = [None] * len(sent)
     if "carried_bytes" in rows.columns:
         carried = list(rows.total("carried_bytes") * 8 / length)
     retransmitted, cwnd = rows.total("retransmitted"), rows.mean("cwnd_packets")
-    losses, warmup_s = not_undone(record), scenario["warmup_s"]
+    warmup_s = scenario["warmup_s"]
     reductions = _counts(losses, REDUCTIONS, warmup_s)
     timeouts = _counts(losses, ("timeout",), warmup_s)
     completions = _completions(record) | shared_completions(record)
@@ -192,10 +152,10 @@ def _flows(
             "throughput_bps": float(throughput[i]),
             "share": _over(goodput[i], all_goodput),
             "link_share": _over(carried[i], rates[i]),
-            "loss_rate": _over(lost[i], sent[i] + copied[i]),
+            "loss_rate": _over(lost[i], sent[i]),
             "retransmits": int(retransmitted[i]),
-            "loss_events": reductions.get(flow["name"], 0),
-            "timeouts": timeouts.get(flow["name"], 0),
+            "loss_events": reductions[flow["name"]],
+            "timeouts": timeouts[flow["name"]],
             "rtt_mean_s": _over(rtt_sum[i], samples[i]),
             "cwnd_mean": float(cwnd[i]),
             "completion_s": completions.get(flow["name"]),
@@ -205,20 +165,19 @@ def _flows(
     ]
 
 
-def _links(record: Record) -> list[LinkFigures[float]]:
-    scenario = record.meta["scenario"]
-    rows = series(record.link_series, len(scenario["links"]), scenario)
-    length = measured_s(record)
+def _links(
+    scenario: Mapping[str, Any], rows: Series, rates: Sequence[float]
+) -> list[LinkFigures[float]]:
+    length = _measured_s(scenario)
     busy, arrived = rows.total("busy_s"), rows.total("arrived")
     dropped, marked = rows.total("dropped"), rows.total("marked")
     packets, size = rows.mean("backlog_packets"), rows.mean("backlog_bytes")
-    rates = offered_bps(record)
-    used = [
-        (_over(rows.total("sent_bytes")[i] * 8, rates[i] * length) or 0.0)
-        if varies(link)
-        else float(busy[i]) / length
-        for i, link in enumerate(scenario["links"])
-    ]
+    used = [float(time) / length for time in busy]
+    changing = [i for i, link in enumerate(scenario["links"]) if varies(link)]
+    if changing:
+        sent = rows.total("sent_bytes")
+        for i in changing:
+            used[i] = _over(sent[i] * 8, rates[i] * length) or 0.0
     return [
         {
             "name": link["name"],
@@ -239,26 +198,20 @@ def varies(link: Mapping[str, Any]) -> bool:
     return bool(link.get("schedule", {}).get("rate"))
 
 
-def offered_bps(record: Record) -> list[float]:
-    """The mean rate of each link in the measured time, bit/s."""
-    scenario = record.meta["scenario"]
-    if "capacity_bytes" not in record.link_series.columns:
+def offered_bps(rows: Series, scenario: Mapping[str, Any]) -> list[float]:
+    """The mean rate of each link in the measured time, bit/s; `rows` are the series of links."""
+    if "capacity_bytes" not in rows.columns:
         return [link["rate_bps"] for link in scenario["links"]]
-    rows = series(record.link_series, len(scenario["links"]), scenario)
-    return [float(size) * 8 / measured_s(record) for size in rows.total("capacity_bytes")]
+    return [float(size) * 8 / _measured_s(scenario) for size in rows.total("capacity_bytes")]
 
 
 def _over(part: float | None, whole: float | None) -> float | None:
     return float(part) / float(whole) if whole and part is not None else None
 
 
-def _counts(losses: pl.DataFrame, kinds: Sequence[str], warmup_s: float) -> dict[str, int]:
+def _counts(losses: Sequence[Loss], kinds: Sequence[str], warmup_s: float) -> Counter[str]:
     """The number of `losses` of `kinds` in the measured time, for each flow."""
-    import polars as pl
-
-    inside = (pl.col("t_s") >= warmup_s) & pl.col("kind").is_in(kinds)
-    counts = losses.filter(inside).group_by("flow").len()
-    return {str(flow): int(count) for flow, count in counts.iter_rows()}
+    return Counter(loss.flow for loss in losses if loss.kind in kinds and loss.t_s >= warmup_s)
 
 
 def _completions(record: Record) -> dict[str, float]:
@@ -267,29 +220,27 @@ def _completions(record: Record) -> dict[str, float]:
     A flow of a given size is one transfer, whenever it ran. Of a source of many transfers, those
     count that started in the measured time and were completed.
     """
-    import polars as pl
-
     scenario = record.meta["scenario"]
-    flows = scenario["flows"]
-    sized = [flow["name"] for flow in flows if flow["traffic"]["kind"] == "sized"]
-    alone = [flow["name"] for flow in flows if flow.get("lead") is None]
-    name = pl.col("flow").cast(pl.String)
-    counted = name.is_in(sized) | (pl.col("start_s") >= scenario["warmup_s"])
-    counted &= name.is_in(alone)
-    means = (
-        record.transfer.filter(counted & pl.col("end_s").is_not_null())
-        .group_by(name)
-        .agg((pl.col("end_s") - pl.col("start_s")).mean())
-    )
-    return {str(flow): float(mean) for flow, mean in means.iter_rows()}
+    alone = [flow for flow in scenario["flows"] if flow.get("lead") is None]
+    # From when on the transfers of each flow count.
+    since_s = {
+        flow["name"]: -math.inf if flow["traffic"]["kind"] == "sized" else scenario["warmup_s"]
+        for flow in alone
+    }
+    times: dict[str, list[float]] = {}
+    for flow, start_s, end_s in columns_of(record.raw("transfer")).rows("flow", "start_s", "end_s"):
+        if start_s >= since_s.get(flow, math.inf) and not math.isnan(end_s):
+            times.setdefault(flow, []).append(end_s - start_s)
+    return {flow: math.fsum(took) / len(took) for flow, took in times.items()}
 
 
-def _bottlenecks(record: Record) -> dict[str, tuple[int, float]]:
+def _bottlenecks(
+    scenario: Mapping[str, Any], rates: Sequence[float]
+) -> dict[str, tuple[int, float]]:
     """The slowest link on the path of each flow that crosses one, and its rate in bit/s."""
-    rates = offered_bps(record)
     return {
         flow["name"]: (link, rates[link])
-        for flow in record.meta["scenario"]["flows"]
+        for flow in scenario["flows"]
         if (link := min(_route(flow), key=rates.__getitem__, default=None)) is not None
     }
 
@@ -299,15 +250,20 @@ def _route(flow: Mapping[str, Any]) -> list[int]:
     return [hop["link"] for hop in flow["forward"] if "link" in hop]
 
 
-def _fairness(record: Record, flows: Sequence[Mapping[str, Any]]) -> Fairness[float]:
+def _fairness(
+    scenario: Mapping[str, Any],
+    rows: Series,
+    flows: Sequence[Mapping[str, Any]],
+    rates: Sequence[float],
+) -> Fairness[float]:
     """Fairness over the groups of role "measured"."""
     groups = _measured_groups(flows)
     shares = [sum(flows[i]["goodput_bps"] for i in members) for members in groups.values()]
-    due = _entitled(record, flows)
+    due = _entitled(scenario, flows, rates)
     entitled = [sum(due[i] for i in members) for members in groups.values()]
     return {
         "jain": jain(shares),
-        "jain_by_window": jain_by_window(record, list(groups.values())),
+        "jain_by_window": jain_by_window(rows, list(groups.values()), scenario),
         "max_min_ratio": max_min_ratio(shares),
         "entitlement": entitlement(shares, entitled),
     }
@@ -321,22 +277,21 @@ def _measured_groups(flows: Sequence[Mapping[str, Any]]) -> dict[str, list[int]]
     return groups
 
 
-def _entitled(record: Record, flows: Sequence[Mapping[str, Any]]) -> list[float]:
+def _entitled(
+    scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]], rates: Sequence[float]
+) -> list[float]:
     """The max-min fair rate of each flow, bit/s; the flows of a group together weigh as one flow.
 
     A bulk flow is capped by its windows over its round-trip propagation time; a flow that does not
     always have data to send is capped by its goodput.
     """
-    scenario = record.meta["scenario"]
-    sizes: dict[str, int] = {}
-    for flow in flows:
-        sizes[flow["group"]] = sizes.get(flow["group"], 0) + 1
+    sizes = Counter(flow["group"] for flow in flows)
     caps = [
         _cap_bps(spec) if spec["traffic"]["kind"] == "bulk" else flow["goodput_bps"]
         for spec, flow in zip(scenario["flows"], flows, strict=True)
     ]
     return max_min(
-        offered_bps(record),
+        rates,
         [_route(flow) for flow in scenario["flows"]],
         caps,
         [1 / sizes[flow["group"]] for flow in flows],
@@ -353,7 +308,9 @@ def _cap_bps(flow: Mapping[str, Any]) -> float:
     return float(min([*caps, *access], default=math.inf))
 
 
-def jain_by_window(record: Record, groups: Sequence[Sequence[int]]) -> dict[str, float]:
+def jain_by_window(
+    rows: Series, groups: Sequence[Sequence[int]], scenario: Mapping[str, Any]
+) -> dict[str, float]:
     """Jain's index in windows of several lengths, averaged over the complete windows of a run.
 
     An edge of a window within a bin splits the bin in proportion.
@@ -362,8 +319,6 @@ def jain_by_window(record: Record, groups: Sequence[Sequence[int]]) -> dict[str,
 
     if not groups:
         return {}
-    scenario = record.meta["scenario"]
-    rows = series(record.flow_series, len(scenario["flows"]), scenario)
     edges = np.append(rows.starts_s, scenario["duration_s"]) - scenario["warmup_s"]
     goodput = [rows.columns["goodput_bytes"][members].sum(axis=0) for members in groups]
     sums = [np.concatenate([[0.0], np.cumsum(row)]) for row in goodput]

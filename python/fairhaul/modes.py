@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fairhaul.columns import columns_of
+
 if TYPE_CHECKING:
     from fairhaul.record import Record
 
@@ -13,13 +15,14 @@ def changes_per_s(record: Record) -> dict[str, float]:
 
     The first mode of a connection is not a change.
     """
-    import polars as pl
-
     scenario = record.meta["scenario"]
-    modes = record.event.filter(pl.col("kind").cast(pl.String) == "mode")
-    modes = modes.with_columns(flow=pl.col("flow").cast(pl.String)).sort("t_s", maintain_order=True)
-    before = pl.col("value").shift(1).over("flow")
-    changed = (pl.col("value") != before) & (pl.col("t_s") >= scenario["warmup_s"])
-    counts = modes.with_columns(changed=changed).group_by("flow").agg(pl.col("changed").sum())
+    events = columns_of(record.raw("event")).rows("t_s", "kind", "flow", "value")
+    modes = [(t, flow, mode) for t, kind, flow, mode in events if kind == "mode"]
+    last: dict[str, float] = {}
+    changes: dict[str, int] = {}
+    for t, flow, mode in sorted(modes, key=lambda event: event[0]):
+        is_change = mode != last.get(flow, mode) and t >= scenario["warmup_s"]
+        changes[flow] = changes.get(flow, 0) + is_change
+        last[flow] = mode
     length = scenario["duration_s"] - scenario["warmup_s"]
-    return {str(flow): int(count) / length for flow, count in counts.iter_rows()}
+    return {flow: count / length for flow, count in changes.items()}

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from fairhaul import _core
 from fairhaul.drafts import new_directory
 from fairhaul.integrity import check_digest, check_meta, check_tables, digest, digest_of_meta
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+
+    from fairhaul.columns import Table
 
 # The record of schema 1 had no digests, and counted a packet's loss where it was lost.
 SCHEMA = 2
@@ -33,6 +36,37 @@ def no_gauges() -> pl.DataFrame:
     return pl.DataFrame(
         schema={"t_s": pl.Float64, "link": words, "gauge": words, "value": pl.Float64}
     )
+
+
+class Frame:
+    """A field with a table of the engine, which becomes a polars frame when it is first read.
+
+    Loading polars takes longer than a short run, whose figures need none of it.
+    """
+
+    def __init__(self, empty: Callable[[], pl.DataFrame] | None = None) -> None:
+        """Describe a field; it is optional if `empty` makes the table that it has by default."""
+        self._empty = empty
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, record: object | None, owner: type) -> pl.DataFrame:
+        if record is None:  # the dataclass asks whether the field has a default
+            if self._empty is None:
+                raise AttributeError(self._name)
+            return cast("pl.DataFrame", None)
+        table = vars(record)[self._name]
+        if table is None and self._empty is not None:
+            table = vars(record)[self._name] = self._empty()
+        elif isinstance(table, _core.Table):
+            import polars as pl
+
+            table = vars(record)[self._name] = pl.DataFrame(table)
+        return cast("pl.DataFrame", table)
+
+    def __set__(self, record: object, table: Table | None) -> None:
+        vars(record)[self._name] = table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,17 +98,26 @@ class Record:
     """
 
     meta: Mapping[str, Any]
-    flow_series: pl.DataFrame
-    link_series: pl.DataFrame
-    transfer: pl.DataFrame
-    event: pl.DataFrame
-    gauge: pl.DataFrame = field(default_factory=no_gauges)
+    flow_series: Frame = Frame()
+    link_series: Frame = Frame()
+    transfer: Frame = Frame()
+    event: Frame = Frame()
+    gauge: Frame = Frame(empty=no_gauges)
     trace: pl.DataFrame | None = None
     """The packet trace, if one was requested; `fairhaul.trace` writes it."""
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """The tables by name."""
         return {name: getattr(self, name) for name in TABLES}
+
+    def raw(self, name: str) -> Table:
+        """The table `name` for `columns_of`: the engine's own, or a polars frame."""
+        table: Table = vars(self)[name]
+        return table
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The engine's tables cannot be pickled.
+        return {**vars(self), **self.tables()}
 
     def to_pandas(self) -> dict[str, pd.DataFrame]:
         """The tables by name as pandas frames of the same shapes and units.

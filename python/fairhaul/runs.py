@@ -36,6 +36,8 @@ from fairhaul.scenario import (
 )
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from fairhaul.results import RunFigures
 
 T = TypeVar("T")
@@ -367,8 +369,6 @@ def _outcome(run: _core.Run | lab.Run) -> tuple[Any, float]:
 
 def _record(scenario: Scenario, run: _core.Run | lab.Run, outcome: Any, cpu_s: float) -> Record:
     """Build the record of a run."""
-    import polars as pl
-
     meta = {
         "schema": SCHEMA,
         "engine": outcome.engine,
@@ -384,10 +384,16 @@ def _record(scenario: Scenario, run: _core.Run | lab.Run, outcome: Any, cpu_s: f
         meta |= run.notes
     return Record(
         meta=meta,
-        flow_series=pl.DataFrame(outcome.flow_series),
-        link_series=pl.DataFrame(outcome.link_series),
-        gauge=pl.DataFrame(outcome.gauge),
-        transfer=pl.DataFrame(outcome.transfer),
-        event=pl.DataFrame(outcome.event),
-        trace=None if outcome.trace is None else pl.DataFrame(outcome.trace),
+        flow_series=outcome.flow_series,
+        link_series=outcome.link_series,
+        gauge=outcome.gauge,
+        transfer=outcome.transfer,
+        event=outcome.event,
+        trace=None if outcome.trace is None else _frame(outcome.trace),
     )
+
+
+def _frame(table: _core.Table) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame(table)

@@ -42,10 +42,14 @@ class Load:
 
 @dataclass(frozen=True, kw_only=True)
 class Aim:
-    """The targets of a workload: million packets per second, and the ratio to the floor (rings)."""
+    """The targets of a workload, if it has any.
 
-    rate: float
-    over_rings: float
+    They are million packets per second, the ratio to the floor (rings), and the peak memory.
+    """
+
+    rate: float | None = None
+    over_rings: float | None = None
+    peak_mb: float | None = None
 
 
 W1 = Load(name="W1", what="1 cubic, 1 Gbit/s, 100 ms, 60 s", file="w1")
@@ -56,16 +60,19 @@ W2 = Load(
 )
 W3 = Load(name="W3", what="100 cubic, 10 Gbit/s, 50 ms, 10 s", file="w3")
 W4 = Load(name="W4", what="1000 reno, 1 Gbit/s, ten RTTs 20 to 200 ms, 20 s", file="w4")
+W5 = Load(name="W5", what="2 highspeed, 10 Gbit/s, 100 ms, 40 s", file="w5")
+W6 = Load(name="W6", what="4 highspeed, 100 Gbit/s, 100 ms, 4 s", file="w6")
 
-# The ratios are the aims over the floor that was measured when they were set.
 WORKLOADS = (W1, W2, W3, W4)
+# Fast paths: without targets, and too long for other simulators.
+FAST = (W5, W6)
+# The ratios are the aims over the floor that was measured when they were set.
 AIMS = {
-    "W1": Aim(rate=10, over_rings=10 / 23),
-    "W2": Aim(rate=6, over_rings=6 / 11.8),
-    "W3": Aim(rate=7, over_rings=7 / 23.5),
-    "W4": Aim(rate=4, over_rings=4 / 11.1),
+    "W1": Aim(rate=10, over_rings=10 / 23, peak_mb=40),
+    "W2": Aim(rate=6, over_rings=6 / 11.8, peak_mb=40),
+    "W3": Aim(rate=7, over_rings=7 / 23.5, peak_mb=40),
+    "W4": Aim(rate=4, over_rings=4 / 11.1, peak_mb=40),
 }
-MOST_MB = 40
 
 
 def at_rate(load: Load, gbit: float, seconds: float, rtt_s: float, flows: int) -> Load:
@@ -142,10 +149,18 @@ SMALL = {
         "bottleneck.rate": "100 Mbit/s",
         "flow.*.count": "10",
     },
+    "W5": {
+        "duration": "4 s",
+        "bottleneck.rate": "0.5 Gbit/s",
+        "bottleneck.delay": "4 ms",
+        "flow.*.rtt": "20 ms",
+        "flow.*.start": "uniform 0 s..0.2 s",
+        "flow.*.initial_ssthresh": "1200",
+    },
 }
 COUNTED = [
     Load(
         name=load.name, what=f"{load.what}, scaled down", file=load.file, settings=SMALL[load.name]
     )
-    for load in WORKLOADS
+    for load in (*WORKLOADS, W5)
 ]

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairhaul.measures import measure, series
+from fairhaul.measures import measure
 from fairhaul.report import charts, gauges
 from fairhaul.report.bins import level, rate, tidy, whole_run
 from fairhaul.report.charts import Lane, Look, Panel, Scale, Span
 from fairhaul.report.charts.vega import Row, Spec, column, layers, mark
 from fairhaul.report.look import colour
+from fairhaul.series import series
 from tools.gallery import Key, scenario
 
 if TYPE_CHECKING:

@@ -3,16 +3,18 @@
 
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::types::Int32Type;
+use arrow_array::types::{Float64Type, Int32Type, UInt64Type};
 use arrow_array::{
-    ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, RecordBatch, RecordBatchIterator,
-    StringArray, UInt64Array,
+    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, RecordBatch,
+    RecordBatchIterator, StringArray, UInt64Array,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use fairhaul_experiment::{FlowRow, LinkRow, PacketRow, PacketWhat, Record, Scenario};
+use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyBytes, PyCapsule};
 
 /// A table of a record.
 #[pyclass(frozen, module = "fairhaul._core")]
@@ -37,6 +39,64 @@ impl Table {
     fn __len__(&self) -> usize {
         self.0.num_rows()
     }
+
+    /// The names of the columns of numbers.
+    #[getter]
+    fn number_columns(&self) -> Vec<&str> {
+        self.names(|kind| matches!(kind, DataType::Float64 | DataType::UInt64))
+    }
+
+    /// The names of the columns of words.
+    #[getter]
+    fn word_columns(&self) -> Vec<&str> {
+        self.names(|kind| matches!(kind, DataType::Dictionary(..)))
+    }
+
+    /// A column of numbers as doubles in the byte order of this machine; a missing number is NaN.
+    fn numbers<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyBytes>> {
+        let column = self.column(name)?;
+        if let Some(reals) = column.as_primitive_opt::<Float64Type>() {
+            return bytes(py, reals.iter().map(|x| x.unwrap_or(f64::NAN).to_ne_bytes()));
+        }
+        let wholes = column.as_primitive_opt::<UInt64Type>().ok_or_else(|| unknown(name))?;
+        bytes(py, wholes.values().iter().map(|&x| (x as f64).to_ne_bytes()))
+    }
+
+    /// A column of words: the list of words, and the index of each row's word in it, in 32 bits and the byte order
+    /// of this machine.
+    fn words<'py>(&self, py: Python<'py>, name: &str) -> PyResult<(Vec<String>, Bound<'py, PyBytes>)> {
+        let words = self.column(name)?.as_dictionary_opt::<Int32Type>().ok_or_else(|| unknown(name))?;
+        let names = words.values().as_string::<i32>().iter().flatten().map(str::to_owned).collect();
+        Ok((names, bytes(py, words.keys().values().iter().map(|key| key.to_ne_bytes()))?))
+    }
+}
+
+impl Table {
+    fn names(&self, wanted: impl Fn(&DataType) -> bool) -> Vec<&str> {
+        let schema = self.0.schema_ref();
+        schema.fields().iter().filter(|it| wanted(it.data_type())).map(|it| it.name().as_str()).collect()
+    }
+
+    fn column(&self, name: &str) -> PyResult<&ArrayRef> {
+        self.0.column_by_name(name).ok_or_else(|| unknown(name))
+    }
+}
+
+fn unknown(name: &str) -> PyErr {
+    PyKeyError::new_err(format!("no such column of this kind: {name}"))
+}
+
+/// Puts the bytes of all values one after the other.
+fn bytes<'py, const N: usize>(
+    py: Python<'py>,
+    values: impl ExactSizeIterator<Item = [u8; N]>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, N * values.len(), |place| {
+        for (to, from) in place.chunks_exact_mut(N).zip(values) {
+            to.copy_from_slice(&from);
+        }
+        Ok(())
+    })
 }
 
 /// Columns while they are gathered: name, whether a value may be missing, values.

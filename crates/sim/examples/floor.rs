@@ -107,12 +107,13 @@ impl Dumbbell {
         Dumbbell { flows, links, classes: round_trips.len() as u32, end: scenario.duration.as_ps() }
     }
 
-    /// When the packets of the first windows leave, evenly over a round trip.
+    /// When the packets of the first windows leave, evenly over a round trip: before the first of them are back, so
+    /// that a ring is in order.
     fn starts(&self) -> Vec<(u64, u32)> {
         let mut starts = Vec::new();
         for (index, flow) in (0u32..).zip(&self.flows) {
-            starts
-                .extend((0..flow.window).map(|number| (flow.start + number * flow.rtt / flow.window, index)));
+            let start = |number| (flow.start + number * flow.rtt / flow.window) % flow.rtt;
+            starts.extend((0..flow.window).map(|number| (start(number), index)));
         }
         starts.sort_unstable();
         starts

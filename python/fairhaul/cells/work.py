@@ -245,14 +245,15 @@ def _run(
 
 def cycle_s(record: Record) -> float | None:
     """How long the first flow's window climbs from loss to loss, None with fewer than two."""
-    import polars as pl
-
     from fairhaul.losses import REDUCTIONS, not_undone
 
     scenario = record.meta["scenario"]
-    first = pl.col("flow") == scenario["flows"][0]["name"]
-    counts = pl.col("kind").is_in(REDUCTIONS) & (pl.col("t_s") >= scenario["warmup_s"])
-    times = not_undone(record).filter(first & counts)["t_s"].sort().to_list()
+    first = scenario["flows"][0]["name"]
+    times = [
+        loss.t_s
+        for loss in not_undone(record)
+        if loss.flow == first and loss.kind in REDUCTIONS and loss.t_s >= scenario["warmup_s"]
+    ]
     return (times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else None
 
 

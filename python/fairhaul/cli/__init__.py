@@ -53,6 +53,8 @@ def main(args: Sequence[str] | None = None) -> None:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _end)
     warnings.showwarning = _warn
+    # numpy's linear algebra would start a thread for each core, and a run needs none of them.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     sys.exit(status_of(args))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.measures import Series, series
+from fairhaul.series import Series, series
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairhaul.losses import not_undone
-from fairhaul.measures import Series, varies
+from fairhaul.measures import varies
 from fairhaul.record import Record
 from fairhaul.report import Figure, charts, gauges
 from fairhaul.report.bins import Bins, level, points, rate, tidy, whole_run
@@ -17,6 +17,7 @@ from fairhaul.report.charts import Curve, Lane, Look, Scale, Span, curves, dots
 from fairhaul.report.charts.vega import Row, Spec
 from fairhaul.report.look import colour, dash
 from fairhaul.report.words import mean, milliseconds
+from fairhaul.series import Series
 
 # More lines than this cannot be told apart.
 MOST_LINES = 12
@@ -215,7 +216,7 @@ def _losses(
     width = span.end_s / STRIP_BINS
     drawn: dict[tuple[str, bool, int], tuple[float, int]] = {}
     total = 0
-    for t, kind, flow in not_undone(record).select("t_s", "kind", "flow").iter_rows():
+    for t, kind, flow, _ in not_undone(record):
         if flow not in numbers:
             continue
         total += 1

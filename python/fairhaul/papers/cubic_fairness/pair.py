@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.measures import series
 from fairhaul.papers import payload
 from fairhaul.papers.losses import Coincidence
+from fairhaul.series import series
 
 if TYPE_CHECKING:
     from fairhaul.record import Record

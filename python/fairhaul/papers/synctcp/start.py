@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.losses import REDUCTIONS, not_undone
-from fairhaul.measures import series
 from fairhaul.papers import payload
+from fairhaul.series import series
 
 if TYPE_CHECKING:
     from fairhaul.record import Record
@@ -30,18 +30,19 @@ def numbers(record: Record, figures: Mapping[str, Any]) -> dict[str, float | Non
 
     `by then` is the time, or that of the whole run where the bound was never reached.
     """
-    import polars as pl
-
     scenario, flow = record.meta["scenario"], figures["flows"][0]
     time = reached(record, scenario["flows"][0]["max_window"])
     by_then = scenario["duration_s"] if time is None else time
-    mine = pl.col("flow").cast(pl.String) == FLOW
-    losses = not_undone(record).filter(mine & pl.col("kind").is_in(REDUCTIONS))
+    early = [
+        loss
+        for loss in not_undone(record)
+        if loss.flow == FLOW and loss.kind in REDUCTIONS and loss.t_s < by_then
+    ]
     return {
         "time": time,
         "reached": float(time is not None),
         "by then": by_then,
-        "early losses": float(losses.filter(pl.col("t_s") < by_then).height),
+        "early losses": float(len(early)),
         "losses": float(flow["loss_events"]),
         "timeouts": float(flow["timeouts"]),
         "goodput": flow["goodput_bps"] * 1e-6,
