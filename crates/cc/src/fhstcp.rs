@@ -10,7 +10,8 @@
 
 use fairhaul_units::{Parameter, Span, parameters, words};
 
-use crate::{AckEvent, Congestion, Controller, Pacing, Window, highspeed_law as law};
+use crate::highspeed_law::{self as law, IncreasePerPacket};
+use crate::{AckEvent, Congestion, Controller, Pacing, Window};
 
 /// Fair High-Speed TCP.
 #[derive(Clone, Debug)]
@@ -20,6 +21,7 @@ pub struct Fhstcp {
     factor: bool,
     eta_floor: bool,
     blocks: bool,
+    increase: IncreasePerPacket,
     /// Packets that leave at once, at most.
     train: f64,
     /// Blocks in a round; one, which is no pacing, until congestion avoidance has set it.
@@ -73,6 +75,7 @@ impl Fhstcp {
             factor: given.factor,
             eta_floor: given.eta_floor,
             blocks: given.blocks,
+            increase: IncreasePerPacket::NEW,
             train: given.train,
             count: 1,
             round: Span::ZERO,
@@ -101,12 +104,12 @@ impl Fhstcp {
         let eta = self.c * round.as_secs();
         if self.eta_floor && w <= law::LOW_WINDOW { eta.max(1.0) } else { eta }
     }
-}
 
-/// What one delivered packet adds to the window `w` under the factor `eta`: no more than in slow
-/// start [FHSTCP, Fig. 1].
-fn per_packet(eta: f64, w: f64) -> f64 {
-    (law::increase(w) * (eta / w)).min(1.0)
+    /// What one delivered packet adds to the window `w` under the factor `eta`: no more than in slow
+    /// start [FHSTCP, Fig. 1].
+    fn per_packet(&mut self, eta: f64, w: f64) -> f64 {
+        (self.increase.at(w) * (eta / w)).min(1.0)
+    }
 }
 
 /// k = (int) c x RTT + 1 [FHSTCP, Fig. 1].
@@ -119,7 +122,7 @@ fn block_count(c: f64, round: Span) -> u32 {
 impl Controller for Fhstcp {
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
         let round = self.round(ack);
-        window.cwnd += per_packet(self.eta(round, window.cwnd), window.cwnd) * ack.packets;
+        window.cwnd += self.per_packet(self.eta(round, window.cwnd), window.cwnd) * ack.packets;
         self.count = block_count(self.c, round);
         self.round = round;
     }

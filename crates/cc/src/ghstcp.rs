@@ -8,24 +8,16 @@
 use fairhaul_units::{Parameter, parameters, words};
 
 use crate::correlation::{Correlation, FEWEST};
+use crate::highspeed_law::{self as law, IncreasePerPacket};
 use crate::round::{Round, Rounds};
-use crate::{AckEvent, Congestion, Controller, Window, highspeed_law as law};
+use crate::{AckEvent, Congestion, Controller, Window};
 
 /// Gentle HighSpeed TCP.
 #[derive(Clone, Debug)]
 pub struct Ghstcp {
-    variant: GhstcpVariant,
-    test: TrendTest,
-    cycles: MinimumOver,
-    sigma: SigmaSamples,
-    reno_decrease: RenoDecrease,
+    parameters: Box<GhstcpParameters>,
     mode: GrowthMode,
-    /// Standard deviations above the minimum below which the path is free.
-    free: f64,
-    /// And from which on it is full.
-    full: f64,
-    /// The least standard deviation, seconds.
-    floor_s: f64,
+    increase: IncreasePerPacket,
     history: Box<DelayHistory>,
 }
 
@@ -147,15 +139,9 @@ impl Ghstcp {
 
     pub(crate) fn new(given: GhstcpParameters) -> Ghstcp {
         Ghstcp {
-            variant: given.variant,
-            test: given.significance,
-            cycles: given.cycle,
-            sigma: given.sigma,
-            reno_decrease: given.reno_decrease,
+            parameters: Box::new(given),
             mode: GrowthMode::HighSpeed,
-            free: given.free,
-            full: given.full,
-            floor_s: given.sigma_floor / 1000.0,
+            increase: IncreasePerPacket::NEW,
             history: Box::default(),
         }
     }
@@ -176,15 +162,16 @@ impl Ghstcp {
 
     /// Whether a round of that level and trend has met a queue that grows.
     fn is_full(&self, level: RoundDelay, trend: &Correlation) -> bool {
-        let rises = match self.test {
+        let rises = match self.parameters.significance {
             TrendTest::FivePercent => trend.rises_clearly(),
             TrendTest::Sign => trend.rises(),
         };
-        match self.variant {
+        match self.parameters.variant {
             GhstcpVariant::Original => rises,
             GhstcpVariant::Refined => {
                 let (above_s, sigma_s) = self.above_minimum(level);
-                above_s >= self.free * sigma_s && (above_s >= self.full * sigma_s || rises)
+                above_s >= self.parameters.free * sigma_s
+                    && (above_s >= self.parameters.full * sigma_s || rises)
             }
         }
     }
@@ -192,17 +179,17 @@ impl Ghstcp {
     /// How far a round's mean lies above the minimum, and the standard deviation, seconds.
     fn above_minimum(&self, level: RoundDelay) -> (f64, f64) {
         let least = self.history.least();
-        let sigma_s = match self.sigma {
+        let sigma_s = match self.parameters.sigma {
             SigmaSamples::Minimum => least.deviation_s,
             SigmaSamples::Round => level.deviation_s,
             SigmaSamples::Cycle => self.history.deviation_s(),
         };
-        (level.mean_s - least.mean_s, sigma_s.max(self.floor_s))
+        (level.mean_s - least.mean_s, sigma_s.max(self.parameters.sigma_floor / 1000.0))
     }
 
     /// The window was reduced: another cycle begins.
     fn reduced(&mut self) {
-        self.history.next_cycle(self.cycles);
+        self.history.next_cycle(self.parameters.cycle);
     }
 }
 
@@ -265,13 +252,13 @@ impl Controller for Ghstcp {
     fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
         let increase = match self.mode {
             GrowthMode::Reno => 1.0,
-            GrowthMode::HighSpeed => law::increase(window.cwnd),
+            GrowthMode::HighSpeed => self.increase.at(window.cwnd),
         };
         window.cwnd += increase * (ack.packets / window.cwnd);
     }
 
     fn on_congestion(&mut self, window: &mut Window, _: &Congestion) {
-        window.give_up(match (self.mode, self.reno_decrease) {
+        window.give_up(match (self.mode, self.parameters.reno_decrease) {
             (GrowthMode::Reno, RenoDecrease::Half) => 0.5,
             (GrowthMode::HighSpeed, _) | (_, RenoDecrease::Highspeed) => law::decrease(window.cwnd),
         });

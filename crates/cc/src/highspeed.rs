@@ -5,13 +5,14 @@
 
 use fairhaul_units::{Parameter, parameters, words};
 
-use crate::highspeed_law::{self as law, TableRow};
+use crate::highspeed_law::{self as law, IncreasePerPacket, TableRow};
 use crate::{AckEvent, Congestion, Controller, Window};
 
 /// HighSpeed TCP.
 #[derive(Clone, Debug)]
 pub struct Highspeed {
     growth: HighspeedGrowth,
+    increase: IncreasePerPacket,
     /// In Linux: the row in force, which changes in congestion avoidance only.
     row: &'static TableRow,
 }
@@ -48,13 +49,13 @@ impl Highspeed {
     pub(crate) const PARAMETERS: &'static [Parameter] = HighspeedParameters::LIST;
 
     pub(crate) fn new(given: HighspeedParameters) -> Highspeed {
-        Highspeed { growth: given.growth, row: law::linux_row(0.0) }
+        Highspeed { growth: given.growth, increase: IncreasePerPacket::NEW, row: law::linux_row(0.0) }
     }
 
     /// What an acknowledgement adds to the window `w`.
     fn gain(&mut self, w: f64, packets: f64) -> f64 {
         match self.growth {
-            HighspeedGrowth::Formula => law::increase(w) * (packets / w),
+            HighspeedGrowth::Formula => self.increase.at(w) * (packets / w),
             HighspeedGrowth::Table => law::row_from(w).increase * (packets / w),
             // Differs from [RFC 3649, 5], as [LINUX] does: a(w) / w is added once for each ACK, however many
             // packets it acknowledges.
