@@ -18,6 +18,9 @@ export PYO3_PYTHON := $(VIRTUAL_ENV)/bin/python
 # Parts of the bench, separated by commas; by default all.
 ONLY ?=
 
+# A checkout of htsim (https://github.com/Broadcom/csg-htsim), which `make bench-peers` then measures, too.
+HTSIM ?=
+
 # How long `make fuzz` looks for scenarios that break an invariant, and then for input that breaks each reader; from which
 # seed the scenarios are drawn, by default another one each day.
 TIME ?= 10m
@@ -78,9 +81,9 @@ bench: $(VENV)/.extension host ## the speed of the engine, and the cost of eBPF 
 	@scripts/debian
 	$(VENV)/bin/python -m tools.bench run --only '$(ONLY)'
 
-bench-peers: $(VENV)/.extension ## the same workloads in ns-2 and ns-3, which it installs
+bench-peers: $(VENV)/.extension ## the same workloads in ns-2 and ns-3, which it installs, and in htsim: make bench-peers HTSIM=../csg-htsim
 	@scripts/peers/install
-	$(VENV)/bin/python -m tools.bench peers
+	$(VENV)/bin/python -m tools.bench peers --htsim '$(HTSIM)'
 
 instructions: $(VENV)/.extension ## record the instructions per packet of small workloads, which a test compares
 	@scripts/debian

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from tools import ROOT
 from tools.bench import Row, cost, peers, sheet
 from tools.bench.loads import AIMS, COUNTED, FLOW_SERIES, MANY, RATE_SERIES, W5, W6, WORKLOADS, Load
 
@@ -60,6 +63,19 @@ def test_a_row_reports_whether_its_target_is_reached(
         row = Row(**one, bound=bound)  # type: ignore[arg-type]
         assert row.reached is expected
         assert sheet.line(row).endswith("yes" if expected else "NO")
+
+
+def test_a_figure_that_could_not_be_measured_says_why() -> None:
+    row = Row(part="p", load="W1", figure="htsim", measured=None, why="HTSIM names no folder")
+    assert row.reached is None
+    assert sheet.line(row).endswith("  not measured: HTSIM names no folder")
+
+
+def test_a_folder_that_is_no_checkout_of_htsim_is_refused(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tools.bench", "peers", "--htsim", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"bench: HTSIM={tmp_path} is not a checkout of {peers.HTSIM_SOURCE}\n"
 
 
 def test_the_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ import time
 import pytest
 
 from fairhaul import ScenarioError, memory, runs
-from fairhaul.cli.progress import described
+from fairhaul.cli import progress as bars
+from fairhaul.cli.progress import described, progress
 from fairhaul.runs import Progress
 from fairhaul.scenario import read_one
 
@@ -38,6 +39,20 @@ def test_a_run_whose_figures_are_computed_is_shown_so() -> None:
         reached_s=1.0, total_s=2.0, finished=0, runs=2, running=("a", "b"), figured=("b",)
     )
     assert described(seen) == "0/2 runs; a; b (figures)"
+
+
+def test_a_bar_is_only_shown_for_runs_that_take_a_while(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    seen = Progress(reached_s=1.0, total_s=2.0, finished=0, runs=2, running=("a",))
+    for after_s, is_shown in ((1000.0, False), (0.0, True)):
+        monkeypatch.setattr(bars, "BAR_AFTER_S", after_s)
+        with progress() as on_progress:
+            assert on_progress is not None
+            on_progress(seen)
+        assert ("0/2 runs; a" in capsys.readouterr().err) == is_shown
 
 
 def test_an_interrupt_ends_the_figures_at_once() -> None:

@@ -14,21 +14,23 @@ from typing import Literal
 class Row:
     """A measured figure of a workload, and its target: a lower or an upper bound.
 
-    A figure without a target is only for comparison with other figures.
+    A figure without a target is only for comparison with other figures. A figure that is `None`
+    could not be measured, and `why` says why.
     """
 
     part: str
     load: str
     figure: str
-    measured: float
+    measured: float | None
+    why: str = ""
     unit: str = ""
     target: float | None = None
     bound: Literal["least", "most"] = "most"
 
     @property
     def reached(self) -> bool | None:
-        """Whether the target was reached; None without a target."""
-        if self.target is None:
+        """Whether the target was reached; None without a target or a figure."""
+        if self.target is None or self.measured is None:
             return None
         return (
             self.measured >= self.target if self.bound == "least" else self.measured <= self.target

@@ -77,14 +77,21 @@ def _skipped(parts: str, why: str) -> None:
 
 
 @main.command()
-def peers() -> None:
-    """Run the workloads in ns-2 and ns-3, too."""
-    from tools.bench.peers import NOTE, PACKAGES, compare, missing
+@click.option(
+    "--htsim", default="", metavar="DIR", help="A checkout of htsim; without it htsim is not run."
+)
+def peers(htsim: str) -> None:
+    """Run the workloads in ns-2, ns-3 and htsim, too."""
+    from tools.bench.peers import HTSIM_SOURCE, NOTE, PACKAGES, compare, is_htsim, missing
 
+    checkout = Path(htsim) if htsim else None
+    if checkout is not None and not is_htsim(checkout):
+        click.echo(f"bench: HTSIM={htsim} is not a checkout of {HTSIM_SOURCE}", err=True)
+        raise SystemExit(2)
     if lacking := missing():
         click.echo(f"bench: missing here: {', '.join(lacking)} ({PACKAGES})", err=True)
         raise SystemExit(2)
-    _print(compare(), OUT / "bench-peers.json")
+    _print(compare(checkout), OUT / "bench-peers.json")
     click.echo(NOTE)
 
 

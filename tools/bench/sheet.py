@@ -27,6 +27,8 @@ def number(value: float) -> str:
 
 def line(row: Row) -> str:
     """Lay out a row: the workload, the figure, its value, its target, and whether it is reached."""
+    if row.measured is None:
+        return f"{row.load:28}  {row.figure:34}  not measured: {row.why}"
     target = "" if row.target is None else f"{SIGNS[row.bound]} {number(row.target)}"
     cells = (
         f"{row.load:28}  {row.figure:34}",

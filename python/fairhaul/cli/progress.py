@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from fairhaul.printable import printable
 
 if TYPE_CHECKING:
-    from fairhaul.runs import Progress
+    from fairhaul.runs import OnProgress, Progress
 
 # Without a terminal.
 LINE_EVERY_S = 30.0
+# On a terminal; shorter runs have no bar, which takes as long to load.
+BAR_AFTER_S = 0.3
 
 
 def described(state: Progress) -> str:
@@ -24,7 +26,7 @@ def described(state: Progress) -> str:
     return f"{state.finished}/{state.runs} runs; {'; '.join(words)}"
 
 
-def _lines(name: str) -> Callable[[Progress], None]:
+def _lines(name: str) -> OnProgress:
     """Print a line every `LINE_EVERY_S` seconds."""
     last_s = time.monotonic()
 
@@ -41,7 +43,7 @@ def _lines(name: str) -> Callable[[Progress], None]:
 
 
 @contextmanager
-def progress(lines: str = "") -> Iterator[Callable[[Progress], None] | None]:
+def progress(lines: str = "") -> Iterator[OnProgress | None]:
     """Give a function that moves the bar.
 
     If standard error is no terminal, it prints a line with the name `lines` from time to time;
@@ -50,6 +52,24 @@ def progress(lines: str = "") -> Iterator[Callable[[Progress], None] | None]:
     if not sys.stderr.isatty():
         yield _lines(lines) if lines else None
         return
+    with ExitStack() as stack:
+        begun_s = time.monotonic()
+        move: OnProgress | None = None
+
+        def on_progress(state: Progress) -> None:
+            nonlocal move
+            if time.monotonic() < begun_s + BAR_AFTER_S:
+                return
+            if move is None:
+                move = stack.enter_context(_bar())
+            move(state)
+
+        yield on_progress
+
+
+@contextmanager
+def _bar() -> Iterator[OnProgress]:
+    """Show a bar, and give the function that moves it."""
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
@@ -65,7 +85,7 @@ def progress(lines: str = "") -> Iterator[Callable[[Progress], None] | None]:
     with Bar(*columns, console=Console(stderr=True), expand=True, transient=True) as bar:
         task = bar.add_task("", total=None)
 
-        def on_progress(state: Progress) -> None:
+        def move(state: Progress) -> None:
             bar.update(
                 task,
                 # The last hundredth is left to the figures of the last runs.
@@ -76,4 +96,4 @@ def progress(lines: str = "") -> Iterator[Callable[[Progress], None] | None]:
                 description=printable(described(state)),
             )
 
-        yield on_progress
+        yield move
