@@ -37,7 +37,7 @@ HOST_SOURCES := Cargo.toml Cargo.lock scripts/rustflags $(shell find crates/host
 # All crates that can be built here, listed when a recipe runs, because packages may be installed before.
 CRATES = --workspace $$(scripts/host excluded)
 
-.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers gallery twins fmt clean tools host
+.PHONY: help demo test check tidy choices fuzz bench bench-peers instructions papers grain gallery twins fmt clean tools host
 
 help: ## this text
 	@echo 'Fairhaul: who gets how much of a fast, long path, how soon, and at whose cost'
@@ -92,6 +92,9 @@ instructions: $(VENV)/.extension ## record the instructions per packet of small 
 papers: $(VENV)/.extension ## every paper in full, reports in out/papers, and the checks too slow for `make test`
 	$(VENV)/bin/fairhaul reproduce all --out out/papers
 	RUSTFLAGS="$$(scripts/rustflags)" cargo test --release --locked -p fairhaul-sim --features slow
+
+grain: $(VENV)/.extension ## compare trains of packets with single packets in 42 scenarios, and draw the figure of docs/grain.md, in an hour or two
+	$(VENV)/bin/python -m tools.grain
 
 gallery: tools $(VENV)/.extension ## redraw the figures of the docs: every controller, queue, flow counter and example scenario
 	$(VENV)/bin/python -m tools.gallery

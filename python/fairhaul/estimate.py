@@ -16,7 +16,9 @@ T_975 = (
 Z_975 = 1.959964
 
 # Keys that distinguish runs, and have no mean.
-NOT_SUMMARISED = frozenset({"title", "variant", "seed", "kernel", "trust", "tries", "warnings"})
+NOT_SUMMARISED = frozenset(
+    {"title", "variant", "seed", "kernel", "trust", "tries", "grain", "warnings"}
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fairhaul import delivery
+from fairhaul import delivery, grain
 from fairhaul.columns import columns_of
 from fairhaul.fairness import entitlement, jain, max_min, max_min_ratio
 from fairhaul.groups import groups, shared_completions
@@ -65,6 +65,7 @@ def measure(record: Record) -> RunFigures:
         "packets": meta["packets"],
         "cpu_s": meta["cpu_s"],
         **noted,
+        **({"grain": trains} if (trains := grain.of_scenario(scenario)) else {}),
         "flows": flows,
         **({"groups": several} if several else {}),
         "links": _links(scenario, of_links, rates),

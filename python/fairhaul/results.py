@@ -165,6 +165,15 @@ class Trust(TypedDict):
     windows: dict[str, Any]
 
 
+class Grain(TypedDict):
+    """What was simulated as one: trains of consecutive packets of a flow."""
+
+    longest_train: int
+    """The most packets of a train."""
+    single: dict[str, str]
+    """By name, the flows of which each packet was simulated, and why."""
+
+
 class RunFigures(Figures[float]):
     """The figures of one run: what `measure` gives."""
 
@@ -178,6 +187,8 @@ class RunFigures(Figures[float]):
     """Lab only."""
     tries: NotRequired[int]
     """How often the run was tried until it was valid; lab only."""
+    grain: NotRequired[Grain]
+    """Where the scenario has `grain = "auto"`."""
     warnings: NotRequired[list[str]]
     """Flows of which no packet can arrive within the run."""
 

@@ -68,7 +68,7 @@ impl Last {
         // Of those that are remembered, so many must have left.
         match (self.departures.len() + packets).checked_sub(self.most) {
             None | Some(0) => true,
-            Some(left) if left <= self.most => self.departures[self.place(left - 1)] <= now,
+            Some(left) if left <= self.departures.len() => self.departures[self.place(left - 1)] <= now,
             Some(_) => false,
         }
     }
@@ -141,6 +141,41 @@ impl All {
             self.bytes = self.bytes - Bytes(size.into());
             self.packets -= u64::from(packets);
             self.ahead.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// A train has room where its packets have it one by one, and takes as many places.
+        #[test]
+        fn a_train_takes_the_places_of_its_packets(
+            most in 1usize..40,
+            steps in proptest::collection::vec((1u8..20, 0u64..50, 1u64..30), 1..80),
+        ) {
+            let mut trains = Last { departures: Vec::new(), most, oldest: 0 };
+            let mut singles = trains.clone();
+            let (mut now, mut departs) = (0, 0);
+            for (packets, gap, takes) in steps {
+                now += gap;
+                let at = Time::from_ps(now);
+                let length = singles.departures.iter().filter(|departs| **departs > at).count();
+                prop_assert_eq!(trains.len(at), length as u64);
+                let fits = length + usize::from(packets) <= most;
+                prop_assert_eq!(trains.has_room(packets, at), fits);
+                if fits {
+                    departs = departs.max(now) + takes;
+                    trains.push(Time::from_ps(departs), packets);
+                    for _ in 0..packets {
+                        prop_assert!(singles.has_room(1, at));
+                        singles.push(Time::from_ps(departs), 1);
+                    }
+                }
+            }
         }
     }
 }

@@ -77,10 +77,15 @@ impl Wire {
     /// backwards: when its last bit leaves, and when it (its first packet) is at the other end.
     #[inline(always)]
     pub fn send(&mut self, size: u32, packets: u8, now: Time) -> (Time, Time) {
-        let Passage { on_wire, crosses, .. } = self.passage(size, packets);
+        let passage = self.passage(size, packets);
+        self.pass(passage, now)
+    }
+
+    #[inline(always)]
+    fn pass(&mut self, passage: Passage, now: Time) -> (Time, Time) {
         let begins = self.busy_until.max(now);
-        self.busy_until = begins + on_wire;
-        (self.busy_until, begins + crosses)
+        self.busy_until = begins + passage.on_wire;
+        (self.busy_until, begins + passage.crosses)
     }
 
     /// What goes in its place where its rate or its delay changes.
@@ -162,8 +167,8 @@ impl Link {
         }
         let ((departs, arrives), on_wire) = match &mut self.pace {
             None => {
-                let on_wire = self.wire.on_wire(size, packets);
-                (self.wire.send(size, packets, now), on_wire)
+                let passage = self.wire.passage(size, packets);
+                (self.wire.pass(passage, now), passage.on_wire)
             }
             Some(pace) => (pace.send(size, now), pace.occupied()),
         };
@@ -270,6 +275,32 @@ mod tests {
 
     fn link(capacity: Capacity) -> Link {
         marking(capacity, Capacity::Unlimited)
+    }
+
+    /// The first packet of a train is at the other end when it would be alone; the last one leaves when all have.
+    #[test]
+    fn a_train_crosses_as_its_packets_do() {
+        let (mut trains, mut singles) = (link(Capacity::Packets(30)), link(Capacity::Packets(30)));
+        for (packets, ms) in [(5u8, 0), (8, 3), (1, 4), (16, 50)] {
+            let now = Time::ZERO + Span::from_ms(ms);
+            let train = LinkPacket {
+                connection: 0,
+                size: 1000 * u32::from(packets),
+                packets,
+                ecn: Ecn::NotCapable,
+                data_of: None,
+                counted: 0,
+            };
+            assert!(trains.has_room(&train, now));
+            let train = trains.offer(&train, now).expect("it has room");
+            let mut each = (0..packets).map(|_| offer(&mut singles, 1000, Ecn::NotCapable, 0, now));
+            let first = each.next().flatten().expect("it has room");
+            let last = each.last().flatten().unwrap_or(first);
+            assert_eq!((train.arrives, train.departs), (first.arrives, last.departs));
+            // A train counts as a whole until its last packet has left.
+            assert!(trains.backlog(now) >= singles.backlog(now));
+        }
+        assert_eq!(trains.totals(), singles.totals());
     }
 
     #[test]

@@ -57,6 +57,12 @@ jobs_option = click.option(
     metavar="N",
     help="Number of runs at a time; by default one per core, and one in the lab.",
 )
+grain_option = click.option(
+    "--grain",
+    type=click.Choice(["packet", "auto"]),
+    help="auto: simulate trains of packets as one where that changes little; several times as "
+    "fast on fast paths. By default what the scenario says.",
+)
 json_option = click.option(
     "--json", "json_", is_flag=True, help="Print one JSON object instead of text."
 )
@@ -77,6 +83,7 @@ REPEATS = 5
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @engine_option
 @set_option
+@grain_option
 @seeds_option
 @click.option(
     "--out",
@@ -110,6 +117,7 @@ def run(  # noqa: PLR0913, PLR0917
     files: tuple[str, ...],
     engine: Engine,
     overrides: Overrides,
+    grain: str | None,
     seeds: int | None,
     out: Path | None,
     trace: str | None,
@@ -134,6 +142,8 @@ def run(  # noqa: PLR0913, PLR0917
 
     if trace is not None and out is None and not report_:
         raise click.BadParameter("a trace requires --out DIR or --report", param_hint="--trace")
+    if grain is not None:
+        overrides = [*overrides, ("grain", grain)]
     scenarios = read_all(files, overrides)
     plan = [seeded for scenario in scenarios for seeded in with_seeds(scenario, seeds or 1)]
     if report_ and out is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fairhaul import grain
 from fairhaul.printable import printable, printable_json
 
 if TYPE_CHECKING:
@@ -94,6 +95,8 @@ def measures(runs: Sequence[RunFigures]) -> None:
         screen.print(line)
     if len(runs) > 1:
         screen.print("Values are means, ± half the width of the 95 % interval.")
+    if trains := first.get("grain"):
+        screen.print(grain.line(trains, len(first["flows"])))
     for warning in first.get("warnings", ()):
         screen.print(f"Warning: {warning}.")
     if "trust" in first:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fairhaul import grain
 from fairhaul.losses import not_undone
 from fairhaul.measures import varies
 from fairhaul.record import Record
@@ -37,13 +38,19 @@ def of_run(record: Record, prefix: str) -> list[Figure]:
     shown = drawn(flows)
     span = Span(end_s=scenario["duration_s"], warmup_s=scenario["warmup_s"])
     rows = whole_run(record.flow_series, len(flows), scenario)
-    return [
+    drawn_figures = [
         _shares(record, rows, looks, shown, span, prefix),
         _windows(rows, flows, looks, shown, span, prefix),
         _queues(record, span, prefix),
         *_gauges(record, span, prefix),
         _losses(record, looks, shown, span, prefix),
     ]
+    if trains := grain.of_scenario(scenario):
+        return [
+            replace(figure, caption=f"{figure.caption} {grain.line(trains, len(flows))}")
+            for figure in drawn_figures
+        ]
+    return drawn_figures
 
 
 def looks_of(flows: Sequence[Mapping[str, Any]]) -> list[Look]:

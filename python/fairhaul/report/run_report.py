@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairhaul import grain
 from fairhaul.estimate import summary
 from fairhaul.measures import measure
 from fairhaul.record import Record, read
@@ -188,11 +189,13 @@ def _how(study: ScenarioRuns) -> str:
         measured = f"{scenario['duration_s']:g} s"
     if scenario["warmup_s"]:
         measured += f", of which the first {scenario['warmup_s']:g} s are not measured"
+    trains = grain.of_scenario(scenario)
+    of_trains = f" {grain.line(trains, len(scenario['flows']))}" if trains else ""
     if len(seeds) == 1:
-        return f"{measured}; seed {seeds[0]}."
+        return f"{measured}; seed {seeds[0]}.{of_trains}"
     return (
         f"{measured}; {len(seeds)} seeds. Tables show means, ± half the width of the 95 % "
-        f"interval; figures over time show seed {seeds[0]}."
+        f"interval; figures over time show seed {seeds[0]}.{of_trains}"
     )
 
 

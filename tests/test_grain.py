@@ -1,0 +1,74 @@
+"""Trains of packets: what the table, the figures and the report say of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import fairhaul
+from fairhaul import grain
+from fairhaul.cli import fairhaul as command
+from tools.grain.comparison import Difference
+
+FAST: dict[str, Any] = {
+    "title": "fast",
+    "duration": "2 s",
+    "bottleneck": {
+        "rate": "200 Mbit/s",
+        "delay": "10 ms",
+        "queue": {"kind": "droptail", "capacity": "1 bdp"},
+    },
+    "flow": [
+        {"name": "bulk", "controller": "cubic", "rtt": "40 ms"},
+        {"name": "paced", "controller": "bbr", "rtt": "40 ms"},
+    ],
+}
+
+
+def test_the_figures_name_the_flows_that_send_single_packets() -> None:
+    [figures] = fairhaul.run({**FAST, "grain": "auto"}).measures
+    assert figures["grain"]["longest_train"] == 64
+    assert list(figures["grain"]["single"]) == ["paced"]
+    assert "bbr" in figures["grain"]["single"]["paced"]
+    assert "grain" not in fairhaul.run(FAST).measures[0]
+
+
+def test_the_table_says_what_was_simulated(tmp_path: Any) -> None:
+    file = tmp_path / "fast.toml"
+    file.write_text(
+        'duration = "1 s"\n'
+        'bottleneck = { rate = "100 Mbit/s", delay = "10 ms",'
+        ' queue = { kind = "droptail", capacity = "1 bdp" } }\n'
+        'flow = [{ name = "bulk", controller = "cubic", rtt = "40 ms" }]\n'
+    )
+
+    def printed(*options: str) -> str:
+        result = CliRunner().invoke(command, ["run", str(file), *options])
+        assert result.exit_code == 0, result.output
+        return " ".join(result.output.split())
+
+    assert "Grain" not in printed()
+    assert "Grain: trains of up to 64 packets, single packets" in printed("--grain", "auto")
+    red = printed("--grain", "auto", "--set", "bottleneck.queue.kind=red")
+    assert "no flow can send trains" in red
+    assert 'link "bottleneck" decides about each packet' in red
+
+
+def test_many_excluded_flows_are_counted() -> None:
+    single = {f"f{i}": "it is slow" for i in range(5)} | {"g": "it is late"}
+    text = grain.line({"longest_train": 64, "single": single}, 7)
+    assert text.endswith(
+        "Single packets from 5 flows: it is slow. Single packets from g: it is late."
+    )
+
+
+@pytest.mark.parametrize(
+    ("packets", "more", "error", "fits"),
+    [(0.5, 0.009, 0.0, True), (0.5, 0.02, 0.0, False), (0.5, 0.02, 0.014, True)],
+)
+def test_a_difference_fits_by_its_part_or_within_the_noise(
+    packets: float, more: float, error: float, fits: bool
+) -> None:
+    assert Difference(of="share", packets=packets, more=more, error=error).fits is fits

@@ -1,0 +1,38 @@
+"""The figure of docs/grain.md: how much trains differ from single packets, case by case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fairhaul.report.bins import tidy
+from fairhaul.report.charts import Look, Scale, dots
+from fairhaul.report.charts.vega import Row, Spec
+from fairhaul.report.look import colour
+from tools.grain.comparison import Difference, Outcome
+
+# Per cent; what lies beyond is drawn at the edge.
+EDGE = 6.0
+
+
+def draw(outcomes: Sequence[Outcome]) -> Spec:
+    """Draw the share that differs most and the loss events, with their standard errors."""
+    looks = [Look(label="share", colour=colour(0)), Look(label="loss events", colour=colour(1))]
+    rows = [
+        _row(outcome.name, look.label, difference)
+        for outcome in outcomes
+        for look, difference in zip(looks, (outcome.worst, outcome.events), strict=True)
+    ]
+    x = Scale(title="Difference (%)", low=-EDGE, high=EDGE, ticks=[-6, -4, -2, 0, 2, 4, 6])
+    return dots(looks, rows, [outcome.name for outcome in outcomes], x)
+
+
+def _row(case: str, of: str, difference: Difference) -> Row:
+    per_cent = 100 / difference.packets if difference.packets else 0.0
+    mean, error = difference.more * per_cent, difference.error * per_cent
+    return {
+        "row": case,
+        "of": of,
+        "mean": tidy(mean),
+        "low": tidy(mean - error),
+        "high": tidy(mean + error),
+    }
