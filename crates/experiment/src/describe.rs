@@ -28,8 +28,9 @@ pub fn describe(scenario: &Scenario) -> String {
         "warmup_s": scenario.warmup.as_secs(),
         "links": scenario.links.iter().map(|spec| link(spec, largest)).collect::<Vec<_>>(),
     });
-    let trains = scenario.grain == Grain::Auto;
-    if trains {
+    let mut no_trains = Vec::new();
+    if scenario.grain == Grain::Auto {
+        no_trains = scenario.why_no_trains();
         head["grain"] =
             json!({ "kind": "auto", "longest_train": LONGEST_TRAIN, "trains_per_window": TRAINS_PER_WINDOW });
     }
@@ -40,8 +41,8 @@ pub fn describe(scenario: &Scenario) -> String {
     for (index, spec) in scenario.flows.iter().enumerate() {
         let comma = if index == 0 { "" } else { "," };
         let mut described = flow(spec);
-        if trains && let Some(reason) = scenario.why_no_trains(spec) {
-            described["no_trains"] = reason.into();
+        if let Some(Some(reason)) = no_trains.get(index) {
+            described["no_trains"] = reason.as_str().into();
         }
         let _ = write!(text, "{comma}{described}");
     }

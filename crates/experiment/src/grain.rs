@@ -17,8 +17,56 @@ pub const TRAINS_PER_WINDOW: f64 = 128.0;
 const COMPARED: [&str; 4] = ["cubic", "highspeed", "reno", "scalable"];
 
 impl Scenario {
-    /// Why `flow` sends no trains, whatever the grain is; `None`: it may send them.
-    pub fn why_no_trains(&self, flow: &Flow) -> Option<String> {
+    /// Why each flow sends no trains, whatever the grain is; `None`: it may send them.
+    ///
+    /// Trains of flows that are not alike bunch at a link, and then other packets are dropped than of single packets
+    /// (docs/grain.md). So all flows of a link send trains, or none does.
+    pub fn why_no_trains(&self) -> Vec<Option<String>> {
+        let mut reasons: Vec<Option<String>> = self.flows.iter().map(|flow| self.forbids(flow)).collect();
+        loop {
+            let of_links = self.unlike(&reasons);
+            let mut changed = false;
+            for (flow, reason) in self.flows.iter().zip(&mut reasons) {
+                let found = links(flow).find_map(|link| of_links[link as usize].clone());
+                if reason.is_none() && found.is_some() {
+                    *reason = found;
+                    changed = true;
+                }
+            }
+            if !changed {
+                return reasons;
+            }
+        }
+    }
+
+    /// By link, why its flows are not alike.
+    fn unlike(&self, reasons: &[Option<String>]) -> Vec<Option<String>> {
+        let mut of_links: Vec<Option<String>> = self.links.iter().map(|_| None).collect();
+        let mut first: Vec<Option<&Flow>> = self.links.iter().map(|_| None).collect();
+        for (flow, reason) in self.flows.iter().zip(reasons) {
+            for link in links(flow).map(|link| link as usize) {
+                let other = *first[link].get_or_insert(flow);
+                let what = if reason.is_some() {
+                    "sends single packets"
+                } else if flow.rtt != other.rtt {
+                    "has another round-trip time"
+                } else if flow.controller.entry.name != other.controller.entry.name {
+                    "has another controller"
+                } else if flow.forward != other.forward {
+                    "takes another path"
+                } else {
+                    continue;
+                };
+                let name = &flow.name;
+                of_links[link]
+                    .get_or_insert_with(|| format!("flow \"{name}\", which shares a link with it, {what}"));
+            }
+        }
+        of_links
+    }
+
+    /// What about a flow itself forbids trains.
+    fn forbids(&self, flow: &Flow) -> Option<String> {
         let name = flow.controller.entry.name;
         if !COMPARED.contains(&name) {
             return Some(format!("trains have not been compared with packets for `{name}`"));
@@ -36,14 +84,18 @@ impl Scenario {
         } else if flow.ecn {
             "its packets may be marked"
         } else {
-            let hops = flow.forward.iter().chain(&flow.reverse);
-            let links = hops.filter_map(|hop| if let Hop::Link(link) = hop { Some(*link) } else { None });
-            let decides =
-                links.map(|link| &self.links[link as usize]).find(|link| decides_by_packet(link))?;
+            let mut links = links(flow).map(|link| &self.links[link as usize]);
+            let decides = links.find(|link| decides_by_packet(link))?;
             return Some(format!("link \"{}\" decides about each packet", decides.name));
         };
         Some(reason.to_owned())
     }
+}
+
+/// The links on the path of a flow, both ways.
+fn links(flow: &Flow) -> impl Iterator<Item = u32> {
+    let hops = flow.forward.iter().chain(&flow.reverse);
+    hops.filter_map(|hop| if let Hop::Link(link) = hop { Some(*link) } else { None })
 }
 
 /// Whether more happens to a packet at `link` than that it waits, and is dropped where the queue is full.

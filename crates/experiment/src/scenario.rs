@@ -66,7 +66,7 @@ impl Scenario {
 }
 
 /// One step of a route.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hop {
     /// Over the link of that index in [`Scenario::links`].
     Link(u32),

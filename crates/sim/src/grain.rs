@@ -72,8 +72,11 @@ impl FlowState {
 impl Trains {
     /// `None`: no flow of `scenario` sends any.
     pub fn of(scenario: &Scenario) -> Option<Trains> {
-        let eligible = |flow: &Flow| scenario.grain == Grain::Auto && scenario.why_no_trains(flow).is_none();
-        if !scenario.flows.iter().any(eligible) {
+        if scenario.grain == Grain::Packet {
+            return None;
+        }
+        let reasons = scenario.why_no_trains();
+        if reasons.iter().all(Option::is_some) {
             return None;
         }
         let smallest = scenario.flows.iter().map(|flow| flow.packet).min().unwrap_or(Bytes(1));
@@ -88,11 +91,11 @@ impl Trains {
             growth: 0.0,
             round: Span::ZERO,
         };
-        let flow_state = |flow: &Flow| {
+        let flow_state = |(flow, reason): (&Flow, &Option<String>)| {
             let hops = flow.forward.iter().chain(&flow.reverse);
             let link = |hop: &Hop| if let Hop::Link(link) = hop { Some(*link) } else { None };
             FlowState {
-                eligible: eligible(flow),
+                eligible: reason.is_none(),
                 links: hops.filter_map(link).collect(),
                 cwnd: 0.0,
                 srtt: Span::ZERO,
@@ -104,7 +107,7 @@ impl Trains {
         Some(Trains {
             next: Time::ZERO + PERIOD,
             links: scenario.links.iter().enumerate().map(link_state).collect(),
-            flows: scenario.flows.iter().map(flow_state).collect(),
+            flows: scenario.flows.iter().zip(&reasons).map(flow_state).collect(),
         })
     }
 

@@ -38,12 +38,19 @@ pub fn chains() -> impl Strategy<Value = Chain> {
 /// Chains with flows that send trains, beside some that do not: windows of hundreds of packets.
 pub fn chains_with_trains() -> impl Strategy<Value = Chain> {
     (1usize..=3).prop_flat_map(|links| {
-        let fast = prop_oneof![4 => fast_links(), 1 => chain_links()];
+        let fast = prop_oneof![9 => fast_links(), 1 => chain_links()];
         let chain_links = proptest::collection::vec(fast, links);
-        let flow = prop_oneof![3 => train_flows(links), 1 => flows(links, true)];
-        let flows = proptest::collection::vec(flow, 1..=4);
-        (chain_links, flows, any::<u64>(), 100u64..1500, 0u64..3).prop_map(
-            |(links, flows, seed, ms, warm)| {
+        let alike = proptest::collection::vec((0.2f64..2.0, 0u64..300), 0..=3);
+        let other = prop_oneof![4 => Just(Vec::new()), 1 => proptest::collection::vec(flows(links, true), 1)];
+        let run = (any::<u64>(), 100u64..1500, 0u64..3);
+        (chain_links, train_flows(links), alike, other, run).prop_map(
+            |(links, first, alike, other, (seed, ms, warm))| {
+                let alike = alike.iter().map(|&(part, start)| ChainFlow {
+                    initial_window: part * first.initial_window,
+                    start: Start::At(Span::from_ms(start)),
+                    ..first.clone()
+                });
+                let flows = alike.chain([first.clone()]).chain(other).collect();
                 let duration = Span::from_ms(ms);
                 Chain { seed, duration, warmup: duration * warm / 5, grain: Grain::Auto, links, flows }
             },

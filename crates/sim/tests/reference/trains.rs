@@ -61,12 +61,13 @@ impl Trains {
             }
         }
         self.boundary = now + PERIOD;
+        let reasons = scenario.why_no_trains();
         for host in hosts.iter_mut().flatten() {
             let flow = &scenario.flows[host.flow() as usize];
             let mut hops = flow.forward.iter().chain(&flow.reverse);
             let single = hops
                 .any(|hop| matches!(hop, Hop::Link(l) if self.single_until[*l as usize] >= self.boundary));
-            host.allow_trains(scenario.why_no_trains(flow).is_none() && !single);
+            host.allow_trains(reasons[host.flow() as usize].is_none() && !single);
         }
     }
 }
