@@ -127,12 +127,10 @@ impl Receiver {
     }
 
     /// A packet arrives at `now`: whether it is new, and the acknowledgement that it causes.
+    #[inline(always)]
     pub fn receive(&mut self, data: &Data, now: Time) -> (bool, Option<Ack>) {
         if data.opens {
-            if let Some(adaptive) = &mut self.adaptive {
-                adaptive.opens(now);
-            }
-            return (false, Some(Ack { opens: true, ..self.acknowledge(data.stamped, now) }));
+            return (false, Some(self.open(data, now)));
         }
         if let Some(header) = data.congestion {
             self.answers = Some(self.answers.unwrap_or(0).wrapping_add(header.delta));
@@ -153,7 +151,10 @@ impl Receiver {
             self.echoes = marked; // one with both was marked after the reduction
         }
         if in_order {
-            self.next += 1 + self.out_of_order.run_at(self.next + 1);
+            self.next += 1;
+            if filled {
+                self.next += self.out_of_order.run_at(self.next);
+            }
             self.out_of_order.advance(self.next);
         } else if fresh {
             self.remember(data.number);
@@ -171,6 +172,15 @@ impl Receiver {
         let waited =
             self.delayed.take().map_or((data.stamped, now), |delayed| (delayed.stamped, delayed.arrived));
         (fresh, Some(self.acknowledge(waited.0, waited.1)))
+    }
+
+    /// The answer to the request that opens the connection.
+    #[cold]
+    fn open(&mut self, data: &Data, now: Time) -> Ack {
+        if let Some(adaptive) = &mut self.adaptive {
+            adaptive.opens(now);
+        }
+        Ack { opens: true, ..self.acknowledge(data.stamped, now) }
     }
 
     /// The acknowledgement of a packet that is a duplicate, or whose receiver delays as the kernel does; `arrival`:
@@ -201,6 +211,7 @@ impl Receiver {
     }
 
     /// Puts the run that now holds `number` first among the recent ones.
+    #[inline(never)]
     fn remember(&mut self, number: u64) {
         let run = self.out_of_order.insert(number);
         if !self.reports {
@@ -233,13 +244,19 @@ impl Receiver {
             *answers = 0;
         }
         if self.reports && !self.out_of_order.is_empty() {
-            let live = self.recent.iter().filter(|run| run.0 > self.next);
-            for (block, run) in ack.sack.iter_mut().zip(live) {
-                *block = SackBlock { from: (run.0 - self.next) as u32, to: (run.1 - self.next) as u32 };
-                ack.blocks += 1;
-            }
+            self.report(&mut ack);
         }
         ack
+    }
+
+    /// Writes the latest runs beyond a gap on an acknowledgement.
+    #[inline(never)]
+    fn report(&self, ack: &mut Ack) {
+        let live = self.recent.iter().filter(|run| run.0 > self.next);
+        for (block, run) in ack.sack.iter_mut().zip(live) {
+            *block = SackBlock { from: (run.0 - self.next) as u32, to: (run.1 - self.next) as u32 };
+            ack.blocks += 1;
+        }
     }
 }
 

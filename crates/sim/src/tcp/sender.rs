@@ -16,7 +16,7 @@ mod timers;
 mod undo;
 mod usage;
 
-use fairhaul_cc::{Cause, Congestion, Controller, Window};
+use fairhaul_cc::{Cause, Congestion, Controller, Needs, Pacing, Window};
 use fairhaul_experiment::Rto;
 use fairhaul_units::{Ack, Data, Ecn, HEADER, Span, Time, real};
 use slow_start::DelayExit;
@@ -95,6 +95,7 @@ pub struct Sender<C> {
     ready: u64,
 
     controller: C,
+    needs: Needs,
     window: Window,
     /// Whether the window is what limits the sender.
     usage: Usage,
@@ -137,7 +138,9 @@ pub struct Sender<C> {
 impl<C: Controller + Clone> Sender<C> {
     /// A sender that has not opened its connection.
     pub fn new(config: SenderConfig, controller: C) -> Sender<C> {
+        let needs = controller.needs();
         Sender {
+            needs,
             buffers: config.buffers,
             total: config.packets(),
             ready: u64::MAX,
@@ -151,12 +154,12 @@ impl<C: Controller + Clone> Sender<C> {
                 Rto::Rfc6298 => RttEstimator::with_least_timeout(config.min_rto),
                 Rto::Scaled | Rto::Linux => RttEstimator::new(config.min_rto),
             },
-            rates: controller.samples_rate().then(Box::default),
+            rates: needs.rates.then(Box::default),
             timer: Time::NEVER,
             state: CaState::Opening { asked: false },
             recover: 0,
             urgent: false,
-            prr: Prr::new(config.recovery, controller.samples_rate()),
+            prr: Prr::new(config.recovery, needs.rates),
             undo_state: UndoState::new(),
             marked_below: 0,
             in_cwr: false,
@@ -203,17 +206,17 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// The mode of the controller, if it has several.
     pub fn mode(&self) -> Option<u8> {
-        self.controller.mode()
+        if self.needs.modes { self.controller.mode() } else { None }
     }
 
     /// Whether the receiver is to echo exactly which packets were marked.
     pub fn exact_echo(&self) -> bool {
-        self.controller.exact_echo()
+        self.needs.exact_echo
     }
 
     /// Whether acknowledgements are to sum what routers answer.
     pub fn sums_feedback(&self) -> bool {
-        self.controller.sums_feedback()
+        self.needs.feedback_sum
     }
 
     /// When the retransmission timer runs out; [`Time::NEVER`] where it does not run.
@@ -287,21 +290,21 @@ impl<C: Controller + Clone> Sender<C> {
         }
         let mut undone_since = None;
         if advanced > 0 {
-            self.buffers = self.buffers.acknowledged(una + advanced);
+            self.buffers.acknowledged(una + advanced);
             self.rtt.progress();
             self.adapt_rto(ack, now);
             undone_since = self.undo(ack, now);
         }
-        let event = (delivered > 0).then(|| self.event(ack, delivered, now));
-        if let Some(event) = &event {
-            self.controller.on_delivery(&mut self.window, event);
+        let mut event = self.event(ack, delivered, now);
+        if delivered > 0 {
+            self.on_delivery(&mut event, ack, delivered);
         }
         let finished = self.is_done();
         let mut outcome = match (undone_since, self.state) {
             (Some(since), _) => Outcome::Undone { since, finished },
-            (None, CaState::Open) => self.in_open(event.as_ref(), ack.ece, delivered, advanced, full, now),
+            (None, CaState::Open) => self.in_open(&event, ack.ece, delivered, advanced, full, now),
             (None, CaState::Recovery) => self.in_recovery(delivered, advanced, now),
-            (None, CaState::Loss) => self.in_loss(event.as_ref(), delivered, advanced, now),
+            (None, CaState::Loss) => self.in_loss(&event, delivered, advanced, now),
             (None, CaState::Opening { .. }) => unreachable!("answered above"),
         };
         self.arm_reorder_timer(now);
@@ -318,6 +321,7 @@ impl<C: Controller + Clone> Sender<C> {
         outcome
     }
 
+    #[cold]
     fn on_opened(&mut self, ack: &Ack, now: Time) -> Outcome {
         if ack.opens {
             self.sample(now.since(ack.echo));
@@ -332,8 +336,7 @@ impl<C: Controller + Clone> Sender<C> {
     #[inline(always)]
     fn take(&mut self, ack: &Ack, now: Time) -> u64 {
         let recovering = self.state != CaState::Open && ack.next < self.recover;
-        let timing = self.timing(now);
-        let delivered = self.detector.take_ack(&mut self.board, ack, recovering, timing);
+        let delivered = self.detector.take_ack(&mut self.board, ack, recovering, &self.rtt, now);
         if let Some(rtt) = self.detector.rtt_sample() {
             self.rtt.at_most(rtt);
         }
@@ -342,15 +345,22 @@ impl<C: Controller + Clone> Sender<C> {
 
     #[inline(always)]
     fn timing(&self, now: Time) -> Timing {
-        Timing { now, min_rtt: self.rtt.smallest(), srtt: self.rtt.smoothed() }
+        Timing::of(&self.rtt, now)
     }
 
     /// Takes a round trip.
+    #[inline(always)]
     fn sample(&mut self, rtt: Span) {
         match self.config.rto {
             Rto::Scaled | Rto::Rfc6298 => self.rtt.sample(rtt, real(self.board.in_flight())),
             Rto::Linux => self.rtt.sample_in_full(rtt, self.board.una(), self.board.next()),
         }
+    }
+
+    /// How the controller spreads what the window lets go.
+    #[inline(always)]
+    fn pacing(&self) -> Pacing {
+        if self.needs.pacing { self.controller.pacing(&self.window) } else { Pacing::None }
     }
 
     fn congestion(&self, cause: Cause, now: Time) -> Congestion {
