@@ -93,7 +93,7 @@ papers: $(VENV)/.extension ## every paper in full, reports in out/papers, and th
 	$(VENV)/bin/fairhaul reproduce all --out out/papers
 	RUSTFLAGS="$$(scripts/rustflags)" cargo test --release --locked -p fairhaul-sim --features slow
 
-grain: $(VENV)/.extension ## compare trains of packets with single packets in 42 scenarios, and draw the figure of docs/grain.md, in an hour or two
+grain: $(VENV)/.extension ## compare trains of packets with single packets in 27 scenarios, and draw the figure of docs/grain.md, in an hour or two
 	$(VENV)/bin/python -m tools.grain
 
 gallery: tools $(VENV)/.extension ## redraw the figures of the docs: every controller, queue, flow counter and example scenario

@@ -54,7 +54,7 @@ class Outcome:
 
     @property
     def worst(self) -> Difference:
-        """The share that differs most, of those that differ by more than the noise."""
+        """The share that differs most, first of the shares that differ by more than the noise."""
         return max(self.shares, key=lambda share: (not share.fits, abs(share.part)))
 
     @property

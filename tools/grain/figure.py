@@ -11,7 +11,7 @@ from fairhaul.report.look import colour
 from tools.grain.comparison import Difference, Outcome
 
 # Per cent; what lies beyond is drawn at the edge.
-EDGE = 6.0
+EDGE = 8.0
 
 
 def draw(outcomes: Sequence[Outcome]) -> Spec:
@@ -22,7 +22,7 @@ def draw(outcomes: Sequence[Outcome]) -> Spec:
         for outcome in outcomes
         for look, difference in zip(looks, (outcome.worst, outcome.events), strict=True)
     ]
-    x = Scale(title="Difference (%)", low=-EDGE, high=EDGE, ticks=[-6, -4, -2, 0, 2, 4, 6])
+    x = Scale(title="Difference (%)", low=-EDGE, high=EDGE, ticks=[-8, -6, -4, -2, 0, 2, 4, 6, 8])
     return dots(looks, rows, [outcome.name for outcome in outcomes], x)
 
 

@@ -15,7 +15,7 @@ use parameters::Bbr3Parameters;
 
 use crate::bbr_shared::{DeliveryRounds, Plateau, Spacing, flight_before};
 use crate::windowed_max::WindowedMax;
-use crate::{AckEvent, Cause, Congestion, Controller, Pacing, RateSample, Window};
+use crate::{AckEvent, Cause, Congestion, Controller, Needs, Pacing, RateSample, Window};
 
 /// So many packets keep acknowledgements coming.
 const LEAST_WINDOW: f64 = 4.0;
@@ -353,8 +353,8 @@ impl Controller for Bbr3 {
         }
     }
 
-    fn samples_rate(&self) -> bool {
-        true
+    fn needs(&self) -> Needs {
+        Needs { rates: true, pacing: true, modes: true, ..Needs::default() }
     }
 
     fn mode(&self) -> Option<u8> {

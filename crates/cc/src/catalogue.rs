@@ -2,7 +2,7 @@
 
 use fairhaul_units::{Bytes, Parameter, Settings, Span, Time};
 
-use crate::{AckEvent, Congestion, Controller, Pacing, Request, Window};
+use crate::{AckEvent, Congestion, Controller, Needs, Pacing, Request, Window};
 
 /// What the catalogue says of one controller.
 #[derive(Debug)]
@@ -64,14 +64,16 @@ macro_rules! catalogue {
             ENTRIES
         }
 
-        /// Any controller of the catalogue, dispatched without a virtual call.
+        /// Any controller of the catalogue, dispatched without a virtual call: by a number of its own, which is
+        /// faster than one that is hidden in the values of a variant.
         #[derive(Clone, Debug)]
+        #[repr(u8)]
         #[allow(missing_docs, reason = "each variant is the controller of that name")]
         pub enum Builtin { $($kind(crate::$kind)),+ }
 
         impl Controller for Builtin {
             fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
-                match self { $(Builtin::$kind(c) => c.on_ack(window, ack)),+ }
+                match self { $(Builtin::$kind(c) => on_ack(c, window, ack)),+ }
             }
             fn on_congestion(&mut self, window: &mut Window, event: &Congestion) {
                 match self { $(Builtin::$kind(c) => c.on_congestion(window, event)),+ }
@@ -83,25 +85,19 @@ macro_rules! catalogue {
                 match self { $(Builtin::$kind(c) => c.on_timeout(window, event)),+ }
             }
             fn on_delivery(&mut self, window: &mut Window, ack: &AckEvent) {
-                match self { $(Builtin::$kind(c) => c.on_delivery(window, ack)),+ }
+                match self { $(Builtin::$kind(c) => on_delivery(c, window, ack)),+ }
             }
             fn on_recovered(&mut self, window: &mut Window, now: Time) {
                 match self { $(Builtin::$kind(c) => c.on_recovered(window, now)),+ }
             }
-            fn exact_echo(&self) -> bool {
-                match self { $(Builtin::$kind(c) => c.exact_echo()),+ }
+            fn needs(&self) -> Needs {
+                match self { $(Builtin::$kind(c) => c.needs()),+ }
             }
             fn request(&self, window: &Window, srtt: Span, line: f64) -> Option<Request> {
                 match self { $(Builtin::$kind(c) => c.request(window, srtt, line)),+ }
             }
             fn on_feedback(&mut self, window: &mut Window, change: f64, srtt: Span) {
                 match self { $(Builtin::$kind(c) => c.on_feedback(window, change, srtt)),+ }
-            }
-            fn sums_feedback(&self) -> bool {
-                match self { $(Builtin::$kind(c) => c.sums_feedback()),+ }
-            }
-            fn samples_rate(&self) -> bool {
-                match self { $(Builtin::$kind(c) => c.samples_rate()),+ }
             }
             fn mode(&self) -> Option<u8> {
                 match self { $(Builtin::$kind(c) => c.mode()),+ }
@@ -111,6 +107,18 @@ macro_rules! catalogue {
             }
         }
     };
+}
+
+/// Functions of their own for what each acknowledgement calls: a simple controller does not pay for the registers and the
+/// stack that others need.
+#[inline(never)]
+fn on_ack<C: Controller>(controller: &mut C, window: &mut Window, ack: &AckEvent) {
+    controller.on_ack(window, ack);
+}
+
+#[inline(never)]
+fn on_delivery<C: Controller>(controller: &mut C, window: &mut Window, ack: &AckEvent) {
+    controller.on_delivery(window, ack);
 }
 
 catalogue! {

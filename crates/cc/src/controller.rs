@@ -51,7 +51,7 @@ pub struct AckEvent {
     /// Packets that it newly reports as delivered.
     pub packets: f64,
     /// Of these, the packets that it reports as marked by a queue, for a controller that wants an
-    /// [exact echo](Controller::exact_echo).
+    /// [exact echo](Needs::exact_echo).
     pub marked: f64,
     /// Packets that the sender has come to believe lost since the last event.
     pub lost: f64,
@@ -71,7 +71,7 @@ pub struct AckEvent {
     pub new_round: bool,
     /// Whether the sender is recovering from a loss event or a timeout.
     pub recovering: bool,
-    /// How fast the path delivers, for a controller that [asks](Controller::samples_rate).
+    /// How fast the path delivers, for a controller that [asks](Needs::rates).
     pub rate: Option<RateSample>,
 }
 
@@ -151,6 +151,23 @@ pub enum Pacing {
     },
 }
 
+/// What a controller needs of its sender, which does not change during a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Acknowledgements are to say exactly which packets were marked [RFC 8257, 3.2], and not, as usual, that some were
+    /// [RFC 3168, 6.1.3].
+    pub exact_echo: bool,
+    /// An acknowledgement is to bring the sum of all answers of routers so far, and not of those since the last
+    /// acknowledgement: then a lost one takes nothing with it.
+    pub feedback_sum: bool,
+    /// [`AckEvent::rate`] is to be kept.
+    pub rates: bool,
+    /// It is to be asked for its [pacing](Controller::pacing).
+    pub pacing: bool,
+    /// It is to be asked for its [mode](Controller::mode).
+    pub modes: bool,
+}
+
 /// A congestion controller. Most need only `on_ack` and `on_congestion`.
 pub trait Controller {
     /// What its packets, data and acknowledgements, carry beside the headers of all.
@@ -189,10 +206,9 @@ pub trait Controller {
         let _ = (window, now);
     }
 
-    /// Whether acknowledgements are to say exactly which packets were marked [RFC 8257, 3.2], and
-    /// not, as usual, that some were [RFC 3168, 6.1.3].
-    fn exact_echo(&self) -> bool {
-        false
+    /// What it needs of its sender.
+    fn needs(&self) -> Needs {
+        Needs::default()
     }
 
     /// What a packet that leaves now asks of routers, where the controller does so. `line` is the
@@ -207,24 +223,14 @@ pub trait Controller {
         let _ = (window, change, srtt);
     }
 
-    /// Whether an acknowledgement is to bring the sum of all answers so far, and not of those since
-    /// the last acknowledgement: then a lost one takes nothing with it.
-    fn sums_feedback(&self) -> bool {
-        false
-    }
-
-    /// Whether [`AckEvent::rate`] is to be kept.
-    fn samples_rate(&self) -> bool {
-        false
-    }
-
     /// What it is doing, for a controller with several modes: a number that its page explains.
-    /// Each change of it is an event of the record.
+    /// Each change of it is an event of the record. Only a controller that [says so](Needs::modes) is asked.
     fn mode(&self) -> Option<u8> {
         None
     }
 
-    /// How to spread what the window lets go. Blocks are for times outside recovery.
+    /// How to spread what the window lets go. Blocks are for times outside recovery. Only a controller that
+    /// [says so](Needs::pacing) is asked.
     fn pacing(&self, window: &Window) -> Pacing {
         let _ = window;
         Pacing::None

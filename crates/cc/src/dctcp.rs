@@ -6,7 +6,7 @@
 
 use fairhaul_units::{Parameter, parameters};
 
-use crate::{AckEvent, Cause, Congestion, Controller, Window};
+use crate::{AckEvent, Cause, Congestion, Controller, Needs, Window};
 
 /// Data Center TCP.
 #[derive(Clone, Debug)]
@@ -67,8 +67,8 @@ impl Controller for Dctcp {
         }
     }
 
-    fn exact_echo(&self) -> bool {
-        true
+    fn needs(&self) -> Needs {
+        Needs { exact_echo: true, ..Needs::default() }
     }
 }
 

@@ -11,7 +11,7 @@
 use fairhaul_units::{Parameter, Span, parameters, words};
 
 use crate::highspeed_law::{self as law, IncreasePerPacket};
-use crate::{AckEvent, Congestion, Controller, Pacing, Window};
+use crate::{AckEvent, Congestion, Controller, Needs, Pacing, Window};
 
 /// Fair High-Speed TCP.
 #[derive(Clone, Debug)]
@@ -140,6 +140,10 @@ impl Controller for Fhstcp {
     fn on_timeout(&mut self, window: &mut Window, _: &Congestion) {
         window.start_over();
         self.count = 1;
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { pacing: self.blocks, ..Needs::default() }
     }
 
     // Differs from [FHSTCP, Fig. 1]: read literally, k = 1 and block = 0 at the start delay every packet of

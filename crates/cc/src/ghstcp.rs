@@ -10,7 +10,7 @@ use fairhaul_units::{Parameter, parameters, words};
 use crate::correlation::{Correlation, FEWEST};
 use crate::highspeed_law::{self as law, IncreasePerPacket};
 use crate::round::{Round, Rounds};
-use crate::{AckEvent, Congestion, Controller, Window};
+use crate::{AckEvent, Congestion, Controller, Needs, Window};
 
 /// Gentle HighSpeed TCP.
 #[derive(Clone, Debug)]
@@ -269,6 +269,10 @@ impl Controller for Ghstcp {
     fn on_timeout(&mut self, window: &mut Window, _: &Congestion) {
         window.start_over();
         self.reduced();
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { modes: true, ..Needs::default() }
     }
 
     fn mode(&self) -> Option<u8> {

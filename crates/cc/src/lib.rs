@@ -38,7 +38,7 @@ pub use bbr3::Bbr3;
 pub use bic::Bic;
 pub use catalogue::{Builtin, ControllerChoice, ControllerEntry, entries, entry};
 pub use compound::Compound;
-pub use controller::{AckEvent, Cause, Congestion, Controller, Pacing, RateSample, Request, Window};
+pub use controller::{AckEvent, Cause, Congestion, Controller, Needs, Pacing, RateSample, Request, Window};
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
 pub use fast::Fast;

@@ -8,7 +8,7 @@
 use fairhaul_units::{Parameter, Span, parameters, words};
 
 use crate::skew::Skew;
-use crate::{AckEvent, Congestion, Controller, Window};
+use crate::{AckEvent, Congestion, Controller, Needs, Window};
 
 /// Sync-TCP, and its modification for high speed.
 #[derive(Clone, Debug)]
@@ -320,6 +320,10 @@ impl Controller for Synctcp {
         window.start_over();
         self.lost();
         self.history.groups = Groups::default();
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { modes: true, ..Needs::default() }
     }
 
     fn mode(&self) -> Option<u8> {

@@ -11,8 +11,7 @@ use crate::{AckEvent, Congestion, Controller, Window};
 /// Westwood+.
 #[derive(Clone, Debug)]
 pub struct Westwood {
-    kept: f64,
-    least_interval: Span,
+    parameters: Box<WestwoodParameters>,
     /// Packets delivered since the interval under way began.
     packets: f64,
     since: Time,
@@ -42,8 +41,7 @@ impl Westwood {
 
     pub(crate) fn new(given: WestwoodParameters) -> Westwood {
         Westwood {
-            kept: given.filter,
-            least_interval: given.least_interval,
+            parameters: Box::new(given),
             packets: 0.0,
             since: Time::NEVER,
             once: 0.0,
@@ -60,8 +58,9 @@ impl Westwood {
             (self.once, self.twice) = (rate, rate);
             return;
         }
-        self.once = self.kept * self.once + (1.0 - self.kept) * rate;
-        self.twice = self.kept * self.twice + (1.0 - self.kept) * self.once;
+        let kept = self.parameters.filter;
+        self.once = kept * self.once + (1.0 - kept) * rate;
+        self.twice = kept * self.twice + (1.0 - kept) * self.once;
     }
 
     /// Keeps the smallest round trip: that of the connection, or after a timeout that of the samples
@@ -90,7 +89,7 @@ impl Controller for Westwood {
         self.watch_round_trip(ack);
         self.since = self.since.min(ack.now);
         let interval = ack.now.since(self.since);
-        if interval > ack.srtt.max(self.least_interval) {
+        if interval > ack.srtt.max(self.parameters.least_interval) {
             self.sample(self.packets / interval.as_secs());
             (self.since, self.packets) = (ack.now, 0.0);
         }

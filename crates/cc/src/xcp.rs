@@ -6,7 +6,7 @@
 
 use fairhaul_units::{Bytes, CONGESTION_HEADER, Parameter, Span, parameters, words};
 
-use crate::{AckEvent, Congestion, Controller, Request, Window};
+use crate::{AckEvent, Congestion, Controller, Needs, Request, Window};
 
 /// XCP's sender.
 #[derive(Clone, Debug)]
@@ -105,11 +105,12 @@ impl Controller for Xcp {
         Xcp::go_to(window, window.cwnd / 2.0);
     }
 
-    fn sums_feedback(&self) -> bool {
-        match self.variant {
+    fn needs(&self) -> Needs {
+        let feedback_sum = match self.variant {
             XcpVariant::Spec => false,
             XcpVariant::XcpR => true,
-        }
+        };
+        Needs { feedback_sum, ..Needs::default() }
     }
 }
 

@@ -112,7 +112,7 @@ impl Sender {
     /// Acknowledges the packets of a round, spread evenly over it.
     fn deliver(&mut self, packets: u64, capacity: f64) {
         let unmarked =
-            if self.controller.exact_echo() { (capacity + MARKED_BEYOND) as u64 } else { u64::MAX };
+            if self.controller.needs().exact_echo { (capacity + MARKED_BEYOND) as u64 } else { u64::MAX };
         for number in 0..packets {
             if number == unmarked {
                 self.congestion(Cause::Mark, packets);

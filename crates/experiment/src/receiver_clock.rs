@@ -35,6 +35,7 @@ impl ReceiverClock {
         if self.is_exact() { now } else { self.shows(now) }
     }
 
+    #[cold]
     fn shows(&self, now: Time) -> Time {
         let passed = i128::from(now.as_ps());
         let gained = (passed * i128::from(self.drift_ppb)).div_euclid(PARTS);

@@ -85,7 +85,7 @@ impl<'a> FlowSpec<'a> {
             lead: None,
             role: keys.role.value,
             // What reads marks can do nothing without them.
-            ecn: keys.ecn.value.unwrap_or_else(|| controller.build().exact_echo()),
+            ecn: keys.ecn.value.unwrap_or_else(|| controller.build().needs().exact_echo),
             controller,
             recovery: keys.recovery.value,
             traffic: keys.traffic.value,

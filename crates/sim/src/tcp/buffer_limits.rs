@@ -39,7 +39,9 @@ impl BufferLimits {
     }
 
     fn new(full: u64, refill: u64, window: u64) -> BufferLimits {
-        BufferLimits { full, refill, window, written: 0, end: 0 }.acknowledged(0)
+        let mut limits = BufferLimits { full, refill, window, written: 0, end: 0 };
+        limits.acknowledged(0);
+        limits
     }
 
     /// Packets with lower numbers fit.
@@ -48,13 +50,20 @@ impl BufferLimits {
         self.end
     }
 
-    /// The limits when all packets below `una` are acknowledged.
+    /// All packets below `una` are acknowledged. Where every packet fits, that changes nothing.
     #[inline(always)]
-    #[must_use]
-    pub fn acknowledged(self, una: u64) -> BufferLimits {
-        let written =
-            if self.written - una <= self.refill { una.saturating_add(self.full) } else { self.written };
-        BufferLimits { written, end: written.min(una.saturating_add(self.window)), ..self }
+    pub fn acknowledged(&mut self, una: u64) {
+        if self.end != u64::MAX {
+            self.move_to(una);
+        }
+    }
+
+    #[inline(never)]
+    fn move_to(&mut self, una: u64) {
+        if self.written - una <= self.refill {
+            self.written = una.saturating_add(self.full);
+        }
+        self.end = self.written.min(una.saturating_add(self.window));
     }
 }
 
@@ -73,10 +82,15 @@ mod tests {
 
     #[test]
     fn payload_leaves_room_as_it_is_acknowledged() {
-        let (limits, small) = (BufferLimits::new(10, 10, u64::MAX), BufferLimits::new(10, 10, 4));
-        assert_eq!((limits.end(), limits.acknowledged(1).end(), limits.acknowledged(10).end()), (10, 11, 20));
-        assert_eq!(small.acknowledged(3).end(), 7);
-        assert_eq!(BufferLimits::for_packets(u64::MAX).acknowledged(3).end(), u64::MAX);
+        for (window, ends) in [(u64::MAX, [10, 11, 20]), (4, [4, 5, 14])] {
+            let mut limits = BufferLimits::new(10, 10, window);
+            let after = |una| {
+                limits.acknowledged(una);
+                limits.end()
+            };
+            assert_eq!([0, 1, 10].map(after), ends);
+        }
+        assert_eq!(BufferLimits::for_packets(u64::MAX).end(), u64::MAX);
     }
 
     /// 64 kB: 128000 B in packets of 1448 + 832 B are 56.1, so 57, and two thirds of it 37.4.
@@ -85,7 +99,7 @@ mod tests {
         assert_eq!(in_memory(64_000, 1448, 1), (57, 37));
         let mut limits = BufferLimits::new(57, 37, u64::MAX);
         for (una, end) in [(0, 57), (19, 57), (20, 77), (39, 77), (40, 97)] {
-            limits = limits.acknowledged(una);
+            limits.acknowledged(una);
             assert_eq!(limits.end(), end, "{una}");
         }
         // Bursts of 16 take 24000 B.

@@ -11,7 +11,7 @@ mod rack_tlp;
 use fairhaul_experiment::Recovery;
 use fairhaul_units::{Ack, Span, Time};
 
-use super::Scoreboard;
+use super::{RttEstimator, Scoreboard};
 use dup_threshold::DupThreshold;
 pub use rack::Timing;
 use rack_tlp::RackTlp;
@@ -56,10 +56,19 @@ impl LossDetector {
     /// Takes an acknowledgement: how many packets it newly reports as delivered. `recovering`: the sender is in a
     /// recovery that the acknowledgement does not end.
     #[inline(always)]
-    pub fn take_ack(&mut self, board: &mut Scoreboard, ack: &Ack, recovering: bool, timing: Timing) -> u64 {
+    pub fn take_ack(
+        &mut self,
+        board: &mut Scoreboard,
+        ack: &Ack,
+        recovering: bool,
+        rtt: &RttEstimator,
+        now: Time,
+    ) -> u64 {
         match self {
             LossDetector::DupThreshold(dup) => dup.take_ack(board, ack),
-            LossDetector::RackTlp(rack_tlp) => rack_tlp.take_ack(board, ack, recovering, timing),
+            LossDetector::RackTlp(rack_tlp) => {
+                rack_tlp.take_ack(board, ack, recovering, Timing::of(rtt, now))
+            }
         }
     }
 

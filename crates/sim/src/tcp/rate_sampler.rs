@@ -70,6 +70,7 @@ impl RateSampler {
     // acknowledgement was delayed, that is the first of the packets that it covers, and a packet that was
     // overtaken gives no sample. So the interval is never below the smallest round-trip time, and no check of
     // that is needed. Without SACK, duplicate acknowledgements deliver nothing.
+    #[inline(never)]
     pub fn sample(&mut self, echo: Time, packets: u64, lost: u64, now: Time) -> Option<RateSample> {
         self.delivered += packets;
         self.delivered_at = now;

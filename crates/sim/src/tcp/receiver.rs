@@ -134,12 +134,10 @@ impl Receiver {
 
     /// A packet arrives at `now`, or a train that is [taken as a whole](Receiver::takes_whole): whether it is new, and
     /// the acknowledgement that it causes.
+    #[inline(always)]
     pub fn receive(&mut self, data: &Data, now: Time) -> (bool, Option<Ack>) {
         if data.opens() {
-            if let Some(adaptive) = &mut self.adaptive {
-                adaptive.opens(now);
-            }
-            return (false, Some(Ack { packets: 0, ..self.acknowledge(data.stamped, now) }));
+            return (false, Some(self.open(data, now)));
         }
         if let Some(header) = data.congestion {
             self.answers = Some(self.answers.unwrap_or(0).wrapping_add(header.delta));
@@ -160,8 +158,10 @@ impl Receiver {
             self.echoes = marked; // one with both was marked after the reduction
         }
         if in_order {
-            let end = self.next + u64::from(data.packets);
-            self.next = end + self.out_of_order.run_at(end);
+            self.next += u64::from(data.packets);
+            if filled {
+                self.next += self.out_of_order.run_at(self.next);
+            }
             self.out_of_order.advance(self.next);
         } else if fresh {
             self.remember(data.number);
@@ -179,6 +179,15 @@ impl Receiver {
         let waited =
             self.delayed.take().map_or((data.stamped, now), |delayed| (delayed.stamped, delayed.arrived));
         (fresh, Some(Ack { packets: data.packets, ..self.acknowledge(waited.0, waited.1) }))
+    }
+
+    /// The answer to the request that opens the connection.
+    #[cold]
+    fn open(&mut self, data: &Data, now: Time) -> Ack {
+        if let Some(adaptive) = &mut self.adaptive {
+            adaptive.opens(now);
+        }
+        Ack { packets: 0, ..self.acknowledge(data.stamped, now) }
     }
 
     /// The acknowledgement of a packet that is a duplicate, or whose receiver delays as the kernel does; `arrival`:
@@ -209,6 +218,7 @@ impl Receiver {
     }
 
     /// Puts the run that now holds `number` first among the recent ones.
+    #[inline(never)]
     fn remember(&mut self, number: u64) {
         let run = self.out_of_order.insert(number);
         if !self.reports {
@@ -241,13 +251,19 @@ impl Receiver {
             *answers = 0;
         }
         if self.reports && !self.out_of_order.is_empty() {
-            let live = self.recent.iter().filter(|run| run.0 > self.next);
-            for (block, run) in ack.sack.iter_mut().zip(live) {
-                *block = SackBlock { from: (run.0 - self.next) as u32, to: (run.1 - self.next) as u32 };
-                ack.blocks += 1;
-            }
+            self.report(&mut ack);
         }
         ack
+    }
+
+    /// Writes the latest runs beyond a gap on an acknowledgement.
+    #[inline(never)]
+    fn report(&self, ack: &mut Ack) {
+        let live = self.recent.iter().filter(|run| run.0 > self.next);
+        for (block, run) in ack.sack.iter_mut().zip(live) {
+            *block = SackBlock { from: (run.0 - self.next) as u32, to: (run.1 - self.next) as u32 };
+            ack.blocks += 1;
+        }
     }
 }
 

@@ -54,6 +54,7 @@ impl RttEstimator {
     ///
     /// The gains 1/8 and 1/4 are meant for one sample a round; with more they are divided by their
     /// number, so that the memory stays the same in time [RFC 7323, G].
+    #[inline(always)]
     pub fn sample(&mut self, rtt: Span, per_round: f64) {
         let value = real(rtt.as_ps());
         self.smallest = self.smallest.min(rtt);

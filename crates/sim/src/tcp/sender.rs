@@ -13,11 +13,12 @@ mod outgoing;
 mod recovery;
 mod slow_start;
 mod timers;
+mod train;
 mod undo;
 mod usage;
 
-use fairhaul_cc::{Cause, Congestion, Controller, Window};
-use fairhaul_experiment::{Rto, TRAINS_PER_WINDOW};
+use fairhaul_cc::{Cause, Congestion, Controller, Needs, Pacing, Window};
+use fairhaul_experiment::Rto;
 use fairhaul_units::{Ack, Data, Ecn, HEADER, Span, Time, real};
 use slow_start::DelayExit;
 use undo::UndoState;
@@ -97,6 +98,7 @@ pub struct Sender<C> {
     longest_train: u64,
 
     controller: C,
+    needs: Needs,
     window: Window,
     /// Whether the window is what limits the sender.
     usage: Usage,
@@ -139,7 +141,9 @@ pub struct Sender<C> {
 impl<C: Controller + Clone> Sender<C> {
     /// A sender that has not opened its connection.
     pub fn new(config: SenderConfig, controller: C) -> Sender<C> {
+        let needs = controller.needs();
         Sender {
+            needs,
             buffers: config.buffers,
             total: config.packets(),
             ready: u64::MAX,
@@ -154,12 +158,12 @@ impl<C: Controller + Clone> Sender<C> {
                 Rto::Rfc6298 => RttEstimator::with_least_timeout(config.min_rto),
                 Rto::Scaled | Rto::Linux => RttEstimator::new(config.min_rto),
             },
-            rates: controller.samples_rate().then(Box::default),
+            rates: needs.rates.then(Box::default),
             timer: Time::NEVER,
             state: CaState::Opening { asked: false },
             recover: 0,
             urgent: false,
-            prr: Prr::new(config.recovery, controller.samples_rate()),
+            prr: Prr::new(config.recovery, needs.rates),
             undo_state: UndoState::new(),
             marked_below: 0,
             in_cwr: false,
@@ -180,35 +184,6 @@ impl<C: Controller + Clone> Sender<C> {
     /// Whether more ready packets would change nothing: a whole burst that has not been sent is ready.
     pub fn has_burst_ready(&self) -> bool {
         self.ready - self.board.next() >= self.config.offload
-    }
-
-    /// From now on, up to so many packets leave as one where the window is large and nothing is amiss.
-    pub fn set_longest_train(&mut self, packets: u8) {
-        self.longest_train = packets.into();
-    }
-
-    /// Whether up to several packets leave as one.
-    pub fn may_send_trains(&self) -> bool {
-        self.longest_train > 1
-    }
-
-    /// Whether it takes a train of acknowledgements as a whole.
-    pub fn takes_trains(&self) -> bool {
-        self.longest_train > 1 && self.state == CaState::Open
-    }
-
-    /// How many packets leave as one.
-    #[inline(always)]
-    fn train(&self) -> u64 {
-        if self.longest_train > 1 { self.long_train() } else { 1 }
-    }
-
-    #[inline(never)]
-    fn long_train(&self) -> u64 {
-        if self.state != CaState::Open || self.window.in_slow_start() {
-            return 1;
-        }
-        ((self.window.cwnd / TRAINS_PER_WINDOW) as u64).clamp(1, self.longest_train)
     }
 
     /// What it has to carry becomes that much payload, the sent included.
@@ -235,17 +210,17 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// The mode of the controller, if it has several.
     pub fn mode(&self) -> Option<u8> {
-        self.controller.mode()
+        if self.needs.modes { self.controller.mode() } else { None }
     }
 
     /// Whether the receiver is to echo exactly which packets were marked.
     pub fn exact_echo(&self) -> bool {
-        self.controller.exact_echo()
+        self.needs.exact_echo
     }
 
     /// Whether acknowledgements are to sum what routers answer.
     pub fn sums_feedback(&self) -> bool {
-        self.controller.sums_feedback()
+        self.needs.feedback_sum
     }
 
     /// When the retransmission timer runs out; [`Time::NEVER`] where it does not run.
@@ -319,21 +294,21 @@ impl<C: Controller + Clone> Sender<C> {
         }
         let mut undone_since = None;
         if advanced > 0 {
-            self.buffers = self.buffers.acknowledged(una + advanced);
+            self.buffers.acknowledged(una + advanced);
             self.rtt.progress();
             self.adapt_rto(ack, now);
             undone_since = self.undo(ack, now);
         }
-        let event = (delivered > 0).then(|| self.event(ack, delivered, now));
-        if let Some(event) = &event {
-            self.controller.on_delivery(&mut self.window, event);
+        let mut event = self.event(ack, delivered, now);
+        if delivered > 0 {
+            self.on_delivery(&mut event, ack, delivered);
         }
         let finished = self.is_done();
         let mut outcome = match (undone_since, self.state) {
             (Some(since), _) => Outcome::Undone { since, finished },
-            (None, CaState::Open) => self.in_open(event.as_ref(), ack.ece, delivered, advanced, full, now),
+            (None, CaState::Open) => self.in_open(&event, ack.ece, delivered, advanced, full, now),
             (None, CaState::Recovery) => self.in_recovery(delivered, advanced, now),
-            (None, CaState::Loss) => self.in_loss(event.as_ref(), delivered, advanced, now),
+            (None, CaState::Loss) => self.in_loss(&event, delivered, advanced, now),
             (None, CaState::Opening { .. }) => unreachable!("answered above"),
         };
         self.arm_reorder_timer(now);
@@ -350,6 +325,7 @@ impl<C: Controller + Clone> Sender<C> {
         outcome
     }
 
+    #[cold]
     fn on_opened(&mut self, ack: &Ack, now: Time) -> Outcome {
         if ack.opens() {
             self.sample(now.since(ack.echo), 1);
@@ -364,8 +340,7 @@ impl<C: Controller + Clone> Sender<C> {
     #[inline(always)]
     fn take(&mut self, ack: &Ack, now: Time) -> u64 {
         let recovering = self.state != CaState::Open && ack.next < self.recover;
-        let timing = self.timing(now);
-        let delivered = self.detector.take_ack(&mut self.board, ack, recovering, timing);
+        let delivered = self.detector.take_ack(&mut self.board, ack, recovering, &self.rtt, now);
         if let Some(rtt) = self.detector.rtt_sample() {
             self.rtt.at_most(rtt);
         }
@@ -374,10 +349,11 @@ impl<C: Controller + Clone> Sender<C> {
 
     #[inline(always)]
     fn timing(&self, now: Time) -> Timing {
-        Timing { now, min_rtt: self.rtt.smallest(), srtt: self.rtt.smoothed() }
+        Timing::of(&self.rtt, now)
     }
 
     /// Takes a round trip, of so many packets that left as one.
+    #[inline(always)]
     fn sample(&mut self, rtt: Span, packets: u8) {
         match self.config.rto {
             Rto::Scaled | Rto::Rfc6298 => {
@@ -387,6 +363,12 @@ impl<C: Controller + Clone> Sender<C> {
             }
             Rto::Linux => self.rtt.sample_in_full(rtt, self.board.una(), self.board.next()),
         }
+    }
+
+    /// How the controller spreads what the window lets go.
+    #[inline(always)]
+    fn pacing(&self) -> Pacing {
+        if self.needs.pacing { self.controller.pacing(&self.window) } else { Pacing::None }
     }
 
     fn congestion(&self, cause: Cause, now: Time) -> Congestion {

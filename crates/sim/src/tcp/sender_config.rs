@@ -35,8 +35,8 @@ pub struct SenderConfig {
     pub offload: u64,
     /// Whether it takes back what it did for packets that were merely late.
     pub undo: bool,
-    /// By what the receiver stamps arrivals.
-    pub clock: ReceiverClock,
+    /// By what the receiver stamps arrivals; `None`: by the sender's clock.
+    pub clock: Option<ReceiverClock>,
     /// Limits of both socket buffers at the start.
     pub buffers: BufferLimits,
     /// Least margin of the retransmission timer, or its least timeout.
@@ -66,7 +66,7 @@ impl SenderConfig {
             line: flow.line(),
             offload: flow.offload,
             undo: flow.undo,
-            clock: flow.clock,
+            clock: Some(flow.clock).filter(|clock| !clock.is_exact()),
             buffers: BufferLimits::of(flow, payload),
             min_rto: flow.min_rto,
             rto: flow.rto,
@@ -132,7 +132,7 @@ mod tests {
             line: 1e6,
             offload: 1,
             undo: true,
-            clock: ReceiverClock::default(),
+            clock: None,
             buffers: BufferLimits::for_packets(u64::MAX),
             min_rto: Span::from_ms(200),
             rto: Rto::Scaled,

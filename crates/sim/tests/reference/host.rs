@@ -384,7 +384,7 @@ fn config(flow: &Flow, transfer: &Transfer) -> SenderConfig {
         line: flow.line(),
         offload: flow.offload,
         undo: flow.undo,
-        clock: flow.clock,
+        clock: Some(flow.clock),
         buffers: BufferLimits::of(flow, payload),
         min_rto: flow.min_rto,
         rto: flow.rto,

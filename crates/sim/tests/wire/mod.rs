@@ -4,7 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use fairhaul_cc::{Builtin, Controller, ControllerChoice};
-use fairhaul_experiment::{ReceiverClock, Recovery, Rto, SlowStart};
+use fairhaul_experiment::{Recovery, Rto, SlowStart};
 use fairhaul_sim::tcp::{BufferLimits, Outcome, Poll, Receiver, Sender, SenderConfig};
 use fairhaul_units::{Ack, Data, Ecn, Span, Time};
 
@@ -24,7 +24,7 @@ pub fn config(recovery: Recovery) -> SenderConfig {
         line: 1e6,
         offload: 1,
         undo: true,
-        clock: ReceiverClock::default(),
+        clock: None,
         buffers: BufferLimits::for_packets(u64::MAX),
         min_rto: Span::from_ms(200),
         rto: Rto::Scaled,

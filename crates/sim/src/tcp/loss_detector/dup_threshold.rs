@@ -50,6 +50,11 @@ impl DupThreshold {
     #[inline(always)]
     pub fn take_ack(&mut self, board: &mut Scoreboard, ack: &Ack) -> u64 {
         let delivered = self.advance(board, ack.next);
+        if ack.blocks == 0 { delivered } else { delivered + self.take_reports(board, ack) }
+    }
+
+    #[inline(never)]
+    fn take_reports(&mut self, board: &mut Scoreboard, ack: &Ack) -> u64 {
         let reported = board.report(ack, |number| {
             self.rank(number);
             self.copies(number)
@@ -57,7 +62,7 @@ impl DupThreshold {
         if reported > 0 {
             self.lose_below(board, self.top[DUP_THRESHOLD as usize - 1]);
         }
-        delivered + reported
+        reported
     }
 
     /// Whether an acknowledgement, which advanced by that many packets, reveals a loss that calls for recovery.
@@ -66,6 +71,7 @@ impl DupThreshold {
         if self.recovery.reports() { self.has_loss(board) } else { self.count_dup_acks(board, advanced) }
     }
 
+    #[inline(never)]
     fn count_dup_acks(&mut self, board: &mut Scoreboard, advanced: u64) -> bool {
         if advanced > 0 || board.outstanding() == 0 {
             self.dup_acks = 0;
@@ -235,8 +241,13 @@ impl DupThreshold {
             let rescued = self.rescued.is_some_and(|number| (una..to).contains(&number));
             board.advance_in_order(to, to - una + u64::from(rescued))
         } else {
-            board.advance(to, |number| self.copies(number))
+            self.advance_over_losses(board, to)
         }
+    }
+
+    #[inline(never)]
+    fn advance_over_losses(&mut self, board: &mut Scoreboard, to: u64) -> u64 {
+        board.advance(to, |number| self.copies(number))
     }
 
     fn rank(&mut self, number: u64) {

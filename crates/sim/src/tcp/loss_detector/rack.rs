@@ -8,7 +8,7 @@ use fairhaul_units::{Ack, Span, Time};
 
 use super::dup_threshold::DUP_THRESHOLD;
 use super::flight::{Flight, SentPacket};
-use crate::tcp::Scoreboard;
+use crate::tcp::{RttEstimator, Scoreboard};
 
 /// The reordering window grows by one part of this of the smallest round trip with each round in which a packet was
 /// retransmitted needlessly.
@@ -26,6 +26,13 @@ pub struct Timing {
     pub min_rtt: Span,
     /// The smoothed round-trip time.
     pub srtt: Span,
+}
+
+impl Timing {
+    /// That of `now`, with what an estimator knows.
+    pub fn of(rtt: &RttEstimator, now: Time) -> Timing {
+        Timing { now, min_rtt: rtt.smallest(), srtt: rtt.smoothed() }
+    }
 }
 
 /// What the sender knows of the times at which packets were sent; the scoreboard counts them.

@@ -6,39 +6,50 @@ use fairhaul_units::{Ack, Time, real};
 use super::{CaState, Sender};
 
 impl<C: Controller + Clone> Sender<C> {
-    /// The event for the controller of an acknowledgement that delivered packets.
+    /// The event for the controller of an acknowledgement, if it delivered packets.
     #[inline(always)]
-    pub(super) fn event(&mut self, ack: &Ack, delivered: u64, now: Time) -> AckEvent {
-        let lost = self.board.lost() - std::mem::replace(&mut self.lost_reported, self.board.lost());
-        let rates = self.rates.as_mut();
-        let rate = rates.and_then(|rates| rates.sample(ack.echo, delivered, self.board.lost(), now));
+    pub(super) fn event(&self, ack: &Ack, delivered: u64, now: Time) -> AckEvent {
         // What was outstanding when the round began is acknowledged, and something that left since is
         // [RFC 8257, 3.3: ACK > WindowEnd; LINUX, `after` in Vegas, Illinois and HyStart]. Without the
         // second part a round would lack the packet that the first acknowledgement of it released.
         let new_round = self.board.una() > self.round_end;
-        if new_round {
-            self.round_end = self.board.next();
-        }
+        let arrived = self.config.clock.map_or(ack.arrived, |clock| clock.reads(ack.arrived));
         AckEvent {
             now,
             packets: real(delivered),
             marked: if ack.ece && self.exact_echo() { real(delivered) } else { 0.0 },
-            lost: real(lost),
+            lost: real(self.board.lost() - self.lost_reported),
             rtt: self.detector.rtt_sample().unwrap_or(now.since(ack.echo)),
             srtt: self.rtt.smoothed(),
             min_rtt: self.rtt.smallest(),
-            one_way: self.config.clock.reads(ack.arrived).since(ack.echo),
+            one_way: arrived.since(ack.echo),
             in_flight: real(self.board.in_flight()),
             new_round,
             recovering: self.state != CaState::Open,
-            rate,
+            rate: None,
         }
     }
 
-    /// New data was acknowledged outside fast recovery: the window may grow.
-    pub(super) fn grow(&mut self, event: Option<&AckEvent>, full: bool) {
+    /// Tells the controller that something was delivered.
+    #[inline(always)]
+    pub(super) fn on_delivery(&mut self, event: &mut AckEvent, ack: &Ack, delivered: u64) {
+        self.lost_reported = self.board.lost();
+        if event.new_round {
+            self.round_end = self.board.next();
+        }
+        if let Some(rates) = &mut self.rates {
+            event.rate = rates.sample(ack.echo, delivered, self.board.lost(), event.now);
+        }
+        self.controller.on_delivery(&mut self.window, event);
+    }
+
+    /// New data was acknowledged outside fast recovery: the window may grow if any of it was delivered just now.
+    #[inline(always)]
+    pub(super) fn grow(&mut self, event: &AckEvent, full: bool) {
         let may_grow = self.window.cwnd < self.config.max_window && (full || self.is_half_used());
-        let Some(event) = event.filter(|_| may_grow) else { return };
+        if event.packets == 0.0 || !may_grow {
+            return;
+        }
         if self.window.in_slow_start() && !self.ends_slow_start(event) {
             self.slow_start(event);
         } else {

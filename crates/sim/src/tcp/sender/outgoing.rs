@@ -15,7 +15,7 @@ impl<C: Controller + Clone> Sender<C> {
             self.stopped_by_window();
             return Poll::Idle;
         }
-        if self.pacer.burst() > 0 && matches!(self.pacing(), Pacing::Blocks { .. }) {
+        if self.pacer.burst() > 0 && matches!(self.pacing_of_new(), Pacing::Blocks { .. }) {
             self.pacer.go_on(0); // a block is a burst, and cuts those of offload
         }
         if let Err(until) = self.pacer.ready(now) {
@@ -124,13 +124,15 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// A retransmission waits where packets are spaced evenly, and then each for itself.
     fn pace_retransmission(&mut self, now: Time) -> Result<(), Time> {
-        let pacing @ Pacing::Even(_) = self.controller.pacing(&self.window) else { return Ok(()) };
+        let pacing @ Pacing::Even(_) = self.pacing() else { return Ok(()) };
         self.pacer.go_on(0);
         self.pacer.admit(pacing, self.window.cwnd, now)
     }
 
-    fn pacing(&self) -> Pacing {
-        match self.controller.pacing(&self.window) {
+    /// How new data are spread.
+    #[inline(always)]
+    fn pacing_of_new(&self) -> Pacing {
+        match self.pacing() {
             // Unclear in [FHSTCP, Fig. 1]: whether recovery is paced. It is not: retransmissions leave at once.
             Pacing::Blocks { .. } if self.state != CaState::Open => Pacing::None,
             pacing => pacing,
@@ -140,7 +142,7 @@ impl<C: Controller + Clone> Sender<C> {
     #[inline(always)]
     fn send_new(&mut self, train: u64, now: Time) -> Poll {
         let Some(burst) = self.burst() else { return Poll::Idle };
-        if let Err(until) = self.pacer.admit(self.pacing(), self.window.cwnd, now) {
+        if let Err(until) = self.pacer.admit(self.pacing_of_new(), self.window.cwnd, now) {
             self.stopped_by_window();
             return Poll::Hold(until);
         }

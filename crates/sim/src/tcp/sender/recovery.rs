@@ -9,9 +9,10 @@ use super::slow_start::DelayExit;
 use super::{CaState, Outcome, Sender};
 
 impl<C: Controller + Clone> Sender<C> {
+    #[inline(always)]
     pub(super) fn in_open(
         &mut self,
-        event: Option<&AckEvent>,
+        event: &AckEvent,
         ece: bool,
         delivered: u64,
         advanced: u64,
@@ -31,7 +32,7 @@ impl<C: Controller + Clone> Sender<C> {
                 self.grow(event, full);
             }
         }
-        if let Some(event) = event
+        if delivered > 0
             && let DelayExit::HyStartPp(_) = self.delay_exit
         {
             self.watch_delay(event);
@@ -53,8 +54,8 @@ impl<C: Controller + Clone> Sender<C> {
         if delivered == 0 {
             return Outcome::Quiet;
         }
-        let event = self.event(ack, delivered, now);
-        self.controller.on_delivery(&mut self.window, &event);
+        let mut event = self.event(ack, delivered, now);
+        self.on_delivery(&mut event, ack, delivered);
         let mut outcome = Outcome::Quiet;
         if self.state == CaState::Open && self.detector.reveals_loss(&mut self.board, 0) {
             outcome = self.enter_recovery(delivered, 0, now);
@@ -90,6 +91,7 @@ impl<C: Controller + Clone> Sender<C> {
         if heeded { Outcome::Quiet } else { Outcome::Reduced }
     }
 
+    #[inline(never)]
     pub(super) fn in_recovery(&mut self, delivered: u64, advanced: u64, now: Time) -> Outcome {
         self.reduce(delivered, advanced > 0);
         let done = self.board.una() >= self.recover || self.config.recovery == Recovery::Reno;
@@ -155,13 +157,8 @@ impl<C: Controller + Clone> Sender<C> {
         if outcome == Outcome::Quiet { Outcome::Reduced } else { outcome }
     }
 
-    pub(super) fn in_loss(
-        &mut self,
-        event: Option<&AckEvent>,
-        delivered: u64,
-        advanced: u64,
-        now: Time,
-    ) -> Outcome {
+    #[inline(never)]
+    pub(super) fn in_loss(&mut self, event: &AckEvent, delivered: u64, advanced: u64, now: Time) -> Outcome {
         if advanced > 0 {
             self.rearm(now);
             // What jumps forward was received before the timeout: it is no sign of room.
@@ -169,8 +166,7 @@ impl<C: Controller + Clone> Sender<C> {
             // continues until new data carry CWR, and until then the sender would be limited to one packet per
             // round.
             let most = if self.config.slow_start.is_full() { f64::INFINITY } else { 2.0 };
-            let event = event.map(|event| AckEvent { packets: event.packets.min(most), ..*event });
-            self.grow(event.as_ref(), true);
+            self.grow(&AckEvent { packets: event.packets.min(most), ..*event }, true);
             if self.board.una() >= self.recover {
                 self.state = CaState::Open;
                 self.controller.on_recovered(&mut self.window, now);

@@ -89,7 +89,7 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     fn is_paced(&self) -> bool {
-        self.config.max_pacing_rate.is_some() || self.controller.pacing(&self.window) != Pacing::None
+        self.config.max_pacing_rate.is_some() || self.pacing() != Pacing::None
     }
 
     /// Ends the first slow start where the round-trip time says so; later ones know a threshold,

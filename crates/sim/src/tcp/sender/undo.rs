@@ -63,6 +63,7 @@ impl<C> UndoState<C> {
         }
     }
 
+    #[inline(always)]
     fn is_idle(&self) -> bool {
         self.saved.is_none() && self.retransmitting_since == Time::NEVER
     }
@@ -101,10 +102,13 @@ impl<C: Controller + Clone> Sender<C> {
 
     /// An acknowledgement moved on. Where it shows that nothing was lost, all is as before: since
     /// when what was done is taken back.
+    #[inline(always)]
     pub(super) fn undo(&mut self, ack: &Ack, now: Time) -> Option<Time> {
-        if self.undo_state.is_idle() {
-            return None;
-        }
+        if self.undo_state.is_idle() { None } else { self.undo_spurious(ack, now) }
+    }
+
+    #[inline(never)]
+    fn undo_spurious(&mut self, ack: &Ack, now: Time) -> Option<Time> {
         let saved =
             self.undo_state.detect_spurious(ack.echo, self.detector.retransmissions_are_done(&self.board))?;
         // Differs from [RFC 4015, 3.4]: the window is restored at once, as in Linux, not set to the packets in
