@@ -30,8 +30,11 @@ FAST: dict[str, Any] = {
 def test_the_figures_name_the_flows_that_send_single_packets() -> None:
     [figures] = fairhaul.run({**FAST, "grain": "auto"}).measures
     assert figures["grain"]["longest_train"] == 64
-    assert list(figures["grain"]["single"]) == ["paced"]
-    assert "bbr" in figures["grain"]["single"]["paced"]
+    single = figures["grain"]["single"]
+    assert "bbr" in single["paced"]
+    assert single["bulk"] == 'flow "paced", which shares a link with it, sends single packets'
+    alone = {**FAST, "grain": "auto", "flow": FAST["flow"][:1]}
+    assert fairhaul.run(alone).measures[0]["grain"]["single"] == {}
     assert "grain" not in fairhaul.run(FAST).measures[0]
 
 
