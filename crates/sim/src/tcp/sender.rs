@@ -23,9 +23,7 @@ use slow_start::DelayExit;
 use undo::UndoState;
 use usage::Usage;
 
-use super::{
-    BufferLimits, LossDetector, Pacer, Prr, RateSampler, RttEstimator, Scoreboard, SenderConfig, Timing,
-};
+use super::{LossDetector, Pacer, Prr, RateSampler, RttEstimator, Scoreboard, SenderConfig, Timing};
 
 /// What a poll gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,8 +85,6 @@ enum CaState {
 #[derive(Clone, Debug)]
 pub struct Sender<C> {
     config: SenderConfig,
-    /// Limits of both socket buffers.
-    buffers: BufferLimits,
     /// Packets in the transfer.
     total: u64,
     /// Packets that the application has ready.
@@ -141,7 +137,6 @@ impl<C: Controller + Clone> Sender<C> {
         let needs = controller.needs();
         Sender {
             needs,
-            buffers: config.buffers,
             total: config.packets(),
             ready: u64::MAX,
             window: config.window(),
@@ -290,7 +285,7 @@ impl<C: Controller + Clone> Sender<C> {
         }
         let mut undone_since = None;
         if advanced > 0 {
-            self.buffers.acknowledged(una + advanced);
+            self.config.buffers.acknowledged(una + advanced);
             self.rtt.progress();
             self.adapt_rto(ack, now);
             undone_since = self.undo(ack, now);

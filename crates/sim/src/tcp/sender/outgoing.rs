@@ -73,7 +73,7 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     fn may_send_new(&self) -> bool {
-        self.board.next() < self.total.min(self.ready).min(self.buffers.end())
+        self.board.next() < self.total.min(self.ready).min(self.config.buffers.end())
     }
 
     /// Sends a tail loss probe: new data if there are any, else the last packet once more [RFC 8985, 7.3].
