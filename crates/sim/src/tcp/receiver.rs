@@ -14,7 +14,7 @@ pub struct Receiver {
     next: u64,
     out_of_order: Runs,
     /// The runs reported last, the latest first; `from` and `to` are packet numbers.
-    recent: [(u64, u64); SACK_BLOCKS + 1],
+    recent: Vec<(u64, u64)>,
     reports: bool,
     /// Whether it reports duplicates (DSACK); and whether it does that or delays acknowledgements as the kernel
     /// does.
@@ -55,7 +55,7 @@ impl Receiver {
         Receiver {
             next: 0,
             out_of_order: Runs::default(),
-            recent: Default::default(),
+            recent: Vec::new(),
             reports,
             sends_dsack: false,
             is_special: adaptive.is_some(),
@@ -224,12 +224,9 @@ impl Receiver {
         if !self.reports {
             return;
         }
-        let mut latest = [run, (0, 0), (0, 0), (0, 0)];
-        let others = self.recent.iter().filter(|r| r.1 > self.next && (r.1 < run.0 || r.0 > run.1));
-        for (slot, other) in latest[1..].iter_mut().zip(others) {
-            *slot = *other;
-        }
-        self.recent = latest;
+        self.recent.retain(|r| r.1 > self.next && (r.1 < run.0 || r.0 > run.1));
+        self.recent.insert(0, run);
+        self.recent.truncate(SACK_BLOCKS + 1);
     }
 
     #[inline(always)]

@@ -22,7 +22,7 @@ pub struct RttEstimator {
     least_timeout: Span,
     backoffs: u32,
     /// The variation by the kernel's rule, once samples are taken by it.
-    kernel: Option<Variation>,
+    kernel: Option<Box<Variation>>,
     /// The smoothed time in whole picoseconds, and the timeout, as they follow from the rest.
     rounded: Span,
     timeout: Span,
@@ -82,10 +82,10 @@ impl RttEstimator {
             }
             None => {
                 self.smoothed = value;
-                self.kernel = Some(Variation::first(value, least, next));
+                self.kernel = Some(Box::new(Variation::first(value, least, next)));
             }
         }
-        self.variation = self.kernel.as_ref().map_or(0.0, Variation::margin) / 4.0;
+        self.variation = self.kernel.as_ref().map_or(0.0, |kernel| kernel.margin()) / 4.0;
         self.follow();
     }
 

@@ -24,9 +24,7 @@ use slow_start::DelayExit;
 use undo::UndoState;
 use usage::Usage;
 
-use super::{
-    BufferLimits, LossDetector, Pacer, Prr, RateSampler, RttEstimator, Scoreboard, SenderConfig, Timing,
-};
+use super::{LossDetector, Pacer, Prr, RateSampler, RttEstimator, Scoreboard, SenderConfig, Timing};
 
 /// What a poll gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,8 +86,6 @@ enum CaState {
 #[derive(Clone, Debug)]
 pub struct Sender<C> {
     config: SenderConfig,
-    /// Limits of both socket buffers.
-    buffers: BufferLimits,
     /// Packets in the transfer.
     total: u64,
     /// Packets that the application has ready.
@@ -144,7 +140,6 @@ impl<C: Controller + Clone> Sender<C> {
         let needs = controller.needs();
         Sender {
             needs,
-            buffers: config.buffers,
             total: config.packets(),
             ready: u64::MAX,
             longest_train: 1,
@@ -294,7 +289,7 @@ impl<C: Controller + Clone> Sender<C> {
         }
         let mut undone_since = None;
         if advanced > 0 {
-            self.buffers.acknowledged(una + advanced);
+            self.config.buffers.acknowledged(una + advanced);
             self.rtt.progress();
             self.adapt_rto(ack, now);
             undone_since = self.undo(ack, now);

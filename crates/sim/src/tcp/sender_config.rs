@@ -37,7 +37,7 @@ pub struct SenderConfig {
     pub undo: bool,
     /// By what the receiver stamps arrivals; `None`: by the sender's clock.
     pub clock: Option<ReceiverClock>,
-    /// Limits of both socket buffers at the start.
+    /// Limits of both socket buffers, at the start or as they stand.
     pub buffers: BufferLimits,
     /// Least margin of the retransmission timer, or its least timeout.
     pub min_rto: Span,

@@ -24,7 +24,7 @@ impl<C: Controller + Clone> Sender<C> {
             return Some(self.pacer.burst());
         }
         let outstanding = self.board.outstanding();
-        let buffer = self.buffers.end() - self.board.una();
+        let buffer = self.config.buffers.end() - self.board.una();
         let ready = self.total.min(self.ready) - self.board.next();
         let free = (self.window.cwnd.max(1.0) - self.board.in_flight() as f64) as u64;
         let room = free.min(buffer - outstanding).min(ready);

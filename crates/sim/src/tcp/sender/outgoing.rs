@@ -79,7 +79,7 @@ impl<C: Controller + Clone> Sender<C> {
     }
 
     fn end_of_ready(&self) -> u64 {
-        self.total.min(self.ready).min(self.buffers.end())
+        self.total.min(self.ready).min(self.config.buffers.end())
     }
 
     /// Sends a tail loss probe: new data if there are any, else the last packet once more [RFC 8985, 7.3].
