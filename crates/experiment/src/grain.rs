@@ -4,12 +4,12 @@
 use fairhaul_path::LinkSpec;
 use fairhaul_path::queue::Capacity;
 
-use crate::{Flow, Hop, Recovery, Scenario, Traffic};
+use crate::{Flow, Recovery, Scenario, Traffic};
 
 /// The most packets of a train.
 pub const LONGEST_TRAIN: u8 = 64;
 
-/// The least part of a window that a train is: so many trains are in a window at least.
+/// The length of a train is the congestion window divided by this number, and at most [`LONGEST_TRAIN`].
 pub const TRAINS_PER_WINDOW: f64 = 128.0;
 
 /// Controllers whose windows grow by what is acknowledged, whose packets leave when the window lets them, and for which
@@ -27,7 +27,7 @@ impl Scenario {
             let of_links = self.unlike(&reasons);
             let mut changed = false;
             for (flow, reason) in self.flows.iter().zip(&mut reasons) {
-                let found = links(flow).find_map(|link| of_links[link as usize].clone());
+                let found = flow.links().find_map(|link| of_links[link as usize].clone());
                 if reason.is_none() && found.is_some() {
                     *reason = found;
                     changed = true;
@@ -44,7 +44,7 @@ impl Scenario {
         let mut of_links: Vec<Option<String>> = self.links.iter().map(|_| None).collect();
         let mut first: Vec<Option<&Flow>> = self.links.iter().map(|_| None).collect();
         for (flow, reason) in self.flows.iter().zip(reasons) {
-            for link in links(flow).map(|link| link as usize) {
+            for link in flow.links().map(|link| link as usize) {
                 let other = *first[link].get_or_insert(flow);
                 let what = if reason.is_some() {
                     "sends single packets"
@@ -84,18 +84,12 @@ impl Scenario {
         } else if flow.ecn {
             "its packets may be marked"
         } else {
-            let mut links = links(flow).map(|link| &self.links[link as usize]);
+            let mut links = flow.links().map(|link| &self.links[link as usize]);
             let decides = links.find(|link| decides_by_packet(link))?;
             return Some(format!("link \"{}\" decides about each packet", decides.name));
         };
         Some(reason.to_owned())
     }
-}
-
-/// The links on the path of a flow, both ways.
-fn links(flow: &Flow) -> impl Iterator<Item = u32> {
-    let hops = flow.forward.iter().chain(&flow.reverse);
-    hops.filter_map(|hop| if let Hop::Link(link) = hop { Some(*link) } else { None })
 }
 
 /// Whether more happens to a packet at `link` than that it waits, and is dropped where the queue is full.

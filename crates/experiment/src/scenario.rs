@@ -49,10 +49,7 @@ impl Scenario {
         let (from, to) = (Time::ZERO + self.warmup, Time::ZERO + self.duration);
         let offers: Vec<f64> = self.links.iter().map(|link| link.offers(from, to)).collect();
         let slowest = |flow: &Flow| {
-            let links = flow
-                .forward
-                .iter()
-                .filter_map(|hop| if let Hop::Link(link) = hop { Some(*link) } else { None });
+            let links = flow.forward.iter().filter_map(Hop::link);
             links.min_by(|a, b| offers[*a as usize].total_cmp(&offers[*b as usize]))
         };
         self.flows.iter().map(slowest).collect()
@@ -77,6 +74,13 @@ pub enum Hop {
         /// Propagation, one way.
         delay: Span,
     },
+}
+
+impl Hop {
+    /// The index of the link that it crosses; `None`: it is a link of the connection's own.
+    pub fn link(&self) -> Option<u32> {
+        if let Hop::Link(link) = self { Some(*link) } else { None }
+    }
 }
 
 /// Whether fairness is taken over a flow.
@@ -327,6 +331,11 @@ pub struct Flow {
 const FASTEST: Rate = Rate::from_bps(100_000_000_000).expect("not zero");
 
 impl Flow {
+    /// The links on its path, of its data first and then of its acknowledgements.
+    pub fn links(&self) -> impl Iterator<Item = u32> {
+        self.forward.iter().chain(&self.reverse).filter_map(Hop::link)
+    }
+
     /// The fastest that its host can send, packets/s: by its access, or without one by the pacer alone.
     pub fn line(&self) -> f64 {
         let access = match self.forward.first() {

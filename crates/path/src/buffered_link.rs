@@ -185,7 +185,10 @@ impl<T: Packet> BufferedLink<T> {
         }
         let size = queued.size;
         let ((departs, arrives), on_wire) = match &mut self.pace {
-            None => (self.wire.send(size, 1, now), self.wire.on_wire(size, 1)),
+            None => {
+                let passage = self.wire.passage(size, 1);
+                (self.wire.pass(passage, now), passage.on_wire)
+            }
             Some(pace) => (pace.send(size, now), pace.occupied()),
         };
         self.sending = (departs, size);

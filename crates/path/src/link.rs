@@ -57,11 +57,11 @@ pub struct Wire {
 
 /// How what has so many bytes and packets crosses a wire.
 #[derive(Clone, Copy, Debug)]
-struct Passage {
+pub(crate) struct Passage {
     size: u32,
     packets: u8,
     /// How long it occupies the wire.
-    on_wire: Span,
+    pub on_wire: Span,
     /// From when its first bit leaves to when it is at the other end; of a train, its first packet.
     crosses: Span,
 }
@@ -81,8 +81,9 @@ impl Wire {
         self.pass(passage, now)
     }
 
+    /// Sends what crosses it in that way.
     #[inline(always)]
-    fn pass(&mut self, passage: Passage, now: Time) -> (Time, Time) {
+    pub(crate) fn pass(&mut self, passage: Passage, now: Time) -> (Time, Time) {
         let begins = self.busy_until.max(now);
         self.busy_until = begins + passage.on_wire;
         (self.busy_until, begins + passage.crosses)
@@ -98,14 +99,9 @@ impl Wire {
         self.rate
     }
 
-    /// How long a packet, or a train of `packets` with `size` bytes in all, occupies the wire.
+    /// How a packet, or a train of `packets` with `size` bytes in all, crosses the wire.
     #[inline(always)]
-    pub fn on_wire(&mut self, size: u32, packets: u8) -> Span {
-        self.passage(size, packets).on_wire
-    }
-
-    #[inline(always)]
-    fn passage(&mut self, size: u32, packets: u8) -> Passage {
+    pub(crate) fn passage(&mut self, size: u32, packets: u8) -> Passage {
         if self.last.size != size || self.last.packets != packets {
             self.compute_passage(size, packets);
         }

@@ -9,7 +9,7 @@
 //! A boundary is at the same time for all nodes, whichever of them the engine processes first, so what is decided
 //! depends on nothing but the scenario.
 
-use fairhaul_experiment::{Flow, Grain, Hop, LONGEST_TRAIN, Scenario, TRAINS_PER_WINDOW};
+use fairhaul_experiment::{Flow, Grain, LONGEST_TRAIN, Scenario, TRAINS_PER_WINDOW};
 use fairhaul_path::LinkSpec;
 use fairhaul_path::queue::Capacity;
 use fairhaul_units::{Bytes, Span, Time};
@@ -24,15 +24,15 @@ const ROUNDS: f64 = 2.0;
 pub struct Trains {
     /// The next boundary.
     next: Time,
+    /// By the index of the link.
     links: Vec<LinkState>,
     flows: Vec<FlowState>,
 }
 
-/// A link on the path of a flow that may send trains.
+/// A link.
 #[derive(Debug)]
 struct LinkState {
-    /// The link, and what its queue holds, packets.
-    link: u32,
+    /// What its queue holds, packets.
     capacity: u64,
     /// Until then its flows send single packets.
     single_until: Time,
@@ -46,7 +46,7 @@ struct LinkState {
 struct FlowState {
     /// Whether it may send trains.
     eligible: bool,
-    /// Its links, as numbers in [`Trains::links`].
+    /// Its links, of data and of acknowledgements.
     links: Vec<u32>,
     /// The windows of its connections at this boundary, packets, and their longest smoothed round-trip time.
     cwnd: f64,
@@ -80,8 +80,7 @@ impl Trains {
             return None;
         }
         let smallest = scenario.flows.iter().map(|flow| flow.packet).min().unwrap_or(Bytes(1));
-        let link_state = |(index, spec): (usize, &LinkSpec)| LinkState {
-            link: index as u32,
+        let link_state = |spec: &LinkSpec| LinkState {
             capacity: match spec.capacity {
                 Capacity::Unlimited => u64::MAX,
                 Capacity::Packets(packets) => packets,
@@ -91,22 +90,18 @@ impl Trains {
             growth: 0.0,
             round: Span::ZERO,
         };
-        let flow_state = |(flow, reason): (&Flow, &Option<String>)| {
-            let hops = flow.forward.iter().chain(&flow.reverse);
-            let link = |hop: &Hop| if let Hop::Link(link) = hop { Some(*link) } else { None };
-            FlowState {
-                eligible: reason.is_none(),
-                links: hops.filter_map(link).collect(),
-                cwnd: 0.0,
-                srtt: Span::ZERO,
-                round_began: Time::ZERO,
-                cwnd_then: 0.0,
-                growth: 0.0,
-            }
+        let flow_state = |(flow, reason): (&Flow, &Option<String>)| FlowState {
+            eligible: reason.is_none(),
+            links: flow.links().collect(),
+            cwnd: 0.0,
+            srtt: Span::ZERO,
+            round_began: Time::ZERO,
+            cwnd_then: 0.0,
+            growth: 0.0,
         };
         Some(Trains {
             next: Time::ZERO + PERIOD,
-            links: scenario.links.iter().enumerate().map(link_state).collect(),
+            links: scenario.links.iter().map(link_state).collect(),
             flows: scenario.flows.iter().zip(&reasons).map(flow_state).collect(),
         })
     }
@@ -136,8 +131,8 @@ impl Trains {
             }
             (flow.cwnd, flow.srtt) = (0.0, Span::ZERO);
         }
-        for state in &mut self.links {
-            let room = state.capacity.saturating_sub(backlog(state.link, now));
+        for (link, state) in (0..).zip(&mut self.links) {
+            let room = state.capacity.saturating_sub(backlog(link, now));
             if (room as f64) < state.growth {
                 state.single_until = now + state.round;
             }

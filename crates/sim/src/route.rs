@@ -278,10 +278,8 @@ fn fed_alone(scenario: &Scenario) -> Vec<bool> {
     let mut feeders = vec![0u32; scenario.links.len()];
     for flow in &scenario.flows {
         let single = !matches!(flow.traffic, Traffic::Short { .. } | Traffic::Web(_));
-        for hop in flow.forward.iter().chain(&flow.reverse) {
-            if let Hop::Link(link) = hop {
-                feeders[*link as usize] += if single { 1 } else { 2 };
-            }
+        for link in flow.links() {
+            feeders[link as usize] += if single { 1 } else { 2 };
         }
     }
     let alone = |(link, &feeders): (&LinkSpec, &u32)| {

@@ -16,6 +16,8 @@ pub struct Trains {
     single_until: Vec<Time>,
     /// By flow: when its round began, its window then, and what it added in the round before.
     rounds: Vec<(Time, f64, f64)>,
+    /// By flow: whether it may send trains at all.
+    eligible: Vec<bool>,
 }
 
 impl Trains {
@@ -24,6 +26,7 @@ impl Trains {
             boundary: if scenario.grain == Grain::Auto { Time::ZERO + PERIOD } else { Time::NEVER },
             single_until: vec![Time::ZERO; scenario.links.len()],
             rounds: vec![(Time::ZERO, 0.0, 0.0); scenario.flows.len()],
+            eligible: scenario.why_no_trains().iter().map(Option::is_none).collect(),
         }
     }
 
@@ -61,13 +64,12 @@ impl Trains {
             }
         }
         self.boundary = now + PERIOD;
-        let reasons = scenario.why_no_trains();
         for host in hosts.iter_mut().flatten() {
             let flow = &scenario.flows[host.flow() as usize];
             let mut hops = flow.forward.iter().chain(&flow.reverse);
             let single = hops
                 .any(|hop| matches!(hop, Hop::Link(l) if self.single_until[*l as usize] >= self.boundary));
-            host.allow_trains(reasons[host.flow() as usize].is_none() && !single);
+            host.allow_trains(self.eligible[host.flow() as usize] && !single);
         }
     }
 }
