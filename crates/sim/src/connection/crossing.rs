@@ -96,7 +96,9 @@ impl Connection {
         self.forward_data(leg + 1, data, arrives, route, network);
     }
 
-    /// A data packet gets over a link that this connection alone feeds, or is dropped there; when it has.
+    /// A data packet gets over a link that this connection alone feeds, or is dropped there; when it has, or the end
+    /// of the run where that is earlier. Nothing is recorded after it, and behind an outage without an end a queue
+    /// would follow the clock for ages.
     #[inline(never)]
     pub(super) fn cross_alone(
         &mut self,
@@ -110,7 +112,7 @@ impl Connection {
                 if departure.marked {
                     data.ecn = Ecn::Marked;
                 }
-                return Some(departure.arrives);
+                return Some(departure.arrives.min(network.ledger.end()));
             }
             Admission::Dropped => self.data_dropped(data, now, network),
             Admission::Queued => unreachable!("a queue that decides at departure is never fed alone"),
@@ -118,8 +120,8 @@ impl Connection {
         None
     }
 
-    /// An acknowledgement gets over a link that this connection alone feeds, or is dropped there; when it
-    /// has.
+    /// An acknowledgement gets over a link that this connection alone feeds, or is dropped there; when it has, or the
+    /// end of the run where that is earlier.
     #[inline(never)]
     pub(super) fn ack_crosses_alone(
         &mut self,
@@ -129,7 +131,7 @@ impl Connection {
         network: &mut Network,
     ) -> Option<Time> {
         match self.offer_ack(link, ack, now, network) {
-            Admission::Sent(departure) => return Some(departure.arrives),
+            Admission::Sent(departure) => return Some(departure.arrives.min(network.ledger.end())),
             Admission::Dropped => self.ack_dropped(ack, now, network),
             Admission::Queued => unreachable!("a queue that decides at departure is never fed alone"),
         }
