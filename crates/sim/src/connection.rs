@@ -328,7 +328,7 @@ impl Connection {
                     None => return,
                 },
                 LegEnd::SharedLink { lane, .. } | LegEnd::Ring { lane } => {
-                    return network.rings.push_ack(&mut network.events, lane, self.serial, now, *ack);
+                    return network.rings.push_ack(&mut network.events, lane, self.serial, now, ack);
                 }
                 LegEnd::Receiver => unreachable!("acknowledgements wait for their sender"),
             }

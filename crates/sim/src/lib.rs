@@ -17,6 +17,7 @@ mod rings;
 mod route;
 mod run;
 pub mod tcp;
+mod waiting_ack;
 
 pub use control::{Control, RunError};
 pub use packet_trace::PacketTrace;

@@ -89,7 +89,7 @@ pub struct SackBlock {
 }
 
 /// An acknowledgement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ack {
     /// The next packet that the receiver waits for: all before it have arrived.
     pub next: u64,
