@@ -28,6 +28,8 @@ use share::Share;
 pub struct Connection {
     serial: u32,
     flow: u32,
+    /// The index of its route.
+    route: u32,
     account: BottleneckAccount,
     start: Time,
     end: Option<Time>,
@@ -55,13 +57,14 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// The connection of `transfer`, which opens at its start; `account`: that of its flow.
+    /// The connection of `transfer`, which opens at its start; `account`: that of its flow, as are the route and its
+    /// index.
     pub fn new(
         serial: u32,
         transfer: &Transfer,
         scenario: &Scenario,
         account: BottleneckAccount,
-        route: &Route,
+        (index, route): (u32, &Route),
     ) -> Connection {
         let flow = &scenario.flows[transfer.flow as usize];
         let sender = Sender::new(SenderConfig::of(flow, transfer), flow.controller.build());
@@ -83,6 +86,7 @@ impl Connection {
             share: Share::of(flow, transfer),
             datagrams: matches!(flow.traffic, Traffic::Cbr { .. }).then(Box::default),
             in_order: 0,
+            route: index,
             wires: route.wires.iter().map(|&(rate, delay)| Wire::new(rate, delay)).collect(),
             data: PacketCounts::default(),
             acks: PacketCounts::default(),
@@ -93,6 +97,12 @@ impl Connection {
             paced_at: Time::NEVER,
             delayed_ack_at: Time::NEVER,
         }
+    }
+
+    /// The index of its route.
+    #[inline(always)]
+    pub fn route(&self) -> usize {
+        self.route as usize
     }
 
     /// The index of its flow.

@@ -217,9 +217,10 @@ impl<'a> Engine<'a> {
         self.started += 1;
         self.next_start = self.start_of_next();
         let transfer = &self.transfers[serial as usize];
-        let route = &self.routes.of[transfer.flow as usize];
+        let index = self.routes.of[transfer.flow as usize];
+        let route = &self.routes.all[index as usize];
         let account = self.network.account(transfer.flow);
-        let mut connection = Connection::new(serial, transfer, self.scenario, account, route);
+        let mut connection = Connection::new(serial, transfer, self.scenario, account, (index, route));
         connection.open(route, &mut self.network);
         self.connections[serial as usize] = Some(Box::new(connection));
     }
@@ -249,7 +250,7 @@ impl<'a> Engine<'a> {
     fn at_connection(&mut self, serial: u32) -> (&mut Connection, &Route, &mut Network) {
         let connection = self.connections[serial as usize].as_mut();
         let connection = connection.expect("a connection is not over while a packet of it waits");
-        let route = &self.routes.of[connection.flow() as usize];
+        let route = &self.routes.all[connection.route()];
         (connection, route, &mut self.network)
     }
 
@@ -261,7 +262,7 @@ impl<'a> Engine<'a> {
         let Some(connection) = &mut connections[key.serial() as usize] else {
             return; // the connection is over
         };
-        let route = &routes.of[connection.flow() as usize];
+        let route = &routes.all[connection.route()];
         match key.kind() {
             EventKind::Ready => connection.on_ready(now, route, network),
             EventKind::DelayedAck => connection.on_delayed_ack(now, route, network),

@@ -16,7 +16,7 @@ use crate::event_key::{MOST_LEGS, MOST_RINGS};
 use crate::event_queue::SlotId;
 
 /// The ring in which packets of a connection wait at the end of a leg.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RingLane {
     /// The leg of their way at whose end that is.
     pub leg: u16,
@@ -25,7 +25,7 @@ pub struct RingLane {
 }
 
 /// Part of a compiled path: over wires of the connection's own, then what they lead to.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Leg {
     /// Numbers of the first wire and of the first after them.
     pub wires: (u8, u8),
@@ -34,7 +34,7 @@ pub struct Leg {
 }
 
 /// Where a leg ends.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LegEnd {
     /// At a link that this connection alone feeds.
     OwnLink(u32),
@@ -56,7 +56,7 @@ pub enum LegEnd {
 }
 
 /// The compiled path of a flow's connections, both ways.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Route {
     /// The way of data.
     pub forward: Vec<Leg>,
@@ -69,8 +69,10 @@ pub struct Route {
 /// The routes of all flows, and what they take.
 #[derive(Clone, Debug)]
 pub struct Routes {
-    /// By flow.
-    pub of: Vec<Route>,
+    /// All that differ: of thousands of flows that pass the same only one, which then stays in the cache.
+    pub all: Vec<Route>,
+    /// By flow, the index of its route.
+    pub of: Vec<u32>,
     /// Rings of data packets.
     pub data_rings: Vec<SlotId>,
     /// Rings of acknowledgements.
@@ -181,14 +183,21 @@ pub fn compile(scenario: &Scenario, control: &Control) -> Option<Routes> {
         Route { forward, reverse, wires: compiler.wires }
     };
     let flows = scenario.flows.iter().enumerate().take_while(|_| !control.is_stopped());
-    let of = flows.map(compile_flow).collect();
+    let (mut all, mut known) = (Vec::new(), HashMap::new());
+    let of = flows.map(compile_flow).map(|route| {
+        *known.entry(route).or_insert_with_key(|route| {
+            all.push(route.clone());
+            all.len() as u32 - 1
+        })
+    });
+    let of = of.collect();
     if control.is_stopped() {
         return None;
     }
     let (data_rings, ack_rings) = (data.slots, acks.slots);
     let most = data_rings.len().max(ack_rings.len());
     assert!(most <= MOST_RINGS as usize, "a scenario has a bounded number of flows");
-    Some(Routes { of, data_rings, ack_rings, slots, reach })
+    Some(Routes { all, of, data_rings, ack_rings, slots, reach })
 }
 
 /// One flow's route while it is compiled.
@@ -310,7 +319,7 @@ mod tests {
     fn flows_that_have_passed_the_same_share_a_ring_at_each_node() {
         let routes = routes("");
         let ends = |flow: usize| {
-            let route = &routes.of[flow];
+            let route = &routes.all[routes.of[flow] as usize];
             route.forward.iter().chain(&route.reverse).map(|leg| leg.end).collect::<Vec<_>>()
         };
         assert_eq!(ends(0), ends(1));
