@@ -126,7 +126,7 @@ def test_a_report_without_a_place_gets_one(small: Path, fairhaul: Fairhaul) -> N
 def test_several_runs_are_put_side_by_side(small: Path, fairhaul: Fairhaul) -> None:
     assert fairhaul("run", small, "--set", "flow.far.rtt=90 ms", "--out", "far").returncode == 0
     small.write_text(SMALL + '[sweep]\n"flow.*.controller" = ["reno", "scalable"]\n')
-    assert fairhaul("run", small, "--seeds", 2, "--out", "all").returncode == 0
+    assert fairhaul("run", small, "--seeds", 5, "--out", "all").returncode == 0
     done = fairhaul("report", "all", "far", "--out", "both")
     assert (done.returncode, done.stderr) == (0, "")
     page = read(small.parent / "both" / "report.html")

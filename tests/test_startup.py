@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 # What takes long to import, and where it is needed.
-HEAVY = {"IPython", "jinja2", "matplotlib", "numpy", "pandas", "polars", "vl_convert"}
+HEAVY = {"IPython", "jinja2", "matplotlib", "numpy", "pandas", "polars", "scipy", "vl_convert"}
 LOADED = "import sys; print(*{name.partition('.')[0] for name in sys.modules}, file=sys.stderr)"
 CALL = "import sys; from fairhaul.cli import status_of; status_of(sys.argv[1:])"
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairhaul import _core
-from fairhaul.estimate import summary
 from fairhaul.record import Record
 from fairhaul.results import document
 from fairhaul.scenario import titled
+from fairhaul.summary import summary
 
 if TYPE_CHECKING:
     from fairhaul.results import ManyResults, OneResult, RunFigures, ScenarioResult

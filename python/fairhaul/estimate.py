@@ -1,107 +1,151 @@
-"""The summary of several runs: means and their 95 % intervals by Student's t."""
+"""Estimates: a mean over runs, and an interval for it that never leaves what a figure can be.
+
+The method is described in `docs/statistics.md`.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-# The 97.5 % point of Student's distribution for 1 to 30 degrees of freedom.
-T_975 = (
-    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
-    *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086),
-    *(2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
-)
-Z_975 = 1.959964
+LEVEL = 0.95
 
-# Keys that distinguish runs, and have no mean.
-NOT_SUMMARISED = frozenset(
-    {"title", "variant", "seed", "kernel", "trust", "tries", "grain", "warnings"}
-)
+# With fewer runs the spread is hardly known, and their range is given instead of an interval.
+LEAST_RUNS = 5
+
+Interval = Literal["95 %", "range"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """The smallest and the largest value that a figure can have.
+
+    They define a scale without ends, on which an interval is computed: the figure itself without
+    bounds, its logarithm with one bound, its log-odds with two.
+    """
+
+    low: float = -math.inf
+    high: float = math.inf
+
+    def scaled(self, value: float) -> float:
+        """Put `value` on the scale; the bounds themselves are at infinity."""
+        above, below = value - self.low, self.high - value
+        if above <= 0 or below <= 0:
+            return -math.inf if above <= 0 else math.inf
+        if math.isinf(above):
+            return value if math.isinf(below) else -math.log(below)
+        return math.log(above) if math.isinf(below) else math.log(above / below)
+
+    def slope(self, value: float) -> float:
+        """How much the scale changes with the figure, at `value`."""
+        if math.isinf(self.low) and math.isinf(self.high):
+            return 1.0
+        return 1 / (value - self.low) + 1 / (self.high - value)
+
+    def unscaled(self, scaled: float) -> float:
+        """Give the figure at a place of the scale."""
+        if math.isinf(self.low):
+            return scaled if math.isinf(self.high) else self.high - math.exp(-scaled)
+        if math.isinf(self.high):
+            return self.low + math.exp(scaled)
+        return self.low + (self.high - self.low) / (1 + math.exp(-scaled))
+
+
+ANY = Bounds()
+AT_LEAST_0 = Bounds(low=0.0)
+AT_LEAST_1 = Bounds(low=1.0)
+AT_MOST_1 = Bounds(high=1.0)
+FRACTION = Bounds(low=0.0, high=1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """A mean over runs and its 95 % interval, which a single run does not have."""
+    """A mean over runs.
+
+    `low` and `high` are the ends of its 95 % interval, with fewer than five runs the smallest and
+    the largest value, and None after a single run. `error` is the standard error of the mean, on
+    the scale of `bounds`.
+    """
 
     mean: float
     low: float | None
     high: float | None
+    runs: int = 1
+    error: float = 0.0
+    bounds: Bounds = ANY
 
-    def holds(self, value: float) -> bool:
-        """Whether `value` lies within the interval."""
-        return self.low is not None and self.high is not None and self.low <= value <= self.high
+    @property
+    def interval(self) -> Interval | None:
+        """What `low` and `high` are; None after a single run."""
+        if self.low is None:
+            return None
+        return "range" if self.runs < LEAST_RUNS else "95 %"
 
-    def to_dict(self) -> dict[str, float | None]:
-        """Give the three numbers as they are printed in JSON."""
-        return {"mean": self.mean, "low": self.low, "high": self.high}
+    def holds(self, value: float) -> bool | None:
+        """Whether `value` lies within the interval; None if there is no interval."""
+        if self.low is None or self.high is None or self.interval != "95 %":
+            return None
+        return self.low <= value <= self.high
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the estimate as it is printed in JSON."""
+        return {"mean": self.mean, "low": self.low, "high": self.high, "interval": self.interval}
 
 
-def estimate(values: Sequence[float]) -> Estimate:
+def estimate(values: Sequence[float], bounds: Bounds = ANY) -> Estimate:
     """Estimate the mean of the distribution of `values`, of which at least one is required.
 
-    The interval is Student's: `values` are assumed to be independent and nearly normal.
+    The interval is Student's on the scale of `bounds`, with the standard error of the mean carried
+    over by the slope of the scale (the delta method). `values` are assumed to be independent.
+
+    Source: [STUDENT], [CASELLA 2002, 5.5.4].
     """
     count = len(values)
-    mean = math.fsum(values) / count
+    mean = min(max(math.fsum(values) / count, bounds.low), bounds.high)
     if count == 1:
         return Estimate(mean=mean, low=None, high=None)
+    if count < LEAST_RUNS:
+        return Estimate(mean=mean, low=min(values), high=max(values), runs=count, bounds=bounds)
     variance = math.fsum((value - mean) ** 2 for value in values) / (count - 1)
-    half = t_975(count - 1) * math.sqrt(variance / count)
-    return Estimate(mean=mean, low=mean - half, high=mean + half)
+    place = bounds.scaled(mean)
+    if variance == 0 or math.isinf(place):
+        return Estimate(mean=mean, low=mean, high=mean, runs=count, bounds=bounds)
+    error = bounds.slope(mean) * math.sqrt(variance / count)
+    half = _quantile(count - 1) * error
+    low, high = bounds.unscaled(place - half), bounds.unscaled(place + half)
+    return Estimate(mean=mean, low=low, high=high, runs=count, error=error, bounds=bounds)
 
 
-def t_975(freedom: int) -> float:
-    """Give the 97.5 % point of Student's distribution.
+def _quantile(freedom: int) -> float:
+    """Give the 97.5 % point of Student's distribution."""
+    from scipy.special import stdtrit
 
-    Beyond the table, it is given by the first two terms of the expansion around the normal
-    distribution, which have four correct digits there.
+    return float(stdtrit(freedom, (1 + LEVEL) / 2))
+
+
+def text(of: Estimate | Mapping[str, Any], form: Callable[[float], str], between: str = " ") -> str:
+    """Write an estimate, or its object in JSON: `0.97 ±0.01`, `0.97 -0.03 +0.01` or a range.
+
+    The two halves of an interval are written apart where they are not the same in the digits of
+    `form`; the range of fewer than five runs is in parentheses.
     """
-    if freedom <= len(T_975):
-        return T_975[freedom - 1]
-    z = Z_975
-    first = (z**3 + z) / 4
-    second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
-    return z + first / freedom + second / freedom**2
+    value = of.to_dict() if isinstance(of, Estimate) else of
+    mean, low, high = value["mean"], value["low"], value["high"]
+    if low is None:
+        return form(mean)
+    if value["interval"] == "range":
+        return f"{form(mean)}{between}({form(low)} to {form(high)})"
+    down, up = form(mean - low), form(high - mean)
+    return f"{form(mean)}{between}" + (f"±{up}" if up == down else f"-{down} +{up}")
 
 
-def summary(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Replace each number of `runs`, which have the same shape, by its mean over the runs.
-
-    A number that some runs do not have is averaged over the others; a verdict is true if it is true
-    in every run.
-
-    Raises:
-        ValueError: their flows or links are not the same.
-    """
-    keys = [key for key in runs[0] if key not in NOT_SUMMARISED]
-    return {key: _summary([run.get(key) for run in runs]) for key in keys}
-
-
-def _summary(values: Sequence[Any]) -> Any:
-    known = [value for value in values if value is not None]
-    if not known:
-        return None
-    first = known[0]
-    if isinstance(first, bool):
-        return all(known)
-    if isinstance(first, int | float):
-        return estimate(known).to_dict()
-    if isinstance(first, Mapping):
-        return {key: _summary([value.get(key) for value in known]) for key in first}
-    if isinstance(first, list):
-        return [_summary(column) for column in _alike(known)]
-    return first
-
-
-def _alike(lists: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
-    """Group the items at the same place of every list: flows or links of one name."""
-    columns = list(zip(*lists, strict=True))
-    for column in columns:
-        names = {item.get("name") for item in column if isinstance(item, Mapping)}
-        if len(names) > 1:
-            raise ValueError(
-                f"{' and '.join(sorted(map(str, names)))} are not the same flow or link"
-            )
-    return columns
+def legend(runs: int) -> str:
+    """Say what `text` writes for means over `runs` runs."""
+    if runs < LEAST_RUNS:
+        return (
+            f"Values are means, with the smallest and the largest of {runs} runs; "
+            f"an interval requires at least {LEAST_RUNS}."
+        )
+    return "Values are means with their 95 % intervals."

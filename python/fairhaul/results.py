@@ -10,18 +10,21 @@ run, `FlowFigures[Mean]` their means over several runs; the same holds for the o
 from collections.abc import Sequence
 from typing import Any, Generic, Literal, NotRequired, TypedDict, TypeVar
 
-# Schema 1 had no number, and no list of runs where one seed was run.
-SCHEMA = 2
+# Schema 1 had no number, and no list of runs where one seed was run. In schema 2 `low` and `high`
+# were Student's interval with any number of runs.
+SCHEMA = 3
 
 N = TypeVar("N")
 
 
 class Mean(TypedDict):
-    """A mean over runs and its 95 % interval; `low` and `high` are None after a single run."""
+    """A mean over runs, with the ends of its 95 % interval or of the range of the runs."""
 
     mean: float
     low: float | None
     high: float | None
+    interval: Literal["95 %", "range"] | None
+    """What `low` and `high` are: the range with two to four runs; None after a single run."""
 
 
 class FlowFigures(TypedDict, Generic[N]):

@@ -47,7 +47,7 @@ def _line(outcome: Outcome) -> str:
     return (
         f"{'ok  ' if outcome.fits else 'DIFF'} {outcome.faster:5.1f} x  "
         f"{worst.of} {100 * worst.packets:.2f} % {100 * worst.part:+.2f} %, "
-        f"events {events.packets:.1f} {100 * events.part:+.2f} %, Jain {jain.more:+.4f}  "
+        f"events {events.packets:.3g} /s {100 * events.part:+.2f} %, Jain {jain.more:+.4f}  "
         f"{outcome.name}"
     )
 

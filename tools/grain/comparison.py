@@ -8,13 +8,15 @@ from math import sqrt
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
+from fairhaul.losses import REDUCTIONS, not_undone
 from fairhaul.runs import run
 from tools.grain.cases import Case
 
 if TYPE_CHECKING:
+    from fairhaul.record import Record
     from fairhaul.results import RunFigures
 
-# What is allowed to differ: a share or the number of loss events by that part, or by so many
+# What is allowed to differ: a share or the rate of loss events by that part, or by so many
 # standard errors of the differences between runs of one seed; Jain's index by that much.
 PART = 0.02
 ERRORS = 1.5
@@ -70,10 +72,12 @@ class Outcome:
 
 def compare(case: Case, jobs: int | None) -> Outcome:
     """Run a case both ways."""
-    packets, trains = (
-        run({**case.scenario, "grain": grain}, seeds=case.seeds, jobs=jobs).measures
+    answers = [
+        run({**case.scenario, "grain": grain}, seeds=case.seeds, jobs=jobs)
         for grain in ("packet", "auto")
-    )
+    ]
+    packets, trains = (answer.measures for answer in answers)
+    events = [[_events_per_s(record) for record in answer.records] for answer in answers]
     names = [flow["name"] for flow in packets[0]["flows"]]
     shares = [
         _difference(name, [_share(r, i) for r in packets], [_share(r, i) for r in trains])
@@ -82,9 +86,7 @@ def compare(case: Case, jobs: int | None) -> Outcome:
     return Outcome(
         name=case.name,
         shares=shares,
-        events=_difference(
-            "loss events", [_events(r) for r in packets], [_events(r) for r in trains]
-        ),
+        events=_difference("loss events per s", *events),
         jain=_difference("Jain's index", [_jain(r) for r in packets], [_jain(r) for r in trains]),
         faster=sum(r["cpu_s"] for r in packets) / sum(r["cpu_s"] for r in trains),
     )
@@ -101,8 +103,23 @@ def _share(figures: RunFigures, flow: int) -> float:
     return figures["flows"][flow]["goodput_bps"] / everything
 
 
-def _events(figures: RunFigures) -> float:
-    return float(sum(flow["loss_events"] or 0 for flow in figures["flows"]))
+def _events_per_s(record: Record) -> float:
+    """The rate of loss events of all flows, by the mean time between two events of a flow.
+
+    Their number would depend on whether the last one is just before the end or just after it.
+    """
+    scenario = record.meta["scenario"]
+    since_s = scenario["warmup_s"]
+    times: dict[str, list[float]] = {}
+    for loss in not_undone(record):
+        if loss.kind in REDUCTIONS and loss.t_s >= since_s:
+            times.setdefault(loss.flow, []).append(loss.t_s)
+    return sum(
+        (len(each) - 1) / (max(each) - min(each))
+        if len(each) > 1
+        else 1 / (scenario["duration_s"] - since_s)
+        for each in times.values()
+    )
 
 
 def _jain(figures: RunFigures) -> float:

@@ -74,8 +74,9 @@ def table(
 def measures(runs: Sequence[RunFigures]) -> None:
     """Print the figures of one scenario: of its one run, or the means over several runs."""
     from fairhaul.answers import valid_runs
-    from fairhaul.estimate import summary
+    from fairhaul.estimate import legend
     from fairhaul.scenario import titled
+    from fairhaul.summary import summary
 
     first, everything = runs[0], runs
     runs = valid_runs(runs)
@@ -94,7 +95,7 @@ def measures(runs: Sequence[RunFigures]) -> None:
     if line := linux_sender_line(of_linux):
         screen.print(line)
     if len(runs) > 1:
-        screen.print("Values are means, ± half the width of the 95 % interval.")
+        screen.print(legend(len(runs)))
     if trains := first.get("grain"):
         screen.print(grain.line(trains, len(first["flows"])))
     for warning in first.get("warnings", ()):
@@ -121,14 +122,12 @@ def _trust_line(runs: Sequence[RunFigures]) -> str:
 
 
 def cell(value: Any, form: Number, between: str = " ") -> str:
-    """Write a number, or a mean and half the width of its interval; a dash for None."""
+    """Write a number, or a mean with its interval; a dash for None."""
+    from fairhaul.estimate import text
+
     if value is None:
         return "-"
-    if not isinstance(value, Mapping):
-        return form(value)
-    if value["high"] is None:
-        return form(value["mean"])
-    return f"{form(value['mean'])}{between}±{form(value['high'] - value['mean'])}"
+    return text(value, form, between) if isinstance(value, Mapping) else form(value)
 
 
 def plain(digits: int, scale: float = 1.0) -> Number:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from fairhaul.comparison.plan import MARGIN, Case, Done, least_loss_events
 from fairhaul.comparison.question import STANDARD, Question
-from fairhaul.estimate import summary
 from fairhaul.fairness import jain
 from fairhaul.measures import ENOUGH_LOSS_EVENTS
+from fairhaul.summary import summary
 
 if TYPE_CHECKING:
     from fairhaul.results import ControllerRow

@@ -1,4 +1,4 @@
-"""The claims of a paper as comparisons of cases, judged by the intervals of their means."""
+"""The claims of a paper as comparisons of cases, which are judged together."""
 
 from __future__ import annotations
 
@@ -7,23 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairhaul.estimate import Estimate, estimate
+from fairhaul.evidence import Judgement, all_of, below, both, judge, less, within
 from fairhaul.papers.axes import Axes, Where
-from fairhaul.papers.experiment import (
-    Claim,
-    Key,
-    Measured,
-    Results,
-    below,
-    every,
-    judged,
-    within,
-)
+from fairhaul.papers.experiment import Claim, Key, Measured, Results, judged
 from fairhaul.papers.layout import Layout
 from fairhaul.papers.section import Section
 
 KINDS = ("above", "below", "not_below", "same", "within")
 BY = ("mean", "ratio", "difference")
-Answers = list[bool | None]
+Judgements = list[Judgement]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,9 +67,9 @@ class Part:
         section.close()
         return part
 
-    def judge(self, layout: Layout, results: Results) -> tuple[Answers, list[Measured]]:
-        """Give an answer for each comparison, and the numbers that were compared."""
-        answers: Answers = []
+    def weigh(self, layout: Layout, results: Results) -> tuple[Judgements, list[Measured]]:
+        """Give the evidence for each comparison, and the numbers that are compared."""
+        judgements: Judgements = []
         used: dict[tuple[str, Key], Estimate | None] = {}
         for number in self.numbers:
             # Of windows of time, those that are longer than the runs have no number.
@@ -86,9 +78,9 @@ class Part:
             for key in layout.axes.chosen(results.runs, self.of):
                 for other in layout.axes.replaced(key, self.other):
                     if other in results.runs:
-                        answers.append(self._answer(results, number, key, other, used))
-        if self.every and answers:
-            answers = [every(answers)]
+                        judgements.append(self._weigh(results, number, key, other, used))
+        if self.every and judgements:
+            judgements = [all_of(judgements)]
         axes = layout.axes.varying([key for _, key in used])
         measured = [
             Measured(
@@ -99,16 +91,16 @@ class Part:
             )
             for (number, key), ours in used.items()
         ]
-        return answers, measured
+        return judgements, measured
 
-    def _answer(
+    def _weigh(
         self,
         results: Results,
         number: str,
         key: Key,
         other: Key,
         used: dict[tuple[str, Key], Estimate | None],
-    ) -> bool | None:
+    ) -> Judgement:
         theirs_name = self.number or number
         compared = self.kind != "within" or bool(self.other)
         if compared and self.by != "mean":
@@ -118,20 +110,18 @@ class Part:
         ours = used[number, key] = results.estimate(key, number)
         if not compared:
             return within(ours, *self.band)
-        theirs = used[theirs_name, other] = results.estimate(other, theirs_name)
+        used[theirs_name, other] = results.estimate(other, theirs_name)
         if self.kind == "same":
             values = results.values(key, number)
             return values == results.values(other, theirs_name) if values else None
+        mine, yours = results.by_seed(key, number), results.by_seed(other, theirs_name)
         if self.kind == "within":
-            mean = results.mean(other, theirs_name)
-            return within(ours, *(end * mean for end in self.band))
-        return self._order(ours, theirs)
-
-    def _order(self, ours: Estimate | None, theirs: Estimate | None) -> bool | None:
+            low, high = self.band
+            return both(below(less(yours, mine, low), 0.0), below(less(mine, yours, high), 0.0))
         if self.kind == "above":
-            ours, theirs = theirs, ours
-        less = below(ours, theirs, factor=self.factor, more=self.margin)
-        return not less if self.kind == "not_below" and less is not None else less
+            mine, yours = yours, mine
+        evidence = below(less(mine, yours, self.factor), self.margin)
+        return evidence.opposite if evidence and self.kind == "not_below" else evidence
 
 
 def _joined(results: Results, key: Key, other: Key, number: str, by: str) -> Estimate | None:
@@ -141,7 +131,7 @@ def _joined(results: Results, key: Key, other: Key, number: str, by: str) -> Est
     return estimate(values) if values else None
 
 
-Judge = Callable[[Results], tuple[Answers, list[Measured]]]
+Weigh = Callable[[Results], tuple[Judgements, list[Measured]]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,7 +142,7 @@ class Statement:
     reading: str
     why: str
     parts: Sequence[Part]
-    functions: Sequence[Judge]
+    functions: Sequence[Weigh]
 
     @classmethod
     def read(
@@ -178,14 +168,18 @@ class Statement:
         """The names of the numbers that are compared."""
         return [n for part in self.parts for n in (*part.numbers, part.number) if n]
 
-    def claim(self, layout: Layout, results: Results) -> Claim:
-        """Judge the claim by what was found."""
-        answers: Answers = []
+    def weigh(self, layout: Layout, results: Results) -> tuple[Judgements, list[Measured]]:
+        """Give the evidence for the comparisons of the claim, and the numbers compared."""
+        judgements: Judgements = []
         measured: list[Measured] = []
-        each = [part.judge(layout, results) for part in self.parts]
-        for some, numbers in [*each, *(judge(results) for judge in self.functions)]:
-            answers += some
+        each = [part.weigh(layout, results) for part in self.parts]
+        for some, numbers in [*each, *(weigh(results) for weigh in self.functions)]:
+            judgements += some
             measured += [number for number in numbers if number not in measured]
+        return judgements, measured
+
+    def claim(self, answers: Sequence[bool | None], measured: Sequence[Measured]) -> Claim:
+        """Give the claim with its verdict."""
         return Claim(
             text=self.text,
             verdict=judged(answers),
@@ -193,3 +187,13 @@ class Statement:
             measured=measured,
             why=self.why,
         )
+
+
+def claims(statements: Sequence[Statement], layout: Layout, results: Results) -> list[Claim]:
+    """Judge the claims of an experiment, with the comparisons of all of them as one family."""
+    weighed = [statement.weigh(layout, results) for statement in statements]
+    answers = iter(judge([each for judgements, _ in weighed for each in judgements]))
+    return [
+        statement.claim([next(answers) for _ in judgements], measured)
+        for statement, (judgements, measured) in zip(statements, weighed, strict=True)
+    ]

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.estimate import Estimate, estimate
+from fairhaul.estimate import ANY, Bounds, Estimate, estimate
+from fairhaul.evidence import Evidence, below, less
 from fairhaul.papers.table import Cell, Table
 from fairhaul.scenario import Scenario
 
@@ -34,12 +35,14 @@ class Results:
     """The results of an experiment: the numbers of each seed, by the key of the case.
 
     `kept` is what `Experiment.keep` made of the first seed of each case; `seeds` are those of
-    `runs`, which may lack some: in the lab not every run is valid.
+    `runs`, which may lack some: in the lab not every run is valid. `bounds` says what the numbers
+    can be.
     """
 
     runs: Mapping[Key, Sequence[Numbers]]
     kept: Mapping[Key, Any] = field(default_factory=dict)
     seeds: Mapping[Key, Sequence[int]] = field(default_factory=dict)
+    bounds: Mapping[str, Bounds] = field(default_factory=dict)
 
     def values(self, key: Key, name: str) -> list[float]:
         """Give the number `name` of every seed that has it."""
@@ -59,41 +62,16 @@ class Results:
     def estimate(self, key: Key, name: str) -> Estimate | None:
         """Estimate the number `name`, None where no run has it."""
         values = self.values(key, name)
-        return estimate(values) if values else None
+        return estimate(values, self.bounds.get(name, ANY)) if values else None
 
     def mean(self, key: Key, name: str) -> float:
         """Give the mean of the number `name`, not a number where no run has it."""
         interval = self.estimate(key, name)
         return interval.mean if interval else float("nan")
 
-    def above(self, key: Key, other: Key, name: str) -> bool | None:
-        """Whether a case has more of `name` than another, None where it is undecided."""
-        return below(self.estimate(other, name), self.estimate(key, name))
-
-
-def below(
-    ours: Estimate | None, theirs: Estimate | None, *, factor: float = 1.0, more: float = 0.0
-) -> bool | None:
-    """Whether a mean is below `factor` times another, plus `more`.
-
-    None where the intervals overlap: it is undecided.
-    """
-    if ours is None or ours.low is None or ours.high is None:
-        return None
-    if theirs is None or theirs.low is None or theirs.high is None:
-        return None
-    if ours.high < factor * theirs.low + more:
-        return True
-    return False if ours.low > factor * theirs.high + more else None
-
-
-def within(ours: Estimate | None, low: float, high: float) -> bool | None:
-    """Whether a mean lies in a band, None where its interval crosses an end of that."""
-    if ours is None or ours.low is None or ours.high is None:
-        return None
-    if low <= ours.low and ours.high <= high:
-        return True
-    return False if ours.high < low or ours.low > high else None
+    def above(self, key: Key, other: Key, name: str) -> Evidence | None:
+        """Give the evidence for "the case has more of `name` than the other"."""
+        return below(less(self.by_seed(other, name), self.by_seed(key, name)), 0.0)
 
 
 class Verdict(Enum):
@@ -116,13 +94,6 @@ def judged(parts: Sequence[bool | None]) -> Verdict:
     if True in parts and False in parts:
         return Verdict.PART
     return Verdict.NOT if parts and None not in parts else Verdict.OPEN
-
-
-def every(parts: Sequence[bool | None]) -> bool | None:
-    """Whether all of `parts` hold, where one that does not is enough to refute a claim."""
-    if False in parts:
-        return False
-    return None if None in parts else True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,6 +194,7 @@ class Experiment:
     chosen: Sequence[str] = ()
     lab: Lab | None = None
     overlay: Callable[[Mapping[str, Results]], Sequence[Figure]] | None = None
+    bounds: Mapping[str, Bounds] = field(default_factory=dict)
 
 
 def cell(ours: Estimate | None, form: str, paper: float | None = None, step: float = 0.01) -> Cell:

@@ -15,8 +15,10 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
+from fairhaul.estimate import Bounds
 from fairhaul.fairness import jain
 from fairhaul.nearest import hint
+from fairhaul.papers.formula_bounds import bounds_of
 from fairhaul.results import Fairness, FlowFigures, GroupFigures, LinkFigures, LossEpisodes
 
 Number = float | None
@@ -57,6 +59,11 @@ class Formula:
         """Compute the number of a run; None where a figure of it is missing, or by zero."""
         value = _value(self.tree, figures)
         return value if not isinstance(value, list) else None
+
+    @property
+    def bounds(self) -> Bounds:
+        """The smallest and the largest value that it can have."""
+        return bounds_of(self.tree)
 
     def check(self, scenario: Mapping[str, Any]) -> None:
         """Check the names of flows and links against those of a described scenario.

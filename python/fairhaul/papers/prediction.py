@@ -39,8 +39,8 @@ def predicted(table: Table, seeds: int, runs: int) -> Table:
 def _widened(ours: Estimate, factor: float) -> Estimate:
     if ours.low is None or ours.high is None:
         return ours
-    half = factor * (ours.high - ours.mean)
-    return Estimate(mean=ours.mean, low=ours.mean - half, high=ours.mean + half)
+    low, high = (ours.mean + factor * (end - ours.mean) for end in (ours.low, ours.high))
+    return replace(ours, low=low, high=high)
 
 
 def beside(table: Table, kernel: Table) -> Table:

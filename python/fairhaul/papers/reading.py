@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from fairhaul.estimate import Bounds
 from fairhaul.papers import losses
 from fairhaul.papers.axes import Plan, Rule, read_axes
-from fairhaul.papers.claims import Statement
+from fairhaul.papers.claims import Statement, claims
 from fairhaul.papers.drawing import Drawing, Engines
 from fairhaul.papers.experiment import Experiment, Lab, Numbers, Results
 from fairhaul.papers.formula import Formula, FormulaError, read_formula
@@ -70,11 +72,12 @@ class ExperimentReader:
                 if not drawing.lab
                 for table in drawing.draw(layout, {"simulator": results})
             ],
-            claims=lambda results: [table.claim(layout, results) for table in statements],
+            claims=lambda results: claims(statements, layout, results),
             keep=self._keep(),
             chosen=section.texts("assumptions"),
             lab=self._lab(),
             overlay=_overlay(layout, drawings),
+            bounds=self._bounds(formulas),
         )
         quick.close()
         section.close()
@@ -184,6 +187,15 @@ class ExperimentReader:
             except FormulaError as error:
                 section.wrong(name, str(error))
         return formulas
+
+    def _bounds(self, formulas: Mapping[str, Formula]) -> dict[str, Bounds]:
+        """Give what the numbers can be: of formulas it is known, of others it may be declared."""
+        section = self.section.section("bounds")
+        bounds = {name: formula.bounds for name, formula in formulas.items()}
+        for name in section.content:
+            low, high = section.numbers(name, 2) or (-math.inf, math.inf)
+            bounds[name] = Bounds(low=low, high=high)
+        return bounds
 
     def _keep(self) -> Callable[[Any], Any] | None:
         flows = self.section.texts("windows")

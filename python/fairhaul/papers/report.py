@@ -62,8 +62,8 @@ def _claims(done: Reproduction) -> Section | None:
     ]
     table = report.Table(columns=["claim", "here", "measured"], rows=rows, words=3, prose=True)
     text = [
-        "Each comparison is judged by its own 95 % intervals, so about one in twenty is wrong by "
-        "chance; where the intervals overlap, it is undecided."
+        "The comparisons of an experiment are judged together: the probability that any of them "
+        "is decided wrongly is at most 5 %. Without sufficient evidence, a claim is undecided."
     ]
     return Section(heading="What the paper claims", text=text, tables=[table])
 

@@ -216,7 +216,7 @@ def reproduce(  # noqa: PLR0913
     command = _command(paper, quick, seeds, only, set, real)
     before = time.perf_counter()
     runs = work.run(tasks, jobs, on_progress)
-    parts = [_part(task, work.gather(runs, task.name)) for task in tasks]
+    parts = [_part(task, work.gather(runs, task.name, task.experiment.bounds)) for task in tasks]
     if real:
         counts = {task.name: _lab(task).runs(quick, seeds) for task in tasks}
         parts, asked = _with_the_kernel(
@@ -293,7 +293,7 @@ def _with_kernel_runs(
     part: Part, expected: Sequence[Table], count: int, runs: Sequence[Kept]
 ) -> Part:
     experiment, mine = part.experiment, [run for run in runs if run.name == part.name]
-    kernel = work.gather(mine, part.name)
+    kernel = work.gather(mine, part.name, part.experiment.bounds)
     tables = [
         prediction.beside(table, real)
         for table, real in zip(expected, experiment.tables(kernel), strict=True)

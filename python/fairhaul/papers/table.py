@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fairhaul.estimate import text
+
 if TYPE_CHECKING:
     from fairhaul.estimate import Estimate
 
@@ -36,7 +38,7 @@ class Cell:
             return None
         agrees = True
         for value, step, ours in zip(self.paper, self.steps, compared, strict=True):
-            if ours.low is None or ours.high is None:
+            if ours.low is None or ours.high is None or ours.interval != "95 %":
                 return None
             agrees = agrees and ours.low - step / 2 <= value <= ours.high + step / 2
         return agrees
@@ -50,10 +52,8 @@ class Cell:
         # Of a range with one end it is unknown which end that is.
         if len(self.ours) != len(kernel):
             return None
-        pairs = list(zip(self.ours, kernel, strict=True))
-        if not pairs or any(ours.low is None for ours, _ in pairs):
-            return None
-        return not all(ours.holds(kernel.mean) for ours, kernel in pairs)
+        held = [ours.holds(real.mean) for ours, real in zip(self.ours, kernel, strict=True)]
+        return None if not held or None in held else not all(held)
 
     def paper_text(self) -> str:
         """Write the paper's value."""
@@ -74,9 +74,7 @@ class Cell:
         return f"the kernel has {self.kernel_text()}"
 
     def _text(self, ours: Estimate) -> str:
-        if ours.high is None:
-            return self._number(ours.mean)
-        return f"{self._number(ours.mean)} ±{self._number(ours.high - ours.mean)}"
+        return text(ours, self._number)
 
     def _number(self, value: float) -> str:
         return format(value, self.form).replace("e-0", "e-").replace("0.0e+00", "0")

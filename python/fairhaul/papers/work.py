@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from fairhaul.runs import for_each
 from fairhaul.scenario import with_seeds
 
 if TYPE_CHECKING:
+    from fairhaul.estimate import Bounds
     from fairhaul.record import Record
     from fairhaul.runs import Engine, OnProgress
 
@@ -78,7 +79,7 @@ def run(
     )
 
 
-def gather(runs: Sequence[Kept], name: str) -> Results:
+def gather(runs: Sequence[Kept], name: str, bounds: Mapping[str, Bounds]) -> Results:
     """Gather the valid runs of the experiment `name`; a case may have none."""
     numbers: dict[Key, list[Numbers]] = {}
     kept: dict[Key, Any] = {}
@@ -92,7 +93,7 @@ def gather(runs: Sequence[Kept], name: str) -> Results:
             of.append(run.seed)
             if run.kept is not None:
                 kept.setdefault(run.key, run.kept)
-    return Results(runs=numbers, kept=kept, seeds=seeds)
+    return Results(runs=numbers, kept=kept, seeds=seeds, bounds=bounds)
 
 
 def uncounted(runs: Sequence[Kept]) -> list[str]:

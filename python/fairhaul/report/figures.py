@@ -303,7 +303,7 @@ def _point(seconds: str, value: Any) -> Row:
         "x": float(seconds),
         "mean": float(f"{mean(value):.5g}"),
         "low": low,
-        "high": None if high is None else min(1.0, high),
+        "high": high,
     }
 
 
@@ -321,7 +321,7 @@ def shares(labels: Sequence[str], measures: Sequence[Mapping[str, Any]], name: s
                     {
                         **{"row": label, "of": look.label, "mean": tidy(mean(value) * 1e-6)},
                         **{
-                            end: None if ends.get(end) is None else max(0.0, ends[end] * 1e-6)
+                            end: None if ends.get(end) is None else ends[end] * 1e-6
                             for end in ("low", "high")
                         },
                     }

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairhaul import grain
-from fairhaul.estimate import summary
+from fairhaul.estimate import legend
 from fairhaul.measures import measure
 from fairhaul.record import Record, read
 from fairhaul.report import Figure, Section, Table, words
@@ -17,6 +17,7 @@ from fairhaul.report import figures as draw
 from fairhaul.report.page import write as write_page
 from fairhaul.report.renderer import Renderer
 from fairhaul.scenario import ScenarioError, titled
+from fairhaul.summary import summary
 
 if TYPE_CHECKING:
     from fairhaul.results import RunFigures
@@ -194,8 +195,8 @@ def _how(study: ScenarioRuns) -> str:
     if len(seeds) == 1:
         return f"{measured}; seed {seeds[0]}.{of_trains}"
     return (
-        f"{measured}; {len(seeds)} seeds. Tables show means, ± half the width of the 95 % "
-        f"interval; figures over time show seed {seeds[0]}.{of_trains}"
+        f"{measured}; {len(seeds)} seeds. {legend(len(seeds))} Figures over time show seed "
+        f"{seeds[0]}.{of_trains}"
     )
 
 

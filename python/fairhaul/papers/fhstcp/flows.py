@@ -6,12 +6,13 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from fairhaul.evidence import Evidence, below, less
 from fairhaul.fairness import jain
 from fairhaul.papers.experiment import Measured, Results, Settings
 from fairhaul.papers.filling import time_to_fill
 
 if TYPE_CHECKING:
-    from fairhaul.papers.claims import Answers
+    from fairhaul.papers.claims import Judgements
     from fairhaul.record import Record
 
 FLOWS = ("F1", "F2", "F3")
@@ -74,19 +75,18 @@ def _peak(record: Record) -> float:
     return float(record.link_series.filter(inside & first)["backlog_packets"].to_numpy().max())
 
 
-def fewer_drops(results: Results) -> tuple[Answers, list[Measured]]:
+def fewer_drops(results: Results) -> tuple[Judgements, list[Measured]]:
     """Whether there are fewer drops with blocks; no, where `FEWER` can be ruled out."""
     name, with_both, without = "drops per loss event", ("both",), ("factor only",)
-    both, factor = results.estimate(with_both, name), results.estimate(without, name)
     used = [
         Measured(number=name, case=key[0], ours=results.estimate(key, name), form=".1f")
         for key in (with_both, without)
     ]
-    if both is None or both.low is None or factor is None:
+    both, factor = results.by_seed(with_both, name), results.by_seed(without, name)
+    fewer, fewer_by_that = below(less(both, factor), 0.0), below(less(both, factor, FEWER), 0.0)
+    if fewer is None or fewer_by_that is None:
         return [None], used
-    if both.low > FEWER * factor.mean:
-        return [False], used
-    return [results.above(without, with_both, name) or None], used
+    return [Evidence(if_false=fewer.if_false, if_true=fewer_by_that.if_true)], used
 
 
 def long_enough(labels: Mapping[str, str], quick: bool) -> Settings:

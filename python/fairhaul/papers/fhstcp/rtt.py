@@ -6,50 +6,63 @@ import math
 from typing import TYPE_CHECKING
 
 from fairhaul.estimate import estimate
-from fairhaul.papers.experiment import Measured, Results, below, within
+from fairhaul.evidence import below, less, within
+from fairhaul.papers.experiment import Measured, Results
 
 if TYPE_CHECKING:
-    from fairhaul.estimate import Estimate
-    from fairhaul.papers.claims import Answers
+    from collections.abc import Mapping
+
+    from fairhaul.papers.claims import Judgements
 
 # How far the power may be from the paper's 1 to count as such.
 NEAR = 0.25
 
 
-def exponent(results: Results, name: str) -> Estimate | None:
+def exponents(results: Results, name: str) -> dict[int, float]:
     """Fit how a controller's throughput falls with the round trip: as its power of minus what.
 
     Least squares over the logarithms of all ratios, for each seed.
     """
-    ratios = [ratio for ratio, controller in results.runs if controller == name and ratio != "1"]
-    slopes = []
-    for runs in zip(*(results.runs[ratio, name] for ratio in ratios), strict=True):
-        pairs = [
-            (math.log(float(ratio)), math.log(run["ratio"]))
-            for ratio, run in zip(ratios, runs, strict=True)
-            if run["ratio"]
-        ]
-        if pairs:
-            slopes.append(sum(x * y for x, y in pairs) / sum(x * x for x, _ in pairs))
-    return estimate(slopes) if slopes else None
+    pairs: dict[int, list[tuple[float, float]]] = {}
+    for key in results.runs:
+        ratio, controller = key
+        if controller == name and ratio != "1":
+            for seed, of_goodputs in results.by_seed(key, "ratio").items():
+                if of_goodputs:
+                    pair = math.log(float(ratio)), math.log(of_goodputs)
+                    pairs.setdefault(seed, []).append(pair)
+    return {
+        seed: sum(x * y for x, y in each) / sum(x * x for x, _ in each)
+        for seed, each in pairs.items()
+    }
 
 
-def inverse(results: Results) -> tuple[Answers, list[Measured]]:
+def inverse(results: Results) -> tuple[Judgements, list[Measured]]:
     """Whether throughputs under FHSTCP are as the inverse of the round trips."""
     powers = _powers(results)
-    return [within(powers["fhstcp"], 1 - NEAR, 1 + NEAR)], _measured(powers)
+    ours = list(powers["fhstcp"].values())
+    held = within(estimate(ours), 1 - NEAR, 1 + NEAR) if ours else None
+    return [held], _measured(powers)
 
 
-def less_unfair(results: Results) -> tuple[Answers, list[Measured]]:
+def less_unfair(results: Results) -> tuple[Judgements, list[Measured]]:
     """Whether throughput falls less with the round trip under FHSTCP than under each other."""
     ours, *others = (powers := _powers(results)).values()
-    return [below(ours, other) for other in others], _measured(powers)
+    return [below(less(ours, other), 0.0) for other in others], _measured(powers)
 
 
-def _powers(results: Results) -> dict[str, Estimate | None]:
+def _powers(results: Results) -> dict[str, Mapping[int, float]]:
     controllers = dict.fromkeys(controller for _, controller in results.runs)
-    return {name: exponent(results, name) for name in controllers}
+    return {name: exponents(results, name) for name in controllers}
 
 
-def _measured(powers: dict[str, Estimate | None]) -> list[Measured]:
-    return [Measured(number="power", case=n, ours=power, form=".2f") for n, power in powers.items()]
+def _measured(powers: Mapping[str, Mapping[int, float]]) -> list[Measured]:
+    return [
+        Measured(
+            number="power",
+            case=name,
+            ours=estimate(list(power.values())) if power else None,
+            form=".2f",
+        )
+        for name, power in powers.items()
+    ]
