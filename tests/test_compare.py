@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 
 import fairhaul as package
-from fairhaul.comparison.answer import duration_text, size_text
+from fairhaul.comparison.answer import duration_text, rough_duration_text, size_text
 from fairhaul.comparison.numbers import harm, settled
 from fairhaul.comparison.plan import Done
 from fairhaul.comparison.question import Transport, read_question
@@ -20,7 +21,7 @@ PATH = ("--rate", "10Mbit/s", "--rtt", "20ms,60ms", "--buffer", "20ms")
 
 def test_one_line_gives_one_object(fairhaul: Fairhaul) -> None:
     line = ("compare", "fhstcp:c=20", "reno", *PATH, "--size", "1GB", "--against", "2xscalable")
-    done = fairhaul(*line, "--json")
+    done = fairhaul(*line, "--seeds", "1", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     found = json.loads(done.stdout)
     assert found["question"]["against"] == {"controller": "scalable", "count": 2}
@@ -57,32 +58,69 @@ def test_the_answer_is_a_sentence_below_a_table(fairhaul: Fairhaul) -> None:
 
 def test_cases_with_too_few_packets_are_not_ranked() -> None:
     # A full window is 750 packets under way and 250 in the buffer. `reno` needs 500 round trips of
-    # 60 ms from half of it back to the next loss; 20 000 packets at 100 Mbit/s are sent in 1.6 s.
+    # 60 ms from half of it back to the next loss; a second of the budget is 2.5 million packets, or
+    # 200 s at 100 Mbit/s.
     done = package.compare(
-        ["reno"], rate="100 Mbit/s", rtt="60 ms", buffer="20 ms", most_packets=20_000
+        ["reno"], rate="100 Mbit/s", rtt="60 ms", buffer="20 ms", budget="100 ms"
     )
     assert not done.stationary
     assert not done.rows[0]["alone"]["stationary"]
-    assert done.duration_s <= 1.6
-    assert done.packets <= 20_000
-    assert done.answer.startswith(
-        "These cases are too short to judge, and are not ranked: alone, reno ("
-    )
+    assert done.duration_s <= 20 / 5
+    assert done.packets <= 250_000
+    assert done.answer.startswith("Too short to say, and not ranked: alone, reno (")
     assert "transfers" not in done.answer
 
 
+def test_the_budget_that_is_wanted_suffices() -> None:
+    def ask(budget: str) -> package.Comparison:
+        return package.compare(
+            ["reno", "cubic"], rate="10 Mbit/s", rtt="20 ms", buffer="20 ms", budget=budget
+        )
+
+    short = ask("60 ms")
+    wanted = re.search(r"a budget of about ([\d.]+ s) ", short.answer)
+    assert wanted is not None
+    assert not short.stationary
+    done = ask(wanted[1])
+    assert done.stationary
+    assert "not ranked" not in done.answer
+
+
+def test_every_run_has_the_duration_that_was_asked_for() -> None:
+    done = package.compare(
+        ["vegas"], rate="10 Mbit/s", rtt="20 ms", buffer="20 ms", duration="7 s", seeds=2
+    )
+    assert (done.duration_s, done.seeds) == (7, 2)
+    assert "Without a loss event there is no estimate" in done.answer
+
+
+def test_few_seeds_rank_nothing_and_one_profile_is_for_all() -> None:
+    done = package.compare(
+        ["reno", "scalable"],
+        rate="10 Mbit/s",
+        rtt="20 ms",
+        buffer="20 ms",
+        seeds=2,
+        profile="linux",
+    )
+    assert "2 seeds say nothing about" in done.answer
+    assert done.question.to_dict()["profile"] == "linux"
+    with pytest.raises(package.ScenarioError, match="profile linx: did you mean 'linux'"):
+        package.compare(["reno"], rate="1 Mbit/s", rtt="9 ms", buffer="9 ms", profile="linx")
+
+
 def test_only_stationary_cases_are_ranked_and_others_get_an_estimated_duration() -> None:
-    # 400 000 packets last 100 s for each of three; `vegas` alone loses nothing once it is settled.
+    # `vegas` alone loses nothing once it is settled.
     done = package.compare(
         ["reno", "cubic", "vegas"],
         rate="10 Mbit/s",
         rtt="20 ms",
         buffer="40 ms",
-        most_packets=400_000,
+        budget="1 s",
     )
     short = [row["controller"] for row in done.rows if not row["alone"]["stationary"]]
     assert short == ["vegas"]
-    first, _, last = done.answer.partition(" These cases are too short to judge")
+    first, _, last = done.answer.partition(" Too short to say")
     assert "vegas" not in first
     assert "reno" in first
     assert "cubic" in first
@@ -90,16 +128,27 @@ def test_only_stationary_cases_are_ranked_and_others_get_an_estimated_duration()
 
 
 def test_the_duration_wanted_follows_from_the_loss_events_so_far() -> None:
-    # A fifth is left out of any run, so 5 loss events in 10 s are 20 in 40 s; a quarter is added.
-    done = Done(measures={}, duration_s=10, warmup_s=2, packets=0, cpu_s=0, stationary=False)
-    assert settled(5, done) == {"stationary": False, "wanted_duration_s": 50}
-    assert settled(0, done) == {"stationary": False, "wanted_duration_s": None}
-    assert settled(20, done) == {"stationary": True, "wanted_duration_s": None}
+    # A fifth of any run is not measured, so 5 loss events in 10 s are 20 in 40 s; a quarter is
+    # added. 200 round trips of 100 ms are measured in 25 s.
+    def after(seconds: float, events: int, rtt: str) -> dict[str, object]:
+        question = read_question(
+            ["reno"], rate="1 Mbit/s", rtt=rtt, buffer="9 ms", size="1 TB", against=None
+        )
+        done = Done(
+            measures={}, duration_s=seconds, warmup_s=0, packets=0, cpu_s=0, stationary=False
+        )
+        return settled(question, events, done)
+
+    assert after(10, 5, "20 ms") == {"stationary": False, "wanted_duration_s": 50}
+    assert after(10, 0, "20 ms") == {"stationary": False, "wanted_duration_s": None}
+    assert after(10, 20, "20 ms") == {"stationary": True, "wanted_duration_s": None}
+    assert after(10, 90, "100 ms") == {"stationary": False, "wanted_duration_s": 25}
+    assert after(25, 90, "100 ms") == {"stationary": True, "wanted_duration_s": None}
 
 
 def test_a_bound_too_low_for_any_run_is_reported() -> None:
     with pytest.raises(package.ScenarioError, match=r"too soon for a round-trip time of 0\.2 s"):
-        package.compare(["reno"], rate="1 Gbit/s", rtt="200 ms", buffer="1 bdp", most_packets=1000)
+        package.compare(["reno"], rate="1 Gbit/s", rtt="200 ms", buffer="1 bdp", budget="1 s")
 
 
 def test_the_same_question_has_the_same_answer() -> None:
@@ -195,7 +244,12 @@ def test_a_controller_carries_parameters() -> None:
 
 def test_a_number_in_front_is_parallel_tcp() -> None:
     done = package.compare(
-        ["reno", "4xreno"], rate="20 Mbit/s", rtt="20ms,40ms", buffer="20 ms", against="2x2xreno"
+        ["reno", "4xreno"],
+        rate="20 Mbit/s",
+        rtt="20ms,40ms",
+        buffer="20 ms",
+        against="2x2xreno",
+        seeds=1,
     )
     assert done.question.controllers["4xreno"] == Transport(
         controller={"kind": "reno"}, connections=4
@@ -222,6 +276,12 @@ def test_harm_is_what_is_missing_over_what_is_usual() -> None:
 
 
 def test_durations_and_sizes_are_written_in_large_units() -> None:
+    assert [rough_duration_text(s) for s in (0.8, 90, 8000, 300_000)] == [
+        "0.8 s",
+        "1.5 min",
+        "2.2 h",
+        "3.5 d",
+    ]
     assert [duration_text(s) for s in (0.8333, 59.94, 60, 3725, 2 * 86_400 + 7200)] == [
         *("0.833 s", "59.9 s", "1 min", "1 h 2 min", "2 d 2 h"),
     ]

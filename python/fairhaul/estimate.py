@@ -125,11 +125,16 @@ def _quantile(freedom: int) -> float:
     return float(stdtrit(freedom, (1 + LEVEL) / 2))
 
 
-def text(of: Estimate | Mapping[str, Any], form: Callable[[float], str], between: str = " ") -> str:
+def text(
+    of: Estimate | Mapping[str, Any],
+    form: Callable[[float], str],
+    between: str = " ",
+    half: Callable[[float], str] | None = None,
+) -> str:
     """Write an estimate, or its object in JSON: `0.97 ±0.01`, `0.97 -0.03 +0.01` or a range.
 
-    The two halves of an interval are written apart where they are not the same in the digits of
-    `form`; the range of fewer than five runs is in parentheses.
+    The two halves of an interval are written by `half`, by default `form`, and apart where they
+    then differ; the range of fewer than five runs is in parentheses.
     """
     value = of.to_dict() if isinstance(of, Estimate) else of
     mean, low, high = value["mean"], value["low"], value["high"]
@@ -137,7 +142,7 @@ def text(of: Estimate | Mapping[str, Any], form: Callable[[float], str], between
         return form(mean)
     if value["interval"] == "range":
         return f"{form(mean)}{between}({form(low)} to {form(high)})"
-    down, up = form(mean - low), form(high - mean)
+    down, up = (half or form)(mean - low), (half or form)(high - mean)
     return f"{form(mean)}{between}" + (f"±{up}" if up == down else f"-{down} +{up}")
 
 

@@ -48,10 +48,11 @@ impl<'a> Engine<'a> {
             end_s: f64::NAN,
             bytes: 0,
         };
-        let routes = route::compile(scenario, control).ok_or(RunError::Stopped)?;
+        let trains = Trains::of(scenario);
+        let routes = route::compile(scenario, trains.is_some(), control).ok_or(RunError::Stopped)?;
         Ok(Engine {
             network: Network::new(scenario, &routes, grid, control).ok_or(RunError::Stopped)?,
-            trains: Trains::of(scenario),
+            trains,
             routes,
             rows: transfers.iter().map(never_begun).collect(),
             connections: transfers.iter().map(|_| None).collect(),

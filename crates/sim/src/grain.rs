@@ -18,6 +18,8 @@ use fairhaul_units::{Bytes, Span, Time};
 const PERIOD: Span = Span::from_ms(10);
 /// For how many round trips of growth a queue has room while its flows send trains.
 const ROUNDS: f64 = 2.0;
+/// And for how many trains of each flow: two may arrive in a bunch, between two boundaries.
+const TRAINS: f64 = 2.0;
 
 /// See the module.
 #[derive(Debug)]
@@ -121,9 +123,9 @@ impl Trains {
     pub fn decide(&mut self, mut backlog: impl FnMut(u32, Time) -> u64) {
         let now = self.next;
         for flow in &mut self.flows {
-            // What it may add, and a train that arrives at once.
+            // What it may add, and what may arrive at once.
             let train = (flow.cwnd / TRAINS_PER_WINDOW).clamp(1.0, LONGEST_TRAIN.into());
-            let more = ROUNDS * flow.growth(now) + train;
+            let more = ROUNDS * flow.growth(now) + TRAINS * train;
             for link in &flow.links {
                 let link = &mut self.links[*link as usize];
                 link.growth += more;

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use fairhaul_experiment::{Grain, Hop, Scenario, Traffic};
+use fairhaul_experiment::{Hop, Scenario, Traffic};
 use fairhaul_path::LinkSpec;
 use fairhaul_units::{HEADER, Rate, Span};
 
@@ -158,11 +158,10 @@ impl RingNumbers {
     }
 }
 
-/// Compiles the path of every flow of `scenario`; `None`: the run was asked to stop.
-pub fn compile(scenario: &Scenario, control: &Control) -> Option<Routes> {
+/// Compiles the path of every flow of `scenario`, of which some may send trains; `None`: the run was asked to stop.
+pub fn compile(scenario: &Scenario, trains: bool, control: &Control) -> Option<Routes> {
     // Trains are split at boundaries of the clock, so then nothing is done ahead of it at a link.
-    let alone =
-        if scenario.grain == Grain::Auto { vec![false; scenario.links.len()] } else { fed_alone(scenario) };
+    let alone = if trains { vec![false; scenario.links.len()] } else { fed_alone(scenario) };
     let disorders = scenario.links.iter().map(LinkSpec::disorders).collect();
     let links = Links { specs: &scenario.links, alone, disorders };
     // The departures of a link whose queue decides at departure have a slot, too.
@@ -312,7 +311,7 @@ mod tests {
         let dumbbell = "duration = \"1 s\"\n[bottleneck]\nrate = \"1 Gbit/s\"\ndelay = \"20 ms\"\nqueue = { kind = \"droptail\", capacity = \"1 bdp\" }\n";
         let text = [dumbbell, &flow("F1", 80), &flow("F2", 80), &flow("F3", 140)].concat();
         let scenario = read(&text, "test", &[]).expect("it is a scenario").base;
-        compile(&scenario, &Control::default()).expect("nobody stops it")
+        compile(&scenario, false, &Control::default()).expect("nobody stops it")
     }
 
     #[test]
@@ -357,7 +356,7 @@ mod tests {
     fn nodes_are_apart_where_wires_have_no_delay() {
         let text = "duration = \"1 s\"\n[bottleneck]\nrate = \"1 Gbit/s\"\ndelay = \"20 ms\"\nqueue = { kind = \"droptail\", capacity = \"1 bdp\" }\n[[flow]]\nname = \"f\"\ncontroller = \"reno\"\ncount = 2\n";
         let scenario = read(text, "test", &[]).expect("it is a scenario").base;
-        let reach = compile(&scenario, &Control::default()).expect("nobody stops it").reach;
+        let reach = compile(&scenario, false, &Control::default()).expect("nobody stops it").reach;
         assert!(reach.iter().all(|reach| !reach.to.is_zero() && !reach.from.is_zero()), "{reach:?}");
     }
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,9 +12,14 @@ from fairhaul.cli import show
 from fairhaul.cli.click_ext import Command
 from fairhaul.cli.progress import progress
 from fairhaul.cli.run import json_option
+from fairhaul.host import Refused
 
 if TYPE_CHECKING:
     from fairhaul.comparison import Comparison
+    from fairhaul.comparison.question import Question
+
+# The controllers of the running kernel.
+AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 
 @click.command(
@@ -39,12 +45,29 @@ if TYPE_CHECKING:
 )
 @click.option("--against", metavar="NxCC", help="Competing flows, e.g. 4xreno.")
 @click.option(
+    "--profile",
+    metavar="NAME",
+    help="Sender of all flows: plain or linux; by default linux for BBR, plain for others.",
+)
+@click.option(
     "--seeds",
     type=click.IntRange(min=1),
-    default=1,
+    default=5,
     show_default=True,
     metavar="N",
-    help="Run each case with N seeds; print means and 95 % intervals.",
+    help="Run each case with N seeds. A ranking requires at least 5.",
+)
+@click.option(
+    "--budget",
+    default="2min",
+    show_default=True,
+    metavar="TIME",
+    help="Processor time that all runs together may cost.",
+)
+@click.option(
+    "--duration",
+    metavar="TIME",
+    help="Duration of each run, instead of a budget.",
 )
 @click.option(
     "--jobs",
@@ -54,14 +77,18 @@ if TYPE_CHECKING:
 )
 @json_option
 def compare(
-    json_: bool, seeds: int, jobs: int | None, controllers: tuple[str, ...], **path: Any
+    json_: bool,
+    seeds: int,
+    jobs: int | None,
+    controllers: tuple[str, ...],
+    **path: Any,
 ) -> None:
     """Compare congestion controllers over one bottleneck.
 
     The results are shares, Jain's index, harm to competing flows, and completion times. CC is a
     controller, a controller with parameters (fhstcp:c=20), or parallel TCP (4xreno). The runs last
-    until every flow has had 20 loss events, or about a minute of wall time on two cores.
-    Controllers whose flows had fewer loss events are not ranked.
+    until every flow has had 20 loss events and 200 round trips, if the budget allows it; otherwise
+    there is no ranking. A second of the budget is 2.5 million packets, on every machine.
     """
     from fairhaul.comparison import compare_read
     from fairhaul.comparison.question import read_question
@@ -78,6 +105,7 @@ def compare(
 def show_comparison(done: Comparison) -> None:
     """Print the tables of a comparison, its answer, and notes on both."""
     from fairhaul.comparison.answer import duration_text, others_text
+    from fairhaul.estimate import legend
 
     screen = show.console()
     between = " " if screen.width >= show.ONE_LINE else "\n"
@@ -89,11 +117,12 @@ def show_comparison(done: Comparison) -> None:
         title = f"Competing with {others_text(done.question)}"
         screen.print(_table(title, done, share | harm | columns, "beside", between))
     screen.print(done.answer)
-    how = "one seed, so no intervals" if done.seeds == 1 else f"{done.seeds} seeds"
+    how = "one seed" if done.seeds == 1 else f"{done.seeds} seeds"
     length, warmup = duration_text(done.duration_s), duration_text(done.warmup_s)
     screen.print(
         f"Each run lasts {length}; the first {warmup} are not measured; {how}. The share of a flow "
         "is its part of the goodput of all flows of its controller."
+        + ("" if done.seeds == 1 else f" {legend(done.seeds)}")
     )
     question = done.question
     transports = list(question.controllers.values())
@@ -103,12 +132,40 @@ def show_comparison(done: Comparison) -> None:
         str(transport.controller["kind"]) for transport in transports
     ):
         screen.print(line)
+    screen.print(_deployable(question))
     screen.print(
         "A completion time is the size over the measured goodput, without slow start; a time "
         "longer than the run is extrapolated."
     )
     if done.question.others is not None:
         screen.print(f"harm = {done.to_dict()['harm_is']} [WARE 2019, with another reference].")
+
+
+def _deployable(question: Question) -> str:
+    """Say which of the controllers the kernel of this host has, or can be given."""
+    from fairhaul import kernel
+
+    kinds = dict.fromkeys(str(of.controller["kind"]) for of in question.controllers.values())
+    try:
+        own = set(AVAILABLE.read_text(encoding="ascii").split())
+    except OSError:
+        return "This host has no Linux kernel, so none of the controllers can be deployed here."
+    try:
+        ports = {port["name"] for port in kernel.twins()}
+    except Refused:
+        ports = set()
+    each = [
+        f"{kind} "
+        + (
+            "is in its kernel"
+            if kind in own
+            else "can be installed by `fairhaul kernel install`"
+            if kind in ports
+            else "is not available"
+        )
+        for kind in kinds
+    ]
+    return f"On this host: {', '.join(each)}."
 
 
 def _columns(done: Comparison) -> dict[str, tuple[str, show.Number]]:
@@ -134,19 +191,22 @@ def _table(
     case: str,
     between: str,
 ) -> Any:
+    from fairhaul.comparison.answer import rough_duration_text as half
+
     controllers: Sequence[Mapping[str, Any]] = done.rows
     rows = [
         [
             row["controller"] + ("" if row[case]["stationary"] else " *"),
-            *(show.cell(_at(row[case], k), form, between) for k, (_, form) in columns.items()),
+            *(
+                show.cell(_at(row[case], k), form, between, half if k.endswith("_s") else None)
+                for k, (_, form) in columns.items()
+            ),
         ]
         for row in controllers
     ]
     marked = any(not row[case]["stationary"] for row in controllers)
     header = ["controller", *(heading for heading, _ in columns.values())]
-    return show.table(
-        f"{title}{' (* fewer than 20 loss events: not ranked)' if marked else ''}", header, rows
-    )
+    return show.table(f"{title}{' (* too short: not ranked)' if marked else ''}", header, rows)
 
 
 def _at(case: Mapping[str, Any], key: str) -> Any:

@@ -121,13 +121,13 @@ def _trust_line(runs: Sequence[RunFigures]) -> str:
     return "\n".join([line, *lines])
 
 
-def cell(value: Any, form: Number, between: str = " ") -> str:
+def cell(value: Any, form: Number, between: str = " ", half: Number | None = None) -> str:
     """Write a number, or a mean with its interval; a dash for None."""
     from fairhaul.estimate import text
 
     if value is None:
         return "-"
-    return text(value, form, between) if isinstance(value, Mapping) else form(value)
+    return text(value, form, between, half) if isinstance(value, Mapping) else form(value)
 
 
 def plain(digits: int, scale: float = 1.0) -> Number:

@@ -6,16 +6,18 @@ writes a sentence.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from operator import index as whole
 from typing import TYPE_CHECKING
 
 from fairhaul import _core
 from fairhaul.comparison.answer import answer
-from fairhaul.comparison.numbers import HARM, rows
-from fairhaul.comparison.plan import MOST_PACKETS, Done, run_cases
-from fairhaul.comparison.question import Question, read_question
+from fairhaul.comparison.numbers import HARM, figures, rows
+from fairhaul.comparison.plan import Done, run_cases
+from fairhaul.comparison.question import BUDGET, Question, read_question
+from fairhaul.estimate import LEAST_RUNS
 from fairhaul.renamed import renamed
 from fairhaul.results import SCHEMA
 from fairhaul.scenario import ScenarioError
@@ -32,8 +34,8 @@ class Comparison:
     """The result of a comparison: `rows` has the figures of each controller, in the given order.
 
     Every run lasts `duration_s`, and is measured after `warmup_s`. `stationary` is false if a flow
-    had fewer than 20 loss events within the packets that a comparison may cost: the answer then
-    claims nothing about the long term.
+    had fewer than 20 loss events, or fewer than 200 round trips were measured: the answer then
+    claims nothing about the long term of that case.
     """
 
     question: Question
@@ -74,17 +76,19 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
     buffer: str,
     size: str = "1TB",
     against: str | None = None,
-    seeds: int = 1,
+    profile: str | None = None,
+    seeds: int = LEAST_RUNS,
+    budget: str = BUDGET,
+    duration: str | None = None,
     jobs: int | None = None,
     on_progress: OnProgress | None = None,
-    most_packets: int = MOST_PACKETS,
 ) -> Comparison:
     """Compare congestion controllers over one DropTail bottleneck.
 
     Each controller runs alone, one flow for each round-trip time, and with `against` also in
     competition with those flows, whose round-trip times are spread evenly over the range of `rtt`.
-    All runs are equally long: until the slowest flow has had 20 loss events, or until all runs
-    together, probes included, have carried `most_packets` packets of 1000 bytes.
+    All runs are equally long: until the slowest flow has had 20 loss events and 200 round trips
+    were measured, or until all runs together, trial runs included, have cost `budget`.
 
     Args:
         controllers: names, with parameters if needed: `"fhstcp"`, `"fhstcp:c=20"`.
@@ -93,11 +97,12 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
         buffer: the buffer of the bottleneck: `"20 ms"`, `"64 kB"`, `"100 packets"` or `"1 bdp"`.
         size: the size of the transfer whose completion time is computed, such as `"1 TB"`.
         against: the competing flows, such as `"4xreno"`.
-        seeds: the number of runs of each case; above 1, every figure is a mean with its 95 %
-            interval.
+        profile: `"plain"` or `"linux"`, of all flows; by default `"linux"` for BBR's alone.
+        seeds: the number of runs of each case; at least 5 for intervals and rankings.
+        budget: the processor time of all runs, at 2.5 million packets a second on any machine.
+        duration: the duration of each run, such as `"60 s"`, instead of `budget`.
         jobs: the number of runs at a time; by default one per core.
         on_progress: called with the progress of the runs.
-        most_packets: the number of packets that all runs together may carry.
 
     Returns:
         The figures of each controller as `rows`, typed in `fairhaul.results.ControllerRow`, and the
@@ -109,46 +114,53 @@ def compare(  # noqa: PLR0913 - one argument for each word of the question
         RunError: a run failed.
 
     Source: Jain's index [JAIN]; harm [WARE 2019], with another reference.
-
     """
-    seeds, most_packets = whole(seeds), whole(most_packets)
-    if seeds < 1:
-        raise ScenarioError("seeds: at least one is required")
-    try:
+    with _arguments_named():
         question = read_question(
-            controllers, rate=rate, rtt=rtt, buffer=buffer, size=size, against=against
+            controllers,
+            rate=rate,
+            rtt=rtt,
+            buffer=buffer,
+            size=size,
+            against=against,
+            profile=profile,
+            budget=budget,
+            duration=duration,
         )
+        return compare_read(question, seeds=seeds, jobs=jobs, on_progress=on_progress)
+
+
+@contextmanager
+def _arguments_named() -> Iterator[None]:
+    """Name arguments in mistakes; the options of the command line begin with two dashes."""
+    try:
+        yield
     except ScenarioError as error:
-        # The options are those of the command line; here they are arguments.
-        raise ScenarioError(
-            *(str(argument).removeprefix("--") for argument in error.args)
-        ) from None
-    return compare_read(
-        question, seeds=seeds, most_packets=most_packets, jobs=jobs, on_progress=on_progress
-    )
+        raise ScenarioError(*(str(mistake).removeprefix("--") for mistake in error.args)) from None
 
 
 def compare_read(
     question: Question,
     *,
-    seeds: int = 1,
+    seeds: int = LEAST_RUNS,
     jobs: int | None = None,
     on_progress: OnProgress | None = None,
-    most_packets: int = MOST_PACKETS,
 ) -> Comparison:
     """Answer a question that was read, as `compare` does."""
-    done = run_cases(
-        question, seeds=seeds, most_packets=most_packets, jobs=jobs, on_progress=on_progress
-    )
+    seeds = whole(seeds)
+    if seeds < 1:
+        raise ScenarioError("--seeds: at least one is required")
+    done = run_cases(question, seeds=seeds, jobs=jobs, on_progress=on_progress)
     return _comparison(question, done, seeds)
 
 
 def _comparison(question: Question, done: Done, seeds: int) -> Comparison:
-    all_rows = rows(question, done)
+    found = figures(question, done)
+    all_rows = rows(question, found)
     return Comparison(
         question=question,
         rows=all_rows,
-        answer=answer(question, all_rows, done),
+        answer=answer(question, all_rows, found, done),
         seeds=seeds,
         duration_s=done.duration_s,
         warmup_s=done.warmup_s,

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from statistics import fmean
 from typing import Any
 
-from fairhaul.comparison.plan import Done
+from fairhaul.comparison.numbers import Runs
+from fairhaul.comparison.plan import ENOUGH_ROUND_TRIPS, Done, budget_s
 from fairhaul.comparison.question import STANDARD, Question
+from fairhaul.estimate import LEAST_RUNS
+from fairhaul.evidence import below, judge, less
 from fairhaul.measures import ENOUGH_LOSS_EVENTS
 
 Row = Mapping[str, Any]
@@ -17,19 +22,11 @@ UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
 @dataclass(frozen=True, kw_only=True)
-class RankedFigure:
-    """A figure of one controller; with a single seed, both ends of its interval are the mean."""
-
-    name: str
-    mean: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, kw_only=True)
 class Theme:
     """What controllers are ranked by, and the words for a single one, the best and the worst."""
 
+    case: str
+    value: Callable[[Row], float | None]
     only: str
     best: str
     last: str
@@ -38,46 +35,117 @@ class Theme:
     more_is_better: bool = False
 
 
-def answer(question: Question, rows: Sequence[Row], done: Done) -> str:
+def answer(question: Question, rows: Sequence[Row], found: Mapping[str, Runs], done: Done) -> str:
     """Say which controller shares most evenly, completes first and harms the others least.
 
     Only stationary cases are ranked: the start of a flow says nothing about the long term.
+    Differences are those between runs of one seed, and all of them are judged together.
     """
-    size = size_text(question.size_bytes)
-    alone = _ranking(rows, "alone")
-    parts = []
-    if len(question.rtts_s) > 1:
-        theme = Theme(
-            only="divides the link among its own flows",
-            best="divides the link most evenly among its own flows",
-            last="least evenly",
-            figure="Jain's index {}",
-            form=lambda index: f"{index:.3f}",
-            more_is_better=True,
-        )
-        parts.append(_ranked([_figure(row, row["alone"]["jain"]) for row in alone], theme))
-    theme = Theme(
-        only=f"transfers {size} on its slowest flow",
-        best=f"transfers {size} fastest on its slowest flow",
-        last="slowest",
-        figure="{}",
-        form=duration_text,
-    )
-    parts.append(_ranked([_figure(row, slowest(row["alone"])) for row in alone], theme))
-    if question.others is not None:
-        theme = Theme(
-            only=f"harms {others_text(question)}",
-            best=f"harms {others_text(question)} least",
-            last="most",
-            figure="harm {}",
-            form=lambda harm: f"{harm:.2f}",
-        )
-        # What standard TCP does to others is the reference, and 0 by definition.
-        judged = _ranking([r for r in rows if r["controller"] != STANDARD] or rows, "beside")
-        parts.append(_ranked([_figure(row, row["beside"]["harm"]) for row in judged], theme))
+    ranked = [(theme, _ranking(theme, rows, found)) for theme in _themes(question)]
+    pairs = [
+        below(less(ranking[first], ranking[last]), 0.0)
+        for _, ranking in ranked
+        for first, last in combinations(ranking, 2)
+    ]
+    judged = iter(judge(pairs))
+    parts = [
+        _sentence(theme, ranking, {pair: next(judged) for pair in combinations(ranking, 2)})
+        for theme, ranking in ranked
+    ]
     if not done.stationary:
         parts.append(too_short(question, rows, done))
     return " ".join(part for part in parts if part)
+
+
+def _themes(question: Question) -> list[Theme]:
+    size = size_text(question.size_bytes)
+    themes = []
+    if len(question.rtts_s) > 1:
+        themes.append(
+            Theme(
+                case="alone",
+                value=lambda run: run["jain"],
+                only="divides the link among its own flows",
+                best="divides the link most evenly among its own flows",
+                last="least evenly",
+                figure="Jain's index {}",
+                form=lambda index: f"{index:.3f}",
+                more_is_better=True,
+            )
+        )
+    themes.append(
+        Theme(
+            case="alone",
+            value=slowest,
+            only=f"transfers {size} on its slowest flow",
+            best=f"transfers {size} fastest on its slowest flow",
+            last="slowest",
+            figure="{}",
+            form=duration_text,
+        )
+    )
+    if question.others is not None:
+        themes.append(
+            Theme(
+                case="beside",
+                value=lambda run: run["harm"],
+                only=f"harms {others_text(question)}",
+                best=f"harms {others_text(question)} least",
+                last="most",
+                figure="harm {}",
+                form=lambda harm: f"{harm:.2f}",
+            )
+        )
+    return themes
+
+
+Ranking = Mapping[str, Mapping[int, float]]
+
+
+def _ranking(theme: Theme, rows: Sequence[Row], found: Mapping[str, Runs]) -> Ranking:
+    """Give the values by seed of the stationary cases, the best first."""
+    names = [row["controller"] for row in rows if row[theme.case]["stationary"]]
+    if theme.case == "beside" and len(rows) > 1:
+        # What standard TCP does to others is the reference, and 0 by definition.
+        names = [name for name in names if name != STANDARD]
+    values = {
+        name: {
+            seed: value
+            for seed, run in found[name][theme.case].items()
+            if (value := theme.value(run)) is not None
+        }
+        for name in names
+    }
+    known = [name for name in names if values[name]]
+    known.sort(key=lambda name: fmean(values[name].values()), reverse=theme.more_is_better)
+    return {name: values[name] for name in known}
+
+
+def _sentence(theme: Theme, ranking: Ranking, apart: Mapping[tuple[str, str], bool | None]) -> str:
+    """Name the best and the worst controller, or say that the runs cannot tell them apart."""
+    if not ranking:
+        return ""
+    names = list(ranking)
+    texts = {
+        name: theme.figure.format(theme.form(fmean(values.values())))
+        for name, values in ranking.items()
+    }
+    best, last = names[0], names[-1]
+    if len(names) == 1:
+        return f"{best} {theme.only}: {texts[best]}."
+    runs = min(len(values) for values in ranking.values())
+    means = ", ".join(f"{name} {texts[name]}" for name in names)
+    if runs < LEAST_RUNS:
+        seeds = "one seed says" if runs == 1 else f"{runs} seeds say"
+        return (
+            f"Which controller {theme.best}, {seeds} nothing about: {means}; a ranking requires at "
+            f"least {LEAST_RUNS} seeds."
+        )
+    if apart[best, last] is None:
+        return f"The runs do not show which controller {theme.best}: {means}."
+    ties = [name for name in names[1:-1] if apart[best, name] is None]
+    beside = f" or {' or '.join(ties)}" if ties else ""
+    return f"{best}{beside} {theme.best} ({texts[best]}), {last} {theme.last} ({texts[last]})."
 
 
 def too_short(question: Question, rows: Sequence[Row], done: Done) -> str:
@@ -95,12 +163,27 @@ def too_short(question: Question, rows: Sequence[Row], done: Done) -> str:
         for case, heading in headings.items()
         if short[case]
     )
-    length = duration_text(done.duration_s)
+    wanted = [row[case]["wanted_duration_s"] for case in short for row in short[case]]
+    seeds = len(next(iter(done.measures.values())))
     return (
-        f"These cases are too short to judge, and are not ranked: {which}. In {length}, one of "
-        f"their flows had fewer than {ENOUGH_LOSS_EVENTS} loss events, so its figures hold for "
-        "that time and not for the long term. `fairhaul run` runs a scenario of any duration."
+        f"Too short to say, and not ranked: {which}. In {duration_text(done.duration_s)}, one of "
+        f"their flows had fewer than {ENOUGH_LOSS_EVENTS} loss events, or fewer than "
+        f"{ENOUGH_ROUND_TRIPS} round trips were measured, so their figures hold for that time and "
+        f"not for the long term.{_advice(question, wanted, seeds)}"
     )
+
+
+def _advice(question: Question, wanted: Sequence[float | None], seeds: int) -> str:
+    """Say what budget would suffice."""
+    known = [length for length in wanted if length is not None]
+    text = ""
+    if known:
+        cost = duration_text(budget_s(question, max(known), seeds) * (1 + 1 / seeds))
+        text = f" By these estimates, a budget of about {cost} (--budget) would suffice"
+        text += " for the cases with an estimate." if len(known) < len(wanted) else "."
+    if len(known) < len(wanted):
+        text += " Without a loss event there is no estimate; --duration sets any duration."
+    return text
 
 
 def _wanted(row: Row, case: str) -> str:
@@ -110,45 +193,10 @@ def _wanted(row: Row, case: str) -> str:
     return f"{row['controller']} ({needs})"
 
 
-def _ranking(rows: Sequence[Row], case: str) -> Sequence[Row]:
-    """Give the stationary cases, which can be ranked."""
-    return [row for row in rows if row[case]["stationary"]]
-
-
-def slowest(case: Mapping[str, Any]) -> Any:
-    """Give the completion time of the slowest flow; None if a flow never completes."""
-    times = [flow["completion_s"] for flow in case["flows"]]
-    return None if None in times else max(times, key=_mean)
-
-
-def _figure(row: Row, value: Any) -> RankedFigure | None:
-    name = row["controller"]
-    if value is None:
-        return None
-    if not isinstance(value, Mapping):
-        return RankedFigure(name=name, mean=value, low=value, high=value)
-    mean = value["mean"]
-    low, high = (mean if value[end] is None else value[end] for end in ("low", "high"))
-    return RankedFigure(name=name, mean=mean, low=low, high=high)
-
-
-def _mean(value: Any) -> float:
-    return float(value["mean"] if isinstance(value, Mapping) else value)
-
-
-def _ranked(figures: Sequence[RankedFigure | None], theme: Theme) -> str:
-    """Name the best and the worst of `figures`; say so if their intervals overlap."""
-    up = theme.more_is_better
-    ranked = sorted((f for f in figures if f is not None), key=lambda f: f.mean, reverse=up)
-    if not ranked:
-        return ""
-    best, last = ranked[0], ranked[-1]
-    first, end = (theme.figure.format(theme.form(f.mean)) for f in (best, last))
-    if len(ranked) == 1:
-        return f"{best.name} {theme.only}: {first}."
-    ranking = f"{best.name} {theme.best} ({first}), {last.name} {theme.last} ({end})"
-    apart = best.low > last.high if up else best.high < last.low
-    return f"{ranking}." if apart else f"{ranking}, but the difference is not significant."
+def slowest(run: Row) -> float | None:
+    """Give the completion time of the slowest flow of a run; None if a flow never completes."""
+    times = [flow["completion_s"] for flow in run["flows"]]
+    return None if None in times else max(times)
 
 
 def others_text(question: Question) -> str:
@@ -163,6 +211,12 @@ def size_text(size_bytes: int) -> str:
         if size_bytes >= 10**power:
             return f"{size_bytes / 10**power:g} {unit}"
     return f"{size_bytes} B"
+
+
+def rough_duration_text(seconds: float) -> str:
+    """Write a length of time in its largest unit, such as "3 h"."""
+    unit, name = next((unit for unit in UNITS if seconds >= unit[0]), UNITS[-1])
+    return f"{seconds / unit:.2g} {name}"
 
 
 def duration_text(seconds: float) -> str:

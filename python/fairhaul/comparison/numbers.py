@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fairhaul.comparison.plan import MARGIN, Case, Done, least_loss_events
+from fairhaul.comparison.plan import (
+    MARGIN,
+    Case,
+    Done,
+    is_long_enough,
+    least_loss_events,
+    least_s,
+)
 from fairhaul.comparison.question import STANDARD, Question
 from fairhaul.fairness import jain
 from fairhaul.measures import ENOUGH_LOSS_EVENTS
@@ -24,22 +31,35 @@ HARM = (
 
 Run = Mapping[str, Any]
 
+# The figures of a controller's runs by seed, for "alone" and "beside".
+Runs = Mapping[str, Mapping[int, Run]]
 
-def rows(question: Question, done: Done) -> list[ControllerRow]:
+
+def figures(question: Question, done: Done) -> dict[str, Runs]:
+    """Give the figures of every run of each controller."""
+    return {name: _figures(question, name, done) for name in question.controllers}
+
+
+def _figures(question: Question, name: str, done: Done) -> Runs:
+    alone = done.measures[Case(name=name, beside=False)]
+    runs = {"alone": {run["seed"]: _case(question, run, done) for run in alone}}
+    if question.others is not None:
+        standard = {run["seed"]: run for run in done.measures[Case(name=STANDARD, beside=True)]}
+        runs["beside"] = {
+            run["seed"]: _case(question, run, done)
+            | _harm(question, run, standard[run["seed"]], done)
+            for run in done.measures[Case(name=name, beside=True)]
+        }
+    return runs
+
+
+def rows(question: Question, found: Mapping[str, Runs]) -> list[ControllerRow]:
     """Give the figures of each controller: numbers for one seed, means for several."""
-    result: list[Any] = []
-    for name in question.controllers:
-        alone = [_case(question, run, done) for run in done.measures[Case(name=name, beside=False)]]
-        row: dict[str, Any] = {"controller": name, "alone": _together(question, alone)}
-        row["beside"] = None
-        if question.others is not None:
-            standard = {run["seed"]: run for run in done.measures[Case(name=STANDARD, beside=True)]}
-            cases = [
-                _case(question, run, done) | _harm(run, standard[run["seed"]], done)
-                for run in done.measures[Case(name=name, beside=True)]
-            ]
-            row["beside"] = _together(question, cases)
-        result.append(row)
+    result: list[Any] = [
+        {"controller": name, "beside": None}
+        | {case: _together(question, list(of.values())) for case, of in runs.items()}
+        for name, runs in found.items()
+    ]
     return result
 
 
@@ -62,20 +82,24 @@ def _case(question: Question, run: Run, done: Done) -> dict[str, Any]:
         "jain": jain(goodputs),
         "utilization": run["links"][0]["utilization"],
         "least_loss_events": events,
-        **settled(events, done),
+        **settled(question, events, done),
         "flows": [_flow(question, flow, sum(goodputs), done.duration_s) for flow in flows],
     }
 
 
-def settled(events: int, done: Done) -> dict[str, Any]:
+def settled(question: Question, events: int, done: Done) -> dict[str, Any]:
     """Say whether a run was long enough, and about how long it should be if it was not.
 
     The rate of loss events in a longer run is about the same, so the required duration follows from
     their number; without a loss event it is unknown.
     """
-    enough = events >= ENOUGH_LOSS_EVENTS
-    wanted_s = done.duration_s * MARGIN * ENOUGH_LOSS_EVENTS / events if events else None
-    return {"stationary": enough, "wanted_duration_s": None if enough else wanted_s}
+    if is_long_enough(question, events, done.duration_s):
+        return {"stationary": True, "wanted_duration_s": None}
+    wanted_s = None
+    if events:
+        cycles_s = done.duration_s * MARGIN * ENOUGH_LOSS_EVENTS / events
+        wanted_s = max(cycles_s if events < ENOUGH_LOSS_EVENTS else 0.0, least_s(question))
+    return {"stationary": False, "wanted_duration_s": wanted_s}
 
 
 def _compared(run: Run) -> list[Mapping[str, Any]]:
@@ -100,7 +124,7 @@ def _flow(question: Question, flow: Run, of_bps: float, duration_s: float) -> di
     }
 
 
-def _harm(run: Run, usual: Run, done: Done) -> dict[str, Any]:
+def _harm(question: Question, run: Run, usual: Run, done: Done) -> dict[str, Any]:
     """The share of the compared flows, and what is left to the competing flows.
 
     Harm is stationary only if the run beside standard TCP is stationary, too.
@@ -108,7 +132,7 @@ def _harm(run: Run, usual: Run, done: Done) -> dict[str, Any]:
     others, own = _goodput(run, "background"), _goodput(run, "measured")
     events = min(least_loss_events(run), least_loss_events(usual))
     return {
-        **settled(events, done),
+        **settled(question, events, done),
         "share": own / (own + others) if own + others > 0 else None,
         "others_goodput_bps": others,
         "harm": harm(_goodput(usual, "background"), others),

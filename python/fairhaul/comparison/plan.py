@@ -1,8 +1,8 @@
 """The runs of a comparison, and how long they last.
 
-All runs of a comparison are equally long, so that their figures are comparable. A short probe
-counts loss events; the duration is then extended until the slowest flow has enough of them, or
-until the packets that a comparison may cost are spent.
+All runs of a comparison are equally long, so that their figures are comparable. Short trial runs
+with one seed count loss events; the runs of all seeds are then long enough for the slowest flow to
+have enough of them, or as long as the budget allows.
 """
 
 from __future__ import annotations
@@ -21,16 +21,18 @@ if TYPE_CHECKING:
     from fairhaul.results import RunFigures
     from fairhaul.runs import OnProgress
 
-# Full-size packets that all runs of a comparison may carry together, probes included. At 1.5
-# million packets a second on each of two cores, a third of what the engine does on a machine of
-# today, that is within a minute. It is a number of packets, not a time, so that the same question
-# has the same answer on every machine.
-MOST_PACKETS = 150_000_000
+# What one second of processor time counts as, in packets: less than half of what the engine
+# simulates on a machine of today. A budget is a number of packets, so that the same question has
+# the same answer on every machine.
+PACKETS_PER_CPU_S = 2_500_000
 
 PACKET_BYTES = 1000
 
-# The length of a probe: this many of the longest round trips, and at least this many seconds.
-PROBE_ROUND_TRIPS, PROBE_S = 100, 10.0
+# The length of a trial run: this many of the longest round trips, and at least this many seconds.
+TRIAL_ROUND_TRIPS, TRIAL_S = 100, 10.0
+
+# What is measured has at least this many of the longest round trips, however many loss events.
+ENOUGH_ROUND_TRIPS = 200
 
 # Below this a run is over before its flows have left slow start.
 LEAST_ROUND_TRIPS = 20
@@ -44,6 +46,9 @@ WARMUP = 0.2
 # Loss events are not evenly spaced: the estimated duration is extended by this factor.
 MARGIN, LEAST_STEP, LARGEST_STEP = 1.25, 1.5, 10.0
 LEAST_GAIN = 1.2
+
+# Durations are sums of binary fractions.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,59 +71,102 @@ class Done:
     stationary: bool
 
 
+def least_s(question: Question) -> float:
+    """How long runs have to be for enough round trips to be measured."""
+    return ENOUGH_ROUND_TRIPS * max(question.rtts_s) / (1 - WARMUP)
+
+
+def is_long_enough(question: Question, events: int, duration_s: float) -> bool:
+    """Whether runs can be judged in which the slowest flow had that number of loss events."""
+    return events >= ENOUGH_LOSS_EVENTS and duration_s >= least_s(question) * (1 - ROUNDING)
+
+
+def budget_s(question: Question, duration_s: float, seeds: int) -> float:
+    """Give the processor time that runs of that duration count as."""
+    packets_per_s = question.rate_bps / 8 / PACKET_BYTES * len(_cases(question)) * seeds
+    return duration_s * packets_per_s / PACKETS_PER_CPU_S
+
+
 def run_cases(
     question: Question,
     *,
     seeds: int,
-    most_packets: int,
     jobs: int | None,
     on_progress: OnProgress | None,
 ) -> Done:
-    """Run every case of `question` long enough."""
+    """Run every case of `question` long enough, or as long as its budget allows."""
     transports = _cases(question)
-    left_s = _most_s(question, len(transports) * seeds, most_packets)
-    duration_s = _tidy(min(max(PROBE_S, PROBE_ROUND_TRIPS * max(question.rtts_s)), left_s))
-    packets, cpu_s = 0, 0.0
-    while True:
+
+    def run(duration_s: float, each: int) -> list[RunFigures]:
         plan = [
             seeded
             for case, transport in transports.items()
-            for seeded in with_seeds(_scenario(question, case, transport, duration_s), seeds)
+            for seeded in with_seeds(_scenario(question, case, transport, duration_s), each)
         ]
-        results = for_each(plan, _figures, jobs=jobs, on_progress=on_progress)
-        packets += sum(int(run["packets"]) for run in results)
-        cpu_s += sum(run["cpu_s"] for run in results)
-        left_s -= duration_s
+        return for_each(plan, _figures, jobs=jobs, on_progress=on_progress)
+
+    def done(results: Sequence[RunFigures], cost: Sequence[RunFigures], duration_s: float) -> Done:
         events = min(least_loss_events(run) for run in results)
-        longer_s = _tidy(min(duration_s * _step(events), left_s))
+        return Done(
+            measures={
+                case: results[i * seeds : (i + 1) * seeds] for i, case in enumerate(transports)
+            },
+            duration_s=duration_s,
+            warmup_s=WARMUP * duration_s,
+            packets=sum(int(run["packets"]) for run in cost),
+            cpu_s=sum(run["cpu_s"] for run in cost),
+            stationary=is_long_enough(question, events, duration_s),
+        )
+
+    if question.duration_s is not None:
+        results = run(question.duration_s, seeds)
+        return done(results, results, question.duration_s)
+    left_s = _most_s(question, len(transports), seeds)
+    duration_s = _tidy(min(_trial_s(question), left_s / (seeds + 1)))
+    cost: list[RunFigures] = []
+    each = 1
+    while True:
+        results = run(duration_s, each)
+        cost += results
+        left_s -= duration_s * each
+        events = min(least_loss_events(run) for run in results)
+        enough = is_long_enough(question, events, duration_s)
+        longer_s = duration_s if enough else _longer(question, duration_s, events)
+        longer_s = _tidy(min(longer_s, left_s / seeds))
         # A run that would hardly be longer than the last shows nothing new.
-        if events >= ENOUGH_LOSS_EVENTS or longer_s < LEAST_GAIN * duration_s:
-            break
-        duration_s = longer_s
-    cases = {case: results[i * seeds : (i + 1) * seeds] for i, case in enumerate(transports)}
-    return Done(
-        measures=cases,
-        duration_s=duration_s,
-        warmup_s=WARMUP * duration_s,
-        packets=packets,
-        cpu_s=cpu_s,
-        stationary=events >= ENOUGH_LOSS_EVENTS,
-    )
+        if each == seeds and (enough or longer_s < LEAST_GAIN * duration_s):
+            return done(results, cost, duration_s)
+        # Without a loss event another trial costs little beside runs of all seeds.
+        knows = enough or events > 0 or longer_s * (seeds + LARGEST_STEP) > left_s
+        duration_s, each = longer_s, seeds if knows else 1
+
+
+def _trial_s(question: Question) -> float:
+    return max(TRIAL_S, TRIAL_ROUND_TRIPS * max(question.rtts_s))
+
+
+def _longer(question: Question, duration_s: float, events: int) -> float:
+    """How long runs should be after some of that duration."""
+    return max(duration_s * _step(events), MARGIN * least_s(question) if events else 0.0)
 
 
 def _figures(_: int, record: Record) -> RunFigures:
     return measure(record)
 
 
-def _most_s(question: Question, runs: int, most_packets: int) -> float:
-    """How long `runs` runs may last, all of them together, probes included, within the bound."""
-    per_second = question.rate_bps / 8 / PACKET_BYTES * runs
-    left_s = min(most_packets / per_second, LONGEST_S)
-    if left_s < LEAST_ROUND_TRIPS * max(question.rtts_s):
+def _most_s(question: Question, cases: int, seeds: int) -> float:
+    """How long one run of each case may last in all, trial runs included, within the budget."""
+    packets = question.budget_s * PACKETS_PER_CPU_S
+    per_second = question.rate_bps / 8 / PACKET_BYTES * cases
+    left_s = min(packets / per_second, (seeds + 1) * LONGEST_S)
+    slowest_s = max(question.rtts_s)
+    each_s = left_s / (seeds + 1)
+    if each_s < LEAST_ROUND_TRIPS * slowest_s:
+        wanted_s = question.budget_s * LEAST_ROUND_TRIPS * slowest_s / each_s
         raise ScenarioError(
-            f"{runs} runs may carry {most_packets} packets in total, so each ends after "
-            f"{left_s:.2g} s, too soon for a round-trip time of {max(question.rtts_s):g} s: "
-            "compare fewer controllers, or at a lower rate"
+            f"--budget {question.budget_s:g}s: {cases} cases with {seeds} seeds would end after "
+            f"{each_s:.2g} s, too soon for a round-trip time of {slowest_s:g} s: compare fewer "
+            f"controllers, or at a lower rate, or with a budget of at least {wanted_s:.0f}s"
         )
     return left_s
 

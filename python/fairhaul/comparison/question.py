@@ -14,11 +14,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairhaul.listings import needed_queue
-from fairhaul.nearest import nearest
+from fairhaul.nearest import hint, nearest
 from fairhaul.scenario import ScenarioError, read_as_typed, toml
 
 # Standard TCP: the reference for harm.
 STANDARD = "reno"
+
+PROFILES = ("plain", "linux")
+
+# Of processor time, in which a machine with two cores needs a minute at most.
+BUDGET = "2 min"
 
 MOST_CONTROLLERS, MOST_ROUND_TRIPS, MOST_OTHERS, MOST_CONNECTIONS = 32, 16, 1000, 64
 
@@ -28,6 +33,8 @@ WANTED = {
     "--rtt": "round-trip times, such as 80ms,200ms",
     "--buffer": "the buffer of the bottleneck, such as 20ms",
     "--size": "the size of a transfer, such as 1TB",
+    "--budget": "the processor time of all runs, such as 10min",
+    "--duration": "the duration of each run, such as 60s",
 }
 
 TIMES = ("ps", "ns", "us", "ms", "s", "min", "h")
@@ -38,6 +45,8 @@ UNITS = {
     "--rtt": ("ms", *TIMES),
     "--buffer": ("ms", "packets", "bdp", *TIMES, *SIZES),
     "--size": ("GB", *SIZES),
+    "--budget": ("min", *TIMES),
+    "--duration": ("s", *TIMES),
 }
 
 Controller = dict[str, Any]
@@ -49,11 +58,13 @@ class Transport:
 
     controller: Controller
     connections: int = 1
+    profile: str | None = None
 
     def keys(self) -> dict[str, object]:
         """Give the keys of a flow with this transport."""
         shared = {"connections": self.connections} if self.connections > 1 else {}
-        return {"controller": self.controller, **shared}
+        profile = {"profile": self.profile} if self.profile else {}
+        return {"controller": self.controller, **shared, **profile}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +87,9 @@ class Question:
     buffer: str
     size_bytes: int
     others: Others | None
+    profile: str | None
+    budget_s: float
+    duration_s: float | None
 
     def to_dict(self) -> dict[str, Any]:
         """Give the question as it is printed in JSON."""
@@ -88,10 +102,13 @@ class Question:
             "size_bytes": self.size_bytes,
             "against": others and {"controller": others.name, "count": others.count},
             "standard": STANDARD,
+            "profile": self.profile,
+            "budget_s": self.budget_s,
+            "duration_s": self.duration_s,
         }
 
 
-def read_question(
+def read_question(  # noqa: PLR0913 - one argument for each word of the question
     controllers: Sequence[str],
     *,
     rate: str,
@@ -99,15 +116,20 @@ def read_question(
     buffer: str,
     size: str,
     against: str | None,
+    profile: str | None = None,
+    budget: str = BUDGET,
+    duration: str | None = None,
 ) -> Question:
     """Read a question; report all mistakes at once, each with its option."""
-    reading = _Reading()
+    reading = _Reading(profile)
     kinds = reading.controllers(controllers)
     link = reading.ask("--rate", rate, "bottleneck.rate")
     rtts = reading.rtts(rtt.split(",") if isinstance(rtt, str) else rtt)
     reading.ask("--buffer", buffer, "bottleneck.queue.capacity", {"rate": rate} if link else {})
     size_bytes = reading.size(size)
     others = None if against is None else reading.others(against)
+    budget_s = reading.time("--budget", budget)
+    duration_s = None if duration is None else reading.time("--duration", duration)
     if reading.mistakes:
         raise ScenarioError(*reading.mistakes)
     assert link is not None
@@ -119,14 +141,20 @@ def read_question(
         buffer=buffer,
         size_bytes=size_bytes,
         others=others,
+        profile=profile,
+        budget_s=budget_s,
+        duration_s=duration_s,
     )
 
 
 class _Reading:
     """Reads the parts of a question, and collects mistakes."""
 
-    def __init__(self) -> None:
+    def __init__(self, profile: str | None) -> None:
         self.mistakes: list[str] = []
+        self._profile = profile
+        if profile is not None and profile not in PROFILES:
+            self.mistakes.append(f"--profile {profile}: {hint(profile, PROFILES)}")
 
     def ask(
         self, option: str, given: str, key: str, link: dict[str, str] | None = None
@@ -170,6 +198,10 @@ class _Reading:
                     self.mistakes.append(f"--rtt {text}: a round-trip time must be greater than 0")
         return rtts
 
+    def time(self, option: str, given: str) -> float:
+        described = self.ask(option, given, "duration")
+        return float(described["duration_s"]) if described else 0.0
+
     def size(self, given: str) -> int:
         described = self.ask("--size", given, "flow.F1.traffic")
         if described is None:
@@ -195,7 +227,8 @@ class _Reading:
         connections, rest = _times(text)
         if not 1 <= connections <= MOST_CONNECTIONS:
             self.mistakes.append(f"{place}: give from 1 to {MOST_CONNECTIONS} connections")
-        return Transport(controller=self._controller(place, rest), connections=connections)
+        controller = self._controller(place, rest)
+        return Transport(controller=controller, connections=connections, profile=self._profile)
 
     def _controller(self, place: str, text: str) -> Controller:
         """Read `kind` or `kind:key=value,key=value`."""

@@ -76,7 +76,7 @@ fn fast_links() -> impl Strategy<Value = ChainLink> {
 fn train_flows(links: usize) -> impl Strategy<Value = ChainFlow> {
     let path = (0..links, 0..links, any::<bool>(), any::<bool>());
     let access = prop_oneof![Just(None), (select(vec![1_000_000u64, 300_000]), 0u64..30).prop_map(Some)];
-    let controller = select(vec!["reno", "cubic", "highspeed", "scalable"]);
+    let controller = select(vec!["reno", "cubic", "highspeed"]);
     let window = (100f64..3000.0, 0.1f64..1.2);
     let rest = (select(vec![1000u64, 1500, 777]), select(vec![0u64, 1, 80]), 0u64..300);
     (path, access, controller, window, rest).prop_map(

@@ -47,7 +47,7 @@ impl Trains {
             }
             for hop in flow.forward.iter().chain(&flow.reverse) {
                 if let Hop::Link(link) = *hop {
-                    needed[link as usize] += 2.0 * before.max(more) + (cwnd / 128.0).clamp(1.0, 64.0);
+                    needed[link as usize] += 2.0 * (before.max(more) + (cwnd / 128.0).clamp(1.0, 64.0));
                     longest[link as usize] = longest[link as usize].max(srtt);
                 }
             }
