@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 import fairhaul as package
-from fairhaul.comparison.answer import duration_text, rough_duration_text, size_text
+from fairhaul.comparison.answer import size_text
 from fairhaul.comparison.numbers import harm, settled
 from fairhaul.comparison.plan import Done
 from fairhaul.comparison.question import Transport, read_question
+from fairhaul.durations import duration_text, rough_duration_text
 
 from .conftest import Fairhaul
 

@@ -109,7 +109,8 @@ def test_the_keys_are_those_of_the_design() -> None:
     found = measure(record())
     assert list(found) == [
         *("title", "engine", "seed", "version", "packets", "cpu_s"),
-        *("flows", "links", "fairness", "loss_episodes", "stationary", "completed"),
+        *("flows", "links", "fairness", "loss_episodes", "stationary"),
+        *("wanted_duration_s", "completed"),
     ]
     assert list(found["flows"][0]) == [
         *("name", "group", "role", "controller", "profile", "goodput_bps", "throughput_bps"),
@@ -266,7 +267,10 @@ def test_mode_changes_are_counted_for_controllers_with_modes() -> None:
 
 
 def test_few_loss_events_are_not_stationary() -> None:
-    assert measure(record())["stationary"] is False
+    few = measure(record())
+    assert few["stationary"] is False
+    # One loss event in 3 s: 20 in 60 s, a quarter longer, after 1 s of warm-up.
+    assert few["wanted_duration_s"] == 76
     nobody = [{**spec, "role": "background"} for spec in SCENARIO["flows"]]
     found = measure(record({**SCENARIO, "flows": nobody}))
     assert found["stationary"] is None

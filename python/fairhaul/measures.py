@@ -32,6 +32,9 @@ ROUNDING = 1e-9
 # With fewer loss events a flow has not forgotten how it started.
 ENOUGH_LOSS_EVENTS = 20
 
+# Loss events are not evenly spaced: a duration estimated from them is longer by this factor.
+MARGIN = 1.25
+
 
 def measure(record: Record) -> RunFigures:
     """Compute every figure of `record`: one of the `runs` that `fairhaul run --json` prints.
@@ -72,6 +75,7 @@ def measure(record: Record) -> RunFigures:
         "fairness": _fairness(scenario, of_flows, flows, rates),
         "loss_episodes": coincidence.to_dict(),
         "stationary": _stationary(scenario, flows),
+        "wanted_duration_s": _wanted_s(scenario, flows),
         "completed": _completed(scenario, flows),
         **({"warnings": late} if (late := delivery.warnings(scenario)) else {}),
     }
@@ -90,6 +94,19 @@ def _stationary(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]])
         for flow in _measured(scenario, flows, traffic="bulk")
     ]
     return all(enough) if enough else None
+
+
+def _wanted_s(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]) -> float | None:
+    """About how long the run has to be to be stationary, by the loss events of its slowest flow.
+
+    None if it is stationary, and if a flow had no loss event.
+    """
+    events = [flow["loss_events"] for flow in _measured(scenario, flows, traffic="bulk")]
+    fewest = min(events, default=ENOUGH_LOSS_EVENTS)
+    if not 0 < fewest < ENOUGH_LOSS_EVENTS:
+        return None
+    longer_s = _measured_s(scenario) * MARGIN * ENOUGH_LOSS_EVENTS / fewest
+    return float(scenario["warmup_s"] + longer_s)
 
 
 def _completed(scenario: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]) -> bool | None:

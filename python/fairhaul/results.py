@@ -136,6 +136,8 @@ class Figures(TypedDict, Generic[N]):
     loss_episodes: LossEpisodes[N]
     stationary: bool | None
     """Whether every measured bulk flow had at least 20 loss events; None without such a flow."""
+    wanted_duration_s: N | None
+    """About how long a run has to be for that; None if it is, or if a flow had no loss event."""
     completed: bool | None
     """Whether every measured transfer of a given size was completed; None without one."""
 

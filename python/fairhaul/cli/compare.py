@@ -12,7 +12,6 @@ from fairhaul.cli import show
 from fairhaul.cli.click_ext import Command
 from fairhaul.cli.progress import progress
 from fairhaul.cli.run import json_option
-from fairhaul.host import Refused
 
 if TYPE_CHECKING:
     from fairhaul.comparison import Comparison
@@ -104,7 +103,8 @@ def compare(
 
 def show_comparison(done: Comparison) -> None:
     """Print the tables of a comparison, its answer, and notes on both."""
-    from fairhaul.comparison.answer import duration_text, others_text
+    from fairhaul.comparison.answer import others_text
+    from fairhaul.durations import duration_text
     from fairhaul.estimate import legend
 
     screen = show.console()
@@ -144,6 +144,7 @@ def show_comparison(done: Comparison) -> None:
 def _deployable(question: Question) -> str:
     """Say which of the controllers the kernel of this host has, or can be given."""
     from fairhaul import kernel
+    from fairhaul.host import Refused
 
     kinds = dict.fromkeys(str(of.controller["kind"]) for of in question.controllers.values())
     try:
@@ -170,7 +171,8 @@ def _deployable(question: Question) -> str:
 
 def _columns(done: Comparison) -> dict[str, tuple[str, show.Number]]:
     """Give the keys, headings and formats of both tables; `0.share` is a key of `flows[0]`."""
-    from fairhaul.comparison.answer import duration_text, size_text
+    from fairhaul.comparison.answer import size_text
+    from fairhaul.durations import duration_text
 
     rtts = [f"{rtt * 1000:g} ms" for rtt in done.question.rtts_s]
     size = size_text(done.question.size_bytes)
@@ -191,7 +193,7 @@ def _table(
     case: str,
     between: str,
 ) -> Any:
-    from fairhaul.comparison.answer import rough_duration_text as half
+    from fairhaul.durations import rough_duration_text as half
 
     controllers: Sequence[Mapping[str, Any]] = done.rows
     rows = [

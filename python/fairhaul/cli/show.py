@@ -235,6 +235,17 @@ def linux_sender_line(controllers: Iterable[str]) -> str:
     )
 
 
+def _not_stationary(figures: Mapping[str, Any]) -> str:
+    from fairhaul.durations import duration_text
+    from fairhaul.report.words import mean
+
+    text = "not stationary: a measured bulk flow had fewer than 20 loss events"
+    wanted_s = figures["wanted_duration_s"]
+    if wanted_s is None:
+        return text
+    return f"{text}; about {duration_text(mean(wanted_s))} would suffice"
+
+
 def _fairness_line(figures: Mapping[str, Any]) -> str:
     fairness = figures["fairness"]
     parts = [
@@ -242,7 +253,7 @@ def _fairness_line(figures: Mapping[str, Any]) -> str:
         f"largest / smallest goodput {cell(fairness['max_min_ratio'], plain(2))}",
     ]
     if figures["stationary"] is False:
-        parts.append("not stationary: a measured bulk flow had fewer than 20 loss events")
+        parts.append(_not_stationary(figures))
     if figures["completed"] is False:
         parts.append("a measured transfer was not completed")
     return "; ".join(parts)

@@ -1,4 +1,4 @@
-"""The sentence that answers a comparison, and the words for its numbers."""
+"""The sentences that answer a comparison."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from typing import Any
 from fairhaul.comparison.numbers import Runs
 from fairhaul.comparison.plan import ENOUGH_ROUND_TRIPS, Done, budget_s
 from fairhaul.comparison.question import STANDARD, Question
+from fairhaul.durations import duration_text
 from fairhaul.estimate import LEAST_RUNS
 from fairhaul.evidence import below, judge, less
 from fairhaul.measures import ENOUGH_LOSS_EVENTS
 
 Row = Mapping[str, Any]
-
-# From the largest unit down; a length is written in two neighbouring units.
-UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,19 +209,3 @@ def size_text(size_bytes: int) -> str:
         if size_bytes >= 10**power:
             return f"{size_bytes / 10**power:g} {unit}"
     return f"{size_bytes} B"
-
-
-def rough_duration_text(seconds: float) -> str:
-    """Write a length of time in its largest unit, such as "3 h"."""
-    unit, name = next((unit for unit in UNITS if seconds >= unit[0]), UNITS[-1])
-    return f"{seconds / unit:.2g} {name}"
-
-
-def duration_text(seconds: float) -> str:
-    """Write a length of time in its two largest units, such as "3 h 26 min"."""
-    if seconds < 60:
-        return f"{seconds:.3g} s"
-    at = next(i for i, (unit, _) in enumerate(UNITS) if seconds >= unit)
-    (large, large_name), (small, small_name) = UNITS[at : at + 2]
-    whole, rest = divmod(round(seconds / small), large // small)
-    return f"{whole} {large_name} {rest} {small_name}" if rest else f"{whole} {large_name}"

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.comparison.plan import (
-    MARGIN,
     Case,
     Done,
     is_long_enough,
@@ -15,7 +14,7 @@ from fairhaul.comparison.plan import (
 )
 from fairhaul.comparison.question import STANDARD, Question
 from fairhaul.fairness import jain
-from fairhaul.measures import ENOUGH_LOSS_EVENTS
+from fairhaul.measures import ENOUGH_LOSS_EVENTS, MARGIN
 from fairhaul.summary import summary
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairhaul.comparison.question import STANDARD, Question, Transport
-from fairhaul.measures import ENOUGH_LOSS_EVENTS, measure
+from fairhaul.measures import ENOUGH_LOSS_EVENTS, MARGIN, measure
 from fairhaul.runs import for_each
 from fairhaul.scenario import Scenario, ScenarioError, read_one, with_seeds
 
@@ -43,8 +43,7 @@ LONGEST_S = 100_000.0
 # The part of a run that is its warm-up.
 WARMUP = 0.2
 
-# Loss events are not evenly spaced: the estimated duration is extended by this factor.
-MARGIN, LEAST_STEP, LARGEST_STEP = 1.25, 1.5, 10.0
+LEAST_STEP, LARGEST_STEP = 1.5, 10.0
 LEAST_GAIN = 1.2
 
 # Durations are sums of binary fractions.

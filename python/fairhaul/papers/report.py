@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fairhaul import _core, report
-from fairhaul.comparison.answer import duration_text
+from fairhaul.durations import duration_text
 from fairhaul.papers.experiment import Verdict
 from fairhaul.papers.run import (
     CHOSEN,
