@@ -22,6 +22,7 @@ from fairhaul._core import RunError, Scenario, ScenarioError, Stopped, __version
 if TYPE_CHECKING:
     from fairhaul.answers import Answer, Answers
     from fairhaul.comparison import Comparison, compare
+    from fairhaul.dynamics import dynamics
     from fairhaul.host import Refused
     from fairhaul.listings import catalogue, schema
     from fairhaul.measures import measure
@@ -47,6 +48,7 @@ __all__ = [
     "__version__",
     "catalogue",
     "compare",
+    "dynamics",
     "for_each",
     "measure",
     "read",
@@ -69,6 +71,7 @@ _HOME = {
     "Refused": ("host", "Refused"),
     "catalogue": ("listings", "catalogue"),
     "compare": ("comparison", "compare"),
+    "dynamics": ("dynamics", "dynamics"),
     "for_each": ("runs", "for_each"),
     "measure": ("measures", "measure"),
     "read": ("scenario", "read"),

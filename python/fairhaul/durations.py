@@ -1,0 +1,22 @@
+"""Lengths of time in words."""
+
+from __future__ import annotations
+
+# From the largest unit down; a length is written in two neighbouring units.
+UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+
+
+def rough_duration_text(seconds: float) -> str:
+    """Write a length of time in its largest unit, such as "3 h"."""
+    unit, name = next((unit for unit in UNITS if seconds >= unit[0]), UNITS[-1])
+    return f"{seconds / unit:.2g} {name}"
+
+
+def duration_text(seconds: float) -> str:
+    """Write a length of time in its two largest units, such as "3 h 26 min"."""
+    if seconds < 60:
+        return f"{seconds:.3g} s"
+    at = next(i for i, (unit, _) in enumerate(UNITS) if seconds >= unit)
+    (large, large_name), (small, small_name) = UNITS[at : at + 2]
+    whole, rest = divmod(round(seconds / small), large // small)
+    return f"{whole} {large_name} {rest} {small_name}" if rest else f"{whole} {large_name}"
