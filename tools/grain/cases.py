@@ -85,7 +85,7 @@ CASES = [
     # Several at 1 Gbit/s.
     case(1, 0.25, 600, ("reno", 4, "20 ms")),
     case(1, 0.5, 400, ("highspeed", 4, "50 ms")),
-    case(1, 0.5, 400, ("cubic", 5, "50 ms")),
+    case(1, 0.5, 400, ("cubic", 5, "50 ms"), seeds=20),
     case(1, 0.25, 400, ("highspeed", 8, "100 ms")),
     case(1, 0.25, 600, ("cubic", 10, "20 ms")),
     # Two at 10 Gbit/s.

@@ -2,7 +2,8 @@
 
 use fairhaul_cc::words::{BicVariant, CubicVariant};
 use fairhaul_experiment::{
-    Hold, Hop, Recovery, Rto, Scenario, SizeLaw, SlowStart, Start, Study, Traffic, describe, plan, read,
+    Hold, Hop, Recovery, Rto, Scenario, SizeLaw, SlowStart, Start, Study, Traffic, Variant, describe, plan,
+    read,
 };
 use fairhaul_path::impair::{Bursts, Impairments, JitterRule, LossRule, PolicerRule, ReorderRule};
 use fairhaul_path::queue::Capacity;
@@ -408,6 +409,37 @@ fn a_sweep_is_every_combination_and_an_override_takes_its_key_out() {
         partly.contains("--set flow.F1.initial_window=4: [sweep] varies \"flow.F*.initial_window\""),
         "{partly}"
     );
+}
+
+#[test]
+fn ranges_are_lists_and_drawn_keys_vary_together() {
+    let text = format!(
+        "{DUMBBELL}[sweep]\npoints = 3\nflow.F1.rtt = {{ from = \"80 ms\", to = \"200 ms\", scale = \"log\" }}\n\
+         seed = {{ from = 1, to = 3, points = 2 }}\n\"flow.F*.initial_window\" = {{ any = [2, 10] }}\n"
+    );
+    let all = study(&text, &[]);
+    let labels: Vec<_> = all.sweep.iter().map(|run| run.label()).collect();
+    assert_eq!(labels.len(), 6, "three drawn settings, and two seeds");
+    insta::assert_snapshot!(labels.join("\n"));
+    // A key that is fixed leaves what is drawn for the others as it is.
+    let fixed = study(&text, &[("flow.F*.initial_window", "4")]);
+    let of = |study: &Study, key: &str| {
+        let value = |run: &Variant| run.settings.iter().find(|(path, _)| path == key).unwrap().1.clone();
+        study.sweep.iter().map(value).collect::<Vec<_>>()
+    };
+    assert_eq!(of(&fixed, "flow.F1.rtt"), of(&all, "flow.F1.rtt"));
+    assert_eq!(study(&text, &[("flow.F1.rtt", "90 ms"), ("flow.F*.initial_window", "4")]).sweep.len(), 2);
+}
+
+#[test]
+fn mistakes_in_a_design_have_their_lines() {
+    let text = format!(
+        "{DUMBBELL}[sweep]\nflow.F1.rtt = {{ from = \"80 ms\", to = \"200 ms\" }}\n\
+         flow.F2.rtt = {{ from = \"80 ms\", to = \"2 bdp\" }}\nflow.F3.rtt = {{ any = 3 }}\n"
+    );
+    insta::assert_snapshot!(mistakes(&text, &[]));
+    let text = format!("{DUMBBELL}[sweep]\npoints = 3\ndesign = \"latn\"\nseed = [1, 2]\n");
+    insta::assert_snapshot!(mistakes(&text, &[]));
 }
 
 #[test]

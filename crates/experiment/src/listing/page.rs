@@ -77,7 +77,27 @@ A swept key that is set with `--set` is removed from the sweep.
 seed = [1, 2]
 ```
 
-A sweep runs every combination of its values; the last key varies fastest.
+A sweep runs every combination of its values; the last key varies fastest. In the place of a list a key may have a range, whose ends are numbers or quantities of one kind:
+
+```toml
+[sweep]
+"bottleneck.queue.capacity" = { from = "0.1 bdp", to = "4 bdp", points = 7, scale = "log" }
+"flow.F1.controller" = ["cubic", "bbr3"]
+```
+
+This makes 14 runs. With `scale = "log"` neighbouring values have equal ratios, otherwise (`"linear"`) equal differences. Values between the ends are rounded to four significant digits. If both ends are whole numbers, all values are.
+
+Keys whose ranges have no `points` of their own are drawn together, `points` times in all. `{ any = […] }` draws from a list:
+
+```toml
+[sweep]
+points = 200
+"bottleneck.rate" = { from = "10 Mbit/s", to = "10 Gbit/s", scale = "log" }
+"bottleneck.queue.kind" = { any = ["droptail", "red"] }
+"flow.F1.controller" = ["cubic", "bbr3"]
+```
+
+This makes 400 runs: each of 200 drawn settings with each of two controllers. By default the settings form a Latin hypercube: the range of each key is divided into 200 equal parts, and each part is used once. With `design = "random"` each value is drawn by itself. `design_seed` (1 by default) is the seed of these random numbers.
 "#;
 
 /// The page as Markdown.

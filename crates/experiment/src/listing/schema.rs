@@ -29,7 +29,7 @@ pub fn schema() -> String {
         root.extend(rest);
         let alternatives = json!([{ "required": ["bottleneck"] }, { "required": ["node", "link"] }]);
         root.insert("oneOf".into(), alternatives);
-        root.insert("$defs".into(), json!({ "keys": keys() }));
+        root.insert("$defs".into(), json!({ "keys": keys(), "range": range() }));
     }
     serde_json::to_string_pretty(&root).expect("a value is always text")
 }
@@ -130,7 +130,7 @@ fn accepted(accepts: &Accepts) -> Value {
     }
 }
 
-/// `[sweep]`: each path of a key, and a list of what that key accepts.
+/// `[sweep]`: each path of a key, and a list of what that key accepts, or a range; and how values are drawn.
 fn sweep() -> Value {
     let mut axes = Axes::new();
     for field in SCENARIO.fields {
@@ -139,12 +139,18 @@ fn sweep() -> Value {
     let above = |path: &str| axes.keys().any(|other| other.starts_with(&format!(r"{path}\.")));
     let patterns = axes.iter().map(|(path, values)| {
         let list = json!({ "type": "array", "minItems": 1, "items": any(values) });
+        let range = json!({ "$ref": "#/$defs/range" });
         // A path with keys behind it may also be a table of those.
-        let value = if above(path) { json!({ "anyOf": [list, parts()] }) } else { list };
-        (format!("^{path}$"), value)
+        let value = if above(path) { vec![list, range, parts()] } else { vec![list, range] };
+        (format!("^{path}$"), json!({ "anyOf": value }))
     });
     json!({
         "type": "object",
+        "properties": {
+            "points": { "type": "integer", "minimum": 1, "description": "The number of settings drawn for the ranges without a number of points." },
+            "design": { "enum": ["random", "latin"], "default": "latin", "description": "How they are drawn: each value by itself, or a Latin hypercube." },
+            "design_seed": { "type": "integer", "minimum": 0, "default": 1, "description": "The seed of these random numbers." },
+        },
         "patternProperties": patterns.collect::<Map<_, _>>(),
         "additionalProperties": parts(),
     })
@@ -201,10 +207,34 @@ fn parts() -> Value {
     json!({ "$ref": "#/$defs/keys" })
 }
 
+/// What may stand in the place of a list of values of a sweep: a range, or a list to draw from.
+fn range() -> Value {
+    let end = json!({ "type": ["number", "string"] });
+    json!({ "anyOf": [
+        {
+            "type": "object",
+            "properties": {
+                "from": end,
+                "to": end,
+                "points": { "type": "integer", "minimum": 2, "description": "The number of values; without it they are drawn." },
+                "scale": { "enum": ["linear", "log"], "default": "linear" },
+            },
+            "required": ["from", "to"],
+            "additionalProperties": false,
+        },
+        {
+            "type": "object",
+            "properties": { "any": { "type": "array", "minItems": 1, "description": "The values of which one is drawn." } },
+            "required": ["any"],
+            "additionalProperties": false,
+        },
+    ] })
+}
+
 /// Tables within `[sweep]`; what their keys are is for the reader to say.
 fn keys() -> Value {
     let list = json!({ "type": "array", "minItems": 1 });
-    json!({ "type": "object", "additionalProperties": { "anyOf": [list, parts()] } })
+    json!({ "type": "object", "additionalProperties": { "anyOf": [list, { "$ref": "#/$defs/range" }, parts()] } })
 }
 
 fn controller() -> Value {
@@ -254,11 +284,11 @@ mod tests {
         let schema: Value = serde_json::from_str(&schema()).unwrap();
         let sweep = &schema["properties"]["sweep"];
         let paths = sweep["patternProperties"].as_object().unwrap();
-        let seed = &paths["^seed$"];
+        let seed = &paths["^seed$"]["anyOf"][0];
         assert_eq!((&seed["type"], &seed["minItems"]), (&json!("array"), &json!(1)));
         assert_eq!(seed["items"]["type"], "integer");
         let factor = &paths[&format!(r"^flow\.{NAMES}\.controller\.factor$")];
-        assert_eq!(factor["items"]["type"], "boolean");
+        assert_eq!(factor["anyOf"][0]["items"]["type"], "boolean");
         // A law behind a word behind a word, and no path that ends at a list of tables.
         assert!(paths.contains_key(&format!(r"^flow\.{NAMES}\.traffic\.size\.mean$")));
         assert!(paths.contains_key(r"^bottleneck\.queue\.capacity$"));

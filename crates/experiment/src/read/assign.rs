@@ -4,7 +4,7 @@
 //! several. Whether a key exists and takes the value is for the reader to say, which blames the
 //! option or the line that brought it.
 
-use super::mistake::{Notes, SourceSpan, clip, way_out};
+use super::mistake::{clip, way_out};
 use super::toml_tree::{Node, TomlEntry, TomlValue};
 
 /// The deepest path of a scenario has five keys (`flow.F1.traffic.size.mean`).
@@ -132,41 +132,5 @@ fn unfold(key: &str, node: &mut Node) {
         let word = node.clone();
         node.value =
             TomlValue::Table(vec![TomlEntry { key: (*tag).to_owned(), origin: word.origin, node: word }]);
-    }
-}
-
-/// One key of a sweep: its places and its values.
-#[derive(Clone, Debug)]
-pub(super) struct Axis {
-    pub(super) path: String,
-    pub(super) origin: SourceSpan,
-    pub(super) values: Vec<Node>,
-}
-
-/// The axes of `[sweep]`, in the order of the file. A path may stand in quotes, or as TOML's own
-/// dotted keys, which make tables.
-pub(super) fn axes(sweep: &Node, notes: &mut Notes) -> Vec<Axis> {
-    let mut axes = Vec::new();
-    gather("", sweep, &mut axes, notes);
-    axes
-}
-
-fn gather(prefix: &str, node: &Node, axes: &mut Vec<Axis>, notes: &mut Notes) {
-    let TomlValue::Table(entries) = &node.value else {
-        notes.note(node.origin, "sweep: wanted a table of paths of keys, each with a list of values");
-        return;
-    };
-    for entry in entries {
-        let path = if prefix.is_empty() { entry.key.clone() } else { format!("{prefix}.{}", entry.key) };
-        match &entry.node.value {
-            TomlValue::Table(_) => gather(&path, &entry.node, axes, notes),
-            TomlValue::List(values) if !values.is_empty() => {
-                axes.push(Axis { path, origin: entry.origin, values: values.clone() });
-            }
-            _ => notes.note(
-                entry.node.origin,
-                format!("\"{}\": wanted a list of values to sweep over", clip(&path)),
-            ),
-        }
     }
 }

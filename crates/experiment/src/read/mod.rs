@@ -1,6 +1,6 @@
 //! The reader: from the text of a scenario to a [`Study`], or to all of its mistakes.
 //!
-//! The text becomes a tree (`toml_tree`), `--set` and `[sweep]` alter it (`assign`), the tables of keys
+//! The text becomes a tree (`toml_tree`), `--set` and `[sweep]` (`sweep`, `range`) alter it (`assign`), the tables of keys
 //! (`fields`, written with `macros`) become structs that are read from it (`reader`, `kinds`, `quantities`,
 //! `parameters`), and `resolve` makes a scenario of their values (`link_graph`, `link_schedule`, `capacity_trace`,
 //! `impairments`, `loss_rules`, `flow_spec`). What schema and page are made from is in the language of `field`.
@@ -24,14 +24,16 @@ mod parameters;
 mod profiles;
 mod quantities;
 mod queue_choice;
+mod range;
 mod reader;
 mod resolve;
+mod sweep;
 mod toml_tree;
 
 use std::path::Path;
 
 use crate::Scenario;
-use assign::{Axis, Target, axes, put, targets};
+use assign::{Target, put, targets};
 use capacity_trace::Traces;
 pub use capacity_trace::check as check_trace;
 pub(crate) use field::described;
@@ -41,6 +43,7 @@ pub(crate) use fields::{QueueKeys, SizeWords, TrafficWords};
 pub use mistake::{Mistake, Mistakes, printable};
 use mistake::{Notes, SourceSpan};
 pub(crate) use reader::Choice;
+use sweep::{Axis, SweptKey, axes};
 use toml_tree::{Node, TomlValue, fragment, parse};
 
 /// Runs of one sweep, and flows over all of them.
@@ -133,40 +136,52 @@ fn set(tree: &mut Node, path: &str, value: &Node) -> Result<Vec<Target>, String>
     Ok(targets)
 }
 
-/// The axes that no override fixes. One that is fixed in part would undo the override silently, and
-/// so would an axis do to another that sets the same.
+/// The axes without the keys that an override fixes. One that is fixed in part would undo the override silently, and
+/// so would a key do to another that sets the same.
 fn free(axes: Vec<Axis>, tree: &Node, fixed: &[(SourceSpan, Vec<Target>)], notes: &mut Notes) -> Vec<Axis> {
-    let mut free = Vec::new();
     let mut earlier: Vec<Target> = Vec::new();
-    for axis in axes {
-        let targets = match targets(tree, &axis.path) {
-            Ok(targets) => targets,
-            Err(text) => {
-                notes.note(axis.origin, text);
-                continue;
+    let mut is_free = |key: &SweptKey| match targets(tree, &key.path) {
+        Ok(targets) => {
+            if targets.iter().any(|target| earlier.contains(target)) {
+                notes.note(
+                    key.origin,
+                    format!("\"{}\" sets a value that another key of the sweep also sets", key.path),
+                );
             }
-        };
-        if targets.iter().any(|target| earlier.contains(target)) {
-            notes.note(
-                axis.origin,
-                format!("\"{}\" sets a value that another key of the sweep also sets", axis.path),
-            );
+            earlier.extend_from_slice(&targets);
+            unfixed(key, &targets, fixed, notes)
         }
-        earlier.extend_from_slice(&targets);
-        let is_fixed = |target: &&Target| fixed.iter().any(|(_, by)| by.contains(target));
-        let fixed_here = targets.iter().filter(is_fixed).count();
-        if fixed_here == 0 {
-            free.push(axis);
-        } else if fixed_here < targets.len() {
-            let by = fixed.iter().find(|(_, by)| by.iter().any(|t| targets.contains(t)));
-            let origin = by.map_or(axis.origin, |(origin, _)| *origin);
-            notes.note(
-                origin,
-                format!("[sweep] varies \"{0}\", which also sets this value; set all of \"{0}\"", axis.path),
-            );
+        Err(text) => {
+            notes.note(key.origin, text);
+            false
         }
+    };
+    axes.into_iter()
+        .filter_map(|axis| {
+            let keep: Vec<bool> = axis.keys.iter().map(&mut is_free).collect();
+            axis.only(&keep)
+        })
+        .collect()
+}
+
+/// Whether no override fixes a key of the sweep, which names `targets`.
+fn unfixed(
+    key: &SweptKey,
+    targets: &[Target],
+    fixed: &[(SourceSpan, Vec<Target>)],
+    notes: &mut Notes,
+) -> bool {
+    let is_fixed = |target: &&Target| fixed.iter().any(|(_, by)| by.contains(target));
+    let fixed_here = targets.iter().filter(is_fixed).count();
+    if 0 < fixed_here && fixed_here < targets.len() {
+        let by = fixed.iter().find(|(_, by)| by.iter().any(|t| targets.contains(t)));
+        let origin = by.map_or(key.origin, |(origin, _)| *origin);
+        notes.note(
+            origin,
+            format!("[sweep] varies \"{0}\", which also sets this value; set all of \"{0}\"", key.path),
+        );
     }
-    free
+    fixed_here == 0
 }
 
 /// The scenario of a tree.
@@ -178,9 +193,9 @@ fn scenario(tree: &Node, context: &FileContext, notes: &mut Notes) -> Option<Sce
 /// The runs of a sweep.
 fn variants(tree: &Node, context: &FileContext, axes: &[Axis], notes: &mut Notes) -> Vec<Variant> {
     let Some(first) = axes.first() else { return Vec::new() };
-    let runs = axes.iter().map(|axis| axis.values.len()).try_fold(1usize, usize::checked_mul);
+    let runs = axes.iter().map(|axis| axis.rows.len()).try_fold(1usize, usize::checked_mul);
     let Some(runs) = runs.filter(|runs| *runs <= MOST_RUNS) else {
-        notes.note(first.origin, format!("the sweep has too many runs; at most {MOST_RUNS}"));
+        notes.note(first.keys[0].origin, format!("the sweep has too many runs; at most {MOST_RUNS}"));
         return Vec::new();
     };
     let mut flows = 0;
@@ -190,12 +205,13 @@ fn variants(tree: &Node, context: &FileContext, axes: &[Axis], notes: &mut Notes
         let mut settings = Vec::new();
         let mut block = runs;
         for axis in axes {
-            block /= axis.values.len();
-            let value = &axis.values[run / block % axis.values.len()];
-            if let Err(text) = set(&mut varied, &axis.path, value) {
-                notes.note(value.origin, text);
+            block /= axis.rows.len();
+            for (key, value) in axis.keys.iter().zip(&axis.rows[run / block % axis.rows.len()]) {
+                if let Err(text) = set(&mut varied, &key.path, value) {
+                    notes.note(value.origin, text);
+                }
+                settings.push((key.path.clone(), value.to_string()));
             }
-            settings.push((axis.path.clone(), value.to_string()));
         }
         let mut own = Notes::default();
         if let Some(scenario) = scenario(&varied, context, &mut own) {
@@ -205,7 +221,7 @@ fn variants(tree: &Node, context: &FileContext, axes: &[Axis], notes: &mut Notes
         notes.extend(own);
         if flows > MOST_SWEPT_FLOWS {
             notes.note(
-                first.origin,
+                first.keys[0].origin,
                 format!("the runs of the sweep have more than {MOST_SWEPT_FLOWS} flows in total"),
             );
             break;
