@@ -29,7 +29,7 @@ SEED ?= $(shell date +%Y%m%d)
 # What the extension is built from.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml scripts/rustflags \
     $(shell find crates \( -path crates/fuzz -o -path crates/host -o -path crates/twins \) -prune -o \
-        \( -path '*/src/*' -o -name Cargo.toml \) -type f -print)
+        \( -path '*/src/*' -o -name Cargo.toml -o -name build.rs \) -type f -print)
 
 # What fairhaul-host is built from.
 HOST_SOURCES := Cargo.toml Cargo.lock scripts/rustflags $(shell find crates/host crates/twins -type f -not -path '*/tests/*' -not -path '*/examples/*')
@@ -93,7 +93,7 @@ papers: $(VENV)/.extension ## every paper in full, reports in out/papers, and th
 	$(VENV)/bin/fairhaul reproduce all --out out/papers
 	RUSTFLAGS="$$(scripts/rustflags)" cargo test --release --locked -p fairhaul-sim --features slow
 
-grain: $(VENV)/.extension ## compare trains of packets with single packets in 27 scenarios, and draw the figure of docs/grain.md, in an hour or two
+grain: $(VENV)/.extension ## compare trains of packets with single packets in 43 scenarios, and draw the figure of docs/grain.md, in about an hour
 	$(VENV)/bin/python -m tools.grain
 
 gallery: tools $(VENV)/.extension ## redraw the figures of the docs: every controller, queue, flow counter and example scenario

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from click.testing import CliRunner
 
 import fairhaul
 from fairhaul import grain
 from fairhaul.cli import fairhaul as command
-from tools.grain.comparison import Difference
+from tools.grain.comparison import Difference, Outcome, judged
 
 FAST: dict[str, Any] = {
     "title": "fast",
@@ -67,11 +66,25 @@ def test_many_excluded_flows_are_counted() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("packets", "more", "error", "fits"),
-    [(0.5, 0.009, 0.0, True), (0.5, 0.02, 0.0, False), (0.5, 0.02, 0.014, True)],
-)
-def test_a_difference_fits_by_its_part_or_within_the_noise(
-    packets: float, more: float, error: float, fits: bool
-) -> None:
-    assert Difference(of="share", packets=packets, more=more, error=error).fits is fits
+def difference(more: float, error: float) -> Difference:
+    return Difference(of="share", packets=0.5, more=more, error=error, runs=20, allowed=0.01)
+
+
+def test_a_difference_is_within_outside_or_lost_in_the_noise() -> None:
+    # With 20 runs the one-sided 97.5 % point is 2.09 standard errors.
+    cases = [(0.009, 0.0, True), (0.02, 0.0, False), (0.02, 0.014, None), (0.001, 0.004, True)]
+    for more, error, verdict in cases:
+        same = difference(0.0, 0.0)
+        outcome = Outcome(
+            name="one", shares=[difference(more, error)], events=same, jain=same, faster=1.0
+        )
+        assert judged([outcome]) == [[verdict, True, True]]
+
+
+def test_a_large_difference_among_many_may_be_chance() -> None:
+    # 0.01 beyond what is allowed is 2.5 standard errors: p = 0.011 once, and 1 among 100.
+    far, same, noisy = difference(0.02, 0.004), difference(0.0, 0.0), difference(0.0, 0.1)
+    one = Outcome(name="one", shares=[far], events=same, jain=same, faster=1.0)
+    many = Outcome(name="many", shares=[noisy] * 100, events=noisy, jain=noisy, faster=1.0)
+    assert judged([one]) == [[False, True, True]]
+    assert judged([one, many])[0] == [None, True, True]

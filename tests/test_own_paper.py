@@ -351,13 +351,13 @@ def test_a_claim_compares_cases(folder: Path, part: str, verdict: Verdict) -> No
 def test_without_a_terminal_a_line_now_and_then_tells_the_progress(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    seen = Progress(reached_s=5.0, total_s=20.0, finished=1, runs=4, running=())
-    clock = iter([0.0, 10.0, 40.0, 40.0])
+    seen = Progress(reached_s=5.0, total_s=20.0, part=0.25, finished=1, runs=4, running=())
+    clock = iter([0.0, 10.0, 80.0, 80.0, 80.0])
     monkeypatch.setattr("fairhaul.cli.progress.time.monotonic", lambda: next(clock))
     with progress.progress("mine") as on_progress:
         assert on_progress is not None
         on_progress(seen)
         on_progress(seen)
-    assert capsys.readouterr().err == "fairhaul: mine: 1/4 runs, 25 %\n"
+    assert capsys.readouterr().err == "fairhaul: mine: 1/4 runs, 25 %, about 4 min left\n"
     with progress.progress() as on_progress:
         assert on_progress is None

@@ -62,7 +62,7 @@ class Pretended:
 def pretend(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Put the pretended engine into the place of the lab, also for those who are not root."""
     Pretended.place, Pretended.told = place, []
-    monkeypatch.setattr("fairhaul.runs.lab.Run", Pretended)
+    monkeypatch.setattr("fairhaul.run_pool.lab.Run", Pretended)
     monkeypatch.setattr("os.geteuid", lambda: 0)
 
 

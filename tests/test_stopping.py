@@ -36,7 +36,13 @@ overhead = "uniform 0 s..1 s"
 
 def test_a_run_whose_figures_are_computed_is_shown_so() -> None:
     seen = Progress(
-        reached_s=1.0, total_s=2.0, finished=0, runs=2, running=("a", "b"), figured=("b",)
+        reached_s=1.0,
+        total_s=2.0,
+        part=0.5,
+        finished=0,
+        runs=2,
+        running=("a", "b"),
+        figured=("b",),
     )
     assert described(seen) == "0/2 runs; a; b (figures)"
 
@@ -46,7 +52,7 @@ def test_a_bar_is_only_shown_for_runs_that_take_a_while(
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
-    seen = Progress(reached_s=1.0, total_s=2.0, finished=0, runs=2, running=("a",))
+    seen = Progress(reached_s=1.0, total_s=2.0, part=0.5, finished=0, runs=2, running=("a",))
     for after_s, is_shown in ((1000.0, False), (0.0, True)):
         monkeypatch.setattr(bars, "BAR_AFTER_S", after_s)
         with progress() as on_progress:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 __version__: str
+__engine__: str
+"""A hash of the sources of the engine."""
 
 class ScenarioError(ValueError):
     """A scenario is wrong; `args` are its mistakes, one line each."""
@@ -28,6 +30,7 @@ class Scenario:
     def with_seed(self, seed: int) -> Scenario: ...
     def estimate(self) -> list[tuple[str, float]]: ...
     def describe(self) -> str: ...
+    def identity(self) -> str: ...
     def source(self) -> tuple[str, str, list[tuple[str, str]]]: ...
 
 class Run:
@@ -79,6 +82,13 @@ class Table:
 
 def received(scenario: Scenario, record: bytes) -> Outcome: ...
 def read(text: str, file: str, overrides: Sequence[tuple[str, str]]) -> list[Scenario]: ...
+def restored(
+    text: str,
+    file: str,
+    overrides: Sequence[tuple[str, str]],
+    variant: Sequence[tuple[str, str]],
+    seed: int,
+) -> Scenario: ...
 def count_flows(
     counter: str,
     settings: Sequence[tuple[str, str]],

@@ -9,7 +9,8 @@ UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 def rough_duration_text(seconds: float) -> str:
     """Write a length of time in its largest unit, such as "3 h"."""
     unit, name = next((unit for unit in UNITS if seconds >= unit[0]), UNITS[-1])
-    return f"{seconds / unit:.2g} {name}"
+    value = seconds / unit
+    return f"{value:.2g} {name}" if value < 99.5 else f"{value:.0f} {name}"
 
 
 def duration_text(seconds: float) -> str:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 # The rest is for the rest of the process: tables, figures, the interpreter.
 FOR_RUNS = 0.8
 
+# Fewer packets in flight are not worth a word.
+LARGE = 1e6
+
 CGROUPS = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
     (
@@ -37,8 +40,9 @@ def per_run(scenarios: Sequence[Scenario], jobs: int) -> int | None:
     """Give the memory that each of `jobs` concurrent runs may use for outstanding work.
 
     Raises:
-        ScenarioError: one of `scenarios` needs more than that, by an estimate of what does not
-            depend on windows: flows, transfers, rows, and queued packets of constant-rate flows.
+        ScenarioError: one of `scenarios` needs more than that, by an estimate: flows, transfers,
+            rows, packets in flight when bulk flows use their bottlenecks, and queued packets of
+            constant-rate flows.
     """
     left = available_bytes()
     if left is None:
@@ -48,7 +52,7 @@ def per_run(scenarios: Sequence[Scenario], jobs: int) -> int | None:
     mistakes: dict[str, None] = {}
     for scenario in scenarios:
         needed = dict(scenario.estimate())
-        if needed["least_bytes"] > most:
+        if needed["bytes"] > most:
             mistakes[_refusal(scenario, needed, most, at_once)] = None
     if mistakes:
         raise ScenarioError(*mistakes)
@@ -61,17 +65,22 @@ def _refusal(scenario: Scenario, needed: dict[str, float], most: int, at_once: i
         f"{needed['transfers']:,.0f} transfers",
         f"{needed['rows']:,.0f} rows of series",
     ]
+    if needed["in_flight"] > LARGE:
+        parts.append(f"{needed['in_flight']:.2g} packets in flight")
     if needed["waiting"]:
         parts.append(f"{needed['waiting']:.2g} queued packets of constant-rate flows")
     shared = f" for each of {at_once} concurrent runs (see --jobs)" if at_once > 1 else ""
     return (
-        f"{scenario.title}: a run needs about {_gigabytes(needed['least_bytes'])} of memory "
-        f"({', '.join(parts)}), and {_gigabytes(most)} are available{shared}; use fewer flows, a "
+        f"{scenario.title}: a run needs about {memory_text(needed['bytes'])} of memory "
+        f"({', '.join(parts)}), and {memory_text(most)} are available{shared}; use fewer flows, a "
         "lower rate, larger packets or a shorter run"
     )
 
 
-def _gigabytes(size: float) -> str:
+def memory_text(size: float) -> str:
+    """Write an amount of memory."""
+    if size < 1e9:
+        return f"{size / 1e6:.2g} MB" if size < 1e8 else f"{size / 1e6:.0f} MB"
     return f"{size / 1e9:.2g} GB" if size < 1e14 else f"{size / 1e9:.0e} GB"
 
 

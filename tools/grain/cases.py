@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+# Seeds of a case in which another seed changes a share or the loss events by some per cent.
+NOISY = 20
+
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
@@ -75,7 +78,7 @@ CASES = [
     case(1, 0.25, 400, ("highspeed", 2, "20 ms")),
     case(1, 1, 800, ("highspeed", 2, "300 ms")),
     case(1, 1, 800, ("cubic", 2, "100 ms")),
-    case(1, 0.1, 400, ("cubic", 2, "20 ms")),
+    case(1, 0.1, 400, ("cubic", 2, "20 ms"), seeds=NOISY),
     case(1, 0.25, 800, ("cubic", 2, "300 ms")),
     case(1, 2, 1500, ("cubic", 2, "50 ms")),
     case(1, 0.5, 600, ("cubic", 2, "20 ms")),
@@ -85,9 +88,9 @@ CASES = [
     # Several at 1 Gbit/s.
     case(1, 0.25, 600, ("reno", 4, "20 ms")),
     case(1, 0.5, 400, ("highspeed", 4, "50 ms")),
-    case(1, 0.5, 400, ("cubic", 5, "50 ms"), seeds=20),
+    case(1, 0.5, 400, ("cubic", 5, "50 ms"), seeds=NOISY),
     case(1, 0.25, 400, ("highspeed", 8, "100 ms")),
-    case(1, 0.25, 600, ("cubic", 10, "20 ms")),
+    case(1, 0.25, 600, ("cubic", 10, "20 ms"), seeds=NOISY),
     # Two at 10 Gbit/s.
     case(10, 1, 120, ("highspeed", 2, "100 ms"), seeds=3),
     case(10, 0.5, 100, ("highspeed", 2, "50 ms")),
@@ -100,10 +103,10 @@ CASES = [
     # Several at 10 Gbit/s.
     case(10, 0.25, 60, ("highspeed", 4, "50 ms")),
     case(10, 0.5, 60, ("highspeed", 8, "50 ms")),
-    case(10, 0.5, 60, ("cubic", 4, "20 ms")),
-    case(10, 0.25, 60, ("cubic", 10, "50 ms")),
-    case(10, 0.1, 60, ("reno", 10, "20 ms")),
-    case(10, 0.1, 60, ("reno", 20, "20 ms")),
+    case(10, 0.5, 60, ("cubic", 4, "20 ms"), seeds=NOISY),
+    case(10, 0.25, 60, ("cubic", 10, "50 ms"), seeds=NOISY),
+    case(10, 0.1, 60, ("reno", 10, "20 ms"), seeds=NOISY),
+    case(10, 0.1, 60, ("reno", 20, "20 ms"), seeds=NOISY),
     # 100 Gbit/s.
     case(100, 0.25, 16, ("highspeed", 2, "20 ms"), seeds=3),
     case(100, 0.5, 16, ("highspeed", 2, "50 ms"), seeds=3),

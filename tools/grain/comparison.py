@@ -8,6 +8,9 @@ from math import sqrt
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
+from scipy.special import stdtr
+
+from fairhaul.evidence import Evidence, judge
 from fairhaul.losses import REDUCTIONS, not_undone
 from fairhaul.runs import run
 from tools.grain.cases import Case
@@ -16,21 +19,25 @@ if TYPE_CHECKING:
     from fairhaul.record import Record
     from fairhaul.results import RunFigures
 
-# What is allowed to differ: a share or the rate of loss events by that part, or by so many
-# standard errors of the differences between runs of one seed; Jain's index by that much.
+# What is allowed to differ: a part of a share and of the rate of loss events, and so much of Jain's
+# index.
 PART = 0.02
-ERRORS = 1.5
 JAIN = 0.01
 
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """How a figure differs: its mean of single packets, the mean difference, its standard error."""
+    """How a figure differs: its mean of single packets, the mean difference, its standard error.
+
+    The difference is a mean over pairs of runs of one seed. `allowed` is what it may be.
+    """
 
     of: str
     packets: float
     more: float
     error: float
+    runs: int
+    allowed: float
 
     @property
     def part(self) -> float:
@@ -38,9 +45,16 @@ class Difference:
         return self.more / self.packets if self.packets else 0.0
 
     @property
-    def fits(self) -> bool:
-        """Whether it is within the allowed part, or within the noise between seeds."""
-        return abs(self.part) <= PART or abs(self.more) <= ERRORS * self.error
+    def evidence(self) -> Evidence:
+        """The evidence for "the difference is within what is allowed", by Student's test."""
+        over, under = abs(self.more) - self.allowed, self.allowed - abs(self.more)
+        if self.error == 0:
+            return Evidence(if_false=float(over > 0), if_true=float(under >= 0))
+        freedom = self.runs - 1
+        return Evidence(
+            if_false=float(stdtr(freedom, -under / self.error)),
+            if_true=float(stdtr(freedom, -over / self.error)),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,25 +69,36 @@ class Outcome:
     """Processor time of single packets over that of trains."""
 
     @property
-    def worst(self) -> Difference:
-        """The share that differs most, first of the shares that differ by more than the noise."""
-        return max(self.shares, key=lambda share: (not share.fits, abs(share.part)))
+    def differences(self) -> list[Difference]:
+        """All of its differences."""
+        return [*self.shares, self.events, self.jain]
 
     @property
-    def fits(self) -> bool:
-        """Whether all of it is within the bounds."""
-        jain = abs(self.jain.more) <= JAIN or abs(self.jain.more) <= ERRORS * self.jain.error
-        return jain and self.events.fits and all(share.fits for share in self.shares)
+    def worst(self) -> Difference:
+        """The share that speaks most against trains, else the one that differs most."""
+        return min(
+            self.shares, key=lambda share: (min(share.evidence.if_true, 0.5), -abs(share.part))
+        )
 
     def to_dict(self) -> Mapping[str, Any]:
         """Give it as JSON has it."""
         return asdict(self)
 
 
-def compare(case: Case, jobs: int | None) -> Outcome:
-    """Run a case both ways."""
+def judged(outcomes: Sequence[Outcome]) -> list[list[bool | None]]:
+    """Judge all differences of all cases together.
+
+    Each is within what is allowed (true), outside (false), or the noise between seeds is too large
+    to say (None). The probability that any of them is judged wrongly is at most 5 %.
+    """
+    verdicts = iter(judge([each.evidence for of in outcomes for each in of.differences]))
+    return [[next(verdicts) for _ in of.differences] for of in outcomes]
+
+
+def compare(case: Case, seed: int, jobs: int | None) -> Outcome:
+    """Run a case both ways, with seeds counted up from `seed`."""
     answers = [
-        run({**case.scenario, "grain": grain}, seeds=case.seeds, jobs=jobs)
+        run({**case.scenario, "grain": grain, "seed": seed}, seeds=case.seeds, jobs=jobs)
         for grain in ("packet", "auto")
     ]
     packets, trains = (answer.measures for answer in answers)
@@ -83,19 +108,31 @@ def compare(case: Case, jobs: int | None) -> Outcome:
         _difference(name, [_share(r, i) for r in packets], [_share(r, i) for r in trains])
         for i, name in enumerate(names)
     ]
+    jain = _difference(
+        "Jain's index", [_jain(r) for r in packets], [_jain(r) for r in trains], allowed=JAIN
+    )
     return Outcome(
         name=case.name,
         shares=shares,
-        events=_difference("loss events per s", *events),
-        jain=_difference("Jain's index", [_jain(r) for r in packets], [_jain(r) for r in trains]),
+        events=_difference("loss events per s", events[0], events[1]),
+        jain=jain,
         faster=sum(r["cpu_s"] for r in packets) / sum(r["cpu_s"] for r in trains),
     )
 
 
-def _difference(of: str, packets: Sequence[float], trains: Sequence[float]) -> Difference:
+def _difference(
+    of: str, packets: Sequence[float], trains: Sequence[float], allowed: float | None = None
+) -> Difference:
     pairs = [b - a for a, b in zip(packets, trains, strict=True)]
-    error = stdev(pairs) / sqrt(len(pairs)) if len(pairs) > 1 else 0.0
-    return Difference(of=of, packets=fmean(packets), more=fmean(pairs), error=error)
+    mean = fmean(packets)
+    return Difference(
+        of=of,
+        packets=mean,
+        more=fmean(pairs),
+        error=stdev(pairs) / sqrt(len(pairs)),
+        runs=len(pairs),
+        allowed=PART * mean if allowed is None else allowed,
+    )
 
 
 def _share(figures: RunFigures, flow: int) -> float:

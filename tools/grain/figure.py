@@ -10,8 +10,8 @@ from fairhaul.report.charts.vega import Row, Spec
 from fairhaul.report.look import colour
 from tools.grain.comparison import Difference, Outcome
 
-# Per cent; what lies beyond is drawn at the edge.
-EDGE = 8.0
+# Per cent.
+EDGE = 25.0
 
 
 def draw(outcomes: Sequence[Outcome]) -> Spec:
@@ -22,7 +22,12 @@ def draw(outcomes: Sequence[Outcome]) -> Spec:
         for outcome in outcomes
         for look, difference in zip(looks, (outcome.worst, outcome.events), strict=True)
     ]
-    x = Scale(title="Difference (%)", low=-EDGE, high=EDGE, ticks=[-8, -6, -4, -2, 0, 2, 4, 6, 8])
+    x = Scale(
+        title="Difference (%)",
+        low=-EDGE,
+        high=EDGE,
+        ticks=[-25, -20, -15, -10, -5, 0, 5, 10, 15, 20, 25],
+    )
     return dots(looks, rows, [outcome.name for outcome in outcomes], x)
 
 

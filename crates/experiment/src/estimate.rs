@@ -1,14 +1,14 @@
 //! An estimate, before a run, of the memory and the packets that it takes.
 //!
-//! What windows will do is not known, so `least_bytes` counts only what no window can
-//! change, and `packets` is what the links let through at most. The engine watches what is
-//! outstanding while it runs.
+//! What windows will do is not known. `packets` is what the links let through at most; `bytes` counts what no window
+//! can change, and the packets in flight when the bottlenecks are in use and their queues are empty. The engine watches
+//! what is outstanding while it runs.
 
 use fairhaul_path::LinkSpec;
 use fairhaul_units::{Bytes, Time};
 
 use crate::plan::expected;
-use crate::{Flow, Scenario, SizeLaw, Traffic};
+use crate::{Flow, Hop, Scenario, SizeLaw, Traffic};
 
 /// Memory of a flow, of a transfer before it begins, of a row of a series and of a packet that waits, bytes.
 /// Measured with a million flows, ten million transfers and a hundred million packets.
@@ -32,8 +32,10 @@ pub struct CostEstimate {
     pub packets: f64,
     /// Data packets of constant rates that wait at once, at least, since they come faster than they leave.
     pub waiting: f64,
-    /// Memory, at least.
-    pub least_bytes: f64,
+    /// Packets on their way, with their acknowledgements, when bulk flows use their bottlenecks.
+    pub in_flight: f64,
+    /// Memory, about.
+    pub bytes: f64,
     /// Processor time for all packets, about.
     pub seconds: f64,
 }
@@ -48,14 +50,16 @@ impl CostEstimate {
         let packets = sent(scenario);
         let waiting: f64 = scenario.flows.iter().map(|flow| ahead(flow, scenario)).sum();
         let others = flows as f64 * PER_FLOW + transfers * PER_TRANSFER + rows as f64 * PER_ROW;
-        let least_bytes = others + waiting * PER_PACKET;
+        let in_flight = in_flight(scenario);
+        let bytes = others + (waiting + in_flight) * PER_PACKET;
         CostEstimate {
             flows,
             transfers,
             rows,
             packets,
             waiting,
-            least_bytes,
+            in_flight,
+            bytes,
             seconds: packets * PER_PACKET_S,
         }
     }
@@ -113,6 +117,38 @@ fn ahead(flow: &Flow, scenario: &Scenario) -> f64 {
     if packets < 1.0 { 0.0 } else { packets }
 }
 
+/// The bandwidth-delay products of the bottlenecks, each with the mean propagation time of its bulk flows, in packets,
+/// unless the buffers of these flows hold less.
+fn in_flight(scenario: &Scenario) -> f64 {
+    let mut packets = 0.0;
+    let mut flows: Vec<Vec<&Flow>> = vec![Vec::new(); scenario.links.len()];
+    for (flow, bottleneck) in scenario.flows.iter().zip(scenario.bottlenecks()) {
+        if let (Traffic::Bulk | Traffic::Sized(_), Some(link)) = (flow.traffic, bottleneck) {
+            flows[link as usize].push(flow);
+        }
+    }
+    for (link, flows) in scenario.links.iter().zip(flows).filter(|(_, flows)| !flows.is_empty()) {
+        let count = flows.len() as f64;
+        let delay_s = flows.iter().map(|flow| propagation_s(scenario, flow)).sum::<f64>() / count;
+        let seconds = delay_s.min(scenario.duration.as_secs());
+        let product =
+            link.offers(Time::ZERO, Time::ZERO + scenario.duration) / scenario.duration.as_secs() * seconds;
+        let buffer = |flow: &&Flow| flow.receive_buffer.map_or(f64::INFINITY, |buffer| buffer.0 as f64);
+        let size = flows.iter().map(|flow| flow.packet.0 as f64).sum::<f64>() / count;
+        packets += product.min(flows.iter().map(buffer).sum()) / size;
+    }
+    packets
+}
+
+/// The time that a packet and its acknowledgement spend on the wires of their paths, seconds.
+fn propagation_s(scenario: &Scenario, flow: &Flow) -> f64 {
+    let delay = |hop: &Hop| match hop {
+        Hop::Link(link) => scenario.links[*link as usize].delay,
+        Hop::Access { delay, .. } => *delay,
+    };
+    flow.forward.iter().chain(&flow.reverse).map(|hop| delay(hop).as_secs()).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,13 +171,23 @@ mod tests {
         assert_eq!((estimate(bulk).flows, estimate(bulk).transfers), (3, 3.0));
     }
 
+    /// 8 Mbit/s for the 20 ms that the link takes both ways are 20 packets, and flows of 200 ms have ten times that.
+    #[test]
+    fn bulk_flows_fill_their_bottleneck() {
+        let bulk = "[[flow]]\nname = \"b\"\ncontroller = \"reno\"\ncount = 3\n";
+        let in_flight = |flows: &str| estimate(flows).in_flight.round();
+        assert_eq!(in_flight(bulk), 20.0);
+        assert_eq!(in_flight(&format!("{bulk}rtt = \"200 ms\"\n")), 200.0);
+        assert_eq!(in_flight(&format!("{bulk}receive_buffer = \"2 kB\"\n")), 6.0);
+    }
+
     /// A packet takes 1 ms at 8 Mbit/s, which is the overhead; 80 Tbit/s are 10^7 of 1000 B in that, of which half count.
     #[test]
     fn what_comes_faster_than_a_sender_hands_it_on_waits() {
         let flood = "[[flow]]\nname = \"c\"\ntraffic = { kind = \"cbr\", rate = \"80 Tbit/s\" }\n";
         let flooded = estimate(flood);
         assert_eq!(flooded.waiting, 5e6);
-        assert!(flooded.least_bytes > 5e6 * 56.0 && flooded.least_bytes < 6e6 * 56.0, "{flooded:?}");
+        assert!(flooded.bytes > 5e6 * 56.0 && flooded.bytes < 6e6 * 56.0, "{flooded:?}");
         assert_eq!(estimate(&flood.replace("80 Tbit/s", "8 Mbit/s")).waiting, 0.0);
     }
 }

@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("__engine__", env!("FAIRHAUL_ENGINE"))?;
     module.add("ScenarioError", py.get_type::<study::ScenarioError>())?;
     module.add("RunError", py.get_type::<run::RunError>())?;
     module.add("Stopped", py.get_type::<run::Stopped>())?;
@@ -22,6 +23,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<table::Table>()?;
     module.add_function(wrap_pyfunction!(run::received, module)?)?;
     module.add_function(wrap_pyfunction!(study::read, module)?)?;
+    module.add_function(wrap_pyfunction!(study::restored, module)?)?;
     module.add_function(wrap_pyfunction!(study::schema, module)?)?;
     module.add_function(wrap_pyfunction!(study::catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(count::count_flows, module)?)

@@ -76,8 +76,8 @@ impl Scenario {
     }
 
     /// An estimate of what a run of it needs, by name.
-    fn estimate(&self) -> [(&'static str, f64); 7] {
-        let CostEstimate { flows, transfers, rows, packets, waiting, least_bytes, seconds } =
+    fn estimate(&self) -> [(&'static str, f64); 8] {
+        let CostEstimate { flows, transfers, rows, packets, waiting, in_flight, bytes, seconds } =
             CostEstimate::of(&self.question);
         [
             ("flows", flows as f64),
@@ -85,7 +85,8 @@ impl Scenario {
             ("rows", rows as f64),
             ("packets", packets),
             ("waiting", waiting),
-            ("least_bytes", least_bytes),
+            ("in_flight", in_flight),
+            ("bytes", bytes),
             ("seconds", seconds),
         ]
     }
@@ -94,6 +95,40 @@ impl Scenario {
     fn describe(&self) -> String {
         describe(&self.question)
     }
+
+    /// A text that is the same for two scenarios whose runs with one seed give the same record: every value that
+    /// an engine receives, but the title, the name of its source and the seed.
+    fn identity(&self) -> String {
+        let (title, source) = (String::new(), String::new());
+        format!("{:?}", Question { title, source, seed: 0, ..Question::clone(&self.question) })
+    }
+
+    /// For `pickle`: [`restored`] and its arguments.
+    fn __reduce__(slf: PyRef<'_, Self>) -> PyResult<(Bound<'_, PyAny>, Restored)> {
+        let restored = slf.py().import("fairhaul._core")?.getattr("restored")?;
+        let ScenarioText { text, file, overrides } = &*slf.source;
+        let source = (text.clone(), file.clone(), overrides.clone());
+        Ok((restored, (source.0, source.1, source.2, slf.variant.clone(), slf.question.seed)))
+    }
+}
+
+/// What `pickle` keeps of a scenario: its text, the name of the text, `--set`, what the sweep set, and the seed.
+type Restored = (String, String, Vec<(String, String)>, Vec<(String, String)>, u64);
+
+/// Reads a scenario again, from what `pickle` kept of it.
+#[pyfunction]
+pub fn restored(
+    text: &str,
+    file: &str,
+    overrides: Vec<(String, String)>,
+    variant: Vec<(String, String)>,
+    seed: u64,
+) -> PyResult<Scenario> {
+    let all: Vec<_> = overrides.iter().chain(&variant).cloned().collect();
+    let study = fairhaul_experiment::read(text, file, &all)
+        .map_err(|mistakes| ScenarioError::new_err(mistakes.to_string()))?;
+    let source = Arc::new(ScenarioText { text: text.into(), file: file.into(), overrides });
+    Ok(Scenario { question: Arc::new(Question { seed, ..study.base }), variant, source })
 }
 
 /// Reads the scenarios of a TOML text: one, or one for every combination of its `[sweep]`. `overrides` are pairs

@@ -25,7 +25,9 @@ from fairhaul.cli.lab import lab
 from fairhaul.cli.listings import list_, schema
 from fairhaul.cli.report import report
 from fairhaul.cli.reproduce import reproduce
+from fairhaul.cli.results import results
 from fairhaul.cli.run import run
+from fairhaul.cli.sweep import sweep
 from fairhaul.host import Refused
 from fairhaul.printable import printable
 
@@ -42,7 +44,7 @@ def fairhaul() -> None:
     """Simulate, compare and deploy congestion control for bulk data on fast, long paths."""
 
 
-for command in (run, compare, reproduce, report, kernel, lab, list_, schema):
+for command in (run, sweep, results, compare, reproduce, report, kernel, lab, list_, schema):
     fairhaul.add_command(command)
 
 

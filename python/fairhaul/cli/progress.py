@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
+from fairhaul.durations import rough_duration_text
 from fairhaul.printable import printable
 
 if TYPE_CHECKING:
     from fairhaul.runs import OnProgress, Progress
 
 # Without a terminal.
-LINE_EVERY_S = 30.0
+LINE_EVERY_S = 60.0
 # On a terminal; shorter runs have no bar, which takes as long to load.
 BAR_AFTER_S = 0.3
 
@@ -28,15 +29,17 @@ def described(state: Progress) -> str:
 
 def _lines(name: str) -> OnProgress:
     """Print a line every `LINE_EVERY_S` seconds."""
-    last_s = time.monotonic()
+    begun_s = last_s = time.monotonic()
 
     def on_progress(state: Progress) -> None:
         nonlocal last_s
         if time.monotonic() < last_s + LINE_EVERY_S:
             return
         last_s = time.monotonic()
-        done = 100 * state.reached_s / state.total_s if state.total_s else 0.0
-        line = f"fairhaul: {name}: {state.finished}/{state.runs} runs, {done:.0f} %"
+        spent_s = time.monotonic() - begun_s
+        line = f"fairhaul: {name}: {state.finished}/{state.runs} runs, {100 * state.part:.0f} %"
+        if 0 < state.part < 1:
+            line += f", about {rough_duration_text(spent_s * (1 - state.part) / state.part)} left"
         print(printable(line), file=sys.stderr, flush=True)
 
     return on_progress
@@ -89,10 +92,8 @@ def _bar() -> Iterator[OnProgress]:
             bar.update(
                 task,
                 # The last hundredth is left to the figures of the last runs.
-                completed=0.99 * state.reached_s
-                if state.finished < state.runs
-                else state.reached_s,
-                total=state.total_s,
+                completed=0.99 * state.part if state.finished < state.runs else 1.0,
+                total=1.0,
                 description=printable(described(state)),
             )
 

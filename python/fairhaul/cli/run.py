@@ -201,9 +201,12 @@ def measure_all(
     If all runs are complete, their figures are given even if something could not be written, and
     with them the error.
     """
+    from fairhaul.cost import announced
     from fairhaul.measures import measure
-    from fairhaul.runs import for_each
+    from fairhaul.runs import cores, for_each
 
+    if engine == "sim" and (long := announced(plan, jobs or cores())):
+        click.echo(f"fairhaul: {long}", err=True)
     if out is None:
 
         def figures(_: int, record: Record) -> RunFigures:

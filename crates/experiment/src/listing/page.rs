@@ -77,7 +77,7 @@ A swept key that is set with `--set` is removed from the sweep.
 seed = [1, 2]
 ```
 
-A sweep runs every combination of its values; the last key varies fastest. In the place of a list a key may have a range, whose ends are numbers or quantities of one kind:
+A sweep runs every combination of its values; the last key varies fastest. Instead of a list a key may have a range, whose ends are numbers or quantities of one kind:
 
 ```toml
 [sweep]

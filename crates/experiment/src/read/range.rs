@@ -3,9 +3,10 @@
 use fairhaul_units::{Bytes, Rate, Span};
 
 use super::mistake::{SourceSpan, clip, way_out};
-use super::sweep::MOST_POINTS;
 use super::toml_tree::{Node, TomlEntry, TomlValue};
 
+/// The most values of a range.
+pub(super) const MOST_POINTS: usize = 10_000;
 const KEYS: [&str; 4] = ["from", "to", "points", "scale"];
 const SCALES: [&str; 2] = ["linear", "log"];
 /// Significant digits of the values between the ends.

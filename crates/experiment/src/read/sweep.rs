@@ -7,11 +7,8 @@
 use fairhaul_units::Chance;
 
 use super::mistake::{Notes, SourceSpan, clip, way_out};
-use super::range::Range;
+use super::range::{MOST_POINTS, Range};
 use super::toml_tree::{Node, TomlEntry, TomlValue};
-
-/// The most rows of an axis.
-pub(super) const MOST_POINTS: usize = 10_000;
 
 /// A key of a sweep: its path, and where it was written.
 #[derive(Clone, Debug)]

@@ -1,5 +1,7 @@
 //! The catalogue of queue disciplines: the name, description and parameters of each, and how a link gets it.
 
+use std::fmt;
+
 use fairhaul_units::{Bytes, Chance, Parameter, Settings, Time};
 
 use super::{
@@ -9,7 +11,6 @@ use super::{
 use Built::{AtDeparture, OnArrival};
 
 /// What the catalogue says of one queue.
-#[derive(Debug)]
 pub struct QueueEntry {
     /// Its word in TOML, its file and its page.
     pub name: &'static str,
@@ -27,6 +28,13 @@ pub struct QueueEntry {
     pub gauges: &'static [Gauge],
     resolve: fn(&mut Settings, &Site, Bytes) -> Result<(), Refusal>,
     build: fn(&Settings, &Site, Chance) -> Built,
+}
+
+/// The name alone, so that the text is the same in every process: functions would print their addresses.
+impl fmt::Debug for QueueEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("QueueEntry").field(&self.name).finish()
+    }
 }
 
 /// A queue chosen for a link, with its values.

@@ -1,0 +1,195 @@
+"""The commands `results list`, `table`, `export` and `sql`: what a store of results holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fairhaul.cli import show
+from fairhaul.cli.click_ext import Command, CommandGroup
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from fairhaul.store import Store
+
+# A store lies at most this deep below the folder that is searched.
+DEEPEST = 3
+FORMS = (".csv", ".parquet", ".json")
+TABLES = ("points", "flows")
+
+directory_argument = click.argument(
+    "directory", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR"
+)
+
+
+@click.group(cls=CommandGroup)
+def results() -> None:
+    """List, export and query the results of sweeps."""
+
+
+@results.command("list", cls=Command)
+@click.argument(
+    "folder",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    default="out",
+    metavar="[FOLDER]",
+)
+def list_(folder: Path) -> None:
+    """List the directories of results in FOLDER, by default `out`.
+
+    For each: the number of results, how many of its last sweep are there, and how many were
+    computed by another build of Fairhaul.
+    """
+    from fairhaul.store import is_store
+
+    places = [folder, *(path for depth in range(DEEPEST) for path in _below(folder, depth))]
+    stores = [place for place in places if is_store(place)]
+    if not stores:
+        raise click.BadParameter(f"{folder} has no results of a sweep", param_hint="FOLDER")
+    rows = [_described(place) for place in stores]
+    heads = ["directory", "results", "last sweep", "other builds", "damaged", "last written"]
+    show.console().print(show.table("Results", heads, rows))
+
+
+def _below(folder: Path, depth: int) -> list[Path]:
+    return sorted(path for path in folder.glob("*/" * depth + "*") if path.is_dir())
+
+
+def _described(place: Path) -> list[str]:
+    from fairhaul.store import Store, StoreError, build
+    from fairhaul.sweeps.plan import read_plan
+
+    try:
+        store = Store(place)
+    except StoreError as error:
+        return [str(place), "-", "-", "-", str(error), "-"]
+    try:
+        plan = read_plan(place)
+        keys = [key for point in plan.points for key in plan.keys(point)]
+        last = f"{sum(key in store for key in keys)} of {len(keys)}"
+    except StoreError:
+        last = "-"
+    others = sum(builder != build() for builder in store.column("result", "build"))
+    began = max(store.column("session", "began"), default="-")
+    return [str(place), str(len(store)), last, str(others), str(len(store.damaged)), began]
+
+
+@results.command(cls=Command, example="fairhaul results table out/buffers")
+@directory_argument
+@click.option(
+    "--csv",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the table with all figures, and the ends of their intervals, into this file.",
+)
+def table(directory: Path, csv: Path | None) -> None:
+    """Print the table of the last sweep in DIR: one row per point."""
+    from fairhaul.cli.sweep import show_table, write_csv
+
+    points = _points(directory)
+    show_table(points)
+    if csv is not None:
+        write_csv(points, csv)
+
+
+@results.command(cls=Command, example="fairhaul results export out/buffers buffers.parquet")
+@directory_argument
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE")
+@click.option(
+    "--table",
+    "which",
+    type=click.Choice(TABLES),
+    default="points",
+    show_default=True,
+    help="points: one row per point, with means and intervals. flows: one row per run and flow.",
+)
+def export(directory: Path, file: Path, which: str) -> None:
+    """Write the last sweep in DIR as a table into FILE: .csv, .parquet or .json."""
+    from fairhaul import files
+    from fairhaul.sweeps.table import flows_frame, points_frame
+
+    if file.suffix not in FORMS:
+        raise click.BadParameter(
+            f"{file}: the name must end with {', '.join(FORMS[:-1])} or {FORMS[-1]}",
+            param_hint="FILE",
+        )
+    points = _points(directory)
+    frame = points_frame(points) if which == "points" else flows_frame(points)
+    files.replace(file, _written(frame, file.suffix))
+
+
+def _written(frame: pl.DataFrame, form: str) -> bytes:
+    import io
+
+    if form == ".csv":
+        return frame.write_csv().encode()
+    if form == ".json":
+        return frame.write_json().encode()
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    return buffer.getvalue()
+
+
+@results.command(cls=Command, example='fairhaul results sql out/buffers "SELECT * FROM runs"')
+@directory_argument
+@click.argument("query", metavar="QUERY")
+@click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values.")
+def sql(directory: Path, query: str, as_csv: bool) -> None:
+    """Query all results in DIR with DuckDB.
+
+    The views `runs`, `flows`, `groups` and `links` have a row per run, or per run and flow, group
+    or link, with a column for each swept key, e.g.
+
+    fairhaul results sql out/buffers 'SELECT "flow.a.controller", avg(jain) FROM runs GROUP BY 1'
+    """
+    from fairhaul.store import StoreError
+    from fairhaul.store.sql import rows_of
+
+    try:
+        columns, rows = rows_of(_store(directory), query)
+    except StoreError as error:
+        raise click.UsageError(str(error)) from None
+    if as_csv:
+        _print_csv(columns, rows)
+        return
+    cells = [["-" if value is None else str(value) for value in row] for row in rows]
+    show.console().print(show.table("", columns, cells))
+
+
+def _print_csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    import csv
+    import io
+
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    click.echo(text.getvalue(), nl=False)
+
+
+def _store(directory: Path) -> Store:
+    """Open the store in a directory, and name what is damaged."""
+    from fairhaul.store import Store, StoreError
+
+    try:
+        store = Store(directory)
+    except StoreError as error:
+        raise click.BadParameter(str(error), param_hint="DIR") from None
+    for name in store.damaged:
+        click.echo(f"fairhaul: {directory / name} is damaged and not used", err=True)
+    return store
+
+
+def _points(directory: Path) -> Any:
+    from fairhaul.store import StoreError
+    from fairhaul.sweeps.plan import read_plan
+    from fairhaul.sweeps.table import rows
+
+    try:
+        return rows(read_plan(directory), _store(directory))
+    except StoreError as error:
+        raise click.BadParameter(str(error), param_hint="DIR") from None

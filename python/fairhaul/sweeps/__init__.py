@@ -1,0 +1,1 @@
+"""Sweeps: many runs of varied scenarios, whose results a store keeps."""

@@ -1,0 +1,211 @@
+"""The work of a sweep on a Dask cluster: its workers run the jobs, this process keeps the results.
+
+A task is a few jobs that take about a second together. When a worker dies, the scheduler gives its
+tasks to others. A task whose workers died several times is divided into its jobs, so that a job
+that no worker can run costs no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fairhaul import _core
+from fairhaul.measures import measure
+from fairhaul.runs import Progress
+from fairhaul.scenario import ScenarioError
+from fairhaul.store import Writer, build, digest_of
+from fairhaul.sweeps.plan import Job
+from fairhaul.sweeps.work import Failure, keep
+
+if TYPE_CHECKING:
+    from fairhaul.runs import OnProgress
+    from fairhaul.scenario import Scenario
+
+# The estimated processor time of a task, and the most jobs that it has.
+TASK_S = 1.0
+MOST_JOBS = 100
+# How long to wait for the scheduler, and for its first worker.
+CONNECT_S = 20.0
+LOOK_EVERY_S = 0.5
+
+MISSING = "a Dask cluster requires the extra: pip install 'fairhaul[dask]'"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What a worker gives for a job: its figures, or why it failed."""
+
+    figures: Mapping[str, Any] | None = None
+    why: str = ""
+
+
+def tasks_of(jobs: Sequence[Job]) -> list[list[Job]]:
+    """Divide jobs into tasks of about the same processor time."""
+    tasks: list[list[Job]] = []
+    left_s = 0.0
+    for job in jobs:
+        seconds = dict(job.scenario.estimate())["seconds"]
+        if not tasks or left_s < seconds or len(tasks[-1]) == MOST_JOBS:
+            tasks.append([])
+            left_s = TASK_S
+        tasks[-1].append(job)
+        left_s -= seconds
+    return tasks
+
+
+def run_task(scenarios: Sequence[Scenario], digests: Sequence[str]) -> list[Answer]:
+    """Run the jobs of a task, on a worker."""
+    return [_run(*job) for job in zip(scenarios, digests, strict=True)]
+
+
+def _run(scenario: Scenario, digest: str) -> Answer:
+    from fairhaul.runs import for_each
+
+    if digest_of(scenario) != digest:
+        return Answer(
+            why="the worker reads another scenario; a file that it names may differ there"
+        )
+    try:
+        return Answer(figures=for_each([scenario], lambda _, record: measure(record), jobs=1)[0])
+    except (_core.RunError, ScenarioError) as error:
+        return Answer(why=str(error))
+
+
+def work_on_cluster(
+    jobs: Sequence[Job], writer: Writer, address: str, on_progress: OnProgress | None
+) -> list[Failure]:
+    """Run jobs on the workers of a Dask cluster, and add each result to the store.
+
+    Args:
+        jobs: the jobs, each with another key.
+        writer: the store; only this process writes to it.
+        address: the address of the scheduler, such as `tcp://10.0.0.1:8786`.
+        on_progress: called with the progress about twice a second.
+
+    Returns:
+        The runs that failed.
+
+    Raises:
+        ScenarioError: `distributed` is missing, there is no scheduler or no worker, or a worker has
+            another build of Fairhaul.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ScenarioError(MISSING) from None
+    try:
+        client: Any = Client(address, timeout=CONNECT_S, set_as_default=False)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError) as error:
+        raise ScenarioError(f"--dask {address}: no scheduler answers: {error}") from None
+    with client:
+        _check_workers(client, address)
+        return _Work(client, jobs, writer, on_progress).all()
+
+
+def _check_workers(client: Any, address: str) -> None:
+    from dask.utils import typename
+
+    try:
+        client.wait_for_workers(1, timeout=CONNECT_S)
+    except TimeoutError:
+        raise ScenarioError(f"--dask {address}: the cluster has no worker") from None
+    for worker, theirs in client.run(build, on_error="return").items():
+        if theirs != build():
+            found = theirs if isinstance(theirs, str) else f"none ({typename(type(theirs))})"
+            raise ScenarioError(
+                f"--dask {address}: the worker {worker} has another build of Fairhaul: "
+                f"{found} instead of {build()}"
+            )
+
+
+class _Work:
+    """Jobs that are under way on a cluster."""
+
+    def __init__(
+        self, client: Any, jobs: Sequence[Job], writer: Writer, on_progress: OnProgress | None
+    ) -> None:
+        self._client = client
+        self._jobs = jobs
+        self._writer = writer
+        self._on_progress = on_progress
+        self._failures: list[Failure] = []
+        self._finished = 0
+        self._done_s = 0.0
+
+    def all(self) -> list[Failure]:
+        """Run all jobs, and give the failures."""
+        tasks: dict[Any, list[Job]] = {}
+        try:
+            tasks |= {self._submit(task): task for task in tasks_of(self._jobs)}
+            while tasks:
+                self._wait(tasks)
+                for future in [future for future in tasks if future.done()]:
+                    tasks |= self._take(future, tasks.pop(future))
+                self._report()
+        finally:
+            self._client.cancel(list(tasks))
+        return self._failures
+
+    def _submit(self, task: Sequence[Job]) -> Any:
+        return self._client.submit(
+            run_task,
+            [job.scenario for job in task],
+            [job.point.digest for job in task],
+            pure=False,
+        )
+
+    def _wait(self, tasks: Mapping[Any, Sequence[Job]]) -> None:
+        from distributed import wait
+
+        try:
+            wait(list(tasks), timeout=LOOK_EVERY_S, return_when="FIRST_COMPLETED")  # type: ignore[no-untyped-call]
+        except TimeoutError:
+            self._report()
+
+    def _take(self, future: Any, task: list[Job]) -> dict[Any, list[Job]]:
+        """Keep the results of a task; give the tasks that take the place of one that failed."""
+        if future.status != "finished":
+            if len(task) > 1:
+                return {self._submit([job]): [job] for job in task}
+            self._fail(task[0], _reason(future))
+            return {}
+        for job, answer in zip(task, future.result(), strict=True):
+            if answer.figures is None:
+                self._fail(job, answer.why)
+            else:
+                keep(job, answer.figures, self._writer)
+                self._count(job)
+        return {}
+
+    def _fail(self, job: Job, why: str) -> None:
+        self._failures.append(Failure(job=job, why=why))
+        self._count(job)
+
+    def _count(self, job: Job) -> None:
+        self._finished += 1
+        self._done_s += job.scenario.duration_s
+
+    def _report(self) -> None:
+        if self._on_progress is not None:
+            total_s = sum(job.scenario.duration_s for job in self._jobs)
+            self._on_progress(
+                Progress(
+                    reached_s=self._done_s,
+                    total_s=total_s,
+                    part=self._finished / len(self._jobs),
+                    finished=self._finished,
+                    runs=len(self._jobs),
+                    running=(),
+                )
+            )
+
+
+def _reason(future: Any) -> str:
+    error = future.exception() if future.status == "error" else None
+    if error is None:
+        return f"the cluster gave it up: {future.status}"
+    if type(error).__name__ == "KilledWorker":
+        return "every worker that ran it died; it may need more memory than a worker has"
+    return f"{type(error).__name__}: {error}"

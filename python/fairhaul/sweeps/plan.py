@@ -1,0 +1,141 @@
+"""The plan of a sweep: its points, its seeds, and the list of its runs, which is written down.
+
+A *point* is one scenario of the sweep. Each point is run with the same number of seeds, and each
+run has the key under which the store keeps its result. The plan is stored before the first run, so
+that a table can be made of the results later, without the scenario's file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairhaul import files
+from fairhaul.scenario import Scenario, variant, with_seeds
+from fairhaul.store import StoreError, build, digest_of, key_of
+
+if TYPE_CHECKING:
+    from fairhaul.runs import Engine
+
+SCHEMA = 1
+FILE = "sweep.json"
+# What the results of a sweep are.
+OF = "figures"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """One scenario of a sweep: its title, what the sweep set, its digest, and its first seed."""
+
+    title: str
+    variant: Mapping[str, Any]
+    digest: str
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """The points of a sweep, and the number of seeds of each."""
+
+    points: Sequence[Point]
+    seeds: int
+    engine: Engine
+    build: str
+
+    def keys(self, point: Point) -> list[str]:
+        """Give the keys of the results of a point, in the order of the seeds."""
+        return [
+            key_of(point.digest, point.seed + i, self.engine, OF, self.build)
+            for i in range(self.seeds)
+        ]
+
+    def store(self, directory: Path) -> None:
+        """Write the plan into the directory of a store.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        content = {
+            "schema": SCHEMA,
+            "engine": self.engine,
+            "build": self.build,
+            "seeds": self.seeds,
+            "points": [
+                {
+                    "title": point.title,
+                    "variant": point.variant,
+                    "scenario": point.digest,
+                    # A text, because a seed may exceed what other readers of JSON can hold.
+                    "seed": str(point.seed),
+                }
+                for point in self.points
+            ],
+        }
+        text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+        files.replace(directory / FILE, text.encode())
+
+
+def read_plan(directory: Path) -> Plan:
+    """Read the plan of the sweep in a directory.
+
+    Raises:
+        StoreError: there is none, or it is damaged.
+    """
+    file = directory / FILE
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        if content["schema"] != SCHEMA:
+            raise StoreError(f"{file} has schema {content['schema']!r}, not {SCHEMA}")
+        points = [
+            Point(
+                title=point["title"],
+                variant=point["variant"],
+                digest=point["scenario"],
+                seed=int(point["seed"]),
+            )
+            for point in content["points"]
+        ]
+        engine, seeds = content["engine"], content["seeds"]
+        return Plan(points=points, seeds=seeds, engine=engine, build=content["build"])
+    except FileNotFoundError:
+        raise StoreError(f"{directory} is not the directory of a sweep: no {FILE}") from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        if isinstance(error, StoreError):
+            raise
+        raise StoreError(f"{file} is damaged") from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One run of a sweep: its scenario with its seed, the point, and the key of its result."""
+
+    scenario: Scenario
+    point: Point
+    key: str
+
+
+def planned(scenarios: Sequence[Scenario], seeds: int, engine: Engine) -> tuple[Plan, list[Job]]:
+    """Plan the runs of scenarios, each with `seeds` seeds counted up from its own.
+
+    Raises:
+        ScenarioError: a seed would exceed 2^64 - 1.
+    """
+    points = [
+        Point(
+            title=scenario.title,
+            variant=variant(scenario),
+            digest=digest_of(scenario),
+            seed=scenario.seed,
+        )
+        for scenario in scenarios
+    ]
+    plan = Plan(points=points, seeds=seeds, engine=engine, build=build())
+    jobs = [
+        Job(scenario=seeded, point=point, key=key)
+        for scenario, point in zip(scenarios, points, strict=True)
+        for seeded, key in zip(with_seeds(scenario, seeds), plan.keys(point), strict=True)
+    ]
+    return plan, jobs

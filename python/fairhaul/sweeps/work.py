@@ -1,0 +1,98 @@
+"""The work of a sweep: runs the jobs that a store lacks, and adds their results to it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fairhaul import _core
+from fairhaul.measures import measure
+from fairhaul.results import SCHEMA
+from fairhaul.store import Result, Writer, build
+from fairhaul.sweeps.plan import OF, Job
+
+if TYPE_CHECKING:
+    from fairhaul.record import Record
+    from fairhaul.runs import Engine, OnProgress
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """A run that failed, and why."""
+
+    job: Job
+    why: str
+
+
+def missing(jobs: Sequence[Job], writer: Writer) -> list[Job]:
+    """Give the jobs whose results the store lacks, each key once."""
+    own = {job.key: job for job in jobs if job.key not in writer.store}
+    return list(own.values())
+
+
+def shard(jobs: Sequence[Job], number: int, of: int) -> list[Job]:
+    """Give the part `number`, from 1, of the jobs of `of` processes: every `of`-th job."""
+    return list(jobs[number - 1 :: of])
+
+
+def work(
+    jobs: Sequence[Job],
+    writer: Writer,
+    *,
+    at_once: int | None,
+    on_progress: OnProgress | None,
+    engine: Engine = "sim",
+) -> list[Failure]:
+    """Run jobs on this machine, and add each result to the store as soon as it is there.
+
+    A run that fails costs its own result alone.
+
+    Args:
+        jobs: the jobs, each with another key.
+        writer: the store.
+        at_once: the number of runs at a time; by default one per core.
+        on_progress: called with the progress about ten times a second.
+        engine: the engine.
+
+    Returns:
+        The runs that failed.
+    """
+    from fairhaul.runs import for_each
+
+    def done(index: int, record: Record) -> None:
+        keep(jobs[index], measure(record), writer)
+
+    def failed(index: int, error: _core.RunError) -> Failure:
+        return Failure(job=jobs[index], why=str(error))
+
+    results = for_each(
+        [job.scenario for job in jobs],
+        done,
+        jobs=at_once,
+        on_progress=on_progress,
+        engine=engine,
+        failed=failed,
+    )
+    return [result for result in results if result is not None]
+
+
+def keep(job: Job, figures: Mapping[str, Any], writer: Writer) -> None:
+    """Add the figures of a job to the store."""
+    result = Result(
+        key=job.key,
+        scenario=job.point.digest,
+        seed=str(job.scenario.seed),
+        engine=figures["engine"],
+        build=build(),
+        of=OF,
+        session=writer.session,
+        title=job.point.title,
+        variant=json.dumps(job.point.variant, ensure_ascii=False),
+        cpu_s=figures["cpu_s"],
+        packets=int(figures["packets"]),
+        schema=SCHEMA,
+        value=json.dumps(figures, ensure_ascii=False, allow_nan=False),
+    )
+    writer.add(result, job.scenario.describe)

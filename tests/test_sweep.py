@@ -1,0 +1,250 @@
+"""Sweeps: a plan, its results in a store, and the table of all points."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import fairhaul
+from fairhaul import cli
+from fairhaul.run_pool import RunPool
+from fairhaul.store import Store, Writer
+from fairhaul.sweeps import work
+from fairhaul.sweeps.plan import planned, read_plan
+from fairhaul.sweeps.table import flows_frame, points_frame, rows
+
+SWEEP = """
+title = "Two flows"
+duration = "2 s"
+[bottleneck]
+rate = "20 Mbit/s"
+delay = "5 ms"
+queue = { kind = "droptail", capacity = "1 bdp" }
+[[flow]]
+name = "ours"
+controller = "cubic"
+rtt = "20 ms"
+[[flow]]
+name = "theirs"
+controller = "reno"
+rtt = "20 ms"
+[sweep]
+"bottleneck.queue.capacity" = { from = "0.5 bdp", to = "2 bdp", points = 3, scale = "log" }
+"flow.ours.controller" = ["cubic", "reno"]
+"""
+
+
+def file_of(folder: Path, text: str = SWEEP) -> Path:
+    file = folder / "two.toml"
+    file.write_text(text)
+    return file
+
+
+def sweep(folder: Path, *options: str) -> int:
+    return cli.status_of(["sweep", str(folder / "two.toml"), "--out", str(folder / "s"), *options])
+
+
+def values(place: Path) -> dict[str, str]:
+    """The results of a store without what differs between two runs of the same: processor time."""
+    found = {}
+    for result in Store(place).results():
+        value = result.decoded()
+        value.pop("cpu_s")
+        found[result.key] = json.dumps(value, sort_keys=True)
+    return found
+
+
+def ran(folder: Path) -> int:
+    """The number of results that the last session of a store added."""
+    store = Store(folder / "s")
+    last = max(store.rows("session"), key=lambda row: str(row["began"]))["id"]
+    return store.column("result", "session").count(str(last))
+
+
+def test_a_sweep_gives_a_row_per_point_and_goes_on_with_more_seeds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file_of(tmp_path)
+    assert sweep(tmp_path, "--seeds", "2", "--csv", str(tmp_path / "t.csv")) == 0
+    printed = capsys.readouterr()
+    assert "12 of 12 results are in" in printed.err
+    lines = [line.split()[:3] for line in printed.out.splitlines()[3:9]]
+    assert lines == [[c, "bdp", k] for c in ("0.5", "1", "2") for k in ("cubic", "reno")]
+    table = list(csv.DictReader((tmp_path / "t.csv").open()))
+    assert len(table) == 6
+    assert table[0]["bottleneck.queue.capacity"] == "0.5 bdp"
+    assert table[0]["runs"] == "2"
+    assert float(table[0]["ours.share_low"]) <= float(table[0]["ours.share"])
+    first = values(tmp_path / "s")
+    assert sweep(tmp_path, "--seeds", "3") == 0
+    assert "12 of 18 results are in" in capsys.readouterr().err
+    after = values(tmp_path / "s")
+    assert len(after) == 18
+    assert first.items() <= after.items()
+    assert sweep(tmp_path, "--seeds", "3", "--json") == 0
+    assert len(json.loads(capsys.readouterr().out)["scenarios"][0]["runs"]) == 3
+
+
+def test_results_are_those_of_run(tmp_path: Path) -> None:
+    file_of(tmp_path)
+    assert sweep(tmp_path, "--seeds", "1") == 0
+    table = rows(read_plan(tmp_path / "s"), Store(tmp_path / "s"))
+    answers = fairhaul.run_many(fairhaul.read(tmp_path / "two.toml"), seeds=1)
+    for row, answer in zip(table, answers, strict=True):
+        stored, ours = dict(row.runs[0]), dict(answer.measures[0])
+        stored.pop("cpu_s"), ours.pop("cpu_s")
+        assert stored == ours
+
+
+def test_shards_run_every_job_once_and_give_the_same(tmp_path: Path) -> None:
+    for name in ("whole", "parts"):
+        (tmp_path / name).mkdir()
+        file_of(tmp_path / name)
+    assert sweep(tmp_path / "whole", "--seeds", "2") == 0
+    for part in ("1/3", "2/3", "3/3"):
+        assert sweep(tmp_path / "parts", "--seeds", "2", "--shard", part) == 0
+    keys = Store(tmp_path / "parts" / "s").column("result", "key")
+    assert len(keys) == len(set(keys)) == 12
+    assert values(tmp_path / "whole" / "s") == values(tmp_path / "parts" / "s")
+    plan, jobs = planned(fairhaul.read(tmp_path / "whole" / "two.toml"), 2, "sim")
+    parts = [work.shard(jobs, number, 5) for number in range(1, 6)]
+    assert sorted(job.key for part in parts for job in part) == sorted(job.key for job in jobs)
+    assert plan.seeds == 2
+
+
+def test_a_sweep_that_is_killed_again_and_again_loses_nothing(tmp_path: Path) -> None:
+    long = SWEEP.replace('"2 s"', '"15 s"').replace("20 Mbit/s", "200 Mbit/s")
+    long = long.replace("points = 3", "points = 6")
+    (tmp_path / "whole").mkdir()
+    for folder in (tmp_path, tmp_path / "whole"):
+        file_of(folder, long)
+    command = [sys.executable, "-m", "fairhaul", "sweep", str(tmp_path / "two.toml")]
+    command += ["--out", str(tmp_path / "s"), "--seeds", "4"]
+    chance, before, kills = random.Random(19), 0, 0
+    deadline_s = time.monotonic() + 120
+    while True:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            process.wait(0.4 + chance.random() + 0.1 * kills)
+            break
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        kills += 1
+        if (tmp_path / "s" / "store.json").exists():
+            now = len(Store(tmp_path / "s"))
+            assert now >= before, "a finished run was lost"
+            before = now
+        assert time.monotonic() < deadline_s
+    assert process.returncode == 0
+    assert kills > 0
+    keys = Store(tmp_path / "s").column("result", "key")
+    assert len(keys) == len(set(keys)) == 48, "no run is stored twice"
+    assert sweep(tmp_path / "whole", "--seeds", "4") == 0
+    assert values(tmp_path / "s") == values(tmp_path / "whole" / "s")
+
+
+def test_a_run_that_fails_costs_its_own_result_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file_of(tmp_path)
+
+    prepared = RunPool._prepared
+
+    def breaks(pool: RunPool, scenario: fairhaul.Scenario, traced: int | None) -> object:
+        if scenario.seed == 2 and dict(scenario.variant)["flow.ours.controller"] == '"reno"':
+            raise fairhaul.RunError(f"{scenario.title}: it broke")
+        return prepared(pool, scenario, traced)
+
+    monkeypatch.setattr(RunPool, "_prepared", breaks)
+    assert sweep(tmp_path, "--seeds", "2") == 1
+    printed = capsys.readouterr()
+    assert "3 runs failed: Two flows: it broke" in printed.err
+    assert len(Store(tmp_path / "s")) == 9
+    monkeypatch.undo()
+    assert sweep(tmp_path, "--seeds", "2") == 0
+    assert ran(tmp_path) == 3
+
+
+def test_a_changed_scenario_is_run_again_and_a_new_title_is_not(tmp_path: Path) -> None:
+    file_of(tmp_path)
+    assert sweep(tmp_path, "--seeds", "1") == 0
+    file_of(tmp_path, SWEEP.replace("Two flows", "Another name"))
+    assert sweep(tmp_path, "--seeds", "1") == 0
+    assert len(Store(tmp_path / "s")) == 6
+    table = rows(read_plan(tmp_path / "s"), Store(tmp_path / "s"))
+    assert {row.runs[0]["title"] for row in table} == {"Another name"}
+    file_of(tmp_path, SWEEP.replace("20 Mbit/s", "21 Mbit/s"))
+    assert sweep(tmp_path, "--seeds", "1") == 0
+    assert len(Store(tmp_path / "s")) == 12
+
+
+def test_a_scenario_has_one_identity_in_every_process(tmp_path: Path) -> None:
+    file = file_of(tmp_path)
+    code = "import fairhaul, sys; from fairhaul.store import digest_of\n"
+    code += "print([digest_of(s) for s in fairhaul.read(sys.argv[1])])"
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", code, str(file)], capture_output=True, text=True, check=True
+        ).stdout
+        for _ in range(3)
+    }
+    assert len(printed) == 1
+
+
+def test_a_table_has_a_column_for_each_figure_and_a_row_without_runs(tmp_path: Path) -> None:
+    plan, jobs = planned(fairhaul.read(file_of(tmp_path)), 2, "sim")
+    with Writer(tmp_path / "s") as writer:
+        work.work(jobs[:3], writer, at_once=1, on_progress=None)
+    table = rows(plan, Store(tmp_path / "s"))
+    assert [len(row.runs) for row in table] == [2, 1, 0, 0, 0, 0]
+    frame = points_frame(table)
+    assert frame["runs"].to_list() == [2, 1, 0, 0, 0, 0]
+    assert frame["jain"].null_count() == 4
+    assert frame["theirs.goodput_bps_low"].null_count() == 5, "a single run has no range"
+    flows = flows_frame(table)
+    assert flows.height == 6
+    assert flows["seed"].to_list() == ["1", "1", "2", "2", "1", "1"]
+
+
+def test_mistakes_of_a_sweep_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file_of(tmp_path)
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "mine.txt").write_text("mine")
+    assert sweep(tmp_path) == 2
+    assert "exists and is not a store of results" in capsys.readouterr().err
+    assert sweep(tmp_path, "--shard", "4/3") == 2
+    assert "'4/3' is not a shard" in capsys.readouterr().err
+    assert cli.status_of(["results", "table", str(tmp_path)]) == 2
+    assert "no sweep.json" in capsys.readouterr().err
+
+
+def test_results_are_listed_exported_and_queried(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file_of(tmp_path)
+    assert sweep(tmp_path, "--seeds", "1") == 0
+    place = str(tmp_path / "s")
+    capsys.readouterr()
+    assert cli.status_of(["results", "list", str(tmp_path)]) == 0
+    assert "6 of 6" in capsys.readouterr().out
+    for name in ("t.csv", "t.parquet", "t.json"):
+        assert cli.status_of(["results", "export", place, str(tmp_path / name)]) == 0
+        assert (tmp_path / name).stat().st_size > 500
+    assert cli.status_of(["results", "export", place, "t.xls"]) == 2
+    capsys.readouterr()
+    query = "SELECT count(*) AS n FROM flows WHERE name = 'ours'"
+    assert cli.status_of(["results", "sql", place, query, "--csv"]) == 0
+    assert capsys.readouterr().out == "n\n6\n"
+    assert cli.status_of(["results", "sql", place, "SELECT nothing FROM flows"]) == 2
+    assert "nothing" in capsys.readouterr().err
